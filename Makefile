@@ -1,0 +1,130 @@
+# libuvmpolicy. `make help` lists the targets. Everything built goes under $(BUILD)/.
+BUILD  ?= build
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+VERSION := 0.1.0
+SOMAJOR := 0
+
+WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes -Werror
+BASE  := -std=c11 -Iinclude -MMD -MP
+# The core runs where there is no libc and no FPU: kernels, firmware, simulators.
+NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
+CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Itests -DUVMSIM_VERSION='"$(VERSION)"'
+SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+COV   := -O0 -g --coverage
+HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
+               $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
+ifeq ($(HAVE_ZSTD),1)
+HOST += -DHAVE_ZSTD
+LIBS := -lzstd
+endif
+
+core  := $(wildcard libuvmpolicy/*.c)
+sim   := $(wildcard adapters/simulator/*.c adapters/simulator/vectors/*.c adapters/simulator/workloads/*.c)
+simlib:= $(filter-out adapters/simulator/main.c,$(sim))
+model := $(wildcard tests/model/*.c)
+tests := $(wildcard tests/unit/*.c tests/properties/*.c)
+fuzzs := $(wildcard fuzz/fuzz_*.c)
+vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
+obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
+prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
+
+.PHONY: all run test check coverage fuzz bench install clean help deps
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
+
+help: ; @sed -n 's/^## //p' Makefile
+
+## make run        build what is needed; real faults against the library, then a table of policies
+run: $(BUILD)/uvmsim
+	@sh tests/run.sh $(BUILD)/uvmsim
+
+## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
+test: deps
+	@$(MAKE) --no-print-directory test-run
+test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim check
+	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
+
+## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
+check: all
+	@CC="$(CC)" sh tests/check/check.sh $(BUILD)
+
+## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
+coverage: deps
+	@$(MAKE) --no-print-directory coverage-run
+coverage-run: $(call prog,cov,$(tests)) $(BUILD)/cov/uvmsim
+	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(tests))
+
+## make fuzz       every fuzz target under libFuzzer, FUZZ_SECONDS each (default 30); needs clang
+fuzz: deps $(call prog,fuzz,$(fuzzs))
+	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
+
+## make bench      instructions per decision (callgrind), with seed, repeats and spread
+bench: deps $(BUILD)/bench
+	@sh tests/bench/bench.sh $(BUILD)
+
+## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/include/uvmpolicy $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/bin
+	install -m644 include/uvmpolicy/*.h $(DESTDIR)$(PREFIX)/include/uvmpolicy
+	install -m644 $(BUILD)/libuvmpolicy.a $(DESTDIR)$(PREFIX)/lib
+	install -m755 $(BUILD)/libuvmpolicy.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib
+	ln -sf libuvmpolicy.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so.$(SOMAJOR)
+	ln -sf libuvmpolicy.so.$(SOMAJOR) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so
+	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
+	install -m755 $(BUILD)/uvmsim $(DESTDIR)$(PREFIX)/bin
+
+## make clean      remove build/
+clean: ; rm -rf $(BUILD)
+
+deps: ; @sh tests/deps.sh
+
+# Objects are rebuilt when the compiler or its flags change.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD); echo '$(CC) $(CFLAGS) $(HAVE_ZSTD)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(HAVE_ZSTD)' > $@
+FORCE:
+compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC)
+$(BUILD)/rel/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(CFLAGS) $(NOFPU) -Wframe-larger-than=1024 -c $< -o $@
+$(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(SAN) -c $< -o $@
+$(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(COV) -c $< -o $@
+$(BUILD)/rel/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(CFLAGS) -c $< -o $@
+$(BUILD)/san/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(SAN) -c $< -o $@
+$(BUILD)/cov/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) -O0 -g -c $< -o $@
+
+$(BUILD)/libuvmpolicy.a: $(call obj,rel,$(core))
+	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core))
+	@$(CC) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,-z,defs -Wl,--no-undefined $^ -lc -o $@
+$(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
+	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
+$(BUILD)/uvmsim: $(call obj,rel,$(sim)) $(BUILD)/libuvmpolicy.a
+	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
+$(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
+	@$(CC) $(SAN) $^ $(LIBS) -o $@
+$(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
+	@$(CC) $(COV) $^ $(LIBS) -o $@
+$(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
+	@$(CC) $(CFLAGS) $^ -o $@
+
+# One program per test file: test + models + simulator + core (+ cmocka).
+define test_program
+$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(call obj,$(1),$(model) $(simlib) $(core)) $(3)
+	@$$(CC) $(4) $$^ $(5) $$(LIBS) -o $$@
+endef
+$(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
+$(foreach t,$(tests),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
+# Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
+$(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
+$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core)
+	@mkdir -p $(@D); clang $(HOST) $(filter-out -MMD -MP,) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter %.c,$^) $(LIBS) -o $@
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

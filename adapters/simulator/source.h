@@ -1,0 +1,55 @@
+/* source.h: a stream of page accesses, from a built-in workload or a trace file. Both look the same to the simulator. */
+#ifndef UVMSIM_SOURCE_H
+#define UVMSIM_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "uvmpolicy/base.h"
+
+#define SOURCE_ERROR_MAX 512
+
+/* A managed allocation. Ranges start at multiples of 4 KiB and do not overlap. */
+struct source_range {
+	uint64_t base, bytes;
+	char name[32];
+};
+
+enum source_row_kind { SOURCE_END = 0, SOURCE_ACCESS, SOURCE_KERNEL, SOURCE_SYNC, SOURCE_RANGE, SOURCE_BAD };
+
+struct source_row {
+	enum source_row_kind kind;
+	/* ACCESS */
+	bool has_time;
+	uint64_t time_ns;
+	uint32_t agent;		 /* SM, warp or thread number */
+	enum uvmp_access access; /* READ, WRITE, ATOMIC_STRONG (a), PREFETCH (p) */
+	uint64_t address;
+	/* KERNEL */
+	char name[64];
+	/* RANGE: a range that has become known now (workloads announce all of theirs before the first access) */
+	struct source_range range;
+};
+
+/* Rows are pulled one by one; memory is bounded by the number of pages, never by the number of accesses. */
+struct source {
+	const char *name; /* canonical name: `stream:bytes=8388608,passes=2`, or the trace's file name */
+	/* Fills *row. After END or BAD it keeps returning the same. BAD: error says `FILE:LINE: what is wrong`. */
+	void (*next)(struct source *source, struct source_row *row);
+	void (*close)(struct source *source); /* frees everything, the struct too */
+	char error[SOURCE_ERROR_MAX];
+};
+
+/* A built-in workload: "NAME" or "NAME:key=value,key=value". NULL with `error` filled (unknown name, key, bad value,
+ * absurd size) on failure. Random choices come from `seed` only. */
+struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX]);
+/* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
+void workload_list(FILE *out);
+
+/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is recognised by its first bytes. NULL with `error`. */
+struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
+/* The same from an open stream, which it closes. `name` appears in errors. */
+struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,100 @@
+/* libuvmpolicy: the decisions of a unified-memory (UVM) driver, as pure functions.
+ *
+ * base.h: what every other header needs: version, status codes, addresses, processors, access types.
+ *
+ * Rules of the whole library
+ *  - A decision is `out = f(facts, parameters, state)`. Facts and parameters are const; state is a plain struct that
+ *    belongs to the caller; time (nanoseconds) and randomness (a state that the caller seeds) are arguments.
+ *  - Nothing is allocated. Arrays come from the caller; where their size depends on parameters, a function tells it.
+ *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed.
+ *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected rule. Each
+ *    header names the quirks it knows, with the numbers of the specification (driver Q1..Q24, UVM Smart Q1..Q22).
+ *  - No function keeps global state; any two calls on different objects may run at the same time.
+ */
+#ifndef UVMPOLICY_BASE_H
+#define UVMPOLICY_BASE_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include <linux/stddef.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) && !defined(__KERNEL__)
+#define UVMP_API __attribute__((visibility("default")))
+#else
+#define UVMP_API
+#endif
+
+#define UVMP_VERSION_MAJOR 0
+#define UVMP_VERSION_MINOR 1
+#define UVMP_VERSION_PATCH 0
+#define UVMP_VERSION_STRING "0.1.0"
+
+/* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
+UVMP_API const char *uvmp_version(void);
+
+/* Result of a call. 0 is success, negative is an error; the functions' comments say which they return. */
+enum uvmp_status {
+	UVMP_OK = 0,
+	UVMP_ERR_ARGUMENT = -1,	   /* a required pointer is NULL, or a structure is not valid (its _is_valid is false) */
+	UVMP_ERR_RANGE = -2,	   /* a value lies outside its documented range */
+	UVMP_ERR_SPACE = -3,	   /* the caller's array is too small for the result */
+	UVMP_ERR_STATE = -4,	   /* the call does not fit the present state (twice freed, event out of order, ...) */
+	UVMP_ERR_NO_MEMORY = -5,   /* no GPU memory and nothing that may be evicted */
+	UVMP_ERR_RETRY = -6,	   /* not now: something is in flight; the same call may succeed later */
+	UVMP_ERR_SYNTAX = -7,	   /* text that does not parse */
+	UVMP_ERR_UNKNOWN = -8,	   /* a name that nobody knows */
+	UVMP_ERR_CONFLICT = -9,	   /* each value is right, together they contradict */
+	UVMP_ERR_UNSUPPORTED = -10 /* known, but this policy or geometry cannot do it */
+};
+
+/* One line of English for a status, without final dot; "unknown status" for any other value; never NULL. */
+UVMP_API const char *uvmp_status_text(enum uvmp_status status);
+
+/* A virtual address, in bytes. */
+typedef uint64_t uvmp_addr;
+
+/* Processors: 0 is the CPU, 1..63 are GPUs. A set of processors is a uint64_t with bit p for processor p. */
+#define UVMP_CPU       0u
+#define UVMP_PROCS_MAX 64u
+#define UVMP_PROC_NONE 64u /* "no processor": one past the last id */
+
+/* How memory is touched, least intrusive first: a larger value needs at least the rights of a smaller one.
+ * A set of accesses is a uint8_t with bit `1 << access`. */
+enum uvmp_access {
+	UVMP_ACCESS_PREFETCH = 0,
+	UVMP_ACCESS_READ = 1,
+	UVMP_ACCESS_WRITE = 2,
+	UVMP_ACCESS_ATOMIC_WEAK = 3,
+	UVMP_ACCESS_ATOMIC_STRONG = 4,
+	UVMP_ACCESS_NONE = 5 /* "no access"; also the number of accesses */
+};
+
+/* Rights on a page, each including those before it. */
+enum uvmp_prot {
+	UVMP_PROT_NONE = 0,
+	UVMP_PROT_READ = 1,
+	UVMP_PROT_READ_WRITE = 2,
+	UVMP_PROT_READ_WRITE_ATOMIC = 3
+};
+
+/* A deterministic pseudo-random generator (xorshift64*, Vigna 2016). `*state` is the caller's; any value may seed it
+ * (0 is replaced by a constant). Returns the next 64 bits. */
+UVMP_API uint64_t uvmp_random_next(uint64_t *state);
+
+/* A number in 0..bound-1 from the same generator; 0 when bound is 0 (no draw is made then). One draw a call, by
+ * remainder: the bias is below bound / 2^64. */
+UVMP_API uint64_t uvmp_random_below(uint64_t *state, uint64_t bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

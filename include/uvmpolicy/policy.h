@@ -1,0 +1,84 @@
+/* policy.h: which of all these decisions, with which parameters?
+ *
+ * The policy string: one spelling for command line, environment variable UVMP_POLICY, module parameter and C API.
+ *
+ *   prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256
+ *   preset=uvmsmart evict=lru4k
+ *
+ * `key=value`, separated by blanks or commas. A preset comes first if there is one, later keys override it; without preset the values of
+ * nvidia-595 are the start. An unknown key, a bad value, a repeated key, a key that the chosen policies do not use: an error that
+ * names the key and what is accepted.
+ */
+#ifndef UVMPOLICY_POLICY_H
+#define UVMPOLICY_POLICY_H
+
+#include "base.h"
+#include "evict.h"
+#include "fault.h"
+#include "prefetch.h"
+#include "replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UVMP_POLICY_TEXT_MAX  1024u /* longest canonical form, final NUL included; longest text that is parsed */
+#define UVMP_POLICY_ERROR_MAX 200u
+
+/* Everything that a policy string can say. */
+struct uvmp_policy {
+	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages */
+	enum uvmp_evictor evict;	      /* evict */
+	uint32_t pma_order;		      /* pma_order: roots per pool request as a power of two (evict=lru) */
+	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_batches, max_throttled, prefetch_lapse_ms */
+	bool coalesce;			      /* coalesce */
+	bool quirks;			      /* quirks; the same value stands in prefetch.quirks and replay.quirks */
+};
+
+struct uvmp_policy_error {
+	uint32_t offset;		   /* where in the text, in bytes */
+	uint32_t length;		   /* of the offending word */
+	char text[UVMP_POLICY_ERROR_MAX];  /* e.g. `threshold: 101 is not accepted; 0..100`; NUL-terminated */
+};
+
+/* The defaults: preset nvidia-595. */
+UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
+/* Is every parameter in range, and every unused one at its default? */
+UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
+
+/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong.
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte that is not
+ * printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not
+ * first, or a key that the chosen policies do not use. */
+UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
+					    struct uvmp_policy_error *error);
+
+/* Prints the canonical form: every key that the policy uses, in the table's order, one blank between. Parsing it gives the same
+ * policy, printing that the same text. UVMP_ERR_ARGUMENT: NULL or policy not valid. UVMP_ERR_SPACE: capacity (NUL included) is too small;
+ * UVMP_POLICY_TEXT_MAX always suffices. */
+UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity);
+
+/* -- what there is, for help texts and front ends ----------------------------------------------------------------------- */
+
+struct uvmp_policy_key {
+	const char *name;
+	const char *summary;  /* one line */
+	const char *choices;  /* blank-separated names, or NULL for a number */
+	uint32_t min, max;    /* numbers: accepted range */
+	const char *used_by;  /* "prefetch=density" and the like; NULL: always */
+};
+
+struct uvmp_policy_preset {
+	const char *name;
+	const char *summary; /* one line, with its source */
+	const char *text;    /* the keys in which it differs from nvidia-595; "" for none */
+};
+
+/* The i-th key or preset; NULL beyond the last. */
+UVMP_API const struct uvmp_policy_key *uvmp_policy_key(uint32_t index);
+UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

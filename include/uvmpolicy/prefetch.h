@@ -1,0 +1,208 @@
+/* prefetch.h: what else should come along?
+ *
+ * A decision looks at one VABlock (for the UVM Smart family: one tree) of at most 512 pages, at the pages of it that
+ * faulted and at those that are there already, and names the pages to fetch with them.
+ *
+ *   uvmp_prefetch_decide()       any prefetcher, chosen by params->prefetcher
+ *   uvmp_prefetch_density() ...  each one by name, for hosts that want no choice
+ *   uvmp_prefetch_groups()       what is fetched, as fault group and prefetch groups, in transfer order
+ *
+ * A new prefetcher is one file prefetch_NAME.c, one row in the table of prefetch.c, one test.
+ */
+#ifndef UVMPOLICY_PREFETCH_H
+#define UVMPOLICY_PREFETCH_H
+
+#include "base.h"
+#include "geometry.h"
+#include "mask.h"
+#include "tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum uvmp_prefetcher {
+	UVMP_PREFETCH_NONE = 0,	  /* demand paging: nothing else */
+	UVMP_PREFETCH_DENSITY,	  /* the NVIDIA driver: largest subtree above a threshold of density */
+	UVMP_PREFETCH_TBN,	  /* UVM Smart: tree-based neighbourhood, subtrees above half */
+	UVMP_PREFETCH_SL,	  /* UVM Smart: sequential-local, the rest of each faulting 64 KiB basic block */
+	UVMP_PREFETCH_RANDOM,	  /* one random 4 KiB page of the tree beside each faulting page */
+	UVMP_PREFETCH_SEQUENTIAL, /* Zheng et al.: pages from the range's lowest to its highest, whatever faults */
+	UVMP_PREFETCH_LOCALITY,	  /* Zheng et al.: 128 consecutive pages from the faulting one */
+	UVMP_PREFETCH_BLOCK,	  /* the whole VABlock */
+	UVMP_PREFETCH_COUNT
+};
+
+/* Name as in the policy string ("none", "density", "tbn", ...); NULL for a value outside the enumeration. */
+UVMP_API const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher);
+
+struct uvmp_prefetch_params {
+	enum uvmp_prefetcher prefetcher;
+	uint32_t threshold;	   /* density: percent, 0..100 (1..100 without quirks); driver: 51 */
+	uint32_t min_faults;	   /* density: 1..20; driver: 1 */
+	uint32_t sequential_pages; /* sequential: pages per decision, 1..512; default 1 */
+	uint32_t locality_pages;   /* locality: pages from the faulting one on, it included, 1..512; default 128 */
+	bool quirks;
+};
+
+/* The defaults above, with `prefetcher` and quirks on. */
+UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
+UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
+
+/* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty unless the comment says
+ * otherwise. A bit beyond block.pages in any mask, an empty `faulted` (unless is_follow) or a faulted_region that is reversed, empty
+ * or reaches beyond the block is an error. */
+struct uvmp_prefetch_facts {
+	struct uvmp_block block;
+	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */
+	struct uvmp_region faulted_region; /* the service region; normally the hull of faulted */
+	const uvmp_mask *resident;	   /* pages resident on dst; NULL also if dst has no state in this block */
+	const uvmp_mask *pending;	   /* pages on their way to dst (simulators; the driver has none) */
+	uint32_t dst;			   /* destination processor, 0..63 */
+
+	/* the driver's policy (density only) */
+	uint32_t preferred;		   /* preferred location, UVMP_PROC_NONE if unset */
+	bool is_first_touch;		   /* no page of the block is resident anywhere */
+	bool is_hmm;			   /* the block belongs to system memory (HMM), not to a managed range */
+	struct uvmp_region max_region;	   /* HMM: part of the block that may be prefetched; managed: ignored, all of it */
+	bool is_confidential;		   /* confidential computing */
+	const uvmp_mask *thrashing;	   /* thrashing pages; NULL: there is no such mask */
+	const uvmp_mask *cpu_resident;	   /* confidential computing with a GPU as dst: pages resident on the CPU */
+	const uvmp_mask *cpu_read_mapped;  /* dst is the CPU: pages that it has mapped for reading */
+	const struct uvmp_region *group;   /* range groups that overlap the block, [groups]; NULL if none */
+	uint32_t groups;
+
+	/* where the block lies in its range (sequential, locality) */
+	uint64_t range_first; /* page of the range that is page 0 of the block */
+	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
+	bool is_follow;	      /* nothing faulted here: asked because an earlier hint's `follow` said so */
+};
+
+#define UVMP_PAGE_NONE (~(uint64_t)0)
+
+/* Shared by the blocks of one range (sequential, locality). */
+struct uvmp_prefetch_range {
+	uint64_t cursor; /* sequential: next page of the range to look at, starts at 0, never goes back */
+	uint64_t budget; /* sequential: pages still to take in this decision */
+	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range), starts at 0 */
+};
+
+/* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
+struct uvmp_prefetch_state {
+	uint32_t last_proc;		   /* density: destination of the last call, starts at UVMP_PROC_NONE */
+	uint16_t faults;		   /* density: faulted pages handed over for last_proc (Q9: wraps at 65536) */
+	struct uvmp_tree *tree;		   /* tbn, sl: required; covers the block: 16 * blocks >= block.pages */
+	struct uvmp_prefetch_range *range; /* sequential, locality: required */
+	uint64_t *random;		   /* random: required, the generator's state */
+};
+
+UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
+
+struct uvmp_prefetch_hint {
+	uvmp_mask pages; /* pages to fetch beside the faulted ones */
+	uint32_t dst;	 /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says */
+	uint64_t follow; /* page of the range whose block should be asked next, with is_follow; UVMP_PAGE_NONE: no more */
+	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with nothing left to move */
+};
+
+/* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params or block not valid, or something that this prefetcher
+ * requires is missing. UVMP_ERR_RANGE: facts out of range, see there. Cost: bounded by 512 pages, typically tens of words. */
+UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
+					       const struct uvmp_prefetch_facts *facts,
+					       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* Each prefetcher alone; parameters, errors and results as for uvmp_prefetch_decide. */
+
+/* Nothing. */
+UVMP_API enum uvmp_status uvmp_prefetch_none(const struct uvmp_prefetch_params *params,
+					     const struct uvmp_prefetch_facts *facts,
+					     struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* The driver's density prefetcher (nvidia specification, 5.2 to 5.6). Around each faulted page the largest node of a binary tree over
+ * the block's pages of which more than `threshold` percent are resident or faulted, faulted big pages counting as
+ * wholly faulted. On first touch of a block at its preferred location: the whole block. hint->pages may be non-empty with hint->dst =
+ * NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is harmless.
+ * Quirks: Q7 (a region that starts in the padding before an unaligned block loses the first pages), Q8 (threshold 0 is
+ * accepted; 100 can never be exceeded), Q9 (the fault counter wraps at 16 bits; without quirks it saturates). */
+UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
+						const struct uvmp_prefetch_facts *facts,
+						struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic block, then every subtree more than
+ * half full is filled, in one pass from the leaves up. Updates state->tree. Pages resident or pending are left out, but see Q21.
+ * Quirks: Q1, Q2 (tree.h); Q5 is the host's (pages that came without uvmp_tree_add); Q21: pages of a chosen block that are
+ * pending are requested again. Without quirks the leaves are recomputed from resident, pending and faulted pages. */
+UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
+					    const struct uvmp_prefetch_facts *facts,
+					    struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. Updates state->tree. Quirks as TBN. */
+UVMP_API enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,
+					   const struct uvmp_prefetch_facts *facts,
+					   struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* UVM Smart's random prefetcher (2.3): one draw per faulting page over the block; taken only if the page is neither resident nor
+ * pending nor chosen already; no second draw. Quirk Q3: a page that faults later in this batch can be drawn, and is then
+ * moved twice (it shows in hint->pages although it faulted). */
+UVMP_API enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
+					       const struct uvmp_prefetch_facts *facts,
+					       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its first page to its last;
+ * each decision takes the next `sequential_pages` pages that are neither resident, pending nor faulting. */
+UVMP_API enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *params,
+						   const struct uvmp_prefetch_facts *facts,
+						   struct uvmp_prefetch_state *state,
+						   struct uvmp_prefetch_hint *hint);
+
+/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range, without those resident, pending or
+ * faulting. What reaches beyond the block is asked for through hint->follow. */
+UVMP_API enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
+						 const struct uvmp_prefetch_facts *facts,
+						 struct uvmp_prefetch_state *state,
+						 struct uvmp_prefetch_hint *hint);
+
+/* Everything in the block that is neither resident, pending nor faulting. */
+UVMP_API enum uvmp_status uvmp_prefetch_block(const struct uvmp_prefetch_params *params,
+					      const struct uvmp_prefetch_facts *facts,
+					      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
+/* The density tree over system-allocated memory (ATS; 5.8): no big-page alignment or growth, no thrashing, no preferred location, no state.
+ * `window` is the part of the block that may be prefetched (cut at the block). If is_preferred_node_first_touch (the vma prefers a
+ * node, the destination is the faulting GPU, and nothing is resident in the window or a counter asked), the whole window is
+ * taken. *pages gets the prefetched pages without the faulted ones. Errors: UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE. */
+UVMP_API enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
+					    const uvmp_mask *faulted, bool is_preferred_node_first_touch,
+					    uvmp_mask *pages);
+
+/* -- grouping ------------------------------------------------------------------------------------------------------- */
+
+enum uvmp_group_kind {
+	UVMP_GROUP_FAULT = 0,	 /* holds (for RUN_TO_FAULT: ends in) a faulting page */
+	UVMP_GROUP_PREFETCH = 1, /* anything else */
+	UVMP_GROUP_LATENCY = 2	 /* moves nothing: holds the channel for the fault latency of the next group */
+};
+
+enum uvmp_grouping {
+	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: maximal runs of pages with the same cause (demand or prefetch) */
+	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart (2.6): a run is cut behind each faulting page */
+	UVMP_GROUPING_SINGLE = 2	/* every page by itself (demand paging of UVM Smart, 2.2) */
+};
+
+/* One transfer. */
+struct uvmp_group {
+	struct uvmp_region pages;
+	enum uvmp_group_kind kind;
+};
+
+/* Cuts `pages` (faulted and prefetched ones together) into transfers, ascending. `faulted` says which faulted; bits of it outside `pages`
+ * are ignored. With `latency`, RUN_TO_FAULT puts a LATENCY group of the faulting page before each fault group. Stores the
+ * number in *count. At most 1024 groups. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: unknown grouping. UVMP_ERR_SPACE: capacity is too small (*count is the number needed). */
+UVMP_API enum uvmp_status uvmp_prefetch_groups(enum uvmp_grouping grouping, const uvmp_mask *pages,
+					       const uvmp_mask *faulted, bool latency, struct uvmp_group *group,
+					       uint32_t capacity, uint32_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,137 @@
+/* replay.h: when does the GPU go on?
+ *
+ * The bottom half of the fault interrupt as a step function (nvidia specification, section 4). The machine says what to
+ * do next; the host does it and reports how it went:
+ *
+ *   uvmp_replay_start(&state, &params, &action);               an interrupt arrived
+ *   while (action.kind != UVMP_REPLAY_STOP) {
+ *           ... do what action says, fill event ...
+ *           uvmp_replay_step(&params, &state, &event, &action);
+ *   }
+ *
+ * Policies: BLOCK replays after every VABlock, BATCH after every batch, BATCH_FLUSH flushes the buffer first and waits for
+ * the replay, ONCE replays when the bottom half ends.
+ *
+ * Quirks reproduced by default: Q6 (the prefetch toggle compares with the configured batch size, not with what was
+ * fetched), Q23 (a limit of 0 stops all servicing; the forced replay at the end replaces an error).
+ * Without quirks: the toggle compares with the batch's raw faults; a limit of 0 counts as 1; the error is kept.
+ */
+#ifndef UVMPOLICY_REPLAY_H
+#define UVMPOLICY_REPLAY_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum uvmp_replay_policy {
+	UVMP_REPLAY_BLOCK = 0,
+	UVMP_REPLAY_BATCH = 1,
+	UVMP_REPLAY_BATCH_FLUSH = 2, /* the driver's default */
+	UVMP_REPLAY_ONCE = 3
+};
+
+struct uvmp_replay_params {
+	enum uvmp_replay_policy policy; /* values above 3 count as BATCH_FLUSH */
+	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100 */
+	uint32_t max_batches;		/* per bottom half, driver: 20 */
+	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5 */
+	uint32_t max_batch;		/* raw faults per batch, driver: 256 */
+	uint32_t prefetch_lapse_ms;	/* how long prefetch faults stay off, driver: 1000; 0: never turned off */
+	bool quirks;
+};
+
+/* -- the rules alone ---------------------------------------------------------------------------------------------- */
+
+/* Should the flush re-read PUT (4.3)? duplicates * 100 > cached * min(ratio, 100), in 32-bit arithmetic. */
+UVMP_API bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint32_t ratio);
+
+/* Prefetch faults on or off (4.5). */
+struct uvmp_prefetch_toggle {
+	bool is_enabled;	   /* starts true */
+	uint64_t disabled_since_ns; /* 0 while enabled */
+};
+
+/* Evaluated once per serviced batch: turns prefetch faults off when invalid * 3 > limit * 2, on again when more than lapse_ms
+ * have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the batch. */
+UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid, uint32_t limit,
+					  uint32_t lapse_ms, uint64_t now_ns);
+
+/* -- the bottom half ---------------------------------------------------------------------------------------------- */
+
+enum uvmp_replay_action_kind {
+	UVMP_REPLAY_STOP = 0,	      /* the bottom half is over; action.status is its result */
+	UVMP_REPLAY_FETCH,	      /* fetch a batch (mode BATCH_READY) -> event FETCHED */
+	UVMP_REPLAY_PREPROCESS,	      /* translate and order it -> event PREPROCESSED */
+	UVMP_REPLAY_SERVICE,	      /* service the next bin (dispatch) -> event SERVICED */
+	UVMP_REPLAY_PUSH,	      /* push a START replay to the GPU -> event DONE */
+	UVMP_REPLAY_FLUSH,	      /* flush the fault buffer, action.update_put -> event DONE */
+	UVMP_REPLAY_WAIT_REPLAY,      /* wait until pushed replays have completed -> event DONE */
+	UVMP_REPLAY_WAIT_WORK,	      /* wait until the batch's copies and mappings have completed -> event DONE */
+	UVMP_REPLAY_CANCEL_PRECISE,   /* cancel the fatal faults (fetch ALL, preprocess, cancel, flushes and replays of its
+				       * own) -> event DONE with the status */
+	UVMP_REPLAY_CANCEL_BATCH      /* cancel every fault of the batch, flush, replay -> event DONE */
+};
+
+struct uvmp_replay_action {
+	enum uvmp_replay_action_kind kind;
+	bool update_put;	 /* FLUSH */
+	enum uvmp_status status; /* STOP */
+};
+
+enum uvmp_replay_event_kind {
+	UVMP_REPLAY_EVENT_FETCHED = 0,
+	UVMP_REPLAY_EVENT_PREPROCESSED,
+	UVMP_REPLAY_EVENT_SERVICED,
+	UVMP_REPLAY_EVENT_DONE
+};
+
+/* What happened. Fields that the kind does not name are ignored. */
+struct uvmp_replay_event {
+	enum uvmp_replay_event_kind kind;
+	uint64_t now_ns;
+	enum uvmp_status status; /* how it went: FETCHED, PREPROCESSED, SERVICED, and DONE after CANCEL_PRECISE */
+	uint32_t cached;	 /* FETCHED: raw faults in the batch */
+	bool is_stale;		 /* PREPROCESSED: a dead channel was met; the host has flushed (UPDATE_PUT) and replayed */
+	bool is_last;		 /* SERVICED: no further bin in this batch */
+	/* SERVICED: what this dispatch added */
+	uint32_t duplicates;
+	uint32_t invalid_prefetches;
+	bool has_throttled;
+	bool has_fatal;
+};
+
+/* One per GPU. Initialise with uvmp_replay_init; only the machine writes it. */
+struct uvmp_replay_state {
+	struct uvmp_prefetch_toggle prefetch_faults;
+	uint32_t batch_id;   /* grows by one with each fetched batch and each BLOCK replay */
+	uint32_t position;   /* where in the loop (private) */
+	uint32_t batches;    /* of this bottom half */
+	uint32_t throttled;
+	uint32_t replays;
+	uint32_t cached;     /* of this batch */
+	uint32_t duplicates;
+	uint32_t invalid_prefetches;
+	bool has_throttled;
+	bool has_fatal;
+	enum uvmp_status status;
+};
+
+UVMP_API void uvmp_replay_init(struct uvmp_replay_state *state);
+UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
+
+/* Starts a bottom half. batch_id and the prefetch toggle are kept from the last one. UVMP_ERR_ARGUMENT: NULL or state not
+ * valid. UVMP_ERR_STATE: one is running already. */
+UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
+					    struct uvmp_replay_action *action);
+
+/* Takes the event that answers the last action and gives the next action. O(1). UVMP_ERR_ARGUMENT: NULL or state not valid.
+ * UVMP_ERR_STATE: no bottom half is running, or the event does not answer the last action. */
+UVMP_API enum uvmp_status uvmp_replay_step(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
+					   const struct uvmp_replay_event *event, struct uvmp_replay_action *action);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

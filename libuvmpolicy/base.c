@@ -1,0 +1,52 @@
+/* Version, status texts, the pseudo-random generator. */
+#include "uvmpolicy/base.h"
+
+const char *uvmp_version(void)
+{
+	return UVMP_VERSION_STRING;
+}
+
+const char *uvmp_status_text(enum uvmp_status status)
+{
+	switch (status) {
+	case UVMP_OK:
+		return "success";
+	case UVMP_ERR_ARGUMENT:
+		return "missing or invalid argument";
+	case UVMP_ERR_RANGE:
+		return "value out of range";
+	case UVMP_ERR_SPACE:
+		return "array too small";
+	case UVMP_ERR_STATE:
+		return "call does not fit the present state";
+	case UVMP_ERR_NO_MEMORY:
+		return "no memory and nothing to evict";
+	case UVMP_ERR_RETRY:
+		return "something is in flight, try again";
+	case UVMP_ERR_SYNTAX:
+		return "syntax error";
+	case UVMP_ERR_UNKNOWN:
+		return "unknown name";
+	case UVMP_ERR_CONFLICT:
+		return "contradicting values";
+	case UVMP_ERR_UNSUPPORTED:
+		return "not supported";
+	}
+	return "unknown status";
+}
+
+uint64_t uvmp_random_next(uint64_t *state)
+{
+	uint64_t x = *state != 0 ? *state : 0x9e3779b97f4a7c15u;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return x * 0x2545f4914f6cdd1du;
+}
+
+uint64_t uvmp_random_below(uint64_t *state, uint64_t bound)
+{
+	return bound == 0 ? 0 : uvmp_random_next(state) % bound;
+}

@@ -1,0 +1,242 @@
+/* Sets of pages, word by word. A region becomes, for each word, the bits of that word which it covers. */
+#include "uvmpolicy/mask.h"
+
+#define ALL_ONES (~(uint64_t)0)
+
+static uint32_t popcount(uint64_t x)
+{
+	x -= (x >> 1) & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (uint32_t)((x * 0x0101010101010101u) >> 56);
+}
+
+static uint32_t lowest_bit(uint64_t x)
+{
+	return popcount((x & (~x + 1u)) - 1u);
+}
+
+/* Bits of word `index` that lie in the region. */
+static uint64_t region_word(struct uvmp_region region, uint32_t index)
+{
+	uint32_t base = index * 64u;
+	uint64_t bits = ALL_ONES;
+
+	if (region.first >= base + 64u || region.outer <= base || uvmp_region_is_empty(region))
+		return 0;
+	if (region.first > base)
+		bits &= ALL_ONES << (region.first - base);
+	if (region.outer < base + 64u)
+		bits &= ALL_ONES >> (base + 64u - region.outer);
+	return bits;
+}
+
+void uvmp_mask_zero(uvmp_mask *mask)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		mask->word[i] = 0;
+}
+
+void uvmp_mask_copy(uvmp_mask *dst, const uvmp_mask *src)
+{
+	*dst = *src;
+}
+
+bool uvmp_mask_is_empty(const uvmp_mask *mask)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		any |= mask->word[i];
+	return any == 0;
+}
+
+bool uvmp_mask_equal(const uvmp_mask *a, const uvmp_mask *b)
+{
+	uint64_t differ = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		differ |= a->word[i] ^ b->word[i];
+	return differ == 0;
+}
+
+bool uvmp_mask_intersects(const uvmp_mask *a, const uvmp_mask *b)
+{
+	uint64_t common = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		common |= a->word[i] & b->word[i];
+	return common != 0;
+}
+
+bool uvmp_mask_is_subset(const uvmp_mask *a, const uvmp_mask *b)
+{
+	uint64_t outside = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		outside |= a->word[i] & ~b->word[i];
+	return outside == 0;
+}
+
+uint32_t uvmp_mask_weight(const uvmp_mask *mask)
+{
+	uint32_t weight = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		weight += popcount(mask->word[i]);
+	return weight;
+}
+
+void uvmp_mask_or(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		dst->word[i] = a->word[i] | b->word[i];
+}
+
+void uvmp_mask_and(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		dst->word[i] = a->word[i] & b->word[i];
+}
+
+void uvmp_mask_andnot(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		dst->word[i] = a->word[i] & ~b->word[i];
+}
+
+void uvmp_mask_shift_up(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
+{
+	uint32_t words = pages / 64u, bits = pages % 64u;
+
+	for (uint32_t i = UVMP_MASK_WORDS; i-- > 0;) {
+		uint64_t high = i >= words ? src->word[i - words] << bits : 0;
+		uint64_t low = bits != 0 && i > words ? src->word[i - words - 1u] >> (64u - bits) : 0;
+
+		dst->word[i] = high | low;
+	}
+}
+
+void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
+{
+	uint32_t words = pages / 64u, bits = pages % 64u;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
+		uint32_t from = words < UVMP_MASK_WORDS ? i + words : UVMP_MASK_WORDS;
+		uint64_t low = from < UVMP_MASK_WORDS ? src->word[from] >> bits : 0;
+		uint64_t high = bits != 0 && from + 1u < UVMP_MASK_WORDS ? src->word[from + 1u] << (64u - bits) : 0;
+
+		dst->word[i] = low | high;
+	}
+}
+
+struct uvmp_region uvmp_region_intersect(struct uvmp_region a, struct uvmp_region b)
+{
+	struct uvmp_region r = {a.first > b.first ? a.first : b.first, a.outer < b.outer ? a.outer : b.outer};
+
+	if (uvmp_region_is_empty(r))
+		r.first = r.outer = 0;
+	return r;
+}
+
+void uvmp_mask_region_set(uvmp_mask *mask, struct uvmp_region region)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		mask->word[i] |= region_word(region, i);
+}
+
+void uvmp_mask_region_clear(uvmp_mask *mask, struct uvmp_region region)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		mask->word[i] &= ~region_word(region, i);
+}
+
+uint32_t uvmp_mask_region_weight(const uvmp_mask *mask, struct uvmp_region region)
+{
+	uint32_t weight = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		weight += popcount(mask->word[i] & region_word(region, i));
+	return weight;
+}
+
+bool uvmp_mask_region_any(const uvmp_mask *mask, struct uvmp_region region)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		any |= mask->word[i] & region_word(region, i);
+	return any != 0;
+}
+
+bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region)
+{
+	uint64_t missing = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		missing |= region_word(region, i) & ~mask->word[i];
+	return missing == 0;
+}
+
+void uvmp_mask_region_and(uvmp_mask *dst, const uvmp_mask *src, struct uvmp_region region)
+{
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+		dst->word[i] = src->word[i] & region_word(region, i);
+}
+
+/* First page >= from whose bit differs from `flip`'s: flip 0 looks for set bits, all ones for clear ones. */
+static uint32_t next_bit(const uvmp_mask *mask, uint32_t from, uint64_t flip)
+{
+	uint32_t i = from / 64u;
+	uint64_t word;
+
+	if (from >= UVMP_MASK_BITS)
+		return UVMP_MASK_BITS;
+	word = (mask->word[i] ^ flip) & (ALL_ONES << (from % 64u));
+	while (word == 0) {
+		if (++i == UVMP_MASK_WORDS)
+			return UVMP_MASK_BITS;
+		word = mask->word[i] ^ flip;
+	}
+	return i * 64u + lowest_bit(word);
+}
+
+uint32_t uvmp_mask_next_set(const uvmp_mask *mask, uint32_t from)
+{
+	return next_bit(mask, from, 0);
+}
+
+uint32_t uvmp_mask_next_clear(const uvmp_mask *mask, uint32_t from)
+{
+	return next_bit(mask, from, ALL_ONES);
+}
+
+struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask)
+{
+	struct uvmp_region hull = {0, 0};
+	uint32_t i = UVMP_MASK_WORDS;
+	uint64_t word;
+
+	if (uvmp_mask_is_empty(mask))
+		return hull;
+	hull.first = next_bit(mask, 0, 0);
+	while (mask->word[i - 1u] == 0)
+		i--;
+	word = mask->word[i - 1u];
+	for (uint32_t shift = 1; shift < 64u; shift *= 2u)
+		word |= word >> shift; /* smear the highest bit down */
+	hull.outer = (i - 1u) * 64u + popcount(word);
+	return hull;
+}
+
+struct uvmp_region uvmp_mask_next_run(const uvmp_mask *mask, uint32_t from)
+{
+	struct uvmp_region run = {0, 0};
+	uint32_t first = next_bit(mask, from, 0);
+
+	if (first == UVMP_MASK_BITS)
+		return run;
+	run.first = first;
+	run.outer = next_bit(mask, first, ALL_ONES);
+	return run;
+}
