@@ -30,7 +30,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz bench install clean help deps
+.PHONY: all run test check coverage fuzz bench install clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
@@ -42,7 +42,8 @@ run: $(BUILD)/uvmsim
 	@sh tests/run.sh $(BUILD)/uvmsim
 
 ## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
-test: deps
+test:
+	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
 test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim check
 	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
@@ -52,17 +53,22 @@ check: all
 	@CC="$(CC)" sh tests/check/check.sh $(BUILD)
 
 ## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
-coverage: deps
+coverage:
+	@sh tests/deps.sh coverage
 	@$(MAKE) --no-print-directory coverage-run
 coverage-run: $(call prog,cov,$(tests)) $(BUILD)/cov/uvmsim
 	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(tests))
 
 ## make fuzz       every fuzz target under libFuzzer, FUZZ_SECONDS each (default 30); needs clang
-fuzz: deps $(call prog,fuzz,$(fuzzs))
+fuzz:
+	@sh tests/deps.sh fuzz
+	@$(MAKE) --no-print-directory fuzz-run
+fuzz-run: $(call prog,fuzz,$(fuzzs))
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
 ## make bench      instructions per decision (callgrind), with seed, repeats and spread
-bench: deps $(BUILD)/bench
+bench: $(BUILD)/bench
+	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 
 ## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
@@ -79,8 +85,6 @@ install: all
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)
-
-deps: ; @sh tests/deps.sh
 
 # Objects are rebuilt when the compiler or its flags change.
 $(BUILD)/flags: FORCE

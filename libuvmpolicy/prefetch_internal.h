@@ -4,7 +4,8 @@
 
 #include "uvmpolicy/prefetch.h"
 
-/* Checks parameters and facts as prefetch.h states them (not what single prefetchers require of the state). Changes nothing. */
+/* Checks parameters and facts as prefetch.h states them. Left to the prefetchers that look at them: the pointers in the state, and
+ * range_first and range_pages (sequential, locality). Changes nothing. */
 enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 				     const struct uvmp_prefetch_facts *facts,
 				     const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint);
@@ -14,5 +15,33 @@ void uvmp_prefetch_hint_clear(struct uvmp_prefetch_hint *hint);
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
 void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+
+/* -- tree prefetchers (prefetch_sl.c) -- */
+
+/* Did a page fault that is resident or pending already? */
+bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
+
+/* uvmp_prefetch_check, then what tbn and sl require: a tree that covers the block, and no refault. */
+enum uvmp_status uvmp_prefetch_tree_check(const struct uvmp_prefetch_params *params,
+					  const struct uvmp_prefetch_facts *facts,
+					  const struct uvmp_prefetch_state *state,
+					  const struct uvmp_prefetch_hint *hint);
+
+/* Counts the faulting basic blocks in the tree; returns their set. */
+uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
+				  const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree);
+
+/* *hint = what is missing of the chosen basic blocks. */
+void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
+				const struct uvmp_prefetch_facts *facts, uint32_t chosen,
+				struct uvmp_prefetch_hint *hint);
+
+/* -- range prefetchers (prefetch_sequential.c) -- */
+
+/* uvmp_prefetch_check, then what sequential and locality require: state->range, and a block that lies in its range. */
+enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *params,
+					   const struct uvmp_prefetch_facts *facts,
+					   const struct uvmp_prefetch_state *state,
+					   const struct uvmp_prefetch_hint *hint);
 
 #endif

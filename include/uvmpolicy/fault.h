@@ -116,7 +116,7 @@ UVMP_API bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch);
 
 /* Fetches one batch (1.4, 1.5): moves entries from GET on into the batch, merging as it goes, clears their valid bits and
  * advances GET. `put` is the hardware's PUT now; it is looked at only where the driver re-reads the register.
- * Finding nothing is success with batch->cached = 0.
+ * Finding nothing is success with batch->cached = 0. uTLB records up to the previous batch's max_utlb are cleared first.
  *
  * UVMP_ERR_ARGUMENT: a pointer is NULL or a structure is not valid. UVMP_ERR_RANGE: put, a parameter, or a field of an
  * entry (access, aperture above 11, uTLB number) is out of range. UVMP_ERR_SPACE: the batch's array is too small. UVMP_ERR_RETRY: the
@@ -125,27 +125,30 @@ UVMP_API enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *param
 					   uint32_t put, struct uvmp_fault_buffer *buffer,
 					   struct uvmp_fault_batch *batch);
 
-/* Flush (4.2): discards the entries from GET up to cached PUT, after re-reading PUT if update_put. Stores the number
- * discarded in *discarded. UVMP_ERR_RETRY: an entry is not valid yet; what lay before it has been discarded and GET
- * stands on it (as in the driver, which waits there): call again. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (put). */
+/* Flush (4.2): discards the entries from GET up to cached PUT, after re-reading PUT if update_put (`put` is ignored
+ * otherwise). Stores the number discarded in *discarded. UVMP_ERR_RETRY: an entry is not valid yet; what lay before it
+ * has been discarded and GET stands on it (as in the driver, which waits there): call again without update_put, so that PUT stays
+ * as read. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (put). */
 UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, bool update_put, uint32_t put,
 					   uint32_t *discarded);
 
 /* -- order ------------------------------------------------------------------------------------------------------- */
 
 /* Writes to order[] the indices of the batch's representatives in arrival order and returns their number
- * (batch->coalesced). order must have room for batch->coalesced entries. */
+ * (batch->coalesced). order must have room for batch->coalesced entries. 0 if order is NULL or the batch is not valid. */
 UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batch, uint32_t *order);
 
 /* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (2, step 2). Ties keep
- * their arrival order, that is the order of the indices. O(n log n), in place. Every order[i] must index entry[]. */
+ * their arrival order, that is the order of the indices. O(n log n) in place, O(n) if in order already. Every order[i] must
+ * index entry[]. No effect if a pointer is NULL. */
 UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access of a page
- * comes first (2, step 4). Ties keep their arrival order: the driver's own sort leaves that open, this is ours. */
+ * comes first (2, step 4). Ties keep their arrival order: the driver's own sort leaves that open, this is ours. Cost and
+ * conditions as above. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
-/* Same VA space and same page address? The GPU is not compared (2). */
+/* Same VA space and same page address? The GPU is not compared (2). False if one of them is NULL. */
 UVMP_API bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b);
 
 /* -- bins --------------------------------------------------------------------------------------------------------- */
@@ -161,7 +164,8 @@ struct uvmp_fault_bin {
 };
 
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at most
- * block_end (inclusive, the last byte of the block that holds the first entry). UVMP_ERR_ARGUMENT: NULL.
+ * block_end (inclusive, the last byte of the block that holds the first entry). Entries have num_instances >= 1. The caller
+ * steps over fatal entries and those without a GPU before it asks for a bin (3.1). UVMP_ERR_ARGUMENT: NULL.
  * UVMP_ERR_RANGE: first >= count, or block_end below the first entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
 					      uint32_t first, uvmp_addr block_end, struct uvmp_fault_bin *bin);
@@ -177,7 +181,7 @@ struct uvmp_fault_verdict {
 	bool is_duplicate;	  /* same page as the entry before it in this walk */
 	bool is_throttled;	  /* set by the caller (thrash.h) or inherited */
 	bool is_invalid_prefetch; /* prefetch without the right to it: dropped, or inherited */
-	bool is_fatal;
+	bool is_fatal;		  /* fetched as fatal, or refused by the permission table */
 	bool is_already_mapped;	  /* the GPU has the right already: stale, nothing to do */
 	uint8_t cancel_mode;	  /* enum uvmp_cancel_mode, if is_fatal */
 	uint8_t service_access;	  /* enum uvmp_access to service as; UVMP_ACCESS_NONE: skip */
@@ -192,8 +196,10 @@ struct uvmp_fault_facts {
 };
 
 /* Steps 1 to 6 of the walk (3.2) and the permission table (3.3) for one entry. `previous` and `previous_verdict` are the
- * entry before it in this walk, NULL for the first one (both or none).
- * UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an access or right out of range. */
+ * entry before it in this walk, NULL for the first one (both or none). A fault that fetch found fatal is judged like any other,
+ * as in the driver, which steps over such faults only between bins.
+ * UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an access or right out
+ * of range, or an access mask that lacks the fault's own access. */
 UVMP_API enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
 					      const struct uvmp_fault *previous,
 					      const struct uvmp_fault_verdict *previous_verdict,

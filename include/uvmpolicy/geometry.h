@@ -40,13 +40,16 @@ struct uvmp_block {
 	uint32_t big_pages; /* pages per big page, 1..512 (16 for 4 KiB in 64 KiB) */
 };
 
+/* Is the shape possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do start, end and offset
+ * agree with it for one of the page sizes? */
 UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 
 /* Number of blocks of the range [start, end] (inclusive, both page aligned: start and end+1). 0 when the geometry or the
  * range is not valid (reversed, unaligned). */
 UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end);
 
-/* Number of the block that holds addr, counted from the range's first; addr must lie at or above start. */
+/* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's number, when the
+ * geometry is not valid or addr lies below start. */
 UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr addr);
 
 /* Block `index` of the range [start, end]. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE: range reversed
@@ -55,17 +58,19 @@ UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geomet
 					      uint64_t index, struct uvmp_block *block);
 
 /* A block known only by its shape, as in tests and simulators: `pages` pages that start `offset` pages after a boundary
- * of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_RANGE: pages 0 or above 512, big_pages no power of two up to 512,
- * offset >= big_pages, or pages + offset > 512. */
+ * of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: pages 0 or above
+ * 512, big_pages no power of two up to 512, offset >= big_pages, or pages + offset > 512. */
 UVMP_API enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
 						struct uvmp_block *block);
 
 /* Big pages that lie wholly inside `within` (page indices of the block; cut at the block's end), as page indices: from
- * the first page of the first big page to behind the last page of the last one. (0,0) when there is none. */
+ * the first page of the first big page to behind the last page of the last one. (0,0) when there is none or the block
+ * is not valid. */
 UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within);
 
-/* The physical chunk that backs `page` of a managed block (6.1): a block of 2 MiB is one chunk; otherwise the naturally
- * aligned big page around `page` if it lies wholly inside the block, else the page alone. (0,0) when page is outside. */
+/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of 2 MiB is one chunk; otherwise the
+ * naturally aligned big page around `page` if it lies wholly inside the block, else the page alone. (0,0) when page is
+ * outside or the block is not valid. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
 /* -- trees over n leaves (density prefetcher) --------------------------------------------------------------------- */
@@ -87,14 +92,14 @@ struct uvmp_tree_branch {
 	uint32_t node;	 /* index in storage order */
 };
 
-/* UVMP_ERR_RANGE: leaves is 0 or above the maximum. */
-UVMP_API enum uvmp_status uvmp_tree_shape(uint32_t leaves, struct uvmp_tree_shape *shape);
-/* Nodes on a level; 0 outside 0..levels-1. */
+/* UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: leaves is 0 or above the maximum. */
+UVMP_API enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape);
+/* Nodes on a level; 0 outside 0..levels-1 (and, as the next one, for a shape that uvmp_tree_shape_init did not make). */
 UVMP_API uint32_t uvmp_tree_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level);
 /* Storage index of a level's first node; `nodes` outside 0..levels-1. */
 UVMP_API uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t level);
-/* UVMP_ERR_RANGE: leaf or level outside the tree. */
-UVMP_API enum uvmp_status uvmp_tree_branch(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
+/* UVMP_ERR_ARGUMENT: NULL, or not a shape. UVMP_ERR_RANGE: leaf or level outside the tree. */
+UVMP_API enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
 					   struct uvmp_tree_branch *branch);
 /* min(value + add, 2^bits - 1) for a counter of 1..32 bits (0 and above 32 count as 32). */
 UVMP_API uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits);
@@ -112,7 +117,7 @@ struct uvmp_allocation {
 	uint32_t tail_bytes; /* 0, or 64 KiB..1 MiB (a tail of 2 MiB counts as a large tree) */
 };
 
-/* UVMP_ERR_RANGE: bytes is 0, or the rounded size does not fit 64 bits. */
+/* UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: bytes is 0, or the rounded size does not fit 64 bits. */
 UVMP_API enum uvmp_status uvmp_allocation_round(uint64_t bytes, struct uvmp_allocation *allocation);
 
 #ifdef __cplusplus

@@ -50,8 +50,9 @@ UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enu
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
 
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty unless the comment says
- * otherwise. A bit beyond block.pages in any mask, an empty `faulted` (unless is_follow) or a faulted_region that is reversed, empty
- * or reaches beyond the block is an error. */
+ * otherwise. Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst or preferred that is no processor; an empty
+ * `faulted` or a bad faulted_region (both accepted with is_follow), a bad max_region (with is_hmm) or group, where a bad region
+ * is one that is reversed, empty or reaches beyond the block. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */
@@ -64,34 +65,46 @@ struct uvmp_prefetch_facts {
 	uint32_t preferred;		   /* preferred location, UVMP_PROC_NONE if unset */
 	bool is_first_touch;		   /* no page of the block is resident anywhere */
 	bool is_hmm;			   /* the block belongs to system memory (HMM), not to a managed range */
-	struct uvmp_region max_region;	   /* HMM: part of the block that may be prefetched; managed: ignored, all of it */
+	struct uvmp_region max_region;	   /* HMM: part of the block that may be prefetched, faults outside it attract
+					    * nothing; managed: ignored, all of it */
 	bool is_confidential;		   /* confidential computing */
 	const uvmp_mask *thrashing;	   /* thrashing pages; NULL: there is no such mask */
 	const uvmp_mask *cpu_resident;	   /* confidential computing with a GPU as dst: pages resident on the CPU */
 	const uvmp_mask *cpu_read_mapped;  /* dst is the CPU: pages that it has mapped for reading */
-	const struct uvmp_region *group;   /* range groups that overlap the block, [groups]; NULL if none */
+	const struct uvmp_region *group;   /* range groups that overlap the block, cut at it, [groups]; NULL if none */
 	uint32_t groups;
 
 	/* where the block lies in its range (sequential, locality) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
 	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
-	bool is_follow;	      /* nothing faulted here: asked because an earlier hint's `follow` said so */
+	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the pages of this block that
+			       * fault in the same batch (they are left out), usually none; faulted_region is ignored */
 };
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
 
-/* Shared by the blocks of one range (sequential, locality). */
+/* Shared by the blocks of one range (sequential, locality); all fields start at 0.
+ *
+ * A decision of these two may concern other blocks of the range than the one that faulted. The caller goes on like this, at once and
+ * before any other decision of the range:
+ *   decide for the block with the faults
+ *   while hint->follow != UVMP_PAGE_NONE:
+ *     note hint->pages (and that they are pending from now on)
+ *     decide for the block that holds page hint->follow of the range, with that block's facts and is_follow set
+ * Each step asks a later block than the one before, so there are at most as many as the range has blocks (sequential), or as
+ * locality_pages reach into (locality). */
 struct uvmp_prefetch_range {
-	uint64_t cursor; /* sequential: next page of the range to look at, starts at 0, never goes back */
-	uint64_t budget; /* sequential: pages still to take in this decision */
-	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range), starts at 0 */
+	uint64_t cursor; /* sequential: next page of the range to look at; never goes back */
+	uint64_t budget; /* sequential: pages still to take in this decision; set anew by each that is no follow */
+	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
 };
 
 /* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
 struct uvmp_prefetch_state {
 	uint32_t last_proc;		   /* density: destination of the last call, starts at UVMP_PROC_NONE */
 	uint16_t faults;		   /* density: faulted pages handed over for last_proc (Q9: wraps at 65536) */
-	struct uvmp_tree *tree;		   /* tbn, sl: required; covers the block: 16 * blocks >= block.pages */
+	struct uvmp_tree *tree;		   /* tbn, sl: required; covers the block: 16 * blocks >= block.pages. random: kept up to date
+					    * if there is one (2.1), for an eviction that uses it */
 	struct uvmp_prefetch_range *range; /* sequential, locality: required */
 	uint64_t *random;		   /* random: required, the generator's state */
 };
@@ -100,7 +113,7 @@ UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
 
 struct uvmp_prefetch_hint {
 	uvmp_mask pages; /* pages to fetch beside the faulted ones */
-	uint32_t dst;	 /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says */
+	uint32_t dst;	 /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but density: `pages` is empty) */
 	uint64_t follow; /* page of the range whose block should be asked next, with is_follow; UVMP_PAGE_NONE: no more */
 	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with nothing left to move */
 };
@@ -129,34 +142,44 @@ UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_param
 						struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
 
 /* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic block, then every subtree more than
- * half full is filled, in one pass from the leaves up. Updates state->tree. Pages resident or pending are left out, but see Q21.
+ * half full is filled, in one pass from the leaves up. Updates state->tree as if all that is asked for were on its way. hint->pages are
+ * the missing pages of the chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for Q21.
+ * Basic blocks count from the start of the block. Where the tree is larger than the block (a block of no tree shape), nodes keep
+ * the tree's size and leaves behind the end of the block are never chosen.
+ * UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT also: the tree does not cover the block.
  * Quirks: Q1, Q2 (tree.h); Q5 is the host's (pages that came without uvmp_tree_add); Q21: pages of a chosen block that are
- * pending are requested again. Without quirks the leaves are recomputed from resident, pending and faulted pages. */
+ * pending are requested again. Without quirks the leaves are recomputed from resident, pending and requested pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
 					    const struct uvmp_prefetch_facts *facts,
 					    struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. Updates state->tree. Quirks as TBN. */
+/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and quirks as TBN. */
 UVMP_API enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,
 					   const struct uvmp_prefetch_facts *facts,
 					   struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's random prefetcher (2.3): one draw per faulting page over the block; taken only if the page is neither resident nor
- * pending nor chosen already; no second draw. Quirk Q3: a page that faults later in this batch can be drawn, and is then
- * moved twice (it shows in hint->pages although it faulted). */
+/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw uvmp_random_below(state->random, block.pages); the page is
+ * taken only if it is neither resident nor pending nor chosen already; no second draw. With state->tree each page moved counts there.
+ * The original moves each drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
+ * UVMP_ERR_RANGE also: a faulted page is resident or pending.
+ * Quirk Q3: a page that faults later in this batch can be drawn, and is then moved twice (it shows in hint->pages although it faulted,
+ * and counts twice in the tree). */
 UVMP_API enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
 
 /* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its first page to its last;
- * each decision takes the next `sequential_pages` pages that are neither resident, pending nor faulting. */
+ * each decision takes the next `sequential_pages` pages that are neither resident, pending nor faulting. The cursor also moves past those
+ * that are. Where the cursor lies in another block, hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in
+ * several blocks is several decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *params,
 						   const struct uvmp_prefetch_facts *facts,
 						   struct uvmp_prefetch_state *state,
 						   struct uvmp_prefetch_hint *hint);
 
 /* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range, without those resident, pending or
- * faulting. What reaches beyond the block is asked for through hint->follow. */
+ * faulting. What reaches beyond the block is asked for through hint->follow (see struct uvmp_prefetch_range).
+ * UVMP_ERR_RANGE also: range_pages < range_first + block.pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
 						 const struct uvmp_prefetch_facts *facts,
 						 struct uvmp_prefetch_state *state,
@@ -168,9 +191,10 @@ UVMP_API enum uvmp_status uvmp_prefetch_block(const struct uvmp_prefetch_params 
 					      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
 
 /* The density tree over system-allocated memory (ATS; 5.8): no big-page alignment or growth, no thrashing, no preferred location, no state.
- * `window` is the part of the block that may be prefetched (cut at the block). If is_preferred_node_first_touch (the vma prefers a
- * node, the destination is the faulting GPU, and nothing is resident in the window or a counter asked), the whole window is
- * taken. *pages gets the prefetched pages without the faulted ones. Errors: UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE. */
+ * `window` is the part of the block that may be prefetched (cut at 512; it may be empty); threshold is 0..100. If
+ * is_preferred_node_first_touch (the vma prefers a node, the destination is the faulting GPU, and nothing is resident in the window or a
+ * counter asked), the whole window is taken. `resident` may be NULL. *pages gets the prefetched pages without the faulted ones.
+ * UVMP_ERR_ARGUMENT: faulted or pages is NULL. UVMP_ERR_RANGE: threshold above 100, window reversed. */
 UVMP_API enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
 					    const uvmp_mask *faulted, bool is_preferred_node_first_touch,
 					    uvmp_mask *pages);
@@ -196,8 +220,9 @@ struct uvmp_group {
 };
 
 /* Cuts `pages` (faulted and prefetched ones together) into transfers, ascending. `faulted` says which faulted; bits of it outside `pages`
- * are ignored. With `latency`, RUN_TO_FAULT puts a LATENCY group of the faulting page before each fault group. Stores the
- * number in *count. At most 1024 groups. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: unknown grouping. UVMP_ERR_SPACE: capacity is too small (*count is the number needed). */
+ * are ignored. With `latency`, RUN_TO_FAULT and SINGLE put a LATENCY group of the faulting page before each fault group; BY_CAUSE does
+ * not know it. Stores the number in *count; at most 1024 groups. UVMP_ERR_ARGUMENT: NULL (group may be with capacity 0).
+ * UVMP_ERR_RANGE: unknown grouping. UVMP_ERR_SPACE: capacity is too small (*count is the number needed, nothing else is changed). */
 UVMP_API enum uvmp_status uvmp_prefetch_groups(enum uvmp_grouping grouping, const uvmp_mask *pages,
 					       const uvmp_mask *faulted, bool latency, struct uvmp_group *group,
 					       uint32_t capacity, uint32_t *count);

@@ -32,6 +32,9 @@ enum uvmp_replay_policy {
 	UVMP_REPLAY_ONCE = 3
 };
 
+/* Name as in the policy string ("block", "batch", "batch_flush", "once"); NULL for a value outside the enumeration. */
+UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
+
 struct uvmp_replay_params {
 	enum uvmp_replay_policy policy; /* values above 3 count as BATCH_FLUSH */
 	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100 */
@@ -54,7 +57,7 @@ struct uvmp_prefetch_toggle {
 };
 
 /* Evaluated once per serviced batch: turns prefetch faults off when invalid * 3 > limit * 2, on again when more than lapse_ms
- * have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the batch. */
+ * have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the batch. No effect if toggle is NULL. */
 UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid, uint32_t limit,
 					  uint32_t lapse_ms, uint64_t now_ns);
 
@@ -90,12 +93,14 @@ enum uvmp_replay_event_kind {
 /* What happened. Fields that the kind does not name are ignored. */
 struct uvmp_replay_event {
 	enum uvmp_replay_event_kind kind;
-	uint64_t now_ns;
-	enum uvmp_status status; /* how it went: FETCHED, PREPROCESSED, SERVICED, and DONE after CANCEL_PRECISE */
+	uint64_t now_ns;	 /* when, for every kind */
+	enum uvmp_status status; /* how it went, for every kind (ignored after CANCEL_BATCH: the batch's own error stays) */
 	uint32_t cached;	 /* FETCHED: raw faults in the batch */
 	bool is_stale;		 /* PREPROCESSED: a dead channel was met; the host has flushed (UPDATE_PUT) and replayed */
 	bool is_last;		 /* SERVICED: no further bin in this batch */
-	/* SERVICED: what this dispatch added */
+	bool is_none;		 /* SERVICED: there was no bin to dispatch (every fault skipped); ends the batch as is_last does,
+				  * but BLOCK does not replay */
+	/* SERVICED: what this dispatch added, also when it failed */
 	uint32_t duplicates;
 	uint32_t invalid_prefetches;
 	bool has_throttled;
@@ -122,7 +127,11 @@ UVMP_API void uvmp_replay_init(struct uvmp_replay_state *state);
 UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
 
 /* Starts a bottom half. batch_id and the prefetch toggle are kept from the last one. UVMP_ERR_ARGUMENT: NULL or state not
- * valid. UVMP_ERR_STATE: one is running already. */
+ * valid. UVMP_ERR_STATE: one is running already.
+ *
+ * How long it runs: at most max(max_batches, 1) fetches that are not stale and, unless the host ends a batch early, one SERVICE (for
+ * BLOCK and one PUSH) per bin; beside these at most 5 actions per fetch (the fetch itself included), and one PUSH at the end. An error in any event ends it
+ * with that status: servicing and BLOCK replays after CANCEL_BATCH, anything else at once. */
 UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
 					    struct uvmp_replay_action *action);
 

@@ -32,6 +32,8 @@ struct uvmp_tree {
 UVMP_API enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks);
 UVMP_API bool uvmp_tree_is_valid(const struct uvmp_tree *tree);
 
+/* A tree that is NULL or not valid counts as one without any block in all that follows. */
+
 /* Value of the leaf of a block, in pages; 0 for a block outside the tree. */
 UVMP_API uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block);
 
@@ -48,7 +50,7 @@ UVMP_API void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t page
 /* Every inner node becomes the sum of its children. */
 UVMP_API void uvmp_tree_recompute(struct uvmp_tree *tree);
 
-/* Every leaf becomes the number of its pages in `pages`, every inner node the sum of its children. */
+/* Every leaf becomes the number of its pages in `pages` (NULL: no effect), every inner node the sum of its children. */
 UVMP_API void uvmp_tree_assign(struct uvmp_tree *tree, const uvmp_mask *pages);
 
 #ifdef __cplusplus

@@ -1,0 +1,204 @@
+/* What the subcommands share: reports, options, values, files. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int cli_error(const char *format, ...)
+{
+	char message[2048];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(message, sizeof(message), format, list);
+	va_end(list);
+	/* A file name may hold anything; the report stays one line. */
+	for (char *at = message; *at != '\0'; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	fflush(stdout);
+	fprintf(stderr, "uvmsim: %s\n", message);
+	return CLI_BAD_INPUT;
+}
+
+bool cli_flush(void)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	cli_error("standard output: %s", errno != 0 ? strerror(errno) : "write error");
+	return false;
+}
+
+/* -- options
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static int bad_option(const struct cli_args *args, const char *problem, const char *word)
+{
+	cli_error("%s %.200s; see `uvmsim %s --help`", problem, word, args->argv[0]);
+	return CLI_BAD;
+}
+
+/* `word` is `--name` or `--name=value`, `option` an entry of the list: `name` or `name=`. */
+static bool is_option(const char *word, const char *option)
+{
+	size_t length = strcspn(option, "=");
+
+	return strncmp(word + 2, option, length) == 0 &&
+	       (word[2 + length] == '\0' || word[2 + length] == '=');
+}
+
+static int take_option(struct cli_args *args, const char *option, int index, const char *word,
+                       const char **value)
+{
+	bool takes_value = strchr(option, '=') != NULL;
+	const char *equals = strchr(word, '=');
+
+	if (!takes_value)
+		return equals == NULL ? index : bad_option(args, "no value is accepted by", word);
+	if (equals != NULL) {
+		*value = equals + 1;
+		return index;
+	}
+	if (args->next == args->argc)
+		return bad_option(args, "a value must follow", word);
+	*value = args->argv[args->next++];
+	return index;
+}
+
+int cli_next(struct cli_args *args, const char *const *options, const char **value)
+{
+	const char *word;
+
+	*value = NULL;
+	if (args->next < args->argc && !args->is_literal && strcmp(args->argv[args->next], "--") == 0) {
+		args->is_literal = true;
+		args->next++;
+	}
+	if (args->next >= args->argc)
+		return CLI_END;
+	word = args->argv[args->next++];
+	if (args->is_literal || word[0] != '-' || word[1] == '\0') {
+		*value = word;
+		return CLI_OPERAND;
+	}
+	for (int i = 0; word[1] == '-' && options[i] != NULL; i++)
+		if (is_option(word, options[i]))
+			return take_option(args, options[i], i, word, value);
+	return bad_option(args, "unknown option", word);
+}
+
+/* -- values
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+/* Digits at *text, at most 64 bits; moves *text behind them. */
+static bool scan_digits(const char **text, uint64_t *number)
+{
+	const char *at = *text;
+	uint64_t value = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*number = value;
+	return true;
+}
+
+bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+	const char *at = text;
+	uint64_t value;
+
+	if (scan_digits(&at, &value) && *at == '\0' && value >= min && value <= max) {
+		*number = value;
+		return true;
+	}
+	cli_error("%s: \"%.100s\" is not accepted; %llu..%llu", option, text, (unsigned long long)min,
+	          (unsigned long long)max);
+	return false;
+}
+
+/* Power of two behind the digits: nothing, `K`, `KiB`, and so on. */
+static bool scan_unit(const char *text, unsigned *shift)
+{
+	static const char units[] = "KMGT";
+	const char *unit = strchr(units, *text);
+
+	*shift = 0;
+	if (*text == '\0')
+		return true;
+	if (unit == NULL)
+		return false;
+	*shift = 10 * ((unsigned)(unit - units) + 1);
+	return text[1] == '\0' || strcmp(text + 1, "iB") == 0;
+}
+
+bool cli_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes)
+{
+	const char *at = text;
+	unsigned shift;
+	uint64_t value;
+
+	if (scan_digits(&at, &value) && scan_unit(at, &shift) && value <= UINT64_MAX >> shift &&
+	    value << shift >= min && value << shift <= max) {
+		*bytes = value << shift;
+		return true;
+	}
+	cli_error("%s: \"%.100s\" is not accepted; %llu..%llu bytes, as 4096, 64K, 64M or 1G", option, text,
+	          (unsigned long long)min, (unsigned long long)max);
+	return false;
+}
+
+bool cli_policy(const char *option, const char *text, struct uvmp_policy *policy)
+{
+	struct uvmp_policy_error error = {0, 0, ""};
+	enum uvmp_status status = uvmp_policy_parse(text, strlen(text), policy, &error);
+
+	if (status == UVMP_OK)
+		return true;
+	cli_error("%s: %s; see `uvmsim list policies`", option,
+	          error.text[0] != '\0' ? error.text : uvmp_status_text(status));
+	return false;
+}
+
+/* -- files
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+FILE *cli_open(const char *path)
+{
+	struct stat info;
+	FILE *file;
+
+	if (strcmp(path, "-") == 0)
+		return stdin;
+	file = fopen(path, "r");
+	if (file == NULL) {
+		cli_error("%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
+		cli_error("%s: %s", path, strerror(EISDIR));
+		fclose(file);
+		return NULL;
+	}
+	return file;
+}
+
+void cli_close(FILE *file)
+{
+	if (file != stdin)
+		fclose(file);
+}

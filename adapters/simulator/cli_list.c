@@ -1,0 +1,127 @@
+/* list: what there is to choose from. */
+#include "cli.h"
+
+#include <string.h>
+
+#include "source.h"
+
+const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|formats\n"
+                         "\n"
+                         "  workloads  built-in access patterns with their parameters\n"
+                         "  policies   keys of the policy string: accepted values, default, who uses them\n"
+                         "  presets    named policies, each with its canonical string\n"
+                         "  gpus       GPU time models\n"
+                         "  formats    text formats that are read\n";
+
+static int list_workloads(void)
+{
+	workload_list(stdout);
+	return CLI_DONE;
+}
+
+/* The default of a key, as the canonical form of the shortest policy that uses the key prints it. */
+static const char *default_of(const struct uvmp_policy_key *key, char text[UVMP_POLICY_TEXT_MAX])
+{
+	const char *with = key->used_by != NULL ? key->used_by : "";
+	size_t length = strlen(key->name);
+	struct uvmp_policy policy;
+	char *word;
+
+	if (uvmp_policy_parse(with, strlen(with), &policy, NULL) != UVMP_OK ||
+	    uvmp_policy_print(&policy, text, UVMP_POLICY_TEXT_MAX) != UVMP_OK)
+		return "?";
+	for (word = strtok(text, " "); word != NULL; word = strtok(NULL, " "))
+		if (strncmp(word, key->name, length) == 0 && word[length] == '=')
+			return word + length + 1;
+	return "?";
+}
+
+static int list_policies(void)
+{
+	const struct uvmp_policy_key *key;
+	char text[UVMP_POLICY_TEXT_MAX];
+
+	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
+	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
+		printf("%s\n    %s\n    values: ", key->name, key->summary);
+		if (key->choices != NULL)
+			printf("%s\n", key->choices);
+		else
+			printf("%lu..%lu\n", (unsigned long)key->min, (unsigned long)key->max);
+		printf("    default: %s\n    used by: %s\n", default_of(key, text),
+		       key->used_by != NULL ? key->used_by : "every policy");
+	}
+	fputs("\nprefetchers:", stdout);
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
+		printf(" %s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
+	fputs("\neviction orders:", stdout);
+	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
+		printf(" %s (%lu KiB)", uvmp_evict_name((enum uvmp_evictor)i),
+		       (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
+	putchar('\n');
+	return CLI_DONE;
+}
+
+static int list_presets(void)
+{
+	const struct uvmp_policy_preset *preset;
+
+	for (uint32_t i = 0; (preset = uvmp_policy_preset(i)) != NULL; i++) {
+		struct uvmp_policy policy;
+		char text[UVMP_POLICY_TEXT_MAX];
+
+		snprintf(text, sizeof(text), "preset=%s", preset->name);
+		if (!cli_policy("preset", text, &policy))
+			return CLI_BAD_INPUT;
+		if (uvmp_policy_print(&policy, text, sizeof(text)) != UVMP_OK)
+			return cli_error("preset %s cannot be printed", preset->name);
+		printf("%s\n    %s\n    %s\n", preset->name, preset->summary, text);
+	}
+	return CLI_DONE;
+}
+
+static int list_gpus(void)
+{
+	puts("none: there is no GPU time model yet. Runs count faults, batches, copies and evictions; they "
+	     "are untimed,\n"
+	     "and every time in a report is null.");
+	return CLI_DONE;
+}
+
+static int list_formats(void)
+{
+	puts("trace     first line `uvmp-trace 1`          page accesses, CSV, also zstd-compressed (run, "
+	     "compare --trace)\n"
+	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
+	     "check)\n"
+	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)");
+	return CLI_DONE;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*list)(void);
+	} topics[] = {
+	        {"workloads", list_workloads}, {"policies", list_policies}, {"presets", list_presets},
+	        {"gpus", list_gpus},           {"formats", list_formats},
+	};
+	static const char *const no_options[] = {NULL};
+	struct cli_args args = {argc, argv, 1, false};
+	const char *topic, *more;
+	int what = cli_next(&args, no_options, &topic);
+
+	if (what == CLI_BAD)
+		return CLI_BAD_INPUT;
+	if (what == CLI_END)
+		return cli_error("list what? workloads, policies, presets, gpus or formats");
+	what = cli_next(&args, no_options, &more);
+	if (what != CLI_END)
+		return what == CLI_BAD ? CLI_BAD_INPUT
+		                       : cli_error("list takes one word; see `uvmsim list --help`");
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+		if (strcmp(topic, topics[i].name) == 0)
+			return topics[i].list();
+	return cli_error("there is no list of %.100s; workloads, policies, presets, gpus, formats", topic);
+}

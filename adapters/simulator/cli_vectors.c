@@ -1,0 +1,82 @@
+/* decide and check: vector files against the library. */
+#include "cli.h"
+
+#include "vectors/vec.h"
+
+const char help_decide[] =
+        "usage: uvmsim decide FILE\n"
+        "\n"
+        "Reads a vector file (`-`: standard input), drops its `=> ` lines, computes them anew and prints the "
+        "whole file.\n"
+        "Stops at the first bad line; what came before it is printed. Format: docs/vectors.md.\n";
+
+const char help_check[] = "usage: uvmsim check FILE...\n"
+                          "\n"
+                          "Computes the `=> ` lines of vector files (`-`: standard input) and compares. "
+                          "Prints each input line whose results differ\n"
+                          "or are missing, with what is expected and what is computed; closes with `N "
+                          "passed, M failed`, counted in input lines.\n"
+                          "A kind that is not implemented yet is reported and the other files are checked.\n"
+                          "\n"
+                          "Exit status: 0 all passed; 1 some failed; 2 bad input, or a kind that is not "
+                          "implemented. Format: docs/vectors.md.\n";
+
+static const char *const no_options[] = {NULL};
+
+/* One file through `work`. Returns CLI_DONE or CLI_BAD_INPUT. */
+static int process(const char *path, void (*work)(FILE *, const char *, FILE *, struct vec_result *),
+                   struct vec_result *result)
+{
+	FILE *in = cli_open(path);
+
+	if (in == NULL)
+		return CLI_BAD_INPUT;
+	work(in, path, stdout, result);
+	cli_close(in);
+	if (result->is_bad || result->is_unimplemented)
+		return cli_error("%s", result->error);
+	return CLI_DONE;
+}
+
+int cmd_decide(int argc, char **argv)
+{
+	struct cli_args args = {argc, argv, 1, false};
+	struct vec_result result = {0};
+	const char *path = NULL, *value;
+	int what;
+
+	while ((what = cli_next(&args, no_options, &value)) != CLI_END) {
+		if (what == CLI_BAD)
+			return CLI_BAD_INPUT;
+		if (path != NULL)
+			return cli_error("decide takes one file; see `uvmsim decide --help`");
+		path = value;
+	}
+	if (path == NULL)
+		return cli_error("a file must follow decide; see `uvmsim decide --help`");
+	return process(path, vec_decide, &result);
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct cli_args args = {argc, argv, 1, false};
+	unsigned long long passed = 0, failed = 0;
+	int what, files = 0, status = CLI_DONE;
+	const char *path;
+
+	while ((what = cli_next(&args, no_options, &path)) != CLI_END) {
+		struct vec_result result = {0};
+
+		if (what == CLI_BAD)
+			return CLI_BAD_INPUT;
+		files++;
+		if (process(path, vec_check, &result) != CLI_DONE)
+			status = CLI_BAD_INPUT;
+		passed += result.passed;
+		failed += result.failed;
+	}
+	if (files == 0)
+		return cli_error("a file must follow check; see `uvmsim check --help`");
+	printf("%llu passed, %llu failed\n", passed, failed);
+	return status == CLI_DONE && failed > 0 ? CLI_CHECK_FAILED : status;
+}

@@ -1,0 +1,509 @@
+/* The untimed driver: see driver.h. Three rooms, each in a file of its own: space.c knows where addresses lie, memory.c which pages are
+ * on the GPU and which leave, and this one the way of a fault from the agent that raised it to the replay that ends it. */
+#include "driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "space.h"
+#include "uvmpolicy/uvmpolicy.h"
+
+#define GPU	     1u
+#define VA_SPACE     1u
+#define UTLBS	     64u   /* agents share uTLBs: agent modulo UTLBS */
+#define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
+
+/* A warp or thread that may wait for a page. */
+struct agent {
+	uint64_t address;
+	enum uvmp_access access;
+	bool is_stalled;
+	bool is_unreported; /* the fault buffer was full: the fault is still to be written */
+};
+
+struct driver {
+	const struct uvmp_policy *policy;
+	struct driver_result *result;
+	char *error;
+	struct space space;
+	struct memory memory;
+
+	struct agent *agent;
+	uint32_t agents;
+	uint32_t *stalled; /* agents that wait, in the order in which they stalled */
+	uint32_t stalled_count, unreported_count;
+
+	struct uvmp_fault_buffer buffer;
+	uint32_t put;
+	struct uvmp_fault_batch batch;
+	uint32_t *order;
+	uint32_t next_bin; /* position in order of the next bin to service */
+	struct uvmp_utlb utlb[UTLBS];
+	struct uvmp_replay_state replay;
+	uint64_t random;
+	uint64_t progress; /* faults fetched and agents released: a bottom half without either is stuck */
+};
+
+static bool fail(struct driver *d, const char *text)
+{
+	snprintf(d->error, SOURCE_ERROR_MAX, "%s", text);
+	return false;
+}
+
+/* -- agents and the fault buffer ----------------------------------------------------------------------------------------- */
+
+static bool buffer_write(struct driver *d, uint32_t index)
+{
+	struct agent *a = &d->agent[index];
+	uint32_t after = (d->put + 1u) % d->buffer.capacity;
+
+	if (after == d->buffer.get) {
+		d->unreported_count += !a->is_unreported;
+		a->is_unreported = true;
+		return false;
+	}
+	d->buffer.entry[d->put] = (struct uvmp_fault){.address = a->address,
+						      .aperture = UVMP_APERTURE_VID,
+						      .utlb = index % UTLBS,
+						      .type = UVMP_FAULT_INVALID_PTE,
+						      .access = (uint8_t)a->access,
+						      .is_valid = true};
+	d->put = after;
+	d->unreported_count -= a->is_unreported;
+	a->is_unreported = false;
+	return true;
+}
+
+static void report_waiting(struct driver *d)
+{
+	for (uint32_t i = 0; i < d->stalled_count && d->unreported_count > 0; i++) {
+		if (d->agent[d->stalled[i]].is_unreported && !buffer_write(d, d->stalled[i]))
+			return;
+	}
+}
+
+static void access_page(struct driver *d, struct sim_block *block, uint32_t page)
+{
+	if (!uvmp_mask_test(&block->touched, page)) {
+		uvmp_mask_set(&block->touched, page);
+		d->result->pages_touched++;
+	}
+	memory_touch(&d->memory, block, page);
+}
+
+/* A replay: agents whose page has come go on, the others fault again. */
+static void replay(struct driver *d)
+{
+	uint32_t kept = 0;
+
+	d->result->replays++;
+	for (uint32_t i = 0; i < d->stalled_count; i++) {
+		uint32_t index = d->stalled[i], page;
+		struct agent *a = &d->agent[index];
+		struct sim_block *block = space_find(&d->space, a->address, &page);
+
+		if (uvmp_mask_test(&block->resident, page)) {
+			d->unreported_count -= a->is_unreported;
+			a->is_stalled = a->is_unreported = false;
+			access_page(d, block, page);
+			d->progress++;
+		} else {
+			d->stalled[kept++] = index;
+			buffer_write(d, index);
+		}
+	}
+	d->stalled_count = kept;
+}
+
+/* -- servicing --------------------------------------------------------------------------------------------------------------- */
+
+/* Walks one bin (driver specification, 3.2): which pages faulted and are not there? */
+static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const struct sim_block *block, bool is_retry,
+		     uvmp_mask *faulted, struct uvmp_replay_event *event)
+{
+	struct uvmp_fault_verdict verdict[2];
+	const struct uvmp_fault *previous = NULL;
+
+	uvmp_mask_zero(faulted);
+	for (uint32_t i = 0; i < bin->count; i++) {
+		const struct uvmp_fault *fault = &d->batch.entry[d->order[bin->first + i]];
+		uint32_t page = (uint32_t)((fault->address - block->shape.start) / PAGE_BYTES);
+		struct uvmp_fault_facts facts = {.logical = UVMP_PROT_READ_WRITE_ATOMIC, .is_retry = is_retry};
+		struct uvmp_fault_verdict *now = &verdict[i % 2u];
+
+		if (uvmp_mask_test(&block->resident, page))
+			facts.mapped = UVMP_PROT_READ_WRITE_ATOMIC;
+		uvmp_fault_classify(fault, &facts, previous, previous ? &verdict[(i + 1u) % 2u] : NULL, now);
+		event->invalid_prefetches += now->invalid_prefetches;
+		if (now->service_access != UVMP_ACCESS_NONE)
+			uvmp_mask_set(faulted, page);
+		previous = fault;
+	}
+}
+
+static enum uvmp_status decide(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
+			       struct uvmp_prefetch_hint *hint)
+{
+	struct uvmp_prefetch_facts facts = {.block = block->shape,
+					    .faulted = faulted,
+					    .faulted_region = uvmp_mask_hull(faulted),
+					    .resident = &block->resident,
+					    .dst = GPU,
+					    .preferred = UVMP_PROC_NONE,
+					    .range_first = block->range_page,
+					    .range_pages = block->range->pages,
+					    .is_follow = uvmp_mask_is_empty(faulted)};
+	bool with_tree = d->policy->prefetch.prefetcher == UVMP_PREFETCH_TBN ||
+			 d->policy->prefetch.prefetcher == UVMP_PREFETCH_SL;
+	struct uvmp_prefetch_state *state = space_prefetch_state(block, with_tree);
+
+	state->random = &d->random;
+	return uvmp_prefetch_decide(&d->policy->prefetch, &facts, state, hint);
+}
+
+/* Counts and carries out one migration of `faulted` and `prefetched` pages, for which memory is there. */
+static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *faulted, const uvmp_mask *prefetched)
+{
+	bool by_cause = d->policy->prefetch.prefetcher <= UVMP_PREFETCH_DENSITY ||
+			d->policy->prefetch.prefetcher == UVMP_PREFETCH_BLOCK;
+	struct uvmp_group group[UVMP_MASK_BITS];
+	struct driver_result *r = d->result;
+	uvmp_mask pages, again;
+	uint32_t groups = 0;
+
+	uvmp_mask_or(&pages, faulted, prefetched);
+	uvmp_prefetch_groups(by_cause ? UVMP_GROUPING_BY_CAUSE : UVMP_GROUPING_RUN_TO_FAULT, &pages, faulted, false,
+			     group, UVMP_MASK_BITS, &groups);
+	uvmp_mask_and(&again, faulted, &block->evicted);
+	r->far_faults += uvmp_mask_weight(faulted);
+	r->refaults += uvmp_mask_weight(&again);
+	r->h2d_copies += groups;
+	r->pages_prefetched += uvmp_mask_weight(prefetched);
+	r->pages_migrated += uvmp_mask_weight(&pages);
+	r->h2d_bytes = r->pages_migrated * PAGE_BYTES;
+	memory_fill(&d->memory, block, &pages);
+	uvmp_mask_or(&block->unused, &block->unused, prefetched);
+}
+
+/* Asks the blocks that a prefetcher named beyond the one that faulted. */
+static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
+{
+	uvmp_mask none;
+
+	uvmp_mask_zero(&none);
+	while (page != UVMP_PAGE_NONE) {
+		struct sim_block *next = space_range_block(block->range, page);
+		struct uvmp_prefetch_hint hint;
+		enum uvmp_status status = decide(d, next, &none, &hint);
+
+		if (status != UVMP_OK)
+			return fail(d, uvmp_status_text(status));
+		uvmp_mask_andnot(&hint.pages, &hint.pages, &next->resident);
+		if (hint.dst == GPU && !uvmp_mask_is_empty(&hint.pages)) {
+			do
+				status = memory_back(&d->memory, next, &hint.pages);
+			while (status == UVMP_ERR_RETRY);
+			if (status != UVMP_OK)
+				return fail(d, "the GPU's memory is too small for this policy");
+			migrate(d, next, &none, &hint.pages);
+		}
+		memory_settle(&d->memory, next);
+		page = hint.follow;
+	}
+	return true;
+}
+
+/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6). */
+static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, struct sim_block *block,
+			struct uvmp_replay_event *event)
+{
+	struct uvmp_prefetch_hint hint = {.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	enum uvmp_status status;
+	uvmp_mask faulted, prefetched, pages;
+	bool is_retry = false;
+
+	do {
+		walk_bin(d, bin, block, is_retry, &faulted, event);
+		if (uvmp_mask_is_empty(&faulted))
+			break;
+		/* Only the driver decides anew after an eviction; the UVM Smart family has counted the pages in its tree. */
+		if (!is_retry || d->policy->prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
+			status = decide(d, block, &faulted, &hint);
+			if (status != UVMP_OK)
+				return fail(d, uvmp_status_text(status));
+		}
+		uvmp_mask_andnot(&prefetched, &hint.pages, &block->resident);
+		uvmp_mask_andnot(&prefetched, &prefetched, &faulted);
+		if (hint.dst != GPU)
+			uvmp_mask_zero(&prefetched);
+		uvmp_mask_or(&pages, &faulted, &prefetched);
+		status = memory_back(&d->memory, block, &pages);
+		if (status != UVMP_OK && status != UVMP_ERR_RETRY)
+			return fail(d, "the GPU's memory is too small for this policy");
+		if (status == UVMP_OK)
+			migrate(d, block, &faulted, &prefetched);
+		is_retry = true;
+	} while (status == UVMP_ERR_RETRY);
+	memory_settle(&d->memory, block);
+	return follow(d, block, hint.follow);
+}
+
+static bool service_next(struct driver *d, struct uvmp_replay_event *event)
+{
+	struct uvmp_fault_bin bin;
+	struct sim_block *block;
+	uint32_t page;
+
+	block = space_find(&d->space, d->batch.entry[d->order[d->next_bin]].address, &page);
+	uvmp_fault_bin_next(d->batch.entry, d->order, d->batch.coalesced, d->next_bin, block->shape.end, &bin);
+	event->duplicates = bin.duplicates;
+	d->result->duplicates += bin.duplicates;
+	d->next_bin += bin.count;
+	event->is_last = d->next_bin == d->batch.coalesced;
+	return service_bin(d, &bin, block, event);
+}
+
+/* -- the bottom half ------------------------------------------------------------------------------------------------------------ */
+
+static bool fetch(struct driver *d, struct uvmp_replay_event *event)
+{
+	struct uvmp_fetch_params params = {.max_batch = d->policy->replay.max_batch,
+					   .page_bytes = PAGE_BYTES,
+					   .coalesce = d->policy->coalesce,
+					   .quirks = d->policy->quirks};
+
+	report_waiting(d);
+	event->status = uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, d->put, &d->buffer, &d->batch);
+	if (event->status != UVMP_OK)
+		return fail(d, uvmp_status_text(event->status));
+	event->cached = d->batch.cached;
+	d->result->faults_raw += d->batch.cached;
+	d->result->faults_coalesced += d->batch.coalesced;
+	d->result->batches += d->batch.cached > 0;
+	d->progress += d->batch.cached;
+	return true;
+}
+
+static void preprocess(struct driver *d)
+{
+	uint32_t count = uvmp_fault_representatives(&d->batch, d->order);
+
+	for (uint32_t i = 0; i < d->batch.cached; i++) {
+		d->batch.entry[i].va_space = VA_SPACE;
+		d->batch.entry[i].gpu = GPU;
+	}
+	if (!d->batch.is_single_instance)
+		uvmp_fault_order_by_instance(d->batch.entry, d->order, count);
+	uvmp_fault_order(d->batch.entry, d->order, count);
+	d->next_bin = 0;
+}
+
+/* Does what the machine says; false on an error of the run. */
+static bool perform(struct driver *d, const struct uvmp_replay_action *action, struct uvmp_replay_event *event)
+{
+	uint32_t discarded;
+
+	*event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE};
+	switch (action->kind) {
+	case UVMP_REPLAY_FETCH:
+		event->kind = UVMP_REPLAY_EVENT_FETCHED;
+		return fetch(d, event);
+	case UVMP_REPLAY_PREPROCESS:
+		event->kind = UVMP_REPLAY_EVENT_PREPROCESSED;
+		preprocess(d);
+		return true;
+	case UVMP_REPLAY_SERVICE:
+		event->kind = UVMP_REPLAY_EVENT_SERVICED;
+		return service_next(d, event);
+	case UVMP_REPLAY_FLUSH:
+		uvmp_fault_flush(&d->buffer, action->update_put, d->put, &discarded);
+		return true;
+	case UVMP_REPLAY_PUSH:
+		replay(d);
+		return true;
+	default: /* waits take no time here; nothing is ever cancelled */
+		return true;
+	}
+}
+
+static bool bottom_half(struct driver *d)
+{
+	uint64_t before = d->progress;
+	struct uvmp_replay_action action;
+	struct uvmp_replay_event event;
+
+	uvmp_replay_start(&d->policy->replay, &d->replay, &action);
+	while (action.kind != UVMP_REPLAY_STOP) {
+		if (!perform(d, &action, &event))
+			return false;
+		uvmp_replay_step(&d->policy->replay, &d->replay, &event, &action);
+	}
+	if (d->progress == before)
+		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop all servicing "
+			       "(driver quirk Q23; quirks=0 counts them as 1)");
+	return true;
+}
+
+/* Services faults until the agent goes on. */
+static bool release(struct driver *d, uint32_t index)
+{
+	while (d->agent[index].is_stalled) {
+		if (!bottom_half(d))
+			return false;
+	}
+	return true;
+}
+
+static bool release_all(struct driver *d)
+{
+	while (d->stalled_count > 0) {
+		if (!bottom_half(d))
+			return false;
+	}
+	return true;
+}
+
+/* -- rows -------------------------------------------------------------------------------------------------------------------------- */
+
+static bool grow_agents(struct driver *d, uint32_t index)
+{
+	uint32_t agents = d->agents ? d->agents : 64u;
+	struct agent *agent;
+	uint32_t *stalled;
+
+	while (agents <= index)
+		agents *= 2u;
+	agent = realloc(d->agent, agents * sizeof(*agent));
+	if (agent)
+		d->agent = agent;
+	stalled = realloc(d->stalled, agents * sizeof(*stalled));
+	if (stalled)
+		d->stalled = stalled;
+	if (!agent || !stalled)
+		return fail(d, "out of memory");
+	memset(agent + d->agents, 0, (agents - d->agents) * sizeof(*agent));
+	d->agents = agents;
+	return true;
+}
+
+static bool access_row(struct driver *d, const struct source_row *row)
+{
+	struct sim_block *block;
+	uint32_t page;
+
+	if (row->agent >= d->agents && !grow_agents(d, row->agent))
+		return false;
+	if (!release(d, row->agent))
+		return false;
+	d->result->accesses++;
+	block = space_find(&d->space, row->address, &page);
+	if (!block)
+		return fail(d, "an access lies outside every range");
+	if (uvmp_mask_test(&block->resident, page)) {
+		access_page(d, block, page);
+		return true;
+	}
+	d->agent[row->agent] = (struct agent){.address = row->address & ~(uint64_t)(PAGE_BYTES - 1u),
+					      .access = row->access,
+					      .is_stalled = true};
+	d->stalled[d->stalled_count++] = row->agent;
+	buffer_write(d, row->agent);
+	return true;
+}
+
+/* Shows on a terminal that a long run is alive; quiet in a pipe. */
+static void show_progress(const struct driver *d, time_t *shown)
+{
+	time_t now;
+
+	if ((d->result->accesses & 0xfffffu) != 0 || !isatty(STDERR_FILENO))
+		return;
+	now = time(NULL);
+	if (now == *shown)
+		return;
+	*shown = now;
+	fprintf(stderr, "\r%llu million accesses, %llu far faults, %llu evictions ",
+		(unsigned long long)(d->result->accesses >> 20), (unsigned long long)d->result->far_faults,
+		(unsigned long long)d->result->evictions);
+}
+
+static bool rows(struct driver *d, struct source *source, struct driver_memory memory)
+{
+	time_t started = time(NULL), shown = started;
+	struct source_row row;
+	bool is_open = false;
+
+	for (;;) {
+		source->next(source, &row);
+		if (row.kind == SOURCE_BAD)
+			return fail(d, source->error);
+		if (row.kind == SOURCE_RANGE) {
+			if (!space_add_range(&d->space, &row.range, d->error))
+				return false;
+			if (is_open && !memory_grow(&d->memory, d->space.blocks))
+				return fail(d, "out of memory");
+			continue;
+		}
+		if (!is_open && !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, d->error))
+			return false;
+		is_open = true;
+		if (row.kind == SOURCE_END)
+			break;
+		if (row.kind == SOURCE_ACCESS ? !access_row(d, &row) : row.kind == SOURCE_SYNC && !release_all(d))
+			return false;
+		show_progress(d, &shown);
+	}
+	if (shown != started)
+		fprintf(stderr, "\r%60s\r", "");
+	return release_all(d);
+}
+
+static bool driver_open(struct driver *d)
+{
+	uint32_t capacity = d->policy->replay.max_batch + 1u;
+
+	if (capacity < BUFFER_LEAST)
+		capacity = BUFFER_LEAST;
+	d->buffer.entry = calloc(capacity, sizeof(struct uvmp_fault));
+	d->buffer.capacity = d->batch.capacity = capacity;
+	d->batch.entry = calloc(capacity, sizeof(struct uvmp_fault));
+	d->batch.utlb = d->utlb;
+	d->batch.utlbs = UTLBS;
+	d->order = calloc(capacity, sizeof(*d->order));
+	uvmp_replay_init(&d->replay);
+	if (!d->buffer.entry || !d->batch.entry || !d->order || !space_open(&d->space))
+		return fail(d, "out of memory");
+	return true;
+}
+
+bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory, uint64_t seed,
+		struct driver_result *result, char error[SOURCE_ERROR_MAX])
+{
+	struct driver *d = calloc(1, sizeof(*d));
+	bool done;
+
+	memset(result, 0, sizeof(*result));
+	if (!d) {
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+		return false;
+	}
+	d->policy = policy;
+	d->result = result;
+	d->error = error;
+	d->random = seed;
+	done = driver_open(d) && rows(d, source, memory);
+	if (done)
+		result->pages_prefetched_unused += space_unused_pages(&d->space);
+	memory_close(&d->memory);
+	space_close(&d->space);
+	free(d->buffer.entry);
+	free(d->batch.entry);
+	free(d->order);
+	free(d->agent);
+	free(d->stalled);
+	free(d);
+	return done;
+}

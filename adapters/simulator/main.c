@@ -1,0 +1,111 @@
+/* uvmsim: the command line. Each subcommand is a row of the table; design: exit 0 done, 1 a check failed, 2
+ * usage or bad input. */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#ifndef UVMSIM_VERSION
+#define UVMSIM_VERSION UVMP_VERSION_STRING
+#endif
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+	const char *summary;
+};
+
+static const struct command commands[] = {
+        {"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
+        {"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
+        {"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
+        {"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
+        {"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},
+        {"list", cmd_list, help_list, "workloads, policies, presets, GPUs, file formats"},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static int print_help(void)
+{
+	puts("uvmsim: what a unified-memory driver decides, and what that costs\n"
+	     "\n"
+	     "usage: uvmsim SUBCOMMAND [arguments]\n"
+	     "       uvmsim SUBCOMMAND --help\n"
+	     "       uvmsim --help | --version\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
+	puts("\n"
+	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one line on stderr.");
+	return CLI_DONE;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return true;
+	return false;
+}
+
+static int run_command(int argc, char **argv)
+{
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[0], commands[i].name) != 0)
+			continue;
+		if (!wants_help(argc, argv))
+			return commands[i].run(argc, argv);
+		fputs(commands[i].help, stdout);
+		return CLI_DONE;
+	}
+	return cli_error("unknown %s %.100s; see `uvmsim --help`",
+	                 argv[0][0] == '-' ? "option" : "subcommand", argv[0]);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (argc < 2)
+		return cli_error("a subcommand must follow; see `uvmsim --help`");
+	if (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "--version") != 0)
+		return run_command(argc - 1, argv + 1);
+	if (argc > 2)
+		return cli_error("nothing may follow %s", argv[1]);
+	if (strcmp(argv[1], "--help") == 0)
+		return print_help();
+	printf("uvmsim %s\n", UVMSIM_VERSION);
+	return CLI_DONE;
+}
+
+/* A file that is opened while descriptor 0 or 2 is closed would take its place; a closed 1 cannot take the
+ * results. */
+static bool has_standard_files(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) != -1)
+			continue;
+		if (open("/dev/null", O_RDWR) != fd)
+			return false;
+		if (fd == 1) {
+			cli_error("standard output is closed");
+			return false;
+		}
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk */
+	if (!has_standard_files())
+		return CLI_BAD_INPUT;
+	status = dispatch(argc, argv);
+	/* What has gone wrong already has its line; a second one for the output would be one too many. */
+	if (status == CLI_BAD_INPUT)
+		return status;
+	return cli_flush() ? status : CLI_BAD_INPUT;
+}

@@ -1,0 +1,264 @@
+/* Results as text. Integers only: the same run prints the same bytes everywhere. */
+#include "report.h"
+
+#include <string.h>
+
+#define MIB 1048576u
+
+/* One key of a result; keys are only ever added. */
+struct field {
+	const char *key, *text; /* JSON and CSV; table */
+	size_t offset;
+	bool is_bytes;
+};
+
+#define FIELD(name, text, bytes)                                                                                       \
+	{                                                                                                              \
+		#name, text, offsetof(struct driver_result, name), bytes                                               \
+	}
+
+static const struct field fields[] = {
+	FIELD(memory_bytes, "GPU memory", true),
+	FIELD(footprint_bytes, "managed footprint", true),
+	FIELD(accesses, "page accesses", false),
+	FIELD(pages_touched, "distinct pages touched", false),
+	FIELD(faults_raw, "faults fetched", false),
+	FIELD(faults_coalesced, "after coalescing", false),
+	FIELD(duplicates, "duplicates", false),
+	FIELD(batches, "fault batches", false),
+	FIELD(replays, "replays", false),
+	FIELD(far_faults, "far faults", false),
+	FIELD(refaults, "refaults (page evicted before)", false),
+	FIELD(pages_migrated, "pages migrated in", false),
+	FIELD(pages_prefetched, "of them prefetched", false),
+	FIELD(pages_prefetched_unused, "prefetched and never touched", false),
+	FIELD(h2d_bytes, "moved to the GPU", true),
+	FIELD(h2d_copies, "in copies", false),
+	FIELD(d2h_bytes, "moved to the CPU", true),
+	FIELD(d2h_copies, "in copies", false),
+	FIELD(evictions, "evictions", false),
+	FIELD(pages_evicted, "pages evicted", false),
+};
+
+/* There is no time model yet: null, never an invented figure. */
+static const char *const times[] = {"fetch_ns",	  "order_ns", "service_ns", "migrate_ns", "map_ns",
+				    "evict_ns",	  "replay_ns", "compute_ns", "idle_ns"};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint64_t value_of(const struct report *report, const struct field *field)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)&report->result + field->offset, sizeof(value));
+	return value;
+}
+
+/* Bytes as MiB with one decimal, rounded. */
+static void print_mib(char text[32], uint64_t bytes)
+{
+	uint64_t tenths = bytes / MIB * 10u + (bytes % MIB * 10u + MIB / 2u) / MIB;
+
+	snprintf(text, 32, "%llu.%llu", (unsigned long long)(tenths / 10u), (unsigned long long)(tenths % 10u));
+}
+
+static void json_string(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20)
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+static void json_object(const struct report *report, FILE *out)
+{
+	fprintf(out, "{\"workload\": ");
+	json_string(report->workload, out);
+	fprintf(out, ", \"gpu\": null, \"policy\": ");
+	json_string(report->policy, out);
+	fprintf(out, ", \"seed\": %llu, \"time_ns\": null", (unsigned long long)report->seed);
+	for (size_t i = 0; i < COUNT(fields); i++)
+		fprintf(out, ", \"%s\": %llu", fields[i].key, (unsigned long long)value_of(report, &fields[i]));
+	for (size_t i = 0; i < COUNT(times); i++)
+		fprintf(out, ", \"%s\": null", times[i]);
+	fputc('}', out);
+}
+
+/* RFC 4180: always quoted, quotes doubled. */
+static void csv_string(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void csv_header(FILE *out)
+{
+	fprintf(out, "workload,gpu,policy,seed,time_ns");
+	for (size_t i = 0; i < COUNT(fields); i++)
+		fprintf(out, ",%s", fields[i].key);
+	for (size_t i = 0; i < COUNT(times); i++)
+		fprintf(out, ",%s", times[i]);
+	fputc('\n', out);
+}
+
+static void csv_row(const struct report *report, FILE *out)
+{
+	csv_string(report->workload, out);
+	fprintf(out, ",,"); /* no GPU model */
+	csv_string(report->policy, out);
+	fprintf(out, ",%llu,", (unsigned long long)report->seed);
+	for (size_t i = 0; i < COUNT(fields); i++)
+		fprintf(out, ",%llu", (unsigned long long)value_of(report, &fields[i]));
+	for (size_t i = 0; i < COUNT(times); i++)
+		fputc(',', out);
+	fputc('\n', out);
+}
+
+void report_run(const struct report *report, enum report_format format, FILE *out)
+{
+	char text[32];
+
+	if (format == REPORT_JSON) {
+		json_object(report, out);
+		fputc('\n', out);
+		return;
+	}
+	if (format == REPORT_CSV) {
+		csv_header(out);
+		csv_row(report, out);
+		return;
+	}
+	fprintf(out, "%-32s %s\n%-32s %s\n%-32s %llu\n", "workload", report->workload, "policy", report->policy, "seed",
+		(unsigned long long)report->seed);
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		uint64_t value = value_of(report, &fields[i]);
+
+		print_mib(text, value);
+		if (fields[i].is_bytes)
+			fprintf(out, "%-32s %16s MiB\n", fields[i].text, text);
+		else
+			fprintf(out, "%-32s %16llu\n", fields[i].text, (unsigned long long)value);
+	}
+	fprintf(out, "%-32s %16s\n", "time", "not modelled yet");
+}
+
+/* -- the comparison table ------------------------------------------------------------------------------------------------------ */
+
+enum { COLUMNS = 8 };
+
+static const struct {
+	const char *title;
+	size_t offset;
+	bool is_bytes, is_marked; /* marked: the least of a group gets `*` */
+	int width;
+} columns[COLUMNS] = {
+	{"far faults", offsetof(struct driver_result, far_faults), false, true, 11},
+	{"batches", offsetof(struct driver_result, batches), false, true, 9},
+	{"duplicates", offsetof(struct driver_result, duplicates), false, false, 11},
+	{"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 10},
+	{"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 10},
+	{"evictions", offsetof(struct driver_result, evictions), false, true, 10},
+	{"refaults", offsetof(struct driver_result, refaults), false, true, 10},
+	{"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 9},
+};
+
+static uint64_t cell(const struct report *report, int column)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)&report->result + columns[column].offset, sizeof(value));
+	return value;
+}
+
+static void print_cell(int column, uint64_t value, bool is_best, FILE *out)
+{
+	char text[32];
+
+	if (columns[column].is_bytes)
+		print_mib(text, value);
+	else
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	fprintf(out, " %*s%c", columns[column].width - 1, text, is_best ? '*' : ' ');
+}
+
+static bool is_same_group(const struct report *a, const struct report *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && a->result.memory_bytes == b->result.memory_bytes;
+}
+
+/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again. */
+static void print_bound(const struct report *report, FILE *out)
+{
+	uint64_t in = report->result.pages_touched * 4096u;
+	uint64_t leaving = in > report->result.memory_bytes ? in - report->result.memory_bytes : 0;
+
+	fprintf(out, "  %-26s", "(least any policy moves)");
+	for (int c = 0; c < COLUMNS; c++) {
+		if (columns[c].is_bytes)
+			print_cell(c, c == 3 ? in : leaving, false, out);
+		else
+			fprintf(out, " %*s ", columns[c].width - 1, "");
+	}
+	fputc('\n', out);
+}
+
+static void print_group(const struct report *report, size_t count, FILE *out)
+{
+	char memory[32], footprint[32];
+
+	print_mib(memory, report->result.memory_bytes);
+	print_mib(footprint, report->result.footprint_bytes);
+	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB", report->workload, footprint, memory);
+	if (report->memory.bytes == 0)
+		fprintf(out, " (%u %%)", report->memory.oversub_percent);
+	fprintf(out, "\n  %-26s", "policy");
+	for (int c = 0; c < COLUMNS; c++)
+		fprintf(out, " %*s ", columns[c].width - 1, columns[c].title);
+	fputc('\n', out);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(out, "  %-26s", report[i].policy_given);
+		for (int c = 0; c < COLUMNS; c++) {
+			uint64_t value = cell(&report[i], c), least = value;
+
+			for (size_t j = 0; j < count; j++)
+				least = cell(&report[j], c) < least ? cell(&report[j], c) : least;
+			print_cell(c, value, columns[c].is_marked && count > 1 && value == least, out);
+		}
+		fputc('\n', out);
+	}
+	print_bound(report, out);
+}
+
+void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out)
+{
+	if (format == REPORT_CSV)
+		csv_header(out);
+	for (size_t i = 0; format == REPORT_CSV && i < count; i++)
+		csv_row(&report[i], out);
+	for (size_t i = 0; format == REPORT_JSON && i < count; i++) {
+		fputs(i == 0 ? "[" : ",\n ", out);
+		json_object(&report[i], out);
+	}
+	if (format == REPORT_JSON)
+		fputs("]\n", out);
+	for (size_t i = 0, group; format == REPORT_TABLE && i < count; i += group) {
+		for (group = 1; i + group < count && is_same_group(&report[i], &report[i + group]); group++)
+			;
+		if (i > 0)
+			fputc('\n', out);
+		print_group(&report[i], group, out);
+	}
+}

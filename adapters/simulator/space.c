@@ -1,0 +1,166 @@
+/* Ranges sorted by address, each with an array of its VABlocks: look-up is a binary search over ranges and one division. */
+#include "space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
+
+bool space_open(struct space *space)
+{
+	memset(space, 0, sizeof(*space));
+	return uvmp_geometry_init(&space->geometry, PAGE_BYTES, 65536, ROOT_BYTES) == UVMP_OK;
+}
+
+static void range_free(struct sim_range *range)
+{
+	for (uint64_t i = 0; range->block && i < range->blocks; i++) {
+		free(range->block[i].chunk);
+		free(range->block[i].prefetch.tree);
+	}
+	free(range->block);
+	free(range);
+}
+
+void space_close(struct space *space)
+{
+	for (size_t i = 0; i < space->ranges; i++)
+		range_free(space->range[i]);
+	free(space->range);
+	free(space->by_id);
+}
+
+/* Number of ranges that start at or below the address. */
+static size_t ranges_below(const struct space *space, uint64_t address)
+{
+	size_t low = 0, high = space->ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->range[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void fill_blocks(struct space *space, struct sim_range *range)
+{
+	for (uint64_t i = 0; i < range->blocks; i++) {
+		struct sim_block *block = &range->block[i];
+
+		uvmp_geometry_block(&space->geometry, range->start, range->end, i, &block->shape);
+		block->range = range;
+		block->range_page = (block->shape.start - range->start) / PAGE_BYTES;
+		block->id = space->blocks;
+		uvmp_prefetch_state_init(&block->prefetch);
+		block->prefetch.range = &range->prefetch;
+		space->by_id[space->blocks++] = block;
+	}
+}
+
+static bool grow(struct space *space, uint64_t blocks)
+{
+	struct sim_range **range = realloc(space->range, (space->ranges + 1) * sizeof(struct sim_range *));
+	struct sim_block **by_id;
+
+	if (!range)
+		return false;
+	space->range = range;
+	by_id = realloc(space->by_id, (space->blocks + blocks) * sizeof(struct sim_block *));
+	if (!by_id)
+		return false;
+	space->by_id = by_id;
+	return true;
+}
+
+bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
+{
+	uint64_t bytes = (source->bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = source->base + bytes - 1;
+	size_t place = ranges_below(space, source->base);
+	struct sim_range *range;
+	uint64_t blocks;
+
+	blocks = bytes == 0 || end < source->base ? 0 : uvmp_geometry_block_count(&space->geometry, source->base, end);
+	if (blocks == 0 || blocks > BLOCKS_MAX - space->blocks) {
+		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed", source->name,
+			 (unsigned long long)source->base, (unsigned long long)source->bytes);
+		return false;
+	}
+	if ((place > 0 && space->range[place - 1]->end >= source->base) ||
+	    (place < space->ranges && space->range[place]->start <= end)) {
+		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx overlaps another one", source->name,
+			 (unsigned long long)source->base);
+		return false;
+	}
+	range = calloc(1, sizeof(*range));
+	if (range)
+		range->block = calloc(blocks, sizeof(*range->block));
+	if (!range || !range->block || !grow(space, blocks)) {
+		if (range)
+			free(range->block);
+		free(range);
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory for %llu blocks", (unsigned long long)blocks);
+		return false;
+	}
+	range->start = source->base;
+	range->end = end;
+	range->pages = bytes / PAGE_BYTES;
+	range->blocks = blocks;
+	fill_blocks(space, range);
+	memmove(space->range + place + 1, space->range + place, (space->ranges - place) * sizeof(*space->range));
+	space->range[place] = range;
+	space->ranges++;
+	space->footprint_bytes += bytes;
+	return true;
+}
+
+struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page)
+{
+	struct sim_range *range = space->last;
+	struct sim_block *block;
+
+	if (!range || address < range->start || address > range->end) {
+		size_t place = ranges_below(space, address);
+
+		if (place == 0 || space->range[place - 1]->end < address)
+			return NULL;
+		range = space->last = space->range[place - 1];
+	}
+	block = &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
+	*page = (uint32_t)((address - block->shape.start) / PAGE_BYTES);
+	return block;
+}
+
+struct sim_block *space_range_block(const struct sim_range *range, uint64_t page)
+{
+	uint64_t address = range->start + page * PAGE_BYTES;
+
+	return &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
+}
+
+struct uvmp_prefetch_state *space_prefetch_state(struct sim_block *block, bool with_tree)
+{
+	uint32_t blocks = 1;
+
+	if (with_tree && !block->prefetch.tree) {
+		while (blocks * UVMP_BASIC_BLOCK_PAGES < block->shape.pages)
+			blocks *= 2u;
+		block->prefetch.tree = calloc(1, sizeof(struct uvmp_tree));
+		if (block->prefetch.tree)
+			uvmp_tree_init(block->prefetch.tree, blocks);
+	}
+	return &block->prefetch;
+}
+
+uint64_t space_unused_pages(const struct space *space)
+{
+	uint64_t pages = 0;
+
+	for (uint32_t i = 0; i < space->blocks; i++)
+		pages += uvmp_mask_weight(&space->by_id[i]->unused);
+	return pages;
+}

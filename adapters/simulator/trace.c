@@ -1,0 +1,608 @@
+/* The reader of access traces. Bytes come from the file, through zstd if the first four say so, into one
+ * buffer; lines are cut out of it where they stand, so that memory does not depend on the length of the trace
+ * or of its longest line. The ranges announced so far are kept in a sorted array; an access usually hits the
+ * same range as the one before, else the array is searched by halves. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "source.h"
+
+#define LINE_MAX_BYTES 4096u
+#define BUFFER_BYTES   (16u * LINE_MAX_BYTES)
+#define AGENT_MAX      ((1u << 20) - 1u)
+#define RANGES_MAX     65536u
+#define PAGE_MASK      ((uint64_t)4095)
+#define QUOTE_MAX      40
+
+/* Addresses first..last, both included: the last may be the highest of all. */
+struct extent {
+	uint64_t first, last;
+};
+
+struct trace {
+	struct source source; /* first: the two are the same pointer to callers */
+	FILE *in;
+	char *name;
+	bool is_over; /* END or BAD was returned and will be again */
+	bool is_bad;
+	uint64_t line; /* number of the line in hand */
+
+	char buffer[BUFFER_BYTES]; /* bytes at..end are not yet consumed */
+	size_t at, end;
+	bool is_exhausted; /* nothing more will come into the buffer */
+
+	uint64_t time_ns; /* of the last row that had one */
+	struct extent *range;
+	size_t ranges, ranges_room;
+	size_t last_hit;
+
+#ifdef HAVE_ZSTD
+	ZSTD_DStream *zstd; /* NULL: the input is plain text */
+	bool is_mid_frame;
+	bool is_output_full; /* decompressed bytes may be waiting inside zstd */
+	size_t packed_at, packed_end;
+	unsigned char packed[BUFFER_BYTES];
+#endif
+};
+
+/* -- errors
+ * --------------------------------------------------------------------------------------------------- */
+
+/* Fills error with `NAME:LINE: text`, or `NAME: text` for line 0. Of an overlong name the end is shown. */
+static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t line, const char *format,
+                     va_list args)
+{
+	const size_t shown = SOURCE_ERROR_MAX / 2;
+	size_t length = strlen(name);
+	char text[SOURCE_ERROR_MAX / 2 - 32], where[32] = "";
+
+	vsnprintf(text, sizeof(text), format, args);
+	if (line != 0)
+		snprintf(where, sizeof(where), "%" PRIu64 ":", line);
+	snprintf(error, SOURCE_ERROR_MAX, "%s:%s %s", length > shown ? name + (length - shown) : name, where,
+	         text);
+}
+
+__attribute__((format(printf, 3, 4))) static bool fail_at(struct trace *trace, uint64_t line,
+                                                          const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	describe(trace->source.error, trace->name, line, format, args);
+	va_end(args);
+	trace->is_over = trace->is_bad = true;
+	return false;
+}
+#define fail(trace, ...) fail_at(trace, (trace)->line, __VA_ARGS__)
+
+/* A piece of the input as it may stand in a message: cut, and without control characters. */
+struct quote {
+	char text[QUOTE_MAX + 4];
+};
+
+static struct quote quote(const char *from, size_t length)
+{
+	struct quote q;
+	size_t shown = length < QUOTE_MAX ? length : QUOTE_MAX;
+
+	for (size_t i = 0; i < shown; i++)
+		q.text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+	strcpy(q.text + shown, length > shown ? "..." : "");
+	return q;
+}
+
+/* -- bytes
+ * ---------------------------------------------------------------------------------------------------- */
+
+static size_t read_input(struct trace *trace, void *to, size_t room)
+{
+	size_t got = fread(to, 1, room, trace->in);
+
+	if (got == 0 && ferror(trace->in))
+		fail(trace, "cannot read: %s", strerror(errno));
+	return got;
+}
+
+#ifdef HAVE_ZSTD
+/* Decompresses into room bytes at `to`; 0 at the end of the input or on failure. */
+static size_t read_zstd(struct trace *trace, char *to, size_t room)
+{
+	ZSTD_outBuffer out = {to, room, 0};
+
+	while (out.pos == 0) {
+		ZSTD_inBuffer in = {trace->packed, trace->packed_end, trace->packed_at};
+		size_t rest;
+
+		if (in.pos == in.size && !trace->is_output_full) {
+			in.size = trace->packed_end = read_input(trace, trace->packed, sizeof(trace->packed));
+			in.pos = trace->packed_at = 0;
+			if (in.size == 0) {
+				if (!trace->is_bad && trace->is_mid_frame)
+					fail(trace, "the compressed data ends in the middle");
+				return 0;
+			}
+		}
+		rest = ZSTD_decompressStream(trace->zstd, &out, &in);
+		if (ZSTD_isError(rest)) {
+			fail(trace, "bad compressed data: %s", ZSTD_getErrorName(rest));
+			return 0;
+		}
+		trace->packed_at = in.pos;
+		trace->is_mid_frame = rest != 0;
+		trace->is_output_full = out.pos == out.size && rest != 0;
+	}
+	return out.pos;
+}
+
+/* The bytes read so far belong to zstd: moves them over. */
+static bool start_zstd(struct trace *trace)
+{
+	trace->zstd = ZSTD_createDStream();
+	if (trace->zstd == NULL || ZSTD_isError(ZSTD_initDStream(trace->zstd)))
+		return fail_at(trace, 0, "out of memory");
+	memcpy(trace->packed, trace->buffer, trace->end);
+	trace->packed_end = trace->end;
+	trace->end = 0;
+	trace->is_exhausted = false;
+	return true;
+}
+#endif
+
+/* Makes room and reads once. False when nothing came: the end, or a failure. */
+static bool refill(struct trace *trace)
+{
+	size_t got, room;
+
+	memmove(trace->buffer, trace->buffer + trace->at, trace->end - trace->at);
+	trace->end -= trace->at;
+	trace->at = 0;
+	if (trace->is_exhausted)
+		return false;
+	room = sizeof(trace->buffer) - trace->end;
+#ifdef HAVE_ZSTD
+	if (trace->zstd != NULL)
+		got = read_zstd(trace, trace->buffer + trace->end, room);
+	else
+#endif
+		got = read_input(trace, trace->buffer + trace->end, room);
+	trace->end += got;
+	trace->is_exhausted = got == 0;
+	return got != 0;
+}
+
+/* Cuts out the next line, without its newline. False at the end of the trace, or on failure (is_bad). */
+static bool next_line(struct trace *trace, const char **line, size_t *length)
+{
+	size_t searched = 0;
+
+	for (;;) {
+		const char *start = trace->buffer + trace->at;
+		size_t have = trace->end - trace->at;
+		const char *newline = memchr(start + searched, '\n', have - searched);
+
+		if (newline != NULL || (trace->is_exhausted && have > 0)) {
+			*line = start;
+			*length = newline != NULL ? (size_t)(newline - start) : have;
+			trace->at += *length + (newline != NULL);
+			break;
+		}
+		if (have > LINE_MAX_BYTES) {
+			*length = have;
+			break;
+		}
+		searched = have;
+		if (!refill(trace) && (trace->is_bad || trace->end == 0))
+			return false;
+	}
+	trace->line++;
+	if (*length > LINE_MAX_BYTES)
+		return fail(trace, "line longer than %u bytes", LINE_MAX_BYTES);
+	if (memchr(*line, '\0', *length) != NULL)
+		return fail(trace, "NUL byte");
+	return true;
+}
+
+/* -- fields
+ * --------------------------------------------------------------------------------------------------- */
+
+/* What is left of a line. */
+struct text {
+	const char *at, *end;
+};
+
+/* Takes the field up to the next comma, and the comma. */
+static struct text take_field(struct text *line)
+{
+	const char *comma = memchr(line->at, ',', (size_t)(line->end - line->at));
+	struct text field = {line->at, comma != NULL ? comma : line->end};
+
+	line->at = comma != NULL ? comma + 1 : line->end;
+	return field;
+}
+
+static bool is_word(struct text field, const char *word)
+{
+	size_t length = (size_t)(field.end - field.at);
+
+	return length == strlen(word) && memcmp(field.at, word, length) == 0;
+}
+
+static bool bad_number(struct trace *trace, struct text field, const char *what, const char *why)
+{
+	return fail(trace, "%s `%s` %s", what, quote(field.at, (size_t)(field.end - field.at)).text, why);
+}
+
+static bool parse_decimal(struct trace *trace, struct text field, const char *what, uint64_t *value)
+{
+	uint64_t number = 0;
+
+	if (field.at == field.end)
+		return fail(trace, "%s is missing", what);
+	for (const char *p = field.at; p < field.end; p++) {
+		unsigned digit = (unsigned)(*p - '0');
+
+		if (*p < '0' || *p > '9')
+			return bad_number(trace, field, what, "is not a decimal number");
+		if (number > (UINT64_MAX - digit) / 10u)
+			return bad_number(trace, field, what, "does not fit 64 bits");
+		number = number * 10u + digit;
+	}
+	*value = number;
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* With or without 0x. */
+static bool parse_hex(struct trace *trace, struct text field, const char *what, uint64_t *value)
+{
+	struct text digits = field;
+	uint64_t number = 0;
+
+	if (field.at == field.end)
+		return fail(trace, "%s is missing", what);
+	if (field.end - field.at > 2 && field.at[0] == '0' && (field.at[1] == 'x' || field.at[1] == 'X'))
+		digits.at += 2;
+	for (const char *p = digits.at; p < digits.end; p++) {
+		int digit = hex_digit(*p);
+
+		if (digit < 0)
+			return bad_number(trace, field, what, "is not a hexadecimal number");
+		if (number >> 60 != 0)
+			return bad_number(trace, field, what, "does not fit 64 bits");
+		number = number << 4 | (uint64_t)digit;
+	}
+	*value = number;
+	return true;
+}
+
+static bool parse_name(struct trace *trace, struct text field, const char *what, char *to, size_t room)
+{
+	size_t length = (size_t)(field.end - field.at);
+
+	if (length == 0)
+		return fail(trace, "name of the %s is missing", what);
+	if (length >= room)
+		return fail(trace, "name of the %s is longer than %zu bytes", what, room - 1);
+	for (const char *p = field.at; p < field.end; p++)
+		if (*p < ' ' || *p > '~' || *p == ',')
+			return fail(trace,
+			            "name of the %s holds `%s`, which is not a printable ASCII character or "
+			            "is a comma",
+			            what, quote(p, 1).text);
+	memcpy(to, field.at, length);
+	to[length] = '\0';
+	return true;
+}
+
+static bool no_more(struct trace *trace, struct text line, struct text last)
+{
+	if (last.end == line.end && line.at == line.end)
+		return true;
+	return fail(trace, "too many fields: `%s`", quote(line.at, (size_t)(line.end - line.at)).text);
+}
+
+/* -- ranges
+ * --------------------------------------------------------------------------------------------------- */
+
+/* Index of the first range that ends at or behind the address. */
+static size_t search_range(const struct trace *trace, uint64_t address)
+{
+	size_t low = 0, high = trace->ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (trace->range[middle].last < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_inside(const struct extent *range, uint64_t address)
+{
+	return address >= range->first && address <= range->last;
+}
+
+static bool is_declared(struct trace *trace, uint64_t address)
+{
+	size_t at;
+
+	if (trace->last_hit < trace->ranges && is_inside(&trace->range[trace->last_hit], address))
+		return true;
+	at = search_range(trace, address);
+	if (at == trace->ranges || !is_inside(&trace->range[at], address))
+		return false;
+	trace->last_hit = at;
+	return true;
+}
+
+static bool insert_range(struct trace *trace, struct extent range)
+{
+	size_t at = search_range(trace, range.first);
+
+	if (at < trace->ranges && trace->range[at].first <= range.last)
+		return fail(trace, "range overlaps the range at 0x%" PRIx64, trace->range[at].first);
+	if (trace->ranges == RANGES_MAX)
+		return fail(trace, "more than %u ranges", RANGES_MAX);
+	if (trace->ranges == trace->ranges_room) {
+		size_t room = trace->ranges_room != 0 ? 2 * trace->ranges_room : 16;
+		struct extent *grown = realloc(trace->range, room * sizeof(*grown));
+
+		if (grown == NULL)
+			return fail(trace, "out of memory");
+		trace->range = grown;
+		trace->ranges_room = room;
+	}
+	memmove(trace->range + at + 1, trace->range + at, (trace->ranges - at) * sizeof(range));
+	trace->range[at] = range;
+	trace->ranges++;
+	return true;
+}
+
+/* -- rows
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* range,BASE,BYTES[,NAME] */
+static bool parse_range(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct source_range *range = &row->range;
+	struct text bytes;
+
+	if (!parse_hex(trace, take_field(&line), "base", &range->base))
+		return false;
+	bytes = take_field(&line);
+	if (!parse_decimal(trace, bytes, "size of the range", &range->bytes))
+		return false;
+	range->name[0] = '\0';
+	if (bytes.end != line.end) {
+		if (!parse_name(trace, line, "range", range->name, sizeof(range->name)))
+			return false;
+	}
+	if ((range->base & PAGE_MASK) != 0)
+		return fail(trace, "base 0x%" PRIx64 " is not a multiple of 4096", range->base);
+	if (range->bytes == 0)
+		return fail(trace, "range of 0 bytes");
+	if (range->bytes - 1 > UINT64_MAX - range->base)
+		return fail(trace, "range of %" PRIu64 " bytes reaches beyond the address space",
+		            range->bytes);
+	row->kind = SOURCE_RANGE;
+	return insert_range(trace, (struct extent){range->base, range->base + (range->bytes - 1)});
+}
+
+static bool parse_access(struct trace *trace, struct text field, enum uvmp_access *access)
+{
+	if (field.end - field.at == 1) {
+		switch (*field.at) {
+		case 'r':
+			*access = UVMP_ACCESS_READ;
+			return true;
+		case 'w':
+			*access = UVMP_ACCESS_WRITE;
+			return true;
+		case 'a':
+			*access = UVMP_ACCESS_ATOMIC_STRONG;
+			return true;
+		case 'p':
+			*access = UVMP_ACCESS_PREFETCH;
+			return true;
+		}
+	}
+	return fail(trace, "access `%s` is not one of r, w, a, p",
+	            quote(field.at, (size_t)(field.end - field.at)).text);
+}
+
+/* time_ns,agent,access,address; the time may be empty */
+static bool parse_access_row(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text time = take_field(&line), field;
+	uint64_t agent;
+
+	row->kind = SOURCE_ACCESS;
+	row->time_ns = 0;
+	row->has_time = time.at != time.end;
+	if (row->has_time && !parse_decimal(trace, time, "time", &row->time_ns))
+		return false;
+	if (row->has_time && row->time_ns < trace->time_ns)
+		return fail(trace, "time goes backwards, from %" PRIu64 " to %" PRIu64, trace->time_ns,
+		            row->time_ns);
+	if (!parse_decimal(trace, take_field(&line), "agent", &agent))
+		return false;
+	if (agent > AGENT_MAX)
+		return fail(trace, "agent %" PRIu64 " is above %u", agent, AGENT_MAX);
+	row->agent = (uint32_t)agent;
+	if (!parse_access(trace, take_field(&line), &row->access))
+		return false;
+	field = take_field(&line);
+	if (!parse_hex(trace, field, "address", &row->address) || !no_more(trace, line, field))
+		return false;
+	if (!is_declared(trace, row->address))
+		return fail(trace, "address 0x%" PRIx64 " is in no range declared so far", row->address);
+	if (row->has_time)
+		trace->time_ns = row->time_ns;
+	return true;
+}
+
+static bool parse_row(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text rest = line, word;
+
+	if (line.at < line.end && ((*line.at >= '0' && *line.at <= '9') || *line.at == ','))
+		return parse_access_row(trace, line, row);
+	word = take_field(&rest);
+	if (is_word(word, "range"))
+		return parse_range(trace, rest, row);
+	if (is_word(word, "kernel")) {
+		row->kind = SOURCE_KERNEL;
+		return parse_name(trace, rest, "kernel", row->name, sizeof(row->name));
+	}
+	if (is_word(word, "sync")) {
+		row->kind = SOURCE_SYNC;
+		return no_more(trace, rest, word);
+	}
+	if (line.at == line.end)
+		return fail(trace, "empty line");
+	return fail(trace, "unknown row `%s`", quote(line.at, (size_t)(line.end - line.at)).text);
+}
+
+/* -- source
+ * --------------------------------------------------------------------------------------------------- */
+
+static void trace_next(struct source *source, struct source_row *row)
+{
+	struct trace *trace = (struct trace *)source;
+	size_t length = 0;
+	const char *line;
+
+	while (!trace->is_over) {
+		if (!next_line(trace, &line, &length)) {
+			trace->is_over = true;
+			break;
+		}
+		if (length > 0 && line[0] == '#')
+			continue;
+		if (parse_row(trace, (struct text){line, line + length}, row))
+			return;
+	}
+	row->kind = trace->is_bad ? SOURCE_BAD : SOURCE_END;
+}
+
+static void trace_close(struct source *source)
+{
+	struct trace *trace = (struct trace *)source;
+
+#ifdef HAVE_ZSTD
+	ZSTD_freeDStream(trace->zstd);
+#endif
+	if (trace->in != stdin)
+		fclose(trace->in);
+	free(trace->range);
+	free(trace->name);
+	free(trace);
+}
+
+/* Reads as much as tells compressed input from plain. */
+static bool detect_compression(struct trace *trace)
+{
+	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	while (trace->end < sizeof(magic) && refill(trace))
+		;
+	if (trace->is_bad)
+		return false;
+	if (trace->end < sizeof(magic) || memcmp(trace->buffer, magic, sizeof(magic)) != 0)
+		return true;
+#ifdef HAVE_ZSTD
+	return start_zstd(trace);
+#else
+	return fail_at(trace, 0, "is zstd-compressed, and this program was built without zstd");
+#endif
+}
+
+static bool read_first_line(struct trace *trace)
+{
+	static const char expected[] = "uvmp-trace 1";
+	struct text line;
+	size_t length = 0;
+
+	if (!next_line(trace, &line.at, &length)) {
+		if (trace->is_bad)
+			return false;
+		trace->line = 1;
+		return fail(trace, "is empty, the first line must be `%s`", expected);
+	}
+	line.end = line.at + length;
+	if (!is_word(line, expected))
+		return fail(trace, "the first line must be `%s`, not `%s`", expected,
+		            quote(line.at, length).text);
+	return true;
+}
+
+__attribute__((format(printf, 3, 4))) static void fail_open(char error[SOURCE_ERROR_MAX], const char *name,
+                                                            const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	describe(error, name, 0, format, args);
+	va_end(args);
+}
+
+struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX])
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+	char *copy = strdup(name);
+
+	if (trace == NULL || copy == NULL) {
+		fail_open(error, name, "out of memory");
+		free(trace);
+		free(copy);
+		if (in != stdin)
+			fclose(in);
+		return NULL;
+	}
+	trace->in = in;
+	trace->name = copy;
+	trace->source.name = copy;
+	trace->source.next = trace_next;
+	trace->source.close = trace_close;
+	if (!detect_compression(trace) || !read_first_line(trace)) {
+		memcpy(error, trace->source.error, SOURCE_ERROR_MAX);
+		trace_close(&trace->source);
+		return NULL;
+	}
+	return &trace->source;
+}
+
+struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX])
+{
+	FILE *in;
+
+	if (strcmp(path, "-") == 0)
+		return trace_open_stream(stdin, "-", error);
+	in = fopen(path, "rb");
+	if (in == NULL) {
+		fail_open(error, path, "%s", strerror(errno));
+		return NULL;
+	}
+	return trace_open_stream(in, path, error);
+}

@@ -1,0 +1,20 @@
+/* A seeded permutation of 0..count-1 in constant memory. */
+#ifndef UVMSIM_PERMUTE_H
+#define UVMSIM_PERMUTE_H
+
+#include <stdint.h>
+
+#define PERMUTE_ROUNDS 6
+
+struct permutation {
+	uint64_t count;
+	uint64_t key[PERMUTE_ROUNDS];
+	unsigned low_bits, high_bits;
+};
+
+/* count 1..2^62; the keys are drawn from *random. */
+void permutation_init(struct permutation *permutation, uint64_t count, uint64_t *random);
+/* Where index (below count) goes. */
+uint64_t permutation_at(const struct permutation *permutation, uint64_t index);
+
+#endif

@@ -1,0 +1,51 @@
+/* A random page (uvm-smart 3.4, policy 3). The units that may be evicted stand in an array without gaps, so
+ * that one draw names one; a unit that leaves is replaced by the last of the array. */
+#include "evict_internal.h"
+
+static void random_init(struct uvmp_evict *evict, void *memory)
+{
+	evict->dense = memory;
+	evict->place = evict->dense + evict->units;
+	for (uint32_t unit = 0; unit < evict->units; unit++) {
+		evict->dense[unit] = UVMP_UNIT_NONE;
+		evict->place[unit] = UVMP_UNIT_NONE;
+	}
+}
+
+static bool random_is_valid(const struct uvmp_evict *evict)
+{
+	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->units;
+}
+
+static void random_touch(struct uvmp_evict *evict, uint32_t unit)
+{
+	if (evict->place[unit] != UVMP_UNIT_NONE)
+		return;
+	evict->place[unit] = evict->count;
+	evict->dense[evict->count++] = unit;
+}
+
+static void random_remove(struct uvmp_evict *evict, uint32_t unit)
+{
+	uint32_t gap = evict->place[unit];
+	uint32_t last;
+
+	if (gap == UVMP_UNIT_NONE)
+		return;
+	last = evict->dense[--evict->count];
+	evict->dense[gap] = last;
+	evict->place[last] = gap;
+	evict->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
+}
+
+static enum uvmp_status random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+{
+	if (random == NULL)
+		return UVMP_ERR_ARGUMENT;
+	*unit = evict->dense[uvmp_random_below(random, evict->count)];
+	return UVMP_OK;
+}
+
+const struct uvmp_evict_order uvmp_evict_random_4k = {
+        "random4k",   1, 2u * sizeof(uint32_t), random_init, random_is_valid, random_touch, random_remove,
+        random_victim};

@@ -1,0 +1,72 @@
+/* A doubly linked list in an array: unit u is link[u]. Touching unlinks a unit and appends it at the tail, so
+ * the head is always the one whose last touch is oldest. "Not on the list" is a unit that points at itself,
+ * which no listed unit can. */
+#include "uvmpolicy/evict.h"
+
+enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recency_link *link, uint32_t units)
+{
+	if (list == NULL || link == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (units == 0 || units > UVMP_UNITS_MAX)
+		return UVMP_ERR_RANGE;
+	for (uint32_t unit = 0; unit < units; unit++)
+		link[unit].prev = link[unit].next = unit;
+	list->link = link;
+	list->units = units;
+	list->head = list->tail = UVMP_UNIT_NONE;
+	list->count = 0;
+	return UVMP_OK;
+}
+
+bool uvmp_recency_is_valid(const struct uvmp_recency *list)
+{
+	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX || list->count > list->units)
+		return false;
+	if (list->count == 0)
+		return list->units != 0 && list->head == UVMP_UNIT_NONE && list->tail == UVMP_UNIT_NONE;
+	return list->head < list->units && list->tail < list->units;
+}
+
+bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)
+{
+	return uvmp_recency_is_valid(list) && unit < list->units && list->link[unit].next != unit;
+}
+
+void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
+{
+	struct uvmp_recency_link *link;
+
+	if (!uvmp_recency_contains(list, unit))
+		return;
+	link = &list->link[unit];
+	if (link->prev == UVMP_UNIT_NONE)
+		list->head = link->next;
+	else
+		list->link[link->prev].next = link->next;
+	if (link->next == UVMP_UNIT_NONE)
+		list->tail = link->prev;
+	else
+		list->link[link->next].prev = link->prev;
+	link->prev = link->next = unit;
+	list->count--;
+}
+
+void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
+{
+	if (!uvmp_recency_is_valid(list) || unit >= list->units)
+		return;
+	uvmp_recency_remove(list, unit);
+	list->link[unit].prev = list->tail;
+	list->link[unit].next = UVMP_UNIT_NONE;
+	if (list->tail == UVMP_UNIT_NONE)
+		list->head = unit;
+	else
+		list->link[list->tail].next = unit;
+	list->tail = unit;
+	list->count++;
+}
+
+uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t unit)
+{
+	return uvmp_recency_contains(list, unit) ? list->link[unit].next : UVMP_UNIT_NONE;
+}

@@ -1,0 +1,106 @@
+/* What may be done about one fault: the first steps of the walk over a block and the permission table (nvidia
+ * specification, 3.2 steps 1 to 6, and 3.3).
+ *
+ * A verdict depends on the entry before it in the walk. The most intrusive access of a page comes first, so
+ * once it has been serviced the others of that page have nothing left to do. If it was refused for good, the
+ * next one is judged by itself.
+ */
+#include "uvmpolicy/fault.h"
+
+#define ACCESS_MASK_ALL ((1u << UVMP_ACCESS_NONE) - 1u)
+
+enum uvmp_prot uvmp_access_prot(enum uvmp_access access)
+{
+	switch (access) {
+	case UVMP_ACCESS_PREFETCH:
+	case UVMP_ACCESS_READ:
+		return UVMP_PROT_READ;
+	case UVMP_ACCESS_WRITE:
+	case UVMP_ACCESS_ATOMIC_WEAK:
+		return UVMP_PROT_READ_WRITE;
+	case UVMP_ACCESS_ATOMIC_STRONG:
+		return UVMP_PROT_READ_WRITE_ATOMIC;
+	default:
+		return UVMP_PROT_NONE;
+	}
+}
+
+static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mode)
+{
+	verdict->is_fatal = true;
+	verdict->cancel_mode = (uint8_t)mode;
+}
+
+/* The permission table (3.3): what the entry is serviced as, UVMP_ACCESS_NONE for nothing. Marks the verdict.
+ */
+static enum uvmp_access check_permission(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
+                                         struct uvmp_fault_verdict *verdict)
+{
+	enum uvmp_access access = (enum uvmp_access)fault->access;
+	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
+
+	if (uvmp_access_prot(access) <= facts->logical)
+		return access;
+	if (access == UVMP_ACCESS_PREFETCH) {
+		if (!facts->is_retry) {
+			verdict->is_invalid_prefetch = true;
+			verdict->invalid_prefetches = fault->num_instances;
+		}
+		return UVMP_ACCESS_NONE;
+	}
+	/* A page that may not even be read refuses reads and all that came merged with them. */
+	if (has_read && facts->logical < UVMP_PROT_READ) {
+		refuse(verdict, UVMP_CANCEL_ALL);
+		return UVMP_ACCESS_NONE;
+	}
+	refuse(verdict, UVMP_CANCEL_WRITE_AND_ATOMIC);
+	return has_read ? UVMP_ACCESS_READ : UVMP_ACCESS_NONE;
+}
+
+static void judge(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
+                  struct uvmp_fault_verdict *verdict)
+{
+	enum uvmp_access access = check_permission(fault, facts, verdict);
+
+	if (access == UVMP_ACCESS_NONE)
+		return;
+	if (uvmp_access_prot(access) <= facts->mapped) {
+		verdict->is_already_mapped = true;
+		return;
+	}
+	verdict->service_access = (uint8_t)access;
+	verdict->service_mask = (uint8_t)(access == fault->access ? fault->access_mask : 1u << access);
+}
+
+/* A representative's set of accesses holds its own. */
+static bool fault_is_in_range(const struct uvmp_fault *fault)
+{
+	return fault->access < UVMP_ACCESS_NONE && fault->access_mask <= ACCESS_MASK_ALL &&
+	       (fault->access_mask >> fault->access & 1u) != 0;
+}
+
+enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
+                                     const struct uvmp_fault *previous,
+                                     const struct uvmp_fault_verdict *previous_verdict,
+                                     struct uvmp_fault_verdict *verdict)
+{
+	struct uvmp_fault_verdict v = {.service_access = UVMP_ACCESS_NONE, .cancel_mode = UVMP_CANCEL_ALL};
+
+	if (fault == NULL || facts == NULL || verdict == NULL ||
+	    (previous == NULL) != (previous_verdict == NULL))
+		return UVMP_ERR_ARGUMENT;
+	if (!fault_is_in_range(fault) || (uint32_t)facts->logical > UVMP_PROT_READ_WRITE_ATOMIC ||
+	    (uint32_t)facts->mapped > UVMP_PROT_READ_WRITE_ATOMIC)
+		return UVMP_ERR_RANGE;
+
+	v.is_fatal = fault->is_fatal;
+	v.is_duplicate = uvmp_fault_is_same_page(previous, fault);
+	if (v.is_duplicate) {
+		v.is_invalid_prefetch = previous_verdict->is_invalid_prefetch;
+		v.is_throttled = previous_verdict->is_throttled;
+	}
+	if (!v.is_duplicate || previous_verdict->is_fatal)
+		judge(fault, facts, &v);
+	*verdict = v;
+	return UVMP_OK;
+}

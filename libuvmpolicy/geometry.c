@@ -1,0 +1,278 @@
+/* Pages, big pages and VABlocks of a range; trees over leaves; rounding of allocations. All sizes are powers
+ * of two, so everything here is shifts and masks:
+ *
+ *  - A range is cut at absolute multiples of the block size, so only its first and last block can be short.
+ *  - Big pages are aligned to absolute addresses too; a block knows how far behind such a boundary it starts.
+ *  - A tree over n leaves is the complete tree over the next power of two without the nodes that have no leaf
+ *    below them: a level has ceil(n / 2^height) nodes.
+ *  - An allocation is full trees of 2 MiB from its start, then one smaller tree for the rest, rounded up to a
+ *    power of two.
+ */
+#include "uvmpolicy/geometry.h"
+
+#define PAGE_SHIFT_MIN  12u /* 4 KiB */
+#define PAGE_SHIFT_MAX  16u /* 64 KiB */
+#define TREE_LEVELS_MAX 25u /* of a tree over UVMP_TREE_LEAVES_MAX leaves */
+
+static bool is_power_of_two(uint64_t x)
+{
+	return x != 0 && (x & (x - 1u)) == 0;
+}
+
+static uint64_t align_down(uint64_t x, uint64_t size)
+{
+	return x & ~(size - 1u);
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* -- page sizes -- */
+
+static bool is_page_size(uint64_t bytes)
+{
+	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
+}
+
+bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry)
+{
+	return geometry != NULL && is_page_size(geometry->page_bytes) &&
+	       is_power_of_two(geometry->big_page_bytes) && is_power_of_two(geometry->block_bytes) &&
+	       geometry->page_bytes <= geometry->big_page_bytes &&
+	       geometry->big_page_bytes <= geometry->block_bytes &&
+	       geometry->block_bytes <= geometry->page_bytes * UVMP_MASK_BITS;
+}
+
+enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uint32_t page_bytes,
+                                    uint32_t big_page_bytes, uint32_t block_bytes)
+{
+	struct uvmp_geometry g = {page_bytes, big_page_bytes, block_bytes};
+
+	if (geometry == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (!uvmp_geometry_is_valid(&g))
+		return UVMP_ERR_RANGE;
+	*geometry = g;
+	return UVMP_OK;
+}
+
+/* -- VABlocks -- */
+
+/* end + 1 may be 2^64, which wraps to 0 and is aligned. */
+static bool is_range(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end)
+{
+	return start <= end && ((start | (end + 1u)) & (geometry->page_bytes - 1u)) == 0;
+}
+
+uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end)
+{
+	if (!uvmp_geometry_is_valid(geometry) || !is_range(geometry, start, end))
+		return 0;
+	return end / geometry->block_bytes - start / geometry->block_bytes + 1u;
+}
+
+uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr addr)
+{
+	if (!uvmp_geometry_is_valid(geometry) || addr < start)
+		return UINT64_MAX;
+	return addr / geometry->block_bytes - start / geometry->block_bytes;
+}
+
+enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end,
+                                     uint64_t index, struct uvmp_block *block)
+{
+	uvmp_addr first, last;
+
+	if (block == NULL || !uvmp_geometry_is_valid(geometry))
+		return UVMP_ERR_ARGUMENT;
+	if (index >= uvmp_geometry_block_count(geometry, start, end))
+		return UVMP_ERR_RANGE;
+	first = align_down(start, geometry->block_bytes) + index * geometry->block_bytes;
+	last = first + (geometry->block_bytes - 1u);
+	block->start = first > start ? first : start;
+	block->end = last < end ? last : end;
+	block->pages = (uint32_t)((block->end - block->start + 1u) / geometry->page_bytes);
+	block->offset = (uint32_t)(block->start & (geometry->big_page_bytes - 1u)) / geometry->page_bytes;
+	block->big_pages = geometry->big_page_bytes / geometry->page_bytes;
+	return UVMP_OK;
+}
+
+static bool is_shape(uint32_t pages, uint32_t offset, uint32_t big_pages)
+{
+	return is_power_of_two(big_pages) && big_pages <= UVMP_MASK_BITS && offset < big_pages &&
+	       pages != 0 && pages <= UVMP_MASK_BITS - offset;
+}
+
+enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
+                                       struct uvmp_block *block)
+{
+	if (block == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_shape(pages, offset, big_pages))
+		return UVMP_ERR_RANGE;
+	block->start = (uvmp_addr)offset << PAGE_SHIFT_MIN;
+	block->end = block->start + ((uvmp_addr)pages << PAGE_SHIFT_MIN) - 1u;
+	block->pages = pages;
+	block->offset = offset;
+	block->big_pages = big_pages;
+	return UVMP_OK;
+}
+
+/* A block does not carry its page size, so one must be found that fits addresses, pages and offset together.
+ */
+bool uvmp_block_is_valid(const struct uvmp_block *block)
+{
+	if (block == NULL || !is_shape(block->pages, block->offset, block->big_pages))
+		return false;
+	for (uint32_t shift = PAGE_SHIFT_MIN; shift <= PAGE_SHIFT_MAX; shift += 2u) {
+		uint64_t bytes = (uint64_t)block->pages << shift;
+		uint64_t page = block->start >> shift;
+
+		if (block->end >= block->start && block->end - block->start == bytes - 1u &&
+		    page << shift == block->start)
+			return (page & (block->big_pages - 1u)) == block->offset;
+	}
+	return false;
+}
+
+struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within)
+{
+	struct uvmp_region big = {0, 0};
+	uint32_t first, outer, mask;
+
+	if (!uvmp_block_is_valid(block))
+		return big;
+	/* Counted from the boundary before the block, big pages start at multiples of their size. An end that
+	 * is rounded down to before the block leaves nothing, hence the test before the offset is taken off
+	 * again. */
+	mask = block->big_pages - 1u;
+	first = (min_u32(within.first, block->pages) + block->offset + mask) & ~mask;
+	outer = (min_u32(within.outer, block->pages) + block->offset) & ~mask;
+	if (outer <= first)
+		return big;
+	big.first = first - block->offset;
+	big.outer = outer - block->offset;
+	return big;
+}
+
+struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page)
+{
+	struct uvmp_region chunk = {0, 0};
+	uint32_t first;
+
+	if (!uvmp_block_is_valid(block) || page >= block->pages)
+		return chunk;
+	/* Root chunks are naturally aligned: 2 MiB that straddle two windows are backed by smaller ones. */
+	if (block->end - block->start + 1u == UVMP_LARGE_PAGE_BYTES &&
+	    block->start % UVMP_LARGE_PAGE_BYTES == 0) {
+		chunk.outer = block->pages;
+		return chunk;
+	}
+	chunk.first = page;
+	chunk.outer = page + 1u;
+	first = (page + block->offset) & ~(block->big_pages - 1u);
+	if (first >= block->offset && first - block->offset + block->big_pages <= block->pages) {
+		chunk.first = first - block->offset;
+		chunk.outer = chunk.first + block->big_pages;
+	}
+	return chunk;
+}
+
+/* -- trees -- */
+
+/* Guards the shifts below against a structure that nobody has filled. */
+static bool is_tree(const struct uvmp_tree_shape *shape)
+{
+	return shape != NULL && shape->levels - 1u < TREE_LEVELS_MAX &&
+	       shape->pow2 == 1u << (shape->levels - 1u) && shape->leaves - 1u < shape->pow2;
+}
+
+enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape)
+{
+	struct uvmp_tree_shape s = {leaves, 1, 1, 1};
+
+	if (shape == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (leaves == 0 || leaves > UVMP_TREE_LEAVES_MAX)
+		return UVMP_ERR_RANGE;
+	/* x is the width of the level above the one that is counted: leaves, ceil(leaves / 2), ..., 2,
+	 * without the root. */
+	for (uint32_t x = leaves; x > 1u; x -= x / 2u) {
+		s.nodes += x;
+		s.levels++;
+		s.pow2 *= 2u;
+	}
+	*shape = s;
+	return UVMP_OK;
+}
+
+uint32_t uvmp_tree_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level)
+{
+	if (!is_tree(shape) || level >= shape->levels)
+		return 0;
+	return (1u << level) - ((shape->pow2 - shape->leaves) >> (shape->levels - 1u - level));
+}
+
+uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t level)
+{
+	uint32_t offset = 0;
+
+	if (!is_tree(shape))
+		return 0;
+	if (level >= shape->levels)
+		return shape->nodes;
+	for (uint32_t below = shape->levels - 1u; below > level; below--)
+		offset += uvmp_tree_level_nodes(shape, below);
+	return offset;
+}
+
+enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
+                                     struct uvmp_tree_branch *branch)
+{
+	uint32_t height;
+
+	if (branch == NULL || !is_tree(shape))
+		return UVMP_ERR_ARGUMENT;
+	if (leaf >= shape->leaves || level >= shape->levels)
+		return UVMP_ERR_RANGE;
+	height = shape->levels - 1u - level;
+	branch->first = leaf >> height << height;
+	branch->leaves = min_u32(1u << height, shape->leaves - branch->first);
+	branch->node = uvmp_tree_level_offset(shape, level) + (leaf >> height);
+	return UVMP_OK;
+}
+
+uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits)
+{
+	uint32_t max = bits - 1u < 31u ? (1u << bits) - 1u : UINT32_MAX;
+
+	return value > max || add > max - value ? max : value + add;
+}
+
+/* -- allocations -- */
+
+enum uvmp_status uvmp_allocation_round(uint64_t bytes, struct uvmp_allocation *allocation)
+{
+	uint64_t trees = bytes / UVMP_LARGE_PAGE_BYTES;
+	uint32_t rest = (uint32_t)(bytes % UVMP_LARGE_PAGE_BYTES);
+	uint32_t tail = rest != 0 ? UVMP_BASIC_BLOCK_BYTES : 0;
+
+	if (allocation == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (bytes == 0)
+		return UVMP_ERR_RANGE;
+	while (tail < rest)
+		tail *= 2u;
+	if (tail == UVMP_LARGE_PAGE_BYTES) {
+		if (trees == UINT64_MAX / UVMP_LARGE_PAGE_BYTES)
+			return UVMP_ERR_RANGE;
+		trees++;
+		tail = 0;
+	}
+	allocation->rounded_bytes = trees * UVMP_LARGE_PAGE_BYTES + tail;
+	allocation->large_trees = trees;
+	allocation->tail_bytes = tail;
+	return UVMP_OK;
+}

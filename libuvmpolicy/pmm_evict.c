@@ -1,0 +1,241 @@
+/* Eviction of root chunks (6.4): choose a victim, empty it block by block, hand it on.
+ *
+ * A root in eviction is on no list and none of its pieces is free, so nothing can be claimed from it; pieces
+ * that have left are pinned without an owner. When all are, the root is merged in one step.
+ */
+#include "pmm_internal.h"
+
+/* Errors that all steps share. `status` of the call if the root is in eviction. */
+static enum uvmp_status check_root(const struct uvmp_pmm *pmm, uint32_t root)
+{
+	if (!uvmp_pmm_is_valid(pmm))
+		return UVMP_ERR_ARGUMENT;
+	if (root >= pmm->params.roots)
+		return UVMP_ERR_RANGE;
+	return pmm->root[root].is_evicting ? UVMP_OK : UVMP_ERR_STATE;
+}
+
+/* Has everything left the root? */
+static bool is_drained(const struct uvmp_pmm *pmm, uint32_t root)
+{
+	const struct uvmp_pmm_root *r = &pmm->root[root];
+
+	if (r->state != UVMP_PMM_SPLIT)
+		return r->state == UVMP_PMM_PINNED;
+	return uvmp_mask_equal(&pmm->split[r->body].live, &pmm->split[r->body].pinned);
+}
+
+/* -- begin -- */
+
+static void pin_free_leaves(struct uvmp_pmm *pmm, uint32_t root)
+{
+	const struct uvmp_pmm_split *split = &pmm->split[pmm->root[root].body];
+
+	for (uint32_t page = 0; page < UVMP_PMM_PAGES;
+	     page += uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page))) {
+		if (!uvmp_mask_test(&split->live, page))
+			uvmp_pmm_take_leaf(pmm, root, page);
+	}
+}
+
+static void start(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct uvmp_pmm_root *r = &pmm->root[root];
+
+	uvmp_pmm_root_unlist(pmm, root);
+	r->is_evicting = 1;
+	pmm->in_eviction++;
+	if (r->state == UVMP_PMM_FREE)
+		uvmp_pmm_pin_root(pmm, root);
+	else if (r->state == UVMP_PMM_SPLIT)
+		pin_free_leaves(pmm, root);
+}
+
+/* Free user roots, non-zero before zero, then the queues in their order. */
+static uint32_t pick(const struct uvmp_pmm *pmm)
+{
+	static const uint8_t order[UVMP_PMM_VICTIM_LISTS] = {UVMP_PMM_FREE_NONZERO, UVMP_PMM_FREE_ZERO,
+	                                                     UVMP_PMM_UNUSED, UVMP_PMM_DISCARDED,
+	                                                     UVMP_PMM_USED};
+
+	for (uint32_t i = 0; i < UVMP_PMM_VICTIM_LISTS; i++) {
+		if (pmm->list[order[i]].count != 0)
+			return pmm->list[order[i]].head;
+	}
+	return UVMP_PMM_NONE;
+}
+
+enum uvmp_status uvmp_pmm_evict_begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type type, uint32_t *root)
+{
+	uint32_t victim;
+
+	if (!uvmp_pmm_is_valid(pmm) || root == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if ((uint32_t)type > UVMP_CHUNK_KERNEL)
+		return UVMP_ERR_RANGE;
+	victim = pick(pmm);
+	if (victim != UVMP_PMM_NONE) {
+		start(pmm, victim);
+		*root = victim;
+		return UVMP_OK;
+	}
+	/* Pinned pieces of split roots are not counted: if only they are in the way, the answer is no (6.4).
+	 */
+	if (type == UVMP_CHUNK_USER && (pmm->pinned != 0 || pmm->in_eviction != 0))
+		return UVMP_ERR_RETRY;
+	return UVMP_ERR_NO_MEMORY;
+}
+
+enum uvmp_status uvmp_pmm_evict_root(struct uvmp_pmm *pmm, uint32_t root)
+{
+	enum uvmp_status status = check_root(pmm, root);
+	const struct uvmp_pmm_root *r;
+
+	if (status == UVMP_OK)
+		return UVMP_ERR_RETRY;
+	if (status != UVMP_ERR_STATE)
+		return status;
+	r = &pmm->root[root];
+	if (r->state == UVMP_PMM_POOL || r->type != UVMP_CHUNK_USER)
+		return UVMP_ERR_STATE;
+	if (uvmp_pmm_root_is_pinned(r))
+		return UVMP_ERR_RETRY;
+	start(pmm, root);
+	return UVMP_OK;
+}
+
+/* -- empty -- */
+
+/* All allocated pieces of the owner of the one at `first`, in address order. */
+static void evict_block(struct uvmp_pmm *pmm, uint32_t root, uint32_t first,
+                        struct uvmp_pmm_eviction *eviction)
+{
+	const struct uvmp_pmm_split *split = &pmm->split[pmm->root[root].body];
+	uint32_t page, outer;
+
+	eviction->block = split->slot[first].next;
+	uvmp_mask_zero(&eviction->pages);
+	for (page = first; page < UVMP_PMM_PAGES; page = outer) {
+		outer = page + uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page));
+		if (uvmp_mask_test(&split->pinned, page) || split->slot[page].next != eviction->block)
+			continue;
+		uvmp_pmm_pin_leaf(pmm, root, page);
+		uvmp_mask_region_set(&eviction->pages, (struct uvmp_region){page, outer});
+	}
+}
+
+enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root, struct uvmp_pmm_eviction *eviction,
+                                     bool *found)
+{
+	enum uvmp_status status = check_root(pmm, root);
+	struct uvmp_pmm_root *r;
+	uvmp_mask owned;
+
+	if (eviction == NULL || found == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (status != UVMP_OK)
+		return status;
+	*found = !is_drained(pmm, root);
+	if (!*found)
+		return UVMP_OK;
+	r = &pmm->root[root];
+	if (r->state == UVMP_PMM_ALLOCATED) {
+		eviction->block = r->body;
+		uvmp_mask_zero(&eviction->pages);
+		uvmp_mask_region_set(&eviction->pages, (struct uvmp_region){0, UVMP_PMM_PAGES});
+		uvmp_pmm_pin_root(pmm, root);
+	} else {
+		uvmp_mask_andnot(&owned, &pmm->split[r->body].live, &pmm->split[r->body].pinned);
+		evict_block(pmm, root, uvmp_mask_next_set(&owned, 0), eviction);
+	}
+	pmm->allocated_pages -= uvmp_mask_weight(&eviction->pages);
+	return UVMP_OK;
+}
+
+/* -- end -- */
+
+/* The eviction is over and the root one pinned chunk. */
+static void finish(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct uvmp_pmm_root *r = &pmm->root[root];
+
+	if (r->state == UVMP_PMM_SPLIT)
+		uvmp_pmm_merge_pinned(pmm, root);
+	r->is_evicting = 0;
+	pmm->in_eviction--;
+}
+
+enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, enum uvmp_chunk_type type,
+                                    enum uvmp_chunk_size size, uint32_t block, struct uvmp_chunk *chunk)
+{
+	enum uvmp_status status = check_root(pmm, root);
+
+	if (chunk == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if ((uint32_t)type > UVMP_CHUNK_KERNEL || (uint32_t)size > UVMP_CHUNK_2M)
+		return UVMP_ERR_RANGE;
+	if (status != UVMP_OK)
+		return status;
+	if (!is_drained(pmm, root))
+		return UVMP_ERR_STATE;
+	/* A root that is split now gives its own record back first. */
+	if (size != UVMP_CHUNK_2M && pmm->root[root].state != UVMP_PMM_SPLIT && !uvmp_pmm_can_split(pmm))
+		return UVMP_ERR_SPACE;
+	finish(pmm, root);
+	pmm->root[root].type = (uint8_t)type;
+	*chunk = (struct uvmp_chunk){root, 0, UVMP_CHUNK_2M};
+	uvmp_pmm_split_down(pmm, chunk, (uint32_t)size, false);
+	uvmp_pmm_own(pmm, *chunk, block);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root)
+{
+	enum uvmp_status status = check_root(pmm, root);
+
+	if (status != UVMP_OK)
+		return status;
+	if (!is_drained(pmm, root))
+		return UVMP_ERR_STATE;
+	finish(pmm, root);
+	pmm->pinned--;
+	uvmp_pmm_pool_put(pmm, root);
+	return UVMP_OK;
+}
+
+/* Frees the pinned pieces of a split root in address order. The last one may take the root with it. */
+static void release_pinned(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct uvmp_pmm_split *split = &pmm->split[pmm->root[root].body];
+	uvmp_mask pinned = split->pinned;
+	struct uvmp_chunk chunk = {root, 0, 0};
+
+	uvmp_mask_zero(&split->marked);
+	uvmp_mask_zero(&split->discarded);
+	for (uint32_t page = uvmp_mask_next_set(&pinned, 0); page < UVMP_PMM_PAGES;
+	     page = uvmp_mask_next_set(&pinned, page + 1u)) {
+		chunk.page = (uint16_t)page;
+		chunk.size = (uint8_t)uvmp_pmm_leaf_size(split, page);
+		(void)uvmp_pmm_release(pmm, chunk);
+	}
+}
+
+enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root)
+{
+	enum uvmp_status status = check_root(pmm, root);
+	struct uvmp_pmm_root *r;
+
+	if (status != UVMP_OK)
+		return status;
+	r = &pmm->root[root];
+	r->is_evicting = 0;
+	pmm->in_eviction--;
+	if (r->state == UVMP_PMM_PINNED)
+		(void)uvmp_pmm_release(pmm, (struct uvmp_chunk){root, 0, UVMP_CHUNK_2M});
+	else if (r->state == UVMP_PMM_SPLIT)
+		release_pinned(pmm, root);
+	if (r->state != UVMP_PMM_FREE)
+		uvmp_pmm_root_move(pmm, root, UVMP_PMM_USED);
+	uvmp_pmm_give_back(pmm, UVMP_CHUNK_USER);
+	return UVMP_OK;
+}

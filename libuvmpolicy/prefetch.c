@@ -1,0 +1,156 @@
+/* The table of prefetchers, and what they share: defaults, the check of parameters and facts, the empty hint
+ * and the set of pages that are still absent. */
+#include "prefetch_internal.h"
+
+typedef enum uvmp_status (*prefetch_function)(const struct uvmp_prefetch_params *,
+                                              const struct uvmp_prefetch_facts *,
+                                              struct uvmp_prefetch_state *, struct uvmp_prefetch_hint *);
+
+struct row {
+	const char *name;
+	prefetch_function decide;
+};
+
+static const struct row table[UVMP_PREFETCH_COUNT] = {
+        [UVMP_PREFETCH_NONE] = {"none", uvmp_prefetch_none},
+        [UVMP_PREFETCH_DENSITY] = {"density", uvmp_prefetch_density},
+        [UVMP_PREFETCH_TBN] = {"tbn", uvmp_prefetch_tbn},
+        [UVMP_PREFETCH_SL] = {"sl", uvmp_prefetch_sl},
+        [UVMP_PREFETCH_RANDOM] = {"random", uvmp_prefetch_random},
+        [UVMP_PREFETCH_SEQUENTIAL] = {"sequential", uvmp_prefetch_sequential},
+        [UVMP_PREFETCH_LOCALITY] = {"locality", uvmp_prefetch_locality},
+        [UVMP_PREFETCH_BLOCK] = {"block", uvmp_prefetch_block},
+};
+
+static bool is_known(enum uvmp_prefetcher prefetcher)
+{
+	return (uint32_t)prefetcher < UVMP_PREFETCH_COUNT;
+}
+
+static bool is_between(uint32_t value, uint32_t low, uint32_t high)
+{
+	return value >= low && value <= high;
+}
+
+const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher)
+{
+	return is_known(prefetcher) ? table[prefetcher].name : NULL;
+}
+
+void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)
+{
+	if (params == NULL)
+		return;
+	params->prefetcher = prefetcher;
+	params->threshold = 51;
+	params->min_faults = 1;
+	params->sequential_pages = 1;
+	params->locality_pages = 128;
+	params->quirks = true;
+}
+
+bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params)
+{
+	/* Q8: the driver documents 1..100 and accepts 0. */
+	return params != NULL && is_known(params->prefetcher) &&
+	       is_between(params->threshold, params->quirks ? 0 : 1, 100) &&
+	       is_between(params->min_faults, 1, 20) &&
+	       is_between(params->sequential_pages, 1, UVMP_MASK_BITS) &&
+	       is_between(params->locality_pages, 1, UVMP_MASK_BITS);
+}
+
+void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
+{
+	if (state == NULL)
+		return;
+	state->last_proc = UVMP_PROC_NONE;
+	state->faults = 0;
+	state->tree = NULL;
+	state->range = NULL;
+	state->random = NULL;
+}
+
+static bool is_region_of_block(struct uvmp_region region, uint32_t pages)
+{
+	return !uvmp_region_is_empty(region) && region.outer <= pages;
+}
+
+/* Does the mask stay inside the block? No mask does. */
+static bool fits(const uvmp_mask *mask, uint32_t pages)
+{
+	struct uvmp_region beyond = {pages, UVMP_MASK_BITS};
+
+	return mask == NULL || !uvmp_mask_region_any(mask, beyond);
+}
+
+static bool do_masks_fit(const struct uvmp_prefetch_facts *facts)
+{
+	uint32_t pages = facts->block.pages;
+
+	return fits(facts->faulted, pages) && fits(facts->resident, pages) && fits(facts->pending, pages) &&
+	       fits(facts->thrashing, pages) && fits(facts->cpu_resident, pages) &&
+	       fits(facts->cpu_read_mapped, pages);
+}
+
+static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
+{
+	uint32_t pages = facts->block.pages;
+
+	if (!facts->is_follow &&
+	    (uvmp_mask_is_empty(facts->faulted) || !is_region_of_block(facts->faulted_region, pages)))
+		return false;
+	if (facts->is_hmm && !is_region_of_block(facts->max_region, pages))
+		return false;
+	for (uint32_t i = 0; i < facts->groups; i++)
+		if (!is_region_of_block(facts->group[i], pages))
+			return false;
+	return true;
+}
+
+enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
+                                     const struct uvmp_prefetch_facts *facts,
+                                     const struct uvmp_prefetch_state *state,
+                                     const struct uvmp_prefetch_hint *hint)
+{
+	if (facts == NULL || state == NULL || hint == NULL || facts->faulted == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (facts->group == NULL && facts->groups != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (!uvmp_prefetch_params_is_valid(params) || !uvmp_block_is_valid(&facts->block))
+		return UVMP_ERR_ARGUMENT;
+	if (facts->dst >= UVMP_PROCS_MAX || facts->preferred > UVMP_PROC_NONE)
+		return UVMP_ERR_RANGE;
+	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
+}
+
+void uvmp_prefetch_hint_clear(struct uvmp_prefetch_hint *hint)
+{
+	uvmp_mask_zero(&hint->pages);
+	hint->dst = UVMP_PROC_NONE;
+	hint->follow = UVMP_PAGE_NONE;
+	hint->basic_blocks = 0;
+}
+
+void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+{
+	struct uvmp_region all = {0, facts->block.pages};
+	uvmp_mask absent;
+
+	uvmp_mask_zero(&absent);
+	uvmp_mask_region_set(&absent, all);
+	uvmp_mask_andnot(&absent, &absent, facts->faulted);
+	if (facts->resident != NULL)
+		uvmp_mask_andnot(&absent, &absent, facts->resident);
+	if (facts->pending != NULL)
+		uvmp_mask_andnot(&absent, &absent, facts->pending);
+	*pages = absent;
+}
+
+enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
+                                      const struct uvmp_prefetch_facts *facts,
+                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	if (params == NULL || !is_known(params->prefetcher))
+		return UVMP_ERR_ARGUMENT;
+	return table[params->prefetcher].decide(params, facts, state, hint);
+}

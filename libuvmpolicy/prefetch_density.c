@@ -1,0 +1,278 @@
+/* The driver's density prefetcher, and its variant for system-allocated memory.
+ *
+ * Think of a binary tree whose leaves are the pages of the block. A page is "set" if it is resident or
+ * faulted; a faulted big page counts as wholly set. For every faulted page take the largest node above it of
+ * which more than `threshold` percent are set: its pages are fetched. The tree starts at a big-page boundary,
+ * so a block that starts elsewhere has some leaves of padding in front that are never set.
+ *
+ * No tree is stored. The set pages are a mask in tree order; the count below a node of 64 leaves or more is a
+ * difference of two entries of `before`, that of a smaller node is a few bits of one word. Nodes are tried
+ * from the root down, so the first that is dense enough is the largest; everything below it then needs no
+ * look at all. */
+#include "prefetch_internal.h"
+
+struct tree {
+	struct uvmp_region max;                /* the pages of the block that the tree is over */
+	uint32_t padding;                      /* leaves in front of page max.first */
+	uint32_t leaves;                       /* padding and pages */
+	uint32_t height;                       /* of the root */
+	uint32_t threshold;                    /* percent */
+	uvmp_mask set;                         /* by leaf */
+	uint32_t before[UVMP_MASK_WORDS + 1u]; /* set leaves in front of word w */
+};
+
+static uint32_t popcount(uint64_t x)
+{
+	x -= (x >> 1) & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (uint32_t)((x * 0x0101010101010101u) >> 56);
+}
+
+/* -- building the tree (5.4) -- */
+
+/* Pages of `max` that form wholly contained big pages; an empty region at its start if there are none. */
+static struct uvmp_region big_pages_of(const struct uvmp_block *block, struct uvmp_region max)
+{
+	struct uvmp_region big = uvmp_block_big_pages(block, max);
+
+	if (uvmp_region_is_empty(big))
+		big.first = big.outer = max.first;
+	return big;
+}
+
+/* What is set together with a faulted page: its big page, or the rest of `max` before the first or behind the
+ * last one. */
+static struct uvmp_region segment_of(uint32_t page, uint32_t big_page, struct uvmp_region big,
+                                     struct uvmp_region max)
+{
+	struct uvmp_region segment = {max.first, big.first};
+
+	if (page >= big.outer) {
+		segment.first = big.outer;
+		segment.outer = max.outer;
+	} else if (page >= big.first) {
+		segment.first = page - (page - big.first) % big_page;
+		segment.outer = segment.first + big_page;
+	}
+	return segment;
+}
+
+/* Adds the segments of all faulted pages, except those with a thrashing page. */
+static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct uvmp_region big,
+                 struct uvmp_region max)
+{
+	struct uvmp_region segment;
+
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, max.first); p < max.outer;
+	     p = uvmp_mask_next_set(facts->faulted, segment.outer)) {
+		segment = segment_of(p, facts->block.big_pages, big, max);
+		if (facts->thrashing == NULL || !uvmp_mask_region_any(facts->thrashing, segment))
+			uvmp_mask_region_set(set, segment);
+	}
+}
+
+/* `set` is in pages of the block; what lies outside `max` is ignored. */
+static void build(struct tree *tree, const uvmp_mask *set, struct uvmp_region max, uint32_t padding,
+                  uint32_t threshold)
+{
+	tree->max = max;
+	tree->padding = padding;
+	tree->leaves = uvmp_region_pages(max) + padding;
+	tree->threshold = threshold;
+	for (tree->height = 0; (1u << tree->height) < tree->leaves;)
+		tree->height++;
+	uvmp_mask_region_and(&tree->set, set, max);
+	if (max.first > padding)
+		uvmp_mask_shift_down(&tree->set, &tree->set, max.first - padding);
+	else if (max.first < padding)
+		uvmp_mask_shift_up(&tree->set, &tree->set, padding - max.first);
+	tree->before[0] = 0;
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++)
+		tree->before[w + 1u] = tree->before[w] + popcount(tree->set.word[w]);
+}
+
+static void build_managed(struct tree *tree, const struct uvmp_prefetch_params *params,
+                          const struct uvmp_prefetch_facts *facts, struct uvmp_region max)
+{
+	struct uvmp_region big = big_pages_of(&facts->block, max);
+	uint32_t padding = big.first > max.first ? facts->block.big_pages - (big.first - max.first) : 0;
+	uvmp_mask set = *facts->faulted;
+
+	if (facts->resident != NULL)
+		uvmp_mask_or(&set, &set, facts->resident);
+	grow(&set, facts, big, max);
+	build(tree, &set, max, padding, params->threshold);
+}
+
+/* -- asking it (5.5, 5.6) -- */
+
+static uint32_t node_weight(const struct tree *tree, uint32_t first, uint32_t height)
+{
+	uint32_t word = first / 64u;
+
+	if (height >= 6)
+		return tree->before[word + (1u << (height - 6u))] - tree->before[word];
+	return popcount(tree->set.word[word] >> (first % 64u) & (((uint64_t)1 << (1u << height)) - 1u));
+}
+
+/* Largest dense node above `leaf`, which is set itself: the threshold is below 100, so at the latest the leaf
+ * is dense. */
+static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
+{
+	for (uint32_t height = tree->height;; height--) {
+		struct uvmp_region node = {leaf & ~((1u << height) - 1u), 0};
+
+		/* The last node of a level ends with the tree, and so does its denominator. */
+		node.outer = node.first + (1u << height);
+		if (node.outer > tree->leaves)
+			node.outer = tree->leaves;
+		if (node_weight(tree, node.first, height) * 100u > uvmp_region_pages(node) * tree->threshold)
+			return node;
+	}
+}
+
+/* The block's pages of a node. Q7: the driver forgets that the padding comes before max.first and starts a
+ * node that begins in the padding `padding` pages into the block. */
+static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node, bool quirks)
+{
+	struct uvmp_region pages = {tree->max.first, node.outer + tree->max.first - tree->padding};
+
+	if (quirks && node.first + tree->max.first < tree->padding)
+		pages.first = tree->padding;
+	else if (node.first > tree->padding)
+		pages.first += node.first - tree->padding;
+	return pages;
+}
+
+/* *pages = the dense nodes around the candidates. A candidate inside a node found before would find the same
+ * node again: what is dense and larger than that would have been found the first time. */
+static void collect(const struct tree *tree, const uvmp_mask *candidates, bool quirks, uvmp_mask *pages)
+{
+	struct uvmp_region region;
+
+	uvmp_mask_zero(pages);
+	if (tree->threshold >= 100) /* Q8: nothing is denser than 100 % */
+		return;
+	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.outer;
+	     p = uvmp_mask_next_set(candidates, region.outer)) {
+		region = pages_of(tree, region_for(tree, p - tree->max.first + tree->padding), quirks);
+		uvmp_mask_region_set(pages, region);
+	}
+}
+
+/* -- the decision (5.3) -- */
+
+static bool is_allowed(const struct uvmp_prefetch_facts *facts)
+{
+	if (facts->preferred == UVMP_PROC_NONE || facts->preferred == facts->dst)
+		return true;
+	if (!facts->is_confidential)
+		return false;
+	return facts->dst == UVMP_CPU ||
+	       (facts->cpu_resident != NULL && uvmp_mask_intersects(facts->faulted, facts->cpu_resident));
+}
+
+static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                    struct uvmp_region max, uvmp_mask *pages)
+{
+	struct tree tree;
+	uvmp_mask candidates;
+
+	build_managed(&tree, params, facts, max);
+	uvmp_mask_region_and(&candidates, facts->faulted, facts->faulted_region);
+	if (facts->thrashing != NULL)
+		uvmp_mask_andnot(&candidates, &candidates, facts->thrashing);
+	collect(&tree, &candidates, params->quirks, pages);
+}
+
+/* All pages that are wanted, before range groups and min_faults have their say. */
+static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                   uvmp_mask *pages)
+{
+	struct uvmp_region max = {0, facts->block.pages};
+	uvmp_mask mapped;
+
+	if (facts->is_hmm)
+		max = facts->max_region;
+	uvmp_mask_zero(pages);
+	if (facts->is_first_touch && facts->dst == facts->preferred)
+		uvmp_mask_region_set(pages, max);
+	else if (is_allowed(facts))
+		density(params, facts, max, pages);
+	uvmp_mask_andnot(pages, pages, facts->faulted);
+	/* Pages that the CPU reads at home already would only be mapped again. */
+	if (facts->dst == UVMP_CPU && !facts->is_hmm && facts->resident != NULL &&
+	    facts->cpu_read_mapped != NULL) {
+		uvmp_mask_and(&mapped, facts->resident, facts->cpu_read_mapped);
+		uvmp_mask_andnot(pages, pages, &mapped);
+	}
+	if (facts->thrashing != NULL)
+		uvmp_mask_andnot(pages, pages, facts->thrashing);
+}
+
+/* Range groups come along only where one of their pages faulted. */
+static void drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+{
+	for (uint32_t i = 0; i < facts->groups; i++)
+		if (!uvmp_mask_region_any(facts->faulted, facts->group[i]))
+			uvmp_mask_region_clear(pages, facts->group[i]);
+}
+
+/* Q9: the driver's counter has 16 bits and wraps. */
+static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
+{
+	faults += uvmp_mask_region_weight(facts->faulted, facts->faulted_region);
+	return !quirks && faults > UINT16_MAX ? UINT16_MAX : (uint16_t)faults;
+}
+
+enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
+                                       const struct uvmp_prefetch_facts *facts,
+                                       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
+	uvmp_mask pages;
+
+	if (status != UVMP_OK)
+		return status;
+	choose(params, facts, &pages);
+	if (state->last_proc != facts->dst) {
+		state->last_proc = facts->dst;
+		state->faults = 0;
+	}
+	state->faults = count_faults(state->faults, facts, params->quirks);
+	uvmp_prefetch_hint_clear(hint);
+	if (state->faults >= params->min_faults) {
+		drop_groups(facts, &pages);
+		if (!uvmp_mask_is_empty(&pages))
+			hint->dst = facts->dst;
+	}
+	hint->pages = pages;
+	return UVMP_OK;
+}
+
+/* -- system-allocated memory (5.8) -- */
+
+enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
+                                   const uvmp_mask *faulted, bool is_preferred_node_first_touch,
+                                   uvmp_mask *pages)
+{
+	struct uvmp_region block = {0, UVMP_MASK_BITS};
+	struct tree tree;
+	uvmp_mask set, chosen;
+
+	if (faulted == NULL || pages == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (threshold > 100 || window.outer < window.first)
+		return UVMP_ERR_RANGE;
+	window = uvmp_region_intersect(window, block);
+	set = *faulted;
+	if (resident != NULL)
+		uvmp_mask_or(&set, &set, resident);
+	build(&tree, &set, window, 0, threshold);
+	collect(&tree, faulted, false, &chosen);
+	if (is_preferred_node_first_touch)
+		uvmp_mask_region_set(&chosen, window);
+	uvmp_mask_andnot(pages, &chosen, faulted);
+	return UVMP_OK;
+}

@@ -1,0 +1,66 @@
+/* Locality-aware prefetch after Zheng et al. (uvm-smart specification, 9.2): from each faulting page on
+ * `locality_pages` consecutive pages of the range, without those that are resident, in flight or faulting.
+ *
+ * What reaches behind the block is asked for block by block through hint->follow; range->reach keeps how far
+ * it goes. */
+#include "prefetch_internal.h"
+
+/* How far [page, page + locality_pages) of the last faulting page goes, cut at the end of the range. */
+static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
+{
+	uint64_t outer = (uint64_t)uvmp_mask_hull(facts->faulted).outer - 1u + params->locality_pages;
+	uint64_t left = facts->range_pages - facts->range_first;
+
+	return facts->range_first + (outer < left ? outer : left);
+}
+
+/* *pages = everything within `locality_pages` from a faulting page on. */
+static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                   uvmp_mask *pages)
+{
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+		struct uvmp_region run = {p, p + params->locality_pages};
+
+		uvmp_mask_region_set(pages, run);
+	}
+}
+
+/* *pages = the pages of the block before `reach`. */
+static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uvmp_mask *pages)
+{
+	struct uvmp_region run = {0, 0};
+
+	if (reach > facts->range_first)
+		run.outer = reach - facts->range_first < UVMP_MASK_BITS
+		                    ? (uint32_t)(reach - facts->range_first)
+		                    : UVMP_MASK_BITS;
+	uvmp_mask_region_set(pages, run);
+}
+
+enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
+                                        const struct uvmp_prefetch_facts *facts,
+                                        struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
+	uvmp_mask absent;
+	uint64_t outer;
+
+	if (status != UVMP_OK)
+		return status;
+	uvmp_prefetch_hint_clear(hint);
+	if (facts->is_follow) {
+		carry_on(facts, state->range->reach, &hint->pages);
+	} else {
+		spread(params, facts, &hint->pages);
+		state->range->reach = reach_of(params, facts);
+	}
+	uvmp_prefetch_absent(facts, &absent);
+	uvmp_mask_and(&hint->pages, &hint->pages, &absent);
+	if (!uvmp_mask_is_empty(&hint->pages))
+		hint->dst = facts->dst;
+	outer = facts->range_first + facts->block.pages;
+	if (state->range->reach > outer && outer < facts->range_pages)
+		hint->follow = outer;
+	return UVMP_OK;
+}

@@ -1,0 +1,40 @@
+/* Random prefetch of UVM Smart (uvm-smart specification, 2.3): for each faulting page, ascending, one draw
+ * over the pages of the block; the drawn page comes along if it is neither resident nor in flight nor moved
+ * already for this batch. There is no second draw.
+ *
+ * Q3: the original means to leave out every page of the batch but only knows those before the present one, so
+ * a later faulting page can be drawn and is then moved (and counted in the tree) twice. */
+#include "prefetch_internal.h"
+
+enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
+                                      const struct uvmp_prefetch_facts *facts,
+                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
+	uvmp_mask free_pages;
+
+	if (status != UVMP_OK)
+		return status;
+	if (state->random == NULL || (state->tree != NULL && !uvmp_tree_is_valid(state->tree)))
+		return UVMP_ERR_ARGUMENT;
+	if (uvmp_prefetch_is_refault(facts))
+		return UVMP_ERR_RANGE;
+	uvmp_prefetch_hint_clear(hint);
+	uvmp_prefetch_absent(facts, &free_pages);
+	if (params->quirks)
+		uvmp_mask_or(&free_pages, &free_pages, facts->faulted);
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+		uint32_t drawn = (uint32_t)uvmp_random_below(state->random, facts->block.pages);
+
+		uvmp_tree_add(state->tree, p, 1, params->quirks);
+		uvmp_mask_clear(&free_pages, p);
+		if (!uvmp_mask_test(&free_pages, drawn))
+			continue;
+		uvmp_tree_add(state->tree, drawn, 1, params->quirks);
+		uvmp_mask_clear(&free_pages, drawn);
+		uvmp_mask_set(&hint->pages, drawn);
+		hint->dst = facts->dst;
+	}
+	return UVMP_OK;
+}

@@ -1,0 +1,67 @@
+/* Tree-based neighbourhood prefetch of UVM Smart (uvm-smart specification, 2.5).
+ *
+ * First every faulting basic block is taken as in prefetch_sl.c. Then one pass judges each inner node after
+ * its children: the node becomes the sum of its children (which heals Q1 and Q2 above the leaves), and if it
+ * is more than half but not exactly full, every leaf below it that holds exactly nothing is taken too; leaves
+ * that hold something stay as they are.
+ *
+ * The specification states the pass as a recursive post-order. A node looks at its own subtree only, so any
+ * order that has children before their parents gives the same: here level by level from the bottom. For the
+ * same reason all sums can be renewed after each fill: what that changes is either below the node just filled
+ * or not judged yet. */
+#include "prefetch_internal.h"
+
+/* Takes the empty ones of the leaves [first, outer) and returns them as a set. A leaf behind the end of the
+ * block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that
+ * it has. */
+static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t outer, uint32_t block_pages,
+                     bool quirks)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t b = first; b < outer && b * UVMP_BASIC_BLOCK_PAGES < block_pages; b++) {
+		uint32_t pages = block_pages - b * UVMP_BASIC_BLOCK_PAGES;
+
+		if (uvmp_tree_leaf(tree, b) != 0)
+			continue;
+		uvmp_tree_set_leaf(tree, b,
+		                   quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages);
+		taken |= (uint32_t)1 << b;
+	}
+	uvmp_tree_recompute(tree);
+	return taken;
+}
+
+static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool quirks)
+{
+	uint32_t taken = 0;
+
+	uvmp_tree_recompute(tree);
+	for (uint32_t leaves = 2; leaves <= tree->blocks; leaves *= 2u) {
+		uint32_t full = leaves * UVMP_BASIC_BLOCK_PAGES;
+
+		for (uint32_t first = 0; first < tree->blocks; first += leaves) {
+			uint32_t value = tree->node[(tree->blocks + first) / leaves - 1u];
+
+			if (value != full && value > full / 2u)
+				taken |= fill(tree, first, first + leaves, block_pages, quirks);
+		}
+	}
+	return taken;
+}
+
+enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
+                                   const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                                   struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status = uvmp_prefetch_tree_check(params, facts, state, hint);
+	uint32_t chosen;
+
+	if (status != UVMP_OK)
+		return status;
+	chosen = uvmp_prefetch_tree_fault(params, facts, state->tree);
+	if (chosen != 0) /* an empty batch does nothing (2.1) */
+		chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
+	uvmp_prefetch_tree_collect(params, facts, chosen, hint);
+	return UVMP_OK;
+}

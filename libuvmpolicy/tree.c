@@ -1,0 +1,118 @@
+/* A perfect binary tree kept in one array, level by level from the root. A page belongs to one leaf; what
+ * happens to a page happens to the nodes between its leaf and the root, each judged by itself. The walk goes
+ * upwards, because the parent of node i is node (i - 1) / 2; the nodes do not look at each other, so the
+ * direction makes no difference. */
+#include "uvmpolicy/tree.h"
+
+static uint32_t leaf_index(const struct uvmp_tree *tree, uint32_t block)
+{
+	return tree->blocks - 1u + block;
+}
+
+static uint32_t sum_of_children(const struct uvmp_tree *tree, uint32_t node)
+{
+	return tree->node[2u * node + 1u] + tree->node[2u * node + 2u];
+}
+
+static bool has_block(const struct uvmp_tree *tree, uint32_t block)
+{
+	return uvmp_tree_is_valid(tree) && block < tree->blocks;
+}
+
+enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
+{
+	if (tree == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (blocks == 0 || blocks > UVMP_TREE_BLOCKS_MAX || (blocks & (blocks - 1u)) != 0)
+		return UVMP_ERR_RANGE;
+	tree->blocks = blocks;
+	for (uint32_t i = 0; i < UVMP_TREE_NODES_MAX; i++)
+		tree->node[i] = 0;
+	return UVMP_OK;
+}
+
+bool uvmp_tree_is_valid(const struct uvmp_tree *tree)
+{
+	return tree != NULL && tree->blocks != 0 && tree->blocks <= UVMP_TREE_BLOCKS_MAX &&
+	       (tree->blocks & (tree->blocks - 1u)) == 0;
+}
+
+uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block)
+{
+	return has_block(tree, block) ? tree->node[leaf_index(tree, block)] : 0;
+}
+
+void uvmp_tree_set_leaf(struct uvmp_tree *tree, uint32_t block, uint32_t pages)
+{
+	if (has_block(tree, block))
+		tree->node[leaf_index(tree, block)] = pages;
+}
+
+void uvmp_tree_recompute(struct uvmp_tree *tree)
+{
+	if (!uvmp_tree_is_valid(tree))
+		return;
+	for (uint32_t i = tree->blocks - 1u; i-- > 0;)
+		tree->node[i] = sum_of_children(tree, i);
+}
+
+void uvmp_tree_assign(struct uvmp_tree *tree, const uvmp_mask *pages)
+{
+	if (!uvmp_tree_is_valid(tree) || pages == NULL)
+		return;
+	for (uint32_t block = 0; block < tree->blocks; block++) {
+		struct uvmp_region own = {block * UVMP_BASIC_BLOCK_PAGES,
+		                          (block + 1u) * UVMP_BASIC_BLOCK_PAGES};
+
+		tree->node[leaf_index(tree, block)] = uvmp_mask_region_weight(pages, own);
+	}
+	uvmp_tree_recompute(tree);
+}
+
+/* The leaf has its final value; the nodes above it become sums. */
+static void sum_path(struct uvmp_tree *tree, uint32_t leaf)
+{
+	for (uint32_t i = leaf; i != 0;) {
+		i = (i - 1u) / 2u;
+		tree->node[i] = sum_of_children(tree, i);
+	}
+}
+
+void uvmp_tree_add(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool quirks)
+{
+	uint32_t block = page / UVMP_BASIC_BLOCK_PAGES, size = UVMP_BASIC_BLOCK_PAGES;
+
+	if (!has_block(tree, block))
+		return;
+	if (!quirks) {
+		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
+
+		/* Q1, Q2 mended: never above full. */
+		*leaf = *leaf < size && pages < size - *leaf ? *leaf + pages : size;
+		sum_path(tree, leaf_index(tree, block));
+		return;
+	}
+	/* Node numbers plus one: halving walks to the root, which is 1; a level up covers twice the pages. */
+	for (uint32_t i = leaf_index(tree, block) + 1u; i != 0; i /= 2u, size *= 2u)
+		if (tree->node[i - 1u] != size)
+			tree->node[i - 1u] += pages;
+}
+
+void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool quirks)
+{
+	uint32_t block = page / UVMP_BASIC_BLOCK_PAGES;
+
+	if (!has_block(tree, block))
+		return;
+	if (!quirks) {
+		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
+
+		/* Q2 mended: never below empty. */
+		*leaf = *leaf > pages ? *leaf - pages : 0;
+		sum_path(tree, leaf_index(tree, block));
+		return;
+	}
+	for (uint32_t i = leaf_index(tree, block) + 1u; i != 0; i /= 2u)
+		if (tree->node[i - 1u] != 0)
+			tree->node[i - 1u] -= pages;
+}

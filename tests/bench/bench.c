@@ -1,0 +1,189 @@
+/* Calls one function of the core COUNT times on inputs drawn from SEED; bench.sh counts the instructions spent inside it.
+ * usage: bench CASE SEED COUNT; `bench` alone lists the cases as `CASE FUNCTION UNITS_PER_CALL DESCRIPTION`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "uvmpolicy/uvmpolicy.h"
+
+#define BLOCKS 64u
+#define BATCH  256u
+
+static uint64_t random_state;
+static uint32_t draw(uint32_t bound)
+{
+	return (uint32_t)uvmp_random_below(&random_state, bound);
+}
+
+/* -- prefetchers: blocks that fill up, fault by fault ------------------------------------------------------------------------- */
+
+static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned long count)
+{
+	struct uvmp_prefetch_params params;
+	struct uvmp_prefetch_hint hint;
+
+	uvmp_prefetch_params_init(&params, prefetcher);
+	for (unsigned long i = 0; i < count;) {
+		struct uvmp_prefetch_state state;
+		struct uvmp_block block;
+		struct uvmp_tree tree;
+		uvmp_mask resident, faulted;
+
+		uvmp_block_from_shape(512, 0, 16, &block);
+		uvmp_prefetch_state_init(&state);
+		uvmp_tree_init(&tree, 32);
+		state.tree = &tree;
+		uvmp_mask_zero(&resident);
+		while (i < count && uvmp_mask_weight(&resident) < 512u) {
+			struct uvmp_prefetch_facts facts = {.block = block, .faulted = &faulted, .resident = &resident,
+							    .dst = 1, .preferred = UVMP_PROC_NONE, .range_pages = 512};
+
+			uvmp_mask_zero(&faulted);
+			for (uint32_t f = 0; f < faults; f++) {
+				uint32_t page = uvmp_mask_next_clear(&resident, draw(512));
+
+				uvmp_mask_set(&faulted, page < 512u ? page : uvmp_mask_next_clear(&resident, 0));
+			}
+			facts.faulted_region = uvmp_mask_hull(&faulted);
+			if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
+				exit(1);
+			uvmp_mask_or(&resident, &resident, &faulted);
+			if (hint.dst == 1)
+				uvmp_mask_or(&resident, &resident, &hint.pages);
+			i++;
+		}
+	}
+}
+
+/* -- faults ---------------------------------------------------------------------------------------------------------------------- */
+
+static struct uvmp_fault ring[BATCH + 1], entry[BATCH + 1];
+static struct uvmp_utlb utlb[64];
+
+static void fetch_and_order(unsigned long count)
+{
+	struct uvmp_fault_buffer buffer = {ring, BATCH + 1, 0, 0};
+	struct uvmp_fault_batch batch = {.entry = entry, .capacity = BATCH + 1, .utlb = utlb, .utlbs = 64};
+	struct uvmp_fetch_params params = {BATCH, 4096, true, true};
+	uint32_t order[BATCH + 1];
+
+	for (unsigned long i = 0; i < count; i++) {
+		for (uint32_t n = 0; n < BATCH; n++) {
+			struct uvmp_fault fault = {.address = ((uint64_t)draw(BLOCKS) * 512u + draw(64)) * 4096u,
+						   .utlb = draw(64), .type = UVMP_FAULT_INVALID_PTE,
+						   .access = (uint8_t)(UVMP_ACCESS_READ + draw(2)), .is_valid = true};
+
+			ring[(buffer.get + n) % (BATCH + 1)] = fault;
+		}
+		if (uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, (buffer.get + BATCH) % (BATCH + 1), &buffer, &batch) != UVMP_OK)
+			exit(1);
+		uvmp_fault_order(entry, order, uvmp_fault_representatives(&batch, order));
+	}
+}
+
+/* -- memory ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A full GPU: every allocation of 2 MiB evicts the oldest root. */
+static void evict(uint32_t roots, unsigned long count)
+{
+	struct uvmp_pmm_params params = {roots, 0, 6, true, true};
+	size_t bytes = uvmp_pmm_size(&params);
+	void *memory = malloc(bytes);
+	struct uvmp_pmm_eviction eviction;
+	struct uvmp_chunk chunk;
+	struct uvmp_pmm *pmm;
+	uint32_t root;
+	bool found;
+
+	if (!memory || uvmp_pmm_init(&params, memory, bytes, &pmm) != UVMP_OK)
+		exit(1);
+	for (uint32_t i = 0; i < roots; i++) {
+		uvmp_pmm_alloc(pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, i, &chunk);
+		uvmp_pmm_unpin(pmm, chunk);
+	}
+	for (unsigned long i = 0; i < count; i++) {
+		if (uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root) != UVMP_OK)
+			exit(1);
+		do
+			uvmp_pmm_evict_next(pmm, root, &eviction, &found);
+		while (found);
+		uvmp_pmm_evict_end(pmm, root, UVMP_CHUNK_USER, UVMP_CHUNK_2M, draw(1u << 20), &chunk);
+		uvmp_pmm_unpin(pmm, chunk);
+	}
+	free(memory);
+}
+
+static void touch(unsigned long count)
+{
+	size_t bytes = uvmp_evict_size(UVMP_EVICT_LRU_4K, 1u << 16);
+	void *memory = malloc(bytes);
+	struct uvmp_evict order;
+
+	if (!memory || uvmp_evict_init(&order, UVMP_EVICT_LRU_4K, 1u << 16, memory, bytes) != UVMP_OK)
+		exit(1);
+	for (unsigned long i = 0; i < count; i++)
+		uvmp_evict_touch(&order, draw(1u << 16));
+	free(memory);
+}
+
+static void parse(unsigned long count)
+{
+	static const char text[] = "prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256";
+	struct uvmp_policy policy;
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (uvmp_policy_parse(text, sizeof(text) - 1, &policy, NULL) != UVMP_OK)
+			exit(1);
+	}
+}
+
+static const struct {
+	const char *name, *function;
+	unsigned units; /* what one call handles: the figure is per unit */
+	const char *text;
+} cases[] = {
+	{"density-1", "uvmp_prefetch_decide", 1, "density decision, 1 random fault a call, block of 512 pages filling up"},
+	{"density-16", "uvmp_prefetch_decide", 1, "density decision, 16 random faults a call"},
+	{"tbn-1", "uvmp_prefetch_decide", 1, "TBNp decision, 1 random fault a call"},
+	{"sl-1", "uvmp_prefetch_decide", 1, "64 KiB sequential-local decision, 1 random fault a call"},
+	{"fetch", "uvmp_fault_fetch", BATCH, "fetched fault: batch of 256, 64 uTLBs, 64 blocks"},
+	{"order", "uvmp_fault_order", BATCH, "ordered fault of the same batches"},
+	{"evict-1000", "uvmp_pmm_evict_begin", 1, "victim choice among 1,000 resident roots"},
+	{"evict-70000", "uvmp_pmm_evict_begin", 1, "victim choice among 70,000 resident roots"},
+	{"touch", "uvmp_evict_touch", 1, "LRU 4 KiB update among 65,536 pages"},
+	{"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
+};
+
+int main(int argc, char **argv)
+{
+	unsigned long count;
+
+	if (argc != 4) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+			printf("%s %s %u %s\n", cases[i].name, cases[i].function, cases[i].units, cases[i].text);
+		return argc == 1 ? 0 : 2;
+	}
+	random_state = strtoull(argv[2], NULL, 10);
+	count = strtoul(argv[3], NULL, 10);
+	if (strcmp(argv[1], "density-1") == 0)
+		prefetch(UVMP_PREFETCH_DENSITY, 1, count);
+	else if (strcmp(argv[1], "density-16") == 0)
+		prefetch(UVMP_PREFETCH_DENSITY, 16, count);
+	else if (strcmp(argv[1], "tbn-1") == 0)
+		prefetch(UVMP_PREFETCH_TBN, 1, count);
+	else if (strcmp(argv[1], "sl-1") == 0)
+		prefetch(UVMP_PREFETCH_SL, 1, count);
+	else if (strcmp(argv[1], "fetch") == 0 || strcmp(argv[1], "order") == 0)
+		fetch_and_order(count);
+	else if (strcmp(argv[1], "evict-1000") == 0)
+		evict(1000, count);
+	else if (strcmp(argv[1], "evict-70000") == 0)
+		evict(70000, count);
+	else if (strcmp(argv[1], "touch") == 0)
+		touch(count);
+	else if (strcmp(argv[1], "parse") == 0)
+		parse(count);
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Instructions per decision, counted by callgrind inside the named function (callees included): the same figures on every run of
+# the same binary. usage: bench.sh BUILD. BENCH_SEEDS (default "1 2 3") and BENCH_CALLS (default 2000) may be set.
+set -eu
+build=$1
+seeds=${BENCH_SEEDS:-1 2 3}
+calls=${BENCH_CALLS:-2000}
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+echo "instructions per unit; $calls calls per seed, seeds: $seeds; $(cc --version | head -n 1)"
+printf '%-12s %9s %9s %9s   %s\n' case min median max unit
+"$build/bench" | while read -r name function units text; do
+	for seed in $seeds; do
+		valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$function" \
+			"$build/bench" "$name" "$seed" "$calls" >/dev/null 2>&1 || { echo "bench $name failed" >&2; exit 1; }
+		total=$(sed -n 's/^totals: *\([0-9]*\).*/\1/p' "$out")
+		echo $((total / (calls * units)))
+	done | sort -n | {
+		values=$(cat)
+		n=$(echo "$values" | wc -l)
+		printf '%-12s %9s %9s %9s   %s\n' "$name" "$(echo "$values" | head -n 1)" \
+			"$(echo "$values" | sed -n "$(((n + 1) / 2))p")" "$(echo "$values" | tail -n 1)" "$text"
+	}
+done

@@ -1,0 +1,206 @@
+#!/bin/sh
+# Proves the rules of the core on what has been built: check.sh BUILD, with CC in the environment.
+#
+# One line a proof: "ok   ...", "FAIL ..." with details indented below it, or "skip ..." with the reason. Exits 1 if one
+# failed. Writes only to BUILD/check. Needs a C compiler and binutils; a second C compiler and C++ if there are any.
+set -u
+export LC_ALL=C
+
+build=$(cd "${1:?usage: check.sh BUILD}" && pwd) || exit 1
+cd "$(dirname "$0")/../.." || exit 1
+: "${CC:=cc}"
+here=tests/check
+lib=$build/libuvmpolicy.a
+major=$(sed -n 's/^#define UVMP_VERSION_MAJOR //p' include/uvmpolicy/base.h)
+so=$build/libuvmpolicy.so.$major
+tmp=$build/check
+rm -rf "$tmp"
+mkdir -p "$tmp"
+failed=0
+
+warn=$(sed -n 's/^WARN *:= *//p' Makefile)
+core="-std=c11 -Iinclude $warn -ffreestanding -fvisibility=hidden -fPIC"
+nofpu=
+case $(uname -m) in x86_64 | aarch64) nofpu=-mgeneral-regs-only ;; esac
+
+skip() { echo "skip $1"; }
+# verdict WHAT FILE: FILE holds the violations.
+verdict()
+{
+	if [ -s "$2" ]; then
+		echo "FAIL $1"
+		sed 's/^/       /' "$2" | head -n 20
+		failed=1
+	else
+		echo "ok   $1"
+	fi
+}
+# each LOG PREFIX COMMAND...: runs COMMAND FILE for every core file; complaints go to LOG.
+each()
+{
+	log=$1
+	shift
+	: > "$log"
+	for file in libuvmpolicy/*.c; do
+		"$@" "$file" >> "$log" 2>&1 || echo "$file: does not compile" >> "$log"
+	done
+}
+compiles() { echo 'int x;' | $1 ${2:-} -xc -c - -o "$tmp/probe.o" > "$tmp/probe.log" 2>&1; }
+
+# -- what is in the archive -----------------------------------------------------------------------------------------
+# Linked into one relocatable object, so that calls between its members are resolved.
+if ! $CC -nostdlib -r -Wl,--whole-archive "$lib" -Wl,--no-whole-archive -o "$tmp/all.o" > "$tmp/link.log" 2>&1; then
+	verdict "the archive links into one object" "$tmp/link.log"
+	exit 1
+fi
+machine=$(objdump -f "$tmp/all.o" | sed -n 's/^architecture: \([^,]*\).*/\1/p')
+
+# _GLOBAL_OFFSET_TABLE_ is the linker's own name for position-independent code, not something to be provided.
+nm -u "$tmp/all.o" | awk '{print $NF}' | grep -vxE 'memcpy|memset|memmove|memcmp|_GLOBAL_OFFSET_TABLE_' > "$tmp/undefined"
+verdict "the archive needs nothing but memcpy, memset, memmove, memcmp" "$tmp/undefined"
+
+nm -g --defined-only "$tmp/all.o" | awk 'NF == 3 && $3 !~ /^uvmp_/ {print $3}' > "$tmp/names"
+nm -g --defined-only "$tmp/all.o" | grep -q ' T uvmp_' || echo "no uvmp_ function at all" >> "$tmp/names"
+verdict "every external name starts with uvmp_" "$tmp/names"
+
+# Sections that are loaded and writable. .data.rel.ro holds constant tables of pointers: written once by the loader, which
+# puts in the addresses, read-only from then on (and never written in a program at a fixed address).
+objdump -h "$tmp/all.o" | awk '
+	$1 ~ /^[0-9]+$/ {name = $2; size = $3; next}
+	/ALLOC/ && !/READONLY/ && size !~ /^0+$/ {print name, "0x" size}' > "$tmp/writable"
+nm "$tmp/all.o" | awk '$2 == "C" {print "common symbol", $3}' >> "$tmp/writable"
+grep -v '^\.data\.rel\.ro' "$tmp/writable" > "$tmp/data"
+verdict "no writable data, no bss, no common symbols" "$tmp/data"
+echo "     (constant tables of pointers, read-only after relocation: $(
+	size -A "$tmp/all.o" | awk '/^\.data\.rel\.ro/ {n += $2} END {print n + 0}') bytes)"
+
+# Names of functions are dropped first: they could look like registers.
+objdump -d --no-show-raw-insn "$tmp/all.o" | sed 's/<[^>]*>//g' > "$tmp/code"
+case $machine in
+i386:x86-64) fp='%[xyz]mm|%mm[0-7]|%st|^ *[0-9a-f]+:	f[a-z]' ;;
+aarch64) fp='[	 ,{[][bhsdqv][0-9]+([^0-9a-z]|$)' ;;
+*) fp= ;;
+esac
+if [ -n "$fp" ]; then
+	grep -E "$fp" "$tmp/code" > "$tmp/fp"
+	verdict "no floating-point or vector instruction ($(grep -c '^ *[0-9a-f]*:' "$tmp/code") instructions)" "$tmp/fp"
+else
+	skip "floating-point instructions: no pattern for machine '$machine'"
+fi
+
+# -- without libc ---------------------------------------------------------------------------------------------------
+case $machine in
+i386:x86-64 | aarch64)
+	{
+		$CC $core -fno-stack-protector -O2 -nostdlib -static $here/freestanding.c "$lib" -o "$tmp/freestanding" &&
+			{ "$tmp/freestanding" || echo "decision $? is wrong (see freestanding_main)"; }
+	} > "$tmp/freestanding.log" 2>&1 || echo "does not link" >> "$tmp/freestanding.log"
+	verdict "a static program without libc links and decides rightly" "$tmp/freestanding.log"
+	;;
+*) skip "program without libc: no entry code for machine '$machine'" ;;
+esac
+
+# -- the shared library ---------------------------------------------------------------------------------------------
+cat include/uvmpolicy/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
+	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u > "$tmp/declared"
+nm -D --defined-only "$so" | awk '{print $NF}' | sed 's/@.*//' | sort -u > "$tmp/exported"
+{
+	comm -13 "$tmp/declared" "$tmp/exported" | sed 's/$/: exported, but in no header/'
+	comm -23 "$tmp/declared" "$tmp/exported" | sed 's/$/: in a header, but not exported/'
+	grep -v '^uvmp_' "$tmp/exported" | sed 's/$/: does not start with uvmp_/'
+} > "$tmp/api"
+verdict "the shared library exports the functions of the headers and nothing else ($(wc -l < "$tmp/exported"))" "$tmp/api"
+objdump -p "$so" | awk '$1 == "SONAME" {print $2}' > "$tmp/soname"
+if [ "$(cat "$tmp/soname")" = "libuvmpolicy.so.$major" ]; then : > "$tmp/soname"; else echo "is not libuvmpolicy.so.$major" >> "$tmp/soname"; fi
+verdict "its soname is libuvmpolicy.so.$major" "$tmp/soname"
+
+# -- headers --------------------------------------------------------------------------------------------------------
+: > "$tmp/c11"
+for header in include/uvmpolicy/*.h; do
+	echo "#include \"uvmpolicy/${header##*/}\"" |
+		$CC -std=c11 $warn -Iinclude -fsyntax-only -xc - >> "$tmp/c11" 2>&1 || echo "$header" >> "$tmp/c11"
+done
+verdict "each header compiles alone as C11" "$tmp/c11"
+
+cxx=
+for name in ${CXX:-} "$(echo "$CC" | sed 's/gcc/g++/; s/clang/clang++/; s/^cc/c++/')" g++ clang++ c++; do
+	if [ -z "$cxx" ] && echo 'int main() {}' | $name -xc++ - -o "$tmp/probe" > /dev/null 2>&1; then cxx=$name; fi
+done
+if [ -n "$cxx" ]; then
+	warnxx="-std=c++17 $(echo "$warn" | sed 's/-Wstrict-prototypes//')"
+	: > "$tmp/cxx"
+	for header in include/uvmpolicy/*.h; do
+		echo "#include \"uvmpolicy/${header##*/}\"" |
+			$cxx $warnxx -Iinclude -fsyntax-only -xc++ - >> "$tmp/cxx" 2>&1 || echo "$header" >> "$tmp/cxx"
+	done
+	verdict "each header compiles alone as C++17 ($cxx)" "$tmp/cxx"
+	{
+		$cxx $warnxx -Iinclude $here/header.cpp "$lib" -o "$tmp/header" &&
+			{ "$tmp/header" || echo "exit status $? (see header.cpp)"; }
+	} > "$tmp/cxx" 2>&1 || echo "does not link" >> "$tmp/cxx"
+	verdict "a C++17 program links and runs" "$tmp/cxx"
+else
+	skip "C++17: no C++ compiler that can link a program"
+fi
+
+kernel="-D__KERNEL__ -nostdinc -I$here/kernel"
+: > "$tmp/kernel"
+for header in include/uvmpolicy/*.h; do
+	echo "#include \"uvmpolicy/${header##*/}\"" |
+		$CC $core $kernel -fsyntax-only -xc - >> "$tmp/kernel" 2>&1 || echo "$header" >> "$tmp/kernel"
+done
+verdict "each header compiles alone against kernel types" "$tmp/kernel"
+in_kernel() { $CC $core $kernel -fsyntax-only "$1"; }
+each "$tmp/kernel" in_kernel
+verdict "the core compiles against kernel types" "$tmp/kernel"
+
+# -- the core, file by file -----------------------------------------------------------------------------------------
+case $($CC --version 2> /dev/null) in *clang*) other=gcc ;; *) other=clang ;; esac
+if compiles $other; then
+	with_other() { $other $core $nofpu -O2 -Wframe-larger-than=1024 -c "$1" -o "$tmp/other.o"; }
+	each "$tmp/other" with_other
+	verdict "the core compiles without warning with $other too" "$tmp/other"
+else
+	skip "second compiler: no $other here"
+fi
+
+# Stack of single functions, as optimised; and who calls whom, as written (-O0 neither inlines nor turns recursion to loops).
+su=
+compiles "$CC" -fstack-usage && su=-fstack-usage
+mkdir "$tmp/o2" "$tmp/o0"
+with_stack() { $CC $core $nofpu -O2 -Wframe-larger-than=1024 $su -ffunction-sections -fno-jump-tables -c "$1" -o "$tmp/o2/$(basename "$1" .c).o"; }
+as_written() { $CC $core $nofpu -O0 -ffunction-sections -fno-jump-tables -c "$1" -o "$tmp/o0/$(basename "$1" .c).o"; }
+calls()
+{
+	for object in "$1"/*.o; do
+		{
+			nm "$object"
+			objdump -dr --no-show-raw-insn "$object"
+			objdump -r "$object"
+		} | awk -v file="$(basename "$object" .o).c" -f $here/calls.awk
+	done | sort -u
+}
+each "$tmp/stack" with_stack
+figures="no -fstack-usage here, -Wframe-larger-than only"
+if [ -n "$su" ]; then
+	cat "$tmp"/o2/*.su > "$tmp/usage"
+	awk -F '\t' '$2 > 1024 || $3 != "static"' "$tmp/usage" >> "$tmp/stack"
+	calls "$tmp/o2" > "$tmp/calls"
+	figures="largest $(sort -t '	' -k2,2nr "$tmp/usage" | awk -F '\t' 'NR == 1 {sub(/.*:/, "", $1); print $2 " in " $1}')"
+	figures="$figures; at most $(awk -F '\t' -f $here/depth.awk "$tmp/usage" "$tmp/calls" | cut -d ' ' -f 1) along a chain of calls"
+fi
+verdict "no function uses more than 1024 bytes of stack, none a variable amount ($figures)" "$tmp/stack"
+
+case $machine in
+i386:x86-64 | aarch64)
+	each "$tmp/recursion" as_written
+	calls "$tmp/o0" > "$tmp/calls"
+	[ "$(grep -c uvmp_ "$tmp/calls")" -gt 10 ] || echo "the call graph is empty: disassembly not understood" >> "$tmp/recursion"
+	awk '$1 == $2 {print $1 " calls itself"}' "$tmp/calls" >> "$tmp/recursion"
+	tsort "$tmp/calls" 2>> "$tmp/recursion" > /dev/null
+	verdict "no recursion, also not through pointers ($(wc -l < "$tmp/calls") calls)" "$tmp/recursion"
+	;;
+*) skip "recursion: no pattern of calls for machine '$machine'" ;;
+esac
+
+exit $failed

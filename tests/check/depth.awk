@@ -1,0 +1,51 @@
+# The deepest chain of calls in bytes of stack: reads the compiler's stack usage (FILE:LINE:COLUMN:NAME, bytes, ..., separated
+# by tabs), then pairs "caller callee" as calls.awk prints them. Prints the bytes and the chain. Functions without an entry (the
+# four mem functions) count as 0. An indirect call counts as a call to every function whose address is taken: an upper bound.
+
+# Parts that the compiler has split off have a number at the end, which some of its versions leave out of the stack usage.
+function depth(name,  listed)
+{
+	listed = name
+	if (!(listed in bytes))
+		sub(/\.[0-9]+$/, "", listed)
+	return bytes[listed] + below[name]
+}
+
+FNR == 1 {
+	input++
+}
+
+input == 1 {
+	split($1, part, ":")
+	name = part[4]
+	sub(/^.*\//, "", part[1])
+	bytes[name] = $2
+	bytes[part[1] ":" name] = $2
+	next
+}
+
+{
+	split($0, pair, " ")
+	caller[++calls] = pair[1]
+	callee[calls] = pair[2]
+}
+
+# Without recursion no chain is longer than there are functions: the values settle, and the bound is never reached.
+END {
+	for (changed = 1; changed && rounds++ < 1000;) {
+		changed = 0
+		for (i = 1; i <= calls; i++)
+			if (depth(callee[i]) > below[caller[i]]) {
+				below[caller[i]] = depth(callee[i])
+				next_of[caller[i]] = callee[i]
+				changed = 1
+			}
+	}
+	for (name in bytes)
+		if (depth(name) > depth(deepest) || deepest == "")
+			deepest = name
+	chain = deepest
+	for (name = deepest; name in next_of && depth(next_of[name]) > 0; name = next_of[name])
+		chain = chain " > " next_of[name]
+	print depth(deepest), chain
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
+# usage: deps.sh test|coverage|fuzz|bench
+set -u
+CC=${CC:-cc}
+missing=
+
+probe() { # PACKAGE SOURCE FLAGS...: does this C program compile and link?
+	package=$1 source=$2
+	shift 2
+	printf '%s\n' "$source" | $CC -xc - "$@" -o /dev/null 2>/dev/null || missing="$missing $package"
+}
+program() { # PACKAGE PROGRAM
+	command -v "$2" >/dev/null 2>&1 || missing="$missing $1"
+}
+
+look() {
+	missing=
+	case $1 in
+	test | coverage)
+		probe libcmocka-dev '#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+int main(void) { return 0; }' -lcmocka
+		probe libzstd-dev '#include <zstd.h>
+int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
+		program zstd zstd
+		[ "$1" = coverage ] && program gcovr gcovr
+		;;
+	fuzz)
+		program clang clang
+		printf 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
+			clang -xc - -fsanitize=fuzzer,address -o /dev/null 2>/dev/null || missing="$missing libclang-rt-dev"
+		;;
+	bench)
+		program valgrind valgrind
+		;;
+	esac
+	# the package of libFuzzer carries clang's version
+	case $missing in *libclang-rt-dev*)
+		version=$(clang --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+		missing=$(echo "$missing" | sed "s/libclang-rt-dev/libclang-rt-${version:-14}-dev/")
+		;;
+	esac
+}
+
+look "$1"
+[ -z "$missing" ] && exit 0
+line="apt-get install -y --no-install-recommends$missing"
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+	echo "make $1 needs packages that are not installed. Run this line, then make $1 again:" >&2
+	echo "  sudo $line" >&2
+	exit 1
+fi
+echo "installing:$missing"
+DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND
+$line >/dev/null 2>&1 || { apt-get update >/dev/null && $line >/dev/null; } || {
+	echo "this failed: $line" >&2
+	exit 1
+}
+look "$1"
+[ -z "$missing" ] || { echo "still missing after installation:$missing" >&2; exit 1; }

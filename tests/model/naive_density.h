@@ -1,0 +1,23 @@
+/* The density prefetcher, page by page and node by node, straight from sections 5.3 to 5.6 of the driver's
+ * specification. */
+#ifndef NAIVE_DENSITY_H
+#define NAIVE_DENSITY_H
+
+#include <stdbool.h>
+
+#include "uvmpolicy/prefetch.h"
+
+/* *pages, *faults, *last_proc and *dst are what the driver's hint and block state are after the call. */
+struct naive_density {
+	bool pages[512];
+	unsigned faults, last_proc, dst;
+};
+
+void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                   const struct uvmp_prefetch_state *state, struct naive_density *out);
+
+/* Section 5.8. */
+void naive_ats(unsigned threshold, unsigned first, unsigned outer, const uvmp_mask *resident,
+               const uvmp_mask *faulted, bool is_whole, bool pages[512]);
+
+#endif

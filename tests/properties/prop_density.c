@@ -1,0 +1,193 @@
+/* Density prefetcher: equality with the naive model over all offsets and thresholds, and what must hold for
+ * any facts. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "model/density_case.h"
+
+#define FIXED_SEED 20200716u
+#define BYTES      160u
+#define ROUNDS     400u
+
+static uint64_t random_state;
+
+static void random_bytes(uint8_t bytes[BYTES])
+{
+	for (uint32_t i = 0; i < BYTES; i++)
+		bytes[i] = (uint8_t)(uvmp_random_next(&random_state) >> 32);
+}
+
+static void random_case(struct density_case *c)
+{
+	uint8_t bytes[BYTES];
+
+	random_bytes(bytes);
+	density_case_read(c, bytes, BYTES);
+}
+
+static struct uvmp_prefetch_hint decide(const struct density_case *c)
+{
+	struct uvmp_prefetch_state state = c->state;
+	struct uvmp_prefetch_hint hint;
+
+	assert_int_equal(uvmp_prefetch_decide(&c->params, &c->facts, &state, &hint), UVMP_OK);
+	return hint;
+}
+
+/* Runs the property with the fixed seed and with one that the output names. */
+static void with_seeds(void (*property)(void))
+{
+	const char *text = getenv("UVMP_TEST_SEED");
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+
+	random_state = FIXED_SEED;
+	property();
+	print_message("UVMP_TEST_SEED=%" PRIu64 "\n", seed);
+	random_state = seed;
+	property();
+}
+
+static void equals_model(void)
+{
+	for (uint32_t offset = 0; offset < 16; offset++)
+		for (uint32_t threshold = 0; threshold <= 100; threshold++) {
+			uint8_t bytes[BYTES];
+			struct density_case c;
+
+			random_bytes(bytes);
+			bytes[DENSITY_OFFSET] = (uint8_t)offset;
+			bytes[DENSITY_THRESHOLD] = (uint8_t)threshold;
+			density_case_read(&c, bytes, BYTES);
+			assert_int_equal(c.facts.block.offset, offset);
+			assert_true(density_case_agrees(&c));
+			assert_true(density_case_agrees_ats(&c));
+		}
+}
+
+/* Other big pages than 16, and everything else that the bytes can say. */
+static void equals_model_anywhere(void)
+{
+	struct density_case c;
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		random_case(&c);
+		assert_true(density_case_agrees(&c));
+		assert_true(density_case_agrees_ats(&c));
+	}
+}
+
+static void stays_in_bounds(void)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct density_case c;
+		struct uvmp_prefetch_hint hint;
+		struct uvmp_region beyond = {0, UVMP_MASK_BITS};
+
+		random_case(&c);
+		hint = decide(&c);
+		beyond.first = c.facts.block.pages;
+		assert_false(uvmp_mask_region_any(&hint.pages, beyond));
+		assert_false(uvmp_mask_intersects(&hint.pages, c.facts.faulted));
+		if (c.facts.thrashing != NULL)
+			assert_false(uvmp_mask_intersects(&hint.pages, c.facts.thrashing));
+		assert_true(hint.dst == UVMP_PROC_NONE ||
+		            (hint.dst == c.facts.dst && !uvmp_mask_is_empty(&hint.pages)));
+	}
+}
+
+/* A lower threshold never fetches less. Not so with Q7, where a larger node can lose pages that a smaller one
+ * brings. */
+static void lower_threshold_fetches_more(void)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct density_case c;
+		uvmp_mask few, many;
+
+		random_case(&c);
+		c.params.quirks = false;
+		c.params.threshold = 1u + (uint32_t)uvmp_random_below(&random_state, 100);
+		few = decide(&c).pages;
+		c.params.threshold = 1u + (uint32_t)uvmp_random_below(&random_state, c.params.threshold);
+		many = decide(&c).pages;
+		assert_true(uvmp_mask_is_subset(&few, &many));
+	}
+}
+
+/* More resident pages never fetch less; only on a GPU, as pages that the CPU has mapped at home are left out.
+ */
+static void more_residency_fetches_more(void)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct density_case c, other;
+		uvmp_mask few, many;
+		struct uvmp_region beyond = {0, UVMP_MASK_BITS};
+
+		random_case(&c);
+		random_case(&other);
+		c.params.quirks = false;
+		c.params.threshold = 1u + (uint32_t)uvmp_random_below(&random_state, 100);
+		c.facts.dst = 1;
+		few = decide(&c).pages;
+		beyond.first = c.facts.block.pages;
+		uvmp_mask_or(&c.resident, &c.resident, &other.resident);
+		uvmp_mask_region_clear(&c.resident, beyond);
+		many = decide(&c).pages;
+		assert_true(uvmp_mask_is_subset(&few, &many));
+	}
+}
+
+static void order_of_groups_is_free(void)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct density_case c;
+		struct uvmp_prefetch_hint before, after;
+		struct uvmp_region swap;
+
+		random_case(&c);
+		before = decide(&c);
+		if (c.facts.groups < 2)
+			continue;
+		swap = c.group[0];
+		c.group[0] = c.group[c.facts.groups - 1u];
+		c.group[c.facts.groups - 1u] = swap;
+		after = decide(&c);
+		assert_true(uvmp_mask_equal(&before.pages, &after.pages));
+		assert_int_equal(before.dst, after.dst);
+	}
+}
+
+#define PROPERTY(name)                                                                                       \
+	static void prop_##name(void **state)                                                                \
+	{                                                                                                    \
+		(void)state;                                                                                 \
+		with_seeds(name);                                                                            \
+	}
+
+PROPERTY(equals_model)
+PROPERTY(equals_model_anywhere)
+PROPERTY(stays_in_bounds)
+PROPERTY(lower_threshold_fetches_more)
+PROPERTY(more_residency_fetches_more)
+PROPERTY(order_of_groups_is_free)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(prop_equals_model),
+	        cmocka_unit_test(prop_equals_model_anywhere),
+	        cmocka_unit_test(prop_stays_in_bounds),
+	        cmocka_unit_test(prop_lower_threshold_fetches_more),
+	        cmocka_unit_test(prop_more_residency_fetches_more),
+	        cmocka_unit_test(prop_order_of_groups_is_free),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+/* geometry.h on random ranges, shapes, trees and sizes, against definitions spelled out page by page and leaf
+ * by leaf. Each property runs from a fixed seed and from one that changes and is printed; UVMP_TEST_SEED
+ * repeats a run. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "uvmpolicy/geometry.h"
+
+#define FIXED_SEED 20240602u
+
+static uint64_t printed_seed;
+
+static void for_both_seeds(void (*property)(uint64_t *random), int rounds)
+{
+	uint64_t seeds[2] = {FIXED_SEED, printed_seed};
+
+	for (int s = 0; s < 2; s++)
+		for (int i = 0; i < rounds; i++)
+			property(&seeds[s]);
+}
+
+static uint32_t below(uint64_t *random, uint32_t bound)
+{
+	return (uint32_t)uvmp_random_below(random, bound);
+}
+
+static struct uvmp_geometry random_geometry(uint64_t *random)
+{
+	uint32_t page = 4096u << (2 * below(random, 3)), big_log2 = below(random, 10);
+	uint32_t block_log2 = big_log2 + below(random, 10 - big_log2);
+	struct uvmp_geometry g;
+
+	assert_int_equal(uvmp_geometry_init(&g, page, page << big_log2, page << block_log2), UVMP_OK);
+	return g;
+}
+
+/* A range of at most 1200 pages; often at the start or at the end of the address space. */
+static void random_range(uint64_t *random, const struct uvmp_geometry *g, uvmp_addr *start, uvmp_addr *end)
+{
+	uint64_t all = UINT64_MAX / g->page_bytes, pages = 1 + below(random, 1200), first;
+	uint32_t where = below(random, 4);
+
+	if (where == 0)
+		first = below(random, 1200);
+	else if (where == 1)
+		first = all + 1 - pages;
+	else
+		first = uvmp_random_below(random, all - 1200);
+	*start = first * g->page_bytes;
+	*end = *start + (pages * g->page_bytes - 1);
+}
+
+/* Blocks lie side by side from start to end, each inside one window, full ones in the middle, each found
+ * again by index. */
+static void blocks_tile_the_range(uint64_t *random)
+{
+	struct uvmp_geometry g = random_geometry(random);
+	struct uvmp_block b, after;
+	uvmp_addr start, end, next;
+	uint64_t count;
+
+	random_range(random, &g, &start, &end);
+	count = uvmp_geometry_block_count(&g, start, end);
+	assert_true(count > 0);
+	next = start;
+	for (uint64_t i = 0; i < count; i++) {
+		assert_int_equal(uvmp_geometry_block(&g, start, end, i, &b), UVMP_OK);
+		assert_true(uvmp_block_is_valid(&b));
+		assert_true(b.start == next);
+		assert_true(b.start / g.block_bytes == b.end / g.block_bytes);
+		assert_true(b.end - b.start + 1 == (uint64_t)b.pages * g.page_bytes);
+		assert_true((b.start - (uint64_t)b.offset * g.page_bytes) % g.big_page_bytes == 0);
+		assert_true(b.offset < b.big_pages && b.big_pages * g.page_bytes == g.big_page_bytes);
+		if (i > 0 && i + 1 < count)
+			assert_true(b.end - b.start + 1 == g.block_bytes);
+		assert_true(uvmp_geometry_block_index(&g, start, b.start) == i);
+		assert_true(uvmp_geometry_block_index(&g, start, b.end) == i);
+		next = b.end + 1;
+	}
+	assert_true(b.end == end);
+	assert_int_equal(uvmp_geometry_block(&g, start, end, count, &after), UVMP_ERR_RANGE);
+}
+
+/* Does the big page around page p of the block lie wholly between pages [first, outer)? */
+static bool naive_has_big_page(const struct uvmp_block *b, uint32_t p, uint32_t first, uint32_t outer)
+{
+	uint32_t position = (p + b->offset) % b->big_pages;
+
+	for (uint32_t i = 0; i < b->big_pages; i++) {
+		int64_t q = (int64_t)p - position + i;
+
+		if (q < (int64_t)first || q >= (int64_t)outer || q >= (int64_t)b->pages)
+			return false;
+	}
+	return true;
+}
+
+static struct uvmp_block random_block(uint64_t *random)
+{
+	uint32_t big = 1u << below(random, 10), offset = below(random, big), room = 512 - offset;
+	uint32_t pages = 1 + (below(random, 3) == 0 ? room - 1 : below(random, room));
+	struct uvmp_block b;
+
+	assert_int_equal(uvmp_block_from_shape(pages, offset, big, &b), UVMP_OK);
+	assert_true(uvmp_block_is_valid(&b));
+	return b;
+}
+
+static void big_pages_are_those_inside(uint64_t *random)
+{
+	struct uvmp_block b = random_block(random);
+	struct uvmp_region within = {below(random, 520), below(random, 520)}, big;
+
+	if (below(random, 4) == 0)
+		within = (struct uvmp_region){0, UINT32_MAX};
+	big = uvmp_block_big_pages(&b, within);
+	if (big.outer == 0)
+		assert_int_equal(big.first, 0);
+	else
+		assert_true(big.first < big.outer && big.outer <= b.pages);
+	for (uint32_t p = 0; p < b.pages; p++)
+		assert_int_equal(big.first <= p && p < big.outer,
+		                 naive_has_big_page(&b, p, within.first, within.outer));
+}
+
+/* Every page has a chunk that holds it; two pages have the same chunk or disjoint ones; a chunk is a single
+ * page, a big page, or the block of 2 MiB; and it is as large as can be. */
+static void chunks_cover_once(uint64_t *random)
+{
+	struct uvmp_block b = random_block(random);
+	bool is_root = b.pages == 512 && b.offset == 0; /* pages of a shape have 4 KiB */
+	uint32_t covered = 0;
+
+	for (uint32_t p = 0; p < b.pages; p++) {
+		struct uvmp_region c = uvmp_block_chunk(&b, p);
+
+		assert_true(c.first <= p && p < c.outer && c.outer <= b.pages);
+		assert_int_equal(uvmp_block_chunk(&b, c.first).first, c.first);
+		assert_int_equal(uvmp_block_chunk(&b, c.outer - 1).first, c.first);
+		if (is_root)
+			assert_int_equal(c.outer - c.first, 512);
+		else if (naive_has_big_page(&b, p, 0, b.pages))
+			assert_true(c.outer - c.first == b.big_pages &&
+			            (c.first + b.offset) % b.big_pages == 0);
+		else
+			assert_int_equal(c.outer - c.first, 1);
+		covered += c.first == p ? c.outer - c.first : 0;
+	}
+	assert_int_equal(covered, b.pages);
+}
+
+/* A level is what pairing up the level below gives; a branch is found by halving the complete tree from the
+ * root down. */
+static void trees(uint64_t *random)
+{
+	uint32_t bits = below(random, 25), leaves = 1 + below(random, 1u << bits),
+	         leaf = below(random, leaves);
+	struct uvmp_tree_shape s;
+	uint32_t width = leaves, stored = 0, first = 0, span = 1;
+
+	assert_int_equal(uvmp_tree_shape_init(leaves, &s), UVMP_OK);
+	while (span < leaves)
+		span *= 2;
+	assert_int_equal(s.pow2, span);
+	for (uint32_t level = s.levels; level-- > 0;) {
+		assert_int_equal(uvmp_tree_level_nodes(&s, level), width);
+		assert_int_equal(uvmp_tree_level_offset(&s, level), stored);
+		stored += width;
+		if (level > 0)
+			width = width / 2 + width % 2;
+	}
+	assert_int_equal(width, 1);
+	assert_int_equal(s.nodes, stored);
+	for (uint32_t level = 0; level < s.levels; level++) {
+		uint32_t outer = first + span < leaves ? first + span : leaves;
+		struct uvmp_tree_branch b;
+
+		assert_int_equal(uvmp_tree_branch_at(&s, leaf, level, &b), UVMP_OK);
+		assert_int_equal(b.first, first);
+		assert_int_equal(b.leaves, outer - first);
+		assert_int_equal(b.node, uvmp_tree_level_offset(&s, level) + first / span);
+		span /= 2;
+		if (leaf >= first + span)
+			first += span;
+	}
+	assert_int_equal(span, 0);
+}
+
+static void saturating_add(uint64_t *random)
+{
+	uint32_t bits = below(random, 34), value = (uint32_t)uvmp_random_next(random) >> below(random, 32);
+	uint32_t add = (uint32_t)uvmp_random_next(random) >> below(random, 32);
+	uint64_t max = 1, sum = (uint64_t)value + add;
+
+	for (uint32_t i = 0; i < (bits == 0 || bits > 32 ? 32 : bits); i++)
+		max *= 2;
+	assert_true(uvmp_saturating_add(value, add, bits) == (sum < max - 1 ? sum : max - 1));
+}
+
+/* The smallest size of a tree that holds the rest, searched for. */
+static void allocations(uint64_t *random)
+{
+	static const uint64_t sizes[] = {0, 65536, 131072, 262144, 524288, 1048576, 2097152};
+	uint64_t bytes = (uvmp_random_next(random) >> (1 + below(random, 63))) + 1, full = bytes / 2097152,
+	         rest = bytes % 2097152;
+	struct uvmp_allocation a;
+	uint32_t i = 0;
+
+	if (below(random, 2) == 0) {
+		bytes = full * 2097152 + sizes[below(random, 7)] + below(random, 3);
+		bytes = bytes > 1 ? bytes - 1 : 1;
+		full = bytes / 2097152;
+		rest = bytes % 2097152;
+	}
+	while (sizes[i] < rest)
+		i++;
+	assert_int_equal(uvmp_allocation_round(bytes, &a), UVMP_OK);
+	assert_true(a.rounded_bytes == full * 2097152 + sizes[i]);
+	assert_true(a.rounded_bytes >= bytes && a.rounded_bytes % 65536 == 0);
+	assert_true(a.large_trees * 2097152 + a.tail_bytes == a.rounded_bytes);
+	assert_true(a.tail_bytes < 2097152);
+	/* Rounding what is rounded changes nothing. */
+	assert_int_equal(uvmp_allocation_round(a.rounded_bytes, &a), UVMP_OK);
+	assert_true(a.rounded_bytes == full * 2097152 + sizes[i]);
+}
+
+#define PROPERTY(name, rounds)                                                                               \
+	static void test_##name(void **state)                                                                \
+	{                                                                                                    \
+		(void)state;                                                                                 \
+		for_both_seeds(name, rounds);                                                                \
+	}
+
+PROPERTY(blocks_tile_the_range, 300)
+PROPERTY(big_pages_are_those_inside, 200)
+PROPERTY(chunks_cover_once, 200)
+PROPERTY(trees, 3000)
+PROPERTY(saturating_add, 5000)
+PROPERTY(allocations, 5000)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_blocks_tile_the_range),
+	        cmocka_unit_test(test_big_pages_are_those_inside),
+	        cmocka_unit_test(test_chunks_cover_once),
+	        cmocka_unit_test(test_trees),
+	        cmocka_unit_test(test_saturating_add),
+	        cmocka_unit_test(test_allocations),
+	};
+	const char *seed = getenv("UVMP_TEST_SEED");
+
+	printed_seed = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+	printf("UVMP_TEST_SEED=%" PRIu64 "\n", printed_seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,377 @@
+/* Unit tests of evict.h: the recency list, and each order behind the common interface. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "uvmpolicy/evict.h"
+
+#define UNITS 8u
+
+/* The whole list, oldest first, must be these `count` units; walked both ways. */
+static void assert_order(const struct uvmp_recency *list, const uint32_t *unit, uint32_t count)
+{
+	uint32_t at = list->head;
+
+	assert_int_equal(list->count, count);
+	for (uint32_t i = 0; i < count; i++, at = uvmp_recency_next(list, at))
+		assert_int_equal(at, unit[i]);
+	assert_int_equal(at, UVMP_UNIT_NONE);
+	at = list->tail;
+	for (uint32_t i = count; i-- > 0; at = list->link[at].prev)
+		assert_int_equal(at, unit[i]);
+	assert_int_equal(at, UVMP_UNIT_NONE);
+}
+#define ASSERT_ORDER(list, ...)                                                                              \
+	assert_order(list, (const uint32_t[]){__VA_ARGS__},                                                  \
+	             sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void recency_init(void **state)
+{
+	struct uvmp_recency_link link[UNITS];
+	struct uvmp_recency list, before;
+
+	(void)state;
+	memset(&list, 0x5a, sizeof(list));
+	before = list;
+	assert_int_equal(uvmp_recency_init(NULL, link, UNITS), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_recency_init(&list, NULL, UNITS), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_recency_init(&list, link, 0), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_recency_init(&list, link, UVMP_UNITS_MAX + 1u), UVMP_ERR_RANGE);
+	assert_memory_equal(&list, &before, sizeof(list));
+	assert_int_equal(uvmp_recency_init(&list, link, UNITS), UVMP_OK);
+	assert_true(uvmp_recency_is_valid(&list));
+	assert_order(&list, NULL, 0);
+	for (uint32_t unit = 0; unit < UNITS; unit++)
+		assert_false(uvmp_recency_contains(&list, unit));
+}
+
+static void recency_order(void **state)
+{
+	struct uvmp_recency_link link[UNITS];
+	struct uvmp_recency list;
+
+	(void)state;
+	uvmp_recency_init(&list, link, UNITS);
+	uvmp_recency_touch(&list, 3);
+	ASSERT_ORDER(&list, 3);
+	uvmp_recency_touch(&list, 3); /* the only one */
+	ASSERT_ORDER(&list, 3);
+	uvmp_recency_touch(&list, 0);
+	uvmp_recency_touch(&list, 7);
+	uvmp_recency_touch(&list, 5);
+	ASSERT_ORDER(&list, 3, 0, 7, 5);
+	uvmp_recency_touch(&list, 3); /* head to tail */
+	ASSERT_ORDER(&list, 0, 7, 5, 3);
+	uvmp_recency_touch(&list, 7); /* middle to tail */
+	ASSERT_ORDER(&list, 0, 5, 3, 7);
+	uvmp_recency_touch(&list, 7); /* tail stays */
+	ASSERT_ORDER(&list, 0, 5, 3, 7);
+	uvmp_recency_remove(&list, 5); /* middle */
+	ASSERT_ORDER(&list, 0, 3, 7);
+	uvmp_recency_remove(&list, 7); /* tail */
+	ASSERT_ORDER(&list, 0, 3);
+	uvmp_recency_remove(&list, 0); /* head */
+	ASSERT_ORDER(&list, 3);
+	uvmp_recency_remove(&list, 0); /* not there */
+	ASSERT_ORDER(&list, 3);
+	uvmp_recency_remove(&list, 3); /* the last */
+	assert_order(&list, NULL, 0);
+	assert_true(uvmp_recency_is_valid(&list));
+	uvmp_recency_touch(&list, 1);
+	ASSERT_ORDER(&list, 1);
+}
+
+static void recency_bad_unit(void **state)
+{
+	struct uvmp_recency_link link[UNITS];
+	struct uvmp_recency list;
+
+	(void)state;
+	uvmp_recency_init(&list, link, UNITS);
+	uvmp_recency_touch(&list, 2);
+	uvmp_recency_touch(&list, UNITS);
+	uvmp_recency_touch(&list, UVMP_UNIT_NONE);
+	uvmp_recency_remove(&list, UNITS);
+	uvmp_recency_remove(&list, UVMP_UNIT_NONE);
+	ASSERT_ORDER(&list, 2);
+	assert_false(uvmp_recency_contains(&list, UNITS));
+	assert_false(uvmp_recency_contains(&list, UVMP_UNIT_NONE));
+	assert_int_equal(uvmp_recency_next(&list, UNITS), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_recency_next(&list, 4), UVMP_UNIT_NONE);
+}
+
+static void recency_is_valid(void **state)
+{
+	struct uvmp_recency_link link[UNITS];
+	struct uvmp_recency good, empty, list;
+
+	(void)state;
+	uvmp_recency_init(&empty, link, UNITS);
+	good = empty;
+	uvmp_recency_touch(&good, 2);
+	assert_true(uvmp_recency_is_valid(&good));
+	assert_false(uvmp_recency_is_valid(NULL));
+	list = good, list.link = NULL;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = good, list.units = UVMP_UNITS_MAX + 1u;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = good, list.count = UNITS + 1u;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = good, list.head = UNITS;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = good, list.tail = UNITS;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = empty, list.units = 0;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = empty, list.head = 0;
+	assert_false(uvmp_recency_is_valid(&list));
+	list = empty, list.tail = 0;
+	assert_false(uvmp_recency_is_valid(&list));
+	/* nothing happens on such a list */
+	uvmp_recency_touch(&list, 1);
+	uvmp_recency_remove(&list, 1);
+	uvmp_recency_touch(NULL, 1);
+	uvmp_recency_remove(NULL, 1);
+	assert_int_equal(list.count, 0);
+	assert_false(uvmp_recency_contains(NULL, 1));
+	assert_int_equal(uvmp_recency_next(NULL, 1), UVMP_UNIT_NONE);
+}
+
+static void table(void **state)
+{
+	(void)state;
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LRU), "lru");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LRU_2M), "lru2m");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LRU_4K), "lru4k");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_RANDOM_4K), "random4k");
+	assert_null(uvmp_evict_name(UVMP_EVICT_COUNT));
+	assert_null(uvmp_evict_name((enum uvmp_evictor)0x7fffffff));
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU), 512);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU_2M), 512);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU_4K), 1);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_RANDOM_4K), 1);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_COUNT), 0);
+}
+
+static void size(void **state)
+{
+	(void)state;
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU, 100), 0);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_2M, 100), 800);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 1), 8);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_RANDOM_4K, 100), 800);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 0), 0);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u), 0);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_COUNT, 1), 0);
+	if (sizeof(size_t) == 8)
+		assert_int_equal(uvmp_evict_size(UVMP_EVICT_RANDOM_4K, UVMP_UNITS_MAX),
+		                 8ull * UVMP_UNITS_MAX);
+}
+
+static void init_errors(void **state)
+{
+	uint32_t memory[2 * UNITS + 1];
+	struct uvmp_evict evict, before;
+
+	(void)state;
+	memset(&evict, 0x5a, sizeof(evict));
+	before = evict;
+	assert_int_equal(uvmp_evict_init(NULL, UVMP_EVICT_LRU_4K, UNITS, memory, sizeof(memory)),
+	                 UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, NULL, sizeof(memory)),
+	                 UVMP_ERR_ARGUMENT);
+	assert_int_equal(
+	        uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, (char *)memory + 2, sizeof(memory) - 2),
+	        UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_COUNT, UNITS, memory, sizeof(memory)),
+	                 UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU, UNITS, memory, sizeof(memory)),
+	                 UVMP_ERR_UNSUPPORTED);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, 0, memory, sizeof(memory)),
+	                 UVMP_ERR_RANGE);
+	assert_int_equal(
+	        uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u, memory, sizeof(memory)),
+	        UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, memory, 8 * UNITS - 1),
+	                 UVMP_ERR_SPACE);
+	assert_memory_equal(&evict, &before, sizeof(evict));
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, memory, 8 * UNITS), UVMP_OK);
+	assert_true(uvmp_evict_is_valid(&evict));
+}
+
+static void is_valid(void **state)
+{
+	uint32_t memory[2 * UNITS], memory2[2 * UNITS];
+	struct uvmp_evict lru, random, evict;
+
+	(void)state;
+	uvmp_evict_init(&lru, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
+	uvmp_evict_init(&random, UVMP_EVICT_RANDOM_4K, UNITS, memory2, sizeof(memory2));
+	assert_true(uvmp_evict_is_valid(&lru));
+	assert_true(uvmp_evict_is_valid(&random));
+	assert_false(uvmp_evict_is_valid(NULL));
+	evict = lru, evict.evictor = UVMP_EVICT_COUNT;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lru, evict.evictor = UVMP_EVICT_LRU;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lru, evict.list.link = NULL;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lru, evict.units = UNITS - 1u;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lru, evict.count = 1;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = random, evict.dense = NULL;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = random, evict.place = NULL;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = random, evict.count = UNITS + 1u;
+	assert_false(uvmp_evict_is_valid(&evict));
+}
+
+static void call_errors(void **state)
+{
+	uint32_t memory[2 * UNITS], unit = 77;
+	struct uvmp_evict evict, broken;
+	uint64_t seed = 1;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_RANDOM_4K, UNITS, memory, sizeof(memory));
+	broken = evict, broken.dense = NULL;
+	assert_int_equal(uvmp_evict_touch(&broken, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_remove(&broken, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_victim(&broken, &seed, &unit), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_touch(&evict, UNITS), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_remove(&evict, UNITS), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_victim(&evict, &seed, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_victim(&evict, &seed, &unit), UVMP_ERR_NO_MEMORY);
+	uvmp_evict_touch(&evict, 4);
+	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_ERR_ARGUMENT);
+	assert_int_equal(unit, 77);
+	assert_int_equal(seed, 1);
+}
+
+/* uvm-smart 3.4, policies 0 and 5: the least recently touched leaves; a pinned unit (3.2) is passed over. */
+static void lru(void **state)
+{
+	const enum uvmp_evictor evictor[] = {UVMP_EVICT_LRU_2M, UVMP_EVICT_LRU_4K};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t memory[2 * UNITS], unit;
+		struct uvmp_evict evict;
+
+		assert_int_equal(uvmp_evict_init(&evict, evictor[i], UNITS, memory, sizeof(memory)), UVMP_OK);
+		for (unit = 0; unit < 4; unit++)
+			assert_int_equal(uvmp_evict_touch(&evict, unit), UVMP_OK);
+		assert_int_equal(evict.count, 4);
+		assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_OK);
+		assert_int_equal(unit, 0);
+		uvmp_evict_touch(&evict, 0);
+		uvmp_evict_victim(&evict, NULL, &unit);
+		assert_int_equal(unit, 1);
+		assert_int_equal(uvmp_evict_remove(&evict, 1), UVMP_OK); /* pinned */
+		assert_int_equal(evict.count, 3);
+		uvmp_evict_victim(&evict, NULL, &unit);
+		assert_int_equal(unit, 2);
+		uvmp_evict_touch(&evict, 1); /* unpinned: the newest now */
+		for (unit = 2; unit < 4; unit++)
+			uvmp_evict_remove(&evict, unit);
+		uvmp_evict_victim(&evict, NULL, &unit);
+		assert_int_equal(unit, 0);
+		assert_int_equal(uvmp_evict_remove(&evict, 5), UVMP_OK); /* was never there */
+		assert_int_equal(evict.count, 2);
+	}
+}
+
+/* uvm-smart 3.1, group order example, as plain recency: blocks touched at 10, 50, 5 and 20, 30. */
+static void lru_by_time(void **state)
+{
+	/* A0 10, A1 50, A2 5, B0 20, B1 30 as units 0..4, touched in the order of time */
+	const uint32_t touched[] = {2, 0, 3, 4, 1};
+	uint32_t memory[2 * UNITS], unit;
+	struct uvmp_evict evict;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, memory, sizeof(memory));
+	for (size_t i = 0; i < 5; i++)
+		uvmp_evict_touch(&evict, touched[i]);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_OK);
+		assert_int_equal(unit, touched[i]);
+		uvmp_evict_remove(&evict, unit);
+	}
+	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_ERR_NO_MEMORY);
+}
+
+/* uvm-smart 3.4, policy 3: each page that may be evicted is drawn about equally often, no other ever. */
+static void random_draws(void **state)
+{
+	uint32_t memory[2 * UNITS], drawn[UNITS] = {0};
+	struct uvmp_evict evict;
+	uint64_t seed = 7;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_RANDOM_4K, UNITS, memory, sizeof(memory));
+	for (uint32_t unit = 0; unit < UNITS; unit++)
+		uvmp_evict_touch(&evict, unit);
+	uvmp_evict_touch(&evict, 3); /* again: no second place */
+	assert_int_equal(evict.count, UNITS);
+	uvmp_evict_remove(&evict, 2);
+	uvmp_evict_remove(&evict, 7); /* stands last or not, both happen here and above */
+	uvmp_evict_remove(&evict, 6);
+	uvmp_evict_remove(&evict, 6);
+	assert_int_equal(evict.count, 5);
+	for (int i = 0; i < 5000; i++) {
+		uint32_t unit = UVMP_UNIT_NONE;
+
+		assert_int_equal(uvmp_evict_victim(&evict, &seed, &unit), UVMP_OK);
+		assert_in_range(unit, 0, UNITS - 1);
+		drawn[unit]++;
+	}
+	for (uint32_t unit = 0; unit < UNITS; unit++)
+		if (unit == 2 || unit == 6 || unit == 7)
+			assert_int_equal(drawn[unit], 0);
+		else
+			assert_in_range(drawn[unit], 850, 1150);
+}
+
+static void random_repeats(void **state)
+{
+	uint32_t memory[2 * UNITS], first, second;
+	struct uvmp_evict evict;
+	uint64_t a = 42, b = 42;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_RANDOM_4K, UNITS, memory, sizeof(memory));
+	for (uint32_t unit = 0; unit < UNITS; unit++)
+		uvmp_evict_touch(&evict, unit);
+	for (int i = 0; i < 20; i++) {
+		uvmp_evict_victim(&evict, &a, &first);
+		uvmp_evict_victim(&evict, &b, &second);
+		assert_int_equal(first, second);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(recency_init),
+	        cmocka_unit_test(recency_order),
+	        cmocka_unit_test(recency_bad_unit),
+	        cmocka_unit_test(recency_is_valid),
+	        cmocka_unit_test(table),
+	        cmocka_unit_test(size),
+	        cmocka_unit_test(init_errors),
+	        cmocka_unit_test(is_valid),
+	        cmocka_unit_test(call_errors),
+	        cmocka_unit_test(lru),
+	        cmocka_unit_test(lru_by_time),
+	        cmocka_unit_test(random_draws),
+	        cmocka_unit_test(random_repeats),
+	};
+
+	return cmocka_run_group_tests_name("evict", tests, NULL, NULL);
+}

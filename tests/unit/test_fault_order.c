@@ -1,0 +1,242 @@
+/* fault.h, order and bins: the worked examples of the driver specification (2), each sort key, ties, bad
+ * input. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "uvmpolicy/fault.h"
+
+#define BLOCK 0x200000u
+
+static struct uvmp_fault fault(uint64_t va_space, uint32_t gpu, uint64_t page, enum uvmp_access access,
+                               uint32_t instances)
+{
+	struct uvmp_fault f = {.va_space = va_space,
+	                       .gpu = gpu,
+	                       .address = page * 4096u,
+	                       .access = (uint8_t)access,
+	                       .num_instances = instances};
+
+	return f;
+}
+
+static void assert_order(const uint32_t *order, const uint32_t *expected, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(order[i], expected[i]);
+}
+
+/* The bin at `first`, in aligned blocks. */
+static struct uvmp_fault_bin bin_at(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
+                                    uint32_t first)
+{
+	struct uvmp_fault_bin bin;
+
+	assert_int_equal(uvmp_fault_bin_next(entry, order, count, first,
+	                                     entry[order[first]].address | (BLOCK - 1u), &bin),
+	                 UVMP_OK);
+	assert_int_equal(bin.first, first);
+	assert_int_equal(bin.va_space, entry[order[first]].va_space);
+	assert_int_equal(bin.gpu, entry[order[first]].gpu);
+	return bin;
+}
+
+/* 2, worked example 1: what 1.6.1 leaves */
+static void test_example_1(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 2, UVMP_ACCESS_WRITE, 1),
+	                               fault(1, 1, 1, UVMP_ACCESS_WRITE, 4)};
+	uint32_t order[] = {0, 1};
+	struct uvmp_fault_bin bin;
+
+	(void)state;
+	uvmp_fault_order(e, order, 2);
+	assert_order(order, (const uint32_t[]){1, 0}, 2);
+	bin = bin_at(e, order, 2, 0);
+	assert_int_equal(bin.count, 2);
+	assert_int_equal(bin.duplicates, 3);
+}
+
+/* 2, worked example 2: what 1.6.2 leaves */
+static void test_example_2(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 1, UVMP_ACCESS_WRITE, 2),
+	                               fault(1, 1, 1, UVMP_ACCESS_WRITE, 1)};
+	uint32_t order[] = {1, 0};
+
+	(void)state;
+	uvmp_fault_order(e, order, 2);
+	assert_order(order, (const uint32_t[]){0, 1}, 2);
+	assert_int_equal(bin_at(e, order, 2, 0).duplicates, 2);
+}
+
+/* 2, worked example 3 */
+static void test_example_3(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 9, UVMP_ACCESS_READ, 1),
+	                               fault(1, 1, 9, UVMP_ACCESS_ATOMIC_STRONG, 1),
+	                               fault(1, 1, 3, UVMP_ACCESS_PREFETCH, 1)};
+	uint32_t order[] = {0, 1, 2};
+
+	(void)state;
+	uvmp_fault_order(e, order, 3);
+	assert_order(order, (const uint32_t[]){2, 1, 0}, 3);
+	assert_false(uvmp_fault_is_same_page(&e[2], &e[1]));
+	assert_true(uvmp_fault_is_same_page(&e[1], &e[0]));
+	assert_int_equal(bin_at(e, order, 3, 0).duplicates, 1);
+}
+
+/* VA space before GPU before page before access; all ascending but the access */
+static void test_key_order(void **state)
+{
+	const struct uvmp_fault e[] = {
+	        fault(UINT64_MAX, 0, 0, UVMP_ACCESS_READ, 1), fault(1, 2, 0, UVMP_ACCESS_READ, 1),
+	        fault(1, 1, 7, UVMP_ACCESS_READ, 1),          fault(1, 1, 6, UVMP_ACCESS_PREFETCH, 1),
+	        fault(1, 1, 6, UVMP_ACCESS_READ, 1),          fault(1, 1, 6, UVMP_ACCESS_WRITE, 1),
+	        fault(1, 1, 6, UVMP_ACCESS_ATOMIC_WEAK, 1),   fault(1, 1, 6, UVMP_ACCESS_ATOMIC_STRONG, 1),
+	        fault(1, 0, 9, UVMP_ACCESS_READ, 1),
+	};
+	uint32_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+	(void)state;
+	uvmp_fault_order(e, order, 9);
+	assert_order(order, (const uint32_t[]){8, 7, 6, 5, 4, 3, 2, 1, 0}, 9);
+}
+
+/* 2, step 2 */
+static void test_order_by_instance(void **state)
+{
+	struct uvmp_fault e[6];
+	uint32_t order[] = {0, 1, 2, 3, 4, 5};
+
+	(void)state;
+	memset(e, 0, sizeof(e));
+	e[0].aperture = UVMP_APERTURE_VID;
+	e[1].aperture = UVMP_APERTURE_SYS_NON_COHERENT;
+	e[2].aperture = UVMP_APERTURE_SYS;
+	e[2].instance = UINT64_MAX;
+	e[3].aperture = UVMP_APERTURE_SYS;
+	e[3].instance = 3;
+	e[3].subcontext = 2;
+	e[4].aperture = UVMP_APERTURE_SYS;
+	e[4].instance = 3;
+	e[4].subcontext = 1;
+	e[5] = e[4];
+	uvmp_fault_order_by_instance(e, order, 6);
+	assert_order(order, (const uint32_t[]){4, 5, 3, 2, 1, 0}, 6);
+}
+
+/* every size around the shapes of a heap, every start of a rotation, both directions; equal keys keep arrival
+ * order */
+static void test_sizes_and_ties(void **state)
+{
+	struct uvmp_fault e[40];
+	uint32_t order[40];
+
+	(void)state;
+	for (uint32_t n = 0; n <= 40; n++)
+		for (uint32_t turn = 0; turn < 2u * n; turn++) {
+			for (uint32_t i = 0; i < n; i++) {
+				e[i] = fault(1, 1, i / 3u, UVMP_ACCESS_READ, 1);
+				order[i] = turn < n ? (i + turn) % n : (2u * n - 1u - i + turn) % n;
+			}
+			uvmp_fault_order(e, order, n);
+			for (uint32_t i = 0; i < n; i++)
+				assert_int_equal(order[i], i);
+		}
+}
+
+static void test_same_page(void **state)
+{
+	struct uvmp_fault a = fault(1, 1, 5, UVMP_ACCESS_READ, 1), b = fault(1, 2, 5, UVMP_ACCESS_WRITE, 3);
+
+	(void)state;
+	assert_true(uvmp_fault_is_same_page(&a, &b)); /* the GPU is not compared */
+	b.va_space = 2;
+	assert_false(uvmp_fault_is_same_page(&a, &b));
+	b = fault(1, 1, 6, UVMP_ACCESS_READ, 1);
+	assert_false(uvmp_fault_is_same_page(&a, &b));
+	assert_false(uvmp_fault_is_same_page(NULL, &b));
+	assert_false(uvmp_fault_is_same_page(&a, NULL));
+}
+
+/* 3.1: a bin ends where VA space, GPU or block end; its first entry is never a duplicate */
+static void test_bins(void **state)
+{
+	const struct uvmp_fault e[] = {
+	        fault(1, 1, 5, UVMP_ACCESS_READ, 3),    fault(1, 1, 511, UVMP_ACCESS_READ, 1),
+	        fault(1, 1, 512, UVMP_ACCESS_WRITE, 2), fault(1, 1, 512, UVMP_ACCESS_READ, 4),
+	        fault(1, 2, 512, UVMP_ACCESS_READ, 1),  fault(2, 2, 512, UVMP_ACCESS_READ, 6)};
+	const uint32_t order[] = {0, 1, 2, 3, 4, 5};
+	static const uint32_t count[] = {2, 2, 1, 1}, duplicates[] = {2, 5, 0, 5};
+	uint32_t first = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		struct uvmp_fault_bin bin = bin_at(e, order, 6, first);
+
+		assert_int_equal(bin.count, count[i]);
+		assert_int_equal(bin.duplicates, duplicates[i]);
+		first += bin.count;
+	}
+	assert_int_equal(first, 6);
+}
+
+/* the block's end is inclusive, and blocks may be shorter than 2 MiB */
+static void test_bin_of_short_block(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 5, UVMP_ACCESS_READ, 1),
+	                               fault(1, 1, 6, UVMP_ACCESS_READ, 1)};
+	const uint32_t order[] = {0, 1};
+	struct uvmp_fault_bin bin;
+
+	(void)state;
+	assert_int_equal(uvmp_fault_bin_next(e, order, 2, 0, 6u * 4096u - 1u, &bin), UVMP_OK);
+	assert_int_equal(bin.count, 1);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 2, 0, 6u * 4096u, &bin), UVMP_OK);
+	assert_int_equal(bin.count, 2);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 2, 0, UINT64_MAX, &bin), UVMP_OK);
+	assert_int_equal(bin.count, 2);
+}
+
+static void test_bad_input(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 5, UVMP_ACCESS_READ, 1)};
+	const uint32_t order[] = {0};
+	uint32_t untouched[] = {1, 0};
+	struct uvmp_fault_bin bin, before;
+
+	(void)state;
+	memset(&bin, 0x5a, sizeof(bin));
+	before = bin;
+	assert_int_equal(uvmp_fault_bin_next(NULL, order, 1, 0, UINT64_MAX, &bin), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_fault_bin_next(e, NULL, 1, 0, UINT64_MAX, &bin), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 1, 0, UINT64_MAX, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 1, 1, UINT64_MAX, &bin), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 0, 0, UINT64_MAX, &bin), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_fault_bin_next(e, order, 1, 0, 5u * 4096u - 1u, &bin), UVMP_ERR_RANGE);
+	assert_memory_equal(&bin, &before, sizeof(bin));
+
+	uvmp_fault_order(NULL, untouched, 2);
+	uvmp_fault_order_by_instance(NULL, untouched, 2);
+	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
+	uvmp_fault_order(e, NULL, 1);
+	uvmp_fault_order_by_instance(e, NULL, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_example_1),          cmocka_unit_test(test_example_2),
+	        cmocka_unit_test(test_example_3),          cmocka_unit_test(test_key_order),
+	        cmocka_unit_test(test_order_by_instance),  cmocka_unit_test(test_sizes_and_ties),
+	        cmocka_unit_test(test_same_page),          cmocka_unit_test(test_bins),
+	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bad_input),
+	};
+
+	return cmocka_run_group_tests_name("fault_order", tests, NULL, NULL);
+}

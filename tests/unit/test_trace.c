@@ -1,0 +1,542 @@
+/* Unit tests of the trace reader: every kind of row, and bad input one by one. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "source.h"
+
+#define HEAD "uvmp-trace 1\n"
+#define ONE  HEAD "range,10000,65536\n"
+
+static char error[SOURCE_ERROR_MAX];
+
+static struct source *open_bytes(const void *bytes, size_t length)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, length, file), length);
+	rewind(file);
+	memset(error, 0, sizeof(error));
+	return trace_open_stream(file, "t.csv", error);
+}
+
+static struct source *open_text(const char *text)
+{
+	return open_bytes(text, strlen(text));
+}
+
+static struct source_row next(struct source *source)
+{
+	struct source_row row;
+
+	memset(&row, 0x5a, sizeof(row));
+	source->next(source, &row);
+	return row;
+}
+
+static void assert_end(struct source *source)
+{
+	assert_int_equal(next(source).kind, SOURCE_END);
+	assert_int_equal(next(source).kind, SOURCE_END);
+	assert_string_equal(source->error, "");
+	source->close(source);
+}
+
+static void assert_access(struct source *source, uint32_t agent, enum uvmp_access access, uint64_t address)
+{
+	struct source_row row = next(source);
+
+	assert_int_equal(row.kind, SOURCE_ACCESS);
+	assert_int_equal(row.agent, agent);
+	assert_int_equal(row.access, access);
+	assert_int_equal(row.address, address);
+}
+
+static void assert_range(struct source *source, uint64_t base, uint64_t bytes, const char *name)
+{
+	struct source_row row = next(source);
+
+	assert_int_equal(row.kind, SOURCE_RANGE);
+	assert_int_equal(row.range.base, base);
+	assert_int_equal(row.range.bytes, bytes);
+	assert_string_equal(row.range.name, name);
+}
+
+/* The rows must end in BAD with exactly this message, again and again; or opening must fail with it. */
+static void assert_bad_source(struct source *source, const char *message)
+{
+	if (source == NULL) {
+		assert_string_equal(error, message);
+		return;
+	}
+	for (;;) {
+		struct source_row row = next(source);
+
+		assert_int_not_equal(row.kind, SOURCE_END);
+		if (row.kind == SOURCE_BAD)
+			break;
+	}
+	assert_string_equal(source->error, message);
+	assert_int_equal(next(source).kind, SOURCE_BAD);
+	assert_string_equal(source->error, message);
+	source->close(source);
+}
+
+static void assert_bad(const char *text, const char *message)
+{
+	assert_bad_source(open_text(text), message);
+}
+
+static void every_row(void **state)
+{
+	struct source *source = open_text("uvmp-trace 1\n"
+	                                  "# a comment, with, commas\n"
+	                                  "range,0x10000,8192,matrix A\n"
+	                                  "#\n"
+	                                  "range,7F0000000000,1\n"
+	                                  "kernel,vec add<float>\n"
+	                                  "0,0,r,10000\n"
+	                                  ",1048575,w,0x11FFF\n"
+	                                  "5,7,a,0X7f0000000000\n"
+	                                  "5,7,p,11000\n"
+	                                  "sync\n");
+	struct source_row row;
+
+	(void)state;
+	assert_non_null(source);
+	assert_string_equal(source->name, "t.csv");
+	assert_range(source, 0x10000, 8192, "matrix A");
+	assert_range(source, 0x7f0000000000, 1, "");
+	row = next(source);
+	assert_int_equal(row.kind, SOURCE_KERNEL);
+	assert_string_equal(row.name, "vec add<float>");
+	row = next(source);
+	assert_int_equal(row.kind, SOURCE_ACCESS);
+	assert_true(row.has_time);
+	assert_int_equal(row.time_ns, 0);
+	assert_int_equal(row.agent, 0);
+	assert_int_equal(row.access, UVMP_ACCESS_READ);
+	assert_int_equal(row.address, 0x10000);
+	row = next(source);
+	assert_false(row.has_time);
+	assert_int_equal(row.agent, 1048575);
+	assert_int_equal(row.access, UVMP_ACCESS_WRITE);
+	assert_int_equal(row.address, 0x11fff);
+	row = next(source);
+	assert_true(row.has_time);
+	assert_int_equal(row.time_ns, 5);
+	assert_int_equal(row.access, UVMP_ACCESS_ATOMIC_STRONG);
+	assert_int_equal(row.address, 0x7f0000000000);
+	assert_access(source, 7, UVMP_ACCESS_PREFETCH, 0x11000);
+	assert_int_equal(next(source).kind, SOURCE_SYNC);
+	assert_end(source);
+}
+
+static void ends(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	assert_end(open_text("uvmp-trace 1"));
+	assert_end(open_text(HEAD));
+	assert_end(open_text(HEAD "# no newline"));
+	source = open_text(ONE ",1,r,10000");
+	assert_range(source, 0x10000, 65536, "");
+	assert_access(source, 1, UVMP_ACCESS_READ, 0x10000);
+	assert_end(source);
+}
+
+static void first_line(void **state)
+{
+	(void)state;
+	assert_bad("", "t.csv:1: is empty, the first line must be `uvmp-trace 1`");
+	assert_bad("\n", "t.csv:1: the first line must be `uvmp-trace 1`, not ``");
+	assert_bad("uvmp-trace 2\n", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvmp-trace 2`");
+	assert_bad("uvmp-trace 1 \n", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvmp-trace 1 `");
+	assert_bad("# uvmp-trace 1\n",
+	           "t.csv:1: the first line must be `uvmp-trace 1`, not `# uvmp-trace 1`");
+	assert_bad("\x01\xff\x7f\r\n", "t.csv:1: the first line must be `uvmp-trace 1`, not `????`");
+	assert_bad("uvm", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvm`");
+	assert_bad("0123456789012345678901234567890123456789x\n",
+	           "t.csv:1: the first line must be `uvmp-trace 1`, not "
+	           "`0123456789012345678901234567890123456789...`");
+	assert_bad_source(open_bytes("uvmp\0trace", 10), "t.csv:1: NUL byte");
+}
+
+static void bad_rows(void **state)
+{
+	(void)state;
+	assert_bad(HEAD "\n", "t.csv:2: empty line");
+	assert_bad(HEAD "hello,1\n", "t.csv:2: unknown row `hello,1`");
+	assert_bad(HEAD "ranges,0,1\n", "t.csv:2: unknown row `ranges,0,1`");
+	assert_bad(HEAD " sync\n", "t.csv:2: unknown row ` sync`");
+	assert_bad(HEAD "sync\r\n", "t.csv:2: unknown row `sync?`");
+	assert_bad(HEAD "sync,\n", "t.csv:2: too many fields: ``");
+	assert_bad(HEAD "sync,1\n", "t.csv:2: too many fields: `1`");
+	assert_bad(HEAD "kernel\n", "t.csv:2: name of the kernel is missing");
+	assert_bad(HEAD "kernel,\n", "t.csv:2: name of the kernel is missing");
+	assert_bad(HEAD "kernel,a,b\n", "t.csv:2: name of the kernel holds `,`, which is not a printable "
+	                                "ASCII character or is a comma");
+	assert_bad(HEAD "kernel,a\tb\n", "t.csv:2: name of the kernel holds `?`, which is not a printable "
+	                                 "ASCII character or is a comma");
+	assert_bad(HEAD "kernel,0123456789012345678901234567890123456789012345678901234567890123\n",
+	           "t.csv:2: name of the kernel is longer than 63 bytes");
+	assert_bad(HEAD "# fine\n-1,0,r,0\n", "t.csv:3: unknown row `-1,0,r,0`");
+}
+
+static void bad_ranges(void **state)
+{
+	(void)state;
+	assert_bad(HEAD "range\n", "t.csv:2: base is missing");
+	assert_bad(HEAD "range,\n", "t.csv:2: base is missing");
+	assert_bad(HEAD "range,0x\n", "t.csv:2: base `0x` is not a hexadecimal number");
+	assert_bad(HEAD "range,xyz,1\n", "t.csv:2: base `xyz` is not a hexadecimal number");
+	assert_bad(HEAD "range,10000000000000000,1\n",
+	           "t.csv:2: base `10000000000000000` does not fit 64 bits");
+	assert_bad(HEAD "range,1000\n", "t.csv:2: size of the range is missing");
+	assert_bad(HEAD "range,1000,\n", "t.csv:2: size of the range is missing");
+	assert_bad(HEAD "range,1000,0x10\n", "t.csv:2: size of the range `0x10` is not a decimal number");
+	assert_bad(HEAD "range,1000,18446744073709551616\n",
+	           "t.csv:2: size of the range `18446744073709551616` does not fit 64 bits");
+	assert_bad(HEAD "range,1000,0\n", "t.csv:2: range of 0 bytes");
+	assert_bad(HEAD "range,1001,1\n", "t.csv:2: base 0x1001 is not a multiple of 4096");
+	assert_bad(HEAD "range,1000,18446744073709551615\n",
+	           "t.csv:2: range of 18446744073709551615 bytes reaches beyond the address space");
+	assert_bad(HEAD "range,1000,1,\n", "t.csv:2: name of the range is missing");
+	assert_bad(HEAD "range,1000,1,01234567890123456789012345678901\n",
+	           "t.csv:2: name of the range is longer than 31 bytes");
+	assert_bad(ONE "range,10000,1\n", "t.csv:3: range overlaps the range at 0x10000");
+	assert_bad(ONE "range,f000,4097\n", "t.csv:3: range overlaps the range at 0x10000");
+	assert_bad(ONE "range,1f000,4096\n", "t.csv:3: range overlaps the range at 0x10000");
+	assert_bad(ONE "range,0,1048576\n", "t.csv:3: range overlaps the range at 0x10000");
+}
+
+/* Ranges that touch, in any order, up to the very top of the address space. */
+static void good_ranges(void **state)
+{
+	struct source *source =
+	        open_text(ONE "range,20000,4096\nrange,f000,4096,below\n"
+	                      "range,fffffffffffff000,4096\n"
+	                      "range,0,4096\n"
+	                      ",0,r,0\n,0,r,fffffffffffffFFF\n,0,r,20000\n,0,r,ffff\n,0,r,fff\n");
+
+	(void)state;
+	assert_range(source, 0x10000, 65536, "");
+	assert_range(source, 0x20000, 4096, "");
+	assert_range(source, 0xf000, 4096, "below");
+	assert_range(source, 0xfffffffffffff000, 4096, "");
+	assert_range(source, 0, 4096, "");
+	assert_access(source, 0, UVMP_ACCESS_READ, 0);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0xffffffffffffffff);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0x20000);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0xffff);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0xfff);
+	assert_end(source);
+}
+
+/* Many ranges in descending and alternating order; every address is found in its own. */
+static void many_ranges(void **state)
+{
+	const unsigned count = 300;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct source *source;
+
+	(void)state;
+	fputs(HEAD, out);
+	for (unsigned i = 0; i < count; i++)
+		fprintf(out, "range,%x,4096\n", 0x2000 * (i % 2 ? i : 2 * count - i));
+	for (unsigned i = 0; i < count; i++)
+		fprintf(out, ",%u,r,%x\n", i, 0x2000 * (i % 2 ? i : 2 * count - i) + 0xfff);
+	fputs(",0,r,1000\n", out);
+	fclose(out);
+	source = open_text(text);
+	assert_non_null(source);
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(next(source).kind, SOURCE_RANGE);
+	for (unsigned i = 0; i < count; i++)
+		assert_access(source, i, UVMP_ACCESS_READ, 0x2000u * (i % 2 ? i : 2 * count - i) + 0xfff);
+	assert_bad_source(source, "t.csv:602: address 0x1000 is in no range declared so far");
+	free(text);
+}
+
+static void too_many_ranges(void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	fputs(HEAD, out);
+	for (unsigned i = 0; i <= 65536; i++)
+		fprintf(out, "range,%x000,1\n", i);
+	fclose(out);
+	assert_bad(text, "t.csv:65538: more than 65536 ranges");
+	free(text);
+}
+
+static void bad_accesses(void **state)
+{
+	(void)state;
+	assert_bad(ONE "1\n", "t.csv:3: agent is missing");
+	assert_bad(ONE "1x,0,r,10000\n", "t.csv:3: time `1x` is not a decimal number");
+	assert_bad(ONE "18446744073709551616,0,r,10000\n",
+	           "t.csv:3: time `18446744073709551616` does not fit 64 bits");
+	assert_bad(ONE ",\n", "t.csv:3: agent is missing");
+	assert_bad(ONE ",,r,10000\n", "t.csv:3: agent is missing");
+	assert_bad(ONE ",-1,r,10000\n", "t.csv:3: agent `-1` is not a decimal number");
+	assert_bad(ONE ",1048576,r,10000\n", "t.csv:3: agent 1048576 is above 1048575");
+	assert_bad(ONE ",0\n", "t.csv:3: access `` is not one of r, w, a, p");
+	assert_bad(ONE ",0,x,10000\n", "t.csv:3: access `x` is not one of r, w, a, p");
+	assert_bad(ONE ",0,rw,10000\n", "t.csv:3: access `rw` is not one of r, w, a, p");
+	assert_bad(ONE ",0,r\n", "t.csv:3: address is missing");
+	assert_bad(ONE ",0,r,\n", "t.csv:3: address is missing");
+	assert_bad(ONE ",0,r,g\n", "t.csv:3: address `g` is not a hexadecimal number");
+	assert_bad(ONE ",0,r,0x11111111111111111\n",
+	           "t.csv:3: address `0x11111111111111111` does not fit 64 bits");
+	assert_bad(ONE ",0,r,10000,\n", "t.csv:3: too many fields: ``");
+	assert_bad(ONE ",0,r,10000,5\n", "t.csv:3: too many fields: `5`");
+	assert_bad(ONE ",0,r,ffff\n", "t.csv:3: address 0xffff is in no range declared so far");
+	assert_bad(ONE ",0,r,20000\n", "t.csv:3: address 0x20000 is in no range declared so far");
+	assert_bad(HEAD ",0,r,0\n", "t.csv:2: address 0x0 is in no range declared so far");
+	assert_bad(ONE ",0,r,20000\nrange,20000,1\n",
+	           "t.csv:3: address 0x20000 is in no range declared so far");
+	assert_bad(ONE "9,0,r,10000\n,0,r,10000\n8,0,r,10000\n", "t.csv:5: time goes backwards, from 9 to 8");
+}
+
+static void long_lines(void **state)
+{
+	char *text = malloc(10000);
+	struct source *source;
+
+	(void)state;
+	assert_non_null(text);
+	/* 4096 bytes are a line, 4097 are not, with and without newline */
+	for (size_t length = 4096; length <= 4097; length++)
+		for (int with_newline = 0; with_newline < 2; with_newline++) {
+			strcpy(text, HEAD);
+			memset(text + strlen(HEAD), '#', length);
+			strcpy(text + strlen(HEAD) + length, with_newline ? "\nsync\n" : "");
+			if (length == 4097) {
+				assert_bad(text, "t.csv:2: line longer than 4096 bytes");
+				continue;
+			}
+			source = open_text(text);
+			if (with_newline)
+				assert_int_equal(next(source).kind, SOURCE_SYNC);
+			assert_end(source);
+		}
+	free(text);
+}
+
+static void nul_bytes(void **state)
+{
+	static const char text[] = ONE ",0,r,10000\n,0,r,\0"
+	                               "10000\n";
+
+	(void)state;
+	assert_bad_source(open_bytes(text, sizeof(text) - 1), "t.csv:4: NUL byte");
+}
+
+/* A line that never ends, with a count of how much was taken of it. */
+static ssize_t endless(void *cookie, char *buffer, size_t size)
+{
+	*(size_t *)cookie += size;
+	memset(buffer, 'x', size);
+	return (ssize_t)size;
+}
+
+static void endless_line(void **state)
+{
+	size_t taken = 0;
+	FILE *in = fopencookie(&taken, "r", (cookie_io_functions_t){.read = endless});
+
+	(void)state;
+	assert_non_null(in);
+	assert_null(trace_open_stream(in, "pipe", error));
+	assert_string_equal(error, "pipe:1: line longer than 4096 bytes");
+	assert_in_range(taken, 4097, 1 << 20);
+}
+
+/* Long enough that lines straddle every refill of the buffer. */
+static void many_rows(void **state)
+{
+	const unsigned rows = 50000;
+	FILE *out = tmpfile();
+	struct source *source;
+
+	(void)state;
+	assert_non_null(out);
+	fputs(ONE, out);
+	for (unsigned i = 0; i < rows; i++)
+		fprintf(out, "%u,%u,%c,%x\n", i * 13, i % 1000, "rwap"[i % 4], 0x10000 + i % 65536);
+	rewind(out);
+	source = trace_open_stream(out, "long", error);
+	assert_non_null(source);
+	assert_int_equal(next(source).kind, SOURCE_RANGE);
+	for (unsigned i = 0; i < rows; i++) {
+		static const enum uvmp_access access[] = {UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
+		                                          UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
+
+		assert_access(source, i % 1000, access[i % 4], 0x10000 + i % 65536);
+	}
+	assert_end(source);
+}
+
+static void files(void **state)
+{
+	char longest[600];
+
+	(void)state;
+	assert_null(trace_open("/nonexistent/file.csv", error));
+	assert_string_equal(error, "/nonexistent/file.csv: No such file or directory");
+	assert_null(trace_open("/dev/null", error));
+	assert_string_equal(error, "/dev/null:1: is empty, the first line must be `uvmp-trace 1`");
+	assert_null(trace_open("/", error));
+	assert_string_equal(error, "/: cannot read: Is a directory");
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(trace_open(longest, error));
+	assert_non_null(strstr(error, "aaa: File name too long"));
+}
+
+static void standard_input(void **state)
+{
+	FILE *file = tmpfile();
+	int saved = dup(0);
+	struct source *source;
+
+	(void)state;
+	assert_non_null(file);
+	fputs(ONE ",3,w,10008\nbad\n", file);
+	fflush(file);
+	rewind(file);
+	assert_int_equal(dup2(fileno(file), 0), 0);
+	source = trace_open("-", error);
+	assert_non_null(source);
+	assert_string_equal(source->name, "-");
+	assert_range(source, 0x10000, 65536, "");
+	assert_access(source, 3, UVMP_ACCESS_WRITE, 0x10008);
+	assert_bad_source(source, "-:4: unknown row `bad`");
+	dup2(saved, 0);
+	close(saved);
+	fclose(file);
+	clearerr(stdin);
+}
+
+#ifdef HAVE_ZSTD
+static size_t pack(char *to, size_t room, const char *text)
+{
+	size_t length = ZSTD_compress(to, room, text, strlen(text), 3);
+
+	assert_false(ZSTD_isError(length));
+	return length;
+}
+
+static void compressed(void **state)
+{
+	char packed[4096];
+	size_t length = pack(packed, sizeof(packed), ONE ",1,r,10000\n"), whole;
+	struct source *source;
+
+	(void)state;
+	/* two frames, the first line of the second begins in the first */
+	length += pack(packed + length, sizeof(packed) - length, ",2,");
+	length += pack(packed + length, sizeof(packed) - length, "w,10000\n");
+	source = open_bytes(packed, length);
+	assert_non_null(source);
+	assert_range(source, 0x10000, 65536, "");
+	assert_access(source, 1, UVMP_ACCESS_READ, 0x10000);
+	assert_access(source, 2, UVMP_ACCESS_WRITE, 0x10000);
+	assert_end(source);
+
+	whole = pack(packed, sizeof(packed), ONE ",1,r,10000\n");
+	assert_bad_source(open_bytes(packed, whole - 1), "t.csv: the compressed data ends in the middle");
+	assert_bad_source(open_bytes(packed, 4), "t.csv: the compressed data ends in the middle");
+	memcpy(packed + whole, "garbage", 7);
+	assert_bad_source(open_bytes(packed, whole + 7),
+	                  "t.csv: bad compressed data: Unknown frame descriptor");
+	/* an empty frame is an empty trace */
+	whole = pack(packed, sizeof(packed), "");
+	assert_bad_source(open_bytes(packed, whole),
+	                  "t.csv:1: is empty, the first line must be `uvmp-trace 1`");
+}
+
+/* A trace that is much larger than all buffers; cut anywhere, it is an error after the rows that came
+ * through. */
+static void compressed_long(void **state)
+{
+	const unsigned rows = 60000;
+	char *text = NULL, *packed;
+	size_t size = 0, room, length;
+	FILE *out = open_memstream(&text, &size);
+	struct source *source;
+	struct source_row row;
+	unsigned i;
+
+	(void)state;
+	fputs(ONE, out);
+	for (i = 0; i < rows; i++)
+		fprintf(out, "%u,%u,r,%x\n", i * 13, i % 1000, 0x10000 + i * 2654435761u % 65536);
+	fclose(out);
+	room = ZSTD_compressBound(size);
+	packed = malloc(room);
+	assert_non_null(packed);
+	length = ZSTD_compress(packed, room, text, size, 1);
+	source = open_bytes(packed, length);
+	assert_non_null(source);
+	assert_int_equal(next(source).kind, SOURCE_RANGE);
+	for (i = 0; i < rows; i++)
+		assert_access(source, i % 1000, UVMP_ACCESS_READ, 0x10000 + i * 2654435761u % 65536);
+	assert_end(source);
+
+	source = open_bytes(packed, length / 2);
+	assert_non_null(source);
+	do {
+		row = next(source);
+	} while (row.kind == SOURCE_RANGE || row.kind == SOURCE_ACCESS);
+	assert_int_equal(row.kind, SOURCE_BAD);
+	assert_non_null(strstr(source->error, "the compressed data ends in the middle"));
+	source->close(source);
+	free(packed);
+	free(text);
+}
+#else
+static void compressed(void **state)
+{
+	(void)state;
+	assert_bad("\x28\xb5\x2f\xfd....",
+	           "t.csv: is zstd-compressed, and this program was built without zstd");
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(every_row),       cmocka_unit_test(ends),
+	        cmocka_unit_test(first_line),      cmocka_unit_test(bad_rows),
+	        cmocka_unit_test(bad_ranges),      cmocka_unit_test(good_ranges),
+	        cmocka_unit_test(many_ranges),     cmocka_unit_test(too_many_ranges),
+	        cmocka_unit_test(bad_accesses),    cmocka_unit_test(long_lines),
+	        cmocka_unit_test(nul_bytes),       cmocka_unit_test(endless_line),
+	        cmocka_unit_test(many_rows),       cmocka_unit_test(files),
+	        cmocka_unit_test(standard_input),  cmocka_unit_test(compressed),
+#ifdef HAVE_ZSTD
+	        cmocka_unit_test(compressed_long),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
