@@ -1,41 +1,76 @@
 /* The table of eviction orders. Arguments are checked here, once for all; the rows do the work. */
 #include "evict_internal.h"
 
-static const struct uvmp_evict_order lru = {.name = "lru",
-                                            .unit_pages = 512}; /* its state is the driver's, pmm.h */
+/* One row per order: value, name, pages per unit, bytes of state per unit, file. Rows of a macro, because an
+ * array of pointers would have to be relocated, and so be written, before it can be read. */
+#define ORDERS(ROW)                                                                                          \
+	ROW(UVMP_EVICT_LRU_2M, "lru2m", 512, sizeof(struct uvmp_recency_link), lru)                          \
+	ROW(UVMP_EVICT_LRU_4K, "lru4k", 1, sizeof(struct uvmp_recency_link), lru)                            \
+	ROW(UVMP_EVICT_RANDOM_4K, "random4k", 1, 2u * sizeof(uint32_t), random)
 
-static const struct uvmp_evict_order *const orders[UVMP_EVICT_COUNT] = {
-        [UVMP_EVICT_LRU] = &lru,
-        [UVMP_EVICT_LRU_2M] = &uvmp_evict_lru_2m,
-        [UVMP_EVICT_LRU_4K] = &uvmp_evict_lru_4k,
-        [UVMP_EVICT_RANDOM_4K] = &uvmp_evict_random_4k,
+struct order {
+	char name[12];
+	uint16_t unit_pages;
+	uint16_t unit_bytes; /* 0: the order has no state here */
 };
+
+#define ORDER(value, name, pages, bytes, file) [value] = {name, pages, bytes},
+
+static const struct order orders[UVMP_EVICT_COUNT] = {
+        [UVMP_EVICT_LRU] = {"lru", 512, 0}, /* its state is the driver's, pmm.h */
+        ORDERS(ORDER)};
+
+/* Calls FILE_verb of the order's row. The state is valid, so that its evictor has one; `default` only joins
+ * the first row. */
+#define CALL_init(value, name, pages, bytes, file)                                                           \
+	case value:                                                                                          \
+		uvmp_evict_##file##_init(evict, memory);                                                     \
+		break;
+#define CALL_touch(value, name, pages, bytes, file)                                                          \
+	case value:                                                                                          \
+		uvmp_evict_##file##_touch(evict, unit);                                                      \
+		break;
+#define CALL_remove(value, name, pages, bytes, file)                                                         \
+	case value:                                                                                          \
+		uvmp_evict_##file##_remove(evict, unit);                                                     \
+		break;
+#define CALL_is_valid(value, name, pages, bytes, file)                                                       \
+	case value:                                                                                          \
+		return uvmp_evict_##file##_is_valid(evict);
+#define CALL_victim(value, name, pages, bytes, file)                                                         \
+	case value:                                                                                          \
+		return uvmp_evict_##file##_victim(evict, random, unit);
+#define DISPATCH(verb)                                                                                       \
+	switch (evict->evictor) {                                                                            \
+	default:                                                                                             \
+		ORDERS(CALL_##verb)                                                                          \
+	}
 
 /* Most units whose state size_t can count; UVMP_UNITS_MAX wherever addresses have 64 bits. */
 enum { UNITS_FIT = (size_t)-1 / 8u < UVMP_UNITS_MAX ? (size_t)-1 / 8u : UVMP_UNITS_MAX };
 
-static const struct uvmp_evict_order *order_of(enum uvmp_evictor evictor)
+static const struct order *order_of(enum uvmp_evictor evictor)
 {
-	return (uint32_t)evictor < UVMP_EVICT_COUNT ? orders[evictor] : NULL;
+	return (uint32_t)evictor < UVMP_EVICT_COUNT ? &orders[evictor] : NULL;
 }
 
 const char *uvmp_evict_name(enum uvmp_evictor evictor)
 {
-	const struct uvmp_evict_order *order = order_of(evictor);
+	const struct order *order = order_of(evictor);
 
 	return order != NULL ? order->name : NULL;
 }
 
 uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor)
 {
-	const struct uvmp_evict_order *order = order_of(evictor);
+	const struct order *order = order_of(evictor);
 
 	return order != NULL ? order->unit_pages : 0;
 }
 
 size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units)
 {
-	const struct uvmp_evict_order *order = order_of(evictor);
+	const struct order *order = order_of(evictor);
 
 	return order != NULL && units <= UNITS_FIT ? (size_t)order->unit_bytes * units : 0;
 }
@@ -43,7 +78,7 @@ size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units)
 enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
                                  void *memory, size_t bytes)
 {
-	const struct uvmp_evict_order *order = order_of(evictor);
+	const struct order *order = order_of(evictor);
 
 	if (evict == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0)
 		return UVMP_ERR_ARGUMENT;
@@ -56,56 +91,44 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 	if (bytes < uvmp_evict_size(evictor, units))
 		return UVMP_ERR_SPACE;
 	*evict = (struct uvmp_evict){.evictor = evictor, .units = units};
-	order->init(evict, memory);
+	DISPATCH(init)
 	return UVMP_OK;
-}
-
-/* The order of a valid state, NULL for anything else. */
-static const struct uvmp_evict_order *order_of_valid(const struct uvmp_evict *evict)
-{
-	const struct uvmp_evict_order *order = evict != NULL ? order_of(evict->evictor) : NULL;
-
-	if (order == NULL || order->unit_bytes == 0 || !order->is_valid(evict))
-		return NULL;
-	return order;
 }
 
 bool uvmp_evict_is_valid(const struct uvmp_evict *evict)
 {
-	return order_of_valid(evict) != NULL;
+	const struct order *order = evict != NULL ? order_of(evict->evictor) : NULL;
+
+	if (order == NULL || order->unit_bytes == 0)
+		return false;
+	DISPATCH(is_valid)
 }
 
 enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	const struct uvmp_evict_order *order = order_of_valid(evict);
-
-	if (order == NULL)
+	if (!uvmp_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	if (unit >= evict->units)
 		return UVMP_ERR_RANGE;
-	order->touch(evict, unit);
+	DISPATCH(touch)
 	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	const struct uvmp_evict_order *order = order_of_valid(evict);
-
-	if (order == NULL)
+	if (!uvmp_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	if (unit >= evict->units)
 		return UVMP_ERR_RANGE;
-	order->remove(evict, unit);
+	DISPATCH(remove)
 	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_evict_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
-	const struct uvmp_evict_order *order = order_of_valid(evict);
-
-	if (order == NULL || unit == NULL)
+	if (!uvmp_evict_is_valid(evict) || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (evict->count == 0)
 		return UVMP_ERR_NO_MEMORY;
-	return order->victim(evict, random, unit);
+	DISPATCH(victim)
 }

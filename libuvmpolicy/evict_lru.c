@@ -3,40 +3,32 @@
  * without sorting. The two orders differ in the size of the unit only. */
 #include "evict_internal.h"
 
-static void lru_init(struct uvmp_evict *evict, void *memory)
+void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory)
 {
 	(void)uvmp_recency_init(&evict->list, memory, evict->units);
 }
 
-static bool lru_is_valid(const struct uvmp_evict *evict)
+bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict)
 {
 	return uvmp_recency_is_valid(&evict->list) && evict->list.units == evict->units &&
 	       evict->list.count == evict->count;
 }
 
-static void lru_touch(struct uvmp_evict *evict, uint32_t unit)
+void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_recency_touch(&evict->list, unit);
 	evict->count = evict->list.count;
 }
 
-static void lru_remove(struct uvmp_evict *evict, uint32_t unit)
+void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_recency_remove(&evict->list, unit);
 	evict->count = evict->list.count;
 }
 
-static enum uvmp_status lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	(void)random;
 	*unit = evict->list.head;
 	return UVMP_OK;
 }
-
-const struct uvmp_evict_order uvmp_evict_lru_2m = {"lru2m",    512,          sizeof(struct uvmp_recency_link),
-                                                   lru_init,   lru_is_valid, lru_touch,
-                                                   lru_remove, lru_victim};
-
-const struct uvmp_evict_order uvmp_evict_lru_4k = {
-        "lru4k",    1,         sizeof(struct uvmp_recency_link), lru_init, lru_is_valid, lru_touch,
-        lru_remove, lru_victim};

@@ -2,7 +2,7 @@
  * that one draw names one; a unit that leaves is replaced by the last of the array. */
 #include "evict_internal.h"
 
-static void random_init(struct uvmp_evict *evict, void *memory)
+void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory)
 {
 	evict->dense = memory;
 	evict->place = evict->dense + evict->units;
@@ -12,12 +12,12 @@ static void random_init(struct uvmp_evict *evict, void *memory)
 	}
 }
 
-static bool random_is_valid(const struct uvmp_evict *evict)
+bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict)
 {
 	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->units;
 }
 
-static void random_touch(struct uvmp_evict *evict, uint32_t unit)
+void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	if (evict->place[unit] != UVMP_UNIT_NONE)
 		return;
@@ -25,7 +25,7 @@ static void random_touch(struct uvmp_evict *evict, uint32_t unit)
 	evict->dense[evict->count++] = unit;
 }
 
-static void random_remove(struct uvmp_evict *evict, uint32_t unit)
+void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	uint32_t gap = evict->place[unit];
 	uint32_t last;
@@ -38,14 +38,10 @@ static void random_remove(struct uvmp_evict *evict, uint32_t unit)
 	evict->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
 }
 
-static enum uvmp_status random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (random == NULL)
 		return UVMP_ERR_ARGUMENT;
 	*unit = evict->dense[uvmp_random_below(random, evict->count)];
 	return UVMP_OK;
 }
-
-const struct uvmp_evict_order uvmp_evict_random_4k = {
-        "random4k",   1, 2u * sizeof(uint32_t), random_init, random_is_valid, random_touch, random_remove,
-        random_victim};

@@ -173,9 +173,9 @@ enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum u
 	    !params_are_in_range(params, buffer->capacity))
 		return UVMP_ERR_RANGE;
 
+	/* Q1: what was known at the last reading of PUT is fetched before PUT is read again. */
 	get = buffer->get;
-	if (params->quirks &&
-	    get != buffer->cached_put) /* Q1: leftovers are fetched before PUT is read again */
+	if (params->quirks && get != buffer->cached_put)
 		put = buffer->cached_put;
 	available = put >= get ? put - get : put + (buffer->capacity - get);
 	limit = mode == UVMP_FETCH_ALL ? available : params->max_batch;

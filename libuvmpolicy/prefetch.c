@@ -2,25 +2,24 @@
  * and the set of pages that are still absent. */
 #include "prefetch_internal.h"
 
-typedef enum uvmp_status (*prefetch_function)(const struct uvmp_prefetch_params *,
-                                              const struct uvmp_prefetch_facts *,
-                                              struct uvmp_prefetch_state *, struct uvmp_prefetch_hint *);
+/* One row per prefetcher: value, name, function. Rows of a macro, because an array of pointers would have to be
+ * relocated, and so be written, before it can be read. */
+#define PREFETCHERS(ROW)                                                                                     \
+	ROW(UVMP_PREFETCH_NONE, "none", uvmp_prefetch_none)                                                  \
+	ROW(UVMP_PREFETCH_DENSITY, "density", uvmp_prefetch_density)                                         \
+	ROW(UVMP_PREFETCH_TBN, "tbn", uvmp_prefetch_tbn)                                                     \
+	ROW(UVMP_PREFETCH_SL, "sl", uvmp_prefetch_sl)                                                        \
+	ROW(UVMP_PREFETCH_RANDOM, "random", uvmp_prefetch_random)                                            \
+	ROW(UVMP_PREFETCH_SEQUENTIAL, "sequential", uvmp_prefetch_sequential)                                \
+	ROW(UVMP_PREFETCH_LOCALITY, "locality", uvmp_prefetch_locality)                                      \
+	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block)
 
-struct row {
-	const char *name;
-	prefetch_function decide;
-};
+#define NAME(value, name, function) [value] = name,
+#define CALL(value, name, function)                                                                          \
+	case value:                                                                                          \
+		return function(params, facts, state, hint);
 
-static const struct row table[UVMP_PREFETCH_COUNT] = {
-        [UVMP_PREFETCH_NONE] = {"none", uvmp_prefetch_none},
-        [UVMP_PREFETCH_DENSITY] = {"density", uvmp_prefetch_density},
-        [UVMP_PREFETCH_TBN] = {"tbn", uvmp_prefetch_tbn},
-        [UVMP_PREFETCH_SL] = {"sl", uvmp_prefetch_sl},
-        [UVMP_PREFETCH_RANDOM] = {"random", uvmp_prefetch_random},
-        [UVMP_PREFETCH_SEQUENTIAL] = {"sequential", uvmp_prefetch_sequential},
-        [UVMP_PREFETCH_LOCALITY] = {"locality", uvmp_prefetch_locality},
-        [UVMP_PREFETCH_BLOCK] = {"block", uvmp_prefetch_block},
-};
+static const char names[UVMP_PREFETCH_COUNT][16] = {PREFETCHERS(NAME)};
 
 static bool is_known(enum uvmp_prefetcher prefetcher)
 {
@@ -34,7 +33,7 @@ static bool is_between(uint32_t value, uint32_t low, uint32_t high)
 
 const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher)
 {
-	return is_known(prefetcher) ? table[prefetcher].name : NULL;
+	return is_known(prefetcher) ? names[prefetcher] : NULL;
 }
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)
@@ -152,5 +151,8 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 {
 	if (params == NULL || !is_known(params->prefetcher))
 		return UVMP_ERR_ARGUMENT;
-	return table[params->prefetcher].decide(params, facts, state, hint);
+	switch (params->prefetcher) {
+	default: /* not reached: joined to the first row */
+		PREFETCHERS(CALL)
+	}
 }

@@ -11,6 +11,8 @@
  * look at all. */
 #include "prefetch_internal.h"
 
+#define FAULTS_MAX 65535u
+
 struct tree {
 	struct uvmp_region max;                /* the pages of the block that the tree is over */
 	uint32_t padding;                      /* leaves in front of page max.first */
@@ -223,7 +225,7 @@ static void drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *page
 static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
 {
 	faults += uvmp_mask_region_weight(facts->faulted, facts->faulted_region);
-	return !quirks && faults > UINT16_MAX ? UINT16_MAX : (uint16_t)faults;
+	return !quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
 }
 
 enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,

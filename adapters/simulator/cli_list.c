@@ -19,38 +19,26 @@ static int list_workloads(void)
 	return CLI_DONE;
 }
 
-/* The default of a key, as the canonical form of the shortest policy that uses the key prints it. */
-static const char *default_of(const struct uvmp_policy_key *key, char text[UVMP_POLICY_TEXT_MAX])
+static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 {
-	const char *with = key->used_by != NULL ? key->used_by : "";
-	size_t length = strlen(key->name);
-	struct uvmp_policy policy;
-	char *word;
-
-	if (uvmp_policy_parse(with, strlen(with), &policy, NULL) != UVMP_OK ||
-	    uvmp_policy_print(&policy, text, UVMP_POLICY_TEXT_MAX) != UVMP_OK)
-		return "?";
-	for (word = strtok(text, " "); word != NULL; word = strtok(NULL, " "))
-		if (strncmp(word, key->name, length) == 0 && word[length] == '=')
-			return word + length + 1;
-	return "?";
+	printf("%s\n    %s\n    values: ", key->name, key->summary);
+	if (!key->is_choice)
+		printf("%lu..%lu\n    default: %lu\n", (unsigned long)key->min, (unsigned long)key->max,
+		       (unsigned long)key->initial);
+	for (uint32_t i = key->min; key->is_choice && i <= key->max; i++)
+		printf("%s%c", uvmp_policy_choice(index, i), i < key->max ? ' ' : '\n');
+	if (key->is_choice)
+		printf("    default: %s\n", uvmp_policy_choice(index, key->initial));
+	printf("    used by: %s\n", key->used_by != NULL ? key->used_by : "every policy");
 }
 
 static int list_policies(void)
 {
 	const struct uvmp_policy_key *key;
-	char text[UVMP_POLICY_TEXT_MAX];
 
 	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
-	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
-		printf("%s\n    %s\n    values: ", key->name, key->summary);
-		if (key->choices != NULL)
-			printf("%s\n", key->choices);
-		else
-			printf("%lu..%lu\n", (unsigned long)key->min, (unsigned long)key->max);
-		printf("    default: %s\n    used by: %s\n", default_of(key, text),
-		       key->used_by != NULL ? key->used_by : "every policy");
-	}
+	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++)
+		list_key(i, key);
 	fputs("\nprefetchers:", stdout);
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
 		printf(" %s", uvmp_prefetch_name((enum uvmp_prefetcher)i));

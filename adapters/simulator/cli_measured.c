@@ -8,18 +8,20 @@
 const char help_measured[] =
         "usage: uvmsim measured FILE... [--policy \"KEY=VALUE ...\"]... [--brief]\n"
         "\n"
-        "Replays measured faults of a real GPU and prints, fault by fault, what the driver moved and what "
-        "the library decides with\n"
-        "the same pages resident. After each fault residency is set to what was measured, so that one miss "
-        "makes no further ones.\n"
+        "Replays measured faults of a real GPU (-: standard input) and prints, fault by fault, what the "
+        "driver\n"
+        "moved and what the library decides with the same pages resident. After each fault residency is set "
+        "to\n"
+        "what was measured, so that one miss makes no further ones.\n"
         "\n"
         "  --policy TEXT   policy string (uvmsim list policies); may be repeated; default: the driver's\n"
         "  --brief         only the closing line of each policy\n"
         "\n"
-        "A row shows the block of 2 MiB as the driver left it, one character per 64 KiB: # resident before, "
-        "F faulting page,\n"
-        "p came along, . absent. Where the library differs, the row below shows the block as the library "
-        "would have left it.\n"
+        "A row shows the block of 2 MiB as the driver left it, one character per 64 KiB: # resident before,\n"
+        "F faulting page, p came along, . absent. Where the library differs, the row below shows the block "
+        "as\n"
+        "the library would have left it. agree* means: the same pages, in other copies.\n"
+        "\n"
         "Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format: docs/measured.md.\n";
 
 #define POLICIES_MAX 64
@@ -100,13 +102,16 @@ static void print_row(const struct measured_fault *fault, const struct measured_
 
 static void print_heading(const char *program, const struct measured_fault *fault)
 {
-	printf("\n%s: %s\n", program,
-	       fault->is_touch ? "the host fills the block page by page; nothing is copied, each fault shows "
-	                         "what came with the last"
-	       : fault->proc == UVMP_CPU ? "the host reads back"
-	                                 : "the GPU touches one page after the other");
-	printf("%6s  %-32s  %5s  %-19s  %5s  %-19s\n", "fault", "block, 64 KiB a character", "pages",
-	       "driver", "pages", "library");
+	const char *phase = "the GPU touches one page after the other";
+
+	if (fault->is_touch)
+		phase = "the host fills the block; nothing is copied, each fault shows what came with the "
+		        "last";
+	else if (fault->proc == UVMP_CPU)
+		phase = "the host reads back";
+	printf("\n%s: %s\n", program, phase);
+	printf("%6s  %-32s  %5s  %-19s  %5s  library\n", "fault", "block, 64 KiB a character", "pages",
+	       "driver", "pages");
 }
 
 struct tally {

@@ -6,20 +6,21 @@
 const char help_decide[] =
         "usage: uvmsim decide FILE\n"
         "\n"
-        "Reads a vector file (`-`: standard input), drops its `=> ` lines, computes them anew and prints the "
-        "whole file.\n"
-        "Stops at the first bad line; what came before it is printed. Format: docs/vectors.md.\n";
+        "Reads a vector file (-: standard input), drops its `=> ` lines, computes them anew and prints the\n"
+        "whole file. Stops at the first bad line; what came before it is printed.\n"
+        "\n"
+        "Exit status: 0 done; 2 bad input, or a kind that is not implemented. Format: docs/vectors.md.\n";
 
-const char help_check[] = "usage: uvmsim check FILE...\n"
-                          "\n"
-                          "Computes the `=> ` lines of vector files (`-`: standard input) and compares. "
-                          "Prints each input line whose results differ\n"
-                          "or are missing, with what is expected and what is computed; closes with `N "
-                          "passed, M failed`, counted in input lines.\n"
-                          "A kind that is not implemented yet is reported and the other files are checked.\n"
-                          "\n"
-                          "Exit status: 0 all passed; 1 some failed; 2 bad input, or a kind that is not "
-                          "implemented. Format: docs/vectors.md.\n";
+const char help_check[] =
+        "usage: uvmsim check FILE...\n"
+        "\n"
+        "Computes the `=> ` lines of vector files (-: standard input) and compares. Prints each input line\n"
+        "whose results differ or are missing, with what is expected and what is computed; closes with\n"
+        "`N passed, M failed`, counted in input lines. A kind that is not implemented yet is reported; the\n"
+        "other files are checked.\n"
+        "\n"
+        "Exit status: 0 all passed; 1 some failed; 2 bad input, or a kind that is not implemented.\n"
+        "Format: docs/vectors.md.\n";
 
 static const char *const no_options[] = {NULL};
 

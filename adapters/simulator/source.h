@@ -1,4 +1,5 @@
-/* source.h: a stream of page accesses, from a built-in workload or a trace file. Both look the same to the simulator. */
+/* source.h: a stream of page accesses, from a built-in workload or a trace file. Both look the same to the
+ * simulator. */
 #ifndef UVMSIM_SOURCE_H
 #define UVMSIM_SOURCE_H
 
@@ -47,9 +48,11 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 /* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
 void workload_list(FILE *out);
 
-/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is recognised by its first bytes. NULL with `error`. */
+/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is recognised
+ * by its first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
-/* The same from an open stream, which it closes. `name` appears in errors. */
+/* The same from an open stream, which is closed with the source, and at once on failure (stdin never is).
+ * `name` appears in errors. */
 struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX]);
 
 #endif

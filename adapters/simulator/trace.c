@@ -126,13 +126,14 @@ static size_t read_zstd(struct trace *trace, char *to, size_t room)
 			in.pos = trace->packed_at = 0;
 			if (in.size == 0) {
 				if (!trace->is_bad && trace->is_mid_frame)
-					fail(trace, "the compressed data ends in the middle");
+					fail_at(trace, trace->line + 1,
+					        "the compressed data ends in the middle");
 				return 0;
 			}
 		}
 		rest = ZSTD_decompressStream(trace->zstd, &out, &in);
 		if (ZSTD_isError(rest)) {
-			fail(trace, "bad compressed data: %s", ZSTD_getErrorName(rest));
+			fail_at(trace, trace->line + 1, "bad compressed data: %s", ZSTD_getErrorName(rest));
 			return 0;
 		}
 		trace->packed_at = in.pos;

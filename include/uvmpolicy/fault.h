@@ -119,16 +119,17 @@ UVMP_API bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch);
  * Finding nothing is success with batch->cached = 0. uTLB records up to the previous batch's max_utlb are cleared first.
  *
  * UVMP_ERR_ARGUMENT: a pointer is NULL or a structure is not valid. UVMP_ERR_RANGE: put, a parameter, or a field of an
- * entry (access, aperture above 11, uTLB number) is out of range. UVMP_ERR_SPACE: the batch's array is too small. UVMP_ERR_RETRY: the
- * driver would spin here, because an entry it must have is not valid yet: nothing has changed, call again later. */
+ * entry (access, aperture above 11, uTLB number) is out of range. UVMP_ERR_SPACE: the batch's array is too small (for
+ * max_batch; mode ALL: for what lies before PUT). UVMP_ERR_RETRY: the driver would spin here, because an entry it must
+ * have is not valid yet: nothing has changed, call again later. */
 UVMP_API enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum uvmp_fetch_mode mode,
 					   uint32_t put, struct uvmp_fault_buffer *buffer,
 					   struct uvmp_fault_batch *batch);
 
 /* Flush (4.2): discards the entries from GET up to cached PUT, after re-reading PUT if update_put (`put` is ignored
  * otherwise). Stores the number discarded in *discarded. UVMP_ERR_RETRY: an entry is not valid yet; what lay before it
- * has been discarded and GET stands on it (as in the driver, which waits there): call again without update_put, so that PUT stays
- * as read. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (put). */
+ * has been discarded and GET stands on it (as in the driver, which waits there): call again without update_put, so that
+ * PUT stays as read. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (put). */
 UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, bool update_put, uint32_t put,
 					   uint32_t *discarded);
 
@@ -164,8 +165,8 @@ struct uvmp_fault_bin {
 };
 
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at most
- * block_end (inclusive, the last byte of the block that holds the first entry). Entries have num_instances >= 1. The caller
- * steps over fatal entries and those without a GPU before it asks for a bin (3.1). UVMP_ERR_ARGUMENT: NULL.
+ * block_end (inclusive, the last byte of the block that holds the first entry). Entries have num_instances >= 1. The
+ * caller steps over fatal entries and those without a GPU before it asks for a bin (3.1). UVMP_ERR_ARGUMENT: NULL.
  * UVMP_ERR_RANGE: first >= count, or block_end below the first entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
 					      uint32_t first, uvmp_addr block_end, struct uvmp_fault_bin *bin);
@@ -196,10 +197,10 @@ struct uvmp_fault_facts {
 };
 
 /* Steps 1 to 6 of the walk (3.2) and the permission table (3.3) for one entry. `previous` and `previous_verdict` are the
- * entry before it in this walk, NULL for the first one (both or none). A fault that fetch found fatal is judged like any other,
- * as in the driver, which steps over such faults only between bins.
- * UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an access or right out
- * of range, or an access mask that lacks the fault's own access. */
+ * entry before it in this walk, NULL for the first one (both or none). A fault that fetch found fatal is judged like any
+ * other, as in the driver, which steps over such faults only between bins.
+ * UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an access or
+ * right out of range, or an access mask that lacks the fault's own access. */
 UVMP_API enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
 					      const struct uvmp_fault *previous,
 					      const struct uvmp_fault_verdict *previous_verdict,

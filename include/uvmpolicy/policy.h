@@ -41,15 +41,17 @@ struct uvmp_policy_error {
 	char text[UVMP_POLICY_ERROR_MAX];  /* e.g. `threshold: 101 is not accepted; 0..100`; NUL-terminated */
 };
 
-/* The defaults: preset nvidia-595. */
+/* The defaults: preset nvidia-595. No effect if NULL. */
 UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
-/* Is every parameter in range, and every unused one at its default? */
+/* Is every parameter in range, every unused one at its default, and quirks the same in all three places? With quirks off a density
+ * threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100). */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
-/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong.
+/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong; on success *error is
+ * unchanged. Keys of a preset that a later key makes useless fall back to their defaults; keys given in the text do not.
  * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte that is not
  * printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not
- * first, or a key that the chosen policies do not use. */
+ * first, a key that the chosen policies do not use, or threshold=0 with quirks=0. */
 UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
 					    struct uvmp_policy_error *error);
 
@@ -62,10 +64,11 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 
 struct uvmp_policy_key {
 	const char *name;
-	const char *summary;  /* one line */
-	const char *choices;  /* blank-separated names, or NULL for a number */
-	uint32_t min, max;    /* numbers: accepted range */
-	const char *used_by;  /* "prefetch=density" and the like; NULL: always */
+	const char *summary; /* one line */
+	uint32_t min, max;   /* accepted numbers; for names: accepted choices */
+	uint32_t initial;    /* in nvidia-595, and wherever the key is not used */
+	bool is_choice;	     /* the value is a name, see uvmp_policy_choice */
+	const char *used_by; /* "prefetch=density" and the like; NULL: always */
 };
 
 struct uvmp_policy_preset {
@@ -77,6 +80,9 @@ struct uvmp_policy_preset {
 /* The i-th key or preset; NULL beyond the last. */
 UVMP_API const struct uvmp_policy_key *uvmp_policy_key(uint32_t index);
 UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset(uint32_t index);
+
+/* Name of the choice-th value of the i-th key; NULL beyond the last, and for keys whose value is a number. */
+UVMP_API const char *uvmp_policy_choice(uint32_t index, uint32_t choice);
 
 #ifdef __cplusplus
 }

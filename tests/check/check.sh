@@ -187,7 +187,7 @@ if [ -n "$su" ]; then
 	awk -F '\t' '$2 > 1024 || $3 != "static"' "$tmp/usage" >> "$tmp/stack"
 	calls "$tmp/o2" > "$tmp/calls"
 	figures="largest $(sort -t '	' -k2,2nr "$tmp/usage" | awk -F '\t' 'NR == 1 {sub(/.*:/, "", $1); print $2 " in " $1}')"
-	figures="$figures; at most $(awk -F '\t' -f $here/depth.awk "$tmp/usage" "$tmp/calls" | cut -d ' ' -f 1) along a chain of calls"
+	figures="$figures; at most $(awk -F '\t' -f $here/depth.awk "$tmp/usage" "$tmp/calls") along a chain of calls"
 fi
 verdict "no function uses more than 1024 bytes of stack, none a variable amount ($figures)" "$tmp/stack"
 

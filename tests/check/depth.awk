@@ -1,5 +1,5 @@
-# The deepest chain of calls in bytes of stack: reads the compiler's stack usage (FILE:LINE:COLUMN:NAME, bytes, ..., separated
-# by tabs), then pairs "caller callee" as calls.awk prints them. Prints the bytes and the chain. Functions without an entry (the
+# The deepest chain of calls in bytes of stack: reads the compiler's stack usage (FILE:LINE[:COLUMN]:NAME, bytes, ..., separated
+# by tabs), then pairs "caller callee" as calls.awk prints them. Functions without an entry (the
 # four mem functions) count as 0. An indirect call counts as a call to every function whose address is taken: an upper bound.
 
 # Parts that the compiler has split off have a number at the end, which some of its versions leave out of the stack usage.
@@ -16,8 +16,7 @@ FNR == 1 {
 }
 
 input == 1 {
-	split($1, part, ":")
-	name = part[4]
+	name = part[split($1, part, ":")]
 	sub(/^.*\//, "", part[1])
 	bytes[name] = $2
 	bytes[part[1] ":" name] = $2
@@ -30,22 +29,18 @@ input == 1 {
 	callee[calls] = pair[2]
 }
 
-# Without recursion no chain is longer than there are functions: the values settle, and the bound is never reached.
+# Without recursion no chain is longer than there are functions and the values settle; with it they would grow for ever.
 END {
-	for (changed = 1; changed && rounds++ < 1000;) {
+	for (changed = 1; changed && rounds++ < 200;) {
 		changed = 0
 		for (i = 1; i <= calls; i++)
 			if (depth(callee[i]) > below[caller[i]]) {
 				below[caller[i]] = depth(callee[i])
-				next_of[caller[i]] = callee[i]
 				changed = 1
 			}
 	}
 	for (name in bytes)
-		if (depth(name) > depth(deepest) || deepest == "")
-			deepest = name
-	chain = deepest
-	for (name = deepest; name in next_of && depth(next_of[name]) > 0; name = next_of[name])
-		chain = chain " > " next_of[name]
-	print depth(deepest), chain
+		if (depth(name) > deepest)
+			deepest = depth(name)
+	print deepest + 0
 }

@@ -4,13 +4,10 @@
 
 #include "uvmpolicy/prefetch.h"
 
-/* The first bytes; what follows are masks and regions. */
+/* Where among the first bytes a test finds what it wants to choose itself; density_case_read tells the rest. */
 enum {
-	DENSITY_OFFSET = 0,    /* low 4 bits: offset of the block; high 4 bits: other big pages than 16 from 13 on */
-	DENSITY_PAGES = 1,     /* 2 bytes, modulo what fits */
-	DENSITY_THRESHOLD = 3, /* modulo 101 */
-	DENSITY_FLAGS = 4,     /* see density_case_read */
-	DENSITY_HEADER = 10
+	DENSITY_OFFSET = 0,   /* low 4 bits: offset of the block; high 4 bits: other big pages than 16 from 13 on */
+	DENSITY_THRESHOLD = 3 /* modulo 101 */
 };
 
 struct density_case {

@@ -445,6 +445,25 @@ static size_t pack(char *to, size_t room, const char *text)
 	return length;
 }
 
+/* Rows may come out first; then, or when opening, the error holds the message. */
+static void assert_damaged(const char *packed, size_t length, const char *message)
+{
+	struct source *source = open_bytes(packed, length);
+	struct source_row row;
+
+	if (source == NULL) {
+		assert_non_null(strstr(error, message));
+		return;
+	}
+	do {
+		row = next(source);
+		assert_int_not_equal(row.kind, SOURCE_END);
+	} while (row.kind != SOURCE_BAD);
+	assert_non_null(strstr(source->error, message));
+	assert_ptr_equal(strstr(source->error, "t.csv:"), source->error);
+	source->close(source);
+}
+
 static void compressed(void **state)
 {
 	char packed[4096];
@@ -463,11 +482,10 @@ static void compressed(void **state)
 	assert_end(source);
 
 	whole = pack(packed, sizeof(packed), ONE ",1,r,10000\n");
-	assert_bad_source(open_bytes(packed, whole - 1), "t.csv: the compressed data ends in the middle");
-	assert_bad_source(open_bytes(packed, 4), "t.csv: the compressed data ends in the middle");
+	for (length = 4; length < whole; length++)
+		assert_damaged(packed, length, "the compressed data ends in the middle");
 	memcpy(packed + whole, "garbage", 7);
-	assert_bad_source(open_bytes(packed, whole + 7),
-	                  "t.csv: bad compressed data: Unknown frame descriptor");
+	assert_damaged(packed, whole + 7, "bad compressed data: ");
 	/* an empty frame is an empty trace */
 	whole = pack(packed, sizeof(packed), "");
 	assert_bad_source(open_bytes(packed, whole),
@@ -483,7 +501,6 @@ static void compressed_long(void **state)
 	size_t size = 0, room, length;
 	FILE *out = open_memstream(&text, &size);
 	struct source *source;
-	struct source_row row;
 	unsigned i;
 
 	(void)state;
@@ -502,14 +519,7 @@ static void compressed_long(void **state)
 		assert_access(source, i % 1000, UVMP_ACCESS_READ, 0x10000 + i * 2654435761u % 65536);
 	assert_end(source);
 
-	source = open_bytes(packed, length / 2);
-	assert_non_null(source);
-	do {
-		row = next(source);
-	} while (row.kind == SOURCE_RANGE || row.kind == SOURCE_ACCESS);
-	assert_int_equal(row.kind, SOURCE_BAD);
-	assert_non_null(strstr(source->error, "the compressed data ends in the middle"));
-	source->close(source);
+	assert_damaged(packed, length / 2, "the compressed data ends in the middle");
 	free(packed);
 	free(text);
 }

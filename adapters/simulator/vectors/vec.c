@@ -492,7 +492,8 @@ static bool read_header(struct pass *pass)
 		return bad(pass, "not a vector file: the first line must be `%s1 KIND`", magic);
 	text += sizeof(magic) - 1;
 	if (strncmp(text, "1 ", 2) != 0)
-		return bad(pass, "format version \"%.*s\" is not accepted; 1", (int)strcspn(text, " "), text);
+		return bad(pass, "format version \"%.*s\" is not accepted; 1 followed by a kind",
+		           (int)strcspn(text, " "), text);
 	if (text[2] == '\0' || strchr(text + 2, ' ') != NULL)
 		return bad(pass, "the first line must be `%s1 KIND`", magic);
 	return find_kind(pass, text + 2);

@@ -128,13 +128,14 @@ static enum uvmp_status evict(struct script *script, const struct handle *wanted
 static void line_alloc(struct script *script, struct vec_args *args, struct vec_out *out)
 {
 	uint32_t id = (uint32_t)vec_number(args, "id", 0, UINT32_MAX - 1u);
-	struct handle handle = {{0, 0, (uint8_t)vec_choice(args, "size", size_names)},
-	                        (uint32_t)vec_number(args, "block", 0, UINT32_MAX),
-	                        false};
-	bool may_evict = vec_flag(args, "evict");
+	struct handle handle = {{0, 0, 0}, 0, false};
+	bool may_evict;
 	struct departed departed = {.victim = UVMP_ROOT_NONE};
 	enum uvmp_status status;
 
+	handle.chunk.size = (uint8_t)vec_choice(args, "size", size_names);
+	handle.block = (uint32_t)vec_number(args, "block", 0, UINT32_MAX);
+	may_evict = vec_flag(args, "evict");
 	if (!args->failed && id != script->handles)
 		vec_fail(args, "id: the next one is %u", script->handles);
 	if (args->failed)

@@ -13,8 +13,8 @@ struct graph {
 	uint32_t *edge;
 };
 
-/* An R-MAT graph of 2^scale vertices (scale 1..31) and `degree` (1 or more) row entries per vertex on average,
- * drawn from *random. False when memory is short; *graph is then empty. */
+/* An R-MAT graph of 2^scale vertices (scale 1..31) and `degree` (1 or more) row entries per vertex on
+ * average, drawn from *random. False when memory is short; *graph is then empty. */
 bool graph_build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random);
 /* Frees the arrays; an empty (zeroed) graph is fine too. */
 void graph_free(struct graph *graph);

@@ -2,9 +2,9 @@
  *
  * A workload is a sequence of kernels; a kernel is a number of thread blocks; a thread block is a sequence of
  * spans, each a run of bytes that it reads or writes. workload.c does the rest as a GPU would: it deals the
- * blocks in order to the agents (each takes the next one when it has finished its own), lets the running agents
- * take turns, one row each, and turns spans into one row per page. A span that starts on the page of its block's
- * last row, with the same access, is coalesced with it.
+ * blocks in order to the agents (each takes the next one when it has finished its own), lets the running
+ * agents take turns, one row each, and turns spans into one row per page. A span that starts on the page of
+ * its block's last row, with the same access, is coalesced with it.
  *
  * A new workload is one file and one row in the table of workload.c. */
 #ifndef UVMSIM_WORKLOAD_H
@@ -79,8 +79,8 @@ struct workload_type {
 extern const struct workload_type workload_regular, workload_random, workload_sgemm, workload_stream,
 	workload_stencil, workload_bfs;
 
-/* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free between
- * them. */
+/* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free
+ * between them. */
 void workload_add_range(struct workload *workload, const char *name, uint64_t bytes);
 
 static inline void workload_set_span(struct workload_slot *slot, uint64_t at, uint64_t bytes,

@@ -1,0 +1,123 @@
+/* Any bytes as a trace: the reader must end with END or with one BAD that names the input, and what it hands
+ * out must keep the promises of source.h: ranges apart, accesses inside one, times never backwards. The
+ * ranges are kept here as a plain list. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source.h"
+
+#define NAME       "fuzzed.csv"
+#define RANGES_MAX 256u
+#define ROWS_MAX   20000u
+
+struct ranges {
+	struct source_range range[RANGES_MAX];
+	unsigned count;
+};
+
+static void require(bool is_true)
+{
+	if (!is_true)
+		abort();
+}
+
+static bool is_inside(const struct source_range *range, uint64_t address)
+{
+	return address >= range->base && address - range->base < range->bytes;
+}
+
+static void add_range(struct ranges *ranges, const struct source_range *range)
+{
+	require(range->base % 4096 == 0 && range->bytes != 0);
+	require(range->base + (range->bytes - 1) >= range->base);
+	require(memchr(range->name, '\0', sizeof(range->name)) != NULL);
+	for (unsigned i = 0; i < ranges->count; i++)
+		require(!is_inside(&ranges->range[i], range->base) &&
+		        !is_inside(range, ranges->range[i].base));
+	ranges->range[ranges->count++] = *range;
+}
+
+static void check_access(const struct ranges *ranges, const struct source_row *row, uint64_t *time_ns)
+{
+	bool is_found = false;
+
+	require(row->agent < 1u << 20);
+	require(row->access == UVMP_ACCESS_READ || row->access == UVMP_ACCESS_WRITE ||
+	        row->access == UVMP_ACCESS_ATOMIC_STRONG || row->access == UVMP_ACCESS_PREFETCH);
+	for (unsigned i = 0; i < ranges->count; i++)
+		is_found |= is_inside(&ranges->range[i], row->address);
+	require(is_found);
+	if (row->has_time) {
+		require(row->time_ns >= *time_ns);
+		*time_ns = row->time_ns;
+	}
+}
+
+static void check_error(const char *error)
+{
+	require(memchr(error, '\0', SOURCE_ERROR_MAX) != NULL);
+	require(strncmp(error, NAME ":", strlen(NAME) + 1) == 0);
+	for (const char *p = error; *p != '\0'; p++)
+		require(*p >= ' ' && *p <= '~');
+}
+
+static void walk(struct source *source)
+{
+	struct ranges ranges = {.count = 0};
+	uint64_t time_ns = 0;
+	struct source_row row;
+
+	for (unsigned rows = 0; rows < ROWS_MAX && ranges.count < RANGES_MAX; rows++) {
+		source->next(source, &row);
+		switch (row.kind) {
+		case SOURCE_RANGE:
+			add_range(&ranges, &row.range);
+			break;
+		case SOURCE_ACCESS:
+			check_access(&ranges, &row, &time_ns);
+			break;
+		case SOURCE_KERNEL:
+			require(row.name[0] != '\0' && memchr(row.name, '\0', sizeof(row.name)) != NULL);
+			break;
+		case SOURCE_SYNC:
+			break;
+		case SOURCE_END:
+			require(source->error[0] == '\0');
+			source->next(source, &row);
+			require(row.kind == SOURCE_END);
+			return;
+		case SOURCE_BAD:
+			check_error(source->error);
+			source->next(source, &row);
+			require(row.kind == SOURCE_BAD);
+			return;
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* copied, as fmemopen wants to be able to write */
+	char *copy = malloc(size + 1);
+	char error[SOURCE_ERROR_MAX] = "";
+	struct source *source;
+	FILE *in;
+
+	require(copy != NULL);
+	memcpy(copy, data, size);
+	in = fmemopen(copy, size, "rb");
+	if (in != NULL) { /* NULL: this libc refuses size 0 */
+		source = trace_open_stream(in, NAME, error);
+		if (source == NULL) {
+			check_error(error);
+		} else {
+			walk(source);
+			source->close(source);
+		}
+	}
+	free(copy);
+	return 0;
+}

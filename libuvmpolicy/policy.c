@@ -1,0 +1,611 @@
+/* The policy string: one table of keys, one of presets, and a parser and a printer that know nothing but the
+ * tables.
+ *
+ * Both work on a flat array with one number per key (a choice is the number of its name). Parsing: start from
+ * the defaults, set what the words say, reset what the result does not use, then copy the array into the
+ * policy. Printing goes the other way. Only load() and store() know where a key lives in struct uvmp_policy.
+ */
+#include "uvmpolicy/policy.h"
+
+enum key {
+	PREFETCH,
+	THRESHOLD,
+	MIN_FAULTS,
+	SEQ_PAGES,
+	LOCALITY_PAGES,
+	EVICT,
+	PMA_ORDER,
+	REPLAY,
+	PUT_RATIO,
+	BATCH,
+	COALESCE,
+	MAX_BATCHES,
+	MAX_THROTTLED,
+	PREFETCH_LAPSE_MS,
+	QUIRKS,
+	KEYS,
+	ALWAYS = KEYS /* in place of the key that a row depends on */
+};
+
+/* How much of a caller's word an error quotes. */
+#define QUOTE_MAX 40u
+
+struct row {
+	struct uvmp_policy_key key;
+	const char *(*choice)(uint32_t index);
+	enum key user; /* used only while this key has user_value */
+	uint32_t user_value;
+};
+
+static const char *prefetch_choice(uint32_t index)
+{
+	return uvmp_prefetch_name((enum uvmp_prefetcher)index);
+}
+
+static const char *evict_choice(uint32_t index)
+{
+	return uvmp_evict_name((enum uvmp_evictor)index);
+}
+
+static const char *replay_choice(uint32_t index)
+{
+	return uvmp_replay_name((enum uvmp_replay_policy)index);
+}
+
+#define NUMBER(name, min, max, initial, summary)                                                             \
+	{                                                                                                    \
+		{name, summary, min, max, initial, false, NULL}, NULL, ALWAYS, 0                             \
+	}
+#define CHOICE(name, count, initial, choice, summary)                                                        \
+	{                                                                                                    \
+		{name, summary, 0, (count)-1, initial, true, NULL}, choice, ALWAYS, 0                        \
+	}
+#define NUMBER_OF(used_by, user, user_value, name, min, max, initial, summary)                               \
+	{                                                                                                    \
+		{name, summary, min, max, initial, false, used_by}, NULL, user, user_value                   \
+	}
+
+static const struct row table[KEYS] = {
+        [PREFETCH] = CHOICE("prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY, prefetch_choice,
+                            "what comes along with faulted pages"),
+        [THRESHOLD] = NUMBER_OF(
+                "prefetch=density", PREFETCH, UVMP_PREFETCH_DENSITY, "threshold", 0, 100, 51,
+                "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
+        [MIN_FAULTS] = NUMBER_OF("prefetch=density", PREFETCH, UVMP_PREFETCH_DENSITY, "min_faults", 1, 20, 1,
+                                 "faulted pages of a block before anything is prefetched"),
+        [SEQ_PAGES] = NUMBER_OF("prefetch=sequential", PREFETCH, UVMP_PREFETCH_SEQUENTIAL, "seq_pages", 1,
+                                512, 1, "pages that the cursor takes per decision"),
+        [LOCALITY_PAGES] = NUMBER_OF("prefetch=locality", PREFETCH, UVMP_PREFETCH_LOCALITY, "locality_pages",
+                                     1, 512, 128, "pages from the faulting one on, it included"),
+        [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evict_choice,
+                         "what leaves when memory is full"),
+        [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
+                                "2 MiB chunks per request to the memory pool, as a power of two"),
+        [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, replay_choice,
+                          "when the GPU goes on"),
+        [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0, 100,
+                                50, "percent of duplicates beyond which a flush re-reads PUT"),
+        [BATCH] = NUMBER("batch", 1, 1048576, 256, "raw faults per batch"),
+        [COALESCE] = NUMBER("coalesce", 0, 1, 1, "1: merge repeated faults while fetching"),
+        [MAX_BATCHES] = NUMBER("max_batches", 0, 1048576, 20, "batches per bottom half"),
+        [MAX_THROTTLED] =
+                NUMBER("max_throttled", 0, 1048576, 5, "batches with throttled faults per bottom half"),
+        [PREFETCH_LAPSE_MS] = NUMBER("prefetch_lapse_ms", 0, UINT32_MAX, 1000,
+                                     "how long prefetch faults stay off; 0: never turned off"),
+        [QUIRKS] = NUMBER("quirks", 0, 1, 1, "1: the original's oddities as they are; 0: corrected rules"),
+};
+
+static const struct uvmp_policy_preset presets[] = {
+        {"nvidia-595", "the NVIDIA driver 595.45.04 (open kernel modules) as it ships", ""},
+        {"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
+         "prefetch=none"},
+        {"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
+         "prefetch=tbn evict=lru2m"},
+        {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)", "prefetch=random"},
+        {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",
+         "prefetch=sequential"},
+        {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)", "prefetch=locality"},
+};
+
+#define PRESETS ((uint32_t)(sizeof(presets) / sizeof(presets[0])))
+
+/* -- text
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Counts everything, keeps what fits with a NUL behind it. */
+struct sink {
+	char *text;
+	size_t capacity, length;
+};
+
+struct span {
+	const char *at;
+	uint32_t length;
+};
+
+static struct span span_of(const char *text)
+{
+	struct span span = {text, 0};
+
+	while (text[span.length] != '\0')
+		span.length++;
+	return span;
+}
+
+static bool equal(struct span span, const char *text)
+{
+	for (uint32_t i = 0; i < span.length; i++)
+		if (text[i] != span.at[i]) /* also where text ends: a span holds no NUL */
+			return false;
+	return text[span.length] == '\0';
+}
+
+static void put_char(struct sink *sink, char c)
+{
+	if (sink->length + 1 < sink->capacity) {
+		sink->text[sink->length] = c;
+		sink->text[sink->length + 1] = '\0';
+	}
+	sink->length++;
+}
+
+static void put_text(struct sink *sink, const char *text)
+{
+	while (*text != '\0')
+		put_char(sink, *text++);
+}
+
+/* A caller's word, cut so that it leaves room for what is said about it. */
+static void put_quote(struct sink *sink, struct span span)
+{
+	for (uint32_t i = 0; i < span.length && i < QUOTE_MAX; i++)
+		put_char(sink, span.at[i]);
+	if (span.length > QUOTE_MAX)
+		put_text(sink, "...");
+}
+
+static void put_number(struct sink *sink, uint32_t number)
+{
+	uint32_t unit = 1;
+
+	while (number / unit >= 10)
+		unit *= 10;
+	for (; unit > 0; unit /= 10)
+		put_char(sink, (char)('0' + number / unit % 10));
+}
+
+static void put_accepted(struct sink *sink, const struct row *row)
+{
+	if (row->choice == NULL) {
+		put_number(sink, row->key.min);
+		put_text(sink, "..");
+		put_number(sink, row->key.max);
+		return;
+	}
+	for (uint32_t i = row->key.min; i <= row->key.max; i++) {
+		put_text(sink, i > row->key.min ? " " : "");
+		put_text(sink, row->choice(i));
+	}
+}
+
+static bool parse_number(struct span span, uint32_t max, uint32_t *number)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < span.length; i++) {
+		if (span.at[i] < '0' || span.at[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(span.at[i] - '0');
+		if (n > max)
+			return false;
+	}
+	*number = (uint32_t)n;
+	return true;
+}
+
+/* -- values
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
+{
+	value[PREFETCH] = (uint32_t)policy->prefetch.prefetcher;
+	value[THRESHOLD] = policy->prefetch.threshold;
+	value[MIN_FAULTS] = policy->prefetch.min_faults;
+	value[SEQ_PAGES] = policy->prefetch.sequential_pages;
+	value[LOCALITY_PAGES] = policy->prefetch.locality_pages;
+	value[EVICT] = (uint32_t)policy->evict;
+	value[PMA_ORDER] = policy->pma_order;
+	value[REPLAY] = (uint32_t)policy->replay.policy;
+	value[PUT_RATIO] = policy->replay.update_put_ratio;
+	value[BATCH] = policy->replay.max_batch;
+	value[COALESCE] = policy->coalesce;
+	value[MAX_BATCHES] = policy->replay.max_batches;
+	value[MAX_THROTTLED] = policy->replay.max_throttled;
+	value[PREFETCH_LAPSE_MS] = policy->replay.prefetch_lapse_ms;
+	value[QUIRKS] = policy->quirks;
+}
+
+static void store(const uint32_t value[KEYS], struct uvmp_policy *policy)
+{
+	policy->prefetch.prefetcher = (enum uvmp_prefetcher)value[PREFETCH];
+	policy->prefetch.threshold = value[THRESHOLD];
+	policy->prefetch.min_faults = value[MIN_FAULTS];
+	policy->prefetch.sequential_pages = value[SEQ_PAGES];
+	policy->prefetch.locality_pages = value[LOCALITY_PAGES];
+	policy->evict = (enum uvmp_evictor)value[EVICT];
+	policy->pma_order = value[PMA_ORDER];
+	policy->replay.policy = (enum uvmp_replay_policy)value[REPLAY];
+	policy->replay.update_put_ratio = value[PUT_RATIO];
+	policy->replay.max_batch = value[BATCH];
+	policy->coalesce = value[COALESCE] != 0;
+	policy->replay.max_batches = value[MAX_BATCHES];
+	policy->replay.max_throttled = value[MAX_THROTTLED];
+	policy->replay.prefetch_lapse_ms = value[PREFETCH_LAPSE_MS];
+	policy->quirks = value[QUIRKS] != 0;
+	policy->prefetch.quirks = policy->quirks;
+	policy->replay.quirks = policy->quirks;
+}
+
+static void set_defaults(uint32_t value[KEYS])
+{
+	for (uint32_t k = 0; k < KEYS; k++)
+		value[k] = table[k].key.initial;
+}
+
+static bool is_used(const uint32_t value[KEYS], uint32_t k)
+{
+	return table[k].user == ALWAYS || value[table[k].user] == table[k].user_value;
+}
+
+/* Driver Q8: threshold 0 is an accident that the corrected rule does not share. */
+static bool is_q8(const uint32_t value[KEYS])
+{
+	return value[THRESHOLD] == 0 && value[QUIRKS] == 0;
+}
+
+void uvmp_policy_init(struct uvmp_policy *policy)
+{
+	uint32_t value[KEYS];
+
+	if (policy == NULL)
+		return;
+	set_defaults(value);
+	store(value, policy);
+}
+
+bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
+{
+	uint32_t value[KEYS];
+
+	if (policy == NULL || policy->prefetch.quirks != policy->quirks ||
+	    policy->replay.quirks != policy->quirks)
+		return false;
+	load(policy, value);
+	for (uint32_t k = 0; k < KEYS; k++) {
+		if (value[k] < table[k].key.min || value[k] > table[k].key.max)
+			return false;
+		if (!is_used(value, k) && value[k] != table[k].key.initial)
+			return false;
+	}
+	return !is_q8(value);
+}
+
+/* -- parsing
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* Part of the text; length 0: none. */
+struct word {
+	uint32_t offset, length;
+};
+
+struct parser {
+	struct span text;
+	uint32_t value[KEYS];
+	struct word given[KEYS]; /* the word that set a key, not counting presets */
+	struct word word;        /* the present one */
+	struct uvmp_policy_error *error;
+};
+
+/* Points the error at the word and opens its text. */
+static struct sink error_at(const struct parser *parser, struct word word)
+{
+	struct sink sink = {parser->error->text, UVMP_POLICY_ERROR_MAX, 0};
+
+	parser->error->offset = word.offset;
+	parser->error->length = word.length;
+	parser->error->text[0] = '\0';
+	return sink;
+}
+
+/* `NAME: WHAT` or, with tail, `NAME: WHAT TAIL`. */
+static void say(const struct parser *parser, struct word word, struct span name, const char *what,
+                const char *tail)
+{
+	struct sink sink = error_at(parser, word);
+
+	put_quote(&sink, name);
+	put_text(&sink, ": ");
+	put_text(&sink, what);
+	put_text(&sink, tail);
+}
+
+static bool is_separator(char c)
+{
+	return c == ' ' || c == ',';
+}
+
+/* Moves to the next word; false when there is none. */
+static bool next_word(struct span text, struct word *word)
+{
+	uint32_t at = word->offset + word->length;
+
+	while (at < text.length && is_separator(text.at[at]))
+		at++;
+	word->offset = at;
+	while (at < text.length && !is_separator(text.at[at]))
+		at++;
+	word->length = at - word->offset;
+	return word->length > 0;
+}
+
+/* Cuts `key=value` at its first '='; false if either side is empty. */
+static bool split(struct span word, struct span *name, struct span *value)
+{
+	uint32_t at = 0;
+
+	while (at < word.length && word.at[at] != '=')
+		at++;
+	name->at = word.at;
+	name->length = at;
+	value->at = word.at + at + 1;
+	value->length = word.length - at - 1;
+	return at > 0 && at + 1 < word.length;
+}
+
+static uint32_t find_key(struct span name)
+{
+	uint32_t k = 0;
+
+	while (k < KEYS && !equal(name, table[k].key.name))
+		k++;
+	return k;
+}
+
+static enum uvmp_status read_value(const struct row *row, struct span text, uint32_t *value)
+{
+	uint32_t number;
+
+	if (row->choice == NULL) {
+		if (!parse_number(text, row->key.max, &number) || number < row->key.min)
+			return UVMP_ERR_RANGE;
+		*value = number;
+		return UVMP_OK;
+	}
+	for (uint32_t i = row->key.min; i <= row->key.max; i++) {
+		if (equal(text, row->choice(i))) {
+			*value = i;
+			return UVMP_OK;
+		}
+	}
+	return UVMP_ERR_UNKNOWN;
+}
+
+/* A preset's text is ours: its words are right, which a unit test sees to. */
+static void apply_preset(const struct uvmp_policy_preset *preset, uint32_t value[KEYS])
+{
+	struct span text = span_of(preset->text), name, number;
+	struct word word = {0, 0};
+
+	while (next_word(text, &word)) {
+		struct span whole = {text.at + word.offset, word.length};
+		uint32_t k;
+
+		(void)split(whole, &name, &number);
+		k = find_key(name);
+		(void)read_value(&table[k], number, &value[k]);
+	}
+}
+
+static enum uvmp_status take_preset(struct parser *parser, struct span wanted, bool is_first)
+{
+	struct sink sink;
+
+	if (!is_first) {
+		say(parser, parser->word, span_of("preset"), "must come first, and once", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	for (uint32_t i = 0; i < PRESETS; i++) {
+		if (equal(wanted, presets[i].name)) {
+			apply_preset(&presets[i], parser->value);
+			return UVMP_OK;
+		}
+	}
+	sink = error_at(parser, parser->word);
+	put_text(&sink, "preset: \"");
+	put_quote(&sink, wanted);
+	put_text(&sink, "\" is not accepted;");
+	for (uint32_t i = 0; i < PRESETS; i++) {
+		put_char(&sink, ' ');
+		put_text(&sink, presets[i].name);
+	}
+	return UVMP_ERR_UNKNOWN;
+}
+
+static void reject_value(const struct parser *parser, const struct row *row, struct span value)
+{
+	struct sink sink = error_at(parser, parser->word);
+	const char *quote = row->choice != NULL ? "\"" : "";
+
+	put_text(&sink, row->key.name);
+	put_text(&sink, ": ");
+	put_text(&sink, quote);
+	put_quote(&sink, value);
+	put_text(&sink, quote);
+	put_text(&sink, " is not accepted; ");
+	put_accepted(&sink, row);
+}
+
+static enum uvmp_status take_word(struct parser *parser, bool is_first)
+{
+	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
+	enum uvmp_status status;
+	uint32_t k;
+
+	if (!split(word, &name, &value)) {
+		say(parser, parser->word, word, "not key=value", "");
+		return UVMP_ERR_SYNTAX;
+	}
+	if (equal(name, "preset"))
+		return take_preset(parser, value, is_first);
+	k = find_key(name);
+	if (k == KEYS) {
+		say(parser, parser->word, name, "no such key", "");
+		return UVMP_ERR_UNKNOWN;
+	}
+	if (parser->given[k].length > 0) {
+		say(parser, parser->word, name, "given twice", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	status = read_value(&table[k], value, &parser->value[k]);
+	if (status != UVMP_OK)
+		reject_value(parser, &table[k], value);
+	parser->given[k] = parser->word;
+	return status;
+}
+
+/* Resets what the result does not use; a key that was asked for in vain is an error. */
+static enum uvmp_status settle(struct parser *parser)
+{
+	for (uint32_t k = 0; k < KEYS; k++) {
+		if (is_used(parser->value, k))
+			continue;
+		if (parser->given[k].length > 0) {
+			say(parser, parser->given[k], span_of(table[k].key.name), "used only by ",
+			    table[k].key.used_by);
+			return UVMP_ERR_CONFLICT;
+		}
+		parser->value[k] = table[k].key.initial;
+	}
+	if (is_q8(parser->value)) {
+		say(parser, parser->given[THRESHOLD], span_of("threshold"),
+		    "0 is not accepted with quirks=0; 1..100", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	return UVMP_OK;
+}
+
+/* Only printable bytes may reach words and error texts. */
+static enum uvmp_status check_bytes(const struct parser *parser, size_t length)
+{
+	struct word word = {UVMP_POLICY_TEXT_MAX, 1};
+	struct sink sink;
+
+	if (length > UVMP_POLICY_TEXT_MAX) {
+		sink = error_at(parser, word);
+		put_text(&sink, "longer than ");
+		put_number(&sink, UVMP_POLICY_TEXT_MAX);
+		put_text(&sink, " bytes");
+		return UVMP_ERR_SYNTAX;
+	}
+	for (word.offset = 0; word.offset < length; word.offset++) {
+		uint8_t byte = (uint8_t)parser->text.at[word.offset];
+
+		if (byte >= 0x20 && byte <= 0x7e)
+			continue;
+		sink = error_at(parser, word);
+		put_text(&sink, "byte ");
+		put_number(&sink, byte);
+		put_text(&sink, " is not printable ASCII");
+		return UVMP_ERR_SYNTAX;
+	}
+	return UVMP_OK;
+}
+
+static enum uvmp_status parse(struct parser *parser, size_t length)
+{
+	enum uvmp_status status = check_bytes(parser, length);
+	bool is_first = true;
+
+	if (status != UVMP_OK)
+		return status;
+	parser->text.length = (uint32_t)length;
+	set_defaults(parser->value);
+	while (next_word(parser->text, &parser->word)) {
+		status = take_word(parser, is_first);
+		if (status != UVMP_OK)
+			return status;
+		is_first = false;
+	}
+	return settle(parser);
+}
+
+enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
+                                   struct uvmp_policy_error *error)
+{
+	struct uvmp_policy_error unread;
+	struct parser parser = {.text = {text, 0}, .error = error != NULL ? error : &unread};
+	enum uvmp_status status;
+
+	if (text == NULL || policy == NULL) {
+		struct sink sink = error_at(&parser, parser.word);
+
+		put_text(&sink, uvmp_status_text(UVMP_ERR_ARGUMENT));
+		return UVMP_ERR_ARGUMENT;
+	}
+	status = parse(&parser, length);
+	if (status == UVMP_OK)
+		store(parser.value, policy);
+	return status;
+}
+
+/* -- printing
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void put_policy(struct sink *sink, const uint32_t value[KEYS])
+{
+	for (uint32_t k = 0; k < KEYS; k++) {
+		if (!is_used(value, k))
+			continue;
+		put_text(sink, k > 0 ? " " : "");
+		put_text(sink, table[k].key.name);
+		put_char(sink, '=');
+		if (table[k].choice != NULL)
+			put_text(sink, table[k].choice(value[k]));
+		else
+			put_number(sink, value[k]);
+	}
+}
+
+enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity)
+{
+	struct sink measure = {NULL, 0, 0}, sink = {text, capacity, 0};
+	uint32_t value[KEYS];
+
+	if (text == NULL || !uvmp_policy_is_valid(policy))
+		return UVMP_ERR_ARGUMENT;
+	load(policy, value);
+	put_policy(&measure, value);
+	if (measure.length >= capacity)
+		return UVMP_ERR_SPACE;
+	put_policy(&sink, value);
+	return UVMP_OK;
+}
+
+/* -- tables
+ * -------------------------------------------------------------------------------------------------------- */
+
+const struct uvmp_policy_key *uvmp_policy_key(uint32_t index)
+{
+	return index < KEYS ? &table[index].key : NULL;
+}
+
+const struct uvmp_policy_preset *uvmp_policy_preset(uint32_t index)
+{
+	return index < PRESETS ? &presets[index] : NULL;
+}
+
+const char *uvmp_policy_choice(uint32_t index, uint32_t choice)
+{
+	return index < KEYS && table[index].choice != NULL ? table[index].choice(choice) : NULL;
+}

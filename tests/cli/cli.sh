@@ -1,0 +1,314 @@
+#!/bin/sh
+# The command line from outside: every subcommand, exit statuses, one line on stderr for what is wrong, bad input of every sort.
+# usage: cli.sh UVMSIM
+set -u
+case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+unset UVMP_POLICY
+vectors=tests/vectors/nvidia/flush.vec
+data=tests/data/gtx1080ti.txt
+head='uvmpolicy-vectors 1 flush'
+one='flush cached=256 dups=129 ratio=50'
+failed=0
+
+ok() { echo "ok   $1"; }
+fail() {
+	failed=1
+	echo "FAIL $1"
+	shift
+	for line in "$@"; do echo "     $line"; done
+}
+
+# expect STATUS NAME COMMAND...: the exit status; stderr is empty, or one line `uvmsim: ...` for status 2
+expect() {
+	want=$1 name=$2
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" </dev/null
+	judge $?
+}
+
+judge() { # STATUS, of the command whose output lies in $work
+	lines=$(wc -l <"$work/err")
+	if [ "$1" != "$want" ]; then
+		fail "$name" "exit status $1, not $want" "$(head -n 3 "$work/err")"
+	elif [ "$want" = 2 ] && { [ "$lines" -ne 1 ] || ! grep -q '^uvmsim: ' "$work/err"; }; then
+		fail "$name" "stderr is not one line \`uvmsim: ...\`:" "$(head -n 5 "$work/err")"
+	elif [ "$want" != 2 ] && [ -s "$work/err" ]; then
+		fail "$name" "stderr:" "$(head -n 5 "$work/err")"
+	else
+		ok "$name"
+	fi
+}
+
+# input STATUS NAME COMMAND...: the same with $work/in as standard input
+input() {
+	want=$1 name=$2
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" <"$work/in"
+	judge $?
+}
+
+says() { # TEXT...: each stands in what the last command printed on stdout or stderr
+	for text in "$@"; do
+		if cat "$work/out" "$work/err" | grep -qF -- "$text"; then
+			ok "$name: says $text"
+		else
+			fail "$name: says $text" "$(head -n 3 "$work/out")" "$(head -n 3 "$work/err")"
+		fi
+	done
+}
+
+same() { # FILE: the last command printed exactly this
+	if cmp -s "$work/out" "$1"; then ok "$name: the very bytes"; else fail "$name: the very bytes"; fi
+}
+
+# -- help and usage ----------------------------------------------------------------------------------------------------
+expect 0 '--version' "$uvmsim" --version
+says 'uvmsim '
+expect 0 '--help' "$uvmsim" --help
+for sub in run compare measured decide check list; do
+	says "  $sub "
+	expect 0 "$sub --help" "$uvmsim" $sub --help
+	says "usage: uvmsim $sub"
+	expect 2 "$sub with an unknown option" "$uvmsim" $sub --bogus
+	says --bogus "uvmsim $sub --help"
+	expect 2 "$sub with a short option" "$uvmsim" $sub -x
+	expect 2 "$sub without arguments" "$uvmsim" $sub
+	name='--help'
+	"$uvmsim" --help >"$work/out" 2>"$work/err"
+done
+expect 2 'no subcommand' "$uvmsim"
+says 'uvmsim --help'
+expect 2 'unknown subcommand' "$uvmsim" bogus
+says 'unknown subcommand bogus' 'uvmsim --help'
+expect 2 'unknown option' "$uvmsim" --bogus
+says 'unknown option --bogus'
+for sub in bound explain import; do
+	expect 2 "$sub is not there yet" "$uvmsim" $sub
+done
+expect 2 'something behind --version' "$uvmsim" --version now
+expect 2 'empty subcommand' "$uvmsim" ''
+
+# -- list ---------------------------------------------------------------------------------------------------------------
+expect 0 'list workloads' "$uvmsim" list workloads
+says regular random sgemm stream stencil bfs
+expect 0 'list policies' "$uvmsim" list policies
+says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders:' 'default: 51'
+expect 0 'list presets' "$uvmsim" list presets
+says nvidia-595 uvmsmart 'prefetch=density threshold=51'
+expect 0 'list gpus' "$uvmsim" list gpus
+says untimed null
+expect 0 'list formats' "$uvmsim" list formats
+says trace vectors measured
+expect 2 'list bogus' "$uvmsim" list bogus
+says bogus workloads
+expect 2 'list two words' "$uvmsim" list gpus formats
+
+# -- decide and check ---------------------------------------------------------------------------------------------------
+expect 0 'decide' "$uvmsim" decide $vectors
+same $vectors
+expect 0 'decide behind --' "$uvmsim" decide -- $vectors
+cp $vectors "$work/in"
+input 0 'decide from standard input' "$uvmsim" decide -
+same $vectors
+expect 2 'decide two files' "$uvmsim" decide $vectors $vectors
+expect 0 'check' "$uvmsim" check $vectors
+says '400 passed, 0 failed'
+expect 0 'check two files' "$uvmsim" check $vectors tests/vectors/nvidia/toggle.vec
+says '800 passed, 0 failed'
+input 0 'check from standard input' "$uvmsim" check -
+says '400 passed, 0 failed'
+
+printf '%s\n%s\n=> put=cached\n%s\n' "$head" "$one" "$one" >"$work/in"
+input 1 'check of wrong and missing results' "$uvmsim" check -
+says '0 passed, 2 failed' "-:2: $one" '  expected => put=cached' '  computed => put=update' '  expected (no line)'
+input 0 'decide repairs wrong and missing results' "$uvmsim" decide -
+printf '%s\n%s\n=> put=update\n%s\n=> put=update\n' "$head" "$one" "$one" >"$work/want"
+same "$work/want"
+
+printf 'uvmpolicy-vectors 1 thrash\ncase a\n' >"$work/thrash.vec"
+expect 2 'check of a kind that is not implemented' "$uvmsim" check "$work/thrash.vec" $vectors
+says "uvmsim: $work/thrash.vec:1: kind \"thrash\" is not implemented yet, nothing checked" '400 passed, 0 failed'
+expect 2 'decide of a kind that is not implemented' "$uvmsim" decide "$work/thrash.vec"
+says 'not implemented yet'
+for kind in residency counters pcie smart_migrate smart_pattern tbn_evict smart_counter smart_evict; do
+	echo "uvmpolicy-vectors 1 $kind" >"$work/in"
+	input 2 "kind $kind" "$uvmsim" check -
+	says "kind \"$kind\" is not implemented yet"
+done
+
+# -- bad vector files -----------------------------------------------------------------------------------------------------
+bad() { # NAME LINE CAUSE, with $work/in: both refuse it there
+	for how in check decide; do
+		input 2 "$how: $1" "$uvmsim" $how -
+		says "uvmsim: -:$2: " "$3"
+	done
+}
+
+: >"$work/in" && bad 'empty file' 1 'empty file'
+printf 'uvmpolicy-vectors 1 bogus\n' >"$work/in" && bad 'unknown kind' 1 'kind "bogus" is not known'
+printf 'uvmpolicy-vectors 7 flush\n' >"$work/in" && bad 'unknown version' 1 'version "7"'
+printf '%s' "$head" >"$work/in" && bad 'truncated header' 1 'line feed is missing'
+printf '%s\n%s\n=> put=upd' "$head" "$one" >"$work/in" && bad 'truncated line' 3 'line feed is missing'
+printf '%s\nflush cached=1\000 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'NUL byte' 2 'NUL byte'
+printf '\000\000\000' >"$work/in" && bad 'NUL bytes only' 1 'NUL byte'
+printf '%s\r\n' "$head" >"$work/in" && bad 'carriage return' 1 'carriage return'
+printf '%s\nflush dups=129 cached=256 ratio=50\n' "$head" >"$work/in" && bad 'wrong key order' 2 'cached='
+printf '%s\nflush cached=1 dups=1\n' "$head" >"$work/in" && bad 'missing key' 2 'ratio='
+printf '%s\n%s x=1\n' "$head" "$one" >"$work/in" && bad 'unknown key' 2 '"x=1" stands behind the last key'
+printf '%s\nflush cached=1 cached=1 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'repeated key' 2 'dups='
+printf '%s\nflush cached=01 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'leading zero' 2 'cached=01 is not accepted'
+printf '%s\nflush cached=4294967296 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'number too large' 2 '0..4294967295'
+printf '%s\n%s\n# c\n=> put=update\n' "$head" "$one" >"$work/in" && bad 'comment before a result' 4 'without an input line'
+printf '%s\n\n' "$head" >"$work/in" && bad 'empty line' 2 'empty line'
+printf '%s\nflush  cached=1\n' "$head" >"$work/in" && bad 'two blanks' 2 'exactly one blank'
+printf '%s\n#\377\n' "$head" >"$work/in" && bad 'not UTF-8' 2 'not UTF-8'
+head -c 20000 /dev/urandom | tr '\n' x >"$work/in" && bad 'noise' 1 ''
+printf 'uvmpolicy-vectors 1 replay\nempty t=1\n' >"$work/in" && bad 'step before the first case' 2 'before the first'
+printf 'uvmpolicy-vectors 1 density\ndensity pages=512 off=1\n' >"$work/in" && bad 'block beyond 512 pages' 2 ''
+
+# Masks and lists of the other kinds.
+density='uvmpolicy-vectors 1 density\ndensity pages=16 off=0 thr=%s min=1 dst=1 last=none fm=0 pref=none ft=1 res=- cpures=- rmap=- f=%s reg=%s t=none rg=- cc=0\n'
+refuse() { # NAME THRESHOLD F REG CAUSE
+	printf "$density" "$2" "$3" "$4" >"$work/in"
+	bad "$1" 2 "$5"
+}
+printf "$density" 51 5 5-5 >"$work/in"
+input 0 'density' "$uvmsim" decide -
+says '=> p=0-4,6-15 fm=1 last=1 hint=1'
+refuse 'threshold out of range' 101 5 5-5 'thr=101 is not accepted'
+refuse 'mask beyond the block' 51 16 5-5 'f=16 is not accepted'
+refuse 'mask far beyond the block' 51 99999999999999999999 5-5 'f=99999999999999999999 is not accepted'
+refuse 'mask that descends' 51 5,4 4-5 'f=5,4 is not accepted'
+refuse 'runs that are not the longest' 51 4,5 4-5 'f=4,5 is not accepted'
+refuse 'region reversed' 51 5 6-5 'reg'
+refuse 'region beyond the block' 51 5 5-16 'reg'
+
+# A line of 50 MB: refused as soon as it is too long, wherever it stands.
+long() { # COMMAND...
+	{
+		[ "$1" = body ] && echo "$head"
+		head -c 50000000 /dev/zero | tr '\000' a
+	} 2>/dev/null | { shift && "$@" >"$work/out" 2>"$work/err"; }
+}
+want=2
+for how in check decide; do
+	name="$how: first line of 50 MB"
+	long head "$uvmsim" $how -
+	judge $?
+	says '-:1: line longer than 16384 bytes'
+	name="$how: second line of 50 MB"
+	long body "$uvmsim" $how -
+	judge $?
+	says '-:2: line longer than 16384 bytes'
+done
+
+# -- files and streams ----------------------------------------------------------------------------------------------------
+for how in decide check measured 'run --trace' 'compare --trace'; do
+	expect 2 "$how: missing file" "$uvmsim" $how "$work/missing"
+	says 'missing: No such file or directory'
+	expect 2 "$how: directory" "$uvmsim" $how "$work"
+	: >"$work/in"
+	input 2 "$how: empty standard input" "$uvmsim" $how -
+done
+expect 2 'a file name with a line feed' "$uvmsim" check "$work/a
+b"
+if [ -c /dev/full ]; then
+	want=2
+	for how in '--help' '--version' 'list policies' "decide $vectors" "check $vectors" "measured $data" \
+		'run --workload regular:bytes=2097152'; do
+		name="$how: full disk"
+		"$uvmsim" $how >/dev/full 2>"$work/err"
+		judge $?
+		says 'standard output'
+	done
+fi
+want=2 name='standard output closed'
+"$uvmsim" list gpus >&- 2>"$work/err"
+judge $?
+name='reader has gone away'
+{
+	"$uvmsim" decide tests/vectors/nvidia/density.vec 2>"$work/err"
+	echo $? >"$work/status"
+} | head -n 1 >"$work/out"
+judge "$(cat "$work/status")"
+want=0 name='standard input closed'
+"$uvmsim" list gpus <&- >"$work/out" 2>"$work/err"
+judge $?
+
+# -- measured ---------------------------------------------------------------------------------------------------------------
+expect 0 'measured' "$uvmsim" measured $data
+says '56 of 56 faults agree' '38 of 38 faults with copies were moved in the same copies' getHWPrefetcherP3 4+60+64+64+64
+if awk 'NR > 1 && length > 110 { exit 1 }' "$work/out"; then ok 'measured: lines are short'; else fail 'measured: lines are short'; fi
+expect 1 'measured, threshold 49' "$uvmsim" measured --brief $data --policy threshold=49
+says '24 of 56 faults agree (threshold=49)'
+expect 1 'measured, threshold 57' "$uvmsim" measured $data --policy 'prefetch=density threshold=57'
+says '44 of 56 faults agree' DIFFERS 'as the library would have it'
+expect 0 'measured, thresholds 50 to 53' "$uvmsim" measured --brief $data --policy threshold=50 --policy=threshold=53
+says 'agree (threshold=50)' '56 of 56 faults agree (threshold=53)'
+for prefetch in none tbn sl random sequential locality block; do
+	expect 1 "measured, prefetch=$prefetch" "$uvmsim" measured --brief $data --policy prefetch=$prefetch
+done
+expect 2 'measured, unknown policy key' "$uvmsim" measured $data --policy bogus=1
+says bogus
+expect 2 'measured, bad policy value' "$uvmsim" measured $data --policy threshold=101
+says threshold 0..100
+expect 2 'measured, policy without value' "$uvmsim" measured $data --policy
+expect 2 'measured, value for a flag' "$uvmsim" measured $data --brief=1
+expect 2 'measured, not such a file' "$uvmsim" measured $vectors
+says "$vectors:1: "
+sed '$d' $data | head -c 300 >"$work/in"
+input 2 'measured, truncated' "$uvmsim" measured -
+printf 'uvmp-measured 1\nprogram a\ntouch cpu 0 512 0\nfault gpu 600\n' >"$work/in"
+input 2 'measured, page beyond the block' "$uvmsim" measured -
+says '-:4: page "600" is not accepted; 0..511'
+name='measured: line of 50 MB'
+want=2
+long head "$uvmsim" measured -
+judge $?
+
+# -- run and compare ----------------------------------------------------------------------------------------------------------
+small=regular:bytes=8388608
+expect 0 'run' "$uvmsim" run --workload $small
+expect 0 'run, json' "$uvmsim" run --workload $small --oversub 125 --policy 'prefetch=tbn evict=lru2m' --format json --seed 7
+for key in workload gpu policy seed memory_bytes footprint_bytes time_ns faults_raw faults_coalesced duplicates batches replays \
+	far_faults h2d_bytes h2d_copies d2h_bytes d2h_copies pages_migrated pages_prefetched pages_prefetched_unused evictions \
+	pages_evicted refaults fetch_ns order_ns service_ns migrate_ns map_ns evict_ns replay_ns compute_ns idle_ns; do
+	grep -q "\"$key\": " "$work/out" || fail "run, json: key $key"
+done
+says '"seed": 7' '"gpu": null' '"time_ns": null' '"policy": "prefetch=tbn evict=lru2m '
+cp "$work/out" "$work/want"
+expect 0 'run, json, again' "$uvmsim" run --workload $small --oversub 125 --policy 'prefetch=tbn evict=lru2m' --format json --seed 7
+same "$work/want"
+expect 0 'run, csv' "$uvmsim" run --workload $small --memory 4M --format csv
+expect 0 'run, policy from the environment' env UVMP_POLICY=prefetch=none "$uvmsim" run --workload $small --format json
+says '"policy": "prefetch=none '
+expect 2 'run, bad policy in the environment' env UVMP_POLICY=bogus=1 "$uvmsim" run --workload $small
+says bogus
+expect 2 'run, unknown workload' "$uvmsim" run --workload bogus
+says bogus
+expect 2 'run, unknown workload key' "$uvmsim" run --workload regular:bogus=1
+expect 2 'run, absurd workload' "$uvmsim" run --workload regular:bytes=99999999999999999999
+expect 2 'run, unknown policy key' "$uvmsim" run --workload $small --policy bogus=1
+expect 2 'run, memory of nothing' "$uvmsim" run --workload $small --memory 0
+expect 2 'run, memory without end' "$uvmsim" run --workload $small --memory 99999999999999999999
+expect 2 'run, unit of memory' "$uvmsim" run --workload $small --memory 4X
+expect 2 'run, oversub 0' "$uvmsim" run --workload $small --oversub 0
+expect 2 'run, seed' "$uvmsim" run --workload $small --seed -1
+expect 2 'run, unknown format' "$uvmsim" run --workload $small --format xml
+expect 2 'run, two workloads' "$uvmsim" run --workload $small --workload $small
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n,1,w,0x201000\n' >"$work/in"
+input 0 'run, trace from standard input' "$uvmsim" run --trace - --format json
+says '"far_faults": '
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,x,0x200000\n' >"$work/in"
+input 2 'run, bad trace' "$uvmsim" run --trace -
+says '-:3: '
+expect 0 'compare' "$uvmsim" compare --workload $small --oversub 125 --policy prefetch=none --policy prefetch=density
+expect 0 'compare, json' "$uvmsim" compare --workload $small --policy prefetch=none --policy prefetch=density --format json
+says '"policy": "prefetch=none ' '"policy": "prefetch=density '
+expect 2 'compare, unknown policy' "$uvmsim" compare --workload $small --policy prefetch=bogus --policy prefetch=density
+says bogus
+
+exit $failed

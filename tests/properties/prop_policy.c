@@ -1,0 +1,235 @@
+/* policy.h: any valid policy survives printing and parsing field by field; any text, however damaged, either
+ * gives a valid policy or an error that points into the text, in printable words, and leaves the policy
+ * alone. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "uvmpolicy/policy.h"
+
+#define TEXT_MAX (UVMP_POLICY_TEXT_MAX + 200)
+
+static uint64_t below(uint64_t *random, uint64_t bound)
+{
+	return uvmp_random_below(random, bound);
+}
+
+/* A number of min..max, often an end of it. */
+static uint32_t pick(uint64_t *random, uint32_t min, uint32_t max)
+{
+	uint64_t kind = below(random, 4);
+
+	return kind == 0 ? min : kind == 1 ? max : min + (uint32_t)below(random, (uint64_t)max - min + 1);
+}
+
+/* Words of random keys that fit together, in random order of the three choices and what they use. */
+static void random_text(uint64_t *random, char text[TEXT_MAX])
+{
+	const struct uvmp_policy_key *key;
+	char chosen[3][40] = {"", "", ""};
+	size_t choices = 0;
+
+	text[0] = '\0';
+	for (uint32_t k = 0; (key = uvmp_policy_key(k)) != NULL; k++) {
+		char word[80], value[40];
+		bool is_fitting = key->used_by == NULL;
+
+		for (size_t i = 0; i < choices; i++)
+			is_fitting = is_fitting || strcmp(chosen[i], key->used_by) == 0;
+		if (!is_fitting || (!key->is_choice && below(random, 3) == 0))
+			continue;
+		if (key->is_choice)
+			snprintf(value, sizeof(value), "%s",
+			         uvmp_policy_choice(k, (uint32_t)below(random, (uint64_t)key->max + 1)));
+		else
+			snprintf(value, sizeof(value), "%lu",
+			         (unsigned long)pick(random, key->min, key->max));
+		snprintf(word, sizeof(word), "%s=%s", key->name, value);
+		if (key->is_choice)
+			snprintf(chosen[choices++], sizeof(chosen[0]), "%.39s", word);
+		if (below(random, 2) == 0) {
+			strcat(text, word);
+			strcat(text, below(random, 2) == 0 ? "," : "  ");
+		} else {
+			memmove(text + strlen(word) + 1, text, strlen(text) + 1);
+			memcpy(text, word, strlen(word));
+			text[strlen(word)] = ' ';
+		}
+	}
+}
+
+static bool same(const struct uvmp_policy *a, const struct uvmp_policy *b)
+{
+	return a->prefetch.prefetcher == b->prefetch.prefetcher &&
+	       a->prefetch.threshold == b->prefetch.threshold &&
+	       a->prefetch.min_faults == b->prefetch.min_faults &&
+	       a->prefetch.sequential_pages == b->prefetch.sequential_pages &&
+	       a->prefetch.locality_pages == b->prefetch.locality_pages &&
+	       a->prefetch.quirks == b->prefetch.quirks && a->evict == b->evict &&
+	       a->pma_order == b->pma_order && a->replay.policy == b->replay.policy &&
+	       a->replay.update_put_ratio == b->replay.update_put_ratio &&
+	       a->replay.max_batches == b->replay.max_batches &&
+	       a->replay.max_throttled == b->replay.max_throttled &&
+	       a->replay.max_batch == b->replay.max_batch &&
+	       a->replay.prefetch_lapse_ms == b->replay.prefetch_lapse_ms &&
+	       a->replay.quirks == b->replay.quirks && a->coalesce == b->coalesce && a->quirks == b->quirks;
+}
+
+static void check_round_trip(const struct uvmp_policy *policy)
+{
+	char text[UVMP_POLICY_TEXT_MAX], again[UVMP_POLICY_TEXT_MAX];
+	struct uvmp_policy other;
+
+	assert_true(uvmp_policy_is_valid(policy));
+	assert_true(uvmp_prefetch_params_is_valid(&policy->prefetch));
+	assert_int_equal(uvmp_policy_print(policy, text, sizeof(text)), UVMP_OK);
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &other, NULL), UVMP_OK);
+	assert_true(same(policy, &other));
+	assert_int_equal(uvmp_policy_print(&other, again, sizeof(again)), UVMP_OK);
+	assert_string_equal(text, again);
+}
+
+/* Parses anything; says whether it is a policy. */
+static bool check_any(const char *text, size_t length)
+{
+	struct uvmp_policy policy, before;
+	struct uvmp_policy_error error;
+	enum uvmp_status status;
+
+	memset(&policy, 0x2a, sizeof(policy));
+	memcpy(&before, &policy, sizeof(policy));
+	memset(&error, 'x', sizeof(error));
+	status = uvmp_policy_parse(text, length, &policy, &error);
+	if (status == UVMP_OK) {
+		check_round_trip(&policy);
+		return true;
+	}
+	assert_memory_equal(&policy, &before, sizeof(policy));
+	assert_non_null(memchr(error.text, '\0', sizeof(error.text)));
+	assert_true(error.text[0] != '\0');
+	for (const char *c = error.text; *c != '\0'; c++)
+		assert_true(*c >= ' ' && *c <= '~');
+	assert_true(error.length > 0 && error.offset < length && error.length <= length - error.offset);
+	return false;
+}
+
+/* A random policy with every field set by hand, then made valid by resetting what it does not use. */
+static struct uvmp_policy random_policy(uint64_t *random)
+{
+	struct uvmp_policy p, defaults;
+
+	uvmp_policy_init(&defaults);
+	p = defaults;
+	p.prefetch.prefetcher = (enum uvmp_prefetcher)below(random, UVMP_PREFETCH_COUNT);
+	p.evict = (enum uvmp_evictor)below(random, UVMP_EVICT_COUNT);
+	p.replay.policy = (enum uvmp_replay_policy)below(random, 4);
+	p.coalesce = below(random, 2) != 0;
+	p.quirks = p.prefetch.quirks = p.replay.quirks = below(random, 2) != 0;
+	if (p.prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
+		p.prefetch.threshold = pick(random, p.quirks ? 0 : 1, 100);
+		p.prefetch.min_faults = pick(random, 1, 20);
+	}
+	if (p.prefetch.prefetcher == UVMP_PREFETCH_SEQUENTIAL)
+		p.prefetch.sequential_pages = pick(random, 1, 512);
+	if (p.prefetch.prefetcher == UVMP_PREFETCH_LOCALITY)
+		p.prefetch.locality_pages = pick(random, 1, 512);
+	if (p.evict == UVMP_EVICT_LRU)
+		p.pma_order = pick(random, 0, 20);
+	if (p.replay.policy == UVMP_REPLAY_BATCH_FLUSH)
+		p.replay.update_put_ratio = pick(random, 0, 100);
+	p.replay.max_batch = pick(random, 1, 1048576);
+	p.replay.max_batches = pick(random, 0, 1048576);
+	p.replay.max_throttled = pick(random, 0, 1048576);
+	p.replay.prefetch_lapse_ms = pick(random, 0, UINT32_MAX);
+	return p;
+}
+
+/* Changes, removes, inserts or doubles a few bytes. */
+static size_t mutate(uint64_t *random, char text[TEXT_MAX], size_t length)
+{
+	static const char likely[] = "=, 019-ab\t";
+
+	for (uint64_t n = 1 + below(random, 4); n > 0; n--) {
+		size_t at = (size_t)below(random, length + 1), run = (size_t)below(random, length - at + 1);
+		char byte = below(random, 2) == 0 ? (char)below(random, 256)
+		                                  : likely[below(random, sizeof(likely) - 1)];
+
+		switch (below(random, 4)) {
+		case 0:
+			if (at < length)
+				text[at] = byte;
+			break;
+		case 1:
+			memmove(text + at, text + at + run, length - at - run);
+			length -= run;
+			break;
+		case 2:
+			if (length == TEXT_MAX)
+				break;
+			memmove(text + at + 1, text + at, length - at);
+			text[at] = byte;
+			length++;
+			break;
+		default:
+			if (length + run > TEXT_MAX)
+				break;
+			memmove(text + at + run, text + at, length - at);
+			length += run;
+		}
+	}
+	return length;
+}
+
+static void check_policies(uint64_t random)
+{
+	uint32_t accepted = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		struct uvmp_policy policy = random_policy(&random);
+		char text[TEXT_MAX];
+		size_t length;
+
+		check_round_trip(&policy);
+		random_text(&random, text);
+		length = strlen(text);
+		if (strstr(text, "threshold=0") == NULL || strstr(text, "quirks=0") == NULL)
+			assert_true(check_any(text, length));
+		for (int m = 0; m < 5; m++) {
+			length = mutate(&random, text, length);
+			accepted += check_any(text, length);
+		}
+	}
+	assert_true(accepted > 0 && accepted < 20000);
+}
+
+static void test_fixed_seed(void **unused)
+{
+	(void)unused;
+	check_policies(1);
+}
+
+static void test_printed_seed(void **unused)
+{
+	const char *given = getenv("UVMP_TEST_SEED");
+	uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+
+	(void)unused;
+	print_message("UVMP_TEST_SEED=%llu\n", (unsigned long long)seed);
+	check_policies(seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_fixed_seed),
+	        cmocka_unit_test(test_printed_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

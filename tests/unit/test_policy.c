@@ -1,0 +1,393 @@
+/* policy.h: defaults, every key and choice, presets, canonical form, and every way to be wrong. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "uvmpolicy/policy.h"
+
+#define DRIVER                                                                                               \
+	"prefetch=density threshold=51 min_faults=1 evict=lru pma_order=6 replay=batch_flush put_ratio=50 "  \
+	"batch=256 coalesce=1 max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 quirks=1"
+
+static enum uvmp_status parse(const char *text, struct uvmp_policy *policy)
+{
+	return uvmp_policy_parse(text, strlen(text), policy, NULL);
+}
+
+/* The canonical form of what `text` means. */
+static void check_canonical(const char *text, const char *expected)
+{
+	struct uvmp_policy policy;
+	struct uvmp_policy_error error = {7, 7, "untouched"};
+	char printed[UVMP_POLICY_TEXT_MAX];
+
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, &error), UVMP_OK);
+	assert_string_equal(error.text, "untouched");
+	assert_true(uvmp_policy_is_valid(&policy));
+	assert_int_equal(uvmp_policy_print(&policy, printed, sizeof(printed)), UVMP_OK);
+	assert_string_equal(printed, expected);
+}
+
+/* `text` is refused; the error points at the first `word` in it and says `says`; the policy is not touched.
+ */
+static void check_error(const char *text, enum uvmp_status status, const char *word, const char *says)
+{
+	struct uvmp_policy policy, before;
+	struct uvmp_policy_error error;
+
+	memset(&policy, 0x5a, sizeof(policy));
+	memcpy(&before, &policy, sizeof(policy));
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, &error), status);
+	assert_string_equal(error.text, says);
+	assert_int_equal(error.offset, strstr(text, word) - text);
+	assert_int_equal(error.length, strlen(word));
+	assert_memory_equal(&policy, &before, sizeof(policy));
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), status);
+	assert_memory_equal(&policy, &before, sizeof(policy));
+}
+
+/* Specification section 12, as far as this library has the mechanisms; the room's own defaults agree. */
+static void test_defaults(void **unused)
+{
+	struct uvmp_prefetch_params prefetch;
+	struct uvmp_policy p;
+
+	(void)unused;
+	uvmp_policy_init(NULL);
+	uvmp_policy_init(&p);
+	assert_true(uvmp_policy_is_valid(&p));
+	uvmp_prefetch_params_init(&prefetch, UVMP_PREFETCH_DENSITY);
+	assert_int_equal(p.prefetch.prefetcher, UVMP_PREFETCH_DENSITY);
+	assert_int_equal(p.prefetch.threshold, prefetch.threshold);
+	assert_int_equal(p.prefetch.min_faults, prefetch.min_faults);
+	assert_int_equal(p.prefetch.sequential_pages, prefetch.sequential_pages);
+	assert_int_equal(p.prefetch.locality_pages, prefetch.locality_pages);
+	assert_int_equal(p.prefetch.threshold, 51);
+	assert_int_equal(p.prefetch.min_faults, 1);
+	assert_int_equal(p.evict, UVMP_EVICT_LRU);
+	assert_int_equal(p.pma_order, 6);
+	assert_int_equal(p.replay.policy, UVMP_REPLAY_BATCH_FLUSH);
+	assert_int_equal(p.replay.update_put_ratio, 50);
+	assert_int_equal(p.replay.max_batch, 256);
+	assert_int_equal(p.replay.max_batches, 20);
+	assert_int_equal(p.replay.max_throttled, 5);
+	assert_int_equal(p.replay.prefetch_lapse_ms, 1000);
+	assert_true(p.coalesce && p.quirks && p.prefetch.quirks && p.replay.quirks);
+}
+
+static void test_canonical(void **unused)
+{
+	(void)unused;
+	check_canonical("", DRIVER);
+	check_canonical(" ,, ", DRIVER);
+	check_canonical("preset=nvidia-595", DRIVER);
+	check_canonical(DRIVER, DRIVER);
+	check_canonical(",batch=0256 , quirks=1,", DRIVER);
+	check_canonical(
+	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
+	        "batch="
+	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
+	        "prefetch=density threshold=1 min_faults=20 evict=lru pma_order=20 replay=batch_flush "
+	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
+	        "prefetch_lapse_ms=4294967295 quirks=0");
+	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
+	                "prefetch_lapse_ms=0",
+	                "prefetch=density threshold=0 min_faults=1 evict=lru pma_order=0 replay=batch_flush "
+	                "put_ratio=0 "
+	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 quirks=1");
+	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block",
+	                "prefetch=sequential seq_pages=512 evict=lru4k replay=block batch=256 coalesce=1 "
+	                "max_batches=20 "
+	                "max_throttled=5 prefetch_lapse_ms=1000 quirks=1");
+	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0",
+	                "prefetch=locality locality_pages=1 evict=random4k replay=once batch=256 coalesce=1 "
+	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 quirks=0");
+}
+
+/* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
+static void test_keys(void **unused)
+{
+	const struct uvmp_policy_key *key;
+	uint32_t i;
+
+	(void)unused;
+	for (i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
+		uint32_t step = key->max - key->min > 1000 ? key->max - key->min : 1;
+
+		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
+		for (uint64_t v = key->min; v <= key->max; v += step) {
+			const char *name = uvmp_policy_choice(i, (uint32_t)v);
+			char word[64], text[128], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
+			struct uvmp_policy policy;
+
+			assert_int_equal(key->is_choice, name != NULL);
+			if (name != NULL)
+				snprintf(word, sizeof(word), "%s=%s", key->name, name);
+			else
+				snprintf(word, sizeof(word), "%s=%lu", key->name, (unsigned long)v);
+			snprintf(text, sizeof(text), "%s %s", word, key->used_by != NULL ? key->used_by : "");
+			assert_int_equal(parse(text, &policy), UVMP_OK);
+			assert_int_equal(uvmp_policy_print(&policy, printed + 1, UVMP_POLICY_TEXT_MAX),
+			                 UVMP_OK);
+			strcat(printed, " ");
+			strcat(word, " ");
+			memmove(word + 1, word, strlen(word) + 1);
+			word[0] = ' ';
+			assert_non_null(strstr(printed, word));
+		}
+		assert_null(uvmp_policy_choice(i, key->max + 1));
+	}
+	assert_int_equal(i, 15);
+	assert_null(uvmp_policy_choice(i, 0));
+	assert_null(uvmp_policy_key(UINT32_MAX));
+}
+
+/* What a key depends on, as told to people, is what the parser enforces: with it accepted, with any other
+ * choice refused. */
+static void test_used_by(void **unused)
+{
+	const struct uvmp_policy_key *key, *user;
+
+	(void)unused;
+	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
+		for (uint32_t u = 0; (user = uvmp_policy_key(u)) != NULL; u++) {
+			if (key->used_by == NULL || !user->is_choice ||
+			    strncmp(key->used_by, user->name, strcspn(key->used_by, "=")) != 0)
+				continue;
+			for (uint32_t v = 0; v <= user->max; v++) {
+				char with[64], text[128], says[UVMP_POLICY_ERROR_MAX];
+				struct uvmp_policy_error error;
+				struct uvmp_policy policy;
+				enum uvmp_status status;
+
+				snprintf(with, sizeof(with), "%s=%s", user->name, uvmp_policy_choice(u, v));
+				snprintf(text, sizeof(text), "%s %s=%lu", with, key->name,
+				         (unsigned long)key->initial);
+				snprintf(says, sizeof(says), "%s: used only by %s", key->name, key->used_by);
+				status = uvmp_policy_parse(text, strlen(text), &policy, &error);
+				if (strcmp(with, key->used_by) == 0) {
+					assert_int_equal(status, UVMP_OK);
+					continue;
+				}
+				assert_int_equal(status, UVMP_ERR_CONFLICT);
+				assert_string_equal(error.text, says);
+				assert_int_equal(error.offset, strlen(with) + 1);
+			}
+		}
+	}
+}
+
+static void test_presets(void **unused)
+{
+	const struct uvmp_policy_preset *preset;
+	struct uvmp_policy policy;
+	uint32_t i;
+
+	(void)unused;
+	for (i = 0; (preset = uvmp_policy_preset(i)) != NULL; i++) {
+		char text[128], by_name[UVMP_POLICY_TEXT_MAX], by_text[UVMP_POLICY_TEXT_MAX];
+
+		assert_true(preset->summary[0] != '\0');
+		snprintf(text, sizeof(text), "preset=%s", preset->name);
+		assert_int_equal(parse(text, &policy), UVMP_OK);
+		assert_int_equal(uvmp_policy_print(&policy, by_name, sizeof(by_name)), UVMP_OK);
+		assert_int_equal(parse(preset->text, &policy), UVMP_OK);
+		assert_int_equal(uvmp_policy_print(&policy, by_text, sizeof(by_text)), UVMP_OK);
+		assert_string_equal(by_name, by_text);
+	}
+	assert_true(i >= 6);
+	assert_null(uvmp_policy_preset(UINT32_MAX));
+
+	assert_string_equal(uvmp_policy_preset(0)->name, "nvidia-595");
+	assert_int_equal(parse("preset=uvmsmart", &policy), UVMP_OK);
+	assert_int_equal(policy.prefetch.prefetcher, UVMP_PREFETCH_TBN);
+	assert_int_equal(policy.evict, UVMP_EVICT_LRU_2M);
+	assert_int_equal(policy.pma_order, 6);
+	assert_int_equal(parse("preset=uvmsmart evict=lru4k", &policy), UVMP_OK);
+	assert_int_equal(policy.evict, UVMP_EVICT_LRU_4K);
+	/* a later key may make others useless; those of the text itself may not */
+	assert_int_equal(parse("preset=zheng-locality prefetch=density threshold=60", &policy), UVMP_OK);
+	assert_int_equal(policy.prefetch.threshold, 60);
+	assert_int_equal(parse("preset=on-demand", &policy), UVMP_OK);
+	assert_int_equal(policy.prefetch.prefetcher, UVMP_PREFETCH_NONE);
+}
+
+/* The names of a key's choices are listed in an error, whatever there are. */
+static void check_unknown_choice(const char *text, const char *quoted, const char *name)
+{
+	char says[UVMP_POLICY_ERROR_MAX];
+	const char *choice;
+	uint32_t key = 0;
+
+	snprintf(says, sizeof(says), "%s: \"%s\" is not accepted;", name, quoted);
+	while (strcmp(uvmp_policy_key(key)->name, name) != 0)
+		key++;
+	for (uint32_t i = 0; (choice = uvmp_policy_choice(key, i)) != NULL; i++)
+		strcat(strcat(says, " "), choice);
+	check_error(text, UVMP_ERR_UNKNOWN, text, says);
+}
+
+static void test_unknown_choices(void **unused)
+{
+	char says[2 * UVMP_POLICY_ERROR_MAX] = "preset: \"nvidia\" is not accepted;";
+
+	(void)unused;
+	check_unknown_choice("prefetch=tbm", "tbm", "prefetch");
+	check_unknown_choice("evict=lru2", "lru2", "evict");
+	check_unknown_choice("replay=batch_flushed", "batch_flushed", "replay");
+	check_error("replay=BATCH", UVMP_ERR_UNKNOWN, "replay=BATCH",
+	            "replay: \"BATCH\" is not accepted; block batch batch_flush once");
+	for (uint32_t i = 0; uvmp_policy_preset(i) != NULL; i++)
+		strcat(strcat(says, " "), uvmp_policy_preset(i)->name);
+	says[UVMP_POLICY_ERROR_MAX - 1] = '\0';
+	check_error("preset=nvidia", UVMP_ERR_UNKNOWN, "preset=nvidia", says);
+}
+
+static void test_errors(void **unused)
+{
+	(void)unused;
+	check_error("threshold=101", UVMP_ERR_RANGE, "threshold=101",
+	            "threshold: 101 is not accepted; 0..100");
+	check_error("quirks=1,min_faults=0", UVMP_ERR_RANGE, "min_faults=0",
+	            "min_faults: 0 is not accepted; 1..20");
+	check_error("batch=-1", UVMP_ERR_RANGE, "batch=-1", "batch: -1 is not accepted; 1..1048576");
+	check_error("batch=0x10", UVMP_ERR_RANGE, "batch=0x10", "batch: 0x10 is not accepted; 1..1048576");
+	check_error("prefetch_lapse_ms=4294967296", UVMP_ERR_RANGE, "prefetch_lapse_ms=4294967296",
+	            "prefetch_lapse_ms: 4294967296 is not accepted; 0..4294967295");
+	check_error("  colour=red", UVMP_ERR_UNKNOWN, "colour=red", "colour: no such key");
+	check_error("Batch=1", UVMP_ERR_UNKNOWN, "Batch=1", "Batch: no such key");
+
+	check_error("batch=1 tbn evict=lru", UVMP_ERR_SYNTAX, "tbn", "tbn: not key=value");
+	check_error("=5", UVMP_ERR_SYNTAX, "=5", "=5: not key=value");
+	check_error("batch= 5", UVMP_ERR_SYNTAX, "batch=", "batch=: not key=value");
+	check_error("=", UVMP_ERR_SYNTAX, "=", "=: not key=value");
+	check_error("batch=1\t", UVMP_ERR_SYNTAX, "\t", "byte 9 is not printable ASCII");
+	check_error("batch=1 \x7f", UVMP_ERR_SYNTAX, "\x7f", "byte 127 is not printable ASCII");
+	check_error("pr\xc3\xa9set=1", UVMP_ERR_SYNTAX, "\xc3", "byte 195 is not printable ASCII");
+
+	check_error("batch=1 batch=2", UVMP_ERR_CONFLICT, "batch=2", "batch: given twice");
+	check_error("batch=1 preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
+	            "preset: must come first, and once");
+	check_error("preset=on-demand preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
+	            "preset: must come first, and once");
+	check_error("threshold=60 prefetch=tbn", UVMP_ERR_CONFLICT, "threshold=60",
+	            "threshold: used only by prefetch=density");
+	check_error("replay=block put_ratio=50", UVMP_ERR_CONFLICT, "put_ratio=50",
+	            "put_ratio: used only by replay=batch_flush");
+	check_error("preset=uvmsmart pma_order=6", UVMP_ERR_CONFLICT, "pma_order=6",
+	            "pma_order: used only by evict=lru");
+	check_error("threshold=0 quirks=0", UVMP_ERR_CONFLICT, "threshold=0",
+	            "threshold: 0 is not accepted with quirks=0; 1..100");
+}
+
+/* Words of any length leave room for what is wrong with them. */
+static void test_long_words(void **unused)
+{
+	char text[UVMP_POLICY_TEXT_MAX + 2], *end;
+	struct uvmp_policy policy;
+	struct uvmp_policy_error error;
+
+	(void)unused;
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "evict=", 6);
+	assert_int_equal(uvmp_policy_parse(text, UVMP_POLICY_TEXT_MAX, &policy, &error), UVMP_ERR_UNKNOWN);
+	assert_non_null(
+	        strstr(error.text,
+	               "evict: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" is not accepted; lru lru2m"));
+	assert_int_equal(error.length, UVMP_POLICY_TEXT_MAX);
+	assert_int_equal(uvmp_policy_parse(text, UVMP_POLICY_TEXT_MAX + 1, &policy, &error), UVMP_ERR_SYNTAX);
+	assert_string_equal(error.text, "longer than 1024 bytes");
+	assert_int_equal(error.offset, UVMP_POLICY_TEXT_MAX);
+	assert_int_equal(error.length, 1);
+	assert_int_equal(uvmp_policy_parse(text, SIZE_MAX, &policy, &error), UVMP_ERR_SYNTAX);
+
+	/* the list of presets is the longest text; it is cut, not overrun */
+	memcpy(text, "preset=", 7);
+	assert_int_equal(uvmp_policy_parse(text, 200, &policy, &error), UVMP_ERR_UNKNOWN);
+	assert_true(strlen(error.text) < UVMP_POLICY_ERROR_MAX);
+
+	/* a value may use the whole length */
+	memset(text, '0', sizeof(text));
+	memcpy(text, "batch=", 6);
+	end = text + UVMP_POLICY_TEXT_MAX - 1;
+	*end = '7';
+	assert_int_equal(uvmp_policy_parse(text, UVMP_POLICY_TEXT_MAX, &policy, &error), UVMP_OK);
+	assert_int_equal(policy.replay.max_batch, 7);
+
+	/* bytes behind `length` are not looked at; a NUL before it is an error */
+	assert_int_equal(uvmp_policy_parse("batch=12!", 8, &policy, &error), UVMP_OK);
+	assert_int_equal(policy.replay.max_batch, 12);
+	assert_int_equal(uvmp_policy_parse("batch=1\0", 8, &policy, &error), UVMP_ERR_SYNTAX);
+	assert_string_equal(error.text, "byte 0 is not printable ASCII");
+}
+
+static void test_is_valid(void **unused)
+{
+	struct uvmp_policy p;
+
+	(void)unused;
+	assert_false(uvmp_policy_is_valid(NULL));
+#define INVALID(change)                                                                                      \
+	uvmp_policy_init(&p);                                                                                \
+	assert_true(uvmp_policy_is_valid(&p));                                                               \
+	change;                                                                                              \
+	assert_false(uvmp_policy_is_valid(&p))
+	INVALID(p.prefetch.prefetcher = UVMP_PREFETCH_COUNT);
+	INVALID(p.prefetch.threshold = 101);
+	INVALID(p.prefetch.min_faults = 0);
+	INVALID(p.prefetch.sequential_pages = 2); /* unused, not at its default */
+	INVALID(p.prefetch.locality_pages = 0);
+	INVALID(p.prefetch.quirks = false);
+	INVALID(p.evict = UVMP_EVICT_COUNT);
+	INVALID(p.evict = UVMP_EVICT_LRU_4K; p.pma_order = 7);
+	INVALID(p.replay.policy = (enum uvmp_replay_policy)4);
+	INVALID(p.replay.quirks = false);
+	INVALID(p.replay.max_batch = 0);
+	INVALID(p.quirks = false);
+	INVALID(p.quirks = p.prefetch.quirks = p.replay.quirks = false; p.prefetch.threshold = 0); /* Q8 */
+	uvmp_policy_init(&p);
+	p.prefetch.threshold = 0;
+	assert_true(uvmp_policy_is_valid(&p));
+}
+
+static void test_bad_calls(void **unused)
+{
+	struct uvmp_policy p;
+	struct uvmp_policy_error error;
+	char text[UVMP_POLICY_TEXT_MAX] = "as it was";
+
+	(void)unused;
+	assert_int_equal(uvmp_policy_parse(NULL, 0, &p, &error), UVMP_ERR_ARGUMENT);
+	assert_string_equal(error.text, "missing or invalid argument");
+	assert_int_equal(error.length, 0);
+	assert_int_equal(uvmp_policy_parse("", 0, NULL, NULL), UVMP_ERR_ARGUMENT);
+
+	uvmp_policy_init(&p);
+	assert_int_equal(uvmp_policy_print(NULL, text, sizeof(text)), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_policy_print(&p, NULL, sizeof(text)), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_policy_print(&p, text, 0), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_policy_print(&p, text, strlen(DRIVER)), UVMP_ERR_SPACE);
+	assert_string_equal(text, "as it was");
+	assert_int_equal(uvmp_policy_print(&p, text, strlen(DRIVER) + 1), UVMP_OK);
+	assert_string_equal(text, DRIVER);
+	p.pma_order = 21;
+	assert_int_equal(uvmp_policy_print(&p, text, sizeof(text)), UVMP_ERR_ARGUMENT);
+	assert_string_equal(text, DRIVER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_defaults), cmocka_unit_test(test_canonical),
+	        cmocka_unit_test(test_keys),     cmocka_unit_test(test_used_by),
+	        cmocka_unit_test(test_presets),  cmocka_unit_test(test_unknown_choices),
+	        cmocka_unit_test(test_errors),   cmocka_unit_test(test_long_words),
+	        cmocka_unit_test(test_is_valid), cmocka_unit_test(test_bad_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

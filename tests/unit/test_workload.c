@@ -1,0 +1,715 @@
+/* Unit tests of the built-in workloads: the specification, the dealing of thread blocks, and for each
+ * workload the pages that it touches, computed here once more by brute force, element by element. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "source.h"
+#include "workloads/graph.h"
+#include "workloads/permute.h"
+
+#define PAGE      4096u
+#define RANGE_MAX 6
+#define PAGES_MAX 64u /* of one range, in the tests that keep sets */
+
+static char error[SOURCE_ERROR_MAX];
+
+/* A workload whose RANGE rows have been read. */
+struct opened {
+	struct source *source;
+	struct source_range range[RANGE_MAX];
+	unsigned ranges;
+	struct source_row row; /* the row in hand; at first the one behind the ranges */
+};
+
+static void next(struct opened *w)
+{
+	w->source->next(w->source, &w->row);
+}
+
+static struct opened open_seeded(const char *spec, uint64_t seed)
+{
+	struct opened w = {.source = workload_open(spec, seed, error)};
+
+	if (w.source == NULL)
+		fail_msg("%s", error);
+	for (next(&w); w.row.kind == SOURCE_RANGE; next(&w)) {
+		assert_in_range(w.ranges, 0, RANGE_MAX - 1);
+		w.range[w.ranges++] = w.row.range;
+	}
+	return w;
+}
+
+static struct opened open_spec(const char *spec)
+{
+	return open_seeded(spec, 1);
+}
+
+static void close_at_end(struct opened *w)
+{
+	assert_int_equal(w->row.kind, SOURCE_END);
+	next(w);
+	assert_int_equal(w->row.kind, SOURCE_END);
+	w->source->close(w->source);
+}
+
+static unsigned range_of(const struct opened *w, uint64_t address)
+{
+	for (unsigned i = 0; i < w->ranges; i++)
+		if (address >= w->range[i].base && address - w->range[i].base < w->range[i].bytes)
+			return i;
+	fail_msg("address 0x%llx is outside every range", (unsigned long long)address);
+	return 0;
+}
+
+static void expect_kernel(struct opened *w, const char *name)
+{
+	assert_int_equal(w->row.kind, SOURCE_KERNEL);
+	assert_string_equal(w->row.name, name);
+	next(w);
+}
+
+static void expect_sync(struct opened *w)
+{
+	assert_int_equal(w->row.kind, SOURCE_SYNC);
+	next(w);
+}
+
+/* The row in hand is this access; goes on to the next. */
+static void expect(struct opened *w, uint32_t agent, enum uvmp_access access, unsigned range, uint64_t page)
+{
+	assert_int_equal(w->row.kind, SOURCE_ACCESS);
+	assert_false(w->row.has_time);
+	assert_int_equal(w->row.agent, agent);
+	assert_int_equal(w->row.access, access);
+	assert_int_equal(range_of(w, w->row.address), range);
+	assert_int_equal((w->row.address - w->range[range].base) / PAGE, page);
+	next(w);
+}
+
+/* Which pages of which range were read and written. */
+struct pages {
+	bool touched[2][RANGE_MAX][PAGES_MAX];
+};
+
+static void add_bytes(struct pages *pages, bool is_write, unsigned range, uint64_t first, uint64_t bytes)
+{
+	for (uint64_t page = first / PAGE; page <= (first + bytes - 1) / PAGE; page++) {
+		assert_in_range(page, 0, PAGES_MAX - 1);
+		pages->touched[is_write][range][page] = true;
+	}
+}
+
+/* -- specification
+ * ------------------------------------------------------------------------------------------- */
+
+static void assert_refused(const char *spec, const char *message)
+{
+	memset(error, 0, sizeof(error));
+	assert_null(workload_open(spec, 1, error));
+	assert_string_equal(error, message);
+}
+
+static void bad_specs(void **state)
+{
+	(void)state;
+	assert_refused("", "unknown workload ``; there are: regular, random, sgemm, stream, stencil, bfs");
+	assert_refused("Stream",
+	               "unknown workload `Stream`; there are: regular, random, sgemm, stream, stencil, bfs");
+	assert_refused("streams:passes=1",
+	               "unknown workload `streams`; there are: regular, random, sgemm, stream, stencil, bfs");
+	assert_refused("a\nb",
+	               "unknown workload `a?b`; there are: regular, random, sgemm, stream, stencil, bfs");
+	assert_refused("stream:", "workload stream: `` is not key=value");
+	assert_refused("stream:passes=1,", "workload stream: `` is not key=value");
+	assert_refused("stream:passes", "workload stream: `passes` is not key=value");
+	assert_refused("stream:pass=1", "workload stream: unknown key `pass`; keys: bytes, passes, agents");
+	assert_refused("stream:=1", "workload stream: unknown key ``; keys: bytes, passes, agents");
+	assert_refused("stream:passes=1,passes=1", "workload stream: passes is given twice");
+	assert_refused("stream:passes=", "workload stream: passes= is not accepted; 1..1000000");
+	assert_refused("stream:passes=x", "workload stream: passes=x is not accepted; 1..1000000");
+	assert_refused("stream:passes=-1", "workload stream: passes=-1 is not accepted; 1..1000000");
+	assert_refused("stream:passes=1 ", "workload stream: passes=1  is not accepted; 1..1000000");
+	assert_refused("stream:passes=1k", "workload stream: passes=1k is not accepted; 1..1000000");
+	assert_refused("stream:passes=0", "workload stream: passes=0 is not accepted; 1..1000000");
+	assert_refused("stream:agents=65537", "workload stream: agents=65537 is not accepted; 1..65536");
+	assert_refused("stream:agents=0", "workload stream: agents=0 is not accepted; 1..65536");
+	assert_refused("stream:passes=18446744073709551617",
+	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
+	assert_refused("regular:bytes=0", "workload regular: bytes=0 is not accepted; 1..1099511627776");
+	assert_refused("regular:bytes=1025g",
+	               "workload regular: bytes=1025g is not accepted; 1..1099511627776");
+	assert_refused("regular:bytes=k", "workload regular: bytes=k is not accepted; 1..1099511627776");
+	assert_refused("regular:bytes=17179869185g",
+	               "workload regular: bytes=17179869185g is not accepted; 1..1099511627776");
+	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
+	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
+	               "1..1099511627776");
+	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
+	assert_refused("stencil:n=2", "workload stencil: n=2 is not accepted; 3..262144");
+	assert_refused("bfs:scale=25", "workload bfs: scale=25 is not accepted; 1..24");
+	assert_refused("bfs:degree=0", "workload bfs: degree=0 is not accepted; 1..64");
+}
+
+static void assert_name(const char *spec, const char *name)
+{
+	struct source *source = workload_open(spec, 1, error);
+
+	assert_non_null(source);
+	assert_string_equal(source->name, name);
+	source->close(source);
+}
+
+static void names(void **state)
+{
+	(void)state;
+	assert_name("stream", "stream:bytes=16777216,passes=5,agents=80");
+	assert_name("stream:agents=3,bytes=64K", "stream:bytes=65536,passes=5,agents=3");
+	assert_name("stream:bytes=2m", "stream:bytes=2097152,passes=5,agents=80");
+	assert_name("regular:bytes=1g", "regular:bytes=1073741824,chunk=1,passes=3,write=0,agents=80");
+	assert_name("regular:bytes=1024g", "regular:bytes=1099511627776,chunk=1,passes=3,write=0,agents=80");
+	assert_name("random:write=1", "random:bytes=33554432,passes=3,write=1,agents=80");
+	assert_name("sgemm:tile=1", "sgemm:n=2048,tile=1,agents=80");
+	assert_name("sgemm:n=262144", "sgemm:n=262144,tile=128,agents=80");
+	assert_name("stencil", "stencil:n=2048,tile=32,iterations=4,agents=80");
+	assert_name("bfs:scale=3", "bfs:scale=3,degree=12,agents=80");
+	/* a canonical name names the same workload again */
+	assert_name("bfs:scale=3,degree=12,agents=80", "bfs:scale=3,degree=12,agents=80");
+}
+
+static void list(void **state)
+{
+	const char *const expected[] = {"regular", "random", "sgemm",          "stream",
+	                                "stencil", "bfs",    "bytes=16777216", "(1..65536)"};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	workload_list(out);
+	fclose(out);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		assert_non_null(strstr(text, expected[i]));
+	free(text);
+}
+
+/* -- what holds for all
+ * ------------------------------------------------------------------------------------------ */
+
+static const char *const small[] = {
+        "regular:bytes=1m,chunk=3,agents=7", "random:bytes=1m,agents=7",
+        "sgemm:n=200,tile=48,agents=5",      "stream:bytes=100000,agents=7",
+        "stencil:n=150,tile=20,agents=9",    "bfs:scale=10,degree=8,agents=6",
+};
+#define SMALL (sizeof(small) / sizeof(small[0]))
+
+/* FNV-1a over all rows. */
+static uint64_t hash_of(const char *spec, uint64_t seed)
+{
+	struct opened w = open_seeded(spec, seed);
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; w.row.kind != SOURCE_END; next(&w)) {
+		const uint64_t part[] = {(uint64_t)w.row.kind, w.row.agent, (uint64_t)w.row.access,
+		                         w.row.address};
+
+		for (size_t i = 0; i < (w.row.kind == SOURCE_ACCESS ? 4u : 1u); i++)
+			hash = (hash ^ part[i]) * 0x100000001b3u;
+	}
+	close_at_end(&w);
+	return hash;
+}
+
+static void determinism(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SMALL; i++) {
+		bool is_seeded = strncmp(small[i], "random", 6) == 0 || strncmp(small[i], "bfs", 3) == 0;
+
+		assert_true(hash_of(small[i], 1) == hash_of(small[i], 1));
+		assert_int_equal(hash_of(small[i], 1) == hash_of(small[i], 2), !is_seeded);
+	}
+}
+
+/* Ranges lie apart on 2 MiB boundaries; rows lie inside them, between a kernel row and its sync. */
+static void structure(void **state)
+{
+	const uint64_t large = 2u << 20;
+
+	(void)state;
+	for (size_t i = 0; i < SMALL; i++) {
+		struct opened w = open_spec(small[i]);
+		uint32_t agents = (uint32_t)atoi(strstr(small[i], "agents=") + 7);
+		bool is_running = false;
+
+		for (unsigned r = 0; r < w.ranges; r++) {
+			assert_int_equal(w.range[r].base % large, 0);
+			assert_true(w.range[r].bytes > 0 && w.range[r].name[0] != '\0');
+			if (r > 0)
+				assert_true(w.range[r].base >=
+				            w.range[r - 1].base + w.range[r - 1].bytes + large);
+		}
+		for (; w.row.kind != SOURCE_END; next(&w)) {
+			if (w.row.kind == SOURCE_ACCESS) {
+				assert_true(is_running);
+				assert_true(w.row.agent < agents);
+				assert_true(w.row.access == UVMP_ACCESS_READ ||
+				            w.row.access == UVMP_ACCESS_WRITE);
+				range_of(&w, w.row.address);
+				continue;
+			}
+			assert_int_equal(w.row.kind, is_running ? SOURCE_SYNC : SOURCE_KERNEL);
+			is_running = !is_running;
+		}
+		assert_false(is_running);
+		close_at_end(&w);
+	}
+}
+
+/* The defaults are small enough for a comparison of all policies, and large enough to mean something. */
+static void defaults(void **state)
+{
+	const char *const name[] = {"regular", "random", "sgemm", "stream", "stencil", "bfs"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		struct opened w = open_spec(name[i]);
+		uint64_t footprint = 0, rows = 0;
+
+		for (unsigned r = 0; r < w.ranges; r++)
+			footprint += w.range[r].bytes;
+		assert_in_range(footprint, 8 << 20, 64 << 20);
+		for (; w.row.kind != SOURCE_END; next(&w))
+			rows += w.row.kind == SOURCE_ACCESS;
+		assert_in_range(rows, 10000, 2000000);
+		close_at_end(&w);
+	}
+}
+
+/* -- permutation and graph
+ * ---------------------------------------------------------------------------------------- */
+
+static void permutation(void **state)
+{
+	static bool is_taken[5000];
+	uint64_t random = 3;
+
+	(void)state;
+	for (uint64_t count = 1; count <= 5000; count += 1 + count / 3) {
+		struct permutation p;
+
+		permutation_init(&p, count, &random);
+		memset(is_taken, 0, sizeof(is_taken));
+		for (uint64_t i = 0; i < count; i++) {
+			uint64_t at = permutation_at(&p, i);
+
+			assert_true(at < count);
+			assert_false(is_taken[at]);
+			is_taken[at] = true;
+		}
+	}
+}
+
+static void graph(void **state)
+{
+	uint64_t random = 5, most;
+	struct graph g;
+
+	(void)state;
+	assert_true(graph_build(&g, 8, 6, &random));
+	assert_int_equal(g.vertices, 256);
+	assert_int_equal(g.edges, 256 * 6);
+	assert_int_equal(g.offset[0], 0);
+	assert_int_equal(g.offset[256], g.edges);
+	most = g.offset[graph_hub(&g) + 1] - g.offset[graph_hub(&g)];
+	/* as often as v stands in u's row, u stands in v's */
+	for (uint32_t u = 0; u < 256; u++) {
+		assert_true(g.offset[u + 1] >= g.offset[u] && g.offset[u + 1] - g.offset[u] <= most);
+		for (uint64_t i = g.offset[u]; i < g.offset[u + 1]; i++) {
+			uint32_t v = g.edge[i];
+			int there = 0, back = 0;
+
+			assert_true(v < 256);
+			for (uint64_t j = g.offset[u]; j < g.offset[u + 1]; j++)
+				there += g.edge[j] == v;
+			for (uint64_t j = g.offset[v]; j < g.offset[v + 1]; j++)
+				back += g.edge[j] == u;
+			assert_int_equal(there, back);
+		}
+	}
+	/* scale-free: the hub is far above the average */
+	assert_true(most > 5 * 6);
+	graph_free(&g);
+	graph_free(&g);
+}
+
+/* -- page touch
+ * --------------------------------------------------------------------------------------------------- */
+
+static void regular_order(void **state)
+{
+	struct opened w = open_spec("regular:bytes=20000,passes=2,write=1,agents=2");
+
+	(void)state;
+	assert_int_equal(w.ranges, 1);
+	assert_int_equal(w.range[0].bytes, 20000);
+	for (int pass = 0; pass < 2; pass++) {
+		expect_kernel(&w, "touch");
+		for (uint32_t page = 0; page < 5; page++)
+			expect(&w, page % 2, UVMP_ACCESS_WRITE, 0, page);
+		expect_sync(&w);
+	}
+	close_at_end(&w);
+}
+
+/* Thread blocks of 3 pages for 2 agents over 11 pages: 0-2, 3-5, then 6-8, 9-10; agent 1 is done a page
+ * earlier. */
+static void regular_dealing(void **state)
+{
+	static const unsigned agent[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+	static const unsigned page[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8};
+	struct opened w = open_spec("regular:bytes=44k,chunk=3,passes=1,agents=2");
+
+	(void)state;
+	expect_kernel(&w, "touch");
+	for (size_t i = 0; i < 11; i++)
+		expect(&w, agent[i], UVMP_ACCESS_READ, 0, page[i]);
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+/* Agents leave the ring one by one, first, middle and last: 4 blocks, more agents than that, the last block
+ * is short. */
+static void regular_more_agents_than_blocks(void **state)
+{
+	static const unsigned agent[] = {0, 1, 2, 3, 0, 1, 2};
+	static const unsigned page[] = {0, 2, 4, 6, 1, 3, 5};
+	struct opened w = open_spec("regular:bytes=28k,chunk=2,passes=1,agents=100");
+
+	(void)state;
+	expect_kernel(&w, "touch");
+	for (size_t i = 0; i < 7; i++)
+		expect(&w, agent[i], UVMP_ACCESS_READ, 0, page[i]);
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+static void random_pages(void **state)
+{
+	struct opened w = open_spec("random:bytes=409599,passes=3,agents=4");
+	uint64_t order[3][100];
+	unsigned ascending = 0;
+
+	(void)state;
+	for (int pass = 0; pass < 3; pass++) {
+		bool is_touched[100] = {false};
+
+		expect_kernel(&w, "touch");
+		for (unsigned i = 0; i < 100; i++) {
+			uint64_t page = (w.row.address - w.range[0].base) / PAGE;
+
+			expect(&w, i % 4, UVMP_ACCESS_READ, 0, page);
+			assert_false(is_touched[page]);
+			is_touched[page] = true;
+			order[pass][i] = page;
+			ascending += i > 0 && page == order[pass][i - 1] + 1;
+		}
+		expect_sync(&w);
+	}
+	close_at_end(&w);
+	assert_memory_not_equal(order[0], order[1], sizeof(order[0]));
+	assert_memory_not_equal(order[1], order[2], sizeof(order[1]));
+	assert_in_range(ascending, 0, 20);
+}
+
+static void random_one_page(void **state)
+{
+	struct opened w = open_spec("random:bytes=1,passes=1,write=1");
+
+	(void)state;
+	expect_kernel(&w, "touch");
+	expect(&w, 0, UVMP_ACCESS_WRITE, 0, 0);
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+/* -- stream
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* b, c, a, page after page; one agent, so in order; the last page of each array is a part of one. */
+static void stream_order(void **state)
+{
+	struct opened w = open_spec("stream:bytes=20488,passes=2,agents=1");
+
+	(void)state;
+	assert_int_equal(w.ranges, 3);
+	for (int pass = 0; pass < 2; pass++) {
+		expect_kernel(&w, "triad");
+		for (unsigned page = 0; page < 6; page++) {
+			expect(&w, 0, UVMP_ACCESS_READ, 1, page);
+			expect(&w, 0, UVMP_ACCESS_READ, 2, page);
+			expect(&w, 0, UVMP_ACCESS_WRITE, 0, page);
+		}
+		expect_sync(&w);
+	}
+	close_at_end(&w);
+}
+
+/* Two agents with blocks of two pages take turns. */
+static void stream_two_agents(void **state)
+{
+	static const unsigned array[] = {1, 2, 0};
+	struct opened w = open_spec("stream:bytes=16k,passes=1,agents=2");
+
+	(void)state;
+	expect_kernel(&w, "triad");
+	for (unsigned step = 0; step < 6; step++)
+		for (unsigned agent = 0; agent < 2; agent++)
+			expect(&w, agent, array[step % 3] == 0 ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ,
+			       array[step % 3], 2 * agent + step / 3);
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+/* -- sgemm and stencil: every thread block has an agent of its own, whose pages must be those of its cells
+ * ------------- */
+
+#define BLOCKS_MAX 64u
+
+static struct pages seen[BLOCKS_MAX], wanted[BLOCKS_MAX];
+
+/* Reads one kernel into seen[agent]. */
+static void collect_kernel(struct opened *w, const char *name, unsigned blocks)
+{
+	memset(seen, 0, sizeof(seen));
+	memset(wanted, 0, sizeof(wanted));
+	expect_kernel(w, name);
+	for (; w->row.kind == SOURCE_ACCESS; next(w)) {
+		unsigned range = range_of(w, w->row.address);
+
+		assert_in_range(w->row.agent, 0, blocks - 1);
+		add_bytes(&seen[w->row.agent], w->row.access == UVMP_ACCESS_WRITE, range,
+		          w->row.address - w->range[range].base, 1);
+	}
+	expect_sync(w);
+}
+
+/* One element of a matrix of n columns of floats. */
+static void want(unsigned block, bool is_write, unsigned range, uint64_t n, uint64_t row, uint64_t column)
+{
+	add_bytes(&wanted[block], is_write, range, (row * n + column) * 4, 4);
+}
+
+static void sgemm_case(uint64_t n, uint64_t tile)
+{
+	unsigned tiles = (unsigned)((n + tile - 1) / tile), blocks = tiles * tiles;
+	struct opened w;
+	char spec[64];
+
+	assert_in_range(blocks, 1, BLOCKS_MAX);
+	snprintf(spec, sizeof(spec), "sgemm:n=%u,tile=%u,agents=%u", (unsigned)n, (unsigned)tile, blocks);
+	w = open_spec(spec);
+	assert_int_equal(w.ranges, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(w.range[i].bytes, n * n * 4);
+	collect_kernel(&w, "sgemm", blocks);
+	close_at_end(&w);
+	for (uint64_t i = 0; i < n; i++)
+		for (uint64_t j = 0; j < n; j++) {
+			unsigned block = (unsigned)(i / tile * tiles + j / tile);
+
+			for (uint64_t k = 0; k < n; k++) {
+				want(block, false, 0, n, i, k);
+				want(block, false, 1, n, k, j);
+			}
+			want(block, true, 2, n, i, j);
+		}
+	assert_memory_equal(seen, wanted, sizeof(seen));
+}
+
+static void sgemm_pages(void **state)
+{
+	(void)state;
+	sgemm_case(1, 1);
+	sgemm_case(64, 32);
+	sgemm_case(100, 32); /* squares that are cut off, rows that straddle pages */
+	sgemm_case(33, 1024);
+	sgemm_case(150, 75);
+}
+
+/* One row per page and square: A's rows, then B's, along k, then C's. n = 1024: a matrix row is a page. */
+static void sgemm_order(void **state)
+{
+	struct opened w = open_spec("sgemm:n=1024,tile=512,agents=1");
+
+	(void)state;
+	expect_kernel(&w, "sgemm");
+	for (unsigned block = 0; block < 4; block++) {
+		for (unsigned k = 0; k < 2; k++) {
+			for (unsigned row = 0; row < 512; row++)
+				expect(&w, 0, UVMP_ACCESS_READ, 0, block / 2 * 512 + row);
+			for (unsigned row = 0; row < 512; row++)
+				expect(&w, 0, UVMP_ACCESS_READ, 1, k * 512 + row);
+		}
+		for (unsigned row = 0; row < 512; row++)
+			expect(&w, 0, UVMP_ACCESS_WRITE, 2, block / 2 * 512 + row);
+	}
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+/* Rows of one page and one kind are coalesced: 16 x 16 floats are a quarter of a page. */
+static void sgemm_coalesces(void **state)
+{
+	struct opened w = open_spec("sgemm:n=16,tile=16");
+
+	(void)state;
+	expect_kernel(&w, "sgemm");
+	expect(&w, 0, UVMP_ACCESS_READ, 0, 0);
+	expect(&w, 0, UVMP_ACCESS_READ, 1, 0);
+	expect(&w, 0, UVMP_ACCESS_WRITE, 2, 0);
+	expect_sync(&w);
+	close_at_end(&w);
+}
+
+static void stencil_case(uint64_t n, uint64_t tile)
+{
+	unsigned tiles = (unsigned)((n - 2 + tile - 1) / tile), blocks = tiles * tiles;
+	struct opened w;
+	char spec[80];
+
+	assert_in_range(blocks, 1, BLOCKS_MAX);
+	snprintf(spec, sizeof(spec), "stencil:n=%u,tile=%u,iterations=3,agents=%u", (unsigned)n,
+	         (unsigned)tile, blocks);
+	w = open_spec(spec);
+	assert_int_equal(w.ranges, 2);
+	for (unsigned iteration = 0; iteration < 3; iteration++) {
+		unsigned from = iteration % 2, to = 1 - from;
+
+		collect_kernel(&w, "jacobi", blocks);
+		for (uint64_t y = 1; y + 1 < n; y++)
+			for (uint64_t x = 1; x + 1 < n; x++) {
+				unsigned block = (unsigned)((y - 1) / tile * tiles + (x - 1) / tile);
+
+				want(block, false, from, n, y, x);
+				want(block, false, from, n, y - 1, x);
+				want(block, false, from, n, y + 1, x);
+				want(block, false, from, n, y, x - 1);
+				want(block, false, from, n, y, x + 1);
+				want(block, true, to, n, y, x);
+			}
+		assert_memory_equal(seen, wanted, sizeof(seen));
+	}
+	close_at_end(&w);
+}
+
+static void stencil_pages(void **state)
+{
+	(void)state;
+	stencil_case(3, 1);
+	stencil_case(34, 16);
+	stencil_case(100, 32);
+	stencil_case(200, 70);
+	stencil_case(129, 1024);
+}
+
+/* -- bfs: the same graph searched here, level by level
+ * -------------------------------------------------------------------- */
+
+enum { OFFSETS, EDGES, LEVELS, FRONTIER };
+
+/* Pages that kernel `level` must touch, whatever the order of its warps; finds the next level's vertices. */
+static uint32_t want_level(const struct graph *g, int *level_of, int level)
+{
+	uint32_t here = 0, found = 0;
+	unsigned current = (unsigned)level % 2;
+
+	for (uint32_t v = 0; v < g->vertices; v++) {
+		if (level_of[v] != level)
+			continue;
+		add_bytes(&wanted[0], false, FRONTIER + current, here++ * 4u, 4);
+		add_bytes(&wanted[0], false, OFFSETS, v * 8u, 16);
+		for (uint64_t i = g->offset[v]; i < g->offset[v + 1]; i++) {
+			uint32_t u = g->edge[i];
+
+			add_bytes(&wanted[0], false, EDGES, i * 8u, 8);
+			add_bytes(&wanted[0], false, LEVELS, u * 4u, 4);
+			if (level_of[u] >= 0)
+				continue;
+			level_of[u] = level + 1;
+			add_bytes(&wanted[0], true, LEVELS, u * 4u, 4);
+			add_bytes(&wanted[0], true, FRONTIER + 1 - current, found++ * 4u, 4);
+		}
+	}
+	return found;
+}
+
+static void bfs_case(const char *spec, unsigned scale, unsigned degree, uint64_t seed)
+{
+	struct opened w = open_seeded(spec, seed);
+	int *level_of = malloc(sizeof(int) << scale);
+	uint64_t random = seed;
+	uint32_t found = 1;
+	struct graph g;
+
+	assert_non_null(level_of);
+	assert_true(graph_build(&g, scale, degree, &random));
+	assert_int_equal(w.ranges, 5);
+	assert_int_equal(w.range[EDGES].bytes, g.edges * 8);
+	memset(level_of, 0xff, sizeof(int) << scale);
+	level_of[graph_hub(&g)] = 0;
+	for (int level = 0; found > 0; level++) {
+		collect_kernel(&w, "bfs_level", BLOCKS_MAX);
+		found = want_level(&g, level_of, level);
+		for (unsigned agent = 1; agent < BLOCKS_MAX; agent++)
+			for (size_t i = 0; i < sizeof(seen[0]); i++)
+				((bool *)&seen[0])[i] |= ((const bool *)&seen[agent])[i];
+		assert_memory_equal(&seen[0], &wanted[0], sizeof(seen[0]));
+	}
+	close_at_end(&w);
+	graph_free(&g);
+	free(level_of);
+}
+
+static void bfs_pages(void **state)
+{
+	(void)state;
+	bfs_case("bfs:scale=1,degree=1,agents=1", 1, 1, 1);
+	bfs_case("bfs:scale=12,degree=4,agents=1", 12, 4, 7);
+	bfs_case("bfs:scale=12,degree=7,agents=64", 12, 7, 8);
+	bfs_case("bfs:scale=14,degree=2,agents=5", 14, 2, 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(bad_specs),
+	        cmocka_unit_test(names),
+	        cmocka_unit_test(list),
+	        cmocka_unit_test(determinism),
+	        cmocka_unit_test(structure),
+	        cmocka_unit_test(defaults),
+	        cmocka_unit_test(permutation),
+	        cmocka_unit_test(graph),
+	        cmocka_unit_test(regular_order),
+	        cmocka_unit_test(regular_dealing),
+	        cmocka_unit_test(regular_more_agents_than_blocks),
+	        cmocka_unit_test(random_pages),
+	        cmocka_unit_test(random_one_page),
+	        cmocka_unit_test(stream_order),
+	        cmocka_unit_test(stream_two_agents),
+	        cmocka_unit_test(sgemm_pages),
+	        cmocka_unit_test(sgemm_order),
+	        cmocka_unit_test(sgemm_coalesces),
+	        cmocka_unit_test(stencil_pages),
+	        cmocka_unit_test(bfs_pages),
+	};
+
+	return cmocka_run_group_tests_name("workload", tests, NULL, NULL);
+}
