@@ -4,7 +4,7 @@
 
 #include "model/naive_pmm.h"
 
-#define STEPS_MAX 400u
+#define STEPS_MAX 200u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* Fuzzing of the bottom half: bytes give the parameters and then the host's answers, one byte or a few each;
  * the naive model gets the same answers and must ask for the same actions.
  *
- * Bytes 0..6: policy (0..4) + 8 with quirks, ratio, max_batches, max_throttled, max_batch (times 2), lapse in
- * ms, (reserved). An answer: bit 0 error, bit 1 stale / throttled, bit 2 fatal, bit 3 last bin, bit 4 no bin,
+ * Bytes 0..5: policy (0..4) + 8 with quirks, ratio, max_batches, max_throttled, max_batch (times 2), lapse in
+ * ms. An answer: bit 0 error, bit 1 stale / throttled, bit 2 fatal, bit 3 last bin, bit 4 no bin,
  * bits 5..7 time to pass in ms; then for a fetch one byte of raw faults, for servicing one byte of duplicates
  * and one of invalid prefetches. Behind the end of the input the buffer is empty and all goes well, so every
  * bottom half ends.
@@ -13,7 +13,7 @@
 
 #include "model/naive_replay.h"
 
-#define HEADER    7u
+#define HEADER    6u
 #define INPUT_MAX 4096u
 #define ROUNDS    32u
 #define LOG_MAX   (INPUT_MAX + 64u)

@@ -1,5 +1,5 @@
-/* What an eviction order is made of: five functions uvmp_evict_FILE_VERB. evict.c has checked all arguments before it calls
- * one of them, but for `random`; victim is called only while evict->count is not 0. */
+/* What an eviction order is made of: five functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
+ * before it calls one of them, but for `random`; victim is called only while evict->count is not 0. */
 #ifndef UVMPOLICY_EVICT_INTERNAL_H
 #define UVMPOLICY_EVICT_INTERNAL_H
 

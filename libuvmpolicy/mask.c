@@ -124,7 +124,8 @@ void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
 		uint32_t from = words < UVMP_MASK_WORDS ? i + words : UVMP_MASK_WORDS;
 		uint64_t low = from < UVMP_MASK_WORDS ? src->word[from] >> bits : 0;
-		uint64_t high = bits != 0 && from + 1u < UVMP_MASK_WORDS ? src->word[from + 1u] << (64u - bits) : 0;
+		uint64_t high =
+		        bits != 0 && from + 1u < UVMP_MASK_WORDS ? src->word[from + 1u] << (64u - bits) : 0;
 
 		dst->word[i] = low | high;
 	}

@@ -138,6 +138,7 @@ static struct uvmp_chunk claim_batch(struct uvmp_pmm *pmm, uint32_t type)
 	for (uint32_t i = 1; i < batch && pmm->in_pool != 0; i++) {
 		root = uvmp_pmm_pool_take(pmm);
 		pmm->root[root].state = UVMP_PMM_FREE;
+		pmm->root[root].type = (uint8_t)type;
 		uvmp_pmm_root_move(pmm, root, list);
 	}
 	return chunk;

@@ -83,7 +83,6 @@ static bool check_split(const struct uvmp_pmm *pmm, uint32_t root, struct tally 
  * decide. */
 static bool list_is_right(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root *r)
 {
-	bool is_on_queue = r->list < UVMP_PMM_QUEUES;
 	const struct uvmp_pmm_split *split;
 
 	if (r->state == UVMP_PMM_FREE)
@@ -93,7 +92,7 @@ static bool list_is_right(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root
 	    r->is_evicting)
 		return r->list == UVMP_PMM_LIST_NONE;
 	if (r->state != UVMP_PMM_SPLIT)
-		return is_on_queue;
+		return r->list < UVMP_PMM_QUEUES;
 	split = &pmm->split[r->body];
 	if (!uvmp_mask_equal(&split->live, &split->marked))
 		return r->list == UVMP_PMM_USED;

@@ -107,7 +107,6 @@ void uvmp_pmm_pool_put(struct uvmp_pmm *pmm, uint32_t root)
 		pmm->level[level][at / 64u] |= (uint64_t)1 << (at % 64u);
 	pmm->in_pool++;
 	pmm->root[root].state = UVMP_PMM_POOL;
-	pmm->root[root].type = UVMP_CHUNK_USER;
 }
 
 void uvmp_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type)

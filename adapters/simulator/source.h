@@ -29,27 +29,27 @@ struct source_row {
 	uint64_t address;
 	/* KERNEL */
 	char name[64];
-	/* RANGE: a range that has become known now (workloads announce all of theirs before the first access) */
+	/* RANGE: a range that has become known now (workloads announce theirs before the first access) */
 	struct source_range range;
 };
 
 /* Rows are pulled one by one; memory is bounded by the number of pages, never by the number of accesses. */
 struct source {
 	const char *name; /* canonical name: `stream:bytes=8388608,passes=2`, or the trace's file name */
-	/* Fills *row. After END or BAD it keeps returning the same. BAD: error says `FILE:LINE: what is wrong`. */
+	/* Fills *row. After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* A built-in workload: "NAME" or "NAME:key=value,key=value". NULL with `error` filled (unknown name, key, bad value,
- * absurd size) on failure. Random choices come from `seed` only. */
+/* A built-in workload: "NAME" or "NAME:key=value,key=value". NULL with `error` filled (unknown name, key, bad
+ * value, absurd size) on failure. Random choices come from `seed` only. */
 struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX]);
 /* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
 void workload_list(FILE *out);
 
-/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is recognised
- * by its first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
+/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is
+ * recognised by its first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
 /* The same from an open stream, which is closed with the source, and at once on failure (stdin never is).
  * `name` appears in errors. */

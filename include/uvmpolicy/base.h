@@ -3,12 +3,15 @@
  * base.h: what every other header needs: version, status codes, addresses, processors, access types.
  *
  * Rules of the whole library
- *  - A decision is `out = f(facts, parameters, state)`. Facts and parameters are const; state is a plain struct that
- *    belongs to the caller; time (nanoseconds) and randomness (a state that the caller seeds) are arguments.
- *  - Nothing is allocated. Arrays come from the caller; where their size depends on parameters, a function tells it.
+ *  - A decision is `out = f(facts, parameters, state)`. Facts and parameters are const; state is a plain
+ *    struct that belongs to the caller; time (nanoseconds) and randomness (a state that the caller seeds) are
+ *    arguments.
+ *  - Nothing is allocated. Arrays come from the caller; where their size depends on parameters, a function
+ *    tells it.
  *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed.
- *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected rule. Each
- *    header names the quirks it knows, with the numbers of the specification (driver Q1..Q24, UVM Smart Q1..Q22).
+ *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected
+ *    rule. Each header names the quirks it knows, with the numbers of the specification (driver Q1..Q24, UVM
+ *    Smart Q1..Q22).
  *  - No function keeps global state; any two calls on different objects may run at the same time.
  */
 #ifndef UVMPOLICY_BASE_H
@@ -54,10 +57,10 @@ UVMP_API const char *uvmp_version(void);
 /* Result of a call. 0 is success, negative is an error; the functions' comments say which they return. */
 enum uvmp_status {
 	UVMP_OK = 0,
-	UVMP_ERR_ARGUMENT = -1,	   /* a required pointer is NULL, or a structure is not valid (its _is_valid is false) */
+	UVMP_ERR_ARGUMENT = -1,	   /* a required pointer is NULL, or an _is_valid is false */
 	UVMP_ERR_RANGE = -2,	   /* a value lies outside its documented range */
 	UVMP_ERR_SPACE = -3,	   /* the caller's array is too small for the result */
-	UVMP_ERR_STATE = -4,	   /* the call does not fit the present state (twice freed, event out of order, ...) */
+	UVMP_ERR_STATE = -4,	   /* the call does not fit the present state (freed twice, out of order) */
 	UVMP_ERR_NO_MEMORY = -5,   /* no GPU memory and nothing that may be evicted */
 	UVMP_ERR_RETRY = -6,	   /* not now: something is in flight; the same call may succeed later */
 	UVMP_ERR_SYNTAX = -7,	   /* text that does not parse */
@@ -96,12 +99,12 @@ enum uvmp_prot {
 	UVMP_PROT_READ_WRITE_ATOMIC = 3
 };
 
-/* A deterministic pseudo-random generator (xorshift64*, Vigna 2016). `*state` is the caller's; any value may seed it
- * (0 is replaced by a constant). Returns the next 64 bits. */
+/* A deterministic pseudo-random generator (xorshift64*, Vigna 2016). `*state` is the caller's; any value
+ * may seed it (0 is replaced by a constant). Returns the next 64 bits. */
 UVMP_API uint64_t uvmp_random_next(uint64_t *state);
 
-/* A number in 0..bound-1 from the same generator; 0 when bound is 0 (no draw is made then). One draw a call, by
- * remainder: the bias is below bound / 2^64. */
+/* A number in 0..bound-1 from the same generator; 0 when bound is 0 (no draw is made then). One draw a
+ * call, by remainder: the bias is below bound / 2^64. */
 UVMP_API uint64_t uvmp_random_below(uint64_t *state, uint64_t bound);
 
 #ifdef __cplusplus

@@ -80,7 +80,7 @@ struct uvmp_evict {
 	uint32_t units;
 	struct uvmp_recency list; /* the LRU orders */
 	uint32_t *dense;	  /* random: units that may be evicted, without gaps, [units] */
-	uint32_t *place;	  /* random: where a unit stands in dense, UVMP_UNIT_NONE if nowhere, [units] */
+	uint32_t *place;	  /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
 	uint32_t count;		  /* units that may be evicted now */
 };
 

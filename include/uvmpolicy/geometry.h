@@ -1,7 +1,9 @@
-/* geometry.h: which page, big page and VABlock is this address? How are ranges cut, rounded and covered by trees?
+/* geometry.h: which page, big page and VABlock is this address? How are ranges cut, rounded and covered by
+ * trees?
  *
- * Sources: the driver's block cutting and big-page rule (nvidia specification, section 0.1), chunk sizes (6.1), tree
- * shapes of the density prefetcher (10); allocation rounding and trees of UVM Smart (uvm-smart specification, section 1).
+ * Sources: the driver's block cutting and big-page rule (nvidia specification, section 0.1), chunk sizes
+ * (6.1), tree shapes of the density prefetcher (10); allocation rounding and trees of UVM Smart (uvm-smart
+ * specification, section 1).
  */
 #ifndef UVMPOLICY_GEOMETRY_H
 #define UVMPOLICY_GEOMETRY_H
@@ -13,25 +15,26 @@
 extern "C" {
 #endif
 
-/* -- page sizes ------------------------------------------------------------------------------------------------- */
+/* -- page sizes ------------------------------------------------------------------------------------------ */
 
 /* Page sizes of a host. Fill with uvmp_geometry_init; all are powers of two. */
 struct uvmp_geometry {
 	uint32_t page_bytes;	 /* tracking unit: 4, 16 or 64 KiB */
-	uint32_t big_page_bytes; /* page_bytes..block_bytes; the driver uses 64 KiB */
-	uint32_t block_bytes;	 /* largest VABlock; big_page_bytes..512 * page_bytes; the driver uses 2 MiB */
+	uint32_t big_page_bytes; /* page_bytes..block_bytes; driver: 64 KiB */
+	uint32_t block_bytes;	 /* largest VABlock; big_page_bytes..512 * page_bytes; driver: 2 MiB */
 };
 
-/* Sets *geometry. UVMP_ERR_ARGUMENT: geometry is NULL. UVMP_ERR_RANGE: a size is no power of two, page_bytes is none of
- * 4096, 16384 and 65536, or the order page <= big page <= block <= 512 pages is broken. */
+/* Sets *geometry. UVMP_ERR_ARGUMENT: geometry is NULL. UVMP_ERR_RANGE: a size is no power of two,
+ * page_bytes is none of 4096, 16384 and 65536, or the order page <= big page <= block <= 512 pages is
+ * broken. */
 UVMP_API enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uint32_t page_bytes,
 					     uint32_t big_page_bytes, uint32_t block_bytes);
 UVMP_API bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry);
 
-/* -- VABlocks of a managed range -------------------------------------------------------------------------------- */
+/* -- VABlocks of a managed range ------------------------------------------------------------------------- */
 
-/* One VABlock: a managed range is cut at absolute multiples of block_bytes, so only its first and its last block can be
- * shorter, and several ranges may share one aligned window. */
+/* One VABlock: a managed range is cut at absolute multiples of block_bytes, so only its first and its last
+ * block can be shorter, and several ranges may share one aligned window. */
 struct uvmp_block {
 	uvmp_addr start;  /* first byte */
 	uvmp_addr end;	  /* last byte (inclusive) */
@@ -40,44 +43,48 @@ struct uvmp_block {
 	uint32_t big_pages; /* pages per big page, 1..512 (16 for 4 KiB in 64 KiB) */
 };
 
-/* Is the shape possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do start, end and offset
- * agree with it for one of the page sizes? */
+/* Is the shape possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do
+ * start, end and offset agree with it for one of the page sizes? */
 UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 
-/* Number of blocks of the range [start, end] (inclusive, both page aligned: start and end+1). 0 when the geometry or the
- * range is not valid (reversed, unaligned). */
-UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end);
+/* Number of blocks of the range [start, end] (inclusive, both page aligned: start and end+1). 0 when the
+ * geometry or the range is not valid (reversed, unaligned). */
+UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start,
+					     uvmp_addr end);
 
-/* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's number, when the
- * geometry is not valid or addr lies below start. */
-UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr addr);
+/* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's
+ * number, when the geometry is not valid or addr lies below start. */
+UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start,
+					     uvmp_addr addr);
 
-/* Block `index` of the range [start, end]. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE: range reversed
- * or unaligned, or index >= block count. */
-UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end,
-					      uint64_t index, struct uvmp_block *block);
+/* Block `index` of the range [start, end]. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE:
+ * range reversed or unaligned, or index >= block count. */
+UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start,
+					      uvmp_addr end, uint64_t index, struct uvmp_block *block);
 
-/* A block known only by its shape, as in tests and simulators: `pages` pages that start `offset` pages after a boundary
- * of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: pages 0 or above
- * 512, big_pages no power of two up to 512, offset >= big_pages, or pages + offset > 512. */
+/* A block known only by its shape, as in tests and simulators: `pages` pages that start `offset` pages
+ * after a boundary of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL.
+ * UVMP_ERR_RANGE: pages 0 or above 512, big_pages no power of two up to 512, offset >= big_pages, or pages
+ * + offset > 512. */
 UVMP_API enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
 						struct uvmp_block *block);
 
-/* Big pages that lie wholly inside `within` (page indices of the block; cut at the block's end), as page indices: from
- * the first page of the first big page to behind the last page of the last one. (0,0) when there is none or the block
- * is not valid. */
+/* Big pages that lie wholly inside `within` (page indices of the block; cut at the block's end), as page
+ * indices: from the first page of the first big page to behind the last page of the last one. (0,0) when
+ * there is none or the block is not valid. */
 UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within);
 
-/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of 2 MiB is one chunk; otherwise the
- * naturally aligned big page around `page` if it lies wholly inside the block, else the page alone. (0,0) when page is
- * outside or the block is not valid. */
+/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of 2 MiB is one chunk;
+ * otherwise the naturally aligned big page around `page` if it lies wholly inside the block, else the page
+ * alone. (0,0) when page is outside or the block is not valid. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
-/* -- trees over n leaves (density prefetcher) --------------------------------------------------------------------- */
+/* -- trees over n leaves (density prefetcher) ------------------------------------------------------------ */
 
 #define UVMP_TREE_LEAVES_MAX (1u << 24)
 
-/* Level 0 is the root, levels-1 the leaves. Storage order: leaves first, then each parent level, root last. */
+/* Level 0 is the root, levels-1 the leaves. Storage order: leaves first, then each parent level, root
+ * last. */
 struct uvmp_tree_shape {
 	uint32_t leaves; /* 1..UVMP_TREE_LEAVES_MAX */
 	uint32_t pow2;	 /* leaves rounded up to a power of two */
@@ -94,23 +101,25 @@ struct uvmp_tree_branch {
 
 /* UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: leaves is 0 or above the maximum. */
 UVMP_API enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape);
-/* Nodes on a level; 0 outside 0..levels-1 (and, as the next one, for a shape that uvmp_tree_shape_init did not make). */
+/* Nodes on a level; 0 outside 0..levels-1 (and, as the next one, for a shape that uvmp_tree_shape_init did
+ * not make). */
 UVMP_API uint32_t uvmp_tree_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level);
 /* Storage index of a level's first node; `nodes` outside 0..levels-1. */
 UVMP_API uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t level);
 /* UVMP_ERR_ARGUMENT: NULL, or not a shape. UVMP_ERR_RANGE: leaf or level outside the tree. */
-UVMP_API enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
-					   struct uvmp_tree_branch *branch);
+UVMP_API enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf,
+					      uint32_t level, struct uvmp_tree_branch *branch);
 /* min(value + add, 2^bits - 1) for a counter of 1..32 bits (0 and above 32 count as 32). */
 UVMP_API uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits);
 
-/* -- allocations of UVM Smart ------------------------------------------------------------------------------------- */
+/* -- allocations of UVM Smart ---------------------------------------------------------------------------- */
 
 #define UVMP_BASIC_BLOCK_BYTES 65536u	/* leaf of a TBN tree, 16 pages */
 #define UVMP_LARGE_PAGE_BYTES  2097152u /* largest TBN tree */
 
-/* How an allocation is rounded and cut: `large_trees` trees of 2 MiB from its start on, then one of tail_bytes if that is
- * not 0. The rounded tail is a power of two of basic blocks, so trees have 1, 2, 4, 8, 16 or 32 leaves. */
+/* How an allocation is rounded and cut: `large_trees` trees of 2 MiB from its start on, then one of
+ * tail_bytes if that is not 0. The rounded tail is a power of two of basic blocks, so trees have 1, 2, 4,
+ * 8, 16 or 32 leaves. */
 struct uvmp_allocation {
 	uint64_t rounded_bytes; /* what is really allocated and managed */
 	uint64_t large_trees;

@@ -1,9 +1,10 @@
 /* mask.h: sets of pages of one VABlock.
  *
- * A uvmp_mask holds 512 bits, page 0 of the block first. A region is a run of pages `[first, outer)`; (0,0) is the usual
- * spelling of "empty", and every region with outer <= first counts as empty. Functions never touch bits outside 0..511:
- * a page or a region end beyond 512 is cut off. Pointers must not be NULL. Source and destination may be the same mask.
- * Every function looks at each of the 8 words at most once or twice.
+ * A uvmp_mask holds 512 bits, page 0 of the block first. A region is a run of pages `[first, outer)`;
+ * (0,0) is the usual spelling of "empty", and every region with outer <= first counts as empty. Functions
+ * never touch bits outside 0..511: a page or a region end beyond 512 is cut off. Pointers must not be
+ * NULL. Source and destination may be the same mask. Every function looks at each of the 8 words at most
+ * once or twice.
  */
 #ifndef UVMPOLICY_MASK_H
 #define UVMPOLICY_MASK_H
@@ -60,7 +61,8 @@ UVMP_API uint32_t uvmp_mask_weight(const uvmp_mask *mask);
 UVMP_API void uvmp_mask_or(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API void uvmp_mask_and(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API void uvmp_mask_andnot(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
-/* Page p of src becomes page p + pages (shift_up) or p - pages (shift_down) of dst; what leaves 0..511 is lost. */
+/* Page p of src becomes page p + pages (shift_up) or p - pages (shift_down) of dst; what leaves 0..511 is
+ * lost. */
 UVMP_API void uvmp_mask_shift_up(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages);
 UVMP_API void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages);
 
@@ -94,7 +96,8 @@ UVMP_API uint32_t uvmp_mask_next_set(const uvmp_mask *mask, uint32_t from);
 UVMP_API uint32_t uvmp_mask_next_clear(const uvmp_mask *mask, uint32_t from);
 /* Smallest region that holds the whole set; (0,0) for the empty set. */
 UVMP_API struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask);
-/* First maximal run of pages at or after `from`, cut at `from`; (0,0) when there is none. Walk all runs with
+/* First maximal run of pages at or after `from`, cut at `from`; (0,0) when there is none. Walk all
+ * runs with
  *   for (r = uvmp_mask_next_run(m, 0); r.outer; r = uvmp_mask_next_run(m, r.outer)) */
 UVMP_API struct uvmp_region uvmp_mask_next_run(const uvmp_mask *mask, uint32_t from);
 

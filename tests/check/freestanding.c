@@ -1,21 +1,21 @@
-/* A program without libc: its own entry, its own four mem functions, and the library. Takes a few decisions and exits with
- * the number of the first wrong one, 0 if all are right. */
+/* A program without libc: its own entry, its own four mem functions, and the library. Takes a few decisions
+ * and exits with the number of the first wrong one, 0 if all are right. */
 #include "uvmpolicy/uvmpolicy.h"
 
 #if defined(__x86_64__)
 __asm__(".globl _start\n"
-	"_start:\n"
-	"	xorl %ebp, %ebp\n"
-	"	call freestanding_main\n"
-	"	movl %eax, %edi\n"
-	"	movl $60, %eax\n" /* exit */
-	"	syscall\n");
+        "_start:\n"
+        "	xorl %ebp, %ebp\n"
+        "	call freestanding_main\n"
+        "	movl %eax, %edi\n"
+        "	movl $60, %eax\n" /* exit */
+        "	syscall\n");
 #elif defined(__aarch64__)
 __asm__(".globl _start\n"
-	"_start:\n"
-	"	bl freestanding_main\n"
-	"	mov x8, #93\n" /* exit */
-	"	svc #0\n");
+        "_start:\n"
+        "	bl freestanding_main\n"
+        "	mov x8, #93\n" /* exit */
+        "	svc #0\n");
 #else
 #error no entry code for this machine
 #endif
@@ -69,7 +69,8 @@ int memcmp(const void *a, const void *b, size_t bytes)
 static bool density_is_right(void)
 {
 	struct uvmp_prefetch_params params;
-	struct uvmp_prefetch_facts facts = {.dst = 1, .preferred = UVMP_PROC_NONE, .faulted_region = {300, 301}};
+	struct uvmp_prefetch_facts facts = {
+	        .dst = 1, .preferred = UVMP_PROC_NONE, .faulted_region = {300, 301}};
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted = {{0}}, resident = {{0}};
@@ -92,23 +93,25 @@ static bool policy_is_right(void)
 	char printed[UVMP_POLICY_TEXT_MAX];
 	size_t length = 0;
 
-	if (uvmp_policy_parse(text, sizeof(text) - 1, &policy, NULL) != UVMP_OK || policy.prefetch.threshold != 60 ||
-	    policy.quirks || uvmp_policy_print(&policy, printed, sizeof(printed)) != UVMP_OK)
+	if (uvmp_policy_parse(text, sizeof(text) - 1, &policy, NULL) != UVMP_OK ||
+	    policy.prefetch.threshold != 60 || policy.quirks ||
+	    uvmp_policy_print(&policy, printed, sizeof(printed)) != UVMP_OK)
 		return false;
 	while (printed[length] != '\0')
 		length++;
-	return uvmp_policy_parse(printed, length, &again, NULL) == UVMP_OK && again.prefetch.threshold == 60 &&
-	       again.evict == policy.evict && uvmp_policy_parse("threshold=101", 13, &again, NULL) == UVMP_ERR_RANGE;
+	return uvmp_policy_parse(printed, length, &again, NULL) == UVMP_OK &&
+	       again.prefetch.threshold == 60 && again.evict == policy.evict &&
+	       uvmp_policy_parse("threshold=101", 13, &again, NULL) == UVMP_ERR_RANGE;
 }
 
 /* By page ascending, then the most intrusive access first. */
 static bool order_is_right(void)
 {
 	static const struct uvmp_fault entry[4] = {
-		{.address = 0x3000, .access = UVMP_ACCESS_READ},
-		{.address = 0x1000, .access = UVMP_ACCESS_READ},
-		{.address = 0x2000, .access = UVMP_ACCESS_WRITE},
-		{.address = 0x1000, .access = UVMP_ACCESS_ATOMIC_STRONG},
+	        {.address = 0x3000, .access = UVMP_ACCESS_READ},
+	        {.address = 0x1000, .access = UVMP_ACCESS_READ},
+	        {.address = 0x2000, .access = UVMP_ACCESS_WRITE},
+	        {.address = 0x1000, .access = UVMP_ACCESS_ATOMIC_STRONG},
 	};
 	uint32_t order[4] = {0, 1, 2, 3};
 
@@ -120,7 +123,8 @@ static bool allocation_is_right(void)
 {
 	struct uvmp_allocation a;
 
-	return uvmp_allocation_round(4202500, &a) == UVMP_OK && a.rounded_bytes == 4259840 && a.large_trees == 2;
+	return uvmp_allocation_round(4202500, &a) == UVMP_OK && a.rounded_bytes == 4259840 &&
+	       a.large_trees == 2;
 }
 
 int freestanding_main(void)

@@ -1,4 +1,5 @@
-/* Naive model of mask.h: one bool a page, one loop an operation, written from the words of the contract only. */
+/* Naive model of mask.h: one bool a page, one loop an operation, written from the words of the contract
+ * only. */
 #ifndef NAIVE_MASK_H
 #define NAIVE_MASK_H
 

@@ -58,11 +58,19 @@ static struct uvmp_chunk chunk_of(uint32_t root, int i)
 /* The leaf that starts at this page, or -1. */
 static int leaf_at(const struct naive_pmm_root *r, int page)
 {
-	for (int i = 0; i < NAIVE_PMM_NODES; i++) {
+	for (uint32_t size = 0; size < 3; size++) {
+		int i = node_at((uint32_t)page, size);
+
 		if (page_of(i) == page && is_leaf(&r->node[i]))
 			return i;
 	}
 	return -1;
+}
+
+/* How many records mean something. */
+static int nodes(const struct naive_pmm_root *r)
+{
+	return r->node[0].state == NAIVE_SPLIT ? NAIVE_PMM_NODES : 1;
 }
 
 static bool is_pinned(const struct naive_pmm_root *r)
@@ -114,7 +122,7 @@ static bool free_head(const struct naive_pmm *n, uint32_t type, int size, bool i
 	uint64_t oldest = UINT64_MAX;
 
 	for (uint32_t r = 0; r < n->params.roots; r++) {
-		for (int i = 0; i < NAIVE_PMM_NODES; i++) {
+		for (int i = 0; i < nodes(&n->root[r]); i++) {
 			const struct naive_pmm_node *candidate = &n->root[r].node[i];
 
 			if (candidate->state != NAIVE_FREE || size_of(i) != size ||
@@ -511,7 +519,7 @@ bool naive_pmm_pick(const struct naive_pmm *n, uint32_t k, struct uvmp_chunk *ch
 		if (pass == 1 && count == 0)
 			return false;
 		for (uint32_t r = 0; r < n->params.roots; r++) {
-			for (int i = 0; i < NAIVE_PMM_NODES; i++) {
+			for (int i = 0; i < nodes(&n->root[r]); i++) {
 				if (!is_leaf(&n->root[r].node[i]) || !n->root[r].node[i].has_owner)
 					continue;
 				if (pass == 1 && seen == k % count)
@@ -560,7 +568,7 @@ static bool same_free(const struct naive_pmm *n, const struct uvmp_pmm *pmm, uin
 	uint64_t stamp = 0;
 
 	for (uint32_t r = 0; r < n->params.roots; r++) {
-		for (int i = 0; i < NAIVE_PMM_NODES; i++)
+		for (int i = 0; i < nodes(&n->root[r]); i++)
 			members += n->root[r].node[i].state == NAIVE_FREE && size_of(i) == size &&
 			           n->root[r].node[i].is_zero == is_zero &&
 			           n->root[r].type == (enum uvmp_chunk_type)type;
@@ -593,7 +601,7 @@ static bool same_counts(const struct naive_pmm *n, const struct uvmp_pmm *pmm)
 		want.in_pool += root->node[0].state == NAIVE_POOL;
 		want.pinned += root->node[0].state == NAIVE_PINNED;
 		want.in_eviction += root->in_eviction;
-		for (int i = 0; i < NAIVE_PMM_NODES; i++) {
+		for (int i = 0; i < nodes(&n->root[r]); i++) {
 			want.free_64k +=
 			        is_user && root->node[i].state == NAIVE_FREE && size_of(i) == UVMP_CHUNK_64K;
 			want.free_4k +=

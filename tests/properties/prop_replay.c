@@ -140,7 +140,8 @@ static void check_log(const struct uvmp_replay_params *params, const struct host
 		if (kind == UVMP_REPLAY_FLUSH || kind == 16)
 			assert_true(is_flush);
 		if (kind == UVMP_REPLAY_PUSH && i > 0 && host->log[i - 1] == UVMP_REPLAY_SERVICE) {
-			assert_true(is_block || params->policy == UVMP_REPLAY_BATCH || i + 1 == host->actions);
+			assert_true(is_block || params->policy == UVMP_REPLAY_BATCH ||
+			            i + 1 == host->actions);
 			assert_false(is_fatal);
 			grown += is_block && is_ok && !host->answer[i - 1].is_none;
 		}

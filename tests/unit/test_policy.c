@@ -305,6 +305,14 @@ static void test_long_words(void **unused)
 	assert_int_equal(error.length, 1);
 	assert_int_equal(uvmp_policy_parse(text, SIZE_MAX, &policy, &error), UVMP_ERR_SYNTAX);
 
+	/* up to 40 bytes are quoted whole; any printable byte is */
+	check_error("~234567890123456789012345678901234567890=1", UVMP_ERR_UNKNOWN,
+	            "~234567890123456789012345678901234567890=1",
+	            "~234567890123456789012345678901234567890: no such key");
+	check_error("!2345678901234567890123456789012345678901=1", UVMP_ERR_UNKNOWN,
+	            "!2345678901234567890123456789012345678901=1",
+	            "!234567890123456789012345678901234567890...: no such key");
+
 	/* the list of presets is the longest text; it is cut, not overrun */
 	memcpy(text, "preset=", 7);
 	assert_int_equal(uvmp_policy_parse(text, 200, &policy, &error), UVMP_ERR_UNKNOWN);

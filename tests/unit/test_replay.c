@@ -444,6 +444,25 @@ static void test_toggle_in_loop(void **unused)
 	assert_false(state.prefetch_faults.is_enabled);
 }
 
+/* Counters belong to a batch or to a bottom half, and start afresh with it. */
+static void test_fresh_counters(void **unused)
+{
+	static const struct batch b[] = {{200, 90, 100, 1, NEVER, true, false, false, 0, 0},
+	                                 {200, 90, 100, 1, NEVER, false, false, false, 0, 0}};
+	struct uvmp_replay_params p = with(UVMP_REPLAY_BATCH_FLUSH, true);
+	struct uvmp_replay_state state;
+
+	(void)unused;
+	uvmp_replay_init(&state);
+	play(&p, &state, b, 2, 0, "FPSCRWFPSCRWF.");
+	assert_true(state.prefetch_faults.is_enabled);
+	p.max_batches = 2;
+	p.max_throttled = 2;
+	for (int round = 0; round < 3; round++)
+		play(&p, &state, b, 2, 0, "FPSCRWFPSCRW.");
+	play(&p, &state, NULL, 0, 0, "FR.");
+}
+
 static void test_bad_calls(void **unused)
 {
 	struct uvmp_replay_params p = driver;
@@ -513,6 +532,7 @@ int main(void)
 	        cmocka_unit_test(test_push_failures),
 	        cmocka_unit_test(test_end_push_failure),
 	        cmocka_unit_test(test_toggle_in_loop),
+	        cmocka_unit_test(test_fresh_counters),
 	        cmocka_unit_test(test_bad_calls),
 	};
 

@@ -15,7 +15,7 @@
 
 #define PAGE      4096u
 #define RANGE_MAX 6
-#define PAGES_MAX 64u /* of one range, in the tests that keep sets */
+#define PAGES_MAX 1100u /* of one range, in the tests that keep sets */
 
 static char error[SOURCE_ERROR_MAX];
 
@@ -578,18 +578,18 @@ static void sgemm_coalesces(void **state)
 	close_at_end(&w);
 }
 
-static void stencil_case(uint64_t n, uint64_t tile)
+static void stencil_case(uint64_t n, uint64_t tile, unsigned iterations)
 {
 	unsigned tiles = (unsigned)((n - 2 + tile - 1) / tile), blocks = tiles * tiles;
 	struct opened w;
 	char spec[80];
 
 	assert_in_range(blocks, 1, BLOCKS_MAX);
-	snprintf(spec, sizeof(spec), "stencil:n=%u,tile=%u,iterations=3,agents=%u", (unsigned)n,
-	         (unsigned)tile, blocks);
+	snprintf(spec, sizeof(spec), "stencil:n=%u,tile=%u,iterations=%u,agents=%u", (unsigned)n,
+	         (unsigned)tile, iterations, blocks);
 	w = open_spec(spec);
 	assert_int_equal(w.ranges, 2);
-	for (unsigned iteration = 0; iteration < 3; iteration++) {
+	for (unsigned iteration = 0; iteration < iterations; iteration++) {
 		unsigned from = iteration % 2, to = 1 - from;
 
 		collect_kernel(&w, "jacobi", blocks);
@@ -612,11 +612,13 @@ static void stencil_case(uint64_t n, uint64_t tile)
 static void stencil_pages(void **state)
 {
 	(void)state;
-	stencil_case(3, 1);
-	stencil_case(34, 16);
-	stencil_case(100, 32);
-	stencil_case(200, 70);
-	stencil_case(129, 1024);
+	stencil_case(3, 1, 1);
+	stencil_case(34, 16, 2);
+	stencil_case(100, 32, 3);
+	stencil_case(200, 70, 2);
+	stencil_case(129, 1024, 2);
+	stencil_case(90, 11, 2);     /* some pages of a block's neighbourhood hold nothing but its corners */
+	stencil_case(1037, 1024, 1); /* and some nothing but the cells beside a block */
 }
 
 /* -- bfs: the same graph searched here, level by level

@@ -39,7 +39,7 @@ static void alloc_line(void *state, const char *word, struct vec_args *args, str
 	(void)state;
 	(void)word;
 	if (!args->failed && count == 0)
-		vec_fail(args, "bytes: at least one size is needed");
+		vec_fail(args, "bytes=- is not accepted; at least one size");
 	for (size_t i = 0; i < count && !args->failed; i++) {
 		if (bytes[i] == 0) {
 			vec_printf(out, "=> error=invalid_value\n");

@@ -1,5 +1,5 @@
-/* Just enough of the kernel's <linux/types.h> to compile the headers and the core as a module would: 64-bit types are
- * long long there, and nothing of <stdint.h> beyond the types exists. */
+/* Just enough of the kernel's <linux/types.h> to compile the headers and the core as a module would:
+ * 64-bit types are long long there, and nothing of <stdint.h> beyond the types exists. */
 #ifndef STUB_LINUX_TYPES_H
 #define STUB_LINUX_TYPES_H
 
