@@ -30,43 +30,41 @@ enum key {
 /* How much of a caller's word an error quotes. */
 #define QUOTE_MAX 40u
 
+/* Whose names a key takes as values. */
+enum names { NUMBERS, PREFETCHERS, EVICTORS, REPLAYS };
+
 struct row {
 	struct uvmp_policy_key key;
-	const char *(*choice)(uint32_t index);
+	enum names names;
 	enum key user; /* used only while this key has user_value */
 	uint32_t user_value;
 };
 
-static const char *prefetch_choice(uint32_t index)
+/* NULL for keys with numbers, and beyond the last name. */
+static const char *choice_name(enum names names, uint32_t choice)
 {
-	return uvmp_prefetch_name((enum uvmp_prefetcher)index);
-}
-
-static const char *evict_choice(uint32_t index)
-{
-	return uvmp_evict_name((enum uvmp_evictor)index);
-}
-
-static const char *replay_choice(uint32_t index)
-{
-	return uvmp_replay_name((enum uvmp_replay_policy)index);
+	if (names == PREFETCHERS)
+		return uvmp_prefetch_name((enum uvmp_prefetcher)choice);
+	if (names == EVICTORS)
+		return uvmp_evict_name((enum uvmp_evictor)choice);
+	return names == REPLAYS ? uvmp_replay_name((enum uvmp_replay_policy)choice) : NULL;
 }
 
 #define NUMBER(name, min, max, initial, summary)                                                             \
 	{                                                                                                    \
-		{name, summary, min, max, initial, false, NULL}, NULL, ALWAYS, 0                             \
+		{name, summary, "", min, max, initial, false}, NUMBERS, ALWAYS, 0                            \
 	}
-#define CHOICE(name, count, initial, choice, summary)                                                        \
+#define CHOICE(name, count, initial, names, summary)                                                         \
 	{                                                                                                    \
-		{name, summary, 0, (count)-1, initial, true, NULL}, choice, ALWAYS, 0                        \
+		{name, summary, "", 0, (count)-1, initial, true}, names, ALWAYS, 0                           \
 	}
 #define NUMBER_OF(used_by, user, user_value, name, min, max, initial, summary)                               \
 	{                                                                                                    \
-		{name, summary, min, max, initial, false, used_by}, NULL, user, user_value                   \
+		{name, summary, used_by, min, max, initial, false}, NUMBERS, user, user_value                \
 	}
 
 static const struct row table[KEYS] = {
-        [PREFETCH] = CHOICE("prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY, prefetch_choice,
+        [PREFETCH] = CHOICE("prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY, PREFETCHERS,
                             "what comes along with faulted pages"),
         [THRESHOLD] = NUMBER_OF(
                 "prefetch=density", PREFETCH, UVMP_PREFETCH_DENSITY, "threshold", 0, 100, 51,
@@ -77,11 +75,11 @@ static const struct row table[KEYS] = {
                                 512, 1, "pages that the cursor takes per decision"),
         [LOCALITY_PAGES] = NUMBER_OF("prefetch=locality", PREFETCH, UVMP_PREFETCH_LOCALITY, "locality_pages",
                                      1, 512, 128, "pages from the faulting one on, it included"),
-        [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evict_choice,
+        [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, EVICTORS,
                          "what leaves when memory is full"),
         [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
                                 "2 MiB chunks per request to the memory pool, as a power of two"),
-        [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, replay_choice,
+        [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
                           "when the GPU goes on"),
         [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0, 100,
                                 50, "percent of duplicates beyond which a flush re-reads PUT"),
@@ -109,9 +107,7 @@ static const struct uvmp_policy_preset presets[] = {
 
 #define PRESETS ((uint32_t)(sizeof(presets) / sizeof(presets[0])))
 
-/* -- text
- * ----------------------------------------------------------------------------------------------------------
- */
+/* -- text -- */
 
 /* Counts everything, keeps what fits with a NUL behind it. */
 struct sink {
@@ -177,7 +173,7 @@ static void put_number(struct sink *sink, uint32_t number)
 
 static void put_accepted(struct sink *sink, const struct row *row)
 {
-	if (row->choice == NULL) {
+	if (!row->key.is_choice) {
 		put_number(sink, row->key.min);
 		put_text(sink, "..");
 		put_number(sink, row->key.max);
@@ -185,7 +181,7 @@ static void put_accepted(struct sink *sink, const struct row *row)
 	}
 	for (uint32_t i = row->key.min; i <= row->key.max; i++) {
 		put_text(sink, i > row->key.min ? " " : "");
-		put_text(sink, row->choice(i));
+		put_text(sink, choice_name(row->names, i));
 	}
 }
 
@@ -204,8 +200,7 @@ static bool parse_number(struct span span, uint32_t max, uint32_t *number)
 	return true;
 }
 
-/* -- values
- * -------------------------------------------------------------------------------------------------------- */
+/* -- values -- */
 
 static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
 {
@@ -291,8 +286,7 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 	return !is_q8(value);
 }
 
-/* -- parsing
- * ------------------------------------------------------------------------------------------------------- */
+/* -- parsing -- */
 
 /* Part of the text; length 0: none. */
 struct word {
@@ -376,14 +370,14 @@ static enum uvmp_status read_value(const struct row *row, struct span text, uint
 {
 	uint32_t number;
 
-	if (row->choice == NULL) {
+	if (!row->key.is_choice) {
 		if (!parse_number(text, row->key.max, &number) || number < row->key.min)
 			return UVMP_ERR_RANGE;
 		*value = number;
 		return UVMP_OK;
 	}
 	for (uint32_t i = row->key.min; i <= row->key.max; i++) {
-		if (equal(text, row->choice(i))) {
+		if (equal(text, choice_name(row->names, i))) {
 			*value = i;
 			return UVMP_OK;
 		}
@@ -435,7 +429,7 @@ static enum uvmp_status take_preset(struct parser *parser, struct span wanted, b
 static void reject_value(const struct parser *parser, const struct row *row, struct span value)
 {
 	struct sink sink = error_at(parser, parser->word);
-	const char *quote = row->choice != NULL ? "\"" : "";
+	const char *quote = row->key.is_choice ? "\"" : "";
 
 	put_text(&sink, row->key.name);
 	put_text(&sink, ": ");
@@ -559,8 +553,7 @@ enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_
 	return status;
 }
 
-/* -- printing
- * ------------------------------------------------------------------------------------------------------ */
+/* -- printing -- */
 
 static void put_policy(struct sink *sink, const uint32_t value[KEYS])
 {
@@ -570,8 +563,8 @@ static void put_policy(struct sink *sink, const uint32_t value[KEYS])
 		put_text(sink, k > 0 ? " " : "");
 		put_text(sink, table[k].key.name);
 		put_char(sink, '=');
-		if (table[k].choice != NULL)
-			put_text(sink, table[k].choice(value[k]));
+		if (table[k].key.is_choice)
+			put_text(sink, choice_name(table[k].names, value[k]));
 		else
 			put_number(sink, value[k]);
 	}
@@ -592,20 +585,19 @@ enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text,
 	return UVMP_OK;
 }
 
-/* -- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* -- tables -- */
 
-const struct uvmp_policy_key *uvmp_policy_key(uint32_t index)
+const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index)
 {
 	return index < KEYS ? &table[index].key : NULL;
 }
 
-const struct uvmp_policy_preset *uvmp_policy_preset(uint32_t index)
+const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index)
 {
 	return index < PRESETS ? &presets[index] : NULL;
 }
 
 const char *uvmp_policy_choice(uint32_t index, uint32_t choice)
 {
-	return index < KEYS && table[index].choice != NULL ? table[index].choice(choice) : NULL;
+	return index < KEYS ? choice_name(table[index].names, choice) : NULL;
 }

@@ -26,12 +26,9 @@ enum position {
 	POSITIONS
 };
 
-typedef enum position rule(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
-                           const struct uvmp_replay_event *event);
-
 const char *uvmp_replay_name(enum uvmp_replay_policy policy)
 {
-	static const char *const name[] = {"block", "batch", "batch_flush", "once"};
+	static const char name[][12] = {"block", "batch", "batch_flush", "once"};
 
 	return (uint32_t)policy <= UVMP_REPLAY_ONCE ? name[policy] : NULL;
 }
@@ -219,26 +216,41 @@ static enum position on_end_pushed(const struct uvmp_replay_params *params, stru
 	return IDLE;
 }
 
+/* One row per position: what the host does there, the event that answers it, the rule that takes the answer.
+ * Rows of a macro, because a table of function pointers would have to be relocated, and so be written. */
+#define ROWS(ROW)                                                                                            \
+	ROW(FETCHING, UVMP_REPLAY_FETCH, UVMP_REPLAY_EVENT_FETCHED, on_fetched)                              \
+	ROW(PREPROCESSING, UVMP_REPLAY_PREPROCESS, UVMP_REPLAY_EVENT_PREPROCESSED, on_preprocessed)          \
+	ROW(SERVICING, UVMP_REPLAY_SERVICE, UVMP_REPLAY_EVENT_SERVICED, on_serviced)                         \
+	ROW(PUSHING_BLOCK, UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_block_pushed)                        \
+	ROW(PUSHING_LAST_BLOCK, UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_block_pushed)                   \
+	ROW(PUSHING_BATCH, UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_batch_pushed)                        \
+	ROW(FLUSHING, UVMP_REPLAY_FLUSH, UVMP_REPLAY_EVENT_DONE, on_flushed)                                 \
+	ROW(PUSHING_FLUSH, UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_batch_pushed)                        \
+	ROW(WAITING_REPLAY, UVMP_REPLAY_WAIT_REPLAY, UVMP_REPLAY_EVENT_DONE, on_replay_waited)               \
+	ROW(WAITING_WORK, UVMP_REPLAY_WAIT_WORK, UVMP_REPLAY_EVENT_DONE, on_work_waited)                     \
+	ROW(CANCELLING_PRECISE, UVMP_REPLAY_CANCEL_PRECISE, UVMP_REPLAY_EVENT_DONE, on_cancelled)            \
+	ROW(CANCELLING_BATCH, UVMP_REPLAY_CANCEL_BATCH, UVMP_REPLAY_EVENT_DONE, on_batch_cancelled)          \
+	ROW(PUSHING_END, UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_end_pushed)
+
 static const struct {
 	enum uvmp_replay_action_kind action;
 	enum uvmp_replay_event_kind answer;
-	rule *rule;
 } table[POSITIONS] = {
-        [IDLE] = {UVMP_REPLAY_STOP, UVMP_REPLAY_EVENT_DONE, NULL},
-        [FETCHING] = {UVMP_REPLAY_FETCH, UVMP_REPLAY_EVENT_FETCHED, on_fetched},
-        [PREPROCESSING] = {UVMP_REPLAY_PREPROCESS, UVMP_REPLAY_EVENT_PREPROCESSED, on_preprocessed},
-        [SERVICING] = {UVMP_REPLAY_SERVICE, UVMP_REPLAY_EVENT_SERVICED, on_serviced},
-        [PUSHING_BLOCK] = {UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_block_pushed},
-        [PUSHING_LAST_BLOCK] = {UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_block_pushed},
-        [PUSHING_BATCH] = {UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_batch_pushed},
-        [FLUSHING] = {UVMP_REPLAY_FLUSH, UVMP_REPLAY_EVENT_DONE, on_flushed},
-        [PUSHING_FLUSH] = {UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_batch_pushed},
-        [WAITING_REPLAY] = {UVMP_REPLAY_WAIT_REPLAY, UVMP_REPLAY_EVENT_DONE, on_replay_waited},
-        [WAITING_WORK] = {UVMP_REPLAY_WAIT_WORK, UVMP_REPLAY_EVENT_DONE, on_work_waited},
-        [CANCELLING_PRECISE] = {UVMP_REPLAY_CANCEL_PRECISE, UVMP_REPLAY_EVENT_DONE, on_cancelled},
-        [CANCELLING_BATCH] = {UVMP_REPLAY_CANCEL_BATCH, UVMP_REPLAY_EVENT_DONE, on_batch_cancelled},
-        [PUSHING_END] = {UVMP_REPLAY_PUSH, UVMP_REPLAY_EVENT_DONE, on_end_pushed},
-};
+#define STEP(position, action, answer, rule) [position] = {action, answer},
+        [IDLE] = {UVMP_REPLAY_STOP, UVMP_REPLAY_EVENT_DONE}, ROWS(STEP)};
+
+static enum position take(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
+                          const struct uvmp_replay_event *event)
+{
+#define CALL(position, action, answer, rule)                                                                 \
+	case position:                                                                                       \
+		return rule(params, state, event);
+	switch (state->position) {
+	default: /* IDLE takes no event: joined to the first row */
+		ROWS(CALL)
+	}
+}
 
 static void go(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
                struct uvmp_replay_action *action, enum position position)
@@ -286,6 +298,6 @@ enum uvmp_status uvmp_replay_step(const struct uvmp_replay_params *params, struc
 		return UVMP_ERR_ARGUMENT;
 	if (state->position == IDLE || event->kind != table[state->position].answer)
 		return UVMP_ERR_STATE;
-	go(params, state, action, table[state->position].rule(params, state, event));
+	go(params, state, action, take(params, state, event));
 	return UVMP_OK;
 }

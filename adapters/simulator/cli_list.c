@@ -29,7 +29,7 @@ static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 		printf("%s%c", uvmp_policy_choice(index, i), i < key->max ? ' ' : '\n');
 	if (key->is_choice)
 		printf("    default: %s\n", uvmp_policy_choice(index, key->initial));
-	printf("    used by: %s\n", key->used_by != NULL ? key->used_by : "every policy");
+	printf("    used by: %s\n", key->used_by[0] != '\0' ? key->used_by : "every policy");
 }
 
 static int list_policies(void)
@@ -37,7 +37,7 @@ static int list_policies(void)
 	const struct uvmp_policy_key *key;
 
 	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
-	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++)
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++)
 		list_key(i, key);
 	fputs("\nprefetchers:", stdout);
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
@@ -54,7 +54,7 @@ static int list_presets(void)
 {
 	const struct uvmp_policy_preset *preset;
 
-	for (uint32_t i = 0; (preset = uvmp_policy_preset(i)) != NULL; i++) {
+	for (uint32_t i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++) {
 		struct uvmp_policy policy;
 		char text[UVMP_POLICY_TEXT_MAX];
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPLITS_MAX 8192u /* roots of sub-chunks at a time: only blocks shorter than 2 MiB need them */
+#define SPLITS_MAX 8192u /* roots split at a time: only blocks shorter than 2 MiB need them */
 
 static bool is_whole(const struct sim_block *block)
 {

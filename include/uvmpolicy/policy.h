@@ -1,13 +1,14 @@
 /* policy.h: which of all these decisions, with which parameters?
  *
- * The policy string: one spelling for command line, environment variable UVMP_POLICY, module parameter and C API.
+ * The policy string: one spelling for command line, environment variable UVMP_POLICY, module parameter and
+ * C API.
  *
  *   prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256
  *   preset=uvmsmart evict=lru4k
  *
- * `key=value`, separated by blanks or commas. A preset comes first if there is one, later keys override it; without preset the values of
- * nvidia-595 are the start. An unknown key, a bad value, a repeated key, a key that the chosen policies do not use: an error that
- * names the key and what is accepted.
+ * `key=value`, separated by blanks or commas. A preset comes first if there is one, later keys override it;
+ * without preset the values of nvidia-595 are the start. An unknown key, a bad value, a repeated key, a key
+ * that the chosen policies do not use: an error that names the key and what is accepted.
  */
 #ifndef UVMPOLICY_POLICY_H
 #define UVMPOLICY_POLICY_H
@@ -22,17 +23,17 @@
 extern "C" {
 #endif
 
-#define UVMP_POLICY_TEXT_MAX  1024u /* longest canonical form, final NUL included; longest text that is parsed */
+#define UVMP_POLICY_TEXT_MAX  1024u /* longest canonical form, with its NUL; longest text that is parsed */
 #define UVMP_POLICY_ERROR_MAX 200u
 
 /* Everything that a policy string can say. */
 struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages */
 	enum uvmp_evictor evict;	      /* evict */
-	uint32_t pma_order;		      /* pma_order: roots per pool request as a power of two (evict=lru) */
-	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_batches, max_throttled, prefetch_lapse_ms */
+	uint32_t pma_order;		      /* pma_order: roots per pool request, as a power of two */
+	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
 	bool coalesce;			      /* coalesce */
-	bool quirks;			      /* quirks; the same value stands in prefetch.quirks and replay.quirks */
+	bool quirks;			      /* quirks; the same value as in prefetch and replay */
 };
 
 struct uvmp_policy_error {
@@ -43,43 +44,46 @@ struct uvmp_policy_error {
 
 /* The defaults: preset nvidia-595. No effect if NULL. */
 UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
-/* Is every parameter in range, every unused one at its default, and quirks the same in all three places? With quirks off a density
- * threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100). */
+/* Is every parameter in range, every unused one at its default, and quirks the same in all three places? With
+ * quirks off a density threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100). */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
-/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong; on success *error is
- * unchanged. Keys of a preset that a later key makes useless fall back to their defaults; keys given in the text do not.
- * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte that is not
- * printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not
- * first, a key that the chosen policies do not use, or threshold=0 with quirks=0. */
+/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong;
+ * on success *error is unchanged. Keys of a preset that a later key makes useless fall back to their
+ * defaults; keys given in the text itself are an error then.
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte
+ * that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number.
+ * UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies do not use, or
+ * threshold=0 with quirks=0. */
 UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
 					    struct uvmp_policy_error *error);
 
-/* Prints the canonical form: every key that the policy uses, in the table's order, one blank between. Parsing it gives the same
- * policy, printing that the same text. UVMP_ERR_ARGUMENT: NULL or policy not valid. UVMP_ERR_SPACE: capacity (NUL included) is too small;
- * UVMP_POLICY_TEXT_MAX always suffices. */
+/* Prints the canonical form: every key that the policy uses, in the table's order, one blank between. Parsing
+ * it gives the same policy, printing that the same text. UVMP_ERR_ARGUMENT: NULL or policy not valid.
+ * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_TEXT_MAX always suffices. */
 UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity);
 
-/* -- what there is, for help texts and front ends ----------------------------------------------------------------------- */
+/* -- what there is, for help texts and front ends -------------------------------------------------------- */
 
+/* Texts stand in the structures, NUL-terminated: tables of pointers would have to be relocated before use. */
 struct uvmp_policy_key {
-	const char *name;
-	const char *summary; /* one line */
-	uint32_t min, max;   /* accepted numbers; for names: accepted choices */
-	uint32_t initial;    /* in nvidia-595, and wherever the key is not used */
-	bool is_choice;	     /* the value is a name, see uvmp_policy_choice */
-	const char *used_by; /* "prefetch=density" and the like; NULL: always */
+	char name[24];
+	char summary[96];  /* one line */
+	char used_by[24];  /* "prefetch=density" and the like; "": always */
+	uint32_t min, max; /* accepted numbers; for names: accepted choices */
+	uint32_t initial;  /* in nvidia-595, and wherever the key is not used */
+	bool is_choice;	   /* the value is a name, see uvmp_policy_choice */
 };
 
 struct uvmp_policy_preset {
-	const char *name;
-	const char *summary; /* one line, with its source */
-	const char *text;    /* the keys in which it differs from nvidia-595; "" for none */
+	char name[24];
+	char summary[96]; /* one line, with its source */
+	char text[64];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
 /* The i-th key or preset; NULL beyond the last. */
-UVMP_API const struct uvmp_policy_key *uvmp_policy_key(uint32_t index);
-UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset(uint32_t index);
+UVMP_API const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index);
+UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index);
 
 /* Name of the choice-th value of the i-th key; NULL beyond the last, and for keys whose value is a number. */
 UVMP_API const char *uvmp_policy_choice(uint32_t index, uint32_t choice);

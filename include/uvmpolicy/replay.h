@@ -1,20 +1,21 @@
 /* replay.h: when does the GPU go on?
  *
- * The bottom half of the fault interrupt as a step function (nvidia specification, section 4). The machine says what to
- * do next; the host does it and reports how it went:
+ * The bottom half of the fault interrupt as a step function (nvidia specification, section 4). The machine
+ * says what to do next; the host does it and reports how it went:
  *
- *   uvmp_replay_start(&state, &params, &action);               an interrupt arrived
+ *   uvmp_replay_start(&params, &state, &action);               an interrupt arrived
  *   while (action.kind != UVMP_REPLAY_STOP) {
  *           ... do what action says, fill event ...
  *           uvmp_replay_step(&params, &state, &event, &action);
  *   }
  *
- * Policies: BLOCK replays after every VABlock, BATCH after every batch, BATCH_FLUSH flushes the buffer first and waits for
- * the replay, ONCE replays when the bottom half ends.
+ * Policies: BLOCK replays after every VABlock, BATCH after every batch, BATCH_FLUSH flushes the buffer first
+ * and waits for the replay, ONCE replays when the bottom half ends.
  *
- * Quirks reproduced by default: Q6 (the prefetch toggle compares with the configured batch size, not with what was
- * fetched), Q23 (a limit of 0 stops all servicing; the forced replay at the end replaces an error).
- * Without quirks: the toggle compares with the batch's raw faults; a limit of 0 counts as 1; the error is kept.
+ * Quirks reproduced by default: Q6 (the prefetch toggle compares with the configured batch size, not with
+ * what was fetched), Q23 (a limit of 0 stops all servicing; the forced replay at the end replaces an error).
+ * Without quirks: the toggle compares with the batch's raw faults; a limit of 0 counts as 1; the error is
+ * kept.
  */
 #ifndef UVMPOLICY_REPLAY_H
 #define UVMPOLICY_REPLAY_H
@@ -32,7 +33,7 @@ enum uvmp_replay_policy {
 	UVMP_REPLAY_ONCE = 3
 };
 
-/* Name as in the policy string ("block", "batch", "batch_flush", "once"); NULL for a value outside the enumeration. */
+/* Name as in the policy string ("block", "batch", "batch_flush", "once"); NULL outside the enumeration. */
 UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
 
 struct uvmp_replay_params {
@@ -41,11 +42,11 @@ struct uvmp_replay_params {
 	uint32_t max_batches;		/* per bottom half, driver: 20 */
 	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5 */
 	uint32_t max_batch;		/* raw faults per batch, driver: 256 */
-	uint32_t prefetch_lapse_ms;	/* how long prefetch faults stay off, driver: 1000; 0: never turned off */
+	uint32_t prefetch_lapse_ms;	/* how long prefetch faults stay off, driver: 1000; 0: never off */
 	bool quirks;
 };
 
-/* -- the rules alone ---------------------------------------------------------------------------------------------- */
+/* -- the rules alone ------------------------------------------------------------------------------------ */
 
 /* Should the flush re-read PUT (4.3)? duplicates * 100 > cached * min(ratio, 100), in 32-bit arithmetic. */
 UVMP_API bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint32_t ratio);
@@ -56,12 +57,13 @@ struct uvmp_prefetch_toggle {
 	uint64_t disabled_since_ns; /* 0 while enabled */
 };
 
-/* Evaluated once per serviced batch: turns prefetch faults off when invalid * 3 > limit * 2, on again when more than lapse_ms
- * have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the batch. No effect if toggle is NULL. */
-UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid, uint32_t limit,
-					  uint32_t lapse_ms, uint64_t now_ns);
+/* Evaluated once per serviced batch: turns prefetch faults off when invalid * 3 > limit * 2, on again when
+ * more than lapse_ms have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the
+ * batch. No effect if toggle is NULL. */
+UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid,
+					  uint32_t limit, uint32_t lapse_ms, uint64_t now_ns);
 
-/* -- the bottom half ---------------------------------------------------------------------------------------------- */
+/* -- the bottom half ------------------------------------------------------------------------------------ */
 
 enum uvmp_replay_action_kind {
 	UVMP_REPLAY_STOP = 0,	      /* the bottom half is over; action.status is its result */
@@ -71,9 +73,9 @@ enum uvmp_replay_action_kind {
 	UVMP_REPLAY_PUSH,	      /* push a START replay to the GPU -> event DONE */
 	UVMP_REPLAY_FLUSH,	      /* flush the fault buffer, action.update_put -> event DONE */
 	UVMP_REPLAY_WAIT_REPLAY,      /* wait until pushed replays have completed -> event DONE */
-	UVMP_REPLAY_WAIT_WORK,	      /* wait until the batch's copies and mappings have completed -> event DONE */
-	UVMP_REPLAY_CANCEL_PRECISE,   /* cancel the fatal faults (fetch ALL, preprocess, cancel, flushes and replays of its
-				       * own) -> event DONE with the status */
+	UVMP_REPLAY_WAIT_WORK,	      /* wait for the batch's copies and mappings -> event DONE */
+	UVMP_REPLAY_CANCEL_PRECISE,   /* cancel the fatal faults (fetch ALL, preprocess, cancel, with flushes
+				       * and replays of its own) -> event DONE */
 	UVMP_REPLAY_CANCEL_BATCH      /* cancel every fault of the batch, flush, replay -> event DONE */
 };
 
@@ -94,12 +96,14 @@ enum uvmp_replay_event_kind {
 struct uvmp_replay_event {
 	enum uvmp_replay_event_kind kind;
 	uint64_t now_ns;	 /* when, for every kind */
-	enum uvmp_status status; /* how it went, for every kind (ignored after CANCEL_BATCH: the batch's own error stays) */
+	enum uvmp_status status; /* how it went, for every kind; ignored after CANCEL_BATCH, where the batch's
+				  * own error stays */
 	uint32_t cached;	 /* FETCHED: raw faults in the batch */
-	bool is_stale;		 /* PREPROCESSED: a dead channel was met; the host has flushed (UPDATE_PUT) and replayed */
+	bool is_stale;		 /* PREPROCESSED: a dead channel was met; the host has flushed (UPDATE_PUT)
+				  * and replayed */
 	bool is_last;		 /* SERVICED: no further bin in this batch */
-	bool is_none;		 /* SERVICED: there was no bin to dispatch (every fault skipped); ends the batch as is_last does,
-				  * but BLOCK does not replay */
+	bool is_none;		 /* SERVICED: there was no bin to dispatch (every fault skipped); ends the
+				  * batch as is_last does, but BLOCK does not replay */
 	/* SERVICED: what this dispatch added, also when it failed */
 	uint32_t duplicates;
 	uint32_t invalid_prefetches;
@@ -126,19 +130,24 @@ struct uvmp_replay_state {
 UVMP_API void uvmp_replay_init(struct uvmp_replay_state *state);
 UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
 
-/* Starts a bottom half. batch_id and the prefetch toggle are kept from the last one. UVMP_ERR_ARGUMENT: NULL or state not
- * valid. UVMP_ERR_STATE: one is running already.
+/* Starts a bottom half. batch_id and the prefetch toggle are kept from the last one. UVMP_ERR_ARGUMENT: NULL
+ * or state not valid. UVMP_ERR_STATE: one is running already.
  *
- * How long it runs: at most max(max_batches, 1) fetches that are not stale and, unless the host ends a batch early, one SERVICE (for
- * BLOCK and one PUSH) per bin; beside these at most 5 actions per fetch (the fetch itself included), and one PUSH at the end. An error in any event ends it
- * with that status: servicing and BLOCK replays after CANCEL_BATCH, anything else at once. */
-UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
+ * How long it runs: at most max(max_batches, 1) fetches that are not stale; per fetch at most 5 actions and
+ * beside them one SERVICE (for BLOCK also one PUSH) per bin; one PUSH at the end. An error in any event ends
+ * it with that status (but Q23): an error of servicing or of a BLOCK replay after CANCEL_BATCH, any other at
+ * once. */
+UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params,
+					    struct uvmp_replay_state *state,
 					    struct uvmp_replay_action *action);
 
-/* Takes the event that answers the last action and gives the next action. O(1). UVMP_ERR_ARGUMENT: NULL or state not valid.
- * UVMP_ERR_STATE: no bottom half is running, or the event does not answer the last action. */
-UVMP_API enum uvmp_status uvmp_replay_step(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
-					   const struct uvmp_replay_event *event, struct uvmp_replay_action *action);
+/* Takes the event that answers the last action and gives the next action. O(1). UVMP_ERR_ARGUMENT: NULL or
+ * state not valid. UVMP_ERR_STATE: no bottom half is running, or the event does not answer the last
+ * action. */
+UVMP_API enum uvmp_status uvmp_replay_step(const struct uvmp_replay_params *params,
+					   struct uvmp_replay_state *state,
+					   const struct uvmp_replay_event *event,
+					   struct uvmp_replay_action *action);
 
 #ifdef __cplusplus
 }

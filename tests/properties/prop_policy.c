@@ -36,9 +36,9 @@ static void random_text(uint64_t *random, char text[TEXT_MAX])
 	size_t choices = 0;
 
 	text[0] = '\0';
-	for (uint32_t k = 0; (key = uvmp_policy_key(k)) != NULL; k++) {
+	for (uint32_t k = 0; (key = uvmp_policy_key_at(k)) != NULL; k++) {
 		char word[80], value[40];
-		bool is_fitting = key->used_by == NULL;
+		bool is_fitting = key->used_by[0] == '\0';
 
 		for (size_t i = 0; i < choices; i++)
 			is_fitting = is_fitting || strcmp(chosen[i], key->used_by) == 0;

@@ -115,7 +115,7 @@ static void test_keys(void **unused)
 	uint32_t i;
 
 	(void)unused;
-	for (i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
+	for (i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
 		uint32_t step = key->max - key->min > 1000 ? key->max - key->min : 1;
 
 		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
@@ -129,7 +129,7 @@ static void test_keys(void **unused)
 				snprintf(word, sizeof(word), "%s=%s", key->name, name);
 			else
 				snprintf(word, sizeof(word), "%s=%lu", key->name, (unsigned long)v);
-			snprintf(text, sizeof(text), "%s %s", word, key->used_by != NULL ? key->used_by : "");
+			snprintf(text, sizeof(text), "%s %s", word, key->used_by);
 			assert_int_equal(parse(text, &policy), UVMP_OK);
 			assert_int_equal(uvmp_policy_print(&policy, printed + 1, UVMP_POLICY_TEXT_MAX),
 			                 UVMP_OK);
@@ -143,7 +143,7 @@ static void test_keys(void **unused)
 	}
 	assert_int_equal(i, 15);
 	assert_null(uvmp_policy_choice(i, 0));
-	assert_null(uvmp_policy_key(UINT32_MAX));
+	assert_null(uvmp_policy_key_at(UINT32_MAX));
 }
 
 /* What a key depends on, as told to people, is what the parser enforces: with it accepted, with any other
@@ -153,9 +153,9 @@ static void test_used_by(void **unused)
 	const struct uvmp_policy_key *key, *user;
 
 	(void)unused;
-	for (uint32_t i = 0; (key = uvmp_policy_key(i)) != NULL; i++) {
-		for (uint32_t u = 0; (user = uvmp_policy_key(u)) != NULL; u++) {
-			if (key->used_by == NULL || !user->is_choice ||
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+		for (uint32_t u = 0; (user = uvmp_policy_key_at(u)) != NULL; u++) {
+			if (key->used_by[0] == '\0' || !user->is_choice ||
 			    strncmp(key->used_by, user->name, strcspn(key->used_by, "=")) != 0)
 				continue;
 			for (uint32_t v = 0; v <= user->max; v++) {
@@ -188,7 +188,7 @@ static void test_presets(void **unused)
 	uint32_t i;
 
 	(void)unused;
-	for (i = 0; (preset = uvmp_policy_preset(i)) != NULL; i++) {
+	for (i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++) {
 		char text[128], by_name[UVMP_POLICY_TEXT_MAX], by_text[UVMP_POLICY_TEXT_MAX];
 
 		assert_true(preset->summary[0] != '\0');
@@ -200,9 +200,9 @@ static void test_presets(void **unused)
 		assert_string_equal(by_name, by_text);
 	}
 	assert_true(i >= 6);
-	assert_null(uvmp_policy_preset(UINT32_MAX));
+	assert_null(uvmp_policy_preset_at(UINT32_MAX));
 
-	assert_string_equal(uvmp_policy_preset(0)->name, "nvidia-595");
+	assert_string_equal(uvmp_policy_preset_at(0)->name, "nvidia-595");
 	assert_int_equal(parse("preset=uvmsmart", &policy), UVMP_OK);
 	assert_int_equal(policy.prefetch.prefetcher, UVMP_PREFETCH_TBN);
 	assert_int_equal(policy.evict, UVMP_EVICT_LRU_2M);
@@ -224,7 +224,7 @@ static void check_unknown_choice(const char *text, const char *quoted, const cha
 	uint32_t key = 0;
 
 	snprintf(says, sizeof(says), "%s: \"%s\" is not accepted;", name, quoted);
-	while (strcmp(uvmp_policy_key(key)->name, name) != 0)
+	while (strcmp(uvmp_policy_key_at(key)->name, name) != 0)
 		key++;
 	for (uint32_t i = 0; (choice = uvmp_policy_choice(key, i)) != NULL; i++)
 		strcat(strcat(says, " "), choice);
@@ -241,8 +241,8 @@ static void test_unknown_choices(void **unused)
 	check_unknown_choice("replay=batch_flushed", "batch_flushed", "replay");
 	check_error("replay=BATCH", UVMP_ERR_UNKNOWN, "replay=BATCH",
 	            "replay: \"BATCH\" is not accepted; block batch batch_flush once");
-	for (uint32_t i = 0; uvmp_policy_preset(i) != NULL; i++)
-		strcat(strcat(says, " "), uvmp_policy_preset(i)->name);
+	for (uint32_t i = 0; uvmp_policy_preset_at(i) != NULL; i++)
+		strcat(strcat(says, " "), uvmp_policy_preset_at(i)->name);
 	says[UVMP_POLICY_ERROR_MAX - 1] = '\0';
 	check_error("preset=nvidia", UVMP_ERR_UNKNOWN, "preset=nvidia", says);
 }
