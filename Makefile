@@ -87,9 +87,10 @@ install: all
 clean: ; rm -rf $(BUILD)
 
 # Objects are rebuilt when the compiler or its flags change.
+flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(COV))
 $(BUILD)/flags: FORCE
-	@mkdir -p $(BUILD); echo '$(CC) $(CFLAGS) $(HAVE_ZSTD)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(HAVE_ZSTD)' > $@
-FORCE:
+	@mkdir -p $(BUILD); echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
+.PHONY: FORCE
 compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC)
 $(BUILD)/rel/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(CFLAGS) $(NOFPU) -Wframe-larger-than=1024 -c $< -o $@
@@ -102,7 +103,7 @@ $(BUILD)/rel/%.o: %.c $(BUILD)/flags
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
 $(BUILD)/cov/%.o: %.c $(BUILD)/flags
-	$(compile) $(HOST) -O0 -g -c $< -o $@
+	$(compile) $(HOST) $(COV) -c $< -o $@
 
 $(BUILD)/libuvmpolicy.a: $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^

@@ -23,7 +23,7 @@ for program in "$@"; do
 	"$program" >"$logs/$name.log" 2>&1
 	status=$?
 	note "$name" $status "$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$logs/$name.log" | tail -n 1)" "$logs/$name.log"
-	grep -hE 'seed|skipped' "$logs/$name.log" | sed 's/^/       /'
+	grep -hE '^UVMP_TEST_SEED|skipped' "$logs/$name.log" | sed 's/^/       /'
 done
 
 for target in "$build"/san/fuzz_*; do
