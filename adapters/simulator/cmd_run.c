@@ -8,29 +8,34 @@
 #include "report.h"
 
 const char help_run[] =
-	"usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
-	"\n"
-	"Feeds page accesses through fault buffer, batches, prefetcher, eviction and replay, and reports the counts.\n"
-	"Time is not modelled yet: time fields are null.\n"
-	"\n"
-	"  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-	"  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
-	"  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
-	"  --oversub PERCENT managed footprint in percent of GPU memory (default 100: everything fits)\n"
-	"  --policy \"...\"    policy string, see `uvmsim list policies` (default: $UVMP_POLICY, else preset=nvidia-595)\n"
-	"  --seed N          for everything random (default 1)\n"
-	"  --format F        table (default), json, csv\n";
+        "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
+        "\n"
+        "Feeds page accesses through fault buffer, batches, prefetcher, eviction and replay, and reports the "
+        "counts.\n"
+        "Time is not modelled yet: time fields are null.\n"
+        "\n"
+        "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
+        "  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
+        "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
+        "  --oversub PERCENT managed footprint in percent of GPU memory (default 100: everything fits)\n"
+        "  --policy \"...\"    policy string, see `uvmsim list policies` (default: $UVMP_POLICY, else "
+        "preset=nvidia-595)\n"
+        "  --seed N          for everything random (default 1)\n"
+        "  --format F        table (default), json, csv\n";
 
-const char help_compare[] =
-	"usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy \"...\" --policy \"...\"   [options]\n"
-	"\n"
-	"The same runs under several policies, side by side. All options of `uvmsim run`; --workload, --trace, --memory,\n"
-	"--oversub and --policy may be repeated: every combination is run. In each group of runs `*` marks the least value;\n"
-	"the last line is what no policy can go below: every page touched comes in once, what does not fit leaves.\n"
-	"JSON is an array of the objects that `uvmsim run` prints.\n";
+const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy "
+                            "\"...\" --policy \"...\"   [options]\n"
+                            "\n"
+                            "The same runs under several policies, side by side. All options of `uvmsim "
+                            "run`; --workload, --trace, --memory,\n"
+                            "--oversub and --policy may be repeated: every combination is run. In each group "
+                            "of runs `*` marks the least value;\n"
+                            "the last line is what no policy can go below: every page touched comes in once, "
+                            "what does not fit leaves.\n"
+                            "JSON is an array of the objects that `uvmsim run` prints.\n";
 
-static const char *const options[] = {"workload=", "trace=",  "gpu=",	"memory=", "oversub=", "policy=",
-				      "seed=",	   "format=", "help", NULL};
+static const char *const options[] = {
+        "workload=", "trace=", "gpu=", "memory=", "oversub=", "policy=", "seed=", "format=", "help", NULL};
 enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, HELP };
 
 enum { MANY = 64 }; /* repetitions of one option */
@@ -62,13 +67,15 @@ static int add_option(struct request *q, enum option option, const char *value)
 		q->source[q->sources++].is_trace = option == TRACE;
 		return CLI_DONE;
 	case GPU:
-		return cli_error("--gpu %s: there is no GPU time model yet; runs count, they do not time", value);
+		return cli_error("--gpu %s: there is no GPU time model yet; runs count, they do not time",
+		                 value);
 	case MEMORY:
 	case OVERSUB:
 		if (q->memories == MANY)
 			return cli_error("more than %d memory sizes", MANY);
 		if (option == MEMORY) {
-			if (!cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory[q->memories].bytes))
+			if (!cli_size("--memory", value, 2097152, UINT64_C(1) << 44,
+			              &q->memory[q->memories].bytes))
 				return CLI_BAD_INPUT;
 		} else {
 			if (!cli_number("--oversub", value, 1, 10000, &number))
@@ -101,7 +108,8 @@ static int add_option(struct request *q, enum option option, const char *value)
 static int set_defaults(struct request *q, const char *command)
 {
 	if (q->sources == 0)
-		return cli_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`", command, command);
+		return cli_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
+		                 command, command);
 	if (q->memories == 0)
 		q->memory[q->memories++].oversub_percent = 100;
 	if (q->policies == 0) {
@@ -154,7 +162,8 @@ static struct source *open_source(struct request *q, size_t index, bool once, ch
 	return trace_open_stream(in, "-", error);
 }
 
-static int run_one(struct request *q, size_t source_index, size_t memory, size_t policy, bool once, struct report *report)
+static int run_one(struct request *q, size_t source_index, size_t memory, size_t policy, bool once,
+                   struct report *report)
 {
 	char error[SOURCE_ERROR_MAX] = "";
 	struct source *source = open_source(q, source_index, once, error);
@@ -214,7 +223,8 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 	if (!q)
 		return cli_error("out of memory");
 	q->seed = 1;
-	while (status == CLI_DONE && (option = cli_next(&args, options, &value)) != CLI_END && option != HELP) {
+	while (status == CLI_DONE && (option = cli_next(&args, options, &value)) != CLI_END &&
+	       option != HELP) {
 		if (option == CLI_BAD)
 			status = CLI_BAD_INPUT;
 		else if (option == CLI_OPERAND)
@@ -227,7 +237,8 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 	} else if (status == CLI_DONE) {
 		status = set_defaults(q, argv[0]);
 		if (status == CLI_DONE && !is_compare && q->sources * q->memories * q->policies > 1)
-			status = cli_error("run: one workload, one memory size, one policy; `uvmsim compare` takes several");
+			status = cli_error("run: one workload, one memory size, one policy; `uvmsim compare` "
+			                   "takes several");
 		if (status == CLI_DONE)
 			status = run_all(q, is_compare);
 	}

@@ -1,5 +1,6 @@
-/* The untimed driver: see driver.h. Three rooms, each in a file of its own: space.c knows where addresses lie, memory.c which pages are
- * on the GPU and which leave, and this one the way of a fault from the agent that raised it to the replay that ends it. */
+/* The untimed driver: see driver.h. Three rooms, each in a file of its own: space.c knows where addresses
+ * lie, memory.c which pages are on the GPU and which leave, and this one the way of a fault from the agent
+ * that raised it to the replay that ends it. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -11,9 +12,10 @@
 #include "space.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-#define GPU	     1u
+#define GPU          1u
 #define VA_SPACE     1u
-#define UTLBS	     64u   /* agents share uTLBs: agent modulo UTLBS */
+#define UTLBS        64u   /* agents share uTLBs: agent modulo UTLBS */
+#define IDLE_MOST    1000u /* bottom halves that may release nobody before the run is given up */
 #define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
 
 /* A warp or thread that may wait for a page. */
@@ -44,7 +46,8 @@ struct driver {
 	struct uvmp_utlb utlb[UTLBS];
 	struct uvmp_replay_state replay;
 	uint64_t random;
-	uint64_t progress; /* faults fetched and agents released: a bottom half without either is stuck */
+	uint64_t released; /* agents that went on */
+	uint32_t idle;     /* bottom halves in a row that released nobody */
 };
 
 static bool fail(struct driver *d, const char *text)
@@ -53,7 +56,8 @@ static bool fail(struct driver *d, const char *text)
 	return false;
 }
 
-/* -- agents and the fault buffer ----------------------------------------------------------------------------------------- */
+/* -- agents and the fault buffer
+ * ----------------------------------------------------------------------------------------- */
 
 static bool buffer_write(struct driver *d, uint32_t index)
 {
@@ -66,11 +70,11 @@ static bool buffer_write(struct driver *d, uint32_t index)
 		return false;
 	}
 	d->buffer.entry[d->put] = (struct uvmp_fault){.address = a->address,
-						      .aperture = UVMP_APERTURE_VID,
-						      .utlb = index % UTLBS,
-						      .type = UVMP_FAULT_INVALID_PTE,
-						      .access = (uint8_t)a->access,
-						      .is_valid = true};
+	                                              .aperture = UVMP_APERTURE_VID,
+	                                              .utlb = index % UTLBS,
+	                                              .type = UVMP_FAULT_INVALID_PTE,
+	                                              .access = (uint8_t)a->access,
+	                                              .is_valid = true};
 	d->put = after;
 	d->unreported_count -= a->is_unreported;
 	a->is_unreported = false;
@@ -109,7 +113,7 @@ static void replay(struct driver *d)
 			d->unreported_count -= a->is_unreported;
 			a->is_stalled = a->is_unreported = false;
 			access_page(d, block, page);
-			d->progress++;
+			d->released++;
 		} else {
 			d->stalled[kept++] = index;
 			buffer_write(d, index);
@@ -118,11 +122,13 @@ static void replay(struct driver *d)
 	d->stalled_count = kept;
 }
 
-/* -- servicing --------------------------------------------------------------------------------------------------------------- */
+/* -- servicing
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 /* Walks one bin (driver specification, 3.2): which pages faulted and are not there? */
-static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const struct sim_block *block, bool is_retry,
-		     uvmp_mask *faulted, struct uvmp_replay_event *event)
+static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const struct sim_block *block,
+                     bool is_retry, uvmp_mask *faulted, struct uvmp_replay_event *event)
 {
 	struct uvmp_fault_verdict verdict[2];
 	const struct uvmp_fault *previous = NULL;
@@ -131,7 +137,8 @@ static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const s
 	for (uint32_t i = 0; i < bin->count; i++) {
 		const struct uvmp_fault *fault = &d->batch.entry[d->order[bin->first + i]];
 		uint32_t page = (uint32_t)((fault->address - block->shape.start) / PAGE_BYTES);
-		struct uvmp_fault_facts facts = {.logical = UVMP_PROT_READ_WRITE_ATOMIC, .is_retry = is_retry};
+		struct uvmp_fault_facts facts = {.logical = UVMP_PROT_READ_WRITE_ATOMIC,
+		                                 .is_retry = is_retry};
 		struct uvmp_fault_verdict *now = &verdict[i % 2u];
 
 		if (uvmp_mask_test(&block->resident, page))
@@ -145,38 +152,53 @@ static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const s
 }
 
 static enum uvmp_status decide(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
-			       struct uvmp_prefetch_hint *hint)
+                               struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_prefetch_facts facts = {.block = block->shape,
-					    .faulted = faulted,
-					    .faulted_region = uvmp_mask_hull(faulted),
-					    .resident = &block->resident,
-					    .dst = GPU,
-					    .preferred = UVMP_PROC_NONE,
-					    .range_first = block->range_page,
-					    .range_pages = block->range->pages,
-					    .is_follow = uvmp_mask_is_empty(faulted)};
+	                                    .faulted = faulted,
+	                                    .faulted_region = uvmp_mask_hull(faulted),
+	                                    .resident = &block->resident,
+	                                    .dst = GPU,
+	                                    .preferred = UVMP_PROC_NONE,
+	                                    .range_first = block->range_page,
+	                                    .range_pages = block->range->pages,
+	                                    .is_follow = uvmp_mask_is_empty(faulted)};
 	bool with_tree = d->policy->prefetch.prefetcher == UVMP_PREFETCH_TBN ||
-			 d->policy->prefetch.prefetcher == UVMP_PREFETCH_SL;
+	                 d->policy->prefetch.prefetcher == UVMP_PREFETCH_SL;
 	struct uvmp_prefetch_state *state = space_prefetch_state(block, with_tree);
 
 	state->random = &d->random;
 	return uvmp_prefetch_decide(&d->policy->prefetch, &facts, state, hint);
 }
 
-/* Counts and carries out one migration of `faulted` and `prefetched` pages, for which memory is there. */
-static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *faulted, const uvmp_mask *prefetched)
+/* The driver copies runs of one cause; UVM Smart and its kin cut behind each fault (2.6), or move page by
+ * page (2.3). */
+static enum uvmp_grouping grouping_of(enum uvmp_prefetcher prefetcher)
 {
-	bool by_cause = d->policy->prefetch.prefetcher <= UVMP_PREFETCH_DENSITY ||
-			d->policy->prefetch.prefetcher == UVMP_PREFETCH_BLOCK;
+	switch (prefetcher) {
+	case UVMP_PREFETCH_NONE:
+	case UVMP_PREFETCH_DENSITY:
+	case UVMP_PREFETCH_BLOCK:
+		return UVMP_GROUPING_BY_CAUSE;
+	case UVMP_PREFETCH_RANDOM:
+		return UVMP_GROUPING_SINGLE;
+	default:
+		return UVMP_GROUPING_RUN_TO_FAULT;
+	}
+}
+
+/* Counts and carries out one migration of `faulted` and `prefetched` pages, for which memory is there. */
+static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
+                    const uvmp_mask *prefetched)
+{
 	struct uvmp_group group[UVMP_MASK_BITS];
 	struct driver_result *r = d->result;
 	uvmp_mask pages, again;
 	uint32_t groups = 0;
 
 	uvmp_mask_or(&pages, faulted, prefetched);
-	uvmp_prefetch_groups(by_cause ? UVMP_GROUPING_BY_CAUSE : UVMP_GROUPING_RUN_TO_FAULT, &pages, faulted, false,
-			     group, UVMP_MASK_BITS, &groups);
+	uvmp_prefetch_groups(grouping_of(d->policy->prefetch.prefetcher), &pages, faulted, false, group,
+	                     UVMP_MASK_BITS, &groups);
 	uvmp_mask_and(&again, faulted, &block->evicted);
 	r->far_faults += uvmp_mask_weight(faulted);
 	r->refaults += uvmp_mask_weight(&again);
@@ -188,7 +210,8 @@ static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *
 	uvmp_mask_or(&block->unused, &block->unused, prefetched);
 }
 
-/* Asks the blocks that a prefetcher named beyond the one that faulted. */
+/* Asks the blocks that a prefetcher named beyond the one that faulted. What would push that one out again, or
+ * finds no memory, is not fetched: an agent that waits for it would wait for ever. */
 static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
 {
 	uvmp_mask none;
@@ -201,24 +224,27 @@ static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
 
 		if (status != UVMP_OK)
 			return fail(d, uvmp_status_text(status));
-		uvmp_mask_andnot(&hint.pages, &hint.pages, &next->resident);
-		if (hint.dst == GPU && !uvmp_mask_is_empty(&hint.pages)) {
-			do
-				status = memory_back(&d->memory, next, &hint.pages);
-			while (status == UVMP_ERR_RETRY);
-			if (status != UVMP_OK)
-				return fail(d, "the GPU's memory is too small for this policy");
-			migrate(d, next, &none, &hint.pages);
-		}
-		memory_settle(&d->memory, next);
 		page = hint.follow;
+		uvmp_mask_andnot(&hint.pages, &hint.pages, &next->resident);
+		if (hint.dst != GPU || uvmp_mask_is_empty(&hint.pages))
+			continue;
+		do
+			status = memory_back(&d->memory, next, &hint.pages, block);
+		while (status == UVMP_ERR_RETRY);
+		if (status == UVMP_OK)
+			migrate(d, next, &none, &hint.pages);
+		else
+			page = UVMP_PAGE_NONE;
+		if (next != block)
+			memory_settle(&d->memory, next);
 	}
 	return true;
 }
 
-/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6). */
+/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6).
+ */
 static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, struct sim_block *block,
-			struct uvmp_replay_event *event)
+                        struct uvmp_replay_event *event)
 {
 	struct uvmp_prefetch_hint hint = {.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 	enum uvmp_status status;
@@ -229,7 +255,8 @@ static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, stru
 		walk_bin(d, bin, block, is_retry, &faulted, event);
 		if (uvmp_mask_is_empty(&faulted))
 			break;
-		/* Only the driver decides anew after an eviction; the UVM Smart family has counted the pages in its tree. */
+		/* Only the driver decides anew after an eviction; the UVM Smart family has counted the pages
+		 * in its tree. */
 		if (!is_retry || d->policy->prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
 			status = decide(d, block, &faulted, &hint);
 			if (status != UVMP_OK)
@@ -240,15 +267,17 @@ static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, stru
 		if (hint.dst != GPU)
 			uvmp_mask_zero(&prefetched);
 		uvmp_mask_or(&pages, &faulted, &prefetched);
-		status = memory_back(&d->memory, block, &pages);
+		status = memory_back(&d->memory, block, &pages, NULL);
 		if (status != UVMP_OK && status != UVMP_ERR_RETRY)
 			return fail(d, "the GPU's memory is too small for this policy");
 		if (status == UVMP_OK)
 			migrate(d, block, &faulted, &prefetched);
 		is_retry = true;
 	} while (status == UVMP_ERR_RETRY);
+	if (!follow(d, block, hint.follow))
+		return false;
 	memory_settle(&d->memory, block);
-	return follow(d, block, hint.follow);
+	return true;
 }
 
 static bool service_next(struct driver *d, struct uvmp_replay_event *event)
@@ -258,7 +287,8 @@ static bool service_next(struct driver *d, struct uvmp_replay_event *event)
 	uint32_t page;
 
 	block = space_find(&d->space, d->batch.entry[d->order[d->next_bin]].address, &page);
-	uvmp_fault_bin_next(d->batch.entry, d->order, d->batch.coalesced, d->next_bin, block->shape.end, &bin);
+	uvmp_fault_bin_next(d->batch.entry, d->order, d->batch.coalesced, d->next_bin, block->shape.end,
+	                    &bin);
 	event->duplicates = bin.duplicates;
 	d->result->duplicates += bin.duplicates;
 	d->next_bin += bin.count;
@@ -266,14 +296,16 @@ static bool service_next(struct driver *d, struct uvmp_replay_event *event)
 	return service_bin(d, &bin, block, event);
 }
 
-/* -- the bottom half ------------------------------------------------------------------------------------------------------------ */
+/* -- the bottom half
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool fetch(struct driver *d, struct uvmp_replay_event *event)
 {
 	struct uvmp_fetch_params params = {.max_batch = d->policy->replay.max_batch,
-					   .page_bytes = PAGE_BYTES,
-					   .coalesce = d->policy->coalesce,
-					   .quirks = d->policy->quirks};
+	                                   .page_bytes = PAGE_BYTES,
+	                                   .coalesce = d->policy->coalesce,
+	                                   .quirks = d->policy->quirks};
 
 	report_waiting(d);
 	event->status = uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, d->put, &d->buffer, &d->batch);
@@ -283,7 +315,6 @@ static bool fetch(struct driver *d, struct uvmp_replay_event *event)
 	d->result->faults_raw += d->batch.cached;
 	d->result->faults_coalesced += d->batch.coalesced;
 	d->result->batches += d->batch.cached > 0;
-	d->progress += d->batch.cached;
 	return true;
 }
 
@@ -302,7 +333,8 @@ static void preprocess(struct driver *d)
 }
 
 /* Does what the machine says; false on an error of the run. */
-static bool perform(struct driver *d, const struct uvmp_replay_action *action, struct uvmp_replay_event *event)
+static bool perform(struct driver *d, const struct uvmp_replay_action *action,
+                    struct uvmp_replay_event *event)
 {
 	uint32_t discarded;
 
@@ -331,7 +363,7 @@ static bool perform(struct driver *d, const struct uvmp_replay_action *action, s
 
 static bool bottom_half(struct driver *d)
 {
-	uint64_t before = d->progress;
+	uint64_t released = d->released, fetched = d->result->faults_raw;
 	struct uvmp_replay_action action;
 	struct uvmp_replay_event event;
 
@@ -341,9 +373,15 @@ static bool bottom_half(struct driver *d)
 			return false;
 		uvmp_replay_step(&d->policy->replay, &d->replay, &event, &action);
 	}
-	if (d->progress == before)
-		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop all servicing "
-			       "(driver quirk Q23; quirks=0 counts them as 1)");
+	if (d->result->faults_raw == fetched && d->released == released)
+		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop "
+		               "all servicing "
+		               "(driver quirk Q23; quirks=0 counts them as 1)");
+	d->idle = d->released == released ? d->idle + 1u : 0;
+	if (d->idle == IDLE_MOST)
+		return fail(
+		        d,
+		        "no agent goes on: with this policy and memory every page leaves before it is used");
 	return true;
 }
 
@@ -366,7 +404,9 @@ static bool release_all(struct driver *d)
 	return true;
 }
 
-/* -- rows -------------------------------------------------------------------------------------------------------------------------- */
+/* -- rows
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool grow_agents(struct driver *d, uint32_t index)
 {
@@ -407,8 +447,8 @@ static bool access_row(struct driver *d, const struct source_row *row)
 		return true;
 	}
 	d->agent[row->agent] = (struct agent){.address = row->address & ~(uint64_t)(PAGE_BYTES - 1u),
-					      .access = row->access,
-					      .is_stalled = true};
+	                                      .access = row->access,
+	                                      .is_stalled = true};
 	d->stalled[d->stalled_count++] = row->agent;
 	buffer_write(d, row->agent);
 	return true;
@@ -426,8 +466,8 @@ static void show_progress(const struct driver *d, time_t *shown)
 		return;
 	*shown = now;
 	fprintf(stderr, "\r%llu million accesses, %llu far faults, %llu evictions ",
-		(unsigned long long)(d->result->accesses >> 20), (unsigned long long)d->result->far_faults,
-		(unsigned long long)d->result->evictions);
+	        (unsigned long long)(d->result->accesses >> 20), (unsigned long long)d->result->far_faults,
+	        (unsigned long long)d->result->evictions);
 }
 
 static bool rows(struct driver *d, struct source *source, struct driver_memory memory)
@@ -447,12 +487,14 @@ static bool rows(struct driver *d, struct source *source, struct driver_memory m
 				return fail(d, "out of memory");
 			continue;
 		}
-		if (!is_open && !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, d->error))
+		if (!is_open &&
+		    !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, d->error))
 			return false;
 		is_open = true;
 		if (row.kind == SOURCE_END)
 			break;
-		if (row.kind == SOURCE_ACCESS ? !access_row(d, &row) : row.kind == SOURCE_SYNC && !release_all(d))
+		if (row.kind == SOURCE_ACCESS ? !access_row(d, &row)
+		                              : row.kind == SOURCE_SYNC && !release_all(d))
 			return false;
 		show_progress(d, &shown);
 	}
@@ -479,8 +521,8 @@ static bool driver_open(struct driver *d)
 	return true;
 }
 
-bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory, uint64_t seed,
-		struct driver_result *result, char error[SOURCE_ERROR_MAX])
+bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
+                uint64_t seed, struct driver_result *result, char error[SOURCE_ERROR_MAX])
 {
 	struct driver *d = calloc(1, sizeof(*d));
 	bool done;

@@ -1,5 +1,6 @@
-/* The GPU's memory. evict=lru: chunks from uvmp_pmm, evicted a root of 2 MiB at a time, one eviction a service pass. Others: a number
- * of pages, evicted a unit (page or block) at a time until the new ones fit. */
+/* The GPU's memory. evict=lru: chunks from uvmp_pmm, evicted a root of 2 MiB at a time, one eviction a
+ * service pass. Others: a number of pages, evicted a unit (page or block) at a time until the new ones fit.
+ */
 #include "memory.h"
 
 #include <stdlib.h>
@@ -34,13 +35,16 @@ static void leave(struct memory *m, struct sim_block *block, const uvmp_mask *pa
 	m->used_pages -= weight;
 	if (!block->prefetch.tree)
 		return;
-	for (uint32_t page = uvmp_mask_next_set(&gone, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(&gone, page + 1))
+	for (uint32_t page = uvmp_mask_next_set(&gone, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&gone, page + 1))
 		uvmp_tree_sub(block->prefetch.tree, page, 1, m->policy->quirks);
 	if (uvmp_mask_is_empty(&block->resident)) /* a whole large page left: all its nodes are empty */
 		uvmp_tree_init(block->prefetch.tree, block->prefetch.tree->blocks);
 }
 
-/* -- evict=lru -------------------------------------------------------------------------------------------------------------- */
+/* -- evict=lru
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static struct uvmp_region chunk_region(const struct sim_block *block, uint32_t page)
 {
@@ -67,8 +71,25 @@ static void lose_chunks(struct memory *m, struct sim_block *block, uint32_t root
 	leave(m, block, &pages);
 }
 
+/* Has the block memory in the root that would leave next? */
+static bool is_next_victim(const struct memory *m, const struct sim_block *block)
+{
+	uint32_t root = UVMP_ROOT_NONE;
+
+	for (int list = UVMP_PMM_UNUSED; list <= UVMP_PMM_USED && root == UVMP_ROOT_NONE; list++)
+		root = uvmp_pmm_first(m->pmm, (enum uvmp_pmm_list)list);
+	for (uint32_t page = uvmp_mask_next_set(&block->backed, 0); page < UVMP_MASK_BITS;) {
+		struct uvmp_region region = chunk_region(block, page);
+
+		if (block->chunk[region.first].root == root)
+			return true;
+		page = uvmp_mask_next_set(&block->backed, region.outer);
+	}
+	return false;
+}
+
 static enum uvmp_status evict_root(struct memory *m, enum uvmp_chunk_size size, struct sim_block *block,
-				   struct uvmp_chunk *chunk)
+                                   struct uvmp_chunk *chunk)
 {
 	struct uvmp_pmm_eviction eviction;
 	enum uvmp_status status;
@@ -90,10 +111,13 @@ static enum uvmp_status evict_root(struct memory *m, enum uvmp_chunk_size size, 
 	return uvmp_pmm_evict_end(m->pmm, root, UVMP_CHUNK_USER, size, block->id, chunk);
 }
 
-static enum uvmp_status back_chunk(struct memory *m, struct sim_block *block, struct uvmp_region region)
+static enum uvmp_status back_chunk(struct memory *m, struct sim_block *block, struct uvmp_region region,
+                                   const struct sim_block *keep)
 {
 	uint32_t pages = uvmp_region_pages(region);
-	enum uvmp_chunk_size size = pages == 512 ? UVMP_CHUNK_2M : pages == 16 ? UVMP_CHUNK_64K : UVMP_CHUNK_4K;
+	enum uvmp_chunk_size size = pages == 512  ? UVMP_CHUNK_2M
+	                            : pages == 16 ? UVMP_CHUNK_64K
+	                                          : UVMP_CHUNK_4K;
 	struct uvmp_chunk chunk;
 	enum uvmp_status status;
 	bool evicted = false;
@@ -103,7 +127,7 @@ static enum uvmp_status back_chunk(struct memory *m, struct sim_block *block, st
 	if (!block->chunk)
 		return UVMP_ERR_NO_MEMORY;
 	status = uvmp_pmm_alloc(m->pmm, UVMP_CHUNK_USER, size, block->id, &chunk);
-	if (status == UVMP_ERR_NO_MEMORY) {
+	if (status == UVMP_ERR_NO_MEMORY && !(keep && is_next_victim(m, keep))) {
 		status = evict_root(m, size, block, &chunk);
 		evicted = true;
 	}
@@ -115,7 +139,8 @@ static enum uvmp_status back_chunk(struct memory *m, struct sim_block *block, st
 	return evicted ? UVMP_ERR_RETRY : UVMP_OK;
 }
 
-static enum uvmp_status back_chunks(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
+static enum uvmp_status back_chunks(struct memory *m, struct sim_block *block, const uvmp_mask *pages,
+                                    const struct sim_block *keep)
 {
 	uvmp_mask missing;
 	uint32_t page;
@@ -123,7 +148,7 @@ static enum uvmp_status back_chunks(struct memory *m, struct sim_block *block, c
 	uvmp_mask_andnot(&missing, pages, &block->backed);
 	for (page = uvmp_mask_next_set(&missing, 0); page < UVMP_MASK_BITS;) {
 		struct uvmp_region region = chunk_region(block, page);
-		enum uvmp_status status = back_chunk(m, block, region);
+		enum uvmp_status status = back_chunk(m, block, region, keep);
 
 		if (status != UVMP_OK)
 			return status;
@@ -153,7 +178,9 @@ static void settle_chunks(struct memory *m, struct sim_block *block)
 		uvmp_pmm_mark(m->pmm, block->chunk[0], UVMP_MARK_USED);
 }
 
-/* -- memory in pages ---------------------------------------------------------------------------------------------------------- */
+/* -- memory in pages
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t unit_of(const struct memory *m, const struct sim_block *block, uint32_t page)
 {
@@ -194,21 +221,23 @@ static enum uvmp_status back_pages(struct memory *m, struct sim_block *block, co
 	return status;
 }
 
-/* -- both ----------------------------------------------------------------------------------------------------------------------- */
+/* -- both
+ * -----------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool open_chunks(struct memory *m, uint64_t roots, char error[SOURCE_ERROR_MAX])
 {
 	struct uvmp_pmm_params params = {.roots = (uint32_t)roots,
-					 .splits = (uint32_t)(roots < SPLITS_MAX ? roots : SPLITS_MAX),
-					 .batch_order = m->policy->pma_order,
-					 .is_zeroed = true,
-					 .quirks = m->policy->quirks};
+	                                 .splits = (uint32_t)(roots < SPLITS_MAX ? roots : SPLITS_MAX),
+	                                 .batch_order = m->policy->pma_order,
+	                                 .is_zeroed = true,
+	                                 .quirks = m->policy->quirks};
 	size_t bytes = roots > UVMP_ROOTS_MAX ? 0 : uvmp_pmm_size(&params);
 
 	m->pmm_memory = bytes ? malloc(bytes) : NULL;
 	if (!m->pmm_memory || uvmp_pmm_init(&params, m->pmm_memory, bytes, &m->pmm) != UVMP_OK) {
 		snprintf(error, SOURCE_ERROR_MAX, "a GPU memory of %llu roots of 2 MiB cannot be managed",
-			 (unsigned long long)roots);
+		         (unsigned long long)roots);
 		return false;
 	}
 	return true;
@@ -246,15 +275,17 @@ static bool open_order(struct memory *m, uint32_t blocks)
 	return true;
 }
 
-bool memory_open(struct memory *m, const struct uvmp_policy *policy, struct driver_memory size, struct space *space,
-		 uint64_t *random, struct driver_result *result, char error[SOURCE_ERROR_MAX])
+bool memory_open(struct memory *m, const struct uvmp_policy *policy, struct driver_memory size,
+                 struct space *space, uint64_t *random, struct driver_result *result,
+                 char error[SOURCE_ERROR_MAX])
 {
 	uint64_t roots;
 
 	*m = (struct memory){.policy = policy, .space = space, .random = random, .result = result};
 	result->footprint_bytes = space->footprint_bytes;
 	if (size.bytes == 0) /* whole roots, rounded up: at 100 % everything fits */
-		size.bytes = (space->footprint_bytes * 100u / size.oversub_percent + ROOT_BYTES - 1) / ROOT_BYTES * ROOT_BYTES;
+		size.bytes = (space->footprint_bytes * 100u / size.oversub_percent + ROOT_BYTES - 1) /
+		             ROOT_BYTES * ROOT_BYTES;
 	roots = size.bytes / ROOT_BYTES;
 	result->memory_bytes = roots * ROOT_BYTES;
 	if (space->blocks == 0) {
@@ -263,7 +294,7 @@ bool memory_open(struct memory *m, const struct uvmp_policy *policy, struct driv
 	}
 	if (roots == 0) {
 		snprintf(error, SOURCE_ERROR_MAX, "memory of %llu bytes is smaller than one VABlock (2 MiB)",
-			 (unsigned long long)size.bytes);
+		         (unsigned long long)size.bytes);
 		return false;
 	}
 	if (policy->evict == UVMP_EVICT_LRU)
@@ -289,9 +320,10 @@ bool memory_grow(struct memory *m, uint32_t blocks)
 	return m->pmm || open_order(m, blocks);
 }
 
-enum uvmp_status memory_back(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
+enum uvmp_status memory_back(struct memory *m, struct sim_block *block, const uvmp_mask *pages,
+                             const struct sim_block *keep)
 {
-	return m->pmm ? back_chunks(m, block, pages) : back_pages(m, block, pages);
+	return m->pmm ? back_chunks(m, block, pages, keep) : back_pages(m, block, pages);
 }
 
 void memory_fill(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
@@ -300,7 +332,8 @@ void memory_fill(struct memory *m, struct sim_block *block, const uvmp_mask *pag
 	m->used_pages += uvmp_mask_weight(pages);
 	if (m->pmm || m->unit_pages != 1u)
 		return;
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1))
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1))
 		uvmp_evict_touch(&m->order, unit_of(m, block, page));
 }
 

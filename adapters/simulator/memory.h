@@ -29,8 +29,9 @@ void memory_close(struct memory *memory);
 bool memory_grow(struct memory *memory, uint32_t blocks);
 
 /* Makes room for pages of a block that are about to come. UVMP_ERR_RETRY: something was evicted for it, decide again
- * and come back. UVMP_ERR_NO_MEMORY: it cannot be done. */
-enum uvmp_status memory_back(struct memory *memory, struct sim_block *block, const uvmp_mask *pages);
+ * and come back. UVMP_ERR_NO_MEMORY: it cannot be done, or only by evicting a root in which `keep` (may be NULL) has memory. */
+enum uvmp_status memory_back(struct memory *memory, struct sim_block *block, const uvmp_mask *pages,
+			     const struct sim_block *keep);
 /* The pages have come. */
 void memory_fill(struct memory *memory, struct sim_block *block, const uvmp_mask *pages);
 /* The service of the block is over: what it pinned may be evicted again. */

@@ -12,37 +12,37 @@ struct field {
 	bool is_bytes;
 };
 
-#define FIELD(name, text, bytes)                                                                                       \
-	{                                                                                                              \
-		#name, text, offsetof(struct driver_result, name), bytes                                               \
+#define FIELD(name, text, bytes)                                                                             \
+	{                                                                                                    \
+#name, text, offsetof(struct driver_result, name), bytes                                     \
 	}
 
 static const struct field fields[] = {
-	FIELD(memory_bytes, "GPU memory", true),
-	FIELD(footprint_bytes, "managed footprint", true),
-	FIELD(accesses, "page accesses", false),
-	FIELD(pages_touched, "distinct pages touched", false),
-	FIELD(faults_raw, "faults fetched", false),
-	FIELD(faults_coalesced, "after coalescing", false),
-	FIELD(duplicates, "duplicates", false),
-	FIELD(batches, "fault batches", false),
-	FIELD(replays, "replays", false),
-	FIELD(far_faults, "far faults", false),
-	FIELD(refaults, "refaults (page evicted before)", false),
-	FIELD(pages_migrated, "pages migrated in", false),
-	FIELD(pages_prefetched, "of them prefetched", false),
-	FIELD(pages_prefetched_unused, "prefetched and never touched", false),
-	FIELD(h2d_bytes, "moved to the GPU", true),
-	FIELD(h2d_copies, "in copies", false),
-	FIELD(d2h_bytes, "moved to the CPU", true),
-	FIELD(d2h_copies, "in copies", false),
-	FIELD(evictions, "evictions", false),
-	FIELD(pages_evicted, "pages evicted", false),
+        FIELD(memory_bytes, "GPU memory", true),
+        FIELD(footprint_bytes, "managed footprint", true),
+        FIELD(accesses, "page accesses", false),
+        FIELD(pages_touched, "distinct pages touched", false),
+        FIELD(faults_raw, "faults fetched", false),
+        FIELD(faults_coalesced, "after coalescing", false),
+        FIELD(duplicates, "duplicates", false),
+        FIELD(batches, "fault batches", false),
+        FIELD(replays, "replays", false),
+        FIELD(far_faults, "far faults", false),
+        FIELD(refaults, "refaults (page evicted before)", false),
+        FIELD(pages_migrated, "pages migrated in", false),
+        FIELD(pages_prefetched, "of them prefetched", false),
+        FIELD(pages_prefetched_unused, "prefetched and never touched", false),
+        FIELD(h2d_bytes, "moved to the GPU", true),
+        FIELD(h2d_copies, "in copies", false),
+        FIELD(d2h_bytes, "moved to the CPU", true),
+        FIELD(d2h_copies, "in copies", false),
+        FIELD(evictions, "evictions", false),
+        FIELD(pages_evicted, "pages evicted", false),
 };
 
 /* There is no time model yet: null, never an invented figure. */
-static const char *const times[] = {"fetch_ns",	  "order_ns", "service_ns", "migrate_ns", "map_ns",
-				    "evict_ns",	  "replay_ns", "compute_ns", "idle_ns"};
+static const char *const times[] = {"fetch_ns", "order_ns",  "service_ns", "migrate_ns", "map_ns",
+                                    "evict_ns", "replay_ns", "compute_ns", "idle_ns"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -59,7 +59,8 @@ static void print_mib(char text[32], uint64_t bytes)
 {
 	uint64_t tenths = bytes / MIB * 10u + (bytes % MIB * 10u + MIB / 2u) / MIB;
 
-	snprintf(text, 32, "%llu.%llu", (unsigned long long)(tenths / 10u), (unsigned long long)(tenths % 10u));
+	snprintf(text, 32, "%llu.%llu", (unsigned long long)(tenths / 10u),
+	         (unsigned long long)(tenths % 10u));
 }
 
 static void json_string(const char *text, FILE *out)
@@ -86,7 +87,8 @@ static void json_object(const struct report *report, FILE *out)
 	json_string(report->policy, out);
 	fprintf(out, ", \"seed\": %llu, \"time_ns\": null", (unsigned long long)report->seed);
 	for (size_t i = 0; i < COUNT(fields); i++)
-		fprintf(out, ", \"%s\": %llu", fields[i].key, (unsigned long long)value_of(report, &fields[i]));
+		fprintf(out, ", \"%s\": %llu", fields[i].key,
+		        (unsigned long long)value_of(report, &fields[i]));
 	for (size_t i = 0; i < COUNT(times); i++)
 		fprintf(out, ", \"%s\": null", times[i]);
 	fputc('}', out);
@@ -141,8 +143,8 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 		csv_row(report, out);
 		return;
 	}
-	fprintf(out, "%-32s %s\n%-32s %s\n%-32s %llu\n", "workload", report->workload, "policy", report->policy, "seed",
-		(unsigned long long)report->seed);
+	fprintf(out, "%-32s %s\n%-32s %s\n%-32s %llu\n", "workload", report->workload, "policy",
+	        report->policy, "seed", (unsigned long long)report->seed);
 	for (size_t i = 0; i < COUNT(fields); i++) {
 		uint64_t value = value_of(report, &fields[i]);
 
@@ -155,7 +157,8 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 	fprintf(out, "%-32s %16s\n", "time", "not modelled yet");
 }
 
-/* -- the comparison table ------------------------------------------------------------------------------------------------------ */
+/* -- the comparison table
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum { COLUMNS = 8 };
 
@@ -165,14 +168,14 @@ static const struct {
 	bool is_bytes, is_marked; /* marked: the least of a group gets `*` */
 	int width;
 } columns[COLUMNS] = {
-	{"far faults", offsetof(struct driver_result, far_faults), false, true, 11},
-	{"batches", offsetof(struct driver_result, batches), false, true, 9},
-	{"duplicates", offsetof(struct driver_result, duplicates), false, false, 11},
-	{"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 10},
-	{"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 10},
-	{"evictions", offsetof(struct driver_result, evictions), false, true, 10},
-	{"refaults", offsetof(struct driver_result, refaults), false, true, 10},
-	{"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 9},
+        {"far faults", offsetof(struct driver_result, far_faults), false, true, 11},
+        {"batches", offsetof(struct driver_result, batches), false, true, 9},
+        {"duplicates", offsetof(struct driver_result, duplicates), false, false, 11},
+        {"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 10},
+        {"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 10},
+        {"evictions", offsetof(struct driver_result, evictions), false, true, 10},
+        {"refaults", offsetof(struct driver_result, refaults), false, true, 10},
+        {"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 9},
 };
 
 static uint64_t cell(const struct report *report, int column)
@@ -199,7 +202,8 @@ static bool is_same_group(const struct report *a, const struct report *b)
 	return strcmp(a->workload, b->workload) == 0 && a->result.memory_bytes == b->result.memory_bytes;
 }
 
-/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again. */
+/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again.
+ */
 static void print_bound(const struct report *report, FILE *out)
 {
 	uint64_t in = report->result.pages_touched * 4096u;
@@ -221,7 +225,8 @@ static void print_group(const struct report *report, size_t count, FILE *out)
 
 	print_mib(memory, report->result.memory_bytes);
 	print_mib(footprint, report->result.footprint_bytes);
-	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB", report->workload, footprint, memory);
+	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB", report->workload, footprint,
+	        memory);
 	if (report->memory.bytes == 0)
 		fprintf(out, " (%u %%)", report->memory.oversub_percent);
 	fprintf(out, "\n  %-26s", "policy");

@@ -1,4 +1,5 @@
-/* Ranges sorted by address, each with an array of its VABlocks: look-up is a binary search over ranges and one division. */
+/* Ranges sorted by address, each with an array of its VABlocks: look-up is a binary search over ranges and
+ * one division. */
 #include "space.h"
 
 #include <stdlib.h>
@@ -84,16 +85,18 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	struct sim_range *range;
 	uint64_t blocks;
 
-	blocks = bytes == 0 || end < source->base ? 0 : uvmp_geometry_block_count(&space->geometry, source->base, end);
+	blocks = bytes == 0 || end < source->base
+	                 ? 0
+	                 : uvmp_geometry_block_count(&space->geometry, source->base, end);
 	if (blocks == 0 || blocks > BLOCKS_MAX - space->blocks) {
-		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed", source->name,
-			 (unsigned long long)source->base, (unsigned long long)source->bytes);
+		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed",
+		         source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
 		return false;
 	}
 	if ((place > 0 && space->range[place - 1]->end >= source->base) ||
 	    (place < space->ranges && space->range[place]->start <= end)) {
 		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx overlaps another one", source->name,
-			 (unsigned long long)source->base);
+		         (unsigned long long)source->base);
 		return false;
 	}
 	range = calloc(1, sizeof(*range));
@@ -103,7 +106,8 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 		if (range)
 			free(range->block);
 		free(range);
-		snprintf(error, SOURCE_ERROR_MAX, "out of memory for %llu blocks", (unsigned long long)blocks);
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory for %llu blocks",
+		         (unsigned long long)blocks);
 		return false;
 	}
 	range->start = source->base;
@@ -111,7 +115,8 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range->pages = bytes / PAGE_BYTES;
 	range->blocks = blocks;
 	fill_blocks(space, range);
-	memmove(space->range + place + 1, space->range + place, (space->ranges - place) * sizeof(*space->range));
+	memmove(space->range + place + 1, space->range + place,
+	        (space->ranges - place) * sizeof(*space->range));
 	space->range[place] = range;
 	space->ranges++;
 	space->footprint_bytes += bytes;

