@@ -1,5 +1,5 @@
 /* What may be done about one fault: the first steps of the walk over a block and the permission table (nvidia
- * specification, 3.2 steps 1 to 6, and 3.3).
+ * specification, 3.1, 3.2 steps 1 to 6, and 3.3).
  *
  * A verdict depends on the entry before it in the walk. The most intrusive access of a page comes first, so
  * once it has been serviced the others of that page have nothing left to do. If it was refused for good, the
@@ -32,14 +32,16 @@ static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mod
 }
 
 /* The permission table (3.3): what the entry is serviced as, UVMP_ACCESS_NONE for nothing. Marks the verdict.
+ * An address without a range (3.1) grants nothing, so no part of what was merged could be serviced or spared.
  */
 static enum uvmp_access check_permission(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
                                          struct uvmp_fault_verdict *verdict)
 {
 	enum uvmp_access access = (enum uvmp_access)fault->access;
+	enum uvmp_prot logical = facts->is_unmapped ? UVMP_PROT_NONE : facts->logical;
 	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
 
-	if (uvmp_access_prot(access) <= facts->logical)
+	if (uvmp_access_prot(access) <= logical)
 		return access;
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (!facts->is_retry) {
@@ -49,7 +51,7 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
 		return UVMP_ACCESS_NONE;
 	}
 	/* A page that may not even be read refuses reads and all that came merged with them. */
-	if (has_read && facts->logical < UVMP_PROT_READ) {
+	if (facts->is_unmapped || (has_read && logical < UVMP_PROT_READ)) {
 		refuse(verdict, UVMP_CANCEL_ALL);
 		return UVMP_ACCESS_NONE;
 	}

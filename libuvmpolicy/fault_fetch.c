@@ -8,9 +8,9 @@
  */
 #include "uvmpolicy/fault.h"
 
+#include "bits_internal.h"
+
 #define BUFFER_CAPACITY_MAX (1u << 24)
-#define PAGE_BYTES_MIN      4096u
-#define PAGE_BYTES_MAX      65536u
 
 static uint32_t next_entry(const struct uvmp_fault_buffer *buffer, uint32_t index)
 {
@@ -40,12 +40,9 @@ bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch)
 	       batch->max_utlb < batch->utlbs;
 }
 
-static bool params_are_in_range(const struct uvmp_fetch_params *params, uint32_t capacity)
+uint32_t uvmp_fault_max_batch(uint32_t count, uint32_t capacity)
 {
-	uint32_t page_bytes = params->page_bytes;
-
-	return params->max_batch > 0 && params->max_batch <= capacity && page_bytes >= PAGE_BYTES_MIN &&
-	       page_bytes <= PAGE_BYTES_MAX && (page_bytes & (page_bytes - 1u)) == 0;
+	return minimum(count != 0 ? count : 1u, capacity);
 }
 
 /* First walk: how many of the next `limit` entries make the batch. Mode ALL needs each of them (1.3). */
@@ -169,8 +166,7 @@ enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum u
 
 	if (params == NULL || !uvmp_fault_buffer_is_valid(buffer) || !uvmp_fault_batch_is_valid(batch))
 		return UVMP_ERR_ARGUMENT;
-	if (put >= buffer->capacity || (uint32_t)mode > UVMP_FETCH_ALL ||
-	    !params_are_in_range(params, buffer->capacity))
+	if (put >= buffer->capacity || (uint32_t)mode > UVMP_FETCH_ALL || !is_page_size(params->page_bytes))
 		return UVMP_ERR_RANGE;
 
 	/* Q1: what was known at the last reading of PUT is fetched before PUT is read again. */
@@ -178,10 +174,11 @@ enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum u
 	if (params->quirks && get != buffer->cached_put)
 		put = buffer->cached_put;
 	available = put >= get ? put - get : put + (buffer->capacity - get);
-	limit = mode == UVMP_FETCH_ALL ? available : params->max_batch;
+	limit = mode == UVMP_FETCH_ALL ? available
+	                               : uvmp_fault_max_batch(params->max_batch, buffer->capacity);
 	if (limit > batch->capacity)
 		return UVMP_ERR_SPACE;
-	status = count_ready(buffer, batch, mode, limit < available ? limit : available, &count);
+	status = count_ready(buffer, batch, mode, minimum(limit, available), &count);
 	if (status != UVMP_OK)
 		return status;
 

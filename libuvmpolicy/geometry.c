@@ -10,31 +10,18 @@
  */
 #include "uvmpolicy/geometry.h"
 
+#include "bits_internal.h"
+
 #define PAGE_SHIFT_MIN  12u /* 4 KiB */
 #define PAGE_SHIFT_MAX  16u /* 64 KiB */
 #define TREE_LEVELS_MAX 25u /* of a tree over UVMP_TREE_LEAVES_MAX leaves */
-
-static bool is_power_of_two(uint64_t x)
-{
-	return x != 0 && (x & (x - 1u)) == 0;
-}
 
 static uint64_t align_down(uint64_t x, uint64_t size)
 {
 	return x & ~(size - 1u);
 }
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* -- page sizes -- */
-
-static bool is_page_size(uint64_t bytes)
-{
-	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
-}
 
 bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry)
 {
@@ -120,8 +107,7 @@ enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t
 	return UVMP_OK;
 }
 
-/* A block does not carry its page size, so one must be found that fits addresses, pages and offset together.
- */
+/* A block does not carry its page size, so one must be found that fits addresses, pages and offset. */
 bool uvmp_block_is_valid(const struct uvmp_block *block)
 {
 	if (block == NULL || !is_shape(block->pages, block->offset, block->big_pages))
@@ -148,8 +134,8 @@ struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct u
 	 * is rounded down to before the block leaves nothing, hence the test before the offset is taken off
 	 * again. */
 	mask = block->big_pages - 1u;
-	first = (min_u32(within.first, block->pages) + block->offset + mask) & ~mask;
-	outer = (min_u32(within.outer, block->pages) + block->offset) & ~mask;
+	first = (minimum(within.first, block->pages) + block->offset + mask) & ~mask;
+	outer = (minimum(within.outer, block->pages) + block->offset) & ~mask;
 	if (outer <= first)
 		return big;
 	big.first = first - block->offset;
@@ -165,8 +151,8 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 	if (!uvmp_block_is_valid(block) || page >= block->pages)
 		return chunk;
 	/* Root chunks are naturally aligned: 2 MiB that straddle two windows are backed by smaller ones. */
-	if (block->end - block->start + 1u == UVMP_LARGE_PAGE_BYTES &&
-	    block->start % UVMP_LARGE_PAGE_BYTES == 0) {
+	if (block->end - block->start + 1u == UVMP_ROOT_CHUNK_BYTES &&
+	    block->start % UVMP_ROOT_CHUNK_BYTES == 0) {
 		chunk.outer = block->pages;
 		return chunk;
 	}
@@ -182,11 +168,13 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 
 /* -- trees -- */
 
-/* Guards the shifts below against a structure that nobody has filled. */
+/* Guards the shifts below against a structure that nobody has filled. Counting the nodes again would cost
+ * more than what is asked for; a wrong number only comes back as it is. */
 static bool is_tree(const struct uvmp_tree_shape *shape)
 {
 	return shape != NULL && shape->levels - 1u < TREE_LEVELS_MAX &&
-	       shape->pow2 == 1u << (shape->levels - 1u) && shape->leaves - 1u < shape->pow2;
+	       shape->pow2 == 1u << (shape->levels - 1u) && shape->leaves > shape->pow2 / 2u &&
+	       shape->leaves <= shape->pow2;
 }
 
 enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape)
@@ -208,14 +196,14 @@ enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *s
 	return UVMP_OK;
 }
 
-uint32_t uvmp_tree_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level)
+uint32_t uvmp_tree_shape_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level)
 {
 	if (!is_tree(shape) || level >= shape->levels)
 		return 0;
 	return (1u << level) - ((shape->pow2 - shape->leaves) >> (shape->levels - 1u - level));
 }
 
-uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t level)
+uint32_t uvmp_tree_shape_level_offset(const struct uvmp_tree_shape *shape, uint32_t level)
 {
 	uint32_t offset = 0;
 
@@ -224,12 +212,12 @@ uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t le
 	if (level >= shape->levels)
 		return shape->nodes;
 	for (uint32_t below = shape->levels - 1u; below > level; below--)
-		offset += uvmp_tree_level_nodes(shape, below);
+		offset += uvmp_tree_shape_level_nodes(shape, below);
 	return offset;
 }
 
-enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
-                                     struct uvmp_tree_branch *branch)
+enum uvmp_status uvmp_tree_shape_branch(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
+                                        struct uvmp_tree_branch *branch)
 {
 	uint32_t height;
 
@@ -239,8 +227,8 @@ enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32
 		return UVMP_ERR_RANGE;
 	height = shape->levels - 1u - level;
 	branch->first = leaf >> height << height;
-	branch->leaves = min_u32(1u << height, shape->leaves - branch->first);
-	branch->node = uvmp_tree_level_offset(shape, level) + (leaf >> height);
+	branch->leaves = minimum(1u << height, shape->leaves - branch->first);
+	branch->node = uvmp_tree_shape_level_offset(shape, level) + (leaf >> height);
 	return UVMP_OK;
 }
 

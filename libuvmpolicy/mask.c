@@ -1,15 +1,9 @@
 /* Sets of pages, word by word. A region becomes, for each word, the bits of that word which it covers. */
 #include "uvmpolicy/mask.h"
 
-#define ALL_ONES (~(uint64_t)0)
+#include "bits_internal.h"
 
-static uint32_t popcount(uint64_t x)
-{
-	x -= (x >> 1) & 0x5555555555555555u;
-	x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
-	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-	return (uint32_t)((x * 0x0101010101010101u) >> 56);
-}
+#define ALL_ONES (~(uint64_t)0)
 
 static uint32_t lowest_bit(uint64_t x)
 {
@@ -133,7 +127,7 @@ void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
 
 struct uvmp_region uvmp_region_intersect(struct uvmp_region a, struct uvmp_region b)
 {
-	struct uvmp_region r = {a.first > b.first ? a.first : b.first, a.outer < b.outer ? a.outer : b.outer};
+	struct uvmp_region r = {a.first > b.first ? a.first : b.first, minimum(a.outer, b.outer)};
 
 	if (uvmp_region_is_empty(r))
 		r.first = r.outer = 0;

@@ -1,9 +1,9 @@
-/* The table of prefetchers, and what they share: defaults, the check of parameters and facts, the empty hint
- * and the set of pages that are still absent. */
+/* The table of prefetchers, and what they share: defaults, the check of parameters, facts and state, the
+ * hint, and the set of pages that are still absent. */
 #include "prefetch_internal.h"
 
-/* One row per prefetcher: value, name, function. Rows of a macro, because an array of pointers would have to be
- * relocated, and so be written, before it can be read. */
+/* One row per prefetcher: value, name, function. Rows of a macro, because an array of pointers would have to
+ * be relocated, and so be written, before it can be read. */
 #define PREFETCHERS(ROW)                                                                                     \
 	ROW(UVMP_PREFETCH_NONE, "none", uvmp_prefetch_none)                                                  \
 	ROW(UVMP_PREFETCH_DENSITY, "density", uvmp_prefetch_density)                                         \
@@ -50,7 +50,7 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 
 bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params)
 {
-	/* Q8: the driver documents 1..100 and accepts 0. */
+	/* Driver Q8: 1..100 is documented, 0 accepted. */
 	return params != NULL && is_known(params->prefetcher) &&
 	       is_between(params->threshold, params->quirks ? 0 : 1, 100) &&
 	       is_between(params->min_faults, 1, 20) &&
@@ -67,6 +67,12 @@ void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 	state->tree = NULL;
 	state->range = NULL;
 	state->random = NULL;
+}
+
+bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
+{
+	return state != NULL && state->last_proc <= UVMP_PROC_NONE &&
+	       (state->tree == NULL || uvmp_tree_is_valid(state->tree));
 }
 
 static bool is_region_of_block(struct uvmp_region region, uint32_t pages)
@@ -100,8 +106,8 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 		return false;
 	if (facts->is_hmm && !is_region_of_block(facts->max_region, pages))
 		return false;
-	for (uint32_t i = 0; i < facts->groups; i++)
-		if (!is_region_of_block(facts->group[i], pages))
+	for (uint32_t i = 0; i < facts->range_groups; i++)
+		if (!is_region_of_block(facts->range_group[i], pages))
 			return false;
 	return true;
 }
@@ -111,21 +117,34 @@ enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
                                      const struct uvmp_prefetch_state *state,
                                      const struct uvmp_prefetch_hint *hint)
 {
-	if (facts == NULL || state == NULL || hint == NULL || facts->faulted == NULL)
+	if (facts == NULL || hint == NULL || facts->faulted == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (facts->group == NULL && facts->groups != 0)
+	if (facts->range_group == NULL && facts->range_groups != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (!uvmp_prefetch_params_is_valid(params) || !uvmp_block_is_valid(&facts->block))
+	if (!uvmp_prefetch_params_is_valid(params) || !uvmp_prefetch_state_is_valid(state) ||
+	    !uvmp_block_is_valid(&facts->block))
 		return UVMP_ERR_ARGUMENT;
 	if (facts->dst >= UVMP_PROCS_MAX || facts->preferred > UVMP_PROC_NONE)
 		return UVMP_ERR_RANGE;
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-void uvmp_prefetch_hint_clear(struct uvmp_prefetch_hint *hint)
+enum uvmp_status uvmp_prefetch_block_check(const struct uvmp_prefetch_params *params,
+                                           const struct uvmp_prefetch_facts *facts,
+                                           const struct uvmp_prefetch_state *state,
+                                           const struct uvmp_prefetch_hint *hint)
 {
-	uvmp_mask_zero(&hint->pages);
-	hint->dst = UVMP_PROC_NONE;
+	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
+
+	if (status != UVMP_OK)
+		return status;
+	return facts->is_follow ? UVMP_ERR_RANGE : UVMP_OK;
+}
+
+void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages)
+{
+	hint->pages = *pages;
+	hint->dst = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : dst;
 	hint->follow = UVMP_PAGE_NONE;
 	hint->basic_blocks = 0;
 }
@@ -143,6 +162,16 @@ void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pa
 	if (facts->pending != NULL)
 		uvmp_mask_andnot(&absent, &absent, facts->pending);
 	*pages = absent;
+}
+
+static bool is_in(const uvmp_mask *pages, const uvmp_mask *set)
+{
+	return set != NULL && uvmp_mask_intersects(pages, set);
+}
+
+bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
+{
+	return is_in(facts->faulted, facts->resident) || is_in(facts->faulted, facts->pending);
 }
 
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,

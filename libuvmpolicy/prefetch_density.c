@@ -9,6 +9,7 @@
  * difference of two entries of `before`, that of a smaller node is a few bits of one word. Nodes are tried
  * from the root down, so the first that is dense enough is the largest; everything below it then needs no
  * look at all. */
+#include "bits_internal.h"
 #include "prefetch_internal.h"
 
 #define FAULTS_MAX 65535u
@@ -22,14 +23,6 @@ struct tree {
 	uvmp_mask set;                         /* by leaf */
 	uint32_t before[UVMP_MASK_WORDS + 1u]; /* set leaves in front of word w */
 };
-
-static uint32_t popcount(uint64_t x)
-{
-	x -= (x >> 1) & 0x5555555555555555u;
-	x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
-	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-	return (uint32_t)((x * 0x0101010101010101u) >> 56);
-}
 
 /* -- building the tree (5.4) -- */
 
@@ -134,7 +127,7 @@ static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
 	}
 }
 
-/* The block's pages of a node. Q7: the driver forgets that the padding comes before max.first and starts a
+/* The block's pages of a node. Driver Q7: it forgets that the padding comes before max.first and starts a
  * node that begins in the padding `padding` pages into the block. */
 static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node, bool quirks)
 {
@@ -154,7 +147,7 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 	struct uvmp_region region;
 
 	uvmp_mask_zero(pages);
-	if (tree->threshold >= 100) /* Q8: nothing is denser than 100 % */
+	if (tree->threshold >= 100) /* driver Q8: nothing is denser than 100 % */
 		return;
 	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.outer;
 	     p = uvmp_mask_next_set(candidates, region.outer)) {
@@ -216,12 +209,12 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 /* Range groups come along only where one of their pages faulted. */
 static void drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
 {
-	for (uint32_t i = 0; i < facts->groups; i++)
-		if (!uvmp_mask_region_any(facts->faulted, facts->group[i]))
-			uvmp_mask_region_clear(pages, facts->group[i]);
+	for (uint32_t i = 0; i < facts->range_groups; i++)
+		if (!uvmp_mask_region_any(facts->faulted, facts->range_group[i]))
+			uvmp_mask_region_clear(pages, facts->range_group[i]);
 }
 
-/* Q9: the driver's counter has 16 bits and wraps. */
+/* Driver Q9: its counter has 16 bits and wraps. */
 static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
 {
 	faults += uvmp_mask_region_weight(facts->faulted, facts->faulted_region);
@@ -232,7 +225,8 @@ enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params
                                        const struct uvmp_prefetch_facts *facts,
                                        struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
+	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
+	uint32_t dst = UVMP_PROC_NONE;
 	uvmp_mask pages;
 
 	if (status != UVMP_OK)
@@ -243,13 +237,11 @@ enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params
 		state->faults = 0;
 	}
 	state->faults = count_faults(state->faults, facts, params->quirks);
-	uvmp_prefetch_hint_clear(hint);
 	if (state->faults >= params->min_faults) {
 		drop_groups(facts, &pages);
-		if (!uvmp_mask_is_empty(&pages))
-			hint->dst = facts->dst;
+		dst = facts->dst;
 	}
-	hint->pages = pages;
+	uvmp_prefetch_hint_set(hint, dst, &pages);
 	return UVMP_OK;
 }
 

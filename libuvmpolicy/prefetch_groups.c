@@ -6,10 +6,7 @@
  * group. */
 #include "uvmpolicy/prefetch.h"
 
-static uint32_t minimum(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+#include "bits_internal.h"
 
 /* Where the group ends that starts the run. */
 static uint32_t group_outer(enum uvmp_grouping grouping, struct uvmp_region run, const uvmp_mask *faulted)

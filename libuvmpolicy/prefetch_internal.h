@@ -1,27 +1,38 @@
-/* What the prefetchers share: one row of the table, one check of the facts. */
+/* What the prefetchers share: one row of the table, one check of the facts, one way to answer.
+ *
+ * The hint is written last, from a mask on the stack: masks of the facts may be hint->pages of an earlier
+ * decision, so nothing is read from the facts any more once the hint has changed. */
 #ifndef UVMPOLICY_PREFETCH_INTERNAL_H
 #define UVMPOLICY_PREFETCH_INTERNAL_H
 
 #include "uvmpolicy/prefetch.h"
 
-/* Checks parameters and facts as prefetch.h states them. Left to the prefetchers that look at them: the pointers in the state, and
- * range_first and range_pages (sequential, locality). Changes nothing. */
+/* Checks parameters, facts and state as prefetch.h states them. Left to the prefetchers that look at them: which
+ * pointers the state must have, is_follow, and range_first and range_pages (sequential, locality). Changes
+ * nothing. */
 enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 				     const struct uvmp_prefetch_facts *facts,
-				     const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint);
+				     const struct uvmp_prefetch_state *state,
+				     const struct uvmp_prefetch_hint *hint);
 
-/* An empty hint: no pages, no destination, nothing to follow. */
-void uvmp_prefetch_hint_clear(struct uvmp_prefetch_hint *hint);
+/* uvmp_prefetch_check for those that look at one block only: is_follow is out of range. */
+enum uvmp_status uvmp_prefetch_block_check(const struct uvmp_prefetch_params *params,
+					   const struct uvmp_prefetch_facts *facts,
+					   const struct uvmp_prefetch_state *state,
+					   const struct uvmp_prefetch_hint *hint);
+
+/* *hint = `pages` to dst, or nothing to nowhere; nothing to follow, no basic blocks. */
+void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages);
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
 void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
-/* -- tree prefetchers (prefetch_sl.c) -- */
-
 /* Did a page fault that is resident or pending already? */
 bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
 
-/* uvmp_prefetch_check, then what tbn and sl require: a tree that covers the block, and no refault. */
+/* -- tree prefetchers (prefetch_sl.c) -- */
+
+/* uvmp_prefetch_block_check, then what tbn and sl require: a tree that covers the block, and no refault. */
 enum uvmp_status uvmp_prefetch_tree_check(const struct uvmp_prefetch_params *params,
 					  const struct uvmp_prefetch_facts *facts,
 					  const struct uvmp_prefetch_state *state,
@@ -38,7 +49,8 @@ void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 
 /* -- range prefetchers (prefetch_sequential.c) -- */
 
-/* uvmp_prefetch_check, then what sequential and locality require: state->range, and a block that lies in its range. */
+/* uvmp_prefetch_check, then what sequential and locality require: state->range, and a block that lies in its
+ * range. */
 enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *params,
 					   const struct uvmp_prefetch_facts *facts,
 					   const struct uvmp_prefetch_state *state,

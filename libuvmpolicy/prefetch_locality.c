@@ -14,7 +14,7 @@ static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct
 	return facts->range_first + (outer < left ? outer : left);
 }
 
-/* *pages = everything within `locality_pages` from a faulting page on. */
+/* Adds everything within `locality_pages` from a faulting page on. */
 static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                    uvmp_mask *pages)
 {
@@ -26,7 +26,7 @@ static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_
 	}
 }
 
-/* *pages = the pages of the block before `reach`. */
+/* Adds the pages of the block before `reach`. */
 static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uvmp_mask *pages)
 {
 	struct uvmp_region run = {0, 0};
@@ -43,22 +43,21 @@ enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *param
                                         struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
 	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
-	uvmp_mask absent;
+	uvmp_mask pages, absent;
 	uint64_t outer;
 
 	if (status != UVMP_OK)
 		return status;
-	uvmp_prefetch_hint_clear(hint);
+	uvmp_mask_zero(&pages);
 	if (facts->is_follow) {
-		carry_on(facts, state->range->reach, &hint->pages);
+		carry_on(facts, state->range->reach, &pages);
 	} else {
-		spread(params, facts, &hint->pages);
+		spread(params, facts, &pages);
 		state->range->reach = reach_of(params, facts);
 	}
 	uvmp_prefetch_absent(facts, &absent);
-	uvmp_mask_and(&hint->pages, &hint->pages, &absent);
-	if (!uvmp_mask_is_empty(&hint->pages))
-		hint->dst = facts->dst;
+	uvmp_mask_and(&pages, &pages, &absent);
+	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
 	outer = facts->range_first + facts->block.pages;
 	if (state->range->reach > outer && outer < facts->range_pages)
 		hint->follow = outer;

@@ -2,24 +2,24 @@
  * over the pages of the block; the drawn page comes along if it is neither resident nor in flight nor moved
  * already for this batch. There is no second draw.
  *
- * Q3: the original means to leave out every page of the batch but only knows those before the present one, so
- * a later faulting page can be drawn and is then moved (and counted in the tree) twice. */
+ * UVM Smart Q3: the original means to leave out every page of the batch but only knows those before the
+ * present one, so a later faulting page can be drawn and is then moved (and counted in the tree) twice. */
 #include "prefetch_internal.h"
 
 enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
                                       const struct uvmp_prefetch_facts *facts,
                                       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
-	uvmp_mask free_pages;
+	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
+	uvmp_mask free_pages, taken;
 
 	if (status != UVMP_OK)
 		return status;
-	if (state->random == NULL || (state->tree != NULL && !uvmp_tree_is_valid(state->tree)))
+	if (state->random == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (uvmp_prefetch_is_refault(facts))
 		return UVMP_ERR_RANGE;
-	uvmp_prefetch_hint_clear(hint);
+	uvmp_mask_zero(&taken);
 	uvmp_prefetch_absent(facts, &free_pages);
 	if (params->quirks)
 		uvmp_mask_or(&free_pages, &free_pages, facts->faulted);
@@ -33,8 +33,8 @@ enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
 			continue;
 		uvmp_tree_add(state->tree, drawn, 1, params->quirks);
 		uvmp_mask_clear(&free_pages, drawn);
-		uvmp_mask_set(&hint->pages, drawn);
-		hint->dst = facts->dst;
+		uvmp_mask_set(&taken, drawn);
 	}
+	uvmp_prefetch_hint_set(hint, facts->dst, &taken);
 	return UVMP_OK;
 }

@@ -23,6 +23,11 @@ enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *pa
 	return UVMP_OK;
 }
 
+static bool has_cursor(const struct uvmp_prefetch_facts *facts, const struct uvmp_prefetch_range *range)
+{
+	return range->cursor >= facts->range_first && range->cursor - facts->range_first < facts->block.pages;
+}
+
 /* Takes up to `budget` of the absent pages from the cursor on, which lies in the block. */
 static void take(const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range, uvmp_mask *pages)
 {
@@ -50,17 +55,20 @@ enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *par
 {
 	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
 	struct uvmp_prefetch_range *range;
+	uvmp_mask pages;
 
 	if (status != UVMP_OK)
 		return status;
 	range = state->range;
-	uvmp_prefetch_hint_clear(hint);
+	/* The answer could only be the question again, for ever. */
+	if (facts->is_follow && !has_cursor(facts, range))
+		return UVMP_ERR_RANGE;
+	uvmp_mask_zero(&pages);
 	if (!facts->is_follow)
 		range->budget = params->sequential_pages;
-	if (range->cursor >= facts->range_first && range->cursor - facts->range_first < facts->block.pages)
-		take(facts, range, &hint->pages);
-	if (!uvmp_mask_is_empty(&hint->pages))
-		hint->dst = facts->dst;
+	if (has_cursor(facts, range))
+		take(facts, range, &pages);
+	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
 	if (range->budget != 0 && range->cursor < facts->range_pages)
 		hint->follow = range->cursor;
 	return UVMP_OK;

@@ -2,9 +2,9 @@
  * goes on where this ends.
  *
  * Each faulting page adds a whole basic block (16 pages) on its path in the tree; the blocks so touched are
- * fetched as far as they are not resident. Q21: "not resident" is all that is asked, so pages in flight are
- * requested again; the corrected rule leaves them out, and sets the leaves to the pages that really are
- * resident or requested (Q1, Q2, Q5). */
+ * fetched as far as they are not resident. UVM Smart Q21: "not resident" is all that is asked, so pages in
+ * flight are requested again; the corrected rule leaves them out, and sets the leaves to the pages that
+ * really are resident or requested (UVM Smart Q1, Q2, Q5). */
 #include "prefetch_internal.h"
 
 static struct uvmp_region region_of(uint32_t basic_block)
@@ -15,27 +15,16 @@ static struct uvmp_region region_of(uint32_t basic_block)
 	return region;
 }
 
-static bool is_in(const uvmp_mask *pages, const uvmp_mask *set)
-{
-	return set != NULL && uvmp_mask_intersects(pages, set);
-}
-
-bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
-{
-	return is_in(facts->faulted, facts->resident) || is_in(facts->faulted, facts->pending);
-}
-
 enum uvmp_status uvmp_prefetch_tree_check(const struct uvmp_prefetch_params *params,
                                           const struct uvmp_prefetch_facts *facts,
                                           const struct uvmp_prefetch_state *state,
                                           const struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
+	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
 
 	if (status != UVMP_OK)
 		return status;
-	if (!uvmp_tree_is_valid(state->tree) ||
-	    state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages)
+	if (state->tree == NULL || state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages)
 		return UVMP_ERR_ARGUMENT;
 	return uvmp_prefetch_is_refault(facts) ? UVMP_ERR_RANGE : UVMP_OK;
 }
@@ -72,7 +61,7 @@ uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
 		chosen |= (uint32_t)1 << p / UVMP_BASIC_BLOCK_PAGES;
-		if (params->quirks) /* Q1: for each page, not for each block */
+		if (params->quirks) /* UVM Smart Q1: for each page, not for each block */
 			uvmp_tree_add(tree, p, UVMP_BASIC_BLOCK_PAGES, true);
 	}
 	if (!params->quirks)
@@ -84,20 +73,18 @@ void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
                                 const struct uvmp_prefetch_facts *facts, uint32_t chosen,
                                 struct uvmp_prefetch_hint *hint)
 {
-	uvmp_mask wanted;
+	uvmp_mask wanted, pages;
 
-	uvmp_prefetch_hint_clear(hint);
 	uvmp_prefetch_absent(facts, &wanted);
-	if (params->quirks && facts->pending != NULL) { /* Q21 */
+	if (params->quirks && facts->pending != NULL) { /* UVM Smart Q21 */
 		uvmp_mask_or(&wanted, &wanted, facts->pending);
 		if (facts->resident != NULL)
 			uvmp_mask_andnot(&wanted, &wanted, facts->resident);
 	}
-	pages_of(facts, chosen, &hint->pages);
-	uvmp_mask_and(&hint->pages, &hint->pages, &wanted);
+	pages_of(facts, chosen, &pages);
+	uvmp_mask_and(&pages, &pages, &wanted);
+	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
 	hint->basic_blocks = chosen;
-	if (!uvmp_mask_is_empty(&hint->pages))
-		hint->dst = facts->dst;
 }
 
 enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,

@@ -1,9 +1,9 @@
 /* Tree-based neighbourhood prefetch of UVM Smart (uvm-smart specification, 2.5).
  *
  * First every faulting basic block is taken as in prefetch_sl.c. Then one pass judges each inner node after
- * its children: the node becomes the sum of its children (which heals Q1 and Q2 above the leaves), and if it
- * is more than half but not exactly full, every leaf below it that holds exactly nothing is taken too; leaves
- * that hold something stay as they are.
+ * its children: the node becomes the sum of its children (which heals UVM Smart Q1 and Q2 above the leaves),
+ * and if it is more than half but not exactly full, every leaf below it that holds exactly nothing is taken
+ * too; leaves that hold something stay as they are.
  *
  * The specification states the pass as a recursive post-order. A node looks at its own subtree only, so any
  * order that has children before their parents gives the same: here level by level from the bottom. For the
@@ -60,8 +60,7 @@ enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
 	if (status != UVMP_OK)
 		return status;
 	chosen = uvmp_prefetch_tree_fault(params, facts, state->tree);
-	if (chosen != 0) /* an empty batch does nothing (2.1) */
-		chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
+	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
 	uvmp_prefetch_tree_collect(params, facts, chosen, hint);
 	return UVMP_OK;
 }

@@ -4,6 +4,13 @@
  * direction makes no difference. */
 #include "uvmpolicy/tree.h"
 
+#include "bits_internal.h"
+
+static bool is_block_count(uint32_t blocks)
+{
+	return is_power_of_two(blocks) && blocks <= UVMP_TREE_BLOCKS_MAX;
+}
+
 static uint32_t leaf_index(const struct uvmp_tree *tree, uint32_t block)
 {
 	return tree->blocks - 1u + block;
@@ -23,7 +30,7 @@ enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
 {
 	if (tree == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (blocks == 0 || blocks > UVMP_TREE_BLOCKS_MAX || (blocks & (blocks - 1u)) != 0)
+	if (!is_block_count(blocks))
 		return UVMP_ERR_RANGE;
 	tree->blocks = blocks;
 	for (uint32_t i = 0; i < UVMP_TREE_NODES_MAX; i++)
@@ -33,8 +40,7 @@ enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
 
 bool uvmp_tree_is_valid(const struct uvmp_tree *tree)
 {
-	return tree != NULL && tree->blocks != 0 && tree->blocks <= UVMP_TREE_BLOCKS_MAX &&
-	       (tree->blocks & (tree->blocks - 1u)) == 0;
+	return tree != NULL && is_block_count(tree->blocks);
 }
 
 uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block)
@@ -87,7 +93,7 @@ void uvmp_tree_add(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!quirks) {
 		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
 
-		/* Q1, Q2 mended: never above full. */
+		/* UVM Smart Q1, Q2 mended: never above full. */
 		*leaf = *leaf < size && pages < size - *leaf ? *leaf + pages : size;
 		sum_path(tree, leaf_index(tree, block));
 		return;
@@ -107,7 +113,7 @@ void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!quirks) {
 		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
 
-		/* Q2 mended: never below empty. */
+		/* UVM Smart Q2 mended: never below empty. */
 		*leaf = *leaf > pages ? *leaf - pages : 0;
 		sum_path(tree, leaf_index(tree, block));
 		return;

@@ -33,9 +33,7 @@ bool cli_flush(void)
 	return false;
 }
 
-/* -- options
- * -----------------------------------------------------------------------------------------------------------
- */
+/* -- options -- */
 
 static int bad_option(const struct cli_args *args, const char *problem, const char *word)
 {
@@ -92,9 +90,7 @@ int cli_next(struct cli_args *args, const char *const *options, const char **val
 	return bad_option(args, "unknown option", word);
 }
 
-/* -- values
- * --------------------------------------------------------------------------------------------------------------
- */
+/* -- values -- */
 
 /* Digits at *text, at most 64 bits; moves *text behind them. */
 static bool scan_digits(const char **text, uint64_t *number)
@@ -173,9 +169,7 @@ bool cli_policy(const char *option, const char *text, struct uvmp_policy *policy
 	return false;
 }
 
-/* -- files
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* -- files -- */
 
 FILE *cli_open(const char *path)
 {

@@ -1,8 +1,9 @@
 /* cli.h: what the subcommands of uvmsim share.
  *
- * A subcommand is one function `int cmd_NAME(int argc, char **argv)` (argv[0] is its name) with a help text `help_NAME`, and one row in
- * the table of main.c. It prints to stdout, reports what is wrong with cli_error (one line) and returns the exit status. main flushes
- * stdout afterwards and turns a failed write into CLI_BAD_INPUT.
+ * A subcommand is one function `int cmd_NAME(int argc, char **argv)` (argv[0] is its name) with a help text
+ * `help_NAME`, and one row in the table of main.c. It prints to stdout, reports what is wrong with cli_error
+ * (one line) and returns the exit status. main flushes stdout afterwards and turns a failed write into
+ * CLI_BAD_INPUT.
  */
 #ifndef UVMSIM_CLI_H
 #define UVMSIM_CLI_H
@@ -15,28 +16,29 @@
 
 enum cli_exit { CLI_DONE = 0, CLI_CHECK_FAILED = 1, CLI_BAD_INPUT = 2 };
 
-/* Prints `uvmsim: MESSAGE` and a line feed to stderr, after flushing stdout; control characters in the message become '?'.
- * Returns CLI_BAD_INPUT, so that `return cli_error(...)` reads well. */
+/* Prints `uvmsim: MESSAGE` and a line feed to stderr, after flushing stdout; control characters in the
+ * message become '?'. Returns CLI_BAD_INPUT, so that `return cli_error(...)` reads well. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Flushes stdout. True if all that was written to it has arrived; false after a report on stderr. */
 bool cli_flush(void);
 
-/* -- options: `--name value`, `--name=value`, `--flag`, operands in between, `--` ends the options -------------------------- */
+/* -- options: `--name value`, `--name=value`, `--flag`, operands in between, `--` ends the options -- */
 enum { CLI_OPERAND = -1, CLI_END = -2, CLI_BAD = -3 };
 
 struct cli_args {
 	int argc;
 	char **argv;
-	int next;	  /* start with 1 */
-	bool is_literal;  /* behind `--`; start with false */
+	int next;        /* start with 1 */
+	bool is_literal; /* behind `--`; start with false */
 };
 
-/* The next argument. `options` is a NULL-terminated list of names without dashes; one that ends in '=' takes a value. Returns the index
- * in that list with *value (NULL for flags), or CLI_OPERAND with *value (a single "-" is an operand), or CLI_END, or CLI_BAD after a
- * report that names argv[0]'s --help. Repeated options are the caller's to judge. */
+/* The next argument. `options` is a NULL-terminated list of names without dashes; one that ends in '=' takes
+ * a value. Returns the index in that list with *value (NULL for flags), or CLI_OPERAND with *value (a single
+ * "-" is an operand), or CLI_END, or CLI_BAD after a report that names argv[0]'s --help. Repeated options are
+ * the caller's to judge. */
 int cli_next(struct cli_args *args, const char *const *options, const char **value);
 
-/* -- values; each reports with the name of the option and returns false if the text is not accepted ------------------------- */
+/* -- values; each reports with the name of the option and returns false if the text is not accepted -- */
 /* Bytes: `4096`, `64K`, `64M`, `1G`, `2T` (powers of 1024; also `64KiB`), min..max. */
 bool cli_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number);
@@ -47,7 +49,7 @@ bool cli_policy(const char *option, const char *text, struct uvmp_policy *policy
 FILE *cli_open(const char *path);
 void cli_close(FILE *file);
 
-/* -- subcommands -------------------------------------------------------------------------------------------------------------- */
+/* -- subcommands -- */
 int cmd_decide(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_run(int argc, char **argv);

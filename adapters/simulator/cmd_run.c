@@ -162,24 +162,26 @@ static struct source *open_source(struct request *q, size_t index, bool once, ch
 	return trace_open_stream(in, "-", error);
 }
 
-static int run_one(struct request *q, size_t source_index, size_t memory, size_t policy, bool once,
-                   struct report *report)
+/* False with `error` filled; what was counted until then is in the report all the same. */
+static bool run_one(struct request *q, size_t source_index, size_t memory, size_t policy, bool once,
+                    struct report *report, char error[SOURCE_ERROR_MAX])
 {
-	char error[SOURCE_ERROR_MAX] = "";
 	struct source *source = open_source(q, source_index, once, error);
-	bool done;
 
 	if (!source)
-		return cli_error("%s", error);
+		return false;
 	report->workload = strdup(source->name);
 	report->policy_given = strdup(q->policy_text[policy]);
 	report->memory = q->memory[memory];
 	report->seed = q->seed;
 	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
-	done = report->workload && report->policy_given &&
-	       driver_run(source, &q->policy[policy], report->memory, q->seed, &report->result, error);
+	if (report->workload && report->policy_given)
+		report->is_complete = driver_run(source, &q->policy[policy], report->memory, q->seed,
+		                                 &report->result, error);
+	else
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 	source->close(source);
-	return done ? CLI_DONE : cli_error("%s", error[0] ? error : "out of memory");
+	return report->is_complete;
 }
 
 static void free_reports(struct report *report, size_t count)
@@ -191,17 +193,20 @@ static void free_reports(struct report *report, size_t count)
 	free(report);
 }
 
+/* Runs in order, up to the first that fails; all that was counted is printed before the error. */
 static int run_all(struct request *q, bool is_compare)
 {
 	size_t count = q->sources * q->memories * q->policies, done = 0;
 	struct report *report = calloc(count, sizeof(*report));
-	int status = report ? CLI_DONE : cli_error("out of memory");
+	char error[SOURCE_ERROR_MAX] = "out of memory";
+	bool is_good = report != NULL;
 
-	for (size_t i = 0; i < count && status == CLI_DONE; i++) {
+	for (size_t i = 0; i < count && is_good; i++) {
 		size_t policy = i % q->policies, memory = i / q->policies % q->memories;
 
-		status = run_one(q, i / q->policies / q->memories, memory, policy, count == 1, &report[i]);
-		done += status == CLI_DONE;
+		is_good = run_one(q, i / q->policies / q->memories, memory, policy, count == 1, &report[i],
+		                  error);
+		done += is_good || (!is_compare && report[i].result.accesses > 0);
 	}
 	if (is_compare && done > 0)
 		report_compare(report, done, q->format, stdout);
@@ -210,7 +215,7 @@ static int run_all(struct request *q, bool is_compare)
 	free_reports(report, report ? count : 0);
 	if (q->spool)
 		fclose(q->spool);
-	return status;
+	return is_good ? CLI_DONE : cli_error("%s", error);
 }
 
 static int run_command(int argc, char **argv, bool is_compare, const char *help)

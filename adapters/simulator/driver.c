@@ -15,13 +15,15 @@
 #define GPU          1u
 #define VA_SPACE     1u
 #define UTLBS        64u   /* agents share uTLBs: agent modulo UTLBS */
-#define IDLE_MOST    1000u /* bottom halves that may release nobody before the run is given up */
+#define IDLE_MOST    1000u /* bottom halves that may serve faults and release nobody */
 #define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
 
 /* A warp or thread that may wait for a page. */
 struct agent {
-	uint64_t address;
+	struct sim_block *block;
+	uint32_t page;
 	enum uvmp_access access;
+	uint64_t reported; /* number of replays when its fault was written last */
 	bool is_stalled;
 	bool is_unreported; /* the fault buffer was full: the fault is still to be written */
 };
@@ -56,8 +58,7 @@ static bool fail(struct driver *d, const char *text)
 	return false;
 }
 
-/* -- agents and the fault buffer
- * ----------------------------------------------------------------------------------------- */
+/* -- agents and the fault buffer -- */
 
 static bool buffer_write(struct driver *d, uint32_t index)
 {
@@ -69,15 +70,17 @@ static bool buffer_write(struct driver *d, uint32_t index)
 		a->is_unreported = true;
 		return false;
 	}
-	d->buffer.entry[d->put] = (struct uvmp_fault){.address = a->address,
-	                                              .aperture = UVMP_APERTURE_VID,
-	                                              .utlb = index % UTLBS,
-	                                              .type = UVMP_FAULT_INVALID_PTE,
-	                                              .access = (uint8_t)a->access,
-	                                              .is_valid = true};
+	d->buffer.entry[d->put] =
+	        (struct uvmp_fault){.address = a->block->shape.start + (uint64_t)a->page * PAGE_BYTES,
+	                            .aperture = UVMP_APERTURE_VID,
+	                            .utlb = index % UTLBS,
+	                            .type = UVMP_FAULT_INVALID_PTE,
+	                            .access = (uint8_t)a->access,
+	                            .is_valid = true};
 	d->put = after;
 	d->unreported_count -= a->is_unreported;
 	a->is_unreported = false;
+	a->reported = d->result->replays;
 	return true;
 }
 
@@ -98,33 +101,34 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 	memory_touch(&d->memory, block, page);
 }
 
-/* A replay: agents whose page has come go on, the others fault again. */
+/* A replay: agents whose page has come go on, the others fault again; first those that the full buffer kept
+ * waiting. */
 static void replay(struct driver *d)
 {
 	uint32_t kept = 0;
 
 	d->result->replays++;
 	for (uint32_t i = 0; i < d->stalled_count; i++) {
-		uint32_t index = d->stalled[i], page;
-		struct agent *a = &d->agent[index];
-		struct sim_block *block = space_find(&d->space, a->address, &page);
+		struct agent *a = &d->agent[d->stalled[i]];
 
-		if (uvmp_mask_test(&block->resident, page)) {
-			d->unreported_count -= a->is_unreported;
-			a->is_stalled = a->is_unreported = false;
-			access_page(d, block, page);
-			d->released++;
-		} else {
-			d->stalled[kept++] = index;
-			buffer_write(d, index);
+		if (!uvmp_mask_test(&a->block->resident, a->page)) {
+			d->stalled[kept++] = d->stalled[i];
+			continue;
 		}
+		d->unreported_count -= a->is_unreported;
+		a->is_stalled = a->is_unreported = false;
+		access_page(d, a->block, a->page);
+		d->released++;
 	}
 	d->stalled_count = kept;
+	report_waiting(d);
+	for (uint32_t i = 0; i < kept; i++) {
+		if (d->agent[d->stalled[i]].reported != d->result->replays)
+			buffer_write(d, d->stalled[i]);
+	}
 }
 
-/* -- servicing
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* -- servicing -- */
 
 /* Walks one bin (driver specification, 3.2): which pages faulted and are not there? */
 static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const struct sim_block *block,
@@ -152,7 +156,7 @@ static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const s
 }
 
 static enum uvmp_status decide(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
-                               struct uvmp_prefetch_hint *hint)
+                               bool is_follow, struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_prefetch_facts facts = {.block = block->shape,
 	                                    .faulted = faulted,
@@ -162,7 +166,7 @@ static enum uvmp_status decide(struct driver *d, struct sim_block *block, const 
 	                                    .preferred = UVMP_PROC_NONE,
 	                                    .range_first = block->range_page,
 	                                    .range_pages = block->range->pages,
-	                                    .is_follow = uvmp_mask_is_empty(faulted)};
+	                                    .is_follow = is_follow};
 	bool with_tree = d->policy->prefetch.prefetcher == UVMP_PREFETCH_TBN ||
 	                 d->policy->prefetch.prefetcher == UVMP_PREFETCH_SL;
 	struct uvmp_prefetch_state *state = space_prefetch_state(block, with_tree);
@@ -210,18 +214,35 @@ static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *
 	uvmp_mask_or(&block->unused, &block->unused, prefetched);
 }
 
+/* Pages of a block that fault later in this batch: they come by themselves, as far faults. */
+static void faulting_later(const struct driver *d, const struct sim_block *block, uvmp_mask *pages)
+{
+	uvmp_mask_zero(pages);
+	for (uint32_t i = d->next_bin; i < d->batch.coalesced; i++) {
+		uint64_t address = d->batch.entry[d->order[i]].address;
+
+		if (address > block->shape.end)
+			return;
+		if (address >= block->shape.start)
+			uvmp_mask_set(pages, (uint32_t)((address - block->shape.start) / PAGE_BYTES));
+	}
+}
+
 /* Asks the blocks that a prefetcher named beyond the one that faulted. What would push that one out again, or
  * finds no memory, is not fetched: an agent that waits for it would wait for ever. */
 static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
 {
-	uvmp_mask none;
+	uvmp_mask none, later;
 
 	uvmp_mask_zero(&none);
 	while (page != UVMP_PAGE_NONE) {
 		struct sim_block *next = space_range_block(block->range, page);
 		struct uvmp_prefetch_hint hint;
-		enum uvmp_status status = decide(d, next, &none, &hint);
+		enum uvmp_status status;
 
+		faulting_later(d, next, &later);
+		uvmp_mask_andnot(&later, &later, &next->resident);
+		status = decide(d, next, &later, true, &hint);
 		if (status != UVMP_OK)
 			return fail(d, uvmp_status_text(status));
 		page = hint.follow;
@@ -236,9 +257,18 @@ static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
 		else
 			page = UVMP_PAGE_NONE;
 		if (next != block)
-			memory_settle(&d->memory, next);
+			memory_settle(&d->memory, next, status == UVMP_OK);
 	}
 	return true;
+}
+
+static const char *no_memory(const struct driver *d)
+{
+	if (d->policy->evict == UVMP_EVICT_LRU)
+		return "no memory: every root holds a chunk that the block being serviced has pinned; the "
+		       "driver would "
+		       "cancel the batch here";
+	return "no memory: nothing may be evicted for the block being serviced";
 }
 
 /* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6).
@@ -249,7 +279,7 @@ static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, stru
 	struct uvmp_prefetch_hint hint = {.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 	enum uvmp_status status;
 	uvmp_mask faulted, prefetched, pages;
-	bool is_retry = false;
+	bool is_retry = false, is_served = false;
 
 	do {
 		walk_bin(d, bin, block, is_retry, &faulted, event);
@@ -258,7 +288,7 @@ static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, stru
 		/* Only the driver decides anew after an eviction; the UVM Smart family has counted the pages
 		 * in its tree. */
 		if (!is_retry || d->policy->prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
-			status = decide(d, block, &faulted, &hint);
+			status = decide(d, block, &faulted, false, &hint);
 			if (status != UVMP_OK)
 				return fail(d, uvmp_status_text(status));
 		}
@@ -269,14 +299,15 @@ static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, stru
 		uvmp_mask_or(&pages, &faulted, &prefetched);
 		status = memory_back(&d->memory, block, &pages, NULL);
 		if (status != UVMP_OK && status != UVMP_ERR_RETRY)
-			return fail(d, "the GPU's memory is too small for this policy");
-		if (status == UVMP_OK)
+			return fail(d, no_memory(d));
+		is_served = status == UVMP_OK;
+		if (is_served)
 			migrate(d, block, &faulted, &prefetched);
 		is_retry = true;
-	} while (status == UVMP_ERR_RETRY);
+	} while (!is_served);
 	if (!follow(d, block, hint.follow))
 		return false;
-	memory_settle(&d->memory, block);
+	memory_settle(&d->memory, block, is_served);
 	return true;
 }
 
@@ -296,9 +327,7 @@ static bool service_next(struct driver *d, struct uvmp_replay_event *event)
 	return service_bin(d, &bin, block, event);
 }
 
-/* -- the bottom half
- * ------------------------------------------------------------------------------------------------------------
- */
+/* -- the bottom half -- */
 
 static bool fetch(struct driver *d, struct uvmp_replay_event *event)
 {
@@ -363,7 +392,7 @@ static bool perform(struct driver *d, const struct uvmp_replay_action *action,
 
 static bool bottom_half(struct driver *d)
 {
-	uint64_t released = d->released, fetched = d->result->faults_raw;
+	uint64_t released = d->released, fetched = d->result->faults_raw, far_faults = d->result->far_faults;
 	struct uvmp_replay_action action;
 	struct uvmp_replay_event event;
 
@@ -377,7 +406,11 @@ static bool bottom_half(struct driver *d)
 		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop "
 		               "all servicing "
 		               "(driver quirk Q23; quirks=0 counts them as 1)");
-	d->idle = d->released == released ? d->idle + 1u : 0;
+	if (d->released != released)
+		d->idle = 0;
+	else if (d->result->far_faults !=
+	         far_faults) /* not counting stale faults: there may be many in a row */
+		d->idle++;
 	if (d->idle == IDLE_MOST)
 		return fail(
 		        d,
@@ -404,9 +437,7 @@ static bool release_all(struct driver *d)
 	return true;
 }
 
-/* -- rows
- * --------------------------------------------------------------------------------------------------------------------------
- */
+/* -- rows -- */
 
 static bool grow_agents(struct driver *d, uint32_t index)
 {
@@ -446,9 +477,8 @@ static bool access_row(struct driver *d, const struct source_row *row)
 		access_page(d, block, page);
 		return true;
 	}
-	d->agent[row->agent] = (struct agent){.address = row->address & ~(uint64_t)(PAGE_BYTES - 1u),
-	                                      .access = row->access,
-	                                      .is_stalled = true};
+	d->agent[row->agent] =
+	        (struct agent){.block = block, .page = page, .access = row->access, .is_stalled = true};
 	d->stalled[d->stalled_count++] = row->agent;
 	buffer_write(d, row->agent);
 	return true;

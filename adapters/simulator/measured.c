@@ -10,9 +10,7 @@
 #include "lines.h"
 #include "vectors/vec.h"
 
-/* -- reading
- * -------------------------------------------------------------------------------------------------------------
- */
+/* -- reading -- */
 
 struct parse {
 	struct line_reader reader;
@@ -277,9 +275,7 @@ void measured_free(struct measured *measured)
 	memset(measured, 0, sizeof(*measured));
 }
 
-/* -- judging
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* -- judging -- */
 
 void measured_start(struct measured_model *model, const struct uvmp_policy *policy)
 {

@@ -1,11 +1,12 @@
 /* measured.h: faults that were measured on a real GPU, and what the library decides in the same place.
  *
- * File format (docs/measured.md has an example): first line `uvmp-measured 1`; `#` starts a comment; words are separated by one blank.
- * All pages are pages of 4 KiB of one aligned block of 2 MiB, 0..511; numbers are decimal.
+ * File format (docs/measured.md has an example): first line `uvmp-measured 1`; `#` starts a comment; words
+ * are separated by one blank. All pages are pages of 4 KiB of one aligned block of 2 MiB, 0..511; numbers are
+ * decimal.
  *
  *   program NAME                    a new run: nothing of the block is resident anywhere
- *   touch cpu FIRST PAGES F,F,...   the host touches pages FIRST..FIRST+PAGES-1 for the first time, one after the other, and faults
- *                                   exactly at F,F,... (nothing is copied: which pages fault next shows what came along)
+ *   touch cpu FIRST PAGES F,F,...   the host touches pages FIRST..FIRST+PAGES-1 for the first time, one after
+ * the other, and faults exactly at F,F,... (nothing is copied: which pages fault next shows what came along)
  *   fault cpu|gpu PAGE              one fault, followed by all that moved because of it:
  *   copy d2h|h2d FIRST PAGES        one copy, in ascending order, towards the processor that faulted
  */
@@ -18,17 +19,17 @@
 
 #include "uvmpolicy/policy.h"
 
-#define MEASURED_GPU	  1u
+#define MEASURED_GPU      1u
 #define MEASURED_NAME_MAX 48
 
 struct measured_fault {
-	size_t program;	 /* index into measured.program */
-	uint32_t proc;	 /* who faulted: UVMP_CPU or MEASURED_GPU */
-	uint32_t page;	 /* the faulting page */
-	bool is_touch;	 /* part of a `touch`: next is known, moved is not */
-	uint32_t next;	 /* touch: page of the next fault; for the last one the page behind those touched */
-	uint32_t outer;	 /* touch: the page behind those touched */
-	uvmp_mask moved; /* pages that were copied */
+	size_t program;   /* index into measured.program */
+	uint32_t proc;    /* who faulted: UVMP_CPU or MEASURED_GPU */
+	uint32_t page;    /* the faulting page */
+	bool is_touch;    /* part of a `touch`: next is known, moved is not */
+	uint32_t next;    /* touch: page of the next fault; for the last one the page behind those touched */
+	uint32_t outer;   /* touch: the page behind those touched */
+	uvmp_mask moved;  /* pages that were copied */
 	uvmp_mask starts; /* first page of each copy */
 };
 
@@ -55,17 +56,17 @@ struct measured_model {
 };
 
 struct measured_verdict {
-	uvmp_mask before;  /* resident where the fault was, when it came */
-	uvmp_mask decided; /* what the library would move: the faulting page and the prefetched ones */
-	uvmp_mask starts;  /* first page of each copy that this takes */
-	uint32_t next;	   /* touch: where the walk would fault next, outer if nowhere */
-	bool agrees;	   /* the same pages; touch: the same next fault */
+	uvmp_mask before;     /* resident where the fault was, when it came */
+	uvmp_mask decided;    /* what the library would move: the faulting page and the prefetched ones */
+	uvmp_mask starts;     /* first page of each copy that this takes */
+	uint32_t next;        /* touch: where the walk would fault next, outer if nowhere */
+	bool agrees;          /* the same pages; touch: the same next fault */
 	bool has_same_copies; /* the same copies too; always true for touch, which copies nothing */
 };
 
 void measured_start(struct measured_model *model, const struct uvmp_policy *policy);
 /* Judges one fault, then sets residency to what was measured, so that one miss does not make later ones. */
 enum uvmp_status measured_judge(struct measured_model *model, const struct measured_fault *fault,
-				struct measured_verdict *verdict);
+                                struct measured_verdict *verdict);
 
 #endif

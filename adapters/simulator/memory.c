@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPLITS_MAX 8192u /* roots split at a time: only blocks shorter than 2 MiB need them */
+#define DRAWS_MOST 8 /* random victims that may be refused in a row */
 
 static bool is_whole(const struct sim_block *block)
 {
 	return block->shape.pages == UVMP_MASK_BITS;
 }
 
-/* Pages of the block go to the CPU. */
-static void leave(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
+/* Pages of the block go to the CPU; is_large_page: as a whole tree. */
+static void leave(struct memory *m, struct sim_block *block, const uvmp_mask *pages, bool is_large_page)
 {
 	struct driver_result *r = m->result;
 	struct uvmp_region run;
@@ -38,13 +38,11 @@ static void leave(struct memory *m, struct sim_block *block, const uvmp_mask *pa
 	for (uint32_t page = uvmp_mask_next_set(&gone, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&gone, page + 1))
 		uvmp_tree_sub(block->prefetch.tree, page, 1, m->policy->quirks);
-	if (uvmp_mask_is_empty(&block->resident)) /* a whole large page left: all its nodes are empty */
+	if (is_large_page) /* all nodes become empty (uvm-smart 3.4) */
 		uvmp_tree_init(block->prefetch.tree, block->prefetch.tree->blocks);
 }
 
-/* -- evict=lru
- * --------------------------------------------------------------------------------------------------------------
- */
+/* -- evict=lru -- */
 
 static struct uvmp_region chunk_region(const struct sim_block *block, uint32_t page)
 {
@@ -68,7 +66,7 @@ static void lose_chunks(struct memory *m, struct sim_block *block, uint32_t root
 		page = uvmp_mask_next_set(&block->backed, region.outer);
 	}
 	uvmp_mask_andnot(&block->backed, &block->backed, &pages);
-	leave(m, block, &pages);
+	leave(m, block, &pages, is_whole(block));
 }
 
 /* Has the block memory in the root that would leave next? */
@@ -108,7 +106,10 @@ static enum uvmp_status evict_root(struct memory *m, enum uvmp_chunk_size size, 
 		lose_chunks(m, m->space->by_id[eviction.block], root);
 	}
 	m->result->evictions++;
-	return uvmp_pmm_evict_end(m->pmm, root, UVMP_CHUNK_USER, size, block->id, chunk);
+	status = uvmp_pmm_evict_end(m->pmm, root, UVMP_CHUNK_USER, size, block->id, chunk);
+	if (status != UVMP_OK) /* nothing is left in it */
+		uvmp_pmm_evict_release(m->pmm, root);
+	return status;
 }
 
 static enum uvmp_status back_chunk(struct memory *m, struct sim_block *block, struct uvmp_region region,
@@ -157,59 +158,80 @@ static enum uvmp_status back_chunks(struct memory *m, struct sim_block *block, c
 	return UVMP_OK;
 }
 
-static void settle_chunks(struct memory *m, struct sim_block *block)
+static void settle_chunks(struct memory *m, struct sim_block *block, bool is_served)
 {
-	bool was_new = false;
+	struct uvmp_region region;
 
 	for (uint32_t page = uvmp_mask_next_set(&block->pinned, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&block->pinned, page + 1)) {
-		struct uvmp_region region = chunk_region(block, page);
-
+		region = chunk_region(block, page);
 		if (uvmp_mask_region_any(&block->resident, region)) {
 			uvmp_pmm_unpin(m->pmm, block->chunk[page]);
 		} else { /* allocated in a pass that was repeated, and not needed in the end */
 			uvmp_pmm_free(m->pmm, block->chunk[page]);
 			uvmp_mask_region_clear(&block->backed, region);
 		}
-		was_new = true;
 	}
 	uvmp_mask_zero(&block->pinned);
-	if (!was_new && is_whole(block) && uvmp_mask_test(&block->backed, 0))
-		uvmp_pmm_mark(m->pmm, block->chunk[0], UVMP_MARK_USED);
+	/* For a chunk that was unpinned just now this changes nothing; chunks below 2 MiB ignore it with
+	 * quirks (Q12). */
+	for (uint32_t page = uvmp_mask_next_set(&block->backed, 0); is_served && page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&block->backed, region.outer)) {
+		region = chunk_region(block, page);
+		uvmp_pmm_mark(m->pmm, block->chunk[region.first], UVMP_MARK_USED);
+	}
 }
 
-/* -- memory in pages
- * ----------------------------------------------------------------------------------------------------------
- */
+/* -- memory in pages -- */
 
 static uint32_t unit_of(const struct memory *m, const struct sim_block *block, uint32_t page)
 {
 	return m->unit_pages == 1u ? block->id * UVMP_MASK_BITS + page : block->id;
 }
 
-static enum uvmp_status evict_unit(struct memory *m)
+static struct sim_block *block_of(const struct memory *m, uint32_t unit)
+{
+	return m->space->by_id[m->unit_pages == 1u ? unit / UVMP_MASK_BITS : unit];
+}
+
+/* A random draw may hit pages of the block that asked, which would send away what has just come. */
+static enum uvmp_status choose_victim(struct memory *m, const struct sim_block *keep, uint32_t *unit)
+{
+	enum uvmp_status status = UVMP_ERR_NO_MEMORY;
+
+	for (int draw = 0; draw < DRAWS_MOST; draw++) {
+		status = uvmp_evict_victim(&m->order, m->random, unit);
+		if (status != UVMP_OK || m->policy->evict != UVMP_EVICT_RANDOM_4K ||
+		    block_of(m, *unit) != keep)
+			return status;
+	}
+	return UVMP_ERR_NO_MEMORY;
+}
+
+static enum uvmp_status evict_unit(struct memory *m, const struct sim_block *keep)
 {
 	struct sim_block *block;
 	enum uvmp_status status;
 	uvmp_mask pages;
 	uint32_t unit;
 
-	status = uvmp_evict_victim(&m->order, m->random, &unit);
+	status = choose_victim(m, keep, &unit);
 	if (status != UVMP_OK)
 		return status;
 	uvmp_evict_remove(&m->order, unit);
-	block = m->space->by_id[m->unit_pages == 1u ? unit / UVMP_MASK_BITS : unit];
+	block = block_of(m, unit);
 	uvmp_mask_zero(&pages);
 	if (m->unit_pages == 1u)
 		uvmp_mask_set(&pages, unit % UVMP_MASK_BITS);
 	else
 		uvmp_mask_copy(&pages, &block->resident);
-	leave(m, block, &pages);
+	leave(m, block, &pages, m->unit_pages != 1u);
 	m->result->evictions++;
 	return UVMP_OK;
 }
 
-static enum uvmp_status back_pages(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
+static enum uvmp_status back_pages(struct memory *m, struct sim_block *block, const uvmp_mask *pages,
+                                   const struct sim_block *keep)
 {
 	uint64_t need = uvmp_mask_weight(pages);
 	enum uvmp_status status = UVMP_OK;
@@ -217,21 +239,20 @@ static enum uvmp_status back_pages(struct memory *m, struct sim_block *block, co
 	if (m->unit_pages != 1u) /* a block does not make room for itself */
 		uvmp_evict_remove(&m->order, block->id);
 	while (status == UVMP_OK && m->used_pages + need > m->capacity_pages)
-		status = evict_unit(m);
+		status = evict_unit(m, keep);
 	return status;
 }
 
-/* -- both
- * -----------------------------------------------------------------------------------------------------------------------
- */
+/* -- both -- */
 
 static bool open_chunks(struct memory *m, uint64_t roots, char error[SOURCE_ERROR_MAX])
 {
-	struct uvmp_pmm_params params = {.roots = (uint32_t)roots,
-	                                 .splits = (uint32_t)(roots < SPLITS_MAX ? roots : SPLITS_MAX),
-	                                 .batch_order = m->policy->pma_order,
-	                                 .is_zeroed = true,
-	                                 .quirks = m->policy->quirks};
+	struct uvmp_pmm_params params = {
+	        .roots = (uint32_t)roots,
+	        .splits = (uint32_t)(roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX),
+	        .batch_order = m->policy->pma_order,
+	        .is_zeroed = true,
+	        .quirks = m->policy->quirks};
 	size_t bytes = roots > UVMP_ROOTS_MAX ? 0 : uvmp_pmm_size(&params);
 
 	m->pmm_memory = bytes ? malloc(bytes) : NULL;
@@ -272,6 +293,7 @@ static bool open_order(struct memory *m, uint32_t blocks)
 	free(m->order_memory);
 	m->order_memory = memory;
 	m->order = fresh;
+	m->blocks = blocks;
 	return true;
 }
 
@@ -317,13 +339,15 @@ void memory_close(struct memory *m)
 bool memory_grow(struct memory *m, uint32_t blocks)
 {
 	m->result->footprint_bytes = m->space->footprint_bytes;
-	return m->pmm || open_order(m, blocks);
+	if (m->pmm || blocks <= m->blocks)
+		return true;
+	return (blocks < 2u * m->blocks && open_order(m, 2u * m->blocks)) || open_order(m, blocks);
 }
 
 enum uvmp_status memory_back(struct memory *m, struct sim_block *block, const uvmp_mask *pages,
                              const struct sim_block *keep)
 {
-	return m->pmm ? back_chunks(m, block, pages, keep) : back_pages(m, block, pages);
+	return m->pmm ? back_chunks(m, block, pages, keep) : back_pages(m, block, pages, keep);
 }
 
 void memory_fill(struct memory *m, struct sim_block *block, const uvmp_mask *pages)
@@ -337,12 +361,13 @@ void memory_fill(struct memory *m, struct sim_block *block, const uvmp_mask *pag
 		uvmp_evict_touch(&m->order, unit_of(m, block, page));
 }
 
-void memory_settle(struct memory *m, struct sim_block *block)
+void memory_settle(struct memory *m, struct sim_block *block, bool is_served)
 {
 	if (m->pmm)
-		settle_chunks(m, block);
-	else if (m->unit_pages != 1u && !uvmp_mask_is_empty(&block->resident))
-		uvmp_evict_touch(&m->order, block->id);
+		settle_chunks(m, block, is_served);
+	else if (m->unit_pages != 1u && !uvmp_mask_is_empty(&block->resident) &&
+	         (is_served || !uvmp_recency_contains(&m->order.list, block->id)))
+		uvmp_evict_touch(&m->order, block->id); /* back_pages may have taken it out */
 }
 
 void memory_touch(struct memory *m, struct sim_block *block, uint32_t page)

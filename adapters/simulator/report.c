@@ -63,18 +63,37 @@ static void print_mib(char text[32], uint64_t bytes)
 	         (unsigned long long)(tenths % 10u));
 }
 
+/* Bytes of the UTF-8 character at text, 0 if there is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+	size_t length = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+
+	if (text[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80) /* also where the text ends */
+			return 0;
+	return length;
+}
+
+/* File names may hold any byte; JSON may not. */
 static void json_string(const char *text, FILE *out)
 {
-	fputc('"', out);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	const unsigned char *c = (const unsigned char *)text;
 
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(out, "\\u%04x", c);
+	fputc('"', out);
+	while (*c) {
+		size_t length = utf8_length(c);
+
+		if (length == 0)
+			fputs("\\ufffd", out);
+		else if (*c < 0x20)
+			fprintf(out, "\\u%04x", *c);
+		else if (*c == '"' || *c == '\\')
+			fprintf(out, "\\%c", *c);
 		else
-			fputc(c, out);
+			fwrite(c, 1, length, out);
+		c += length ? length : 1;
 	}
 	fputc('"', out);
 }
@@ -85,7 +104,8 @@ static void json_object(const struct report *report, FILE *out)
 	json_string(report->workload, out);
 	fprintf(out, ", \"gpu\": null, \"policy\": ");
 	json_string(report->policy, out);
-	fprintf(out, ", \"seed\": %llu, \"time_ns\": null", (unsigned long long)report->seed);
+	fprintf(out, ", \"seed\": %llu, \"complete\": %s, \"time_ns\": null",
+	        (unsigned long long)report->seed, report->is_complete ? "true" : "false");
 	for (size_t i = 0; i < COUNT(fields); i++)
 		fprintf(out, ", \"%s\": %llu", fields[i].key,
 		        (unsigned long long)value_of(report, &fields[i]));
@@ -108,7 +128,7 @@ static void csv_string(const char *text, FILE *out)
 
 static void csv_header(FILE *out)
 {
-	fprintf(out, "workload,gpu,policy,seed,time_ns");
+	fprintf(out, "workload,gpu,policy,seed,complete,time_ns");
 	for (size_t i = 0; i < COUNT(fields); i++)
 		fprintf(out, ",%s", fields[i].key);
 	for (size_t i = 0; i < COUNT(times); i++)
@@ -121,7 +141,7 @@ static void csv_row(const struct report *report, FILE *out)
 	csv_string(report->workload, out);
 	fprintf(out, ",,"); /* no GPU model */
 	csv_string(report->policy, out);
-	fprintf(out, ",%llu,", (unsigned long long)report->seed);
+	fprintf(out, ",%llu,%d,", (unsigned long long)report->seed, report->is_complete);
 	for (size_t i = 0; i < COUNT(fields); i++)
 		fprintf(out, ",%llu", (unsigned long long)value_of(report, &fields[i]));
 	for (size_t i = 0; i < COUNT(times); i++)
@@ -155,10 +175,11 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 			fprintf(out, "%-32s %16llu\n", fields[i].text, (unsigned long long)value);
 	}
 	fprintf(out, "%-32s %16s\n", "time", "not modelled yet");
+	if (!report->is_complete)
+		fprintf(out, "%-32s %16s\n", "complete", "no: the counts up to the error");
 }
 
-/* -- the comparison table
- * ------------------------------------------------------------------------------------------------------ */
+/* -- the comparison table -- */
 
 enum { COLUMNS = 8 };
 
@@ -222,13 +243,15 @@ static void print_bound(const struct report *report, FILE *out)
 static void print_group(const struct report *report, size_t count, FILE *out)
 {
 	char memory[32], footprint[32];
+	uint64_t percent;
 
 	print_mib(memory, report->result.memory_bytes);
 	print_mib(footprint, report->result.footprint_bytes);
-	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB", report->workload, footprint,
-	        memory);
-	if (report->memory.bytes == 0)
-		fprintf(out, " (%u %%)", report->memory.oversub_percent);
+	percent = report->result.footprint_bytes * 100u / report->result.memory_bytes;
+	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB: %llu %%", report->workload,
+	        footprint, memory, (unsigned long long)percent);
+	if (report->memory.bytes == 0 && report->memory.oversub_percent != percent)
+		fprintf(out, " (%u %% asked, whole roots of 2 MiB)", report->memory.oversub_percent);
 	fprintf(out, "\n  %-26s", "policy");
 	for (int c = 0; c < COLUMNS; c++)
 		fprintf(out, " %*s ", columns[c].width - 1, columns[c].title);

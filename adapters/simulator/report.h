@@ -1,4 +1,5 @@
-/* report.h: results of runs as a table for people, as JSON or CSV for programs. The keys are documented in docs/uvmsim.md. */
+/* report.h: results of runs as a table for people, as JSON or CSV for programs. The keys are documented in
+ * docs/uvmsim.md. */
 #ifndef UVMSIM_REPORT_H
 #define UVMSIM_REPORT_H
 
@@ -8,18 +9,19 @@ enum report_format { REPORT_TABLE = 0, REPORT_JSON, REPORT_CSV };
 
 /* One run and what it was made from. */
 struct report {
-	char *workload;				/* canonical name of workload or trace; malloc'd */
-	char *policy_given;			/* as the user wrote it; malloc'd */
-	char policy[UVMP_POLICY_TEXT_MAX];	/* canonical */
-	struct driver_memory memory;		/* as asked for */
+	char *workload;                    /* canonical name of workload or trace; malloc'd */
+	char *policy_given;                /* as the user wrote it; malloc'd */
+	char policy[UVMP_POLICY_TEXT_MAX]; /* canonical */
+	struct driver_memory memory;       /* as asked for */
 	uint64_t seed;
+	bool is_complete; /* false: the run ended in an error, result is what was counted so far */
 	struct driver_result result;
 };
 
 /* One run: a table of two columns, one JSON object, or a CSV header and row. */
 void report_run(const struct report *report, enum report_format format, FILE *out);
-/* Several: runs of one workload and memory stand together; in each such group the table marks the best value of a column
- * with `*` and closes with the bound that no policy can pass. JSON: an array of objects. */
+/* Several: runs of one workload and memory stand together; in each such group the table marks the best value
+ * of a column with `*` and closes with the bound that no policy can pass. JSON: an array of objects. */
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out);
 
 #endif

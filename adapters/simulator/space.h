@@ -15,7 +15,7 @@ struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
 	uint64_t range_page; /* page of the range that is page 0 of the block */
-	uint32_t id;	     /* number over all ranges */
+	uint32_t id;         /* number over all ranges */
 	uvmp_mask resident;  /* on the GPU */
 	uvmp_mask evicted;   /* evicted at least once */
 	uvmp_mask unused;    /* prefetched and not touched since */
@@ -38,7 +38,7 @@ struct space {
 	struct uvmp_geometry geometry;
 	struct sim_range **range; /* by start */
 	size_t ranges;
-	struct sim_range *last;	  /* last one found */
+	struct sim_range *last; /* last one found */
 	struct sim_block **by_id;
 	uint32_t blocks;
 	uint64_t footprint_bytes;
@@ -52,7 +52,8 @@ bool space_add_range(struct space *space, const struct source_range *range, char
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);
 /* The block that holds a page of a range. */
 struct sim_block *space_range_block(const struct sim_range *range, uint64_t page);
-/* The block's prefetch state; with_tree: its tree is made on first use (and missing if there is no memory). */
+/* The block's prefetch state; with_tree: its tree is made on first use (and missing if there is no memory).
+ */
 struct uvmp_prefetch_state *space_prefetch_state(struct sim_block *block, bool with_tree);
 /* Pages prefetched and never touched, over all blocks. */
 uint64_t space_unused_pages(const struct space *space);

@@ -52,8 +52,7 @@ struct trace {
 #endif
 };
 
-/* -- errors
- * --------------------------------------------------------------------------------------------------- */
+/* -- errors -- */
 
 /* Fills error with `NAME:LINE: text`, or `NAME: text` for line 0. Of an overlong name the end is shown. */
 static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t line, const char *format,
@@ -99,8 +98,7 @@ static struct quote quote(const char *from, size_t length)
 	return q;
 }
 
-/* -- bytes
- * ---------------------------------------------------------------------------------------------------- */
+/* -- bytes -- */
 
 static size_t read_input(struct trace *trace, void *to, size_t room)
 {
@@ -211,8 +209,7 @@ static bool next_line(struct trace *trace, const char **line, size_t *length)
 	return true;
 }
 
-/* -- fields
- * --------------------------------------------------------------------------------------------------- */
+/* -- fields -- */
 
 /* What is left of a line. */
 struct text {
@@ -320,8 +317,7 @@ static bool no_more(struct trace *trace, struct text line, struct text last)
 	return fail(trace, "too many fields: `%s`", quote(line.at, (size_t)(line.end - line.at)).text);
 }
 
-/* -- ranges
- * --------------------------------------------------------------------------------------------------- */
+/* -- ranges -- */
 
 /* Index of the first range that ends at or behind the address. */
 static size_t search_range(const struct trace *trace, uint64_t address)
@@ -380,8 +376,7 @@ static bool insert_range(struct trace *trace, struct extent range)
 	return true;
 }
 
-/* -- rows
- * ----------------------------------------------------------------------------------------------------- */
+/* -- rows -- */
 
 /* range,BASE,BYTES[,NAME] */
 static bool parse_range(struct trace *trace, struct text line, struct source_row *row)
@@ -485,8 +480,7 @@ static bool parse_row(struct trace *trace, struct text line, struct source_row *
 	return fail(trace, "unknown row `%s`", quote(line.at, (size_t)(line.end - line.at)).text);
 }
 
-/* -- source
- * --------------------------------------------------------------------------------------------------- */
+/* -- source -- */
 
 static void trace_next(struct source *source, struct source_row *row)
 {

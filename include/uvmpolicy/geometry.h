@@ -74,9 +74,13 @@ UVMP_API enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset,
  * there is none or the block is not valid. */
 UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within);
 
-/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of 2 MiB is one chunk;
- * otherwise the naturally aligned big page around `page` if it lies wholly inside the block, else the page
- * alone. (0,0) when page is outside or the block is not valid. */
+/* Root chunk of the driver: the largest piece of GPU memory that backs one block. */
+#define UVMP_ROOT_CHUNK_BYTES 2097152u
+
+/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of UVMP_ROOT_CHUNK_BYTES is
+ * one chunk; otherwise the naturally aligned big page around `page` if it lies wholly inside the block, else
+ * the page alone. (0,0) when page is outside or the block is not valid. The driver has no blocks above 2 MiB;
+ * larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into big pages here. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
 /* -- trees over n leaves (density prefetcher) ------------------------------------------------------------ */
@@ -84,7 +88,7 @@ UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uin
 #define UVMP_TREE_LEAVES_MAX (1u << 24)
 
 /* Level 0 is the root, levels-1 the leaves. Storage order: leaves first, then each parent level, root
- * last. */
+ * last. (A struct uvmp_tree, tree.h, is something else: fill states of UVM Smart, root first.) */
 struct uvmp_tree_shape {
 	uint32_t leaves; /* 1..UVMP_TREE_LEAVES_MAX */
 	uint32_t pow2;	 /* leaves rounded up to a power of two */
@@ -101,21 +105,21 @@ struct uvmp_tree_branch {
 
 /* UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: leaves is 0 or above the maximum. */
 UVMP_API enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape);
-/* Nodes on a level; 0 outside 0..levels-1 (and, as the next one, for a shape that uvmp_tree_shape_init did
- * not make). */
-UVMP_API uint32_t uvmp_tree_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level);
+/* Nodes on a level; 0 outside 0..levels-1 and, as the next one, for what is no shape: leaves, pow2 and levels
+ * that do not belong together (`nodes` is not recounted). */
+UVMP_API uint32_t uvmp_tree_shape_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level);
 /* Storage index of a level's first node; `nodes` outside 0..levels-1. */
-UVMP_API uint32_t uvmp_tree_level_offset(const struct uvmp_tree_shape *shape, uint32_t level);
+UVMP_API uint32_t uvmp_tree_shape_level_offset(const struct uvmp_tree_shape *shape, uint32_t level);
 /* UVMP_ERR_ARGUMENT: NULL, or not a shape. UVMP_ERR_RANGE: leaf or level outside the tree. */
-UVMP_API enum uvmp_status uvmp_tree_branch_at(const struct uvmp_tree_shape *shape, uint32_t leaf,
-					      uint32_t level, struct uvmp_tree_branch *branch);
+UVMP_API enum uvmp_status uvmp_tree_shape_branch(const struct uvmp_tree_shape *shape, uint32_t leaf,
+						 uint32_t level, struct uvmp_tree_branch *branch);
 /* min(value + add, 2^bits - 1) for a counter of 1..32 bits (0 and above 32 count as 32). */
 UVMP_API uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits);
 
 /* -- allocations of UVM Smart ---------------------------------------------------------------------------- */
 
 #define UVMP_BASIC_BLOCK_BYTES 65536u	/* leaf of a TBN tree, 16 pages */
-#define UVMP_LARGE_PAGE_BYTES  2097152u /* largest TBN tree */
+#define UVMP_LARGE_PAGE_BYTES  2097152u /* largest TBN tree, 512 pages */
 
 /* How an allocation is rounded and cut: `large_trees` trees of 2 MiB from its start on, then one of
  * tail_bytes if that is not 0. The rounded tail is a power of two of basic blocks, so trees have 1, 2, 4,

@@ -71,8 +71,8 @@ struct uvmp_prefetch_facts {
 	const uvmp_mask *thrashing;	   /* thrashing pages; NULL: there is no such mask */
 	const uvmp_mask *cpu_resident;	   /* confidential computing with a GPU as dst: pages resident on the CPU */
 	const uvmp_mask *cpu_read_mapped;  /* dst is the CPU: pages that it has mapped for reading */
-	const struct uvmp_region *group;   /* range groups that overlap the block, cut at it, [groups]; NULL if none */
-	uint32_t groups;
+	const struct uvmp_region *range_group; /* range groups that overlap the block, cut at it, [groups]; NULL if none */
+	uint32_t range_groups;
 
 	/* where the block lies in its range (sequential, locality) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
@@ -110,6 +110,7 @@ struct uvmp_prefetch_state {
 };
 
 UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
+UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
 struct uvmp_prefetch_hint {
 	uvmp_mask pages; /* pages to fetch beside the faulted ones */

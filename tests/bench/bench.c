@@ -16,8 +16,7 @@ static uint32_t draw(uint32_t bound)
 	return (uint32_t)uvmp_random_below(&random_state, bound);
 }
 
-/* -- prefetchers: blocks that fill up, fault by fault
- * ------------------------------------------------------------------------- */
+/* -- prefetchers: blocks that fill up, fault by fault -- */
 
 static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned long count)
 {
@@ -62,9 +61,7 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 	}
 }
 
-/* -- faults
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* -- faults -- */
 
 static struct uvmp_fault ring[BATCH + 1], entry[BATCH + 1];
 static struct uvmp_utlb utlb[64];
@@ -94,9 +91,7 @@ static void fetch_and_order(unsigned long count)
 	}
 }
 
-/* -- memory
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* -- memory -- */
 
 /* A full GPU: every allocation of 2 MiB evicts the oldest root. */
 static void evict(uint32_t roots, unsigned long count)

@@ -112,11 +112,11 @@ void density_case_read(struct density_case *c, const uint8_t *data, size_t size)
 	c->facts.is_first_touch = (flags & 2u) != 0;
 	c->facts.is_hmm = (flags & 4u) != 0;
 	c->facts.is_confidential = (flags & 8u) != 0;
-	c->facts.groups = take(&bytes) % 4u;
-	c->facts.group = c->group;
+	c->facts.range_groups = take(&bytes) % 4u;
+	c->facts.range_group = c->group;
 	read_masks(c, &bytes, flags);
 	c->facts.max_region = take_region(&bytes, c->facts.block.pages);
-	for (uint32_t i = 0; i < c->facts.groups; i++)
+	for (uint32_t i = 0; i < c->facts.range_groups; i++)
 		c->group[i] = take_region(&bytes, c->facts.block.pages);
 }
 

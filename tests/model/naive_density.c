@@ -197,9 +197,9 @@ void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_
 		out->faults = params->quirks ? out->faults - 65536 : 65535;
 	if (out->faults < params->min_faults)
 		return;
-	for (unsigned g = 0; g < facts->groups; g++)
-		for (unsigned p = facts->group[g].first; p < facts->group[g].outer; p++)
-			if (!any_in(faulted, (int)facts->group[g].first, (int)facts->group[g].outer))
+	for (unsigned g = 0; g < facts->range_groups; g++)
+		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].outer; p++)
+			if (!any_in(faulted, (int)facts->range_group[g].first, (int)facts->range_group[g].outer))
 				out->pages[p] = false;
 	if (any_in(out->pages, 0, 512))
 		out->dst = facts->dst;

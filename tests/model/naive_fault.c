@@ -97,19 +97,23 @@ enum uvmp_status naive_fault_fetch(const struct uvmp_fetch_params *params, enum 
                                    uint32_t batch_capacity, uint32_t utlbs, struct naive_fetch *out)
 {
 	static struct history history;
-	uint32_t stop = buffer->cached_put, waiting = 0, get;
+	uint32_t stop = buffer->cached_put, waiting = 0, most = params->max_batch, get;
 
 	if (!params->quirks || buffer->get == buffer->cached_put)
 		stop = put;
 	for (get = buffer->get; get != stop; get = (get + 1u) % buffer->capacity)
 		waiting++;
-	if (batch_capacity < (mode == UVMP_FETCH_ALL ? waiting : params->max_batch))
+	if (most < 1u)
+		most = 1;
+	if (most > buffer->capacity)
+		most = buffer->capacity;
+	if (batch_capacity < (mode == UVMP_FETCH_ALL ? waiting : most))
 		return UVMP_ERR_SPACE;
 
 	out->cached = out->coalesced = out->max_utlb = 0;
 	out->is_single_instance = true;
 	get = buffer->get;
-	while (get != stop && (mode == UVMP_FETCH_ALL || out->cached < params->max_batch)) {
+	while (get != stop && (mode == UVMP_FETCH_ALL || out->cached < most)) {
 		struct uvmp_fault *e = &out->entry[out->cached];
 
 		*e = buffer->entry[get];
@@ -229,6 +233,7 @@ void naive_fault_classify(const struct uvmp_fault *fault, const struct uvmp_faul
 	                                        UVMP_PROT_READ_WRITE, UVMP_PROT_READ_WRITE_ATOMIC};
 	struct uvmp_fault_verdict v = {0};
 	bool had_read = (fault->access_mask & 2u) != 0, may_read = facts->logical != UVMP_PROT_NONE;
+	bool is_granted = !facts->is_unmapped && needs[fault->access] <= facts->logical;
 	uint8_t as = UVMP_ACCESS_NONE;
 
 	v.service_access = UVMP_ACCESS_NONE;
@@ -245,14 +250,14 @@ void naive_fault_classify(const struct uvmp_fault *fault, const struct uvmp_faul
 	}
 
 	/* the rows of the table */
-	if (needs[fault->access] <= facts->logical) {
+	if (is_granted) {
 		as = fault->access;
 	} else if (fault->access == UVMP_ACCESS_PREFETCH) {
 		if (!facts->is_retry) {
 			v.is_invalid_prefetch = true;
 			v.invalid_prefetches = fault->num_instances;
 		}
-	} else if (fault->access == UVMP_ACCESS_READ) {
+	} else if (fault->access == UVMP_ACCESS_READ || facts->is_unmapped) {
 		v.is_fatal = true;
 		v.cancel_mode = UVMP_CANCEL_ALL;
 	} else if (!had_read) {

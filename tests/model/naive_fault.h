@@ -12,7 +12,7 @@ struct naive_fetch {
 	struct uvmp_fault entry[NAIVE_FAULT_MAX];
 };
 
-/* What a fetch from `buffer` must give; looks only. Parameters must be in range, the buffer no larger than NAIVE_FAULT_MAX. */
+/* What a fetch from `buffer` must give; looks only. Parameters must be valid, the buffer no larger than NAIVE_FAULT_MAX. */
 enum uvmp_status naive_fault_fetch(const struct uvmp_fetch_params *params, enum uvmp_fetch_mode mode, uint32_t put,
 				   const struct uvmp_fault_buffer *buffer, uint32_t batch_capacity, uint32_t utlbs,
 				   struct naive_fetch *out);

@@ -153,11 +153,11 @@ static void order_of_groups_is_free(void)
 
 		random_case(&c);
 		before = decide(&c);
-		if (c.facts.groups < 2)
+		if (c.facts.range_groups < 2)
 			continue;
 		swap = c.group[0];
-		c.group[0] = c.group[c.facts.groups - 1u];
-		c.group[c.facts.groups - 1u] = swap;
+		c.group[0] = c.group[c.facts.range_groups - 1u];
+		c.group[c.facts.range_groups - 1u] = swap;
 		after = decide(&c);
 		assert_true(uvmp_mask_equal(&before.pages, &after.pages));
 		assert_int_equal(before.dst, after.dst);

@@ -171,8 +171,8 @@ static void trees(uint64_t *random)
 		span *= 2;
 	assert_int_equal(s.pow2, span);
 	for (uint32_t level = s.levels; level-- > 0;) {
-		assert_int_equal(uvmp_tree_level_nodes(&s, level), width);
-		assert_int_equal(uvmp_tree_level_offset(&s, level), stored);
+		assert_int_equal(uvmp_tree_shape_level_nodes(&s, level), width);
+		assert_int_equal(uvmp_tree_shape_level_offset(&s, level), stored);
 		stored += width;
 		if (level > 0)
 			width = width / 2 + width % 2;
@@ -183,10 +183,10 @@ static void trees(uint64_t *random)
 		uint32_t outer = first + span < leaves ? first + span : leaves;
 		struct uvmp_tree_branch b;
 
-		assert_int_equal(uvmp_tree_branch_at(&s, leaf, level, &b), UVMP_OK);
+		assert_int_equal(uvmp_tree_shape_branch(&s, leaf, level, &b), UVMP_OK);
 		assert_int_equal(b.first, first);
 		assert_int_equal(b.leaves, outer - first);
-		assert_int_equal(b.node, uvmp_tree_level_offset(&s, level) + first / span);
+		assert_int_equal(b.node, uvmp_tree_shape_level_offset(&s, level) + first / span);
 		span /= 2;
 		if (leaf >= first + span)
 			first += span;

@@ -192,8 +192,43 @@ static void test_errors(void **unused)
 	assert_int_equal(result.accesses, 1); /* what was done is not lost */
 }
 
-/* -- every combination
- * ------------------------------------------------------------------------------------------ */
+/* A batch of faults that are stale, because an earlier batch brought the page, is no service: the order
+ * stays. */
+static void test_stale_faults(void **unused)
+{
+	/* agents 0 and 1 fault on A, 2 on B; batches of one: the second fault on A is stale when its turn
+	 * comes */
+	static const char rows[] = "range,200000000,6291456\n,0,r,200000000\n,2,r,200200000\n,1,r,200000000\n"
+	                           ",0,r,200400000\n,0,r,200000000\n";
+
+	(void)unused;
+	assert_true(run_rows(rows, "prefetch=none replay=once batch=1", 4194304));
+	assert_int_equal(result.evictions, 2);
+	assert_int_equal(result.refaults, 1);
+}
+
+/* Two faults of one batch on both sides of a block boundary: the second is no prefetch of the first. */
+static void test_follow_and_fault(void **unused)
+{
+	static const char rows[] = "range,200000000,4194304\n,0,r,2001ff000\n,1,r,200200000\n";
+
+	(void)unused;
+	assert_true(run_rows(rows, "prefetch=locality", 8388608));
+	assert_int_equal(result.far_faults, 2);
+	assert_int_equal(result.pages_prefetched, 127);
+}
+
+/* More agents than the fault buffer holds, one fault a batch: every agent gets its turn. */
+static void test_full_buffer(void **unused)
+{
+	(void)unused;
+	assert_true(run_source(workload_open("random:bytes=8m,passes=1,agents=1500", 1, error),
+	                       "prefetch=none replay=batch batch=1 max_batches=1", 8388608));
+	assert_int_equal(result.far_faults, 2048);
+	assert_int_equal(result.refaults, 0);
+}
+
+/* -- every combination -- */
 
 static void check_conservation(const char *text)
 {
@@ -259,6 +294,9 @@ int main(void)
 	        cmocka_unit_test(test_prefetch_beyond_block),
 	        cmocka_unit_test(test_ranges),
 	        cmocka_unit_test(test_errors),
+	        cmocka_unit_test(test_stale_faults),
+	        cmocka_unit_test(test_follow_and_fault),
+	        cmocka_unit_test(test_full_buffer),
 	        cmocka_unit_test(test_all_policies),
 	        cmocka_unit_test(test_determinism),
 	};

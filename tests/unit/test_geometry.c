@@ -378,14 +378,14 @@ static void test_tree_examples(void **state)
 	assert_int_equal(five.levels, 4);
 	assert_int_equal(five.pow2, 8);
 	for (uint32_t level = 0; level < 6; level++) {
-		assert_int_equal(uvmp_tree_level_nodes(&five, level), nodes_of_5[level]);
-		assert_int_equal(uvmp_tree_level_offset(&five, level), offset_of_5[level]);
+		assert_int_equal(uvmp_tree_shape_level_nodes(&five, level), nodes_of_5[level]);
+		assert_int_equal(uvmp_tree_shape_level_offset(&five, level), offset_of_5[level]);
 	}
 	assert_int_equal(many.nodes, 603);
 	assert_int_equal(many.levels, 10);
 	assert_int_equal(many.pow2, 512);
-	assert_int_equal(uvmp_tree_level_nodes(&many, UINT32_MAX), 0);
-	assert_int_equal(uvmp_tree_level_offset(&many, UINT32_MAX), 603);
+	assert_int_equal(uvmp_tree_shape_level_nodes(&many, UINT32_MAX), 0);
+	assert_int_equal(uvmp_tree_shape_level_offset(&many, UINT32_MAX), 603);
 }
 
 static void test_largest_tree(void **state)
@@ -396,7 +396,7 @@ static void test_largest_tree(void **state)
 	(void)state;
 	assert_int_equal(s.levels, 25);
 	assert_int_equal(s.nodes, 2 * UVMP_TREE_LEAVES_MAX - 1);
-	assert_int_equal(uvmp_tree_branch_at(&s, UVMP_TREE_LEAVES_MAX - 1, 0, &b), UVMP_OK);
+	assert_int_equal(uvmp_tree_shape_branch(&s, UVMP_TREE_LEAVES_MAX - 1, 0, &b), UVMP_OK);
 	assert_int_equal(b.first, 0);
 	assert_int_equal(b.leaves, UVMP_TREE_LEAVES_MAX);
 	assert_int_equal(b.node, s.nodes - 1);
@@ -412,21 +412,21 @@ static void test_branch_examples(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++) {
-		assert_int_equal(uvmp_tree_branch_at(&s, 290, s.levels - 1 - expected[i][0], &b), UVMP_OK);
+		assert_int_equal(uvmp_tree_shape_branch(&s, 290, s.levels - 1 - expected[i][0], &b), UVMP_OK);
 		assert_int_equal(b.first, expected[i][1]);
 		assert_int_equal(b.leaves, expected[i][2]);
 	}
 	assert_int_equal(b.node, 602);
-	assert_int_equal(uvmp_tree_branch_at(&s, 290, 9, &b), UVMP_OK);
+	assert_int_equal(uvmp_tree_shape_branch(&s, 290, 9, &b), UVMP_OK);
 	assert_int_equal(b.node, 290);
 	assert_int_equal(b.leaves, 1);
-	assert_int_equal(uvmp_tree_branch_at(&s, 290, 8, &b), UVMP_OK);
+	assert_int_equal(uvmp_tree_shape_branch(&s, 290, 8, &b), UVMP_OK);
 	assert_int_equal(b.node, 300 + 145);
 }
 
 static void test_bad_trees(void **state)
 {
-	struct uvmp_tree_shape s = shape_of(300), bad[5];
+	struct uvmp_tree_shape s = shape_of(300), bad[6];
 	struct uvmp_tree_branch b = {1, 2, 3};
 
 	(void)state;
@@ -434,24 +434,25 @@ static void test_bad_trees(void **state)
 	assert_int_equal(uvmp_tree_shape_init(0, &s), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_tree_shape_init(UVMP_TREE_LEAVES_MAX + 1, &s), UVMP_ERR_RANGE);
 	assert_int_equal(s.leaves, 300);
-	assert_int_equal(uvmp_tree_branch_at(&s, 300, 0, &b), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_tree_branch_at(&s, 0, 10, &b), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_tree_branch_at(&s, 0, 0, NULL), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_tree_branch_at(NULL, 0, 0, &b), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_tree_level_nodes(NULL, 0), 0);
-	assert_int_equal(uvmp_tree_level_offset(NULL, 0), 0);
+	assert_int_equal(uvmp_tree_shape_branch(&s, 300, 0, &b), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_tree_shape_branch(&s, 0, 10, &b), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_tree_shape_branch(&s, 0, 0, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_tree_shape_branch(NULL, 0, 0, &b), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_tree_shape_level_nodes(NULL, 0), 0);
+	assert_int_equal(uvmp_tree_shape_level_offset(NULL, 0), 0);
 	/* structures that nobody has filled */
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		bad[i] = s;
 	bad[0].levels = 0;
 	bad[1].levels = 26;
 	bad[2].pow2 = 300;
 	bad[3].leaves = 0;
 	bad[4].leaves = 513;
-	for (size_t i = 0; i < 5; i++) {
-		assert_int_equal(uvmp_tree_branch_at(&bad[i], 0, 0, &b), UVMP_ERR_ARGUMENT);
-		assert_int_equal(uvmp_tree_level_nodes(&bad[i], 0), 0);
-		assert_int_equal(uvmp_tree_level_offset(&bad[i], 0), 0);
+	bad[5].leaves = 256; /* would be a smaller tree */
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(uvmp_tree_shape_branch(&bad[i], 0, 0, &b), UVMP_ERR_ARGUMENT);
+		assert_int_equal(uvmp_tree_shape_level_nodes(&bad[i], 0), 0);
+		assert_int_equal(uvmp_tree_shape_level_offset(&bad[i], 0), 0);
 	}
 	assert_int_equal(b.first, 1);
 	assert_int_equal(b.leaves, 2);

@@ -178,7 +178,7 @@ static void test_missing(void **state)
 	call.facts.block.pages = 513;
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
 	prepare(&call, UVMP_PREFETCH_NONE);
-	call.facts.groups = 1;
+	call.facts.range_groups = 1;
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
 }
 
@@ -260,8 +260,8 @@ static void test_regions(void **state)
 	assert_int_equal(decide(&call), UVMP_OK);
 
 	prepare(&call, UVMP_PREFETCH_NONE);
-	call.facts.group = &call.group;
-	call.facts.groups = 1;
+	call.facts.range_group = &call.group;
+	call.facts.range_groups = 1;
 	check_region(&call, &call.group);
 }
 

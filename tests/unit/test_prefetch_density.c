@@ -314,17 +314,17 @@ static void test_range_groups(void **state)
 	static const struct uvmp_region group[] = {{0, 5}, {5, 8}, {8, 10}, {12, 400}};
 
 	(void)state;
-	facts.group = group;
-	facts.groups = 1;
+	facts.range_group = group;
+	facts.range_groups = 1;
 	expect("6-15");
-	facts.groups = 4;
+	facts.range_groups = 4;
 	expect("6-7,10-11");
 	set_faults("0,5,8,12");
 	expect("1-4,6-7,9-11,13-15");
 	prepare(state); /* nothing is left: no destination */
 	static const struct uvmp_region all[] = {{0, 5}, {6, 512}};
-	facts.group = all;
-	facts.groups = 2;
+	facts.range_group = all;
+	facts.range_groups = 2;
 	expect("");
 	assert_int_equal(block_state.faults, 1);
 }
@@ -336,8 +336,8 @@ static void test_min_faults(void **state)
 
 	(void)state;
 	params.min_faults = 3;
-	facts.group = &group;
-	facts.groups = 1;
+	facts.range_group = &group;
+	facts.range_groups = 1;
 	for (uint16_t faults = 1; faults < 3; faults++) {
 		decide();
 		assert_pages("0-4,6-15");

@@ -27,9 +27,7 @@ static const char *const unimplemented[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- output
- * ------------------------------------------------------------------------------------------------------------
- */
+/* -- output -- */
 
 static void *grow(void *old, size_t bytes)
 {
@@ -153,9 +151,7 @@ void vec_print_proc(struct vec_out *out, uint32_t proc)
 		vec_printf(out, "%lu", (unsigned long)proc);
 }
 
-/* -- input
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* -- input -- */
 
 void vec_fail(struct vec_args *args, const char *format, ...)
 {
@@ -408,9 +404,7 @@ size_t vec_list(struct vec_args *args, const char *key, uint64_t min, uint64_t m
 	return 0;
 }
 
-/* -- files
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* -- files -- */
 
 /* One file on its way through. */
 struct pass {

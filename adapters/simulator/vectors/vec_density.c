@@ -72,8 +72,8 @@ static void take_groups(struct vec_args *args, uint32_t pages, struct density_in
 	while (scan_region(&at, from, pages, &in->group[count])) {
 		from = in->group[count++].outer;
 		if (*at == '\0') {
-			in->facts.group = in->group;
-			in->facts.groups = count;
+			in->facts.range_group = in->group;
+			in->facts.range_groups = count;
 			return;
 		}
 		if (*at++ != ',')

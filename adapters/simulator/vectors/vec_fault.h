@@ -1,4 +1,5 @@
-/* vec_fault.h: what the kinds "fetch" and "order" share: lists of faults, each a row of letters and numbers. */
+/* vec_fault.h: what the kinds "fetch" and "order" share: lists of faults, each a row of letters and numbers.
+ */
 #ifndef UVMSIM_VEC_FAULT_H
 #define UVMSIM_VEC_FAULT_H
 
@@ -11,8 +12,8 @@
 /* Reads one fault at *text and moves *text behind it; false if it is not well-formed. */
 typedef bool vec_scan_fault(const char **text, struct uvmp_fault *fault);
 
-/* The list of key `faults`, `-` if empty: malloc'd (free it; never NULL unless args->failed). `form` shows what a fault
- * looks like, for the message. */
+/* The list of key `faults`, `-` if empty: malloc'd (free it; never NULL unless args->failed). `form` shows
+ * what a fault looks like, for the message. */
 struct uvmp_fault *vec_faults(struct vec_args *args, vec_scan_fault *scan, const char *form, uint32_t *count);
 
 /* `letter` and a number up to max. */

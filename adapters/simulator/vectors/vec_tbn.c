@@ -54,8 +54,7 @@ static void *grow(void *memory, size_t count, size_t bytes)
 	return memory;
 }
 
-/* -- sets of heap pages, tree by tree ----------------------------------------------------------------------
- */
+/* -- sets of heap pages, tree by tree -- */
 
 /* A set from the input; asked for one tree after the other, ascending. */
 struct heap_set {
@@ -109,8 +108,7 @@ static void forget_moved(struct script *script)
 		uvmp_mask_zero(&script->part[i].moved);
 }
 
-/* -- the case line
- * ------------------------------------------------------------------------------------------- */
+/* -- the case line -- */
 
 static void add_part(struct script *script, uint32_t bytes)
 {
@@ -200,8 +198,7 @@ static void *open_script(struct vec_args *args, enum uvmp_prefetcher prefetcher)
 	return NULL;
 }
 
-/* -- printing trees
- * ------------------------------------------------------------------------------------------- */
+/* -- printing trees -- */
 
 /* A value that has wrapped below zero prints as negative. */
 static long long kilobytes(uint32_t pages)
@@ -238,8 +235,7 @@ static void print_trees(const struct script *script, struct vec_out *out)
 	vec_printf(out, "%s\n", script->parts == 0 ? "-" : "");
 }
 
-/* -- steps
- * ------------------------------------------------------------------------------------------------------ */
+/* -- steps -- */
 
 static void step_layout(struct script *script, struct vec_args *args, struct vec_out *out)
 {

@@ -14,7 +14,7 @@ static void print_shape(const struct uvmp_tree_shape *shape, struct vec_out *out
 {
 	vec_printf(out, "=> levels=%u nodes=%u pow2=%u at=", shape->levels, shape->nodes, shape->pow2);
 	for (uint32_t level = 0; level < shape->levels; level++)
-		vec_printf(out, "%s%u", level == 0 ? "" : ",", uvmp_tree_level_nodes(shape, level));
+		vec_printf(out, "%s%u", level == 0 ? "" : ",", uvmp_tree_shape_level_nodes(shape, level));
 	vec_printf(out, "\n");
 }
 
@@ -24,7 +24,7 @@ static void print_branch(const struct uvmp_tree_shape *shape, uint32_t leaf, str
 
 	vec_printf(out, "=> ranges=");
 	for (uint32_t level = shape->levels; level-- > 0;) {
-		if (uvmp_tree_branch_at(shape, leaf, level, &branch) != UVMP_OK)
+		if (uvmp_tree_shape_branch(shape, leaf, level, &branch) != UVMP_OK)
 			return; /* cannot be: leaf and level come from the shape */
 		vec_printf(out, "%u:%u:%u%s", branch.first, branch.leaves, branch.node,
 		           level == 0 ? "\n" : ",");

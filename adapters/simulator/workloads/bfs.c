@@ -80,8 +80,7 @@ static bool bfs_open(struct workload *workload)
 	return true;
 }
 
-/* -- search
- * ----------------------------------------------------------------------------------------------------- */
+/* -- search -- */
 
 static bool bfs_launch(struct workload *workload)
 {

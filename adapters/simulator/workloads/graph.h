@@ -9,7 +9,7 @@
  * edge[offset[v]..offset[v + 1] - 1]. There may be loops and parallel edges. */
 struct graph {
 	uint64_t vertices, edges; /* edges: length of edge[] */
-	uint64_t *offset;	  /* [vertices + 1] */
+	uint64_t *offset;         /* [vertices + 1] */
 	uint32_t *edge;
 };
 

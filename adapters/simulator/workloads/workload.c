@@ -20,8 +20,7 @@ static const struct workload_type *const types[] = {
 };
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
-/* -- scheduler
- * -------------------------------------------------------------------------------------------------- */
+/* -- scheduler -- */
 
 enum phase { SHOW_RANGES, LAUNCH, RUN, DONE };
 
@@ -155,8 +154,7 @@ static void workload_close(struct source *source)
 	free(workload);
 }
 
-/* -- specification
- * ------------------------------------------------------------------------------------------------ */
+/* -- specification -- */
 
 __attribute__((format(printf, 2, 3))) static bool fail(char error[SOURCE_ERROR_MAX], const char *format, ...)
 {

@@ -14,7 +14,7 @@
 
 #define WORKLOAD_PARAMS_MAX 6
 #define WORKLOAD_RANGES_MAX 6
-#define WORKLOAD_PAGE	    4096u
+#define WORKLOAD_PAGE       4096u
 
 /* `key=value` in the specification. */
 struct workload_param {
@@ -31,10 +31,10 @@ struct workload_param {
 
 /* What one agent is doing. */
 struct workload_slot {
-	uint64_t block;		 /* number of its thread block in the kernel */
-	uint64_t step, row;	 /* the workload's own counters, 0 when a block starts */
-	uint64_t at, end;	 /* addresses of the span in hand */
-	uint64_t last_page;	 /* of the block's last row */
+	uint64_t block;          /* number of its thread block in the kernel */
+	uint64_t step, row;      /* the workload's own counters, 0 when a block starts */
+	uint64_t at, end;        /* addresses of the span in hand */
+	uint64_t last_page;      /* of the block's last row */
 	enum uvmp_access access; /* of the span in hand */
 	enum uvmp_access last_access;
 	uint32_t next; /* the agents that run form a ring */
@@ -77,14 +77,14 @@ struct workload_type {
 };
 
 extern const struct workload_type workload_regular, workload_random, workload_sgemm, workload_stream,
-	workload_stencil, workload_bfs;
+        workload_stencil, workload_bfs;
 
 /* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free
  * between them. */
 void workload_add_range(struct workload *workload, const char *name, uint64_t bytes);
 
 static inline void workload_set_span(struct workload_slot *slot, uint64_t at, uint64_t bytes,
-				     enum uvmp_access access)
+                                     enum uvmp_access access)
 {
 	slot->at = at;
 	slot->end = at + bytes;

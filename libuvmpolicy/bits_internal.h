@@ -1,0 +1,32 @@
+/* The arithmetic that several rooms share. */
+#ifndef UVMPOLICY_BITS_INTERNAL_H
+#define UVMPOLICY_BITS_INTERNAL_H
+
+#include "uvmpolicy/base.h"
+
+static inline uint32_t minimum(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline bool is_power_of_two(uint64_t x)
+{
+	return x != 0 && (x & (x - 1u)) == 0;
+}
+
+/* Number of bits that are set. Without the compiler's builtin, which may call a library that is not there. */
+static inline uint32_t popcount(uint64_t x)
+{
+	x -= (x >> 1) & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (uint32_t)((x * 0x0101010101010101u) >> 56);
+}
+
+/* Page sizes that a host may have: 4, 16 and 64 KiB. */
+static inline bool is_page_size(uint64_t bytes)
+{
+	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
+}
+
+#endif
