@@ -82,6 +82,7 @@ install: all
 	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
 	install -m755 $(BUILD)/uvmsim $(DESTDIR)$(PREFIX)/bin
+	install -Dm644 docs/uvmsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/uvmsim.1
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)

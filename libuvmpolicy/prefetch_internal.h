@@ -7,9 +7,9 @@
 
 #include "uvmpolicy/prefetch.h"
 
-/* Checks parameters, facts and state as prefetch.h states them. Left to the prefetchers that look at them: which
- * pointers the state must have, is_follow, and range_first and range_pages (sequential, locality). Changes
- * nothing. */
+/* Checks parameters, facts and state as prefetch.h states them. Left to the prefetchers that look at them:
+ * which pointers the state must have, is_follow, and range_first and range_pages (sequential, locality).
+ * Changes nothing. */
 enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 				     const struct uvmp_prefetch_facts *facts,
 				     const struct uvmp_prefetch_state *state,

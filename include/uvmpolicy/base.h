@@ -8,7 +8,8 @@
  *    arguments.
  *  - Nothing is allocated. Arrays come from the caller; where their size depends on parameters, a function
  *    tells it.
- *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed.
+ *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed,
+ *    unless the function's comment says otherwise.
  *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected
  *    rule. Each header names the quirks it knows, with the numbers of the specification (driver Q1..Q24, UVM
  *    Smart Q1..Q22).

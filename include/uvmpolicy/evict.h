@@ -21,7 +21,7 @@ extern "C" {
 #define UVMP_UNIT_NONE 0xffffffffu
 #define UVMP_UNITS_MAX (1u << 30)
 
-/* -- recency list ---------------------------------------------------------------------------------------- */
+/* -- recency list ---------------------------------------------------------------------------- */
 
 /* A doubly linked list of units 0..units-1, oldest at the head. A unit that is not on the list has
  * prev = next = itself. */
@@ -53,7 +53,7 @@ UVMP_API void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit);
 /* The unit behind `unit` (towards newer), UVMP_UNIT_NONE at the end or for one that is not on the list. */
 UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t unit);
 
-/* -- orders ---------------------------------------------------------------------------------------------- */
+/* -- orders ---------------------------------------------------------------------------------- */
 
 enum uvmp_evictor {
 	UVMP_EVICT_LRU = 0,   /* the driver's root-chunk queues (pmm.h): least recently serviced 2 MiB */

@@ -67,7 +67,7 @@ struct uvmp_fault {
 	uint32_t gpu;	   /* GPU number, 0 if missing */
 };
 
-/* -- fetch ------------------------------------------------------------------------------------- */
+/* -- fetch ----------------------------------------------------------------------------------- */
 
 /* A GPU's fault buffer: a ring that the GPU fills at PUT and the driver empties at GET. */
 struct uvmp_fault_buffer {
@@ -146,7 +146,7 @@ UVMP_API enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *param
 UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, bool update_put, uint32_t put,
 					   uint32_t *discarded);
 
-/* -- order ------------------------------------------------------------------------------------- */
+/* -- order ----------------------------------------------------------------------------------- */
 
 /* Writes to order[] the indices of the batch's representatives in arrival order and returns their number
  * (batch->coalesced). order must have room for batch->coalesced entries. 0 if order is NULL or the batch is
@@ -166,7 +166,7 @@ UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, 
 /* Same VA space and same page address? The GPU is not compared (2). False if one of them is NULL. */
 UVMP_API bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b);
 
-/* -- bins -------------------------------------------------------------------------------------- */
+/* -- bins ------------------------------------------------------------------------------------ */
 
 /* A run of ordered entries that one VABlock services. */
 struct uvmp_fault_bin {
@@ -188,7 +188,7 @@ UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, co
 					      uint32_t count, uint32_t first, uvmp_addr block_end,
 					      struct uvmp_fault_bin *bin);
 
-/* -- permissions ------------------------------------------------------------------------------- */
+/* -- permissions ----------------------------------------------------------------------------- */
 
 /* The right that an access needs: PREFETCH and READ need READ, WRITE and ATOMIC_WEAK need READ_WRITE,
  * ATOMIC_STRONG needs READ_WRITE_ATOMIC, NONE nothing. */

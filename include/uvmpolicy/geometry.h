@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* -- page sizes ------------------------------------------------------------------------------------------ */
+/* -- page sizes ------------------------------------------------------------------------------ */
 
 /* Page sizes of a host. Fill with uvmp_geometry_init; all are powers of two. */
 struct uvmp_geometry {
@@ -31,7 +31,7 @@ UVMP_API enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uin
 					     uint32_t big_page_bytes, uint32_t block_bytes);
 UVMP_API bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry);
 
-/* -- VABlocks of a managed range ------------------------------------------------------------------------- */
+/* -- VABlocks of a managed range ------------------------------------------------------------- */
 
 /* One VABlock: a managed range is cut at absolute multiples of block_bytes, so only its first and its last
  * block can be shorter, and several ranges may share one aligned window. */
@@ -83,7 +83,7 @@ UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block,
  * larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into big pages here. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
-/* -- trees over n leaves (density prefetcher) ------------------------------------------------------------ */
+/* -- trees over n leaves (density prefetcher) ------------------------------------------------ */
 
 #define UVMP_TREE_LEAVES_MAX (1u << 24)
 
@@ -116,7 +116,7 @@ UVMP_API enum uvmp_status uvmp_tree_shape_branch(const struct uvmp_tree_shape *s
 /* min(value + add, 2^bits - 1) for a counter of 1..32 bits (0 and above 32 count as 32). */
 UVMP_API uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits);
 
-/* -- allocations of UVM Smart ---------------------------------------------------------------------------- */
+/* -- allocations of UVM Smart ---------------------------------------------------------------- */
 
 #define UVMP_BASIC_BLOCK_BYTES 65536u	/* leaf of a TBN tree, 16 pages */
 #define UVMP_LARGE_PAGE_BYTES  2097152u /* largest TBN tree, 512 pages */

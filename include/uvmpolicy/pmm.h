@@ -91,7 +91,7 @@ UVMP_API bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm);
  * O(roots + 512 splits). */
 UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 
-/* -- allocation (6.3) ----------------------------------------------------------------------------------- */
+/* -- allocation (6.3) ------------------------------------------------------------------------ */
 
 /* Allocates one chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting. It is pinned.
  * UVMP_ERR_NO_MEMORY: there is none, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root would have to be
@@ -116,7 +116,7 @@ UVMP_API enum uvmp_status uvmp_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk 
 /* The GPU has accessed the chunk. With quirks nothing happens (Q11). */
 UVMP_API enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
-/* -- eviction (6.4) ------------------------------------------------------------------------------------- */
+/* -- eviction (6.4) -------------------------------------------------------------------------- */
 
 /* Picks a victim for an allocation of `type`: a free user root (non-zero, then zero), else the head of
  * UNUSED, DISCARDED, USED. The root is then in eviction, its free chunks are pinned. UVMP_ERR_RETRY: none,
@@ -161,7 +161,7 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t ro
  * uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);
 
-/* -- looking -------------------------------------------------------------------------------------------- */
+/* -- looking --------------------------------------------------------------------------------- */
 
 /* Lists of roots, head first. */
 enum uvmp_pmm_list {

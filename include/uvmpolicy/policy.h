@@ -63,7 +63,7 @@ UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, str
  * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_TEXT_MAX always suffices. */
 UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity);
 
-/* -- what there is, for help texts and front ends -------------------------------------------------------- */
+/* -- what there is, for help texts and front ends -------------------------------------------- */
 
 /* Texts stand in the structures, NUL-terminated: tables of pointers would have to be relocated before use. */
 struct uvmp_policy_key {

@@ -1,11 +1,15 @@
 /* prefetch.h: what else should come along?
  *
- * A decision looks at one VABlock (for the UVM Smart family: one tree) of at most 512 pages, at the pages of it that
- * faulted and at those that are there already, and names the pages to fetch with them.
+ * A decision looks at one VABlock (for the UVM Smart family: one tree) of at most 512 pages, at the pages
+ * of it that faulted and at those that are there already, and names the pages to fetch with them.
  *
  *   uvmp_prefetch_decide()       any prefetcher, chosen by params->prefetcher
  *   uvmp_prefetch_density() ...  each one by name, for hosts that want no choice
  *   uvmp_prefetch_groups()       what is fetched, as fault group and prefetch groups, in transfer order
+ *
+ * Quirks are named "driver Qn" (nvidia specification) and "UVM Smart Qn" (uvm-smart specification). Driver
+ * Q5, the stale prefetch mask that labels the causes of a migration, is the host's: no decision depends on
+ * it.
  *
  * A new prefetcher is one file prefetch_NAME.c, one row in the table of prefetch.c, one test.
  */
@@ -25,9 +29,9 @@ enum uvmp_prefetcher {
 	UVMP_PREFETCH_NONE = 0,	  /* demand paging: nothing else */
 	UVMP_PREFETCH_DENSITY,	  /* the NVIDIA driver: largest subtree above a threshold of density */
 	UVMP_PREFETCH_TBN,	  /* UVM Smart: tree-based neighbourhood, subtrees above half */
-	UVMP_PREFETCH_SL,	  /* UVM Smart: sequential-local, the rest of each faulting 64 KiB basic block */
+	UVMP_PREFETCH_SL,	  /* UVM Smart: sequential-local, the rest of each faulting basic block */
 	UVMP_PREFETCH_RANDOM,	  /* one random 4 KiB page of the tree beside each faulting page */
-	UVMP_PREFETCH_SEQUENTIAL, /* Zheng et al.: pages from the range's lowest to its highest, whatever faults */
+	UVMP_PREFETCH_SEQUENTIAL, /* Zheng et al.: the range from first page to last, whatever faults */
 	UVMP_PREFETCH_LOCALITY,	  /* Zheng et al.: 128 consecutive pages from the faulting one */
 	UVMP_PREFETCH_BLOCK,	  /* the whole VABlock */
 	UVMP_PREFETCH_COUNT
@@ -41,7 +45,7 @@ struct uvmp_prefetch_params {
 	uint32_t threshold;	   /* density: percent, 0..100 (1..100 without quirks); driver: 51 */
 	uint32_t min_faults;	   /* density: 1..20; driver: 1 */
 	uint32_t sequential_pages; /* sequential: pages per decision, 1..512; default 1 */
-	uint32_t locality_pages;   /* locality: pages from the faulting one on, it included, 1..512; default 128 */
+	uint32_t locality_pages;   /* locality: the faulting page and those behind, 1..512; default 128 */
 	bool quirks;
 };
 
@@ -49,138 +53,169 @@ struct uvmp_prefetch_params {
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
 
-/* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty unless the comment says
- * otherwise. Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst or preferred that is no processor; an empty
- * `faulted` or a bad faulted_region (both accepted with is_follow), a bad max_region (with is_hmm) or group, where a bad region
- * is one that is reversed, empty or reaches beyond the block. */
+/* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty
+ * unless the comment says otherwise; they may be the `pages` of the hint that the decision fills.
+ *
+ * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst or preferred that is no
+ * processor; an empty `faulted` or a bad faulted_region (both accepted with is_follow); a bad max_region
+ * (with is_hmm) or range group, where a bad region is one that is reversed, empty or reaches beyond the
+ * block; is_follow for any prefetcher but sequential and locality. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */
 	struct uvmp_region faulted_region; /* the service region; normally the hull of faulted */
-	const uvmp_mask *resident;	   /* pages resident on dst; NULL also if dst has no state in this block */
-	const uvmp_mask *pending;	   /* pages on their way to dst (simulators; the driver has none) */
+	const uvmp_mask *resident;	   /* on dst; NULL also if dst has no state in this block */
+	const uvmp_mask *pending;	   /* on their way to dst (simulators; the driver has none) */
 	uint32_t dst;			   /* destination processor, 0..63 */
 
 	/* the driver's policy (density only) */
-	uint32_t preferred;		   /* preferred location, UVMP_PROC_NONE if unset */
-	bool is_first_touch;		   /* no page of the block is resident anywhere */
-	bool is_hmm;			   /* the block belongs to system memory (HMM), not to a managed range */
-	struct uvmp_region max_region;	   /* HMM: part of the block that may be prefetched, faults outside it attract
-					    * nothing; managed: ignored, all of it */
-	bool is_confidential;		   /* confidential computing */
-	const uvmp_mask *thrashing;	   /* thrashing pages; NULL: there is no such mask */
-	const uvmp_mask *cpu_resident;	   /* confidential computing with a GPU as dst: pages resident on the CPU */
-	const uvmp_mask *cpu_read_mapped;  /* dst is the CPU: pages that it has mapped for reading */
-	const struct uvmp_region *range_group; /* range groups that overlap the block, cut at it, [groups]; NULL if none */
+	uint32_t preferred;		  /* preferred location, UVMP_PROC_NONE if unset */
+	bool is_first_touch;		  /* no page of the block is resident anywhere */
+	bool is_hmm;			  /* the block belongs to system memory (HMM), to no managed range */
+	struct uvmp_region max_region;	  /* HMM: part of the block that may be prefetched, faults outside it
+					   * attract nothing; managed: ignored, all of it */
+	bool is_confidential;		  /* confidential computing */
+	const uvmp_mask *thrashing;	  /* thrashing pages; NULL: there is no such mask */
+	const uvmp_mask *cpu_resident;	  /* confidential computing, dst is a GPU: resident on the CPU */
+	const uvmp_mask *cpu_read_mapped; /* dst is the CPU: pages that it has mapped for reading */
+	/* range groups that overlap the block, cut at it, [range_groups]; NULL if none */
+	const struct uvmp_region *range_group;
 	uint32_t range_groups;
 
 	/* where the block lies in its range (sequential, locality) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
 	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
-	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the pages of this block that
-			       * fault in the same batch (they are left out), usually none; faulted_region is ignored */
+	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the
+			       * pages of this block that fault in the same batch (they are left out), usually
+			       * none; faulted_region is ignored */
 };
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
 
 /* Shared by the blocks of one range (sequential, locality); all fields start at 0.
  *
- * A decision of these two may concern other blocks of the range than the one that faulted. The caller goes on like this, at once and
- * before any other decision of the range:
+ * A decision of these two may concern other blocks of the range than the one that faulted. The caller goes on
+ * like this, at once and before any other decision of the range:
  *   decide for the block with the faults
  *   while hint->follow != UVMP_PAGE_NONE:
  *     note hint->pages (and that they are pending from now on)
- *     decide for the block that holds page hint->follow of the range, with that block's facts and is_follow set
- * Each step asks a later block than the one before, so there are at most as many as the range has blocks (sequential), or as
- * locality_pages reach into (locality). */
+ *     decide for the block that holds page hint->follow of the range, with its facts and is_follow set
+ * The first follow may ask an earlier block than the one that faulted (sequential). After the first, each
+ * follow asks a later block than the one before, so there are at most as many as the range has blocks
+ * (sequential), or as locality_pages reach into (locality). */
 struct uvmp_prefetch_range {
 	uint64_t cursor; /* sequential: next page of the range to look at; never goes back */
-	uint64_t budget; /* sequential: pages still to take in this decision; set anew by each that is no follow */
+	uint64_t budget; /* sequential: pages still to take; set anew by each decision that is no follow */
 	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
 };
 
 /* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
 struct uvmp_prefetch_state {
-	uint32_t last_proc;		   /* density: destination of the last call, starts at UVMP_PROC_NONE */
-	uint16_t faults;		   /* density: faulted pages handed over for last_proc (Q9: wraps at 65536) */
-	struct uvmp_tree *tree;		   /* tbn, sl: required; covers the block: 16 * blocks >= block.pages. random: kept up to date
-					    * if there is one (2.1), for an eviction that uses it */
+	uint32_t last_proc; /* density: destination of the last call, starts at UVMP_PROC_NONE */
+	uint16_t faults;    /* density: faulted pages handed over for last_proc (driver Q9: wraps at 65536) */
+	/* tbn, sl: required; covers the block: 16 * blocks >= block.pages. none, random: kept up to date (2.1)
+	 * if there is one, for an eviction that uses it. Density, sequential, locality and block leave the
+	 * tree alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
+	struct uvmp_tree *tree;
 	struct uvmp_prefetch_range *range; /* sequential, locality: required */
 	uint64_t *random;		   /* random: required, the generator's state */
 };
 
 UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
+/* last_proc is a processor or UVMP_PROC_NONE; the tree is valid if there is one. */
 UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
 struct uvmp_prefetch_hint {
-	uvmp_mask pages; /* pages to fetch beside the faulted ones */
-	uint32_t dst;	 /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but density: `pages` is empty) */
-	uint64_t follow; /* page of the range whose block should be asked next, with is_follow; UVMP_PAGE_NONE: no more */
-	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with nothing left to move */
+	uvmp_mask pages;       /* pages to fetch beside the faulted ones */
+	uint32_t dst;	       /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
+				* density: `pages` is empty then) */
+	uint64_t follow;       /* page of the range whose block should be asked next, with is_follow;
+				* UVMP_PAGE_NONE: no more */
+	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with
+				* nothing left to move */
 };
 
-/* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params or block not valid, or something that this prefetcher
- * requires is missing. UVMP_ERR_RANGE: facts out of range, see there. Cost: bounded by 512 pages, typically tens of words. */
+/* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params, state or block not valid, or something
+ * that this prefetcher requires is missing. UVMP_ERR_RANGE: facts out of range, see there. Cost: bounded by
+ * 512 pages, typically tens of words. */
 UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
-					       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					       struct uvmp_prefetch_state *state,
+					       struct uvmp_prefetch_hint *hint);
 
 /* Each prefetcher alone; parameters, errors and results as for uvmp_prefetch_decide. */
 
-/* Nothing. */
+/* Nothing (uvm-smart specification, 2.2). With state->tree each faulted page counts there (2.1);
+ * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks of the tree: UVM Smart Q1, Q2. */
 UVMP_API enum uvmp_status uvmp_prefetch_none(const struct uvmp_prefetch_params *params,
 					     const struct uvmp_prefetch_facts *facts,
-					     struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					     struct uvmp_prefetch_state *state,
+					     struct uvmp_prefetch_hint *hint);
 
-/* The driver's density prefetcher (nvidia specification, 5.2 to 5.6). Around each faulted page the largest node of a binary tree over
- * the block's pages of which more than `threshold` percent are resident or faulted, faulted big pages counting as
- * wholly faulted. On first touch of a block at its preferred location: the whole block. hint->pages may be non-empty with hint->dst =
- * NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is harmless.
- * Quirks: Q7 (a region that starts in the padding before an unaligned block loses the first pages), Q8 (threshold 0 is
- * accepted; 100 can never be exceeded), Q9 (the fault counter wraps at 16 bits; without quirks it saturates). */
+/* The driver's density prefetcher (nvidia specification, 5.2 to 5.6). Around each faulted page the largest
+ * node of a binary tree over the block's pages of which more than `threshold` percent are resident or
+ * faulted, faulted big pages counting as wholly faulted. On first touch of a block at its preferred
+ * location: the whole block. hint->pages may be non-empty with hint->dst = NONE (too few faults yet); it
+ * may hold pages that are resident on a GPU already, which is harmless.
+ * Quirks: driver Q7 (a region that starts in the padding before an unaligned block loses the first pages),
+ * driver Q8 (threshold 0 is accepted; 100 can never be exceeded, with quirks or without), driver Q9 (the
+ * fault counter wraps at 16 bits; without quirks it saturates). */
 UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
 						const struct uvmp_prefetch_facts *facts,
-						struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+						struct uvmp_prefetch_state *state,
+						struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic block, then every subtree more than
- * half full is filled, in one pass from the leaves up. Updates state->tree as if all that is asked for were on its way. hint->pages are
- * the missing pages of the chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for Q21.
- * Basic blocks count from the start of the block. Where the tree is larger than the block (a block of no tree shape), nodes keep
- * the tree's size and leaves behind the end of the block are never chosen.
- * UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT also: the tree does not cover the block.
- * Quirks: Q1, Q2 (tree.h); Q5 is the host's (pages that came without uvmp_tree_add); Q21: pages of a chosen block that are
- * pending are requested again. Without quirks the leaves are recomputed from resident, pending and requested pages. */
+/* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic
+ * block, then the empty basic blocks of every subtree more than half full, in one pass from the leaves up.
+ * Updates state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the
+ * chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for UVM
+ * Smart Q21. Basic blocks count from the start of the block. Where the tree is larger than the block (a
+ * block of no tree shape), nodes keep the tree's size and leaves behind the end of the block are never
+ * chosen.
+ * UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT also: there is no tree, or
+ * it does not cover the block.
+ * Quirks: UVM Smart Q1, Q2 (tree.h); Q5 is the host's (pages that came without uvmp_tree_add); Q21: pages
+ * of a chosen block that are pending are requested again. Without quirks the leaves are recomputed from
+ * resident, pending and requested pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
 					    const struct uvmp_prefetch_facts *facts,
-					    struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					    struct uvmp_prefetch_state *state,
+					    struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and quirks as TBN. */
+/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and
+ * quirks as TBN. */
 UVMP_API enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,
 					   const struct uvmp_prefetch_facts *facts,
-					   struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					   struct uvmp_prefetch_state *state,
+					   struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw uvmp_random_below(state->random, block.pages); the page is
- * taken only if it is neither resident nor pending nor chosen already; no second draw. With state->tree each page moved counts there.
- * The original moves each drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
+/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw
+ * uvmp_random_below(state->random, block.pages); the page is taken only if it is neither resident nor pending
+ * nor chosen already; no second draw. With state->tree each page moved counts there. The original moves each
+ * drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
  * UVMP_ERR_RANGE also: a faulted page is resident or pending.
- * Quirk Q3: a page that faults later in this batch can be drawn, and is then moved twice (it shows in hint->pages although it faulted,
- * and counts twice in the tree). */
+ * Quirk: UVM Smart Q3 (a page that faults later in this batch can be drawn, and is then moved twice: it shows
+ * in hint->pages although it faulted, and counts twice in the tree). */
 UVMP_API enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
-					       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					       struct uvmp_prefetch_state *state,
+					       struct uvmp_prefetch_hint *hint);
 
-/* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its first page to its last;
- * each decision takes the next `sequential_pages` pages that are neither resident, pending nor faulting. The cursor also moves past those
- * that are. Where the cursor lies in another block, hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in
- * several blocks is several decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages. */
+/* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its
+ * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
+ * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
+ * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several
+ * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
+ * not hold the cursor. */
 UVMP_API enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *params,
 						   const struct uvmp_prefetch_facts *facts,
 						   struct uvmp_prefetch_state *state,
 						   struct uvmp_prefetch_hint *hint);
 
-/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range, without those resident, pending or
- * faulting. What reaches beyond the block is asked for through hint->follow (see struct uvmp_prefetch_range).
- * UVMP_ERR_RANGE also: range_pages < range_first + block.pages. */
+/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range,
+ * without those resident, pending or faulting. What reaches beyond the block is asked for through
+ * hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
+ * block.pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
 						 const struct uvmp_prefetch_facts *facts,
 						 struct uvmp_prefetch_state *state,
@@ -189,29 +224,34 @@ UVMP_API enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_para
 /* Everything in the block that is neither resident, pending nor faulting. */
 UVMP_API enum uvmp_status uvmp_prefetch_block(const struct uvmp_prefetch_params *params,
 					      const struct uvmp_prefetch_facts *facts,
-					      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+					      struct uvmp_prefetch_state *state,
+					      struct uvmp_prefetch_hint *hint);
 
-/* The density tree over system-allocated memory (ATS; 5.8): no big-page alignment or growth, no thrashing, no preferred location, no state.
- * `window` is the part of the block that may be prefetched (cut at 512; it may be empty); threshold is 0..100. If
- * is_preferred_node_first_touch (the vma prefers a node, the destination is the faulting GPU, and nothing is resident in the window or a
- * counter asked), the whole window is taken. `resident` may be NULL. *pages gets the prefetched pages without the faulted ones.
- * UVMP_ERR_ARGUMENT: faulted or pages is NULL. UVMP_ERR_RANGE: threshold above 100, window reversed. */
-UVMP_API enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
-					    const uvmp_mask *faulted, bool is_preferred_node_first_touch,
-					    uvmp_mask *pages);
+/* The density tree over system-allocated memory (ATS; nvidia specification, 5.8): no big-page alignment or
+ * growth, no thrashing, no preferred location, no state. `window` is the part of the block that may be
+ * prefetched (cut at 512; it may be empty); threshold is 0..100. If is_preferred_node_first_touch (the vma
+ * prefers a node, the destination is the faulting GPU, and nothing is resident in the window or a counter
+ * asked), the whole window is taken. `resident` may be NULL. *pages gets the prefetched pages without the
+ * faulted ones; it may be one of the other masks. UVMP_ERR_ARGUMENT: faulted or pages is NULL.
+ * UVMP_ERR_RANGE: threshold above 100, window reversed. */
+UVMP_API enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window,
+					    const uvmp_mask *resident, const uvmp_mask *faulted,
+					    bool is_preferred_node_first_touch, uvmp_mask *pages);
 
-/* -- grouping ------------------------------------------------------------------------------------------------------- */
+/* -- grouping ---------------------------------------------------------------------------------- */
 
 enum uvmp_group_kind {
 	UVMP_GROUP_FAULT = 0,	 /* holds (for RUN_TO_FAULT: ends in) a faulting page */
 	UVMP_GROUP_PREFETCH = 1, /* anything else */
-	UVMP_GROUP_LATENCY = 2	 /* moves nothing: holds the channel for the fault latency of the next group */
+	UVMP_GROUP_LATENCY = 2	 /* moves nothing: holds the channel for the next group's fault latency */
 };
 
 enum uvmp_grouping {
-	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: maximal runs of pages with the same cause (demand or prefetch) */
+	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: runs of pages with one cause, demand or prefetch */
 	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart (2.6): a run is cut behind each faulting page */
-	UVMP_GROUPING_SINGLE = 2	/* every page by itself (demand paging of UVM Smart, 2.2) */
+	UVMP_GROUPING_SINGLE = 2	/* UVM Smart, demand paging and random (2.2, 2.3): every page by
+					 * itself. A page that random moves twice (UVM Smart Q3) is one
+					 * group: masks cannot say it twice */
 };
 
 /* One transfer. */
@@ -220,13 +260,15 @@ struct uvmp_group {
 	enum uvmp_group_kind kind;
 };
 
-/* Cuts `pages` (faulted and prefetched ones together) into transfers, ascending. `faulted` says which faulted; bits of it outside `pages`
- * are ignored. With `latency`, RUN_TO_FAULT and SINGLE put a LATENCY group of the faulting page before each fault group; BY_CAUSE does
- * not know it. Stores the number in *count; at most 1024 groups. UVMP_ERR_ARGUMENT: NULL (group may be with capacity 0).
- * UVMP_ERR_RANGE: unknown grouping. UVMP_ERR_SPACE: capacity is too small (*count is the number needed, nothing else is changed). */
+/* Cuts `pages` (faulted and prefetched ones together) into transfers, ascending. `faulted` says which
+ * faulted; bits of it outside `pages` are ignored. With `latency`, RUN_TO_FAULT and SINGLE put a LATENCY
+ * group of the faulting page before each fault group; BY_CAUSE does not know it. Stores the number in
+ * *count; at most 1024 groups. UVMP_ERR_ARGUMENT: NULL (group may be with capacity 0). UVMP_ERR_RANGE:
+ * unknown grouping.
+ * UVMP_ERR_SPACE: capacity is too small (*count is the number needed, nothing else is changed). */
 UVMP_API enum uvmp_status uvmp_prefetch_groups(enum uvmp_grouping grouping, const uvmp_mask *pages,
-					       const uvmp_mask *faulted, bool latency, struct uvmp_group *group,
-					       uint32_t capacity, uint32_t *count);
+					       const uvmp_mask *faulted, bool latency,
+					       struct uvmp_group *group, uint32_t capacity, uint32_t *count);
 
 #ifdef __cplusplus
 }

@@ -41,12 +41,12 @@ struct uvmp_replay_params {
 	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100 */
 	uint32_t max_batches;		/* per bottom half, driver: 20 */
 	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5 */
-	uint32_t max_batch;		/* raw faults per batch, driver: 256 */
+	uint32_t max_batch;		/* per batch, as uvmp_fault_max_batch limits it; driver: 256 */
 	uint32_t prefetch_lapse_ms;	/* how long prefetch faults stay off, driver: 1000; 0: never off */
 	bool quirks;
 };
 
-/* -- the rules alone ------------------------------------------------------------------------------------ */
+/* -- the rules alone ------------------------------------------------------------------------- */
 
 /* Should the flush re-read PUT (4.3)? duplicates * 100 > cached * min(ratio, 100), in 32-bit arithmetic. */
 UVMP_API bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint32_t ratio);
@@ -63,7 +63,7 @@ struct uvmp_prefetch_toggle {
 UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid,
 					  uint32_t limit, uint32_t lapse_ms, uint64_t now_ns);
 
-/* -- the bottom half ------------------------------------------------------------------------------------ */
+/* -- the bottom half ------------------------------------------------------------------------- */
 
 enum uvmp_replay_action_kind {
 	UVMP_REPLAY_STOP = 0,	      /* the bottom half is over; action.status is its result */
