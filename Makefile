@@ -130,7 +130,8 @@ $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(tests),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
-$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core)
-	@mkdir -p $(@D); clang $(HOST) $(filter-out -MMD -MP,) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter %.c,$^) $(LIBS) -o $@
+headers := $(wildcard include/uvmpolicy/*.h libuvmpolicy/*.h adapters/simulator/*.h adapters/simulator/*/*.h tests/*/*.h)
+$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core) $(headers) $(BUILD)/flags
+	@mkdir -p $(@D); clang $(filter-out -MMD -MP,$(HOST)) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter %.c,$^) $(LIBS) -o $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -32,8 +32,7 @@ static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mod
 }
 
 /* The permission table (3.3): what the entry is serviced as, UVMP_ACCESS_NONE for nothing. Marks the verdict.
- * An address without a range (3.1) grants nothing, so no part of what was merged could be serviced or spared.
- */
+ * An address that no range holds (3.1) grants nothing, whatever was merged. */
 static enum uvmp_access check_permission(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
                                          struct uvmp_fault_verdict *verdict)
 {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define COLUMNS_MOST 100
+
 int cli_error(const char *format, ...)
 {
 	char message[2048];
@@ -22,6 +24,24 @@ int cli_error(const char *format, ...)
 	fflush(stdout);
 	fprintf(stderr, "uvmsim: %s\n", message);
 	return CLI_BAD_INPUT;
+}
+
+void cli_print_words(int column, const char *words, FILE *out)
+{
+	int at = column;
+
+	while (*words != '\0') {
+		int length = (int)strcspn(words, " ");
+
+		if (at > column && at + 1 + length > COLUMNS_MOST) {
+			fprintf(out, "\n%*s", column, "");
+			at = column;
+		}
+		at += fprintf(out, "%s%.*s", at > column ? " " : "", length, words);
+		words += length;
+		words += strspn(words, " ");
+	}
+	fputc('\n', out);
 }
 
 bool cli_flush(void)

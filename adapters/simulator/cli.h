@@ -19,6 +19,9 @@ enum cli_exit { CLI_DONE = 0, CLI_CHECK_FAILED = 1, CLI_BAD_INPUT = 2 };
 /* Prints `uvmsim: MESSAGE` and a line feed to stderr, after flushing stdout; control characters in the
  * message become '?'. Returns CLI_BAD_INPUT, so that `return cli_error(...)` reads well. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints words separated by blanks, wrapped at 100 columns: the first line continues one that stands at
+ * `column`, the others start there. Ends with a line feed. */
+void cli_print_words(int column, const char *words, FILE *out);
 /* Flushes stdout. True if all that was written to it has arrived; false after a report on stderr. */
 bool cli_flush(void);
 

@@ -105,8 +105,7 @@ static void print_heading(const char *program, const struct measured_fault *faul
 	const char *phase = "the GPU touches one page after the other";
 
 	if (fault->is_touch)
-		phase = "the host fills the block; nothing is copied, each fault shows what came with the "
-		        "last";
+		phase = "the host fills the block; a fault shows what came with the one before it";
 	else if (fault->proc == UVMP_CPU)
 		phase = "the host reads back";
 	printf("\n%s: %s\n", program, phase);
@@ -160,7 +159,7 @@ static int report(const struct measured *measured, const char *text, bool is_bri
 		return CLI_BAD_INPUT;
 	uvmp_policy_print(&policy, canonical, sizeof(canonical));
 	if (!is_brief)
-		printf("policy: %s\n", canonical);
+		cli_print_words(printf("policy: "), canonical, stdout);
 	if (judge_all(measured, &policy, is_brief, &tally) != CLI_DONE)
 		return CLI_BAD_INPUT;
 	if (is_brief) {

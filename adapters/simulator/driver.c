@@ -32,6 +32,7 @@ struct driver {
 	const struct uvmp_policy *policy;
 	struct driver_result *result;
 	char *error;
+	struct source *source;
 	struct space space;
 	struct memory memory;
 
@@ -52,9 +53,14 @@ struct driver {
 	uint32_t idle;     /* bottom halves in a row that released nobody */
 };
 
+/* The error names the source, and its line if it has any. */
 static bool fail(struct driver *d, const char *text)
 {
-	snprintf(d->error, SOURCE_ERROR_MAX, "%s", text);
+	if (d->source->line != 0)
+		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s:%llu: %s", d->source->name,
+		         (unsigned long long)d->source->line, text);
+	else
+		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s: %s", d->source->name, text);
 	return false;
 }
 
@@ -271,8 +277,7 @@ static const char *no_memory(const struct driver *d)
 	return "no memory: nothing may be evicted for the block being serviced";
 }
 
-/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6).
- */
+/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6). */
 static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, struct sim_block *block,
                         struct uvmp_replay_event *event)
 {
@@ -503,23 +508,26 @@ static void show_progress(const struct driver *d, time_t *shown)
 static bool rows(struct driver *d, struct source *source, struct driver_memory memory)
 {
 	time_t started = time(NULL), shown = started;
+	char text[SOURCE_ERROR_MAX];
 	struct source_row row;
 	bool is_open = false;
 
 	for (;;) {
 		source->next(source, &row);
-		if (row.kind == SOURCE_BAD)
-			return fail(d, source->error);
+		if (row.kind == SOURCE_BAD) {
+			snprintf(d->error, SOURCE_ERROR_MAX, "%s", source->error);
+			return false;
+		}
 		if (row.kind == SOURCE_RANGE) {
-			if (!space_add_range(&d->space, &row.range, d->error))
-				return false;
+			if (!space_add_range(&d->space, &row.range, text))
+				return fail(d, text);
 			if (is_open && !memory_grow(&d->memory, d->space.blocks))
 				return fail(d, "out of memory");
 			continue;
 		}
 		if (!is_open &&
-		    !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, d->error))
-			return false;
+		    !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, text))
+			return fail(d, text);
 		is_open = true;
 		if (row.kind == SOURCE_END)
 			break;
@@ -565,6 +573,7 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 	d->policy = policy;
 	d->result = result;
 	d->error = error;
+	d->source = source;
 	d->random = seed;
 	done = driver_open(d) && rows(d, source, memory);
 	if (done)

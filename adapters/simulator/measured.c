@@ -154,7 +154,7 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 static bool take_touch(struct parse *parse, char *rest)
 {
 	struct uvmp_region walk;
-	uint32_t proc, pages;
+	uint32_t proc, pages = 0;
 	const char *list;
 
 	if (!take_proc(parse, &rest, &proc) ||
@@ -175,7 +175,7 @@ static bool take_touch(struct parse *parse, char *rest)
 
 static bool take_fault(struct parse *parse, char *rest)
 {
-	uint32_t proc, page;
+	uint32_t proc, page = 0;
 
 	if (!take_proc(parse, &rest, &proc) || !take_number(parse, &rest, "page", 0, 511, &page))
 		return false;
@@ -190,7 +190,7 @@ static bool take_copy(struct parse *parse, char *rest)
 	const char *way = line_word(&rest);
 	struct measured_fault *fault = parse->open;
 	struct uvmp_region copy;
-	uint32_t pages;
+	uint32_t pages = 0;
 
 	if (fault == NULL)
 		return bad(parse, "a copy without a fault directly before it");

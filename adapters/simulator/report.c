@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli.h"
+
 #define MIB 1048576u
 
 /* One key of a result; keys are only ever added. */
@@ -163,8 +165,9 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 		csv_row(report, out);
 		return;
 	}
-	fprintf(out, "%-32s %s\n%-32s %s\n%-32s %llu\n", "workload", report->workload, "policy",
-	        report->policy, "seed", (unsigned long long)report->seed);
+	fprintf(out, "%-32s %s\n", "workload", report->workload);
+	cli_print_words(fprintf(out, "%-32s ", "policy"), report->policy, out);
+	fprintf(out, "%-32s %llu\n", "seed", (unsigned long long)report->seed);
 	for (size_t i = 0; i < COUNT(fields); i++) {
 		uint64_t value = value_of(report, &fields[i]);
 
@@ -181,22 +184,23 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 
 /* -- the comparison table -- */
 
-enum { COLUMNS = 8 };
+enum { COLUMNS = 8, LABEL_MOST = 22, BYTES_IN = 3 };
 
 static const struct {
 	const char *title;
 	size_t offset;
-	bool is_bytes, is_marked; /* marked: the least of a group gets `*` */
+	bool is_bytes, is_marked; /* marked: the least of a group gets `*`, unless all are the same */
 	int width;
 } columns[COLUMNS] = {
-        {"far faults", offsetof(struct driver_result, far_faults), false, true, 11},
+        {"far faults", offsetof(struct driver_result, far_faults), false, true, 10},
         {"batches", offsetof(struct driver_result, batches), false, true, 9},
-        {"duplicates", offsetof(struct driver_result, duplicates), false, false, 11},
-        {"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 10},
-        {"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 10},
-        {"evictions", offsetof(struct driver_result, evictions), false, true, 10},
-        {"refaults", offsetof(struct driver_result, refaults), false, true, 10},
-        {"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 9},
+        {"duplicates", offsetof(struct driver_result, duplicates), false, false, 10},
+        {"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 9},
+        {"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 9},
+        /* not marked: roots, blocks and pages do not compare */
+        {"evictions", offsetof(struct driver_result, evictions), false, false, 9},
+        {"refaults", offsetof(struct driver_result, refaults), false, true, 9},
+        {"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 8},
 };
 
 static uint64_t cell(const struct report *report, int column)
@@ -207,7 +211,13 @@ static uint64_t cell(const struct report *report, int column)
 	return value;
 }
 
-static void print_cell(int column, uint64_t value, bool is_best, FILE *out)
+/* A star stands in the gap behind its number, so that no line ends in a blank. */
+static void print_cell(int column, const char *text, bool was_best, FILE *out)
+{
+	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns[column].width, text);
+}
+
+static void print_value(int column, uint64_t value, bool was_best, FILE *out)
 {
 	char text[32];
 
@@ -215,59 +225,88 @@ static void print_cell(int column, uint64_t value, bool is_best, FILE *out)
 		print_mib(text, value);
 	else
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	fprintf(out, " %*s%c", columns[column].width - 1, text, is_best ? '*' : ' ');
+	print_cell(column, text, was_best, out);
+}
+
+static bool is_best(const struct report *report, size_t count, size_t row, int column)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value = cell(&report[i], column);
+
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	return columns[column].is_marked && least < most && cell(&report[row], column) == least;
 }
 
 static bool is_same_group(const struct report *a, const struct report *b)
 {
-	return strcmp(a->workload, b->workload) == 0 && a->result.memory_bytes == b->result.memory_bytes;
+	return strcmp(a->workload, b->workload) == 0 && a->memory.bytes == b->memory.bytes &&
+	       a->memory.oversub_percent == b->memory.oversub_percent;
 }
 
-/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again.
- */
-static void print_bound(const struct report *report, FILE *out)
+/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again. */
+static void print_bound(const struct report *report, int label, FILE *out)
 {
 	uint64_t in = report->result.pages_touched * 4096u;
 	uint64_t leaving = in > report->result.memory_bytes ? in - report->result.memory_bytes : 0;
 
-	fprintf(out, "  %-26s", "(least any policy moves)");
-	for (int c = 0; c < COLUMNS; c++) {
-		if (columns[c].is_bytes)
-			print_cell(c, c == 3 ? in : leaving, false, out);
-		else
-			fprintf(out, " %*s ", columns[c].width - 1, "");
-	}
+	fprintf(out, "  %-*s", label, "(least possible)");
+	for (int c = 0; c < BYTES_IN; c++)
+		print_cell(c, "", false, out);
+	print_value(BYTES_IN, in, false, out);
+	print_value(BYTES_IN + 1, leaving, false, out);
 	fputc('\n', out);
 }
 
-static void print_group(const struct report *report, size_t count, FILE *out)
+static void print_heading(const struct report *report, FILE *out)
 {
+	uint64_t percent = report->result.footprint_bytes * 100u / report->result.memory_bytes;
 	char memory[32], footprint[32];
-	uint64_t percent;
 
 	print_mib(memory, report->result.memory_bytes);
 	print_mib(footprint, report->result.footprint_bytes);
-	percent = report->result.footprint_bytes * 100u / report->result.memory_bytes;
 	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB: %llu %%", report->workload,
 	        footprint, memory, (unsigned long long)percent);
 	if (report->memory.bytes == 0 && report->memory.oversub_percent != percent)
 		fprintf(out, " (%u %% asked, whole roots of 2 MiB)", report->memory.oversub_percent);
-	fprintf(out, "\n  %-26s", "policy");
+	fputc('\n', out);
+}
+
+/* Long policies get a letter in the table and a line of their own above it. */
+static void print_group(const struct report *report, size_t count, FILE *out)
+{
+	size_t longest = 16;
+	bool has_legend;
+	int label;
+
+	print_heading(report, out);
+	for (size_t i = 0; i < count; i++)
+		longest = strlen(report[i].policy_given) > longest ? strlen(report[i].policy_given) : longest;
+	has_legend = longest > LABEL_MOST;
+	label = has_legend ? 16 : (int)longest;
+	for (size_t i = 0; has_legend && i < count; i++)
+		cli_print_words(fprintf(out, "  %2zu: ", i + 1), report[i].policy_given, out);
+	fprintf(out, "  %-*s", label, "policy");
 	for (int c = 0; c < COLUMNS; c++)
-		fprintf(out, " %*s ", columns[c].width - 1, columns[c].title);
+		print_cell(c, columns[c].title, false, out);
 	fputc('\n', out);
 	for (size_t i = 0; i < count; i++) {
-		fprintf(out, "  %-26s", report[i].policy_given);
-		for (int c = 0; c < COLUMNS; c++) {
-			uint64_t value = cell(&report[i], c), least = value;
+		bool was_best = false;
 
-			for (size_t j = 0; j < count; j++)
-				least = cell(&report[j], c) < least ? cell(&report[j], c) : least;
-			print_cell(c, value, columns[c].is_marked && count > 1 && value == least, out);
+		if (has_legend)
+			fprintf(out, "  %2zu%*s", i + 1, label - 2, "");
+		else
+			fprintf(out, "  %-*s", label, report[i].policy_given);
+		for (int c = 0; c < COLUMNS; c++) {
+			print_value(c, cell(&report[i], c), was_best, out);
+			was_best = is_best(report, count, i, c);
 		}
-		fputc('\n', out);
+		fputs(was_best ? "*\n" : "\n", out);
 	}
-	print_bound(report, out);
+	print_bound(report, label, out);
 }
 
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out)

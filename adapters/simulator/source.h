@@ -39,6 +39,7 @@ struct source {
 	/* Fills *row. After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
+	uint64_t line; /* traces: number of the row's line; 0 for workloads */
 	char error[SOURCE_ERROR_MAX];
 };
 

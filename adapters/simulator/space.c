@@ -95,7 +95,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	}
 	if ((place > 0 && space->range[place - 1]->end >= source->base) ||
 	    (place < space->ranges && space->range[place]->start <= end)) {
-		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx overlaps another one", source->name,
+		snprintf(error, SOURCE_ERROR_MAX, "range at 0x%llx overlaps another one",
 		         (unsigned long long)source->base);
 		return false;
 	}

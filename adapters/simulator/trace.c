@@ -181,6 +181,7 @@ static bool refill(struct trace *trace)
 static bool next_line(struct trace *trace, const char **line, size_t *length)
 {
 	size_t searched = 0;
+	bool is_whole = true;
 
 	for (;;) {
 		const char *start = trace->buffer + trace->at;
@@ -190,7 +191,8 @@ static bool next_line(struct trace *trace, const char **line, size_t *length)
 		if (newline != NULL || (trace->is_exhausted && have > 0)) {
 			*line = start;
 			*length = newline != NULL ? (size_t)(newline - start) : have;
-			trace->at += *length + (newline != NULL);
+			is_whole = newline != NULL;
+			trace->at += *length + is_whole;
 			break;
 		}
 		if (have > LINE_MAX_BYTES) {
@@ -201,11 +203,13 @@ static bool next_line(struct trace *trace, const char **line, size_t *length)
 		if (!refill(trace) && (trace->is_bad || trace->end == 0))
 			return false;
 	}
-	trace->line++;
+	trace->source.line = ++trace->line;
 	if (*length > LINE_MAX_BYTES)
 		return fail(trace, "line longer than %u bytes", LINE_MAX_BYTES);
 	if (memchr(*line, '\0', *length) != NULL)
 		return fail(trace, "NUL byte");
+	if (!is_whole && trace->line > 1) /* a wrong first line has an error of its own */
+		return fail(trace, "the trace ends within this line: its line feed is missing");
 	return true;
 }
 

@@ -113,8 +113,8 @@ struct uvmp_prefetch_range {
 struct uvmp_prefetch_state {
 	uint32_t last_proc; /* density: destination of the last call, starts at UVMP_PROC_NONE */
 	uint16_t faults;    /* density: faulted pages handed over for last_proc (driver Q9: wraps at 65536) */
-	/* tbn, sl: required; covers the block: 16 * blocks >= block.pages. none, random: kept up to date (2.1)
-	 * if there is one, for an eviction that uses it. Density, sequential, locality and block leave the
+	/* tbn, sl: required; covers the block: 16 * blocks >= block.pages. none, random: kept up to date if
+	 * there is one (2.1), for an eviction that uses it. Density, sequential, locality and block leave the
 	 * tree alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
 	struct uvmp_tree *tree;
 	struct uvmp_prefetch_range *range; /* sequential, locality: required */
@@ -146,7 +146,7 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 /* Each prefetcher alone; parameters, errors and results as for uvmp_prefetch_decide. */
 
 /* Nothing (uvm-smart specification, 2.2). With state->tree each faulted page counts there (2.1);
- * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks of the tree: UVM Smart Q1, Q2. */
+ * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: UVM Smart Q1 and UVM Smart Q2. */
 UVMP_API enum uvmp_status uvmp_prefetch_none(const struct uvmp_prefetch_params *params,
 					     const struct uvmp_prefetch_facts *facts,
 					     struct uvmp_prefetch_state *state,
@@ -168,15 +168,15 @@ UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_param
 /* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic
  * block, then the empty basic blocks of every subtree more than half full, in one pass from the leaves up.
  * Updates state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the
- * chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for UVM
- * Smart Q21. Basic blocks count from the start of the block. Where the tree is larger than the block (a
+ * chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
+ * UVM Smart Q21. Basic blocks count from the start of the block. Where the tree is larger than the block (a
  * block of no tree shape), nodes keep the tree's size and leaves behind the end of the block are never
  * chosen.
  * UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT also: there is no tree, or
  * it does not cover the block.
- * Quirks: UVM Smart Q1, Q2 (tree.h); Q5 is the host's (pages that came without uvmp_tree_add); Q21: pages
- * of a chosen block that are pending are requested again. Without quirks the leaves are recomputed from
- * resident, pending and requested pages. */
+ * Quirks: UVM Smart Q1 and UVM Smart Q2 (tree.h); UVM Smart Q5 is the host's (pages that came without
+ * uvmp_tree_add); UVM Smart Q21 (pages of a chosen block that are pending are requested again). Without
+ * quirks the leaves are recomputed from resident, pending and requested pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
 					    const struct uvmp_prefetch_facts *facts,
 					    struct uvmp_prefetch_state *state,
@@ -263,9 +263,10 @@ struct uvmp_group {
 /* Cuts `pages` (faulted and prefetched ones together) into transfers, ascending. `faulted` says which
  * faulted; bits of it outside `pages` are ignored. With `latency`, RUN_TO_FAULT and SINGLE put a LATENCY
  * group of the faulting page before each fault group; BY_CAUSE does not know it. Stores the number in
- * *count; at most 1024 groups. UVMP_ERR_ARGUMENT: NULL (group may be with capacity 0). UVMP_ERR_RANGE:
- * unknown grouping.
- * UVMP_ERR_SPACE: capacity is too small (*count is the number needed, nothing else is changed). */
+ * *count; at most 1024 groups.
+ * UVMP_ERR_ARGUMENT: NULL (group may be with capacity 0). UVMP_ERR_RANGE: unknown grouping.
+ * UVMP_ERR_SPACE: capacity is too small; unlike after other errors, *count is the number needed (nothing
+ * else is changed). */
 UVMP_API enum uvmp_status uvmp_prefetch_groups(enum uvmp_grouping grouping, const uvmp_mask *pages,
 					       const uvmp_mask *faulted, bool latency,
 					       struct uvmp_group *group, uint32_t capacity, uint32_t *count);

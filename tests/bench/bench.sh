@@ -5,7 +5,7 @@ set -eu
 build=$1
 seeds=${BENCH_SEEDS:-1 2 3}
 calls=${BENCH_CALLS:-2000}
-out=$(mktemp)
+out=$build/callgrind.out
 trap 'rm -f "$out"' EXIT
 
 echo "instructions per unit; $calls calls per seed, seeds: $seeds; $(cc --version | head -n 1)"

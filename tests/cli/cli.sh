@@ -4,7 +4,7 @@
 set -u
 case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
 cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d) || exit 1
+work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 unset UVMP_POLICY
 vectors=tests/vectors/nvidia/flush.vec

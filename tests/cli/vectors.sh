@@ -4,7 +4,7 @@
 set -u
 uvmsim=$1
 root=$(dirname "$0")/../..
-work=$(mktemp -d) || exit 1
+work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
 

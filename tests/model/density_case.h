@@ -1,12 +1,14 @@
-/* A density decision made from bytes: random ones in the property tests, a fuzzer's in fuzz_density. Any bytes give valid facts. */
+/* A density decision made from bytes: random ones in the property tests, a fuzzer's in fuzz_density. Any
+ * bytes give valid facts. */
 #ifndef DENSITY_CASE_H
 #define DENSITY_CASE_H
 
 #include "uvmpolicy/prefetch.h"
 
-/* Where among the first bytes a test finds what it wants to choose itself; density_case_read tells the rest. */
+/* Where among the first bytes a test finds what it wants to choose itself; density_case_read tells the
+ * rest. */
 enum {
-	DENSITY_OFFSET = 0,   /* low 4 bits: offset of the block; high 4 bits: other big pages than 16 from 13 on */
+	DENSITY_OFFSET = 0,   /* low 4 bits: offset of the block; high 4 bits: from 13 on other big pages */
 	DENSITY_THRESHOLD = 3 /* modulo 101 */
 };
 

@@ -1,5 +1,5 @@
-/* Cases for fault.h from bytes: property tests feed random ones, fuzzing feeds what it finds. Each plays a whole story
- * through the library and the naive model and checks what must hold for any input. */
+/* Cases for fault.h from bytes: property tests feed random ones, fuzzing feeds what it finds. Each plays a
+ * whole story through the library and the naive model and checks what must hold for any input. */
 #ifndef FAULT_CASE_H
 #define FAULT_CASE_H
 

@@ -199,7 +199,8 @@ void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_
 		return;
 	for (unsigned g = 0; g < facts->range_groups; g++)
 		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].outer; p++)
-			if (!any_in(faulted, (int)facts->range_group[g].first, (int)facts->range_group[g].outer))
+			if (!any_in(faulted, (int)facts->range_group[g].first,
+			            (int)facts->range_group[g].outer))
 				out->pages[p] = false;
 	if (any_in(out->pages, 0, 512))
 		out->dst = facts->dst;

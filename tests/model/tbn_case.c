@@ -40,13 +40,18 @@ static bool decide(struct tbn_case *c)
 	        .pending = &c->pending,
 	        .dst = 3,
 	        .preferred = UVMP_PROC_NONE,
-	        .is_follow = uvmp_mask_is_empty(&c->batch),
 	};
 	struct uvmp_prefetch_state state;
+	enum uvmp_status status;
 
 	uvmp_prefetch_state_init(&state);
 	state.tree = &c->tree;
-	return uvmp_prefetch_decide(&c->params, &facts, &state, &c->hint) == UVMP_OK;
+	status = uvmp_prefetch_decide(&c->params, &facts, &state, &c->hint);
+	if (!uvmp_mask_is_empty(&c->batch))
+		return status == UVMP_OK;
+	/* No batch, no decision. */
+	c->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	return status == UVMP_ERR_RANGE;
 }
 
 bool tbn_case_fault(struct tbn_case *c, const uvmp_mask *pages)
@@ -116,8 +121,7 @@ bool tbn_case_drop_block(struct tbn_case *c, uint32_t block)
 	return agrees(c);
 }
 
-/* -- scripts of bytes ---------------------------------------------------------------------------------------
- */
+/* -- scripts of bytes -- */
 
 struct bytes {
 	const uint8_t *data;

@@ -121,8 +121,7 @@ static void lower_threshold_fetches_more(void)
 	}
 }
 
-/* More resident pages never fetch less; only on a GPU, as pages that the CPU has mapped at home are left out.
- */
+/* More resident pages never fetch less; on a GPU only, as pages that the CPU has mapped are left out. */
 static void more_residency_fetches_more(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {

@@ -214,6 +214,37 @@ static void test_fault_that_was_fetched_as_fatal(void **state)
 	assert_serviced(v, UVMP_ACCESS_READ, R);
 }
 
+/* 3.1: no range holds the address. Whatever the rights, a prefetch is invalid and the rest is cancelled. */
+static void test_unmapped(void **state)
+{
+	(void)state;
+	for (uint32_t access = UVMP_ACCESS_PREFETCH; access < UVMP_ACCESS_NONE; access++) {
+		struct uvmp_fault_facts known = facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_NONE);
+		struct uvmp_fault f = fault(5, (enum uvmp_access)access, (uint8_t)(1u << access | P), 3);
+		struct uvmp_fault_verdict v;
+
+		known.is_unmapped = true;
+		v = judge(f, known);
+		assert_skipped(v);
+		assert_false(v.is_already_mapped);
+		if (access == UVMP_ACCESS_PREFETCH) {
+			assert_true(v.is_invalid_prefetch);
+			assert_int_equal(v.invalid_prefetches, 3);
+			assert_false(v.is_fatal);
+			continue;
+		}
+		assert_false(v.is_invalid_prefetch);
+		assert_true(v.is_fatal);
+		assert_int_equal(v.cancel_mode, UVMP_CANCEL_ALL);
+		/* with reads among the merged ones too */
+		f.access_mask = (uint8_t)(f.access_mask | R);
+		v = judge(f, known);
+		assert_true(v.is_fatal);
+		assert_int_equal(v.cancel_mode, UVMP_CANCEL_ALL);
+		assert_skipped(v);
+	}
+}
+
 static void test_bad_input(void **state)
 {
 	struct uvmp_fault good = fault(5, UVMP_ACCESS_WRITE, W, 1), bad;
@@ -270,6 +301,7 @@ static void compare_one(uint32_t access, uint32_t mask, uint32_t known_bits)
 	        facts((enum uvmp_prot)(known_bits & 3u), (enum uvmp_prot)(known_bits >> 2 & 3u));
 
 	known.is_retry = (known_bits & 16u) != 0;
+	known.is_unmapped = (known_bits & 64u) != 0;
 	f.is_fatal = (known_bits & 32u) != 0;
 	assert_like_naive(&f, &known, NULL, NULL);
 	for (uint32_t i = 0; i < 16u; i++) {
@@ -287,7 +319,7 @@ static void test_every_combination(void **state)
 	(void)state;
 	for (uint32_t access = 0; access < UVMP_ACCESS_NONE; access++)
 		for (uint32_t mask = 0; mask < 32u; mask++)
-			for (uint32_t known = 0; (mask >> access & 1u) != 0 && known < 64u; known++)
+			for (uint32_t known = 0; (mask >> access & 1u) != 0 && known < 128u; known++)
 				compare_one(access, mask, known);
 }
 
@@ -299,6 +331,7 @@ int main(void)
 	        cmocka_unit_test(test_example_4),      cmocka_unit_test(test_permission_rows),
 	        cmocka_unit_test(test_already_mapped), cmocka_unit_test(test_fault_that_was_fetched_as_fatal),
 	        cmocka_unit_test(test_bad_input),      cmocka_unit_test(test_every_combination),
+	        cmocka_unit_test(test_unmapped),
 	};
 
 	return cmocka_run_group_tests_name("fault_classify", tests, NULL, NULL);

@@ -78,8 +78,7 @@ static void assert_representative(const struct fixture *f, uint32_t i, uint64_t 
 	assert_int_equal(e->access_mask, mask);
 }
 
-/* -- merging
- * ---------------------------------------------------------------------------------------------------- */
+/* -- merging -- */
 
 static void raise_example_1(struct fixture *f)
 {
@@ -328,10 +327,19 @@ static void test_page_size_decides_what_is_equal(void **state)
 	assert_counts(&f, 3, 2);
 	assert_representative(&f, 0, 16, UVMP_ACCESS_READ, 2, R);
 	assert_representative(&f, 2, 32, UVMP_ACCESS_READ, 1, R);
+
+	start_at(&f, 0);
+	f.params.page_bytes = 16384;
+	raise_fault(&f, 0, 17, UVMP_ACCESS_READ);
+	raise_fault(&f, 0, 19, UVMP_ACCESS_READ);
+	raise_fault(&f, 0, 20, UVMP_ACCESS_READ);
+	assert_int_equal(fetch(&f), UVMP_OK);
+	assert_counts(&f, 3, 2);
+	assert_representative(&f, 0, 16, UVMP_ACCESS_READ, 2, R);
+	assert_representative(&f, 2, 20, UVMP_ACCESS_READ, 1, R);
 }
 
-/* -- how far a fetch goes
- * ------------------------------------------------------------------------------------------ */
+/* -- how far a fetch goes -- */
 
 /* 1.6 example 4 */
 static void test_stops_at_entry_that_is_not_ready(void **state)
@@ -366,6 +374,29 @@ static void test_limit_counts_raw_entries(void **state)
 		assert_counts(&f, 3, 2);
 		assert_int_equal(f.buffer.get, (get + 3u) % RING);
 	}
+}
+
+/* 1.1 */
+static void test_limit_is_limited(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	assert_int_equal(uvmp_fault_max_batch(256, 4096), 256);
+	assert_int_equal(uvmp_fault_max_batch(256, 100), 100);
+	assert_int_equal(uvmp_fault_max_batch(256, 256), 256);
+	assert_int_equal(uvmp_fault_max_batch(0, 100), 1);
+	assert_int_equal(uvmp_fault_max_batch(UINT32_MAX, 1), 1);
+	assert_int_equal(uvmp_fault_max_batch(1, 0), 0);
+
+	start_at(&f, 0);
+	raise_example_1(&f);
+	f.params.max_batch = 0; /* counts as 1 */
+	assert_int_equal(fetch(&f), UVMP_OK);
+	assert_counts(&f, 1, 1);
+	f.params.max_batch = UINT32_MAX; /* counts as RING, which the batch has room for */
+	assert_int_equal(fetch(&f), UVMP_OK);
+	assert_int_equal(f.batch.cached, 4);
 }
 
 static void test_mode_all_ignores_limit(void **state)
@@ -438,8 +469,7 @@ static void test_utlb_array_that_is_not_zero_is_harmless(void **state)
 	assert_counts(&f, 2, 2);
 }
 
-/* -- errors of fetch
- * ----------------------------------------------------------------------------------------------- */
+/* -- errors of fetch -- */
 
 /* Fetching gives this status and changes nothing at all. */
 static void assert_refused(struct fixture *f, enum uvmp_fetch_mode mode, uint32_t put,
@@ -467,7 +497,8 @@ static void test_fetch_arguments(void **state)
 
 static void test_fetch_ranges(void **state)
 {
-	static const uint32_t bad_pages[] = {0, 1, 2048, 4097, 12288, 65535, 131072, 0x80000000u};
+	static const uint32_t bad_pages[] = {0,     1,     2048,  4097,   8192,
+	                                     12288, 32768, 65535, 131072, 0x80000000u};
 	struct fixture f;
 
 	(void)state;
@@ -475,11 +506,6 @@ static void test_fetch_ranges(void **state)
 	raise_example_1(&f);
 	assert_refused(&f, UVMP_FETCH_BATCH_READY, RING, UVMP_ERR_RANGE);
 	assert_refused(&f, (enum uvmp_fetch_mode)2, f.put, UVMP_ERR_RANGE);
-	f.params.max_batch = 0;
-	assert_refused(&f, UVMP_FETCH_BATCH_READY, f.put, UVMP_ERR_RANGE);
-	f.params.max_batch = RING + 1u;
-	assert_refused(&f, UVMP_FETCH_BATCH_READY, f.put, UVMP_ERR_RANGE);
-	f.params.max_batch = RING;
 	for (size_t i = 0; i < sizeof(bad_pages) / sizeof(bad_pages[0]); i++) {
 		f.params.page_bytes = bad_pages[i];
 		assert_refused(&f, UVMP_FETCH_BATCH_READY, f.put, UVMP_ERR_RANGE);
@@ -525,10 +551,31 @@ static void test_fetch_space(void **state)
 	raise_example_1(&f);
 	f.batch.capacity = RING - 1u;
 	assert_refused(&f, UVMP_FETCH_BATCH_READY, f.put, UVMP_ERR_SPACE);
+	f.params.max_batch = RING + 1u;
+	assert_refused(&f, UVMP_FETCH_BATCH_READY, f.put, UVMP_ERR_SPACE);
 	f.batch.capacity = 4;
 	assert_refused(&f, UVMP_FETCH_ALL, f.put, UVMP_ERR_SPACE);
 	f.batch.capacity = 5;
 	assert_int_equal(uvmp_fault_fetch(&f.params, UVMP_FETCH_ALL, f.put, &f.buffer, &f.batch), UVMP_OK);
+}
+
+/* Q1: the driver has read PUT before it spins, so the next try is with the same one. */
+static void test_fetch_again_with_the_same_put(void **state)
+{
+	struct fixture f;
+	uint32_t put;
+
+	(void)state;
+	start_at(&f, 0);
+	raise_fault(&f, 0, 1, UVMP_ACCESS_READ)->is_valid = false;
+	put = f.put;
+	assert_refused(&f, UVMP_FETCH_BATCH_READY, put, UVMP_ERR_RETRY);
+	raise_fault(&f, 0, 2, UVMP_ACCESS_READ);
+	f.ring[0].is_valid = true;
+	assert_int_equal(uvmp_fault_fetch(&f.params, UVMP_FETCH_BATCH_READY, put, &f.buffer, &f.batch),
+	                 UVMP_OK);
+	assert_int_equal(f.batch.cached, 1);
+	assert_int_equal(f.buffer.cached_put, 1);
 }
 
 /* 1.3: where the driver spins */
@@ -548,8 +595,7 @@ static void test_fetch_retry(void **state)
 	assert_int_equal(f.batch.cached, 4);
 }
 
-/* -- validity
- * -------------------------------------------------------------------------------------------------------- */
+/* -- validity -- */
 
 static void test_buffer_is_valid(void **state)
 {
@@ -595,8 +641,7 @@ static void test_batch_is_valid(void **state)
 	assert_false(uvmp_fault_batch_is_valid(&bad));
 }
 
-/* -- pending (1.2)
- * ----------------------------------------------------------------------------------------------------- */
+/* -- pending (1.2) -- */
 
 static void test_pending(void **state)
 {
@@ -623,8 +668,7 @@ static void test_pending(void **state)
 	assert_false(uvmp_fault_pending(NULL, 0));
 }
 
-/* -- flush (4.2)
- * -------------------------------------------------------------------------------------------------------- */
+/* -- flush (4.2) -- */
 
 static void test_flush_modes(void **state)
 {
@@ -678,8 +722,7 @@ static void test_flush_bad_input(void **state)
 	assert_int_equal(discarded, 77);
 }
 
-/* -- representatives
- * ------------------------------------------------------------------------------------------------------ */
+/* -- representatives -- */
 
 static void test_representatives(void **state)
 {
@@ -719,6 +762,7 @@ int main(void)
 	        cmocka_unit_test(test_page_size_decides_what_is_equal),
 	        cmocka_unit_test(test_stops_at_entry_that_is_not_ready),
 	        cmocka_unit_test(test_limit_counts_raw_entries),
+	        cmocka_unit_test(test_limit_is_limited),
 	        cmocka_unit_test(test_mode_all_ignores_limit),
 	        cmocka_unit_test(test_empty_buffer),
 	        cmocka_unit_test(test_leftovers_cap_the_next_batch),
@@ -728,6 +772,7 @@ int main(void)
 	        cmocka_unit_test(test_fetch_bad_entries),
 	        cmocka_unit_test(test_fetch_space),
 	        cmocka_unit_test(test_fetch_retry),
+	        cmocka_unit_test(test_fetch_again_with_the_same_put),
 	        cmocka_unit_test(test_buffer_is_valid),
 	        cmocka_unit_test(test_batch_is_valid),
 	        cmocka_unit_test(test_pending),

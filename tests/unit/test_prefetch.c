@@ -22,6 +22,17 @@ struct call {
 	struct uvmp_region group;
 };
 
+static const size_t mask_of_facts[] = {
+        offsetof(struct uvmp_prefetch_facts, faulted),
+        offsetof(struct uvmp_prefetch_facts, resident),
+        offsetof(struct uvmp_prefetch_facts, pending),
+        offsetof(struct uvmp_prefetch_facts, thrashing),
+        offsetof(struct uvmp_prefetch_facts, cpu_resident),
+        offsetof(struct uvmp_prefetch_facts, cpu_read_mapped),
+};
+
+#define MASKS (sizeof(mask_of_facts) / sizeof(mask_of_facts[0]))
+
 /* Page 5 of a block of 100 pages faults; everything that any prefetcher asks for is there. */
 static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 {
@@ -182,6 +193,56 @@ static void test_missing(void **state)
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
 }
 
+/* Every prefetcher looks at the whole state, also at what it does not need. */
+static void test_state(void **state)
+{
+	struct uvmp_prefetch_state block;
+	struct uvmp_tree tree;
+
+	(void)state;
+	assert_false(uvmp_prefetch_state_is_valid(NULL));
+	uvmp_prefetch_state_init(&block);
+	assert_true(uvmp_prefetch_state_is_valid(&block));
+	assert_int_equal(uvmp_tree_init(&tree, 8), UVMP_OK);
+	block.tree = &tree;
+	assert_true(uvmp_prefetch_state_is_valid(&block));
+	block.last_proc = UVMP_PROC_NONE + 1u;
+	assert_false(uvmp_prefetch_state_is_valid(&block));
+	block.last_proc = 0;
+	tree.blocks = 5;
+	assert_false(uvmp_prefetch_state_is_valid(&block));
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		struct call call;
+
+		prepare(&call, (enum uvmp_prefetcher)i);
+		call.state.last_proc = 12345;
+		assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
+		prepare(&call, (enum uvmp_prefetcher)i);
+		call.tree.blocks = 5;
+		assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
+	}
+}
+
+/* Who counts what in the tree (uvm-smart 2.1); the others leave it alone. */
+static void test_tree(void **state)
+{
+	static const uint32_t root[UVMP_PREFETCH_COUNT] = {
+	        [UVMP_PREFETCH_NONE] = 1,
+	        [UVMP_PREFETCH_TBN] = 16,
+	        [UVMP_PREFETCH_SL] = 16,
+	        [UVMP_PREFETCH_RANDOM] = 2,
+	};
+
+	(void)state;
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		struct call call;
+
+		prepare(&call, (enum uvmp_prefetcher)i);
+		assert_int_equal(decide(&call), UVMP_OK);
+		assert_int_equal(call.tree.node[0], root[i]);
+	}
+}
+
 static void test_processors(void **state)
 {
 	struct call call;
@@ -201,22 +262,13 @@ static void test_processors(void **state)
 /* Page 99 is the last of the block. */
 static void test_masks_beyond_the_block(void **state)
 {
-	static const size_t mask[] = {
-	        offsetof(struct uvmp_prefetch_facts, faulted),
-	        offsetof(struct uvmp_prefetch_facts, resident),
-	        offsetof(struct uvmp_prefetch_facts, pending),
-	        offsetof(struct uvmp_prefetch_facts, thrashing),
-	        offsetof(struct uvmp_prefetch_facts, cpu_resident),
-	        offsetof(struct uvmp_prefetch_facts, cpu_read_mapped),
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(mask) / sizeof(mask[0]); i++) {
+	for (size_t i = 0; i < MASKS; i++) {
 		struct call call;
 		const uvmp_mask *pointer = &call.mask;
 
 		prepare(&call, UVMP_PREFETCH_NONE);
-		memcpy((char *)&call.facts + mask[i], &pointer, sizeof(pointer));
+		memcpy((char *)&call.facts + mask_of_facts[i], &pointer, sizeof(pointer));
 		call.mask = page_text("99");
 		assert_int_equal(decide(&call), UVMP_OK);
 		call.mask = page_text("99-100");
@@ -273,20 +325,114 @@ static void test_nothing_faulted(void **state)
 	prepare(&call, UVMP_PREFETCH_NONE);
 	call.faulted = page_text("-");
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
-	call.facts.is_follow = true;
-	assert_int_equal(decide(&call), UVMP_OK);
-	call.facts.faulted_region.outer = 0;
-	assert_int_equal(decide(&call), UVMP_OK);
+}
+
+/* Only sequential and locality ask again; only they take an empty batch. */
+static void test_follow(void **state)
+{
+	(void)state;
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		bool is_known = i == UVMP_PREFETCH_SEQUENTIAL || i == UVMP_PREFETCH_LOCALITY;
+		struct call call;
+
+		prepare(&call, (enum uvmp_prefetcher)i);
+		call.facts.is_follow = true;
+		assert_int_equal(decide(&call), is_known ? UVMP_OK : UVMP_ERR_RANGE);
+		prepare(&call, (enum uvmp_prefetcher)i);
+		call.facts.is_follow = true;
+		call.faulted = page_text("-");
+		call.facts.faulted_region.outer = 0;
+		assert_int_equal(decide(&call), is_known ? UVMP_OK : UVMP_ERR_RANGE);
+	}
+}
+
+/* -- facts that point into the hint -- */
+
+/* Decides with one mask of the facts in the hint, or in a place of its own. */
+static void decide_with(struct call *call, enum uvmp_prefetcher prefetcher, size_t which, unsigned bits,
+                        bool is_in_hint)
+{
+	const uvmp_mask *pointer = is_in_hint ? &call->hint.pages : &call->mask;
+	bool is_faulted = mask_of_facts[which] == offsetof(struct uvmp_prefetch_facts, faulted);
+
+	prepare(call, prefetcher);
+	call->mask = call->hint.pages = page_text(is_faulted ? "5,7,60" : "8-12,30,61-90");
+	call->params.quirks = (bits & 1u) != 0;
+	call->facts.dst = bits >> 1 & 1u; /* cpu_read_mapped counts for the CPU only */
+	call->facts.is_confidential = true;
+	call->facts.faulted_region.outer = 100;
+	call->facts.range_group = &call->group;
+	call->facts.range_groups = 1;
+	call->params.sequential_pages = 20;
+	call->range.cursor = 3;
+	call->range.budget = 20;
+	call->range.reach = 70;
+	call->facts.is_follow = (bits & 4u) != 0;
+	memcpy((char *)&call->facts + mask_of_facts[which], &pointer, sizeof(pointer));
+	assert_int_equal(decide(call), UVMP_OK);
+}
+
+static void check_alias(enum uvmp_prefetcher prefetcher, size_t which, unsigned bits)
+{
+	struct call apart, within;
+
+	decide_with(&apart, prefetcher, which, bits, false);
+	decide_with(&within, prefetcher, which, bits, true);
+	assert_true(uvmp_mask_equal(&apart.hint.pages, &within.hint.pages));
+	assert_int_equal(apart.hint.dst, within.hint.dst);
+	assert_true(apart.hint.follow == within.hint.follow);
+	assert_int_equal(apart.hint.basic_blocks, within.hint.basic_blocks);
+	assert_int_equal(apart.state.faults, within.state.faults);
+	assert_int_equal(apart.state.last_proc, within.state.last_proc);
+	assert_memory_equal(&apart.tree, &within.tree, sizeof(apart.tree));
+	assert_memory_equal(&apart.range, &within.range, sizeof(apart.range));
+	assert_true(apart.random == within.random);
+}
+
+static void test_facts_in_the_hint(void **state)
+{
+	(void)state;
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		bool is_asked_again = i == UVMP_PREFETCH_SEQUENTIAL || i == UVMP_PREFETCH_LOCALITY;
+
+		for (size_t which = 0; which < MASKS; which++)
+			for (unsigned bits = 0; bits < (is_asked_again ? 8u : 4u); bits++)
+				check_alias((enum uvmp_prefetcher)i, which, bits);
+	}
+}
+
+/* uvmp_prefetch_ats gives a mask, not a hint. */
+static void test_ats_in_place(void **state)
+{
+	uvmp_mask faulted = page_text("5,7"), resident = page_text("0-4,6"), expected = page_text("0-4,6");
+	uvmp_mask pages = faulted;
+	struct uvmp_region window = {0, 8};
+
+	(void)state;
+	assert_int_equal(uvmp_prefetch_ats(51, window, &resident, &pages, false, &pages), UVMP_OK);
+	assert_true(uvmp_mask_equal(&pages, &expected));
+	pages = resident;
+	assert_int_equal(uvmp_prefetch_ats(51, window, &pages, &faulted, false, &pages), UVMP_OK);
+	assert_true(uvmp_mask_equal(&pages, &expected));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_names),           cmocka_unit_test(test_defaults),
-	        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_dispatch),
-	        cmocka_unit_test(test_missing),         cmocka_unit_test(test_processors),
-	        cmocka_unit_test(test_regions),         cmocka_unit_test(test_masks_beyond_the_block),
+	        cmocka_unit_test(test_names),
+	        cmocka_unit_test(test_defaults),
+	        cmocka_unit_test(test_parameters),
+	        cmocka_unit_test(test_dispatch),
+	        cmocka_unit_test(test_missing),
+	        cmocka_unit_test(test_processors),
+	        cmocka_unit_test(test_regions),
+	        cmocka_unit_test(test_masks_beyond_the_block),
 	        cmocka_unit_test(test_nothing_faulted),
+	        cmocka_unit_test(test_state),
+	        cmocka_unit_test(test_tree),
+	        cmocka_unit_test(test_follow),
+	        cmocka_unit_test(test_facts_in_the_hint),
+	        cmocka_unit_test(test_ats_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,51 @@ static void test_none(void **state)
 	assert_int_equal(block_state.faults, 0);
 }
 
+/* uvm-smart 2.1: on-demand adds each page; 2.2 fetches nothing else. */
+static void test_none_counts_in_the_tree(void **state)
+{
+	struct uvmp_tree tree;
+
+	(void)state;
+	for (int quirks = 0; quirks <= 1; quirks++) {
+		assert_int_equal(uvmp_tree_init(&tree, 32), UVMP_OK);
+		params.quirks = quirks;
+		block_state.tree = &tree;
+		faulted = page_text("5,7,16");
+		facts.faulted_region = uvmp_mask_hull(&faulted);
+		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_hint("-", UVMP_PROC_NONE);
+		assert_int_equal(uvmp_tree_leaf(&tree, 0), 2);
+		assert_int_equal(uvmp_tree_leaf(&tree, 1), 1);
+		assert_int_equal(tree.node[0], 3);
+		/* UVM Smart Q1: a leaf that misses "full" goes past it */
+		uvmp_tree_set_leaf(&tree, 0, 15);
+		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_int_equal(uvmp_tree_leaf(&tree, 0), 16);
+		uvmp_tree_set_leaf(&tree, 0, 17);
+		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_int_equal(uvmp_tree_leaf(&tree, 0), quirks ? 19 : 16);
+	}
+}
+
+/* A page that has been counted cannot be counted again; without a tree nobody counts. */
+static void test_none_refault(void **state)
+{
+	struct uvmp_tree tree;
+
+	(void)state;
+	assert_int_equal(uvmp_tree_init(&tree, 32), UVMP_OK);
+	resident = page_text("7");
+	facts.resident = &resident;
+	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+	block_state.tree = &tree;
+	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	facts.resident = NULL;
+	facts.pending = &resident;
+	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(tree.node[0], 0);
+}
+
 static void test_whole_block(void **state)
 {
 	(void)state;
@@ -95,6 +140,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(test_none, prepare),
+	        cmocka_unit_test_setup(test_none_counts_in_the_tree, prepare),
+	        cmocka_unit_test_setup(test_none_refault, prepare),
 	        cmocka_unit_test_setup(test_whole_block, prepare),
 	        cmocka_unit_test_setup(test_what_is_there_or_coming, prepare),
 	        cmocka_unit_test_setup(test_nothing_is_left, prepare),

@@ -1,5 +1,4 @@
-/* The driver's density prefetcher: worked examples, corner cases of each step, the copies of real hardware.
- */
+/* The driver's density prefetcher: worked examples, corner cases of each step, copies of real hardware. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -201,8 +200,7 @@ static void test_growth(void **state)
 	expect("25-29,31-34");
 }
 
-/* 5.4: a segment with a thrashing page is not grown, thrashing pages are not prefetched and attract nothing.
- */
+/* 5.4: a segment with a thrashing page is not grown; thrashing pages are not prefetched, attract nothing. */
 static void test_thrashing(void **state)
 {
 	(void)state;
@@ -265,8 +263,7 @@ static void test_smaller_region(void **state)
 	assert_int_equal(block_state.faults, 2);
 }
 
-/* 5.3: pages that the CPU has at home and mapped for reading are left out; on a GPU the mask means nothing.
- */
+/* 5.3: pages that the CPU has at home and mapped for reading are left out; a GPU ignores the mask. */
 static void test_cpu(void **state)
 {
 	(void)state;

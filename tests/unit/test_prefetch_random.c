@@ -54,8 +54,8 @@ static void test_what_is_there_is_not_taken(void **state)
 	decide(&c, DRAWS_103_70_105, "104", "-");
 }
 
-/* Q3: draws 9, 4, 4 for faults on 4, 9 and 20. Page 9 has not been dealt with when it is drawn; page 4 has.
- */
+/* UVM Smart Q3: draws 9, 4, 4 for faults on 4, 9 and 20. Page 9 has not been dealt with when it is drawn;
+ * page 4 has. */
 static void test_q3_a_later_fault_is_drawn(void **state)
 {
 	struct prefetch_case c;

@@ -105,7 +105,19 @@ static void test_follow_leaves_out_faults(void **state)
 	batch(&c, "3,32", "33-34", 3);
 }
 
-/* A question that nobody was told to ask: nothing to take, and the same answer. */
+static void assert_refused(struct prefetch_case *c, const char *faulted, enum uvmp_status status)
+{
+	struct uvmp_prefetch_range before = c->range;
+	struct uvmp_prefetch_hint hint;
+
+	memset(&c->hint, 0x5a, sizeof(c->hint));
+	hint = c->hint;
+	assert_int_equal(prefetch_case_decide(c, faulted), status);
+	assert_memory_equal(&c->range, &before, sizeof(before));
+	assert_memory_equal(&c->hint, &hint, sizeof(hint));
+}
+
+/* A question that nobody was told to ask would be answered with itself, and a caller go round for ever. */
 static void test_follow_for_another_block(void **state)
 {
 	struct prefetch_case c;
@@ -116,11 +128,15 @@ static void test_follow_for_another_block(void **state)
 	c.facts.range_first = 16;
 	c.facts.range_pages = 32;
 	c.range.budget = 1;
-	decide(&c, "-", "-", 0);
-	assert_true(c.hint.follow == 0);
-	c.range.cursor = 1000;
-	decide(&c, "-", "-", 1000);
-	assert_true(c.hint.follow == UVMP_PAGE_NONE);
+	assert_refused(&c, "-", UVMP_ERR_RANGE);
+	c.range.cursor = 15;
+	assert_refused(&c, "-", UVMP_ERR_RANGE);
+	c.range.cursor = 32; /* behind the range: nothing is left to ask */
+	assert_refused(&c, "-", UVMP_ERR_RANGE);
+	c.range.cursor = UINT64_MAX;
+	assert_refused(&c, "-", UVMP_ERR_RANGE);
+	c.range.cursor = 16;
+	decide(&c, "-", "0", 17);
 	c.range.cursor = 20;
 	c.range.budget = 0;
 	decide(&c, "-", "-", 20);

@@ -313,21 +313,6 @@ static void test_block_of_no_tree_shape(void **state)
 	}
 }
 
-static void test_empty_batch_does_nothing(void **state)
-{
-	struct prefetch_case c;
-
-	(void)state;
-	prefetch_case_init(&c, UVMP_PREFETCH_TBN, 32);
-	c.facts.is_follow = true;
-	uvmp_tree_set_leaf(&c.tree, 0, 24); /* would fill */
-	assert_int_equal(prefetch_case_decide(&c, "-"), UVMP_OK);
-	assert_true(uvmp_mask_is_empty(&c.hint.pages));
-	assert_int_equal(c.hint.dst, UVMP_PROC_NONE);
-	assert_int_equal(c.hint.basic_blocks, 0);
-	assert_int_equal(c.tree.node[0], 0);
-}
-
 static void assert_refused(struct prefetch_case *c, const char *faulted, enum uvmp_status status)
 {
 	struct uvmp_tree before = c->tree;
@@ -338,6 +323,22 @@ static void assert_refused(struct prefetch_case *c, const char *faulted, enum uv
 	assert_int_equal(prefetch_case_decide(c, faulted), status);
 	assert_memory_equal(&c->tree, &before, sizeof(before));
 	assert_memory_equal(&c->hint, &hint, sizeof(hint));
+}
+
+/* 2.1: an empty batch does nothing; here it is no question at all. */
+static void test_empty_batch_does_nothing(void **state)
+{
+	struct prefetch_case c;
+
+	(void)state;
+	for (int bits = 0; bits < 8; bits++) {
+		prefetch_case_init(&c, (bits & 1) != 0 ? UVMP_PREFETCH_TBN : UVMP_PREFETCH_SL, 32);
+		c.params.quirks = (bits & 2) != 0;
+		c.facts.is_follow = (bits & 4) != 0;
+		c.facts.faulted_region.outer = 32;
+		uvmp_tree_set_leaf(&c.tree, 0, 24); /* would fill, or be set right */
+		assert_refused(&c, "-", UVMP_ERR_RANGE);
+	}
 }
 
 static void test_errors_change_nothing(void **state)

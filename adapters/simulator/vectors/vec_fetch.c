@@ -71,7 +71,7 @@ static void take_all(struct vec_args *args, struct fetch_input *in)
 	static const char *const modes[] = {"ready", "all", NULL};
 	uint32_t ring;
 
-	in->params.max_batch = (uint32_t)vec_number(args, "limit", 1, RING_MAX);
+	in->params.max_batch = (uint32_t)vec_number(args, "limit", 0, UINT32_MAX);
 	in->params.page_bytes = VEC_PAGE_BYTES;
 	in->params.coalesce = vec_flag(args, "coalesce");
 	in->params.quirks = true;
@@ -82,9 +82,6 @@ static void take_all(struct vec_args *args, struct fetch_input *in)
 	in->fault = vec_faults(args, scan_fault, FORM, &in->faults);
 	if (args->failed)
 		return;
-	if (in->params.max_batch > ring)
-		vec_fail(args, "limit=%u is not accepted; with ring=%u at most %u", in->params.max_batch,
-		         ring, ring);
 	if (in->faults >= ring)
 		vec_fail(args, "faults: %u faults do not fit; a ring of %u holds at most %u", in->faults,
 		         ring, ring - 1u);
@@ -98,7 +95,7 @@ static uint32_t set_up(struct vec_args *args, struct fetch_input *in)
 	struct uvmp_fault_batch *batch = &in->batch;
 	uint32_t put = buffer->get, max_utlb = 0;
 
-	batch->capacity = in->params.max_batch > in->faults ? in->params.max_batch : in->faults;
+	batch->capacity = buffer->capacity; /* enough for both modes */
 	for (uint32_t i = 0; i < in->faults; i++)
 		if (in->fault[i].utlb > max_utlb)
 			max_utlb = in->fault[i].utlb;
