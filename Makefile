@@ -2,10 +2,11 @@
 BUILD  ?= build
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
+WERROR ?= -Werror
 VERSION := 0.1.0
 SOMAJOR := 0
 
-WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes -Werror
+WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes $(WERROR)
 BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)

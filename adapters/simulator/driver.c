@@ -57,10 +57,10 @@ struct driver {
 static bool fail(struct driver *d, const char *text)
 {
 	if (d->source->line != 0)
-		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s:%llu: %s", d->source->name,
+		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", d->source->name,
 		         (unsigned long long)d->source->line, text);
 	else
-		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s: %s", d->source->name, text);
+		snprintf(d->error, SOURCE_ERROR_MAX, "%.200s: %.270s", d->source->name, text);
 	return false;
 }
 

@@ -75,9 +75,7 @@ void vec_out_free(struct vec_out *out)
 
 void vec_set_begin(struct vec_set_printer *printer, struct vec_out *out)
 {
-	printer->out = out;
-	printer->is_open = false;
-	printer->is_empty = true;
+	*printer = (struct vec_set_printer){.out = out, .is_empty = true};
 }
 
 static void print_run(struct vec_set_printer *printer)

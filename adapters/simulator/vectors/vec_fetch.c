@@ -94,8 +94,9 @@ static uint32_t set_up(struct vec_args *args, struct fetch_input *in)
 	struct uvmp_fault_buffer *buffer = &in->buffer;
 	struct uvmp_fault_batch *batch = &in->batch;
 	uint32_t put = buffer->get, max_utlb = 0;
+	uint32_t limit = uvmp_fault_max_batch(in->params.max_batch, buffer->capacity);
 
-	batch->capacity = buffer->capacity; /* enough for both modes */
+	batch->capacity = limit > in->faults ? limit : in->faults;
 	for (uint32_t i = 0; i < in->faults; i++)
 		if (in->fault[i].utlb > max_utlb)
 			max_utlb = in->fault[i].utlb;
