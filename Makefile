@@ -51,7 +51,7 @@ test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
-	@CC="$(CC)" sh tests/check/check.sh $(BUILD)
+	@CC="$(CC)" WARN="$(WARN)" sh tests/check/check.sh $(BUILD)
 
 ## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
 coverage:

@@ -79,7 +79,7 @@ enum uvmp_status uvmp_pmm_evict_begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type
 		*root = victim;
 		return UVMP_OK;
 	}
-	/* Pinned pieces of split roots are not counted: if only they are in the way, the answer is no (6.4). */
+	/* Pinned pieces of split roots do not count: if only they are in the way, the answer is no (6.4). */
 	if (type == UVMP_CHUNK_USER && (pmm->pinned != 0 || pmm->in_eviction != 0))
 		return UVMP_ERR_RETRY;
 	return UVMP_ERR_NO_MEMORY;

@@ -57,7 +57,7 @@ UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t un
 
 enum uvmp_evictor {
 	UVMP_EVICT_LRU = 0,   /* the driver's root-chunk queues (pmm.h): least recently serviced 2 MiB */
-	UVMP_EVICT_LRU_2M,    /* least recently touched 2 MiB */
+	UVMP_EVICT_LRU_2M,    /* least recently touched 2 MiB; UVM Smart Q7 is the host's to apply */
 	UVMP_EVICT_LRU_4K,    /* least recently touched 4 KiB page */
 	UVMP_EVICT_RANDOM_4K, /* a random 4 KiB page */
 	UVMP_EVICT_COUNT

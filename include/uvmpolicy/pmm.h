@@ -91,6 +91,9 @@ UVMP_API bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm);
  * O(roots + 512 splits). */
 UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 
+/* Cost of the calls below: unpin, mark and touch O(1); the others are bounded by the 512 pages of a root, an
+ * allocation also by the roots of one pool batch. */
+
 /* -- allocation (6.3) ------------------------------------------------------------------------ */
 
 /* Allocates one chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting. It is pinned.
@@ -145,7 +148,8 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t roo
 /* Everything has left: the root is whole again, not zeroed, pinned, and belongs to the allocation, of which
  * *chunk is the result: the root itself for 2 MiB, else its first sub-chunk of `size`, the others being
  * free. UVMP_ERR_STATE: root is not in eviction, or something is still allocated in it. UVMP_ERR_SPACE: no
- * split record is left (the root is then still in eviction). UVMP_ERR_RANGE: root, type, size. */
+ * split record is left (the root is then still in eviction; uvmp_pmm_evict_release gives it back).
+ * UVMP_ERR_RANGE: root, type, size. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, enum uvmp_chunk_type type,
 					     enum uvmp_chunk_size size, uint32_t block,
 					     struct uvmp_chunk *chunk);

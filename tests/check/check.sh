@@ -18,7 +18,7 @@ rm -rf "$tmp"
 mkdir -p "$tmp"
 failed=0
 
-warn=$(sed -n 's/^WARN *:= *//p' Makefile)
+warn=${WARN:?the warnings of the Makefile}
 core="-std=c11 -Iinclude $warn -ffreestanding -fvisibility=hidden -fPIC"
 nofpu=
 case $(uname -m) in x86_64 | aarch64) nofpu=-mgeneral-regs-only ;; esac

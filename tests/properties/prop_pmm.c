@@ -15,8 +15,7 @@
 
 #define STEPS 250
 
-/* Small values of the first byte make allocations: without a bias to them scripts free nearly all they get.
- */
+/* Small values of the first byte make allocations: without a bias to them scripts free nearly all they get. */
 static void random_script(uint64_t *seed, uint8_t *script, size_t size)
 {
 	uint64_t bias = uvmp_random_below(seed, 3);
