@@ -6,11 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "support/seed.h"
 #include "model/density_case.h"
 
 #define FIXED_SEED 20200716u
@@ -45,12 +44,10 @@ static struct uvmp_prefetch_hint decide(const struct density_case *c)
 /* Runs the property with the fixed seed and with one that the output names. */
 static void with_seeds(void (*property)(void))
 {
-	const char *text = getenv("UVMP_TEST_SEED");
-	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+	uint64_t seed = test_seed();
 
 	random_state = FIXED_SEED;
 	property();
-	print_message("UVMP_TEST_SEED=%" PRIu64 "\n", seed);
 	random_state = seed;
 	property();
 }

@@ -5,10 +5,9 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 
+#include "support/seed.h"
 #include "model/naive_recency.h"
 #include "uvmpolicy/evict.h"
 
@@ -144,10 +143,8 @@ static void orders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(recency), cmocka_unit_test(orders)};
-	const char *given = getenv("UVMP_TEST_SEED");
 
 	seeds[0] = 20260101;
-	seeds[1] = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-	printf("UVMP_TEST_SEED=%llu\n", (unsigned long long)seeds[1]);
+	seeds[1] = test_seed();
 	return cmocka_run_group_tests_name("evict properties", tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "support/seed.h"
 #include "model/fault_case.h"
 #include "uvmpolicy/base.h"
 
@@ -40,11 +39,9 @@ static void run_cases(case_fn *run, uint32_t cases, uint64_t seed)
 
 static void run_with_both_seeds(case_fn *run, uint32_t cases)
 {
-	const char *text = getenv("UVMP_TEST_SEED");
-	uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+	uint64_t seed = test_seed();
 
 	run_cases(run, cases, FIXED_SEED);
-	print_message("UVMP_TEST_SEED=%" PRIu64 "\n", seed);
 	run_cases(run, cases, seed);
 }
 

@@ -7,11 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "support/seed.h"
 #include "uvmpolicy/geometry.h"
 
 #define FIXED_SEED 20240602u
@@ -256,9 +254,7 @@ int main(void)
 	        cmocka_unit_test(test_saturating_add),
 	        cmocka_unit_test(test_allocations),
 	};
-	const char *seed = getenv("UVMP_TEST_SEED");
 
-	printed_seed = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-	printf("UVMP_TEST_SEED=%" PRIu64 "\n", printed_seed);
+	printed_seed = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "support/seed.h"
 #include "model/naive_mask.h"
 #include "uvmpolicy/mask.h"
 
@@ -227,9 +225,7 @@ int main(void)
 	        cmocka_unit_test(test_region_arithmetic),
 	        cmocka_unit_test(test_walking),
 	};
-	const char *seed = getenv("UVMP_TEST_SEED");
 
-	printed_seed = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-	printf("UVMP_TEST_SEED=%" PRIu64 "\n", printed_seed);
+	printed_seed = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "support/seed.h"
 #include "model/naive_pmm.h"
 
 #define STEPS 250
 
-/* Small values of the first byte make allocations: without a bias to them scripts free nearly all they get. */
+/* Small values of the first byte make allocations: without a bias to them scripts free nearly all they get.
+ */
 static void random_script(uint64_t *seed, uint8_t *script, size_t size)
 {
 	uint64_t bias = uvmp_random_below(seed, 3);
@@ -41,15 +42,6 @@ static void check_scripts(uint64_t seed)
 	}
 }
 
-static uint64_t printed_seed(void)
-{
-	const char *given = getenv("UVMP_TEST_SEED");
-	uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-
-	print_message("UVMP_TEST_SEED=%llu\n", (unsigned long long)seed);
-	return seed;
-}
-
 static void test_fixed_seed(void **unused)
 {
 	(void)unused;
@@ -59,7 +51,7 @@ static void test_fixed_seed(void **unused)
 static void test_printed_seed(void **unused)
 {
 	(void)unused;
-	check_scripts(printed_seed());
+	check_scripts(test_seed());
 }
 
 /* -- conservation -- */
@@ -148,7 +140,7 @@ static void check_conservation(uint64_t seed, bool quirks)
 
 static void test_conservation(void **unused)
 {
-	uint64_t seed = printed_seed();
+	uint64_t seed = test_seed();
 
 	(void)unused;
 	check_conservation(1, true);

@@ -7,11 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "support/seed.h"
 #include "model/tbn_case.h"
 #include "support/prefetch_caller.h"
 #include "support/prefetch_case.h"
@@ -375,9 +373,7 @@ int main(void)
 	        cmocka_unit_test(test_locality_is_the_union_of_its_runs),
 	        cmocka_unit_test(test_sequential_is_one_walk),
 	};
-	const char *seed = getenv("UVMP_TEST_SEED");
 
-	printed_seed = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-	printf("UVMP_TEST_SEED=%" PRIu64 "\n", printed_seed);
+	printed_seed = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
