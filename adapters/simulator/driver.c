@@ -277,7 +277,7 @@ static const char *no_memory(const struct driver *d)
 	return "no memory: nothing may be evicted for the block being serviced";
 }
 
-/* One bin. As in the driver the walk is repeated whenever an eviction was needed; one eviction a pass (6.6). */
+/* One bin. As in the driver the walk is repeated after each eviction; one eviction a pass (6.6). */
 static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, struct sim_block *block,
                         struct uvmp_replay_event *event)
 {

@@ -247,7 +247,7 @@ static bool is_same_group(const struct report *a, const struct report *b)
 	       a->memory.oversub_percent == b->memory.oversub_percent;
 }
 
-/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave again. */
+/* Whatever the policy, each page that is touched must come in once, and what does not fit must leave. */
 static void print_bound(const struct report *report, int label, FILE *out)
 {
 	uint64_t in = report->result.pages_touched * 4096u;

@@ -52,7 +52,7 @@ bool space_add_range(struct space *space, const struct source_range *range, char
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);
 /* The block that holds a page of a range. */
 struct sim_block *space_range_block(const struct sim_range *range, uint64_t page);
-/* The block's prefetch state; with_tree: its tree is made on first use (and missing if there is no memory). */
+/* The block's prefetch state; with_tree: its tree is made on first use (missing if out of memory). */
 struct uvmp_prefetch_state *space_prefetch_state(struct sim_block *block, bool with_tree);
 /* Pages prefetched and never touched, over all blocks. */
 uint64_t space_unused_pages(const struct space *space);
