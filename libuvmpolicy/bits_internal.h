@@ -23,6 +23,12 @@ static inline uint32_t popcount(uint64_t x)
 	return (uint32_t)((x * 0x0101010101010101u) >> 56);
 }
 
+/* Number of the lowest bit that is set; 64 if none is. */
+static inline uint32_t lowest_bit(uint64_t x)
+{
+	return popcount((x & (~x + 1u)) - 1u);
+}
+
 /* Page sizes that a host may have: 4, 16 and 64 KiB. */
 static inline bool is_page_size(uint64_t bytes)
 {

@@ -5,11 +5,6 @@
 
 #define ALL_ONES (~(uint64_t)0)
 
-static uint32_t lowest_bit(uint64_t x)
-{
-	return popcount((x & (~x + 1u)) - 1u);
-}
-
 /* Bits of word `index` that lie in the region. */
 static uint64_t region_word(struct uvmp_region region, uint32_t index)
 {

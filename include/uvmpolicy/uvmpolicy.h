@@ -3,6 +3,7 @@
 #define UVMPOLICY_UVMPOLICY_H
 
 #include "base.h"
+#include "counter.h"
 #include "evict.h"
 #include "fault.h"
 #include "geometry.h"
@@ -10,7 +11,10 @@
 #include "pmm.h"
 #include "policy.h"
 #include "prefetch.h"
+#include "processor.h"
 #include "replay.h"
+#include "residency.h"
+#include "thrash.h"
 #include "tree.h"
 
 #endif

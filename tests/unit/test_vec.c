@@ -403,13 +403,13 @@ static void test_check_several_lines(void **state)
 
 static void test_unimplemented(void **state)
 {
-	static const char text[] = "uvmpolicy-vectors 1 thrash\nwhatever\n=> x\n";
+	static const char text[] = "uvmpolicy-vectors 1 pcie\nwhatever\n=> x\n";
 
 	(void)state;
 	check(text);
 	assert_true(result.is_unimplemented && !result.is_bad);
 	assert_int_equal(result.passed + result.failed, 0);
-	assert_string_equal(result.error, "F:1: kind \"thrash\" is not implemented yet, nothing checked");
+	assert_string_equal(result.error, "F:1: kind \"pcie\" is not implemented yet, nothing checked");
 	decide(text);
 	assert_true(result.is_unimplemented && !result.is_bad);
 	assert_string_equal(printed, "");
@@ -427,7 +427,8 @@ static void test_bad_header(void **state)
 	expect_bad("uvmpolicy-vectors 1 flush x\n", "F:1: the first line must be `uvmpolicy-vectors 1 KIND`");
 	expect_bad("uvmpolicy-vectors 1 bogus\n", "F:1: kind \"bogus\" is not known; known are density, "
 	                                          "fetch, order, flush, toggle, replay, evict, "
-	                                          "tree, alloc, tbn, sl");
+	                                          "tree, alloc, tbn, sl, residency, counters, "
+	                                          "thrash");
 }
 
 static void test_bad_lines(void **state)

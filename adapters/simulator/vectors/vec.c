@@ -15,14 +15,13 @@
 _Static_assert(VEC_LINE_MAX == LINE_BYTES_MAX, "the reader's limit is the format's");
 
 static const struct vec_kind *const kinds[] = {
-        &vec_density, &vec_fetch, &vec_order, &vec_flush, &vec_toggle, &vec_replay,
-        &vec_evict,   &vec_tree,  &vec_alloc, &vec_tbn,   &vec_sl,
+        &vec_density, &vec_fetch, &vec_order, &vec_flush, &vec_toggle,    &vec_replay,   &vec_evict,
+        &vec_tree,    &vec_alloc, &vec_tbn,   &vec_sl,    &vec_residency, &vec_counters, &vec_thrash,
 };
 
 /* Kinds of the format that nobody has written yet: said so, never counted as passed. */
 static const char *const unimplemented[] = {
-        "thrash",        "residency", "counters",      "pcie",        "smart_migrate",
-        "smart_pattern", "tbn_evict", "smart_counter", "smart_evict",
+        "pcie", "smart_migrate", "smart_pattern", "tbn_evict", "smart_counter", "smart_evict",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -93,7 +93,7 @@ struct vec_kind {
 };
 
 extern const struct vec_kind vec_density, vec_fetch, vec_order, vec_flush, vec_toggle, vec_replay, vec_evict,
-        vec_tree, vec_alloc, vec_tbn, vec_sl;
+        vec_tree, vec_alloc, vec_tbn, vec_sl, vec_residency, vec_counters, vec_thrash;
 
 /* -- files -- */
 struct vec_result {

@@ -1,0 +1,224 @@
+/* thrash.h: is this page bouncing, and what can be done about it?
+ *
+ * The driver's thrashing detector (nvidia specification, section 7). The host reports every migration and
+ * every revocation of access; before it services a fault it asks for a hint:
+ *
+ *   NONE      service as usual;
+ *   PIN       leave the page on one processor and map it from the others (hint.pin_to, hint.procs);
+ *   THROTTLE  do not service this processor's fault before hint.until_ns, so that another one gets something
+ *             done with the page.
+ *
+ * A page thrashes once `threshold` events followed the one before within the lapse. While it does, time is
+ * cut into throttling periods of one nap; in each period one processor is spared and the others are
+ * throttled. After pin_threshold throttlings the page is pinned, for pin * lapse; then a worker unpins it.
+ *
+ * State: one struct for the address space, one for each block, and for blocks with a suspicion of thrashing
+ * an array of pages. All belong to the caller, and hold pointers to each other: neither a block nor its array
+ * may move while the detector knows it. Time is what the host says, in nanoseconds; 0 counts as "never";
+ * differences are taken in unsigned arithmetic.
+ *
+ * Quirks reproduced by default, and what holds without:
+ *  Q13  a block in which a page was ever pinned is never reset by epoch    / only while a page is pinned
+ *  Q14  a late event below the threshold keeps the count                   / starts counting again
+ *  Q15  many short gaps make the lapse longer; the vote is 8 bits and wraps
+ *       / vote_threshold more short than long gaps make the lapse shorter, more long ones longer, within
+ *         5 us and 500 ms; the vote stays within -vote_threshold..vote_threshold
+ *  Q16  times of pages lose 6 bits                                         / are kept in full
+ *  Q17  throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the
+ *       lapse of the beginning                                             / are reset; follow the lapse
+ *  Q18  a vote threshold of 0 becomes 500                                  / the default, 32
+ */
+#ifndef UVMPOLICY_THRASH_H
+#define UVMPOLICY_THRASH_H
+
+#include "base.h"
+#include "mask.h"
+#include "processor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Module parameters (7.1). */
+struct uvmp_thrash_params {
+	bool is_enabled;
+	uint32_t threshold;	 /* events, 1..7; driver: 3 */
+	uint32_t pin_threshold;	 /* throttlings, 1..255; driver: 10 */
+	uint32_t lapse_us;	 /* microseconds, at least 1; driver: 500, and only 500 adapts */
+	uint32_t vote_threshold; /* at least 1; driver: 32; see Q18 */
+	uint32_t nap;		 /* lapses, 1..100; driver: 1 */
+	uint32_t epoch;		 /* lapses, at least 1; driver: 2000 */
+	uint32_t pin;		 /* lapses; 0: pinned for good; driver: 300 */
+	uint32_t max_resets;	 /* epoch resets of one block; driver: 4 */
+	bool quirks;
+};
+
+/* The driver's defaults, quirks on. No effect for NULL. */
+UVMP_API void uvmp_thrash_params_init(struct uvmp_thrash_params *params);
+
+struct uvmp_thrash_block;
+
+/* One page (7.2). Only the detector writes it. */
+struct uvmp_thrash_page {
+	uint64_t event_ns;	  /* last event, low 6 bits 0 with quirks (Q16); 0: none */
+	uint64_t throttle_end_ns; /* end of the throttling period, stored likewise; 0: none */
+	uint64_t procs;		  /* processors that took part */
+	uint64_t throttled;	  /* subset of procs */
+	uint64_t deadline_ns;	  /* in the queue: when to unpin */
+	struct uvmp_thrash_block *block;
+	struct uvmp_thrash_page *next, *previous; /* queue of the address space */
+	uint8_t events;		  /* 0..7 */
+	uint8_t throttles;	  /* 0..255 */
+	uint8_t pin_proc;	  /* where it is pinned, or UVMP_PROC_NONE */
+	uint8_t spared;		  /* processor that is not throttled, or UVMP_PROC_NONE */
+	bool has_migrated, has_revoked; /* kinds of events since the last reset */
+	bool is_queued;
+};
+
+/* One VABlock. Initialise with uvmp_thrash_block_init; only the detector writes it. */
+struct uvmp_thrash_block {
+	uint64_t id;			 /* the caller's */
+	struct uvmp_thrash_page *memory; /* the caller's array, NULL if none was given */
+	uint64_t last_ns;		 /* last event; 0: none */
+	uint64_t last_thrashing_ns;	 /* last event of a thrashing page; 0: none */
+	uint64_t throttlings;		 /* THROTTLE hints that began a throttling; a statistic */
+	uint32_t pages;			 /* 1..512 */
+	uint32_t last_proc;		 /* processor of the last event, or UVMP_PROC_NONE */
+	uint32_t resets;		 /* epoch resets so far */
+	uint32_t pins;			 /* pages pinned so far, saturating; never counts down (Q13) */
+	bool has_pages;			 /* the array is in use; without it no page has any state */
+	uvmp_mask thrashing;
+	uvmp_mask pinned;		 /* subset of thrashing */
+};
+
+/* One address space. */
+struct uvmp_thrash_space {
+	struct uvmp_thrash_params params;	 /* after correction */
+	uint64_t lapse_ns;			 /* adapts (7.6) */
+	int32_t vote;				 /* long gaps less short ones */
+	struct uvmp_thrash_page *first, *last;	 /* pinned pages in the order in which they were pinned */
+};
+
+/* Takes a copy of the parameters; a value out of its range becomes its default, as when the driver is loaded
+ * (but see Q18). UVMP_ERR_ARGUMENT: NULL. */
+UVMP_API enum uvmp_status uvmp_thrash_space_init(struct uvmp_thrash_space *space,
+						 const struct uvmp_thrash_params *params);
+UVMP_API bool uvmp_thrash_space_is_valid(const struct uvmp_thrash_space *space);
+
+/* A block of `pages` pages, with no memory. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: pages not in 1..512. */
+UVMP_API enum uvmp_status uvmp_thrash_block_init(struct uvmp_thrash_block *block, uint64_t id,
+						 uint32_t pages);
+UVMP_API bool uvmp_thrash_block_is_valid(const struct uvmp_thrash_block *block);
+
+/* All functions below return UVMP_ERR_ARGUMENT for NULL and where an _is_valid is false, UVMP_ERR_RANGE for
+ * pages outside the block, empty regions, and processors above 63 (or, with struct uvmp_processors, that do
+ * not exist). */
+
+/* -- memory of a block -- */
+
+/* Bytes of the page array of a block of `pages` pages; 0 if pages is not in 1..512. About 36 KiB for 512. */
+UVMP_API size_t uvmp_thrash_array_size(uint32_t pages);
+
+/* Gives the block memory for its array, aligned for uint64_t; what is in it does not matter.
+ * UVMP_ERR_ARGUMENT: misaligned too. UVMP_ERR_SPACE: less than uvmp_thrash_array_size. UVMP_ERR_STATE: it has
+ * memory. */
+UVMP_API enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block, void *memory, size_t bytes);
+
+/* Takes the memory back if the array is not in use: before the first suspicion, after an epoch reset, after
+ * uvmp_thrash_block_end. UVMP_ERR_STATE: in use, or there is none. */
+UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory);
+
+/* Forgets all that is known of the block, before it goes away or to begin again: its pages leave the queue,
+ * its array is not in use any more. O(pages). */
+UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
+						struct uvmp_thrash_block *block);
+
+/* -- events (7.3) -- */
+
+/* Why pages move. */
+enum uvmp_migrate_cause {
+	UVMP_MIGRATE_FAULT = 0,	      /* replayable fault, or CPU fault */
+	UVMP_MIGRATE_NON_REPLAYABLE,  /* fault of a copy engine or the host channel */
+	UVMP_MIGRATE_ACCESS_COUNTER,
+	UVMP_MIGRATE_PREFETCH,
+	UVMP_MIGRATE_EVICTION,
+	UVMP_MIGRATE_API_TOOLS,
+	UVMP_MIGRATE_API_MIGRATE,
+	UVMP_MIGRATE_API_RANGE_GROUP,
+	UVMP_MIGRATE_API_HINT	      /* values above count like this one */
+};
+
+struct uvmp_thrash_migration {
+	struct uvmp_region region;
+	uint32_t dst;		 /* of this copy */
+	uint32_t final_dst;	 /* of the whole operation; not dst on the first leg of a staged copy */
+	enum uvmp_migrate_cause cause;
+	bool is_copy;		 /* the source keeps its pages */
+	bool is_read_duplicated; /* the policy has read duplication enabled */
+	uint64_t now_ns;
+};
+
+/* Pages have moved. Events that the driver filters out are a success too; some reset the pages.
+ * UVMP_ERR_NO_MEMORY: the block needs its array now: give it memory and repeat the call; a host that has
+ * none goes on, and the event is forgotten. O(pages of the region). */
+UVMP_API enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space,
+					      struct uvmp_thrash_block *block,
+					      const struct uvmp_thrash_migration *migration);
+
+/* `proc` has lost access to pages. Errors and cost as above. */
+UVMP_API enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+					     struct uvmp_region region, uint32_t proc, uint64_t now_ns);
+
+/* Resets the thrashing pages of the region, as after migrations that the user asks for, read duplication and
+ * unmapping. O(thrashing pages). */
+UVMP_API enum uvmp_status uvmp_thrash_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+					    struct uvmp_region region);
+
+/* -- hints (7.4) -- */
+
+enum uvmp_thrash_hint_kind { UVMP_THRASH_NONE = 0, UVMP_THRASH_PIN = 1, UVMP_THRASH_THROTTLE = 2 };
+
+struct uvmp_thrash_facts {
+	uint32_t page;
+	uint32_t requester; /* processor that faulted */
+	uint32_t preferred; /* preferred location of the page, or UVMP_PROC_NONE */
+	uint64_t residents; /* processors that hold the page */
+	bool is_hmm;	    /* a page that no processor holds counts as the CPU's */
+	uint64_t now_ns;
+};
+
+struct uvmp_thrash_hint {
+	enum uvmp_thrash_hint_kind kind;
+	uint32_t pin_to;   /* PIN: processor, else UVMP_PROC_NONE */
+	uint64_t procs;	   /* PIN: processors that should be able to reach the page, else 0 */
+	uint64_t until_ns; /* THROTTLE, else 0 */
+};
+
+/* What to do about this fault. Changes the state: a page that is to be pinned counts as pinned, a processor
+ * that is to be throttled as throttled, and the lapse adapts. When it pins the first page of the queue the
+ * host arms its timer, see uvmp_thrash_unpin_us. UVMP_ERR_RANGE: also if another processor than the existing
+ * ones was in an event of this page. O(processors), once per epoch reset a little more. */
+UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+					     const struct uvmp_processors *processors,
+					     const struct uvmp_thrash_facts *facts,
+					     struct uvmp_thrash_hint *hint);
+
+/* -- the unpin worker (7.7) -- */
+
+#define UVMP_THRASH_IDLE UINT64_MAX
+
+/* Whole microseconds, rounded down, until the worker should run; 0 when it is due; UVMP_THRASH_IDLE when no
+ * page waits or space is not valid. */
+UVMP_API uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t now_ns);
+
+/* Unpins the page at the head of the queue if its deadline is at most 20 us away: it is reset, *block and
+ * *page name it, *found is true. The host then unmaps it from each processor that has no copy and is not
+ * "accessed by". Repeat until *found is false (the others are not written then), then arm the timer with
+ * uvmp_thrash_unpin_us. O(1). */
+UVMP_API enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now_ns,
+					    struct uvmp_thrash_block **block, uint32_t *page, bool *found);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

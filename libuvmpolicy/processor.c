@@ -1,0 +1,65 @@
+/* Relations between processors (specification 0.2). The transpose is computed when asked for: a host then
+ * cannot give two relations that contradict each other. */
+#include "uvmpolicy/processor.h"
+
+#include "bits_internal.h"
+
+#define BIT(processor) ((uint64_t)1 << (processor))
+
+static bool row_is_valid(const struct uvmp_processors *p, uint32_t row, uint64_t all)
+{
+	uint64_t named = p->can_access[row] | p->fast_link[row] | p->native_atomics[row] | p->smc[row];
+	uint64_t holds_itself = p->can_access[row] & p->native_atomics[row];
+	uint64_t leaves_itself_out = p->fast_link[row] | p->smc[row];
+
+	return (named & ~all) == 0 && (holds_itself & BIT(row)) != 0 && (leaves_itself_out & BIT(row)) == 0;
+}
+
+bool uvmp_processors_is_valid(const struct uvmp_processors *processors)
+{
+	uint64_t all;
+
+	if (processors == NULL || processors->count == 0 || processors->count > UVMP_PROCS_MAX)
+		return false;
+	all = ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
+	for (uint32_t row = 0; row < processors->count; row++)
+		if (!row_is_valid(processors, row, all))
+			return false;
+	return processors->smc[UVMP_CPU] == 0 && (processors->no_memory & ~all) == 0 &&
+	       (processors->no_memory & BIT(UVMP_CPU)) == 0;
+}
+
+uint64_t uvmp_accessible_from(const struct uvmp_processors *processors, uint32_t processor)
+{
+	uint64_t from = 0;
+
+	if (!uvmp_processors_is_valid(processors) || processor >= processors->count)
+		return 0;
+	for (uint32_t row = 0; row < processors->count; row++)
+		from |= (processors->can_access[row] >> processor & 1u) << row;
+	return from;
+}
+
+/* The lowest GPU, or the CPU if there is none. */
+static uint32_t gpu_first(uint64_t set)
+{
+	uint64_t gpus = set & ~BIT(UVMP_CPU);
+
+	return lowest_bit(gpus != 0 ? gpus : set);
+}
+
+uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t src, uint64_t candidates)
+{
+	if (!uvmp_processors_is_valid(processors) || src >= processors->count)
+		return UVMP_PROC_NONE;
+	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
+	if ((candidates & BIT(src)) != 0)
+		return src;
+	if ((candidates & processors->smc[src]) != 0)
+		return lowest_bit(candidates & processors->smc[src]);
+	if ((candidates & processors->fast_link[src]) != 0)
+		return gpu_first(candidates & processors->fast_link[src]);
+	if ((candidates & processors->can_access[src]) != 0)
+		return gpu_first(candidates & processors->can_access[src]);
+	return lowest_bit(candidates);
+}

@@ -1,0 +1,255 @@
+/* Where a page lives and who may use it there (specification 9.2 to 9.4, and 3.4 steps 3 and 4).
+ *
+ * The destination comes from a table whose first matching row decides. Its rows are tested here in their
+ * order, in three pieces: those that come before anybody asks where the page is now (1 to 6), the page that
+ * is nowhere (7), and those that may leave it where it is (8 to 12).
+ *
+ * Rights follow from the access. The requester gets more than it asked for where that costs nothing: a page
+ * that is read may be written too if nobody has to be stopped from atomics for it. Whoever could then see a
+ * write or an atomic that its own hardware does not order with this one loses the right to it.
+ */
+#include "uvmpolicy/residency.h"
+
+#include "uvmpolicy/fault.h"
+
+#define BIT(processor)      ((uint64_t)1 << (processor))
+#define HAS(set, processor) (((set) >> (processor)&1u) != 0)
+
+#define ACCESS_LIMIT    (1u << UVMP_ACCESS_NONE)
+#define READ_ACCESSES   (1u << UVMP_ACCESS_PREFETCH | 1u << UVMP_ACCESS_READ)
+#define ATOMIC_ACCESSES (1u << UVMP_ACCESS_ATOMIC_WEAK | 1u << UVMP_ACCESS_ATOMIC_STRONG)
+
+static bool exists_or_none(const struct uvmp_processors *processors, uint32_t processor)
+{
+	return processor < processors->count || processor == UVMP_PROC_NONE;
+}
+
+static bool all_exist(const struct uvmp_processors *processors, uint64_t set)
+{
+	return (set & ~(~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count))) == 0;
+}
+
+bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bool is_duplicated, bool is_pinned)
+{
+	if (policy == UVMP_DUPLICATION_UNSET)
+		return is_duplicated && !is_pinned;
+	return policy == UVMP_DUPLICATION_ENABLED;
+}
+
+static bool facts_in_range(const struct uvmp_processors *processors, const struct uvmp_residency_facts *facts)
+{
+	return facts->requester < processors->count && exists_or_none(processors, facts->preferred) &&
+	       exists_or_none(processors, facts->pin) &&
+	       all_exist(processors, facts->resident | facts->accessed_by) && facts->accesses != 0 &&
+	       facts->accesses < ACCESS_LIMIT && facts->operation <= UVMP_OPERATION_ACCESS_COUNTER &&
+	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
+}
+
+static void decide(struct uvmp_residency_place *place, uint8_t row, uint32_t destination)
+{
+	place->row = row;
+	place->destination = destination;
+}
+
+static bool is_bound_to_system(const struct uvmp_residency_facts *facts)
+{
+	return facts->is_system_forced || (facts->is_hmm && (facts->is_hmm_system || facts->is_hmm_fixed));
+}
+
+/* Rows 1 to 6. False if none of them matches. */
+static bool decide_by_policy(const struct uvmp_residency_facts *facts, struct uvmp_residency_place *place)
+{
+	bool is_pinned = facts->pin != UVMP_PROC_NONE;
+
+	if (is_bound_to_system(facts)) {
+		decide(place, 1, UVMP_CPU);
+	} else if (uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,
+	                                        facts->is_duplicated, is_pinned)) {
+		place->is_duplicate = (facts->accesses & ~READ_ACCESSES) == 0;
+		decide(place, place->is_duplicate ? 2 : 3, facts->requester);
+	} else if (facts->requester == facts->preferred) {
+		decide(place, 4, facts->requester);
+	} else if (facts->is_hmm && facts->requester == UVMP_CPU) {
+		decide(place, 5, UVMP_CPU);
+	} else if (is_pinned) {
+		decide(place, 6, facts->pin);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Atomics may go over the link: none of the accesses is weaker, and the holder's memory takes them. */
+static bool stays_for_atomics(const struct uvmp_processors *processors,
+                              const struct uvmp_residency_facts *facts, uint32_t nearest)
+{
+	return facts->maps_on_atomics && (facts->accesses & ~ATOMIC_ACCESSES) == 0 &&
+	       facts->requester != UVMP_CPU && nearest != UVMP_CPU &&
+	       HAS(processors->native_atomics[nearest], facts->requester);
+}
+
+/* Rows 7 to 12. */
+static void decide_by_holder(const struct uvmp_processors *processors,
+                             const struct uvmp_residency_facts *facts, struct uvmp_residency_place *place)
+{
+	uint32_t requester = facts->requester, nearest = place->nearest;
+	uint64_t reach = processors->can_access[requester];
+	bool reaches_preferred = facts->preferred != UVMP_PROC_NONE && HAS(reach, facts->preferred);
+
+	if (nearest == UVMP_PROC_NONE)
+		decide(place, 7, reaches_preferred ? facts->preferred : requester);
+	else if (HAS(facts->accessed_by, requester) && HAS(reach, nearest) &&
+	         facts->operation != UVMP_OPERATION_ACCESS_COUNTER)
+		decide(place, 8, nearest);
+	else if (stays_for_atomics(processors, facts, nearest))
+		decide(place, 9, nearest);
+	else if (nearest != requester && reaches_preferred)
+		decide(place, 10, facts->preferred);
+	else if (facts->is_foreign && requester == UVMP_CPU && HAS(reach, nearest))
+		decide(place, 11, nearest);
+	else
+		decide(place, 12, requester);
+}
+
+enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
+                                       const struct uvmp_residency_facts *facts,
+                                       struct uvmp_residency_place *place)
+{
+	if (facts == NULL || place == NULL || !uvmp_processors_is_valid(processors))
+		return UVMP_ERR_ARGUMENT;
+	if (!facts_in_range(processors, facts))
+		return UVMP_ERR_RANGE;
+	place->nearest = uvmp_closest_processor(processors, facts->requester, facts->resident);
+	place->is_duplicate = false;
+	if (!decide_by_policy(facts, place))
+		decide_by_holder(processors, facts, place);
+	if (HAS(processors->no_memory, place->destination)) {
+		place->destination = UVMP_CPU;
+		place->is_duplicate = false;
+	}
+	return UVMP_OK;
+}
+
+int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t destination,
+                            int32_t preferred_node, int32_t current_node)
+{
+	if (facts == NULL || facts->is_hmm)
+		return UVMP_NODE_NONE;
+	if (destination != UVMP_CPU || facts->preferred == UVMP_CPU)
+		return preferred_node;
+	return HAS(facts->resident, UVMP_CPU) ? UVMP_NODE_NONE : current_node;
+}
+
+/* -- rights ---------------------------------------------------------------------------------- */
+
+static bool map_facts_in_range(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts)
+{
+	return facts->requester < processors->count && facts->destination < processors->count &&
+	       exists_or_none(processors, facts->preferred) &&
+	       all_exist(processors, facts->read | facts->accessed_by | facts->thrashing) &&
+	       (facts->write & ~facts->read) == 0 && (facts->atomic & ~facts->write) == 0 &&
+	       facts->access < UVMP_ACCESS_NONE && facts->logical <= UVMP_PROT_READ_WRITE_ATOMIC &&
+	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
+}
+
+/* 3.4 step 3. */
+static enum uvmp_prot right_of_requester(const struct uvmp_processors *processors,
+                                         const struct uvmp_map_facts *facts)
+{
+	uint64_t native = processors->native_atomics[facts->destination];
+	enum uvmp_prot right = uvmp_access_prot((enum uvmp_access)facts->access);
+	bool may_duplicate =
+	        !facts->is_hmm && uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,
+	                                                       facts->is_duplicated, false);
+
+	if (facts->logical > UVMP_PROT_READ && right == UVMP_PROT_READ && !may_duplicate &&
+	    (facts->atomic & ~native) == 0)
+		right = UVMP_PROT_READ_WRITE;
+	if (facts->logical == UVMP_PROT_READ_WRITE_ATOMIC && right == UVMP_PROT_READ_WRITE &&
+	    HAS(native, facts->requester))
+		right = UVMP_PROT_READ_WRITE_ATOMIC;
+	if (facts->access <= UVMP_ACCESS_READ && facts->is_discarded)
+		right = UVMP_PROT_READ; /* a read does not end the discarded state */
+	return right;
+}
+
+/* 3.4 step 4: who loses a right because the requester gets `right`. */
+static void revoke(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
+                   struct uvmp_map *map)
+{
+	uint64_t native = processors->native_atomics[facts->destination];
+	uint64_t spared = BIT(facts->requester);
+	bool stops_writes = map->right == UVMP_PROT_READ_WRITE_ATOMIC && facts->requester != UVMP_CPU;
+
+	map->victims = 0;
+	map->left = UVMP_PROT_NONE;
+	if (facts->has_migrated || map->right < UVMP_PROT_READ_WRITE)
+		return;
+	if (map->right == UVMP_PROT_READ_WRITE || HAS(native, facts->requester))
+		spared |= native;
+	map->victims = (stops_writes ? facts->write : facts->atomic) & ~spared;
+	if (map->victims != 0)
+		map->left = stops_writes ? UVMP_PROT_READ : UVMP_PROT_READ_WRITE;
+}
+
+/* 9.4: the processors that are mapped along with the requester. */
+static uint64_t others_to_map(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts)
+{
+	uint64_t others = facts->is_integrated ? ~(uint64_t)0 : facts->accessed_by | facts->thrashing;
+
+	if (facts->duplication == UVMP_DUPLICATION_ENABLED ||
+	    (facts->duplication == UVMP_DUPLICATION_UNSET && facts->is_duplicated))
+		return 0;
+	others &= uvmp_accessible_from(processors, facts->destination) & ~BIT(facts->requester);
+	if (facts->preferred != UVMP_PROC_NONE && facts->preferred != facts->destination &&
+	    !HAS(processors->no_memory, facts->preferred))
+		others &= ~BIT(facts->preferred);
+	return facts->is_cpu_barred ? others & ~BIT(UVMP_CPU) : others;
+}
+
+/* 9.4: with which right. Without atomics of its own on the memory, the requester's are done by taking the
+ * page's rights from others; they must not get them back here. */
+static void map_others(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
+                       struct uvmp_map *map)
+{
+	uint64_t native = processors->native_atomics[facts->destination];
+	uint64_t others = others_to_map(processors, facts);
+	uint8_t right = map->right;
+
+	map->others_atomic = 0;
+	if (right == UVMP_PROT_READ_WRITE_ATOMIC) {
+		right = UVMP_PROT_READ_WRITE;
+		if (HAS(native, facts->requester))
+			map->others_atomic = others & native;
+		else if (facts->requester != UVMP_CPU)
+			right = UVMP_PROT_READ;
+	}
+	map->others = others & ~map->others_atomic;
+	map->others_right = map->others != 0 ? right : UVMP_PROT_NONE;
+}
+
+enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
+                                    const struct uvmp_map_facts *facts, struct uvmp_map *map)
+{
+	if (facts == NULL || map == NULL || !uvmp_processors_is_valid(processors))
+		return UVMP_ERR_ARGUMENT;
+	if (!map_facts_in_range(processors, facts))
+		return UVMP_ERR_RANGE;
+	if (uvmp_access_prot((enum uvmp_access)facts->access) > (enum uvmp_prot)facts->logical)
+		return UVMP_ERR_CONFLICT;
+	map->right = (uint8_t)right_of_requester(processors, facts);
+	map->leaves_discarded = map->right >= UVMP_PROT_READ_WRITE;
+	revoke(processors, facts, map);
+	map_others(processors, facts, map);
+	return UVMP_OK;
+}
+
+enum uvmp_prot uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned, bool quirks)
+{
+	if (level == NULL || pinned == NULL || !quirks)
+		return UVMP_PROT_READ_WRITE_ATOMIC;
+	for (uint32_t i = 0; i < 2; i++)
+		if (!uvmp_mask_is_empty(&level[i]) && uvmp_mask_is_subset(&level[i], pinned))
+			return (enum uvmp_prot)(UVMP_PROT_READ + i); /* Q4 */
+	return UVMP_PROT_READ_WRITE_ATOMIC;
+}

@@ -1,0 +1,384 @@
+/* State of the thrashing detector: parameters, blocks and their arrays, pins and the queue of pinned pages,
+ * and the events (specification 7.1 to 7.3, 7.7).
+ *
+ * An event stamps each page of its region. A stamp that follows the one before within the lapse is counted;
+ * with enough of them the page thrashes, until an event that comes late, a reset, or the end of its pin. The
+ * array with the stamps exists only for blocks in which two processors met within one lapse. Pinned pages
+ * stand in a queue that is linked through the pages themselves. */
+#include "thrash_internal.h"
+
+#define EVENTS_MAX     7u
+#define UNPIN_EARLY_NS 20000u
+
+void uvmp_thrash_params_init(struct uvmp_thrash_params *params)
+{
+	const struct uvmp_thrash_params driver = {.is_enabled = true,
+	                                          .threshold = 3,
+	                                          .pin_threshold = 10,
+	                                          .lapse_us = 500,
+	                                          .vote_threshold = 32,
+	                                          .nap = 1,
+	                                          .epoch = 2000,
+	                                          .pin = 300,
+	                                          .max_resets = 4,
+	                                          .quirks = true};
+
+	if (params != NULL)
+		*params = driver;
+}
+
+static void correct(uint32_t *value, uint32_t low, uint32_t high, uint32_t otherwise)
+{
+	if (*value < low || *value > high)
+		*value = otherwise;
+}
+
+enum uvmp_status uvmp_thrash_space_init(struct uvmp_thrash_space *space,
+                                        const struct uvmp_thrash_params *params)
+{
+	struct uvmp_thrash_params kept;
+
+	if (space == NULL || params == NULL)
+		return UVMP_ERR_ARGUMENT;
+	kept = *params;
+	correct(&kept.threshold, 1, EVENTS_MAX, 3);
+	correct(&kept.pin_threshold, 1, THROTTLES_MAX, 10);
+	correct(&kept.lapse_us, 1, UINT32_MAX, 500);
+	correct(&kept.vote_threshold, 1, UINT32_MAX, kept.quirks ? 500 : 32); /* Q18 */
+	correct(&kept.nap, 1, 100, 1);
+	correct(&kept.epoch, 1, UINT32_MAX, 2000);
+	space->params = kept;
+	space->lapse_ns = (uint64_t)kept.lapse_us * 1000u;
+	space->vote = 0;
+	space->first = NULL;
+	space->last = NULL;
+	return UVMP_OK;
+}
+
+bool uvmp_thrash_space_is_valid(const struct uvmp_thrash_space *space)
+{
+	return space != NULL && space->params.threshold - 1u < EVENTS_MAX && space->lapse_ns != 0 &&
+	       (space->first == NULL) == (space->last == NULL);
+}
+
+uint64_t uvmp_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple)
+{
+	uint64_t lapse = space->params.quirks ? (uint64_t)space->params.lapse_us * 1000u : space->lapse_ns;
+
+	return lapse * multiple;
+}
+
+/* -- blocks -- */
+
+static bool is_block_size(uint32_t pages)
+{
+	return pages != 0 && pages <= UVMP_MASK_BITS;
+}
+
+enum uvmp_status uvmp_thrash_block_init(struct uvmp_thrash_block *block, uint64_t id, uint32_t pages)
+{
+	const struct uvmp_thrash_block fresh = {.id = id, .pages = pages, .last_proc = UVMP_PROC_NONE};
+
+	if (block == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_block_size(pages))
+		return UVMP_ERR_RANGE;
+	*block = fresh;
+	return UVMP_OK;
+}
+
+bool uvmp_thrash_block_is_valid(const struct uvmp_thrash_block *block)
+{
+	struct uvmp_region beyond = {0, UVMP_MASK_BITS};
+
+	if (block == NULL || !is_block_size(block->pages) || (block->has_pages && block->memory == NULL))
+		return false;
+	beyond.first = block->has_pages ? block->pages : 0;
+	return block->last_proc <= UVMP_PROC_NONE && !uvmp_mask_region_any(&block->thrashing, beyond) &&
+	       uvmp_mask_is_subset(&block->pinned, &block->thrashing);
+}
+
+size_t uvmp_thrash_array_size(uint32_t pages)
+{
+	return is_block_size(pages) ? pages * sizeof(struct uvmp_thrash_page) : 0;
+}
+
+enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block, void *memory, size_t bytes)
+{
+	if (!uvmp_thrash_block_is_valid(block) || memory == NULL ||
+	    (uintptr_t)memory % _Alignof(struct uvmp_thrash_page) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (block->memory != NULL)
+		return UVMP_ERR_STATE;
+	if (bytes < uvmp_thrash_array_size(block->pages))
+		return UVMP_ERR_SPACE;
+	block->memory = memory;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory)
+{
+	if (!uvmp_thrash_block_is_valid(block) || memory == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (block->memory == NULL || block->has_pages)
+		return UVMP_ERR_STATE;
+	*memory = block->memory;
+	block->memory = NULL;
+	return UVMP_OK;
+}
+
+void uvmp_thrash_block_forget(struct uvmp_thrash_block *block)
+{
+	block->has_pages = false;
+	block->last_proc = UVMP_PROC_NONE;
+	block->last_ns = 0;
+	block->last_thrashing_ns = 0;
+	uvmp_mask_zero(&block->thrashing);
+}
+
+static void begin_pages(struct uvmp_thrash_block *block)
+{
+	const struct uvmp_thrash_page fresh = {
+	        .block = block, .pin_proc = UVMP_PROC_NONE, .spared = UVMP_PROC_NONE};
+
+	for (uint32_t i = 0; i < block->pages; i++)
+		block->memory[i] = fresh;
+	block->has_pages = true;
+}
+
+/* -- pins -- */
+
+static void enqueue(struct uvmp_thrash_space *space, struct uvmp_thrash_page *page)
+{
+	page->is_queued = true;
+	page->next = NULL;
+	page->previous = space->last;
+	if (space->last == NULL)
+		space->first = page;
+	else
+		space->last->next = page;
+	space->last = page;
+}
+
+static void dequeue(struct uvmp_thrash_space *space, struct uvmp_thrash_page *page)
+{
+	page->is_queued = false;
+	if (page->previous == NULL)
+		space->first = page->next;
+	else
+		page->previous->next = page->next;
+	if (page->next == NULL)
+		space->last = page->previous;
+	else
+		page->next->previous = page->previous;
+}
+
+/* With nobody throttled the period goes on: its end stays. */
+void uvmp_thrash_end_throttling(struct uvmp_thrash_page *page)
+{
+	if (page->throttled != 0)
+		page->throttle_end_ns = 0;
+	page->throttled = 0;
+}
+
+void uvmp_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                          const struct uvmp_thrash_facts *facts, uint32_t proc)
+{
+	struct uvmp_thrash_page *page = &block->memory[facts->page];
+	bool is_pinned = uvmp_mask_test(&block->pinned, facts->page);
+
+	if (!is_pinned || (facts->residents & BIT(proc)) == 0)
+		uvmp_thrash_end_throttling(page);
+	page->pin_proc = (uint8_t)proc;
+	if (is_pinned)
+		return;
+	if (space->params.pin != 0) {
+		page->deadline_ns = facts->now_ns + uvmp_thrash_lapses(space, space->params.pin);
+		enqueue(space, page);
+	}
+	page->throttles = 0;
+	uvmp_mask_set(&block->pinned, facts->page);
+	if (block->pins != UINT32_MAX)
+		block->pins++;
+}
+
+void uvmp_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index)
+{
+	struct uvmp_thrash_page *page = &block->memory[index];
+
+	uvmp_thrash_end_throttling(page);
+	if (page->is_queued)
+		dequeue(space, page);
+	page->pin_proc = UVMP_PROC_NONE;
+	page->event_ns = 0;
+	page->events = 0;
+	page->has_migrated = false;
+	page->has_revoked = false;
+	page->procs = 0;
+	if (!space->params.quirks) { /* Q17 */
+		page->throttles = 0;
+		page->spared = UVMP_PROC_NONE;
+	}
+	uvmp_mask_clear(&block->pinned, index);
+	uvmp_mask_clear(&block->thrashing, index);
+}
+
+static void reset_region(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                         struct uvmp_region region)
+{
+	uint32_t page = uvmp_mask_next_set(&block->thrashing, region.first);
+
+	while (page < region.outer) {
+		uvmp_thrash_page_reset(space, block, page);
+		page = uvmp_mask_next_set(&block->thrashing, page + 1u);
+	}
+}
+
+enum uvmp_status uvmp_thrash_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                   struct uvmp_region region)
+{
+	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block))
+		return UVMP_ERR_ARGUMENT;
+	if (!is_region_inside(block, region))
+		return UVMP_ERR_RANGE;
+	reset_region(space, block, region);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block)
+{
+	struct uvmp_region all = {0, UVMP_MASK_BITS};
+
+	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block))
+		return UVMP_ERR_ARGUMENT;
+	reset_region(space, block, all);
+	uvmp_thrash_block_forget(block);
+	block->resets = 0;
+	block->pins = 0;
+	return UVMP_OK;
+}
+
+/* Until the page's deadline, 0 behind it. */
+static uint64_t time_left(const struct uvmp_thrash_page *page, uint64_t now_ns)
+{
+	return page->deadline_ns > now_ns ? page->deadline_ns - now_ns : 0;
+}
+
+uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t now_ns)
+{
+	if (!uvmp_thrash_space_is_valid(space) || space->first == NULL)
+		return UVMP_THRASH_IDLE;
+	return time_left(space->first, now_ns) / 1000u;
+}
+
+enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now_ns,
+                                   struct uvmp_thrash_block **block, uint32_t *page, bool *found)
+{
+	struct uvmp_thrash_page *head;
+
+	if (!uvmp_thrash_space_is_valid(space) || block == NULL || page == NULL || found == NULL)
+		return UVMP_ERR_ARGUMENT;
+	head = space->first;
+	*found = head != NULL && time_left(head, now_ns) <= UNPIN_EARLY_NS;
+	if (!*found)
+		return UVMP_OK;
+	*block = head->block;
+	*page = (uint32_t)(head - head->block->memory);
+	uvmp_thrash_page_reset(space, *block, *page);
+	return UVMP_OK;
+}
+
+/* -- events -- */
+
+/* A stamp that came within the lapse. */
+static void count_event(const struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                        uint32_t index, bool is_migration, uint64_t now_ns)
+{
+	struct uvmp_thrash_page *page = &block->memory[index];
+
+	if (page->events < EVENTS_MAX)
+		page->events++;
+	if (page->events >= space->params.threshold) {
+		uvmp_mask_set(&block->thrashing, index);
+		block->last_thrashing_ns = now_ns;
+	}
+	if (is_migration)
+		page->has_migrated = true;
+	else
+		page->has_revoked = true;
+}
+
+static void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
+                  uint32_t proc, bool is_migration, uint64_t now_ns)
+{
+	struct uvmp_thrash_page *page = &block->memory[index];
+	uint64_t before = page->event_ns;
+
+	page->procs |= BIT(proc);
+	page->event_ns = stored(space, now_ns);
+	if (before == 0)
+		return;
+	if (now_ns - before <= space->lapse_ns) {
+		count_event(space, block, index, is_migration, now_ns);
+	} else if (page->events >= space->params.threshold) {
+		if (!uvmp_mask_test(&block->pinned, index))
+			uvmp_thrash_page_reset(space, block, index);
+	} else if (!space->params.quirks) { /* Q14 */
+		page->events = 0;
+		page->has_migrated = false;
+		page->has_revoked = false;
+	}
+}
+
+static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                               struct uvmp_region region, uint32_t proc, bool is_migration, uint64_t now_ns)
+{
+	bool is_suspicious =
+	        block->last_ns != 0 && block->last_proc != proc && now_ns - block->last_ns <= space->lapse_ns;
+
+	if (!block->has_pages && is_suspicious) {
+		if (block->memory == NULL)
+			return UVMP_ERR_NO_MEMORY;
+		begin_pages(block);
+	}
+	for (uint32_t page = region.first; block->has_pages && page < region.outer; page++)
+		stamp(space, block, page, proc, is_migration, now_ns);
+	block->last_ns = now_ns;
+	block->last_proc = proc;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                     const struct uvmp_thrash_migration *migration)
+{
+	bool is_demand;
+
+	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block) || migration == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_region_inside(block, migration->region) || migration->dst >= UVMP_PROCS_MAX ||
+	    migration->final_dst >= UVMP_PROCS_MAX)
+		return UVMP_ERR_RANGE;
+	if (migration->cause == UVMP_MIGRATE_EVICTION || migration->dst != migration->final_dst ||
+	    !space->params.is_enabled)
+		return UVMP_OK;
+	is_demand = migration->cause == UVMP_MIGRATE_FAULT || migration->cause == UVMP_MIGRATE_ACCESS_COUNTER;
+	if ((!is_demand && migration->cause != UVMP_MIGRATE_PREFETCH) || migration->is_copy ||
+	    migration->is_read_duplicated) {
+		reset_region(space, block, migration->region);
+		return UVMP_OK;
+	}
+	/* The move only carries out a pin. */
+	if (is_demand && uvmp_mask_region_all(&block->pinned, migration->region))
+		return UVMP_OK;
+	return record(space, block, migration->region, migration->dst, true, migration->now_ns);
+}
+
+enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                    struct uvmp_region region, uint32_t proc, uint64_t now_ns)
+{
+	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block))
+		return UVMP_ERR_ARGUMENT;
+	if (!is_region_inside(block, region) || proc >= UVMP_PROCS_MAX)
+		return UVMP_ERR_RANGE;
+	return space->params.is_enabled ? record(space, block, region, proc, false, now_ns) : UVMP_OK;
+}

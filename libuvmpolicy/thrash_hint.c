@@ -1,0 +1,325 @@
+/* What to do about a fault on a page that may be bouncing (specification 7.4 to 7.6).
+ *
+ * In order: a block that has long been quiet is forgotten; a page that does not thrash gets no hint; a
+ * processor that is being throttled stays so until the period ends; the gap since the last event adapts the
+ * lapse and decides whether the page still thrashes; if nobody's period is running, a new one begins and
+ * spares the requester, unless it was spared in the last one; then the table of 7.5 chooses. */
+#include "thrash_internal.h"
+
+#include "bits_internal.h"
+
+/* An 8-bit vote, and the largest threshold that a 32-bit one can reach. */
+#define VOTE_MIN   (-128)
+#define VOTE_MAX   127
+#define NEEDED_MAX 0x7fffffffu
+
+#define ADAPTING_LAPSE_US 500u
+#define LAPSE_MAX_NS      500000000u
+#define LAPSE_MIN_NS      5000u
+#define STEP_UP_MAX_NS    50000000u
+#define STEP_DOWN_MIN_NS  5000u
+
+/* -- lapse (7.6) -- */
+
+static uint64_t step_up(uint64_t lapse_ns)
+{
+	return lapse_ns / 8u < STEP_UP_MAX_NS ? lapse_ns / 8u : STEP_UP_MAX_NS;
+}
+
+static uint64_t step_down(uint64_t lapse_ns)
+{
+	return lapse_ns / 8u > STEP_DOWN_MIN_NS ? lapse_ns / 8u : STEP_DOWN_MIN_NS;
+}
+
+/* Q15: the vote is 8 bits; the first comparison takes it as unsigned, so that a negative vote is a large one
+ * and lengthens the lapse too. */
+static void adapt_as_driver(struct uvmp_thrash_space *space, int32_t change)
+{
+	uint32_t needed = space->params.vote_threshold;
+
+	space->vote += change;
+	if (space->vote < VOTE_MIN)
+		space->vote = VOTE_MAX;
+	if (space->vote > VOTE_MAX)
+		space->vote = VOTE_MIN;
+	if ((uint32_t)space->vote < needed)
+		return;
+	if (space->lapse_ns < LAPSE_MAX_NS)
+		space->lapse_ns += step_up(space->lapse_ns);
+	else if (space->vote >= (int64_t)needed)
+		space->lapse_ns -= step_down(space->lapse_ns);
+	else
+		return;
+	space->vote /= 2;
+}
+
+static void adapt_corrected(struct uvmp_thrash_space *space, int32_t change)
+{
+	int32_t needed = (int32_t)minimum(space->params.vote_threshold, NEEDED_MAX);
+	uint64_t lapse = space->lapse_ns;
+
+	if (space->vote != (change > 0 ? needed : -needed))
+		space->vote += change;
+	if (space->vote == needed && lapse < LAPSE_MAX_NS) {
+		lapse += step_up(lapse);
+		space->lapse_ns = lapse < LAPSE_MAX_NS ? lapse : LAPSE_MAX_NS;
+		space->vote /= 2;
+	} else if (space->vote == -needed && lapse > LAPSE_MIN_NS) {
+		lapse -= step_down(lapse);
+		space->lapse_ns = lapse > LAPSE_MIN_NS ? lapse : LAPSE_MIN_NS;
+		space->vote /= 2;
+	}
+}
+
+void uvmp_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
+{
+	int32_t change = gap_ns >= space->lapse_ns ? 1 : -1;
+
+	if (space->params.lapse_us != ADAPTING_LAPSE_US)
+		return;
+	if (space->params.quirks)
+		adapt_as_driver(space, change);
+	else
+		adapt_corrected(space, change);
+}
+
+/* -- the table (7.5) -- */
+
+struct relations {
+	uint64_t common; /* processors whose memory all that took part can map */
+	uint32_t near;   /* closest to the requester of those that hold the page */
+	bool is_near_fast;
+};
+
+/* Are all that took part tied to x by a fast link with atomics, or x itself, or parts of the same GPU? */
+static bool is_fast(const struct uvmp_processors *processors, uint64_t procs, uint32_t x)
+{
+	uint64_t fast;
+
+	if (x == UVMP_PROC_NONE)
+		return false;
+	fast = (processors->fast_link[x] & processors->native_atomics[x]) | BIT(x) | processors->smc[x];
+	return (procs & ~fast) == 0;
+}
+
+static struct relations relate(const struct uvmp_thrash_page *page, const struct uvmp_processors *processors,
+                               const struct uvmp_thrash_facts *facts)
+{
+	struct relations r = {~(uint64_t)0, 0, false};
+
+	for (uint32_t i = 0; i < processors->count; i++)
+		if ((page->procs & BIT(i)) != 0)
+			r.common &= processors->can_access[i];
+	r.near = uvmp_closest_processor(processors, facts->requester, facts->residents);
+	if (r.near == UVMP_PROC_NONE && facts->is_hmm)
+		r.near = UVMP_CPU;
+	r.is_near_fast = is_fast(processors, page->procs, r.near);
+	return r;
+}
+
+static bool is_in(uint64_t set, uint32_t processor)
+{
+	return processor != UVMP_PROC_NONE && (set & BIT(processor)) != 0;
+}
+
+/* Row 2. */
+static enum uvmp_thrash_hint_kind choose_near(const struct relations *r, uint32_t requester, uint32_t *pin_to)
+{
+	bool can_stay = r->near == UVMP_CPU && is_in(r->common, requester);
+
+	*pin_to = can_stay ? requester : r->near;
+	return can_stay && requester == UVMP_CPU ? UVMP_THRASH_NONE : UVMP_THRASH_PIN;
+}
+
+/* Rows 3c to 3e and 5: nobody is pinned; the one that is spared counts towards a pin at itself. */
+static enum uvmp_thrash_hint_kind choose_unpinned(const struct uvmp_thrash_space *space,
+                                                  const struct uvmp_thrash_page *page, uint32_t requester,
+                                                  uint32_t *pin_to)
+{
+	if (page->spared != requester)
+		return UVMP_THRASH_THROTTLE;
+	*pin_to = requester;
+	return page->throttles >= space->params.pin_threshold ? UVMP_THRASH_PIN : UVMP_THRASH_NONE;
+}
+
+/* Rows 3a and 3b. */
+static enum uvmp_thrash_hint_kind choose_preferred(const struct uvmp_thrash_page *page, uint32_t preferred,
+                                                   uint32_t *pin_to)
+{
+	*pin_to = preferred;
+	return page->pin_proc == preferred || page->spared == preferred ? UVMP_THRASH_PIN
+	                                                                : UVMP_THRASH_THROTTLE;
+}
+
+/* Rows 4. */
+static enum uvmp_thrash_hint_kind choose_pinned(const struct uvmp_thrash_page *page,
+                                                const struct uvmp_processors *processors,
+                                                const struct relations *r, uint32_t requester,
+                                                uint32_t *pin_to)
+{
+	if (page->spared != requester) {
+		*pin_to = page->pin_proc;
+		return is_in(processors->can_access[requester], page->pin_proc) ? UVMP_THRASH_PIN
+		                                                                : UVMP_THRASH_THROTTLE;
+	}
+	/* A requester that all can reach is the closest of the common ones too. */
+	*pin_to = uvmp_closest_processor(processors, requester, r->common);
+	if (*pin_to == UVMP_PROC_NONE)
+		*pin_to = requester;
+	return UVMP_THRASH_PIN;
+}
+
+static enum uvmp_thrash_hint_kind choose(const struct uvmp_thrash_space *space,
+                                         const struct uvmp_thrash_page *page,
+                                         const struct uvmp_processors *processors,
+                                         const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
+{
+	struct relations r = relate(page, processors, facts);
+	bool is_pinned = page->pin_proc != UVMP_PROC_NONE;
+
+	if (is_in(r.common, facts->preferred)) {
+		*pin_to = facts->preferred;
+		return UVMP_THRASH_PIN;
+	}
+	if (!is_in(page->procs, facts->preferred) && r.is_near_fast)
+		return choose_near(&r, facts->requester, pin_to);
+	if (!is_pinned)
+		return choose_unpinned(space, page, facts->requester, pin_to);
+	if (facts->requester == facts->preferred)
+		return choose_preferred(page, facts->preferred, pin_to);
+	return choose_pinned(page, processors, &r, facts->requester, pin_to);
+}
+
+enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *space,
+                                              const struct uvmp_thrash_page *page,
+                                              const struct uvmp_processors *processors,
+                                              const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
+{
+	bool is_pinned = page->pin_proc != UVMP_PROC_NONE;
+	enum uvmp_thrash_hint_kind kind;
+
+	if (is_pinned && page->has_revoked && facts->requester != page->spared)
+		return UVMP_THRASH_THROTTLE;
+	kind = choose(space, page, processors, facts, pin_to);
+	if (kind == UVMP_THRASH_PIN && is_in(processors->no_memory, *pin_to))
+		*pin_to = UVMP_CPU;
+	return kind;
+}
+
+/* -- the hint (7.4) -- */
+
+static bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
+                          uint64_t now_ns)
+{
+	bool had_pins =
+	        space->params.quirks ? block->pins != 0 : !uvmp_mask_is_empty(&block->pinned); /* Q13 */
+
+	return block->last_thrashing_ns != 0 && !had_pins && block->resets < space->params.max_resets &&
+	       now_ns - block->last_thrashing_ns > uvmp_thrash_lapses(space, space->params.epoch);
+}
+
+static void throttle(struct uvmp_thrash_hint *hint, const struct uvmp_thrash_page *page)
+{
+	hint->kind = UVMP_THRASH_THROTTLE;
+	hint->until_ns = page->throttle_end_ns;
+}
+
+/* True if the requester goes on waiting. If it has waited enough it is not throttled any more. */
+static bool stays_throttled(struct uvmp_thrash_page *page, const struct uvmp_thrash_facts *facts)
+{
+	if ((page->throttled & BIT(facts->requester)) == 0)
+		return false;
+	if (facts->now_ns < page->throttle_end_ns && facts->requester != page->spared)
+		return true;
+	page->throttled &= ~BIT(facts->requester);
+	if (page->throttled == 0)
+		page->throttle_end_ns = 0;
+	return false;
+}
+
+static void begin_period(const struct uvmp_thrash_space *space, struct uvmp_thrash_page *page,
+                         const struct uvmp_thrash_facts *facts)
+{
+	uint8_t requester = (uint8_t)facts->requester;
+
+	if (facts->now_ns > page->throttle_end_ns) {
+		page->throttle_end_ns =
+		        stored(space, facts->now_ns + uvmp_thrash_lapses(space, space->params.nap));
+		page->spared = page->spared == requester ? UVMP_PROC_NONE : requester;
+	} else if (page->spared == UVMP_PROC_NONE) {
+		page->spared = requester;
+	}
+}
+
+static void decide_thrashing(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                             const struct uvmp_processors *processors, const struct uvmp_thrash_facts *facts,
+                             struct uvmp_thrash_hint *hint)
+{
+	struct uvmp_thrash_page *page = &block->memory[facts->page];
+
+	page->procs |= BIT(facts->requester);
+	begin_period(space, page, facts);
+	hint->kind = uvmp_thrash_choose(space, page, processors, facts, &hint->pin_to);
+	if (hint->kind == UVMP_THRASH_PIN) {
+		hint->procs = page->procs;
+		uvmp_thrash_page_pin(space, block, facts, hint->pin_to);
+		return;
+	}
+	hint->pin_to = UVMP_PROC_NONE;
+	if (hint->kind == UVMP_THRASH_NONE)
+		return;
+	page->throttled |= BIT(facts->requester);
+	if (page->pin_proc == UVMP_PROC_NONE && page->throttles != THROTTLES_MAX)
+		page->throttles++;
+	block->throttlings++;
+	throttle(hint, page);
+}
+
+static enum uvmp_status check(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
+                              const struct uvmp_processors *processors, const struct uvmp_thrash_facts *facts,
+                              const struct uvmp_thrash_hint *hint)
+{
+	uint64_t named;
+
+	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block) ||
+	    !uvmp_processors_is_valid(processors) || facts == NULL || hint == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (facts->page >= block->pages || facts->requester >= processors->count ||
+	    (facts->preferred >= processors->count && facts->preferred != UVMP_PROC_NONE))
+		return UVMP_ERR_RANGE;
+	named = facts->residents | (block->has_pages ? block->memory[facts->page].procs : 0);
+	return (named >> (processors->count - 1u)) >> 1 == 0 ? UVMP_OK : UVMP_ERR_RANGE;
+}
+
+enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                    const struct uvmp_processors *processors,
+                                    const struct uvmp_thrash_facts *facts, struct uvmp_thrash_hint *hint)
+{
+	const struct uvmp_thrash_hint none = {UVMP_THRASH_NONE, UVMP_PROC_NONE, 0, 0};
+	enum uvmp_status status = check(space, block, processors, facts, hint);
+	struct uvmp_thrash_page *page;
+	uint64_t gap;
+
+	if (status != UVMP_OK)
+		return status;
+	*hint = none;
+	if (!space->params.is_enabled || !block->has_pages)
+		return UVMP_OK;
+	if (is_epoch_over(space, block, facts->now_ns)) {
+		block->resets++;
+		uvmp_thrash_block_forget(block);
+		return UVMP_OK;
+	}
+	page = &block->memory[facts->page];
+	if (page->events < space->params.threshold)
+		return UVMP_OK;
+	if (stays_throttled(page, facts)) {
+		throttle(hint, page);
+		return UVMP_OK;
+	}
+	gap = facts->now_ns - page->event_ns;
+	uvmp_thrash_adapt(space, gap);
+	if (gap <= space->lapse_ns || page->pin_proc != UVMP_PROC_NONE)
+		decide_thrashing(space, block, processors, facts, hint);
+	return UVMP_OK;
+}

@@ -1,0 +1,795 @@
+/* thrash.h: the worked examples of specification 7.9, each row of the table in 7.5, quirks Q13 to Q18 with
+ * and without, memory of blocks, the queue, and bad input.
+ *
+ * Times are microseconds behind one second. A test is a script on page 7 of one block of 512 pages, first on
+ * the CPU.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "uvmpolicy/thrash.h"
+
+#define NONE  UVMP_PROC_NONE
+#define PAGE  7u
+#define T(us) (1000000000u + (uint64_t)((us)*1000.0 + 0.5))
+
+static struct uvmp_thrash_params params;
+static struct uvmp_processors processors;
+static struct uvmp_thrash_space space;
+static struct uvmp_thrash_block block, other;
+static struct uvmp_thrash_page array[512], other_array[4];
+static struct uvmp_thrash_facts facts;
+static struct uvmp_thrash_hint hint;
+static const struct uvmp_region seven = {PAGE, PAGE + 1};
+static struct uvmp_thrash_page *const page = &array[PAGE];
+
+/* GPUs that map system memory and nothing else. */
+static void connect(uint32_t count)
+{
+	memset(&processors, 0, sizeof(processors));
+	processors.count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		processors.can_access[i] = (uint64_t)1 << i | 1;
+		processors.native_atomics[i] = (uint64_t)1 << i;
+	}
+}
+
+static void link_fast(uint32_t a, uint32_t b)
+{
+	processors.can_access[a] |= (uint64_t)1 << b;
+	processors.can_access[b] |= (uint64_t)1 << a;
+	processors.fast_link[a] |= (uint64_t)1 << b;
+	processors.fast_link[b] |= (uint64_t)1 << a;
+	processors.native_atomics[a] |= (uint64_t)1 << b;
+	processors.native_atomics[b] |= (uint64_t)1 << a;
+}
+
+static void begin(void)
+{
+	assert_int_equal(uvmp_thrash_space_init(&space, &params), UVMP_OK);
+	assert_int_equal(uvmp_thrash_block_init(&block, 40, 512), UVMP_OK);
+	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array)), UVMP_OK);
+	assert_int_equal(uvmp_thrash_block_init(&other, 41, 4), UVMP_OK);
+	assert_int_equal(uvmp_thrash_block_give(&other, other_array, sizeof(other_array)), UVMP_OK);
+	memset(&facts, 0, sizeof(facts));
+	facts.page = PAGE;
+	facts.preferred = NONE;
+	facts.residents = 1;
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	uvmp_thrash_params_init(&params);
+	connect(3);
+	begin();
+	return 0;
+}
+
+static void migrate_in(struct uvmp_thrash_block *to, struct uvmp_region region, uint64_t now_ns, uint32_t dst,
+                       enum uvmp_migrate_cause cause)
+{
+	struct uvmp_thrash_migration m = {
+	        .region = region, .dst = dst, .final_dst = dst, .cause = cause, .now_ns = now_ns};
+
+	assert_int_equal(uvmp_thrash_migrate(&space, to, &m), UVMP_OK);
+	if (to == &block)
+		facts.residents = (uint64_t)1 << dst;
+}
+
+static void migrate(uint64_t now_ns, uint32_t dst)
+{
+	migrate_in(&block, seven, now_ns, dst, UVMP_MIGRATE_FAULT);
+}
+
+static enum uvmp_thrash_hint_kind ask(uint64_t now_ns, uint32_t requester)
+{
+	facts.now_ns = now_ns;
+	facts.requester = requester;
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &processors, &facts, &hint), UVMP_OK);
+	assert_true(uvmp_thrash_space_is_valid(&space) && uvmp_thrash_block_is_valid(&block));
+	return hint.kind;
+}
+
+static void expect_none(uint64_t now_ns, uint32_t requester)
+{
+	assert_int_equal(ask(now_ns, requester), UVMP_THRASH_NONE);
+}
+
+static void expect_move(uint64_t now_ns, uint32_t requester)
+{
+	expect_none(now_ns, requester);
+	migrate(now_ns, requester);
+}
+
+static void expect_pin(uint64_t now_ns, uint32_t requester, uint32_t to)
+{
+	assert_int_equal(ask(now_ns, requester), UVMP_THRASH_PIN);
+	assert_int_equal(hint.pin_to, to);
+	assert_int_equal(hint.procs, page->procs);
+	assert_int_equal(hint.until_ns, 0);
+}
+
+static void expect_throttle(uint64_t now_ns, uint32_t requester, uint64_t until_ns)
+{
+	assert_int_equal(ask(now_ns, requester), UVMP_THRASH_THROTTLE);
+	assert_int_equal(hint.until_ns, until_ns & ~(params.quirks ? (uint64_t)63 : 0));
+	assert_int_equal(hint.pin_to, NONE);
+}
+
+/* The first 400 us: two processors, taking turns, from `first` on. */
+static void bounce(uint32_t first, uint32_t second)
+{
+	for (uint32_t i = 0; i <= 4; i++)
+		expect_move(T(100 * i), i % 2 == 0 ? first : second);
+}
+
+/* -- 7.9 -- */
+
+static void test_example_a(void **state)
+{
+	uint32_t who = 0, waits;
+
+	(void)state;
+	expect_move(T(0), 1);
+	assert_false(block.has_pages);
+	expect_move(T(100), 0);
+	assert_true(block.has_pages && page->event_ns == (T(100) & ~(uint64_t)63) && page->events == 0);
+	for (uint32_t i = 2; i <= 4; i++) {
+		assert_false(uvmp_mask_test(&block.thrashing, PAGE));
+		expect_move(T(100 * i), i % 2 == 0 ? 1 : 0);
+		assert_int_equal(page->events, i - 1);
+	}
+	assert_true(uvmp_mask_test(&block.thrashing, PAGE));
+	expect_move(T(500), 0);
+	assert_int_equal(space.lapse_ns, 562500);
+	assert_true(page->spared == 0 && page->throttle_end_ns == T(1000) && page->events == 4);
+	for (waits = 1; waits <= 10; waits++) {
+		who = waits % 2 == 1 ? 1 : 0;
+		expect_throttle(T(500 * waits + 100), who, T(500 * waits + 500));
+		assert_int_equal(page->throttles, waits);
+		if (waits == 3) /* asking again changes nothing */
+			expect_throttle(T(500 * waits + 200), who, T(500 * waits + 500));
+		if (waits < 10)
+			expect_move(T(500 * waits + 500), who);
+	}
+	expect_pin(T(5500), 0, 0);
+	assert_int_equal(hint.procs, 3);
+	assert_true(page->throttles == 0 && page->pin_proc == 0 && block.throttlings == 10);
+	migrate(T(5500), 0); /* carries out the pin: no event */
+	assert_int_equal(block.last_ns, T(5000));
+	assert_int_equal(page->deadline_ns, T(155500));
+	assert_int_equal(uvmp_thrash_unpin_us(&space, T(5500)), 150000);
+}
+
+static void test_example_b(void **state)
+{
+	(void)state;
+	link_fast(1, 2);
+	bounce(1, 2);
+	expect_pin(T(500), 2, 1);
+	expect_pin(T(600), 1, 1);
+	assert_int_equal(block.throttlings, 0);
+}
+
+static void test_example_c(void **state)
+{
+	(void)state;
+	facts.preferred = 0;
+	bounce(1, 2);
+	expect_pin(T(500), 2, 0);
+}
+
+/* D, and that a pin does not extend its deadline. */
+static void test_example_d(void **state)
+{
+	(void)state;
+	bounce(1, 2);
+	expect_move(T(500), 2);
+	page->throttles = 10;
+	expect_throttle(T(600), 1, T(1000));
+	assert_int_equal(page->throttles, 11);
+	expect_pin(T(700), 2, 2);
+	assert_int_equal(page->throttle_end_ns, 0);
+	expect_pin(T(800), 1, 0); /* new period, all can reach the CPU (4a) */
+	assert_int_equal(page->spared, 1);
+	expect_pin(T(900), 2, 0); /* 4b */
+	expect_pin(T(950), 1, 0);
+	assert_int_equal(page->deadline_ns, T(150700));
+	assert_int_equal(block.pins, 1);
+}
+
+static void test_example_e(void **state)
+{
+	(void)state;
+	connect(2);
+	link_fast(0, 1);
+	bounce(1, 0);
+	expect_pin(T(500), 0, 1);
+}
+
+/* F; Q16: without the quirk a gap of exactly the lapse counts. */
+static void test_example_f(void **state)
+{
+	(void)state;
+	migrate(T(0), 1);
+	migrate(T(100), 0);
+	assert_int_equal(page->event_ns, T(99.968));
+	migrate(T(600), 1);
+	assert_int_equal(page->events, 0);
+	migrate((T(600) & ~(uint64_t)63) + 499900, 0);
+	assert_int_equal(page->events, 1);
+	params.quirks = false;
+	begin();
+	migrate(T(0), 1);
+	migrate(T(100), 0);
+	assert_int_equal(page->event_ns, T(100));
+	migrate(T(600), 1);
+	assert_int_equal(page->events, 1);
+}
+
+/* G, Q14. */
+static void test_example_g(void **state)
+{
+	(void)state;
+	for (int quirks = 1; quirks >= 0; quirks--) {
+		params.quirks = quirks != 0;
+		begin();
+		migrate(T(0), 1);
+		migrate(T(100), 0);
+		migrate(T(200), 1);
+		migrate(T(10000200), 0);
+		assert_int_equal(page->events, quirks);
+		assert_int_equal(page->has_migrated, quirks);
+		migrate(T(10000300), 1);
+		migrate(T(10000400), 0);
+		assert_int_equal(uvmp_mask_test(&block.thrashing, PAGE), quirks);
+	}
+}
+
+static void test_example_h(void **state)
+{
+	void *memory = NULL;
+
+	(void)state;
+	bounce(1, 0);
+	assert_int_equal(uvmp_thrash_block_take(&block, &memory), UVMP_ERR_STATE);
+	expect_none(T(1000400), 0);
+	assert_int_equal(block.resets, 0);
+	expect_none(T(1000401), 0);
+	assert_true(block.resets == 1 && !block.has_pages && uvmp_mask_is_empty(&block.thrashing));
+	assert_true(block.last_ns == 0 && block.last_thrashing_ns == 0 && block.last_proc == NONE);
+	assert_int_equal(uvmp_thrash_block_take(&block, &memory), UVMP_OK);
+	assert_ptr_equal(memory, array);
+	assert_int_equal(uvmp_thrash_block_take(&block, &memory), UVMP_ERR_STATE);
+}
+
+static void test_epoch_limit(void **state)
+{
+	(void)state;
+	params.max_resets = 0;
+	begin();
+	bounce(1, 0);
+	expect_none(T(2000000), 0);
+	assert_true(block.has_pages);
+	assert_int_equal(page->events, 3);
+}
+
+/* Q13: only without the quirk may a block be reset after its pin is over. */
+static void test_q13(void **state)
+{
+	struct uvmp_thrash_block *unpinned;
+	uint32_t index;
+	bool found;
+
+	(void)state;
+	for (int quirks = 1; quirks >= 0; quirks--) {
+		params.quirks = quirks != 0;
+		params.epoch = 1;
+		begin();
+		facts.preferred = 0;
+		bounce(1, 0);
+		expect_pin(T(500), 1, 0);
+		expect_pin(T(2000), 1, 0); /* pinned: no reset, and no gap is too long */
+		assert_int_equal(block.resets, 0);
+		assert_int_equal(uvmp_thrash_unpin(&space, T(900000), &unpinned, &index, &found), UVMP_OK);
+		assert_true(found);
+		expect_none(T(900000), 1);
+		assert_int_equal(block.resets, 1 - quirks);
+	}
+}
+
+/* -- 7.3 -- */
+
+static void test_filters(void **state)
+{
+	struct uvmp_thrash_migration m = {.region = seven, .dst = 1, .final_dst = 1, .now_ns = T(500)};
+	const struct uvmp_thrash_block before = block;
+
+	(void)state;
+	migrate_in(&block, seven, T(0), 1, UVMP_MIGRATE_EVICTION);
+	m.final_dst = 2;
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
+	m.final_dst = 1;
+	space.params.is_enabled = false;
+	migrate(T(0), 1);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(0)), UVMP_OK);
+	expect_none(T(0), 1);
+	assert_memory_equal(&block, &before, sizeof(before));
+	space.params.is_enabled = true;
+	for (int i = 0; i < 3; i++) {
+		begin();
+		bounce(1, 0);
+		m.cause = i == 0 ? UVMP_MIGRATE_API_MIGRATE : UVMP_MIGRATE_ACCESS_COUNTER;
+		m.is_copy = i == 1;
+		m.is_read_duplicated = i == 2;
+		assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
+		assert_true(uvmp_mask_is_empty(&block.thrashing) && page->procs == 0);
+		assert_int_equal(block.last_ns, T(400));
+	}
+}
+
+static void test_array_begins(void **state)
+{
+	struct uvmp_thrash_migration m = {.region = seven, .now_ns = T(100)};
+
+	(void)state;
+	migrate(T(0), 1);
+	migrate(T(100), 1); /* the same processor */
+	migrate(T(601), 0); /* too late */
+	assert_false(block.has_pages);
+	migrate(T(0), 1);
+	block.memory = NULL;
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(block.last_ns, T(0));
+	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array)), UVMP_OK);
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
+	assert_true(block.has_pages);
+}
+
+/* Counting stops at 7; a page that thrashes and then rests is reset by its next event; prefetched pages
+ * count. */
+static void test_counting(void **state)
+{
+	const struct uvmp_region two = {PAGE, PAGE + 2};
+
+	(void)state;
+	for (uint32_t i = 0; i <= 12; i++)
+		migrate_in(&block, two, T(100 * i), i % 2, UVMP_MIGRATE_PREFETCH);
+	assert_true(page->events == 7 && array[PAGE + 1].events == 7 && !page->has_revoked);
+	migrate(T(9000), 1);
+	assert_true(page->events == 0 && page->procs == 0 && array[PAGE + 1].events == 7);
+	assert_true(uvmp_mask_weight(&block.thrashing) == 1);
+	assert_int_equal(uvmp_thrash_reset(&space, &block, seven), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&block.thrashing), 1);
+	assert_int_equal(uvmp_thrash_reset(&space, &block, two), UVMP_OK);
+	assert_true(uvmp_mask_is_empty(&block.thrashing));
+}
+
+/* A late event leaves a pinned page alone; a revocation makes it throttle all but the spared one. */
+static void test_revocation(void **state)
+{
+	(void)state;
+	facts.preferred = 0;
+	bounce(1, 0);
+	expect_pin(T(500), 1, 0);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(3000)), UVMP_OK);
+	assert_true(page->events == 3 && !page->has_revoked);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(3100)), UVMP_OK);
+	assert_true(page->has_revoked);
+	expect_pin(T(3200), 2, 0); /* begins a period and is spared */
+	expect_throttle(T(3300), 1, T(3700));
+	assert_int_equal(page->throttles, 0); /* pinned: not counted */
+	facts.residents = 1;
+	expect_pin(T(3350), 2, 0);
+	assert_int_equal(page->throttled, 2);
+	facts.residents = 4; /* the page is elsewhere: throttling ends */
+	expect_pin(T(3400), 2, 0);
+	assert_int_equal(page->throttled, 0);
+}
+
+/* -- 7.4, 7.5 -- */
+
+/* Somebody else is still throttled when one has waited enough: the period goes on for it. */
+static void test_two_throttled(void **state)
+{
+	(void)state;
+	connect(4);
+	bounce(1, 2);
+	expect_move(T(500), 2);
+	expect_throttle(T(600), 1, T(1000));
+	expect_throttle(T(700), 3, T(1000));
+	page->spared = 1;
+	expect_none(T(800), 1);
+	assert_true(page->throttled == 8 && page->throttle_end_ns == T(1000));
+	page->spared = NONE;
+	expect_none(T(900), 2); /* nobody was spared in this period */
+	assert_int_equal(page->spared, 2);
+	page->throttles = 255;
+	expect_throttle(T(950), 1, T(1000));
+	assert_int_equal(page->throttles, 255);
+	expect_throttle(T(1500), 2, T(2000)); /* never twice in a row: this period spares nobody */
+	assert_int_equal(page->spared, NONE);
+}
+
+static void test_table_preferred(void **state)
+{
+	(void)state;
+	facts.preferred = 2; /* nobody else can map it */
+	bounce(1, 2);
+	expect_none(T(500), 1); /* 5c */
+	expect_throttle(T(510), 2, T(1000)); /* 3c */
+}
+
+static void test_table_near(void **state)
+{
+	(void)state;
+	connect(2); /* near is the CPU, both processors can map the GPU's memory: pinned at the GPU */
+	link_fast(0, 1);
+	bounce(0, 1);
+	facts.residents = 1;
+	expect_pin(T(500), 1, 1);
+	begin();
+	bounce(1, 0);
+	facts.residents = 1;
+	expect_none(T(500), 0); /* row 2, final */
+	begin();                /* near cannot be reached by all: pinned there nevertheless */
+	bounce(1, 0);
+	processors.can_access[0] = 1;
+	facts.residents = 1;
+	expect_pin(T(500), 1, 0);
+	processors.no_memory = 2;
+	begin();
+	bounce(0, 1);
+	facts.residents = 2;
+	expect_pin(T(500), 0, 0); /* GPU 1 has no memory */
+}
+
+static void test_table_hmm(void **state)
+{
+	(void)state;
+	connect(2);
+	link_fast(0, 1);
+	bounce(1, 0);
+	facts.residents = 0;
+	expect_none(T(500), 0); /* nobody is near: rows 5 */
+	assert_int_equal(page->spared, 0);
+	begin();
+	bounce(1, 0);
+	facts.residents = 0;
+	facts.is_hmm = true;
+	expect_pin(T(500), 1, 1);
+}
+
+/* Rows 3 with requester 1 preferred and not reachable by the others, then rows 4 without a common place. */
+static void test_table_rows(void **state)
+{
+	(void)state;
+	facts.preferred = 1;
+	bounce(1, 2);
+	expect_none(T(500), 1); /* 3e */
+	page->throttles = 10;
+	expect_pin(T(510), 1, 1); /* 3d */
+	expect_pin(T(520), 1, 1); /* 3a, pinned there */
+	page->pin_proc = 2;
+	expect_pin(T(530), 1, 1); /* 3a, spared */
+	page->pin_proc = 2;
+	page->spared = 2;
+	expect_throttle(T(540), 1, page->throttle_end_ns); /* 3b */
+	processors.can_access[1] = 2;
+	processors.can_access[2] = 4;
+	page->pin_proc = 2;
+	facts.residents = 4;
+	expect_pin(T(550), 2, 2); /* 4a: nothing in common */
+	page->spared = 1;
+	page->pin_proc = 1;
+	expect_throttle(T(560), 2, page->throttle_end_ns); /* 4c */
+	page->pin_proc = 2;
+	page->throttled = 0;
+	expect_pin(T(570), 2, 2); /* 4b */
+}
+
+/* -- 7.6 -- */
+
+/* One question with the gap that is given, about a page that thrashes. */
+static void gap(uint64_t gap_ns)
+{
+	page->events = 7;
+	page->throttled = 0;
+	expect_none(page->event_ns + gap_ns, 1);
+}
+
+static void test_lapse_short(void **state)
+{
+	static const uint64_t lapse[] = {562500, 632812, 711913, 800902, 901014, 1013640};
+
+	(void)state;
+	bounce(1, 0);
+	page->spared = 1;
+	page->throttle_end_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < 6; i++) {
+		gap(0);
+		assert_int_equal(space.lapse_ns, lapse[i]);
+	}
+	for (uint32_t i = 6; i < 59; i++)
+		gap(0);
+	assert_int_equal(space.lapse_ns, 511776316);
+	assert_int_equal(space.vote, 0);
+	for (int i = 1; i <= 128; i++) {
+		gap(0);
+		assert_int_equal(space.vote, -i);
+	}
+	gap(0); /* wraps to 127 */
+	assert_int_equal(space.lapse_ns, 447804277);
+	assert_int_equal(space.vote, 63);
+	gap(0);
+	assert_int_equal(space.lapse_ns, 497804277);
+}
+
+static void test_lapse_long(void **state)
+{
+	(void)state;
+	bounce(1, 0);
+	for (int i = 1; i < 32; i++) {
+		gap(600000000);
+		assert_true(space.vote == i && space.lapse_ns == 500000);
+	}
+	gap(600000000);
+	assert_true(space.vote == 16 && space.lapse_ns == 562500);
+	space.vote = 127;
+	space.params.vote_threshold = 500;
+	gap(600000000);
+	assert_int_equal(space.vote, -64); /* wrapped, which is more than 500 */
+	params.lapse_us = 501;             /* only the default adapts */
+	begin();
+	bounce(1, 0);
+	gap(600000000);
+	assert_true(space.vote == 0 && space.lapse_ns == 501000);
+}
+
+/* Q15: short gaps shorten, long ones lengthen, within the limits. */
+static void test_lapse_corrected(void **state)
+{
+	(void)state;
+	params.quirks = false;
+	params.vote_threshold = 2;
+	params.max_resets = 0;
+	begin();
+	bounce(1, 0);
+	page->spared = 1;
+	page->throttle_end_ns = UINT64_MAX;
+	gap(0);
+	assert_true(space.vote == -1 && space.lapse_ns == 500000);
+	gap(0);
+	assert_true(space.vote == -1 && space.lapse_ns == 437500);
+	for (int i = 0; i < 60; i++)
+		gap(0);
+	assert_true(space.vote == -2 && space.lapse_ns == 5000);
+	for (int i = 0; i < 200; i++)
+		gap(600000000);
+	assert_true(space.vote == 2 && space.lapse_ns == 500000000);
+}
+
+/* Q17: what a reset leaves, and which lapse nap and pin follow. */
+static void test_q17(void **state)
+{
+	(void)state;
+	for (int quirks = 1; quirks >= 0; quirks--) {
+		params.quirks = quirks != 0;
+		begin();
+		bounce(1, 0);
+		space.lapse_ns = 1000000;
+		space.params.lapse_us = quirks != 0 ? 500 : 501; /* no adaptation in the second round */
+		expect_none(T(500), 0);
+		expect_throttle(T(600), 1, quirks != 0 ? T(1000) : T(1500));
+		assert_int_equal(uvmp_thrash_reset(&space, &block, seven), UVMP_OK);
+		assert_int_equal(page->throttles, quirks);
+		assert_int_equal(page->spared, quirks != 0 ? 0 : NONE);
+	}
+}
+
+/* 7.1, Q18. */
+static void test_params(void **state)
+{
+	struct uvmp_thrash_params wrong = {.threshold = 8, .nap = 101, .pin_threshold = 256, .quirks = true};
+
+	(void)state;
+	uvmp_thrash_params_init(NULL);
+	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
+	assert_true(space.params.threshold == 3 && space.params.pin_threshold == 10 && space.params.nap == 1);
+	assert_true(space.params.lapse_us == 500 && space.params.epoch == 2000);
+	assert_int_equal(space.params.vote_threshold, 500);
+	wrong.quirks = false;
+	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
+	assert_int_equal(space.params.vote_threshold, 32);
+	assert_int_equal(uvmp_thrash_space_init(&space, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_space_init(NULL, &params), UVMP_ERR_ARGUMENT);
+}
+
+/* -- 7.7 -- */
+
+static void pin_other(uint32_t index, uint64_t now_ns)
+{
+	struct uvmp_thrash_facts f = {index, 1, 0, 1, false, now_ns};
+
+	for (uint32_t i = 0; i < 5; i++)
+		migrate_in(&other, (struct uvmp_region){index, index + 1}, now_ns - 500 + i, 1 - i % 2,
+		           UVMP_MIGRATE_FAULT);
+	space.lapse_ns = 500000;
+	other_array[index].event_ns = now_ns;
+	other_array[index].events = 7;
+	uvmp_mask_set(&other.thrashing, index);
+	assert_int_equal(uvmp_thrash_decide(&space, &other, &processors, &f, &hint), UVMP_OK);
+	assert_int_equal(hint.kind, UVMP_THRASH_PIN);
+}
+
+static void test_queue(void **state)
+{
+	struct uvmp_thrash_block *unpinned = NULL;
+	uint32_t index = 99;
+	bool found;
+
+	(void)state;
+	assert_true(uvmp_thrash_unpin_us(&space, T(0)) == UVMP_THRASH_IDLE);
+	assert_int_equal(uvmp_thrash_unpin(&space, T(0), &unpinned, &index, &found), UVMP_OK);
+	assert_false(found);
+	for (uint32_t i = 0; i < 4; i++)
+		pin_other(i, T(1000 * i));
+	assert_int_equal(uvmp_thrash_unpin_us(&space, T(100000.5)), 49999);
+	assert_int_equal(uvmp_thrash_unpin_us(&space, T(160000)), 0);
+	/* out of the middle, then from the end */
+	assert_int_equal(uvmp_thrash_reset(&space, &other, (struct uvmp_region){1, 2}), UVMP_OK);
+	assert_int_equal(uvmp_thrash_reset(&space, &other, (struct uvmp_region){3, 4}), UVMP_OK);
+	assert_int_equal(uvmp_thrash_unpin(&space, T(149979.999), &unpinned, &index, &found), UVMP_OK);
+	assert_false(found);
+	assert_int_equal(uvmp_thrash_unpin(&space, T(149980), &unpinned, &index, &found), UVMP_OK);
+	assert_true(found && unpinned == &other && index == 0);
+	assert_int_equal(uvmp_thrash_unpin(&space, T(149980), &unpinned, &index, &found), UVMP_OK);
+	assert_false(found);
+	assert_int_equal(uvmp_thrash_block_end(&space, &other), UVMP_OK);
+	assert_true(space.first == NULL && other.pins == 0 && !other.has_pages);
+	space.params.pin = 0; /* for good */
+	other.pins = UINT32_MAX;
+	pin_other(2, T(9000));
+	assert_true(space.first == NULL && other.pins == UINT32_MAX);
+}
+
+/* -- bad input -- */
+
+static void test_bad_block(void **state)
+{
+	void *memory;
+
+	(void)state;
+	assert_int_equal(uvmp_thrash_block_init(NULL, 0, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_init(&block, 0, 0), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_block_init(&block, 0, 513), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_array_size(0), 0);
+	assert_int_equal(uvmp_thrash_array_size(513), 0);
+	assert_int_equal(uvmp_thrash_array_size(512), sizeof(array));
+	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array)), UVMP_ERR_STATE);
+	assert_int_equal(uvmp_thrash_block_give(&block, NULL, 9), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_give(&block, (char *)array + 1, sizeof(array)), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_give(NULL, array, sizeof(array)), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_take(NULL, &memory), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_take(&block, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_take(&block, &memory), UVMP_OK);
+	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array) - 1), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_thrash_block_end(&space, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_block_end(NULL, &block), UVMP_ERR_ARGUMENT);
+}
+
+static void test_validity(void **state)
+{
+	struct uvmp_thrash_space s = space;
+	struct uvmp_thrash_block b = block;
+
+	(void)state;
+	s.params.threshold = 0;
+	assert_false(uvmp_thrash_space_is_valid(&s));
+	s = space;
+	s.lapse_ns = 0;
+	assert_false(uvmp_thrash_space_is_valid(&s));
+	s = space;
+	s.first = array;
+	assert_false(uvmp_thrash_space_is_valid(&s));
+	b.pages = 0;
+	assert_false(uvmp_thrash_block_is_valid(&b));
+	b = block;
+	b.last_proc = 65;
+	assert_false(uvmp_thrash_block_is_valid(&b));
+	b = block;
+	uvmp_mask_set(&b.thrashing, 3);
+	assert_false(uvmp_thrash_block_is_valid(&b));
+	b.has_pages = true;
+	assert_true(uvmp_thrash_block_is_valid(&b));
+	uvmp_mask_set(&b.pinned, 4);
+	assert_false(uvmp_thrash_block_is_valid(&b));
+	b.memory = NULL;
+	assert_false(uvmp_thrash_block_is_valid(&b));
+}
+
+static void test_bad_events(void **state)
+{
+	struct uvmp_thrash_migration m = {.region = seven};
+	const struct uvmp_region empty = {3, 3}, beyond = {511, 513};
+
+	(void)state;
+	assert_int_equal(uvmp_thrash_migrate(NULL, &block, &m), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_migrate(&space, NULL, &m), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, NULL), UVMP_ERR_ARGUMENT);
+	m.dst = 64;
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
+	m.dst = 0;
+	m.final_dst = 64;
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
+	m.region = empty;
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_revoke(NULL, &block, seven, 0, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_revoke(&space, NULL, seven, 0, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, beyond, 0, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 64, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_reset(NULL, &block, seven), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_reset(&space, NULL, seven), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_reset(&space, &block, beyond), UVMP_ERR_RANGE);
+}
+
+static void test_bad_questions(void **state)
+{
+	struct uvmp_thrash_block *b;
+	uint32_t p;
+	bool found;
+
+	(void)state;
+	assert_int_equal(uvmp_thrash_decide(NULL, &block, &processors, &facts, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_decide(&space, NULL, &processors, &facts, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_decide(&space, &block, NULL, &facts, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &processors, NULL, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &processors, &facts, NULL), UVMP_ERR_ARGUMENT);
+#define EXPECT_RANGE(field, value, good)                                                                     \
+	facts.field = value;                                                                                 \
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &processors, &facts, &hint), UVMP_ERR_RANGE);    \
+	facts.field = good
+	EXPECT_RANGE(page, 512, PAGE);
+	EXPECT_RANGE(requester, 3, 0);
+	EXPECT_RANGE(preferred, 3, NONE);
+	EXPECT_RANGE(residents, 8, 1);
+	migrate(T(0), 1);
+	migrate(T(1), 5); /* a processor that does not exist took part */
+	facts.residents = 1;
+	EXPECT_RANGE(requester, 0, 0);
+	assert_int_equal(uvmp_thrash_unpin(NULL, 0, &b, &p, &found), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_unpin(&space, 0, NULL, &p, &found), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_unpin(&space, 0, &b, NULL, &found), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_unpin(&space, 0, &b, &p, NULL), UVMP_ERR_ARGUMENT);
+	assert_true(uvmp_thrash_unpin_us(NULL, 0) == UVMP_THRASH_IDLE);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup(test, prepare)
+	const struct CMUnitTest tests[] = {
+	        TEST(test_example_a),     TEST(test_example_b),
+	        TEST(test_example_c),     TEST(test_example_d),
+	        TEST(test_example_e),     TEST(test_example_f),
+	        TEST(test_example_g),     TEST(test_example_h),
+	        TEST(test_epoch_limit),   TEST(test_q13),
+	        TEST(test_filters),       TEST(test_array_begins),
+	        TEST(test_counting),      TEST(test_revocation),
+	        TEST(test_two_throttled), TEST(test_table_preferred),
+	        TEST(test_table_near),    TEST(test_table_hmm),
+	        TEST(test_table_rows),    TEST(test_lapse_short),
+	        TEST(test_lapse_long),    TEST(test_lapse_corrected),
+	        TEST(test_q17),           TEST(test_params),
+	        TEST(test_queue),         TEST(test_bad_block),
+	        TEST(test_validity),      TEST(test_bad_events),
+	        TEST(test_bad_questions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
