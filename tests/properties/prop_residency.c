@@ -10,11 +10,10 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
+#include "support/seed.h"
 #include "model/naive_residency.h"
 #include "model/residency_case.h"
 #include "uvmpolicy/fault.h"
@@ -115,11 +114,9 @@ static void test_fixed_seed(void **unused)
 
 static void test_printed_seed(void **unused)
 {
-	const char *given = getenv("UVMP_TEST_SEED");
-	uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+	uint64_t seed = test_seed();
 
 	(void)unused;
-	print_message("UVMP_TEST_SEED=%llu\n", (unsigned long long)seed);
 	check_many(seed);
 }
 
