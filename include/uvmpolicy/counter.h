@@ -57,7 +57,7 @@ UVMP_API bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks);
 /* A notification inside one VABlock. A group is a run of them for the same GPU and block. */
 struct uvmp_counter_note {
 	uint32_t page;		  /* of the block, 0..511 */
-	uint32_t sub_granularity; /* bit k: the k-th piece of sub_bytes, from the block's 2 MiB on, was used */
+	uint32_t sub_granularity; /* bit k: the k-th piece of sub_bytes of the 2 MiB was used */
 };
 
 struct uvmp_counter_facts {
@@ -86,7 +86,7 @@ UVMP_API enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *proc
 struct uvmp_counter_block {
 	bool is_mapped;		     /* the GPU is mapped in the block; if not, nothing moves */
 	const uvmp_mask *resident;   /* pages that the GPU holds */
-	const uvmp_mask *fixed;	     /* pages that may not move: range group, HMM without mapping; NULL: none */
+	const uvmp_mask *fixed;	     /* may not move: range group, HMM without mapping; NULL: none */
 	const uvmp_mask *throttled;  /* pages with the hint THROTTLE; NULL: none */
 };
 
