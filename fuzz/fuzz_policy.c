@@ -45,6 +45,23 @@ static void check_words(const char *canonical, const char *text, size_t size)
 		check_word(canonical, word);
 }
 
+/* The detector corrects parameters that are out of range; in an accepted policy none is, but for a number of
+ * votes of 0 (driver Q18). */
+static void check_thrash(const struct uvmp_thrash_params *params)
+{
+	struct uvmp_thrash_space space;
+
+	check(uvmp_thrash_space_init(&space, params) == UVMP_OK, "the detector starts");
+	check(space.params.threshold == params->threshold &&
+	              space.params.pin_threshold == params->pin_threshold &&
+	              space.params.lapse_us == params->lapse_us && space.params.nap == params->nap &&
+	              space.params.epoch == params->epoch,
+	      "the detector takes the parameters as they are");
+	check(space.params.vote_threshold == params->vote_threshold ||
+	              (params->vote_threshold == 0 && params->quirks),
+	      "0 votes only with quirks");
+}
+
 static void check_accepted(const struct uvmp_policy *policy, const char *text, size_t size)
 {
 	char first[UVMP_POLICY_TEXT_MAX], second[UVMP_POLICY_TEXT_MAX];
@@ -53,6 +70,7 @@ static void check_accepted(const struct uvmp_policy *policy, const char *text, s
 	check(uvmp_policy_is_valid(policy), "an accepted policy is valid");
 	check(uvmp_prefetch_params_is_valid(&policy->prefetch),
 	      "an accepted policy's prefetch parameters are valid");
+	check_thrash(&policy->thrash);
 	check(uvmp_policy_print(policy, first, sizeof(first)) == UVMP_OK, "it prints");
 	check(uvmp_policy_parse(first, strlen(first), &again, NULL) == UVMP_OK, "the canonical form parses");
 	check(uvmp_policy_print(&again, second, sizeof(second)) == UVMP_OK, "it prints again");

@@ -50,6 +50,11 @@ bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks)
 	return page_bytes != 4096u || !quirks; /* Q19 */
 }
 
+bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled)
+{
+	return maps_on_eviction && is_enabled;
+}
+
 static enum uvmp_status check_facts(const struct uvmp_processors *processors,
                                     const struct uvmp_counter_facts *facts,
                                     const struct uvmp_counter_note *notes, uint32_t count)

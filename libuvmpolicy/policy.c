@@ -22,6 +22,21 @@ enum key {
 	MAX_BATCHES,
 	MAX_THROTTLED,
 	PREFETCH_LAPSE_MS,
+	THRASH,
+	THRASH_THRESHOLD,
+	PIN_THRESHOLD,
+	LAPSE_US,
+	LAPSE_VOTES,
+	NAP,
+	EPOCH,
+	PIN,
+	MAX_RESETS,
+	COUNTERS,
+	COUNTER_BATCH,
+	COUNTER_THRESHOLD,
+	MAP_ON_EVICTION,
+	MAP_ON_ATOMICS,
+	PLAN,
 	QUIRKS,
 	KEYS,
 	ALWAYS = KEYS /* in place of the key that a row depends on */
@@ -31,23 +46,48 @@ enum key {
 #define QUOTE_MAX 40u
 
 /* Whose names a key takes as values. */
-enum names { NUMBERS, PREFETCHERS, EVICTORS, REPLAYS };
+enum names { NUMBERS, PREFETCHERS, EVICTORS, REPLAYS, SWITCHES, COUNTER_MODES, PLANS };
 
 struct row {
 	struct uvmp_policy_key key;
 	enum names names;
-	enum key user; /* used only while this key has user_value */
-	uint32_t user_value;
+	enum key user;  /* used only while this key, which stands before, ... */
+	uint32_t users; /* ... has a value of this set: bit v for value v */
 };
+
+static const char *switch_name(uint32_t choice)
+{
+	static const char name[][4] = {"off", "on"};
+
+	return choice <= 1 ? name[choice] : NULL;
+}
+
+static const char *counters_name(uint32_t choice)
+{
+	static const char name[][8] = {"driver", "off", "on"};
+
+	return choice <= UVMP_COUNTERS_ON ? name[choice] : NULL;
+}
 
 /* NULL for keys with numbers, and beyond the last name. */
 static const char *choice_name(enum names names, uint32_t choice)
 {
-	if (names == PREFETCHERS)
+	switch (names) {
+	case PREFETCHERS:
 		return uvmp_prefetch_name((enum uvmp_prefetcher)choice);
-	if (names == EVICTORS)
+	case EVICTORS:
 		return uvmp_evict_name((enum uvmp_evictor)choice);
-	return names == REPLAYS ? uvmp_replay_name((enum uvmp_replay_policy)choice) : NULL;
+	case REPLAYS:
+		return uvmp_replay_name((enum uvmp_replay_policy)choice);
+	case SWITCHES:
+		return switch_name(choice);
+	case COUNTER_MODES:
+		return counters_name(choice);
+	case PLANS:
+		return uvmp_plan_name((enum uvmp_plan_order)choice);
+	default: /* NUMBERS */
+		return NULL;
+	}
 }
 
 #define NUMBER(name, min, max, initial, summary)                                                             \
@@ -58,31 +98,39 @@ static const char *choice_name(enum names names, uint32_t choice)
 	{                                                                                                    \
 		{name, summary, "", 0, (count)-1, initial, true}, names, ALWAYS, 0                           \
 	}
-#define NUMBER_OF(used_by, user, user_value, name, min, max, initial, summary)                               \
+#define NUMBER_OF(used_by, user, users, name, min, max, initial, summary)                                    \
 	{                                                                                                    \
-		{name, summary, used_by, min, max, initial, false}, NUMBERS, user, user_value                \
+		{name, summary, used_by, min, max, initial, false}, NUMBERS, user, users                     \
 	}
+
+/* Keys of one user: what people are told, and what is enforced. */
+#define DENSITY_NUMBER(...) NUMBER_OF("prefetch=density", PREFETCH, 1u << UVMP_PREFETCH_DENSITY, __VA_ARGS__)
+#define THRASH_NUMBER(...)  NUMBER_OF("thrash=on", THRASH, 1u << 1, __VA_ARGS__)
+#define COUNTER_NUMBER(...)                                                                                  \
+	NUMBER_OF("counters=driver|on", COUNTERS, 1u << UVMP_COUNTERS_DRIVER | 1u << UVMP_COUNTERS_ON,       \
+	          __VA_ARGS__)
 
 static const struct row table[KEYS] = {
         [PREFETCH] = CHOICE("prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY, PREFETCHERS,
                             "what comes along with faulted pages"),
-        [THRESHOLD] = NUMBER_OF(
-                "prefetch=density", PREFETCH, UVMP_PREFETCH_DENSITY, "threshold", 0, 100, 51,
+        [THRESHOLD] = DENSITY_NUMBER(
+                "threshold", 0, 100, 51,
                 "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
-        [MIN_FAULTS] = NUMBER_OF("prefetch=density", PREFETCH, UVMP_PREFETCH_DENSITY, "min_faults", 1, 20, 1,
-                                 "faulted pages of a block before anything is prefetched"),
-        [SEQ_PAGES] = NUMBER_OF("prefetch=sequential", PREFETCH, UVMP_PREFETCH_SEQUENTIAL, "seq_pages", 1,
-                                512, 1, "pages that the cursor takes per decision"),
-        [LOCALITY_PAGES] = NUMBER_OF("prefetch=locality", PREFETCH, UVMP_PREFETCH_LOCALITY, "locality_pages",
-                                     1, 512, 128, "pages from the faulting one on, it included"),
+        [MIN_FAULTS] = DENSITY_NUMBER("min_faults", 1, 20, 1,
+                                      "faulted pages of a block before anything is prefetched"),
+        [SEQ_PAGES] = NUMBER_OF("prefetch=sequential", PREFETCH, 1u << UVMP_PREFETCH_SEQUENTIAL, "seq_pages",
+                                1, 512, 1, "pages that the cursor takes per decision"),
+        [LOCALITY_PAGES] =
+                NUMBER_OF("prefetch=locality", PREFETCH, 1u << UVMP_PREFETCH_LOCALITY, "locality_pages", 1,
+                          512, 128, "pages from the faulting one on, it included"),
         [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, EVICTORS,
                          "what leaves when memory is full"),
-        [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
+        [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, 1u << UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
                                 "2 MiB chunks per request to the memory pool, as a power of two"),
         [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
                           "when the GPU goes on"),
-        [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0, 100,
-                                50, "percent of duplicates beyond which a flush re-reads PUT"),
+        [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, 1u << UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0,
+                                100, 50, "percent of duplicates beyond which a flush re-reads PUT"),
         [BATCH] = NUMBER("batch", 1, 1048576, 256, "raw faults per batch"),
         [COALESCE] = NUMBER("coalesce", 0, 1, 1, "1: merge repeated faults while fetching"),
         [MAX_BATCHES] = NUMBER("max_batches", 0, 1048576, 20, "batches per bottom half"),
@@ -90,6 +138,36 @@ static const struct row table[KEYS] = {
                 NUMBER("max_throttled", 0, 1048576, 5, "batches with throttled faults per bottom half"),
         [PREFETCH_LAPSE_MS] = NUMBER("prefetch_lapse_ms", 0, UINT32_MAX, 1000,
                                      "how long prefetch faults stay off; 0: never turned off"),
+        [THRASH] = CHOICE("thrash", 2, 1, SWITCHES,
+                          "whether pages that bounce are pinned and their processors throttled"),
+        [THRASH_THRESHOLD] = THRASH_NUMBER("thrash_threshold", 1, 7, 3,
+                                           "events in quick succession from which a page counts as bouncing"),
+        [PIN_THRESHOLD] = THRASH_NUMBER("pin_threshold", 1, 255, 10,
+                                        "throttlings after which a bouncing page is pinned"),
+        [LAPSE_US] = THRASH_NUMBER("lapse_us", 1, 1000000000, 500,
+                                   "longest gap between events that still counts as quick; only 500 adapts"),
+        [LAPSE_VOTES] =
+                THRASH_NUMBER("lapse_votes", 0, 1000000, 32,
+                              "votes before the lapse adapts; 0 only with quirks=1, where it means 500"),
+        [NAP] = THRASH_NUMBER("nap", 1, 100, 1, "length of a throttling, in lapses"),
+        [EPOCH] = THRASH_NUMBER("epoch", 1, 1000000, 2000,
+                                "quiet time after which a block is forgotten, in lapses"),
+        [PIN] = THRASH_NUMBER("pin", 0, 1000000, 300, "how long a page stays pinned, in lapses; 0: for good"),
+        [MAX_RESETS] = THRASH_NUMBER("max_resets", 0, 1000000, 4, "how often one block is forgotten"),
+        [COUNTERS] = CHOICE("counters", UVMP_COUNTERS_ON + 1, UVMP_COUNTERS_DRIVER, COUNTER_MODES,
+                            "whether access counters move pages; driver: only where the system has ATS"),
+        [COUNTER_BATCH] = COUNTER_NUMBER("counter_batch", 1, 65536, 256, "notifications per batch"),
+        [COUNTER_THRESHOLD] = COUNTER_NUMBER("counter_threshold", 1, 65535, 256,
+                                             "remote accesses before a counter notifies"),
+        [MAP_ON_EVICTION] = COUNTER_NUMBER(
+                "map_on_eviction", 0, 1, 1,
+                "1: evicted pages stay mapped to their GPU, so that accesses count; 0: they fault"),
+        [MAP_ON_ATOMICS] =
+                NUMBER("map_on_atomics", 0, 1, 0,
+                       "1: atomics of a GPU on memory of a GPU that can take them are mapped, not migrated"),
+        [PLAN] =
+                CHOICE("plan", UVMP_PLAN_OVERLAPPED + 1, UVMP_PLAN_SERIAL, PLANS,
+                       "serial: room is made, then pages come; overlapped: the next victim leaves meanwhile"),
         [QUIRKS] = NUMBER("quirks", 0, 1, 1, "1: the original's oddities as they are; 0: corrected rules"),
 };
 
@@ -98,11 +176,13 @@ static const struct uvmp_policy_preset presets[] = {
         {"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
          "prefetch=none"},
         {"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
-         "prefetch=tbn evict=lru2m"},
-        {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)", "prefetch=random"},
+         "prefetch=tbn evict=lru2m thrash=off counters=off"},
+        {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
+         "prefetch=random thrash=off counters=off"},
         {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",
-         "prefetch=sequential"},
-        {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)", "prefetch=locality"},
+         "prefetch=sequential thrash=off counters=off"},
+        {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
+         "prefetch=locality thrash=off counters=off"},
 };
 
 #define PRESETS ((uint32_t)(sizeof(presets) / sizeof(presets[0])))
@@ -218,6 +298,21 @@ static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
 	value[MAX_BATCHES] = policy->replay.max_batches;
 	value[MAX_THROTTLED] = policy->replay.max_throttled;
 	value[PREFETCH_LAPSE_MS] = policy->replay.prefetch_lapse_ms;
+	value[THRASH] = policy->thrash.is_enabled;
+	value[THRASH_THRESHOLD] = policy->thrash.threshold;
+	value[PIN_THRESHOLD] = policy->thrash.pin_threshold;
+	value[LAPSE_US] = policy->thrash.lapse_us;
+	value[LAPSE_VOTES] = policy->thrash.vote_threshold;
+	value[NAP] = policy->thrash.nap;
+	value[EPOCH] = policy->thrash.epoch;
+	value[PIN] = policy->thrash.pin;
+	value[MAX_RESETS] = policy->thrash.max_resets;
+	value[COUNTERS] = (uint32_t)policy->counters;
+	value[COUNTER_BATCH] = policy->counter_batch;
+	value[COUNTER_THRESHOLD] = policy->counter_threshold;
+	value[MAP_ON_EVICTION] = policy->map_on_eviction;
+	value[MAP_ON_ATOMICS] = policy->map_on_atomics;
+	value[PLAN] = (uint32_t)policy->plan;
 	value[QUIRKS] = policy->quirks;
 }
 
@@ -237,9 +332,25 @@ static void store(const uint32_t value[KEYS], struct uvmp_policy *policy)
 	policy->replay.max_batches = value[MAX_BATCHES];
 	policy->replay.max_throttled = value[MAX_THROTTLED];
 	policy->replay.prefetch_lapse_ms = value[PREFETCH_LAPSE_MS];
+	policy->thrash.is_enabled = value[THRASH] != 0;
+	policy->thrash.threshold = value[THRASH_THRESHOLD];
+	policy->thrash.pin_threshold = value[PIN_THRESHOLD];
+	policy->thrash.lapse_us = value[LAPSE_US];
+	policy->thrash.vote_threshold = value[LAPSE_VOTES];
+	policy->thrash.nap = value[NAP];
+	policy->thrash.epoch = value[EPOCH];
+	policy->thrash.pin = value[PIN];
+	policy->thrash.max_resets = value[MAX_RESETS];
+	policy->counters = (enum uvmp_counters)value[COUNTERS];
+	policy->counter_batch = value[COUNTER_BATCH];
+	policy->counter_threshold = value[COUNTER_THRESHOLD];
+	policy->map_on_eviction = value[MAP_ON_EVICTION] != 0;
+	policy->map_on_atomics = value[MAP_ON_ATOMICS] != 0;
+	policy->plan = (enum uvmp_plan_order)value[PLAN];
 	policy->quirks = value[QUIRKS] != 0;
 	policy->prefetch.quirks = policy->quirks;
 	policy->replay.quirks = policy->quirks;
+	policy->thrash.quirks = policy->quirks;
 }
 
 static void set_defaults(uint32_t value[KEYS])
@@ -250,13 +361,14 @@ static void set_defaults(uint32_t value[KEYS])
 
 static bool is_used(const uint32_t value[KEYS], uint32_t k)
 {
-	return table[k].user == ALWAYS || value[table[k].user] == table[k].user_value;
+	return table[k].user == ALWAYS || (table[k].users >> value[table[k].user] & 1u) != 0;
 }
 
-/* Driver Q8: threshold 0 is an accident that the corrected rule does not share. */
-static bool is_q8(const uint32_t value[KEYS])
+/* A 0 that the driver takes by accident, which the corrected rules do not share: a threshold that all exceed
+ * (Q8), a number of votes that turns into another (Q18). */
+static bool is_accident(const uint32_t value[KEYS], uint32_t k)
 {
-	return value[THRESHOLD] == 0 && value[QUIRKS] == 0;
+	return (k == THRESHOLD || k == LAPSE_VOTES) && value[k] == 0 && value[QUIRKS] == 0;
 }
 
 void uvmp_policy_init(struct uvmp_policy *policy)
@@ -274,16 +386,17 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 	uint32_t value[KEYS];
 
 	if (policy == NULL || policy->prefetch.quirks != policy->quirks ||
-	    policy->replay.quirks != policy->quirks)
+	    policy->replay.quirks != policy->quirks || policy->thrash.quirks != policy->quirks)
 		return false;
 	load(policy, value);
 	for (uint32_t k = 0; k < KEYS; k++) {
-		if (value[k] < table[k].key.min || value[k] > table[k].key.max)
+		if (value[k] < table[k].key.min || value[k] > table[k].key.max || is_accident(value, k))
 			return false;
+		/* its user stands before it: in range, or we would not be here */
 		if (!is_used(value, k) && value[k] != table[k].key.initial)
 			return false;
 	}
-	return !is_q8(value);
+	return true;
 }
 
 /* -- parsing -- */
@@ -468,6 +581,15 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	return status;
 }
 
+static void reject_accident(const struct parser *parser, uint32_t k)
+{
+	struct sink sink = error_at(parser, parser->given[k]);
+
+	put_text(&sink, table[k].key.name);
+	put_text(&sink, ": 0 is not accepted with quirks=0; 1..");
+	put_number(&sink, table[k].key.max);
+}
+
 /* Resets what the result does not use; a key that was asked for in vain is an error. */
 static enum uvmp_status settle(struct parser *parser)
 {
@@ -481,9 +603,10 @@ static enum uvmp_status settle(struct parser *parser)
 		}
 		parser->value[k] = table[k].key.initial;
 	}
-	if (is_q8(parser->value)) {
-		say(parser, parser->given[THRESHOLD], span_of("threshold"),
-		    "0 is not accepted with quirks=0; 1..100", "");
+	for (uint32_t k = 0; k < KEYS; k++) {
+		if (!is_accident(parser->value, k))
+			continue;
+		reject_accident(parser, k);
 		return UVMP_ERR_CONFLICT;
 	}
 	return UVMP_OK;

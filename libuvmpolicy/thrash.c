@@ -255,6 +255,7 @@ enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space, struct u
 	uvmp_thrash_block_forget(block);
 	block->resets = 0;
 	block->pins = 0;
+	block->throttlings = 0;
 	return UVMP_OK;
 }
 

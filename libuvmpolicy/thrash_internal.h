@@ -22,7 +22,7 @@ static inline bool is_region_inside(const struct uvmp_thrash_block *block, struc
 /* So many lapses: of the lapse at the beginning (Q17), or of the present one. */
 uint64_t uvmp_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple);
 
-/* The table of hints for a page that thrashes (7.5). *pin_to is written for PIN only. */
+/* The table of hints for a page that thrashes (7.5). *pin_to means something for PIN only. */
 enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *space,
                                               const struct uvmp_thrash_page *page,
                                               const struct uvmp_processors *processors,

@@ -9,7 +9,7 @@ const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|for
                          "\n"
                          "  workloads  built-in access patterns with their parameters\n"
                          "  policies   keys of the policy string: accepted values, default, who uses them\n"
-                         "  presets    named policies, each with its canonical string\n"
+                         "  presets    named policies, each with its canonical string, wrapped\n"
                          "  gpus       GPU time models\n"
                          "  formats    text formats that are read\n";
 
@@ -50,6 +50,25 @@ static int list_policies(void)
 	return CLI_DONE;
 }
 
+/* Words in lines of at most 110 columns, each behind four blanks. */
+static void list_wrapped(const char *text)
+{
+	size_t column = 0;
+
+	while (*text != '\0') {
+		size_t length = strcspn(text, " ");
+
+		if (column > 0 && column + 1 + length > 110) {
+			putchar('\n');
+			column = 0;
+		}
+		printf("%s%.*s", column > 0 ? " " : "    ", (int)length, text);
+		column += (column > 0 ? 1 : 4) + length;
+		text += length + strspn(text + length, " ");
+	}
+	putchar('\n');
+}
+
 static int list_presets(void)
 {
 	const struct uvmp_policy_preset *preset;
@@ -63,7 +82,8 @@ static int list_presets(void)
 			return CLI_BAD_INPUT;
 		if (uvmp_policy_print(&policy, text, sizeof(text)) != UVMP_OK)
 			return cli_error("preset %s cannot be printed", preset->name);
-		printf("%s\n    %s\n    %s\n", preset->name, preset->summary, text);
+		printf("%s\n    %s\n", preset->name, preset->summary);
+		list_wrapped(text);
 	}
 	return CLI_DONE;
 }

@@ -1,4 +1,5 @@
 /* uvmsim run, uvmsim compare: sources through the driver under one policy or several. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ const char help_run[] =
         "  --policy \"...\"    policy string, see `uvmsim list policies` (default: $UVMP_POLICY, else "
         "preset=nvidia-595)\n"
         "  --seed N          for everything random (default 1)\n"
-        "  --format F        table (default), json, csv\n";
+        "  --format F        table (default), json, csv\n"
+        "  --log FILE        the decision log, one action a line, for `uvmsim explain` (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy "
                             "\"...\" --policy \"...\"   [options]\n"
@@ -35,8 +37,8 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
                             "JSON is an array of the objects that `uvmsim run` prints.\n";
 
 static const char *const options[] = {
-        "workload=", "trace=", "gpu=", "memory=", "oversub=", "policy=", "seed=", "format=", "help", NULL};
-enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, HELP };
+        "workload=", "trace=", "gpu=", "memory=", "oversub=", "policy=", "seed=", "format=", "log=", "help", NULL};
+enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, HELP };
 
 enum { MANY = 64 }; /* repetitions of one option */
 
@@ -51,6 +53,8 @@ struct request {
 	size_t sources, memories, policies;
 	uint64_t seed;
 	enum report_format format;
+	const char *log_path;
+	FILE *log;
 	FILE *spool; /* standard input, kept for further runs */
 };
 
@@ -99,6 +103,9 @@ static int add_option(struct request *q, enum option option, const char *value)
 				return CLI_DONE;
 		}
 		return cli_error("--format %s: not one of table, json, csv", value);
+	case LOG:
+		q->log_path = value;
+		break;
 	case HELP:
 		break;
 	}
@@ -177,7 +184,7 @@ static bool run_one(struct request *q, size_t source_index, size_t memory, size_
 	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
 	if (report->workload && report->policy_given)
 		report->is_complete = driver_run(source, &q->policy[policy], report->memory, q->seed,
-		                                 &report->result, error);
+		                                 q->log, &report->result, error);
 	else
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 	source->close(source);
@@ -191,6 +198,22 @@ static void free_reports(struct report *report, size_t count)
 		free(report[i].policy_given);
 	}
 	free(report);
+}
+
+static int open_log(struct request *q)
+{
+	if (!q->log_path)
+		return CLI_DONE;
+	q->log = fopen(q->log_path, "w");
+	return q->log ? CLI_DONE : cli_error("--log %s: %s", q->log_path, strerror(errno));
+}
+
+/* What the operating system could not write is an error of the run. */
+static int close_log(struct request *q, int status)
+{
+	if (q->log && fclose(q->log) != 0 && status == CLI_DONE)
+		return cli_error("--log %s: %s", q->log_path, strerror(errno));
+	return status;
 }
 
 /* Runs in order, up to the first that fails; all that was counted is printed before the error. */
@@ -244,8 +267,12 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 		if (status == CLI_DONE && !is_compare && q->sources * q->memories * q->policies > 1)
 			status = cli_error("run: one workload, one memory size, one policy; `uvmsim compare` "
 			                   "takes several");
+		if (status == CLI_DONE && is_compare && q->log_path)
+			status = cli_error("compare: --log belongs to one run; use `uvmsim run`");
 		if (status == CLI_DONE)
-			status = run_all(q, is_compare);
+			status = open_log(q);
+		if (status == CLI_DONE)
+			status = close_log(q, run_all(q, is_compare));
 	}
 	free(q);
 	return status;

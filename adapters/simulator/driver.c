@@ -1,6 +1,5 @@
-/* The untimed driver: see driver.h. Three rooms, each in a file of its own: space.c knows where addresses
- * lie, memory.c which pages are on the GPU and which leave, and this one the way of a fault from the agent
- * that raised it to the replay that ends it. */
+/* The untimed driver: see driver.h. The engine of libuvmpolicy decides everything; here are the agents that
+ * fault, the machine's view of who may touch which page (space.c), and the counting of actions. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -8,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memory.h"
 #include "space.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -17,6 +15,10 @@
 #define UTLBS        64u   /* agents share uTLBs: agent modulo UTLBS */
 #define IDLE_MOST    1000u /* bottom halves that may serve faults and release nobody */
 #define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
+#define RANGES_MOST  65536u
+#define ARENAS_MOST  8u    /* as many pieces as the engine takes */
+#define BLOCKS_SPARE 1024u /* for ranges that are announced later */
+#define REPLAY_NS    1000u /* time is not modelled: it goes on by this much with each replay */
 
 /* A warp or thread that may wait for a page. */
 struct agent {
@@ -31,24 +33,22 @@ struct agent {
 struct driver {
 	const struct uvmp_policy *policy;
 	struct driver_result *result;
+	struct driver_memory memory;
 	char *error;
+	FILE *log;
 	struct source *source;
 	struct space space;
-	struct memory memory;
+
+	struct uvmp_service *service;
+	void *arena[ARENAS_MOST];
+	uint32_t arenas, known_blocks; /* blocks for which the arena has room */
+	uint64_t now_ns;
+	bool needs_touch; /* the policy wants to know of accesses */
 
 	struct agent *agent;
 	uint32_t agents;
 	uint32_t *stalled; /* agents that wait, in the order in which they stalled */
 	uint32_t stalled_count, unreported_count;
-
-	struct uvmp_fault_buffer buffer;
-	uint32_t put;
-	struct uvmp_fault_batch batch;
-	uint32_t *order;
-	uint32_t next_bin; /* position in order of the next bin to service */
-	struct uvmp_utlb utlb[UTLBS];
-	struct uvmp_replay_state replay;
-	uint64_t random;
 	uint64_t released; /* agents that went on */
 	uint32_t idle;     /* bottom halves in a row that released nobody */
 };
@@ -64,26 +64,129 @@ static bool fail(struct driver *d, const char *text)
 	return false;
 }
 
+/* -- the engine's arena -- */
+
+/* Bytes for `blocks` blocks with all that the policy may keep of each. */
+static size_t arena_bytes(const struct driver *d, const struct uvmp_service_params *params, uint32_t blocks)
+{
+	size_t bytes = uvmp_service_size(params, blocks), each = 512;
+	size_t small = 2 * (d->space.ranges + 64) * 5120; /* first and last block of each range */
+
+	if (d->policy->thrash.is_enabled)
+		each += 64;
+	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
+}
+
+static bool open_engine(struct driver *d, uint64_t seed)
+{
+	struct uvmp_processors processors = {.count = 2,
+	                                     .can_access = {1u, 3u},
+	                                     .native_atomics = {1u, 2u}};
+	uint64_t bytes = d->memory.bytes, roots;
+	struct uvmp_service_gpu gpu = {.utlbs = UTLBS, .fault_entries = BUFFER_LEAST};
+	struct uvmp_service_params params = {.policy = d->policy,
+	                                     .processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = PAGE_BYTES,
+	                                     .spaces = 1,
+	                                     .ranges = RANGES_MOST,
+	                                     .instances = 1,
+	                                     .requests = 1,
+	                                     .seed = seed};
+	size_t size;
+
+	d->result->footprint_bytes = d->space.footprint_bytes;
+	if (bytes == 0) /* whole roots, rounded up: at 100 % everything fits */
+		bytes = (d->space.footprint_bytes * 100u / d->memory.oversub_percent + ROOT_BYTES - 1) /
+		        ROOT_BYTES * ROOT_BYTES;
+	roots = bytes / ROOT_BYTES;
+	d->result->memory_bytes = roots * ROOT_BYTES;
+	if (d->space.blocks == 0)
+		return fail(d, "there is no range: nothing to run");
+	if (roots == 0) {
+		snprintf(d->error, SOURCE_ERROR_MAX,
+		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+		         (unsigned long long)bytes);
+		return false;
+	}
+	if (gpu.fault_entries <= d->policy->replay.max_batch)
+		gpu.fault_entries = d->policy->replay.max_batch + 1u;
+	gpu.memory_bytes = bytes;
+	gpu.splits = (uint32_t)(roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX);
+	params.blocks = d->space.blocks + BLOCKS_SPARE;
+	d->known_blocks = params.blocks;
+	size = arena_bytes(d, &params, params.blocks);
+	d->arena[0] = size == 0 ? NULL : malloc(size);
+	d->arenas = 1;
+	if (!d->arena[0] || uvmp_service_init(&params, d->arena[0], size, &d->service) != UVMP_OK) {
+		snprintf(d->error, SOURCE_ERROR_MAX, "a GPU memory of %llu roots of 2 MiB cannot be managed",
+		         (unsigned long long)roots);
+		return false;
+	}
+	d->needs_touch = d->policy->evict != UVMP_EVICT_LRU || !d->policy->quirks;
+	uvmp_service_bind(d->service, GPU, UVMP_APERTURE_VID, 0, 0, VA_SPACE);
+	for (size_t i = 0; i < d->space.ranges; i++) {
+		const struct sim_range *range = d->space.range[i];
+
+		if (uvmp_service_add_range(d->service, VA_SPACE, range->start, range->end - range->start + 1u,
+		                           UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU) != UVMP_OK)
+			return fail(d, "too many ranges");
+	}
+	return true;
+}
+
+/* A range that is announced when the run has begun. */
+static bool add_range_late(struct driver *d, const struct source_range *source)
+{
+	uint64_t bytes = (source->bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+
+	d->result->footprint_bytes = d->space.footprint_bytes;
+	if (d->space.blocks > d->known_blocks) {
+		size_t size = (size_t)d->space.blocks * 1024u + 65536u; /* doubles: eight pieces suffice */
+		void *piece = d->arenas < ARENAS_MOST ? malloc(size) : NULL;
+
+		if (!piece || uvmp_service_grow(d->service, piece, size) != UVMP_OK) {
+			free(piece);
+			return fail(d, "out of memory");
+		}
+		d->arena[d->arenas++] = piece;
+		d->known_blocks = 2u * d->space.blocks;
+	}
+	if (uvmp_service_add_range(d->service, VA_SPACE, source->base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+	                           UVMP_CPU) != UVMP_OK)
+		return fail(d, "too many ranges");
+	return true;
+}
+
 /* -- agents and the fault buffer -- */
+
+static uint32_t right_on(const struct sim_block *block, uint32_t page)
+{
+	return (uint32_t)uvmp_mask_test(&block->low, page) | (uint32_t)uvmp_mask_test(&block->high, page) << 1;
+}
+
+static bool can_go_on(const struct agent *a)
+{
+	return right_on(a->block, a->page) >= (uint32_t)uvmp_access_prot(a->access);
+}
 
 static bool buffer_write(struct driver *d, uint32_t index)
 {
 	struct agent *a = &d->agent[index];
-	uint32_t after = (d->put + 1u) % d->buffer.capacity;
+	uint32_t right = right_on(a->block, a->page);
+	struct uvmp_fault fault = {.address = a->block->shape.start + (uint64_t)a->page * PAGE_BYTES,
+	                           .aperture = UVMP_APERTURE_VID,
+	                           .utlb = index % UTLBS,
+	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
+	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
+	                                                             : UVMP_FAULT_ATOMIC,
+	                           .access = (uint8_t)a->access};
 
-	if (after == d->buffer.get) {
+	if (uvmp_service_fault(d->service, GPU, &fault) != UVMP_OK) {
 		d->unreported_count += !a->is_unreported;
 		a->is_unreported = true;
 		return false;
 	}
-	d->buffer.entry[d->put] =
-	        (struct uvmp_fault){.address = a->block->shape.start + (uint64_t)a->page * PAGE_BYTES,
-	                            .aperture = UVMP_APERTURE_VID,
-	                            .utlb = index % UTLBS,
-	                            .type = UVMP_FAULT_INVALID_PTE,
-	                            .access = (uint8_t)a->access,
-	                            .is_valid = true};
-	d->put = after;
 	d->unreported_count -= a->is_unreported;
 	a->is_unreported = false;
 	a->reported = d->result->replays;
@@ -104,7 +207,10 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 		uvmp_mask_set(&block->touched, page);
 		d->result->pages_touched++;
 	}
-	memory_touch(&d->memory, block, page);
+	uvmp_mask_clear(&block->unused, page);
+	if (d->needs_touch)
+		uvmp_service_touch(d->service, GPU, VA_SPACE,
+		                   block->shape.start + (uint64_t)page * PAGE_BYTES);
 }
 
 /* A replay: agents whose page has come go on, the others fault again; first those that the full buffer kept
@@ -114,10 +220,11 @@ static void replay(struct driver *d)
 	uint32_t kept = 0;
 
 	d->result->replays++;
+	d->now_ns += REPLAY_NS;
 	for (uint32_t i = 0; i < d->stalled_count; i++) {
 		struct agent *a = &d->agent[d->stalled[i]];
 
-		if (!uvmp_mask_test(&a->block->resident, a->page)) {
+		if (!can_go_on(a)) {
 			d->stalled[kept++] = d->stalled[i];
 			continue;
 		}
@@ -134,292 +241,143 @@ static void replay(struct driver *d)
 	}
 }
 
-/* -- servicing -- */
+/* -- actions -- */
 
-/* Walks one bin (driver specification, 3.2): which pages faulted and are not there? */
-static void walk_bin(struct driver *d, const struct uvmp_fault_bin *bin, const struct sim_block *block,
-                     bool is_retry, uvmp_mask *faulted, struct uvmp_replay_event *event)
+static void arrive(struct driver *d, struct sim_block *block, const struct uvmp_action *a)
 {
-	struct uvmp_fault_verdict verdict[2];
-	const struct uvmp_fault *previous = NULL;
-
-	uvmp_mask_zero(faulted);
-	for (uint32_t i = 0; i < bin->count; i++) {
-		const struct uvmp_fault *fault = &d->batch.entry[d->order[bin->first + i]];
-		uint32_t page = (uint32_t)((fault->address - block->shape.start) / PAGE_BYTES);
-		struct uvmp_fault_facts facts = {.logical = UVMP_PROT_READ_WRITE_ATOMIC,
-		                                 .is_retry = is_retry};
-		struct uvmp_fault_verdict *now = &verdict[i % 2u];
-
-		if (uvmp_mask_test(&block->resident, page))
-			facts.mapped = UVMP_PROT_READ_WRITE_ATOMIC;
-		uvmp_fault_classify(fault, &facts, previous, previous ? &verdict[(i + 1u) % 2u] : NULL, now);
-		event->invalid_prefetches += now->invalid_prefetches;
-		if (now->service_access != UVMP_ACCESS_NONE)
-			uvmp_mask_set(faulted, page);
-		previous = fault;
-	}
-}
-
-static enum uvmp_status decide(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
-                               bool is_follow, struct uvmp_prefetch_hint *hint)
-{
-	struct uvmp_prefetch_facts facts = {.block = block->shape,
-	                                    .faulted = faulted,
-	                                    .faulted_region = uvmp_mask_hull(faulted),
-	                                    .resident = &block->resident,
-	                                    .dst = GPU,
-	                                    .preferred = UVMP_PROC_NONE,
-	                                    .range_first = block->range_page,
-	                                    .range_pages = block->range->pages,
-	                                    .is_follow = is_follow};
-	bool with_tree = d->policy->prefetch.prefetcher == UVMP_PREFETCH_TBN ||
-	                 d->policy->prefetch.prefetcher == UVMP_PREFETCH_SL;
-	struct uvmp_prefetch_state *state = space_prefetch_state(block, with_tree);
-
-	state->random = &d->random;
-	return uvmp_prefetch_decide(&d->policy->prefetch, &facts, state, hint);
-}
-
-/* The driver copies runs of one cause; UVM Smart and its kin cut behind each fault (2.6), or move page by
- * page (2.3). */
-static enum uvmp_grouping grouping_of(enum uvmp_prefetcher prefetcher)
-{
-	switch (prefetcher) {
-	case UVMP_PREFETCH_NONE:
-	case UVMP_PREFETCH_DENSITY:
-	case UVMP_PREFETCH_BLOCK:
-		return UVMP_GROUPING_BY_CAUSE;
-	case UVMP_PREFETCH_RANDOM:
-		return UVMP_GROUPING_SINGLE;
-	default:
-		return UVMP_GROUPING_RUN_TO_FAULT;
-	}
-}
-
-/* Counts and carries out one migration of `faulted` and `prefetched` pages, for which memory is there. */
-static void migrate(struct driver *d, struct sim_block *block, const uvmp_mask *faulted,
-                    const uvmp_mask *prefetched)
-{
-	struct uvmp_group group[UVMP_MASK_BITS];
 	struct driver_result *r = d->result;
-	uvmp_mask pages, again;
-	uint32_t groups = 0;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	struct uvmp_region came = {a->run.first, a->run.outer - a->detail};
+	uvmp_mask again = a->pages;
 
-	uvmp_mask_or(&pages, faulted, prefetched);
-	uvmp_prefetch_groups(grouping_of(d->policy->prefetch.prefetcher), &pages, faulted, false, group,
-	                     UVMP_MASK_BITS, &groups);
-	uvmp_mask_and(&again, faulted, &block->evicted);
-	r->far_faults += uvmp_mask_weight(faulted);
+	uvmp_mask_region_clear(&again, came); /* those that faulted */
+	uvmp_mask_and(&again, &again, &block->evicted);
+	r->far_faults += a->detail;
 	r->refaults += uvmp_mask_weight(&again);
-	r->h2d_copies += groups;
-	r->pages_prefetched += uvmp_mask_weight(prefetched);
-	r->pages_migrated += uvmp_mask_weight(&pages);
+	r->h2d_copies++;
+	r->pages_prefetched += pages - a->detail;
+	r->pages_migrated += pages;
 	r->h2d_bytes = r->pages_migrated * PAGE_BYTES;
-	memory_fill(&d->memory, block, &pages);
-	uvmp_mask_or(&block->unused, &block->unused, prefetched);
+	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
+	uvmp_mask_region_set(&block->unused, came);
 }
 
-/* Pages of a block that fault later in this batch: they come by themselves, as far faults. */
-static void faulting_later(const struct driver *d, const struct sim_block *block, uvmp_mask *pages)
+static void leave(struct driver *d, struct sim_block *block, const struct uvmp_action *a)
 {
-	uvmp_mask_zero(pages);
-	for (uint32_t i = d->next_bin; i < d->batch.coalesced; i++) {
-		uint64_t address = d->batch.entry[d->order[i]].address;
+	struct driver_result *r = d->result;
+	uvmp_mask unused;
 
-		if (address > block->shape.end)
-			return;
-		if (address >= block->shape.start)
-			uvmp_mask_set(pages, (uint32_t)((address - block->shape.start) / PAGE_BYTES));
-	}
+	uvmp_mask_and(&unused, &a->pages, &block->unused);
+	r->d2h_copies++;
+	r->pages_prefetched_unused += uvmp_mask_weight(&unused);
+	r->pages_evicted += uvmp_mask_weight(&a->pages);
+	r->d2h_bytes = r->pages_evicted * PAGE_BYTES;
+	uvmp_mask_andnot(&block->unused, &block->unused, &a->pages);
+	uvmp_mask_andnot(&block->resident, &block->resident, &a->pages);
+	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
 }
 
-/* Asks the blocks that a prefetcher named beyond the one that faulted. What would push that one out again, or
- * finds no memory, is not fetched: an agent that waits for it would wait for ever. */
-static bool follow(struct driver *d, struct sim_block *block, uint64_t page)
+static void map(struct sim_block *block, const uvmp_mask *pages, uint32_t right)
 {
-	uvmp_mask none, later;
-
-	uvmp_mask_zero(&none);
-	while (page != UVMP_PAGE_NONE) {
-		struct sim_block *next = space_range_block(block->range, page);
-		struct uvmp_prefetch_hint hint;
-		enum uvmp_status status;
-
-		faulting_later(d, next, &later);
-		uvmp_mask_andnot(&later, &later, &next->resident);
-		status = decide(d, next, &later, true, &hint);
-		if (status != UVMP_OK)
-			return fail(d, uvmp_status_text(status));
-		page = hint.follow;
-		uvmp_mask_andnot(&hint.pages, &hint.pages, &next->resident);
-		if (hint.dst != GPU || uvmp_mask_is_empty(&hint.pages))
-			continue;
-		do
-			status = memory_back(&d->memory, next, &hint.pages, block);
-		while (status == UVMP_ERR_RETRY);
-		if (status == UVMP_OK)
-			migrate(d, next, &none, &hint.pages);
-		else
-			page = UVMP_PAGE_NONE;
-		if (next != block)
-			memory_settle(&d->memory, next, status == UVMP_OK);
-	}
-	return true;
+	uvmp_mask_andnot(&block->low, &block->low, pages);
+	uvmp_mask_andnot(&block->high, &block->high, pages);
+	if ((right & 1u) != 0)
+		uvmp_mask_or(&block->low, &block->low, pages);
+	if ((right & 2u) != 0)
+		uvmp_mask_or(&block->high, &block->high, pages);
 }
 
-static const char *no_memory(const struct driver *d)
+static bool cancelled(struct driver *d)
 {
 	if (d->policy->evict == UVMP_EVICT_LRU)
-		return "no memory: every root holds a chunk that the block being serviced has pinned; the "
-		       "driver would "
-		       "cancel the batch here";
-	return "no memory: nothing may be evicted for the block being serviced";
+		return fail(d, "no memory: every root holds a chunk that the block being serviced has pinned; the "
+		               "driver would cancel the batch here");
+	return fail(d, "no memory: nothing may be evicted for the block being serviced");
 }
 
-/* One bin. As in the driver the walk is repeated after each eviction; one eviction a pass (6.6). */
-static bool service_bin(struct driver *d, const struct uvmp_fault_bin *bin, struct sim_block *block,
-                        struct uvmp_replay_event *event)
+static bool perform(struct driver *d, const struct uvmp_action *a)
 {
-	struct uvmp_prefetch_hint hint = {.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
-	enum uvmp_status status;
-	uvmp_mask faulted, prefetched, pages;
-	bool is_retry = false, is_served = false;
-
-	do {
-		walk_bin(d, bin, block, is_retry, &faulted, event);
-		if (uvmp_mask_is_empty(&faulted))
-			break;
-		/* Only the driver decides anew after an eviction; the UVM Smart family has counted the pages
-		 * in its tree. */
-		if (!is_retry || d->policy->prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
-			status = decide(d, block, &faulted, false, &hint);
-			if (status != UVMP_OK)
-				return fail(d, uvmp_status_text(status));
-		}
-		uvmp_mask_andnot(&prefetched, &hint.pages, &block->resident);
-		uvmp_mask_andnot(&prefetched, &prefetched, &faulted);
-		if (hint.dst != GPU)
-			uvmp_mask_zero(&prefetched);
-		uvmp_mask_or(&pages, &faulted, &prefetched);
-		status = memory_back(&d->memory, block, &pages, NULL);
-		if (status != UVMP_OK && status != UVMP_ERR_RETRY)
-			return fail(d, no_memory(d));
-		is_served = status == UVMP_OK;
-		if (is_served)
-			migrate(d, block, &faulted, &prefetched);
-		is_retry = true;
-	} while (!is_served);
-	if (!follow(d, block, hint.follow))
-		return false;
-	memory_settle(&d->memory, block, is_served);
-	return true;
-}
-
-static bool service_next(struct driver *d, struct uvmp_replay_event *event)
-{
-	struct uvmp_fault_bin bin;
-	struct sim_block *block;
+	struct sim_block *block = NULL;
 	uint32_t page;
 
-	block = space_find(&d->space, d->batch.entry[d->order[d->next_bin]].address, &page);
-	uvmp_fault_bin_next(d->batch.entry, d->order, d->batch.coalesced, d->next_bin, block->shape.end,
-	                    &bin);
-	event->duplicates = bin.duplicates;
-	d->result->duplicates += bin.duplicates;
-	d->next_bin += bin.count;
-	event->is_last = d->next_bin == d->batch.coalesced;
-	return service_bin(d, &bin, block, event);
-}
-
-/* -- the bottom half -- */
-
-static bool fetch(struct driver *d, struct uvmp_replay_event *event)
-{
-	struct uvmp_fetch_params params = {.max_batch = d->policy->replay.max_batch,
-	                                   .page_bytes = PAGE_BYTES,
-	                                   .coalesce = d->policy->coalesce,
-	                                   .quirks = d->policy->quirks};
-
-	report_waiting(d);
-	event->status = uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, d->put, &d->buffer, &d->batch);
-	if (event->status != UVMP_OK)
-		return fail(d, uvmp_status_text(event->status));
-	event->cached = d->batch.cached;
-	d->result->faults_raw += d->batch.cached;
-	d->result->faults_coalesced += d->batch.coalesced;
-	d->result->batches += d->batch.cached > 0;
+	if (a->page_bytes != 0)
+		block = space_find(&d->space, a->address, &page);
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_BATCH:
+		d->result->batches++;
+		d->result->faults_raw += a->count;
+		d->result->faults_coalesced += a->detail;
+		break;
+	case UVMP_ACTION_COPY:
+		if (a->to == GPU)
+			arrive(d, block, a);
+		else
+			leave(d, block, a);
+		break;
+	case UVMP_ACTION_EVICT:
+		d->result->evictions += a->count == 0;
+		break;
+	case UVMP_ACTION_MAP:
+	case UVMP_ACTION_REVOKE:
+	case UVMP_ACTION_UNMAP:
+		if (a->to == GPU)
+			map(block, &a->pages, a->right);
+		break;
+	case UVMP_ACTION_REPLAY:
+		replay(d);
+		break;
+	case UVMP_ACTION_CANCEL:
+		return cancelled(d);
+	default: /* nothing to do without time */
+		break;
+	}
 	return true;
 }
 
-static void preprocess(struct driver *d)
+static bool write_log(struct driver *d, const struct uvmp_action *a)
 {
-	uint32_t count = uvmp_fault_representatives(&d->batch, d->order);
+	char text[UVMP_ACTION_TEXT_MAX];
 
-	for (uint32_t i = 0; i < d->batch.cached; i++) {
-		d->batch.entry[i].va_space = VA_SPACE;
-		d->batch.entry[i].gpu = GPU;
-	}
-	if (!d->batch.is_single_instance)
-		uvmp_fault_order_by_instance(d->batch.entry, d->order, count);
-	uvmp_fault_order(d->batch.entry, d->order, count);
-	d->next_bin = 0;
+	if (!d->log)
+		return true;
+	uvmp_action_print(a, text, sizeof(text));
+	if (fprintf(d->log, "%s\n", text) < 0)
+		return fail(d, "the decision log cannot be written");
+	return true;
 }
 
-/* Does what the machine says; false on an error of the run. */
-static bool perform(struct driver *d, const struct uvmp_replay_action *action,
-                    struct uvmp_replay_event *event)
+/* Performs the engine's actions up to the end of one bottom half. */
+static bool pump(struct driver *d)
 {
-	uint32_t discarded;
+	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
 
-	*event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE};
-	switch (action->kind) {
-	case UVMP_REPLAY_FETCH:
-		event->kind = UVMP_REPLAY_EVENT_FETCHED;
-		return fetch(d, event);
-	case UVMP_REPLAY_PREPROCESS:
-		event->kind = UVMP_REPLAY_EVENT_PREPROCESSED;
-		preprocess(d);
-		return true;
-	case UVMP_REPLAY_SERVICE:
-		event->kind = UVMP_REPLAY_EVENT_SERVICED;
-		return service_next(d, event);
-	case UVMP_REPLAY_FLUSH:
-		uvmp_fault_flush(&d->buffer, action->update_put, d->put, &discarded);
-		return true;
-	case UVMP_REPLAY_PUSH:
-		replay(d);
-		return true;
-	default: /* waits take no time here; nothing is ever cancelled */
-		return true;
+	report_waiting(d);
+	while (uvmp_service_next(d->service, d->now_ns, &action) == UVMP_OK) {
+		if (!write_log(d, &action) || !perform(d, &action))
+			return false;
+		uvmp_service_complete(d->service, action.id, UVMP_OK);
+		report_waiting(d);
+		if (action.kind == UVMP_ACTION_DONE)
+			break;
 	}
+	return true;
 }
 
 static bool bottom_half(struct driver *d)
 {
 	uint64_t released = d->released, fetched = d->result->faults_raw, far_faults = d->result->far_faults;
-	struct uvmp_replay_action action;
-	struct uvmp_replay_event event;
 
-	uvmp_replay_start(&d->policy->replay, &d->replay, &action);
-	while (action.kind != UVMP_REPLAY_STOP) {
-		if (!perform(d, &action, &event))
-			return false;
-		uvmp_replay_step(&d->policy->replay, &d->replay, &event, &action);
-	}
+	if (!pump(d))
+		return false;
 	if (d->result->faults_raw == fetched && d->released == released)
 		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop "
-		               "all servicing "
-		               "(driver quirk Q23; quirks=0 counts them as 1)");
+		               "all servicing (driver quirk Q23; quirks=0 counts them as 1)");
 	if (d->released != released)
 		d->idle = 0;
-	else if (d->result->far_faults !=
-	         far_faults) /* not counting stale faults: there may be many in a row */
+	else if (d->result->far_faults != far_faults) /* not counting stale faults: many may come in a row */
 		d->idle++;
 	if (d->idle == IDLE_MOST)
-		return fail(
-		        d,
-		        "no agent goes on: with this policy and memory every page leaves before it is used");
+		return fail(d, "no agent goes on: with this policy and memory every page leaves before it is used");
 	return true;
 }
 
@@ -478,12 +436,12 @@ static bool access_row(struct driver *d, const struct source_row *row)
 	block = space_find(&d->space, row->address, &page);
 	if (!block)
 		return fail(d, "an access lies outside every range");
-	if (uvmp_mask_test(&block->resident, page)) {
+	d->agent[row->agent] = (struct agent){.block = block, .page = page, .access = row->access};
+	if (can_go_on(&d->agent[row->agent])) {
 		access_page(d, block, page);
 		return true;
 	}
-	d->agent[row->agent] =
-	        (struct agent){.block = block, .page = page, .access = row->access, .is_stalled = true};
+	d->agent[row->agent].is_stalled = true;
 	d->stalled[d->stalled_count++] = row->agent;
 	buffer_write(d, row->agent);
 	return true;
@@ -505,7 +463,7 @@ static void show_progress(const struct driver *d, time_t *shown)
 	        (unsigned long long)d->result->evictions);
 }
 
-static bool rows(struct driver *d, struct source *source, struct driver_memory memory)
+static bool rows(struct driver *d, struct source *source, uint64_t seed)
 {
 	time_t started = time(NULL), shown = started;
 	char text[SOURCE_ERROR_MAX];
@@ -521,13 +479,12 @@ static bool rows(struct driver *d, struct source *source, struct driver_memory m
 		if (row.kind == SOURCE_RANGE) {
 			if (!space_add_range(&d->space, &row.range, text))
 				return fail(d, text);
-			if (is_open && !memory_grow(&d->memory, d->space.blocks))
-				return fail(d, "out of memory");
+			if (is_open && !add_range_late(d, &row.range))
+				return false;
 			continue;
 		}
-		if (!is_open &&
-		    !memory_open(&d->memory, d->policy, memory, &d->space, &d->random, d->result, text))
-			return fail(d, text);
+		if (!is_open && !open_engine(d, seed))
+			return false;
 		is_open = true;
 		if (row.kind == SOURCE_END)
 			break;
@@ -541,28 +498,11 @@ static bool rows(struct driver *d, struct source *source, struct driver_memory m
 	return release_all(d);
 }
 
-static bool driver_open(struct driver *d)
-{
-	uint32_t capacity = d->policy->replay.max_batch + 1u;
-
-	if (capacity < BUFFER_LEAST)
-		capacity = BUFFER_LEAST;
-	d->buffer.entry = calloc(capacity, sizeof(struct uvmp_fault));
-	d->buffer.capacity = d->batch.capacity = capacity;
-	d->batch.entry = calloc(capacity, sizeof(struct uvmp_fault));
-	d->batch.utlb = d->utlb;
-	d->batch.utlbs = UTLBS;
-	d->order = calloc(capacity, sizeof(*d->order));
-	uvmp_replay_init(&d->replay);
-	if (!d->buffer.entry || !d->batch.entry || !d->order || !space_open(&d->space))
-		return fail(d, "out of memory");
-	return true;
-}
-
 bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, struct driver_result *result, char error[SOURCE_ERROR_MAX])
+                uint64_t seed, FILE *log, struct driver_result *result, char error[SOURCE_ERROR_MAX])
 {
 	struct driver *d = calloc(1, sizeof(*d));
+	struct uvmp_service_counts counts;
 	bool done;
 
 	memset(result, 0, sizeof(*result));
@@ -572,17 +512,18 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 	}
 	d->policy = policy;
 	d->result = result;
+	d->memory = memory;
 	d->error = error;
 	d->source = source;
-	d->random = seed;
-	done = driver_open(d) && rows(d, source, memory);
+	d->log = log;
+	done = space_open(&d->space) && rows(d, source, seed);
+	if (d->service && uvmp_service_count(d->service, GPU, &counts) == UVMP_OK)
+		result->duplicates = counts.duplicates;
 	if (done)
 		result->pages_prefetched_unused += space_unused_pages(&d->space);
-	memory_close(&d->memory);
 	space_close(&d->space);
-	free(d->buffer.entry);
-	free(d->batch.entry);
-	free(d->order);
+	for (uint32_t i = 0; i < d->arenas; i++)
+		free(d->arena[i]);
 	free(d->agent);
 	free(d->stalled);
 	free(d);

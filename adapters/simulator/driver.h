@@ -1,8 +1,8 @@
 /* driver.h: one run of a source under a policy, without time.
  *
- * The decisions of libuvmpolicy strung together as the driver's bottom half does: fault buffer, batches, one
- * VABlock at a time, prefetch, memory, replay. Agents stall on a fault until a replay finds their page; every
- * replay makes the agents that still lack theirs fault again, which is where duplicates come from.
+ * The engine of libuvmpolicy (service.h) decides; here its actions are performed and counted. Agents stall on
+ * a fault until a replay finds their page; every replay makes the agents that still lack theirs fault again,
+ * which is where duplicates come from.
  */
 #ifndef UVMSIM_DRIVER_H
 #define UVMSIM_DRIVER_H
@@ -28,8 +28,9 @@ struct driver_result {
 };
 
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a
- * policy that never services a fault; *result then holds what was counted so far. */
+ * policy that never services a fault; *result then holds what was counted so far. `log` (may be NULL) gets the
+ * decision log, one action a line. */
 bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, struct driver_result *result, char error[SOURCE_ERROR_MAX]);
+                uint64_t seed, FILE *log, struct driver_result *result, char error[SOURCE_ERROR_MAX]);
 
 #endif

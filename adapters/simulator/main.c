@@ -21,6 +21,7 @@ struct command {
 static const struct command commands[] = {
         {"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
         {"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
+        {"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
         {"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
         {"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
         {"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},

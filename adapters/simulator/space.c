@@ -15,10 +15,6 @@ bool space_open(struct space *space)
 
 static void range_free(struct sim_range *range)
 {
-	for (uint64_t i = 0; range->block && i < range->blocks; i++) {
-		free(range->block[i].chunk);
-		free(range->block[i].prefetch.tree);
-	}
 	free(range->block);
 	free(range);
 }
@@ -28,7 +24,6 @@ void space_close(struct space *space)
 	for (size_t i = 0; i < space->ranges; i++)
 		range_free(space->range[i]);
 	free(space->range);
-	free(space->by_id);
 }
 
 /* Number of ranges that start at or below the address. */
@@ -54,27 +49,17 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 
 		uvmp_geometry_block(&space->geometry, range->start, range->end, i, &block->shape);
 		block->range = range;
-		block->range_page = (block->shape.start - range->start) / PAGE_BYTES;
-		block->id = space->blocks;
-		uvmp_prefetch_state_init(&block->prefetch);
-		block->prefetch.range = &range->prefetch;
-		space->by_id[space->blocks++] = block;
 	}
+	space->blocks += (uint32_t)range->blocks;
 }
 
-static bool grow(struct space *space, uint64_t blocks)
+static bool grow(struct space *space)
 {
 	struct sim_range **range = realloc(space->range, (space->ranges + 1) * sizeof(struct sim_range *));
-	struct sim_block **by_id;
 
-	if (!range)
-		return false;
-	space->range = range;
-	by_id = realloc(space->by_id, (space->blocks + blocks) * sizeof(struct sim_block *));
-	if (!by_id)
-		return false;
-	space->by_id = by_id;
-	return true;
+	if (range)
+		space->range = range;
+	return range != NULL;
 }
 
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
@@ -102,7 +87,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range = calloc(1, sizeof(*range));
 	if (range)
 		range->block = calloc(blocks, sizeof(*range->block));
-	if (!range || !range->block || !grow(space, blocks)) {
+	if (!range || !range->block || !grow(space)) {
 		if (range)
 			free(range->block);
 		free(range);
@@ -140,32 +125,13 @@ struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *pa
 	return block;
 }
 
-struct sim_block *space_range_block(const struct sim_range *range, uint64_t page)
-{
-	uint64_t address = range->start + page * PAGE_BYTES;
-
-	return &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
-}
-
-struct uvmp_prefetch_state *space_prefetch_state(struct sim_block *block, bool with_tree)
-{
-	uint32_t blocks = 1;
-
-	if (with_tree && !block->prefetch.tree) {
-		while (blocks * UVMP_BASIC_BLOCK_PAGES < block->shape.pages)
-			blocks *= 2u;
-		block->prefetch.tree = calloc(1, sizeof(struct uvmp_tree));
-		if (block->prefetch.tree)
-			uvmp_tree_init(block->prefetch.tree, blocks);
-	}
-	return &block->prefetch;
-}
-
 uint64_t space_unused_pages(const struct space *space)
 {
 	uint64_t pages = 0;
 
-	for (uint32_t i = 0; i < space->blocks; i++)
-		pages += uvmp_mask_weight(&space->by_id[i]->unused);
+	for (size_t i = 0; i < space->ranges; i++) {
+		for (uint64_t k = 0; k < space->range[i]->blocks; k++)
+			pages += uvmp_mask_weight(&space->range[i]->block[k].unused);
+	}
 	return pages;
 }

@@ -4,8 +4,9 @@
  * These are the decisions around that (nvidia specification, section 8): sizes that follow from the
  * granularity (8.1), the pages that a group of notifications names (8.4), which of them may move (8.5), and
  * which notifications are cleared, so that their counters notify again (8.3, 8.7). No state. Where the pages
- * go is decided in residency.h, with operation ACCESS_COUNTER and access PREFETCH; the read-duplicate verdict
- * of that is ignored (Q21: pages are moved, also where the policy would duplicate them).
+ * go is decided in residency.h, with operation ACCESS_COUNTER and access PREFETCH. The driver then ignores
+ * the read-duplicate verdict and moves pages also where the policy would duplicate them (Q21); that is up to
+ * the host, which heeds it for the corrected rule.
  *
  * Quirks reproduced by default: Q19 (with 4 KiB pages notifications are drained and nothing is done), Q20
  * (for an unowned address the batch's first notification is cleared, not the one at hand), Q22 (the residency
@@ -51,6 +52,10 @@ UVMP_API uint32_t uvmp_counter_threshold(uint32_t threshold);
 /* Are notifications acted upon? Not with 4 KiB pages, as the driver has it (Q19); always without quirks.
  * False: drain the buffer, move nothing, clear nothing. */
 UVMP_API bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks);
+/* Is a GPU mapped to pages that were evicted from it, so that its accesses are counted instead of faulting
+ * (9.5)? `maps_on_eviction` is uvm_perf_map_remote_on_eviction (driver: true), `is_enabled` what
+ * uvmp_counter_is_enabled says. */
+UVMP_API bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled);
 
 /* -- pages of a group (8.4) ------------------------------------------------------------------ */
 

@@ -16,8 +16,10 @@
 #include "base.h"
 #include "evict.h"
 #include "fault.h"
+#include "plan.h"
 #include "prefetch.h"
 #include "replay.h"
+#include "thrash.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +28,14 @@ extern "C" {
 #define UVMP_POLICY_TEXT_MAX  1024u /* longest canonical form, with its NUL; longest text that is parsed */
 #define UVMP_POLICY_ERROR_MAX 200u
 
+/* Do access counters move pages? */
+enum uvmp_counters {
+	UVMP_COUNTERS_DRIVER = 0, /* "driver": as the driver's parameter -1: where the system has ATS; and with
+				   * 4 KiB pages notifications are drained and nothing is done (Q19) */
+	UVMP_COUNTERS_OFF = 1,	  /* "off" */
+	UVMP_COUNTERS_ON = 2	  /* "on": with every page size, as the driver does with 64 KiB */
+};
+
 /* Everything that a policy string can say. */
 struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages */
@@ -33,7 +43,16 @@ struct uvmp_policy {
 	uint32_t pma_order;		      /* pma_order: roots per pool request, as a power of two */
 	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
 	bool coalesce;			      /* coalesce */
-	bool quirks;			      /* quirks; the same value as in prefetch and replay */
+	struct uvmp_thrash_params thrash;     /* thrash (on, off), thrash_threshold, pin_threshold, lapse_us,
+					       * lapse_votes, nap, epoch, pin, max_resets */
+	enum uvmp_counters counters;	      /* counters */
+	uint32_t counter_batch;		      /* counter_batch: notifications per batch, 1..65536 */
+	uint32_t counter_threshold;	      /* counter_threshold: accesses before one notifies, 1..65535 */
+	bool map_on_eviction;		      /* map_on_eviction: with counters, what a GPU loses by eviction
+					       * stays mapped to it (9.5) */
+	bool map_on_atomics;		      /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
+	enum uvmp_plan_order plan;	      /* plan: serial, overlapped */
+	bool quirks;			      /* quirks; the same value as in prefetch, replay and thrash */
 };
 
 struct uvmp_policy_error {
@@ -44,8 +63,9 @@ struct uvmp_policy_error {
 
 /* The defaults: preset nvidia-595. No effect if NULL. */
 UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
-/* Is every parameter in range, every unused one at its default, and quirks the same in all three places? With
- * quirks off a density threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100). */
+/* Is every parameter in range, every unused one at its default, and quirks the same in all four places? With
+ * quirks off a density threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100), nor is a
+ * vote threshold of 0 (Q18). */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong;
@@ -54,7 +74,7 @@ UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
  * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte
  * that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number.
  * UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies do not use, or
- * threshold=0 with quirks=0. */
+ * threshold=0 or lapse_votes=0 with quirks=0. */
 UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
 					    struct uvmp_policy_error *error);
 
@@ -69,7 +89,7 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 struct uvmp_policy_key {
 	char name[24];
 	char summary[96];  /* one line */
-	char used_by[24];  /* "prefetch=density" and the like; "": always */
+	char used_by[24];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
 	uint32_t min, max; /* accepted numbers; for names: accepted choices */
 	uint32_t initial;  /* in nvidia-595, and wherever the key is not used */
 	bool is_choice;	   /* the value is a name, see uvmp_policy_choice */

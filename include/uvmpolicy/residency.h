@@ -100,7 +100,8 @@ struct uvmp_map_facts {
 	uint8_t duplication;	/* enum uvmp_read_duplication */
 	bool is_duplicated;	/* the page is read-duplicated (after the move) */
 	bool is_hmm;		/* the block is one of heterogeneous memory management */
-	bool has_migrated;	/* the page came to destination in this service step */
+	bool has_migrated;	/* the page came to destination in this service step: nobody is a victim. So
+				 * are all pages serviced for access counters, which never revoke (8.5) */
 	bool is_discarded;	/* the page is in the block's discarded set */
 	bool is_integrated;	/* system with integrated GPUs: everybody is mapped */
 	bool is_cpu_barred;	/* the page's range group must not migrate: the CPU is not mapped */
@@ -116,8 +117,8 @@ struct uvmp_map {
 	uint64_t others;       /* set of processors to map with others_right; disjoint from others_atomic */
 };
 
-/* O(1). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: a processor or set that is not of
- * `processors`; access, logical or duplication out of range; write or atomic not nested as said.
+/* O(processors). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: a processor or set that is
+ * not of `processors`; access, logical or duplication out of range; write or atomic not nested as said.
  * UVMP_ERR_CONFLICT: the access needs more than the logical right. */
 UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 					     const struct uvmp_map_facts *facts, struct uvmp_map *map);

@@ -26,6 +26,7 @@
  *  Q16  times of pages lose 6 bits                                         / are kept in full
  *  Q17  throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the
  *       lapse of the beginning                                             / are reset; follow the lapse
+ *       (a pin takes the lapse of its moment; pages leave the queue in the order in which they were pinned)
  *  Q18  a vote threshold of 0 becomes 500                                  / the default, 32
  */
 #ifndef UVMPOLICY_THRASH_H
@@ -39,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Module parameters (7.1). */
+/* Module parameters (7.1). Products with the lapse are 64-bit nanoseconds and wrap, as the driver's. */
 struct uvmp_thrash_params {
 	bool is_enabled;
 	uint32_t threshold;	 /* events, 1..7; driver: 3 */
@@ -129,7 +130,7 @@ UVMP_API enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block
 UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory);
 
 /* Forgets all that is known of the block, before it goes away or to begin again: its pages leave the queue,
- * its array is not in use any more. O(pages). */
+ * its array is not in use any more, its counts are 0. Only the id and the memory stay. O(pages). */
 UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 						struct uvmp_thrash_block *block);
 

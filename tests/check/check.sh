@@ -184,7 +184,7 @@ each "$tmp/stack" with_stack
 figures="no -fstack-usage here, -Wframe-larger-than only"
 if [ -n "$su" ]; then
 	cat "$tmp"/o2/*.su > "$tmp/usage"
-	awk -F '\t' '$2 > 1024 || $3 != "static"' "$tmp/usage" >> "$tmp/stack"
+	awk -F '\t' '$2 > 1024 || $3 == "dynamic"' "$tmp/usage" >> "$tmp/stack"
 	calls "$tmp/o2" > "$tmp/calls"
 	figures="largest $(sort -t '	' -k2,2nr "$tmp/usage" | awk -F '\t' 'NR == 1 {sub(/.*:/, "", $1); print $2 " in " $1}')"
 	figures="$figures; at most $(awk -F '\t' -f $here/depth.awk "$tmp/usage" "$tmp/calls") along a chain of calls"

@@ -95,9 +95,12 @@ expect 2 'empty subcommand' "$uvmsim" ''
 expect 0 'list workloads' "$uvmsim" list workloads
 says regular random sgemm stream stencil bfs
 expect 0 'list policies' "$uvmsim" list policies
-says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders:' 'default: 51'
+says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders:' 'default: 51' \
+	'used by: thrash=on' 'used by: counters=driver|on' 'driver off on' 'serial overlapped'
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list policies: lines are short'; else fail 'list policies: lines are short'; fi
 expect 0 'list presets' "$uvmsim" list presets
-says nvidia-595 uvmsmart 'prefetch=density threshold=51'
+says nvidia-595 uvmsmart 'prefetch=density threshold=51' 'thrash=off counters=off' 'thrash=on' 'plan=serial quirks=1'
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list presets: lines are short'; else fail 'list presets: lines are short'; fi
 expect 0 'list gpus' "$uvmsim" list gpus
 says untimed null
 expect 0 'list formats' "$uvmsim" list formats

@@ -1,6 +1,7 @@
 /* Specification 7.3 to 7.7, paragraph by paragraph; the corrected forms are those of thrash.h. */
 #include "model/naive_thrash.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NONE UVMP_PROC_NONE
@@ -21,16 +22,30 @@ static uint64_t lapses(const struct naive_thrash *t, uint64_t n)
 }
 
 void naive_thrash_init(struct naive_thrash *t, const struct uvmp_thrash_params *params,
-                       const struct uvmp_processors *processors)
+                       const struct uvmp_processors *processors, uint32_t blocks, uint32_t pages)
 {
 	memset(t, 0, sizeof(*t));
+	t->blocks = blocks;
+	t->pages = pages;
+	t->block = calloc(blocks, sizeof(*t->block));
+	t->fifo = calloc((size_t)blocks * pages, sizeof(*t->fifo));
 	t->params = *params;
 	t->processors = *processors;
 	if (t->params.vote_threshold == 0)
 		t->params.vote_threshold = params->quirks ? 500 : 32;
 	t->lapse = params->lapse_us * (uint64_t)1000;
-	for (uint32_t b = 0; b < NAIVE_THRASH_BLOCKS; b++)
+	for (uint32_t b = 0; b < blocks; b++) {
 		t->block[b].last_proc = NONE;
+		t->block[b].page = calloc(pages, sizeof(*t->block[b].page));
+	}
+}
+
+void naive_thrash_free(struct naive_thrash *t)
+{
+	for (uint32_t b = 0; b < t->blocks; b++)
+		free(t->block[b].page);
+	free(t->block);
+	free(t->fifo);
 }
 
 static void end_throttling(struct naive_thrash_page *page)
@@ -68,9 +83,9 @@ void naive_thrash_reset(struct naive_thrash *t, uint32_t block, struct uvmp_regi
 			reset_page(t, block, p);
 }
 
-static void drop_array(struct naive_thrash_block *block)
+static void drop_array(const struct naive_thrash *t, struct naive_thrash_block *block)
 {
-	memset(block->page, 0, sizeof(block->page));
+	memset(block->page, 0, t->pages * sizeof(*block->page));
 	block->has_array = false;
 	block->last_ts = block->last_thrashing_ts = 0;
 	block->last_proc = NONE;
@@ -78,10 +93,10 @@ static void drop_array(struct naive_thrash_block *block)
 
 void naive_thrash_end(struct naive_thrash *t, uint32_t block)
 {
-	struct uvmp_region all = {0, NAIVE_THRASH_PAGES};
+	struct uvmp_region all = {0, t->pages};
 
 	naive_thrash_reset(t, block, all);
-	drop_array(&t->block[block]);
+	drop_array(t, &t->block[block]);
 	t->block[block].reset_count = 0;
 	t->block[block].pinned_total = 0;
 }
@@ -94,7 +109,7 @@ static void event(struct naive_thrash *t, uint32_t b, struct uvmp_region region,
 
 	if (!block->has_array && block->last_ts != 0 && block->last_proc != proc && since <= t->lapse) {
 		block->has_array = true;
-		for (uint32_t p = 0; p < NAIVE_THRASH_PAGES; p++)
+		for (uint32_t p = 0; p < t->pages; p++)
 			block->page[p].pin_res = block->page[p].dnt = NONE;
 	}
 	if (block->has_array)
@@ -310,7 +325,7 @@ static bool is_epoch_over(const struct naive_thrash *t, const struct naive_thras
 
 	if (!t->params.quirks) {
 		pinned = 0;
-		for (uint32_t p = 0; p < NAIVE_THRASH_PAGES; p++)
+		for (uint32_t p = 0; p < t->pages; p++)
 			pinned += block->page[p].pinned;
 	}
 	return block->last_thrashing_ts != 0 && now - block->last_thrashing_ts > lapses(t, t->params.epoch) &&
@@ -330,7 +345,7 @@ struct uvmp_thrash_hint naive_thrash_decide(struct naive_thrash *t, uint32_t b,
 	if (!t->params.is_enabled || !block->has_array)
 		return hint;
 	if (is_epoch_over(t, block, f->now_ns)) {
-		drop_array(block);
+		drop_array(t, block);
 		block->reset_count++;
 		return hint;
 	}

@@ -1,12 +1,9 @@
 /* naive_thrash.h: the thrashing detector as the text of the specification has it: small arrays, a queue that is
- * shifted, sets looked at member by member. Two blocks of 16 pages. */
+ * shifted, sets looked at member by member. */
 #ifndef NAIVE_THRASH_H
 #define NAIVE_THRASH_H
 
 #include "uvmpolicy/thrash.h"
-
-#define NAIVE_THRASH_BLOCKS 2u
-#define NAIVE_THRASH_PAGES  16u
 
 struct naive_thrash_page {
 	uint64_t ts, end, procs, throttled;
@@ -19,7 +16,12 @@ struct naive_thrash_block {
 	uint64_t last_ts, last_thrashing_ts;
 	uint32_t last_proc, reset_count;
 	uint64_t pinned_total;
-	struct naive_thrash_page page[NAIVE_THRASH_PAGES];
+	struct naive_thrash_page *page; /* [pages] */
+};
+
+struct naive_thrash_waiting {
+	uint32_t block, page;
+	uint64_t deadline;
 };
 
 struct naive_thrash {
@@ -27,16 +29,16 @@ struct naive_thrash {
 	struct uvmp_processors processors;
 	uint64_t lapse;
 	int stat;
-	struct naive_thrash_block block[NAIVE_THRASH_BLOCKS];
-	struct {
-		uint32_t block, page;
-		uint64_t deadline;
-	} fifo[NAIVE_THRASH_BLOCKS * NAIVE_THRASH_PAGES];
+	uint32_t blocks, pages;
+	struct naive_thrash_block *block;  /* [blocks] */
+	struct naive_thrash_waiting *fifo; /* [blocks * pages] */
 	uint32_t waiting;
 };
 
+/* A space with `blocks` blocks of at most `pages` pages; naive_thrash_free gives its memory back. */
 void naive_thrash_init(struct naive_thrash *t, const struct uvmp_thrash_params *params,
-		       const struct uvmp_processors *processors);
+		       const struct uvmp_processors *processors, uint32_t blocks, uint32_t pages);
+void naive_thrash_free(struct naive_thrash *t);
 void naive_thrash_migrate(struct naive_thrash *t, uint32_t block, const struct uvmp_thrash_migration *m);
 void naive_thrash_revoke(struct naive_thrash *t, uint32_t block, struct uvmp_region region, uint32_t proc,
 			 uint64_t now);

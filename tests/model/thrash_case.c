@@ -8,8 +8,8 @@
 
 #include "model/naive_thrash.h"
 
-#define BLOCKS    NAIVE_THRASH_BLOCKS
-#define PAGES     NAIVE_THRASH_PAGES
+#define BLOCKS    2u
+#define PAGES     16u
 #define STEPS_MAX 4096u
 
 struct both {
@@ -198,11 +198,25 @@ static const char *step(struct both *b, const uint8_t *s)
 	return migrate(b, block, region, proc, s[0]);
 }
 
+static const char *begin(struct both *b, const struct uvmp_thrash_params *params)
+{
+	if (uvmp_thrash_space_init(&b->space, params) != UVMP_OK)
+		return "the parameters are taken";
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		if (uvmp_thrash_block_init(&b->block[i], i, PAGES) != UVMP_OK ||
+		    uvmp_thrash_block_give(&b->block[i], b->array[i], sizeof(b->array[i])) != UVMP_OK)
+			return "the block is taken";
+		for (uint32_t page = 0; page < PAGES; page++)
+			b->holders[i][page] = 1;
+	}
+	return NULL;
+}
+
 const char *thrash_case_run(const uint8_t *data, size_t size)
 {
 	static struct both b;
 	struct uvmp_thrash_params params;
-	const char *wrong = NULL;
+	const char *wrong;
 
 	if (size < THRASH_CASE_HEAD || size > THRASH_CASE_HEAD + 4u * STEPS_MAX)
 		return NULL;
@@ -212,20 +226,13 @@ const char *thrash_case_run(const uint8_t *data, size_t size)
 	b.preferred = data[10] % 8u < b.processors.count ? data[10] % 8u : UVMP_PROC_NONE;
 	b.is_hmm = (data[0] & 0x80u) != 0;
 	b.now = 1000000;
-	naive_thrash_init(&b.naive, &params, &b.processors);
-	if (uvmp_thrash_space_init(&b.space, &params) != UVMP_OK)
-		return "the parameters are taken";
-	for (uint32_t i = 0; i < BLOCKS; i++) {
-		if (uvmp_thrash_block_init(&b.block[i], i, PAGES) != UVMP_OK ||
-		    uvmp_thrash_block_give(&b.block[i], b.array[i], sizeof(b.array[i])) != UVMP_OK)
-			return "the block is taken";
-		for (uint32_t page = 0; page < PAGES; page++)
-			b.holders[i][page] = 1;
-	}
+	naive_thrash_init(&b.naive, &params, &b.processors, BLOCKS, PAGES);
+	wrong = begin(&b, &params);
 	for (size_t at = THRASH_CASE_HEAD; at + 4u <= size && wrong == NULL; at += 4) {
 		wrong = step(&b, data + at);
 		if (wrong == NULL)
 			wrong = compare(&b);
 	}
+	naive_thrash_free(&b.naive);
 	return wrong;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "uvmpolicy/counter.h"
+#include "uvmpolicy/residency.h"
 
 static const struct uvmp_processors pcie = {.count = 3, .can_access = {1, 3, 5}, .native_atomics = {1, 2, 4}};
 
@@ -53,6 +54,10 @@ static void test_parameters(void **unused)
 	assert_int_equal(uvmp_counter_threshold(0), 1);
 	assert_int_equal(uvmp_counter_threshold(65535), 65535);
 	assert_int_equal(uvmp_counter_threshold(UINT32_MAX), 65535);
+	/* 9.5 */
+	assert_true(uvmp_counter_maps_evicted(true, true));
+	assert_false(uvmp_counter_maps_evicted(true, false));
+	assert_false(uvmp_counter_maps_evicted(false, true));
 	/* Q19; worked example 1 of section 8 */
 	assert_false(uvmp_counter_is_serviced(4096, true));
 	assert_true(uvmp_counter_is_serviced(4096, false));
@@ -116,6 +121,9 @@ static void test_small_pages(void **unused)
 	assert_int_equal(expand(&facts, &note, 1), 0xffff0000u);
 	resident[0].word[0] = 0x10000;
 	assert_int_equal(expand(&facts, &note, 1), 0x10000u);
+	facts.page_bytes = 16384;
+	resident[0].word[0] = 0xff;
+	assert_int_equal(expand(&facts, &(struct uvmp_counter_note){0, 2}, 1), 0xf0);
 }
 
 /* A page that is nowhere, or with the GPU that counts, adds nothing; the closest holder is asked. */
@@ -147,6 +155,54 @@ static void test_trimming(void **unused)
 	assert_int_equal(expand(&facts, notes, 2), 0xf00);
 	facts.quirks = false;
 	assert_int_equal(expand(&facts, notes, 2), 0xf01);
+}
+
+/* Q22: a notification whose own pieces are nobody's, or that has none, trims too; one beyond the chunk adds.
+ */
+static void test_trimming_order(void **unused)
+{
+	const struct uvmp_counter_note notes[3] = {{0, 3}, {8, 0}, {1, 0}};
+	uvmp_mask resident[3] = {{{0x0ff}}, {{0}}, {{0xf00}}};
+	struct uvmp_counter_facts facts = facts64(resident);
+
+	(void)unused;
+	assert_int_equal(expand(&facts, notes, 1), 3);
+	assert_int_equal(expand(&facts, notes, 2), 0);
+	facts.contiguous = 1; /* GPU 2 has it in pieces: its page alone, and nothing is trimmed */
+	assert_int_equal(expand(&facts, notes, 2), 0x103);
+	assert_int_equal(expand(&facts, notes, 3), 3); /* the next one does */
+	facts.quirks = false;
+	assert_int_equal(expand(&facts, notes, 3), 0x103);
+}
+
+/* Section 8, worked example 4, from the notification to the clearing. */
+static void test_example_4(void **unused)
+{
+	const struct uvmp_counter_note note = {5, 0x20};
+	const uvmp_mask resident[3] = {{{0x20}}, {{0}}, {{0}}};
+	struct uvmp_counter_facts facts = facts64(resident);
+	const struct uvmp_counter_block block = {true, &resident[1], NULL, NULL};
+	struct uvmp_residency_facts fault = {.requester = 1,
+	                                     .accesses = 1u << UVMP_ACCESS_PREFETCH,
+	                                     .operation = UVMP_OPERATION_ACCESS_COUNTER,
+	                                     .preferred = 0,
+	                                     .resident = 1,
+	                                     .pin = UVMP_PROC_NONE};
+	uvmp_mask pages, destination[3] = {{{0}}, {{0}}, {{0}}};
+	struct uvmp_residency_place place;
+	struct uvmp_region region;
+	uint64_t processors;
+
+	(void)unused;
+	assert_int_equal(uvmp_counter_expand(&pcie, &facts, &note, 1, &pages), UVMP_OK);
+	assert_int_equal(uvmp_counter_filter(&pages, &pages, &block), UVMP_OK);
+	assert_int_equal(pages.word[0], 0x20);
+	assert_int_equal(uvmp_residency_select(&pcie, &fault, &place), UVMP_OK);
+	assert_true(place.row == 10 && place.destination == UVMP_CPU);
+	destination[place.destination] = pages;
+	assert_int_equal(uvmp_counter_settle(destination, resident, 3, &processors, &region), UVMP_OK);
+	assert_true(processors == 0 && region.outer == 0);
+	assert_int_equal(uvmp_counter_clears(UVMP_COUNTER_BLOCK, UVMP_OK, true), UVMP_COUNTER_CLEAR_GROUP);
 }
 
 static void refuse(const struct uvmp_processors *processors, const struct uvmp_counter_facts *facts,
@@ -190,6 +246,10 @@ static void test_expand_bad_input(void **unused)
 	refuse(&pcie, &f, notes, UVMP_ERR_RANGE);
 	notes[1].page = 32;
 	refuse(&pcie, &good, notes, UVMP_ERR_RANGE);
+	notes[1].page = 31;
+	notes[0].page = UINT32_MAX;
+	refuse(&pcie, &good, notes, UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_counter_expand(&pcie, &good, NULL, 1, &resident[1]), UVMP_ERR_ARGUMENT);
 }
 
 /* 8.5. */
@@ -216,11 +276,13 @@ static void test_filter(void **unused)
 	assert_int_equal(uvmp_counter_filter(&dst, &src, &block), UVMP_ERR_ARGUMENT);
 }
 
-/* Section 8, worked example 4: a page that is where it should go moves nowhere. */
+/* 8.5: a page that is where it should go moves nowhere. */
 static void test_settle(void **unused)
 {
 	const uvmp_mask resident[3] = {{{0x01}}, {{0}}, {{0x80}}};
 	uvmp_mask destination[3] = {{{0x01}}, {{0x30}}, {{0xc0}}};
+	uvmp_mask all[UVMP_PROCS_MAX] = {[63] = {{4}}};
+	static const uvmp_mask none[UVMP_PROCS_MAX];
 	struct uvmp_region region;
 	uint64_t processors;
 
@@ -235,6 +297,8 @@ static void test_settle(void **unused)
 	assert_int_equal(uvmp_counter_settle(destination, resident, 1, &processors, &region), UVMP_OK);
 	assert_int_equal(processors, 0);
 	assert_int_equal(region.outer, 0);
+	assert_int_equal(uvmp_counter_settle(all, none, 64, &processors, &region), UVMP_OK);
+	assert_true(processors == (uint64_t)1 << 63 && region.first == 2 && region.outer == 3);
 	assert_int_equal(uvmp_counter_settle(destination, resident, 65, &processors, &region),
 	                 UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_counter_settle(NULL, resident, 1, &processors, &region), UVMP_ERR_ARGUMENT);
@@ -280,6 +344,8 @@ static void test_clears_all(void **unused)
 	(void)unused;
 	assert_true(uvmp_counter_clears_all(tags, 3, true, 2));
 	assert_false(uvmp_counter_clears_all(tags, 2, true, 2));
+	assert_true(uvmp_counter_clears_all(tags + 2, 1, true, 2));
+	assert_false(uvmp_counter_clears_all(tags, 0, true, 2));
 	assert_false(uvmp_counter_clears_all(tags, 3, true, 1));
 	assert_false(uvmp_counter_clears_all(tags, 3, false, 2));
 	assert_false(uvmp_counter_clears_all(NULL, 3, true, 2));
@@ -294,6 +360,8 @@ int main(void)
 	        cmocka_unit_test(test_small_pages),
 	        cmocka_unit_test(test_holders),
 	        cmocka_unit_test(test_trimming),
+	        cmocka_unit_test(test_trimming_order),
+	        cmocka_unit_test(test_example_4),
 	        cmocka_unit_test(test_expand_bad_input),
 	        cmocka_unit_test(test_filter),
 	        cmocka_unit_test(test_settle),

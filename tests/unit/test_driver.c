@@ -33,7 +33,7 @@ static bool run_source(struct source *source, const char *text, uint64_t memory_
 
 	assert_non_null(source);
 	error[0] = '\0';
-	done = driver_run(source, &policy, memory, 1, &result, error);
+	done = driver_run(source, &policy, memory, 1, NULL, &result, error);
 	source->close(source);
 	return done;
 }

@@ -9,9 +9,15 @@
 
 #include "uvmpolicy/policy.h"
 
+#define THRASH                                                                                               \
+	"thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=32 nap=1 epoch=2000 "        \
+	"pin=300 max_resets=4 "
+#define COUNTERS "counters=driver counter_batch=256 counter_threshold=256 map_on_eviction=1 "
+#define REST     THRASH COUNTERS "map_on_atomics=0 plan=serial "
+
 #define DRIVER                                                                                               \
 	"prefetch=density threshold=51 min_faults=1 evict=lru pma_order=6 replay=batch_flush put_ratio=50 "  \
-	"batch=256 coalesce=1 max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 quirks=1"
+	"batch=256 coalesce=1 max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " REST "quirks=1"
 
 static enum uvmp_status parse(const char *text, struct uvmp_policy *policy)
 {
@@ -54,6 +60,7 @@ static void check_error(const char *text, enum uvmp_status status, const char *w
 static void test_defaults(void **unused)
 {
 	struct uvmp_prefetch_params prefetch;
+	struct uvmp_thrash_params thrash;
 	struct uvmp_policy p;
 
 	(void)unused;
@@ -76,7 +83,55 @@ static void test_defaults(void **unused)
 	assert_int_equal(p.replay.max_batches, 20);
 	assert_int_equal(p.replay.max_throttled, 5);
 	assert_int_equal(p.replay.prefetch_lapse_ms, 1000);
-	assert_true(p.coalesce && p.quirks && p.prefetch.quirks && p.replay.quirks);
+	assert_true(p.coalesce && p.quirks && p.prefetch.quirks && p.replay.quirks && p.thrash.quirks);
+	uvmp_thrash_params_init(&thrash);
+	assert_true(p.thrash.is_enabled && thrash.is_enabled);
+	assert_int_equal(p.thrash.threshold, thrash.threshold);
+	assert_int_equal(p.thrash.pin_threshold, thrash.pin_threshold);
+	assert_int_equal(p.thrash.lapse_us, thrash.lapse_us);
+	assert_int_equal(p.thrash.vote_threshold, thrash.vote_threshold);
+	assert_int_equal(p.thrash.nap, thrash.nap);
+	assert_int_equal(p.thrash.epoch, thrash.epoch);
+	assert_int_equal(p.thrash.pin, thrash.pin);
+	assert_int_equal(p.thrash.max_resets, thrash.max_resets);
+	/* 7.1, 8.1, 9.5 */
+	assert_int_equal(p.counters, UVMP_COUNTERS_DRIVER);
+	assert_int_equal(p.counter_batch, 256);
+	assert_int_equal(p.counter_threshold, 256);
+	assert_true(p.map_on_eviction && !p.map_on_atomics);
+	assert_int_equal(p.plan, UVMP_PLAN_SERIAL);
+}
+
+/* Each of the newer keys reaches its own field and no other. */
+static void test_fields(void **unused)
+{
+	struct uvmp_policy p;
+
+	(void)unused;
+	assert_int_equal(
+	        parse("thrash_threshold=7 pin_threshold=255 lapse_us=1000000000 lapse_votes=999 nap=100 "
+	              "epoch=3 pin=0 max_resets=1000000 counter_batch=65536 counter_threshold=65535 "
+	              "map_on_eviction=0 map_on_atomics=1 plan=overlapped counters=on quirks=0",
+	              &p),
+	        UVMP_OK);
+	assert_true(p.thrash.is_enabled && !p.thrash.quirks && !p.quirks);
+	assert_int_equal(p.thrash.threshold, 7);
+	assert_int_equal(p.thrash.pin_threshold, 255);
+	assert_int_equal(p.thrash.lapse_us, 1000000000);
+	assert_int_equal(p.thrash.vote_threshold, 999);
+	assert_int_equal(p.thrash.nap, 100);
+	assert_int_equal(p.thrash.epoch, 3);
+	assert_int_equal(p.thrash.pin, 0);
+	assert_int_equal(p.thrash.max_resets, 1000000);
+	assert_int_equal(p.counters, UVMP_COUNTERS_ON);
+	assert_int_equal(p.counter_batch, 65536);
+	assert_int_equal(p.counter_threshold, 65535);
+	assert_true(!p.map_on_eviction && p.map_on_atomics);
+	assert_int_equal(p.plan, UVMP_PLAN_OVERLAPPED);
+	assert_int_equal(parse("thrash=off counters=off", &p), UVMP_OK);
+	assert_false(p.thrash.is_enabled);
+	assert_int_equal(p.counters, UVMP_COUNTERS_OFF);
+	assert_int_equal(p.thrash.threshold, 3);
 }
 
 static void test_canonical(void **unused)
@@ -93,19 +148,69 @@ static void test_canonical(void **unused)
 	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
 	        "prefetch=density threshold=1 min_faults=20 evict=lru pma_order=20 replay=batch_flush "
 	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
-	        "prefetch_lapse_ms=4294967295 quirks=0");
+	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
 	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
-	                "prefetch_lapse_ms=0",
+	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
 	                "prefetch=density threshold=0 min_faults=1 evict=lru pma_order=0 replay=batch_flush "
 	                "put_ratio=0 "
-	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 quirks=1");
-	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block",
+	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 "
+	                "thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=0 nap=1 "
+	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial quirks=1");
+	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block thrash=off counters=on "
+	                "map_on_eviction=0 counter_batch=1",
 	                "prefetch=sequential seq_pages=512 evict=lru4k replay=block batch=256 coalesce=1 "
 	                "max_batches=20 "
-	                "max_throttled=5 prefetch_lapse_ms=1000 quirks=1");
-	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0",
+	                "max_throttled=5 prefetch_lapse_ms=1000 thrash=off counters=on counter_batch=1 "
+	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial quirks=1");
+	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0 counters=off "
+	                "plan=overlapped map_on_atomics=1",
 	                "prefetch=locality locality_pages=1 evict=random4k replay=once batch=256 coalesce=1 "
-	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 quirks=0");
+	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " THRASH
+	                "counters=off map_on_atomics=1 plan=overlapped quirks=0");
+}
+
+/* No policy prints longer than this: every key at once, each with its longest value. Part of it cannot be
+ * used together, so UVMP_POLICY_TEXT_MAX is more than enough. */
+static void test_longest(void **unused)
+{
+	const struct uvmp_policy_key *key;
+	size_t longest = 0;
+
+	(void)unused;
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+		size_t value = 0;
+
+		for (uint32_t v = 0; key->is_choice && v <= key->max; v++) {
+			size_t length = strlen(uvmp_policy_choice(i, v));
+
+			value = length > value ? length : value;
+		}
+		if (!key->is_choice)
+			value = (size_t)snprintf(NULL, 0, "%lu", (unsigned long)key->max);
+		longest += strlen(key->name) + 1 + value + 1; /* `=`, and a blank or the NUL */
+	}
+	assert_true(longest > strlen(DRIVER));
+	assert_true(longest <= UVMP_POLICY_TEXT_MAX);
+}
+
+/* A user that is one of several (`counters=driver|on`): the first of them. */
+static void first_user(const struct uvmp_policy_key *key, char text[24])
+{
+	snprintf(text, 24, "%.*s", (int)strcspn(key->used_by, "|"), key->used_by);
+}
+
+/* Is `with` (`counters=on`) among the users of the key? */
+static bool is_user(const struct uvmp_policy_key *key, const char *with)
+{
+	const char *value = strchr(with, '=') + 1, *at = strchr(key->used_by, '=') + 1;
+
+	while (strcspn(at, "|") != strlen(value) || strncmp(at, value, strlen(value)) != 0) {
+		at += strcspn(at, "|");
+		if (*at == '\0')
+			return false;
+		at++;
+	}
+	return true;
 }
 
 /* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
@@ -118,10 +223,13 @@ static void test_keys(void **unused)
 	for (i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
 		uint32_t step = key->max - key->min > 1000 ? key->max - key->min : 1;
 
+		assert_non_null(memchr(key->name, '\0', sizeof(key->name)));
+		assert_non_null(memchr(key->summary, '\0', sizeof(key->summary)));
+		assert_non_null(memchr(key->used_by, '\0', sizeof(key->used_by)));
 		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
 		for (uint64_t v = key->min; v <= key->max; v += step) {
 			const char *name = uvmp_policy_choice(i, (uint32_t)v);
-			char word[64], text[128], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
+			char word[64], text[128], user[24], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
 			struct uvmp_policy policy;
 
 			assert_int_equal(key->is_choice, name != NULL);
@@ -129,7 +237,8 @@ static void test_keys(void **unused)
 				snprintf(word, sizeof(word), "%s=%s", key->name, name);
 			else
 				snprintf(word, sizeof(word), "%s=%lu", key->name, (unsigned long)v);
-			snprintf(text, sizeof(text), "%s %s", word, key->used_by);
+			first_user(key, user);
+			snprintf(text, sizeof(text), "%s %s", word, user);
 			assert_int_equal(parse(text, &policy), UVMP_OK);
 			assert_int_equal(uvmp_policy_print(&policy, printed + 1, UVMP_POLICY_TEXT_MAX),
 			                 UVMP_OK);
@@ -141,7 +250,7 @@ static void test_keys(void **unused)
 		}
 		assert_null(uvmp_policy_choice(i, key->max + 1));
 	}
-	assert_int_equal(i, 15);
+	assert_int_equal(i, 30);
 	assert_null(uvmp_policy_choice(i, 0));
 	assert_null(uvmp_policy_key_at(UINT32_MAX));
 }
@@ -156,7 +265,8 @@ static void test_used_by(void **unused)
 	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
 		for (uint32_t u = 0; (user = uvmp_policy_key_at(u)) != NULL; u++) {
 			if (key->used_by[0] == '\0' || !user->is_choice ||
-			    strncmp(key->used_by, user->name, strcspn(key->used_by, "=")) != 0)
+			    strlen(user->name) != strcspn(key->used_by, "=") ||
+			    strncmp(key->used_by, user->name, strlen(user->name)) != 0)
 				continue;
 			for (uint32_t v = 0; v <= user->max; v++) {
 				char with[64], text[128], says[UVMP_POLICY_ERROR_MAX];
@@ -169,7 +279,7 @@ static void test_used_by(void **unused)
 				         (unsigned long)key->initial);
 				snprintf(says, sizeof(says), "%s: used only by %s", key->name, key->used_by);
 				status = uvmp_policy_parse(text, strlen(text), &policy, &error);
-				if (strcmp(with, key->used_by) == 0) {
+				if (is_user(key, with)) {
 					assert_int_equal(status, UVMP_OK);
 					continue;
 				}
@@ -192,6 +302,7 @@ static void test_presets(void **unused)
 		char text[128], by_name[UVMP_POLICY_TEXT_MAX], by_text[UVMP_POLICY_TEXT_MAX];
 
 		assert_true(preset->summary[0] != '\0');
+		assert_non_null(memchr(preset->text, '\0', sizeof(preset->text)));
 		snprintf(text, sizeof(text), "preset=%s", preset->name);
 		assert_int_equal(parse(text, &policy), UVMP_OK);
 		assert_int_equal(uvmp_policy_print(&policy, by_name, sizeof(by_name)), UVMP_OK);
@@ -207,6 +318,8 @@ static void test_presets(void **unused)
 	assert_int_equal(policy.prefetch.prefetcher, UVMP_PREFETCH_TBN);
 	assert_int_equal(policy.evict, UVMP_EVICT_LRU_2M);
 	assert_int_equal(policy.pma_order, 6);
+	assert_false(policy.thrash.is_enabled);
+	assert_int_equal(policy.counters, UVMP_COUNTERS_OFF);
 	assert_int_equal(parse("preset=uvmsmart evict=lru4k", &policy), UVMP_OK);
 	assert_int_equal(policy.evict, UVMP_EVICT_LRU_4K);
 	/* a later key may make others useless; those of the text itself may not */
@@ -214,6 +327,19 @@ static void test_presets(void **unused)
 	assert_int_equal(policy.prefetch.threshold, 60);
 	assert_int_equal(parse("preset=on-demand", &policy), UVMP_OK);
 	assert_int_equal(policy.prefetch.prefetcher, UVMP_PREFETCH_NONE);
+	/* only the driver detects thrashing and counts accesses */
+	assert_true(policy.thrash.is_enabled);
+	assert_int_equal(policy.counters, UVMP_COUNTERS_DRIVER);
+	for (i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++) {
+		if (strncmp(preset->name, "zheng-", 6) != 0 && strcmp(preset->name, "uvmsmart") != 0)
+			continue;
+		assert_int_equal(parse(preset->text, &policy), UVMP_OK);
+		assert_false(policy.thrash.is_enabled);
+		assert_int_equal(policy.counters, UVMP_COUNTERS_OFF);
+	}
+	assert_int_equal(parse("preset=uvmsmart thrash=on nap=2 counters=on counter_batch=2", &policy),
+	                 UVMP_OK);
+	assert_int_equal(policy.thrash.nap, 2);
 }
 
 /* The names of a key's choices are listed in an error, whatever there are. */
@@ -239,6 +365,12 @@ static void test_unknown_choices(void **unused)
 	check_unknown_choice("prefetch=tbm", "tbm", "prefetch");
 	check_unknown_choice("evict=lru2", "lru2", "evict");
 	check_unknown_choice("replay=batch_flushed", "batch_flushed", "replay");
+	check_unknown_choice("thrash=1", "1", "thrash");
+	check_unknown_choice("counters=drivers", "drivers", "counters");
+	check_unknown_choice("plan=Serial", "Serial", "plan");
+	check_error("thrash=no", UVMP_ERR_UNKNOWN, "thrash=no", "thrash: \"no\" is not accepted; off on");
+	check_error("counters=1", UVMP_ERR_UNKNOWN, "counters=1",
+	            "counters: \"1\" is not accepted; driver off on");
 	check_error("replay=BATCH", UVMP_ERR_UNKNOWN, "replay=BATCH",
 	            "replay: \"BATCH\" is not accepted; block batch batch_flush once");
 	for (uint32_t i = 0; uvmp_policy_preset_at(i) != NULL; i++)
@@ -258,6 +390,10 @@ static void test_errors(void **unused)
 	check_error("batch=0x10", UVMP_ERR_RANGE, "batch=0x10", "batch: 0x10 is not accepted; 1..1048576");
 	check_error("prefetch_lapse_ms=4294967296", UVMP_ERR_RANGE, "prefetch_lapse_ms=4294967296",
 	            "prefetch_lapse_ms: 4294967296 is not accepted; 0..4294967295");
+	check_error("thrash_threshold=8", UVMP_ERR_RANGE, "thrash_threshold=8",
+	            "thrash_threshold: 8 is not accepted; 1..7");
+	check_error("counter_threshold=65536", UVMP_ERR_RANGE, "counter_threshold=65536",
+	            "counter_threshold: 65536 is not accepted; 1..65535");
 	check_error("  colour=red", UVMP_ERR_UNKNOWN, "colour=red", "colour: no such key");
 	check_error("Batch=1", UVMP_ERR_UNKNOWN, "Batch=1", "Batch: no such key");
 
@@ -282,6 +418,11 @@ static void test_errors(void **unused)
 	            "pma_order: used only by evict=lru");
 	check_error("threshold=0 quirks=0", UVMP_ERR_CONFLICT, "threshold=0",
 	            "threshold: 0 is not accepted with quirks=0; 1..100");
+	check_error("quirks=0 lapse_votes=0", UVMP_ERR_CONFLICT, "lapse_votes=0",
+	            "lapse_votes: 0 is not accepted with quirks=0; 1..1000000"); /* Q18 */
+	check_error("preset=uvmsmart nap=2", UVMP_ERR_CONFLICT, "nap=2", "nap: used only by thrash=on");
+	check_error("counters=off map_on_eviction=1", UVMP_ERR_CONFLICT, "map_on_eviction=1",
+	            "map_on_eviction: used only by counters=driver|on");
 }
 
 /* Words of any length leave room for what is wrong with them. */
@@ -355,10 +496,32 @@ static void test_is_valid(void **unused)
 	INVALID(p.replay.policy = (enum uvmp_replay_policy)4);
 	INVALID(p.replay.quirks = false);
 	INVALID(p.replay.max_batch = 0);
+	INVALID(p.thrash.quirks = false);
+	INVALID(p.thrash.threshold = 8);
+	INVALID(p.thrash.pin_threshold = 256);
+	INVALID(p.thrash.lapse_us = 0);
+	INVALID(p.thrash.vote_threshold = 1000001);
+	INVALID(p.thrash.nap = 0);
+	INVALID(p.thrash.epoch = 0);
+	INVALID(p.thrash.pin = 1000001);
+	INVALID(p.thrash.max_resets = UINT32_MAX);
+	INVALID(p.thrash.is_enabled = false; p.thrash.nap = 2);
+	INVALID(p.counters = (enum uvmp_counters)3);
+	INVALID(p.counters = (enum uvmp_counters)99); /* beyond the bits of a set */
+	INVALID(p.counters = UVMP_COUNTERS_OFF; p.map_on_eviction = false);
+	INVALID(p.counter_batch = 65537);
+	INVALID(p.counter_threshold = 0);
+	INVALID(p.plan = (enum uvmp_plan_order)2);
 	INVALID(p.quirks = false);
-	INVALID(p.quirks = p.prefetch.quirks = p.replay.quirks = false; p.prefetch.threshold = 0); /* Q8 */
+#define CORRECTED(p) (p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = false)
+	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* Q8 */
+	INVALID(CORRECTED(p); p.thrash.vote_threshold = 0); /* Q18 */
 	uvmp_policy_init(&p);
 	p.prefetch.threshold = 0;
+	p.thrash.vote_threshold = 0;
+	assert_true(uvmp_policy_is_valid(&p));
+	uvmp_policy_init(&p);
+	CORRECTED(p);
 	assert_true(uvmp_policy_is_valid(&p));
 }
 
@@ -390,11 +553,12 @@ static void test_bad_calls(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_defaults), cmocka_unit_test(test_canonical),
-	        cmocka_unit_test(test_keys),     cmocka_unit_test(test_used_by),
-	        cmocka_unit_test(test_presets),  cmocka_unit_test(test_unknown_choices),
-	        cmocka_unit_test(test_errors),   cmocka_unit_test(test_long_words),
-	        cmocka_unit_test(test_is_valid), cmocka_unit_test(test_bad_calls),
+	        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_fields),
+	        cmocka_unit_test(test_canonical), cmocka_unit_test(test_longest),
+	        cmocka_unit_test(test_keys),      cmocka_unit_test(test_used_by),
+	        cmocka_unit_test(test_presets),   cmocka_unit_test(test_unknown_choices),
+	        cmocka_unit_test(test_errors),    cmocka_unit_test(test_long_words),
+	        cmocka_unit_test(test_is_valid),  cmocka_unit_test(test_bad_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,8 @@ static void test_accessible_from(void **state)
 	assert_int_equal(uvmp_accessible_from(&p, UVMP_PROC_NONE), 0);
 	assert_int_equal(uvmp_accessible_from(NULL, 0), 0);
 	p = alone(64);
+	assert_int_equal(uvmp_closest_processor(&p, 63, 1), 0);
+	assert_int_equal(uvmp_closest_processor(&p, 63, (uint64_t)1 << 62), 62);
 	p.can_access[63] |= 1;
 	assert_true(uvmp_accessible_from(&p, 0) == ((uint64_t)1 << 63 | 1));
 }

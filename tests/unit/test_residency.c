@@ -1,7 +1,9 @@
 /* residency.h: worked examples of specification 9.6, each row of the table of 9.3 with its neighbours, and
- * the rights of 3.4 and 9.4. Small topologies: pcie      CPU, GPU 1, GPU 2; GPUs map system memory, nothing
- * else nvlink    the same, GPUs 1 and 2 joined by a link with atomics coherent  CPU and GPUs map each other,
- * atomics everywhere
+ * the rights of 3.4 and 9.4. Small topologies:
+ *
+ *   pcie: CPU, GPU 1, GPU 2; GPUs map system memory, nothing else;
+ *   nvlink: the same, GPUs 1 and 2 joined by a link with atomics;
+ *   coherent: CPU and GPUs map each other, atomics everywhere.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,12 +182,54 @@ static void test_remote_on_atomics(void **unused)
 	check(&pcie, &f, 12, 1, false, 2);
 	f.accesses = W | S;
 	check(&nvlink, &f, 12, 1, false, 2);
+	f.resident = 2;
+	f.accesses = A;
+	check(&nvlink, &f, 9, 1, false, 1); /* nearest is the requester: the row matches, nothing moves */
 	f.accesses = S;
+	f.resident = 4;
+	f.preferred = 0;
+	check(&nvlink, &f, 9, 2, false, 2); /* before the preferred location */
+	f.preferred = NONE;
 	f.resident = 1;
 	check(&coherent, &f, 12, 1, false, 0); /* the CPU's memory does not count */
 	f.resident = 4;
 	f.requester = 0;
 	check(&coherent, &f, 12, 0, false, 2); /* nor does the CPU as requester */
+}
+
+/* As many processors as there can be: sets use all 64 bits. */
+static void test_64_processors(void **unused)
+{
+	struct uvmp_processors all;
+	struct uvmp_residency_facts f = read_by_1(~(uint64_t)0);
+	struct uvmp_map_facts m;
+	struct uvmp_map result;
+
+	(void)unused;
+	memset(&all, 0, sizeof(all));
+	all.count = 64;
+	for (uint32_t p = 0; p < 64; p++) {
+		all.can_access[p] = (uint64_t)1 << p | 1;
+		all.native_atomics[p] = (uint64_t)1 << p;
+	}
+	check(&all, &f, 12, 1, false, 1);
+	f.resident = (uint64_t)1 << 63 | 1;
+	f.requester = 63;
+	check(&all, &f, 12, 63, false, 63);
+	f.resident = (uint64_t)1 << 63;
+	f.requester = 2;
+	f.accessed_by = ~(uint64_t)0;
+	check(&all, &f, 12, 2, false, 63);
+	memset(&m, 0, sizeof(m));
+	m.requester = 63;
+	m.access = UVMP_ACCESS_ATOMIC_STRONG;
+	m.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	m.preferred = NONE;
+	m.read = m.write = ~(uint64_t)0;
+	m.is_integrated = true;
+	assert_int_equal(uvmp_residency_map(&all, &m, &result), UVMP_OK);
+	assert_true(result.victims == ~(uint64_t)0 >> 1 && result.left == UVMP_PROT_READ);
+	assert_true(result.others == ~(uint64_t)0 >> 1 && result.others_right == UVMP_PROT_READ);
 }
 
 /* Below the table of 9.3: a destination without memory. */
@@ -371,6 +415,16 @@ static void test_victims(void **unused)
 	f.requester = 0;
 	f.destination = 1;
 	check_victims(&pcie, &f, 4, UVMP_PROT_READ_WRITE); /* the CPU stops atomics only */
+	f.requester = 1;
+	f.destination = 2;
+	f.atomic = 1;
+	check_victims(&nvlink, &f, 1, UVMP_PROT_READ); /* GPU 2 shares the link's atomics, the CPU does not */
+	f.access = UVMP_ACCESS_WRITE;
+	f.logical = UVMP_PROT_READ_WRITE;
+	f.atomic = 5;
+	check_victims(&nvlink, &f, 1, UVMP_PROT_READ_WRITE);
+	f.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	f.requester = 0;
 	f.access = UVMP_ACCESS_READ;
 	f.atomic = 4;
 	f.is_discarded = true;
@@ -471,6 +525,9 @@ static void test_map_bad_input(void **unused)
 	f.requester = 3;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
+	f.destination = 3;
+	refuse_map(&f, UVMP_ERR_RANGE);
+	f = good;
 	f.destination = NONE;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
@@ -518,6 +575,11 @@ static void test_levels(void **unused)
 	assert_int_equal(uvmp_residency_map_levels(level, &pinned, false), UVMP_PROT_READ_WRITE_ATOMIC);
 	assert_int_equal(uvmp_residency_map_levels(level, NULL, true), UVMP_PROT_READ_WRITE_ATOMIC);
 	assert_int_equal(uvmp_residency_map_levels(NULL, &pinned, true), UVMP_PROT_READ_WRITE_ATOMIC);
+	level[0].word[0] = 1; /* a lower level with a page that is not pinned does not end it */
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE);
+	level[1].word[0] = 0; /* all of the highest pinned: there is nothing behind it */
+	level[2].word[0] = 6;
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE_ATOMIC);
 	level[0].word[0] = 4;
 	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ);
 }
@@ -530,6 +592,7 @@ int main(void)
 	        cmocka_unit_test(test_duplicates),
 	        cmocka_unit_test(test_rows_by_the_holder),
 	        cmocka_unit_test(test_remote_on_atomics),
+	        cmocka_unit_test(test_64_processors),
 	        cmocka_unit_test(test_no_memory),
 	        cmocka_unit_test(test_node),
 	        cmocka_unit_test(test_select_bad_input),

@@ -280,6 +280,26 @@ static void test_epoch_limit(void **state)
 	assert_int_equal(page->events, 3);
 }
 
+/* So many resets and no more; the state of the pages goes, what is behind an array begins afresh. */
+static void test_epoch_again(void **state)
+{
+	uint32_t at = 0;
+
+	(void)state;
+	params.max_resets = 2;
+	begin();
+	for (uint32_t i = 1; i <= 3; i++, at += 2000000) {
+		for (uint32_t k = 0; k <= 4; k++)
+			migrate(T(at + 100 * k), 1 - k % 2);
+		assert_true(page->throttles == 0 && page->spared == NONE && page->procs == 3);
+		expect_none(T(at + 450), 1);
+		expect_throttle(T(at + 460), 0, T(at + 950));
+		expect_none(T(at + 1000401), 0);
+		assert_int_equal(block.resets, i < 3 ? i : 2);
+		assert_int_equal(block.has_pages, i == 3);
+	}
+}
+
 /* Q13: only without the quirk may a block be reset after its pin is over. */
 static void test_q13(void **state)
 {
@@ -305,6 +325,65 @@ static void test_q13(void **state)
 }
 
 /* -- 7.3 -- */
+
+/* What resets, what is ignored, what counts, on two pages of which the first is pinned. */
+static void test_causes(void **state)
+{
+	static const struct {
+		enum uvmp_migrate_cause cause;
+		uint32_t pages; /* that move, from the pinned one on */
+		bool is_reset, is_event;
+	} cases[] = {
+	        {UVMP_MIGRATE_FAULT, 1, false, false},
+	        {UVMP_MIGRATE_FAULT, 2, false, true}, /* one of them is not pinned */
+	        {UVMP_MIGRATE_ACCESS_COUNTER, 1, false, false},
+	        {UVMP_MIGRATE_ACCESS_COUNTER, 2, false, true},
+	        {UVMP_MIGRATE_PREFETCH, 1, false, true},
+	        {UVMP_MIGRATE_EVICTION, 2, false, false},
+	        {UVMP_MIGRATE_NON_REPLAYABLE, 1, true, false},
+	        {UVMP_MIGRATE_API_TOOLS, 1, true, false},
+	        {UVMP_MIGRATE_API_MIGRATE, 1, true, false},
+	        {UVMP_MIGRATE_API_RANGE_GROUP, 1, true, false},
+	        {UVMP_MIGRATE_API_HINT, 1, true, false},
+	        {(enum uvmp_migrate_cause)100, 1, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		facts.preferred = 0;
+		bounce(1, 0);
+		expect_pin(T(500), 1, 0);
+		migrate_in(&block, (struct uvmp_region){PAGE, PAGE + cases[i].pages}, T(600), 2,
+		           cases[i].cause);
+		assert_int_equal(block.last_ns, cases[i].is_event ? T(600) : T(400));
+		assert_int_equal(block.last_proc, cases[i].is_event ? 2 : 1);
+		assert_int_equal(page->events, cases[i].is_reset ? 0 : 3 + cases[i].is_event);
+		assert_int_equal(uvmp_mask_test(&block.pinned, PAGE), !cases[i].is_reset);
+		assert_int_equal(space.first == NULL, cases[i].is_reset);
+	}
+}
+
+/* A reset forgets which kinds of events there were. */
+static void test_kinds(void **state)
+{
+	(void)state;
+	for (int quirks = 1; quirks >= 0; quirks--) {
+		params.quirks = quirks != 0;
+		begin();
+		bounce(1, 0);
+		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 0, T(450)), UVMP_OK);
+		assert_true(page->has_migrated && page->has_revoked && block.last_proc == 0);
+		assert_int_equal(uvmp_thrash_reset(&space, &block, seven), UVMP_OK);
+		assert_true(!page->has_migrated && !page->has_revoked && page->event_ns == 0);
+		assert_true(block.has_pages && block.last_ns == T(450));
+		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(500)), UVMP_OK);
+		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 0, T(600)), UVMP_OK);
+		assert_true(page->events == 1 && page->has_revoked && page->procs == 3);
+		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(5000)), UVMP_OK);
+		assert_true(page->events == quirks && page->has_revoked == (quirks != 0)); /* Q14 */
+	}
+}
 
 static void test_filters(void **state)
 {
@@ -346,10 +425,12 @@ static void test_array_begins(void **state)
 	migrate(T(0), 1);
 	block.memory = NULL;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_NO_MEMORY);
-	assert_int_equal(block.last_ns, T(0));
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 0, T(100)), UVMP_ERR_NO_MEMORY);
+	assert_true(block.last_ns == T(0) && block.last_proc == 1 && !block.has_pages);
 	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array)), UVMP_OK);
+	m.now_ns = T(500); /* exactly the lapse */
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
-	assert_true(block.has_pages);
+	assert_true(block.has_pages && array[0].procs == 0 && array[511].spared == NONE);
 }
 
 /* Counting stops at 7; a page that thrashes and then rests is reset by its next event; prefetched pages
@@ -413,8 +494,72 @@ static void test_two_throttled(void **state)
 	page->throttles = 255;
 	expect_throttle(T(950), 1, T(1000));
 	assert_int_equal(page->throttles, 255);
+	assert_int_equal(page->throttled, 10);
 	expect_throttle(T(1500), 2, T(2000)); /* never twice in a row: this period spares nobody */
 	assert_int_equal(page->spared, NONE);
+}
+
+/* A period ends behind its end: at the end itself throttling is over and the period is not. */
+static void test_end_of_period(void **state)
+{
+	(void)state;
+	connect(4);
+	bounce(1, 2);
+	expect_move(T(500), 2);
+	expect_throttle(T(600), 1, T(1000));
+	expect_throttle(T(999.999), 3, T(1000));
+	expect_throttle(T(1000), 1, T(1000));
+	assert_true(page->spared == 2 && page->throttles == 3 && page->throttled == 10);
+	expect_none(T(1000.001), 1);
+	assert_true(page->spared == 1 && page->throttled == 8);
+	assert_int_equal(page->throttle_end_ns, T(1500.001) & ~(uint64_t)63);
+	assert_int_equal(page->procs, 14);
+}
+
+/* The gap is compared with the adapted lapse. Who has waited for longer is not throttled any more, and its
+ * period is over. */
+static void test_end_of_thrashing(void **state)
+{
+	(void)state;
+	bounce(1, 0);
+	expect_none(page->event_ns + 500000 + 62500, 0); /* long, and the vote changes nothing */
+	assert_true(page->spared == NONE && space.vote == 1);
+	begin();
+	bounce(1, 0);
+	expect_none(page->event_ns + 499999, 0); /* short: the lapse grows */
+	assert_true(page->spared == 0 && space.lapse_ns == 562500);
+	params.lapse_us = 400;
+	begin();
+	bounce(1, 0);
+	expect_none(page->event_ns + 400001, 0);
+	assert_int_equal(page->spared, NONE);
+	expect_none(page->event_ns + 400000, 0);
+	assert_int_equal(page->spared, 0);
+	expect_throttle(page->event_ns + 400000, 1, page->throttle_end_ns);
+	expect_none(T(2000), 1);
+	assert_true(page->throttled == 0 && page->throttle_end_ns == 0 && page->throttles == 1);
+}
+
+/* Row 2: fast is a fast link and atomics, or a part of the same GPU; the preferred location must not have
+ * taken part. */
+static void test_table_fast(void **state)
+{
+	(void)state;
+	link_fast(1, 2);
+	processors.native_atomics[1] = 2;
+	bounce(1, 2);
+	expect_none(T(500), 2); /* row 5: near is 1, on which 2 has no atomics */
+	begin();
+	processors.native_atomics[1] = 6;
+	processors.fast_link[1] = 0;
+	bounce(1, 2);
+	expect_none(T(500), 2); /* atomics without a fast link */
+	begin();
+	processors.smc[1] = 4;
+	bounce(1, 2);
+	expect_pin(T(500), 2, 1);
+	assert_int_equal(hint.procs, 6);
+	expect_throttle(T(510), 0, T(1000)); /* not fast for the CPU, which cannot map it: 4c */
 }
 
 static void test_table_preferred(void **state)
@@ -422,7 +567,7 @@ static void test_table_preferred(void **state)
 	(void)state;
 	facts.preferred = 2; /* nobody else can map it */
 	bounce(1, 2);
-	expect_none(T(500), 1); /* 5c */
+	expect_none(T(500), 1);              /* 5c */
 	expect_throttle(T(510), 2, T(1000)); /* 3c */
 }
 
@@ -464,6 +609,11 @@ static void test_table_hmm(void **state)
 	facts.residents = 0;
 	facts.is_hmm = true;
 	expect_pin(T(500), 1, 1);
+	begin();
+	bounce(0, 1);
+	facts.residents = 2;
+	facts.is_hmm = true;
+	expect_pin(T(500), 0, 1); /* somebody holds it: not the CPU's */
 }
 
 /* Rows 3 with requester 1 preferred and not reachable by the others, then rows 4 without a common place. */
@@ -492,6 +642,17 @@ static void test_table_rows(void **state)
 	page->pin_proc = 2;
 	page->throttled = 0;
 	expect_pin(T(570), 2, 2); /* 4b */
+}
+
+/* The set to map: all that took part, and who asks. */
+static void test_pinned_procs(void **state)
+{
+	(void)state;
+	connect(4);
+	facts.preferred = 0;
+	bounce(1, 2);
+	expect_pin(T(500), 3, 0);
+	assert_int_equal(hint.procs, 14);
 }
 
 /* -- 7.6 -- */
@@ -552,6 +713,39 @@ static void test_lapse_long(void **state)
 	assert_true(space.vote == 0 && space.lapse_ns == 501000);
 }
 
+/* At the cap and behind it, and with a vote that is just enough. */
+static void test_lapse_cap(void **state)
+{
+	(void)state;
+	bounce(1, 0);
+	space.vote = 31;
+	space.lapse_ns = 499999999;
+	gap(600000000);
+	assert_true(space.vote == 16 && space.lapse_ns == 549999999); /* at most 50 ms a step */
+	space.vote = 31;
+	space.lapse_ns = 500000000;
+	gap(600000000);
+	assert_true(space.vote == 16 && space.lapse_ns == 437500000);
+	params.quirks = false;
+	params.vote_threshold = 1;
+	begin();
+	bounce(1, 0);
+	page->spared = 1;
+	page->throttle_end_ns = UINT64_MAX;
+	space.lapse_ns = 42000;
+	gap(0);
+	assert_int_equal(space.lapse_ns, 36750);
+	space.lapse_ns = 20000;
+	gap(0);
+	assert_true(space.lapse_ns == 15000 && space.vote == 0); /* at least 5 us a step */
+	params.vote_threshold = 4;
+	begin();
+	bounce(1, 0);
+	for (int i = 0; i < 4; i++)
+		gap(600000000);
+	assert_true(space.lapse_ns == 562500 && space.vote == 2);
+}
+
 /* Q15: short gaps shorten, long ones lengthen, within the limits. */
 static void test_lapse_corrected(void **state)
 {
@@ -588,8 +782,30 @@ static void test_q17(void **state)
 		expect_none(T(500), 0);
 		expect_throttle(T(600), 1, quirks != 0 ? T(1000) : T(1500));
 		assert_int_equal(uvmp_thrash_reset(&space, &block, seven), UVMP_OK);
+		assert_true(page->throttled == 0 && page->throttle_end_ns == 0);
 		assert_int_equal(page->throttles, quirks);
 		assert_int_equal(page->spared, quirks != 0 ? 0 : NONE);
+	}
+}
+
+/* Q17: epoch and pin. */
+static void test_q17_long(void **state)
+{
+	(void)state;
+	for (int quirks = 1; quirks >= 0; quirks--) {
+		params.quirks = quirks != 0;
+		begin();
+		bounce(1, 0);
+		space.lapse_ns = 600000;
+		expect_none(T(1000401), 0); /* an epoch of the first lapse, none of 1.2 s */
+		assert_int_equal(block.resets, quirks);
+		begin();
+		facts.preferred = 0;
+		bounce(1, 0);
+		space.lapse_ns = 600000;
+		space.params.lapse_us = quirks != 0 ? 500 : 501;
+		expect_pin(T(500), 1, 0);
+		assert_int_equal(page->deadline_ns, quirks != 0 ? T(150500) : T(180500));
 	}
 }
 
@@ -600,10 +816,23 @@ static void test_params(void **state)
 
 	(void)state;
 	uvmp_thrash_params_init(NULL);
+	assert_true(params.is_enabled && params.threshold == 3 && params.pin_threshold == 10);
+	assert_true(params.lapse_us == 500 && params.vote_threshold == 32 && params.nap == 1);
+	assert_true(params.epoch == 2000 && params.pin == 300 && params.max_resets == 4 && params.quirks);
 	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
 	assert_true(space.params.threshold == 3 && space.params.pin_threshold == 10 && space.params.nap == 1);
 	assert_true(space.params.lapse_us == 500 && space.params.epoch == 2000);
 	assert_int_equal(space.params.vote_threshold, 500);
+	assert_true(space.params.pin == 0 && space.params.max_resets == 0 && !space.params.is_enabled);
+	wrong = (struct uvmp_thrash_params){true, 7, 255, 1, 1, 100, 1, 5, 6, true}; /* the limits */
+	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
+	assert_true(space.params.threshold == 7 && space.params.pin_threshold == 255);
+	assert_true(space.params.lapse_us == 1 && space.lapse_ns == 1000 && space.params.nap == 100);
+	assert_true(space.params.vote_threshold == 1 && space.params.epoch == 1);
+	wrong = (struct uvmp_thrash_params){true, 1, 1, 1, 1, 1, 1, 5, 6, true};
+	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
+	assert_true(space.params.threshold == 1 && space.params.pin_threshold == 1);
+	wrong.vote_threshold = 0;
 	wrong.quirks = false;
 	assert_int_equal(uvmp_thrash_space_init(&space, &wrong), UVMP_OK);
 	assert_int_equal(space.params.vote_threshold, 32);
@@ -659,6 +888,53 @@ static void test_queue(void **state)
 	assert_true(space.first == NULL && other.pins == UINT32_MAX);
 }
 
+/* A page that leaves the head of the queue and is pinned again stands at its end. */
+static void test_queue_again(void **state)
+{
+	struct uvmp_thrash_block *unpinned = NULL;
+	uint32_t index = 99;
+	bool found;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		pin_other(i, T(1000 * i));
+	assert_int_equal(uvmp_thrash_unpin(&space, T(150000), &unpinned, &index, &found), UVMP_OK);
+	assert_true(found && index == 0 && other_array[0].pin_proc == NONE);
+	assert_false(uvmp_mask_test(&other.pinned, 0) || uvmp_mask_test(&other.thrashing, 0));
+	pin_other(0, T(150100));
+	assert_true(space.first == &other_array[1] && space.last == &other_array[0]);
+	assert_true(other_array[0].next == NULL && other_array[2].next == &other_array[0]);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(uvmp_thrash_unpin(&space, T(300100), &unpinned, &index, &found), UVMP_OK);
+		assert_true(found && index == (i + 1) % 3);
+	}
+	assert_true(space.first == NULL && space.last == NULL);
+	assert_int_equal(other.pins, 4);
+}
+
+/* A block that ends takes all of its pages out of the queue, its first and last too, and no others. */
+static void test_block_end(void **state)
+{
+	void *memory = NULL;
+
+	(void)state;
+	facts.preferred = 0;
+	pin_other(0, T(0));
+	bounce(1, 0);
+	expect_pin(T(500), 1, 0);
+	pin_other(3, T(1000));
+	other.resets = 3;
+	other.throttlings = 5;
+	assert_int_equal(uvmp_thrash_block_take(&other, &memory), UVMP_ERR_STATE);
+	assert_int_equal(uvmp_thrash_block_end(&space, &other), UVMP_OK);
+	assert_true(space.first == page && space.last == page && page->next == NULL);
+	assert_true(uvmp_mask_is_empty(&other.thrashing) && uvmp_mask_is_empty(&other.pinned));
+	assert_true(other.resets == 0 && other.pins == 0 && other.throttlings == 0);
+	assert_true(other.id == 41 && other.pages == 4 && other.last_ns == 0 && other.last_proc == NONE);
+	assert_int_equal(uvmp_thrash_block_take(&other, &memory), UVMP_OK);
+	assert_ptr_equal(memory, other_array);
+}
+
 /* -- bad input -- */
 
 static void test_bad_block(void **state)
@@ -692,6 +968,8 @@ static void test_validity(void **state)
 	(void)state;
 	s.params.threshold = 0;
 	assert_false(uvmp_thrash_space_is_valid(&s));
+	s.params.threshold = 8;
+	assert_false(uvmp_thrash_space_is_valid(&s));
 	s = space;
 	s.lapse_ns = 0;
 	assert_false(uvmp_thrash_space_is_valid(&s));
@@ -704,6 +982,9 @@ static void test_validity(void **state)
 	b.last_proc = 65;
 	assert_false(uvmp_thrash_block_is_valid(&b));
 	b = block;
+	uvmp_mask_set(&b.thrashing, 0);
+	assert_false(uvmp_thrash_block_is_valid(&b));
+	uvmp_mask_clear(&b.thrashing, 0);
 	uvmp_mask_set(&b.thrashing, 3);
 	assert_false(uvmp_thrash_block_is_valid(&b));
 	b.has_pages = true;
@@ -778,17 +1059,22 @@ int main(void)
 	        TEST(test_example_c),     TEST(test_example_d),
 	        TEST(test_example_e),     TEST(test_example_f),
 	        TEST(test_example_g),     TEST(test_example_h),
-	        TEST(test_epoch_limit),   TEST(test_q13),
-	        TEST(test_filters),       TEST(test_array_begins),
-	        TEST(test_counting),      TEST(test_revocation),
-	        TEST(test_two_throttled), TEST(test_table_preferred),
+	        TEST(test_epoch_limit),   TEST(test_epoch_again),
+	        TEST(test_q13),           TEST(test_causes),
+	        TEST(test_kinds),         TEST(test_filters),
+	        TEST(test_array_begins),  TEST(test_counting),
+	        TEST(test_revocation),    TEST(test_two_throttled),
+	        TEST(test_end_of_period), TEST(test_end_of_thrashing),
+	        TEST(test_table_fast),    TEST(test_table_preferred),
 	        TEST(test_table_near),    TEST(test_table_hmm),
-	        TEST(test_table_rows),    TEST(test_lapse_short),
-	        TEST(test_lapse_long),    TEST(test_lapse_corrected),
-	        TEST(test_q17),           TEST(test_params),
-	        TEST(test_queue),         TEST(test_bad_block),
-	        TEST(test_validity),      TEST(test_bad_events),
-	        TEST(test_bad_questions),
+	        TEST(test_table_rows),    TEST(test_pinned_procs),
+	        TEST(test_lapse_short),   TEST(test_lapse_long),
+	        TEST(test_lapse_cap),     TEST(test_lapse_corrected),
+	        TEST(test_q17),           TEST(test_q17_long),
+	        TEST(test_params),        TEST(test_queue),
+	        TEST(test_queue_again),   TEST(test_block_end),
+	        TEST(test_bad_block),     TEST(test_validity),
+	        TEST(test_bad_events),    TEST(test_bad_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,104 @@
+/* uvmsim explain: a decision log in plain English. */
+#include <string.h>
+
+#include "cli.h"
+#include "explain.h"
+
+const char help_explain[] =
+        "usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
+        "\n"
+        "Says why pages moved, from a decision log (-: standard input; a compressed one: zstdcat LOG |\n"
+        "uvmsim explain - ...). With an address: all that befell the page that holds it, one line each, and "
+        "how\n"
+        "often it came and left. With a range: the same for every page that lies in it, in part or in "
+        "whole.\n"
+        "Without: the ten blocks of which most pages moved, and what each cause has copied.\n"
+        "\n"
+        "  ADDRESS, END      hexadecimal, with or without 0x; END is the first byte that is not meant\n"
+        "  BYTES             for example 65536, 64K, 2M\n"
+        "  --space N         only actions of this address space\n"
+        "\n"
+        "Exit status: 0 done; 2 bad input: what came before it is told.\n";
+
+static const char *const options[] = {"space=", NULL};
+
+/* Hexadecimal digits at *text, at most 64 bits; moves *text behind them. */
+static bool scan_address(const char **text, uint64_t *address)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *at = *text, *start, *digit;
+
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
+		at += 2;
+	*address = 0;
+	for (start = at; *at != '\0' && (digit = strchr(digits, *at)) != NULL; at++) {
+		if (*address >> 60 != 0)
+			return false;
+		*address = *address << 4 | (uint64_t)((digit - digits) % 16);
+	}
+	*text = at;
+	return at != start;
+}
+
+/* ADDRESS, ADDRESS-END or ADDRESS+BYTES; false after a report. */
+static bool read_address(const char *text, struct explain_query *query)
+{
+	const char *at = text;
+	uint64_t outer, bytes;
+
+	query->has_address = true;
+	if (scan_address(&at, &query->first)) {
+		query->last = query->first;
+		if (*at == '\0')
+			return true;
+		if (*at == '+') {
+			if (!cli_size("BYTES", at + 1, 1, UINT64_MAX, &bytes))
+				return false;
+			query->last = query->first + (bytes - 1);
+			if (query->last >= query->first)
+				return true;
+		} else if (*at++ == '-' && scan_address(&at, &outer) && *at == '\0' && outer > query->first) {
+			query->last = outer - 1;
+			return true;
+		}
+	}
+	cli_error("\"%.100s\" is not accepted; hexadecimal ADDRESS, ADDRESS-END or ADDRESS+BYTES", text);
+	return false;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct cli_args args = {argc, argv, 1, false};
+	struct explain_query query = {0};
+	const char *path = NULL, *address = NULL, *value;
+	char error[EXPLAIN_ERROR_MAX];
+	bool is_good;
+	FILE *in;
+	int what;
+
+	while ((what = cli_next(&args, options, &value)) != CLI_END) {
+		if (what == CLI_BAD)
+			return CLI_BAD_INPUT;
+		if (what == 0) {
+			query.has_space = true;
+			if (!cli_number("--space", value, 0, UINT64_MAX, &query.space))
+				return CLI_BAD_INPUT;
+		} else if (path == NULL) {
+			path = value;
+		} else if (address == NULL) {
+			address = value;
+		} else {
+			return cli_error("explain: unexpected argument %.100s", value);
+		}
+	}
+	if (path == NULL)
+		return cli_error("a log must follow explain; see `uvmsim explain --help`");
+	if (address != NULL && !read_address(address, &query))
+		return CLI_BAD_INPUT;
+	in = cli_open(path);
+	if (in == NULL)
+		return CLI_BAD_INPUT;
+	is_good = explain_log(in, path, &query, stdout, error);
+	cli_close(in);
+	return is_good ? CLI_DONE : cli_error("%s", error);
+}

@@ -1,0 +1,725 @@
+/* Both answers see every action of the log once. The story asks which of the action's pages are meant, and
+ * tells what became of them in one sentence. The summary keeps a record of every block, found by hashing,
+ * with the counts of its line and what is needed to see that a page bounces or is pinned anew. */
+#include "explain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lines.h"
+#include "uvmpolicy/fault.h"
+#include "uvmpolicy/mask.h"
+#include "uvmpolicy/service.h"
+
+#define PAGE_BYTES_USUAL 4096u
+#define BLOCKS_SHOWN     10u
+#define QUOTE_MAX        40
+
+/* What happened to pages, counted in pages. */
+struct tally {
+	uint64_t came[UVMP_CAUSE_COUNT];
+	uint64_t left, bounces, throttles, pins;
+};
+
+struct block {
+	uint64_t space, address;
+	struct tally tally;
+	uvmp_mask pinned;
+	uint8_t gone_from[UVMP_MASK_BITS]; /* processor from which the page went last, UVMP_PROC_NONE: it
+	                                      never did */
+};
+
+struct explanation {
+	const struct explain_query *query;
+	FILE *out;
+	struct tally tally;
+
+	/* story */
+	uvmp_mask pinned;
+	bool has_told;
+	uint64_t space; /* of the first action told */
+
+	/* summary */
+	struct block *block;
+	uint32_t *slot; /* number of the block plus 1; 0: free */
+	size_t blocks, room, slots;
+	uint64_t kinds[UVMP_ACTION_COUNT];
+	struct {
+		uint64_t copies, pages, bytes, zeroed;
+	} cause[UVMP_CAUSE_COUNT];
+};
+
+static uint32_t page_bytes(const struct uvmp_action *action)
+{
+	return action->page_bytes != 0 ? action->page_bytes : PAGE_BYTES_USUAL;
+}
+
+static bool is_eviction(const struct uvmp_action *action)
+{
+	return action->cause == UVMP_CAUSE_EVICTION;
+}
+
+/* Does it begin the time in which its pages are pinned, if they are not yet? */
+static bool is_pinning(const struct uvmp_action *action)
+{
+	return action->cause == UVMP_CAUSE_PIN &&
+	       (action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE ||
+	        action->kind == UVMP_ACTION_MAP);
+}
+
+/* Counts what an action does to `pages`, some of its own. */
+static void count_pages(struct tally *tally, uvmp_mask *pinned, const struct uvmp_action *action,
+                        const uvmp_mask *pages)
+{
+	uint32_t weight = uvmp_mask_weight(pages);
+	uvmp_mask fresh;
+
+	if (action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE) {
+		if (is_eviction(action))
+			tally->left += weight;
+		else
+			tally->came[action->cause] += weight;
+	}
+	if (action->kind == UVMP_ACTION_DISCARD && is_eviction(action))
+		tally->left += weight;
+	if (action->kind == UVMP_ACTION_THROTTLE)
+		tally->throttles += weight;
+	if (action->kind == UVMP_ACTION_UNPIN)
+		uvmp_mask_andnot(pinned, pinned, pages);
+	if (is_pinning(action)) {
+		uvmp_mask_andnot(&fresh, pages, pinned);
+		tally->pins += uvmp_mask_weight(&fresh);
+		uvmp_mask_or(pinned, pinned, pages);
+	}
+}
+
+/* -- the story -- */
+
+/* The action's pages that are meant. False if it does not concern them. */
+static bool find_pages(const struct explain_query *query, const struct uvmp_action *action, uvmp_mask *pages)
+{
+	uint64_t first = query->first, last = query->last, bytes = page_bytes(action), base = action->address;
+	struct uvmp_region region = {0, UVMP_MASK_BITS};
+
+	uvmp_mask_zero(pages);
+	if (uvmp_mask_is_empty(&action->pages)) {
+		/* An access outside every block has an address alone. */
+		base -= base % bytes;
+		return action->kind == UVMP_ACTION_CANCEL && last >= base &&
+		       (first <= base || first - base < bytes);
+	}
+	if (last < base)
+		return false;
+	if (first > base) {
+		if ((first - base) / bytes >= UVMP_MASK_BITS)
+			return false;
+		region.first = (uint32_t)((first - base) / bytes);
+	}
+	if ((last - base) / bytes < UVMP_MASK_BITS)
+		region.outer = (uint32_t)((last - base) / bytes) + 1;
+	uvmp_mask_region_and(pages, &action->pages, region);
+	return !uvmp_mask_is_empty(pages);
+}
+
+/* `the CPU`, `GPU 3`. The text is good for one call of printf. */
+struct processor_name {
+	char text[16];
+};
+
+static struct processor_name name_of(uint32_t processor)
+{
+	struct processor_name name;
+
+	if (processor == UVMP_CPU)
+		strcpy(name.text, "the CPU");
+	else if (processor < UVMP_PROC_NONE)
+		snprintf(name.text, sizeof(name.text), "GPU %u", (unsigned)processor);
+	else
+		strcpy(name.text, "somewhere");
+	return name;
+}
+#define NAME(processor) (name_of(processor).text)
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void tell_time(FILE *out, uint64_t ns)
+{
+	fprintf(out, "%" PRIu64 ".%03" PRIu64 " ms", ns / 1000000, ns / 1000 % 1000);
+}
+
+static void tell_bytes(FILE *out, uint64_t bytes)
+{
+	if (bytes >= 1048576 && bytes % 1048576 == 0)
+		fprintf(out, "%" PRIu64 " MiB", bytes / 1048576);
+	else if (bytes >= 1024 && bytes % 1024 == 0)
+		fprintf(out, "%" PRIu64 " KiB", bytes / 1024);
+	else
+		fprintf(out, "%" PRIu64 " bytes", bytes);
+}
+
+/* `page 5 of block 0x7f0000000000`. */
+static void tell_pages(FILE *out, const uvmp_mask *pages, uint64_t address)
+{
+	struct uvmp_region hull = uvmp_mask_hull(pages);
+	uint32_t weight = uvmp_mask_weight(pages), last = hull.outer - 1;
+
+	if (weight == 1)
+		fprintf(out, "page %u", (unsigned)last);
+	else if (weight == uvmp_region_pages(hull))
+		fprintf(out, "pages %u-%u", (unsigned)hull.first, (unsigned)last);
+	else
+		fprintf(out, "%u pages of %u-%u", (unsigned)weight, (unsigned)hull.first, (unsigned)last);
+	fprintf(out, " of block 0x%" PRIx64, address);
+}
+
+/* ` with 15 pages around it`: those of the action that are not meant. */
+static void tell_company(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	uint32_t weight = uvmp_mask_weight(pages), company = uvmp_mask_weight(&action->pages) - weight;
+
+	if (company > 0)
+		fprintf(out, " with %u page%s around %s", (unsigned)company, plural(company),
+		        weight == 1 ? "it" : "them");
+}
+
+static void tell_room(FILE *out, const struct uvmp_action *action)
+{
+	fputs("to make room", out);
+	if (action->for_address != 0)
+		fprintf(out, " for block 0x%" PRIx64, action->for_address);
+}
+
+/* The end of a sentence: why. */
+static void tell_reason(FILE *out, const struct uvmp_action *action)
+{
+	uint64_t known = (uint64_t)action->faulted + action->present;
+
+	switch ((enum uvmp_cause)action->cause) {
+	case UVMP_CAUSE_NONE:
+	case UVMP_CAUSE_COUNT:
+		return;
+	case UVMP_CAUSE_DEMAND:
+		fputs(", on demand", out);
+		return;
+	case UVMP_CAUSE_PREFETCH:
+		fputs(", prefetched", out);
+		if (known > 0)
+			fprintf(out,
+			        " because %" PRIu64 " page%s of the block had faulted or %s there"
+			        " (faulted=%" PRIu32 ", present=%" PRIu32 ")",
+			        known, plural(known), known == 1 ? "was" : "were", action->faulted,
+			        action->present);
+		return;
+	case UVMP_CAUSE_EVICTION:
+		fputs(", ", out);
+		tell_room(out, action);
+		return;
+	case UVMP_CAUSE_COUNTER:
+		fputs(", because access counters say that it is used from afar", out);
+		return;
+	case UVMP_CAUSE_PIN:
+		fprintf(out, ", pinned after %" PRIu32 " throttling%s", action->throttles,
+		        plural(action->throttles));
+		return;
+	case UVMP_CAUSE_HINT:
+		fputs(", because of a preferred location, accessed-by or read duplication", out);
+		return;
+	case UVMP_CAUSE_MIGRATE:
+		fputs(", because the program asked for it", out);
+		return;
+	case UVMP_CAUSE_REVOKE:
+		fputs(", because another processor writes", out);
+		return;
+	case UVMP_CAUSE_THRASHING:
+		fputs(", because other processors need it too", out);
+		return;
+	case UVMP_CAUSE_FATAL:
+		fputs(", because there is no range or no right", out);
+		return;
+	case UVMP_CAUSE_FREE:
+		fputs(", because the range is gone", out);
+		return;
+	case UVMP_CAUSE_ERROR:
+		fprintf(out, ", because something failed (%s)",
+		        uvmp_status_text((enum uvmp_status)action->status));
+		return;
+	}
+}
+
+static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	bool is_one = uvmp_mask_weight(pages) == 1;
+
+	fprintf(out, "%s: ", is_eviction(action) ? "left" : uvmp_cause_name((enum uvmp_cause)action->cause));
+	tell_pages(out, pages, action->address);
+	if (action->cause == UVMP_CAUSE_DEMAND) {
+		fprintf(out, " %s not on %s; came from %s", is_one ? "was" : "were", NAME(action->to),
+		        NAME(action->from));
+		tell_company(out, action, pages);
+		return;
+	}
+	if (is_eviction(action))
+		fprintf(out, " went from %s to %s", NAME(action->from), NAME(action->to));
+	else
+		fprintf(out, " came to %s from %s", NAME(action->to), NAME(action->from));
+	tell_company(out, action, pages);
+	tell_reason(out, action);
+}
+
+static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	static const char *const victim[] = {"as a free root that was not handed back yet",
+	                                     "as the oldest of UNUSED", "as the oldest of DISCARDED",
+	                                     "as the oldest of USED", "as the next of the eviction order"};
+
+	fprintf(out, "evicted %s ", victim[action->victim]);
+	tell_room(out, action);
+	fputs(": ", out);
+	tell_pages(out, pages, action->address);
+	fprintf(out, " had to leave %s", NAME(action->from));
+}
+
+static void tell_mapping(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	static const char *const right[] = {"nothing", "read", "read-write", "read-write-atomic"};
+
+	if (action->kind == UVMP_ACTION_REVOKE) {
+		fprintf(out, "revoked: %s keeps %s%s on ", NAME(action->to),
+		        action->right != 0 ? "only " : "", right[action->right]);
+		tell_pages(out, pages, action->address);
+	} else if (action->kind == UVMP_ACTION_UNMAP) {
+		fputs("unmapped: ", out);
+		tell_pages(out, pages, action->address);
+		fprintf(out, " from %s", NAME(action->to));
+	} else {
+		bool is_remote = action->from != action->to && action->from != UVMP_PROC_NONE;
+
+		fprintf(out, "mapped%s (%s)", is_remote ? " remotely" : "", right[action->right]);
+		if (is_remote)
+			fprintf(out, " where it lies, on %s", NAME(action->from));
+		fputs(": ", out);
+		tell_pages(out, pages, action->address);
+		fprintf(out, " for %s", NAME(action->to));
+	}
+	tell_reason(out, action);
+}
+
+static void tell_cancel(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	bool has_pages = !uvmp_mask_is_empty(pages);
+
+	if (action->cause == UVMP_CAUSE_FATAL)
+		fputs(has_pages ? "cancelled: no right, " : "cancelled: no range, ", out);
+	else
+		fputs("cancelled: ", out);
+	fprintf(out, "%s of %s to ",
+	        action->right == UVMP_CANCEL_WRITE_AND_ATOMIC ? "writes and atomics" : "accesses",
+	        NAME(action->to));
+	if (has_pages)
+		tell_pages(out, pages, action->address);
+	else
+		fprintf(out, "0x%" PRIx64, action->address);
+	fputs(" cannot be serviced", out);
+	if (action->cause != UVMP_CAUSE_FATAL)
+		tell_reason(out, action);
+}
+
+/* Kinds that say the same of all their pages: `word: PAGES ... `. */
+static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	bool is_one = uvmp_mask_weight(pages) == 1;
+
+	switch ((enum uvmp_action_kind)action->kind) {
+	case UVMP_ACTION_ALLOCATE:
+	case UVMP_ACTION_FREE:
+		fputs(action->kind == UVMP_ACTION_FREE ? "freed: " : "allocated: ", out);
+		tell_bytes(out, action->detail);
+		fprintf(out, " at 0x%" PRIx64 " of %s, ", action->offset,
+		        NAME(action->kind == UVMP_ACTION_FREE ? action->from : action->to));
+		fputs(action->kind == UVMP_ACTION_FREE ? "where " : "for ", out);
+		tell_pages(out, pages, action->address);
+		if (action->kind == UVMP_ACTION_FREE)
+			fputs(is_one ? " was" : " were", out);
+		break;
+	case UVMP_ACTION_POPULATE:
+		fputs("new: ", out);
+		tell_pages(out, pages, action->address);
+		fprintf(out, " %s as zeros on %s", is_one ? "begins" : "begin", NAME(action->to));
+		tell_company(out, action, pages);
+		break;
+	case UVMP_ACTION_DISCARD:
+		fputs("discarded: ", out);
+		tell_pages(out, pages, action->address);
+		fprintf(out, " on %s %s no contents any more and %s not copied", NAME(action->from),
+		        is_one ? "has" : "have", is_one ? "is" : "are");
+		break;
+	case UVMP_ACTION_THROTTLE:
+		fputs("throttled until ", out);
+		tell_time(out, action->until_ns);
+		fprintf(out, ": %s is not serviced for ", NAME(action->to));
+		tell_pages(out, pages, action->address);
+		break;
+	case UVMP_ACTION_UNPIN:
+		fputs("unpinned: ", out);
+		tell_pages(out, pages, action->address);
+		fprintf(out, " %s free to move again", is_one ? "is" : "are");
+		return;
+	default:
+		fprintf(out, "%s: ", uvmp_action_name((enum uvmp_action_kind)action->kind));
+		tell_pages(out, pages, action->address);
+		break;
+	}
+	tell_reason(out, action);
+}
+
+static void tell_action(struct explanation *explanation, const struct uvmp_action *action,
+                        const uvmp_mask *pages)
+{
+	FILE *out = explanation->out;
+
+	if (!explanation->has_told)
+		explanation->space = action->space;
+	explanation->has_told = true;
+	fputs("t=", out);
+	tell_time(out, action->time_ns);
+	fputs("  ", out);
+	if (action->batch != 0)
+		fprintf(out, "batch %" PRIu32 "  ", action->batch);
+	if (action->ticket != 0)
+		fprintf(out, "request %" PRIu64 "  ", action->ticket);
+	if (action->space != explanation->space)
+		fprintf(out, "space %" PRIu64 "  ", action->space);
+	if (action->kind == UVMP_ACTION_COPY)
+		tell_copy(out, action, pages);
+	else if (action->kind == UVMP_ACTION_EVICT)
+		tell_eviction(out, action, pages);
+	else if (action->kind == UVMP_ACTION_MAP || action->kind == UVMP_ACTION_UNMAP ||
+	         action->kind == UVMP_ACTION_REVOKE)
+		tell_mapping(out, action, pages);
+	else if (action->kind == UVMP_ACTION_CANCEL)
+		tell_cancel(out, action, pages);
+	else
+		tell_other(out, action, pages);
+	fputc('\n', out);
+}
+
+static void tell_times(FILE *out, const char *what, uint64_t times)
+{
+	fprintf(out, "%s %" PRIu64 " time%s", what, times, plural(times));
+}
+
+static uint64_t came(const struct tally *tally)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
+		sum += tally->came[cause];
+	return sum;
+}
+
+/* The closing line. */
+static void tell_tally(const struct explanation *explanation)
+{
+	const struct explain_query *query = explanation->query;
+	const struct tally *tally = &explanation->tally;
+	const char *before = ": ";
+	FILE *out = explanation->out;
+
+	fprintf(out, "0x%" PRIx64, query->first);
+	if (query->last != query->first)
+		fprintf(out, "-0x%" PRIx64, query->last);
+	if (!explanation->has_told) {
+		fputs(": the log says nothing of it\n", out);
+		return;
+	}
+	tell_times(out, query->last != query->first ? ": its pages came" : ": came", came(tally));
+	for (uint32_t cause = 0; cause < UVMP_CAUSE_COUNT; cause++) {
+		if (tally->came[cause] == 0)
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, tally->came[cause],
+		        uvmp_cause_name((enum uvmp_cause)cause));
+		before = ", ";
+	}
+	tell_times(out, "; left", tally->left);
+	if (tally->throttles > 0)
+		tell_times(out, "; throttled", tally->throttles);
+	if (tally->pins > 0)
+		tell_times(out, "; pinned", tally->pins);
+	fputc('\n', out);
+}
+
+/* -- the summary -- */
+
+static size_t hash(uint64_t space, uint64_t address)
+{
+	uint64_t state = address ^ space * 0x9e3779b97f4a7c15u;
+
+	return (size_t)uvmp_random_next(&state);
+}
+
+static void add_slot(struct explanation *explanation, size_t index)
+{
+	const struct block *block = &explanation->block[index];
+	size_t at = hash(block->space, block->address);
+
+	while (explanation->slot[at % explanation->slots] != 0)
+		at++;
+	explanation->slot[at % explanation->slots] = (uint32_t)index + 1;
+}
+
+/* Room for one block more, and at least as many slots again free. */
+static bool make_room(struct explanation *explanation)
+{
+	size_t room = explanation->room != 0 ? 2 * explanation->room : 64;
+	struct block *block;
+
+	if (explanation->blocks < explanation->room)
+		return true;
+	block = room < UINT32_MAX ? realloc(explanation->block, room * sizeof(*block)) : NULL;
+	if (block == NULL)
+		return false;
+	explanation->block = block;
+	free(explanation->slot);
+	explanation->slots = 2 * room;
+	explanation->slot = calloc(explanation->slots, sizeof(*explanation->slot));
+	if (explanation->slot == NULL)
+		return false;
+	explanation->room = room;
+	for (size_t i = 0; i < explanation->blocks; i++)
+		add_slot(explanation, i);
+	return true;
+}
+
+/* NULL: no memory. */
+static struct block *find_block(struct explanation *explanation, uint64_t space, uint64_t address)
+{
+	struct block *block;
+
+	if (!make_room(explanation))
+		return NULL;
+	for (size_t at = hash(space, address);; at++) {
+		uint32_t number = explanation->slot[at % explanation->slots];
+
+		if (number == 0)
+			break;
+		block = &explanation->block[number - 1];
+		if (block->space == space && block->address == address)
+			return block;
+	}
+	block = &explanation->block[explanation->blocks];
+	memset(block, 0, sizeof(*block));
+	memset(block->gone_from, UVMP_PROC_NONE, sizeof(block->gone_from));
+	block->space = space;
+	block->address = address;
+	add_slot(explanation, explanation->blocks++);
+	return block;
+}
+
+static void count_bounces(struct block *block, const struct uvmp_action *action)
+{
+	uint32_t page = uvmp_mask_next_set(&action->pages, 0);
+
+	for (; page < UVMP_MASK_BITS; page = uvmp_mask_next_set(&action->pages, page + 1)) {
+		if (!is_eviction(action) && block->gone_from[page] == action->to &&
+		    action->to != UVMP_PROC_NONE)
+			block->tally.bounces++;
+		block->gone_from[page] = action->from;
+	}
+}
+
+static bool count_action(struct explanation *explanation, const struct uvmp_action *action)
+{
+	uint32_t weight = uvmp_mask_weight(&action->pages);
+	struct block *block;
+
+	explanation->kinds[action->kind]++;
+	if (weight == 0)
+		return true;
+	block = find_block(explanation, action->space, action->address);
+	if (block == NULL)
+		return false;
+	count_pages(&block->tally, &block->pinned, action, &action->pages);
+	if (action->kind == UVMP_ACTION_POPULATE)
+		explanation->cause[action->cause].zeroed += weight;
+	if (action->kind == UVMP_ACTION_COPY) {
+		count_bounces(block, action);
+		explanation->cause[action->cause].copies++;
+		explanation->cause[action->cause].pages += weight;
+		explanation->cause[action->cause].bytes += (uint64_t)weight * page_bytes(action);
+	}
+	return true;
+}
+
+static uint64_t moves(const struct tally *tally)
+{
+	return came(tally) + tally->left;
+}
+
+/* Most moved first; among equals by space and address. */
+static int compare_blocks(const void *left, const void *right)
+{
+	const struct block *a = left, *b = right;
+	uint64_t moves_a = moves(&a->tally), moves_b = moves(&b->tally);
+
+	if (moves_a != moves_b)
+		return moves_a > moves_b ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* The columns of the summary: causes of their own, the others together. */
+static const enum uvmp_cause columns[] = {UVMP_CAUSE_DEMAND, UVMP_CAUSE_PREFETCH, UVMP_CAUSE_COUNTER,
+                                          UVMP_CAUSE_PIN,    UVMP_CAUSE_HINT,     UVMP_CAUSE_MIGRATE};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void print_tally(const struct tally *tally, FILE *out)
+{
+	uint64_t rest = came(tally);
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		fprintf(out, "%10" PRIu64, tally->came[columns[i]]);
+		rest -= tally->came[columns[i]];
+	}
+	fprintf(out, "%10" PRIu64 "%10" PRIu64 "%10" PRIu64 "%11" PRIu64 "%10" PRIu64 "\n", rest, tally->left,
+	        tally->bounces, tally->throttles, tally->pins);
+}
+
+static void add_tally(struct tally *sum, const struct tally *tally)
+{
+	for (uint32_t cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
+		sum->came[cause] += tally->came[cause];
+	sum->left += tally->left;
+	sum->bounces += tally->bounces;
+	sum->throttles += tally->throttles;
+	sum->pins += tally->pins;
+}
+
+static void print_blocks(struct explanation *explanation)
+{
+	FILE *out = explanation->out;
+
+	fprintf(out, "%-20s%8s", "pages of block", "space");
+	for (size_t i = 0; i < COLUMNS; i++)
+		fprintf(out, "%10s", uvmp_cause_name(columns[i]));
+	fprintf(out, "%10s%10s%10s%11s%10s\n", "other", "evicted", "bounced", "throttled", "pinned");
+	qsort(explanation->block, explanation->blocks, sizeof(*explanation->block), compare_blocks);
+	for (size_t i = 0; i < explanation->blocks; i++) {
+		const struct block *block = &explanation->block[i];
+
+		add_tally(&explanation->tally, &block->tally);
+		if (i >= BLOCKS_SHOWN)
+			continue;
+		fprintf(out, "0x%-18" PRIx64 "%8" PRIu64, block->address, block->space);
+		print_tally(&block->tally, out);
+	}
+	fprintf(out, "all %-16zu%8s", explanation->blocks, "");
+	print_tally(&explanation->tally, out);
+}
+
+static void print_summary(struct explanation *explanation)
+{
+	FILE *out = explanation->out;
+	const char *before = ": ";
+	uint64_t actions = 0;
+
+	if (explanation->blocks > 0)
+		print_blocks(explanation);
+	fprintf(out, "%s%-12s%12s%12s%16s%14s\n", explanation->blocks > 0 ? "\n" : "", "cause", "copies",
+	        "pages", "bytes", "pages zeroed");
+	for (uint32_t cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
+		if (explanation->cause[cause].copies > 0 || explanation->cause[cause].zeroed > 0)
+			fprintf(out, "%-12s%12" PRIu64 "%12" PRIu64 "%16" PRIu64 "%14" PRIu64 "\n",
+			        uvmp_cause_name((enum uvmp_cause)cause), explanation->cause[cause].copies,
+			        explanation->cause[cause].pages, explanation->cause[cause].bytes,
+			        explanation->cause[cause].zeroed);
+	for (uint32_t kind = 0; kind < UVMP_ACTION_COUNT; kind++)
+		actions += explanation->kinds[kind];
+	fprintf(out, "\n%" PRIu64 " action%s", actions, plural(actions));
+	for (uint32_t kind = 0; kind < UVMP_ACTION_COUNT; kind++) {
+		if (explanation->kinds[kind] == 0)
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, explanation->kinds[kind],
+		        uvmp_action_name((enum uvmp_action_kind)kind));
+		before = ", ";
+	}
+	fputc('\n', out);
+}
+
+/* -- the log -- */
+
+static bool take_action(struct explanation *explanation, const struct uvmp_action *action)
+{
+	const struct explain_query *query = explanation->query;
+	uvmp_mask pages;
+
+	if (query->has_space && action->space != query->space)
+		return true;
+	if (!query->has_address)
+		return count_action(explanation, action);
+	if (find_pages(query, action, &pages)) {
+		tell_action(explanation, action, &pages);
+		count_pages(&explanation->tally, &explanation->pinned, action, &pages);
+	}
+	return true;
+}
+
+static void refuse_line(const struct line_reader *reader, const char *name, enum uvmp_status status,
+                        size_t offset, char error[EXPLAIN_ERROR_MAX])
+{
+	char where[QUOTE_MAX + 8] = "the end";
+	const char *rest = reader->text + offset;
+
+	if (*rest != '\0')
+		snprintf(where, sizeof(where), "`%.*s%s`", QUOTE_MAX, rest,
+		         strlen(rest) > QUOTE_MAX ? "..." : "");
+	snprintf(error, EXPLAIN_ERROR_MAX, "%.300s:%" PRIu64 ": %s at %s", name, reader->number,
+	         uvmp_status_text(status), where);
+}
+
+static bool read_log(struct explanation *explanation, struct line_reader *reader, const char *name,
+                     char error[EXPLAIN_ERROR_MAX])
+{
+	enum line_status line;
+
+	while ((line = line_read(reader)) == LINE_OK) {
+		struct uvmp_action action;
+		size_t offset;
+		enum uvmp_status status = uvmp_action_parse(reader->text, reader->length, &action, &offset);
+
+		if (status != UVMP_OK) {
+			refuse_line(reader, name, status, offset, error);
+			return false;
+		}
+		if (!take_action(explanation, &action)) {
+			snprintf(error, EXPLAIN_ERROR_MAX, "out of memory");
+			return false;
+		}
+	}
+	if (line == LINE_BAD)
+		snprintf(error, EXPLAIN_ERROR_MAX, "%.300s:%" PRIu64 ": %s", name, reader->number,
+		         reader->error);
+	return line == LINE_END;
+}
+
+bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
+                 char error[EXPLAIN_ERROR_MAX])
+{
+	struct explanation explanation = {.query = query, .out = out};
+	struct line_reader reader;
+	bool is_good;
+
+	line_reader_init(&reader, in);
+	is_good = read_log(&explanation, &reader, name, error);
+	if (is_good && query->has_address)
+		tell_tally(&explanation);
+	else if (is_good)
+		print_summary(&explanation);
+	free(explanation.block);
+	free(explanation.slot);
+	return is_good;
+}

@@ -1,0 +1,36 @@
+/* explain.h: why pages moved, told from a decision log (uvmpolicy/service.h, uvmp_action_print).
+ *
+ * The log is streamed, so it may be of any length. A story needs no memory; the summary needs about 1 KiB for
+ * each block that is in the log.
+ */
+#ifndef UVMSIM_EXPLAIN_H
+#define UVMSIM_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define EXPLAIN_ERROR_MAX 512
+
+struct explain_query {
+	bool has_address;     /* tell the story of these bytes; else a summary of the log */
+	uint64_t first, last; /* of the bytes: all pages that hold one of them */
+	bool has_space;	      /* leave out other address spaces */
+	uint64_t space;
+};
+
+/* Reads the log `in`, which error messages call `name`, to its end and writes plain English to `out`.
+ *
+ * Story: one line for each action on one of the pages, in the order of the log, and a closing line. A page
+ * comes when it is copied or begins as zeros somewhere, it leaves when it is evicted from a GPU; so an eviction
+ * to the CPU is no coming. Numbers of times count pages: two pages that come in one copy come two times.
+ *
+ * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
+ * page bounces when it comes back to the processor from which it went last, unless by eviction. It is pinned
+ * when it is placed or mapped for that cause the first time, or the first time after it was unpinned.
+ *
+ * False with `error` filled: `NAME:LINE: what is wrong`, or memory is short. */
+bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
+		 char error[EXPLAIN_ERROR_MAX]);
+
+#endif

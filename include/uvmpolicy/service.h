@@ -1,0 +1,361 @@
+/* service.h: the engine. Events in, actions out, no I/O.
+ *
+ * The decisions of the other headers strung together as the driver's bottom half does (nvidia specification,
+ * sections 2 to 4, 6.6, 8 and 9). The engine performs nothing. The host tells it what happened, then pulls
+ * actions, performs them and says how each went, until there are none:
+ *
+ *   uvmp_service_init(&params, memory, bytes, &service);
+ *   uvmp_service_add_range(...); uvmp_service_bind(...);
+ *   for (;;) {
+ *           ... uvmp_service_fault(service, gpu, &fault) for what the hardware has reported ...
+ *           while (uvmp_service_next(service, now_ns, &action) == UVMP_OK) {
+ *                   ... perform it; the text for the decision log: uvmp_action_print ...
+ *                   uvmp_service_complete(service, action.id, UVMP_OK);
+ *           }
+ *   }
+ *
+ * Several actions may be handed out before the first is completed: all that uvmp_service_next gives until it
+ * answers UVMP_ERR_RETRY may be performed at the same time, but for `after` (see struct uvmp_action). So they
+ * may be completed in any order.
+ *
+ * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters. Between
+ * two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile go first:
+ * a range can be freed while faults on it are in the batch. Order among those that wait: requests as they came,
+ * the unpinning of thrashing pages, bottom halves (GPUs in turn), access counters (GPUs in turn).
+ *
+ * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
+ * 48 bytes from the first fault on, and 208 for each processor that holds or maps pages of it; a block whose
+ * pages bounce about 37 KiB more (thrash.h), one below 2 MiB 4.2 KiB for its chunks.
+ *
+ * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
+ * fatal, as in the driver without them.
+ */
+#ifndef UVMPOLICY_SERVICE_H
+#define UVMPOLICY_SERVICE_H
+
+#include "base.h"
+#include "fault.h"
+#include "policy.h"
+#include "processor.h"
+#include "residency.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- setting up ------------------------------------------------------------------------------ */
+
+struct uvmp_service_gpu {
+	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count; 0: none (the GPU must then be in
+				 * processors->no_memory, and only then) */
+	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
+	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
+	uint32_t utlbs;		/* 1..4096 */
+	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
+};
+
+struct uvmp_service_params {
+	const struct uvmp_policy *policy;	  /* copied */
+	const struct uvmp_processors *processors; /* copied; count 2 or more */
+	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
+	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru); 4096 (other orders) */
+	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
+			     * other than evict=lru the number of blocks */
+	uint32_t spaces;    /* address spaces at a time, 1..4096 */
+	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts splits ranges */
+	uint32_t instances; /* channels that can be bound, 1..65536 */
+	uint32_t requests;  /* requests that can wait, 1..4096 */
+	bool has_ats;	    /* for counters=driver */
+	uint64_t seed;	    /* for what is random: prefetch=random, evict=random4k */
+};
+
+/* The engine. Private; lives in the arena. */
+struct uvmp_service;
+
+/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors; 0 if a
+ * parameter is out of range or the size does not fit size_t. */
+UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident);
+
+/* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
+ * UVMP_ERR_ARGUMENT: NULL, misaligned, policy or processors not valid. UVMP_ERR_RANGE: a parameter.
+ * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential or locality prefetch with
+ * several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
+UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
+					    size_t bytes, struct uvmp_service **service);
+
+/* More arena: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes; it must not overlap what
+ * it has). UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight pieces are there already. */
+UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
+
+struct uvmp_service_memory {
+	uint64_t bytes;	 /* of all pieces */
+	uint64_t used;	 /* by what exists now, and by what was freed and waits to be used again */
+	uint32_t blocks; /* VABlocks with state */
+	uint32_t places; /* pairs of block and processor with state */
+	uint32_t thrashing_blocks; /* with an array of pages for the thrashing detector */
+};
+UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_service_memory *memory);
+
+/* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT where it is false,
+ * and for NULL. */
+UVMP_API bool uvmp_service_is_valid(const struct uvmp_service *service);
+/* Walks everything: a page that is resident nowhere is mapped nowhere; it has one home unless it is
+ * read-duplicated; what is resident on a GPU lies in chunks that the block owns there; chunks and queues agree
+ * (uvmp_pmm_check); memory in use does not exceed the GPU's; blocks lie in their ranges and are found. For
+ * tests and debug builds; O(blocks + roots). Valid between any two calls. */
+UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
+
+/* -- spaces, channels, ranges: at once ------------------------------------------------------- */
+
+/* An address space exists while a range or a channel belongs to it; its id is any number. */
+
+/* Faults and notifications with this instance key on `gpu` belong to `space`. UVMP_ERR_RANGE: gpu, aperture
+ * above 11. UVMP_ERR_CONFLICT: the key is bound. UVMP_ERR_SPACE: params.instances are. */
+UVMP_API enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
+					    uint64_t instance, uint32_t subcontext, uint64_t space);
+/* The channel is gone. Faults of it that are still in the buffer flush the buffer (2, step 3). UVMP_ERR_STATE:
+ * the key is not bound. */
+UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
+					      uint64_t instance, uint32_t subcontext);
+
+/* Managed memory [base, base + bytes), whole pages. `right` is what the process may do with it (3.3; normally
+ * UVMP_PROT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident nowhere, as after allocation; UVMP_CPU: its
+ * data is on the CPU, which has it mapped, as after initialisation. Ranges of one space do not overlap, but
+ * may share a 2 MiB window. UVMP_ERR_RANGE: not whole pages, no bytes, beyond 2^64, right NONE, home.
+ * UVMP_ERR_CONFLICT: overlaps. UVMP_ERR_SPACE: params.ranges or params.spaces exist. O(ranges). */
+UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+						 uint64_t bytes, enum uvmp_prot right, uint32_t home);
+
+/* -- requests: queued ------------------------------------------------------------------------ */
+
+/* All get a ticket (*ticket, may be NULL) and end with a DONE action that names it and the status. Errors at
+ * once: UVMP_ERR_RANGE: a processor that does not exist, unknown advice or access, not whole pages;
+ * UVMP_ERR_SPACE: params.requests wait already. Errors in DONE: UVMP_ERR_UNKNOWN: [base, base + bytes) is not
+ * wholly in managed ranges (free: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
+ * UVMP_ERR_NO_MEMORY: no memory, in the arena or on the GPU; or the status of a failed action. */
+
+/* Frees all ranges that came from the range added at `base` (it may have been split by advice). */
+UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+						  uint64_t *ticket);
+
+enum uvmp_advice {
+	UVMP_ADVISE_PREFERRED = 0,   /* preferred location: `processor`, or UVMP_PROC_NONE to unset */
+	UVMP_ADVISE_ACCESSED_BY,     /* `processor` is to be mapped wherever the pages are */
+	UVMP_ADVISE_NOT_ACCESSED_BY, /* no more */
+	UVMP_ADVISE_READ_DUPLICATE,  /* read-mostly: readers get copies */
+	UVMP_ADVISE_NO_DUPLICATE,    /* never, and copies that exist collapse */
+	UVMP_ADVISE_UNSET_DUPLICATE, /* as at the beginning; copies that exist collapse */
+	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages move */
+};
+/* Sets a policy on part of the space (9.1), with the side effects on mappings and copies that it has. */
+UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+					      uint64_t bytes, enum uvmp_advice advice, uint32_t processor,
+					      uint64_t *ticket);
+
+/* Moves pages to a processor, as cudaMemPrefetchAsync does (cause API_MIGRATE). */
+UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
+
+/* The CPU has faulted (3.6). `thread` tells faulting threads apart. If the page is throttled a THROTTLE action
+ * comes before the DONE: the host makes the thread wait and fault again. UVMP_ERR_RANGE: access is neither
+ * READ nor WRITE (the CPU cannot tell atomics). */
+UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, uint64_t space,
+						 uvmp_addr address, enum uvmp_access access, uint64_t thread,
+						 uint64_t *ticket);
+
+/* -- hardware events: at once ---------------------------------------------------------------- */
+
+/* A GPU has written an entry into its fault buffer (va_space and gpu of the entry are ignored; is_valid is
+ * taken as true). UVMP_ERR_SPACE: the buffer is full; the fault is lost unless the host reports it again after
+ * the next replay. UVMP_ERR_RANGE: gpu, or a field of the fault out of its range. O(1). */
+UVMP_API enum uvmp_status uvmp_service_fault(struct uvmp_service *service, uint32_t gpu,
+					     const struct uvmp_fault *fault);
+
+/* One access-counter notification (8.1). */
+struct uvmp_note {
+	uvmp_addr address;
+	uint64_t instance;
+	uint32_t aperture;
+	uint32_t subcontext;
+	uint32_t sub_granularity; /* bit k: the k-th 64 KiB of the 2 MiB was used */
+	uint32_t bank;
+	uint32_t tag;
+};
+/* UVMP_ERR_SPACE: the buffer is full, the notification is lost. UVMP_ERR_RANGE: gpu, aperture, or the GPU has
+ * no such buffer. O(1). */
+UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32_t gpu,
+					    const struct uvmp_note *note);
+
+/* A processor has used a page it has, where a host can see that: a simulator. The driver's order ignores it
+ * (Q11); the page-wise orders, and quirks=0, do not. No effect where nothing is resident. O(1). */
+UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
+					     uvmp_addr address);
+
+/* -- actions --------------------------------------------------------------------------------- */
+
+enum uvmp_action_kind {
+	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `count` faults of GPU `to` was fetched; `detail` of them
+				* are left after merging */
+	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by the chunk of `detail` bytes at `offset` of its
+				* memory */
+	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `detail` as for COPY */
+	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `detail` pages faulted */
+	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
+	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on `from`;
+				* replaces what was mapped there */
+	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
+	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A root
+				* of several blocks takes several; `count` numbers them, from 0 */
+	UVMP_ACTION_DISCARD,   /* `pages` on `from` have no contents any more and are not copied */
+	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
+	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the
+				* newest entry. `count` entries of the engine's own buffer went */
+	UVMP_ACTION_REPLAY,    /* GPU `to` tries again what faulted */
+	UVMP_ACTION_WAIT,      /* for GPU `to`: until replays (is_update false) or copies (true) have ended */
+	UVMP_ACTION_THROTTLE,  /* `to` is not serviced for `pages` before `until_ns` */
+	UVMP_ACTION_CANCEL,    /* a fault of GPU `to` at `pages` (or `address`, where there is no block) cannot be
+				* serviced: mode `right` is an enum uvmp_cancel_mode */
+	UVMP_ACTION_CLEAR,     /* access counter of GPU `to`: bank `offset`, tag `detail`; is_update: all */
+	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
+	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
+	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
+				* `status` */
+	UVMP_ACTION_COUNT
+};
+
+/* Why. */
+enum uvmp_cause {
+	UVMP_CAUSE_NONE = 0,
+	UVMP_CAUSE_DEMAND,	/* it faulted */
+	UVMP_CAUSE_PREFETCH,	/* it came along; reason says with what */
+	UVMP_CAUSE_EVICTION,	/* room was needed; reason: for which block */
+	UVMP_CAUSE_COUNTER,	/* access counter */
+	UVMP_CAUSE_PIN,		/* it bounced, and stays on one processor */
+	UVMP_CAUSE_HINT,	/* preferred location, accessed-by, read duplication */
+	UVMP_CAUSE_MIGRATE,	/* the program asked */
+	UVMP_CAUSE_REVOKE,	/* another processor writes */
+	UVMP_CAUSE_THRASHING,	/* throttled: others need the page too */
+	UVMP_CAUSE_FATAL,	/* no range, no right */
+	UVMP_CAUSE_FREE,	/* the range is gone */
+	UVMP_CAUSE_ERROR,	/* something failed: `status` */
+	UVMP_CAUSE_COUNT
+};
+
+/* Which list a victim was the head of. */
+enum uvmp_victim {
+	UVMP_VICTIM_FREE = 0, /* a free root that was not handed back yet */
+	UVMP_VICTIM_UNUSED,
+	UVMP_VICTIM_DISCARDED,
+	UVMP_VICTIM_USED,
+	UVMP_VICTIM_ORDER     /* of a page-wise order */
+};
+
+/* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). */
+struct uvmp_action {
+	uint64_t id;		 /* 1, 2, 3, ...; to be completed */
+	uint64_t after;		 /* may start when this one has ended; 0: at once */
+	uint64_t time_ns;	 /* of the call that decided it */
+	uint8_t kind;		 /* enum uvmp_action_kind */
+	uint8_t cause;		 /* enum uvmp_cause */
+	uint8_t from, to;	 /* processors */
+	uint8_t right;		 /* enum uvmp_prot; CANCEL: enum uvmp_cancel_mode */
+	bool is_update;
+	uint8_t victim;		 /* EVICT: enum uvmp_victim */
+	int8_t status;		 /* DONE, cause ERROR: enum uvmp_status */
+	uint32_t batch;		 /* number of the batch (per GPU) this belongs to; 0: none */
+	uint32_t count, detail;
+	uint64_t ticket;
+	uint64_t offset;
+	uint64_t until_ns;
+	uint64_t space;
+	uvmp_addr address;	 /* first byte of the block */
+	uvmp_addr for_address;	 /* EVICT and what follows from it: block that needs the room */
+	uint32_t page_bytes;
+	uint32_t faulted;	 /* cause PREFETCH: pages of the block that faulted with them, */
+	uint32_t present;	 /* and pages that `to` had before; */
+	uint32_t throttles;	 /* cause PIN: times the page had been throttled */
+	struct uvmp_region run;	 /* COPY, POPULATE: the run; else the hull of `pages` */
+	uvmp_mask pages;	 /* of the block */
+};
+
+/* The next action. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
+ * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
+ * O(pages of a block) a call. */
+UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
+					    struct uvmp_action *action);
+
+/* Action `id` has ended with `status` (0, or negative: it failed). After a failed COPY, POPULATE or ALLOCATE
+ * the pages stay where they were; the fault, with its batch, or the request that needed it is cancelled.
+ * An eviction goes on only when all copies of a block have arrived: those that did are on the CPU then, those
+ * that failed stay on the GPU, unmapped, in the memory that they had.
+ * Failures of other kinds are taken as done, and end the batch or request with that status.
+ * UVMP_ERR_STATE: no such action is outstanding: it was never handed out, or is completed. */
+UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
+						enum uvmp_status status);
+
+/* Actions handed out and not completed. At most UVMP_SERVICE_PENDING_MAX: then next() gives UVMP_ERR_RETRY. */
+#define UVMP_SERVICE_PENDING_MAX 2048u
+UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
+
+/* When time alone gives work (unpinning), in nanoseconds; UINT64_MAX: never. */
+UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
+
+/* -- looking --------------------------------------------------------------------------------- */
+
+/* What is known of one page. */
+struct uvmp_page_state {
+	uint64_t resident; /* set of processors that hold it */
+	uint64_t read, write, atomic; /* sets of processors that are mapped so, each including the next */
+	bool is_duplicated, is_discarded, is_pinned, is_thrashing;
+};
+/* UVMP_ERR_UNKNOWN: the address is in no range. O(processors). */
+UVMP_API enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t space,
+					    uvmp_addr address, struct uvmp_page_state *state);
+
+/* Sums over the bottom halves of a GPU. */
+struct uvmp_service_counts {
+	uint64_t bottom_halves, batches;
+	uint64_t faults;    /* fetched, */
+	uint64_t coalesced; /* after merging, */
+	uint64_t duplicates, invalid_prefetches; /* as the driver counts them (2, 3.3) */
+	uint64_t cancelled; /* CANCEL actions */
+};
+/* UVMP_ERR_RANGE: no such GPU. */
+UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service, uint32_t gpu,
+					     struct uvmp_service_counts *counts);
+
+/* -- the decision log ------------------------------------------------------------------------ */
+
+/* One action as one line of text without newline, NUL-terminated; the same action gives the same text
+ * everywhere. For example
+ *   12 copy t=81000 cause=demand space=1 block=0x7f0000000000 pages=0-15,32 from=0 to=1 batch=3
+ * A line is `ID KIND` and words `KEY=VALUE`, one blank apart, in this order (in parentheses: the field, where
+ * it is called otherwise):
+ *   t (time_ns)  after  cause  space  block (address)  pages  page_bytes  from  to
+ *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
+ *   victim: free, unused, discarded, used, order; only EVICT, and always
+ *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
+ *   faulted  present  throttles  ticket  status
+ * A field that is 0, UVMP_PROC_NONE or empty is left out; t never is. Numbers are decimal without leading
+ * zeros, but block, for and offset hexadecimal (0x7f0000000000), and status has a minus sign. pages are runs
+ * FIRST-LAST, or PAGE, in ascending order, joined where they touch. `run` is not printed: it is the hull of
+ * pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE: kind, cause, victim,
+ * right, processors, a positive status; a right or victim of a kind that has none. */
+#define UVMP_ACTION_TEXT_MAX 3072u
+UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
+
+/* Reads such a line (without newline) back, and only what print gives: printing brings back the same text. On
+ * error *action is unchanged and *offset (may be NULL) says where it stopped. UVMP_ERR_SYNTAX (also: a field
+ * out of its place, or one that would have been left out), UVMP_ERR_UNKNOWN (word), UVMP_ERR_RANGE (number).
+ */
+UVMP_API enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_action *action,
+					    size_t *offset);
+
+/* Names of kinds and causes as in the log; NULL outside the enumerations. */
+UVMP_API const char *uvmp_action_name(enum uvmp_action_kind kind);
+UVMP_API const char *uvmp_cause_name(enum uvmp_cause cause);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

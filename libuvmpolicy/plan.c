@@ -1,0 +1,239 @@
+/* From pages that shall be on one processor to the transfers that bring them there.
+ *
+ * What is there already is left out. For each page left, the source is the closest processor that holds it:
+ * the holders are taken one after the other, closest first, and each takes the pages that are still without
+ * a source. Then every run of pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need
+ * an array of groups too large for the stack; that both rules are one is a property test), and every group
+ * into pieces of one source, one chunk and the largest size. The walk is made for the fault groups and then
+ * for the prefetch groups, once to count and once to store. */
+#include "uvmpolicy/plan.h"
+
+#include "bits_internal.h"
+
+#define BIT(processor) ((uint64_t)1 << (processor))
+
+/* What is to be moved, and from where. */
+struct job {
+	const struct uvmp_processors *processors;
+	const struct uvmp_copy_facts *facts;
+	uvmp_mask absent;
+	uvmp_mask faulted;
+	uint8_t source[UVMP_MASK_BITS]; /* of the absent pages; UVMP_PROC_NONE: nobody holds the page */
+};
+
+struct output {
+	struct uvmp_copy *copy;
+	uint32_t capacity;
+	uint32_t count; /* counts on when there is no room */
+};
+
+static uint64_t holders_of(const struct job *job)
+{
+	uint64_t holders = 0;
+
+	for (uint32_t p = 0; p < job->processors->count; p++)
+		if (uvmp_mask_intersects(&job->absent, &job->facts->resident[p]))
+			holders |= BIT(p);
+	return holders;
+}
+
+/* The order of preference depends on the destination only (0.2), so whole sets of pages find their source at
+ * once. */
+static void find_sources(struct job *job)
+{
+	uint64_t holders = holders_of(job);
+	uvmp_mask left = job->absent;
+
+	for (uint32_t page = 0; page < UVMP_MASK_BITS; page++)
+		job->source[page] = UVMP_PROC_NONE;
+	while (holders != 0) {
+		uint32_t from = uvmp_closest_processor(job->processors, job->facts->destination, holders);
+		uvmp_mask found;
+
+		holders &= ~BIT(from);
+		uvmp_mask_and(&found, &left, &job->facts->resident[from]);
+		uvmp_mask_andnot(&left, &left, &found);
+		for (uint32_t page = uvmp_mask_next_set(&found, 0); page < UVMP_MASK_BITS;
+		     page = uvmp_mask_next_set(&found, page + 1u))
+			job->source[page] = (uint8_t)from;
+	}
+}
+
+/* Where the group ends that starts the run. */
+static uint32_t group_outer(const struct job *job, struct uvmp_region run)
+{
+	if (job->facts->grouping == UVMP_GROUPING_SINGLE)
+		return run.first + 1u;
+	if (job->facts->grouping == UVMP_GROUPING_RUN_TO_FAULT)
+		return minimum(run.outer, uvmp_mask_next_set(&job->faulted, run.first) + 1u);
+	if (uvmp_mask_test(&job->faulted, run.first))
+		return minimum(run.outer, uvmp_mask_next_clear(&job->faulted, run.first));
+	return minimum(run.outer, uvmp_mask_next_set(&job->faulted, run.first));
+}
+
+/* Where the piece ends that starts the group. No piece has 0 pages, so a largest size of 0 stops nothing. */
+static uint32_t piece_outer(const struct job *job, struct uvmp_region group)
+{
+	const uvmp_mask *cuts = job->facts->cuts;
+	uint32_t page = group.first + 1u;
+
+	while (page < group.outer && page - group.first != job->facts->most_pages &&
+	       job->source[page] == job->source[group.first] && (cuts == NULL || !uvmp_mask_test(cuts, page)))
+		page++;
+	return page;
+}
+
+/* Two GPUs of which neither reaches the other's memory meet at the CPU. */
+static bool is_over_cpu(const struct uvmp_processors *processors, uint32_t from, uint32_t to)
+{
+	if (from == UVMP_PROC_NONE || from == UVMP_CPU || to == UVMP_CPU)
+		return false;
+	return ((processors->can_access[to] >> from | processors->can_access[from] >> to) & 1u) == 0;
+}
+
+static void put(struct output *output, struct uvmp_copy copy)
+{
+	if (output->count < output->capacity)
+		output->copy[output->count] = copy;
+	output->count++;
+}
+
+static void put_piece(const struct job *job, struct uvmp_region pages, enum uvmp_group_kind kind,
+                      struct output *output)
+{
+	struct uvmp_copy copy = {
+	        .pages = pages,
+	        .from = job->source[pages.first],
+	        .to = (uint8_t)job->facts->destination,
+	        .kind = (uint8_t)kind,
+	};
+
+	if (is_over_cpu(job->processors, copy.from, copy.to)) {
+		struct uvmp_copy leg = copy;
+
+		leg.to = UVMP_CPU;
+		leg.is_staged = true;
+		put(output, leg);
+		copy.from = UVMP_CPU;
+	}
+	put(output, copy);
+}
+
+static void put_group(const struct job *job, struct uvmp_region group, enum uvmp_group_kind kind,
+                      struct output *output)
+{
+	while (group.first < group.outer) {
+		struct uvmp_region piece = {group.first, piece_outer(job, group)};
+
+		put_piece(job, piece, kind, output);
+		group.first = piece.outer;
+	}
+}
+
+static void put_groups(const struct job *job, enum uvmp_group_kind wanted, struct output *output)
+{
+	struct uvmp_region run;
+
+	for (run = uvmp_mask_next_run(&job->absent, 0); run.outer != 0;
+	     run = uvmp_mask_next_run(&job->absent, run.outer)) {
+		enum uvmp_group_kind kind;
+
+		run.outer = group_outer(job, run);
+		/* In all groupings a group with a faulted page ends in one. */
+		kind = uvmp_mask_test(&job->faulted, run.outer - 1u) ? UVMP_GROUP_FAULT : UVMP_GROUP_PREFETCH;
+		if (kind == wanted)
+			put_group(job, run, kind, output);
+	}
+}
+
+/* Stores as many transfers as there is room for; returns the number of all. */
+static uint32_t plan(const struct job *job, struct uvmp_copy *copy, uint32_t capacity)
+{
+	struct output output = {copy, capacity, 0};
+
+	put_groups(job, UVMP_GROUP_FAULT, &output);
+	put_groups(job, UVMP_GROUP_PREFETCH, &output);
+	return output.count;
+}
+
+enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
+                                  const struct uvmp_copy_facts *facts, struct uvmp_copy *copy,
+                                  uint32_t capacity, uint32_t *count)
+{
+	struct job job;
+
+	if (facts == NULL || facts->pages == NULL || facts->resident == NULL || count == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if ((copy == NULL && capacity != 0) || !uvmp_processors_is_valid(processors))
+		return UVMP_ERR_ARGUMENT;
+	if (facts->destination >= processors->count || facts->grouping > UVMP_GROUPING_SINGLE)
+		return UVMP_ERR_RANGE;
+	job.processors = processors;
+	job.facts = facts;
+	uvmp_mask_andnot(&job.absent, facts->pages, &facts->resident[facts->destination]);
+	uvmp_mask_zero(&job.faulted);
+	if (facts->faulted != NULL)
+		uvmp_mask_copy(&job.faulted, facts->faulted);
+	find_sources(&job);
+	*count = plan(&job, NULL, 0);
+	if (*count > capacity)
+		return UVMP_ERR_SPACE;
+	(void)plan(&job, copy, capacity);
+	return UVMP_OK;
+}
+
+static bool is_order(enum uvmp_plan_order order)
+{
+	return (uint32_t)order <= UVMP_PLAN_OVERLAPPED;
+}
+
+const char *uvmp_plan_name(enum uvmp_plan_order order)
+{
+	static const char names[][16] = {
+	        [UVMP_PLAN_SERIAL] = "serial", [UVMP_PLAN_OVERLAPPED] = "overlapped"};
+
+	return is_order(order) ? names[order] : NULL;
+}
+
+/* One direction of a plan. */
+struct direction {
+	uint32_t copies;
+	uint32_t next; /* copy that is not in the plan yet */
+	uint32_t last; /* step of the copy before it; UVMP_PLAN_AT_ONCE: there is none */
+};
+
+/* The next copy of one direction, if any is left, becomes step `at`. Returns the number of the next step. */
+static uint32_t take(struct direction *direction, bool is_out, struct uvmp_plan_step *step, uint32_t at)
+{
+	if (direction->next == direction->copies)
+		return at;
+	step[at].index = direction->next++;
+	step[at].after = direction->last;
+	step[at].is_out = is_out;
+	direction->last = at;
+	return at + 1u;
+}
+
+enum uvmp_status uvmp_plan_merge(enum uvmp_plan_order order, uint32_t in, uint32_t out,
+                                 struct uvmp_plan_step *step, uint32_t capacity)
+{
+	struct direction coming = {in, 0, UVMP_PLAN_AT_ONCE}, leaving = {out, 0, UVMP_PLAN_AT_ONCE};
+	uint32_t at = 0;
+
+	if (step == NULL && (in | out) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_order(order) || in > UVMP_PLAN_COPIES_MAX || out > UVMP_PLAN_COPIES_MAX)
+		return UVMP_ERR_RANGE;
+	if (capacity < in + out)
+		return UVMP_ERR_SPACE;
+	if (order == UVMP_PLAN_SERIAL) {
+		while (at < out)
+			at = take(&leaving, true, step, at);
+		coming.last = leaving.last;
+	}
+	while (at < in + out) {
+		at = take(&coming, false, step, at);
+		at = take(&leaving, true, step, at);
+	}
+	return UVMP_OK;
+}

@@ -1,0 +1,558 @@
+/* The engine: setting up, events, scheduling, handing out actions.
+ *
+ * uvmp_service_next is the only place where anything is decided. It hands out what is queued; when all of
+ * that is completed it lets the innermost machine that is active decide the next thing, until there is
+ * something to hand out or nothing to do.
+ */
+#include "bits_internal.h"
+#include "service_internal.h"
+
+#define MAGIC       0x75766d70656e6731u /* "uvmpeng1" */
+#define BLOCKS_MAX  (1u << 24)
+#define ALIGNMENT   16u
+#define ENTRY_BYTES 64u /* what a block costs beside its places, rounded up */
+
+/* -- layout: the fixed part of the arena -- */
+
+/* Hands out pieces one behind the other; with base NULL it only counts. */
+struct layout {
+	uint8_t *base;
+	uint64_t at;
+};
+
+static void *part(struct layout *l, uint64_t count, uint64_t size)
+{
+	uint8_t *p = l->base ? l->base + l->at : NULL;
+
+	l->at += (count * size + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+	return p;
+}
+
+struct gpu_parts {
+	void *memory;
+	struct uvmp_fault *entry, *batch;
+	struct uvmp_utlb *utlb;
+	uint32_t *order_of;
+	uint8_t *fatal;
+	struct uvmp_note *note;
+};
+
+static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
+                        struct gpu_parts *parts)
+{
+	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+
+	parts->memory = part(l, 1, uvmp_memory_size(params, gpu));
+	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
+	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
+	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
+	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
+	parts->fatal = part(l, g->fault_entries, 1);
+	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
+}
+
+struct parts {
+	struct uvmp_service *service;
+	struct gpu *gpu;
+	handle *bucket;
+	uint32_t buckets, most_notes;
+	struct space *space;
+	struct range *range;
+	uint32_t *range_order;
+	struct instance *instance;
+	struct request *request;
+	struct uvmp_action *action;
+	uint8_t *done;
+	struct uvmp_copy *in, *out;
+	struct uvmp_plan_step *plan;
+	uint32_t *note_order;
+	struct uvmp_note *notes;
+	struct pinned *pinned;
+};
+
+static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
+{
+	p->buckets = 1;
+	while (p->buckets < params->blocks)
+		p->buckets *= 2u;
+	p->most_notes = 0;
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+		if (params->gpu[gpu - 1u].notes > p->most_notes)
+			p->most_notes = params->gpu[gpu - 1u].notes;
+	}
+	p->service = part(l, 1, sizeof(struct uvmp_service));
+	p->gpu = part(l, params->processors->count, sizeof(struct gpu));
+	p->bucket = part(l, p->buckets, sizeof(handle));
+	p->space = part(l, params->spaces, sizeof(struct space));
+	p->range = part(l, params->ranges, sizeof(struct range));
+	p->range_order = part(l, params->ranges, sizeof(uint32_t));
+	p->instance = part(l, params->instances, sizeof(struct instance));
+	p->request = part(l, params->requests, sizeof(struct request));
+	p->action = part(l, UVMP_SERVICE_PENDING_MAX, sizeof(struct uvmp_action));
+	p->done = part(l, UVMP_SERVICE_PENDING_MAX, 1);
+	p->in = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
+	p->out = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
+	p->plan = part(l, 2u * UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_plan_step));
+	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
+	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
+	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+}
+
+/* -- parameters -- */
+
+static bool is_in(uint64_t value, uint64_t least, uint64_t most)
+{
+	return value >= least && value <= most;
+}
+
+static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+	uint64_t roots = g->memory_bytes / UVMP_ROOT_CHUNK_BYTES;
+	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
+
+	if (has_none != (roots == 0) || roots > UVMP_ROOTS_MAX || g->splits > roots ||
+	    g->splits > UVMP_SPLITS_MAX || !is_in(g->fault_entries, 2, 65536) || !is_in(g->utlbs, 1, 4096) ||
+	    g->notes > NOTES_MAX || (roots != 0 && uvmp_memory_size(params, gpu) == 0))
+		return UVMP_ERR_RANGE;
+	return UVMP_OK;
+}
+
+static enum uvmp_status check_params(const struct uvmp_service_params *params)
+{
+	enum uvmp_prefetcher prefetcher;
+
+	if (!params || !params->policy || !params->processors || !params->gpu ||
+	    !uvmp_policy_is_valid(params->policy) || !uvmp_processors_is_valid(params->processors))
+		return UVMP_ERR_ARGUMENT;
+	if (params->processors->count < 2u || (params->page_bytes != 4096u && params->page_bytes != 65536u) ||
+	    !is_in(params->blocks, 1, BLOCKS_MAX) || !is_in(params->spaces, 1, 4096) ||
+	    !is_in(params->ranges, 1, 1u << 20) || !is_in(params->instances, 1, 65536) ||
+	    !is_in(params->requests, 1, 4096))
+		return UVMP_ERR_RANGE;
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+		if (check_gpu(params, gpu) != UVMP_OK)
+			return UVMP_ERR_RANGE;
+	}
+	prefetcher = params->policy->prefetch.prefetcher;
+	if ((params->policy->evict != UVMP_EVICT_LRU && params->page_bytes != 4096u) ||
+	    ((prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY) &&
+	     params->processors->count > 2u))
+		return UVMP_ERR_UNSUPPORTED;
+	return UVMP_OK;
+}
+
+size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
+{
+	struct layout l = {NULL, 0};
+	struct gpu_parts gpu_parts;
+	struct parts parts;
+
+	if (check_params(params) != UVMP_OK)
+		return 0;
+	lay_out(&l, params, &parts);
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+		lay_out_gpu(&l, params, gpu, &gpu_parts);
+	l.at += UNIT_BYTES + (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct place));
+	return (size_t)l.at == l.at ? (size_t)l.at : 0;
+}
+
+/* -- init -- */
+
+static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+                     struct layout *l)
+{
+	const struct uvmp_service_gpu *from = &params->gpu[gpu - 1u];
+	struct gpu *g = &s->gpu[gpu];
+	struct gpu_parts parts;
+	uint32_t most;
+
+	lay_out_gpu(l, params, gpu, &parts);
+	g->buffer = (struct uvmp_fault_buffer){.entry = parts.entry, .capacity = from->fault_entries};
+	g->batch = (struct uvmp_fault_batch){.entry = parts.batch,
+	                                     .capacity = from->fault_entries,
+	                                     .utlb = parts.utlb,
+	                                     .utlbs = from->utlbs};
+	g->order_of = parts.order_of;
+	g->fatal = parts.fatal;
+	g->note = parts.note;
+	g->note_capacity = from->notes;
+	most = uvmp_fault_max_batch(params->policy->replay.max_batch, from->fault_entries);
+	g->params = params->policy->replay;
+	g->params.max_batch = most;
+	uvmp_replay_init(&g->replay);
+	(void)uvmp_memory_init(s, params, gpu, parts.memory,
+	                       uvmp_memory_size(params, gpu)); /* checked before */
+}
+
+static void zero_bytes(void *memory, uint64_t bytes)
+{
+	uint64_t *word = memory;
+
+	for (uint64_t i = 0; i < bytes / sizeof(*word); i++)
+		word[i] = 0;
+}
+
+static uint32_t rounded(uint64_t bytes)
+{
+	return (uint32_t)((bytes + UNIT_BYTES - 1u) / UNIT_BYTES * UNIT_BYTES);
+}
+
+static void init_slabs(struct uvmp_service *s)
+{
+	s->slab_bytes[SLAB_BLOCK] = rounded(sizeof(struct block));
+	s->slab_bytes[SLAB_PLACE] = rounded(sizeof(struct place));
+	s->slab_bytes[SLAB_EXTRA] = rounded(sizeof(struct extra));
+	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
+	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
+	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
+}
+
+static void init_parts(struct uvmp_service *s, const struct uvmp_service_params *params,
+                       const struct parts *p)
+{
+	s->policy = *params->policy;
+	s->processors = *params->processors;
+	s->page_bytes = params->page_bytes;
+	s->page_shift = lowest_bit(params->page_bytes);
+	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
+	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
+	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
+	                  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
+	s->maps_evicted = uvmp_counter_maps_evicted(params->policy->map_on_eviction, s->has_counters);
+	s->bucket = p->bucket;
+	s->buckets = p->buckets;
+	s->space = p->space;
+	s->spaces = params->spaces;
+	s->range = p->range;
+	s->range_slots = params->ranges;
+	s->range_order = p->range_order;
+	s->free_range = 0;
+	for (uint32_t i = 0; i < params->ranges; i++)
+		s->range[i].next_free = i + 1u < params->ranges ? i + 1u : NO_INDEX;
+	s->instance = p->instance;
+	s->instance_slots = params->instances;
+	s->gpu = p->gpu;
+	s->request = p->request;
+	s->request_capacity = params->requests;
+	s->action = p->action;
+	s->done = p->done;
+	s->in = p->in;
+	s->out = p->out;
+	s->plan = p->plan;
+	s->note_order = p->note_order;
+	s->notes = p->notes;
+	s->pinned = p->pinned;
+	s->base_id = 1;
+	s->next_gpu = 1;
+	s->random = params->seed;
+	s->step.hint.dst = UVMP_PROC_NONE;
+	s->step.hint.follow = UVMP_PAGE_NONE;
+}
+
+enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
+                                   struct uvmp_service **service)
+{
+	struct layout l = {memory, 0};
+	enum uvmp_status status = check_params(params);
+	struct uvmp_service *s;
+	struct parts parts;
+
+	if (status != UVMP_OK)
+		return status;
+	if (!memory || !service || (uintptr_t)memory % ALIGNMENT != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (bytes < uvmp_service_size(params, 0))
+		return UVMP_ERR_SPACE;
+	zero_bytes(memory, uvmp_service_size(params, 0));
+	lay_out(&l, params, &parts);
+	s = parts.service;
+	init_parts(s, params, &parts);
+	init_slabs(s);
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+		init_gpu(s, params, gpu, &l);
+	/* unit 0 is "none" */
+	s->piece[0].memory = l.base + l.at;
+	s->piece[0].unused = 1;
+	s->piece[0].outer =
+	        (uint32_t)((bytes - l.at) / UNIT_BYTES > UINT32_MAX / 2u ? UINT32_MAX / 2u
+	                                                                 : (bytes - l.at) / UNIT_BYTES);
+	s->pieces = 1;
+	s->magic = MAGIC;
+	*service = s;
+	return UVMP_OK;
+}
+
+bool uvmp_service_is_valid(const struct uvmp_service *s)
+{
+	return s && s->magic == MAGIC && s->pieces >= 1u && s->pieces <= PIECES_MAX &&
+	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
+}
+
+/* -- events -- */
+
+enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const struct uvmp_fault *fault)
+{
+	struct gpu *g;
+	uint32_t after;
+
+	if (!uvmp_service_is_valid(s) || !fault)
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= s->processors.count || fault->access >= UVMP_ACCESS_NONE ||
+	    fault->aperture > UVMP_APERTURE_VID || fault->utlb >= s->gpu[gpu].batch.utlbs)
+		return UVMP_ERR_RANGE;
+	g = &s->gpu[gpu];
+	after = g->put + 1u == g->buffer.capacity ? 0 : g->put + 1u;
+	if (after == g->buffer.get)
+		return UVMP_ERR_SPACE;
+	g->buffer.entry[g->put] = *fault;
+	g->buffer.entry[g->put].is_valid = true;
+	g->put = after;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
+                                    uvmp_addr address)
+{
+	uint32_t slot;
+	handle h;
+
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (processor >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	slot = uvmp_space_find(s, space);
+	h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, address);
+	if (h != 0 && processor != UVMP_CPU)
+		uvmp_memory_touch(s, processor, h, block_page(s, block_at(s, h), address));
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
+                                    struct uvmp_service_counts *counts)
+{
+	if (!uvmp_service_is_valid(s) || !counts)
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	*counts = s->gpu[gpu].counts;
+	return UVMP_OK;
+}
+
+/* -- the queue -- */
+
+struct uvmp_action *uvmp_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+                               handle h, const uvmp_mask *pages)
+{
+	struct uvmp_action *a;
+
+	if (s->is_drained) {
+		s->base_id += s->actions;
+		s->actions = s->handed = s->completed = 0;
+		s->is_drained = false;
+	}
+	a = &s->action[s->actions];
+	s->done[s->actions] = 0;
+	s->actions += s->actions + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of the rooms keep below */
+	*a = (struct uvmp_action){.id = s->base_id + (uint64_t)(a - s->action),
+	                          .time_ns = s->now_ns,
+	                          .kind = (uint8_t)kind,
+	                          .cause = (uint8_t)cause,
+	                          .from = UVMP_PROC_NONE,
+	                          .to = UVMP_PROC_NONE,
+	                          .batch = s->batch};
+	a->after = a == s->action ? 0 : a->id - 1u;
+	if (h != 0) {
+		const struct block *b = block_at(s, h);
+
+		a->space = space_of(s, b)->id;
+		a->address = b->start;
+		a->page_bytes = s->page_bytes;
+	}
+	if (pages) {
+		a->pages = *pages;
+		a->run = uvmp_mask_hull(pages);
+	}
+	return a;
+}
+
+/* One copy of the step's block (in) or of the victim's (out). */
+static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, handle block, bool is_out)
+{
+	enum uvmp_cause cause = is_out ? UVMP_CAUSE_EVICTION : (enum uvmp_cause)s->step.cause;
+	bool is_zero = copy->from == UVMP_PROC_NONE;
+	struct uvmp_action *a;
+	uvmp_mask pages;
+
+	if (!is_out && copy->kind == UVMP_GROUP_PREFETCH)
+		cause = UVMP_CAUSE_PREFETCH;
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, copy->pages);
+	a = uvmp_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, block, &pages);
+	a->from = copy->from;
+	a->to = copy->to;
+	if (!is_out)
+		a->detail = uvmp_mask_region_weight(&s->step.faulted, copy->pages);
+	if (is_out) {
+		a->for_address = block_at(s, s->step.room_for)->start;
+	} else if (cause == UVMP_CAUSE_PREFETCH) {
+		a->faulted = uvmp_mask_weight(&s->step.faulted);
+		a->present = s->step.present;
+	}
+	if (cause != UVMP_CAUSE_PREFETCH && !is_out && uvmp_mask_intersects(&pages, &s->step.pinned)) {
+		a->cause = UVMP_CAUSE_PIN;
+		a->throttles = s->step.throttles[copy->pages.first];
+	}
+}
+
+void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block)
+{
+	uint32_t count = s->ins + s->outs, first;
+
+	uvmp_plan_merge(s->policy.plan, s->ins, s->outs, s->plan, 2u * UVMP_PLAN_COPIES_MAX);
+	first = s->is_drained ? 0 : s->actions;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uvmp_plan_step *step = &s->plan[i];
+
+		queue_copy(s, step->is_out ? &s->out[step->index] : &s->in[step->index],
+		           step->is_out ? out_block : in_block, step->is_out);
+		if (i > 0) /* the first ones wait for the unmapping before them */
+			s->action[first + i].after = step->after == UVMP_PLAN_AT_ONCE
+			                                     ? s->action[first].after
+			                                     : s->action[first + step->after].id;
+	}
+	s->ins = s->outs = 0;
+}
+
+enum uvmp_status uvmp_queue_status(const struct uvmp_service *s)
+{
+	for (uint32_t i = 0; i < s->actions; i++) {
+		if (s->action[i].status != UVMP_OK)
+			return (enum uvmp_status)s->action[i].status;
+	}
+	return UVMP_OK;
+}
+
+/* -- scheduling -- */
+
+/* Starts what waits; false: nothing. */
+static bool schedule(struct uvmp_service *s)
+{
+	uint32_t count = s->processors.count;
+
+	s->batch = 0;
+	if (s->request_count != 0) {
+		uvmp_request_start(s);
+		return true;
+	}
+	if (uvmp_unpin_due(s))
+		return true;
+	for (uint32_t i = 0; i + 1u < count; i++) {
+		uint32_t gpu = 1u + (s->next_gpu - 1u + i) % (count - 1u);
+
+		if (uvmp_fault_is_due(s, gpu)) {
+			s->next_gpu = gpu + 1u < count ? gpu + 1u : 1u;
+			uvmp_fault_start(s, gpu);
+			return true;
+		}
+	}
+	for (uint32_t gpu = 1; gpu < count; gpu++) {
+		if (uvmp_counter_is_due(s, gpu)) {
+			uvmp_counter_start(s, gpu);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void advance_request(struct uvmp_service *s)
+{
+	s->batch = 0;
+	if (s->run.is_active)
+		uvmp_request_advance(s);
+	else
+		uvmp_request_start(s);
+}
+
+/* Lets the innermost active machine decide; false: nothing to do. */
+static bool advance(struct uvmp_service *s)
+{
+	if (s->step.phase != STEP_IDLE)
+		uvmp_step_collect(s);
+	if (s->evict.phase != EVICT_IDLE)
+		uvmp_evict_advance(s);
+	else if (s->step.phase != STEP_IDLE)
+		uvmp_step_advance(s);
+	else if (s->run.is_active || (s->request_count != 0 && uvmp_fault_is_between(s)))
+		advance_request(s);
+	else if (s->fault.phase != FAULT_IDLE)
+		uvmp_fault_advance(s);
+	else if (s->counter.phase != COUNTER_IDLE)
+		uvmp_counter_advance(s);
+	else
+		return schedule(s);
+	return true;
+}
+
+enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, struct uvmp_action *action)
+{
+	if (!uvmp_service_is_valid(s) || !action)
+		return UVMP_ERR_ARGUMENT;
+	s->now_ns = now_ns;
+	for (;;) {
+		if (s->handed < s->actions) {
+			*action = s->action[s->handed++];
+			return UVMP_OK;
+		}
+		if (s->completed < s->actions)
+			return UVMP_ERR_RETRY;
+		s->is_drained = s->actions != 0;
+		if (!advance(s))
+			break;
+		if (s->is_drained) { /* nobody queued anything: nobody shall read those results later */
+			s->base_id += s->actions;
+			s->actions = s->handed = s->completed = 0;
+			s->is_drained = false;
+		}
+	}
+	return UVMP_ERR_RETRY;
+}
+
+enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
+{
+	uint64_t index;
+
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	index = id - s->base_id;
+	if (index >= s->handed || s->done[index])
+		return UVMP_ERR_STATE;
+	s->done[index] = 1;
+	s->completed++;
+	if (s->action[index].kind != UVMP_ACTION_DONE && status < 0)
+		s->action[index].status = (int8_t)(status > -128 ? status : -128);
+	return UVMP_OK;
+}
+
+uint32_t uvmp_service_pending(const struct uvmp_service *s)
+{
+	return uvmp_service_is_valid(s) ? s->handed - s->completed : 0;
+}
+
+uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
+{
+	uint64_t soonest = UINT64_MAX;
+
+	if (!uvmp_service_is_valid(s))
+		return UINT64_MAX;
+	for (uint32_t i = 0; i < s->spaces; i++) {
+		uint64_t us;
+
+		if (s->space[i].users == 0)
+			continue;
+		us = uvmp_thrash_unpin_us(&s->space[i].thrash, s->now_ns);
+		if (us != UVMP_THRASH_IDLE && s->now_ns + us * 1000u < soonest)
+			soonest = s->now_ns + us * 1000u;
+	}
+	return soonest;
+}

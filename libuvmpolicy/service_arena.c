@@ -1,0 +1,95 @@
+/* Memory of the engine: objects of a few sizes, from up to eight pieces that the host gave.
+ *
+ * Units of 16 bytes are numbered over all pieces, so that a handle of 4 bytes reaches 64 GiB. An object that
+ * is given back goes to the free list of its slab, whose links lie in the objects' first bytes; a new one
+ * comes from there, or else from the never used end of the first piece that has room. Objects never move, and
+ * memory never changes from one slab to another: what a burst of one kind took stays for that kind.
+ */
+#include "service_internal.h"
+
+#define GROW_BYTES_MIN 4096u
+
+static uint32_t slab_units(const struct uvmp_service *s, enum slab slab)
+{
+	return s->slab_bytes[slab] / UNIT_BYTES;
+}
+
+/* Units that were never used before; 0: no piece has room. */
+static handle take_fresh(struct uvmp_service *s, uint32_t units)
+{
+	for (uint32_t i = 0; i < s->pieces; i++) {
+		struct piece *piece = &s->piece[i];
+
+		if (piece->outer - piece->unused >= units) {
+			piece->unused += units;
+			return piece->unused - units;
+		}
+	}
+	return 0;
+}
+
+handle uvmp_arena_take(struct uvmp_service *s, enum slab slab)
+{
+	handle h = s->free[slab];
+	uint8_t *object;
+
+	if (h != 0)
+		s->free[slab] = *(const handle *)uvmp_arena_at(s, h);
+	else
+		h = take_fresh(s, slab_units(s, slab));
+	if (h == 0)
+		return 0;
+	object = uvmp_arena_at(s, h);
+	for (uint32_t i = 0; i < s->slab_bytes[slab]; i++)
+		object[i] = 0;
+	s->live[slab]++;
+	return h;
+}
+
+void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h)
+{
+	*(handle *)uvmp_arena_at(s, h) = s->free[slab];
+	s->free[slab] = h;
+	s->live[slab]--;
+}
+
+enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes)
+{
+	struct piece *piece;
+	uint64_t units = bytes / UNIT_BYTES;
+	uint32_t first;
+
+	if (!uvmp_service_is_valid(service) || memory == NULL || (uintptr_t)memory % UNIT_BYTES != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (bytes < GROW_BYTES_MIN || service->pieces == PIECES_MAX)
+		return UVMP_ERR_SPACE;
+	piece = &service->piece[service->pieces];
+	first = piece[-1].outer;
+	/* What the handles cannot number is left unused. */
+	if (units > UINT32_MAX - first)
+		units = UINT32_MAX - first;
+	piece->memory = memory;
+	piece->first = first;
+	piece->unused = first;
+	piece->outer = first + (uint32_t)units;
+	service->pieces++;
+	return UVMP_OK;
+}
+
+void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_service_memory *memory)
+{
+	struct uvmp_service_memory m = {0, 0, 0, 0, 0};
+
+	if (!uvmp_service_is_valid(service) || memory == NULL)
+		return;
+	for (uint32_t i = 0; i < service->pieces; i++) {
+		const struct piece *piece = &service->piece[i];
+
+		m.bytes += (uint64_t)(piece->outer - piece->first) * UNIT_BYTES;
+		m.used += (uint64_t)(piece->unused - piece->first) * UNIT_BYTES;
+	}
+	m.blocks = service->live[SLAB_BLOCK];
+	m.places = service->live[SLAB_PLACE];
+	m.thrashing_blocks = service->live[SLAB_THRASH];
+	*memory = m;
+}

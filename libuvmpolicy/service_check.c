@@ -1,0 +1,374 @@
+/* Does everything that the engine knows hold together?
+ *
+ * A bucket's chain holds only blocks that belong there, and so does the list of a range: a block is met twice
+ * by a walk only if the list is closed. So walks stop after as many blocks as exist; and if all chains
+ * together, and all lists together, have as many as exist, each lists every block once. Objects are counted
+ * likewise as they are reached, and compared with the slabs' counters: none is lost, none belongs to two. A
+ * handle is followed only if an object of its kind fits there.
+ */
+#include "pmm_internal.h"
+#include "service_internal.h"
+
+struct tally {
+	uint32_t live[SLAB_COUNT];
+	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
+};
+
+/* -- arena -- */
+
+static bool check_pieces(const struct uvmp_service *s)
+{
+	uint32_t outer = 0;
+
+	for (uint32_t i = 0; i < s->pieces; i++) {
+		const struct piece *piece = &s->piece[i];
+
+		if (piece->first != outer || piece->unused < piece->first || piece->unused > piece->outer)
+			return false;
+		outer = piece->outer;
+	}
+	return true;
+}
+
+/* Does an object of the slab fit at this handle? */
+static bool fits(const struct uvmp_service *s, enum slab slab, handle h)
+{
+	for (uint32_t i = 0; h != 0 && i < s->pieces; i++) {
+		const struct piece *piece = &s->piece[i];
+
+		if (h < piece->outer)
+			return h < piece->unused && s->slab_bytes[slab] / UNIT_BYTES <= piece->unused - h;
+	}
+	return false;
+}
+
+static bool check_free_list(const struct uvmp_service *s, enum slab slab)
+{
+	uint32_t left = s->piece[s->pieces - 1u].outer;
+
+	for (handle h = s->free[slab]; h != 0; h = *(const handle *)uvmp_arena_at(s, h))
+		if (left-- == 0 || !fits(s, slab, h))
+			return false;
+	return true;
+}
+
+/* An object that hangs somewhere. */
+static bool count_object(const struct uvmp_service *s, struct tally *tally, enum slab slab, handle h)
+{
+	tally->live[slab]++;
+	return fits(s, slab, h);
+}
+
+/* -- spaces, channels, ranges -- */
+
+static bool is_space(const struct uvmp_service *s, uint32_t slot)
+{
+	return slot < s->spaces && s->space[slot].users != 0;
+}
+
+static bool check_instances(const struct uvmp_service *s)
+{
+	if (s->instances > s->instance_slots)
+		return false;
+	for (uint32_t i = 0; i < s->instances; i++) {
+		const struct instance *at = &s->instance[i];
+
+		if (at->gpu - 1u >= s->processors.count - 1u || !is_space(s, at->space))
+			return false;
+	}
+	return true;
+}
+
+/* Ranges in order: each of whole pages, in a space that exists, behind the one before. */
+static bool check_order(const struct uvmp_service *s)
+{
+	const struct range *before = NULL;
+
+	if (s->ranges > s->range_slots)
+		return false;
+	for (uint32_t i = 0; i < s->ranges; i++) {
+		const struct range *r;
+
+		if (s->range_order[i] >= s->range_slots)
+			return false;
+		r = &s->range[s->range_order[i]];
+		if (!is_space(s, r->space) || uvmp_geometry_block_count(&s->geometry, r->start, r->end) == 0)
+			return false;
+		if (before != NULL &&
+		    (before->space > r->space || (before->space == r->space && before->end >= r->start)))
+			return false;
+		before = r;
+	}
+	return true;
+}
+
+/* The slots that no range has are in the list of free ones. */
+static bool check_free_ranges(const struct uvmp_service *s)
+{
+	uint32_t left = s->range_slots - s->ranges;
+
+	for (uint32_t slot = s->free_range; slot != NO_INDEX; slot = s->range[slot].next_free)
+		if (left-- == 0 || slot >= s->range_slots)
+			return false;
+	return left == 0;
+}
+
+static bool check_spaces(const struct uvmp_service *s)
+{
+	uint64_t users = 0;
+
+	for (uint32_t i = 0; i < s->spaces; i++) {
+		users += s->space[i].users;
+		if (s->space[i].users != 0 && !uvmp_thrash_space_is_valid(&s->space[i].thrash))
+			return false;
+	}
+	return users == (uint64_t)s->ranges + s->instances;
+}
+
+/* Does a range have this slot? The order is sound. */
+static bool is_range(const struct uvmp_service *s, uint32_t slot)
+{
+	uint32_t index;
+
+	if (slot >= s->range_slots)
+		return false;
+	index = uvmp_range_from(s, s->range[slot].space, s->range[slot].start);
+	return index < s->ranges && s->range_order[index] == slot;
+}
+
+/* -- memory -- */
+
+/* Does the block own the chunk? The memory manager is sound. */
+static bool owns(const struct uvmp_service *s, uint32_t gpu, handle h, struct uvmp_chunk chunk)
+{
+	const struct uvmp_pmm *pmm = s->gpu[gpu].pmm;
+	const struct uvmp_pmm_split *split;
+	const struct uvmp_pmm_root *r;
+
+	if (chunk.root >= pmm->params.roots || chunk.page >= UVMP_PMM_PAGES)
+		return false;
+	r = &pmm->root[chunk.root];
+	if (chunk.size == UVMP_CHUNK_2M)
+		return (r->state == UVMP_PMM_ALLOCATED || r->state == UVMP_PMM_PINNED) && r->body == h;
+	if (r->state != UVMP_PMM_SPLIT)
+		return false;
+	split = &pmm->split[r->body];
+	return uvmp_pmm_leaf_size(split, chunk.page) == chunk.size &&
+	       uvmp_mask_test(&split->live, chunk.page) && split->slot[chunk.page].next == h;
+}
+
+/* The chunks of a block below 2 MiB. */
+static bool check_sub(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+{
+	const struct sub *sub;
+	struct uvmp_block shape;
+	uint32_t page;
+
+	if (!count_object(s, tally, SLAB_SUB, p->memory))
+		return false;
+	sub = sub_at(s, p->memory);
+	uvmp_block_shape(s, block_at(s, h), &shape);
+	for (page = uvmp_mask_next_set(&sub->backed, 0); page < shape.pages;
+	     page = uvmp_mask_next_set(&sub->backed, page)) {
+		struct uvmp_region region = uvmp_block_chunk(&shape, page);
+		struct uvmp_chunk chunk = sub->chunk[region.first];
+		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
+
+		if (region.first != page || !uvmp_mask_region_all(&sub->backed, region) ||
+		    chunk.size > UVMP_CHUNK_64K || uvmp_pmm_chunk_pages(chunk.size) != pages ||
+		    !owns(s, p->proc, h, chunk))
+			return false;
+		tally->backed[p->proc] += pages;
+		page = region.outer;
+	}
+	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &sub->backed);
+}
+
+static bool check_unit(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+{
+	const struct gpu *g = &s->gpu[p->proc];
+
+	if (p->memory >= (uint64_t)g->order.units * g->unit_pages / UVMP_MASK_BITS ||
+	    g->unit_block[p->memory] != h)
+		return false;
+	tally->backed[p->proc] += g->unit_used[p->memory];
+	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
+}
+
+/* What is resident on a GPU lies in memory that the block owns there. */
+static bool check_memory(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+{
+	if (p->proc == UVMP_CPU)
+		return !p->has_memory;
+	if (!p->has_memory)
+		return uvmp_mask_is_empty(&p->resident);
+	if (s->gpu[p->proc].pmm == NULL)
+		return check_unit(s, h, p, tally);
+	if (!block_is_whole(s, block_at(s, h)))
+		return check_sub(s, h, p, tally);
+	tally->backed[p->proc] += UVMP_PMM_PAGES;
+	return owns(s, p->proc, h, (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M});
+}
+
+/* -- blocks -- */
+
+static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
+                        struct tally *tally)
+{
+	const struct extra *extra;
+
+	if (b->extra == 0)
+		return uvmp_mask_is_empty(twice);
+	if (!count_object(s, tally, SLAB_EXTRA, b->extra))
+		return false;
+	extra = extra_at(s, b->extra);
+	if (!uvmp_mask_is_subset(twice, &extra->duplicated) ||
+	    uvmp_mask_next_set(&extra->duplicated, b->pages) != UVMP_MASK_BITS ||
+	    uvmp_mask_next_set(&extra->discarded, b->pages) != UVMP_MASK_BITS)
+		return false;
+	if (extra->tree == 0)
+		return true;
+	return count_object(s, tally, SLAB_TREE, extra->tree) &&
+	       uvmp_tree_is_valid(uvmp_arena_at(s, extra->tree));
+}
+
+static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *tally)
+{
+	const struct block *b = block_at(s, h);
+	const struct thrash *t;
+
+	if (b->thrash == 0)
+		return true;
+	if (!count_object(s, tally, SLAB_THRASH, b->thrash))
+		return false;
+	t = thrash_at(s, b->thrash);
+	return uvmp_thrash_block_is_valid(&t->block) && t->block.id == h && t->block.pages == b->pages &&
+	       (const void *)t->block.memory == (const void *)(t + 1);
+}
+
+/* The block on all processors: one home for each page unless it is read-duplicated, no mapping without. */
+static bool check_places(const struct uvmp_service *s, handle h, struct tally *tally)
+{
+	const struct block *b = block_at(s, h);
+	uvmp_mask resident, twice, mapped, both;
+	uint64_t seen = 0;
+
+	uvmp_mask_zero(&resident);
+	uvmp_mask_zero(&twice);
+	uvmp_mask_zero(&mapped);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		const struct place *p;
+
+		if (!count_object(s, tally, SLAB_PLACE, at))
+			return false;
+		p = place_at(s, at);
+		if (p->proc >= s->processors.count || (seen >> p->proc & 1u) != 0 ||
+		    !check_memory(s, h, p, tally))
+			return false;
+		seen |= (uint64_t)1 << p->proc;
+		uvmp_mask_and(&both, &resident, &p->resident);
+		uvmp_mask_or(&twice, &twice, &both);
+		uvmp_mask_or(&resident, &resident, &p->resident);
+		place_mapped(p, &both);
+		uvmp_mask_or(&mapped, &mapped, &both);
+	}
+	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS &&
+	       uvmp_mask_is_subset(&mapped, &resident) && check_extra(s, b, &twice, tally);
+}
+
+/* Does the block cover what a block of its range has to, where it lies? */
+static bool check_shape(const struct uvmp_service *s, const struct block *b)
+{
+	const struct range *r;
+	struct uvmp_block shape;
+
+	if (!is_range(s, b->range))
+		return false;
+	r = range_of(s, b);
+	return uvmp_geometry_block(&s->geometry, r->start, r->end,
+	                           uvmp_geometry_block_index(&s->geometry, r->start, b->start),
+	                           &shape) == UVMP_OK &&
+	       shape.start == b->start && shape.pages == b->pages;
+}
+
+static bool check_chain(const struct uvmp_service *s, uint32_t bucket, struct tally *tally)
+{
+	for (handle h = s->bucket[bucket]; h != 0; h = block_at(s, h)->chain) {
+		const struct block *b;
+
+		if (tally->live[SLAB_BLOCK] == s->live[SLAB_BLOCK] || !count_object(s, tally, SLAB_BLOCK, h))
+			return false;
+		b = block_at(s, h);
+		if (!check_shape(s, b) ||
+		    uvmp_block_bucket(s, s->range[b->range].space, b->start) != bucket ||
+		    !check_places(s, h, tally) || !check_thrash(s, h, tally))
+			return false;
+	}
+	return true;
+}
+
+/* The lists of the ranges hold each block that the table holds. */
+static bool check_lists(const struct uvmp_service *s)
+{
+	uint32_t left = s->live[SLAB_BLOCK];
+
+	for (uint32_t i = 0; i < s->ranges; i++) {
+		uint32_t slot = s->range_order[i];
+
+		for (handle h = s->range[slot].block; h != 0; h = block_at(s, h)->range_next)
+			if (left-- == 0 || !fits(s, SLAB_BLOCK, h) || block_at(s, h)->range != slot)
+				return false;
+	}
+	return left == 0;
+}
+
+/* -- everything -- */
+
+/* Sound in themselves: chunks and queues, capacity. */
+static bool check_gpus(const struct uvmp_service *s)
+{
+	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
+		const struct gpu *g = &s->gpu[gpu];
+
+		if (g->pmm != NULL && !uvmp_pmm_check(g->pmm))
+			return false;
+		if (g->used_pages > g->capacity_pages)
+			return false;
+	}
+	return true;
+}
+
+/* What has an owner is what the blocks know of, and the parked chunks. */
+static bool check_owned(const struct uvmp_service *s, const struct tally *tally, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	uint64_t owned = tally->backed[gpu];
+
+	if (g->pmm == NULL)
+		return owned == g->used_pages;
+	for (uint32_t i = 0; i < PARKED_MAX; i++)
+		if (s->parked[i].is_set && s->parked[i].gpu == gpu)
+			owned += uvmp_pmm_chunk_pages(s->parked[i].chunk.size);
+	return owned == g->pmm->allocated_pages;
+}
+
+bool uvmp_service_check(const struct uvmp_service *service)
+{
+	struct tally tally = {{0}, {0}};
+	bool ok;
+
+	if (!uvmp_service_is_valid(service) || !check_pieces(service))
+		return false;
+	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
+		if (!check_free_list(service, slab))
+			return false;
+	ok = check_instances(service) && check_order(service) && check_free_ranges(service) &&
+	     check_spaces(service) && check_gpus(service);
+	for (uint32_t i = 0; ok && i < service->buckets; i++)
+		ok = check_chain(service, i, &tally);
+	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
+		ok = ok && tally.live[slab] == service->live[slab];
+	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
+		ok = check_owned(service, &tally, gpu);
+	return ok && check_lists(service);
+}

@@ -1,0 +1,627 @@
+/* The bottom half of one GPU (nvidia specification, 1 to 4): what replay.h says is done here.
+ *
+ * A batch is fetched, given its address spaces, ordered, and dispatched block by block. The walk over the
+ * faults of one block decides what each needs; the step brings it. After an eviction the whole walk is
+ * repeated (6.6). Fatal faults are cancelled in a round of their own: flush, replay, fetch what comes again,
+ * cancel what is fatal in it (4.2).
+ */
+#include "bits_internal.h"
+#include "service_internal.h"
+
+#define RETRIES_MAX 1100u /* chunks of a block on two processors, and some */
+#define CANCELS_MAX 1024u /* queued at a time */
+
+static struct gpu *gpu_of(struct uvmp_service *s)
+{
+	return &s->gpu[s->fault.gpu];
+}
+
+bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu)
+{
+	return uvmp_fault_pending(&s->gpu[gpu].buffer, s->gpu[gpu].put);
+}
+
+bool uvmp_fault_has_more(const struct uvmp_service *s)
+{
+	return s->fault.phase != FAULT_IDLE && s->fault.next_bin < s->gpu[s->fault.gpu].representatives;
+}
+
+bool uvmp_fault_is_between(const struct uvmp_service *s)
+{
+	return s->fault.phase == FAULT_ACTION;
+}
+
+void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu)
+{
+	s->fault = (struct fault_run){.phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
+	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
+	s->gpu[gpu].counts.bottom_halves++;
+	uvmp_replay_start(&s->gpu[gpu].params, &s->gpu[gpu].replay, &s->fault.action);
+}
+
+/* -- actions for the GPU -- */
+
+static struct uvmp_action *queue(struct uvmp_service *s, enum uvmp_action_kind kind)
+{
+	struct uvmp_action *a = uvmp_queue(s, kind, UVMP_CAUSE_NONE, 0, NULL);
+
+	a->to = (uint8_t)s->fault.gpu;
+	return a;
+}
+
+static void queue_wait(struct uvmp_service *s, bool for_copies)
+{
+	queue(s, UVMP_ACTION_WAIT)->is_update = for_copies;
+}
+
+static void queue_flush(struct uvmp_service *s, bool update_put)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_action *a = queue(s, UVMP_ACTION_FLUSH);
+	uint32_t discarded = 0;
+
+	uvmp_fault_flush(&g->buffer, update_put, g->put, &discarded);
+	a->is_update = update_put;
+	a->count = discarded;
+}
+
+static void queue_toggle(struct uvmp_service *s)
+{
+	bool is_enabled = gpu_of(s)->replay.prefetch_faults.is_enabled;
+
+	if (is_enabled == s->fault.was_enabled)
+		return;
+	s->fault.was_enabled = is_enabled;
+	queue(s, UVMP_ACTION_TOGGLE)->is_update = is_enabled;
+}
+
+/* -- fetch and order (1, 2) -- */
+
+/* The engine's own ring has neither gaps nor fields out of range, and the batch has room for all of it: this
+ * cannot fail. */
+static void fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_fetch_params params = {.max_batch = g->params.max_batch,
+	                                   .page_bytes = s->page_bytes,
+	                                   .coalesce = s->policy.coalesce,
+	                                   .quirks = s->policy.quirks};
+
+	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
+	g->representatives = 0;
+	for (uint32_t i = 0; i < g->batch.cached; i++)
+		g->fatal[i] = 0;
+}
+
+static void queue_batch(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_action *a;
+
+	g->counts.batches++;
+	g->counts.faults += g->batch.cached;
+	g->counts.coalesced += g->batch.coalesced;
+	s->batch = g->replay.batch_id;
+	a = queue(s, UVMP_ACTION_BATCH);
+	a->count = g->batch.cached;
+	a->detail = g->batch.coalesced;
+}
+
+static bool has_same_instance(const struct uvmp_fault *a, const struct uvmp_fault *b)
+{
+	return a->instance == b->instance && a->aperture == b->aperture && a->subcontext == b->subcontext;
+}
+
+/* Gives the ordered faults their address spaces; false: a channel is gone, the batch is void. */
+static bool translate(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	const struct uvmp_fault *before = NULL;
+
+	for (uint32_t i = 0; i < g->representatives; i++) {
+		struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
+
+		if (before && has_same_instance(before, fault)) {
+			fault->va_space = before->va_space;
+			fault->gpu = before->gpu;
+		} else {
+			bool is_channel;
+			uint32_t slot = uvmp_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
+			                                   fault->subcontext, &is_channel);
+
+			if (slot == NO_INDEX) {
+				if (is_channel) { /* only the subcontext is gone: all that it has faulted */
+					queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
+					g->counts.cancelled++;
+				}
+				return false;
+			}
+			fault->va_space = s->space[slot].id;
+			fault->gpu = s->fault.gpu;
+		}
+		before = fault;
+	}
+	return true;
+}
+
+/* False: stale, flush and replay are queued. */
+static bool preprocess(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+
+	g->representatives = uvmp_fault_representatives(&g->batch, g->order_of);
+	if (!g->batch.is_single_instance)
+		uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives);
+	if (!translate(s)) {
+		g->representatives = 0;
+		queue_flush(s, true);
+		queue(s, UVMP_ACTION_REPLAY);
+		return false;
+	}
+	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives);
+	s->fault.next_bin = 0;
+	return true;
+}
+
+/* -- the walk over one block (3.2) -- */
+
+static void mark_fatal(struct uvmp_service *s, uint32_t index, uint8_t mode)
+{
+	struct gpu *g = gpu_of(s);
+	const struct uvmp_fault *fault = &g->batch.entry[index];
+
+	g->fatal[index] = (uint8_t)(1u + mode);
+	g->batch.utlb[fault->utlb].has_fatal = true;
+	s->fault.event.has_fatal = true;
+	if (s->fault.fatal_gpu == 0) {
+		s->fault.fatal_gpu = fault->gpu;
+		s->fault.fatal_space = fault->va_space;
+	}
+}
+
+static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t index,
+                       const struct uvmp_fault *previous, const struct uvmp_fault_verdict *before,
+                       struct uvmp_fault_verdict *verdict)
+{
+	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
+	const struct place *place = uvmp_place_find(s, b, s->fault.gpu);
+	uint32_t page = block_page(s, b, fault->address);
+	struct uvmp_fault_facts facts = {.logical = (enum uvmp_prot)range_of(s, b)->right,
+	                                 .is_retry = s->fault.retries != 0};
+	bool is_throttled;
+
+	if (place)
+		facts.mapped = (enum uvmp_prot)place_right(place, page);
+	(void)uvmp_fault_classify(fault, &facts, previous, before, verdict);
+	s->fault.event.invalid_prefetches += verdict->invalid_prefetches;
+	if (verdict->is_fatal)
+		mark_fatal(s, index, verdict->cancel_mode);
+	if (verdict->service_access == UVMP_ACCESS_NONE)
+		return;
+	(void)uvmp_step_page(s, page, verdict->service_access, verdict->service_mask, &is_throttled);
+	if (is_throttled && s->fault.retries == 0)
+		verdict->is_throttled = s->fault.event.has_throttled = true;
+}
+
+/* Starts the step of the bin; without anything to do the bin has been served. */
+static void walk(struct uvmp_service *s, handle h)
+{
+	struct fault_run *run = &s->fault;
+	struct gpu *g = gpu_of(s);
+	struct uvmp_fault_verdict verdict[2];
+	const struct uvmp_fault *previous = NULL;
+
+	uvmp_step_clear(s, h, run->gpu);
+	s->step.is_prefetching = true;
+	s->step.is_retry = run->retries != 0;
+	for (uint32_t i = 0; i < run->bin.count; i++) {
+		uint32_t index = g->order_of[run->bin.first + i];
+
+		walk_fault(s, block_at(s, h), index, previous, previous ? &verdict[(i + 1u) % 2u] : NULL,
+		           &verdict[i % 2u]);
+		previous = &g->batch.entry[index];
+	}
+	run->phase = FAULT_STEP;
+	uvmp_step_start(s);
+}
+
+/* -- dispatch (3.1) -- */
+
+static void answer(struct uvmp_service *s, enum uvmp_status status)
+{
+	s->fault.event.status = status;
+	s->fault.phase = s->fault.is_cancelling ? FAULT_CANCEL : FAULT_ANSWER;
+}
+
+/* Steps over what is not served; false: nothing is left. */
+static bool next_fault(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	struct gpu *g = gpu_of(s);
+
+	for (; run->next_bin < g->representatives; run->next_bin++) {
+		uint32_t index = g->order_of[run->next_bin];
+		const struct uvmp_fault *fault = &g->batch.entry[index];
+
+		if (fault->is_fatal)
+			mark_fatal(s, index, UVMP_CANCEL_ALL);
+		else if (!run->is_cancelling || (fault->va_space == run->fatal_space))
+			return true;
+	}
+	return false;
+}
+
+/* No range holds it. */
+static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
+{
+	struct fault_run *run = &s->fault;
+	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
+	struct uvmp_fault_facts facts = {.is_unmapped = true};
+	struct uvmp_fault_verdict verdict;
+
+	uvmp_fault_classify(fault, &facts, NULL, NULL, &verdict);
+	run->next_bin++;
+	run->event.duplicates = fault->num_instances - 1u;
+	run->event.invalid_prefetches = verdict.invalid_prefetches;
+	if (verdict.is_fatal)
+		mark_fatal(s, index, verdict.cancel_mode);
+	answer(s, UVMP_OK);
+}
+
+static bool is_last(const struct uvmp_service *s)
+{
+	const struct gpu *g = &s->gpu[s->fault.gpu];
+
+	return s->fault.next_bin >= g->representatives;
+}
+
+static void dispatch(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	struct gpu *g = gpu_of(s);
+	enum uvmp_status status;
+	uint32_t index, slot;
+	handle h;
+
+	run->event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_SERVICED};
+	run->retries = 0;
+	if (!next_fault(s)) {
+		run->event.is_last = run->event.is_none = true;
+		answer(s, UVMP_OK);
+		return;
+	}
+	index = g->order_of[run->next_bin];
+	slot = uvmp_space_find(s, g->batch.entry[index].va_space);
+	status = UVMP_ERR_UNKNOWN; /* the space can be gone since the batch was fetched */
+	h = slot == NO_INDEX ? 0 : uvmp_block_make(s, slot, g->batch.entry[index].address, &status);
+	if (h == 0 && status == UVMP_ERR_UNKNOWN) {
+		dispatch_unmapped(s, index);
+		return;
+	}
+	if (h == 0) {
+		answer(s, status);
+		return;
+	}
+	uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, run->next_bin,
+	                    block_end(s, block_at(s, h)), &run->bin);
+	run->next_bin += run->bin.count;
+	run->event.duplicates = run->bin.duplicates;
+	walk(s, h);
+}
+
+/* -- pages beyond the block that faulted -- */
+
+/* Pages of the block that fault later in this batch, and come by themselves. */
+static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
+{
+	const struct gpu *g = gpu_of(s);
+	const struct place *place = uvmp_place_find(s, b, s->fault.gpu);
+
+	for (uint32_t i = s->fault.next_bin; i < g->representatives; i++) {
+		const struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
+
+		if (fault->address > block_end(s, b))
+			break;
+		if (fault->address >= b->start && fault->va_space == space_of(s, b)->id)
+			uvmp_mask_set(pages, block_page(s, b, fault->address));
+	}
+	if (place)
+		uvmp_mask_andnot(pages, pages, &place->resident);
+}
+
+/* Asks the block that holds page run->follow of the range. */
+static void follow(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	const struct range *range = range_of(s, block_at(s, s->step.keep ? s->step.keep : s->step.block));
+	handle keep = s->step.keep ? s->step.keep : s->step.block, h;
+	bool is_retry = run->retries != 0;
+	enum uvmp_status status;
+
+	h = uvmp_block_make(s, range->space, range->start + (run->follow << s->page_shift), &status);
+	if (h == 0) { /* no room for it: nobody waits for these pages */
+		run->follow = UVMP_PAGE_NONE;
+		return;
+	}
+	uvmp_step_clear(s, h, run->gpu);
+	s->step.keep = keep;
+	s->step.is_follow = s->step.is_prefetching = true;
+	s->step.is_retry = is_retry;
+	faulting_later(s, block_at(s, h), &s->step.arrive[run->gpu]);
+	uvmp_step_start(s);
+}
+
+static void follow_next(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+
+	if (s->step.status == UVMP_ERR_RETRY) {
+		run->retries++;
+	} else {
+		run->retries = 0;
+		run->follow = s->step.status == UVMP_OK ? s->step.hint.follow : UVMP_PAGE_NONE;
+	}
+	if (run->follow != UVMP_PAGE_NONE)
+		follow(s);
+	if (run->follow != UVMP_PAGE_NONE)
+		return;
+	uvmp_memory_settle(s);
+	run->event.is_last = is_last(s);
+	answer(s, UVMP_OK);
+}
+
+static void step_ended(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+
+	if (s->step.status == UVMP_OK) /* there was nothing to bring, and a THROTTLE has failed */
+		s->step.status = uvmp_queue_status(s);
+	if (s->step.status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
+		walk(s, s->step.block);
+		return;
+	}
+	if (s->step.status == UVMP_OK && s->step.destinations != 0 && s->step.hint.follow != UVMP_PAGE_NONE) {
+		run->retries = 0;
+		run->phase = FAULT_FOLLOW;
+		follow_next(s);
+		return;
+	}
+	uvmp_memory_settle(s);
+	run->event.is_last = is_last(s);
+	answer(s, s->step.status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : s->step.status);
+}
+
+/* -- cancelling -- */
+
+static void queue_cancel(struct uvmp_service *s, uint32_t index, uint8_t mode, enum uvmp_cause cause)
+{
+	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
+	uint32_t slot = uvmp_space_find(s, fault->va_space);
+	handle h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, fault->address);
+	struct uvmp_action *a;
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&pages);
+	if (h != 0)
+		uvmp_mask_set(&pages, block_page(s, block_at(s, h), fault->address));
+	a = uvmp_queue(s, UVMP_ACTION_CANCEL, cause, h, &pages);
+	a->to = (uint8_t)s->fault.gpu;
+	a->right = mode;
+	gpu_of(s)->counts.cancelled++;
+	if (h == 0) {
+		a->space = fault->va_space;
+		a->address = fault->address;
+		a->page_bytes = s->page_bytes;
+	}
+}
+
+/* Queues cancels from next_bin on, only of fatal faults or of all; true when that was the last. */
+static bool queue_cancels(struct uvmp_service *s, bool only_fatal)
+{
+	struct fault_run *run = &s->fault;
+	const struct gpu *g = gpu_of(s);
+
+	for (uint32_t i = 0; i < CANCELS_MAX && run->next_bin < g->representatives; i++, run->next_bin++) {
+		uint32_t index = g->order_of[run->next_bin];
+
+		if (!only_fatal)
+			queue_cancel(s, index, UVMP_CANCEL_ALL, UVMP_CAUSE_ERROR);
+		else if (g->fatal[index] != 0)
+			queue_cancel(s, index, (uint8_t)(g->fatal[index] - 1u), UVMP_CAUSE_FATAL);
+	}
+	return run->next_bin >= g->representatives;
+}
+
+static void flush_and_replay(struct uvmp_service *s)
+{
+	queue_flush(s, true);
+	queue(s, UVMP_ACTION_REPLAY);
+}
+
+enum { CANCEL_FLUSH, CANCEL_FETCH, CANCEL_SERVE, CANCEL_FATAL, CANCEL_REPLAY, CANCEL_END };
+
+static void cancel_fetch(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+
+	fetch(s, UVMP_FETCH_ALL);
+	if (gpu_of(s)->batch.cached == 0) {
+		run->cancel = CANCEL_REPLAY;
+		return;
+	}
+	queue_batch(s);
+	run->cancel = preprocess(s) ? CANCEL_SERVE : CANCEL_END;
+}
+
+static void end_cancel(struct uvmp_service *s, enum uvmp_status status)
+{
+	struct fault_run *run = &s->fault;
+
+	run->is_cancelling = false;
+	run->fatal_gpu = 0;
+	run->event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE, .status = status};
+	run->phase = FAULT_ANSWER;
+}
+
+/* The precise cancel, one decision a call. An action of its own that fails ends it; what a dispatch in it
+ * could not bring does not (the queue is empty again by then). */
+static void cancel(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	enum uvmp_status status = uvmp_queue_status(s);
+
+	if (run->is_cancelling && status != UVMP_OK) {
+		end_cancel(s, status);
+		return;
+	}
+	switch (run->cancel) {
+	case CANCEL_FLUSH:
+		run->is_cancelling = true;
+		queue_wait(s, false);
+		flush_and_replay(s);
+		queue_wait(s, false);
+		run->cancel = CANCEL_FETCH;
+		break;
+	case CANCEL_FETCH:
+		cancel_fetch(s);
+		break;
+	case CANCEL_SERVE:
+		if (run->next_bin < gpu_of(s)->representatives) {
+			dispatch(s);
+			break;
+		}
+		run->next_bin = 0;
+		run->cancel = CANCEL_FATAL;
+		break;
+	case CANCEL_FATAL:
+		if (queue_cancels(s, true))
+			run->cancel = CANCEL_REPLAY;
+		break;
+	case CANCEL_REPLAY:
+		flush_and_replay(s);
+		run->cancel = CANCEL_END;
+		break;
+	default:
+		end_cancel(s, UVMP_OK);
+		break;
+	}
+}
+
+/* Every fault of the batch, after an error; false: more to come. */
+static bool cancel_batch(struct uvmp_service *s)
+{
+	if (s->fault.cancel == 0)
+		s->fault.next_bin = 0;
+	s->fault.cancel = 1;
+	if (!queue_cancels(s, false))
+		return false;
+	s->fault.cancel = 0;
+	flush_and_replay(s);
+	return true;
+}
+
+/* -- what the replay machine asks for -- */
+
+static void end_bottom_half(struct uvmp_service *s)
+{
+	struct uvmp_action *a;
+
+	s->batch = 0;
+	a = queue(s, UVMP_ACTION_DONE);
+	a->status = (int8_t)s->fault.action.status;
+	s->fault.phase = FAULT_IDLE;
+}
+
+static void act_on_buffer(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+
+	if (run->action.kind == UVMP_REPLAY_FETCH) {
+		run->event.kind = UVMP_REPLAY_EVENT_FETCHED;
+		fetch(s, UVMP_FETCH_BATCH_READY);
+		run->event.cached = gpu_of(s)->batch.cached;
+	} else {
+		run->event.kind = UVMP_REPLAY_EVENT_PREPROCESSED;
+		queue_batch(s);
+		run->event.is_stale = !preprocess(s);
+		run->fatal_gpu = 0;
+	}
+}
+
+static void act(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+
+	run->event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE};
+	run->phase = FAULT_ANSWER;
+	switch (run->action.kind) {
+	case UVMP_REPLAY_STOP:
+		end_bottom_half(s);
+		break;
+	case UVMP_REPLAY_FETCH:
+	case UVMP_REPLAY_PREPROCESS:
+		act_on_buffer(s);
+		break;
+	case UVMP_REPLAY_SERVICE:
+		dispatch(s);
+		break;
+	case UVMP_REPLAY_PUSH:
+		queue(s, UVMP_ACTION_REPLAY);
+		break;
+	case UVMP_REPLAY_FLUSH:
+		queue_flush(s, run->action.update_put);
+		break;
+	case UVMP_REPLAY_WAIT_REPLAY:
+	case UVMP_REPLAY_WAIT_WORK:
+		queue_wait(s, run->action.kind == UVMP_REPLAY_WAIT_WORK);
+		break;
+	case UVMP_REPLAY_CANCEL_PRECISE:
+		run->cancel = CANCEL_FLUSH;
+		run->phase = FAULT_CANCEL;
+		cancel(s);
+		break;
+	default:
+		if (!cancel_batch(s))
+			run->phase = FAULT_ACTION;
+		break;
+	}
+}
+
+/* What was queued is completed; the machine hears how it went. */
+static void tell(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	struct gpu *g = gpu_of(s);
+
+	run->event.now_ns = s->now_ns;
+	g->counts.duplicates += run->event.duplicates;
+	g->counts.invalid_prefetches += run->event.invalid_prefetches;
+	if (run->event.status == UVMP_OK)
+		run->event.status = uvmp_queue_status(s);
+	uvmp_replay_step(&g->params, &g->replay, &run->event, &run->action);
+	s->batch = g->replay.batch_id;
+	queue_toggle(s);
+	run->phase = FAULT_ACTION;
+}
+
+void uvmp_fault_advance(struct uvmp_service *s)
+{
+	s->batch = gpu_of(s)->replay.batch_id;
+	switch (s->fault.phase) {
+	case FAULT_ACTION:
+		act(s);
+		break;
+	case FAULT_ANSWER:
+		tell(s);
+		break;
+	case FAULT_STEP:
+		step_ended(s);
+		break;
+	case FAULT_FOLLOW:
+		follow_next(s);
+		break;
+	default:
+		cancel(s);
+		break;
+	}
+}

@@ -1,0 +1,557 @@
+/* The engine's rooms share this: what lives in the arena, and who may do what with it.
+ *
+ *   service.c          setting up, events, scheduling, handing out actions
+ *   service_arena.c    memory: pieces, slabs, handles
+ *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
+ *   service_memory.c   memory of the GPUs: chunks or units, and evictions as a state machine
+ *   service_step.c     one service step: pages of one block to their destinations, and mappings (3.4)
+ *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
+ *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
+ *   service_counter.c  access counters (8)
+ *   service_check.c    the walk over everything
+ *   service_log.c      the text of an action
+ *
+ * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it is
+ * called again when all of them are completed. Levels, the innermost first: eviction, step, then the operation
+ * (request, bottom half or counters).
+ */
+#ifndef UVMPOLICY_SERVICE_INTERNAL_H
+#define UVMPOLICY_SERVICE_INTERNAL_H
+
+#include "uvmpolicy/counter.h"
+#include "uvmpolicy/evict.h"
+#include "uvmpolicy/geometry.h"
+#include "uvmpolicy/plan.h"
+#include "uvmpolicy/pmm.h"
+#include "uvmpolicy/service.h"
+#include "uvmpolicy/thrash.h"
+
+/* Place of an object in the arena, in units of 16 bytes over all pieces; 0: none. */
+typedef uint32_t handle;
+
+#define UNIT_BYTES 16u
+#define PIECES_MAX 8u
+#define NO_INDEX   UINT32_MAX
+
+struct piece {
+	uint8_t *memory;
+	uint32_t first, outer; /* units, numbered over all pieces */
+	uint32_t unused;       /* first unit never handed out */
+};
+
+enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNT };
+
+/* One VABlock: 48 bytes. */
+struct block {
+	uvmp_addr start;
+	uint64_t event_ns; /* thrashing, until there is a `thrash`: last event, */
+	uint32_t range;	   /* slot */
+	handle chain;	   /* next block of its hash bucket */
+	handle range_next; /* next block of its range */
+	handle place;	   /* first of its places */
+	handle extra;
+	handle thrash;
+	uint16_t pages;
+	uint16_t faults;   /* uvmp_prefetch_state.faults */
+	uint8_t event_proc; /* and its processor */
+	uint8_t last_proc; /* uvmp_prefetch_state.last_proc */
+	bool is_touched;   /* some page was made resident once */
+	uint8_t unused;
+};
+
+/* A block on a processor: 208 bytes. */
+struct place {
+	uvmp_mask resident;
+	uvmp_mask low, high; /* right of the processor on each page: enum uvmp_prot as two bits */
+	handle next;
+	uint32_t memory;   /* whole block: root; small block: handle of a struct sub; page-wise order: unit */
+	uint8_t proc;
+	bool has_memory;   /* `memory` means something */
+	uint8_t unused[6];
+};
+
+/* What few blocks have. */
+struct extra {
+	uvmp_mask duplicated, discarded;
+	handle tree;
+	uint32_t unused[3];
+};
+
+/* Chunks of a block below 2 MiB on one GPU. */
+struct sub {
+	uvmp_mask backed; /* pages with a chunk */
+	struct uvmp_chunk chunk[UVMP_MASK_BITS]; /* by first page of the chunk */
+};
+
+/* Thrashing state of a block; the array of pages follows. */
+struct thrash {
+	struct uvmp_thrash_block block;
+};
+
+struct space {
+	uint64_t id;
+	uint32_t users; /* ranges and channels; 0: the slot is free */
+	struct uvmp_thrash_space thrash;
+};
+
+struct range {
+	uvmp_addr start, end; /* inclusive */
+	uvmp_addr origin;     /* start of the range that it was split from */
+	uint64_t accessed_by;
+	uint32_t space; /* slot */
+	handle block;	/* first of its blocks */
+	uint32_t next_free;
+	uint8_t preferred;
+	uint8_t duplication;
+	uint8_t right;
+	uint8_t home;
+	struct uvmp_prefetch_range prefetch;
+};
+
+struct instance {
+	uint64_t key;
+	uint32_t aperture, subcontext, gpu;
+	uint32_t space; /* slot */
+};
+
+/* A chunk that an eviction won, for the pass of the same block that follows. */
+struct parked {
+	struct uvmp_chunk chunk;
+	handle block; /* its owner */
+	uint8_t gpu;
+	bool is_set;
+};
+#define PARKED_MAX 4u
+
+/* A chunk taken by this operation. */
+struct pinned {
+	struct uvmp_chunk chunk;
+	handle block;	/* its owner */
+	uint16_t first; /* page of the block where it begins */
+	uint8_t gpu;
+	bool is_known;	/* the host was told: ALLOCATE is queued when all that a step needs is there */
+};
+#define PINNED_MAX 1024u
+
+struct gpu {
+	/* memory: pmm, or the page-wise order */
+	struct uvmp_pmm *pmm;
+	struct uvmp_evict order;
+	uint32_t unit_pages;
+	uint64_t capacity_pages, used_pages;
+	uint32_t coming_pages; /* backed, and not used yet */
+	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
+	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
+	uint32_t free_number;
+
+	/* faults */
+	struct uvmp_fault_buffer buffer;
+	uint32_t put;
+	struct uvmp_fault_batch batch;
+	uint32_t *order_of; /* ordered representatives */
+	uint8_t *fatal;	    /* per entry of the batch: 0, or 1 + cancel mode */
+	uint32_t representatives;
+	struct uvmp_replay_params params;
+	struct uvmp_replay_state replay;
+	struct uvmp_service_counts counts;
+
+	/* access counters */
+	struct uvmp_note *note; /* ring */
+	uint32_t note_capacity, note_get, note_put, note_cached_put;
+	uint32_t note_batches;
+};
+
+/* -- the present step -- */
+
+enum step_phase { STEP_IDLE, STEP_ALLOCATE, STEP_EVICTED, STEP_COPY, STEP_COMMIT, STEP_MAPPED };
+
+struct step {
+	/* set by the operation */
+	handle block;
+	uint32_t requester;
+	uint8_t operation; /* enum uvmp_operation */
+	uint8_t cause;	   /* enum uvmp_cause of what did not come by prefetching */
+	uint8_t migrate;   /* enum uvmp_migrate_cause of the same */
+	bool is_prefetching; /* ask the prefetcher (5.7) */
+	bool is_retry;
+	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
+	bool may_map;	   /* map the requester and others when the pages are there */
+	handle keep;
+	handle room_for;   /* block that evictions are for */
+	uint32_t batch;
+	uvmp_mask arrive[UVMP_PROCS_MAX]; /* per destination */
+	uint64_t destinations;
+	uvmp_mask duplicate;
+	uvmp_mask pinned;
+	uint8_t access[UVMP_MASK_BITS];
+	uint64_t pin_procs[UVMP_MASK_BITS];
+	uint8_t throttles[UVMP_MASK_BITS];
+	/* private */
+	enum step_phase phase;
+	uint32_t dst;
+	enum uvmp_status status; /* result, when phase is STEP_IDLE again; UVMP_ERR_RETRY: walk again */
+	enum uvmp_status error;	 /* of a failed action */
+	uvmp_mask failed;	 /* pages that did not come */
+	uvmp_mask came[UVMP_PROCS_MAX]; /* pages that did, per source */
+	uvmp_mask faulted;
+	uvmp_mask prefetched; /* stays after the step (Q5) */
+	uvmp_mask migrated;   /* of this destination */
+	uint32_t present;     /* pages that the destination had when the prefetcher was asked */
+	struct uvmp_prefetch_hint hint;
+	struct uvmp_map map[UVMP_MASK_BITS];
+};
+
+/* -- the present eviction -- */
+
+enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
+
+struct evict {
+	enum evict_phase phase;
+	uint32_t gpu;
+	uint32_t root;	  /* or unit */
+	uint8_t victim;	  /* enum uvmp_victim */
+	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
+	enum uvmp_chunk_size size;
+	handle block;	  /* whose pages leave now */
+	uint32_t blocks;  /* so many of this victim have begun to leave */
+	bool is_empty;	  /* page-wise order: the unit has left */
+	uvmp_mask held;	  /* pages of the block with memory in the root */
+	uvmp_mask pages;  /* resident ones among them: what leaves */
+	uvmp_mask lost;	  /* discarded ones among these, not copied */
+	uvmp_mask copied; /* others that nobody else holds */
+	enum uvmp_status status; /* result, when phase is EVICT_IDLE again */
+};
+
+/* -- operations -- */
+
+enum request_kind { REQUEST_FREE, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT };
+
+struct request {
+	uint64_t ticket, space, thread;
+	uvmp_addr base;
+	uint64_t bytes;
+	uint32_t processor;
+	uint8_t kind, advice, access;
+};
+
+/* The request that runs. */
+struct request_run {
+	bool is_active;
+	bool is_stepping; /* a step runs for it, */
+	bool has_stepped; /* and has ended well */
+	bool is_last;	  /* the range at work is the last one */
+	struct request request;
+	uvmp_addr next, end; /* where the work goes on, and last byte */
+	uint32_t phase;
+	uint32_t range; /* slot at work */
+	handle block;	/* at work */
+	uint64_t todo;	/* processors that are to be mapped in it */
+	uint32_t retries;
+	uint32_t batch; /* of the bottom half that it interrupts */
+	enum uvmp_status status;
+	uint8_t old; /* preferred location or duplication before */
+};
+
+enum fault_phase { FAULT_IDLE, FAULT_ACTION, FAULT_ANSWER, FAULT_STEP, FAULT_FOLLOW, FAULT_CANCEL };
+
+/* The bottom half that runs. */
+struct fault_run {
+	enum fault_phase phase;
+	uint32_t gpu;
+	struct uvmp_replay_action action;
+	struct uvmp_replay_event event;
+	uint32_t next_bin; /* position in order_of */
+	struct uvmp_fault_bin bin;
+	uint32_t retries;
+	uint64_t follow; /* page of the range, UVMP_PAGE_NONE */
+	bool is_cancelling; /* inside the precise cancel */
+	uint32_t cancel;    /* its step */
+	uint64_t fatal_space;
+	uint32_t fatal_gpu; /* 0: none */
+	bool was_enabled;   /* prefetch faults */
+};
+
+enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
+
+/* Notifications of one group; what is beyond begins another. */
+#define COUNTER_GROUP_MAX 256u
+
+struct counter_run {
+	enum counter_phase phase;
+	uint32_t gpu, count, next, group; /* next: first of the present group */
+	uint32_t retries;
+	handle block;
+	struct uvmp_counter_note note[COUNTER_GROUP_MAX];
+};
+
+#define NOTES_MAX 65536u
+
+struct uvmp_service {
+	uint64_t magic;
+	struct uvmp_policy policy;
+	struct uvmp_processors processors;
+	struct uvmp_geometry geometry;
+	uint32_t page_bytes, page_shift, block_pages;
+	bool has_counters, maps_evicted;
+
+	struct piece piece[PIECES_MAX];
+	uint32_t pieces;
+	handle free[SLAB_COUNT];
+	uint32_t slab_bytes[SLAB_COUNT];
+	uint32_t live[SLAB_COUNT];
+
+	handle *bucket;
+	uint32_t buckets; /* power of two */
+	struct space *space;
+	uint32_t spaces;
+	struct range *range;
+	uint32_t ranges, range_slots, free_range;
+	uint32_t *range_order; /* slots by (space, start) */
+	struct instance *instance;
+	uint32_t instances, instance_slots;
+	struct gpu *gpu; /* [processors.count], 0 is not used */
+
+	struct request *request; /* ring */
+	uint32_t request_capacity, request_get, request_count;
+	uint64_t tickets;
+
+	struct uvmp_action *action; /* [UVMP_SERVICE_PENDING_MAX] */
+	uint32_t actions, handed, completed;
+	uint8_t *done; /* per action */
+	uint64_t base_id; /* id of action[0] */
+	bool is_drained;  /* all completed; the results can be read until the next uvmp_queue */
+	uint32_t batch;	  /* for uvmp_action.batch */
+	uint64_t now_ns;
+
+	uvmp_mask holders[UVMP_PROCS_MAX]; /* scratch: resident masks of one block, see uvmp_block_residents */
+	struct uvmp_copy *in, *out; /* [UVMP_PLAN_COPIES_MAX] each */
+	uint32_t ins, outs;
+	struct uvmp_plan_step *plan; /* [2 * UVMP_PLAN_COPIES_MAX] */
+	uint32_t *note_order;
+	struct uvmp_note *notes; /* batch of access counters */
+
+	struct parked parked[PARKED_MAX];
+	struct pinned *pinned; /* [PINNED_MAX], oldest first: to unpin at the end of the operation */
+	uint32_t pinned_count;
+
+	struct step step;
+	struct evict evict;
+	struct request_run run;
+	struct fault_run fault;
+	struct counter_run counter;
+	uint32_t next_gpu; /* whose turn it is */
+
+	/* 3.6: the CPU fault that was let pass once */
+	uint64_t latch_ns, latch_thread, latch_page, latch_space;
+	bool has_latch;
+
+	uint64_t random;
+};
+
+/* -- service_arena.c -- */
+
+static inline void *uvmp_arena_at(const struct uvmp_service *s, handle h)
+{
+	uint32_t i = 0;
+
+	while (h >= s->piece[i].outer) /* every handle lies in a piece */
+		i++;
+	return s->piece[i].memory + (size_t)(h - s->piece[i].first) * UNIT_BYTES;
+}
+/* A zeroed object, 0 if the arena is full. */
+handle uvmp_arena_take(struct uvmp_service *s, enum slab slab);
+void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h);
+
+static inline struct block *block_at(const struct uvmp_service *s, handle h)
+{
+	return uvmp_arena_at(s, h);
+}
+static inline struct place *place_at(const struct uvmp_service *s, handle h)
+{
+	return uvmp_arena_at(s, h);
+}
+static inline struct extra *extra_at(const struct uvmp_service *s, handle h)
+{
+	return uvmp_arena_at(s, h);
+}
+static inline struct sub *sub_at(const struct uvmp_service *s, handle h)
+{
+	return uvmp_arena_at(s, h);
+}
+static inline struct thrash *thrash_at(const struct uvmp_service *s, handle h)
+{
+	return uvmp_arena_at(s, h);
+}
+static inline struct range *range_of(const struct uvmp_service *s, const struct block *b)
+{
+	return &s->range[b->range];
+}
+static inline struct space *space_of(const struct uvmp_service *s, const struct block *b)
+{
+	return &s->space[s->range[b->range].space];
+}
+
+/* -- service_space.c -- */
+
+/* Slot of a space, NO_INDEX if there is none. */
+uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id);
+/* The same, made if need be. */
+uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id);
+void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot);
+/* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): another subcontext
+ * of the same GPU, aperture and instance is bound. */
+uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
+			    uint32_t subcontext, bool *is_channel);
+/* Index in range_order of the range that holds the address, NO_INDEX. */
+uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Index of the first range of the space that ends at or above the address (or where one would stand). */
+uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Is [base, end] wholly in ranges? */
+bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
+/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a block if
+ * it lies inside one (9.1). The new range, the upper part, starts with zeros as its prefetch state.
+ * UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies across and has
+ * memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
+enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
+/* Takes an empty range (no blocks) away. */
+void uvmp_range_remove(struct uvmp_service *s, uint32_t slot);
+/* Where in the table blocks of this window hang. */
+uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* The block with the address; 0: none yet, or no range. */
+handle uvmp_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
+handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
+/* Takes it out of table, range and arena, with its thrashing state. Its places have no memory any more, but for
+ * a struct sub that is still theirs. */
+void uvmp_block_remove(struct uvmp_service *s, handle h);
+void uvmp_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
+static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
+{
+	return b->start + (uint64_t)b->pages * s->page_bytes - 1u;
+}
+static inline uint32_t block_page(const struct uvmp_service *s, const struct block *b, uvmp_addr address)
+{
+	return (uint32_t)((address - b->start) >> s->page_shift);
+}
+static inline bool block_is_whole(const struct uvmp_service *s, const struct block *b)
+{
+	return b->pages == s->block_pages;
+}
+/* The block on a processor; NULL: nothing there. */
+struct place *uvmp_place_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
+/* The same, made if need be; NULL: the arena is full. */
+struct place *uvmp_place_make(struct uvmp_service *s, struct block *b, uint32_t proc);
+struct extra *uvmp_extra_make(struct uvmp_service *s, struct block *b);
+static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return b->extra != 0 && uvmp_mask_test(&extra_at(s, b->extra)->duplicated, page);
+}
+static inline bool block_is_discarded(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return b->extra != 0 && uvmp_mask_test(&extra_at(s, b->extra)->discarded, page);
+}
+/* Sets of processors: holders of a page; those mapped with at least each right. */
+uint64_t uvmp_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
+void uvmp_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
+static inline uint8_t place_right(const struct place *p, uint32_t page)
+{
+	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));
+}
+/* Fills s->holders[0..processors.count) with the resident masks of the block. */
+void uvmp_block_residents(struct uvmp_service *s, const struct block *b);
+/* Sets the right on all pages of the set. */
+void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right);
+/* Pages that are mapped at all. */
+static inline void place_mapped(const struct place *p, uvmp_mask *pages)
+{
+	uvmp_mask_or(pages, &p->low, &p->high);
+}
+
+/* -- service.c -- */
+
+/* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
+ * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
+ * at once. `pages` may be NULL. */
+struct uvmp_action *uvmp_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
+			       const uvmp_mask *pages);
+/* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
+void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block);
+/* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
+enum uvmp_status uvmp_queue_status(const struct uvmp_service *s);
+
+/* -- service_memory.c -- */
+
+/* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
+size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
+enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+				  void *memory, size_t bytes);
+/* Backs `pages` of the step's block on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
+ * which know no chunks). UVMP_ERR_RETRY: an eviction has begun, call again after it. UVMP_ERR_NO_MEMORY. */
+enum uvmp_status uvmp_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* The chunks of these pages (just allocated; the host refused) are free again, but for those that hold something. */
+void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* Pages have come / have left; place.resident may have been changed already or not. */
+void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
+/* The GPU has used a page, if it has it. */
+void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
+void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
+/* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
+void uvmp_memory_settle(struct uvmp_service *s);
+/* Adds the pages of the block where a new chunk begins, on this GPU. */
+void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
+/* Is all memory of the GPU in use, so that the next allocation would evict? */
+bool uvmp_memory_is_full(const struct uvmp_service *s, uint32_t gpu);
+/* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
+enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
+/* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
+void uvmp_evict_advance(struct uvmp_service *s);
+
+/* -- service_step.c -- */
+
+/* An empty step for the block: no destinations, all fields 0 but `prefetched` and `hint`. */
+void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
+/* Page to a destination. */
+void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
+/* Starts it: prefetch decision, then destination by destination. */
+void uvmp_step_start(struct uvmp_service *s);
+void uvmp_step_advance(struct uvmp_service *s);
+/* Reads the results of the actions that have just been completed. */
+void uvmp_step_collect(struct uvmp_service *s);
+/* Hint and destination for one faulting page, into the step; a THROTTLE action is queued and nothing added
+ * where *is_throttled is set. */
+enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
+				bool *is_throttled);
+/* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
+void uvmp_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
+		     enum uvmp_cause cause);
+/* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
+void uvmp_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+			  enum uvmp_cause cause);
+/* The pages are not resident on proc any more; bookkeeping, and the root's mark. */
+void uvmp_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
+/* Tells the detector of a migration / forgets thrashing of pages. */
+void uvmp_step_reset_thrash(struct uvmp_service *s, handle block, const uvmp_mask *pages);
+
+/* -- service_fault.c, service_request.c, service_counter.c -- */
+
+bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu);
+void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu);
+void uvmp_fault_advance(struct uvmp_service *s);
+/* Are there faults of the batch behind the present block? */
+bool uvmp_fault_has_more(const struct uvmp_service *s);
+/* Between two blocks of a batch, where requests may go first? */
+bool uvmp_fault_is_between(const struct uvmp_service *s);
+
+void uvmp_request_start(struct uvmp_service *s);
+void uvmp_request_advance(struct uvmp_service *s);
+/* Unpins what is due; true if it queued something. */
+bool uvmp_unpin_due(struct uvmp_service *s);
+
+bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
+void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu);
+void uvmp_counter_advance(struct uvmp_service *s);
+
+#endif

@@ -1,0 +1,643 @@
+/* Address spaces, channels, ranges, blocks, and blocks on processors.
+ *
+ * Spaces and ranges have slots, and keep them as long as they live. range_order lists the slots of ranges by
+ * (space, start), so that an address is found by halving. Blocks are made at the first need. They lie in two
+ * singly linked lists: that of their range, newest first, and that of their bucket, which space and 2 MiB
+ * window choose; blocks of several ranges can share a window, so addresses are compared too.
+ *
+ * A range is split (9.1) by copying its record into a new slot, moving the blocks above the cut over, and
+ * cutting the block that lies across. All that needs memory is made before anything is changed.
+ */
+#include "service_internal.h"
+
+#define WINDOW_SHIFT 21u /* 2 MiB */
+
+/* -- spaces -- */
+
+uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id)
+{
+	for (uint32_t i = 0; i < s->spaces; i++)
+		if (s->space[i].users != 0 && s->space[i].id == id)
+			return i;
+	return NO_INDEX;
+}
+
+uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id)
+{
+	uint32_t slot = uvmp_space_find(s, id);
+
+	for (uint32_t i = 0; slot == NO_INDEX && i < s->spaces; i++)
+		if (s->space[i].users == 0)
+			slot = i;
+	if (slot == NO_INDEX)
+		return NO_INDEX;
+	if (s->space[slot].users == 0) {
+		s->space[slot].id = id;
+		uvmp_thrash_space_init(&s->space[slot].thrash, &s->policy.thrash);
+	}
+	s->space[slot].users++;
+	return slot;
+}
+
+void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot)
+{
+	s->space[slot].users--;
+}
+
+/* -- channels -- */
+
+/* Index of the key, NO_INDEX. *is_channel: the key with another subcontext was met on the way. */
+static uint32_t find_key(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t key,
+                         uint32_t subcontext, bool *is_channel)
+{
+	*is_channel = false;
+	for (uint32_t i = 0; i < s->instances; i++) {
+		const struct instance *at = &s->instance[i];
+
+		if (at->gpu != gpu || at->aperture != aperture || at->key != key)
+			continue;
+		if (at->subcontext == subcontext)
+			return i;
+		*is_channel = true;
+	}
+	return NO_INDEX;
+}
+
+uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
+                            uint32_t subcontext, bool *is_channel)
+{
+	bool is_other;
+	uint32_t index = find_key(s, gpu, aperture, instance, subcontext, &is_other);
+
+	if (is_channel != NULL)
+		*is_channel = is_other;
+	return index == NO_INDEX ? NO_INDEX : s->instance[index].space;
+}
+
+enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
+                                   uint64_t instance, uint32_t subcontext, uint64_t space)
+{
+	struct instance *at;
+	uint32_t slot;
+
+	if (!uvmp_service_is_valid(service))
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= service->processors.count || aperture > UVMP_APERTURE_VID)
+		return UVMP_ERR_RANGE;
+	if (uvmp_instance_find(service, gpu, aperture, instance, subcontext, NULL) != NO_INDEX)
+		return UVMP_ERR_CONFLICT;
+	if (service->instances == service->instance_slots)
+		return UVMP_ERR_SPACE;
+	slot = uvmp_space_use(service, space);
+	if (slot == NO_INDEX)
+		return UVMP_ERR_SPACE;
+	at = &service->instance[service->instances++];
+	at->key = instance;
+	at->aperture = aperture;
+	at->subcontext = subcontext;
+	at->gpu = gpu;
+	at->space = slot;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
+                                     uint64_t instance, uint32_t subcontext)
+{
+	uint32_t index;
+	bool is_other;
+
+	if (!uvmp_service_is_valid(service))
+		return UVMP_ERR_ARGUMENT;
+	index = find_key(service, gpu, aperture, instance, subcontext, &is_other);
+	if (index == NO_INDEX)
+		return UVMP_ERR_STATE;
+	uvmp_space_unuse(service, service->instance[index].space);
+	service->instance[index] = service->instance[--service->instances];
+	return UVMP_OK;
+}
+
+/* -- ranges -- */
+
+uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+{
+	uint32_t first = 0, outer = s->ranges;
+
+	while (first < outer) {
+		uint32_t middle = first + (outer - first) / 2u;
+		const struct range *r = &s->range[s->range_order[middle]];
+
+		if (r->space < space || (r->space == space && r->end < address))
+			first = middle + 1u;
+		else
+			outer = middle;
+	}
+	return first;
+}
+
+/* Does the range at this index of range_order belong to the space and begin at or below the address? */
+static bool begins_below(const struct uvmp_service *s, uint32_t index, uint32_t space, uvmp_addr address)
+{
+	const struct range *r;
+
+	if (index == s->ranges)
+		return false;
+	r = &s->range[s->range_order[index]];
+	return r->space == space && r->start <= address;
+}
+
+uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+{
+	uint32_t index = uvmp_range_from(s, space, address);
+
+	return begins_below(s, index, space, address) ? index : NO_INDEX;
+}
+
+bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end)
+{
+	uint32_t index = uvmp_range_from(s, space, base);
+
+	for (; begins_below(s, index, space, base); index++) {
+		uvmp_addr last = s->range[s->range_order[index]].end;
+
+		if (last >= end)
+			return true;
+		base = last + 1u;
+	}
+	return false;
+}
+
+/* A slot for a range; there is one. */
+static uint32_t take_slot(struct uvmp_service *s)
+{
+	uint32_t slot = s->free_range;
+
+	s->free_range = s->range[slot].next_free;
+	return slot;
+}
+
+/* Puts the range into the order, at this index. */
+static void order_insert(struct uvmp_service *s, uint32_t index, uint32_t slot)
+{
+	for (uint32_t i = s->ranges++; i > index; i--)
+		s->range_order[i] = s->range_order[i - 1u];
+	s->range_order[index] = slot;
+}
+
+/* Whole pages, and below 2^64? An end of 2^64 itself wraps to 0 and is allowed. */
+static bool are_pages(const struct uvmp_service *s, uvmp_addr base, uint64_t bytes)
+{
+	return bytes != 0 && ((base | bytes) & (s->page_bytes - 1u)) == 0 && bytes - 1u <= UINT64_MAX - base;
+}
+
+enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+                                        uint64_t bytes, enum uvmp_prot right, uint32_t home)
+{
+	uint32_t slot, index;
+	struct range *r;
+
+	if (!uvmp_service_is_valid(service))
+		return UVMP_ERR_ARGUMENT;
+	if (!are_pages(service, base, bytes) || (uint32_t)right - 1u >= UVMP_PROT_READ_WRITE_ATOMIC ||
+	    (home != UVMP_CPU && home != UVMP_PROC_NONE))
+		return UVMP_ERR_RANGE;
+	slot = uvmp_space_find(service, space);
+	index = uvmp_range_from(service, slot, base);
+	if (begins_below(service, index, slot, base + (bytes - 1u)))
+		return UVMP_ERR_CONFLICT;
+	if (service->ranges == service->range_slots)
+		return UVMP_ERR_SPACE;
+	slot = uvmp_space_use(service, space);
+	if (slot == NO_INDEX)
+		return UVMP_ERR_SPACE;
+	index = uvmp_range_from(service, slot, base);
+	r = &service->range[take_slot(service)];
+	*r = (struct range){.start = base,
+	                    .end = base + (bytes - 1u),
+	                    .origin = base,
+	                    .space = slot,
+	                    .next_free = NO_INDEX,
+	                    .preferred = UVMP_PROC_NONE,
+	                    .duplication = UVMP_DUPLICATION_UNSET,
+	                    .right = (uint8_t)right,
+	                    .home = (uint8_t)home};
+	order_insert(service, index, (uint32_t)(r - service->range));
+	return UVMP_OK;
+}
+
+void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
+{
+	struct range *r = &s->range[slot];
+	uint32_t index = uvmp_range_from(s, r->space, r->start);
+
+	s->ranges--;
+	for (; index < s->ranges; index++)
+		s->range_order[index] = s->range_order[index + 1u];
+	uvmp_space_unuse(s, r->space);
+	r->next_free = s->free_range;
+	s->free_range = slot;
+}
+
+/* -- blocks -- */
+
+uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+{
+	/* Multiplied with 2^64 divided by the golden ratio, whose upper half spreads regular distances. */
+	uint64_t key = (address >> WINDOW_SHIFT | (uint64_t)space << 43) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(key >> 32) & (s->buckets - 1u);
+}
+
+handle uvmp_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+{
+	handle h = s->bucket[uvmp_block_bucket(s, space, address)];
+
+	while (h != 0) {
+		const struct block *b = block_at(s, h);
+
+		if (s->range[b->range].space == space && b->start <= address && address <= block_end(s, b))
+			return h;
+		h = b->chain;
+	}
+	return 0;
+}
+
+/* Puts the block into its bucket and the list of its range. */
+static void link_block(struct uvmp_service *s, handle h)
+{
+	struct block *b = block_at(s, h);
+	struct range *r = range_of(s, b);
+	handle *head = &s->bucket[uvmp_block_bucket(s, r->space, b->start)];
+
+	b->chain = *head;
+	*head = h;
+	b->range_next = r->block;
+	r->block = h;
+}
+
+static void unlink_block(struct uvmp_service *s, handle h)
+{
+	struct block *b = block_at(s, h);
+	struct range *r = range_of(s, b);
+	handle *at = &s->bucket[uvmp_block_bucket(s, r->space, b->start)];
+
+	while (*at != h)
+		at = &block_at(s, *at)->chain;
+	*at = b->chain;
+	at = &r->block;
+	while (*at != h)
+		at = &block_at(s, *at)->range_next;
+	*at = b->range_next;
+}
+
+/* Gives back the block and all that hangs on it. */
+static void give_block(struct uvmp_service *s, handle h)
+{
+	struct block *b = block_at(s, h);
+	bool has_subs = s->policy.evict == UVMP_EVICT_LRU && !block_is_whole(s, b);
+
+	for (handle next, at = b->place; at != 0; at = next) {
+		const struct place *p = place_at(s, at);
+
+		next = p->next;
+		if (has_subs && p->has_memory)
+			uvmp_arena_give(s, SLAB_SUB, p->memory);
+		uvmp_arena_give(s, SLAB_PLACE, at);
+	}
+	if (b->extra != 0) {
+		if (extra_at(s, b->extra)->tree != 0)
+			uvmp_arena_give(s, SLAB_TREE, extra_at(s, b->extra)->tree);
+		uvmp_arena_give(s, SLAB_EXTRA, b->extra);
+	}
+	if (b->thrash != 0) {
+		uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
+		uvmp_arena_give(s, SLAB_THRASH, b->thrash);
+	}
+	uvmp_arena_give(s, SLAB_BLOCK, h);
+}
+
+/* A block of this range, not yet linked; 0: the arena is full. */
+static handle take_block(struct uvmp_service *s, uint32_t slot, uvmp_addr start, uint32_t pages)
+{
+	handle h = uvmp_arena_take(s, SLAB_BLOCK);
+	struct block *b;
+
+	if (h == 0)
+		return 0;
+	b = block_at(s, h);
+	b->start = start;
+	b->range = slot;
+	b->pages = (uint16_t)pages;
+	b->event_proc = UVMP_PROC_NONE;
+	b->last_proc = UVMP_PROC_NONE;
+	return h;
+}
+
+/* All pages of the block are the CPU's, which has them mapped. False: the arena is full. */
+static bool fill_home(struct uvmp_service *s, struct block *b)
+{
+	struct uvmp_region all = {0, b->pages};
+	struct place *p = uvmp_place_make(s, b, UVMP_CPU);
+
+	if (p == NULL)
+		return false;
+	uvmp_mask_region_set(&p->resident, all);
+	uvmp_place_map(p, &p->resident, range_of(s, b)->right);
+	b->is_touched = true;
+	return true;
+}
+
+handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status)
+{
+	handle h = uvmp_block_find(s, space, address);
+	struct uvmp_block shape;
+	const struct range *r;
+	uint32_t index;
+
+	*status = UVMP_OK;
+	if (h != 0)
+		return h;
+	*status = UVMP_ERR_UNKNOWN;
+	index = uvmp_range_find(s, space, address);
+	if (index == NO_INDEX)
+		return 0;
+	r = &s->range[s->range_order[index]];
+	uvmp_geometry_block(&s->geometry, r->start, r->end,
+	                    uvmp_geometry_block_index(&s->geometry, r->start, address), &shape);
+	*status = UVMP_ERR_NO_MEMORY;
+	h = take_block(s, s->range_order[index], shape.start, shape.pages);
+	if (h == 0)
+		return 0;
+	if (r->home == UVMP_CPU && !fill_home(s, block_at(s, h))) {
+		give_block(s, h);
+		return 0;
+	}
+	link_block(s, h);
+	*status = UVMP_OK;
+	return h;
+}
+
+void uvmp_block_remove(struct uvmp_service *s, handle h)
+{
+	unlink_block(s, h);
+	give_block(s, h);
+}
+
+void uvmp_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape)
+{
+	shape->start = b->start;
+	shape->end = block_end(s, b);
+	shape->pages = b->pages;
+	shape->big_pages = s->geometry.big_page_bytes / s->page_bytes;
+	shape->offset = (uint32_t)(b->start >> s->page_shift) & (shape->big_pages - 1u);
+}
+
+/* -- splitting -- */
+
+/* Has it memory on a GPU? */
+static bool has_memory(const struct uvmp_service *s, const struct block *b)
+{
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
+		if (place_at(s, at)->has_memory)
+			return true;
+	return false;
+}
+
+/* Room for the part of the block from `address` on: all its parts, still empty. 0: the arena is full. */
+static handle take_upper(struct uvmp_service *s, const struct block *b, uvmp_addr address)
+{
+	handle h = take_block(s, b->range, address, b->pages - block_page(s, b, address));
+	bool is_full = h == 0;
+
+	for (handle at = b->place; !is_full && at != 0; at = place_at(s, at)->next)
+		is_full = uvmp_place_make(s, block_at(s, h), place_at(s, at)->proc) == NULL;
+	if (!is_full && b->extra != 0)
+		is_full = uvmp_extra_make(s, block_at(s, h)) == NULL;
+	if (is_full && h != 0) {
+		give_block(s, h);
+		h = 0;
+	}
+	return h;
+}
+
+/* Pages from `cut` on move to another set, as its first ones. */
+static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
+{
+	struct uvmp_region above = {cut, UVMP_MASK_BITS};
+
+	uvmp_mask_shift_down(upper, lower, cut);
+	uvmp_mask_region_clear(lower, above);
+}
+
+/* The upper block takes over its pages; what counted faults begins again in both. Without memory on a GPU the
+ * tree of pages there says nothing any more. */
+static void split_block(struct uvmp_service *s, struct block *b, struct block *upper)
+{
+	uint32_t cut = b->pages - upper->pages;
+
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		struct place *from = place_at(s, at), *to = uvmp_place_find(s, upper, from->proc);
+
+		move_pages(&from->resident, &to->resident, cut);
+		move_pages(&from->low, &to->low, cut);
+		move_pages(&from->high, &to->high, cut);
+	}
+	if (b->extra != 0) {
+		struct extra *from = extra_at(s, b->extra), *to = extra_at(s, upper->extra);
+
+		move_pages(&from->duplicated, &to->duplicated, cut);
+		move_pages(&from->discarded, &to->discarded, cut);
+		if (from->tree != 0)
+			uvmp_arena_give(s, SLAB_TREE, from->tree);
+		from->tree = 0;
+	}
+	upper->is_touched = b->is_touched;
+	b->pages = (uint16_t)cut;
+	b->faults = 0;
+	b->last_proc = UVMP_PROC_NONE;
+	b->event_ns = 0;
+	b->event_proc = UVMP_PROC_NONE;
+}
+
+/* Blocks of a range that begin at or above the start of another now belong to that. */
+static void move_blocks(struct uvmp_service *s, struct range *from, uint32_t to_slot)
+{
+	struct range *to = &s->range[to_slot];
+	handle *at = &from->block;
+
+	while (*at != 0) {
+		handle h = *at;
+		struct block *b = block_at(s, h);
+
+		if (b->start < to->start) {
+			at = &b->range_next;
+			continue;
+		}
+		*at = b->range_next;
+		b->range = to_slot;
+		b->range_next = to->block;
+		to->block = h;
+	}
+}
+
+enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy)
+{
+	struct range *r = &s->range[slot], *upper;
+	handle across, above = 0;
+	uint32_t upper_slot;
+
+	if (address == r->start)
+		return UVMP_OK;
+	if (s->ranges == s->range_slots)
+		return UVMP_ERR_SPACE;
+	across = uvmp_block_find(s, r->space, address);
+	if (across != 0 && block_at(s, across)->start != address) {
+		struct block *b = block_at(s, across);
+
+		if (b->thrash != 0 || has_memory(s, b)) {
+			*busy = across;
+			return UVMP_ERR_RETRY;
+		}
+		above = take_upper(s, b, address);
+		if (above == 0)
+			return UVMP_ERR_NO_MEMORY;
+		split_block(s, b, block_at(s, above));
+		link_block(s, above);
+	}
+	upper_slot = take_slot(s);
+	upper = &s->range[upper_slot];
+	*upper = *r;
+	upper->start = address;
+	upper->block = 0;
+	upper->prefetch = (struct uvmp_prefetch_range){0, 0, 0};
+	r->end = address - 1u;
+	s->space[r->space].users++;
+	order_insert(s, uvmp_range_from(s, r->space, r->start) + 1u, upper_slot);
+	move_blocks(s, r, upper_slot);
+	return UVMP_OK;
+}
+
+/* -- a block on a processor -- */
+
+struct place *uvmp_place_find(const struct uvmp_service *s, const struct block *b, uint32_t proc)
+{
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
+		if (place_at(s, at)->proc == proc)
+			return place_at(s, at);
+	return NULL;
+}
+
+struct place *uvmp_place_make(struct uvmp_service *s, struct block *b, uint32_t proc)
+{
+	struct place *p = uvmp_place_find(s, b, proc);
+	handle h;
+
+	if (p != NULL)
+		return p;
+	h = uvmp_arena_take(s, SLAB_PLACE);
+	if (h == 0)
+		return NULL;
+	p = place_at(s, h);
+	p->proc = (uint8_t)proc;
+	p->next = b->place;
+	b->place = h;
+	return p;
+}
+
+struct extra *uvmp_extra_make(struct uvmp_service *s, struct block *b)
+{
+	if (b->extra == 0)
+		b->extra = uvmp_arena_take(s, SLAB_EXTRA);
+	return b->extra != 0 ? extra_at(s, b->extra) : NULL;
+}
+
+void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right)
+{
+	if ((right & 1u) != 0)
+		uvmp_mask_or(&p->low, &p->low, pages);
+	else
+		uvmp_mask_andnot(&p->low, &p->low, pages);
+	if ((right & 2u) != 0)
+		uvmp_mask_or(&p->high, &p->high, pages);
+	else
+		uvmp_mask_andnot(&p->high, &p->high, pages);
+}
+
+uint64_t uvmp_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	uint64_t holders = 0;
+
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
+		holders |= (uint64_t)uvmp_mask_test(&place_at(s, at)->resident, page)
+		           << place_at(s, at)->proc;
+	return holders;
+}
+
+void uvmp_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3])
+{
+	right[0] = right[1] = right[2] = 0;
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		const struct place *p = place_at(s, at);
+
+		for (uint32_t i = 0; i < place_right(p, page); i++)
+			right[i] |= (uint64_t)1 << p->proc;
+	}
+}
+
+void uvmp_block_residents(struct uvmp_service *s, const struct block *b)
+{
+	for (uint32_t proc = 0; proc < s->processors.count; proc++)
+		uvmp_mask_zero(&s->holders[proc]);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
+		s->holders[place_at(s, at)->proc] = place_at(s, at)->resident;
+}
+
+/* -- looking -- */
+
+static void describe(const struct uvmp_service *s, const struct block *b, uint32_t page,
+                     struct uvmp_page_state *state)
+{
+	uint64_t right[3];
+
+	uvmp_block_mapped(s, b, page, right);
+	state->resident = uvmp_block_holders(s, b, page);
+	state->read = right[UVMP_PROT_READ - 1u];
+	state->write = right[UVMP_PROT_READ_WRITE - 1u];
+	state->atomic = right[UVMP_PROT_READ_WRITE_ATOMIC - 1u];
+	state->is_duplicated = block_is_duplicated(s, b, page);
+	state->is_discarded = block_is_discarded(s, b, page);
+	if (b->thrash != 0) {
+		const struct uvmp_thrash_block *t = &thrash_at(s, b->thrash)->block;
+
+		state->is_pinned = uvmp_mask_test(&t->pinned, page);
+		state->is_thrashing = uvmp_mask_test(&t->thrashing, page);
+	}
+}
+
+enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t space, uvmp_addr address,
+                                   struct uvmp_page_state *state)
+{
+	const struct range *r;
+	uint32_t slot, index;
+	handle h;
+
+	if (!uvmp_service_is_valid(service) || state == NULL)
+		return UVMP_ERR_ARGUMENT;
+	slot = uvmp_space_find(service, space);
+	index = uvmp_range_find(service, slot, address);
+	if (index == NO_INDEX)
+		return UVMP_ERR_UNKNOWN;
+	r = &service->range[service->range_order[index]];
+	*state = (struct uvmp_page_state){0};
+	h = uvmp_block_find(service, slot, address);
+	if (h != 0) {
+		const struct block *b = block_at(service, h);
+
+		describe(service, b, block_page(service, b, address), state);
+	} else if (r->home == UVMP_CPU) { /* there is no block yet */
+		state->resident = 1;
+		state->read = 1;
+		state->write = r->right >= UVMP_PROT_READ_WRITE;
+		state->atomic = r->right >= UVMP_PROT_READ_WRITE_ATOMIC;
+	}
+	return UVMP_OK;
+}

@@ -1,0 +1,962 @@
+/* One service step (nvidia specification, 3.4): pages of one block to their destinations.
+ *
+ * The operation has said where each page shall be. Then, destination by destination, lowest id first:
+ *
+ *   ALLOCATE  chunks for the pages; if there are none an eviction runs, and the operation walks again (6.6)
+ *   COPY      whoever maps a page that moves loses it; the copies of the plan
+ *   COMMIT    what has come is resident here, and no more elsewhere unless it was duplicated; the thrashing
+ *             detector hears of it; then mappings (9.4): revoke from others, map the requester, map others
+ *
+ * Nothing is committed before the host has said that it is done, so a copy that fails leaves its pages where
+ * they were.
+ */
+#include "bits_internal.h"
+#include "service_internal.h"
+
+#define BIT(proc) ((uint64_t)1 << (proc))
+
+/* -- thrashing: the detector's view of a block -- */
+
+/* Without an array of pages the detector only needs the last event, which the block keeps itself. */
+static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,
+                                          struct uvmp_thrash_block *temporary)
+{
+	if (b->thrash != 0)
+		return &thrash_at(s, b->thrash)->block;
+	uvmp_thrash_block_init(temporary, 0, b->pages);
+	temporary->last_ns = b->event_ns;
+	temporary->last_proc = b->event_proc;
+	return temporary;
+}
+
+/* Gives the block its array; NULL: the arena is full, and the event is forgotten. */
+static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
+                                         const struct uvmp_thrash_block *temporary)
+{
+	struct block *b = block_at(s, h);
+	struct thrash *t;
+
+	b->thrash = uvmp_arena_take(s, SLAB_THRASH);
+	if (b->thrash == 0)
+		return NULL;
+	t = thrash_at(s, b->thrash);
+	t->block = *temporary;
+	t->block.id = h;
+	uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages));
+	return &t->block;
+}
+
+static void keep_event(struct block *b, const struct uvmp_thrash_block *t)
+{
+	b->event_ns = t->last_ns;
+	b->event_proc = (uint8_t)t->last_proc;
+}
+
+static void tell_migration(struct uvmp_service *s, handle h, const struct uvmp_thrash_migration *migration)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
+	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
+
+	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
+		t = suspect(s, h, t);
+		if (t)
+			uvmp_thrash_migrate(space, t, migration);
+	}
+	if (t)
+		keep_event(b, t);
+}
+
+static void tell_revocation(struct uvmp_service *s, handle h, struct uvmp_region run, uint32_t proc)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
+	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
+
+	if (uvmp_thrash_revoke(space, t, run, proc, s->now_ns) == UVMP_ERR_NO_MEMORY) {
+		t = suspect(s, h, t);
+		if (t)
+			uvmp_thrash_revoke(space, t, run, proc, s->now_ns);
+	}
+	if (t)
+		keep_event(b, t);
+}
+
+void uvmp_step_reset_thrash(struct uvmp_service *s, handle h, const uvmp_mask *pages)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_region run;
+
+	if (b->thrash == 0)
+		return;
+	for (run = uvmp_mask_next_run(pages, 0); run.outer != 0; run = uvmp_mask_next_run(pages, run.outer))
+		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
+}
+
+/* What it says of a fault. It cannot refuse: all that it is told of exists. */
+static void ask_detector(struct uvmp_service *s, handle h, uint32_t page, uint32_t requester,
+                         struct uvmp_thrash_hint *hint)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_facts facts = {.page = page,
+	                                  .requester = requester,
+	                                  .preferred = range_of(s, b)->preferred,
+	                                  .residents = uvmp_block_holders(s, b, page),
+	                                  .now_ns = s->now_ns};
+
+	*hint = (struct uvmp_thrash_hint){.kind = UVMP_THRASH_NONE, .pin_to = UVMP_PROC_NONE};
+	if (b->thrash != 0)
+		(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block,
+		                         &s->processors, &facts, hint);
+}
+
+/* -- where each page goes -- */
+
+void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
+{
+	struct step *step = &s->step;
+
+	for (uint32_t proc = 0; proc < s->processors.count; proc++)
+		uvmp_mask_zero(&step->arrive[proc]);
+	uvmp_mask_zero(&step->duplicate);
+	uvmp_mask_zero(&step->pinned);
+	uvmp_mask_zero(&step->faulted);
+	step->block = step->room_for = block;
+	step->requester = requester;
+	step->operation = UVMP_OPERATION_FAULT;
+	step->cause = UVMP_CAUSE_DEMAND;
+	step->migrate = UVMP_MIGRATE_FAULT;
+	step->is_prefetching = step->is_retry = step->is_follow = false;
+	step->may_map = true;
+	step->keep = 0;
+	step->destinations = 0;
+	step->phase = STEP_IDLE;
+	step->status = step->error = UVMP_OK;
+}
+
+void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate)
+{
+	struct step *step = &s->step;
+
+	step->access[page] = access;
+	step->destinations |= BIT(dst);
+	uvmp_mask_set(&step->arrive[dst], page);
+	if (is_duplicate)
+		uvmp_mask_set(&step->duplicate, page);
+}
+
+/* Destination of one page (9.3); pin: the hint's target or UVMP_PROC_NONE. */
+static void select_place(const struct uvmp_service *s, const struct block *b, uint32_t page, uint8_t accesses,
+                         uint32_t pin, struct uvmp_residency_place *place)
+{
+	const struct range *range = range_of(s, b);
+	struct uvmp_residency_facts facts = {.requester = s->step.requester,
+	                                     .accesses = accesses,
+	                                     .operation = s->step.operation,
+	                                     .preferred = range->preferred,
+	                                     .accessed_by = range->accessed_by,
+	                                     .resident = uvmp_block_holders(s, b, page),
+	                                     .pin = pin,
+	                                     .duplication = range->duplication,
+	                                     .is_duplicated = block_is_duplicated(s, b, page),
+	                                     .maps_on_atomics = s->policy.map_on_atomics};
+
+	uvmp_residency_select(&s->processors, &facts, place);
+}
+
+/* Times that the page was throttled, before the pin sets it back. */
+static uint8_t throttles(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	const struct uvmp_thrash_block *t;
+
+	if (b->thrash == 0)
+		return 0;
+	t = &thrash_at(s, b->thrash)->block;
+	return t->has_pages ? t->memory[page].throttles : 0;
+}
+
+static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until_ns)
+{
+	struct uvmp_action *a;
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&pages);
+	uvmp_mask_set(&pages, page);
+	a = uvmp_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, s->step.block, &pages);
+	a->to = (uint8_t)s->step.requester;
+	a->until_ns = until_ns;
+}
+
+enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
+                                bool *is_throttled)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	struct uvmp_residency_place place;
+	struct uvmp_thrash_hint hint;
+
+	step->throttles[page] = throttles(s, b, page);
+	ask_detector(s, step->block, page, step->requester, &hint);
+	*is_throttled = hint.kind == UVMP_THRASH_THROTTLE;
+	if (*is_throttled) {
+		if (!step->is_retry)
+			queue_throttle(s, page, hint.until_ns);
+		return UVMP_OK;
+	}
+	if (hint.kind == UVMP_THRASH_PIN) {
+		uvmp_mask_set(&step->pinned, page);
+		step->pin_procs[page] = hint.procs;
+	}
+	select_place(s, b, page, accesses, hint.pin_to, &place);
+	uvmp_step_add(s, page, place.destination, access,
+	              place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+	                                     !s->policy.quirks)); /* Q21 */
+	return UVMP_OK;
+}
+
+/* -- prefetching (5.7) -- */
+
+static bool has_tree(const struct uvmp_service *s)
+{
+	return s->policy.prefetch.prefetcher == UVMP_PREFETCH_TBN ||
+	       s->policy.prefetch.prefetcher == UVMP_PREFETCH_SL;
+}
+
+/* The block's tree, NULL if the arena is full. */
+static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
+{
+	struct extra *extra = uvmp_extra_make(s, b);
+	uint32_t blocks = 1;
+
+	if (!extra)
+		return NULL;
+	if (extra->tree == 0) {
+		extra->tree = uvmp_arena_take(s, SLAB_TREE);
+		if (extra->tree == 0)
+			return NULL;
+		while (blocks * UVMP_BASIC_BLOCK_PAGES < b->pages)
+			blocks *= 2u;
+		uvmp_tree_init(uvmp_arena_at(s, extra->tree), blocks);
+	}
+	return uvmp_arena_at(s, extra->tree);
+}
+
+static bool is_resident_anywhere(const struct uvmp_service *s, const struct block *b)
+{
+	for (handle h = b->place; h != 0; h = place_at(s, h)->next) {
+		if (!uvmp_mask_is_empty(&place_at(s, h)->resident))
+			return true;
+	}
+	return false;
+}
+
+/* What else should come to dst? The answer is in step->hint. */
+static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	struct range *range = range_of(s, b);
+	const struct place *place = uvmp_place_find(s, b, dst);
+	bool is_density = s->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY;
+	uvmp_mask faulted = step->faulted, mapped;
+	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
+	                                    .faults = b->faults,
+	                                    .range = &range->prefetch,
+	                                    .random = &s->random};
+	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
+	                                    .resident = place ? &place->resident : NULL,
+	                                    .dst = dst,
+	                                    .preferred = range->preferred,
+	                                    .is_first_touch = !is_resident_anywhere(s, b),
+	                                    .range_first = (b->start - range->start) >> s->page_shift,
+	                                    .range_pages =
+	                                            ((range->end - range->start) >> s->page_shift) + 1u,
+	                                    .is_follow = step->is_follow};
+
+	step->present = place ? uvmp_mask_weight(&place->resident) : 0;
+	if (!is_density && place) /* only the driver's takes pages that are there already for faulted ones */
+		uvmp_mask_andnot(&faulted, &faulted, &place->resident);
+	if (!step->is_follow && uvmp_mask_is_empty(&faulted))
+		return;
+	facts.faulted_region = uvmp_mask_hull(&faulted);
+	uvmp_block_shape(s, b, &facts.block);
+	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
+		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
+	if (dst == UVMP_CPU && place) {
+		place_mapped(place, &mapped);
+		facts.cpu_read_mapped = &mapped;
+	}
+	if (has_tree(s))
+		state.tree = tree_of(s, b);
+	if (uvmp_prefetch_decide(&s->policy.prefetch, &facts, &state, &step->hint) != UVMP_OK)
+		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	b->last_proc = (uint8_t)state.last_proc;
+	b->faults = state.faults;
+}
+
+static void add_prefetched(struct uvmp_service *s, uint32_t dst)
+{
+	struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	const struct place *place = uvmp_place_find(s, b, dst);
+	uint8_t duplication = range_of(s, b)->duplication;
+
+	uvmp_mask_andnot(&step->prefetched, &step->hint.pages, &step->faulted);
+	if (step->hint.dst == UVMP_PROC_NONE)
+		return;
+	/* a page-wise order evicts until all fits: own pages that leave for that must not come back */
+	if (place && dst != UVMP_CPU && !s->gpu[dst].pmm)
+		uvmp_mask_andnot(&step->prefetched, &step->prefetched, &place->resident);
+	for (uint32_t page = uvmp_mask_next_set(&step->prefetched, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&step->prefetched, page + 1)) {
+		bool is_duplicate =
+		        duplication == UVMP_DUPLICATION_ENABLED ||
+		        (duplication == UVMP_DUPLICATION_UNSET && block_is_duplicated(s, b, page));
+
+		uvmp_step_add(s, page, dst, UVMP_ACCESS_PREFETCH, is_duplicate);
+	}
+}
+
+/* UVM Smart's prefetchers know nothing of the CPU, and have counted the pages in their tree: they are not
+ * asked again after an eviction. */
+static void prefetch(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+	bool is_density = s->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY;
+	uint32_t dst = lowest_bit(step->destinations);
+
+	uvmp_mask_copy(&step->faulted, &step->arrive[dst]);
+	if (!step->is_prefetching || (step->destinations & (step->destinations - 1u)) != 0 ||
+	    (dst == UVMP_CPU && !is_density)) {
+		step->hint.dst = UVMP_PROC_NONE;
+		step->hint.follow = UVMP_PAGE_NONE;
+		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
+			uvmp_mask_or(&step->faulted, &step->faulted, &step->arrive[proc]);
+		if (!s->policy.quirks || !step->is_prefetching) /* Q5 */
+			uvmp_mask_zero(&step->prefetched);
+		return;
+	}
+	if (!step->is_retry || is_density) {
+		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+		ask_prefetcher(s, dst);
+	}
+	add_prefetched(s, dst);
+}
+
+void uvmp_step_start(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+
+	step->status = step->error = UVMP_OK;
+	if (step->is_follow) {
+		step->destinations = BIT(step->requester);
+		prefetch(s);
+		uvmp_mask_zero(&step->faulted);
+		uvmp_mask_copy(&step->arrive[step->requester], &step->prefetched);
+		if (step->hint.dst == UVMP_PROC_NONE || uvmp_mask_is_empty(&step->prefetched))
+			step->destinations = 0;
+	} else if (step->destinations != 0) {
+		prefetch(s);
+	}
+	if (step->destinations == 0)
+		return;
+	step->dst = lowest_bit(step->destinations);
+	step->phase = STEP_ALLOCATE;
+}
+
+static void end(struct step *step, enum uvmp_status status)
+{
+	step->phase = STEP_IDLE;
+	step->status = status;
+}
+
+/* -- results -- */
+
+void uvmp_step_collect(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+
+	for (uint32_t i = 0; i < s->actions; i++) {
+		const struct uvmp_action *a = &s->action[i];
+		enum uvmp_status status = (enum uvmp_status)a->status;
+
+		if (a->cause == UVMP_CAUSE_EVICTION)
+			continue;
+		if (status != UVMP_OK && step->error == UVMP_OK)
+			step->error = status;
+		if (a->kind == UVMP_ACTION_ALLOCATE && status != UVMP_OK)
+			uvmp_memory_unback(s, a->to, step->block, &a->pages);
+		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
+			continue;
+		if (status != UVMP_OK)
+			uvmp_mask_or(&step->failed, &step->failed, &a->pages);
+		else if (a->kind == UVMP_ACTION_COPY && a->to == step->dst)
+			uvmp_mask_or(&step->came[a->from], &step->came[a->from], &a->pages);
+	}
+}
+
+/* -- ALLOCATE -- */
+
+static void allocate(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	enum uvmp_status status = UVMP_OK;
+	bool has_room = uvmp_place_make(s, b, step->dst) != NULL;
+
+	if (has_room && uvmp_mask_intersects(&step->arrive[step->dst], &step->duplicate))
+		has_room = uvmp_extra_make(s, b) != NULL;
+	if (!has_room)
+		status = UVMP_ERR_NO_MEMORY;
+	else if (step->dst != UVMP_CPU)
+		status = uvmp_memory_back(s, step->dst, step->block, &step->arrive[step->dst]);
+	if (status == UVMP_OK)
+		step->phase = STEP_COPY;
+	else if (status == UVMP_ERR_RETRY)
+		step->phase = STEP_EVICTED;
+	else
+		end(step, status);
+}
+
+/* Room was made. The driver walks again; the page-wise orders go on until all fits. */
+static void evicted(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+
+	if (step->error != UVMP_OK)
+		end(step, step->error);
+	else if (s->evict.status != UVMP_OK)
+		end(step, s->evict.status);
+	else if (s->gpu[step->dst].pmm)
+		end(step, UVMP_ERR_RETRY);
+	else
+		step->phase = STEP_ALLOCATE;
+}
+
+/* -- COPY -- */
+
+void uvmp_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
+                     enum uvmp_cause cause)
+{
+	const struct block *b = block_at(s, h);
+	uvmp_mask mapped;
+
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		struct place *place = place_at(s, at);
+		struct uvmp_action *a;
+
+		if ((except & BIT(place->proc)) != 0)
+			continue;
+		place_mapped(place, &mapped);
+		uvmp_mask_and(&mapped, &mapped, pages);
+		if (uvmp_mask_is_empty(&mapped))
+			continue;
+		uvmp_place_map(place, &mapped, UVMP_PROT_NONE);
+		a = uvmp_queue(s, UVMP_ACTION_UNMAP, cause, h, &mapped);
+		a->to = place->proc;
+		if (cause == UVMP_CAUSE_EVICTION)
+			a->for_address = block_at(s, s->step.room_for)->start;
+	}
+}
+
+static void revoke(struct uvmp_service *s, handle h, struct place *place, const uvmp_mask *pages,
+                   uint8_t right)
+{
+	struct uvmp_action *a = uvmp_queue(s, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, h, pages);
+
+	a->to = place->proc;
+	a->right = right;
+	uvmp_place_map(place, pages, right);
+}
+
+/* Pages that are to be duplicated: holders keep them for reading, nobody maps them from afar. */
+static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
+{
+	handle h = s->step.block;
+	const struct block *b = block_at(s, h);
+	uvmp_mask some;
+
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		struct place *place = place_at(s, at);
+
+		uvmp_mask_and(&some, pages, &place->high);
+		uvmp_mask_and(&some, &some, &place->resident);
+		if (!uvmp_mask_is_empty(&some))
+			revoke(s, h, place, &some, UVMP_PROT_READ);
+	}
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		const struct place *place = place_at(s, at);
+
+		uvmp_mask_andnot(&some, pages, &place->resident);
+		uvmp_step_unmap(s, h, &some, ~BIT(place->proc), (enum uvmp_cause)s->step.cause);
+	}
+}
+
+/* How the transfers of the present policy are cut: the driver's by cause, those of the UVM Smart family
+ * behind each fault (uvm-smart 2.6), its random prefetcher moves every page alone (2.3). */
+static uint8_t grouping(enum uvmp_prefetcher prefetcher)
+{
+	if (prefetcher == UVMP_PREFETCH_NONE || prefetcher == UVMP_PREFETCH_DENSITY ||
+	    prefetcher == UVMP_PREFETCH_BLOCK)
+		return UVMP_GROUPING_BY_CAUSE;
+	return prefetcher == UVMP_PREFETCH_RANDOM ? UVMP_GROUPING_SINGLE : UVMP_GROUPING_RUN_TO_FAULT;
+}
+
+static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
+{
+	struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	uvmp_mask cuts;
+	struct uvmp_copy_facts facts = {.destination = step->dst,
+	                                .pages = pages,
+	                                .faulted = &step->faulted,
+	                                .resident = s->holders,
+	                                .grouping = grouping(s->policy.prefetch.prefetcher),
+	                                .cuts = &cuts};
+
+	uvmp_mask_zero(&cuts);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		if (place_at(s, at)->proc != UVMP_CPU)
+			uvmp_memory_cuts(s, b, place_at(s, at)->proc, &cuts);
+	}
+	uvmp_block_residents(s, b);
+	uvmp_plan_copies(&s->processors, &facts, s->in + s->ins, UVMP_PLAN_COPIES_MAX - s->ins, &s->ins);
+}
+
+/* Overlapped: while these pages come, room is made for those that are next. */
+static void evict_ahead(struct uvmp_service *s)
+{
+	const struct step *step = &s->step;
+
+	if (s->policy.plan != UVMP_PLAN_OVERLAPPED || step->dst == UVMP_CPU || !s->gpu[step->dst].pmm ||
+	    !uvmp_fault_has_more(s) || !uvmp_memory_is_full(s, step->dst))
+		return;
+	if (uvmp_evict_start(s, step->dst, UVMP_CHUNK_2M, true) == UVMP_OK)
+		uvmp_evict_advance(s);
+}
+
+static void copy(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	const struct place *dst = uvmp_place_find(s, b, step->dst);
+	uvmp_mask come, some;
+
+	if (step->error != UVMP_OK) {
+		end(step, step->error);
+		return;
+	}
+	uvmp_mask_andnot(&come, &step->arrive[step->dst], &dst->resident);
+	uvmp_mask_and(&some, &come, &step->duplicate);
+	prepare_duplicates(s, &some);
+	uvmp_mask_andnot(&some, &come, &step->duplicate);
+	uvmp_step_unmap(s, step->block, &some, 0, (enum uvmp_cause)step->cause);
+	/* pages that were duplicated and are wanted here alone */
+	uvmp_mask_and(&some, &step->arrive[step->dst], &dst->resident);
+	uvmp_mask_andnot(&some, &some, &step->duplicate);
+	if (b->extra != 0) {
+		uvmp_mask_and(&some, &some, &extra_at(s, b->extra)->duplicated);
+		uvmp_step_unmap(s, step->block, &some, BIT(step->dst), (enum uvmp_cause)step->cause);
+	}
+	uvmp_mask_zero(&step->failed);
+	for (uint32_t proc = 0; proc < s->processors.count; proc++)
+		uvmp_mask_zero(&step->came[proc]);
+	uvmp_mask_copy(&step->migrated, &come);
+	plan_copies(s, &come);
+	evict_ahead(s);
+	uvmp_queue_copies(s, step->block, s->evict.block);
+	step->phase = STEP_COMMIT;
+}
+
+/* -- COMMIT: residency -- */
+
+void uvmp_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages)
+{
+	struct block *b = block_at(s, h);
+	struct place *place = uvmp_place_find(s, b, proc);
+	uvmp_mask gone;
+
+	uvmp_mask_and(&gone, &place->resident, pages);
+	if (uvmp_mask_is_empty(&gone))
+		return;
+	uvmp_mask_andnot(&place->resident, &place->resident, &gone);
+	if (proc != UVMP_CPU)
+		uvmp_memory_left(s, proc, h, &gone);
+}
+
+/* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
+static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+{
+	uvmp_mask once, twice, both;
+	struct extra *extra;
+
+	if (b->extra == 0)
+		return;
+	uvmp_mask_zero(&once);
+	uvmp_mask_zero(&twice);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		uvmp_mask_and(&both, &once, &place_at(s, at)->resident);
+		uvmp_mask_or(&twice, &twice, &both);
+		uvmp_mask_or(&once, &once, &place_at(s, at)->resident);
+	}
+	uvmp_mask_and(&twice, &twice, pages);
+	extra = extra_at(s, b->extra);
+	uvmp_mask_andnot(&extra->duplicated, &extra->duplicated, pages);
+	uvmp_mask_or(&extra->duplicated, &extra->duplicated, &twice);
+}
+
+/* One event for each run of pages with one source and one cause, duplicates apart. */
+static void tell_migrations(struct uvmp_service *s, const uvmp_mask *pages, bool is_copy)
+{
+	const struct step *step = &s->step;
+	bool is_enabled = range_of(s, block_at(s, step->block))->duplication == UVMP_DUPLICATION_ENABLED;
+	struct uvmp_thrash_migration migration = {.dst = step->dst,
+	                                          .final_dst = step->dst,
+	                                          .is_copy = is_copy,
+	                                          .is_read_duplicated = is_enabled,
+	                                          .now_ns = s->now_ns};
+	uvmp_mask prefetched, other;
+
+	for (uint32_t src = 0; src < s->processors.count; src++) {
+		uvmp_mask_and(&other, &step->came[src], pages);
+		uvmp_mask_and(&prefetched, &other, &step->prefetched);
+		uvmp_mask_andnot(&other, &other, &prefetched);
+		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
+			struct uvmp_region a = uvmp_mask_next_run(&other, page);
+			struct uvmp_region b = uvmp_mask_next_run(&prefetched, page);
+			bool is_fault = a.outer != 0 && (b.outer == 0 || a.first < b.first);
+
+			if (a.outer == 0 && b.outer == 0)
+				break;
+			migration.region = is_fault ? a : b;
+			migration.cause =
+			        is_fault ? (enum uvmp_migrate_cause)step->migrate : UVMP_MIGRATE_PREFETCH;
+			tell_migration(s, step->block, &migration);
+			page = migration.region.outer;
+		}
+	}
+}
+
+static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	struct place *dst = uvmp_place_find(s, b, step->dst);
+	uvmp_mask moved;
+
+	uvmp_mask_or(&dst->resident, &dst->resident, arrived);
+	uvmp_mask_andnot(&moved, arrived, &step->duplicate);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		if (place_at(s, at)->proc != step->dst)
+			uvmp_step_leave(s, step->block, place_at(s, at)->proc, &moved);
+	}
+	recount_duplicates(s, b, arrived);
+	b->is_touched = true;
+	if (step->dst != UVMP_CPU)
+		uvmp_memory_used(s, step->dst, step->block, arrived);
+}
+
+/* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) -- */
+
+static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t page, struct uvmp_map *map)
+{
+	const struct step *step = &s->step;
+	const struct range *range = range_of(s, b);
+	struct uvmp_map_facts facts = {.requester = step->requester,
+	                               .destination = step->dst,
+	                               .access = step->access[page],
+	                               .logical = range->right,
+	                               .accessed_by = range->accessed_by,
+	                               .preferred = range->preferred,
+	                               .duplication = range->duplication,
+	                               .is_duplicated = block_is_duplicated(s, b, page),
+	                               .is_discarded = block_is_discarded(s, b, page),
+	                               .has_migrated = uvmp_mask_test(&step->migrated, page)};
+	uint64_t right[3];
+
+	if (uvmp_mask_test(&step->pinned, page))
+		facts.thrashing = step->pin_procs[page];
+	uvmp_block_mapped(s, b, page, right);
+	facts.read = right[0];
+	facts.write = right[1];
+	facts.atomic = right[2];
+	(void)uvmp_residency_map(&s->processors, &facts, map); /* what the range forbids has not come here */
+}
+
+/* What a processor shall have on a page; NONE: leave it. */
+static uint8_t right_of(const struct step *step, const struct uvmp_map *map, uint32_t proc)
+{
+	if (proc == step->requester)
+		return map->right;
+	if ((map->others_atomic & BIT(proc)) != 0)
+		return UVMP_PROT_READ_WRITE_ATOMIC;
+	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_PROT_NONE;
+}
+
+static void revoke_victims(struct uvmp_service *s, const uvmp_mask *pages)
+{
+	const struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	struct uvmp_region run;
+	uvmp_mask some;
+
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		struct place *place = place_at(s, at);
+
+		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
+			uvmp_mask_zero(&some);
+			for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+			     page = uvmp_mask_next_set(pages, page + 1)) {
+				const struct uvmp_map *map = &step->map[page];
+
+				if ((map->victims & BIT(place->proc)) != 0 && map->left == left)
+					uvmp_mask_set(&some, page);
+			}
+			if (uvmp_mask_is_empty(&some))
+				continue;
+			revoke(s, step->block, place, &some, left);
+			for (run = uvmp_mask_next_run(&some, 0); run.outer != 0;
+			     run = uvmp_mask_next_run(&some, run.outer))
+				tell_revocation(s, step->block, run, place->proc);
+		}
+	}
+}
+
+/* Of a processor that may have no state in the block. */
+static uint8_t right_on(const struct place *place, uint32_t page)
+{
+	return place ? place_right(place, page) : UVMP_PROT_NONE;
+}
+
+/* The pages on which the processor gains each right. */
+static bool gains(const struct uvmp_service *s, const uvmp_mask *pages, uint32_t proc, uvmp_mask gain[3])
+{
+	const struct step *step = &s->step;
+	const struct place *place = uvmp_place_find(s, block_at(s, step->block), proc);
+	bool any = false;
+
+	for (int i = 0; i < 3; i++)
+		uvmp_mask_zero(&gain[i]);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1)) {
+		uint8_t right = right_of(step, &step->map[page], proc);
+
+		if (right <= right_on(place, page))
+			continue;
+		uvmp_mask_set(&gain[right - 1], page);
+		any = true;
+	}
+	return any;
+}
+
+/* Maps the pages, if there are any, where they lie on `holder`. */
+static void queue_map(struct uvmp_service *s, handle h, struct place *place, const uvmp_mask *pages,
+                      uint8_t right, uint32_t holder, enum uvmp_cause cause)
+{
+	struct uvmp_action *a;
+
+	if (uvmp_mask_is_empty(pages))
+		return;
+	uvmp_place_map(place, pages, right);
+	a = uvmp_queue(s, UVMP_ACTION_MAP, cause, h, pages);
+	a->from = (uint8_t)holder;
+	a->to = place->proc;
+	a->right = right;
+	if (cause == UVMP_CAUSE_PIN)
+		a->throttles = s->step.throttles[uvmp_mask_next_set(pages, 0)];
+	if (cause == UVMP_CAUSE_EVICTION)
+		a->for_address = block_at(s, s->step.room_for)->start;
+}
+
+static void map_processor(struct uvmp_service *s, const uvmp_mask *pages, uint32_t proc)
+{
+	struct step *step = &s->step;
+	struct place *place;
+	uvmp_mask gain[3];
+
+	if (!gains(s, pages, proc, gain))
+		return;
+	place = uvmp_place_make(s, block_at(s, step->block), proc);
+	if (!place) {
+		if (proc == step->requester) /* it would fault again for ever */
+			step->error = UVMP_ERR_NO_MEMORY;
+		return;
+	}
+	for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++) {
+		enum uvmp_cause cause = (enum uvmp_cause)step->cause;
+
+		if (uvmp_mask_intersects(&gain[right - 1], &step->pinned))
+			cause = UVMP_CAUSE_PIN;
+		else if (proc != step->requester)
+			cause = UVMP_CAUSE_HINT;
+		queue_map(s, step->block, place, &gain[right - 1], right, step->dst, cause);
+	}
+}
+
+static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	uvmp_mask level[3], kept;
+	enum uvmp_prot highest;
+
+	for (int i = 0; i < 3; i++)
+		uvmp_mask_zero(&level[i]);
+	uvmp_mask_zero(&kept);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1)) {
+		struct uvmp_map *map = &step->map[page];
+
+		decide_map(s, b, page, map);
+		uvmp_mask_set(&level[map->right - 1], page);
+		if (map->leaves_discarded)
+			uvmp_mask_set(&kept, page);
+	}
+	highest = uvmp_residency_map_levels(level, &step->pinned, s->policy.quirks);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1)) {
+		if (step->map[page].right > highest)
+			step->map[page].others = step->map[page].others_atomic = 0;
+	}
+	if (b->extra != 0)
+		uvmp_mask_andnot(&extra_at(s, b->extra)->discarded, &extra_at(s, b->extra)->discarded, &kept);
+	revoke_victims(s, pages);
+	if ((uvmp_accessible_from(&s->processors, step->dst) & BIT(step->requester)) != 0)
+		map_processor(s, pages, step->requester);
+	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
+		if (proc != step->requester)
+			map_processor(s, pages, proc);
+	}
+	if (step->dst != UVMP_CPU && b->extra != 0 &&
+	    uvmp_mask_is_subset(&uvmp_place_find(s, b, step->dst)->resident,
+	                        &extra_at(s, b->extra)->discarded))
+		uvmp_memory_mark(s, step->dst, step->block, UVMP_MARK_DISCARDED);
+}
+
+static void commit(struct uvmp_service *s)
+{
+	struct step *step = &s->step;
+	const struct place *dst = uvmp_place_find(s, block_at(s, step->block), step->dst);
+	uvmp_mask arrived, some;
+
+	/* an eviction ahead may have taken older pages of this block away */
+	uvmp_mask_andnot(&step->migrated, &step->migrated, &step->failed);
+	uvmp_mask_and(&arrived, &step->arrive[step->dst], &dst->resident);
+	uvmp_mask_or(&arrived, &arrived, &step->migrated);
+	uvmp_mask_and(&some, &arrived, &step->duplicate);
+	tell_migrations(s, &some, true);
+	uvmp_mask_andnot(&some, &arrived, &step->duplicate);
+	tell_migrations(s, &some, false);
+	settle_residency(s, &arrived);
+	step->phase = STEP_MAPPED;
+	if (step->may_map && step->error == UVMP_OK)
+		map_pages(s, &arrived);
+}
+
+static void next_destination(struct step *step)
+{
+	uint64_t left = step->destinations & ~(BIT(step->dst) | (BIT(step->dst) - 1u));
+
+	if (step->error != UVMP_OK || left == 0) {
+		end(step, step->error);
+		return;
+	}
+	step->dst = lowest_bit(left);
+	step->phase = STEP_ALLOCATE;
+}
+
+/* -- mappings for hints -- */
+
+/* Highest right that `proc` may have on a page that lies on `holder` (9.1): a processor without atomics there
+ * does not write while another such one has all rights. */
+static uint8_t remote_right(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc,
+                            uint32_t holder)
+{
+	uint64_t native = s->processors.native_atomics[holder], right[3];
+	uint8_t best = UVMP_PROT_READ_WRITE;
+
+	uvmp_block_mapped(s, b, page, right);
+	if ((native & BIT(proc)) != 0)
+		best = UVMP_PROT_READ_WRITE_ATOMIC;
+	else if ((right[2] & ~native & ~BIT(proc)) != 0)
+		best = UVMP_PROT_READ;
+	return (uint8_t)minimum(best, range_of(s, b)->right);
+}
+
+/* The pages, among those that lie closest on `holder`, on which `proc` gains each right. */
+static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
+                         uint32_t proc, uint32_t holder, uvmp_mask gain[3])
+{
+	const struct place *place = uvmp_place_find(s, b, proc);
+	bool any = false;
+
+	for (int i = 0; i < 3; i++)
+		uvmp_mask_zero(&gain[i]);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1)) {
+		uint64_t holders = uvmp_block_holders(s, b, page);
+		uint8_t right;
+
+		if ((holders & BIT(proc)) != 0 || block_is_duplicated(s, b, page) ||
+		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
+			continue;
+		right = remote_right(s, b, page, proc, holder);
+		if (right <= right_on(place, page))
+			continue;
+		uvmp_mask_set(&gain[right - 1], page);
+		any = true;
+	}
+	return any;
+}
+
+/* A preferred location, and any processor with read duplication, is only mapped to its own memory (9.4). */
+static bool stays_local(const struct uvmp_service *s, const struct range *range, uint32_t proc)
+{
+	return range->duplication == UVMP_DUPLICATION_ENABLED ||
+	       (range->preferred == proc && (s->processors.no_memory & BIT(proc)) == 0);
+}
+
+void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+                          enum uvmp_cause cause)
+{
+	struct block *b = block_at(s, h);
+	uvmp_mask gain[3];
+
+	if (stays_local(s, range_of(s, b), proc))
+		return;
+	for (uint32_t holder = 0; holder < s->processors.count; holder++) {
+		struct place *place;
+
+		if ((s->processors.can_access[proc] & BIT(holder)) == 0 ||
+		    !gains_remote(s, b, pages, proc, holder, gain))
+			continue;
+		place = uvmp_place_make(s, b, proc);
+		if (!place)
+			return;
+		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
+			queue_map(s, h, place, &gain[right - 1], right, holder, cause);
+	}
+}
+
+/* -- the machine -- */
+
+void uvmp_step_advance(struct uvmp_service *s)
+{
+	switch (s->step.phase) {
+	case STEP_ALLOCATE:
+		allocate(s);
+		break;
+	case STEP_EVICTED:
+		evicted(s);
+		break;
+	case STEP_COPY:
+		copy(s);
+		break;
+	case STEP_COMMIT:
+		commit(s);
+		break;
+	default:
+		next_destination(&s->step);
+		break;
+	}
+}

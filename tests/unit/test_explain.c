@@ -1,0 +1,473 @@
+/* uvmsim explain: hand-written logs and what is told of them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "explain.h"
+
+#define BLOCK "0x7f0000000000"
+#define AT    UINT64_C(0x7f0000000000)
+
+static char told[16384], error[EXPLAIN_ERROR_MAX];
+
+static bool explain(const char *log, struct explain_query query)
+{
+	FILE *in = tmpfile(), *out = tmpfile();
+	bool is_good;
+	size_t length;
+
+	assert_non_null(in);
+	assert_non_null(out);
+	fputs(log, in);
+	rewind(in);
+	strcpy(error, "none");
+	is_good = explain_log(in, "log", &query, out, error);
+	rewind(out);
+	length = fread(told, 1, sizeof(told) - 1, out);
+	told[length] = '\0';
+	fclose(in);
+	fclose(out);
+	return is_good;
+}
+
+/* The story of page 5 of the block. */
+static void check_story(const char *log, const char *expected)
+{
+	struct explain_query query = {.has_address = true, .first = AT + 0x5678, .last = AT + 0x5678};
+
+	assert_true(explain(log, query));
+	assert_string_equal(told, expected);
+}
+
+static void check_bytes(const char *log, uint64_t first, uint64_t bytes, const char *expected)
+{
+	struct explain_query query = {.has_address = true, .first = first, .last = first + (bytes - 1)};
+
+	assert_true(explain(log, query));
+	assert_string_equal(told, expected);
+}
+
+static void test_demand_and_eviction(void **unused)
+{
+	(void)unused;
+	check_story(
+	        "1 batch t=80000 to=1 batch=3 count=4 detail=2\n"
+	        "2 allocate t=81000 cause=demand space=1 block=" BLOCK
+	        " pages=0-15 to=1 batch=3 detail=65536 offset=0x10000\n"
+	        "3 copy t=81000 after=2 cause=demand space=1 block=" BLOCK " pages=0-15 from=0 to=1 batch=3\n"
+	        "4 map t=81999 after=3 cause=demand space=1 block=" BLOCK
+	        " pages=5 from=1 to=1 right=rwa batch=3\n"
+	        "5 replay t=82000 to=1 batch=3\n"
+	        "6 evict t=2000000 cause=eviction space=1 block=" BLOCK
+	        " pages=0-15 from=1 victim=used for=0x7f0000200000 batch=9\n"
+	        "7 unmap t=2000000 cause=eviction space=1 block=" BLOCK
+	        " pages=5 to=1 for=0x7f0000200000 batch=9\n"
+	        "8 copy t=2000001 cause=eviction space=1 block=" BLOCK
+	        " pages=0-15 from=1 to=0 for=0x7f0000200000 batch=9\n"
+	        "9 free t=2000001 cause=eviction space=1 block=" BLOCK
+	        " pages=0-15 from=1 for=0x7f0000200000 batch=9 detail=2097152\n"
+	        "10 copy t=2500000 cause=demand space=1 block=0x7f0000200000 pages=5 from=0 to=1 batch=9\n",
+	        "t=0.081 ms  batch 3  allocated: 64 KiB at 0x10000 of GPU 1, for page 5 of block " BLOCK
+	        ", on demand\n"
+	        "t=0.081 ms  batch 3  demand: page 5 of block " BLOCK
+	        " was not on GPU 1; came from the CPU with 15 pages around it\n"
+	        "t=0.081 ms  batch 3  mapped (read-write-atomic): page 5 of block " BLOCK
+	        " for GPU 1, on demand\n"
+	        "t=2.000 ms  batch 9  evicted as the oldest of USED to make room for block 0x7f0000200000: "
+	        "page 5 of block " BLOCK " had to leave GPU 1\n"
+	        "t=2.000 ms  batch 9  unmapped: page 5 of block " BLOCK
+	        " from GPU 1, to make room for block 0x7f0000200000\n"
+	        "t=2.000 ms  batch 9  left: page 5 of block " BLOCK
+	        " went from GPU 1 to the CPU with 15 pages around it, to make room for block 0x7f0000200000\n"
+	        "t=2.000 ms  batch 9  freed: 2 MiB at 0x0 of GPU 1, where page 5 of block " BLOCK
+	        " was, to make room for block 0x7f0000200000\n"
+	        "0x7f0000005678: came 1 time: 1 demand; left 1 time\n");
+}
+
+static void test_prefetch(void **unused)
+{
+	(void)unused;
+	check_story(
+	        "1 copy t=1 cause=prefetch block=" BLOCK
+	        " pages=5-6 from=0 to=2 batch=1 faulted=5 present=12\n"
+	        "2 copy t=2 cause=prefetch block=" BLOCK " pages=5 from=2 to=1 batch=1 faulted=1\n"
+	        "3 copy t=3 cause=prefetch block=" BLOCK " pages=5 from=1 to=0 batch=1\n"
+	        "4 populate t=4 cause=prefetch block=" BLOCK " pages=4-9 to=1 batch=2 present=2\n",
+	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
+	        " came to GPU 2 from the CPU with 1 page around it, prefetched because 17 pages of the block "
+	        "had faulted or were there (faulted=5, present=12)\n"
+	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
+	        " came to GPU 1 from GPU 2, prefetched because 1 page of the block "
+	        "had faulted or was there (faulted=1, present=0)\n"
+	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
+	        " came to the CPU from GPU 1, prefetched\n"
+	        "t=0.000 ms  batch 2  new: page 5 of block " BLOCK
+	        " begins as zeros on GPU 1 with 5 pages around it, prefetched because 2 pages of the block "
+	        "had faulted or were there (faulted=0, present=2)\n"
+	        "0x7f0000005678: came 4 times: 4 prefetch; left 0 times\n");
+}
+
+static void test_thrashing(void **unused)
+{
+	(void)unused;
+	check_story(
+	        "1 throttle t=81000 cause=thrashing block=" BLOCK " pages=5 to=1 until=581000\n"
+	        "2 copy t=90000 cause=pin block=" BLOCK " pages=5 from=1 to=0 throttles=10\n"
+	        "3 map t=90000 cause=pin block=" BLOCK " pages=5 from=0 to=1 right=rw throttles=10\n"
+	        "4 map t=90000 cause=pin block=" BLOCK " pages=5 from=0 to=2 right=r throttles=1\n"
+	        "5 unpin t=150090000 block=" BLOCK " pages=5\n"
+	        "6 map t=150100000 cause=pin block=" BLOCK " pages=5 to=1 right=r throttles=3\n",
+	        "t=0.081 ms  throttled until 0.581 ms: GPU 1 is not serviced for page 5 of block " BLOCK
+	        ", because other processors need it too\n"
+	        "t=0.090 ms  pin: page 5 of block " BLOCK
+	        " came to the CPU from GPU 1, pinned after 10 throttlings\n"
+	        "t=0.090 ms  mapped remotely (read-write) where it lies, on the CPU: page 5 of block " BLOCK
+	        " for GPU 1, pinned after 10 throttlings\n"
+	        "t=0.090 ms  mapped remotely (read) where it lies, on the CPU: page 5 of block " BLOCK
+	        " for GPU 2, pinned after 1 throttling\n"
+	        "t=150.090 ms  unpinned: page 5 of block " BLOCK " is free to move again\n"
+	        "t=150.100 ms  mapped (read): page 5 of block " BLOCK
+	        " for GPU 1, pinned after 3 throttlings\n"
+	        "0x7f0000005678: came 1 time: 1 pin; left 0 times; throttled 1 time; pinned 2 times\n");
+}
+
+static void test_other_causes(void **unused)
+{
+	(void)unused;
+	check_story("1 copy t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1\n"
+	            "2 copy t=0 cause=hint block=" BLOCK " pages=5 from=0 to=1\n"
+	            "3 copy t=0 cause=migrate block=" BLOCK " pages=5 from=1 to=0 ticket=77\n"
+	            "4 revoke t=0 cause=revoke block=" BLOCK " pages=5 to=1 right=r\n"
+	            "5 revoke t=0 cause=revoke block=" BLOCK " pages=5 to=2\n"
+	            "6 discard t=0 cause=eviction block=" BLOCK " pages=5 from=1\n"
+	            "7 unmap t=0 cause=free block=" BLOCK " pages=5 to=1\n"
+	            "8 unmap t=0 cause=error block=" BLOCK " pages=5 to=1 status=-5\n"
+	            "9 unmap t=0 cause=fatal block=" BLOCK " pages=5 to=1\n"
+	            "10 copy t=0 block=" BLOCK " pages=5 to=1\n"
+	            "11 wait t=0 block=" BLOCK " pages=5 to=1\n",
+	            "t=0.000 ms  counter: page 5 of block " BLOCK
+	            " came to GPU 1 from the CPU, because access counters say that it is used from afar\n"
+	            "t=0.000 ms  hint: page 5 of block " BLOCK
+	            " came to GPU 1 from the CPU, because of a preferred location, accessed-by or read "
+	            "duplication\n"
+	            "t=0.000 ms  request 77  migrate: page 5 of block " BLOCK
+	            " came to the CPU from GPU 1, because the program asked for it\n"
+	            "t=0.000 ms  revoked: GPU 1 keeps only read on page 5 of block " BLOCK
+	            ", because another processor writes\n"
+	            "t=0.000 ms  revoked: GPU 2 keeps nothing on page 5 of block " BLOCK
+	            ", because another processor writes\n"
+	            "t=0.000 ms  discarded: page 5 of block " BLOCK
+	            " on GPU 1 has no contents any more and is not copied, to make room\n"
+	            "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1, because the range is gone\n"
+	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
+	            " from GPU 1, because something failed (no memory and nothing to evict)\n"
+	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
+	            " from GPU 1, because there is no range or no right\n"
+	            "t=0.000 ms  none: page 5 of block " BLOCK " came to GPU 1 from somewhere\n"
+	            "t=0.000 ms  wait: page 5 of block " BLOCK "\n"
+	            "0x7f0000005678: came 4 times: 1 none, 1 counter, 1 hint, 1 migrate; left 1 time\n");
+}
+
+static void test_victims(void **unused)
+{
+	(void)unused;
+	check_story("1 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=free\n"
+	            "2 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=unused\n"
+	            "3 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=discarded\n"
+	            "4 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=order for=0x200000\n",
+	            "t=0.000 ms  evicted as a free root that was not handed back yet to make room: page 5 of "
+	            "block " BLOCK " had to leave GPU 1\n"
+	            "t=0.000 ms  evicted as the oldest of UNUSED to make room: page 5 of block " BLOCK
+	            " had to leave GPU 1\n"
+	            "t=0.000 ms  evicted as the oldest of DISCARDED to make room: page 5 of block " BLOCK
+	            " had to leave GPU 1\n"
+	            "t=0.000 ms  evicted as the next of the eviction order to make room for block 0x200000: "
+	            "page 5 "
+	            "of block " BLOCK " had to leave GPU 1\n"
+	            "0x7f0000005678: came 0 times; left 0 times\n");
+}
+
+static void test_cancelled(void **unused)
+{
+	(void)unused;
+	check_story("1 cancel t=0 cause=fatal block=0x7f0000005fff to=1 mode=all batch=1\n"
+	            "2 cancel t=0 cause=fatal block=0x7f0000006000 to=1 mode=all batch=1\n"
+	            "3 cancel t=0 cause=fatal block=0x7f0000004fff to=1 mode=all batch=1\n"
+	            "4 cancel t=0 cause=fatal block=" BLOCK " pages=5 to=1 mode=write batch=1\n"
+	            "5 cancel t=0 cause=error block=" BLOCK " pages=5 to=1 mode=all batch=1 status=-5\n",
+	            "t=0.000 ms  batch 1  cancelled: no range, accesses of GPU 1 to 0x7f0000005fff cannot be "
+	            "serviced\n"
+	            "t=0.000 ms  batch 1  cancelled: no right, writes and atomics of GPU 1 to page 5 of "
+	            "block " BLOCK " cannot be serviced\n"
+	            "t=0.000 ms  batch 1  cancelled: accesses of GPU 1 to page 5 of block " BLOCK
+	            " cannot be serviced, because something failed (no memory and nothing to evict)\n"
+	            "0x7f0000005678: came 0 times; left 0 times\n");
+}
+
+static void test_ranges(void **unused)
+{
+	static const char log[] = "1 copy t=0 cause=demand block=" BLOCK " pages=3-9,20 from=0 to=1\n"
+	                          "2 populate t=0 cause=demand block=" BLOCK " pages=1,3-4 to=1\n"
+	                          "3 discard t=0 cause=hint block=" BLOCK " pages=3,5 from=1\n"
+	                          "4 unpin t=0 block=" BLOCK " pages=4-5\n"
+	                          "5 free t=0 cause=free block=" BLOCK " pages=4-5 from=1 detail=100\n"
+	                          "6 unmap t=0 cause=free block=0x7f0000200000 pages=0 to=1\n"
+	                          "7 unmap t=0 cause=free block=0x7e0000000000 pages=0-511 to=1\n";
+
+	(void)unused;
+	check_bytes(
+	        log, AT + 0x3fff, 0x2000,
+	        "t=0.000 ms  demand: pages 3-5 of block " BLOCK
+	        " were not on GPU 1; came from the CPU with 5 pages around them\n"
+	        "t=0.000 ms  new: pages 3-4 of block " BLOCK
+	        " begin as zeros on GPU 1 with 1 page around them, on demand\n"
+	        "t=0.000 ms  discarded: 2 pages of 3-5 of block " BLOCK
+	        " on GPU 1 have no contents any more and are not copied, because of a preferred location, "
+	        "accessed-by or read duplication\n"
+	        "t=0.000 ms  unpinned: pages 4-5 of block " BLOCK " are free to move again\n"
+	        "t=0.000 ms  freed: 100 bytes at 0x0 of GPU 1, where pages 4-5 of block " BLOCK
+	        " were, because the range is gone\n"
+	        "0x7f0000003fff-0x7f0000005ffe: its pages came 5 times: 5 demand; left 0 times\n");
+	/* Before the block, across both blocks, at the end of memory. */
+	check_bytes(log, AT - 1, 1, "0x7effffffffff: the log says nothing of it\n");
+	check_bytes(
+	        log, AT + 0x1ff000, 0x1001,
+	        "t=0.000 ms  unmapped: page 0 of block 0x7f0000200000 from GPU 1, because the range is gone\n"
+	        "0x7f00001ff000-0x7f0000200000: its pages came 0 times; left 0 times\n");
+	check_bytes("1 unmap t=0 block=0xffffffffffe00000 pages=510 to=1\n", UINT64_MAX - 4096, 2,
+	            "t=0.000 ms  unmapped: page 510 of block 0xffffffffffe00000 from GPU 1\n"
+	            "0xffffffffffffefff-0xfffffffffffff000: its pages came 0 times; left 0 times\n");
+}
+
+static void test_page_size(void **unused)
+{
+	(void)unused;
+	check_bytes("1 unmap t=0 block=0x200000 pages=1 page_bytes=65536 to=1\n", 0x21ffff, 1,
+	            "t=0.000 ms  unmapped: page 1 of block 0x200000 from GPU 1\n"
+	            "0x21ffff: came 0 times; left 0 times\n");
+	check_bytes("1 unmap t=0 block=0x200000 pages=1 page_bytes=65536 to=1\n", 0x220000, 1,
+	            "0x220000: the log says nothing of it\n");
+}
+
+static void test_spaces(void **unused)
+{
+	static const char log[] = "1 unmap t=0 space=1 block=" BLOCK " pages=5 to=1\n"
+	                          "2 unmap t=0 space=2 block=" BLOCK " pages=5 to=3\n";
+	struct explain_query query = {.has_address = true, .first = AT + 0x5000, .last = AT + 0x5000};
+
+	(void)unused;
+	assert_true(explain(log, query));
+	assert_string_equal(told, "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1\n"
+	                          "t=0.000 ms  space 2  unmapped: page 5 of block " BLOCK " from GPU 3\n"
+	                          "0x7f0000005000: came 0 times; left 0 times\n");
+	query.has_space = true;
+	query.space = 2;
+	assert_true(explain(log, query));
+	assert_string_equal(told, "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 3\n"
+	                          "0x7f0000005000: came 0 times; left 0 times\n");
+}
+
+static void test_summary(void **unused)
+{
+	struct explain_query query = {0};
+
+	(void)unused;
+	assert_true(explain(
+	        "1 batch t=0 to=1 batch=1 count=3\n"
+	        "2 copy t=0 cause=demand space=1 block=0x200000 pages=0-3 from=0 to=1 batch=1\n"
+	        "3 copy t=0 cause=prefetch space=1 block=0x200000 pages=4-15 page_bytes=65536 from=0 to=1 "
+	        "batch=1\n"
+	        "4 copy t=0 cause=eviction space=1 block=0x200000 pages=0-15 from=1 to=0\n"
+	        "5 copy t=0 cause=demand space=1 block=0x200000 pages=0-1 from=0 to=1\n"
+	        "6 populate t=0 cause=demand space=1 block=0x400000 pages=7-8 to=1\n"
+	        "7 discard t=0 cause=eviction space=1 block=0x400000 pages=7 from=1\n"
+	        "8 throttle t=0 cause=thrashing space=2 block=0x200000 pages=1-2 to=1 until=9\n"
+	        "9 map t=0 cause=pin space=2 block=0x200000 pages=1-2 from=0 to=1 right=r throttles=10\n"
+	        "10 map t=0 cause=pin space=2 block=0x200000 pages=1-3 from=0 to=2 right=r throttles=10\n"
+	        "11 copy t=0 cause=revoke space=2 block=0x200000 pages=9 from=0 to=1\n"
+	        "12 replay t=0 to=1\n",
+	        query));
+	assert_string_equal(
+	        told, "pages of block         space    demand  prefetch   counter       pin      hint   "
+	              "migrate     other "
+	              "  evicted   bounced  throttled    pinned\n"
+	              "0x200000                   1         6        12         0         0         0        "
+	              " 0         0 "
+	              "       16         2          0         0\n"
+	              "0x400000                   1         2         0         0         0         0        "
+	              " 0         0 "
+	              "        1         0          0         0\n"
+	              "0x200000                   2         0         0         0         0         0        "
+	              " 0         1 "
+	              "        0         0          2         3\n"
+	              "all 3                                8        12         0         0         0        "
+	              " 0         1 "
+	              "       17         2          2         3\n"
+	              "\n"
+	              "cause             copies       pages           bytes  pages zeroed\n"
+	              "demand                 2           6           24576             2\n"
+	              "prefetch               1          12          786432             0\n"
+	              "eviction               1          16           65536             0\n"
+	              "revoke                 1           1            4096             0\n"
+	              "\n"
+	              "12 actions: 1 batch, 1 populate, 5 copy, 2 map, 1 discard, 1 replay, 1 throttle\n");
+	query.has_space = true;
+	query.space = 9;
+	assert_true(explain("1 replay t=0 to=1\n", query));
+	assert_string_equal(
+	        told, "cause             copies       pages           bytes  pages zeroed\n\n0 actions\n");
+}
+
+/* More blocks than are shown, and than fit into the first table; equals go by space, then by address. */
+static void test_many_blocks(void **unused)
+{
+	struct explain_query query = {0};
+	static char log[65536];
+	size_t length = 0;
+	const char *line;
+	unsigned lines = 0;
+
+	(void)unused;
+	for (unsigned i = 300; i > 0; i--)
+		length += (size_t)snprintf(
+		        log + length, sizeof(log) - length,
+		        "%u copy t=0 cause=demand space=%u block=0x%x pages=0-%u from=0 to=1\n", i, i % 2 + 1,
+		        i / 2 * 2097152 + 4096, i <= 4 ? 9 : 3);
+	assert_true(explain(log, query));
+	for (line = told; strncmp(line, "all", 3) != 0; line = strchr(line, '\n') + 1)
+		lines++;
+	assert_int_equal(lines, 1 + 10);
+	assert_memory_equal(line, "all 300", 7);
+	line = strchr(told, '\n') + 1;
+	assert_memory_equal(line, "0x201000                   1        10", 38);
+	line = strchr(line, '\n') + 1;
+	assert_memory_equal(line, "0x401000                   1        10", 38);
+	line = strchr(line, '\n') + 1;
+	assert_memory_equal(line, "0x1000                     2        10", 38);
+	line = strchr(line, '\n') + 1;
+	assert_memory_equal(line, "0x201000                   2        10", 38);
+	line = strchr(line, '\n') + 1;
+	assert_memory_equal(line, "0x601000                   1         4", 38);
+}
+
+static void check_bad(const char *log, const char *expected)
+{
+	struct explain_query query = {0};
+
+	assert_false(explain(log, query));
+	assert_string_equal(error, expected);
+	query.has_address = true;
+	assert_false(explain(log, query));
+	assert_string_equal(error, expected);
+}
+
+static void test_bad_logs(void **unused)
+{
+	(void)unused;
+	check_bad("1 replay t=0 to=1\n2 dance t=0\n", "log:2: unknown name at `dance t=0`");
+	check_bad("1 replay\n", "log:1: syntax error at the end");
+	check_bad("\n", "log:1: syntax error at the end");
+	check_bad("1 replay t=0 to=64\n", "log:1: value out of range at `64`");
+	check_bad("1 copy t=0 colour=0123456789012345678901234567890123456789\n",
+	          "log:1: unknown name at `colour=012345678901234567890123456789012...`");
+	check_bad("1 replay t=0", "log:1: the file ends within this line: its line feed is missing");
+	check_bad("1 replay t=0\r\n", "log:1: carriage return; lines end with one line feed");
+}
+
+/* What stood before the bad line is told. */
+static void test_story_before_error(void **unused)
+{
+	struct explain_query query = {.has_address = true};
+
+	(void)unused;
+	assert_false(explain("1 unmap t=0 pages=0 to=1\nx\n", query));
+	assert_string_equal(told, "t=0.000 ms  unmapped: page 0 of block 0x0 from GPU 1\n");
+}
+
+/* -- the command -- */
+
+static int run(const char *first, const char *second, const char *third)
+{
+	char *argv[5] = {strdup("explain"), first ? strdup(first) : NULL, second ? strdup(second) : NULL,
+	                 third ? strdup(third) : NULL, NULL};
+	int argc = 1 + (first != NULL) + (second != NULL) + (third != NULL);
+	int status = cmd_explain(argc, argv);
+
+	for (int i = 0; i < 4; i++)
+		free(argv[i]);
+	return status;
+}
+
+static void test_command(void **unused)
+{
+	char path[] = "/tmp/test_explain_XXXXXX";
+	FILE *log = fdopen(mkstemp(path), "w");
+
+	(void)unused;
+	assert_non_null(log);
+	fputs("1 unmap t=0 block=0x200000 pages=0 to=1\n", log);
+	fclose(log);
+	assert_int_equal(run(path, NULL, NULL), CLI_DONE);
+	assert_int_equal(run(path, "200000", NULL), CLI_DONE);
+	assert_int_equal(run(path, "0x20ABCD", "--space=0"), CLI_DONE);
+	assert_int_equal(run(path, "0X200000-0x201000", NULL), CLI_DONE);
+	assert_int_equal(run(path, "200000+64K", NULL), CLI_DONE);
+	assert_int_equal(run(path, "ffffffffffffffff+1", NULL), CLI_DONE);
+
+	assert_int_equal(run(NULL, NULL, NULL), CLI_BAD_INPUT);
+	assert_int_equal(run(path, "200000", "201000"), CLI_BAD_INPUT);
+	assert_int_equal(run(path, "--space=x", NULL), CLI_BAD_INPUT);
+	assert_int_equal(run(path, "--colour", NULL), CLI_BAD_INPUT);
+	assert_int_equal(run("/nonexistent", NULL, NULL), CLI_BAD_INPUT);
+	for (unsigned i = 0; i < 11; i++) {
+		static const char *const bad[] = {"",
+		                                  "0x",
+		                                  "20g",
+		                                  "200000-",
+		                                  "200000-x",
+		                                  "200000-1fffff",
+		                                  "200000-200000",
+		                                  "200000+0",
+		                                  "200000+x",
+		                                  "ffffffffffffffff+2",
+		                                  "10000000000000000"};
+
+		assert_int_equal(run(path, bad[i], NULL), CLI_BAD_INPUT);
+	}
+	log = fopen(path, "w");
+	assert_non_null(log);
+	fputs("1 unmap\n", log);
+	fclose(log);
+	assert_int_equal(run(path, NULL, NULL), CLI_BAD_INPUT);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_demand_and_eviction),
+	        cmocka_unit_test(test_prefetch),
+	        cmocka_unit_test(test_thrashing),
+	        cmocka_unit_test(test_other_causes),
+	        cmocka_unit_test(test_victims),
+	        cmocka_unit_test(test_cancelled),
+	        cmocka_unit_test(test_ranges),
+	        cmocka_unit_test(test_page_size),
+	        cmocka_unit_test(test_spaces),
+	        cmocka_unit_test(test_summary),
+	        cmocka_unit_test(test_many_blocks),
+	        cmocka_unit_test(test_bad_logs),
+	        cmocka_unit_test(test_story_before_error),
+	        cmocka_unit_test(test_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* service.h: the arena of the engine: objects, pieces, what is in use. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../libuvmpolicy/service_internal.h"
+
+#define PIECE_BYTES 4096u
+
+static uint8_t *memory;
+static struct uvmp_service *s;
+
+/* An engine with this much arena for objects. */
+static int setup_bytes(size_t bytes)
+{
+	static struct uvmp_policy policy;
+	static struct uvmp_processors processors;
+	static const struct uvmp_service_gpu gpu = {.memory_bytes = 2097152, .fault_entries = 2, .utlbs = 1};
+	struct uvmp_service_params params = {.policy = &policy,
+	                                     .processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = 4096,
+	                                     .blocks = 1,
+	                                     .spaces = 1,
+	                                     .ranges = 1,
+	                                     .instances = 1,
+	                                     .requests = 1};
+	size_t fixed;
+
+	uvmp_policy_init(&policy);
+	processors.count = 2;
+	for (uint32_t i = 0; i < 2; i++)
+		processors.can_access[i] = processors.native_atomics[i] = (uint64_t)1 << i;
+	fixed = uvmp_service_size(&params, 0);
+	memory = malloc(fixed + bytes);
+	assert_non_null(memory);
+	memset(memory, 0xa5, fixed + bytes); /* it need not be cleared */
+	assert_int_equal(uvmp_service_init(&params, memory, fixed + bytes, &s), UVMP_OK);
+	assert_true(uvmp_service_check(s));
+	return 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return setup_bytes(PIECE_BYTES);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(memory);
+	return 0;
+}
+
+static bool is_zero(handle h, uint32_t bytes)
+{
+	const uint8_t *at = uvmp_arena_at(s, h);
+
+	for (uint32_t i = 0; i < bytes; i++)
+		if (at[i] != 0)
+			return false;
+	return true;
+}
+
+static void test_objects_are_zeroed_and_aligned(void **state)
+{
+	(void)state;
+	for (uint32_t round = 0; round < 2; round++) {
+		handle h[SLAB_THRASH];
+
+		for (uint32_t slab = 0; slab < SLAB_SUB; slab++) {
+			h[slab] = uvmp_arena_take(s, slab);
+			assert_int_not_equal(h[slab], 0);
+			assert_int_equal((uintptr_t)uvmp_arena_at(s, h[slab]) % UNIT_BYTES, 0);
+			assert_true(is_zero(h[slab], s->slab_bytes[slab]));
+			assert_int_equal(s->live[slab], 1);
+			memset(uvmp_arena_at(s, h[slab]), 0xff, s->slab_bytes[slab]);
+		}
+		for (uint32_t slab = 0; slab < SLAB_SUB; slab++) {
+			uvmp_arena_give(s, slab, h[slab]);
+			assert_int_equal(s->live[slab], 0);
+		}
+		assert_true(uvmp_service_check(s));
+	}
+}
+
+static void test_last_given_is_first_taken(void **state)
+{
+	handle a = uvmp_arena_take(s, SLAB_BLOCK), b = uvmp_arena_take(s, SLAB_BLOCK);
+	struct uvmp_service_memory before, after;
+
+	(void)state;
+	assert_int_equal(b, a + sizeof(struct block) / UNIT_BYTES);
+	uvmp_service_memory_used(s, &before);
+	uvmp_arena_give(s, SLAB_BLOCK, a);
+	uvmp_arena_give(s, SLAB_BLOCK, b);
+	/* Another slab does not get it. */
+	assert_int_not_equal(uvmp_arena_take(s, SLAB_EXTRA), b);
+	assert_int_equal(uvmp_arena_take(s, SLAB_BLOCK), b);
+	assert_int_equal(uvmp_arena_take(s, SLAB_BLOCK), a);
+	uvmp_service_memory_used(s, &after);
+	assert_int_equal(after.used, before.used + s->slab_bytes[SLAB_EXTRA]);
+	assert_int_equal(after.blocks, 2);
+}
+
+static void test_documented_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct block), 48);
+	assert_int_equal(sizeof(struct place), 208);
+}
+
+/* Takes objects until there is no room. */
+static uint32_t fill(enum slab slab, handle *last)
+{
+	uint32_t count = 0;
+
+	for (handle h = uvmp_arena_take(s, slab); h != 0; h = uvmp_arena_take(s, slab), count++)
+		*last = h;
+	return count;
+}
+
+static void test_full_then_grown(void **state)
+{
+	struct uvmp_service_memory used;
+	uint8_t *more = aligned_alloc(UNIT_BYTES, 2u * PIECE_BYTES);
+	uint32_t live;
+	handle last = 0;
+
+	(void)state;
+	live = fill(SLAB_PLACE, &last);
+	assert_int_equal(live, PIECE_BYTES / sizeof(struct place));
+	assert_int_equal(s->live[SLAB_PLACE], live);
+	assert_int_equal(uvmp_arena_take(s, SLAB_THRASH), 0);
+	/* What is left at the end still does for smaller ones. */
+	assert_int_not_equal(uvmp_arena_take(s, SLAB_BLOCK), 0);
+
+	uvmp_service_memory_used(s, &used);
+	assert_int_equal(used.places, live);
+	assert_int_equal(uvmp_service_grow(s, more, 2u * PIECE_BYTES), UVMP_OK);
+	assert_int_equal(fill(SLAB_PLACE, &last), 2u * PIECE_BYTES / sizeof(struct place));
+	assert_ptr_equal(uvmp_arena_at(s, last),
+	                 more + (2u * PIECE_BYTES / sizeof(struct place) - 1u) * sizeof(struct place));
+	uvmp_arena_give(s, SLAB_PLACE, last);
+	assert_int_equal(uvmp_arena_take(s, SLAB_PLACE), last);
+	{
+		struct uvmp_service_memory grown;
+
+		uvmp_service_memory_used(s, &grown);
+		assert_int_equal(grown.bytes, used.bytes + 2u * PIECE_BYTES);
+		assert_int_equal(grown.used,
+		                 used.used + 2u * PIECE_BYTES / sizeof(struct place) * sizeof(struct place));
+	}
+	free(more);
+}
+
+static void test_grow_errors(void **state)
+{
+	uint8_t *more = aligned_alloc(UNIT_BYTES, PIECES_MAX * PIECE_BYTES);
+
+	(void)state;
+	assert_int_equal(uvmp_service_grow(NULL, more, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_grow(s, NULL, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_grow(s, more + 8, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES - 1u), UVMP_ERR_SPACE);
+	assert_int_equal(s->pieces, 1);
+	for (uint32_t i = 1; i < PIECES_MAX; i++)
+		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_OK);
+	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES), UVMP_ERR_SPACE);
+	assert_int_equal(s->pieces, PIECES_MAX);
+	assert_true(uvmp_service_check(s));
+	free(more);
+}
+
+/* More than handles can number: the rest is not used. Nothing of it is touched before it is taken. */
+static void test_grow_beyond_handles(void **state)
+{
+	static uint8_t more[PIECE_BYTES] __attribute__((aligned(16)));
+	struct uvmp_service_memory used;
+
+	(void)state;
+	assert_int_equal(uvmp_service_grow(s, more, (size_t)UINT32_MAX * 64u), UVMP_OK);
+	uvmp_service_memory_used(s, &used);
+	assert_int_equal(used.bytes, (uint64_t)UINT32_MAX * UNIT_BYTES);
+	assert_int_equal(s->piece[1].outer, UINT32_MAX);
+	assert_true(uvmp_service_check(s));
+}
+
+static void test_memory_used(void **state)
+{
+	struct uvmp_service_memory used = {1, 2, 3, 4, 5};
+
+	(void)state;
+	uvmp_service_memory_used(NULL, &used);
+	assert_int_equal(used.bytes, 1);
+	uvmp_service_memory_used(s, NULL);
+	uvmp_service_memory_used(s, &used);
+	assert_true(used.bytes >= PIECE_BYTES && used.bytes <= PIECE_BYTES + UNIT_BYTES);
+	assert_true(used.used <= UNIT_BYTES);
+	assert_int_equal(used.blocks, 0);
+	assert_int_equal(used.places, 0);
+	assert_int_equal(used.thrashing_blocks, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup_teardown(test_objects_are_zeroed_and_aligned, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_last_given_is_first_taken, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_documented_sizes, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_full_then_grown, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_grow_errors, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_grow_beyond_handles, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_memory_used, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

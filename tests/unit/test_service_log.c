@@ -1,0 +1,384 @@
+/* The decision log line by line: what each field looks like, what is left out, and where reading stops. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "uvmpolicy/fault.h"
+#include "uvmpolicy/mask.h"
+#include "uvmpolicy/service.h"
+
+#define BLOCK 0x7f0000000000u
+
+static char text[UVMP_ACTION_TEXT_MAX];
+
+static struct uvmp_action action_of(enum uvmp_action_kind kind)
+{
+	struct uvmp_action action;
+
+	memset(&action, 0, sizeof(action));
+	action.id = 1;
+	action.kind = (uint8_t)kind;
+	action.from = action.to = UVMP_PROC_NONE;
+	return action;
+}
+
+static void add_pages(struct uvmp_action *action, uint32_t first, uint32_t outer)
+{
+	uvmp_mask_region_set(&action->pages, (struct uvmp_region){first, outer});
+	action->run = uvmp_mask_hull(&action->pages);
+}
+
+static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b)
+{
+	assert_true(a->id == b->id && a->after == b->after && a->time_ns == b->time_ns);
+	assert_true(a->kind == b->kind && a->cause == b->cause && a->from == b->from && a->to == b->to);
+	assert_true(a->right == b->right && a->is_update == b->is_update && a->victim == b->victim);
+	assert_true(a->status == b->status && a->batch == b->batch && a->count == b->count);
+	assert_true(a->detail == b->detail && a->ticket == b->ticket && a->offset == b->offset);
+	assert_true(a->until_ns == b->until_ns && a->space == b->space && a->address == b->address);
+	assert_true(a->for_address == b->for_address && a->page_bytes == b->page_bytes);
+	assert_true(a->faulted == b->faulted && a->present == b->present && a->throttles == b->throttles);
+	assert_true(a->run.first == b->run.first && a->run.outer == b->run.outer);
+	assert_true(uvmp_mask_equal(&a->pages, &b->pages));
+}
+
+/* The action has this text, and the text is this action. */
+static void check(const struct uvmp_action *action, const char *expected)
+{
+	struct uvmp_action again;
+	size_t offset = 77;
+
+	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, expected);
+	memset(&again, 0xa5, sizeof(again));
+	assert_int_equal(uvmp_action_parse(text, strlen(text), &again, &offset), UVMP_OK);
+	assert_int_equal(offset, 77);
+	assert_same(action, &again);
+}
+
+static void check_bad(const char *line, enum uvmp_status expected, size_t stop)
+{
+	struct uvmp_action action, before;
+	size_t offset = 999;
+
+	memset(&action, 0x5a, sizeof(action));
+	memcpy(&before, &action, sizeof(action));
+	print_message("%s\n", line);
+	assert_int_equal(uvmp_action_parse(line, strlen(line), &action, &offset), expected);
+	assert_int_equal(offset, stop);
+	assert_memory_equal(&action, &before, sizeof(action));
+	assert_int_equal(uvmp_action_parse(line, strlen(line), &action, NULL), expected);
+}
+
+static void test_example_of_the_header(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_COPY);
+
+	(void)unused;
+	a.id = 12;
+	a.time_ns = 81000;
+	a.cause = UVMP_CAUSE_DEMAND;
+	a.space = 1;
+	a.address = BLOCK;
+	a.from = UVMP_CPU;
+	a.to = 1;
+	a.batch = 3;
+	add_pages(&a, 0, 16);
+	add_pages(&a, 32, 33);
+	check(&a,
+	      "12 copy t=81000 cause=demand space=1 block=0x7f0000000000 pages=0-15,32 from=0 to=1 batch=3");
+}
+
+static void test_nothing_to_say(void **unused)
+{
+	(void)unused;
+	for (uint32_t kind = 0; kind < UVMP_ACTION_COUNT; kind++) {
+		struct uvmp_action a = action_of((enum uvmp_action_kind)kind);
+		char expected[64];
+
+		snprintf(expected, sizeof(expected), "1 %s t=0%s",
+		         uvmp_action_name((enum uvmp_action_kind)kind),
+		         kind == UVMP_ACTION_CANCEL  ? " mode=all"
+		         : kind == UVMP_ACTION_EVICT ? " victim=free"
+		                                     : "");
+		check(&a, expected);
+	}
+}
+
+static void test_everything_said(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_MAP);
+	const char *most =
+	        "18446744073709551615 map t=18446744073709551615 after=18446744073709551615 cause=error "
+	        "space=18446744073709551615 block=0xffffffffffffffff pages=511 page_bytes=4294967295 from=63 "
+	        "to=63 "
+	        "right=rwa for=0xffffffffffffffff batch=4294967295 count=4294967295 detail=4294967295 "
+	        "offset=0xffffffffffffffff update=1 until=18446744073709551615 faulted=4294967295 "
+	        "present=4294967295 throttles=4294967295 ticket=18446744073709551615 status=-128";
+
+	(void)unused;
+	a.id = a.time_ns = a.after = a.space = a.address = a.for_address = a.offset = UINT64_MAX;
+	a.until_ns = a.ticket = UINT64_MAX;
+	a.page_bytes = a.batch = a.count = a.detail = a.faulted = a.present = a.throttles = UINT32_MAX;
+	a.cause = UVMP_CAUSE_ERROR;
+	a.from = a.to = 63;
+	a.right = UVMP_PROT_READ_WRITE_ATOMIC;
+	a.is_update = true;
+	a.status = -128;
+	add_pages(&a, 511, 512);
+	check(&a, most);
+
+	/* The longest set of pages beside it: two pages, then a gap. */
+	memset(&a.pages, 0, sizeof(a.pages));
+	for (uint32_t page = 0; page < 512; page += 3)
+		add_pages(&a, page, page + 2);
+	a.kind = UVMP_ACTION_CANCEL;
+	a.right = UVMP_CANCEL_WRITE_AND_ATOMIC;
+	assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
+	assert_true(strlen(text) < sizeof(text) - 256);
+}
+
+static void test_words(void **unused)
+{
+	static const char *const right[] = {"", " right=r", " right=rw", " right=rwa"};
+	static const char *const mode[] = {"all", "write"};
+	static const char *const victim[] = {"free", "unused", "discarded", "used", "order"};
+	struct uvmp_action a;
+	char expected[80];
+
+	(void)unused;
+	for (uint8_t r = 0; r < 4; r++) {
+		a = action_of(r % 2 == 0 ? UVMP_ACTION_MAP : UVMP_ACTION_REVOKE);
+		a.right = r;
+		snprintf(expected, sizeof(expected), "1 %s t=0%s", r % 2 == 0 ? "map" : "revoke", right[r]);
+		check(&a, expected);
+	}
+	for (uint8_t m = 0; m < 2; m++) {
+		a = action_of(UVMP_ACTION_CANCEL);
+		a.right = m;
+		snprintf(expected, sizeof(expected), "1 cancel t=0 mode=%s", mode[m]);
+		check(&a, expected);
+	}
+	for (uint8_t v = 0; v < 5; v++) {
+		a = action_of(UVMP_ACTION_EVICT);
+		a.victim = v;
+		snprintf(expected, sizeof(expected), "1 evict t=0 victim=%s", victim[v]);
+		check(&a, expected);
+	}
+	for (uint8_t c = 1; c < UVMP_CAUSE_COUNT; c++) {
+		a = action_of(UVMP_ACTION_UNMAP);
+		a.cause = c;
+		snprintf(expected, sizeof(expected), "1 unmap t=0 cause=%s",
+		         uvmp_cause_name((enum uvmp_cause)c));
+		check(&a, expected);
+	}
+}
+
+static void test_pages(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_UNPIN);
+
+	(void)unused;
+	add_pages(&a, 0, 1);
+	check(&a, "1 unpin t=0 pages=0");
+	add_pages(&a, 2, 4);
+	check(&a, "1 unpin t=0 pages=0,2-3");
+	add_pages(&a, 62, 66);
+	add_pages(&a, 510, 512);
+	check(&a, "1 unpin t=0 pages=0,2-3,62-65,510-511");
+	add_pages(&a, 0, 512);
+	check(&a, "1 unpin t=0 pages=0-511");
+	a.run = (struct uvmp_region){0, 0}; /* what the run says is not printed */
+	assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "1 unpin t=0 pages=0-511");
+}
+
+static void test_done(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_DONE);
+
+	(void)unused;
+	a.id = 900;
+	a.ticket = 7;
+	a.status = UVMP_ERR_UNSUPPORTED;
+	check(&a, "900 done t=0 ticket=7 status=-10");
+	a.status = UVMP_OK;
+	a.to = 2;
+	check(&a, "900 done t=0 to=2 ticket=7");
+}
+
+static void test_capacity(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_REPLAY);
+	char small[sizeof("1 replay t=0")];
+
+	(void)unused;
+	memset(small, 'x', sizeof(small));
+	for (size_t capacity = 0; capacity < sizeof(small); capacity++) {
+		assert_int_equal(uvmp_action_print(&a, small, capacity), UVMP_ERR_SPACE);
+		for (size_t i = 0; i < sizeof(small); i++)
+			assert_int_equal(small[i], 'x');
+	}
+	assert_int_equal(uvmp_action_print(&a, small, sizeof(small)), UVMP_OK);
+	assert_string_equal(small, "1 replay t=0");
+}
+
+static void check_unprintable(const struct uvmp_action *action)
+{
+	strcpy(text, "as before");
+	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_ERR_RANGE);
+	assert_string_equal(text, "as before");
+}
+
+static void test_refused_actions(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_COPY);
+
+	(void)unused;
+	assert_int_equal(uvmp_action_print(NULL, text, sizeof(text)), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_action_print(&a, NULL, 0), UVMP_ERR_ARGUMENT);
+	a.kind = UVMP_ACTION_COUNT;
+	check_unprintable(&a);
+	a.kind = 255;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COPY);
+	a.cause = UVMP_CAUSE_COUNT;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COPY);
+	a.from = UVMP_PROC_NONE + 1;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COPY);
+	a.status = 1;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COPY);
+	a.right = UVMP_PROT_READ; /* which a copy does not have */
+	check_unprintable(&a);
+	a.kind = UVMP_ACTION_MAP;
+	a.right = 4;
+	check_unprintable(&a);
+	a.kind = UVMP_ACTION_CANCEL;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_EVICT);
+	a.victim = UVMP_VICTIM_ORDER + 1;
+	check_unprintable(&a);
+	a.kind = UVMP_ACTION_FREE;
+	a.victim = UVMP_VICTIM_USED;
+	check_unprintable(&a);
+}
+
+static void test_refused_texts(void **unused)
+{
+	struct uvmp_action a;
+	size_t offset = 5;
+
+	(void)unused;
+	assert_int_equal(uvmp_action_parse(NULL, 0, &a, &offset), UVMP_ERR_ARGUMENT);
+	assert_int_equal(offset, 0);
+	assert_int_equal(uvmp_action_parse("1 copy t=0", 10, NULL, NULL), UVMP_ERR_ARGUMENT);
+
+	check_bad("", UVMP_ERR_SYNTAX, 0);
+	check_bad("copy t=0", UVMP_ERR_SYNTAX, 0);
+	check_bad("01 copy t=0", UVMP_ERR_SYNTAX, 0);
+	check_bad("18446744073709551616 copy t=0", UVMP_ERR_RANGE, 0);
+	check_bad("1", UVMP_ERR_SYNTAX, 1);
+	check_bad("1,copy", UVMP_ERR_SYNTAX, 1);
+	check_bad("1 ", UVMP_ERR_UNKNOWN, 2);
+	check_bad("1 cop t=0", UVMP_ERR_UNKNOWN, 2);
+	check_bad("1 copyy t=0", UVMP_ERR_UNKNOWN, 2);
+	check_bad("1 copy", UVMP_ERR_SYNTAX, 6);
+	check_bad("1 copy cause=demand", UVMP_ERR_SYNTAX, 6);
+	check_bad("1 copy t", UVMP_ERR_SYNTAX, 6);
+	check_bad("1 copy t=", UVMP_ERR_SYNTAX, 9);
+	check_bad("1 copy t=-1", UVMP_ERR_SYNTAX, 9);
+	check_bad("1 copy t=0x5", UVMP_ERR_SYNTAX, 10);
+	check_bad("1 copy t=5,", UVMP_ERR_SYNTAX, 10);
+	check_bad("1 copy t=5 ", UVMP_ERR_UNKNOWN, 11);
+	check_bad("1 copy t=5  to=1", UVMP_ERR_UNKNOWN, 11);
+	check_bad("1 copy t=5 colour=1", UVMP_ERR_UNKNOWN, 11);
+	check_bad("1 copy t=5 to=1 to=1", UVMP_ERR_SYNTAX, 16);
+	check_bad("1 copy t=5 to=1 from=2", UVMP_ERR_SYNTAX, 16);
+	/* what is left out */
+	check_bad("1 copy t=5 after=0", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 copy t=5 cause=none", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 copy t=5 update=0", UVMP_ERR_SYNTAX, 18);
+	check_bad("1 copy t=5 block=0x0", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 map t=5 right=", UVMP_ERR_SYNTAX, 16);
+	/* what a kind does not have, or must have */
+	check_bad("1 copy t=5 right=r", UVMP_ERR_SYNTAX, 11);
+	check_bad("1 map t=5 mode=all", UVMP_ERR_SYNTAX, 10);
+	check_bad("1 cancel t=5", UVMP_ERR_SYNTAX, 12);
+	check_bad("1 evict t=5 from=1", UVMP_ERR_SYNTAX, 18);
+	/* values */
+	check_bad("1 copy t=5 cause=demands", UVMP_ERR_UNKNOWN, 17);
+	check_bad("1 copy t=5 update=2", UVMP_ERR_RANGE, 18);
+	check_bad("1 copy t=5 from=64", UVMP_ERR_RANGE, 16);
+	check_bad("1 copy t=5 batch=4294967296", UVMP_ERR_RANGE, 17);
+	check_bad("1 copy t=5 block=7f00", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 copy t=5 block=0x", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=5 block=0xg", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=5 block=0xF", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=5 block=0x10000000000000000", UVMP_ERR_RANGE, 19);
+	check_bad("1 done t=5 status=5", UVMP_ERR_SYNTAX, 18);
+	check_bad("1 done t=5 status=-129", UVMP_ERR_RANGE, 19);
+	check_bad("1 done t=5 status=-0", UVMP_ERR_SYNTAX, 18);
+	/* pages */
+	check_bad("1 copy t=5 pages=", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 copy t=5 pages=512", UVMP_ERR_RANGE, 17);
+	check_bad("1 copy t=5 pages=3-", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=5 pages=3-3", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 copy t=5 pages=3-600", UVMP_ERR_RANGE, 19);
+	check_bad("1 copy t=5 pages=3-5,6", UVMP_ERR_SYNTAX, 21);
+	check_bad("1 copy t=5 pages=3,", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=5 pages=3,1", UVMP_ERR_SYNTAX, 19);
+}
+
+/* A text may end where memory ends; a NUL is a byte like others. */
+static void test_length_is_obeyed(void **unused)
+{
+	struct uvmp_action a;
+	size_t offset = 0;
+
+	(void)unused;
+	assert_int_equal(uvmp_action_parse("1 copy t=12 to=1", 10, &a, NULL), UVMP_OK);
+	assert_true(a.time_ns == 1 && a.to == UVMP_PROC_NONE);
+	assert_int_equal(uvmp_action_parse("1 copy t=1\0", 11, &a, &offset), UVMP_ERR_SYNTAX);
+	assert_int_equal(offset, 10);
+}
+
+static void test_names(void **unused)
+{
+	(void)unused;
+	assert_string_equal(uvmp_action_name(UVMP_ACTION_BATCH), "batch");
+	assert_string_equal(uvmp_action_name(UVMP_ACTION_THROTTLE), "throttle");
+	assert_string_equal(uvmp_action_name(UVMP_ACTION_DONE), "done");
+	assert_null(uvmp_action_name(UVMP_ACTION_COUNT));
+	assert_null(uvmp_action_name((enum uvmp_action_kind) - 1));
+	assert_string_equal(uvmp_cause_name(UVMP_CAUSE_NONE), "none");
+	assert_string_equal(uvmp_cause_name(UVMP_CAUSE_ERROR), "error");
+	assert_null(uvmp_cause_name(UVMP_CAUSE_COUNT));
+	assert_null(uvmp_cause_name((enum uvmp_cause) - 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_example_of_the_header),
+	        cmocka_unit_test(test_nothing_to_say),
+	        cmocka_unit_test(test_everything_said),
+	        cmocka_unit_test(test_words),
+	        cmocka_unit_test(test_pages),
+	        cmocka_unit_test(test_done),
+	        cmocka_unit_test(test_capacity),
+	        cmocka_unit_test(test_refused_actions),
+	        cmocka_unit_test(test_refused_texts),
+	        cmocka_unit_test(test_length_is_obeyed),
+	        cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

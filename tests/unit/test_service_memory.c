@@ -1,0 +1,947 @@
+/* The memory of the engine's GPUs (service_memory.c), called from inside: what a service step would ask for
+ * is asked here, and the queue is completed by hand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../libuvmpolicy/service_internal.h"
+
+#define MIB2  0x200000u
+#define BASE  0x40000000u
+#define SMALL (0x80000000u + 5u * 4096u) /* 507 pages, 5 pages behind a boundary of 64 KiB (6.1) */
+#define TINY  0x90000000u                /* 32 pages: two chunks of 64 KiB */
+#define SPACE 7u
+#define ARENA (24u << 20)
+
+static struct uvmp_service *s;
+static void *arena;
+static uint32_t slot;   /* of the space */
+static char seen[2048]; /* kinds of the actions since forget(), a letter each */
+static struct uvmp_action last[UVMP_ACTION_COUNT];
+static uint32_t fail_kind, fail_skip; /* which action fails: this many of the kind succeed before */
+
+static struct uvmp_policy policy;
+static struct uvmp_processors processors;
+static struct uvmp_service_gpu gpus[2];
+static struct uvmp_service_params params;
+
+static void forget(void)
+{
+	seen[0] = 0;
+	memset(last, 0, sizeof(last));
+	fail_kind = UVMP_ACTION_COUNT;
+	fail_skip = 0;
+}
+
+static void prepare(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t splits)
+{
+	uvmp_policy_init(&policy);
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
+	memset(&processors, 0, sizeof(processors));
+	processors.count = 3;
+	for (uint32_t p = 0; p < 3; p++)
+		processors.can_access[p] = processors.native_atomics[p] = 7;
+	for (uint32_t i = 0; i < 2; i++)
+		gpus[i] = (struct uvmp_service_gpu){
+		        .memory_bytes = roots * MIB2, .splits = splits, .fault_entries = 16, .utlbs = 1};
+	params = (struct uvmp_service_params){.policy = &policy,
+	                                      .processors = &processors,
+	                                      .gpu = gpus,
+	                                      .page_bytes = page_bytes,
+	                                      .blocks = 16,
+	                                      .spaces = 1,
+	                                      .ranges = 4,
+	                                      .instances = 1,
+	                                      .requests = 1,
+	                                      .seed = 5};
+	forget();
+}
+
+static void start(size_t spare)
+{
+	size_t bytes = uvmp_service_size(&params, 0) + spare;
+
+	assert_true(bytes <= ARENA);
+	assert_int_equal(uvmp_service_init(&params, arena, bytes, &s), UVMP_OK);
+	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, 64ull * MIB2, UVMP_PROT_READ_WRITE_ATOMIC,
+	                                        UVMP_PROC_NONE),
+	                 UVMP_OK);
+	slot = uvmp_space_find(s, SPACE);
+}
+
+static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t splits)
+{
+	prepare(text, page_bytes, roots, splits);
+	start(1u << 20);
+	assert_int_equal(uvmp_service_add_range(s, SPACE, SMALL, 507u * 4096u, UVMP_PROT_READ_WRITE_ATOMIC,
+	                                        UVMP_PROC_NONE),
+	                 page_bytes == 4096u ? UVMP_OK : UVMP_ERR_RANGE);
+	assert_int_equal(
+	        uvmp_service_add_range(s, SPACE, TINY, 0x20000, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        UVMP_OK);
+}
+
+static handle at(uvmp_addr address)
+{
+	enum uvmp_status status;
+	handle h = uvmp_block_make(s, slot, address, &status);
+
+	assert_int_equal(status, UVMP_OK);
+	return h;
+}
+
+static handle block(uint32_t i)
+{
+	return at(BASE + (uint64_t)i * MIB2);
+}
+
+static struct place *place(handle h, uint32_t proc)
+{
+	return uvmp_place_find(s, block_at(s, h), proc);
+}
+
+static uvmp_mask pages(uint32_t first, uint32_t outer)
+{
+	uvmp_mask mask;
+
+	uvmp_mask_zero(&mask);
+	uvmp_mask_region_set(&mask, (struct uvmp_region){first, outer});
+	return mask;
+}
+
+/* All that is queued is completed. */
+static void drain(void)
+{
+	static const char letter[] = "BAPCUMRED-"; /* the rest: F */
+	size_t n = strlen(seen);
+
+	if (s->is_drained)
+		return;
+	for (uint32_t i = 0; i < s->actions; i++) {
+		struct uvmp_action *a = &s->action[i];
+
+		seen[n++] = a->kind < UVMP_ACTION_FREE ? letter[a->kind] : 'F';
+		last[a->kind] = *a;
+		a->status = 0;
+		if (a->kind == fail_kind && fail_skip-- == 0)
+			a->status = UVMP_ERR_STATE;
+	}
+	seen[n] = 0;
+	s->handed = s->completed = s->actions;
+	s->is_drained = s->actions != 0;
+}
+
+static enum uvmp_status evict(void)
+{
+	while (s->evict.phase != EVICT_IDLE) {
+		uvmp_evict_advance(s);
+		drain();
+	}
+	return s->evict.status;
+}
+
+/* As a step does, without copies. */
+static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
+{
+	enum uvmp_status status;
+
+	s->step.block = s->step.room_for = h;
+	s->step.cause = UVMP_CAUSE_DEMAND;
+	s->step.faulted = pages(0, 1);
+	do {
+		status = uvmp_memory_back(s, gpu, h, &mask);
+		drain();
+		if (status == UVMP_ERR_RETRY && evict() != UVMP_OK)
+			return s->evict.status;
+	} while (status == UVMP_ERR_RETRY);
+	if (status != UVMP_OK)
+		return status;
+	uvmp_mask_or(&place(h, gpu)->resident, &place(h, gpu)->resident, &mask);
+	uvmp_memory_used(s, gpu, h, &mask);
+	return UVMP_OK;
+}
+
+static void have(handle h, uint32_t gpu, uint32_t first, uint32_t outer)
+{
+	assert_int_equal(bring(h, gpu, pages(first, outer)), UVMP_OK);
+	uvmp_memory_settle(s);
+	if (s->gpu[gpu].pmm)
+		assert_true(uvmp_pmm_check(s->gpu[gpu].pmm));
+}
+
+static uint32_t resident(handle h, uint32_t proc)
+{
+	return place(h, proc) ? uvmp_mask_weight(&place(h, proc)->resident) : 0;
+}
+
+static uint32_t first_of(enum uvmp_pmm_list list)
+{
+	return uvmp_pmm_first(s->gpu[1].pmm, list);
+}
+
+/* -- setting up -- */
+
+static void sizes(void **state)
+{
+	struct uvmp_pmm_params pmm = {
+	        .roots = 4, .splits = 4, .batch_order = 6, .is_zeroed = true, .quirks = true};
+
+	(void)state;
+	prepare("preset=nvidia-595", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_size(&params, 1), uvmp_pmm_size(&pmm));
+	gpus[0].splits = 9; /* at most the roots */
+	assert_int_equal(uvmp_memory_size(&params, 1), uvmp_pmm_size(&pmm));
+	gpus[0].splits = 2;
+	assert_true(uvmp_memory_size(&params, 1) < uvmp_pmm_size(&pmm));
+	gpus[0].memory_bytes = MIB2 - 1u;
+	assert_int_equal(uvmp_memory_size(&params, 1), 0);
+	prepare("evict=lru2m", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 8);
+	prepare("evict=lru4k", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
+	params.blocks = 1u << 24; /* too many units */
+	assert_int_equal(uvmp_memory_size(&params, 1), 0);
+	open("preset=nvidia-595", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_init(s, &params, 1, arena, 0), UVMP_ERR_RANGE);
+}
+
+static void without_memory(void **state)
+{
+	uvmp_mask none = pages(0, 0);
+
+	(void)state;
+	prepare("preset=nvidia-595", 4096, 4, 4);
+	gpus[1].memory_bytes = gpus[1].splits = 0;
+	processors.no_memory = 4;
+	start(1u << 20);
+	assert_int_equal(bring(block(0), 2, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	uvmp_memory_used(s, 2, block(0), &none);
+	uvmp_memory_left(s, 2, block(0), &none);
+	uvmp_memory_free(s, 2, block(0));
+	uvmp_memory_used(s, 1, block(0), &none);
+	uvmp_memory_left(s, 1, block(0), &none);
+	uvmp_memory_free(s, 1, block(0));
+	uvmp_memory_touch(s, 1, block(0), 0);
+	uvmp_memory_cuts(s, block_at(s, block(0)), 2, &none);
+	uvmp_memory_unback(s, 2, block(0), &none);
+	assert_true(uvmp_mask_is_empty(&none));
+	assert_int_equal(uvmp_evict_start(s, 2, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_string_equal(seen, "");
+}
+
+/* -- evict=lru -- */
+
+static void whole_blocks(void **state)
+{
+	handle a, b, c;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	a = block(0);
+	b = block(1);
+	c = block(2);
+	have(a, 1, 0, 16);
+	assert_string_equal(seen, "A");
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].detail, MIB2);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].to, 1);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_DEMAND);
+	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_ALLOCATE].pages), 512);
+	assert_false(uvmp_memory_is_full(s, 1));
+	have(b, 1, 0, 512);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, MIB2);
+	assert_true(uvmp_memory_is_full(s, 1));
+	have(a, 1, 16, 20); /* serviced again: the newest; its chunk is there */
+	assert_string_equal(seen, "AA");
+	assert_int_equal(first_of(UVMP_PMM_USED), 1);
+	forget();
+	assert_non_null(uvmp_extra_make(s, block_at(s, b)));
+	uvmp_place_map(place(b, 1), &place(b, 1)->resident, UVMP_PROT_READ_WRITE);
+	have(c, 1, 0, 1);
+	assert_string_equal(seen, "EUCA");
+	assert_int_equal(last[UVMP_ACTION_EVICT].from, 1);
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_USED);
+	assert_int_equal(last[UVMP_ACTION_EVICT].offset, MIB2);
+	assert_int_equal(last[UVMP_ACTION_EVICT].detail, MIB2);
+	assert_int_equal(last[UVMP_ACTION_EVICT].address, BASE + MIB2);
+	assert_int_equal(last[UVMP_ACTION_EVICT].for_address, BASE + 2u * MIB2);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, MIB2);
+	assert_int_equal(resident(b, 1), 0);
+	assert_int_equal(resident(b, UVMP_CPU), 512);
+	assert_false(place(b, 1)->has_memory);
+	assert_true(place(c, 1)->has_memory);
+	assert_int_equal(place(c, 1)->memory, 1);
+	assert_true(uvmp_service_check(s));
+}
+
+/* 6.2, 6.4: UNUSED before DISCARDED before USED. */
+static void victims_by_list(void **state)
+{
+	uvmp_mask all = pages(0, 512);
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 3, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		have(block(i), 1, 0, 2);
+	uvmp_memory_mark(s, 1, block(1), UVMP_MARK_DISCARDED);
+	all = pages(0, 1);
+	uvmp_memory_left(s, 1, block(2), &all); /* one of two: not empty */
+	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
+	all = pages(0, 2);
+	uvmp_step_leave(s, block(2), 1, &all);
+	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
+	s->step.room_for = 0;
+	s->step.block = block(4);
+	forget();
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_string_equal(seen, "E"); /* nothing resident */
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_UNUSED);
+	assert_int_equal(last[UVMP_ACTION_EVICT].for_address, 0);
+	have(block(4), 1, 0, 1);
+	have(block(5), 1, 0, 1);
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_DISCARDED);
+	have(block(6), 1, 0, 1);
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_USED);
+	assert_int_equal(last[UVMP_ACTION_EVICT].address, BASE);
+	/* ahead: the root goes back to the pool, and the next allocation finds it */
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_false(uvmp_memory_is_full(s, 1));
+	forget();
+	have(block(7), 1, 0, 1);
+	assert_string_equal(seen, "A");
+}
+
+static void free_victim(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(block(0), 1, 0, 1);
+	assert_false(uvmp_memory_is_full(s, 1)); /* of the batch of 64 from the pool one root is free */
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(s->evict.victim, UVMP_VICTIM_FREE);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_false(uvmp_memory_is_full(s, 1));
+	assert_string_equal(seen, "A");
+}
+
+/* 6.1: 507 pages that begin 5 pages behind a boundary: 11 chunks of 4 KiB and 31 of 64 KiB. */
+static void small_blocks(void **state)
+{
+	uvmp_mask some = pages(10, 28), cuts = pages(0, 0);
+	handle h;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	h = at(SMALL);
+	assert_int_equal(bring(h, 1, pages(0, 507)), UVMP_OK);
+	assert_int_equal(strlen(seen), 42);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].detail, 65536);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_PREFETCH);
+	assert_int_equal(s->live[SLAB_SUB], 1);
+	uvmp_memory_settle(s);
+	uvmp_memory_cuts(s, block_at(s, h), 1, &cuts);
+	/* one 64 KiB chunk was split for the 11 pages: its last 5 pages lie between them and the next chunk */
+	assert_int_equal(uvmp_mask_weight(&cuts), 2);
+	assert_true(uvmp_mask_test(&cuts, 0) && uvmp_mask_test(&cuts, 11));
+	/* what holds something stays */
+	place(h, 1)->resident = pages(11, 12);
+	uvmp_memory_unback(s, 1, h, &some);
+	uvmp_mask_zero(&cuts);
+	uvmp_memory_cuts(s, block_at(s, h), 1, &cuts);
+	assert_int_equal(uvmp_mask_weight(&cuts), 40);
+	forget();
+	assert_int_equal(bring(h, 1, pages(0, 507)), UVMP_OK);
+	assert_string_equal(seen, "AA");
+	uvmp_memory_unback(s, 1, h, &some); /* resident now */
+	assert_int_equal(s->pinned_count, 2);
+	forget();
+	uvmp_memory_free(s, 1, h);
+	drain();
+	assert_int_equal(strlen(seen), 42);
+	assert_int_equal(last[UVMP_ACTION_FREE].from, 1);
+	assert_int_equal(last[UVMP_ACTION_FREE].detail, 65536);
+	assert_int_equal(s->pinned_count, 0);
+	assert_int_equal(s->live[SLAB_SUB], 0);
+	assert_false(place(h, 1)->has_memory);
+	uvmp_memory_settle(s);
+	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
+}
+
+/* The host refuses what was just allocated. */
+static void refused_allocation(void **state)
+{
+	uvmp_mask one = pages(0, 1);
+	handle h;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	h = block(0);
+	assert_int_equal(uvmp_memory_back(s, 1, h, &one), UVMP_OK);
+	drain();
+	assert_int_equal(s->pinned_count, 1);
+	uvmp_memory_unback(s, 1, h, &one);
+	assert_int_equal(s->pinned_count, 0);
+	assert_false(place(h, 1)->has_memory);
+	uvmp_memory_unback(s, 1, h, &one);
+	uvmp_memory_settle(s);
+	assert_true(uvmp_pmm_in_pool(s->gpu[1].pmm, 0));
+	have(block(1), 1, 0, 1);
+	/* two pinned blocks, one of which is freed */
+	open("preset=nvidia-595", 4096, 4, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		h = block(i);
+		assert_int_equal(uvmp_memory_back(s, 1 + i / 2u, h, &one), UVMP_OK);
+		drain();
+	}
+	uvmp_memory_unback(s, 1, block(1), &one);
+	assert_int_equal(s->pinned_count, 2);
+	assert_int_equal(s->pinned[1].block, block(2));
+	uvmp_memory_unback(s, 2, block(2), &one);
+	assert_int_equal(s->pinned_count, 1);
+	uvmp_memory_settle(s);
+}
+
+static void big_pages(void **state)
+{
+	handle h;
+
+	(void)state;
+	open("preset=nvidia-595", 65536, 1, 1);
+	h = block(0);
+	have(h, 1, 0, 32);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].detail, MIB2);
+	forget();
+	h = at(TINY);
+	have(h, 1, 1, 2);
+	assert_string_equal(seen, "ECA");
+	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_EVICT].pages), 32);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].detail, 65536);
+	have(h, 1, 0, 1);
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, 65536);
+}
+
+/* Two blocks in one root leave one after the other; a discarded page is not worth a copy, a duplicate has one
+ * elsewhere. */
+static void shared_root(void **state)
+{
+	struct uvmp_tree *tree;
+	struct extra *extra;
+	handle a, b;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	a = at(SMALL);
+	b = at(TINY);
+	have(a, 1, 11, 21); /* one chunk */
+	have(b, 1, 0, 32);
+	extra = uvmp_extra_make(s, block_at(s, b));
+	extra->discarded = pages(0, 2);
+	extra->duplicated = pages(4, 8);
+	extra->tree = uvmp_arena_take(s, SLAB_TREE);
+	tree = uvmp_arena_at(s, extra->tree);
+	uvmp_tree_init(tree, 2);
+	uvmp_tree_add(tree, 3, 16, true);
+	assert_non_null(uvmp_place_make(s, block_at(s, b), 2));
+	assert_non_null(uvmp_place_make(s, block_at(s, b), UVMP_CPU));
+	place(b, 2)->resident = pages(4, 6);
+	place(b, UVMP_CPU)->resident = pages(5, 8);
+	s->range[block_at(s, b)->range].accessed_by = 4;
+	forget();
+	have(block(0), 1, 0, 1);
+	/* first the block with the first chunk; MAP for the one with an accessed-by processor */
+	assert_string_equal(seen, "ECEDCCMA");
+	assert_int_equal(resident(a, UVMP_CPU), 10);
+	assert_int_equal(resident(b, 1), 0);
+	assert_int_equal(resident(b, UVMP_CPU), 29); /* not 0, 1 and 4 */
+	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_DISCARD].pages), 2);
+	assert_int_equal(last[UVMP_ACTION_MAP].to, 2);
+	extra = extra_at(s, block_at(s, b)->extra);
+	assert_int_equal(uvmp_mask_next_set(&extra->duplicated, 0), 5); /* CPU and GPU 2 */
+	assert_int_equal(uvmp_mask_weight(&extra->duplicated), 1);
+	assert_int_equal(uvmp_tree_leaf(tree, 0), 0);
+	assert_int_equal(s->live[SLAB_SUB], 0);
+}
+
+static void maps_to_the_evicted(void **state)
+{
+	struct extra *extra;
+
+	(void)state;
+	open("counters=on", 4096, 1, 1);
+	assert_true(s->maps_evicted);
+	have(block(0), 1, 0, 8);
+	forget();
+	have(block(1), 1, 0, 8);
+	assert_string_equal(seen, "ECMA");
+	assert_int_equal(last[UVMP_ACTION_MAP].to, 1);
+	/* nothing is left to map; a large page's tree is emptied (uvm-smart 3.4) */
+	extra = uvmp_extra_make(s, block_at(s, block(1)));
+	extra->discarded = pages(0, 512);
+	extra->tree = uvmp_arena_take(s, SLAB_TREE);
+	uvmp_tree_init(uvmp_arena_at(s, extra->tree), 32);
+	uvmp_tree_add(uvmp_arena_at(s, extra->tree), 500, 16, true);
+	forget();
+	have(block(2), 1, 0, 8);
+	assert_string_equal(seen, "EDA");
+	assert_null(place(block(1), UVMP_CPU));
+	assert_int_equal(uvmp_tree_leaf(uvmp_arena_at(s, extra->tree), 31), 0);
+}
+
+/* What could not be copied stays where it is, in memory that the block owns. */
+static void failed_copies(void **state)
+{
+	uvmp_mask odd = pages(0, 0);
+	handle a;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	a = block(0);
+	uvmp_mask_set(&odd, 3);
+	uvmp_mask_set(&odd, 5);
+	assert_int_equal(bring(a, 1, odd), UVMP_OK);
+	uvmp_memory_settle(s);
+	have(block(1), 1, 0, 1);
+	forget();
+	fail_kind = UVMP_ACTION_COPY;
+	fail_skip = 1;
+	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_ERR_STATE);
+	uvmp_memory_settle(s);
+	assert_string_equal(seen, "ECC");
+	assert_int_equal(resident(a, UVMP_CPU), 1);
+	assert_int_equal(resident(a, 1), 1);
+	assert_true(uvmp_mask_test(&place(a, 1)->resident, 5));
+	assert_true(place(a, 1)->has_memory);
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(first_of(UVMP_PMM_USED), 1); /* the victim went to the tail */
+	/* a split root: the first block has left, the second cannot */
+	open("preset=nvidia-595", 4096, 1, 1);
+	have(at(SMALL), 1, 0, 1);
+	have(at(TINY), 1, 0, 1);
+	forget();
+	fail_kind = UVMP_ACTION_COPY;
+	fail_skip = 1;
+	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_ERR_STATE);
+	assert_string_equal(seen, "ECEC");
+	assert_false(place(at(SMALL), 1)->has_memory);
+	assert_int_equal(resident(at(TINY), 1), 1);
+	assert_true(place(at(TINY), 1)->has_memory);
+	assert_true(uvmp_service_check(s));
+}
+
+static void full_arena(void **state)
+{
+	uvmp_mask one = pages(0, 1);
+
+	(void)state;
+	prepare("preset=nvidia-595", 4096, 1, 1);
+	start(1024);
+	have(block(0), 1, 0, 1);
+	while (uvmp_arena_take(s, SLAB_PLACE) != 0)
+		;
+	while (uvmp_arena_take(s, SLAB_EXTRA) != 0)
+		;
+	s->step.block = 0;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	forget();
+	assert_int_equal(evict(), UVMP_ERR_NO_MEMORY); /* no place on the CPU */
+	assert_string_equal(seen, "");
+	assert_int_equal(resident(block(0), 1), 1);
+	assert_int_equal(first_of(UVMP_PMM_USED), 0);
+	assert_int_equal(uvmp_memory_back(s, 2, block(0), &one), UVMP_ERR_NO_MEMORY);
+	prepare("preset=nvidia-595", 4096, 1, 1);
+	start(2048);
+	assert_int_equal(
+	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        UVMP_OK);
+	assert_int_equal(uvmp_memory_back(s, 1, at(SMALL), &one), UVMP_ERR_NO_MEMORY);
+	assert_false(place(at(SMALL), 1)->has_memory);
+}
+
+static void no_split_records(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 0);
+	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	uvmp_memory_settle(s);
+	/* the one record is in use, and the victim is a whole root */
+	open("preset=nvidia-595", 4096, 2, 1);
+	have(block(0), 1, 0, 1);
+	have(at(SMALL), 1, 0, 507);
+	have(at(SMALL), 1, 0, 507);
+	assert_int_equal(first_of(UVMP_PMM_USED), 0);
+	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	assert_false(uvmp_memory_is_full(s, 1));
+	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
+}
+
+static void everything_pinned(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	assert_int_equal(bring(block(0), 1, pages(0, 1)), UVMP_OK);
+	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	uvmp_memory_settle(s);
+	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_OK);
+}
+
+/* What follows a fault never sends away the block that faulted. */
+static void followers(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	have(block(0), 1, 0, 1);
+	s->step.is_follow = true;
+	s->step.keep = block(0);
+	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	s->step.keep = block(2);
+	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_OK);
+	uvmp_memory_settle(s);
+	s->step.keep = 0;
+	assert_int_equal(bring(block(0), 1, pages(0, 1)), UVMP_OK);
+}
+
+/* Chunks of a pass that was not enough, and parked ones, are free again when the operation ends. */
+static void unneeded(void **state)
+{
+	uvmp_mask two = pages(0, 32), second = pages(16, 32);
+	handle tiny;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(block(0), 1, 0, 1);
+	have(at(SMALL), 1, 0, 490); /* one chunk of 64 KiB is left of that root */
+	tiny = at(TINY);
+	s->step.block = tiny;
+	forget();
+	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(s->pinned_count, 1);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_string_equal(seen, "EC"); /* nothing was allocated yet */
+	assert_true(s->parked[0].is_set);
+	/* now only the second half is wanted: the first chunk is not told of */
+	assert_int_equal(uvmp_memory_back(s, 1, tiny, &second), UVMP_OK);
+	drain();
+	assert_string_equal(seen, "ECA");
+	assert_false(s->parked[0].is_set);
+	uvmp_memory_settle(s);
+	assert_true(uvmp_mask_equal(&sub_at(s, place(tiny, 1)->memory)->backed, &second));
+	assert_true(uvmp_service_check(s));
+	/* nothing is wanted any more */
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(block(0), 1, 0, 1);
+	have(at(SMALL), 1, 0, 490);
+	tiny = at(TINY);
+	s->step.block = tiny;
+	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(evict(), UVMP_OK);
+	uvmp_memory_settle(s);
+	assert_false(s->parked[0].is_set);
+	assert_false(place(tiny, 1)->has_memory);
+	assert_false(uvmp_memory_is_full(s, 1));
+	assert_true(uvmp_service_check(s));
+}
+
+/* They are no concern of another GPU or block that is served in the same operation. */
+static void unneeded_elsewhere(void **state)
+{
+	uvmp_mask two = pages(0, 32);
+	handle tiny;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(block(0), 1, 0, 1);
+	have(at(SMALL), 1, 0, 490);
+	tiny = at(TINY);
+	s->step.block = tiny;
+	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(evict(), UVMP_OK);
+	forget();
+	assert_int_equal(uvmp_memory_back(s, 2, tiny, &two), UVMP_OK);
+	drain();
+	assert_string_equal(seen, "AA");
+	assert_int_equal(bring(at(SMALL), 1, pages(491, 492)), UVMP_OK);
+	assert_string_equal(seen, "AAA");
+	uvmp_memory_settle(s);
+	assert_false(place(tiny, 1)->has_memory);
+	assert_true(uvmp_service_check(s));
+}
+
+/* Of a block with chunks in two roots only those in the victim leave. */
+static void two_roots(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(at(TINY), 1, 0, 1);
+	have(at(SMALL), 1, 0, 507); /* the last one, of 64 KiB, is in the second root */
+	have(at(TINY), 1, 16, 17);
+	assert_int_equal(s->live[SLAB_SUB], 2);
+	s->step.block = block(0);
+	have(block(0), 1, 0, 1);
+	assert_int_equal(s->live[SLAB_SUB], 2);
+	assert_true(place(at(SMALL), 1)->has_memory);
+	assert_int_equal(resident(at(SMALL), 1) + resident(at(SMALL), UVMP_CPU), 507);
+	assert_true(resident(at(SMALL), 1) > 0);
+	assert_int_equal(resident(at(TINY), 1), 1);
+}
+
+/* Room is made while other pages come: a copy of theirs that fails is not the eviction's. */
+static void copies_beside(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	have(block(0), 1, 0, 1);
+	forget();
+	s->step.block = block(1);
+	s->in[0] = (struct uvmp_copy){.pages = {0, 1}, .from = UVMP_CPU, .to = 2};
+	s->ins = 1;
+	fail_kind = UVMP_ACTION_COPY;
+	fail_skip = 1;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_string_equal(seen, "ECC");
+	assert_int_equal(last[UVMP_ACTION_COPY].to, 2);
+	assert_false(uvmp_memory_is_full(s, 1));
+}
+
+static void parked_chunks(void **state)
+{
+	uvmp_mask one = pages(0, 1);
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 6, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		have(block(i), 1, 0, 1);
+	s->step.block = block(8);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+		assert_int_equal(evict(), UVMP_OK);
+	}
+	for (uint32_t i = 0; i < PARKED_MAX; i++)
+		assert_true(s->parked[i].is_set);
+	assert_false(uvmp_memory_is_full(s, 1)); /* the fifth took the place of the fourth */
+	forget();
+	/* another GPU, another block, another size: not theirs */
+	assert_int_equal(uvmp_memory_back(s, 2, block(8), &one), UVMP_OK);
+	drain();
+	assert_int_equal(uvmp_memory_back(s, 1, block(9), &one), UVMP_OK);
+	drain();
+	uvmp_memory_settle(s);
+	have(block(8), 1, 0, 1);
+	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
+	/* of the same block, but of another size */
+	s->step.block = block(10);
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(uvmp_memory_back(s, 1, block(10), &one), UVMP_OK);
+	drain();
+	assert_true(s->parked[0].is_set);
+	uvmp_memory_settle(s);
+	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
+}
+
+/* More chunks than can be remembered: the oldest ones are no longer pinned. */
+static void many_pins(void **state)
+{
+	(void)state;
+	prepare("preset=nvidia-595", 4096, PINNED_MAX + 2u, 0);
+	params.ranges = 8;
+	start(4u << 20);
+	assert_int_equal(uvmp_service_add_range(s, SPACE, 0x8000000000u, (PINNED_MAX + 1ull) * MIB2,
+	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                 UVMP_OK);
+	for (uint32_t i = 0; i <= PINNED_MAX; i++) {
+		assert_int_equal(bring(at(0x8000000000u + (uint64_t)i * MIB2), 1, pages(0, 1)), UVMP_OK);
+		seen[0] = 0;
+	}
+	assert_int_equal(s->pinned_count, PINNED_MAX);
+	assert_int_equal(first_of(UVMP_PMM_USED), 0);
+	assert_int_equal(uvmp_pmm_next(s->gpu[1].pmm, 0), UVMP_ROOT_NONE);
+	uvmp_memory_settle(s);
+	assert_int_equal(uvmp_pmm_next(s->gpu[1].pmm, 0), 1);
+}
+
+/* quirks=0: touches and marks count, those of smaller chunks too. */
+static void corrected(void **state)
+{
+	uvmp_mask none = pages(0, 0);
+
+	(void)state;
+	open("quirks=0", 4096, 3, 3);
+	have(block(0), 1, 0, 1);
+	have(at(TINY), 1, 0, 17);
+	have(block(1), 1, 0, 1);
+	assert_int_equal(first_of(UVMP_PMM_USED), 0);
+	uvmp_memory_touch(s, 1, block(0), 0);
+	assert_int_equal(first_of(UVMP_PMM_USED), 1);
+	uvmp_memory_touch(s, 1, block(0), 1); /* not there */
+	uvmp_memory_touch(s, 1, at(TINY), 16);
+	assert_int_equal(first_of(UVMP_PMM_USED), 2);
+	uvmp_memory_mark(s, 1, at(TINY), UVMP_MARK_UNUSED);
+	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
+	uvmp_memory_used(s, 1, at(TINY), &none); /* nothing came */
+	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
+	none = pages(0, 1);
+	uvmp_memory_used(s, 1, at(TINY), &none);
+	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
+}
+
+/* -- page-wise orders -- */
+
+static void pages_of_4k(void **state)
+{
+	uvmp_mask some = pages(0, 2);
+	handle a, b;
+
+	(void)state;
+	open("evict=lru4k", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 512);
+	assert_string_equal(seen, ""); /* no chunks */
+	assert_true(uvmp_memory_is_full(s, 1));
+	uvmp_memory_touch(s, 1, a, 0);
+	have(b, 1, 0, 2);
+	assert_string_equal(seen, "ECEC"); /* pages 1 and 2 */
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_ORDER);
+	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 4096);
+	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
+	assert_int_equal(resident(a, UVMP_CPU), 2);
+	assert_int_equal(s->gpu[1].used_pages, 512);
+	uvmp_step_leave(s, b, 1, &some);
+	assert_int_equal(s->gpu[1].used_pages, 510);
+	assert_int_equal(uvmp_memory_back(s, 1, b, &some), UVMP_OK);
+	assert_true(uvmp_memory_is_full(s, 1)); /* they are coming */
+	uvmp_memory_unback(s, 1, b, &some);
+	assert_false(uvmp_memory_is_full(s, 1));
+	uvmp_memory_settle(s);
+	/* a copy that fails */
+	have(b, 1, 0, 2);
+	forget();
+	fail_kind = UVMP_ACTION_COPY;
+	assert_int_equal(bring(b, 1, pages(2, 3)), UVMP_ERR_STATE);
+	assert_int_equal(s->gpu[1].used_pages, 512);
+	assert_int_equal(resident(a, 1), 510);
+	uvmp_memory_mark(s, 1, a, UVMP_MARK_UNUSED); /* means nothing here */
+	uvmp_memory_free(s, 1, a);
+	assert_false(place(a, 1)->has_memory);
+	assert_int_equal(s->gpu[1].used_pages, 2);
+	assert_int_equal(bring(b, 2, pages(0, 512)), UVMP_OK);
+	assert_int_equal(bring(block(2), 1, pages(0, 512)), UVMP_OK);
+	assert_int_equal(place(block(2), 1)->memory, 0); /* a's number */
+}
+
+static void more_blocks_than_numbers(void **state)
+{
+	(void)state;
+	open("evict=lru4k", 4096, 1, 0);
+	for (uint32_t i = 0; i < 16; i++)
+		have(block(i), 1, 0, 1);
+	assert_int_equal(bring(block(16), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	uvmp_memory_free(s, 1, block(3));
+	have(block(16), 1, 0, 1);
+}
+
+static void large_pages(void **state)
+{
+	uvmp_mask none = pages(0, 0);
+	handle a, b;
+
+	(void)state;
+	open("evict=lru2m", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 300);
+	have(b, 1, 0, 200);
+	forget();
+	uvmp_extra_make(s, block_at(s, a))->tree = uvmp_arena_take(s, SLAB_TREE);
+	have(b, 1, 200, 220);
+	assert_string_equal(seen, "EC");
+	assert_int_equal(resident(a, UVMP_CPU), 300);
+	assert_int_equal(s->gpu[1].used_pages, 220);
+	/* it is the only one, and does not make room for itself */
+	have(a, 1, 0, 292);
+	uvmp_memory_touch(s, 1, b, 0);
+	s->step.is_follow = true;
+	s->step.keep = a;
+	assert_int_equal(bring(b, 1, pages(220, 221)), UVMP_ERR_NO_MEMORY);
+	s->step.is_follow = false;
+	uvmp_memory_touch(s, 1, a, 0); /* b is older, and is passed over */
+	have(b, 1, 220, 221);
+	assert_int_equal(resident(a, 1), 0);
+	/* nothing came: not in the order */
+	uvmp_memory_used(s, 1, a, &none);
+	uvmp_memory_free(s, 1, b);
+	place(b, 1)->resident = none;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	/* some pages stay: so does the unit */
+	a = block(3);
+	have(a, 1, 0, 2);
+	none = pages(0, 1);
+	uvmp_step_leave(s, a, 1, &none);
+	assert_int_equal(s->gpu[1].used_pages, 1);
+	s->step.block = b;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	forget();
+	fail_kind = UVMP_ACTION_COPY;
+	assert_int_equal(evict(), UVMP_ERR_STATE);
+	assert_int_equal(resident(a, 1), 1);
+}
+
+static void random_pages(void **state)
+{
+	(void)state;
+	open("evict=random4k", 4096, 1, 0);
+	have(block(0), 1, 0, 512);
+	have(block(1), 1, 0, 1);
+	assert_string_equal(seen, "EC");
+	assert_int_equal(s->gpu[1].used_pages, 512);
+	/* nearly all is the block that follows must keep: eight draws hit it */
+	s->step.is_follow = true;
+	s->step.keep = block(0);
+	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	s->step.keep = block(1);
+	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(sizes),
+	        cmocka_unit_test(without_memory),
+	        cmocka_unit_test(whole_blocks),
+	        cmocka_unit_test(victims_by_list),
+	        cmocka_unit_test(free_victim),
+	        cmocka_unit_test(small_blocks),
+	        cmocka_unit_test(refused_allocation),
+	        cmocka_unit_test(big_pages),
+	        cmocka_unit_test(shared_root),
+	        cmocka_unit_test(maps_to_the_evicted),
+	        cmocka_unit_test(failed_copies),
+	        cmocka_unit_test(full_arena),
+	        cmocka_unit_test(no_split_records),
+	        cmocka_unit_test(everything_pinned),
+	        cmocka_unit_test(followers),
+	        cmocka_unit_test(unneeded),
+	        cmocka_unit_test(unneeded_elsewhere),
+	        cmocka_unit_test(two_roots),
+	        cmocka_unit_test(copies_beside),
+	        cmocka_unit_test(parked_chunks),
+	        cmocka_unit_test(many_pins),
+	        cmocka_unit_test(corrected),
+	        cmocka_unit_test(pages_of_4k),
+	        cmocka_unit_test(more_blocks_than_numbers),
+	        cmocka_unit_test(large_pages),
+	        cmocka_unit_test(random_pages),
+	};
+	int failed;
+
+	arena = aligned_alloc(16, ARENA);
+	failed = arena ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	free(arena);
+	return failed;
+}
