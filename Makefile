@@ -31,7 +31,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz bench install clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak bench install clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
@@ -66,6 +66,10 @@ fuzz:
 	@$(MAKE) --no-print-directory fuzz-run
 fuzz-run: $(call prog,fuzz,$(fuzzs))
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
+
+## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1)
+soak: $(BUILD)/soak
+	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
 
 ## make bench      instructions per decision (callgrind), with seed, repeats and spread
 bench: $(BUILD)/bench
@@ -120,6 +124,9 @@ $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
 $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
+	@$(CC) $(CFLAGS) $^ -o $@
+
+$(BUILD)/soak: $(call obj,rel,$(wildcard tests/soak/*.c) $(model)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 
 # One program per test file: test + models + simulator + core (+ cmocka).

@@ -664,23 +664,24 @@ static handle kept_block(const struct uvmp_service *s)
 	return s->step.is_follow ? s->step.keep : 0;
 }
 
-static bool is_kept(const struct uvmp_service *s, uint32_t gpu, uint32_t root)
+static bool holds(const struct uvmp_service *s, handle block, uint32_t gpu, uint32_t root)
 {
-	handle keep = kept_block(s);
 	uvmp_mask pages;
 
-	if (keep == 0)
+	if (block == 0)
 		return false;
-	pages_in_root(s, block_at(s, keep), uvmp_place_find(s, block_at(s, keep), gpu), root, &pages);
+	pages_in_root(s, block_at(s, block), uvmp_place_find(s, block_at(s, block), gpu), root, &pages);
 	return !uvmp_mask_is_empty(&pages);
 }
 
-static bool choose_root(struct uvmp_service *s, uint32_t gpu)
+/* Ahead, what the present step brings its pages to may not leave either. */
+static bool choose_root(struct uvmp_service *s, uint32_t gpu, bool is_ahead)
 {
 	struct uvmp_pmm *pmm = s->gpu[gpu].pmm;
 	struct victim victim = next_root(pmm);
 
-	if (victim.root == UVMP_ROOT_NONE || is_kept(s, gpu, victim.root))
+	if (victim.root == UVMP_ROOT_NONE || holds(s, kept_block(s), gpu, victim.root) ||
+	    holds(s, is_ahead ? s->step.block : 0, gpu, victim.root))
 		return false;
 	s->evict.victim = (uint8_t)victim.list;
 	(void)uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &s->evict.root);
@@ -717,7 +718,7 @@ enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvm
 	struct gpu *g = &s->gpu[gpu];
 
 	e->victim = UVMP_VICTIM_ORDER;
-	if (!(g->pmm ? choose_root(s, gpu) : choose_unit(s, g)))
+	if (!(g->pmm ? choose_root(s, gpu, is_ahead) : choose_unit(s, g)))
 		return UVMP_ERR_NO_MEMORY;
 	e->phase = EVICT_NEXT;
 	e->gpu = gpu;

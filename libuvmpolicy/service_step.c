@@ -353,7 +353,7 @@ void uvmp_step_start(struct uvmp_service *s)
 		prefetch(s);
 		uvmp_mask_zero(&step->faulted);
 		uvmp_mask_copy(&step->arrive[step->requester], &step->prefetched);
-		if (step->hint.dst == UVMP_PROC_NONE || uvmp_mask_is_empty(&step->prefetched))
+		if (step->hint.dst == UVMP_PROC_NONE)
 			step->destinations = 0;
 	} else if (step->destinations != 0) {
 		prefetch(s);

@@ -43,6 +43,8 @@ struct driver {
 	void *arena[ARENAS_MOST];
 	uint32_t arenas, known_blocks; /* blocks for which the arena has room */
 	uint64_t now_ns;
+	uint64_t throttled_until_ns; /* of the last THROTTLE, 0: none since */
+	enum uvmp_status ended;      /* status of the last DONE */
 	bool needs_touch; /* the policy wants to know of accesses */
 
 	struct agent *agent;
@@ -160,20 +162,21 @@ static bool add_range_late(struct driver *d, const struct source_range *source)
 
 /* -- agents and the fault buffer -- */
 
-static uint32_t right_on(const struct sim_block *block, uint32_t page)
+static uint32_t right_on(const struct sim_block *block, uint32_t processor, uint32_t page)
 {
-	return (uint32_t)uvmp_mask_test(&block->low, page) | (uint32_t)uvmp_mask_test(&block->high, page) << 1;
+	return (uint32_t)uvmp_mask_test(&block->low[processor], page) |
+	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
 }
 
 static bool can_go_on(const struct agent *a)
 {
-	return right_on(a->block, a->page) >= (uint32_t)uvmp_access_prot(a->access);
+	return right_on(a->block, GPU, a->page) >= (uint32_t)uvmp_access_prot(a->access);
 }
 
 static bool buffer_write(struct driver *d, uint32_t index)
 {
 	struct agent *a = &d->agent[index];
-	uint32_t right = right_on(a->block, a->page);
+	uint32_t right = right_on(a->block, GPU, a->page);
 	struct uvmp_fault fault = {.address = a->block->shape.start + (uint64_t)a->page * PAGE_BYTES,
 	                           .aperture = UVMP_APERTURE_VID,
 	                           .utlb = index % UTLBS,
@@ -269,22 +272,26 @@ static void leave(struct driver *d, struct sim_block *block, const struct uvmp_a
 
 	uvmp_mask_and(&unused, &a->pages, &block->unused);
 	r->d2h_copies++;
+	r->d2h_bytes += (uint64_t)uvmp_mask_weight(&a->pages) * PAGE_BYTES;
 	r->pages_prefetched_unused += uvmp_mask_weight(&unused);
-	r->pages_evicted += uvmp_mask_weight(&a->pages);
-	r->d2h_bytes = r->pages_evicted * PAGE_BYTES;
 	uvmp_mask_andnot(&block->unused, &block->unused, &a->pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, &a->pages);
+	if (a->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
+		return;
+	r->pages_evicted += uvmp_mask_weight(&a->pages);
 	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
 }
 
-static void map(struct sim_block *block, const uvmp_mask *pages, uint32_t right)
+static void map(struct sim_block *block, const struct uvmp_action *a)
 {
-	uvmp_mask_andnot(&block->low, &block->low, pages);
-	uvmp_mask_andnot(&block->high, &block->high, pages);
-	if ((right & 1u) != 0)
-		uvmp_mask_or(&block->low, &block->low, pages);
-	if ((right & 2u) != 0)
-		uvmp_mask_or(&block->high, &block->high, pages);
+	uvmp_mask *low = &block->low[a->to], *high = &block->high[a->to];
+
+	uvmp_mask_andnot(low, low, &a->pages);
+	uvmp_mask_andnot(high, high, &a->pages);
+	if ((a->right & 1u) != 0)
+		uvmp_mask_or(low, low, &a->pages);
+	if ((a->right & 2u) != 0)
+		uvmp_mask_or(high, high, &a->pages);
 }
 
 static bool cancelled(struct driver *d)
@@ -320,8 +327,10 @@ static bool perform(struct driver *d, const struct uvmp_action *a)
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_REVOKE:
 	case UVMP_ACTION_UNMAP:
-		if (a->to == GPU)
-			map(block, &a->pages, a->right);
+		map(block, a);
+		break;
+	case UVMP_ACTION_THROTTLE:
+		d->throttled_until_ns = a->until_ns;
 		break;
 	case UVMP_ACTION_REPLAY:
 		replay(d);
@@ -357,10 +366,20 @@ static bool pump(struct driver *d)
 			return false;
 		uvmp_service_complete(d->service, action.id, UVMP_OK);
 		report_waiting(d);
-		if (action.kind == UVMP_ACTION_DONE)
+		if (action.kind == UVMP_ACTION_DONE) {
+			d->ended = (enum uvmp_status)action.status;
 			break;
+		}
 	}
 	return true;
+}
+
+/* Nobody goes on before the throttled ones may. */
+static void wait_for_throttled(struct driver *d)
+{
+	if (d->throttled_until_ns > d->now_ns)
+		d->now_ns = d->throttled_until_ns;
+	d->throttled_until_ns = 0;
 }
 
 static bool bottom_half(struct driver *d)
@@ -372,6 +391,8 @@ static bool bottom_half(struct driver *d)
 	if (d->result->faults_raw == fetched && d->released == released)
 		return fail(d, "this policy never services a fault: max_batches and max_throttled of 0 stop "
 		               "all servicing (driver quirk Q23; quirks=0 counts them as 1)");
+	if (d->released == released)
+		wait_for_throttled(d);
 	if (d->released != released)
 		d->idle = 0;
 	else if (d->result->far_faults != far_faults) /* not counting stale faults: many may come in a row */
@@ -423,15 +444,52 @@ static bool grow_agents(struct driver *d, uint32_t index)
 	return true;
 }
 
+static void pass_time(struct driver *d, const struct source_row *row)
+{
+	if (row->has_time && row->time_ns > d->now_ns)
+		d->now_ns = row->time_ns;
+}
+
+/* The CPU comes after what the GPU has asked for. Its fault is repeated while it is throttled. */
+static bool access_cpu(struct driver *d, const struct source_row *row)
+{
+	struct sim_block *block;
+	uint32_t page;
+
+	if (!release_all(d))
+		return false;
+	pass_time(d, row);
+	d->result->accesses++;
+	block = space_find(&d->space, row->address, &page);
+	if (!block)
+		return fail(d, "an access lies outside every range");
+	while (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(row->access)) {
+		enum uvmp_access access =
+		        row->access <= UVMP_ACCESS_READ ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
+
+		if (uvmp_service_cpu_fault(d->service, VA_SPACE, row->address, access, 0, NULL) != UVMP_OK ||
+		    !pump(d))
+			return fail(d, "the CPU's access cannot be served");
+		if (d->ended == UVMP_ERR_RETRY)
+			wait_for_throttled(d);
+		else if (d->ended != UVMP_OK)
+			return fail(d, uvmp_status_text(d->ended));
+	}
+	return true;
+}
+
 static bool access_row(struct driver *d, const struct source_row *row)
 {
 	struct sim_block *block;
 	uint32_t page;
 
+	if (row->is_cpu)
+		return access_cpu(d, row);
 	if (row->agent >= d->agents && !grow_agents(d, row->agent))
 		return false;
 	if (!release(d, row->agent))
 		return false;
+	pass_time(d, row);
 	d->result->accesses++;
 	block = space_find(&d->space, row->address, &page);
 	if (!block)

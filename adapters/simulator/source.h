@@ -24,6 +24,7 @@ struct source_row {
 	/* ACCESS */
 	bool has_time;
 	uint64_t time_ns;
+	bool is_cpu;             /* the CPU itself; agent is 0 */
 	uint32_t agent;          /* SM, warp or thread number */
 	enum uvmp_access access; /* READ, WRITE, ATOMIC_STRONG (a), PREFETCH (p) */
 	uint64_t address;

@@ -49,6 +49,8 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 
 		uvmp_geometry_block(&space->geometry, range->start, range->end, i, &block->shape);
 		block->range = range;
+		uvmp_mask_region_set(&block->low[UVMP_CPU], (struct uvmp_region){0, block->shape.pages});
+		block->high[UVMP_CPU] = block->low[UVMP_CPU];
 	}
 	space->blocks += (uint32_t)range->blocks;
 }

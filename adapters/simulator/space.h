@@ -15,7 +15,8 @@ struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
 	uvmp_mask resident;  /* on the GPU */
-	uvmp_mask low, high; /* the GPU's right on each page, enum uvmp_prot as two bits */
+	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
+	uvmp_mask low[2], high[2];
 	uvmp_mask evicted;   /* evicted at least once */
 	uvmp_mask unused;    /* prefetched and not touched since */
 	uvmp_mask touched;   /* ever */

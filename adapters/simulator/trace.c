@@ -435,7 +435,7 @@ static bool parse_access(struct trace *trace, struct text field, enum uvmp_acces
 static bool parse_access_row(struct trace *trace, struct text line, struct source_row *row)
 {
 	struct text time = take_field(&line), field;
-	uint64_t agent;
+	uint64_t agent = 0;
 
 	row->kind = SOURCE_ACCESS;
 	row->time_ns = 0;
@@ -445,7 +445,9 @@ static bool parse_access_row(struct trace *trace, struct text line, struct sourc
 	if (row->has_time && row->time_ns < trace->time_ns)
 		return fail(trace, "time goes backwards, from %" PRIu64 " to %" PRIu64, trace->time_ns,
 		            row->time_ns);
-	if (!parse_decimal(trace, take_field(&line), "agent", &agent))
+	field = take_field(&line);
+	row->is_cpu = is_word(field, "cpu");
+	if (!row->is_cpu && !parse_decimal(trace, field, "agent", &agent))
 		return false;
 	if (agent > AGENT_MAX)
 		return fail(trace, "agent %" PRIu64 " is above %u", agent, AGENT_MAX);

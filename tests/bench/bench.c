@@ -1,6 +1,6 @@
 /* Calls one function of the core COUNT times on inputs drawn from SEED; bench.sh counts the instructions
  * spent inside it. usage: bench CASE SEED COUNT; `bench` alone lists the cases as `CASE FUNCTION
- * UNITS_PER_CALL DESCRIPTION`. */
+ * UNITS_PER_CALL DESCRIPTION`, `bench arena` prints the memory that an engine needs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +136,123 @@ static void touch(unsigned long count)
 	free(memory);
 }
 
+/* -- the whole engine: one GPU whose memory is full of `resident` blocks of 2 MiB -- */
+
+#define SPACE 1u
+#define BASE  0x100000000u
+/* a batch this large is served before the next faults are drawn */
+#define FAULTS 64u
+
+static struct uvmp_service *service;
+static uint64_t now_ns;
+
+static void fault_on(uint64_t page)
+{
+	struct uvmp_fault fault = {.address = BASE + page * 4096u,
+	                           .aperture = UVMP_APERTURE_VID,
+	                           .utlb = draw(64),
+	                           .type = UVMP_FAULT_INVALID_PTE,
+	                           .access = UVMP_ACCESS_WRITE};
+
+	if (uvmp_service_fault(service, 1, &fault) != UVMP_OK)
+		exit(1);
+}
+
+static void serve(void)
+{
+	struct uvmp_action action;
+
+	now_ns += 100000;
+	while (uvmp_service_next(service, now_ns, &action) == UVMP_OK)
+		uvmp_service_complete(service, action.id, UVMP_OK);
+}
+
+/* The same, under a name of its own for callgrind to count in. */
+__attribute__((noinline)) void bench_serve(void);
+void bench_serve(void)
+{
+	serve();
+}
+
+static size_t engine_bytes(uint64_t managed, uint64_t memory, uint32_t resident, struct uvmp_service **engine)
+{
+	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
+	struct uvmp_service_gpu gpu = {
+	        .memory_bytes = memory, .splits = 0, .fault_entries = 4096, .utlbs = 64};
+	struct uvmp_service_params params = {.processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = 4096,
+	                                     .blocks = (uint32_t)(managed / UVMP_ROOT_CHUNK_BYTES),
+	                                     .spaces = 1,
+	                                     .ranges = 1024,
+	                                     .instances = 1,
+	                                     .requests = 16};
+	struct uvmp_policy policy;
+	size_t bytes;
+
+	uvmp_policy_init(&policy);
+	params.policy = &policy;
+	bytes = uvmp_service_size(&params, resident);
+	if (engine && uvmp_service_init(&params, aligned_alloc(16, (bytes + 15u) / 16u * 16u), bytes,
+	                                engine) != UVMP_OK)
+		exit(1);
+	return bytes;
+}
+
+static void engine(uint32_t resident, unsigned long count)
+{
+	uint64_t blocks = resident + resident / 8u, root = UVMP_ROOT_CHUNK_BYTES;
+
+	engine_bytes(blocks * root, resident * root, (uint32_t)blocks, &service);
+	if (uvmp_service_bind(service, 1, UVMP_APERTURE_VID, 0, 0, SPACE) != UVMP_OK ||
+	    uvmp_service_add_range(service, SPACE, BASE, blocks * root, UVMP_PROT_READ_WRITE_ATOMIC,
+	                           UVMP_CPU) != UVMP_OK)
+		exit(1);
+	for (uint32_t i = 0; i < resident; i++) {
+		fault_on((uint64_t)i * 512u);
+		if (i % FAULTS == FAULTS - 1u || i + 1u == resident)
+			serve();
+	}
+	for (unsigned long i = 0; i < count; i++) {
+		uint64_t page;
+		struct uvmp_page_state state;
+
+		do {
+			page = uvmp_random_below(&random_state, blocks * 512u);
+			uvmp_service_page(service, SPACE, BASE + page * 4096u, &state);
+		} while ((state.resident & 2u) != 0);
+		fault_on(page);
+		if (i % FAULTS == FAULTS - 1u || i + 1u == count)
+			bench_serve();
+	}
+	free(service);
+}
+
+/* Bytes that an engine for one large GPU needs. */
+static void print_arena(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t managed, memory;
+	} sizes[] = {
+	        {"16 GiB managed, 8 GiB of GPU memory", 1ull << 34, 1ull << 33},
+	        {"1 TiB managed, 141 GiB of GPU memory", 1ull << 40, 141ull << 30},
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint64_t managed = sizes[i].managed, root = UVMP_ROOT_CHUNK_BYTES;
+		size_t fixed = engine_bytes(managed, sizes[i].memory, 0, NULL);
+		size_t full =
+		        engine_bytes(managed, sizes[i].memory, (uint32_t)(sizes[i].memory / root), NULL);
+		size_t all = engine_bytes(managed, sizes[i].memory, (uint32_t)(managed / root), NULL);
+
+		printf("arena: %s: %.1f MiB empty, %.1f MiB with the GPU full, %.1f MiB with all blocks "
+		       "touched\n",
+		       sizes[i].text, (double)fixed / 1048576.0, (double)full / 1048576.0,
+		       (double)all / 1048576.0);
+	}
+}
+
 static void parse(unsigned long count)
 {
 	static const char text[] =
@@ -162,6 +279,8 @@ static const struct {
         {"order", "uvmp_fault_order", BATCH, "ordered fault of the same batches"},
         {"evict-1000", "uvmp_pmm_evict_begin", 1, "victim choice among 1,000 resident roots"},
         {"evict-70000", "uvmp_pmm_evict_begin", 1, "victim choice among 70,000 resident roots"},
+        {"service-1000", "bench_serve", 1, "fault through the engine, 1,000 resident blocks, memory full"},
+        {"service-70000", "bench_serve", 1, "fault through the engine, 70,000 resident blocks, memory full"},
         {"touch", "uvmp_evict_touch", 1, "LRU 4 KiB update among 65,536 pages"},
         {"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
 };
@@ -170,6 +289,10 @@ int main(int argc, char **argv)
 {
 	unsigned long count;
 
+	if (argc == 2 && strcmp(argv[1], "arena") == 0) {
+		print_arena();
+		return 0;
+	}
 	if (argc != 4) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 			printf("%s %s %u %s\n", cases[i].name, cases[i].function, cases[i].units,
@@ -192,6 +315,10 @@ int main(int argc, char **argv)
 		evict(1000, count);
 	else if (strcmp(argv[1], "evict-70000") == 0)
 		evict(70000, count);
+	else if (strcmp(argv[1], "service-1000") == 0)
+		engine(1000, count);
+	else if (strcmp(argv[1], "service-70000") == 0)
+		engine(70000, count);
 	else if (strcmp(argv[1], "touch") == 0)
 		touch(count);
 	else if (strcmp(argv[1], "parse") == 0)

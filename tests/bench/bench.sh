@@ -23,3 +23,4 @@ printf '%-12s %9s %9s %9s   %s\n' case min median max unit
 			"$(echo "$values" | sed -n "$(((n + 1) / 2))p")" "$(echo "$values" | tail -n 1)" "$text"
 	}
 done
+"$build/bench" arena

@@ -81,6 +81,7 @@ static bool next_access(struct workload *workload, struct workload_slot *slot, s
 		row->kind = SOURCE_ACCESS;
 		row->has_time = false;
 		row->time_ns = 0;
+		row->is_cpu = false;
 		row->agent = (uint32_t)(slot - workload->slot);
 		row->access = slot->access;
 		row->address = address;

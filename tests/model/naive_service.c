@@ -1,0 +1,2246 @@
+/* The pass as docs/engine.md tells it: every paragraph of it is a function here. Sets of pages are arrays of
+ * flags, sets of ranges, blocks and channels are arrays with holes. */
+#include "naive_service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "naive_density.h"
+#include "naive_plan.h"
+#include "naive_residency.h"
+
+#define NONE  UVMP_PROC_NONE
+#define PAGES NAIVE_SERVICE_PAGES
+#define WALKS 1100u
+
+/* -- what there is --------------------------------------------------------------------------- */
+
+struct page {
+	uint64_t resident;
+	uint64_t evicted; /* GPUs that lost it by eviction */
+	uint8_t right[NAIVE_PROCS];
+	bool is_duplicated, is_discarded;
+};
+
+/* A chunk that backs pages [first, outer) of a block on a GPU. */
+struct owned {
+	bool exists, is_pinned, is_announced;
+	uint32_t first, outer;
+	struct uvmp_chunk chunk;
+};
+
+struct range {
+	bool exists;
+	uint64_t space;
+	uvmp_addr base, end, origin; /* end inclusive */
+	enum uvmp_prot right;
+	uint32_t home, preferred;
+	uint64_t accessed_by;
+	enum uvmp_read_duplication duplication;
+};
+
+struct block {
+	bool exists;
+	uint32_t number;
+	uint64_t space, stamp; /* when it was made */
+	struct range *range;
+	uvmp_addr start;
+	uint32_t pages;
+	struct page page[PAGES];
+	struct owned owned[NAIVE_PROCS][PAGES]; /* by first page */
+	uint32_t place[NAIVE_PROCS], places;    /* newest first */
+	struct uvmp_prefetch_state prefetch;
+};
+
+struct space {
+	bool exists;
+	uint64_t id;
+	struct naive_thrash thrash;
+};
+
+struct channel {
+	bool exists;
+	uint32_t gpu, aperture, subcontext;
+	uint64_t instance, space;
+};
+
+struct gpu {
+	struct naive_pmm *pmm;
+	struct uvmp_fault *entry; /* the ring */
+	uint32_t capacity, get, put, cached_put;
+	struct naive_replay replay;
+	struct uvmp_service_counts counts;
+	struct uvmp_chunk parked[PAGES]; /* evicted for, not taken yet */
+	uint32_t parkeds;
+};
+
+enum request_kind { FREE_RANGE, ADVISE, MIGRATE, CPU_FAULT };
+
+struct request {
+	enum request_kind kind;
+	uint64_t ticket, space, bytes, thread;
+	uvmp_addr base;
+	enum uvmp_advice advice;
+	enum uvmp_access access;
+	uint32_t processor;
+};
+
+/* A chunk that is pinned until the operation ends. */
+struct pin {
+	struct block *block;
+	uint32_t gpu, first;
+};
+
+struct naive_service {
+	struct uvmp_policy policy;
+	struct uvmp_processors processors;
+	uint32_t procs, page_bytes;
+	uint32_t max_spaces, max_ranges, max_instances, max_requests;
+	bool has_counters;
+	naive_service_group *host_group;
+	void *host;
+	uint64_t now, id, tickets, stamps;
+	uint32_t batch, last_gpu;
+	struct uvmp_action *group;
+	enum uvmp_status *status;
+	uint32_t actions, performed; /* of this group; of the one before, which can still be read */
+	struct space space[NAIVE_SPACES];
+	struct range range[NAIVE_RANGES];
+	struct block *block[NAIVE_BLOCKS];
+	struct channel channel[NAIVE_CHANNELS];
+	struct gpu gpu[NAIVE_PROCS];
+	struct request request[NAIVE_REQUESTS];
+	uint32_t requests;
+	struct pin pin[NAIVE_PROCS * PAGES * 4u];
+	uint32_t pins;
+	bool hint[PAGES], is_hint; /* of the prefetcher */
+	bool label[PAGES];	   /* what the detector is told to be prefetched (Q5) */
+	uint32_t present;
+
+	/* the batch of the running bottom half */
+	uint32_t in_gpu;
+	struct naive_fetch *fetch;
+	uint32_t order[NAIVE_FAULT_MAX];
+	bool is_fatal[NAIVE_FAULT_MAX]; /* by position in order */
+	uint8_t cancel_mode[NAIVE_FAULT_MAX];
+	uint32_t orders, position;
+	bool has_fatal;
+	uint64_t fatal_space;
+	bool was_prefetch_enabled;
+
+	/* a CPU fault that was let pass (3.6) */
+	uint64_t latch_ns, latch_thread, latch_space;
+	uvmp_addr latch_page;
+	bool is_latched;
+};
+
+static bool in(uint64_t set, uint32_t p)
+{
+	return p < 64 && (set >> p & 1) != 0;
+}
+
+static uint64_t bit(uint32_t p)
+{
+	return (uint64_t)1 << p;
+}
+
+static bool any(const bool *flag)
+{
+	for (uint32_t i = 0; i < PAGES; i++)
+		if (flag[i])
+			return true;
+	return false;
+}
+
+static void pack(const bool *flag, uvmp_mask *mask)
+{
+	memset(mask, 0, sizeof(*mask));
+	for (uint32_t i = 0; i < PAGES; i++)
+		if (flag[i])
+			uvmp_mask_set(mask, i);
+}
+
+static struct uvmp_region hull(const bool *flag)
+{
+	struct uvmp_region region = {0, 0};
+
+	for (uint32_t i = PAGES; i-- > 0;)
+		if (flag[i])
+			region.first = i;
+	for (uint32_t i = 0; i < PAGES; i++)
+		if (flag[i])
+			region.outer = i + 1;
+	return region;
+}
+
+/* -- groups of actions ----------------------------------------------------------------------- */
+
+static struct uvmp_action *emit(struct naive_service *n, enum uvmp_action_kind kind, enum uvmp_cause cause)
+{
+	struct uvmp_action *action = &n->group[n->actions++];
+
+	memset(action, 0, sizeof(*action));
+	action->id = ++n->id;
+	action->after = n->actions == 1 ? 0 : action->id - 1;
+	action->time_ns = n->now;
+	action->kind = (uint8_t)kind;
+	action->cause = (uint8_t)cause;
+	action->from = action->to = NONE;
+	action->batch = n->batch;
+	return action;
+}
+
+static struct uvmp_action *emit_pages(struct naive_service *n, enum uvmp_action_kind kind,
+                                      enum uvmp_cause cause, const struct block *b, const bool *pages)
+{
+	struct uvmp_action *action = emit(n, kind, cause);
+
+	action->space = b->space;
+	action->address = b->start;
+	action->page_bytes = n->page_bytes;
+	pack(pages, &action->pages);
+	action->run = hull(pages);
+	return action;
+}
+
+/* The group is complete. The first status that is none of success. */
+static enum uvmp_status perform(struct naive_service *n)
+{
+	enum uvmp_status status = UVMP_OK;
+	uint32_t actions = n->actions;
+
+	n->performed = 0;
+	if (actions == 0)
+		return UVMP_OK;
+	memset(n->status, 0, actions * sizeof(*n->status));
+	n->host_group(n->host, n->group, actions, n->status);
+	n->actions = 0;
+	n->performed = actions;
+	for (uint32_t i = 0; i < actions; i++)
+		if (status == UVMP_OK)
+			status = n->status[i];
+	return status;
+}
+
+/* -- spaces, channels, ranges, blocks -------------------------------------------------------- */
+
+static struct space *find_space(struct naive_service *n, uint64_t id)
+{
+	for (uint32_t i = 0; i < NAIVE_SPACES; i++)
+		if (n->space[i].exists && n->space[i].id == id)
+			return &n->space[i];
+	return NULL;
+}
+
+static struct space *make_space(struct naive_service *n, uint64_t id)
+{
+	struct space *space = find_space(n, id);
+
+	for (uint32_t i = 0; i < n->max_spaces && space == NULL; i++)
+		if (!n->space[i].exists) {
+			space = &n->space[i];
+			memset(space, 0, sizeof(*space));
+			space->exists = true;
+			space->id = id;
+			naive_thrash_init(&space->thrash, &n->policy.thrash, &n->processors, NAIVE_BLOCKS,
+			                  PAGES);
+		}
+	return space;
+}
+
+static void drop_space(struct naive_service *n, uint64_t id)
+{
+	struct space *space = find_space(n, id);
+
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++)
+		if (n->range[i].exists && n->range[i].space == id)
+			return;
+	for (uint32_t i = 0; i < NAIVE_CHANNELS; i++)
+		if (n->channel[i].exists && n->channel[i].space == id)
+			return;
+	naive_thrash_free(&space->thrash);
+	space->exists = false;
+}
+
+static struct range *find_range(struct naive_service *n, uint64_t space, uvmp_addr address)
+{
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++)
+		if (n->range[i].exists && n->range[i].space == space && n->range[i].base <= address &&
+		    address <= n->range[i].end)
+			return &n->range[i];
+	return NULL;
+}
+
+static struct block *find_block(const struct naive_service *n, uint64_t space, uvmp_addr address)
+{
+	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++) {
+		struct block *b = n->block[i];
+
+		if (b->exists && b->space == space && b->start <= address &&
+		    address < b->start + (uint64_t)b->pages * n->page_bytes)
+			return b;
+	}
+	return NULL;
+}
+
+/* From now on the processor has state of the block. */
+static void add_place(struct block *b, uint32_t p)
+{
+	for (uint32_t i = 0; i < b->places; i++)
+		if (b->place[i] == p)
+			return;
+	for (uint32_t i = b->places; i > 0; i--)
+		b->place[i] = b->place[i - 1];
+	b->place[0] = p;
+	b->places++;
+}
+
+static struct block *make_block(struct naive_service *n, struct range *range, uvmp_addr address)
+{
+	struct block *b = find_block(n, range->space, address);
+	uvmp_addr first = address / UVMP_ROOT_CHUNK_BYTES * UVMP_ROOT_CHUNK_BYTES;
+	uvmp_addr last = first + (UVMP_ROOT_CHUNK_BYTES - 1u);
+	uint32_t i = 0;
+
+	if (b != NULL)
+		return b;
+	while (n->block[i]->exists)
+		i++;
+	b = n->block[i];
+	memset(b, 0, sizeof(*b));
+	b->exists = true;
+	b->number = i;
+	b->stamp = ++n->stamps;
+	b->space = range->space;
+	b->range = range;
+	b->start = first > range->base ? first : range->base;
+	last = last < range->end ? last : range->end;
+	b->pages = (uint32_t)((last - b->start + 1) / n->page_bytes);
+	b->prefetch.last_proc = NONE;
+	if (range->home == UVMP_CPU) {
+		add_place(b, UVMP_CPU);
+		for (uint32_t p = 0; p < b->pages; p++) {
+			b->page[p].resident = 1;
+			b->page[p].right[0] = (uint8_t)range->right;
+		}
+	}
+	return b;
+}
+
+static struct space *space_of(struct naive_service *n, const struct block *b)
+{
+	return find_space(n, b->space);
+}
+
+static struct naive_thrash_block *thrash_of(struct naive_service *n, const struct block *b)
+{
+	return &space_of(n, b)->thrash.block[b->number];
+}
+
+/* 6.1: one chunk of 2 MiB, else aligned big pages, else pages. */
+static struct uvmp_region chunk_around(const struct naive_service *n, const struct block *b, uint32_t page)
+{
+	uint32_t big = 65536u / n->page_bytes;
+	uint32_t offset = (uint32_t)(b->start / n->page_bytes % big);
+	uint32_t from = (page + offset) / big * big;
+	struct uvmp_region region = {page, page + 1};
+
+	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES) {
+		region.first = 0;
+		region.outer = b->pages;
+	} else if (from >= offset && from - offset + big <= b->pages) {
+		region.first = from - offset;
+		region.outer = region.first + big;
+	}
+	return region;
+}
+
+static uint32_t size_of(const struct naive_service *n, struct uvmp_region region)
+{
+	uint64_t bytes = (uint64_t)(region.outer - region.first) * n->page_bytes;
+
+	return bytes == UVMP_ROOT_CHUNK_BYTES ? UVMP_CHUNK_2M : bytes == 65536u ? UVMP_CHUNK_64K : UVMP_CHUNK_4K;
+}
+
+static uint64_t offset_of(struct uvmp_chunk chunk)
+{
+	return (uint64_t)chunk.root * UVMP_ROOT_CHUNK_BYTES + (uint64_t)chunk.page * 4096u;
+}
+
+static uint32_t bytes_of(struct uvmp_chunk chunk)
+{
+	return chunk.size == UVMP_CHUNK_2M ? UVMP_ROOT_CHUNK_BYTES : chunk.size == UVMP_CHUNK_64K ? 65536u : 4096u;
+}
+
+static void forget_pins(struct naive_service *n, const struct block *b, uint32_t gpu, uint32_t first)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n->pins; i++)
+		if (n->pin[i].block != b || n->pin[i].gpu != gpu || n->pin[i].first != first)
+			n->pin[kept++] = n->pin[i];
+	n->pins = kept;
+}
+
+/* The dispatch or request ends. */
+static void unpin_all(struct naive_service *n)
+{
+	for (uint32_t i = 0; i < n->pins; i++) {
+		struct owned *o = &n->pin[i].block->owned[n->pin[i].gpu][n->pin[i].first];
+
+		naive_pmm_unpin(n->gpu[n->pin[i].gpu].pmm, o->chunk);
+		o->is_pinned = false;
+	}
+	n->pins = 0;
+	for (uint32_t g = 1; g < n->procs; g++) {
+		for (uint32_t i = 0; i < n->gpu[g].parkeds; i++)
+			naive_pmm_free(n->gpu[g].pmm, n->gpu[g].parked[i]);
+		n->gpu[g].parkeds = 0;
+	}
+}
+
+/* Marks the chunks of these pages. */
+static void mark(struct naive_service *n, struct block *b, uint32_t p, const bool *pages,
+                 enum uvmp_chunk_mark what)
+{
+	for (uint32_t i = 0; p != UVMP_CPU && i < b->pages; i++) {
+		const struct owned *o = &b->owned[p][i];
+		bool is_named = false;
+
+		for (uint32_t k = i; o->exists && k < o->outer; k++)
+			is_named = is_named || pages[k];
+		if (is_named)
+			naive_pmm_mark(n->gpu[p].pmm, o->chunk, what);
+	}
+}
+
+static bool is_anywhere_on(const struct block *b, uint32_t p)
+{
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (in(b->page[i].resident, p))
+			return true;
+	return false;
+}
+
+/* The processor holds them no more. */
+static void leave(struct naive_service *n, struct block *b, uint32_t p, const bool *pages)
+{
+	bool all[PAGES], is_gone = false;
+
+	for (uint32_t i = 0; i < b->pages; i++) {
+		is_gone = is_gone || (pages[i] && in(b->page[i].resident, p));
+		if (pages[i])
+			b->page[i].resident &= ~bit(p);
+	}
+	memset(all, 1, sizeof(all));
+	if (is_gone && !is_anywhere_on(b, p))
+		mark(n, b, p, all, UVMP_MARK_UNUSED);
+}
+
+/* -- eviction -------------------------------------------------------------------------------- */
+
+/* UNMAP of these pages from a processor. */
+static void unmap(struct naive_service *n, enum uvmp_cause cause, struct block *b, uint32_t p,
+                  const bool *pages, uvmp_addr for_address)
+{
+	bool gone[PAGES] = {false};
+	struct uvmp_action *action;
+
+	for (uint32_t i = 0; i < b->pages; i++)
+		gone[i] = pages[i] && b->page[i].right[p] != UVMP_PROT_NONE;
+	if (!any(gone))
+		return;
+	action = emit_pages(n, UVMP_ACTION_UNMAP, cause, b, gone);
+	action->to = (uint8_t)p;
+	action->for_address = for_address;
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (gone[i])
+			b->page[i].right[p] = UVMP_PROT_NONE;
+}
+
+static bool is_local_only(const struct naive_service *n, const struct range *range, uint32_t p)
+{
+	return range->duplication == UVMP_DUPLICATION_ENABLED ||
+	       (range->preferred == p && !in(n->processors.no_memory, p));
+}
+
+/* 9.1: the highest right that is possible from afar. */
+static uint8_t remote_right(const struct naive_service *n, const struct block *b, uint32_t i, uint32_t p,
+                            uint32_t holder)
+{
+	uint64_t native = n->processors.native_atomics[holder];
+	uint8_t right = UVMP_PROT_READ_WRITE;
+
+	if (in(native, p))
+		right = UVMP_PROT_READ_WRITE_ATOMIC;
+	for (uint32_t other = 0; other < n->procs; other++)
+		if (other != p && !in(native, p) && !in(native, other) &&
+		    b->page[i].right[other] == UVMP_PROT_READ_WRITE_ATOMIC)
+			right = UVMP_PROT_READ;
+	return right < (uint8_t)b->range->right ? right : (uint8_t)b->range->right;
+}
+
+/* A processor is mapped to pages that others hold. */
+static void map_remote(struct naive_service *n, enum uvmp_cause cause, struct block *b, uint32_t p,
+                       const bool *pages, uvmp_addr for_address)
+{
+	for (uint32_t holder = 0; holder < n->procs && !is_local_only(n, b->range, p); holder++) {
+		uint8_t gain[PAGES] = {0};
+
+		for (uint32_t i = 0; i < b->pages && in(n->processors.can_access[p], holder); i++) {
+			const struct page *page = &b->page[i];
+
+			if (pages[i] && !in(page->resident, p) && !page->is_duplicated &&
+			    naive_closest(&n->processors, p, page->resident) == holder &&
+			    remote_right(n, b, i, p, holder) > page->right[p])
+				gain[i] = remote_right(n, b, i, p, holder);
+		}
+		for (uint8_t right = 1; right <= 3; right++) {
+			bool flag[PAGES] = {false};
+			struct uvmp_action *action;
+
+			for (uint32_t i = 0; i < b->pages; i++)
+				flag[i] = gain[i] == right;
+			if (!any(flag))
+				continue;
+			add_place(b, p);
+			action = emit_pages(n, UVMP_ACTION_MAP, cause, b, flag);
+			action->to = (uint8_t)p;
+			action->from = (uint8_t)holder;
+			action->right = right;
+			action->for_address = for_address;
+			for (uint32_t i = 0; i < b->pages; i++)
+				if (flag[i])
+					b->page[i].right[p] = right;
+		}
+	}
+}
+
+/* Accessed-by processors get their mappings of evicted pages back. */
+static void map_evicted(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages,
+                        uvmp_addr for_address)
+{
+	for (uint32_t p = 0; p < n->procs; p++)
+		if (in(b->range->accessed_by, p) || (p == gpu && n->has_counters))
+			map_remote(n, UVMP_CAUSE_EVICTION, b, p, pages, for_address);
+}
+
+/* Where the memory of a GPU goes on somewhere else. */
+static void mark_cuts(const struct naive_service *n, const struct block *b, uint32_t gpu, bool *cut)
+{
+	uint64_t behind = UINT64_MAX;
+
+	for (uint32_t p = 0; p < b->pages; p++) {
+		const struct owned *o = &b->owned[gpu][p];
+
+		if (!o->exists)
+			continue;
+		cut[p] = cut[p] || offset_of(o->chunk) != behind;
+		behind = offset_of(o->chunk) + (uint64_t)(o->outer - o->first) * n->page_bytes;
+	}
+}
+
+static void copies_out(struct naive_service *n, struct block *b, uint32_t gpu, const bool *copied,
+                       uvmp_addr for_address)
+{
+	static uvmp_mask resident[NAIVE_PROCS];
+	static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
+	bool cut[PAGES] = {false};
+	uvmp_mask pages, cuts;
+	struct uvmp_copy_facts facts = {.destination = UVMP_CPU,
+	                                .pages = &pages,
+	                                .resident = resident,
+	                                .grouping = UVMP_GROUPING_BY_CAUSE,
+	                                .cuts = &cuts};
+	uint32_t copies;
+
+	memset(resident, 0, sizeof(resident));
+	pack(copied, &pages);
+	resident[gpu] = pages;
+	mark_cuts(n, b, gpu, cut);
+	pack(cut, &cuts);
+	copies = naive_plan_copies(&n->processors, &facts, copy);
+	for (uint32_t i = 0; i < copies; i++) {
+		bool run[PAGES] = {false};
+		struct uvmp_action *action;
+
+		for (uint32_t p = copy[i].pages.first; p < copy[i].pages.outer; p++)
+			run[p] = true;
+		action = emit_pages(n, UVMP_ACTION_COPY, UVMP_CAUSE_EVICTION, b, run);
+		action->from = copy[i].from;
+		action->to = copy[i].to;
+		action->for_address = for_address;
+	}
+}
+
+/* What an eviction is about. */
+struct eviction {
+	uint32_t gpu, root, number;
+	int victim;
+	uvmp_addr for_address;
+};
+
+/* One block leaves the root. */
+static enum uvmp_status evict_block(struct naive_service *n, struct eviction *e, struct block *b)
+{
+	bool held[PAGES] = {false}, leaving[PAGES] = {false}, lost[PAGES] = {false}, copied[PAGES] = {false};
+	struct uvmp_action *action;
+	struct uvmp_pmm_eviction ignored;
+	enum uvmp_status status;
+	bool found, has_copies = false;
+
+	for (uint32_t f = 0; f < b->pages; f++) {
+		const struct owned *o = &b->owned[e->gpu][f];
+
+		for (uint32_t i = f; o->exists && o->chunk.root == e->root && i < o->outer; i++) {
+			held[i] = true;
+			leaving[i] = in(b->page[i].resident, e->gpu);
+			lost[i] = leaving[i] && b->page[i].is_discarded;
+			copied[i] = b->page[i].resident == bit(e->gpu) && !b->page[i].is_discarded;
+			has_copies = has_copies || copied[i];
+		}
+	}
+	if (has_copies)
+		add_place(b, UVMP_CPU);
+	action = emit_pages(n, UVMP_ACTION_EVICT, UVMP_CAUSE_EVICTION, b, held);
+	action->from = (uint8_t)e->gpu;
+	action->victim = (uint8_t)e->victim;
+	action->count = e->number++;
+	action->offset = (uint64_t)e->root * UVMP_ROOT_CHUNK_BYTES;
+	action->for_address = e->for_address;
+	for (uint32_t i = 0; i < b->pages; i++)
+		action->detail += held[i] ? n->page_bytes : 0;
+	for (uint32_t i = 0; i < b->places; i++)
+		unmap(n, UVMP_CAUSE_EVICTION, b, b->place[i], leaving, e->for_address);
+	if (any(lost)) {
+		action = emit_pages(n, UVMP_ACTION_DISCARD, UVMP_CAUSE_EVICTION, b, lost);
+		action->from = (uint8_t)e->gpu;
+		action->for_address = e->for_address;
+	}
+	copies_out(n, b, e->gpu, copied, e->for_address);
+	(void)perform(n);
+	status = UVMP_OK;
+	for (uint32_t k = 0; k < n->performed; k++)
+		if (n->group[k].kind == UVMP_ACTION_COPY && n->status[k] != UVMP_OK) {
+			status = n->status[k];
+			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
+				leaving[i] = false;
+		}
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (leaving[i] && copied[i])
+			b->page[i].resident |= 1;
+	leave(n, b, e->gpu, leaving);
+	for (uint32_t i = 0; i < b->pages; i++) {
+		if (leaving[i] && (b->page[i].resident & (b->page[i].resident - 1)) == 0)
+			b->page[i].is_duplicated = false;
+		leaving[i] = leaving[i] && !lost[i];
+	}
+	if (status != UVMP_OK)
+		return status;
+	naive_pmm_evict_next(n->gpu[e->gpu].pmm, e->root, &ignored, &found);
+	for (uint32_t f = 0; f < b->pages; f++)
+		if (held[f])
+			b->owned[e->gpu][f].exists = false;
+	map_evicted(n, b, e->gpu, leaving, e->for_address);
+	(void)perform(n);
+	return UVMP_OK;
+}
+
+static int victim_of(const struct naive_pmm *before, uint32_t root)
+{
+	static const int kind[] = {UVMP_VICTIM_UNUSED, UVMP_VICTIM_DISCARDED, UVMP_VICTIM_USED};
+	int queue = before->root[root].queue;
+
+	return queue < 3 ? kind[queue] : UVMP_VICTIM_FREE;
+}
+
+/* Who has the first memory of the root? */
+static struct block *first_owner(struct naive_service *n, uint32_t gpu, uint32_t root)
+{
+	struct block *first = NULL;
+	uint32_t lowest = UINT32_MAX;
+
+	for (uint32_t k = 0; k < NAIVE_BLOCKS; k++)
+		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages; i++) {
+			const struct owned *o = &n->block[k]->owned[gpu][i];
+
+			if (o->exists && o->chunk.root == root && o->chunk.page < lowest) {
+				lowest = o->chunk.page;
+				first = n->block[k];
+			}
+		}
+	return first;
+}
+
+/* Makes room for one chunk; what comes of it is parked, and the walk is to be repeated. */
+static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b)
+{
+	struct gpu *g = &n->gpu[gpu];
+	struct naive_pmm *before = malloc(sizeof(*before));
+	struct eviction e = {.gpu = gpu, .for_address = b->start};
+	enum uvmp_status status;
+
+	*before = *g->pmm;
+	if (naive_pmm_evict_begin(g->pmm, UVMP_CHUNK_USER, &e.root) != UVMP_OK) {
+		free(before);
+		return UVMP_ERR_NO_MEMORY;
+	}
+	e.victim = victim_of(before, e.root);
+	free(before);
+	while (first_owner(n, gpu, e.root) != NULL) {
+		status = evict_block(n, &e, first_owner(n, gpu, e.root));
+		if (status != UVMP_OK) {
+			naive_pmm_evict_abort(g->pmm, e.root);
+			return status;
+		}
+	}
+	status = naive_pmm_evict_end(g->pmm, e.root, UVMP_CHUNK_USER, size, b->number,
+	                             &g->parked[g->parkeds]);
+	if (status != UVMP_OK) {
+		naive_pmm_evict_release(g->pmm, e.root);
+		return UVMP_ERR_NO_MEMORY;
+	}
+	g->parkeds++;
+	return UVMP_ERR_RETRY;
+}
+
+/* -- the step -------------------------------------------------------------------------------- */
+
+struct step {
+	struct block *block;
+	uint32_t requester;
+	enum uvmp_cause cause;
+	enum uvmp_migrate_cause migrate_cause;
+	bool is_retry, is_prefetching;
+	bool want[NAIVE_PROCS][PAGES], duplicate[PAGES], pinned[PAGES], prefetched[PAGES];
+	uint8_t access[PAGES];
+	uint64_t procs[PAGES]; /* of pinned pages */
+	uint32_t throttles[PAGES];
+	uint32_t faults, present; /* pages that faulted; that were there when the prefetcher was asked */
+	uint32_t source[PAGES]; /* from where the pages of this destination come; itself: they are there */
+	bool arrived[PAGES];
+};
+
+static void resident_on(const struct block *b, uint32_t p, bool *flag)
+{
+	for (uint32_t i = 0; i < PAGES; i++)
+		flag[i] = i < b->pages && in(b->page[i].resident, p);
+}
+
+static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, bool *more)
+{
+	struct block *b = s->block;
+	const struct naive_thrash_block *thrash = thrash_of(n, b);
+	bool flag[PAGES];
+	uvmp_mask faulted, resident, mapped, thrashing;
+	struct uvmp_prefetch_facts facts;
+	struct naive_density hint;
+
+	memset(&facts, 0, sizeof(facts));
+	facts.block.start = b->start;
+	facts.block.end = b->start + (uint64_t)b->pages * n->page_bytes - 1;
+	facts.block.pages = b->pages;
+	facts.block.big_pages = 65536u / n->page_bytes;
+	facts.block.offset = (uint32_t)(b->start / n->page_bytes % facts.block.big_pages);
+	pack(s->want[dst], &faulted);
+	facts.faulted = &faulted;
+	facts.faulted_region = hull(s->want[dst]);
+	resident_on(b, dst, flag);
+	pack(flag, &resident);
+	facts.resident = &resident;
+	facts.dst = dst;
+	facts.preferred = b->range->preferred;
+	facts.is_first_touch = true;
+	for (uint32_t i = 0; i < PAGES; i++) {
+		flag[i] = i < b->pages && b->page[i].right[0] != UVMP_PROT_NONE;
+		if (i < b->pages && b->page[i].resident != 0)
+			facts.is_first_touch = false;
+	}
+	pack(flag, &mapped);
+	facts.cpu_read_mapped = &mapped;
+	memset(flag, 0, sizeof(flag));
+	for (uint32_t i = 0; i < b->pages; i++)
+		flag[i] = thrash->has_array && thrash->page[i].thrashing;
+	pack(flag, &thrashing);
+	facts.thrashing = n->policy.thrash.is_enabled && any(flag) ? &thrashing : NULL;
+	naive_density(&n->policy.prefetch, &facts, &b->prefetch, &hint);
+	b->prefetch.last_proc = hint.last_proc;
+	b->prefetch.faults = (uint16_t)hint.faults;
+	memcpy(more, hint.pages, PAGES);
+	return hint.dst != NONE;
+}
+
+/* What else comes: the answer stays for the walks that repeat this one. */
+static void ask(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	const struct block *b = s->block;
+	bool is_density = n->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY, is_missing = false;
+
+	s->present = 0;
+	for (uint32_t i = 0; i < b->pages; i++) {
+		s->present += in(b->page[i].resident, dst);
+		is_missing = is_missing || (s->want[dst][i] && !in(b->page[i].resident, dst));
+	}
+	n->present = s->present;
+	memset(n->hint, 0, sizeof(n->hint));
+	n->is_hint = false;
+	if (is_density) {
+		n->is_hint = ask_density(n, s, dst, n->hint);
+	} else if (n->policy.prefetch.prefetcher == UVMP_PREFETCH_BLOCK && is_missing) {
+		for (uint32_t i = 0; i < b->pages; i++)
+			n->hint[i] = !s->want[dst][i] && !in(b->page[i].resident, dst);
+		n->is_hint = any(n->hint);
+	}
+}
+
+static void prefetch(struct naive_service *n, struct step *s, uint32_t destinations, uint32_t dst)
+{
+	struct block *b = s->block;
+	bool is_density = n->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY;
+
+	for (uint32_t p = 0; p < n->procs; p++)
+		for (uint32_t i = 0; i < b->pages; i++)
+			s->faults += s->want[p][i];
+	if (!s->is_prefetching || destinations != 1 || (dst == UVMP_CPU && !is_density)) {
+		n->is_hint = false;
+		if (!n->policy.quirks || !s->is_prefetching) /* else Q5: labels stay */
+			memset(n->label, 0, sizeof(n->label));
+		return;
+	}
+	if (!s->is_retry || is_density)
+		ask(n, s, dst);
+	s->present = n->present;
+	for (uint32_t i = 0; i < PAGES; i++)
+		n->label[i] = n->hint[i] && !s->want[dst][i];
+	for (uint32_t i = 0; i < b->pages && n->is_hint; i++) {
+		if (!n->label[i])
+			continue;
+		s->want[dst][i] = s->prefetched[i] = true;
+		s->access[i] = UVMP_ACCESS_PREFETCH;
+		s->duplicate[i] = b->range->duplication == UVMP_DUPLICATION_ENABLED ||
+		                  (b->range->duplication == UVMP_DUPLICATION_UNSET &&
+		                   b->page[i].is_duplicated);
+	}
+}
+
+static bool take_parked(struct gpu *g, uint32_t size, struct uvmp_chunk *chunk)
+{
+	for (uint32_t i = 0; i < g->parkeds; i++)
+		if (g->parked[i].size == size) {
+			*chunk = g->parked[i];
+			memmove(&g->parked[i], &g->parked[i + 1],
+			        (g->parkeds - i - 1) * sizeof(g->parked[0]));
+			g->parkeds--;
+			return true;
+		}
+	return false;
+}
+
+static void own(struct naive_service *n, struct block *b, uint32_t gpu, struct uvmp_region region,
+                struct uvmp_chunk chunk)
+{
+	b->owned[gpu][region.first] = (struct owned){true, true, false, region.first, region.outer, chunk};
+	n->pin[n->pins++] = (struct pin){b, gpu, region.first};
+	add_place(b, gpu);
+}
+
+/* ALLOCATE for the chunks that are wanted and that the host does not know yet. */
+static uint32_t announce(struct naive_service *n, const struct step *s, uint32_t gpu, uint32_t *first)
+{
+	struct block *b = s->block;
+	uint32_t firsts = 0;
+
+	for (uint32_t k = 0; k < n->pins; k++) {
+		struct owned *o = &n->pin[k].block->owned[n->pin[k].gpu][n->pin[k].first];
+		bool pages[PAGES] = {false}, has_faulted = false, is_wanted = false;
+		struct uvmp_action *action;
+
+		if (n->pin[k].block != b || n->pin[k].gpu != gpu || o->is_announced)
+			continue;
+		for (uint32_t i = o->first; i < o->outer; i++) {
+			pages[i] = true;
+			is_wanted = is_wanted || s->want[gpu][i];
+			has_faulted = has_faulted || (s->want[gpu][i] && !s->prefetched[i]);
+		}
+		if (!is_wanted)
+			continue;
+		action = emit_pages(n, UVMP_ACTION_ALLOCATE, has_faulted ? s->cause : UVMP_CAUSE_PREFETCH, b,
+		                    pages);
+		action->to = (uint8_t)gpu;
+		action->offset = offset_of(o->chunk);
+		action->detail = bytes_of(o->chunk);
+		o->is_announced = true;
+		first[firsts++] = o->first;
+	}
+	return firsts;
+}
+
+static void disown(struct naive_service *n, struct block *b, uint32_t gpu, uint32_t first)
+{
+	struct owned *o = &b->owned[gpu][first];
+
+	naive_pmm_free(n->gpu[gpu].pmm, o->chunk);
+	forget_pins(n, b, gpu, first);
+	o->exists = false;
+}
+
+/* Every missing chunk of a destination. */
+static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32_t gpu)
+{
+	struct block *b = s->block;
+	uint32_t first[PAGES], firsts, before;
+	enum uvmp_status status;
+
+	add_place(b, gpu);
+	if (gpu == UVMP_CPU)
+		return UVMP_OK;
+	for (uint32_t i = 0; i < b->pages; i++) {
+		struct uvmp_region region = chunk_around(n, b, i);
+		struct uvmp_chunk chunk;
+
+		if (!s->want[gpu][i] || b->owned[gpu][region.first].exists)
+			continue;
+		status = take_parked(&n->gpu[gpu], size_of(n, region), &chunk)
+		                 ? UVMP_OK
+		                 : naive_pmm_alloc(n->gpu[gpu].pmm, UVMP_CHUNK_USER, size_of(n, region),
+		                                   b->number, &chunk);
+		if (status == UVMP_ERR_NO_MEMORY)
+			return evict(n, gpu, size_of(n, region), b);
+		if (status != UVMP_OK)
+			return UVMP_ERR_NO_MEMORY;
+		own(n, b, gpu, region, chunk);
+	}
+	before = n->actions;
+	firsts = announce(n, s, gpu, first);
+	if (firsts == 0)
+		return UVMP_OK;
+	status = perform(n);
+	for (uint32_t i = 0; i < firsts && status != UVMP_OK; i++)
+		if (n->status[before + i] != UVMP_OK)
+			disown(n, b, gpu, first[i]);
+	return status;
+}
+
+/* What stands in the way of the copies. */
+static void clear_way(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	struct block *b = s->block;
+	bool absent[PAGES] = {false}, extra[PAGES] = {false};
+
+	for (uint32_t k = 0; k < b->places; k++) {
+		uint32_t p = b->place[k];
+		bool down[PAGES] = {false};
+		struct uvmp_action *action;
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			down[i] = s->want[dst][i] && s->duplicate[i] && !in(b->page[i].resident, dst) &&
+			          in(b->page[i].resident, p) && b->page[i].right[p] > UVMP_PROT_READ;
+		if (!any(down))
+			continue;
+		action = emit_pages(n, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, b, down);
+		action->to = (uint8_t)p;
+		action->right = UVMP_PROT_READ;
+		for (uint32_t i = 0; i < b->pages; i++)
+			if (down[i])
+				b->page[i].right[p] = UVMP_PROT_READ;
+	}
+	for (uint32_t k = 0; k < b->places; k++) {
+		bool remote[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			remote[i] = s->want[dst][i] && s->duplicate[i] && !in(b->page[i].resident, dst) &&
+			            !in(b->page[i].resident, b->place[k]);
+		unmap(n, s->cause, b, b->place[k], remote, 0);
+	}
+	for (uint32_t i = 0; i < b->pages; i++) {
+		absent[i] = s->want[dst][i] && !s->duplicate[i] && !in(b->page[i].resident, dst);
+		extra[i] = s->want[dst][i] && !s->duplicate[i] && in(b->page[i].resident, dst) &&
+		           b->page[i].is_duplicated;
+	}
+	for (uint32_t k = 0; k < b->places; k++)
+		unmap(n, s->cause, b, b->place[k], absent, 0);
+	for (uint32_t k = 0; k < b->places; k++)
+		if (b->place[k] != dst)
+			unmap(n, s->cause, b, b->place[k], extra, 0);
+}
+
+static void label_copy(const struct step *s, const struct uvmp_copy *copy, struct uvmp_action *action)
+{
+	if (copy->kind == UVMP_GROUP_FAULT) {
+		for (uint32_t i = copy->pages.first; i < copy->pages.outer; i++)
+			if (s->pinned[i])
+				action->cause = UVMP_CAUSE_PIN;
+		if (action->cause == UVMP_CAUSE_PIN)
+			action->throttles = s->throttles[copy->pages.first];
+		action->detail = copy->pages.outer - copy->pages.first;
+		return;
+	}
+	action->cause = UVMP_CAUSE_PREFETCH;
+	action->faulted = s->faults;
+	action->present = s->present;
+}
+
+/* Transfers of what shall come. */
+static void transfers(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	static uvmp_mask resident[NAIVE_PROCS];
+	static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
+	struct block *b = s->block;
+	bool pages[PAGES] = {false}, faulted[PAGES] = {false}, cut[PAGES] = {false};
+	uvmp_mask pages_mask, faulted_mask, cuts_mask;
+	struct uvmp_copy_facts facts = {.destination = dst,
+	                                .pages = &pages_mask,
+	                                .faulted = &faulted_mask,
+	                                .resident = resident,
+	                                .grouping = UVMP_GROUPING_BY_CAUSE,
+	                                .cuts = &cuts_mask};
+	uint32_t copies;
+
+	for (uint32_t i = 0; i < b->pages; i++) {
+		pages[i] = s->want[dst][i];
+		faulted[i] = pages[i] && !s->prefetched[i];
+	}
+	for (uint32_t p = 1; p < n->procs; p++)
+		mark_cuts(n, b, p, cut);
+	pack(pages, &pages_mask);
+	pack(faulted, &faulted_mask);
+	pack(cut, &cuts_mask);
+	for (uint32_t p = 0; p < n->procs; p++) {
+		bool flag[PAGES];
+
+		resident_on(b, p, flag);
+		pack(flag, &resident[p]);
+	}
+	copies = naive_plan_copies(&n->processors, &facts, copy);
+	for (uint32_t k = 0; k < copies; k++) {
+		bool run[PAGES] = {false};
+		struct uvmp_action *action;
+
+		for (uint32_t i = copy[k].pages.first; i < copy[k].pages.outer; i++)
+			run[i] = true;
+		action = emit_pages(n, copy[k].from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, s->cause,
+		                    b, run);
+		action->from = copy[k].from;
+		action->to = copy[k].to;
+		label_copy(s, &copy[k], action);
+		for (uint32_t i = copy[k].pages.first; copy[k].to == dst && i < copy[k].pages.outer; i++)
+			s->source[i] = copy[k].from;
+	}
+}
+
+/* The detector hears of what came from where. */
+static void report(struct naive_service *n, struct step *s, uint32_t dst, bool is_duplicate)
+{
+	struct block *b = s->block;
+
+	for (uint32_t from = 0; from < n->procs; from++) {
+		for (uint32_t i = 0; i < b->pages; i++) {
+			struct uvmp_thrash_migration m = {.dst = dst, .final_dst = dst, .now_ns = n->now};
+			uint32_t end = i;
+
+			while (end < b->pages && s->arrived[end] && s->source[end] == from &&
+			       s->duplicate[end] == is_duplicate && n->label[end] == n->label[i])
+				end++;
+			if (end == i)
+				continue;
+			m.region.first = i;
+			m.region.outer = end;
+			m.cause = n->label[i] ? UVMP_MIGRATE_PREFETCH : s->migrate_cause;
+			m.is_copy = is_duplicate;
+			m.is_read_duplicated = b->range->duplication == UVMP_DUPLICATION_ENABLED;
+			naive_thrash_migrate(&space_of(n, b)->thrash, b->number, &m);
+			i = end - 1;
+		}
+	}
+}
+
+static void settle(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	struct block *b = s->block;
+	bool here[PAGES] = {false}, moved[PAGES] = {false};
+
+	for (uint32_t i = 0; i < b->pages; i++) {
+		here[i] = s->want[dst][i] && (s->arrived[i] || in(b->page[i].resident, dst));
+		moved[i] = here[i] && !s->duplicate[i];
+		if (here[i])
+			b->page[i].resident |= bit(dst);
+	}
+	for (uint32_t k = 0; k < b->places; k++)
+		if (b->place[k] != dst)
+			leave(n, b, b->place[k], moved);
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (here[i])
+			b->page[i].is_duplicated = (b->page[i].resident & (b->page[i].resident - 1)) != 0;
+	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES)
+		memset(here, 1, sizeof(here)); /* even if no page moved (6.2) */
+	mark(n, b, dst, here, UVMP_MARK_USED);
+}
+
+static uint64_t mapped_at(const struct naive_service *n, const struct page *page, uint32_t right)
+{
+	uint64_t set = 0;
+
+	for (uint32_t p = 0; p < n->procs; p++)
+		if (page->right[p] >= right)
+			set |= bit(p);
+	return set;
+}
+
+static struct uvmp_map rights_of(struct naive_service *n, struct step *s, uint32_t dst, uint32_t i)
+{
+	const struct page *page = &s->block->page[i];
+	const struct range *range = s->block->range;
+	struct uvmp_map_facts facts = {.requester = s->requester,
+	                               .destination = dst,
+	                               .access = s->access[i],
+	                               .logical = (uint8_t)range->right,
+	                               .read = mapped_at(n, page, UVMP_PROT_READ),
+	                               .write = mapped_at(n, page, UVMP_PROT_READ_WRITE),
+	                               .atomic = mapped_at(n, page, UVMP_PROT_READ_WRITE_ATOMIC),
+	                               .accessed_by = range->accessed_by,
+	                               .thrashing = s->pinned[i] ? s->procs[i] : 0,
+	                               .preferred = range->preferred,
+	                               .duplication = (uint8_t)range->duplication,
+	                               .is_duplicated = page->is_duplicated,
+	                               .has_migrated = s->arrived[i],
+	                               .is_discarded = page->is_discarded};
+
+	return naive_residency_map(&n->processors, &facts);
+}
+
+/* Pages become mapped; only what changes. */
+static void map(struct naive_service *n, const struct step *s, uint32_t p, uint32_t from, uint8_t right,
+                const bool *pages)
+{
+	enum uvmp_cause cause = p == s->requester ? s->cause : UVMP_CAUSE_HINT;
+	struct block *b = s->block;
+	bool changed[PAGES] = {false};
+	struct uvmp_action *action;
+
+	for (uint32_t i = 0; i < b->pages; i++)
+		changed[i] = pages[i] && b->page[i].right[p] < right;
+	if (!any(changed))
+		return;
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (changed[i] && s->pinned[i])
+			cause = UVMP_CAUSE_PIN;
+	action = emit_pages(n, UVMP_ACTION_MAP, cause, b, changed);
+	action->to = (uint8_t)p;
+	action->from = (uint8_t)from;
+	if (cause == UVMP_CAUSE_PIN)
+		action->throttles = s->throttles[action->run.first];
+	action->right = right;
+	add_place(b, p);
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (changed[i])
+			b->page[i].right[p] = right;
+}
+
+static void revoke(struct naive_service *n, struct step *s, uint32_t p, uint8_t left, const bool *pages)
+{
+	struct block *b = s->block;
+	struct uvmp_action *action;
+
+	if (!any(pages))
+		return;
+	action = emit_pages(n, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, b, pages);
+	action->to = (uint8_t)p;
+	action->right = left;
+	for (uint32_t i = 0; i < b->pages; i++) {
+		uint32_t end = i;
+
+		while (end < b->pages && pages[end])
+			b->page[end++].right[p] = left;
+		if (end > i)
+			naive_thrash_revoke(&space_of(n, b)->thrash, b->number,
+			                    (struct uvmp_region){i, end}, p, n->now);
+		i = end > i ? end - 1 : i;
+	}
+}
+
+static void map_others(struct naive_service *n, struct step *s, uint32_t dst, const struct uvmp_map *rights)
+{
+	struct block *b = s->block;
+	uvmp_mask level[3], pinned;
+	uint32_t levels;
+
+	pack(s->pinned, &pinned);
+	for (uint8_t right = 1; right <= 3; right++) {
+		bool flag[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			flag[i] = s->want[dst][i] && rights[i].right == right;
+		pack(flag, &level[right - 1]);
+	}
+	levels = naive_residency_levels(level, &pinned, n->policy.quirks);
+	for (uint32_t p = 0; p < n->procs; p++)
+		for (uint8_t right = 1; right <= 3; right++) {
+			bool flag[PAGES] = {false};
+
+			for (uint32_t i = 0; i < b->pages; i++)
+				flag[i] = s->want[dst][i] && rights[i].right <= levels &&
+				          ((right == 3 && in(rights[i].others_atomic, p)) ||
+				           (right == rights[i].others_right && in(rights[i].others, p)));
+			map(n, s, p, dst, right, flag);
+		}
+}
+
+static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	struct block *b = s->block;
+	struct uvmp_map rights[PAGES];
+	bool all[PAGES], is_lost;
+
+	memset(rights, 0, sizeof(rights));
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (s->want[dst][i])
+			rights[i] = rights_of(n, s, dst, i);
+	for (uint32_t k = 0; k < b->places; k++)
+		for (uint8_t left = 1; left <= 2; left++) {
+			bool flag[PAGES] = {false};
+
+			for (uint32_t i = 0; i < b->pages; i++)
+				flag[i] = s->want[dst][i] && in(rights[i].victims, b->place[k]) &&
+				          rights[i].left == left;
+			revoke(n, s, b->place[k], left, flag);
+		}
+	for (uint8_t right = 1; right <= 3; right++) {
+		bool flag[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			flag[i] = s->want[dst][i] && rights[i].right == right;
+		if (in(n->processors.can_access[s->requester], dst))
+			map(n, s, s->requester, dst, right, flag);
+	}
+	map_others(n, s, dst, rights);
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (s->want[dst][i] && rights[i].leaves_discarded)
+			b->page[i].is_discarded = false;
+	is_lost = true;
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (in(b->page[i].resident, dst) && !b->page[i].is_discarded)
+			is_lost = false;
+	memset(all, 1, sizeof(all));
+	if (is_lost)
+		mark(n, b, dst, all, UVMP_MARK_DISCARDED);
+}
+
+static enum uvmp_status serve_destination(struct naive_service *n, struct step *s, uint32_t dst)
+{
+	struct block *b = s->block;
+	enum uvmp_status status = allocate(n, s, dst);
+
+	if (status != UVMP_OK)
+		return status;
+	for (uint32_t i = 0; i < PAGES; i++)
+		s->source[i] = dst;
+	memset(s->arrived, 0, sizeof(s->arrived));
+	clear_way(n, s, dst);
+	transfers(n, s, dst);
+	for (uint32_t i = 0; i < b->pages; i++)
+		s->arrived[i] = s->want[dst][i] && !in(b->page[i].resident, dst);
+	status = perform(n);
+	for (uint32_t k = 0; k < n->performed; k++)
+		if (n->status[k] != UVMP_OK &&
+		    (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE))
+			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
+				s->arrived[i] = false;
+	report(n, s, dst, true);
+	report(n, s, dst, false);
+	settle(n, s, dst);
+	if (status != UVMP_OK)
+		return status;
+	map_all(n, s, dst);
+	return perform(n);
+}
+
+static enum uvmp_status step(struct naive_service *n, struct step *s)
+{
+	uint32_t destinations = 0, only = 0;
+
+	for (uint32_t p = 0; p < n->procs; p++)
+		if (any(s->want[p])) {
+			destinations++;
+			only = p;
+		}
+	if (destinations > 0)
+		prefetch(n, s, destinations, only);
+	for (uint32_t p = 0; p < n->procs; p++) {
+		enum uvmp_status status = any(s->want[p]) ? serve_destination(n, s, p) : UVMP_OK;
+
+		if (status != UVMP_OK)
+			return status;
+	}
+	return UVMP_OK;
+}
+
+/* -- one page of a walk ---------------------------------------------------------------------- */
+
+/* Hint and residency of a page that is to be serviced; true: it is throttled, until *until_ns. */
+static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t access, uint8_t accesses,
+                   uint8_t operation, uint64_t *until_ns)
+{
+	struct block *b = s->block;
+	const struct range *range = b->range;
+	struct uvmp_thrash_facts asked = {i,     s->requester, range->preferred, b->page[i].resident,
+	                                  false, n->now};
+	uint32_t throttles = thrash_of(n, b)->page[i].thr_count;
+	struct uvmp_thrash_hint hint = naive_thrash_decide(&space_of(n, b)->thrash, b->number, &asked);
+	struct uvmp_residency_facts facts = {.requester = s->requester,
+	                                     .accesses = accesses,
+	                                     .operation = operation,
+	                                     .preferred = range->preferred,
+	                                     .accessed_by = range->accessed_by,
+	                                     .resident = b->page[i].resident,
+	                                     .pin = hint.pin_to,
+	                                     .duplication = (uint8_t)range->duplication,
+	                                     .is_duplicated = b->page[i].is_duplicated,
+	                                     .maps_on_atomics = n->policy.map_on_atomics};
+	struct uvmp_residency_place place;
+
+	if (hint.kind == UVMP_THRASH_THROTTLE) {
+		*until_ns = hint.until_ns;
+		return true;
+	}
+	s->pinned[i] = hint.kind == UVMP_THRASH_PIN;
+	s->procs[i] = hint.procs;
+	s->throttles[i] = throttles;
+	place = naive_residency_select(&n->processors, &facts);
+	s->want[place.destination][i] = true;
+	s->duplicate[i] = place.is_duplicate;
+	s->access[i] = access;
+	return false;
+}
+
+static void throttle(struct naive_service *n, struct block *b, uint32_t p, uint32_t i, uint64_t until_ns)
+{
+	bool page[PAGES] = {false};
+	struct uvmp_action *action;
+
+	page[i] = true;
+	action = emit_pages(n, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, b, page);
+	action->to = (uint8_t)p;
+	action->until_ns = until_ns;
+}
+
+/* -- requests -------------------------------------------------------------------------------- */
+
+static void free_block(struct naive_service *n, struct block *b)
+{
+	bool all[PAGES];
+
+	memset(all, 1, sizeof(all));
+	for (uint32_t k = 0; k < b->places; k++)
+		unmap(n, UVMP_CAUSE_FREE, b, b->place[k], all, 0);
+	for (uint32_t k = 0; k < b->places; k++) {
+		bool has_memory = false;
+
+		for (uint32_t i = 0; b->place[k] != UVMP_CPU && i < b->pages; i++) {
+			struct owned *o = &b->owned[b->place[k]][i];
+			struct uvmp_action *action;
+			bool pages[PAGES] = {false};
+
+			if (!o->exists)
+				continue;
+			for (uint32_t p = o->first; p < o->outer; p++)
+				pages[p] = true;
+			action = emit_pages(n, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, b, pages);
+			action->from = (uint8_t)b->place[k];
+			action->offset = offset_of(o->chunk);
+			action->detail = bytes_of(o->chunk);
+			disown(n, b, b->place[k], i);
+			has_memory = true;
+		}
+		if (has_memory)
+			(void)perform(n);
+	}
+	naive_thrash_end(&space_of(n, b)->thrash, b->number);
+	b->exists = false;
+	(void)perform(n);
+}
+
+static struct block *newest_block(struct naive_service *n, const struct range *range)
+{
+	struct block *newest = NULL;
+
+	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
+		if (n->block[i]->exists && n->block[i]->range == range &&
+		    (newest == NULL || n->block[i]->stamp > newest->stamp))
+			newest = n->block[i];
+	return newest;
+}
+
+static enum uvmp_status free_range(struct naive_service *n, const struct request *r)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++) {
+		struct range *range = &n->range[i];
+
+		if (!range->exists || range->space != r->space || range->origin != r->base)
+			continue;
+		found = true;
+		while (newest_block(n, range) != NULL)
+			free_block(n, newest_block(n, range));
+		range->exists = false;
+	}
+	if (!found)
+		return UVMP_ERR_UNKNOWN;
+	drop_space(n, r->space);
+	return UVMP_OK;
+}
+
+/* Nothing can be done about it. */
+static void refuse(struct naive_service *n, uint32_t gpu, uint64_t space, uvmp_addr address,
+                   enum uvmp_cause cause, uint8_t mode, bool has_pages)
+{
+	struct block *b = find_block(n, space, address);
+	struct uvmp_action *action;
+	bool page[PAGES] = {false};
+
+	if (b != NULL && has_pages) {
+		page[(address - b->start) / n->page_bytes] = true;
+		action = emit_pages(n, UVMP_ACTION_CANCEL, cause, b, page);
+	} else {
+		action = emit(n, UVMP_ACTION_CANCEL, cause);
+		action->space = space;
+		action->address = address;
+		action->page_bytes = gpu == UVMP_CPU || !has_pages ? 0 : n->page_bytes;
+	}
+	action->to = (uint8_t)gpu;
+	action->right = mode;
+}
+
+/* A fault although the CPU has the right: is it let pass? */
+static bool is_let_pass(struct naive_service *n, const struct request *r)
+{
+	bool is_same = n->latch_thread == r->thread && n->latch_space == r->space && n->latch_page == r->base;
+
+	if (!n->is_latched) {
+		n->is_latched = true;
+		n->latch_ns = n->now;
+		n->latch_thread = r->thread;
+		n->latch_space = r->space;
+		n->latch_page = r->base;
+		return true;
+	}
+	if (!is_same && n->now - n->latch_ns <= 300000u)
+		return true;
+	n->is_latched = false;
+	return false;
+}
+
+static enum uvmp_status serve_cpu(struct naive_service *n, struct block *b, uint32_t page, uint8_t access)
+{
+	struct step *s = malloc(sizeof(*s));
+	enum uvmp_status status = UVMP_ERR_RETRY;
+	uint64_t until_ns = 0;
+
+	for (uint32_t walk = 0; walk < WALKS && status == UVMP_ERR_RETRY; walk++) {
+		memset(s, 0, sizeof(*s));
+		s->block = b;
+		s->requester = UVMP_CPU;
+		s->cause = UVMP_CAUSE_DEMAND;
+		s->migrate_cause = UVMP_MIGRATE_FAULT;
+		s->is_prefetching = true;
+		s->is_retry = walk > 0;
+		if (choose(n, s, page, access, (uint8_t)(1u << access), UVMP_OPERATION_FAULT, &until_ns)) {
+			throttle(n, b, UVMP_CPU, page, until_ns);
+			free(s);
+			return UVMP_ERR_RETRY;
+		}
+		status = step(n, s);
+	}
+	free(s);
+	return status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : status;
+}
+
+static enum uvmp_status cpu_fault(struct naive_service *n, const struct request *r)
+{
+	static const uint8_t needed[] = {1, 1, 2, 2, 3};
+	struct range *range = find_range(n, r->space, r->base);
+	uint8_t access = UVMP_ACCESS_READ;
+	struct block *b;
+	uint32_t page;
+
+	if (range == NULL) {
+		refuse(n, UVMP_CPU, r->space, r->base, UVMP_CAUSE_FATAL, UVMP_CANCEL_ALL, false);
+		return UVMP_ERR_UNKNOWN;
+	}
+	if (r->access == UVMP_ACCESS_WRITE)
+		access = range->right == UVMP_PROT_READ_WRITE ? UVMP_ACCESS_WRITE : UVMP_ACCESS_ATOMIC_STRONG;
+	if (needed[access] > (uint8_t)range->right) {
+		refuse(n, UVMP_CPU, r->space, r->base, UVMP_CAUSE_FATAL, UVMP_CANCEL_WRITE_AND_ATOMIC, true);
+		return UVMP_ERR_CONFLICT;
+	}
+	b = make_block(n, range, r->base);
+	page = (uint32_t)((r->base - b->start) / n->page_bytes);
+	if (b->page[page].right[0] >= needed[access] && is_let_pass(n, r))
+		return UVMP_OK;
+	return serve_cpu(n, b, page, access);
+}
+
+static enum uvmp_status advise(struct naive_service *n, const struct request *r)
+{
+	struct range *range = find_range(n, r->space, r->base);
+
+	if (range == NULL || range->base != r->base || range->end != r->base + r->bytes - 1)
+		return UVMP_ERR_UNKNOWN;
+	switch (r->advice) {
+	case UVMP_ADVISE_PREFERRED:
+		range->preferred = r->processor;
+		break;
+	case UVMP_ADVISE_ACCESSED_BY:
+		range->accessed_by |= bit(r->processor);
+		break;
+	case UVMP_ADVISE_NOT_ACCESSED_BY:
+		range->accessed_by &= ~bit(r->processor);
+		break;
+	case UVMP_ADVISE_READ_DUPLICATE:
+		range->duplication = UVMP_DUPLICATION_ENABLED;
+		break;
+	case UVMP_ADVISE_NO_DUPLICATE:
+		range->duplication = UVMP_DUPLICATION_DISABLED;
+		break;
+	case UVMP_ADVISE_UNSET_DUPLICATE:
+		range->duplication = UVMP_DUPLICATION_UNSET;
+		break;
+	case UVMP_ADVISE_DISCARD:
+		break;
+	}
+	return UVMP_OK;
+}
+
+static void serve_request(struct naive_service *n)
+{
+	static const enum uvmp_cause cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
+	                                        UVMP_CAUSE_DEMAND};
+	struct request r = n->request[0];
+	uint32_t batch = n->batch;
+	struct uvmp_action *action;
+	enum uvmp_status status = UVMP_OK;
+
+	memmove(&n->request[0], &n->request[1], (n->requests - 1) * sizeof(r));
+	n->requests--;
+	n->batch = 0;
+	switch (r.kind) {
+	case FREE_RANGE:
+		status = free_range(n, &r);
+		break;
+	case ADVISE:
+		status = advise(n, &r);
+		break;
+	case MIGRATE:
+		break;
+	case CPU_FAULT:
+		status = cpu_fault(n, &r);
+		break;
+	}
+	unpin_all(n);
+	action = emit(n, UVMP_ACTION_DONE, cause[r.kind]);
+	action->ticket = r.ticket;
+	action->status = (int8_t)status;
+	(void)perform(n);
+	n->batch = batch;
+}
+
+/* -- unpinning ------------------------------------------------------------------------------- */
+
+uint64_t naive_service_due_ns(const struct naive_service *n)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < NAIVE_SPACES; i++) {
+		const struct naive_thrash *t = &n->space[i].thrash;
+
+		if (n->space[i].exists && t->waiting > 0 && t->fifo[0].deadline < first)
+			first = t->fifo[0].deadline;
+	}
+	return first;
+}
+
+static void unpin_pages(struct naive_service *n)
+{
+	for (uint32_t i = 0; i < NAIVE_SPACES; i++) {
+		uint32_t number, page;
+
+		while (n->space[i].exists &&
+		       naive_thrash_unpin(&n->space[i].thrash, n->now, &number, &page)) {
+			struct block *b = n->block[number];
+			bool flag[PAGES] = {false};
+
+			flag[page] = true;
+			for (uint32_t k = 0; k < b->places; k++)
+				if (!in(b->range->accessed_by, b->place[k]) &&
+				    !in(b->page[page].resident, b->place[k]))
+					unmap(n, UVMP_CAUSE_PIN, b, b->place[k], flag, 0);
+			emit_pages(n, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, b, flag);
+		}
+	}
+	(void)perform(n);
+}
+
+/* -- the bottom half ------------------------------------------------------------------------- */
+
+static bool is_pending(const struct gpu *g)
+{
+	return g->get != g->put;
+}
+
+static uint32_t flush(struct gpu *g, bool update_put)
+{
+	uint32_t gone = 0;
+
+	if (update_put)
+		g->cached_put = g->put;
+	while (g->get != g->cached_put) {
+		g->get = (g->get + 1) % g->capacity;
+		gone++;
+	}
+	return gone;
+}
+
+static void emit_flush(struct naive_service *n, bool update_put)
+{
+	struct uvmp_action *action = emit(n, UVMP_ACTION_FLUSH, UVMP_CAUSE_NONE);
+
+	action->to = (uint8_t)n->in_gpu;
+	action->is_update = update_put;
+	action->count = flush(&n->gpu[n->in_gpu], update_put);
+}
+
+static void emit_for_gpu(struct naive_service *n, enum uvmp_action_kind kind, bool is_update)
+{
+	struct uvmp_action *action = emit(n, kind, UVMP_CAUSE_NONE);
+
+	action->to = (uint8_t)n->in_gpu;
+	action->is_update = is_update;
+}
+
+static void emit_cancel(struct naive_service *n, const struct uvmp_fault *f, enum uvmp_cause cause,
+                        uint8_t mode)
+{
+	refuse(n, n->in_gpu, f->va_space, f->address, cause, mode, true);
+	n->gpu[n->in_gpu].counts.cancelled++;
+}
+
+static void fetch(struct naive_service *n, enum uvmp_fetch_mode mode)
+{
+	struct gpu *g = &n->gpu[n->in_gpu];
+	struct uvmp_fault_buffer buffer = {g->entry, g->capacity, g->get, g->cached_put};
+	struct uvmp_fetch_params params = {n->policy.replay.max_batch, n->page_bytes, n->policy.coalesce,
+	                                   n->policy.quirks};
+
+	naive_fault_fetch(&params, mode, g->put, &buffer, g->capacity, UINT32_MAX, n->fetch);
+	g->get = n->fetch->get;
+	g->cached_put = n->fetch->cached_put;
+	if (n->fetch->cached > 0) {
+		g->counts.batches++;
+		g->counts.faults += n->fetch->cached;
+		g->counts.coalesced += n->fetch->coalesced;
+	}
+}
+
+static struct channel *find_channel(struct naive_service *n, const struct uvmp_fault *f)
+{
+	for (uint32_t i = 0; i < NAIVE_CHANNELS; i++) {
+		struct channel *c = &n->channel[i];
+
+		if (c->exists && c->gpu == n->in_gpu && c->aperture == f->aperture &&
+		    c->instance == f->instance && c->subcontext == f->subcontext)
+			return c;
+	}
+	return NULL;
+}
+
+static bool has_sibling(struct naive_service *n, const struct uvmp_fault *f)
+{
+	for (uint32_t i = 0; i < NAIVE_CHANNELS; i++) {
+		struct channel *c = &n->channel[i];
+
+		if (c->exists && c->gpu == n->in_gpu && c->aperture == f->aperture &&
+		    c->instance == f->instance)
+			return true;
+	}
+	return false;
+}
+
+/* Order and channels; false: one is dead, all is flushed. */
+static bool preprocess(struct naive_service *n)
+{
+	struct naive_fetch *f = n->fetch;
+	struct uvmp_action *action = emit(n, UVMP_ACTION_BATCH, UVMP_CAUSE_NONE);
+
+	action->to = (uint8_t)n->in_gpu;
+	action->count = f->cached;
+	action->detail = f->coalesced;
+	n->orders = 0;
+	for (uint32_t i = 0; i < f->cached; i++)
+		if (!f->entry[i].is_filtered)
+			n->order[n->orders++] = i;
+	if (!f->is_single_instance)
+		naive_fault_order_by_instance(f->entry, n->order, n->orders);
+	for (uint32_t i = 0; i < n->orders; i++) {
+		struct uvmp_fault *e = &f->entry[n->order[i]];
+		struct channel *c = find_channel(n, e);
+
+		if (c == NULL) {
+			if (has_sibling(n, e)) {
+				action = emit(n, UVMP_ACTION_CANCEL, UVMP_CAUSE_FATAL);
+				action->to = (uint8_t)n->in_gpu;
+				action->right = UVMP_CANCEL_ALL;
+				n->gpu[n->in_gpu].counts.cancelled++;
+			}
+			emit_flush(n, true);
+			emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
+			return false;
+		}
+		e->va_space = c->space;
+		e->gpu = n->in_gpu;
+	}
+	naive_fault_order(f->entry, n->order, n->orders);
+	n->position = 0;
+	n->has_fatal = false;
+	memset(n->is_fatal, 0, sizeof(n->is_fatal));
+	return true;
+}
+
+static void mark_fatal(struct naive_service *n, uint32_t position, uint8_t mode)
+{
+	const struct uvmp_fault *f = &n->fetch->entry[n->order[position]];
+
+	if (!n->has_fatal)
+		n->fatal_space = f->va_space;
+	n->has_fatal = true;
+	n->is_fatal[position] = true;
+	n->cancel_mode[position] = mode;
+}
+
+/* One walk over the faults of a block; returns how many they are. */
+static uint32_t walk(struct naive_service *n, struct step *s, struct uvmp_replay_event *event)
+{
+	struct block *b = s->block;
+	struct uvmp_fault *entry = n->fetch->entry;
+	const struct uvmp_fault *previous = NULL;
+	struct uvmp_fault_verdict verdict, before;
+	uvmp_addr end = b->start + (uint64_t)b->pages * n->page_bytes - 1;
+	uint32_t k = n->position;
+
+	memset(&before, 0, sizeof(before));
+	for (; k < n->orders; k++) {
+		struct uvmp_fault *f = &entry[n->order[k]];
+		uint32_t i = (uint32_t)((f->address - b->start) / n->page_bytes);
+		struct uvmp_fault_facts facts = {.logical = b->range->right, .is_retry = s->is_retry};
+		uint64_t until_ns;
+
+		if (f->va_space != b->space || f->address > end)
+			break;
+		facts.mapped = (enum uvmp_prot)b->page[i].right[n->in_gpu];
+		naive_fault_classify(f, &facts, previous, previous == NULL ? NULL : &before, &verdict);
+		if (!s->is_retry) {
+			event->duplicates += f->num_instances - (verdict.is_duplicate ? 0 : 1);
+			event->invalid_prefetches += verdict.invalid_prefetches;
+		}
+		if (verdict.is_fatal)
+			mark_fatal(n, k, verdict.cancel_mode);
+		if (verdict.service_access != UVMP_ACCESS_NONE &&
+		    choose(n, s, i, verdict.service_access, verdict.service_mask, UVMP_OPERATION_FAULT,
+		           &until_ns) &&
+		    !s->is_retry) {
+			throttle(n, b, n->in_gpu, i, until_ns);
+			verdict.is_throttled = true;
+			event->has_throttled = true;
+		}
+		previous = f;
+		before = verdict;
+	}
+	return k - n->position;
+}
+
+static void dispatch_block(struct naive_service *n, struct range *range, struct uvmp_replay_event *event)
+{
+	struct block *b = make_block(n, range, n->fetch->entry[n->order[n->position]].address);
+	struct step *s = malloc(sizeof(*s));
+	uint32_t walked = 0;
+
+	event->status = UVMP_ERR_RETRY;
+	for (uint32_t k = 0; k < WALKS && event->status == UVMP_ERR_RETRY; k++) {
+		memset(s, 0, sizeof(*s));
+		s->block = b;
+		s->requester = n->in_gpu;
+		s->cause = UVMP_CAUSE_DEMAND;
+		s->migrate_cause = UVMP_MIGRATE_FAULT;
+		s->is_prefetching = true;
+		s->is_retry = k > 0;
+		walked = walk(n, s, event);
+		event->status = step(n, s);
+	}
+	if (n->actions > 0)
+		(void)perform(n);
+	if (event->status == UVMP_ERR_RETRY)
+		event->status = UVMP_ERR_NO_MEMORY;
+	free(s);
+	unpin_all(n);
+	n->position += walked;
+}
+
+/* The next block of the batch. */
+static void dispatch(struct naive_service *n, struct uvmp_replay_event *event)
+{
+	struct uvmp_fault *f = NULL;
+	struct range *range;
+
+	for (; n->position < n->orders; n->position++) {
+		f = &n->fetch->entry[n->order[n->position]];
+		if (!f->is_fatal)
+			break;
+		mark_fatal(n, n->position, UVMP_CANCEL_ALL);
+	}
+	if (n->position == n->orders) {
+		event->is_none = true;
+	} else {
+		range = find_range(n, f->va_space, f->address);
+		if (range != NULL) {
+			dispatch_block(n, range, event);
+		} else {
+			event->duplicates += f->num_instances - 1;
+			if (f->access == UVMP_ACCESS_PREFETCH)
+				event->invalid_prefetches += f->num_instances;
+			else
+				mark_fatal(n, n->position, UVMP_CANCEL_ALL);
+			n->position++;
+		}
+	}
+	event->is_last = n->position == n->orders;
+	event->has_fatal = n->has_fatal;
+}
+
+static void cancel_batch(struct naive_service *n)
+{
+	uint32_t cancelled = 0;
+
+	for (uint32_t i = 0; i < n->orders; i++) {
+		if (++cancelled % 1024 == 0)
+			(void)perform(n);
+		emit_cancel(n, &n->fetch->entry[n->order[i]], UVMP_CAUSE_ERROR, UVMP_CANCEL_ALL);
+	}
+	emit_flush(n, true);
+	emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
+	(void)perform(n);
+}
+
+static enum uvmp_status cancel_precise(struct naive_service *n)
+{
+	uint64_t space = n->fatal_space;
+	struct uvmp_replay_event event;
+
+	emit_for_gpu(n, UVMP_ACTION_WAIT, false);
+	emit_flush(n, true);
+	emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
+	emit_for_gpu(n, UVMP_ACTION_WAIT, false);
+	(void)perform(n);
+	fetch(n, UVMP_FETCH_ALL);
+	if (n->fetch->cached > 0) {
+		bool is_alive = preprocess(n);
+
+		(void)perform(n);
+		if (!is_alive)
+			return UVMP_OK;
+		while (n->position < n->orders) {
+			const struct uvmp_fault *f = &n->fetch->entry[n->order[n->position]];
+
+			memset(&event, 0, sizeof(event));
+			if (f->is_fatal)
+				mark_fatal(n, n->position++, UVMP_CANCEL_ALL);
+			else if (f->va_space != space)
+				n->position++;
+			else
+				dispatch(n, &event); /* what it could not bring ends nothing */
+		}
+		for (uint32_t i = 0; i < n->orders; i++)
+			if (n->is_fatal[i])
+				emit_cancel(n, &n->fetch->entry[n->order[i]], UVMP_CAUSE_FATAL,
+				            n->cancel_mode[i]);
+		(void)perform(n);
+	}
+	emit_flush(n, true);
+	emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
+	return perform(n);
+}
+
+static void report_toggle(struct naive_service *n)
+{
+	struct naive_replay *replay = &n->gpu[n->in_gpu].replay;
+
+	if (replay->is_prefetch_enabled == n->was_prefetch_enabled)
+		return;
+	n->was_prefetch_enabled = replay->is_prefetch_enabled;
+	emit_for_gpu(n, UVMP_ACTION_TOGGLE, replay->is_prefetch_enabled);
+	(void)perform(n);
+}
+
+static struct uvmp_replay_event perform_replay(void *host, enum uvmp_replay_action_kind kind, bool update_put)
+{
+	struct naive_service *n = host;
+	struct uvmp_replay_event event;
+
+	memset(&event, 0, sizeof(event));
+	n->batch = n->gpu[n->in_gpu].replay.batch_id;
+	report_toggle(n);
+	while (n->requests > 0)
+		serve_request(n);
+	switch (kind) {
+	case UVMP_REPLAY_FETCH:
+		fetch(n, UVMP_FETCH_BATCH_READY);
+		event.cached = n->fetch->cached;
+		break;
+	case UVMP_REPLAY_PREPROCESS:
+		event.is_stale = !preprocess(n);
+		event.status = perform(n);
+		break;
+	case UVMP_REPLAY_SERVICE:
+		dispatch(n, &event);
+		n->gpu[n->in_gpu].counts.duplicates += event.duplicates;
+		n->gpu[n->in_gpu].counts.invalid_prefetches += event.invalid_prefetches;
+		break;
+	case UVMP_REPLAY_PUSH:
+		emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
+		event.status = perform(n);
+		break;
+	case UVMP_REPLAY_FLUSH:
+		emit_flush(n, update_put);
+		event.status = perform(n);
+		break;
+	case UVMP_REPLAY_WAIT_REPLAY:
+	case UVMP_REPLAY_WAIT_WORK:
+		emit_for_gpu(n, UVMP_ACTION_WAIT, kind == UVMP_REPLAY_WAIT_WORK);
+		event.status = perform(n);
+		break;
+	case UVMP_REPLAY_CANCEL_PRECISE:
+		event.status = cancel_precise(n);
+		break;
+	case UVMP_REPLAY_CANCEL_BATCH:
+		cancel_batch(n);
+		break;
+	case UVMP_REPLAY_STOP:
+		break;
+	}
+	event.now_ns = n->now;
+	return event;
+}
+
+static void bottom_half(struct naive_service *n, uint32_t gpu)
+{
+	struct gpu *g = &n->gpu[gpu];
+	struct uvmp_replay_params params = n->policy.replay;
+	struct uvmp_action *action;
+	enum uvmp_status status;
+
+	if (params.max_batch < 1)
+		params.max_batch = 1;
+	if (params.max_batch > g->capacity)
+		params.max_batch = g->capacity;
+	n->in_gpu = gpu;
+	n->orders = n->position = 0;
+	n->was_prefetch_enabled = g->replay.is_prefetch_enabled;
+	g->counts.bottom_halves++;
+	status = naive_replay_run(&g->replay, &params, perform_replay, n);
+	while (n->requests > 0)
+		serve_request(n);
+	report_toggle(n);
+	n->batch = 0;
+	action = emit(n, UVMP_ACTION_DONE, UVMP_CAUSE_NONE);
+	action->to = (uint8_t)gpu;
+	action->status = (int8_t)status;
+	(void)perform(n);
+	n->in_gpu = 0;
+}
+
+/* GPUs in turn; 0: none. */
+static uint32_t next_gpu(const struct naive_service *n)
+{
+	for (uint32_t i = 1; i < n->procs; i++) {
+		uint32_t gpu = 1 + (n->last_gpu + i - 1) % (n->procs - 1);
+
+		if (is_pending(&n->gpu[gpu]))
+			return gpu;
+	}
+	return 0;
+}
+
+void naive_service_run(struct naive_service *n)
+{
+	for (;;) {
+		uint32_t gpu = next_gpu(n);
+
+		if (n->requests > 0) {
+			serve_request(n);
+		} else if (naive_service_due_ns(n) <= n->now + 20000u) {
+			unpin_pages(n);
+		} else if (gpu != 0) {
+			n->last_gpu = gpu;
+			bottom_half(n, gpu);
+		} else {
+			return;
+		}
+	}
+}
+
+/* -- events ---------------------------------------------------------------------------------- */
+
+struct naive_service *naive_service_new(const struct uvmp_service_params *params, naive_service_group *group,
+                                        void *host)
+{
+	struct naive_service *n = calloc(1, sizeof(*n));
+
+	n->policy = *params->policy;
+	n->processors = *params->processors;
+	n->procs = n->processors.count;
+	n->page_bytes = params->page_bytes;
+	n->max_spaces = params->spaces;
+	n->max_ranges = params->ranges;
+	n->max_instances = params->instances;
+	n->max_requests = params->requests;
+	n->has_counters = n->policy.map_on_eviction &&
+	                  (n->policy.counters == UVMP_COUNTERS_ON ||
+	                   (n->policy.counters == UVMP_COUNTERS_DRIVER && params->has_ats));
+	n->host_group = group;
+	n->host = host;
+	n->group = calloc(8192, sizeof(*n->group));
+	n->status = calloc(8192, sizeof(*n->status));
+	n->fetch = calloc(1, sizeof(*n->fetch));
+	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
+		n->block[i] = calloc(1, sizeof(*n->block[i]));
+	for (uint32_t p = 1; p < n->procs; p++) {
+		const struct uvmp_service_gpu *from = &params->gpu[p - 1];
+		struct gpu *g = &n->gpu[p];
+		struct uvmp_pmm_params pmm = {(uint32_t)(from->memory_bytes / UVMP_ROOT_CHUNK_BYTES),
+		                              from->splits, n->policy.pma_order, true, n->policy.quirks};
+
+		g->pmm = calloc(1, sizeof(*g->pmm));
+		naive_pmm_init(g->pmm, &pmm);
+		g->capacity = from->fault_entries;
+		g->entry = calloc(g->capacity, sizeof(*g->entry));
+		g->replay.is_prefetch_enabled = true;
+	}
+	return n;
+}
+
+void naive_service_free(struct naive_service *n)
+{
+	for (uint32_t i = 0; i < NAIVE_SPACES; i++)
+		if (n->space[i].exists)
+			naive_thrash_free(&n->space[i].thrash);
+	for (uint32_t p = 1; p < n->procs; p++) {
+		free(n->gpu[p].pmm);
+		free(n->gpu[p].entry);
+	}
+	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
+		free(n->block[i]);
+	free(n->fetch);
+	free(n->status);
+	free(n->group);
+	free(n);
+}
+
+void naive_service_set_time(struct naive_service *n, uint64_t now_ns)
+{
+	n->now = now_ns;
+}
+
+enum uvmp_status naive_service_bind(struct naive_service *n, uint32_t gpu, uint32_t aperture,
+                                    uint64_t instance, uint32_t subcontext, uint64_t space)
+{
+	struct channel *unused = NULL;
+	uint32_t channels = 0;
+
+	for (uint32_t i = 0; i < NAIVE_CHANNELS; i++) {
+		struct channel *c = &n->channel[i];
+
+		channels += c->exists;
+		if (!c->exists && unused == NULL)
+			unused = c;
+		if (c->exists && c->gpu == gpu && c->aperture == aperture && c->instance == instance &&
+		    c->subcontext == subcontext)
+			return UVMP_ERR_CONFLICT;
+	}
+	if (channels >= n->max_instances || make_space(n, space) == NULL)
+		return UVMP_ERR_SPACE;
+	*unused = (struct channel){true, gpu, aperture, subcontext, instance, space};
+	return UVMP_OK;
+}
+
+enum uvmp_status naive_service_unbind(struct naive_service *n, uint32_t gpu, uint32_t aperture,
+                                      uint64_t instance, uint32_t subcontext)
+{
+	for (uint32_t i = 0; i < NAIVE_CHANNELS; i++) {
+		struct channel *c = &n->channel[i];
+
+		if (c->exists && c->gpu == gpu && c->aperture == aperture && c->instance == instance &&
+		    c->subcontext == subcontext) {
+			c->exists = false;
+			drop_space(n, c->space);
+			return UVMP_OK;
+		}
+	}
+	return UVMP_ERR_STATE;
+}
+
+enum uvmp_status naive_service_add_range(struct naive_service *n, uint64_t space, uvmp_addr base,
+                                         uint64_t bytes, enum uvmp_prot right, uint32_t home)
+{
+	struct range *unused = NULL;
+	uint32_t ranges = 0;
+
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++) {
+		struct range *r = &n->range[i];
+
+		ranges += r->exists;
+		if (!r->exists && unused == NULL)
+			unused = r;
+		if (r->exists && r->space == space && r->base <= base + bytes - 1 && base <= r->end)
+			return UVMP_ERR_CONFLICT;
+	}
+	if (ranges >= n->max_ranges || make_space(n, space) == NULL)
+		return UVMP_ERR_SPACE;
+	*unused = (struct range){.exists = true,
+	                         .space = space,
+	                         .base = base,
+	                         .end = base + bytes - 1,
+	                         .origin = base,
+	                         .right = right,
+	                         .home = home,
+	                         .preferred = NONE};
+	return UVMP_OK;
+}
+
+static enum uvmp_status enqueue(struct naive_service *n, struct request r)
+{
+	if (n->requests >= n->max_requests)
+		return UVMP_ERR_SPACE;
+	r.ticket = ++n->tickets;
+	n->request[n->requests++] = r;
+	return UVMP_OK;
+}
+
+enum uvmp_status naive_service_free_range(struct naive_service *n, uint64_t space, uvmp_addr base)
+{
+	return enqueue(n, (struct request){.kind = FREE_RANGE, .space = space, .base = base});
+}
+
+enum uvmp_status naive_service_advise(struct naive_service *n, uint64_t space, uvmp_addr base, uint64_t bytes,
+                                      enum uvmp_advice advice, uint32_t processor)
+{
+	return enqueue(n, (struct request){.kind = ADVISE,
+	                                   .space = space,
+	                                   .base = base,
+	                                   .bytes = bytes,
+	                                   .advice = advice,
+	                                   .processor = processor});
+}
+
+enum uvmp_status naive_service_migrate(struct naive_service *n, uint64_t space, uvmp_addr base,
+                                       uint64_t bytes, uint32_t processor)
+{
+	return enqueue(n, (struct request){.kind = MIGRATE,
+	                                   .space = space,
+	                                   .base = base,
+	                                   .bytes = bytes,
+	                                   .processor = processor});
+}
+
+enum uvmp_status naive_service_cpu_fault(struct naive_service *n, uint64_t space, uvmp_addr address,
+                                         enum uvmp_access access, uint64_t thread)
+{
+	return enqueue(n, (struct request){.kind = CPU_FAULT,
+	                                   .space = space,
+	                                   .base = address / n->page_bytes * n->page_bytes,
+	                                   .access = access,
+	                                   .thread = thread});
+}
+
+enum uvmp_status naive_service_fault(struct naive_service *n, uint32_t gpu, const struct uvmp_fault *fault)
+{
+	struct gpu *g = &n->gpu[gpu];
+
+	if ((g->put + 1) % g->capacity == g->get)
+		return UVMP_ERR_SPACE;
+	g->entry[g->put] = *fault;
+	g->entry[g->put].is_valid = true;
+	g->put = (g->put + 1) % g->capacity;
+	return UVMP_OK;
+}
+
+void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address)
+{
+	struct block *b = find_block(n, space, address);
+	uint32_t i;
+
+	if (b == NULL || processor == UVMP_CPU)
+		return;
+	i = (uint32_t)((address - b->start) / n->page_bytes);
+	if (in(b->page[i].resident, processor))
+		naive_pmm_touch(n->gpu[processor].pmm,
+		                b->owned[processor][chunk_around(n, b, i).first].chunk);
+}
+
+/* -- looking --------------------------------------------------------------------------------- */
+
+enum uvmp_status naive_service_page(const struct naive_service *n, uint64_t space, uvmp_addr address,
+                                    struct uvmp_page_state *state)
+{
+	const struct range *range = find_range((struct naive_service *)(uintptr_t)n, space, address);
+	const struct block *b = find_block(n, space, address);
+	uint32_t i;
+
+	memset(state, 0, sizeof(*state));
+	if (range == NULL)
+		return UVMP_ERR_UNKNOWN;
+	if (b == NULL) {
+		if (range->home == UVMP_CPU) {
+			state->resident = state->read = 1;
+			state->write = range->right >= UVMP_PROT_READ_WRITE;
+			state->atomic = range->right >= UVMP_PROT_READ_WRITE_ATOMIC;
+		}
+		return UVMP_OK;
+	}
+	i = (uint32_t)((address - b->start) / n->page_bytes);
+	state->resident = b->page[i].resident;
+	state->read = mapped_at(n, &b->page[i], UVMP_PROT_READ);
+	state->write = mapped_at(n, &b->page[i], UVMP_PROT_READ_WRITE);
+	state->atomic = mapped_at(n, &b->page[i], UVMP_PROT_READ_WRITE_ATOMIC);
+	state->is_duplicated = b->page[i].is_duplicated;
+	state->is_discarded = b->page[i].is_discarded;
+	for (uint32_t k = 0; k < NAIVE_SPACES; k++)
+		if (n->space[k].exists && n->space[k].id == space) {
+			const struct naive_thrash_page *page = &n->space[k].thrash.block[b->number].page[i];
+
+			state->is_pinned = page->pinned;
+			state->is_thrashing = page->thrashing;
+		}
+	return UVMP_OK;
+}
+
+void naive_service_count(const struct naive_service *n, uint32_t gpu, struct uvmp_service_counts *counts)
+{
+	*counts = n->gpu[gpu].counts;
+}
+
+void naive_service_used(const struct naive_service *n, uint32_t gpu, uint64_t *owned, uint64_t *resident)
+{
+	*owned = *resident = 0;
+	for (uint32_t k = 0; k < NAIVE_BLOCKS; k++)
+		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages; i++) {
+			const struct owned *o = &n->block[k]->owned[gpu][i];
+
+			*owned += o->exists ? o->outer - o->first : 0;
+			*resident += in(n->block[k]->page[i].resident, gpu);
+		}
+}
+
+uint32_t naive_service_waiting(const struct naive_service *n, uint32_t gpu)
+{
+	const struct gpu *g = &n->gpu[gpu];
+
+	return (g->put + g->capacity - g->get) % g->capacity;
+}

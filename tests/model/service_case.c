@@ -1,0 +1,688 @@
+/* The model drives: whenever it has decided a group of actions, the engine must hand out the same ones and no
+ * more. They are then completed in any order, and between two completions and between groups further events
+ * are told to both. */
+#include "service_case.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "naive_service.h"
+
+#define ROOT	 UVMP_ROOT_CHUNK_BYTES
+#define WINDOWS	 5u
+#define BASE	 ((uvmp_addr)0x40000000)
+#define RANGES	 10u
+#define CHANNELS 6u
+#define SPACES	 2u
+
+struct known_range {
+	bool exists, is_touched;
+	uint64_t space;
+	uvmp_addr base;
+	uint64_t bytes;
+};
+
+struct known_channel {
+	bool exists;
+	uint32_t gpu, aperture, subcontext;
+	uint64_t instance, space;
+};
+
+struct service_case {
+	uint64_t random;
+	enum service_case_level level;
+	struct uvmp_policy policy;
+	struct uvmp_processors processors;
+	struct uvmp_service_gpu gpu[NAIVE_PROCS];
+	struct uvmp_service_params params;
+	struct uvmp_service *engine;
+	struct naive_service *model;
+	void *memory;
+	uint64_t now, limit, nested;
+	struct known_range range[RANGES];
+	struct known_channel channel[CHANNELS];
+	uvmp_addr hot[4];
+	uint64_t hot_space[4];
+	uint64_t last_fault[NAIVE_PROCS], last_replay[NAIVE_PROCS], sequence; /* in the order of events */
+	uint64_t run_actions;
+	struct service_case_stats *stats;
+	FILE *trace;
+	char *error;
+	size_t capacity;
+	bool has_failed;
+};
+
+const char *service_case_event_name(enum service_case_event event)
+{
+	static const char *const name[] = {"fault",  "cpu fault", "add range", "free range", "bind",
+	                                   "unbind", "advise",    "migrate",   "touch",      "time"};
+
+	return name[event];
+}
+
+static uint32_t draw(struct service_case *c, uint32_t bound)
+{
+	return (uint32_t)(uvmp_random_next(&c->random) >> 33) % bound;
+}
+
+static void fail(struct service_case *c, const char *format, ...)
+{
+	va_list list;
+
+	if (c->has_failed)
+		return;
+	c->has_failed = true;
+	va_start(list, format);
+	vsnprintf(c->error, c->capacity, format, list);
+	va_end(list);
+}
+
+static void tell(struct service_case *c, enum service_case_event event, const char *format, ...)
+{
+	va_list list;
+
+	c->stats->events++;
+	c->stats->event[event]++;
+	c->sequence++;
+	if (c->trace == NULL)
+		return;
+	fprintf(c->trace, "# t=%" PRIu64 " %s ", c->now, service_case_event_name(event));
+	va_start(list, format);
+	vfprintf(c->trace, format, list);
+	va_end(list);
+	fputc('\n', c->trace);
+}
+
+/* -- parameters ------------------------------------------------------------------------------ */
+
+static void draw_processors(struct service_case *c)
+{
+	struct uvmp_processors *p = &c->processors;
+	bool has_links = draw(c, 3) == 0, is_coherent = draw(c, 6) == 0;
+
+	p->count = 2 + draw(c, 3);
+	for (uint32_t a = 0; a < p->count; a++) {
+		p->can_access[a] = (uint64_t)1 << a | 1u;
+		p->native_atomics[a] = (uint64_t)1 << a;
+	}
+	for (uint32_t a = 1; a < p->count && is_coherent; a++) {
+		p->can_access[0] |= (uint64_t)1 << a;
+		p->fast_link[0] |= (uint64_t)1 << a;
+		p->fast_link[a] |= 1u;
+		p->native_atomics[0] |= (uint64_t)1 << a;
+		p->native_atomics[a] |= 1u;
+	}
+	for (uint32_t a = 1; a < p->count && has_links; a++)
+		for (uint32_t b = a + 1; b < p->count; b++) {
+			p->can_access[a] |= (uint64_t)1 << b;
+			p->can_access[b] |= (uint64_t)1 << a;
+			p->fast_link[a] |= (uint64_t)1 << b;
+			p->fast_link[b] |= (uint64_t)1 << a;
+			p->native_atomics[a] |= (uint64_t)1 << b;
+			p->native_atomics[b] |= (uint64_t)1 << a;
+		}
+}
+
+static void draw_policy(struct service_case *c)
+{
+	static const enum uvmp_prefetcher prefetchers[] = {UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_DENSITY,
+	                                                   UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_NONE,
+	                                                   UVMP_PREFETCH_BLOCK};
+	struct uvmp_policy *p = &c->policy;
+	bool quirks = draw(c, 4) != 0;
+
+	uvmp_policy_init(p);
+	uvmp_prefetch_params_init(&p->prefetch, prefetchers[draw(c, 5)]);
+	if (p->prefetch.prefetcher == UVMP_PREFETCH_DENSITY && draw(c, 2) == 0) {
+		p->prefetch.threshold = 1 + draw(c, 100);
+		p->prefetch.min_faults = 1 + draw(c, 3);
+	}
+	p->pma_order = draw(c, 3);
+	p->replay.policy = (enum uvmp_replay_policy)draw(c, 4);
+	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
+		p->replay.update_put_ratio = draw(c, 101);
+	p->replay.max_batch = 1 + draw(c, draw(c, 2) == 0 ? 4 : 64);
+	p->replay.max_batches = 1 + draw(c, 6);
+	p->replay.max_throttled = 1 + draw(c, 3);
+	p->replay.prefetch_lapse_ms = draw(c, 3);
+	p->coalesce = draw(c, 5) != 0;
+	p->thrash.is_enabled = draw(c, 5) != 0;
+	if (p->thrash.is_enabled) {
+		p->thrash.threshold = 1 + draw(c, 3);
+		p->thrash.pin_threshold = 1 + draw(c, 4);
+		p->thrash.epoch = draw(c, 2) == 0 ? 2000 : 1 + draw(c, 20);
+		p->thrash.pin = draw(c, 40);
+	}
+	p->counters = draw(c, 4) == 0 ? UVMP_COUNTERS_ON : UVMP_COUNTERS_DRIVER;
+	p->map_on_eviction = draw(c, 4) != 0;
+	p->map_on_atomics = draw(c, 4) == 0;
+	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
+}
+
+static bool start(struct service_case *c)
+{
+	size_t bytes;
+
+	draw_processors(c);
+	draw_policy(c);
+	for (uint32_t i = 0; i + 1 < c->processors.count; i++) {
+		uint32_t roots = 2 + draw(c, 5);
+
+		c->gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots * ROOT,
+		                                      .splits = roots,
+		                                      .fault_entries = 4 + draw(c, 60),
+		                                      .utlbs = 4,
+		                                      .notes = 8};
+	}
+	c->params = (struct uvmp_service_params){.policy = &c->policy,
+	                                         .processors = &c->processors,
+	                                         .gpu = c->gpu,
+	                                         .page_bytes = draw(c, 3) == 0 ? 65536 : 4096,
+	                                         .blocks = 64,
+	                                         .spaces = 2,
+	                                         .ranges = NAIVE_RANGES,
+	                                         .instances = 8,
+	                                         .requests = 4,
+	                                         .seed = 1};
+	bytes = uvmp_service_size(&c->params, 64) + (8u << 20);
+	c->memory = aligned_alloc(16, bytes / 16 * 16);
+	if (uvmp_service_init(&c->params, c->memory, bytes / 16 * 16, &c->engine) != UVMP_OK) {
+		fail(c, "the engine does not start");
+		return false;
+	}
+	return true;
+}
+
+/* -- events ---------------------------------------------------------------------------------- */
+
+static bool same(struct service_case *c, const char *what, enum uvmp_status engine, enum uvmp_status model)
+{
+	if (engine != model)
+		fail(c, "%s: engine says %d, model %d", what, (int)engine, (int)model);
+	return engine == model;
+}
+
+/* An address that is interesting: one of the hot ones, one in a range, any. */
+static uvmp_addr draw_address(struct service_case *c, uint64_t *space)
+{
+	uint32_t i = draw(c, 4);
+	const struct known_range *r = &c->range[draw(c, RANGES)];
+
+	if (draw(c, 3) != 0) {
+		*space = c->hot_space[i];
+		return c->hot[i] + draw(c, draw(c, 2) == 0 ? 1 : 20) * (uvmp_addr)c->params.page_bytes;
+	}
+	if (r->exists && draw(c, 40) != 0) {
+		*space = r->space;
+		return r->base + ((uint64_t)draw(c, 1u << 30) << 12) % r->bytes;
+	}
+	*space = 1 + draw(c, SPACES);
+	return BASE + draw(c, WINDOWS * ROOT);
+}
+
+static void heat(struct service_case *c, const struct known_range *r)
+{
+	uint32_t i = draw(c, 4);
+
+	c->hot[i] = r->base + ((uint64_t)draw(c, 1u << 30) << 12) % r->bytes;
+	c->hot_space[i] = r->space;
+}
+
+static void do_add_range(struct service_case *c)
+{
+	static const enum uvmp_prot rights[] = {UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ_WRITE_ATOMIC,
+	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ,
+	                                        UVMP_PROT_READ_WRITE};
+	struct known_range r = {.exists = true, .space = 1 + draw(c, SPACES)};
+	enum uvmp_prot right = rights[draw(c, 5)];
+	uint32_t home = draw(c, 3) == 0 ? UVMP_CPU : UVMP_PROC_NONE, page = c->params.page_bytes;
+	uint32_t free = 0;
+	enum uvmp_status status;
+
+	while (free < RANGES && c->range[free].exists)
+		free++;
+	if (free == RANGES)
+		return;
+	r.base = BASE + (uvmp_addr)draw(c, WINDOWS) * ROOT;
+	r.bytes = ROOT * (1u + (draw(c, 6) == 0));
+	if (draw(c, 3) != 0) {
+		r.base += (uvmp_addr)draw(c, ROOT / page) * page;
+		r.bytes = (uint64_t)(1 + draw(c, draw(c, 3) == 0 ? 512 * 4096 / page : 40)) * page;
+	}
+	tell(c, SERVICE_CASE_ADD_RANGE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " right=%d home=%u", r.space,
+	     r.base, r.bytes, (int)right, home);
+	status = uvmp_service_add_range(c->engine, r.space, r.base, r.bytes, right, home);
+	if (same(c, "add_range", status,
+	         naive_service_add_range(c->model, r.space, r.base, r.bytes, right, home)) &&
+	    status == UVMP_OK) {
+		c->range[free] = r;
+		heat(c, &r);
+		if (draw(c, 3) == 0)
+			heat(c, &r);
+	}
+}
+
+static void do_free_range(struct service_case *c)
+{
+	struct known_range *r = &c->range[draw(c, RANGES)];
+
+	if (!r->exists)
+		return;
+	tell(c, SERVICE_CASE_FREE_RANGE, "space=%" PRIu64 " 0x%" PRIx64, r->space, r->base);
+	if (!same(c, "free_range", uvmp_service_free_range(c->engine, r->space, r->base, NULL),
+	          naive_service_free_range(c->model, r->space, r->base)))
+		return;
+	r->exists = false; /* if it could be queued; if not it is forgotten, and addresses stay taken */
+}
+
+static void do_bind(struct service_case *c)
+{
+	struct known_channel *known = &c->channel[draw(c, CHANNELS)];
+	struct known_channel made = {.exists = true,
+	                             .gpu = 1 + draw(c, c->processors.count - 1),
+	                             .aperture = draw(c, 2) == 0 ? 11 : 9,
+	                             .subcontext = draw(c, 2),
+	                             .instance = 0x1000 * (1 + draw(c, 2)),
+	                             .space = 1 + draw(c, SPACES)};
+	enum uvmp_status status;
+
+	if (known->exists)
+		return;
+	tell(c, SERVICE_CASE_BIND, "gpu=%u %u/0x%" PRIx64 "/%u space=%" PRIu64, made.gpu, made.aperture,
+	     made.instance, made.subcontext, made.space);
+	status = uvmp_service_bind(c->engine, made.gpu, made.aperture, made.instance, made.subcontext,
+	                           made.space);
+	if (same(c, "bind", status,
+	         naive_service_bind(c->model, made.gpu, made.aperture, made.instance, made.subcontext,
+	                            made.space)) &&
+	    status == UVMP_OK)
+		*known = made;
+}
+
+static void do_unbind(struct service_case *c)
+{
+	struct known_channel *k = &c->channel[draw(c, CHANNELS)];
+
+	tell(c, SERVICE_CASE_UNBIND, "gpu=%u %u/0x%" PRIx64 "/%u", k->gpu, k->aperture, k->instance,
+	     k->subcontext);
+	if (!k->exists)
+		return;
+	same(c, "unbind", uvmp_service_unbind(c->engine, k->gpu, k->aperture, k->instance, k->subcontext),
+	     naive_service_unbind(c->model, k->gpu, k->aperture, k->instance, k->subcontext));
+	k->exists = false;
+}
+
+static void do_fault(struct service_case *c)
+{
+	static const uint8_t accesses[] = {0, 1, 1, 1, 2, 2, 2, 3, 4, 4};
+	struct known_channel *k = &c->channel[draw(c, CHANNELS)];
+	struct uvmp_fault f;
+	uint64_t space;
+	enum uvmp_status status;
+
+	memset(&f, 0, sizeof(f));
+	f.address = draw_address(c, &space);
+	for (uint32_t i = 0; i < CHANNELS && draw(c, 30) != 0; i++)
+		if (c->channel[i].exists && c->channel[i].space == space && draw(c, 2) == 0)
+			k = &c->channel[i];
+	if (k->gpu == 0)
+		return;
+	f.aperture = k->aperture;
+	f.instance = k->instance;
+	f.subcontext = k->subcontext;
+	f.utlb = draw(c, 4);
+	f.type = (uint8_t)(draw(c, 200) == 0 ? 5 + draw(c, 3) : draw(c, 5));
+	f.access = accesses[draw(c, 10)];
+	tell(c, SERVICE_CASE_FAULT, "gpu=%u channel=%u/0x%" PRIx64 "/%u space=%" PRIu64 " 0x%" PRIx64
+	     " access=%u type=%u utlb=%u", k->gpu, f.aperture, f.instance, f.subcontext, k->space, f.address,
+	     f.access, f.type, f.utlb);
+	status = uvmp_service_fault(c->engine, k->gpu, &f);
+	if (same(c, "fault", status, naive_service_fault(c->model, k->gpu, &f)) && status == UVMP_OK)
+		c->last_fault[k->gpu] = c->sequence;
+}
+
+static void do_cpu_fault(struct service_case *c)
+{
+	uint64_t space, thread = draw(c, 2);
+	uvmp_addr address = draw_address(c, &space);
+	enum uvmp_access access = draw(c, 2) == 0 ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
+
+	tell(c, SERVICE_CASE_CPU_FAULT, "space=%" PRIu64 " 0x%" PRIx64 " access=%d thread=%" PRIu64, space,
+	     address, (int)access, thread);
+	same(c, "cpu_fault", uvmp_service_cpu_fault(c->engine, space, address, access, thread, NULL),
+	     naive_service_cpu_fault(c->model, space, address, access, thread));
+}
+
+/* Is the range still as it was made? */
+static bool is_fresh(struct service_case *c, const struct known_range *r)
+{
+	(void)c;
+	return !r->is_touched;
+}
+
+static void do_advise(struct service_case *c)
+{
+	static const enum uvmp_advice advices[] = {UVMP_ADVISE_PREFERRED,      UVMP_ADVISE_PREFERRED,
+	                                           UVMP_ADVISE_ACCESSED_BY,    UVMP_ADVISE_ACCESSED_BY,
+	                                           UVMP_ADVISE_READ_DUPLICATE, UVMP_ADVISE_NO_DUPLICATE,
+	                                           UVMP_ADVISE_UNSET_DUPLICATE, UVMP_ADVISE_NOT_ACCESSED_BY,
+	                                           UVMP_ADVISE_DISCARD};
+	const struct known_range *r = &c->range[draw(c, RANGES)];
+	enum uvmp_advice advice = advices[draw(c, 9)];
+	uint32_t processor = draw(c, c->processors.count);
+	uvmp_addr base = r->base;
+	uint64_t bytes = r->bytes;
+
+	if (!r->exists || (c->level == SERVICE_CASE_SIMPLE &&
+	                   (!is_fresh(c, r) || advice == UVMP_ADVISE_DISCARD)))
+		return;
+	if (c->level > SERVICE_CASE_SIMPLE && draw(c, 3) != 0) {
+		uint64_t page = c->params.page_bytes, pages = r->bytes / page, first = draw(c, (uint32_t)pages);
+
+		base += first * page;
+		bytes = (1 + draw(c, (uint32_t)(pages - first))) * page;
+	}
+	if (advice == UVMP_ADVISE_PREFERRED && draw(c, 4) == 0)
+		processor = UVMP_PROC_NONE;
+	tell(c, SERVICE_CASE_ADVISE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " advice=%d processor=%u",
+	     r->space, base, bytes, (int)advice, processor);
+	same(c, "advise", uvmp_service_advise(c->engine, r->space, base, bytes, advice, processor, NULL),
+	     naive_service_advise(c->model, r->space, base, bytes, advice, processor));
+}
+
+static void do_migrate(struct service_case *c)
+{
+	const struct known_range *r = &c->range[draw(c, RANGES)];
+	uint32_t processor = draw(c, c->processors.count);
+	uint64_t page = c->params.page_bytes, pages = r->bytes / page, first;
+
+	if (!r->exists || c->level == SERVICE_CASE_SIMPLE)
+		return;
+	first = draw(c, (uint32_t)pages);
+	pages = 1 + draw(c, (uint32_t)(pages - first));
+	tell(c, SERVICE_CASE_MIGRATE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " processor=%u", r->space,
+	     r->base + first * page, pages * page, processor);
+	same(c, "migrate",
+	     uvmp_service_migrate(c->engine, r->space, r->base + first * page, pages * page, processor, NULL),
+	     naive_service_migrate(c->model, r->space, r->base + first * page, pages * page, processor));
+}
+
+static void do_touch(struct service_case *c)
+{
+	uint64_t space;
+	uvmp_addr address = draw_address(c, &space);
+	uint32_t p = draw(c, c->processors.count);
+
+	tell(c, SERVICE_CASE_TOUCH, "p=%u space=%" PRIu64 " 0x%" PRIx64, p, space, address);
+	(void)uvmp_service_touch(c->engine, p, space, address);
+	naive_service_touch(c->model, p, space, address);
+}
+
+/* Nanoseconds, microseconds, seldom milliseconds. */
+static void do_time(struct service_case *c)
+{
+	static const uint32_t spans[] = {100, 10000, 100000, 600000, 3000000, 2000000000};
+	uint32_t k = draw(c, 50);
+
+	c->now += draw(c, spans[k < 20 ? 0 : k < 30 ? 1 : k < 40 ? 2 : k < 46 ? 3 : k < 49 ? 4 : 5]);
+	naive_service_set_time(c->model, c->now);
+	tell(c, SERVICE_CASE_TIME, "%s", "");
+}
+
+static void check(struct service_case *c, uint64_t space, uvmp_addr address)
+{
+	struct uvmp_page_state e, m;
+	enum uvmp_status status = uvmp_service_page(c->engine, space, address, &e);
+
+	if (!same(c, "page", status, naive_service_page(c->model, space, address, &m)) || status != UVMP_OK)
+		return;
+	if (e.resident == 0 && e.read != 0)
+		fail(c, "0x%" PRIx64 " is mapped and nowhere", address);
+	if ((e.resident & (e.resident - 1)) != 0 && !e.is_duplicated)
+		fail(c, "0x%" PRIx64 " has two homes", address);
+	if ((e.write & ~e.read) != 0 || (e.atomic & ~e.write) != 0)
+		fail(c, "0x%" PRIx64 " is written where it cannot be read", address);
+	if (c->nested > 0)
+		return;
+	if (e.resident != m.resident || e.read != m.read || e.write != m.write || e.atomic != m.atomic ||
+	    e.is_duplicated != m.is_duplicated || e.is_discarded != m.is_discarded ||
+	    e.is_pinned != m.is_pinned || e.is_thrashing != m.is_thrashing)
+		fail(c,
+		     "page 0x%" PRIx64 " of space %" PRIu64
+		     ": engine resident %#x read %#x write %#x atomic %#x %d%d%d%d, model %#x %#x %#x %#x "
+		     "%d%d%d%d",
+		     address, space, (unsigned)e.resident, (unsigned)e.read, (unsigned)e.write,
+		     (unsigned)e.atomic, e.is_duplicated, e.is_discarded, e.is_pinned, e.is_thrashing,
+		     (unsigned)m.resident, (unsigned)m.read, (unsigned)m.write, (unsigned)m.atomic,
+		     m.is_duplicated, m.is_discarded, m.is_pinned, m.is_thrashing);
+}
+
+static void check_some(struct service_case *c)
+{
+	uint64_t space;
+	uvmp_addr address = draw_address(c, &space);
+
+	if (!uvmp_service_check(c->engine))
+		fail(c, "uvmp_service_check");
+	check(c, space, address);
+}
+
+/* Weights in 1000. */
+static void do_event(struct service_case *c)
+{
+	uint32_t k = draw(c, 1000);
+
+	if (k < 640)
+		do_fault(c);
+	else if (k < 760)
+		do_cpu_fault(c);
+	else if (k < 880)
+		do_time(c);
+	else if (k < 910)
+		do_add_range(c);
+	else if (k < 925)
+		do_free_range(c);
+	else if (k < 945)
+		do_bind(c);
+	else if (k < 950)
+		do_unbind(c);
+	else if (k < 975)
+		do_advise(c);
+	else if (k < 990)
+		do_migrate(c);
+	else
+		do_touch(c);
+	check_some(c);
+}
+
+/* -- groups ---------------------------------------------------------------------------------- */
+
+static bool is_same_action(const struct uvmp_action *a, const struct uvmp_action *b)
+{
+	return a->id == b->id && a->after == b->after && a->time_ns == b->time_ns && a->kind == b->kind &&
+	       a->cause == b->cause && a->from == b->from && a->to == b->to && a->right == b->right &&
+	       a->is_update == b->is_update && a->victim == b->victim && a->status == b->status &&
+	       a->batch == b->batch && a->count == b->count && a->detail == b->detail &&
+	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
+	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
+	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
+	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.outer == b->run.outer &&
+	       memcmp(&a->pages, &b->pages, sizeof(a->pages)) == 0;
+}
+
+static void differ(struct service_case *c, const struct uvmp_action *engine, const struct uvmp_action *model)
+{
+	char e[UVMP_ACTION_TEXT_MAX] = "nothing", m[UVMP_ACTION_TEXT_MAX] = "nothing";
+
+	if (engine != NULL && uvmp_action_print(engine, e, sizeof(e)) != UVMP_OK)
+		snprintf(e, sizeof(e), "unprintable kind %u", engine->kind);
+	if (model != NULL && uvmp_action_print(model, m, sizeof(m)) != UVMP_OK)
+		snprintf(m, sizeof(m), "unprintable kind %u", model->kind);
+	fail(c, "actions differ\nengine: %s\nmodel:  %s", e, m);
+}
+
+static void take_actions(struct service_case *c, const struct uvmp_action *action, uint32_t count)
+{
+	struct uvmp_action engine;
+
+	for (uint32_t i = 0; i <= count && !c->has_failed; i++) {
+		enum uvmp_status status = uvmp_service_next(c->engine, c->now, &engine);
+
+		if (status == UVMP_OK && c->trace != NULL) {
+			char text[UVMP_ACTION_TEXT_MAX] = "unprintable";
+
+			(void)uvmp_action_print(&engine, text, sizeof(text));
+			fprintf(c->trace, "%s\n", text);
+		}
+		if (i == count ? status != UVMP_ERR_RETRY : status != UVMP_OK)
+			differ(c, status == UVMP_OK ? &engine : NULL, i == count ? NULL : &action[i]);
+		else if (i < count && !is_same_action(&engine, &action[i]))
+			differ(c, &engine, &action[i]);
+		if (i < count && status == UVMP_OK) {
+			c->stats->actions++;
+			c->stats->action[engine.kind]++;
+			if (engine.kind == UVMP_ACTION_REPLAY)
+				c->last_replay[engine.to] = ++c->sequence;
+		}
+	}
+	if (!c->has_failed && uvmp_service_pending(c->engine) != count)
+		fail(c, "pending");
+}
+
+static enum uvmp_status draw_status(struct service_case *c, const struct uvmp_action *action)
+{
+	bool can_fail = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE ||
+	                action->kind == UVMP_ACTION_ALLOCATE;
+
+	if (c->level < SERVICE_CASE_FAILURES || !can_fail || draw(c, 40) != 0)
+		return UVMP_OK;
+	c->stats->failed++;
+	return draw(c, 2) == 0 ? UVMP_ERR_NO_MEMORY : UVMP_ERR_UNSUPPORTED;
+}
+
+static void complete(struct service_case *c, const struct uvmp_action *action, uint32_t count,
+                     enum uvmp_status *status)
+{
+	uint32_t *left = malloc(count * sizeof(*left));
+
+	for (uint32_t i = 0; i < count; i++)
+		left[i] = i;
+	for (uint32_t n = count; n > 0 && !c->has_failed; n--) {
+		uint32_t k = draw(c, n), i = left[k];
+
+		left[k] = left[n - 1];
+		status[i] = draw_status(c, &action[i]);
+		if (status[i] != UVMP_OK && c->trace != NULL)
+			fprintf(c->trace, "# %" PRIu64 " fails with %d\n", action[i].id, (int)status[i]);
+		if (uvmp_service_complete(c->engine, action[i].id, status[i]) != UVMP_OK)
+			fail(c, "complete");
+		if (draw(c, 12) == 0 && c->stats->events < c->limit)
+			do_event(c);
+	}
+	free(left);
+}
+
+static void perform(void *host, const struct uvmp_action *action, uint32_t count, enum uvmp_status *status)
+{
+	struct service_case *c = host;
+
+	if (c->has_failed)
+		return;
+	c->nested++;
+	c->run_actions += count;
+	take_actions(c, action, count);
+	complete(c, action, count, status);
+	c->now += draw(c, 4) == 0 ? draw(c, 20000) : draw(c, 100);
+	naive_service_set_time(c->model, c->now);
+	c->nested--;
+}
+
+/* -- the whole ------------------------------------------------------------------------------- */
+
+static void check_rest(struct service_case *c)
+{
+	uint64_t wakeup = uvmp_service_wakeup_ns(c->engine), due = naive_service_due_ns(c->model);
+	uint64_t owned, resident;
+
+	if (uvmp_service_pending(c->engine) != 0)
+		fail(c, "pending");
+	if (wakeup > due || (due != UINT64_MAX && due - wakeup >= 1000u)) /* whole microseconds (7.7) */
+		fail(c, "wakeup: engine %" PRIu64 ", due %" PRIu64, wakeup, due);
+	for (uint32_t g = 1; g < c->processors.count; g++) {
+		struct uvmp_service_counts e, m;
+
+		naive_service_used(c->model, g, &owned, &resident);
+		if (owned * c->params.page_bytes > c->gpu[g - 1].memory_bytes || resident > owned)
+			fail(c, "capacity");
+		if (c->last_fault[g] > c->last_replay[g])
+			fail(c, "a fault of GPU %u is lost", g);
+		(void)uvmp_service_count(c->engine, g, &e);
+		naive_service_count(c->model, g, &m);
+		if (e.bottom_halves != m.bottom_halves || e.batches != m.batches || e.faults != m.faults ||
+		    e.coalesced != m.coalesced || e.duplicates != m.duplicates ||
+		    e.invalid_prefetches != m.invalid_prefetches || e.cancelled != m.cancelled)
+			fail(c,
+			     "counts of GPU %u: engine %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			     " %" PRIu64 " %" PRIu64 ", model %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			     " %" PRIu64 " %" PRIu64 " %" PRIu64,
+			     g, e.bottom_halves, e.batches, e.faults, e.coalesced, e.duplicates,
+			     e.invalid_prefetches, e.cancelled, m.bottom_halves, m.batches, m.faults,
+			     m.coalesced, m.duplicates, m.invalid_prefetches, m.cancelled);
+	}
+	for (uint32_t i = 0; i < RANGES; i++) {
+		const struct known_range *r = &c->range[i];
+
+		for (uint64_t at = 0; r->exists && at < r->bytes; at += c->params.page_bytes * 7u)
+			check(c, r->space, r->base + at);
+	}
+}
+
+static void work(struct service_case *c)
+{
+	struct uvmp_action action;
+
+	c->run_actions = 0;
+	naive_service_run(c->model);
+	if (!c->has_failed && uvmp_service_next(c->engine, c->now, &action) == UVMP_OK)
+		differ(c, &action, NULL);
+	for (uint32_t i = 0; i < RANGES; i++)
+		c->range[i].is_touched = true;
+	if (!c->has_failed)
+		check_rest(c);
+}
+
+bool service_case_run(uint64_t seed, uint64_t events, enum service_case_level level,
+                      struct service_case_stats *stats, FILE *trace, char *error, size_t capacity)
+{
+	struct service_case *c = calloc(1, sizeof(*c));
+	bool has_failed;
+
+	c->random = seed;
+	c->level = level;
+	c->stats = stats;
+	c->trace = trace;
+	c->error = error;
+	c->capacity = capacity;
+	c->limit = stats->events + events;
+	c->now = 1000000;
+	if (start(c)) {
+		c->model = naive_service_new(&c->params, perform, c);
+		naive_service_set_time(c->model, c->now);
+		for (uint32_t i = 0; i < 12; i++)
+			(i % 3 != 0 ? do_bind : do_add_range)(c);
+		while (stats->events < c->limit && !c->has_failed) {
+			do_event(c);
+			if (draw(c, 6) == 0 && !c->has_failed)
+				work(c);
+		}
+		if (!c->has_failed)
+			work(c);
+		naive_service_free(c->model);
+	}
+	has_failed = c->has_failed;
+	free(c->memory);
+	free(c);
+	return !has_failed;
+}
