@@ -7,10 +7,9 @@
 #include "bits_internal.h"
 #include "service_internal.h"
 
-#define MAGIC       0x75766d70656e6731u /* "uvmpeng1" */
-#define BLOCKS_MAX  (1u << 24)
-#define ALIGNMENT   16u
-#define ENTRY_BYTES 64u /* what a block costs beside its places, rounded up */
+#define MAGIC      0x75766d70656e6731u /* "uvmpeng1" */
+#define BLOCKS_MAX (1u << 24)
+#define ALIGNMENT  16u
 
 /* -- layout: the fixed part of the arena -- */
 
@@ -394,7 +393,7 @@ static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, han
 	if (!is_out)
 		a->detail = uvmp_mask_region_weight(&s->step.faulted, copy->pages);
 	if (is_out) {
-		a->for_address = block_at(s, s->step.room_for)->start;
+		a->for_address = s->evict.for_address;
 	} else if (cause == UVMP_CAUSE_PREFETCH) {
 		a->faulted = uvmp_mask_weight(&s->step.faulted);
 		a->present = s->step.present;

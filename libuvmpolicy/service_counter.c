@@ -11,8 +11,6 @@
 #include "bits_internal.h"
 #include "service_internal.h"
 
-#define BIT(proc) ((uint64_t)1 << (proc))
-
 #define RETRIES_MAX 1100u /* evictions for one block: more than it can have chunks, on two GPUs */
 
 /* -- the buffer (8.2) -- */

@@ -21,9 +21,25 @@ bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu)
 	return uvmp_fault_pending(&s->gpu[gpu].buffer, s->gpu[gpu].put);
 }
 
-bool uvmp_fault_has_more(const struct uvmp_service *s)
+bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
 {
-	return s->fault.phase != FAULT_IDLE && s->fault.next_bin < s->gpu[s->fault.gpu].representatives;
+	const struct gpu *g = &s->gpu[s->fault.gpu];
+	const struct uvmp_fault *fault;
+	struct uvmp_block shape;
+	const struct range *r;
+	uint32_t index;
+
+	if (s->fault.phase == FAULT_IDLE || s->fault.next_bin >= g->representatives)
+		return false;
+	fault = &g->batch.entry[g->order_of[s->fault.next_bin]];
+	index = uvmp_range_find(s, uvmp_space_find(s, fault->va_space), fault->address);
+	if (index == NO_INDEX)
+		return false;
+	r = &s->range[s->range_order[index]];
+	uvmp_geometry_block(&s->geometry, r->start, r->end,
+	                    uvmp_geometry_block_index(&s->geometry, r->start, fault->address), &shape);
+	*start = shape.start;
+	return true;
 }
 
 bool uvmp_fault_is_between(const struct uvmp_service *s)

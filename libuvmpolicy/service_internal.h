@@ -3,7 +3,8 @@
  *   service.c          setting up, events, scheduling, handing out actions
  *   service_arena.c    memory: pieces, slabs, handles
  *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
- *   service_memory.c   memory of the GPUs: chunks or units, and evictions as a state machine
+ *   service_memory.c   memory of the GPUs: chunks or units
+ *   service_evict.c    what leaves, as a state machine
  *   service_step.c     one service step: pages of one block to their destinations, and mappings (3.4)
  *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
@@ -32,6 +33,8 @@ typedef uint32_t handle;
 #define UNIT_BYTES 16u
 #define PIECES_MAX 8u
 #define NO_INDEX   UINT32_MAX
+
+#define BIT(processor) ((uint64_t)1 << (processor))
 
 struct piece {
 	uint8_t *memory;
@@ -177,7 +180,6 @@ struct step {
 	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
 	handle keep;
-	handle room_for;   /* block that evictions are for */
 	uint32_t batch;
 	uvmp_mask arrive[UVMP_PROCS_MAX]; /* per destination */
 	uint64_t destinations;
@@ -210,6 +212,7 @@ struct evict {
 	uint32_t gpu;
 	uint32_t root;	  /* or unit */
 	uint8_t victim;	  /* enum uvmp_victim */
+	uvmp_addr for_address; /* block that needs the room */
 	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */
@@ -402,7 +405,7 @@ void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot);
  * of the same GPU, aperture and instance is bound. */
 uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
 			    uint32_t subcontext, bool *is_channel);
-/* Index in range_order of the range that holds the address, NO_INDEX. */
+/* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */
 uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
@@ -502,8 +505,16 @@ void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 void uvmp_memory_settle(struct uvmp_service *s);
 /* Adds the pages of the block where a new chunk begins, on this GPU. */
 void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
+/* The chunks of these pages are not the block's any more. */
+void uvmp_memory_forget(struct uvmp_service *s, const struct block *b, struct place *p, const uvmp_mask *pages);
+/* Pages of the block whose chunks lie in the root. */
+void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct place *p, uint32_t root,
+			 uvmp_mask *pages);
+
+/* -- service_evict.c -- */
+
 /* Is all memory of the GPU in use, so that the next allocation would evict? */
-bool uvmp_memory_is_full(const struct uvmp_service *s, uint32_t gpu);
+bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
@@ -540,8 +551,8 @@ void uvmp_step_reset_thrash(struct uvmp_service *s, handle block, const uvmp_mas
 bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu);
 void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu);
 void uvmp_fault_advance(struct uvmp_service *s);
-/* Are there faults of the batch behind the present block? */
-bool uvmp_fault_has_more(const struct uvmp_service *s);
+/* Are there faults of the batch behind the present block, and where does the block of the next one start? */
+bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start);
 /* Between two blocks of a batch, where requests may go first? */
 bool uvmp_fault_is_between(const struct uvmp_service *s);
 

@@ -14,8 +14,6 @@
 #include "bits_internal.h"
 #include "service_internal.h"
 
-#define BIT(proc) ((uint64_t)1 << (proc))
-
 #define RETRIES_MAX 1100u   /* evictions for one block: more than it can have chunks, on two GPUs */
 #define LATCH_NS    300000u /* 3.6 */
 #define UNPINS_MAX  64u

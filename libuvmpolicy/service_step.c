@@ -13,8 +13,6 @@
 #include "bits_internal.h"
 #include "service_internal.h"
 
-#define BIT(proc) ((uint64_t)1 << (proc))
-
 /* -- thrashing: the detector's view of a block -- */
 
 /* Without an array of pages the detector only needs the last event, which the block keeps itself. */
@@ -121,7 +119,7 @@ void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 	uvmp_mask_zero(&step->duplicate);
 	uvmp_mask_zero(&step->pinned);
 	uvmp_mask_zero(&step->faulted);
-	step->block = step->room_for = block;
+	step->block = block;
 	step->requester = requester;
 	step->operation = UVMP_OPERATION_FAULT;
 	step->cause = UVMP_CAUSE_DEMAND;
@@ -380,8 +378,8 @@ void uvmp_step_collect(struct uvmp_service *s)
 		const struct uvmp_action *a = &s->action[i];
 		enum uvmp_status status = (enum uvmp_status)a->status;
 
-		if (a->cause == UVMP_CAUSE_EVICTION)
-			continue;
+		if (a->cause == UVMP_CAUSE_EVICTION && a->kind == UVMP_ACTION_COPY)
+			continue; /* the eviction reads these itself */
 		if (status != UVMP_OK && step->error == UVMP_OK)
 			step->error = status;
 		if (a->kind == UVMP_ACTION_ALLOCATE && status != UVMP_OK)
@@ -455,7 +453,7 @@ void uvmp_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, u
 		a = uvmp_queue(s, UVMP_ACTION_UNMAP, cause, h, &mapped);
 		a->to = place->proc;
 		if (cause == UVMP_CAUSE_EVICTION)
-			a->for_address = block_at(s, s->step.room_for)->start;
+			a->for_address = s->evict.for_address;
 	}
 }
 
@@ -527,12 +525,15 @@ static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 static void evict_ahead(struct uvmp_service *s)
 {
 	const struct step *step = &s->step;
+	uvmp_addr next;
 
 	if (s->policy.plan != UVMP_PLAN_OVERLAPPED || step->dst == UVMP_CPU || !s->gpu[step->dst].pmm ||
-	    !uvmp_fault_has_more(s) || !uvmp_memory_is_full(s, step->dst))
+	    !uvmp_fault_has_more(s, &next) || !uvmp_evict_is_next(s, step->dst))
 		return;
-	if (uvmp_evict_start(s, step->dst, UVMP_CHUNK_2M, true) == UVMP_OK)
-		uvmp_evict_advance(s);
+	if (uvmp_evict_start(s, step->dst, UVMP_CHUNK_2M, true) != UVMP_OK)
+		return;
+	s->evict.for_address = next;
+	uvmp_evict_advance(s);
 }
 
 static void copy(struct uvmp_service *s)
@@ -765,7 +766,7 @@ static void queue_map(struct uvmp_service *s, handle h, struct place *place, con
 	if (cause == UVMP_CAUSE_PIN)
 		a->throttles = s->step.throttles[uvmp_mask_next_set(pages, 0)];
 	if (cause == UVMP_CAUSE_EVICTION)
-		a->for_address = block_at(s, s->step.room_for)->start;
+		a->for_address = s->evict.for_address;
 }
 
 static void map_processor(struct uvmp_service *s, const uvmp_mask *pages, uint32_t proc)

@@ -662,6 +662,34 @@ static void test_failing_rest(void **state)
 	}
 }
 
+/* What an eviction queued beside its copies is taken as done, and ends the batch too. */
+static void test_failing_eviction(void **state)
+{
+	static const uint8_t kind[] = {UVMP_ACTION_EVICT, UVMP_ACTION_UNMAP, UVMP_ACTION_DISCARD,
+	                               UVMP_ACTION_MAP};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kind); i++) {
+		start("prefetch=none quirks=0 map_on_eviction=1 counters=on", 1, 1);
+		range(2);
+		fault(1, BASE, UVMP_ACCESS_WRITE);
+		fault(1, BASE + PAGE, UVMP_ACCESS_WRITE);
+		engine_run(&e);
+		assert_int_equal(uvmp_service_advise(e.service, SPACE, BASE, PAGE, UVMP_ADVISE_DISCARD,
+		                                     UVMP_PROC_NONE, NULL),
+		                 UVMP_OK);
+		engine_run(&e);
+		engine_fail(&e, (enum uvmp_action_kind)kind[i], 0, 1, UVMP_ERR_CONFLICT);
+		fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
+		assert_int_equal(engine_run(&e), UVMP_ERR_CONFLICT);
+		assert_int_equal(engine_page(&e, SPACE, BASE + PAGE).resident, 1);
+		assert_int_equal(engine_page(&e, SPACE, BASE + MIB2).resident, 0);
+		fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
+		assert_int_equal(engine_run(&e), UVMP_OK);
+		stop();
+	}
+}
+
 /* No room in the arena for a block: no memory. */
 static void test_no_arena(void **state)
 {
@@ -983,15 +1011,15 @@ static void test_overlapped(void **state)
 	            "for=0x40400000 batch=2\n"
 	            "allocate cause=demand space=1 block=0x40400000 pages=0-511 to=1 batch=2 detail=2097152\n"
 	            "evict cause=eviction space=1 block=0x40200000 pages=0-511 from=1 victim=used "
-	            "for=0x40400000 batch=2 detail=2097152 offset=0x200000\n"
-	            "unmap after=20 cause=eviction space=1 block=0x40200000 pages=0,2 to=1 for=0x40400000 "
+	            "for=0x40600000 batch=2 detail=2097152 offset=0x200000\n"
+	            "unmap after=20 cause=eviction space=1 block=0x40200000 pages=0,2 to=1 for=0x40600000 "
 	            "batch=2\n"
 	            "populate after=21 cause=demand space=1 block=0x40400000 pages=0 to=1 batch=2 detail=1\n"
 	            "copy after=21 cause=eviction space=1 block=0x40200000 pages=0 from=1 to=0 "
-	            "for=0x40400000 batch=2\n"
+	            "for=0x40600000 batch=2\n"
 	            "populate after=22 cause=demand space=1 block=0x40400000 pages=2 to=1 batch=2 detail=1\n"
 	            "copy after=23 cause=eviction space=1 block=0x40200000 pages=2 from=1 to=0 "
-	            "for=0x40400000 batch=2\n"
+	            "for=0x40600000 batch=2\n"
 	            "map cause=demand space=1 block=0x40400000 pages=0,2 from=1 to=1 right=rwa batch=2\n"
 	            "allocate cause=demand space=1 block=0x40600000 pages=0-511 to=1 batch=2 detail=2097152 "
 	            "offset=0x200000\n"
@@ -1005,6 +1033,31 @@ static void test_overlapped(void **state)
 	/* a request looks for room only when it needs it */
 	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE + 4 * MIB2, PAGE, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 1);
+	stop();
+}
+
+/* What leaves ahead is never what the present step brings its pages to, nor for a fault that is fatal. */
+static void test_overlapped_spares(void **state)
+{
+	(void)state;
+	start("prefetch=none plan=overlapped", 1, 2);
+	range(3);
+	for (uint32_t block = 0; block < 2; block++) {
+		fault(1, BASE + block * MIB2, UVMP_ACCESS_WRITE);
+		engine_run(&e);
+	}
+	engine_forget(&e);
+	fault(1, BASE + PAGE, UVMP_ACCESS_WRITE); /* its root is the oldest */
+	fault(1, BASE + 2 * MIB2, UVMP_ACCESS_WRITE);
+	engine_run(&e);
+	assert_int_equal(engine_page(&e, SPACE, BASE + PAGE).resident, 2);
+	assert_int_equal(engine_page(&e, SPACE, BASE + 2 * MIB2).resident, 2);
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 1);
+	engine_forget(&e);
+	fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
+	fault(1, BASE + 3 * MIB2, UVMP_ACCESS_WRITE); /* no range */
+	engine_run(&e);
 	assert_int_equal(e.count[UVMP_ACTION_EVICT], 1);
 	stop();
 }
@@ -1084,6 +1137,7 @@ int main(void)
 	        cmocka_unit_test(test_refused_allocation),
 	        cmocka_unit_test(test_failing_copy),
 	        cmocka_unit_test(test_failing_rest),
+	        cmocka_unit_test(test_failing_eviction),
 	        cmocka_unit_test(test_no_arena),
 	        cmocka_unit_test(test_no_memory),
 	        cmocka_unit_test(test_retries_end),
@@ -1096,6 +1150,7 @@ int main(void)
 	        cmocka_unit_test(test_follow_evicts),
 	        cmocka_unit_test(test_follow_without_arena),
 	        cmocka_unit_test(test_overlapped),
+	        cmocka_unit_test(test_overlapped_spares),
 	        cmocka_unit_test(test_walk_again),
 	        cmocka_unit_test(test_throttled_and_evicted),
 	};

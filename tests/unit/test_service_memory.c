@@ -149,7 +149,7 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 {
 	enum uvmp_status status;
 
-	s->step.block = s->step.room_for = h;
+	s->step.block = h;
 	s->step.cause = UVMP_CAUSE_DEMAND;
 	s->step.faulted = pages(0, 1);
 	do {
@@ -250,10 +250,10 @@ static void whole_blocks(void **state)
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].to, 1);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_DEMAND);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_ALLOCATE].pages), 512);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	have(b, 1, 0, 512);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, MIB2);
-	assert_true(uvmp_memory_is_full(s, 1));
+	assert_true(uvmp_evict_is_next(s, 1));
 	have(a, 1, 16, 20); /* serviced again: the newest; its chunk is there */
 	assert_string_equal(seen, "AA");
 	assert_int_equal(first_of(UVMP_PMM_USED), 1);
@@ -293,14 +293,13 @@ static void victims_by_list(void **state)
 	all = pages(0, 2);
 	uvmp_step_leave(s, block(2), 1, &all);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
-	s->step.room_for = 0;
 	s->step.block = block(4);
 	forget();
 	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "E"); /* nothing resident */
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_UNUSED);
-	assert_int_equal(last[UVMP_ACTION_EVICT].for_address, 0);
+	assert_int_equal(last[UVMP_ACTION_EVICT].for_address, block_at(s, block(4))->start);
 	have(block(4), 1, 0, 1);
 	have(block(5), 1, 0, 1);
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_DISCARDED);
@@ -310,7 +309,7 @@ static void victims_by_list(void **state)
 	/* ahead: the root goes back to the pool, and the next allocation finds it */
 	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	forget();
 	have(block(7), 1, 0, 1);
 	assert_string_equal(seen, "A");
@@ -321,11 +320,11 @@ static void free_victim(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 1);
-	assert_false(uvmp_memory_is_full(s, 1)); /* of the batch of 64 from the pool one root is free */
+	assert_false(uvmp_evict_is_next(s, 1)); /* of the batch of 64 from the pool one root is free */
 	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(s->evict.victim, UVMP_VICTIM_FREE);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	assert_string_equal(seen, "A");
 }
 
@@ -575,7 +574,7 @@ static void no_split_records(void **state)
 	have(at(SMALL), 1, 0, 507);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
@@ -642,7 +641,7 @@ static void unneeded(void **state)
 	uvmp_memory_settle(s);
 	assert_false(s->parked[0].is_set);
 	assert_false(place(tiny, 1)->has_memory);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	assert_true(uvmp_service_check(s));
 }
 
@@ -705,7 +704,7 @@ static void copies_beside(void **state)
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "ECC");
 	assert_int_equal(last[UVMP_ACTION_COPY].to, 2);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 }
 
 static void parked_chunks(void **state)
@@ -723,7 +722,7 @@ static void parked_chunks(void **state)
 	}
 	for (uint32_t i = 0; i < PARKED_MAX; i++)
 		assert_true(s->parked[i].is_set);
-	assert_false(uvmp_memory_is_full(s, 1)); /* the fifth took the place of the fourth */
+	assert_false(uvmp_evict_is_next(s, 1)); /* the fifth took the place of the fourth */
 	forget();
 	/* another GPU, another block, another size: not theirs */
 	assert_int_equal(uvmp_memory_back(s, 2, block(8), &one), UVMP_OK);
@@ -803,7 +802,7 @@ static void pages_of_4k(void **state)
 	b = block(1);
 	have(a, 1, 0, 512);
 	assert_string_equal(seen, ""); /* no chunks */
-	assert_true(uvmp_memory_is_full(s, 1));
+	assert_true(uvmp_evict_is_next(s, 1));
 	uvmp_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 2);
 	assert_string_equal(seen, "ECEC"); /* pages 1 and 2 */
@@ -815,9 +814,9 @@ static void pages_of_4k(void **state)
 	uvmp_step_leave(s, b, 1, &some);
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(uvmp_memory_back(s, 1, b, &some), UVMP_OK);
-	assert_true(uvmp_memory_is_full(s, 1)); /* they are coming */
+	assert_true(uvmp_evict_is_next(s, 1)); /* they are coming */
 	uvmp_memory_unback(s, 1, b, &some);
-	assert_false(uvmp_memory_is_full(s, 1));
+	assert_false(uvmp_evict_is_next(s, 1));
 	uvmp_memory_settle(s);
 	/* a copy that fails */
 	have(b, 1, 0, 2);

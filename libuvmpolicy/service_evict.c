@@ -1,0 +1,431 @@
+/* Evictions: what leaves a GPU when nothing is free, block by block.
+ *
+ * A state machine. NEXT looks at the first block that owns something in the victim (a root, or a unit of a
+ * page-wise order), without taking it away yet, and queues that it leaves: unmap, discard, copy to the CPU.
+ * COMMIT reads how the copies went. Only when all have arrived does the block lose the memory, and NEXT goes
+ * on; when one has failed those pages stay where they are, the victim goes back to the tail of its queue, and
+ * the eviction has failed.
+ */
+#include "pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
+#include "service_internal.h"
+
+#define DRAWS_MOST 8u /* victims that may be refused in a row */
+
+/* -- the victim -- */
+
+/* Lists in the order in which uvmp_pmm_evict_begin looks at them (6.4). */
+#define VICTIM_LISTS 5u
+
+struct victim {
+	uint32_t root;
+	enum uvmp_victim list;
+};
+
+/* UVMP_ROOT_NONE, of the last list: nothing may be evicted. */
+static struct victim next_root(const struct uvmp_pmm *pmm)
+{
+	static const uint8_t list[VICTIM_LISTS][2] = {{UVMP_PMM_FREE_NONZERO, UVMP_VICTIM_FREE},
+	                                              {UVMP_PMM_FREE_ZERO, UVMP_VICTIM_FREE},
+	                                              {UVMP_PMM_UNUSED, UVMP_VICTIM_UNUSED},
+	                                              {UVMP_PMM_DISCARDED, UVMP_VICTIM_DISCARDED},
+	                                              {UVMP_PMM_USED, UVMP_VICTIM_USED}};
+	struct victim victim = {UVMP_ROOT_NONE, UVMP_VICTIM_FREE};
+
+	for (uint32_t i = 0; i < VICTIM_LISTS && victim.root == UVMP_ROOT_NONE; i++) {
+		victim.root = uvmp_pmm_first(pmm, (enum uvmp_pmm_list)list[i][0]);
+		victim.list = (enum uvmp_victim)list[i][1];
+	}
+	return victim;
+}
+
+/* The block whose memory must not leave for the present step; 0: none. */
+static handle kept_block(const struct uvmp_service *s)
+{
+	return s->step.is_follow ? s->step.keep : 0;
+}
+
+static bool holds(const struct uvmp_service *s, handle block, uint32_t gpu, uint32_t root)
+{
+	uvmp_mask pages;
+
+	if (block == 0)
+		return false;
+	uvmp_memory_in_root(s, block_at(s, block), uvmp_place_find(s, block_at(s, block), gpu), root, &pages);
+	return !uvmp_mask_is_empty(&pages);
+}
+
+/* Ahead, what the present step brings its pages to may not leave either. */
+static bool choose_root(struct uvmp_service *s, uint32_t gpu, bool is_ahead)
+{
+	struct uvmp_pmm *pmm = s->gpu[gpu].pmm;
+	struct victim victim = next_root(pmm);
+
+	if (victim.root == UVMP_ROOT_NONE || holds(s, kept_block(s), gpu, victim.root) ||
+	    holds(s, is_ahead ? s->step.block : 0, gpu, victim.root))
+		return false;
+	s->evict.victim = (uint8_t)victim.list;
+	(void)uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &s->evict.root);
+	return true;
+}
+
+static handle block_of_unit(const struct gpu *g, uint32_t unit)
+{
+	return g->unit_block[g->unit_pages == 1u ? unit / UVMP_MASK_BITS : unit];
+}
+
+/* A large page does not make room for itself. A random draw may hit pages of the block whose faults are being
+ * serviced, which would send away what has just come. */
+static bool is_refused(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
+{
+	handle block = block_of_unit(g, unit);
+
+	if (g->unit_pages != 1u)
+		return block == s->step.block || block == kept_block(s);
+	return s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s);
+}
+
+static bool choose_unit(struct uvmp_service *s, struct gpu *g)
+{
+	for (uint32_t draw = 0; draw < DRAWS_MOST; draw++) {
+		if (uvmp_evict_victim(&g->order, &s->random, &s->evict.root) != UVMP_OK)
+			return false;
+		if (!is_refused(s, g, s->evict.root))
+			return true;
+		(void)uvmp_evict_touch(&g->order, s->evict.root); /* it is in use: the next one is older */
+	}
+	return false;
+}
+
+enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size,
+                                  bool is_ahead)
+{
+	struct evict *e = &s->evict;
+	struct gpu *g = &s->gpu[gpu];
+
+	e->victim = UVMP_VICTIM_ORDER;
+	if (!(g->pmm ? choose_root(s, gpu, is_ahead) : choose_unit(s, g)))
+		return UVMP_ERR_NO_MEMORY;
+	e->phase = EVICT_NEXT;
+	e->gpu = gpu;
+	e->is_ahead = is_ahead;
+	e->for_address = block_at(s, s->step.block)->start;
+	e->is_empty = false;
+	e->size = size;
+	e->block = 0;
+	e->blocks = 0;
+	e->status = UVMP_OK;
+	return UVMP_OK;
+}
+
+bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	struct uvmp_pmm_counts counts;
+
+	if (g->pmm == NULL)
+		return g->used_pages + g->coming_pages >= g->capacity_pages;
+	uvmp_pmm_count(g->pmm, &counts);
+	return counts.in_pool == 0 && next_root(g->pmm).list != UVMP_VICTIM_FREE;
+}
+
+/* -- EVICT_NEXT -- */
+
+/* Who would be the next one to lose memory in the root? 0: nobody. */
+static handle next_owner(const struct uvmp_pmm *pmm, uint32_t root)
+{
+	const struct uvmp_pmm_root *r = &pmm->root[root];
+	const struct uvmp_pmm_split *split;
+	uvmp_mask owned;
+
+	if (r->state == UVMP_PMM_ALLOCATED)
+		return r->body;
+	if (r->state != UVMP_PMM_SPLIT)
+		return 0;
+	split = &pmm->split[r->body];
+	uvmp_mask_andnot(&owned, &split->live, &split->pinned);
+	if (uvmp_mask_is_empty(&owned))
+		return 0;
+	return split->slot[uvmp_mask_next_set(&owned, 0)].next;
+}
+
+/* Which block is next, and what has it there? False: nothing is left. */
+static bool find_block(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+	struct gpu *g = &s->gpu[e->gpu];
+	const struct block *b;
+	const struct place *p;
+
+	e->block = g->pmm ? next_owner(g->pmm, e->root) : block_of_unit(g, e->root);
+	if (e->block == 0 || e->is_empty)
+		return false;
+	b = block_at(s, e->block);
+	p = uvmp_place_find(s, b, e->gpu);
+	if (g->pmm) {
+		uvmp_memory_in_root(s, b, p, e->root, &e->held);
+	} else if (g->unit_pages != 1u) {
+		uvmp_mask_copy(&e->held, &p->resident);
+	} else {
+		uvmp_mask_zero(&e->held);
+		uvmp_mask_set(&e->held, e->root % UVMP_MASK_BITS);
+	}
+	return true;
+}
+
+/* Of what the block has there: what leaves, what is not worth it, what must be copied. */
+static void sort_pages(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+	const struct block *b = block_at(s, e->block);
+	const struct place *p = uvmp_place_find(s, b, e->gpu);
+
+	uvmp_mask_and(&e->pages, &e->held, &p->resident);
+	uvmp_mask_zero(&e->lost);
+	if (b->extra != 0)
+		uvmp_mask_and(&e->lost, &e->pages, &extra_at(s, b->extra)->discarded);
+	uvmp_mask_andnot(&e->copied, &e->pages, &e->lost);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		if (place_at(s, at) != p)
+			uvmp_mask_andnot(&e->copied, &e->copied, &place_at(s, at)->resident);
+	}
+}
+
+static void plan_copies(struct uvmp_service *s)
+{
+	const struct block *b = block_at(s, s->evict.block);
+	uvmp_mask cuts;
+	struct uvmp_copy_facts facts = {.destination = UVMP_CPU,
+	                                .pages = &s->evict.copied,
+	                                .resident = s->holders,
+	                                .grouping = UVMP_GROUPING_BY_CAUSE,
+	                                .cuts = &cuts};
+
+	uvmp_mask_zero(&cuts);
+	uvmp_memory_cuts(s, b, s->evict.gpu, &cuts);
+	uvmp_block_residents(s, b);
+	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
+}
+
+/* The eviction has failed: what has not left stays. */
+static void give_up(struct uvmp_service *s, enum uvmp_status status)
+{
+	struct evict *e = &s->evict;
+	struct gpu *g = &s->gpu[e->gpu];
+
+	if (g->pmm)
+		(void)uvmp_pmm_evict_abort(g->pmm, e->root);
+	else
+		(void)uvmp_evict_touch(&g->order, e->root);
+	e->phase = EVICT_IDLE;
+	e->status = status;
+}
+
+static void queue_leave(struct uvmp_service *s, enum uvmp_action_kind kind, const uvmp_mask *pages)
+{
+	struct evict *e = &s->evict;
+	struct uvmp_action *a = uvmp_queue(s, kind, UVMP_CAUSE_EVICTION, e->block, pages);
+
+	a->from = (uint8_t)e->gpu;
+	a->for_address = e->for_address;
+	if (kind != UVMP_ACTION_EVICT)
+		return;
+	a->victim = e->victim;
+	a->count = e->blocks++;
+	a->detail = uvmp_mask_weight(pages) * s->page_bytes;
+	if (s->gpu[e->gpu].pmm)
+		a->offset = (uint64_t)e->root * UVMP_ROOT_CHUNK_BYTES;
+}
+
+static void send_away(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+
+	sort_pages(s);
+	if (!uvmp_mask_is_empty(&e->copied) && uvmp_place_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
+		give_up(s, UVMP_ERR_NO_MEMORY);
+		return;
+	}
+	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
+	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
+	if (!uvmp_mask_is_empty(&e->lost))
+		queue_leave(s, UVMP_ACTION_DISCARD, &e->lost);
+	plan_copies(s);
+	uvmp_queue_copies(s, s->step.block, e->block);
+	e->phase = EVICT_COMMIT;
+}
+
+/* The allocation that asked gets its chunk from the root; it waits for the pass that follows (6.6). */
+static void park(struct uvmp_service *s, struct uvmp_chunk chunk)
+{
+	uint32_t i = 0;
+
+	while (i + 1u < PARKED_MAX && s->parked[i].is_set)
+		i++;
+	if (s->parked[i].is_set)
+		(void)uvmp_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
+	s->parked[i] = (struct parked){
+	        .chunk = chunk, .block = s->step.block, .gpu = (uint8_t)s->evict.gpu, .is_set = true};
+}
+
+/* Nothing is left in the victim. */
+static void finish(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+	struct uvmp_pmm *pmm = s->gpu[e->gpu].pmm;
+	struct uvmp_chunk chunk;
+
+	e->phase = EVICT_IDLE;
+	if (pmm == NULL)
+		return;
+	if (e->is_ahead) {
+		(void)uvmp_pmm_evict_release(pmm, e->root);
+		return;
+	}
+	e->status = uvmp_pmm_evict_end(pmm, e->root, UVMP_CHUNK_USER, e->size, s->step.block, &chunk);
+	if (e->status == UVMP_OK) {
+		park(s, chunk);
+		return;
+	}
+	e->status = UVMP_ERR_NO_MEMORY; /* no root may be split any more */
+	(void)uvmp_pmm_evict_release(pmm, e->root);
+}
+
+/* -- EVICT_COMMIT -- */
+
+/* Pages whose copy has failed, and why. */
+static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *failed)
+{
+	enum uvmp_status status = UVMP_OK;
+
+	uvmp_mask_zero(failed);
+	for (uint32_t i = 0; i < s->actions; i++) {
+		const struct uvmp_action *a = &s->action[i];
+
+		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION || a->status == UVMP_OK)
+			continue;
+		uvmp_mask_or(failed, failed, &a->pages);
+		status = (enum uvmp_status)a->status;
+	}
+	return status;
+}
+
+/* Pages that have one holder now are no duplicates. */
+static void recount_duplicates(struct uvmp_service *s, struct block *b, const uvmp_mask *pages)
+{
+	struct extra *extra;
+	uint64_t holders;
+	uvmp_mask some;
+
+	if (b->extra == 0)
+		return;
+	extra = extra_at(s, b->extra);
+	uvmp_mask_and(&some, pages, &extra->duplicated);
+	for (uint32_t page = uvmp_mask_next_set(&some, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&some, page + 1u)) {
+		holders = uvmp_block_holders(s, b, page);
+		if ((holders & (holders - 1u)) == 0)
+			uvmp_mask_clear(&extra->duplicated, page);
+	}
+}
+
+/* The tree of the UVM Smart family no longer counts what left; a large page that leaves empties it
+ * (uvm-smart 3.4). */
+static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages, bool is_large)
+{
+	struct uvmp_tree *tree;
+
+	if (b->extra == 0 || extra_at(s, b->extra)->tree == 0)
+		return;
+	tree = uvmp_arena_at(s, extra_at(s, b->extra)->tree);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1u))
+		uvmp_tree_sub(tree, page, 1, s->policy.quirks);
+	if (is_large)
+		(void)uvmp_tree_init(tree, tree->blocks);
+}
+
+static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
+{
+	const struct gpu *g = &s->gpu[s->evict.gpu];
+
+	return g->pmm ? block_is_whole(s, b) : g->unit_pages != 1u;
+}
+
+/* The pages are not on the GPU any more. */
+static void leave(struct uvmp_service *s, const uvmp_mask *failed)
+{
+	const struct evict *e = &s->evict;
+	struct block *b = block_at(s, e->block);
+	struct place *cpu = uvmp_place_find(s, b, UVMP_CPU);
+	uvmp_mask gone, some;
+
+	uvmp_mask_andnot(&gone, &e->pages, failed);
+	if (cpu != NULL) {
+		uvmp_mask_and(&some, &e->copied, &gone);
+		uvmp_mask_or(&cpu->resident, &cpu->resident, &some);
+	}
+	uvmp_step_leave(s, e->block, e->gpu, &gone);
+	recount_duplicates(s, b, &gone);
+	leave_tree(s, b, &gone, is_large_victim(s, b) && uvmp_mask_is_empty(failed));
+}
+
+/* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages (6.4,
+ * 9.5). */
+static void map_again(struct uvmp_service *s)
+{
+	const struct evict *e = &s->evict;
+	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
+	uvmp_mask pages;
+
+	if (s->maps_evicted)
+		processors |= BIT(e->gpu);
+	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
+	if (uvmp_mask_is_empty(&pages))
+		return;
+	for (uint32_t p = 0; p < s->processors.count; p++) {
+		if ((processors & BIT(p)) != 0)
+			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
+	}
+}
+
+/* All has arrived: the block gives the memory up. */
+static void take_away(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+	struct uvmp_pmm *pmm = s->gpu[e->gpu].pmm;
+	const struct block *b = block_at(s, e->block);
+	struct uvmp_pmm_eviction eviction;
+	bool found;
+
+	if (pmm == NULL) {
+		e->is_empty = true;
+		return;
+	}
+	(void)uvmp_pmm_evict_next(pmm, e->root, &eviction, &found);
+	uvmp_memory_forget(s, b, uvmp_place_find(s, b, e->gpu), &e->held);
+}
+
+static void commit(struct uvmp_service *s)
+{
+	uvmp_mask failed;
+	enum uvmp_status status = failed_pages(s, &failed);
+
+	leave(s, &failed);
+	if (status != UVMP_OK) {
+		give_up(s, status);
+		return;
+	}
+	take_away(s);
+	s->evict.phase = EVICT_NEXT;
+	map_again(s);
+}
+
+void uvmp_evict_advance(struct uvmp_service *s)
+{
+	if (s->evict.phase == EVICT_COMMIT)
+		commit(s);
+	else if (find_block(s))
+		send_away(s);
+	else
+		finish(s);
+}
