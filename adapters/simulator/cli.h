@@ -53,6 +53,8 @@ FILE *cli_open(const char *path);
 void cli_close(FILE *file);
 
 /* -- subcommands -- */
+/* --version; verbose: with the arena that an engine needs. Returns CLI_DONE. */
+int cli_version(bool is_verbose);
 int cmd_decide(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_run(int argc, char **argv);

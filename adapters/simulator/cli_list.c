@@ -102,7 +102,8 @@ static int list_formats(void)
 	     "compare --trace)\n"
 	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
 	     "check)\n"
-	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)");
+	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"
+	     "log       one action a line                  what the engine decided and why (run --log, explain)");
 	return CLI_DONE;
 }
 

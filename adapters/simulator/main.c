@@ -7,10 +7,6 @@
 
 #include "cli.h"
 
-#ifndef UVMSIM_VERSION
-#define UVMSIM_VERSION UVMP_VERSION_STRING
-#endif
-
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -36,7 +32,7 @@ static int print_help(void)
 	     "\n"
 	     "usage: uvmsim SUBCOMMAND [arguments]\n"
 	     "       uvmsim SUBCOMMAND --help\n"
-	     "       uvmsim --help | --version\n");
+	     "       uvmsim --help | --version [-v]\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
 	puts("\n"
@@ -68,16 +64,17 @@ static int run_command(int argc, char **argv)
 
 static int dispatch(int argc, char **argv)
 {
+	bool is_help, is_verbose;
+
 	if (argc < 2)
 		return cli_error("a subcommand must follow; see `uvmsim --help`");
-	if (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "--version") != 0)
+	is_help = strcmp(argv[1], "--help") == 0;
+	if (!is_help && strcmp(argv[1], "--version") != 0)
 		return run_command(argc - 1, argv + 1);
-	if (argc > 2)
-		return cli_error("nothing may follow %s", argv[1]);
-	if (strcmp(argv[1], "--help") == 0)
-		return print_help();
-	printf("uvmsim %s\n", UVMSIM_VERSION);
-	return CLI_DONE;
+	is_verbose = !is_help && argc == 3 && strcmp(argv[2], "-v") == 0;
+	if (argc > 2 && !is_verbose)
+		return cli_error("nothing may follow %s%s", argv[1], is_help ? "" : " but -v");
+	return is_help ? print_help() : cli_version(is_verbose);
 }
 
 /* A file that is opened while descriptor 0 or 2 is closed would take its place; a closed 1 cannot take the

@@ -24,8 +24,9 @@
  * the unpinning of thrashing pages, bottom halves (GPUs in turn), access counters (GPUs in turn).
  *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
- * 48 bytes from the first fault on, and 208 for each processor that holds or maps pages of it; a block whose
- * pages bounce about 37 KiB more (thrash.h), one below 2 MiB 4.2 KiB for its chunks.
+ * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
+ * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
+ * (thrash.h), one below 2 MiB 4.2 KiB for its chunks.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -132,9 +133,11 @@ UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, u
  * once: UVMP_ERR_RANGE: a processor that does not exist, unknown advice or access, not whole pages;
  * UVMP_ERR_SPACE: params.requests wait already. Errors in DONE: UVMP_ERR_UNKNOWN: [base, base + bytes) is not
  * wholly in managed ranges (free: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
- * UVMP_ERR_NO_MEMORY: no memory, in the arena or on the GPU; or the status of a failed action. */
+ * UVMP_ERR_NO_MEMORY: no memory, in the arena or on the GPU; or the status of a failed action. What was done
+ * before an error stays. */
 
-/* Frees all ranges that came from the range added at `base` (it may have been split by advice). */
+/* Frees all ranges that came from the range added at `base` (it may have been split by advice). A failed
+ * action does not stop it: the rest is freed, and DONE has the first failure. */
 UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						  uint64_t *ticket);
 
@@ -147,7 +150,8 @@ enum uvmp_advice {
 	UVMP_ADVISE_UNSET_DUPLICATE, /* as at the beginning; copies that exist collapse */
 	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages move */
 };
-/* Sets a policy on part of the space (9.1), with the side effects on mappings and copies that it has. */
+/* Sets a policy on part of the space (9.1), with the side effects on mappings and copies that it has. Ranges
+ * that have the policy already stay as they are: no side effects, no split. */
 UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					      uint64_t bytes, enum uvmp_advice advice, uint32_t processor,
 					      uint64_t *ticket);
@@ -156,9 +160,12 @@ UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
-/* The CPU has faulted (3.6). `thread` tells faulting threads apart. If the page is throttled a THROTTLE action
- * comes before the DONE: the host makes the thread wait and fault again. UVMP_ERR_RANGE: access is neither
- * READ nor WRITE (the CPU cannot tell atomics). */
+/* The CPU has faulted (3.6). `thread` tells faulting threads apart. The status in DONE: UVMP_OK: the thread
+ * goes on (if the CPU had the right already, the first such fault is let pass and nothing is done).
+ * UVMP_ERR_RETRY: throttled; a THROTTLE action says until when, then the thread faults again.
+ * UVMP_ERR_UNKNOWN: outside all ranges, after a CANCEL (mode all). UVMP_ERR_CONFLICT: a write where the range
+ * forbids it, after a CANCEL (mode write). At once, UVMP_ERR_RANGE: access is neither READ nor WRITE (the CPU
+ * cannot tell atomics). */
 UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, uint64_t space,
 						 uvmp_addr address, enum uvmp_access access, uint64_t thread,
 						 uint64_t *ticket);

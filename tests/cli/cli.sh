@@ -67,8 +67,10 @@ same() { # FILE: the last command printed exactly this
 # -- help and usage ----------------------------------------------------------------------------------------------------
 expect 0 '--version' "$uvmsim" --version
 says 'uvmsim '
+expect 0 '--version -v' "$uvmsim" --version -v
+says 'uvmsim ' 'MiB' '16 GiB    8 GiB ' '1 TiB     141 GiB '
 expect 0 '--help' "$uvmsim" --help
-for sub in run compare measured decide check list; do
+for sub in run compare explain measured decide check list; do
 	says "  $sub "
 	expect 0 "$sub --help" "$uvmsim" $sub --help
 	says "usage: uvmsim $sub"
@@ -85,10 +87,14 @@ expect 2 'unknown subcommand' "$uvmsim" bogus
 says 'unknown subcommand bogus' 'uvmsim --help'
 expect 2 'unknown option' "$uvmsim" --bogus
 says 'unknown option --bogus'
-for sub in bound explain import; do
+for sub in bound import; do
 	expect 2 "$sub is not there yet" "$uvmsim" $sub
 done
 expect 2 'something behind --version' "$uvmsim" --version now
+says 'nothing may follow --version but -v'
+expect 2 'something behind --version -v' "$uvmsim" --version -v -v
+expect 2 'something behind --help' "$uvmsim" --help -v
+expect 2 '-v alone' "$uvmsim" -v
 expect 2 'empty subcommand' "$uvmsim" ''
 
 # -- list ---------------------------------------------------------------------------------------------------------------
@@ -104,7 +110,7 @@ if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list presets: lines are s
 expect 0 'list gpus' "$uvmsim" list gpus
 says untimed null
 expect 0 'list formats' "$uvmsim" list formats
-says trace vectors measured
+says trace vectors measured 'what the engine decided'
 expect 2 'list bogus' "$uvmsim" list bogus
 says bogus workloads
 expect 2 'list two words' "$uvmsim" list gpus formats
@@ -220,7 +226,7 @@ expect 2 'a file name with a line feed' "$uvmsim" check "$work/a
 b"
 if [ -c /dev/full ]; then
 	want=2
-	for how in '--help' '--version' 'list policies' "decide $vectors" "check $vectors" "measured $data" \
+	for how in '--help' '--version' '--version -v' 'list policies' "decide $vectors" "check $vectors" "measured $data" \
 		'run --workload regular:bytes=2097152'; do
 		name="$how: full disk"
 		"$uvmsim" $how >/dev/full 2>"$work/err"
@@ -308,10 +314,123 @@ says '"far_faults": '
 printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,x,0x200000\n' >"$work/in"
 input 2 'run, bad trace' "$uvmsim" run --trace -
 says '-:3: '
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,w,0x200000\n,cpu,r,0x200000\n' >"$work/in"
+input 0 'run, the CPU in a trace' "$uvmsim" run --trace - --policy prefetch=none --format json
+says '"accesses": 2' '"h2d_bytes": 4096' '"d2h_bytes": 4096' '"pages_evicted": 0'
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,w,0x200000\n,CPU,r,0x200000\n' >"$work/in"
+input 2 'run, the CPU misspelt' "$uvmsim" run --trace -
+says '-:4: agent `CPU` is not a decimal number'
 expect 0 'compare' "$uvmsim" compare --workload $small --oversub 125 --policy prefetch=none --policy prefetch=density
 expect 0 'compare, json' "$uvmsim" compare --workload $small --policy prefetch=none --policy prefetch=density --format json
 says '"policy": "prefetch=none ' '"policy": "prefetch=density '
 expect 2 'compare, unknown policy' "$uvmsim" compare --workload $small --policy prefetch=bogus --policy prefetch=density
 says bogus
+
+# -- decision log and explain -------------------------------------------------------------------------------------------------
+log=$work/decisions.log
+expect 0 'run, log' "$uvmsim" run --workload $small --memory 4M --format json --log "$log"
+cp "$work/out" "$work/want"
+expect 0 'run without log' "$uvmsim" run --workload $small --memory 4M --format json
+same "$work/want"
+name='run, log: the first line'
+head -n 1 "$log" >"$work/out"
+says '1 batch t=0 to=1 batch=1 count='
+cp "$log" "$work/want"
+expect 0 'run, log, again' "$uvmsim" run --workload $small --memory 4M --format json --log "$log"
+cp "$log" "$work/out"
+same "$work/want"
+expect 2 'run, log that cannot be opened' "$uvmsim" run --workload $small --log "$work/missing/log"
+says '--log' 'No such file or directory'
+expect 2 'run, log without value' "$uvmsim" run --workload $small --log
+expect 2 'compare, log' "$uvmsim" compare --workload $small --log "$work/other.log"
+says 'compare: --log belongs to one run'
+if [ -c /dev/full ]; then
+	expect 2 'run, log on a full disk' "$uvmsim" run --workload $small --log /dev/full
+	says 'the decision log cannot be written'
+	expect 2 'run, short log on a full disk' "$uvmsim" run --workload regular:bytes=2097152 --log /dev/full
+	says '--log /dev/full: No space left on device'
+fi
+
+expect 0 'explain' "$uvmsim" explain "$log"
+says 'pages of block' 0x7e0000000000 'all 4' eviction 'actions: '
+expect 0 'explain, address' "$uvmsim" explain "$log" 0x7e0000000000
+says 'demand: page 0 of block' 'evicted as the oldest of USED to make room for block' 'came 3 times: 3 demand; left 3 times'
+cp "$work/out" "$work/want"
+expect 0 'explain, address without 0x' "$uvmsim" explain "$log" 7E0000000fff
+sed 's/^0x7e0000000fff:/0x7e0000000000:/' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
+same "$work/want"
+cp "$log" "$work/in"
+input 0 'explain from standard input' "$uvmsim" explain - 0x7e0000000000
+same "$work/want"
+expect 0 'explain, its space' "$uvmsim" explain "$log" 0x7e0000000000 --space 1
+same "$work/want"
+expect 0 'explain, another space' "$uvmsim" explain --space=2 "$log" 0x7e0000000000
+says 'the log says nothing of it'
+expect 0 'explain, bytes' "$uvmsim" explain "$log" 7e0000000000+8K
+says 'its pages came 6 times'
+cp "$work/out" "$work/want"
+expect 0 'explain, end' "$uvmsim" explain "$log" 7e0000000000-7e0000002000
+same "$work/want"
+expect 0 'explain, an address that is nowhere' "$uvmsim" explain "$log" 0
+says 'the log says nothing of it'
+for address in zz 0x '' 5-4 5-5 5+ 5+0 7+x 11112222333344445 0x10-zz; do
+	expect 2 "explain, address \"$address\"" "$uvmsim" explain "$log" "$address"
+	says 'is not accepted'
+done
+expect 2 'explain, three words' "$uvmsim" explain "$log" 0 1
+expect 2 'explain, bad space' "$uvmsim" explain "$log" --space x
+expect 2 'explain, missing file' "$uvmsim" explain "$work/missing"
+expect 2 'explain, directory' "$uvmsim" explain "$work"
+: >"$work/in"
+input 0 'explain, an empty log' "$uvmsim" explain -
+says '0 actions'
+sed 's/^3 /3  /' "$log" >"$work/in"
+input 2 'explain, a line that is no action' "$uvmsim" explain -
+says 'uvmsim: -:3: '
+head -c 300 "$log" >"$work/in"
+input 2 'explain, a truncated log' "$uvmsim" explain - 0x7e0000000000
+says 'line feed is missing'
+head -c 20000 /dev/urandom | tr '\n' x >"$work/in"
+input 2 'explain, noise' "$uvmsim" explain -
+name='explain: line of 50 MB'
+want=2
+long head "$uvmsim" explain -
+judge $?
+says '-:1: '
+
+# -- documents ------------------------------------------------------------------------------------------------------------------
+# Commands in ```console blocks are run as they stand, each document in a folder of its own that looks like the top one; what they
+# print must be what stands below them.
+mkdir "$work/bin"
+ln -s "$uvmsim" "$work/bin/uvmsim"
+for folder in "$(dirname "$uvmsim")" "$(dirname "$uvmsim")/.."; do
+	if [ -f "$folder/libuvmpolicy.a" ]; then library=$folder/libuvmpolicy.a; fi
+done
+for document in explain embedding; do
+	house=$work/$document
+	mkdir -p "$house/build"
+	for folder in docs include tests; do ln -s "$PWD/$folder" "$house/$folder"; done
+	ln -s "${library:?is not built}" "$house/build/libuvmpolicy.a"
+	awk -v house="$house" '
+		/^```/ { inside = $0 == "```console"; next }
+		!inside { next }
+		/^\$ / { file = sprintf("%s/%03d", house, ++count); print substr($0, 3) >(file ".sh"); printf "" >(file ".want"); next }
+		{ print >(file ".want") }' "docs/$document.md"
+	for command in "$house"/[0-9]*.sh; do
+		name="docs/$document.md: $(cat "$command")"
+		(cd "$house" && PATH=$work/bin:$PATH sh "$command") >"$work/out" 2>&1 </dev/null
+		if cmp -s "$work/out" "${command%.sh}.want"; then
+			ok "$name"
+		else
+			fail "$name" 'printed (>) is not what stands there (<):' "$(diff "${command%.sh}.want" "$work/out" | head -n 6)"
+		fi
+	done
+done
+name='docs/embedding.md: its loop is that of examples/engine.c'
+awk '/^```/ { inside = $0 == "```c" && /./; block += inside; next } inside && block == 2 { gsub(/^[ \t]+/, ""); print }' \
+	docs/embedding.md >"$work/loop"
+awk '{ gsub(/^[ \t]+/, ""); print }' docs/examples/engine.c | grep -A "$(wc -l <"$work/loop")" -x 'do {' |
+	head -n "$(wc -l <"$work/loop")" >"$work/out"
+if [ -s "$work/loop" ]; then same "$work/loop"; else fail "$name"; fi
 
 exit $failed

@@ -15,6 +15,7 @@
 #define BASE 0x200000000u
 
 static struct driver_result result;
+static FILE *decisions; /* where the decision log of a run goes, NULL: nowhere */
 static char error[SOURCE_ERROR_MAX];
 
 static struct uvmp_policy policy_of(const char *text)
@@ -33,7 +34,7 @@ static bool run_source(struct source *source, const char *text, uint64_t memory_
 
 	assert_non_null(source);
 	error[0] = '\0';
-	done = driver_run(source, &policy, memory, 1, NULL, &result, error);
+	done = driver_run(source, &policy, memory, 1, decisions, &result, error);
 	source->close(source);
 	return done;
 }
@@ -218,14 +219,122 @@ static void test_follow_and_fault(void **unused)
 	assert_int_equal(result.pages_prefetched, 127);
 }
 
-/* More agents than the fault buffer holds, one fault a batch: every agent gets its turn. */
+/* More agents than the fault buffer holds, and small batches: every agent gets its turn. */
 static void test_full_buffer(void **unused)
 {
 	(void)unused;
 	assert_true(run_source(workload_open("random:bytes=8m,passes=1,agents=1500", 1, error),
-	                       "prefetch=none replay=batch batch=1 max_batches=1", 8388608));
+	                       "prefetch=none replay=batch batch=16 max_batches=1", 8388608));
 	assert_int_equal(result.far_faults, 2048);
 	assert_int_equal(result.refaults, 0);
+}
+
+/* -- rows of the CPU -- */
+
+/* What the GPU took comes home when the CPU touches it, and goes again. */
+static void test_cpu_brings_home(void **unused)
+{
+	static const char rows[] =
+	        "range,200000000,2097152\n,0,w,200005000\n,cpu,r,200005000\n,0,r,200005000\n";
+
+	(void)unused;
+	assert_true(run_rows(rows, "prefetch=none", 2097152));
+	assert_int_equal(result.accesses, 3);
+	assert_int_equal(result.batches, 2);
+	assert_int_equal(result.far_faults, 2);
+	assert_int_equal(result.h2d_copies, 2);
+	assert_int_equal(result.d2h_copies, 1);
+	assert_int_equal(result.d2h_bytes, 4096);
+	/* that is no eviction, and no re-fault follows from it */
+	assert_int_equal(result.evictions, 0);
+	assert_int_equal(result.pages_evicted, 0);
+	assert_int_equal(result.refaults, 0);
+	/* the page comes home with the 64 KiB that the prefetcher had brought with it */
+	assert_true(run_rows(rows, "prefetch=density", 2097152));
+	assert_int_equal(result.h2d_bytes, 2 * 65536);
+	assert_int_equal(result.d2h_bytes, 65536);
+	/* what is home already costs nothing: every page starts on the CPU */
+	assert_true(
+	        run_rows("range,200000000,2097152\n,cpu,w,200005000\n,cpu,a,200006000\n,cpu,r,200007000\n",
+	                 "prefetch=none", 2097152));
+	assert_int_equal(result.accesses, 3);
+	assert_int_equal(result.batches + result.h2d_copies + result.d2h_copies, 0);
+	/* the CPU comes after what the GPU has asked for: agent 1 still waits when the row is read */
+	assert_true(run_rows("range,200000000,2097152\n,0,w,200005000\n,1,w,200006000\n,cpu,w,200006000\n",
+	                     "prefetch=none", 2097152));
+	assert_int_equal(result.far_faults, 2);
+	assert_int_equal(result.d2h_bytes, 4096);
+}
+
+/* Actions of the log that begin with `kind` and have all of `with`. */
+static unsigned count_actions(const char *kind, const char *with)
+{
+	char line[4096], name[32];
+	unsigned count = 0;
+
+	rewind(decisions);
+	while (fgets(line, sizeof(line), decisions))
+		count += sscanf(line, "%*u %31s", name) == 1 && strcmp(name, kind) == 0 &&
+		         strstr(line, with) != NULL;
+	return count;
+}
+
+/* GPU and CPU write one page in turn, every 100 us: three moves each, then the faults are throttled in turn,
+ * and after the tenth throttling the page stays with the CPU; the GPU uses it from afar. */
+static void test_cpu_thrashing(void **unused)
+{
+	static char rows[4096];
+	size_t length = (size_t)snprintf(rows, sizeof(rows), "range,200000000,2097152\n");
+
+	(void)unused;
+	for (unsigned i = 0; i < 40; i++)
+		length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%u,%s,w,200005000\n",
+		                           100000 * (i + 1), i % 2 ? "cpu" : "0");
+	decisions = tmpfile();
+	assert_non_null(decisions);
+	assert_true(run_rows(rows, "prefetch=none", 2097152));
+	assert_int_equal(result.accesses, 40);
+	assert_int_equal(result.far_faults, 8);
+	assert_int_equal(result.d2h_copies, 8);
+	assert_int_equal(count_actions("throttle", "to=0 "), 5);
+	assert_int_equal(count_actions("throttle", "to=1 "), 5 * 5); /* max_throttled batches each time */
+	assert_int_equal(count_actions("copy", "cause=pin"), 1);
+	assert_int_equal(count_actions("map", "from=0 to=1 right=rw throttles=10"), 1);
+	fclose(decisions);
+	decisions = NULL;
+	/* without detection it moves with each row */
+	assert_true(run_rows(rows, "prefetch=none thrash=off", 2097152));
+	assert_int_equal(result.far_faults, 20);
+	assert_int_equal(result.d2h_copies, 20);
+}
+
+/* A source that does not look at its addresses, as a trace does. */
+static void next_careless(struct source *source, struct source_row *row)
+{
+	memset(row, 0, sizeof(*row));
+	if (source->line == 2)
+		return;
+	row->kind = source->line++ == 0 ? SOURCE_RANGE : SOURCE_ACCESS;
+	row->range = (struct source_range){BASE, 8192, "a"};
+	row->is_cpu = true;
+	row->access = UVMP_ACCESS_READ;
+	row->address = BASE + 8192;
+}
+
+static void close_careless(struct source *source)
+{
+	source->line = 0;
+}
+
+static void test_cpu_outside(void **unused)
+{
+	struct source careless = {.name = "careless", .next = next_careless, .close = close_careless};
+
+	(void)unused;
+	assert_false(run_rows("range,200000000,8192\n,cpu,r,200002000\n", "prefetch=none", 2097152));
+	assert_string_equal(error, "rows:3: address 0x200002000 is in no range declared so far");
+	assert_false(run_source(&careless, "prefetch=none", 2097152));
+	assert_string_equal(error, "careless:2: an access lies outside every range");
 }
 
 /* -- every combination -- */
@@ -246,7 +355,7 @@ static void check_conservation(const char *text)
 
 static void test_all_policies(void **unused)
 {
-	static const char *const workloads[] = {"random:bytes=6m,passes=2,agents=40",
+	static const char *const workloads[] = {"random:bytes=5m,passes=2,agents=12",
 	                                        "stencil:n=512,tile=32,iterations=2,agents=7"};
 
 	(void)unused;
@@ -297,6 +406,9 @@ int main(void)
 	        cmocka_unit_test(test_stale_faults),
 	        cmocka_unit_test(test_follow_and_fault),
 	        cmocka_unit_test(test_full_buffer),
+	        cmocka_unit_test(test_cpu_brings_home),
+	        cmocka_unit_test(test_cpu_thrashing),
+	        cmocka_unit_test(test_cpu_outside),
 	        cmocka_unit_test(test_all_policies),
 	        cmocka_unit_test(test_determinism),
 	};

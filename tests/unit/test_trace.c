@@ -318,6 +318,55 @@ static void bad_accesses(void **state)
 	assert_bad(ONE "9,0,r,10000\n,0,r,10000\n8,0,r,10000\n", "t.csv:5: time goes backwards, from 9 to 8");
 }
 
+/* The CPU itself is an agent too, by name. */
+static void cpu_accesses(void **state)
+{
+	struct source *source = open_text(ONE "5,cpu,r,10000\n,cpu,w,0x10fff\n7,0,w,10000\n7,cpu,a,10000\n");
+	static const struct {
+		const char *word, *message;
+	} wrong[] = {
+	        {"CPU", "t.csv:3: agent `CPU` is not a decimal number"},
+	        {"Cpu", "t.csv:3: agent `Cpu` is not a decimal number"},
+	        {"cp", "t.csv:3: agent `cp` is not a decimal number"},
+	        {"cpu0", "t.csv:3: agent `cpu0` is not a decimal number"},
+	        {"cpu ", "t.csv:3: agent `cpu ` is not a decimal number"},
+	        {" cpu", "t.csv:3: agent ` cpu` is not a decimal number"},
+	        {"gpu", "t.csv:3: agent `gpu` is not a decimal number"},
+	};
+	struct source_row row;
+
+	(void)state;
+	row = next(source);
+	assert_int_equal(row.kind, SOURCE_RANGE);
+	row = next(source);
+	assert_true(row.is_cpu && row.has_time);
+	assert_int_equal(row.time_ns, 5);
+	assert_int_equal(row.agent, 0);
+	assert_int_equal(row.access, UVMP_ACCESS_READ);
+	assert_int_equal(row.address, 0x10000);
+	row = next(source);
+	assert_true(row.is_cpu && !row.has_time);
+	assert_int_equal(row.access, UVMP_ACCESS_WRITE);
+	assert_int_equal(row.address, 0x10fff);
+	assert_false(next(source).is_cpu);
+	row = next(source);
+	assert_true(row.is_cpu);
+	assert_int_equal(row.access, UVMP_ACCESS_ATOMIC_STRONG);
+	assert_end(source);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), ONE ",%s,r,10000\n", wrong[i].word);
+		assert_bad(text, wrong[i].message);
+	}
+	/* the word belongs into the second field, and the rest of the row is judged as always */
+	assert_bad(ONE "cpu,r,10000\n", "t.csv:3: unknown row `cpu,r,10000`");
+	assert_bad(ONE "cpu,0,r,10000\n", "t.csv:3: unknown row `cpu,0,r,10000`");
+	assert_bad(ONE ",cpu\n", "t.csv:3: access `` is not one of r, w, a, p");
+	assert_bad(ONE ",cpu,w,20000\n", "t.csv:3: address 0x20000 is in no range declared so far");
+	assert_bad(ONE "9,0,r,10000\n8,cpu,r,10000\n", "t.csv:4: time goes backwards, from 9 to 8");
+}
+
 static void long_lines(void **state)
 {
 	char *text = malloc(10000);
@@ -545,10 +594,11 @@ int main(void)
 	        cmocka_unit_test(first_line),      cmocka_unit_test(bad_rows),
 	        cmocka_unit_test(bad_ranges),      cmocka_unit_test(good_ranges),
 	        cmocka_unit_test(many_ranges),     cmocka_unit_test(too_many_ranges),
-	        cmocka_unit_test(bad_accesses),    cmocka_unit_test(long_lines),
-	        cmocka_unit_test(nul_bytes),       cmocka_unit_test(endless_line),
-	        cmocka_unit_test(many_rows),       cmocka_unit_test(files),
-	        cmocka_unit_test(standard_input),  cmocka_unit_test(compressed),
+	        cmocka_unit_test(cpu_accesses),    cmocka_unit_test(bad_accesses),
+	        cmocka_unit_test(long_lines),      cmocka_unit_test(nul_bytes),
+	        cmocka_unit_test(endless_line),    cmocka_unit_test(many_rows),
+	        cmocka_unit_test(files),           cmocka_unit_test(standard_input),
+	        cmocka_unit_test(compressed),
 #ifdef HAVE_ZSTD
 	        cmocka_unit_test(compressed_long),
 #endif

@@ -1,0 +1,171 @@
+/* A host of the engine, as small as can be: one GPU with 4 MiB, one process with 8 MiB of managed memory. It
+ * prints each action instead of performing it; docs/embedding.md shows what comes out. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <uvmpolicy/uvmpolicy.h>
+
+#define GPU   1u
+#define SPACE 1u
+#define BASE  UINT64_C(0x7f0000000000)
+#define PAGE  UINT64_C(4096)
+#define ROOT  UINT64_C(2097152)
+
+/* What one call of uvmp_service_next may need: here at most two blocks, one of which bounces. */
+#define ARENA_SPARE 65536u
+
+static struct uvmp_service *service;
+static uint64_t now_ns = 100000;
+static bool is_link_broken;
+static struct uvmp_fault waiting; /* what the GPU waits for, */
+static bool is_waiting;           /* if it does */
+
+static void must(enum uvmp_status status)
+{
+	if (status == UVMP_OK)
+		return;
+	fprintf(stderr, "%s\n", uvmp_status_text(status));
+	exit(1);
+}
+
+static void open_engine(void)
+{
+	struct uvmp_processors processors = {
+	        .count = 2,
+	        .can_access = {1u, 3u},     /* the CPU maps its own memory, the GPU both */
+	        .native_atomics = {1u, 2u}, /* each on its own memory only */
+	};
+	struct uvmp_service_gpu gpu = {
+	        .memory_bytes = 2 * ROOT, .splits = 2, .fault_entries = 1024, .utlbs = 64};
+	struct uvmp_policy policy;
+	struct uvmp_service_params params = {.policy = &policy,
+	                                     .processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = 4096,
+	                                     .blocks = 4,
+	                                     .spaces = 1,
+	                                     .ranges = 16,
+	                                     .instances = 1,
+	                                     .requests = 16};
+	size_t bytes;
+	void *arena;
+
+	uvmp_policy_init(&policy);
+	bytes = uvmp_service_size(&params, 1); /* room for one block; keep_room adds to it */
+	arena = malloc(bytes);
+	must(uvmp_service_init(&params, arena, bytes, &service));
+	must(uvmp_service_bind(service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE));
+	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU));
+}
+
+/* The engine never asks for memory: what does not fit counts as no memory. So the host looks ahead. There can
+ * be seven pieces beside the first; each here is twice as large as the one before. */
+static void keep_room(void)
+{
+	static size_t bytes = ARENA_SPARE;
+	struct uvmp_service_memory memory;
+
+	uvmp_service_memory_used(service, &memory);
+	if (memory.bytes - memory.used >= ARENA_SPARE)
+		return;
+	bytes *= 2;
+	must(uvmp_service_grow(service, malloc(bytes), bytes));
+	printf("# the arena has grown\n");
+}
+
+static void gpu_writes(uint64_t address)
+{
+	waiting = (struct uvmp_fault){.address = address,
+	                              .aperture = UVMP_APERTURE_VID,
+	                              .type = UVMP_FAULT_INVALID_PTE,
+	                              .access = UVMP_ACCESS_WRITE};
+	is_waiting = true;
+	must(uvmp_service_fault(service, GPU, &waiting));
+}
+
+/* After a replay what is not mapped faults again. */
+static void gpu_tries_again(void)
+{
+	struct uvmp_page_state page = {0};
+
+	if (uvmp_service_page(service, SPACE, waiting.address, &page) == UVMP_OK &&
+	    (page.write >> GPU & 1u) != 0)
+		is_waiting = false;
+	if (is_waiting)
+		must(uvmp_service_fault(service, GPU, &waiting));
+}
+
+/* A real host copies, maps, flushes here. */
+static enum uvmp_status perform(const struct uvmp_action *action)
+{
+	char text[UVMP_ACTION_TEXT_MAX];
+
+	must(uvmp_action_print(action, text, sizeof(text)));
+	puts(text);
+	if (action->kind == UVMP_ACTION_COPY && is_link_broken)
+		return UVMP_ERR_STATE;
+	if (action->kind == UVMP_ACTION_CANCEL)
+		is_waiting = false;
+	if (action->kind == UVMP_ACTION_REPLAY)
+		gpu_tries_again();
+	return UVMP_OK;
+}
+
+/* Until nothing is left to do. What next() gives before it answers UVMP_ERR_RETRY is one group; it may be
+ * completed in any order, here backwards. */
+static void run(void)
+{
+	static uint64_t id[UVMP_SERVICE_PENDING_MAX];
+	static enum uvmp_status result[UVMP_SERVICE_PENDING_MAX];
+	struct uvmp_action action;
+	uint32_t count;
+
+	do {
+		keep_room();
+		for (count = 0; uvmp_service_next(service, now_ns, &action) == UVMP_OK; count++) {
+			id[count] = action.id;
+			result[count] = perform(&action);
+		}
+		for (uint32_t i = count; i > 0; i--)
+			must(uvmp_service_complete(service, id[i - 1], result[i - 1]));
+	} while (count > 0);
+	if (!uvmp_service_check(service))
+		exit(1);
+	now_ns += 1000000;
+}
+
+int main(void)
+{
+	struct uvmp_fault nobody = {.access = UVMP_ACCESS_READ};
+	uint64_t ticket;
+
+	open_engine();
+
+	puts("# the GPU writes to page 5 of the first block");
+	gpu_writes(BASE + 5 * PAGE);
+	run();
+
+	puts("# the CPU reads it");
+	must(uvmp_service_cpu_fault(service, SPACE, BASE + 5 * PAGE, UVMP_ACCESS_READ, 0, &ticket));
+	run();
+
+	puts("# the GPU writes to the second block, and the copies fail");
+	is_link_broken = true;
+	gpu_writes(BASE + ROOT);
+	run();
+	is_link_broken = false;
+
+	puts("# the GPU writes to where nothing is");
+	gpu_writes(BASE - PAGE);
+	run();
+
+	puts("# events that cannot be");
+	printf("fault of GPU 7: %s\n", uvmp_status_text(uvmp_service_fault(service, 7, &nobody)));
+	printf("action 1 completed again: %s\n",
+	       uvmp_status_text(uvmp_service_complete(service, 1, UVMP_OK)));
+
+	puts("# the range is freed");
+	must(uvmp_service_free_range(service, SPACE, BASE, &ticket));
+	run();
+	return 0;
+}
