@@ -256,14 +256,16 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	enum uvmp_status status = check_params(params);
 	struct uvmp_service *s;
 	struct parts parts;
+	size_t size;
 
 	if (status != UVMP_OK)
 		return status;
 	if (!memory || !service || (uintptr_t)memory % ALIGNMENT != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (bytes < uvmp_service_size(params, 0))
+	size = uvmp_service_size(params, 0);
+	if (bytes <= size - 1u) /* also: 0, the size does not fit size_t */
 		return UVMP_ERR_SPACE;
-	zero_bytes(memory, uvmp_service_size(params, 0));
+	zero_bytes(memory, size);
 	lay_out(&l, params, &parts);
 	s = parts.service;
 	init_parts(s, params, &parts);
@@ -400,7 +402,7 @@ static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, han
 	}
 	if (cause != UVMP_CAUSE_PREFETCH && !is_out && uvmp_mask_intersects(&pages, &s->step.pinned)) {
 		a->cause = UVMP_CAUSE_PIN;
-		a->throttles = s->step.throttles[copy->pages.first];
+		a->throttles = uvmp_step_throttles(s, &pages);
 	}
 }
 
@@ -517,6 +519,14 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 	return UVMP_ERR_RETRY;
 }
 
+/* How an action has failed, as it is kept. RETRY means inside that an eviction has made room. */
+static int8_t failure(enum uvmp_status status)
+{
+	if (status == UVMP_ERR_RETRY)
+		return UVMP_ERR_STATE;
+	return (int8_t)(status > -128 ? status : -128);
+}
+
 enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
 {
 	uint64_t index;
@@ -529,7 +539,7 @@ enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum
 	s->done[index] = 1;
 	s->completed++;
 	if (s->action[index].kind != UVMP_ACTION_DONE && status < 0)
-		s->action[index].status = (int8_t)(status > -128 ? status : -128);
+		s->action[index].status = failure(status);
 	return UVMP_OK;
 }
 

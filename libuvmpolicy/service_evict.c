@@ -2,10 +2,11 @@
  *
  * A state machine. NEXT looks at the first block that owns something in the victim (a root, or a unit of a
  * page-wise order), without taking it away yet, and queues that it leaves: unmap, discard, copy to the CPU.
- * COMMIT reads how the copies went. Only when all have arrived does the block lose the memory, and NEXT goes
- * on; when one has failed those pages stay where they are, the victim goes back to the tail of its queue, and
- * the eviction has failed.
+ * COMMIT reads how the copies went. Only when all have arrived does the block lose the memory, MAP lets
+ * others keep reaching the pages, and NEXT goes on; when one has failed those pages stay where they are, the
+ * victim goes back to the tail of its queue, and the eviction has failed.
  */
+#include "bits_internal.h"
 #include "pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
 #include "service_internal.h"
 
@@ -371,21 +372,36 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 
 /* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages (6.4,
  * 9.5). */
-static void map_again(struct uvmp_service *s)
+static uint64_t mapped_again(const struct uvmp_service *s)
 {
 	const struct evict *e = &s->evict;
 	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
+
+	return s->maps_evicted ? processors | BIT(e->gpu) : processors;
+}
+
+/* Is there room for what one more processor can take: three rights on the memory of each? */
+static bool has_room(const struct uvmp_service *s)
+{
+	return s->is_drained || s->actions + 3u * s->processors.count < UVMP_SERVICE_PENDING_MAX;
+}
+
+/* Maps processors until all are, or the queue is full: then the others follow in another group. Pages that
+ * lie on many processors take so much only if an error has left them duplicated. */
+static void map_again(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
 	uvmp_mask pages;
 
-	if (s->maps_evicted)
-		processors |= BIT(e->gpu);
 	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
-	if (uvmp_mask_is_empty(&pages))
-		return;
-	for (uint32_t p = 0; p < s->processors.count; p++) {
-		if ((processors & BIT(p)) != 0)
-			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
+	while (e->todo != 0 && has_room(s)) {
+		uint32_t proc = lowest_bit(e->todo);
+
+		e->todo &= e->todo - 1u;
+		uvmp_step_map_remote(s, e->block, proc, &pages, UVMP_CAUSE_EVICTION);
 	}
+	if (e->todo == 0)
+		e->phase = EVICT_NEXT;
 }
 
 /* All has arrived: the block gives the memory up. */
@@ -416,7 +432,8 @@ static void commit(struct uvmp_service *s)
 		return;
 	}
 	take_away(s);
-	s->evict.phase = EVICT_NEXT;
+	s->evict.phase = EVICT_MAP;
+	s->evict.todo = mapped_again(s);
 	map_again(s);
 }
 
@@ -424,6 +441,8 @@ void uvmp_evict_advance(struct uvmp_service *s)
 {
 	if (s->evict.phase == EVICT_COMMIT)
 		commit(s);
+	else if (s->evict.phase == EVICT_MAP)
+		map_again(s);
 	else if (find_block(s))
 		send_away(s);
 	else

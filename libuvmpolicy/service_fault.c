@@ -51,6 +51,7 @@ void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu)
 {
 	s->fault = (struct fault_run){.phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
 	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
+	s->gpu[gpu].representatives = 0; /* of the batch before */
 	s->gpu[gpu].counts.bottom_halves++;
 	uvmp_replay_start(&s->gpu[gpu].params, &s->gpu[gpu].replay, &s->fault.action);
 }
@@ -267,6 +268,13 @@ static bool next_fault(struct uvmp_service *s)
 	return false;
 }
 
+static bool is_last(const struct uvmp_service *s)
+{
+	const struct gpu *g = &s->gpu[s->fault.gpu];
+
+	return s->fault.next_bin >= g->representatives;
+}
+
 /* No range holds it. */
 static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 {
@@ -281,14 +289,8 @@ static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 	run->event.invalid_prefetches = verdict.invalid_prefetches;
 	if (verdict.is_fatal)
 		mark_fatal(s, index, verdict.cancel_mode);
+	run->event.is_last = is_last(s);
 	answer(s, UVMP_OK);
-}
-
-static bool is_last(const struct uvmp_service *s)
-{
-	const struct gpu *g = &s->gpu[s->fault.gpu];
-
-	return s->fault.next_bin >= g->representatives;
 }
 
 static void dispatch(struct uvmp_service *s)
@@ -476,6 +478,7 @@ static void end_cancel(struct uvmp_service *s, enum uvmp_status status)
 
 	run->is_cancelling = false;
 	run->fatal_gpu = 0;
+	run->cancel = 0; /* where a cancelled batch begins too */
 	run->event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE, .status = status};
 	run->phase = FAULT_ANSWER;
 }

@@ -185,6 +185,7 @@ struct step {
 	uint64_t destinations;
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
+	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uint8_t access[UVMP_MASK_BITS];
 	uint64_t pin_procs[UVMP_MASK_BITS];
 	uint8_t throttles[UVMP_MASK_BITS];
@@ -205,7 +206,7 @@ struct step {
 
 /* -- the present eviction -- */
 
-enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
+enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT, EVICT_MAP };
 
 struct evict {
 	enum evict_phase phase;
@@ -222,6 +223,7 @@ struct evict {
 	uvmp_mask pages;  /* resident ones among them: what leaves */
 	uvmp_mask lost;	  /* discarded ones among these, not copied */
 	uvmp_mask copied; /* others that nobody else holds */
+	uint64_t todo;	  /* processors that are to be mapped to what has left */
 	enum uvmp_status status; /* result, when phase is EVICT_IDLE again */
 };
 
@@ -248,6 +250,7 @@ struct request_run {
 	uint32_t phase;
 	uint32_t range; /* slot at work */
 	handle block;	/* at work */
+	uvmp_addr make; /* from here on blocks of the range are made */
 	uint64_t todo;	/* processors that are to be mapped in it */
 	uint32_t retries;
 	uint32_t batch; /* of the bottom half that it interrupts */
@@ -535,6 +538,8 @@ void uvmp_step_collect(struct uvmp_service *s);
  * where *is_throttled is set. */
 enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
 				bool *is_throttled);
+/* How often the first pinned page among these had been throttled. */
+uint32_t uvmp_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages);
 /* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
 void uvmp_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
 		     enum uvmp_cause cause);

@@ -53,7 +53,7 @@ static size_t order_bytes(const struct uvmp_service_params *params)
 size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	struct uvmp_pmm_params pmm;
-	size_t bytes;
+	uint64_t bytes;
 
 	if (roots_of(params, gpu) == 0)
 		return 0;
@@ -64,7 +64,10 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	bytes = order_bytes(params);
 	if (bytes == 0)
 		return 0;
-	return aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) + bytes;
+	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t));
+	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
+	 * host. */
+	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
 static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
@@ -234,13 +237,26 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 	uvmp_memory_forget(s, b, uvmp_place_find(s, b, pin->gpu), &pages);
 }
 
+/* Pins end early where there are too many, the oldest first. Chunks that no ALLOCATE has told of must stay:
+ * the present step counts on them. False: all are such. */
+static bool has_room_for_pin(struct uvmp_service *s)
+{
+	uint32_t i = 0;
+
+	if (s->pinned_count < PINNED_MAX)
+		return true;
+	while (i < PINNED_MAX && !s->pinned[i].is_known)
+		i++;
+	if (i == PINNED_MAX)
+		return false;
+	release_pin(s, &s->pinned[i]);
+	drop_pin(s, i);
+	return true;
+}
+
 static void add_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first,
                     struct uvmp_chunk chunk)
 {
-	if (s->pinned_count == PINNED_MAX) {
-		release_pin(s, &s->pinned[0]);
-		drop_pin(s, 0);
-	}
 	s->pinned[s->pinned_count++] = (struct pinned){
 	        .chunk = chunk, .block = block, .first = (uint16_t)first, .gpu = (uint8_t)gpu};
 }
@@ -282,8 +298,11 @@ static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 {
 	enum uvmp_chunk_size size = size_of(region_bytes(s, region));
 	struct uvmp_chunk chunk;
-	enum uvmp_status status = take_chunk(s, gpu, block, size, &chunk);
+	enum uvmp_status status;
 
+	if (!has_room_for_pin(s))
+		return UVMP_ERR_NO_MEMORY;
+	status = take_chunk(s, gpu, block, size, &chunk);
 	if (status == UVMP_ERR_NO_MEMORY && uvmp_evict_start(s, gpu, size, false) == UVMP_OK)
 		return UVMP_ERR_RETRY;
 	if (status != UVMP_OK) /* also: no root may be split any more */
@@ -342,8 +361,11 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 	for (region = next_chunk(&shape, &missing, 0); region.outer != 0;
 	     region = next_chunk(&shape, &missing, region.outer)) {
 		status = back_chunk(s, gpu, block, p, region);
-		if (status != UVMP_OK)
+		if (status != UVMP_OK) { /* a record without a chunk is no memory */
+			uvmp_mask_zero(&missing);
+			uvmp_memory_forget(s, b, p, &missing);
 			return status;
+		}
 	}
 	announce(s, gpu, block, pages);
 	return UVMP_OK;

@@ -18,7 +18,7 @@
 #define LATCH_NS    300000u /* 3.6 */
 #define UNPINS_MAX  64u
 
-enum request_phase { BEGIN, WORK, SPLIT, VACATE, RANGE, BLOCK, MAP };
+enum request_phase { BEGIN, WORK, SPLIT, VACATE, RANGE, MAKE, BLOCK, MAP };
 
 /* -- the ring -- */
 
@@ -367,6 +367,8 @@ static void end_thrashing(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 
+	b->event_ns = 0;
+	b->event_proc = UVMP_PROC_NONE;
 	if (b->thrash == 0)
 		return;
 	uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
@@ -374,7 +376,22 @@ static void end_thrashing(struct uvmp_service *s, handle h)
 	b->thrash = 0;
 }
 
-/* GPU memory and thrashing state cannot be cut: everything goes to the CPU first. */
+/* Maps a processor that accesses the range wherever pages lie, but for duplicated and discarded ones. */
+static void map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
+{
+	const struct block *b = block_at(s, h);
+	uvmp_mask pages;
+
+	all_pages(b, &pages);
+	if (b->extra != 0) {
+		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->duplicated);
+		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->discarded);
+	}
+	uvmp_step_map_remote(s, h, proc, &pages, UVMP_CAUSE_HINT);
+}
+
+/* GPU memory and thrashing state cannot be cut: everything goes to the CPU first, where those who access the
+ * range keep reaching it. */
 static void vacate(struct uvmp_service *s)
 {
 	handle h = s->run.block;
@@ -390,9 +407,18 @@ static void vacate(struct uvmp_service *s)
 	if (s->step.destinations != 0) {
 		start_step(s);
 	} else if (!give_memory(s, h)) {
+		for (uint64_t left = range_of(s, b)->accessed_by; left != 0; left &= left - 1u)
+			map_accessor(s, h, lowest_bit(left));
 		end_thrashing(s, h);
 		s->run.phase = SPLIT;
 	}
+}
+
+/* What the CPU has from the beginning is there without a block too: it is to be mapped, or given up. */
+static bool needs_blocks(const struct range *range, const struct request *request)
+{
+	return range->home == UVMP_CPU &&
+	       (request->advice == UVMP_ADVISE_ACCESSED_BY || request->advice == UVMP_ADVISE_DISCARD);
 }
 
 static void next_range(struct uvmp_service *s)
@@ -415,6 +441,32 @@ static void next_range(struct uvmp_service *s)
 		set_policy(run, range);
 		run->phase = BLOCK;
 	}
+	if (run->phase == BLOCK && needs_blocks(range, &run->request)) {
+		run->phase = MAKE;
+		run->make = range->start > run->request.base ? range->start : run->request.base;
+	}
+}
+
+/* The next block of the range in the part, if it is not there yet. */
+static void make_next(struct uvmp_service *s)
+{
+	struct request_run *run = &s->run;
+	const struct range *range = &s->range[run->range];
+	enum uvmp_status status;
+	handle h = uvmp_block_make(s, range->space, run->make, &status);
+	uvmp_addr last;
+
+	if (h == 0) {
+		finish(s, status);
+		return;
+	}
+	last = block_end(s, block_at(s, h));
+	if (last < range->end && last < run->end) {
+		run->make = last + 1u;
+		return;
+	}
+	run->block = range->block;
+	run->phase = BLOCK;
 }
 
 /* -- advise: blocks (9.1) -- */
@@ -551,27 +603,19 @@ static void next_block(struct uvmp_service *s)
 		finish(s, UVMP_ERR_NO_MEMORY);
 }
 
-/* Maps one of the processors that access the range, wherever pages lie, but for read-duplicated and discarded
- * ones. */
+/* Maps one of the processors that access the range. */
 static void map_next(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
-	const struct block *b = block_at(s, run->block);
 	uint32_t proc = lowest_bit(run->todo);
-	uvmp_mask pages;
 
 	if (run->todo == 0) {
-		run->block = b->range_next;
+		run->block = block_at(s, run->block)->range_next;
 		run->phase = BLOCK;
 		return;
 	}
 	run->todo &= run->todo - 1u;
-	all_pages(b, &pages);
-	if (b->extra != 0) {
-		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->duplicated);
-		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->discarded);
-	}
-	uvmp_step_map_remote(s, run->block, proc, &pages, UVMP_CAUSE_HINT);
+	map_accessor(s, run->block, proc);
 }
 
 static void advise(struct uvmp_service *s)
@@ -585,6 +629,9 @@ static void advise(struct uvmp_service *s)
 		break;
 	case RANGE:
 		next_range(s);
+		break;
+	case MAKE:
+		make_next(s);
 		break;
 	case BLOCK:
 		next_block(s);

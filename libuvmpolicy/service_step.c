@@ -118,6 +118,7 @@ void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 		uvmp_mask_zero(&step->arrive[proc]);
 	uvmp_mask_zero(&step->duplicate);
 	uvmp_mask_zero(&step->pinned);
+	uvmp_mask_zero(&step->throttled);
 	uvmp_mask_zero(&step->faulted);
 	step->block = block;
 	step->requester = requester;
@@ -139,6 +140,7 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 	step->access[page] = access;
 	step->destinations |= BIT(dst);
 	uvmp_mask_set(&step->arrive[dst], page);
+	uvmp_mask_clear(&step->duplicate, page); /* of two verdicts the last: what is written has one home */
 	if (is_duplicate)
 		uvmp_mask_set(&step->duplicate, page);
 }
@@ -173,11 +175,22 @@ static uint8_t throttles(const struct uvmp_service *s, const struct block *b, ui
 	return t->has_pages ? t->memory[page].throttles : 0;
 }
 
+uint32_t uvmp_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages)
+{
+	uvmp_mask pinned;
+
+	uvmp_mask_and(&pinned, pages, &s->step.pinned);
+	return s->step.throttles[uvmp_mask_next_set(&pinned, 0)];
+}
+
 static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until_ns)
 {
 	struct uvmp_action *a;
 	uvmp_mask pages;
 
+	if (uvmp_mask_test(&s->step.throttled, page)) /* behind a fatal fault each one of the page is judged */
+		return;
+	uvmp_mask_set(&s->step.throttled, page);
 	uvmp_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
 	a = uvmp_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, s->step.block, &pages);
@@ -672,7 +685,9 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 	                               .duplication = range->duplication,
 	                               .is_duplicated = block_is_duplicated(s, b, page),
 	                               .is_discarded = block_is_discarded(s, b, page),
-	                               .has_migrated = uvmp_mask_test(&step->migrated, page)};
+	                               /* access counters never revoke (8.5) */
+	                               .has_migrated = step->operation == UVMP_OPERATION_ACCESS_COUNTER ||
+	                                               uvmp_mask_test(&step->migrated, page)};
 	uint64_t right[3];
 
 	if (uvmp_mask_test(&step->pinned, page))
@@ -764,7 +779,7 @@ static void queue_map(struct uvmp_service *s, handle h, struct place *place, con
 	a->to = place->proc;
 	a->right = right;
 	if (cause == UVMP_CAUSE_PIN)
-		a->throttles = s->step.throttles[uvmp_mask_next_set(pages, 0)];
+		a->throttles = uvmp_step_throttles(s, pages);
 	if (cause == UVMP_CAUSE_EVICTION)
 		a->for_address = s->evict.for_address;
 }
@@ -792,6 +807,17 @@ static void map_processor(struct uvmp_service *s, const uvmp_mask *pages, uint32
 			cause = UVMP_CAUSE_HINT;
 		queue_map(s, step->block, place, &gain[right - 1], right, step->dst, cause);
 	}
+}
+
+/* 6.2: all that the destination has is discarded, or some of what it has been mapped to now. */
+static bool has_lost(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+{
+	const struct step *step = &s->step;
+	const uvmp_mask *discarded = &extra_at(s, b->extra)->discarded;
+
+	if (step->dst == step->requester && uvmp_mask_intersects(pages, discarded))
+		return true;
+	return uvmp_mask_is_subset(&uvmp_place_find(s, b, step->dst)->resident, discarded);
 }
 
 static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
@@ -828,9 +854,7 @@ static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
 		if (proc != step->requester)
 			map_processor(s, pages, proc);
 	}
-	if (step->dst != UVMP_CPU && b->extra != 0 &&
-	    uvmp_mask_is_subset(&uvmp_place_find(s, b, step->dst)->resident,
-	                        &extra_at(s, b->extra)->discarded))
+	if (step->dst != UVMP_CPU && b->extra != 0 && has_lost(s, b, pages))
 		uvmp_memory_mark(s, step->dst, step->block, UVMP_MARK_DISCARDED);
 }
 
@@ -868,19 +892,20 @@ static void next_destination(struct step *step)
 
 /* -- mappings for hints -- */
 
-/* Highest right that `proc` may have on a page that lies on `holder` (9.1): a processor without atomics there
- * does not write while another such one has all rights. */
+/* Highest right that `proc` may have on a page that lies on `holder` (9.1), with nobody losing one for it
+ * (3.4 step 4): while a processor without atomics there has all rights, others read; such a one itself gets
+ * them only if nobody else writes. */
 static uint8_t remote_right(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc,
                             uint32_t holder)
 {
-	uint64_t native = s->processors.native_atomics[holder], right[3];
+	uint64_t native = s->processors.native_atomics[holder], others = ~BIT(proc), right[3];
 	uint8_t best = UVMP_PROT_READ_WRITE;
 
 	uvmp_block_mapped(s, b, page, right);
-	if ((native & BIT(proc)) != 0)
-		best = UVMP_PROT_READ_WRITE_ATOMIC;
-	else if ((right[2] & ~native & ~BIT(proc)) != 0)
+	if ((right[2] & others & ~native) != 0)
 		best = UVMP_PROT_READ;
+	else if ((native & BIT(proc)) != 0 || (right[1] & others) == 0)
+		best = UVMP_PROT_READ_WRITE_ATOMIC;
 	return (uint8_t)minimum(best, range_of(s, b)->right);
 }
 

@@ -296,6 +296,7 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
  * An eviction goes on only when all copies of a block have arrived: those that did are on the CPU then, those
  * that failed stay on the GPU, unmapped, in the memory that they had.
  * Failures of other kinds are taken as done, and end the batch or request with that status.
+ * UVMP_ERR_RETRY counts as UVMP_ERR_STATE: nothing is tried again because of it.
  * UVMP_ERR_STATE: no such action is outstanding: it was never handed out, or is completed. */
 UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
 						enum uvmp_status status);

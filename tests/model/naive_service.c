@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "naive_counter.h"
 #include "naive_density.h"
 #include "naive_plan.h"
 #include "naive_residency.h"
@@ -24,7 +25,7 @@ struct page {
 
 /* A chunk that backs pages [first, outer) of a block on a GPU. */
 struct owned {
-	bool exists, is_pinned, is_announced;
+	bool exists, is_announced;
 	uint32_t first, outer;
 	struct uvmp_chunk chunk;
 };
@@ -50,6 +51,7 @@ struct block {
 	struct owned owned[NAIVE_PROCS][PAGES]; /* by first page */
 	uint32_t place[NAIVE_PROCS], places;    /* newest first */
 	struct uvmp_prefetch_state prefetch;
+	bool is_suspect; /* the detector has, or has had, an array of its pages */
 };
 
 struct space {
@@ -72,6 +74,8 @@ struct gpu {
 	struct uvmp_service_counts counts;
 	struct uvmp_chunk parked[PAGES]; /* evicted for, not taken yet */
 	uint32_t parkeds;
+	struct uvmp_note *note; /* the ring */
+	uint32_t notes, note_get, note_put, note_cached_put, note_batches;
 };
 
 enum request_kind { FREE_RANGE, ADVISE, MIGRATE, CPU_FAULT };
@@ -96,7 +100,7 @@ struct naive_service {
 	struct uvmp_processors processors;
 	uint32_t procs, page_bytes;
 	uint32_t max_spaces, max_ranges, max_instances, max_requests;
-	bool has_counters;
+	bool has_counters, maps_evicted;
 	naive_service_group *host_group;
 	void *host;
 	uint64_t now, id, tickets, stamps;
@@ -114,7 +118,7 @@ struct naive_service {
 	struct pin pin[NAIVE_PROCS * PAGES * 4u];
 	uint32_t pins;
 	bool hint[PAGES], is_hint; /* of the prefetcher */
-	bool label[PAGES];	   /* what the detector is told to be prefetched (Q5) */
+	bool label[PAGES];         /* what the detector is told to be prefetched (Q5) */
 	uint32_t present;
 
 	/* the batch of the running bottom half */
@@ -123,7 +127,7 @@ struct naive_service {
 	uint32_t order[NAIVE_FAULT_MAX];
 	bool is_fatal[NAIVE_FAULT_MAX]; /* by position in order */
 	uint8_t cancel_mode[NAIVE_FAULT_MAX];
-	uint32_t orders, position;
+	uint32_t orders, position, walked; /* walked: of them now, from position on */
 	bool has_fatal;
 	uint64_t fatal_space;
 	bool was_prefetch_enabled;
@@ -359,7 +363,9 @@ static uint32_t size_of(const struct naive_service *n, struct uvmp_region region
 {
 	uint64_t bytes = (uint64_t)(region.outer - region.first) * n->page_bytes;
 
-	return bytes == UVMP_ROOT_CHUNK_BYTES ? UVMP_CHUNK_2M : bytes == 65536u ? UVMP_CHUNK_64K : UVMP_CHUNK_4K;
+	return bytes == UVMP_ROOT_CHUNK_BYTES ? UVMP_CHUNK_2M
+	       : bytes == 65536u              ? UVMP_CHUNK_64K
+	                                      : UVMP_CHUNK_4K;
 }
 
 static uint64_t offset_of(struct uvmp_chunk chunk)
@@ -369,7 +375,9 @@ static uint64_t offset_of(struct uvmp_chunk chunk)
 
 static uint32_t bytes_of(struct uvmp_chunk chunk)
 {
-	return chunk.size == UVMP_CHUNK_2M ? UVMP_ROOT_CHUNK_BYTES : chunk.size == UVMP_CHUNK_64K ? 65536u : 4096u;
+	return chunk.size == UVMP_CHUNK_2M    ? UVMP_ROOT_CHUNK_BYTES
+	       : chunk.size == UVMP_CHUNK_64K ? 65536u
+	                                      : 4096u;
 }
 
 static void forget_pins(struct naive_service *n, const struct block *b, uint32_t gpu, uint32_t first)
@@ -382,14 +390,18 @@ static void forget_pins(struct naive_service *n, const struct block *b, uint32_t
 	n->pins = kept;
 }
 
-/* The dispatch or request ends. */
+/* The dispatch or request ends. What a walk took that was repeated, and the last one did not need, goes. */
 static void unpin_all(struct naive_service *n)
 {
 	for (uint32_t i = 0; i < n->pins; i++) {
 		struct owned *o = &n->pin[i].block->owned[n->pin[i].gpu][n->pin[i].first];
 
-		naive_pmm_unpin(n->gpu[n->pin[i].gpu].pmm, o->chunk);
-		o->is_pinned = false;
+		if (o->is_announced) {
+			naive_pmm_unpin(n->gpu[n->pin[i].gpu].pmm, o->chunk);
+		} else {
+			naive_pmm_free(n->gpu[n->pin[i].gpu].pmm, o->chunk);
+			o->exists = false;
+		}
 	}
 	n->pins = 0;
 	for (uint32_t g = 1; g < n->procs; g++) {
@@ -420,6 +432,11 @@ static bool is_anywhere_on(const struct block *b, uint32_t p)
 		if (in(b->page[i].resident, p))
 			return true;
 	return false;
+}
+
+static bool is_on(const struct block *b, uint32_t i, uint32_t p)
+{
+	return in(b->page[i].resident, p);
 }
 
 /* The processor holds them no more. */
@@ -469,12 +486,13 @@ static uint8_t remote_right(const struct naive_service *n, const struct block *b
                             uint32_t holder)
 {
 	uint64_t native = n->processors.native_atomics[holder];
-	uint8_t right = UVMP_PROT_READ_WRITE;
+	uint8_t right = UVMP_PROT_READ_WRITE_ATOMIC;
 
-	if (in(native, p))
-		right = UVMP_PROT_READ_WRITE_ATOMIC;
 	for (uint32_t other = 0; other < n->procs; other++)
-		if (other != p && !in(native, p) && !in(native, other) &&
+		if (other != p && !in(native, p) && b->page[i].right[other] >= UVMP_PROT_READ_WRITE)
+			right = UVMP_PROT_READ_WRITE;
+	for (uint32_t other = 0; other < n->procs; other++)
+		if (other != p && !in(native, other) &&
 		    b->page[i].right[other] == UVMP_PROT_READ_WRITE_ATOMIC)
 			right = UVMP_PROT_READ;
 	return right < (uint8_t)b->range->right ? right : (uint8_t)b->range->right;
@@ -521,7 +539,7 @@ static void map_evicted(struct naive_service *n, struct block *b, uint32_t gpu, 
                         uvmp_addr for_address)
 {
 	for (uint32_t p = 0; p < n->procs; p++)
-		if (in(b->range->accessed_by, p) || (p == gpu && n->has_counters))
+		if (in(b->range->accessed_by, p) || (p == gpu && n->maps_evicted))
 			map_remote(n, UVMP_CAUSE_EVICTION, b, p, pages, for_address);
 }
 
@@ -540,11 +558,20 @@ static void mark_cuts(const struct naive_service *n, const struct block *b, uint
 	}
 }
 
-static void copies_out(struct naive_service *n, struct block *b, uint32_t gpu, const bool *copied,
-                       uvmp_addr for_address)
+/* What an eviction is about, and the block that leaves now. */
+struct eviction {
+	uint32_t gpu, root, number;
+	int victim;
+	uvmp_addr for_address;
+	struct block *block;
+	bool held[PAGES], leaving[PAGES], lost[PAGES], copied[PAGES];
+	struct uvmp_copy out[UVMP_PLAN_COPIES_MAX];
+	uint32_t outs;
+};
+
+static void plan_out(struct naive_service *n, struct eviction *e)
 {
 	static uvmp_mask resident[NAIVE_PROCS];
-	static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
 	bool cut[PAGES] = {false};
 	uvmp_mask pages, cuts;
 	struct uvmp_copy_facts facts = {.destination = UVMP_CPU,
@@ -552,96 +579,86 @@ static void copies_out(struct naive_service *n, struct block *b, uint32_t gpu, c
 	                                .resident = resident,
 	                                .grouping = UVMP_GROUPING_BY_CAUSE,
 	                                .cuts = &cuts};
-	uint32_t copies;
 
 	memset(resident, 0, sizeof(resident));
-	pack(copied, &pages);
-	resident[gpu] = pages;
-	mark_cuts(n, b, gpu, cut);
+	pack(e->copied, &pages);
+	resident[e->gpu] = pages;
+	mark_cuts(n, e->block, e->gpu, cut);
 	pack(cut, &cuts);
-	copies = naive_plan_copies(&n->processors, &facts, copy);
-	for (uint32_t i = 0; i < copies; i++) {
-		bool run[PAGES] = {false};
-		struct uvmp_action *action;
-
-		for (uint32_t p = copy[i].pages.first; p < copy[i].pages.outer; p++)
-			run[p] = true;
-		action = emit_pages(n, UVMP_ACTION_COPY, UVMP_CAUSE_EVICTION, b, run);
-		action->from = copy[i].from;
-		action->to = copy[i].to;
-		action->for_address = for_address;
-	}
+	e->outs = naive_plan_copies(&n->processors, &facts, e->out);
 }
 
-/* What an eviction is about. */
-struct eviction {
-	uint32_t gpu, root, number;
-	int victim;
-	uvmp_addr for_address;
-};
-
-/* One block leaves the root. */
-static enum uvmp_status evict_block(struct naive_service *n, struct eviction *e, struct block *b)
+/* A block is told to leave the root; its copies are planned. */
+static void begin_leaving(struct naive_service *n, struct eviction *e, struct block *b)
 {
-	bool held[PAGES] = {false}, leaving[PAGES] = {false}, lost[PAGES] = {false}, copied[PAGES] = {false};
 	struct uvmp_action *action;
-	struct uvmp_pmm_eviction ignored;
-	enum uvmp_status status;
-	bool found, has_copies = false;
 
+	e->block = b;
+	memset(e->held, 0, sizeof(e->held));
+	memset(e->leaving, 0, sizeof(e->leaving));
+	memset(e->lost, 0, sizeof(e->lost));
+	memset(e->copied, 0, sizeof(e->copied));
 	for (uint32_t f = 0; f < b->pages; f++) {
 		const struct owned *o = &b->owned[e->gpu][f];
 
 		for (uint32_t i = f; o->exists && o->chunk.root == e->root && i < o->outer; i++) {
-			held[i] = true;
-			leaving[i] = in(b->page[i].resident, e->gpu);
-			lost[i] = leaving[i] && b->page[i].is_discarded;
-			copied[i] = b->page[i].resident == bit(e->gpu) && !b->page[i].is_discarded;
-			has_copies = has_copies || copied[i];
+			e->held[i] = true;
+			e->leaving[i] = in(b->page[i].resident, e->gpu);
+			e->lost[i] = e->leaving[i] && b->page[i].is_discarded;
+			e->copied[i] = b->page[i].resident == bit(e->gpu) && !b->page[i].is_discarded;
 		}
 	}
-	if (has_copies)
+	if (any(e->copied))
 		add_place(b, UVMP_CPU);
-	action = emit_pages(n, UVMP_ACTION_EVICT, UVMP_CAUSE_EVICTION, b, held);
+	action = emit_pages(n, UVMP_ACTION_EVICT, UVMP_CAUSE_EVICTION, b, e->held);
 	action->from = (uint8_t)e->gpu;
 	action->victim = (uint8_t)e->victim;
 	action->count = e->number++;
 	action->offset = (uint64_t)e->root * UVMP_ROOT_CHUNK_BYTES;
 	action->for_address = e->for_address;
 	for (uint32_t i = 0; i < b->pages; i++)
-		action->detail += held[i] ? n->page_bytes : 0;
+		action->detail += e->held[i] ? n->page_bytes : 0;
 	for (uint32_t i = 0; i < b->places; i++)
-		unmap(n, UVMP_CAUSE_EVICTION, b, b->place[i], leaving, e->for_address);
-	if (any(lost)) {
-		action = emit_pages(n, UVMP_ACTION_DISCARD, UVMP_CAUSE_EVICTION, b, lost);
+		unmap(n, UVMP_CAUSE_EVICTION, b, b->place[i], e->leaving, e->for_address);
+	if (any(e->lost)) {
+		action = emit_pages(n, UVMP_ACTION_DISCARD, UVMP_CAUSE_EVICTION, b, e->lost);
 		action->from = (uint8_t)e->gpu;
 		action->for_address = e->for_address;
 	}
-	copies_out(n, b, e->gpu, copied, e->for_address);
-	(void)perform(n);
-	status = UVMP_OK;
+	plan_out(n, e);
+}
+
+/* The copies have ended: what has arrived is the CPU's. If all has, the memory is gone. */
+static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
+{
+	struct block *b = e->block;
+	struct uvmp_pmm_eviction ignored;
+	enum uvmp_status status = UVMP_OK;
+	bool found;
+
 	for (uint32_t k = 0; k < n->performed; k++)
-		if (n->group[k].kind == UVMP_ACTION_COPY && n->status[k] != UVMP_OK) {
+		if (n->group[k].kind == UVMP_ACTION_COPY && n->group[k].cause == UVMP_CAUSE_EVICTION &&
+		    n->status[k] != UVMP_OK) {
 			status = n->status[k];
 			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
-				leaving[i] = false;
+				e->leaving[i] = false;
 		}
 	for (uint32_t i = 0; i < b->pages; i++)
-		if (leaving[i] && copied[i])
+		if (e->leaving[i] && e->copied[i])
 			b->page[i].resident |= 1;
-	leave(n, b, e->gpu, leaving);
+	leave(n, b, e->gpu, e->leaving);
 	for (uint32_t i = 0; i < b->pages; i++) {
-		if (leaving[i] && (b->page[i].resident & (b->page[i].resident - 1)) == 0)
+		if (e->leaving[i] && (b->page[i].resident & (b->page[i].resident - 1)) == 0)
 			b->page[i].is_duplicated = false;
-		leaving[i] = leaving[i] && !lost[i];
+		e->leaving[i] = e->leaving[i] && !e->lost[i];
 	}
 	if (status != UVMP_OK)
 		return status;
 	naive_pmm_evict_next(n->gpu[e->gpu].pmm, e->root, &ignored, &found);
 	for (uint32_t f = 0; f < b->pages; f++)
-		if (held[f])
+		if (e->held[f])
 			b->owned[e->gpu][f].exists = false;
-	map_evicted(n, b, e->gpu, leaving, e->for_address);
+	map_evicted(n, b, e->gpu, e->leaving, e->for_address);
 	(void)perform(n);
 	return UVMP_OK;
 }
@@ -672,38 +689,6 @@ static struct block *first_owner(struct naive_service *n, uint32_t gpu, uint32_t
 	return first;
 }
 
-/* Makes room for one chunk; what comes of it is parked, and the walk is to be repeated. */
-static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b)
-{
-	struct gpu *g = &n->gpu[gpu];
-	struct naive_pmm *before = malloc(sizeof(*before));
-	struct eviction e = {.gpu = gpu, .for_address = b->start};
-	enum uvmp_status status;
-
-	*before = *g->pmm;
-	if (naive_pmm_evict_begin(g->pmm, UVMP_CHUNK_USER, &e.root) != UVMP_OK) {
-		free(before);
-		return UVMP_ERR_NO_MEMORY;
-	}
-	e.victim = victim_of(before, e.root);
-	free(before);
-	while (first_owner(n, gpu, e.root) != NULL) {
-		status = evict_block(n, &e, first_owner(n, gpu, e.root));
-		if (status != UVMP_OK) {
-			naive_pmm_evict_abort(g->pmm, e.root);
-			return status;
-		}
-	}
-	status = naive_pmm_evict_end(g->pmm, e.root, UVMP_CHUNK_USER, size, b->number,
-	                             &g->parked[g->parkeds]);
-	if (status != UVMP_OK) {
-		naive_pmm_evict_release(g->pmm, e.root);
-		return UVMP_ERR_NO_MEMORY;
-	}
-	g->parkeds++;
-	return UVMP_ERR_RETRY;
-}
-
 /* -- the step -------------------------------------------------------------------------------- */
 
 struct step {
@@ -711,13 +696,13 @@ struct step {
 	uint32_t requester;
 	enum uvmp_cause cause;
 	enum uvmp_migrate_cause migrate_cause;
-	bool is_retry, is_prefetching;
+	bool is_retry, is_prefetching, is_unmapped; /* unmapped: nobody is mapped afterwards */
 	bool want[NAIVE_PROCS][PAGES], duplicate[PAGES], pinned[PAGES], prefetched[PAGES];
 	uint8_t access[PAGES];
 	uint64_t procs[PAGES]; /* of pinned pages */
 	uint32_t throttles[PAGES];
 	uint32_t faults, present; /* pages that faulted; that were there when the prefetcher was asked */
-	uint32_t source[PAGES]; /* from where the pages of this destination come; itself: they are there */
+	uint32_t source[PAGES];   /* from where the pages of this destination come; itself: they are there */
 	bool arrived[PAGES];
 };
 
@@ -817,9 +802,9 @@ static void prefetch(struct naive_service *n, struct step *s, uint32_t destinati
 			continue;
 		s->want[dst][i] = s->prefetched[i] = true;
 		s->access[i] = UVMP_ACCESS_PREFETCH;
-		s->duplicate[i] = b->range->duplication == UVMP_DUPLICATION_ENABLED ||
-		                  (b->range->duplication == UVMP_DUPLICATION_UNSET &&
-		                   b->page[i].is_duplicated);
+		s->duplicate[i] =
+		        b->range->duplication == UVMP_DUPLICATION_ENABLED ||
+		        (b->range->duplication == UVMP_DUPLICATION_UNSET && b->page[i].is_duplicated);
 	}
 }
 
@@ -839,7 +824,7 @@ static bool take_parked(struct gpu *g, uint32_t size, struct uvmp_chunk *chunk)
 static void own(struct naive_service *n, struct block *b, uint32_t gpu, struct uvmp_region region,
                 struct uvmp_chunk chunk)
 {
-	b->owned[gpu][region.first] = (struct owned){true, true, false, region.first, region.outer, chunk};
+	b->owned[gpu][region.first] = (struct owned){true, false, region.first, region.outer, chunk};
 	n->pin[n->pins++] = (struct pin){b, gpu, region.first};
 	add_place(b, gpu);
 }
@@ -884,11 +869,13 @@ static void disown(struct naive_service *n, struct block *b, uint32_t gpu, uint3
 	o->exists = false;
 }
 
+static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b);
+
 /* Every missing chunk of a destination. */
 static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32_t gpu)
 {
 	struct block *b = s->block;
-	uint32_t first[PAGES], firsts, before;
+	uint32_t first[PAGES], firsts;
 	enum uvmp_status status;
 
 	add_place(b, gpu);
@@ -910,13 +897,12 @@ static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32
 			return UVMP_ERR_NO_MEMORY;
 		own(n, b, gpu, region, chunk);
 	}
-	before = n->actions;
 	firsts = announce(n, s, gpu, first);
 	if (firsts == 0)
 		return UVMP_OK;
 	status = perform(n);
 	for (uint32_t i = 0; i < firsts && status != UVMP_OK; i++)
-		if (n->status[before + i] != UVMP_OK)
+		if (n->status[i] != UVMP_OK)
 			disown(n, b, gpu, first[i]);
 	return status;
 }
@@ -964,14 +950,24 @@ static void clear_way(struct naive_service *n, struct step *s, uint32_t dst)
 			unmap(n, s->cause, b, b->place[k], extra, 0);
 }
 
-static void label_copy(const struct step *s, const struct uvmp_copy *copy, struct uvmp_action *action)
+/* Of the first pinned page among these. */
+static uint32_t throttles_of(const struct step *s, const bool *pages)
+{
+	for (uint32_t i = 0; i < PAGES; i++)
+		if (pages[i] && s->pinned[i])
+			return s->throttles[i];
+	return 0;
+}
+
+static void label_copy(const struct step *s, const struct uvmp_copy *copy, const bool *pages,
+                       struct uvmp_action *action)
 {
 	if (copy->kind == UVMP_GROUP_FAULT) {
 		for (uint32_t i = copy->pages.first; i < copy->pages.outer; i++)
 			if (s->pinned[i])
 				action->cause = UVMP_CAUSE_PIN;
 		if (action->cause == UVMP_CAUSE_PIN)
-			action->throttles = s->throttles[copy->pages.first];
+			action->throttles = throttles_of(s, pages);
 		action->detail = copy->pages.outer - copy->pages.first;
 		return;
 	}
@@ -981,10 +977,9 @@ static void label_copy(const struct step *s, const struct uvmp_copy *copy, struc
 }
 
 /* Transfers of what shall come. */
-static void transfers(struct naive_service *n, struct step *s, uint32_t dst)
+static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, struct uvmp_copy *copy)
 {
 	static uvmp_mask resident[NAIVE_PROCS];
-	static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
 	struct block *b = s->block;
 	bool pages[PAGES] = {false}, faulted[PAGES] = {false}, cut[PAGES] = {false};
 	uvmp_mask pages_mask, faulted_mask, cuts_mask;
@@ -1012,20 +1007,160 @@ static void transfers(struct naive_service *n, struct step *s, uint32_t dst)
 		pack(flag, &resident[p]);
 	}
 	copies = naive_plan_copies(&n->processors, &facts, copy);
-	for (uint32_t k = 0; k < copies; k++) {
-		bool run[PAGES] = {false};
-		struct uvmp_action *action;
-
-		for (uint32_t i = copy[k].pages.first; i < copy[k].pages.outer; i++)
-			run[i] = true;
-		action = emit_pages(n, copy[k].from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, s->cause,
-		                    b, run);
-		action->from = copy[k].from;
-		action->to = copy[k].to;
-		label_copy(s, &copy[k], action);
+	for (uint32_t k = 0; k < copies; k++)
 		for (uint32_t i = copy[k].pages.first; copy[k].to == dst && i < copy[k].pages.outer; i++)
 			s->source[i] = copy[k].from;
+	return copies;
+}
+
+static struct uvmp_action *emit_copy(struct naive_service *n, enum uvmp_cause cause, struct block *b,
+                                     const struct uvmp_copy *copy, bool *run)
+{
+	struct uvmp_action *action;
+
+	memset(run, 0, PAGES * sizeof(*run));
+	for (uint32_t i = copy->pages.first; i < copy->pages.outer; i++)
+		run[i] = true;
+	action = emit_pages(n, copy->from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, b, run);
+	action->from = copy->from;
+	action->to = copy->to;
+	return action;
+}
+
+/* What comes for the step (NULL: nothing) and what leaves (NULL: nothing), in the order of the plan. */
+static void emit_copies(struct naive_service *n, const struct step *s, const struct uvmp_copy *in,
+                        uint32_t ins, const struct eviction *e)
+{
+	static struct uvmp_plan_step plan[2u * UVMP_PLAN_COPIES_MAX];
+	uint32_t outs = e == NULL || e->block == NULL ? 0 : e->outs, first = n->actions;
+	bool run[PAGES];
+
+	naive_plan_merge(n->policy.plan, ins, outs, plan);
+	for (uint32_t k = 0; k < ins + outs; k++) {
+		struct uvmp_action *action;
+
+		if (plan[k].is_out) {
+			action = emit_copy(n, UVMP_CAUSE_EVICTION, e->block, &e->out[plan[k].index], run);
+			action->for_address = e->for_address;
+		} else {
+			action = emit_copy(n, s->cause, s->block, &in[plan[k].index], run);
+			label_copy(s, &in[plan[k].index], run, action);
+		}
+		if (k > 0 && plan[k].after == UVMP_PLAN_AT_ONCE)
+			action->after = n->group[first].after;
+		else if (k > 0)
+			action->after = n->group[first + plan[k].after].id;
 	}
+}
+
+/* The next victim; NULL: none. */
+static struct eviction *choose_victim(struct naive_service *n, uint32_t gpu, uvmp_addr for_address)
+{
+	struct naive_pmm *before = malloc(sizeof(*before));
+	struct eviction *e = calloc(1, sizeof(*e));
+
+	e->gpu = gpu;
+	e->for_address = for_address;
+	*before = *n->gpu[gpu].pmm;
+	if (naive_pmm_evict_begin(n->gpu[gpu].pmm, UVMP_CHUNK_USER, &e->root) != UVMP_OK) {
+		free(e);
+		e = NULL;
+	} else {
+		e->victim = victim_of(before, e->root);
+	}
+	free(before);
+	return e;
+}
+
+/* The blocks in the root that are left. */
+static enum uvmp_status evict_rest(struct naive_service *n, struct eviction *e)
+{
+	enum uvmp_status status = UVMP_OK;
+	struct block *b = first_owner(n, e->gpu, e->root);
+
+	while (b != NULL && status == UVMP_OK) {
+		begin_leaving(n, e, b);
+		emit_copies(n, NULL, NULL, 0, e);
+		(void)perform(n);
+		status = end_leaving(n, e);
+		b = first_owner(n, e->gpu, e->root);
+	}
+	if (status != UVMP_OK)
+		naive_pmm_evict_abort(n->gpu[e->gpu].pmm, e->root);
+	return status;
+}
+
+/* Makes room for one chunk; what comes of it is parked, and the walk is to be repeated. */
+static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b)
+{
+	struct gpu *g = &n->gpu[gpu];
+	struct eviction *e = choose_victim(n, gpu, b->start);
+	enum uvmp_status status;
+
+	if (e == NULL)
+		return UVMP_ERR_NO_MEMORY;
+	status = evict_rest(n, e);
+	if (status == UVMP_OK) {
+		status = naive_pmm_evict_end(g->pmm, e->root, UVMP_CHUNK_USER, size, b->number,
+		                             &g->parked[g->parkeds]);
+		if (status != UVMP_OK)
+			naive_pmm_evict_release(g->pmm, e->root);
+		g->parkeds += status == UVMP_OK;
+		status = status == UVMP_OK ? UVMP_ERR_RETRY : UVMP_ERR_NO_MEMORY;
+	}
+	free(e);
+	return status;
+}
+
+/* Overlapped: while pages of a block come, room is made for the next block of the batch, if the memory is
+ * full and the victim does not hold the block itself. Its first block leaves now. */
+static struct eviction *evict_ahead(struct naive_service *n, uint32_t gpu, const struct block *b)
+{
+	struct naive_pmm *pmm = n->gpu[gpu].pmm, *before;
+	uint32_t next = n->position + n->walked;
+	const struct uvmp_fault *f;
+	struct eviction *e;
+	struct range *range;
+	bool is_wrong;
+
+	if (n->policy.plan != UVMP_PLAN_OVERLAPPED || gpu == UVMP_CPU || n->in_gpu == 0 || next >= n->orders)
+		return NULL;
+	f = &n->fetch->entry[n->order[next]];
+	range = find_range(n, f->va_space, f->address);
+	for (uint32_t r = 0; r < pmm->params.roots; r++)
+		if (pmm->root[r].node[0].state == NAIVE_POOL)
+			return NULL;
+	if (range == NULL)
+		return NULL;
+	before = malloc(sizeof(*before));
+	*before = *pmm;
+	e = choose_victim(n, gpu, f->address / UVMP_ROOT_CHUNK_BYTES * UVMP_ROOT_CHUNK_BYTES);
+	if (e != NULL) {
+		if (e->for_address < range->base)
+			e->for_address = range->base;
+		is_wrong = e->victim == UVMP_VICTIM_FREE;
+		for (uint32_t i = 0; i < b->pages; i++)
+			if (b->owned[gpu][i].exists && b->owned[gpu][i].chunk.root == e->root)
+				is_wrong = true;
+		if (is_wrong) {
+			*pmm = *before;
+			free(e);
+			e = NULL;
+		} else if (first_owner(n, gpu, e->root) != NULL) {
+			begin_leaving(n, e, first_owner(n, gpu, e->root));
+		}
+	}
+	free(before);
+	return e;
+}
+
+static void end_ahead(struct naive_service *n, struct eviction *e)
+{
+	if (e->block != NULL && end_leaving(n, e) != UVMP_OK)
+		naive_pmm_evict_abort(n->gpu[e->gpu].pmm, e->root);
+	else if (evict_rest(n, e) == UVMP_OK)
+		naive_pmm_evict_release(n->gpu[e->gpu].pmm, e->root);
+	free(e);
 }
 
 /* The detector hears of what came from where. */
@@ -1049,6 +1184,7 @@ static void report(struct naive_service *n, struct step *s, uint32_t dst, bool i
 			m.is_copy = is_duplicate;
 			m.is_read_duplicated = b->range->duplication == UVMP_DUPLICATION_ENABLED;
 			naive_thrash_migrate(&space_of(n, b)->thrash, b->number, &m);
+			b->is_suspect = b->is_suspect || thrash_of(n, b)->has_array;
 			i = end - 1;
 		}
 	}
@@ -1102,7 +1238,8 @@ static struct uvmp_map rights_of(struct naive_service *n, struct step *s, uint32
 	                               .preferred = range->preferred,
 	                               .duplication = (uint8_t)range->duplication,
 	                               .is_duplicated = page->is_duplicated,
-	                               .has_migrated = s->arrived[i],
+	                               .has_migrated = s->arrived[i] ||
+	                                               s->migrate_cause == UVMP_MIGRATE_ACCESS_COUNTER,
 	                               .is_discarded = page->is_discarded};
 
 	return naive_residency_map(&n->processors, &facts);
@@ -1128,7 +1265,7 @@ static void map(struct naive_service *n, const struct step *s, uint32_t p, uint3
 	action->to = (uint8_t)p;
 	action->from = (uint8_t)from;
 	if (cause == UVMP_CAUSE_PIN)
-		action->throttles = s->throttles[action->run.first];
+		action->throttles = throttles_of(s, changed);
 	action->right = right;
 	add_place(b, p);
 	for (uint32_t i = 0; i < b->pages; i++)
@@ -1152,8 +1289,9 @@ static void revoke(struct naive_service *n, struct step *s, uint32_t p, uint8_t 
 		while (end < b->pages && pages[end])
 			b->page[end++].right[p] = left;
 		if (end > i)
-			naive_thrash_revoke(&space_of(n, b)->thrash, b->number,
-			                    (struct uvmp_region){i, end}, p, n->now);
+			naive_thrash_revoke(&space_of(n, b)->thrash, b->number, (struct uvmp_region){i, end},
+			                    p, n->now);
+		b->is_suspect = b->is_suspect || thrash_of(n, b)->has_array;
 		i = end > i ? end - 1 : i;
 	}
 }
@@ -1220,6 +1358,9 @@ static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (in(b->page[i].resident, dst) && !b->page[i].is_discarded)
 			is_lost = false;
+	for (uint32_t i = 0; i < b->pages; i++) /* 6.2: mapping pages of which some are discarded */
+		if (s->want[dst][i] && b->page[i].is_discarded && s->requester == dst)
+			is_lost = true;
 	memset(all, 1, sizeof(all));
 	if (is_lost)
 		mark(n, b, dst, all, UVMP_MARK_DISCARDED);
@@ -1227,8 +1368,11 @@ static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
 
 static enum uvmp_status serve_destination(struct naive_service *n, struct step *s, uint32_t dst)
 {
+	static struct uvmp_copy in[UVMP_PLAN_COPIES_MAX];
 	struct block *b = s->block;
 	enum uvmp_status status = allocate(n, s, dst);
+	struct eviction *ahead;
+	uint32_t ins;
 
 	if (status != UVMP_OK)
 		return status;
@@ -1236,19 +1380,30 @@ static enum uvmp_status serve_destination(struct naive_service *n, struct step *
 		s->source[i] = dst;
 	memset(s->arrived, 0, sizeof(s->arrived));
 	clear_way(n, s, dst);
-	transfers(n, s, dst);
 	for (uint32_t i = 0; i < b->pages; i++)
-		s->arrived[i] = s->want[dst][i] && !in(b->page[i].resident, dst);
-	status = perform(n);
-	for (uint32_t k = 0; k < n->performed; k++)
-		if (n->status[k] != UVMP_OK &&
-		    (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE))
+		s->arrived[i] = s->want[dst][i] && !is_on(b, i, dst);
+	ins = plan_in(n, s, dst, in);
+	ahead = evict_ahead(n, dst, b);
+	emit_copies(n, s, in, ins, ahead);
+	(void)perform(n);
+	for (uint32_t k = 0; k < n->performed; k++) {
+		bool is_out =
+		        n->group[k].kind == UVMP_ACTION_COPY && n->group[k].cause == UVMP_CAUSE_EVICTION;
+
+		if (n->status[k] == UVMP_OK || is_out)
+			continue;
+		if (status == UVMP_OK)
+			status = n->status[k];
+		if (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE)
 			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
 				s->arrived[i] = false;
+	}
+	if (ahead != NULL)
+		end_ahead(n, ahead);
 	report(n, s, dst, true);
 	report(n, s, dst, false);
 	settle(n, s, dst);
-	if (status != UVMP_OK)
+	if (status != UVMP_OK || s->is_unmapped)
 		return status;
 	map_all(n, s, dst);
 	return perform(n);
@@ -1302,12 +1457,15 @@ static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t 
 		*until_ns = hint.until_ns;
 		return true;
 	}
-	s->pinned[i] = hint.kind == UVMP_THRASH_PIN;
-	s->procs[i] = hint.procs;
+	if (hint.kind == UVMP_THRASH_PIN) {
+		s->pinned[i] = true;
+		s->procs[i] = hint.procs;
+	}
 	s->throttles[i] = throttles;
 	place = naive_residency_select(&n->processors, &facts);
 	s->want[place.destination][i] = true;
-	s->duplicate[i] = place.is_duplicate;
+	s->duplicate[i] = place.is_duplicate &&
+	                  (operation != UVMP_OPERATION_ACCESS_COUNTER || !n->policy.quirks); /* Q21 */
 	s->access[i] = access;
 	return false;
 }
@@ -1317,6 +1475,9 @@ static void throttle(struct naive_service *n, struct block *b, uint32_t p, uint3
 	bool page[PAGES] = {false};
 	struct uvmp_action *action;
 
+	for (uint32_t k = 0; k < n->actions; k++) /* of this walk: each page once */
+		if (n->group[k].run.first == i)
+			return;
 	page[i] = true;
 	action = emit_pages(n, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, b, page);
 	action->to = (uint8_t)p;
@@ -1325,16 +1486,10 @@ static void throttle(struct naive_service *n, struct block *b, uint32_t p, uint3
 
 /* -- requests -------------------------------------------------------------------------------- */
 
-static void free_block(struct naive_service *n, struct block *b)
+/* All memory that the block has, one GPU after the other. */
+static void give_memory(struct naive_service *n, struct block *b)
 {
-	bool all[PAGES];
-
-	memset(all, 1, sizeof(all));
-	for (uint32_t k = 0; k < b->places; k++)
-		unmap(n, UVMP_CAUSE_FREE, b, b->place[k], all, 0);
 	for (uint32_t k = 0; k < b->places; k++) {
-		bool has_memory = false;
-
 		for (uint32_t i = 0; b->place[k] != UVMP_CPU && i < b->pages; i++) {
 			struct owned *o = &b->owned[b->place[k]][i];
 			struct uvmp_action *action;
@@ -1349,45 +1504,56 @@ static void free_block(struct naive_service *n, struct block *b)
 			action->offset = offset_of(o->chunk);
 			action->detail = bytes_of(o->chunk);
 			disown(n, b, b->place[k], i);
-			has_memory = true;
 		}
-		if (has_memory)
+		if (n->actions > 0 && n->group[n->actions - 1].kind == UVMP_ACTION_FREE)
 			(void)perform(n);
 	}
+}
+
+static void free_block(struct naive_service *n, struct block *b)
+{
+	bool all[PAGES];
+
+	memset(all, 1, sizeof(all));
+	for (uint32_t k = 0; k < b->places; k++)
+		unmap(n, UVMP_CAUSE_FREE, b, b->place[k], all, 0);
+	give_memory(n, b);
 	naive_thrash_end(&space_of(n, b)->thrash, b->number);
 	b->exists = false;
 	(void)perform(n);
 }
 
-static struct block *newest_block(struct naive_service *n, const struct range *range)
+/* The newest block of a range that was made before a time; NULL: none. */
+static struct block *block_before(struct naive_service *n, const struct range *range, uint64_t before)
 {
 	struct block *newest = NULL;
 
 	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
-		if (n->block[i]->exists && n->block[i]->range == range &&
+		if (n->block[i]->exists && n->block[i]->range == range && n->block[i]->stamp < before &&
 		    (newest == NULL || n->block[i]->stamp > newest->stamp))
 			newest = n->block[i];
 	return newest;
 }
 
+/* Its pieces lie side by side. */
 static enum uvmp_status free_range(struct naive_service *n, const struct request *r)
 {
-	bool found = false;
+	struct range *range = find_range(n, r->space, r->base);
+	enum uvmp_status status = UVMP_ERR_UNKNOWN;
 
-	for (uint32_t i = 0; i < NAIVE_RANGES; i++) {
-		struct range *range = &n->range[i];
+	while (range != NULL && range->origin == r->base && range->base >= r->base) {
+		uvmp_addr next = range->end + 1;
 
-		if (!range->exists || range->space != r->space || range->origin != r->base)
-			continue;
-		found = true;
-		while (newest_block(n, range) != NULL)
-			free_block(n, newest_block(n, range));
+		if (status == UVMP_ERR_UNKNOWN && range->base != r->base)
+			break;
+		status = UVMP_OK;
+		while (block_before(n, range, UINT64_MAX) != NULL)
+			free_block(n, block_before(n, range, UINT64_MAX));
 		range->exists = false;
+		drop_space(n, r->space);
+		range = find_range(n, r->space, next);
 	}
-	if (!found)
-		return UVMP_ERR_UNKNOWN;
-	drop_space(n, r->space);
-	return UVMP_OK;
+	return status;
 }
 
 /* Nothing can be done about it. */
@@ -1480,33 +1646,355 @@ static enum uvmp_status cpu_fault(struct naive_service *n, const struct request 
 	return serve_cpu(n, b, page, access);
 }
 
-static enum uvmp_status advise(struct naive_service *n, const struct request *r)
+/* A step for a request, repeated while evictions make room. */
+static enum uvmp_status request_step(struct naive_service *n, const struct step *wanted)
 {
+	struct step *s = malloc(sizeof(*s));
+	enum uvmp_status status = UVMP_ERR_RETRY;
+
+	for (uint32_t k = 0; k < WALKS && status == UVMP_ERR_RETRY; k++) {
+		*s = *wanted;
+		s->is_retry = k > 0;
+		status = step(n, s);
+	}
+	free(s);
+	return status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : status;
+}
+
+static bool is_covered(struct naive_service *n, const struct request *r)
+{
+	uvmp_addr end = r->base + r->bytes - 1;
 	struct range *range = find_range(n, r->space, r->base);
 
-	if (range == NULL || range->base != r->base || range->end != r->base + r->bytes - 1)
+	while (range != NULL && range->end < end)
+		range = find_range(n, r->space, range->end + 1);
+	return range != NULL;
+}
+
+static uvmp_addr page_address(const struct naive_service *n, const struct block *b, uint32_t i)
+{
+	return b->start + (uint64_t)i * n->page_bytes;
+}
+
+static enum uvmp_status migrate(struct naive_service *n, const struct request *r)
+{
+	uvmp_addr end = r->base + r->bytes - 1, next = r->base;
+	uint32_t dst = in(n->processors.no_memory, r->processor) ? UVMP_CPU : r->processor;
+	enum uvmp_status status = UVMP_OK;
+	struct step *s;
+
+	if (!is_covered(n, r))
 		return UVMP_ERR_UNKNOWN;
+	s = malloc(sizeof(*s));
+	while (next <= end && status == UVMP_OK) {
+		struct block *b = make_block(n, find_range(n, r->space, next), next);
+
+		memset(s, 0, sizeof(*s));
+		s->block = b;
+		s->requester = dst;
+		s->cause = UVMP_CAUSE_MIGRATE;
+		s->migrate_cause = UVMP_MIGRATE_API_MIGRATE;
+		for (uint32_t i = 0; i < b->pages; i++)
+			if (page_address(n, b, i) >= r->base && page_address(n, b, i) <= end) {
+				s->want[dst][i] = true;
+				s->access[i] = UVMP_ACCESS_PREFETCH;
+				s->duplicate[i] = b->range->duplication == UVMP_DUPLICATION_ENABLED;
+			}
+		status = request_step(n, s);
+		unpin_all(n);
+		next = page_address(n, b, b->pages);
+	}
+	free(s);
+	return status;
+}
+
+/* -- advice ---------------------------------------------------------------------------------- */
+
+static bool has_effect(const struct range *range, const struct request *r)
+{
 	switch (r->advice) {
 	case UVMP_ADVISE_PREFERRED:
-		range->preferred = r->processor;
-		break;
+		return range->preferred != r->processor;
 	case UVMP_ADVISE_ACCESSED_BY:
-		range->accessed_by |= bit(r->processor);
-		break;
+		return !in(range->accessed_by, r->processor);
 	case UVMP_ADVISE_NOT_ACCESSED_BY:
-		range->accessed_by &= ~bit(r->processor);
-		break;
+		return in(range->accessed_by, r->processor);
 	case UVMP_ADVISE_READ_DUPLICATE:
-		range->duplication = UVMP_DUPLICATION_ENABLED;
-		break;
+		return range->duplication != UVMP_DUPLICATION_ENABLED;
 	case UVMP_ADVISE_NO_DUPLICATE:
-		range->duplication = UVMP_DUPLICATION_DISABLED;
-		break;
+		return range->duplication != UVMP_DUPLICATION_DISABLED;
 	case UVMP_ADVISE_UNSET_DUPLICATE:
+		return range->duplication != UVMP_DUPLICATION_UNSET;
+	default:
+		return false;
+	}
+}
+
+/* Before it is cut a block that has memory on GPUs goes to the CPU, and the detector forgets it. */
+static enum uvmp_status vacate(struct naive_service *n, struct block *b)
+{
+	struct step *s = calloc(1, sizeof(*s));
+	enum uvmp_status status = UVMP_OK;
+
+	s->block = b;
+	s->requester = UVMP_CPU;
+	s->cause = UVMP_CAUSE_HINT;
+	s->migrate_cause = UVMP_MIGRATE_API_HINT;
+	s->is_unmapped = true;
+	for (uint32_t i = 0; i < b->pages; i++)
+		if ((b->page[i].resident & ~(uint64_t)1) != 0) {
+			s->want[UVMP_CPU][i] = true;
+			s->access[i] = UVMP_ACCESS_PREFETCH;
+		}
+	if (any(s->want[UVMP_CPU]))
+		status = request_step(n, s);
+	free(s);
+	if (status != UVMP_OK)
+		return status;
+	give_memory(n, b);
+	for (uint32_t p = 0; p < n->procs; p++) {
+		bool pages[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			pages[i] = !b->page[i].is_duplicated && !b->page[i].is_discarded;
+		if (in(b->range->accessed_by, p))
+			map_remote(n, UVMP_CAUSE_HINT, b, p, pages, 0);
+	}
+	b->is_suspect = false;
+	naive_thrash_end(&space_of(n, b)->thrash, b->number);
+	return perform(n);
+}
+
+/* The upper part of a block that has no memory becomes one of its own. */
+static void cut_block(struct naive_service *n, struct block *b, uint32_t at)
+{
+	struct block *upper;
+	uint32_t i = 0;
+
+	while (n->block[i]->exists)
+		i++;
+	upper = n->block[i];
+	memset(upper, 0, sizeof(*upper));
+	upper->exists = true;
+	upper->number = i;
+	upper->stamp = ++n->stamps;
+	upper->space = b->space;
+	upper->range = b->range;
+	upper->start = page_address(n, b, at);
+	upper->pages = b->pages - at;
+	upper->prefetch.last_proc = NONE;
+	for (uint32_t k = 0; k < b->places; k++)
+		add_place(upper, b->place[k]);
+	for (uint32_t k = 0; k < upper->pages; k++)
+		upper->page[k] = b->page[at + k];
+	b->pages = at;
+	memset(&b->prefetch, 0, sizeof(b->prefetch));
+	b->prefetch.last_proc = NONE;
+	naive_thrash_end(&space_of(n, b)->thrash, b->number);
+}
+
+/* Blocks go over to the new range one by one, newest first: the order turns round. */
+static void hand_over(struct naive_service *n, const struct range *from, struct range *to)
+{
+	struct block *b = block_before(n, from, UINT64_MAX);
+
+	while (b != NULL) {
+		struct block *next = block_before(n, from, b->stamp);
+
+		if (b->start >= to->base) {
+			b->range = to;
+			b->stamp = ++n->stamps;
+		}
+		b = next;
+	}
+}
+
+static bool has_memory(const struct naive_service *n, const struct block *b)
+{
+	for (uint32_t p = 1; p < n->procs; p++)
+		for (uint32_t i = 0; i < b->pages; i++)
+			if (b->owned[p][i].exists)
+				return true;
+	return false;
+}
+
+/* A range that the advice changes begins here. UVMP_ERR_RETRY: look again. */
+static enum uvmp_status cut(struct naive_service *n, const struct request *r, uvmp_addr address)
+{
+	struct range *range = find_range(n, r->space, address), *upper = NULL;
+	struct block *b = find_block(n, r->space, address);
+	uint32_t ranges = 0;
+
+	if (range == NULL || range->base == address || !has_effect(range, r))
+		return UVMP_OK;
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++) {
+		ranges += n->range[i].exists;
+		if (!n->range[i].exists && upper == NULL)
+			upper = &n->range[i];
+	}
+	if (ranges >= n->max_ranges)
+		return UVMP_ERR_SPACE;
+	if (b != NULL && b->start < address) {
+		if (b->is_suspect || has_memory(n, b)) {
+			enum uvmp_status status = vacate(n, b);
+
+			return status == UVMP_OK ? UVMP_ERR_RETRY : status;
+		}
+		cut_block(n, b, (uint32_t)((address - b->start) / n->page_bytes));
+	}
+	*upper = *range;
+	upper->base = address;
+	range->end = address - 1;
+	hand_over(n, range, upper);
+	return UVMP_OK;
+}
+
+static uint64_t kept_at_home(const struct naive_service *n, uint32_t preferred)
+{
+	return preferred == NONE ? 0 : bit(preferred) & ~n->processors.no_memory;
+}
+
+/* Processors of the set lose what they map and do not hold. */
+static void unmap_remote(struct naive_service *n, struct block *b, uint64_t procs)
+{
+	for (uint32_t k = 0; k < b->places; k++) {
+		bool remote[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages && in(procs, b->place[k]); i++)
+			remote[i] = !in(b->page[i].resident, b->place[k]);
+		unmap(n, UVMP_CAUSE_HINT, b, b->place[k], remote, 0);
+	}
+}
+
+/* Of several copies one remains. */
+static void collapse(struct naive_service *n, struct block *b)
+{
+	uint32_t keeper[PAGES];
+
+	for (uint32_t i = 0; i < b->pages; i++) {
+		keeper[i] = b->range->preferred;
+		if (!in(b->page[i].resident, keeper[i]))
+			for (keeper[i] = 0; keeper[i] < n->procs && !in(b->page[i].resident, keeper[i]);)
+				keeper[i]++;
+	}
+	for (uint32_t k = 0; k < b->places; k++) {
+		bool lost[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			lost[i] = b->page[i].is_duplicated && keeper[i] != b->place[k];
+		unmap(n, UVMP_CAUSE_HINT, b, b->place[k], lost, 0);
+		leave(n, b, b->place[k], lost);
+	}
+	for (uint32_t i = 0; i < b->pages; i++)
+		b->page[i].is_duplicated = false;
+}
+
+static void discard(struct naive_service *n, const struct request *r, struct block *b)
+{
+	for (uint32_t k = 0; k < b->places; k++) {
+		bool pages[PAGES] = {false}, all[PAGES], is_lost = true;
+
+		for (uint32_t i = 0; i < b->pages; i++) {
+			pages[i] = in(b->page[i].resident, b->place[k]) && page_address(n, b, i) >= r->base &&
+			           page_address(n, b, i) < r->base + r->bytes;
+			if (pages[i])
+				b->page[i].is_discarded = true;
+			if (in(b->page[i].resident, b->place[k]) && !b->page[i].is_discarded)
+				is_lost = false;
+		}
+		if (!any(pages))
+			continue;
+		emit_pages(n, UVMP_ACTION_DISCARD, UVMP_CAUSE_HINT, b, pages)->from = (uint8_t)b->place[k];
+		memset(all, 1, sizeof(all));
+		if (is_lost)
+			mark(n, b, b->place[k], all, UVMP_MARK_DISCARDED);
+	}
+}
+
+/* What follows from new advice in a block: what goes, then who is mapped. */
+static void advise_block(struct naive_service *n, const struct request *r, const struct range *old,
+                         struct block *b)
+{
+	bool is_enabled = b->range->duplication == UVMP_DUPLICATION_ENABLED;
+	uint64_t gain = 0;
+
+	if (r->advice == UVMP_ADVISE_DISCARD) {
+		discard(n, r, b);
+	} else if (r->advice == UVMP_ADVISE_PREFERRED && !is_enabled) {
+		unmap_remote(n, b, kept_at_home(n, b->range->preferred));
+		if (old->preferred != NONE)
+			gain = bit(old->preferred) & b->range->accessed_by;
+	} else if (r->advice == UVMP_ADVISE_ACCESSED_BY && !is_enabled) {
+		gain = bit(r->processor);
+	} else if (r->advice == UVMP_ADVISE_READ_DUPLICATE) {
+		unmap_remote(n, b, ~(uint64_t)0);
+		naive_thrash_reset(&space_of(n, b)->thrash, b->number, (struct uvmp_region){0, b->pages});
+	} else if ((r->advice == UVMP_ADVISE_NO_DUPLICATE || r->advice == UVMP_ADVISE_UNSET_DUPLICATE) &&
+	           old->duplication == UVMP_DUPLICATION_ENABLED) {
+		collapse(n, b);
+		gain = b->range->accessed_by;
+	}
+	(void)perform(n);
+	for (uint32_t p = 0; p < n->procs; p++) {
+		bool pages[PAGES] = {false};
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			pages[i] = !b->page[i].is_duplicated && !b->page[i].is_discarded;
+		if (in(gain, p))
+			map_remote(n, UVMP_CAUSE_HINT, b, p, pages, 0);
+		(void)perform(n);
+	}
+}
+
+static void advise_range(struct naive_service *n, const struct request *r, struct range *range)
+{
+	struct range old = *range;
+
+	if (r->advice != UVMP_ADVISE_DISCARD && !has_effect(range, r))
+		return;
+	if (r->advice == UVMP_ADVISE_PREFERRED)
+		range->preferred = r->processor;
+	if (r->advice == UVMP_ADVISE_ACCESSED_BY)
+		range->accessed_by |= bit(r->processor);
+	if (r->advice == UVMP_ADVISE_NOT_ACCESSED_BY)
+		range->accessed_by &= ~bit(r->processor);
+	if (r->advice == UVMP_ADVISE_READ_DUPLICATE)
+		range->duplication = UVMP_DUPLICATION_ENABLED;
+	if (r->advice == UVMP_ADVISE_NO_DUPLICATE)
+		range->duplication = UVMP_DUPLICATION_DISABLED;
+	if (r->advice == UVMP_ADVISE_UNSET_DUPLICATE)
 		range->duplication = UVMP_DUPLICATION_UNSET;
-		break;
-	case UVMP_ADVISE_DISCARD:
-		break;
+	/* what the CPU has from the beginning is there without a block too */
+	for (uvmp_addr at = r->base;
+	     range->home == UVMP_CPU && at - r->base < r->bytes &&
+	     (r->advice == UVMP_ADVISE_ACCESSED_BY || r->advice == UVMP_ADVISE_DISCARD);
+	     at += n->page_bytes)
+		if (at >= range->base && at <= range->end)
+			(void)make_block(n, range, at);
+	for (struct block *b = block_before(n, range, UINT64_MAX); b != NULL;
+	     b = block_before(n, range, b->stamp))
+		advise_block(n, r, &old, b);
+}
+
+static enum uvmp_status advise(struct naive_service *n, const struct request *r)
+{
+	uvmp_addr end = r->base + r->bytes - 1, next = r->base;
+	enum uvmp_status status = UVMP_OK;
+
+	if (!is_covered(n, r))
+		return UVMP_ERR_UNKNOWN;
+	do {
+		status = cut(n, r, r->base);
+		if (status == UVMP_OK)
+			status = cut(n, r, end + 1);
+	} while (status == UVMP_ERR_RETRY);
+	if (status != UVMP_OK)
+		return status;
+	while (next <= end) {
+		struct range *range = find_range(n, r->space, next);
+
+		next = range->end + 1;
+		advise_range(n, r, range);
 	}
 	return UVMP_OK;
 }
@@ -1531,6 +2019,7 @@ static void serve_request(struct naive_service *n)
 		status = advise(n, &r);
 		break;
 	case MIGRATE:
+		status = migrate(n, &r);
 		break;
 	case CPU_FAULT:
 		status = cpu_fault(n, &r);
@@ -1559,24 +2048,25 @@ uint64_t naive_service_due_ns(const struct naive_service *n)
 	return first;
 }
 
+/* At most 64 pages a group. */
 static void unpin_pages(struct naive_service *n)
 {
-	for (uint32_t i = 0; i < NAIVE_SPACES; i++) {
-		uint32_t number, page;
+	uint32_t number, page, pages = 0;
 
-		while (n->space[i].exists &&
+	for (uint32_t i = 0; i < NAIVE_SPACES; i++)
+		while (n->space[i].exists && pages < 64 &&
 		       naive_thrash_unpin(&n->space[i].thrash, n->now, &number, &page)) {
 			struct block *b = n->block[number];
 			bool flag[PAGES] = {false};
 
 			flag[page] = true;
+			pages++;
 			for (uint32_t k = 0; k < b->places; k++)
 				if (!in(b->range->accessed_by, b->place[k]) &&
 				    !in(b->page[page].resident, b->place[k]))
 					unmap(n, UVMP_CAUSE_PIN, b, b->place[k], flag, 0);
 			emit_pages(n, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, b, flag);
 		}
-	}
 	(void)perform(n);
 }
 
@@ -1631,6 +2121,7 @@ static void fetch(struct naive_service *n, enum uvmp_fetch_mode mode)
 	struct uvmp_fetch_params params = {n->policy.replay.max_batch, n->page_bytes, n->policy.coalesce,
 	                                   n->policy.quirks};
 
+	n->orders = n->position = 0;
 	naive_fault_fetch(&params, mode, g->put, &buffer, g->capacity, UINT32_MAX, n->fetch);
 	g->get = n->fetch->get;
 	g->cached_put = n->fetch->cached_put;
@@ -1691,6 +2182,7 @@ static bool preprocess(struct naive_service *n)
 				action->right = UVMP_CANCEL_ALL;
 				n->gpu[n->in_gpu].counts.cancelled++;
 			}
+			n->orders = 0;
 			emit_flush(n, true);
 			emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
 			return false;
@@ -1761,7 +2253,6 @@ static void dispatch_block(struct naive_service *n, struct range *range, struct 
 {
 	struct block *b = make_block(n, range, n->fetch->entry[n->order[n->position]].address);
 	struct step *s = malloc(sizeof(*s));
-	uint32_t walked = 0;
 
 	event->status = UVMP_ERR_RETRY;
 	for (uint32_t k = 0; k < WALKS && event->status == UVMP_ERR_RETRY; k++) {
@@ -1772,16 +2263,17 @@ static void dispatch_block(struct naive_service *n, struct range *range, struct 
 		s->migrate_cause = UVMP_MIGRATE_FAULT;
 		s->is_prefetching = true;
 		s->is_retry = k > 0;
-		walked = walk(n, s, event);
-		event->status = step(n, s);
+		n->walked = walk(n, s, event);
+		event->status = perform(n); /* what is throttled */
+		if (event->status == UVMP_OK)
+			event->status = step(n, s);
 	}
-	if (n->actions > 0)
-		(void)perform(n);
 	if (event->status == UVMP_ERR_RETRY)
 		event->status = UVMP_ERR_NO_MEMORY;
 	free(s);
 	unpin_all(n);
-	n->position += walked;
+	n->position += n->walked;
+	n->walked = 0;
 }
 
 /* The next block of the batch. */
@@ -1824,6 +2316,7 @@ static void cancel_batch(struct naive_service *n)
 			(void)perform(n);
 		emit_cancel(n, &n->fetch->entry[n->order[i]], UVMP_CAUSE_ERROR, UVMP_CANCEL_ALL);
 	}
+	n->position = n->orders;
 	emit_flush(n, true);
 	emit_for_gpu(n, UVMP_ACTION_REPLAY, false);
 	(void)perform(n);
@@ -1945,15 +2438,199 @@ static void bottom_half(struct naive_service *n, uint32_t gpu)
 	n->was_prefetch_enabled = g->replay.is_prefetch_enabled;
 	g->counts.bottom_halves++;
 	status = naive_replay_run(&g->replay, &params, perform_replay, n);
+	n->batch = g->replay.batch_id;
+	report_toggle(n);
 	while (n->requests > 0)
 		serve_request(n);
-	report_toggle(n);
 	n->batch = 0;
 	action = emit(n, UVMP_ACTION_DONE, UVMP_CAUSE_NONE);
 	action->to = (uint8_t)gpu;
 	action->status = (int8_t)status;
 	(void)perform(n);
 	n->in_gpu = 0;
+}
+
+/* -- access counters (8) --------------------------------------------------------------------- */
+
+struct note {
+	struct uvmp_note is;
+	bool has_space;
+	uint64_t space;
+};
+
+static bool has_notes(const struct gpu *g)
+{
+	return g->note_get != g->note_put;
+}
+
+/* What is at hand, at most a batch; the end of the buffer is looked at when the last look is used up (Q1). */
+static uint32_t fetch_notes(struct naive_service *n, struct gpu *g, struct note *note)
+{
+	uint32_t most = n->policy.counter_batch < g->notes ? n->policy.counter_batch : g->notes, count = 0;
+
+	if (g->note_get == g->note_cached_put)
+		g->note_cached_put = g->note_put;
+	while (count < most && g->note_get != g->note_cached_put) {
+		note[count++].is = g->note[g->note_get];
+		g->note_get = (g->note_get + 1) % g->notes;
+	}
+	return count;
+}
+
+static bool is_note_before(const struct note *a, const struct note *b)
+{
+	if (a->has_space != b->has_space)
+		return b->has_space;
+	if (a->space != b->space)
+		return a->space < b->space;
+	return a->is.address < b->is.address;
+}
+
+static void order_notes(struct naive_service *n, uint32_t gpu, struct note *note, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct note moved = note[i];
+		uint32_t at = i;
+
+		moved.has_space = false;
+		moved.space = 0;
+		for (uint32_t k = 0; k < NAIVE_CHANNELS; k++) {
+			const struct channel *c = &n->channel[k];
+
+			if (c->exists && c->gpu == gpu && c->aperture == moved.is.aperture &&
+			    c->instance == moved.is.instance && c->subcontext == moved.is.subcontext) {
+				moved.has_space = true;
+				moved.space = c->space;
+			}
+		}
+		for (; at > 0 && is_note_before(&moved, &note[at - 1]); at--)
+			note[at] = note[at - 1];
+		note[at] = moved;
+	}
+}
+
+static void emit_clear(struct naive_service *n, uint32_t gpu, const struct note *note)
+{
+	struct uvmp_action *action = emit(n, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER);
+
+	action->to = (uint8_t)gpu;
+	action->offset = note->is.bank;
+	action->detail = note->is.tag;
+}
+
+/* Pages that the notes of one block name, but for those that the GPU has; none if it maps nothing there. */
+static void named_pages(struct naive_service *n, const struct block *b, uint32_t gpu, const struct note *note,
+                        uint32_t count, bool *pages)
+{
+	static struct uvmp_counter_note inside[PAGES];
+	static uvmp_mask resident[NAIVE_PROCS];
+	bool is_whole = (uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES, is_mapped = false;
+	struct uvmp_counter_facts facts = {.gpu = gpu,
+	                                   .page_bytes = n->page_bytes,
+	                                   .granularity = UVMP_COUNTER_2M,
+	                                   .quirks = n->policy.quirks,
+	                                   .contiguous = is_whole ? 1 : 0,
+	                                   .resident = resident};
+
+	for (uint32_t p = 0; p < n->procs; p++) {
+		bool flag[PAGES];
+
+		resident_on(b, p, flag);
+		pack(flag, &resident[p]);
+		if (is_whole && b->owned[p][0].exists)
+			facts.contiguous |= bit(p);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		inside[i].page = (uint32_t)((note[i].is.address - b->start) / n->page_bytes);
+		inside[i].sub_granularity = note[i].is.sub_granularity;
+	}
+	naive_counter_expand(&n->processors, &facts, inside, count, pages);
+	for (uint32_t i = 0; i < b->pages; i++)
+		is_mapped = is_mapped || b->page[i].right[gpu] != UVMP_PROT_NONE;
+	for (uint32_t i = 0; i < b->pages; i++)
+		pages[i] = pages[i] && is_mapped && !in(b->page[i].resident, gpu);
+}
+
+static enum uvmp_status count_block(struct naive_service *n, struct block *b, uint32_t gpu,
+                                    const struct note *note, uint32_t count)
+{
+	struct step *s = malloc(sizeof(*s));
+	enum uvmp_status status = UVMP_ERR_RETRY;
+	uint64_t until_ns;
+
+	for (uint32_t walk = 0; walk < WALKS && status == UVMP_ERR_RETRY; walk++) {
+		bool pages[PAGES];
+
+		memset(s, 0, sizeof(*s));
+		s->block = b;
+		s->requester = gpu;
+		s->cause = UVMP_CAUSE_COUNTER;
+		s->migrate_cause = UVMP_MIGRATE_ACCESS_COUNTER;
+		s->is_prefetching = true;
+		s->is_retry = walk > 0;
+		named_pages(n, b, gpu, note, count, pages);
+		for (uint32_t i = 0; i < b->pages; i++)
+			if (pages[i] &&
+			    choose(n, s, i, UVMP_ACCESS_PREFETCH, 1, UVMP_OPERATION_ACCESS_COUNTER,
+			           &until_ns) &&
+			    walk == 0)
+				throttle(n, b, gpu, i, until_ns);
+		for (uint32_t p = 0; p < n->procs; p++)
+			for (uint32_t i = 0; i < b->pages; i++)
+				s->want[p][i] = s->want[p][i] && !in(b->page[i].resident, p);
+		(void)perform(n);
+		status = step(n, s);
+	}
+	free(s);
+	unpin_all(n);
+	return status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : status;
+}
+
+/* One batch of notifications. */
+static void counters(struct naive_service *n, uint32_t gpu)
+{
+	struct gpu *g = &n->gpu[gpu];
+	struct note *note = calloc(g->notes + 1, sizeof(*note));
+	uint32_t count = fetch_notes(n, g, note), group = 1;
+	struct uvmp_action *action;
+	enum uvmp_status status = UVMP_OK;
+
+	n->batch = ++g->note_batches;
+	action = emit(n, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER);
+	action->to = (uint8_t)gpu;
+	action->count = action->detail = count;
+	order_notes(n, gpu, note, count);
+	(void)perform(n);
+	if (!n->has_counters ||
+	    (n->page_bytes == 4096 && n->policy.quirks && n->policy.counters != UVMP_COUNTERS_ON)) /* Q19 */
+		count = 0;
+	for (uint32_t i = 0; i < count && status == UVMP_OK; i += group) {
+		const struct note *first = &note[i];
+		struct block *b = NULL;
+
+		group = 1;
+		if (!first->has_space || find_space(n, first->space) == NULL)
+			continue;
+		b = find_block(n, first->space, first->is.address);
+		if (b != NULL) {
+			while (i + group < count && note[i + group].space == first->space &&
+			       note[i + group].is.address < page_address(n, b, b->pages))
+				group++;
+			status = count_block(n, b, gpu, first, group);
+			for (uint32_t k = 0; k < group && status == UVMP_OK; k++)
+				emit_clear(n, gpu, &first[k]);
+		} else {
+			emit_clear(n, gpu, n->policy.quirks ? &note[0] : first); /* Q20 */
+		}
+		if (status != UVMP_OK) {
+			action = emit(n, UVMP_ACTION_DONE, UVMP_CAUSE_COUNTER);
+			action->to = (uint8_t)gpu;
+			action->status = (int8_t)status;
+		}
+		(void)perform(n);
+	}
+	n->batch = 0;
+	free(note);
 }
 
 /* GPUs in turn; 0: none. */
@@ -1981,7 +2658,11 @@ void naive_service_run(struct naive_service *n)
 			n->last_gpu = gpu;
 			bottom_half(n, gpu);
 		} else {
-			return;
+			for (gpu = 1; gpu < n->procs && !has_notes(&n->gpu[gpu]);)
+				gpu++;
+			if (gpu == n->procs)
+				return;
+			counters(n, gpu);
 		}
 	}
 }
@@ -2001,9 +2682,9 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 	n->max_ranges = params->ranges;
 	n->max_instances = params->instances;
 	n->max_requests = params->requests;
-	n->has_counters = n->policy.map_on_eviction &&
-	                  (n->policy.counters == UVMP_COUNTERS_ON ||
-	                   (n->policy.counters == UVMP_COUNTERS_DRIVER && params->has_ats));
+	n->has_counters = n->policy.counters == UVMP_COUNTERS_ON ||
+	                  (n->policy.counters == UVMP_COUNTERS_DRIVER && params->has_ats);
+	n->maps_evicted = n->has_counters && n->policy.map_on_eviction;
 	n->host_group = group;
 	n->host = host;
 	n->group = calloc(8192, sizeof(*n->group));
@@ -2021,6 +2702,8 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 		naive_pmm_init(g->pmm, &pmm);
 		g->capacity = from->fault_entries;
 		g->entry = calloc(g->capacity, sizeof(*g->entry));
+		g->notes = from->notes;
+		g->note = calloc(g->notes + 1, sizeof(*g->note));
 		g->replay.is_prefetch_enabled = true;
 	}
 	return n;
@@ -2034,6 +2717,7 @@ void naive_service_free(struct naive_service *n)
 	for (uint32_t p = 1; p < n->procs; p++) {
 		free(n->gpu[p].pmm);
 		free(n->gpu[p].entry);
+		free(n->gpu[p].note);
 	}
 	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
 		free(n->block[i]);
@@ -2168,6 +2852,19 @@ enum uvmp_status naive_service_fault(struct naive_service *n, uint32_t gpu, cons
 	g->entry[g->put] = *fault;
 	g->entry[g->put].is_valid = true;
 	g->put = (g->put + 1) % g->capacity;
+	return UVMP_OK;
+}
+
+enum uvmp_status naive_service_note(struct naive_service *n, uint32_t gpu, const struct uvmp_note *note)
+{
+	struct gpu *g = &n->gpu[gpu];
+
+	if (g->notes == 0)
+		return UVMP_ERR_RANGE;
+	if ((g->note_put + 1) % g->notes == g->note_get)
+		return UVMP_ERR_SPACE;
+	g->note[g->note_put] = *note;
+	g->note_put = (g->note_put + 1) % g->notes;
 	return UVMP_OK;
 }
 

@@ -3,7 +3,7 @@
  * group of actions is decided the host is called to perform it. No state machines, nothing of the core but
  * value types; the naive models of the single decisions are used.
  *
- * evict=lru only, and the prefetchers none, density and block. Memory of the arena never ends here. */
+ * evict=lru only, and the prefetchers none, density and block; both plans. Memory of the arena never ends here. */
 #ifndef NAIVE_SERVICE_H
 #define NAIVE_SERVICE_H
 
@@ -52,6 +52,7 @@ enum uvmp_status naive_service_migrate(struct naive_service *n, uint64_t space, 
 enum uvmp_status naive_service_cpu_fault(struct naive_service *n, uint64_t space, uvmp_addr address,
 					 enum uvmp_access access, uint64_t thread);
 enum uvmp_status naive_service_fault(struct naive_service *n, uint32_t gpu, const struct uvmp_fault *fault);
+enum uvmp_status naive_service_note(struct naive_service *n, uint32_t gpu, const struct uvmp_note *note);
 void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address);
 
 enum uvmp_status naive_service_page(const struct naive_service *n, uint64_t space, uvmp_addr address,

@@ -10,12 +10,29 @@
 
 #include "naive_service.h"
 
-#define ROOT	 UVMP_ROOT_CHUNK_BYTES
-#define WINDOWS	 5u
-#define BASE	 ((uvmp_addr)0x40000000)
-#define RANGES	 10u
+#define ROOT     UVMP_ROOT_CHUNK_BYTES
+#define WINDOWS  5u
+#define BASE     ((uvmp_addr)0x40000000)
+#define RANGES   10u
 #define CHANNELS 6u
-#define SPACES	 2u
+#define SPACES   3u
+#define ROOTS    6u
+#define FRAMES   (ROOTS * 512u) /* of 4 KiB, on a GPU */
+
+/* What the case is about. */
+enum profile {
+	PLAIN,
+	TIGHT,     /* one or two roots of memory, whole windows: evictions all the time */
+	BOUNCE,    /* few pages, many processors, short times: thrashing */
+	DUPLICATE, /* read duplication, mostly reads */
+	COUNTERS   /* access counters work */
+};
+
+/* What the host would know of a frame of a GPU's memory: which block has it. */
+struct frame {
+	uint64_t space;
+	uvmp_addr block; /* 0: free */
+};
 
 struct known_range {
 	bool exists, is_touched;
@@ -33,6 +50,9 @@ struct known_channel {
 struct service_case {
 	uint64_t random;
 	enum service_case_level level;
+	enum profile profile;
+	uint32_t pace;   /* so many events, on average, between two runs, */
+	uint32_t flight; /* and so many completions between two events of a run */
 	struct uvmp_policy policy;
 	struct uvmp_processors processors;
 	struct uvmp_service_gpu gpu[NAIVE_PROCS];
@@ -46,7 +66,10 @@ struct service_case {
 	uvmp_addr hot[4];
 	uint64_t hot_space[4];
 	uint64_t last_fault[NAIVE_PROCS], last_replay[NAIVE_PROCS], sequence; /* in the order of events */
-	uint64_t run_actions;
+	uint64_t accepted[NAIVE_PROCS], fetched[NAIVE_PROCS], flushed[NAIVE_PROCS]; /* faults */
+	uint64_t replayed[NAIVE_PROCS], batched[NAIVE_PROCS];
+	uint64_t batches, flushes, groups, evictions, faults; /* of this bottom half */
+	struct frame frame[NAIVE_PROCS][FRAMES];
 	struct service_case_stats *stats;
 	FILE *trace;
 	char *error;
@@ -56,8 +79,8 @@ struct service_case {
 
 const char *service_case_event_name(enum service_case_event event)
 {
-	static const char *const name[] = {"fault",  "cpu fault", "add range", "free range", "bind",
-	                                   "unbind", "advise",    "migrate",   "touch",      "time"};
+	static const char *const name[] = {"fault",  "cpu fault", "add range", "free range", "bind", "unbind",
+	                                   "advise", "migrate",   "touch",     "note",       "time", "bad"};
 
 	return name[event];
 }
@@ -101,12 +124,14 @@ static void draw_processors(struct service_case *c)
 {
 	struct uvmp_processors *p = &c->processors;
 	bool has_links = draw(c, 3) == 0, is_coherent = draw(c, 6) == 0;
+	uint64_t from_gpu = draw(c, 8) == 0 ? 0 : 1; /* can GPUs map the CPU's memory? */
 
 	p->count = 2 + draw(c, 3);
 	for (uint32_t a = 0; a < p->count; a++) {
-		p->can_access[a] = (uint64_t)1 << a | 1u;
+		p->can_access[a] = (uint64_t)1 << a | from_gpu;
 		p->native_atomics[a] = (uint64_t)1 << a;
 	}
+	p->no_memory = p->count > 2 && draw(c, 8) == 0 ? (uint64_t)1 << (p->count - 1) : 0;
 	for (uint32_t a = 1; a < p->count && is_coherent; a++) {
 		p->can_access[0] |= (uint64_t)1 << a;
 		p->fast_link[0] |= (uint64_t)1 << a;
@@ -136,27 +161,38 @@ static void draw_policy(struct service_case *c)
 	uvmp_policy_init(p);
 	uvmp_prefetch_params_init(&p->prefetch, prefetchers[draw(c, 5)]);
 	if (p->prefetch.prefetcher == UVMP_PREFETCH_DENSITY && draw(c, 2) == 0) {
-		p->prefetch.threshold = 1 + draw(c, 100);
+		p->prefetch.threshold = draw(c, 2) == 0 ? 1 + draw(c, 100) : 25 * (1 + draw(c, 4));
 		p->prefetch.min_faults = 1 + draw(c, 3);
 	}
 	p->pma_order = draw(c, 3);
 	p->replay.policy = (enum uvmp_replay_policy)draw(c, 4);
 	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p->replay.update_put_ratio = draw(c, 101);
-	p->replay.max_batch = 1 + draw(c, draw(c, 2) == 0 ? 4 : 64);
+	p->replay.max_batch = 1 + draw(c, draw(c, 3) == 0 ? 4 : 256);
 	p->replay.max_batches = 1 + draw(c, 6);
 	p->replay.max_throttled = 1 + draw(c, 3);
 	p->replay.prefetch_lapse_ms = draw(c, 3);
 	p->coalesce = draw(c, 5) != 0;
 	p->thrash.is_enabled = draw(c, 5) != 0;
-	if (p->thrash.is_enabled) {
+	if (c->profile == BOUNCE)
+		p->thrash.is_enabled = true;
+	if (p->thrash.is_enabled && draw(c, 4) != 0) {
+		p->thrash.lapse_us = draw(c, 2) == 0 ? 500 : 1 + draw(c, 2000);
+		p->thrash.max_resets = draw(c, 6);
+		p->thrash.nap = 1 + draw(c, 3);
 		p->thrash.threshold = 1 + draw(c, 3);
 		p->thrash.pin_threshold = 1 + draw(c, 4);
 		p->thrash.epoch = draw(c, 2) == 0 ? 2000 : 1 + draw(c, 20);
 		p->thrash.pin = draw(c, 40);
 	}
-	p->counters = draw(c, 4) == 0 ? UVMP_COUNTERS_ON : UVMP_COUNTERS_DRIVER;
-	p->map_on_eviction = draw(c, 4) != 0;
+	p->counters = (enum uvmp_counters)draw(c, 3);
+	if (c->profile == COUNTERS)
+		p->counters = UVMP_COUNTERS_ON;
+	if (p->counters != UVMP_COUNTERS_OFF) {
+		p->counter_batch = 1 + draw(c, draw(c, 2) == 0 ? 3 : 64);
+		p->map_on_eviction = draw(c, 4) != 0;
+	}
+	p->plan = draw(c, 3) == 0 ? UVMP_PLAN_OVERLAPPED : UVMP_PLAN_SERIAL;
 	p->map_on_atomics = draw(c, 4) == 0;
 	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
 }
@@ -165,31 +201,42 @@ static bool start(struct service_case *c)
 {
 	size_t bytes;
 
+	static const uint32_t paces[] = {2, 6, 25, 80};
+	static const enum profile profiles[] = {PLAIN, TIGHT, TIGHT, BOUNCE, DUPLICATE, COUNTERS};
+
+	c->profile = profiles[draw(c, 6)];
+	c->pace = paces[draw(c, 4)];
+	c->flight = draw(c, 3) == 0 ? 10 : 60;
 	draw_processors(c);
 	draw_policy(c);
 	for (uint32_t i = 0; i + 1 < c->processors.count; i++) {
-		uint32_t roots = 2 + draw(c, 5);
+		uint32_t roots = c->profile == TIGHT ? 1 + draw(c, 2) : 1 + draw(c, ROOTS);
 
-		c->gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots * ROOT,
-		                                      .splits = roots,
-		                                      .fault_entries = 4 + draw(c, 60),
-		                                      .utlbs = 4,
-		                                      .notes = 8};
+		if ((c->processors.no_memory >> (i + 1) & 1) != 0)
+			roots = 0;
+		c->gpu[i] =
+		        (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots * ROOT,
+		                                  .splits = draw(c, 8) == 0 ? (roots + 1) / 2 : roots,
+		                                  .fault_entries = 4 + draw(c, draw(c, 2) == 0 ? 60 : 250),
+		                                  .utlbs = 4,
+		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40)};
 	}
 	c->params = (struct uvmp_service_params){.policy = &c->policy,
 	                                         .processors = &c->processors,
 	                                         .gpu = c->gpu,
 	                                         .page_bytes = draw(c, 3) == 0 ? 65536 : 4096,
 	                                         .blocks = 64,
-	                                         .spaces = 2,
-	                                         .ranges = NAIVE_RANGES,
+	                                         .spaces = 2 + draw(c, 2),
+	                                         .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
+	                                         .has_ats = draw(c, 2) == 0,
 	                                         .instances = 8,
 	                                         .requests = 4,
 	                                         .seed = 1};
 	bytes = uvmp_service_size(&c->params, 64) + (8u << 20);
 	c->memory = aligned_alloc(16, bytes / 16 * 16);
 	if (uvmp_service_init(&c->params, c->memory, bytes / 16 * 16, &c->engine) != UVMP_OK) {
-		fail(c, "the engine does not start");
+		fail(c, "the engine does not start (policy %d, processors %d)",
+		     uvmp_policy_is_valid(&c->policy), uvmp_processors_is_valid(&c->processors));
 		return false;
 	}
 	return true;
@@ -210,7 +257,11 @@ static uvmp_addr draw_address(struct service_case *c, uint64_t *space)
 	uint32_t i = draw(c, 4);
 	const struct known_range *r = &c->range[draw(c, RANGES)];
 
-	if (draw(c, 3) != 0) {
+	if (c->profile == BOUNCE && draw(c, 12) != 0) {
+		*space = c->hot_space[i / 2];
+		return c->hot[i / 2] + draw(c, draw(c, 3) == 0 ? 3 : 1) * (uvmp_addr)c->params.page_bytes;
+	}
+	if (draw(c, 3) < (c->profile == TIGHT ? 1 : 2)) {
 		*space = c->hot_space[i];
 		return c->hot[i] + draw(c, draw(c, 2) == 0 ? 1 : 20) * (uvmp_addr)c->params.page_bytes;
 	}
@@ -230,6 +281,15 @@ static void heat(struct service_case *c, const struct known_range *r)
 	c->hot_space[i] = r->space;
 }
 
+static void advise(struct service_case *c, uint64_t space, uvmp_addr base, uint64_t bytes,
+                   enum uvmp_advice advice, uint32_t processor)
+{
+	tell(c, SERVICE_CASE_ADVISE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " advice=%d processor=%u",
+	     space, base, bytes, (int)advice, processor);
+	same(c, "advise", uvmp_service_advise(c->engine, space, base, bytes, advice, processor, NULL),
+	     naive_service_advise(c->model, space, base, bytes, advice, processor));
+}
+
 static void do_add_range(struct service_case *c)
 {
 	static const enum uvmp_prot rights[] = {UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ_WRITE_ATOMIC,
@@ -247,12 +307,12 @@ static void do_add_range(struct service_case *c)
 		return;
 	r.base = BASE + (uvmp_addr)draw(c, WINDOWS) * ROOT;
 	r.bytes = ROOT * (1u + (draw(c, 6) == 0));
-	if (draw(c, 3) != 0) {
+	if (draw(c, 3) != 0 && (c->profile != TIGHT || draw(c, 4) == 0)) {
 		r.base += (uvmp_addr)draw(c, ROOT / page) * page;
 		r.bytes = (uint64_t)(1 + draw(c, draw(c, 3) == 0 ? 512 * 4096 / page : 40)) * page;
 	}
-	tell(c, SERVICE_CASE_ADD_RANGE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " right=%d home=%u", r.space,
-	     r.base, r.bytes, (int)right, home);
+	tell(c, SERVICE_CASE_ADD_RANGE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " right=%d home=%u",
+	     r.space, r.base, r.bytes, (int)right, home);
 	status = uvmp_service_add_range(c->engine, r.space, r.base, r.bytes, right, home);
 	if (same(c, "add_range", status,
 	         naive_service_add_range(c->model, r.space, r.base, r.bytes, right, home)) &&
@@ -261,6 +321,8 @@ static void do_add_range(struct service_case *c)
 		heat(c, &r);
 		if (draw(c, 3) == 0)
 			heat(c, &r);
+		if (c->profile == DUPLICATE && draw(c, 3) != 0)
+			advise(c, r.space, r.base, r.bytes, UVMP_ADVISE_READ_DUPLICATE, 0);
 	}
 }
 
@@ -317,6 +379,7 @@ static void do_unbind(struct service_case *c)
 static void do_fault(struct service_case *c)
 {
 	static const uint8_t accesses[] = {0, 1, 1, 1, 2, 2, 2, 3, 4, 4};
+	static const uint8_t reads[] = {0, 1, 1, 1, 1, 1, 1, 1, 2, 4};
 	struct known_channel *k = &c->channel[draw(c, CHANNELS)];
 	struct uvmp_fault f;
 	uint64_t space;
@@ -324,8 +387,8 @@ static void do_fault(struct service_case *c)
 
 	memset(&f, 0, sizeof(f));
 	f.address = draw_address(c, &space);
-	for (uint32_t i = 0; i < CHANNELS && draw(c, 30) != 0; i++)
-		if (c->channel[i].exists && c->channel[i].space == space && draw(c, 2) == 0)
+	for (uint32_t i = 0; i < CHANNELS && draw(c, 60) != 0; i++)
+		if (c->channel[i].exists && c->channel[i].space == space && draw(c, 3) != 0)
 			k = &c->channel[i];
 	if (k->gpu == 0)
 		return;
@@ -333,21 +396,24 @@ static void do_fault(struct service_case *c)
 	f.instance = k->instance;
 	f.subcontext = k->subcontext;
 	f.utlb = draw(c, 4);
-	f.type = (uint8_t)(draw(c, 200) == 0 ? 5 + draw(c, 3) : draw(c, 5));
-	f.access = accesses[draw(c, 10)];
-	tell(c, SERVICE_CASE_FAULT, "gpu=%u channel=%u/0x%" PRIx64 "/%u space=%" PRIu64 " 0x%" PRIx64
-	     " access=%u type=%u utlb=%u", k->gpu, f.aperture, f.instance, f.subcontext, k->space, f.address,
-	     f.access, f.type, f.utlb);
+	f.type = (uint8_t)(draw(c, 400) == 0 ? 5 + draw(c, 3) : draw(c, 5));
+	f.access = (c->profile == DUPLICATE ? reads : accesses)[draw(c, 10)];
+	tell(c, SERVICE_CASE_FAULT,
+	     "gpu=%u channel=%u/0x%" PRIx64 "/%u space=%" PRIu64 " 0x%" PRIx64 " access=%u type=%u utlb=%u",
+	     k->gpu, f.aperture, f.instance, f.subcontext, k->space, f.address, f.access, f.type, f.utlb);
 	status = uvmp_service_fault(c->engine, k->gpu, &f);
-	if (same(c, "fault", status, naive_service_fault(c->model, k->gpu, &f)) && status == UVMP_OK)
+	if (same(c, "fault", status, naive_service_fault(c->model, k->gpu, &f)) && status == UVMP_OK) {
 		c->last_fault[k->gpu] = c->sequence;
+		c->accepted[k->gpu]++;
+	}
 }
 
 static void do_cpu_fault(struct service_case *c)
 {
 	uint64_t space, thread = draw(c, 2);
 	uvmp_addr address = draw_address(c, &space);
-	enum uvmp_access access = draw(c, 2) == 0 ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
+	enum uvmp_access access =
+	        draw(c, c->profile == DUPLICATE ? 6 : 2) != 0 ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
 
 	tell(c, SERVICE_CASE_CPU_FAULT, "space=%" PRIu64 " 0x%" PRIx64 " access=%d thread=%" PRIu64, space,
 	     address, (int)access, thread);
@@ -364,32 +430,29 @@ static bool is_fresh(struct service_case *c, const struct known_range *r)
 
 static void do_advise(struct service_case *c)
 {
-	static const enum uvmp_advice advices[] = {UVMP_ADVISE_PREFERRED,      UVMP_ADVISE_PREFERRED,
-	                                           UVMP_ADVISE_ACCESSED_BY,    UVMP_ADVISE_ACCESSED_BY,
-	                                           UVMP_ADVISE_READ_DUPLICATE, UVMP_ADVISE_NO_DUPLICATE,
-	                                           UVMP_ADVISE_UNSET_DUPLICATE, UVMP_ADVISE_NOT_ACCESSED_BY,
-	                                           UVMP_ADVISE_DISCARD};
+	static const enum uvmp_advice advices[] = {
+	        UVMP_ADVISE_PREFERRED,       UVMP_ADVISE_PREFERRED,       UVMP_ADVISE_ACCESSED_BY,
+	        UVMP_ADVISE_ACCESSED_BY,     UVMP_ADVISE_READ_DUPLICATE,  UVMP_ADVISE_NO_DUPLICATE,
+	        UVMP_ADVISE_UNSET_DUPLICATE, UVMP_ADVISE_NOT_ACCESSED_BY, UVMP_ADVISE_DISCARD};
 	const struct known_range *r = &c->range[draw(c, RANGES)];
 	enum uvmp_advice advice = advices[draw(c, 9)];
 	uint32_t processor = draw(c, c->processors.count);
 	uvmp_addr base = r->base;
 	uint64_t bytes = r->bytes;
 
-	if (!r->exists || (c->level == SERVICE_CASE_SIMPLE &&
-	                   (!is_fresh(c, r) || advice == UVMP_ADVISE_DISCARD)))
+	if (!r->exists ||
+	    (c->level == SERVICE_CASE_SIMPLE && (!is_fresh(c, r) || advice == UVMP_ADVISE_DISCARD)))
 		return;
 	if (c->level > SERVICE_CASE_SIMPLE && draw(c, 3) != 0) {
-		uint64_t page = c->params.page_bytes, pages = r->bytes / page, first = draw(c, (uint32_t)pages);
+		uint64_t page = c->params.page_bytes, pages = r->bytes / page,
+		         first = draw(c, (uint32_t)pages);
 
 		base += first * page;
 		bytes = (1 + draw(c, (uint32_t)(pages - first))) * page;
 	}
 	if (advice == UVMP_ADVISE_PREFERRED && draw(c, 4) == 0)
 		processor = UVMP_PROC_NONE;
-	tell(c, SERVICE_CASE_ADVISE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " advice=%d processor=%u",
-	     r->space, base, bytes, (int)advice, processor);
-	same(c, "advise", uvmp_service_advise(c->engine, r->space, base, bytes, advice, processor, NULL),
-	     naive_service_advise(c->model, r->space, base, bytes, advice, processor));
+	advise(c, r->space, base, bytes, advice, processor);
 }
 
 static void do_migrate(struct service_case *c)
@@ -420,11 +483,69 @@ static void do_touch(struct service_case *c)
 	naive_service_touch(c->model, p, space, address);
 }
 
+static void do_note(struct service_case *c)
+{
+	struct known_channel *k = &c->channel[draw(c, CHANNELS)];
+	struct uvmp_note note;
+	uint64_t space;
+
+	memset(&note, 0, sizeof(note));
+	note.address = draw_address(c, &space);
+	for (uint32_t i = 0; i < CHANNELS && draw(c, 60) != 0; i++)
+		if (c->channel[i].exists && c->channel[i].space == space && draw(c, 3) != 0)
+			k = &c->channel[i];
+	if (k->gpu == 0)
+		return;
+	note.aperture = k->aperture;
+	note.instance = k->instance;
+	note.subcontext = k->subcontext;
+	note.sub_granularity = draw(c, 3) == 0 ? UINT32_MAX : (uint32_t)1 << draw(c, 32) | draw(c, 1u << 30);
+	note.bank = draw(c, 4);
+	note.tag = draw(c, 100);
+	tell(c, SERVICE_CASE_NOTE, "gpu=%u channel=%u/0x%" PRIx64 "/%u space=%" PRIu64 " 0x%" PRIx64 " %#x",
+	     k->gpu, note.aperture, note.instance, note.subcontext, k->space, note.address,
+	     note.sub_granularity);
+	same(c, "note", uvmp_service_note(c->engine, k->gpu, &note),
+	     naive_service_note(c->model, k->gpu, &note));
+}
+
+/* What a host must not do changes nothing. */
+static void do_bad(struct service_case *c)
+{
+	struct uvmp_fault fault;
+	uint32_t k = draw(c, 8), none = c->processors.count + draw(c, 100);
+	const struct known_range *r = &c->range[draw(c, RANGES)];
+	enum uvmp_status status = UVMP_OK;
+
+	memset(&fault, 0, sizeof(fault));
+	fault.aperture = draw(c, 12);
+	fault.access = (uint8_t)(k == 1 ? 5 + draw(c, 250) : 1);
+	fault.utlb = k == 2 ? 4 + draw(c, 5000) : 0;
+	tell(c, SERVICE_CASE_BAD, "%u", k);
+	if (k < 3)
+		status = uvmp_service_fault(c->engine, k == 0 ? none : 1, &fault);
+	if (k == 3)
+		status = uvmp_service_complete(c->engine, draw(c, 3) == 0 ? 0 : UINT64_MAX - draw(c, 9),
+		                               UVMP_OK);
+	if (k == 4)
+		status = uvmp_service_migrate(c->engine, r->space, r->base, r->bytes, none, NULL);
+	if (k == 5)
+		status = uvmp_service_advise(c->engine, r->space, r->base + 1, 4096, UVMP_ADVISE_DISCARD, 0,
+		                             NULL);
+	if (k == 6)
+		status = uvmp_service_add_range(c->engine, 1, UINT64_MAX - 4095, 8192, UVMP_PROT_READ,
+		                                UVMP_PROC_NONE);
+	if (k == 7)
+		status = uvmp_service_unbind(c->engine, 1, 11, 0x777000, 0);
+	if (status == UVMP_OK)
+		fail(c, "bad call %u was taken", k);
+}
+
 /* Nanoseconds, microseconds, seldom milliseconds. */
 static void do_time(struct service_case *c)
 {
 	static const uint32_t spans[] = {100, 10000, 100000, 600000, 3000000, 2000000000};
-	uint32_t k = draw(c, 50);
+	uint32_t k = draw(c, c->profile == BOUNCE && draw(c, 8) != 0 ? 40 : 50);
 
 	c->now += draw(c, spans[k < 20 ? 0 : k < 30 ? 1 : k < 40 ? 2 : k < 46 ? 3 : k < 49 ? 4 : 5]);
 	naive_service_set_time(c->model, c->now);
@@ -442,6 +563,8 @@ static void check(struct service_case *c, uint64_t space, uvmp_addr address)
 		fail(c, "0x%" PRIx64 " is mapped and nowhere", address);
 	if ((e.resident & (e.resident - 1)) != 0 && !e.is_duplicated)
 		fail(c, "0x%" PRIx64 " has two homes", address);
+	if (e.is_duplicated && e.write != 0)
+		fail(c, "0x%" PRIx64 " is duplicated and written", address);
 	if ((e.write & ~e.read) != 0 || (e.atomic & ~e.write) != 0)
 		fail(c, "0x%" PRIx64 " is written where it cannot be read", address);
 	if (c->nested > 0)
@@ -474,26 +597,32 @@ static void do_event(struct service_case *c)
 {
 	uint32_t k = draw(c, 1000);
 
-	if (k < 640)
+	if (k < 620 && c->profile == COUNTERS && draw(c, 4) == 0)
+		do_note(c);
+	else if (k < 620)
 		do_fault(c);
-	else if (k < 760)
+	else if (k < 735)
 		do_cpu_fault(c);
-	else if (k < 880)
+	else if (k < 850)
 		do_time(c);
-	else if (k < 910)
+	else if (k < 880)
 		do_add_range(c);
-	else if (k < 925)
+	else if (k < 892)
 		do_free_range(c);
-	else if (k < 945)
+	else if (k < 912)
 		do_bind(c);
-	else if (k < 950)
+	else if (k < 915)
 		do_unbind(c);
-	else if (k < 975)
+	else if (k < 945)
 		do_advise(c);
-	else if (k < 990)
+	else if (k < 965)
 		do_migrate(c);
-	else
+	else if (k < 980)
 		do_touch(c);
+	else if (k < 990)
+		do_note(c);
+	else
+		do_bad(c);
 	check_some(c);
 }
 
@@ -523,6 +652,108 @@ static void differ(struct service_case *c, const struct uvmp_action *engine, con
 	fail(c, "actions differ\nengine: %s\nmodel:  %s", e, m);
 }
 
+/* -- what a host would see ------------------------------------------------------------------- */
+
+/* Memory: a chunk is given only where nothing is. */
+static void set_frames(struct service_case *c, uint32_t gpu, const struct uvmp_action *a, bool is_taken)
+{
+	uint64_t first = a->offset / 4096, count = a->detail / 4096;
+
+	for (uint64_t i = first; i < first + count && !c->has_failed; i++) {
+		struct frame *f = &c->frame[gpu][i];
+
+		if ((i + 1) * 4096 > c->gpu[gpu - 1].memory_bytes || (f->block == 0) != is_taken ||
+		    (!is_taken && (f->block != a->address || f->space != a->space)))
+			fail(c, "action %" PRIu64 ": frame %" PRIu64 " of GPU %u is of block 0x%" PRIx64,
+			     a->id, i, gpu, f->block);
+		*f = is_taken ? (struct frame){a->space, a->address} : (struct frame){0, 0};
+	}
+}
+
+/* All that the block had in the root has left. */
+static void clear_root(struct service_case *c, const struct uvmp_action *evict)
+{
+	uint32_t left = evict->detail / 4096;
+
+	for (uint64_t i = 0; i < 512; i++) {
+		struct frame *f = &c->frame[evict->from][evict->offset / 4096 + i];
+
+		if (f->block != evict->address || f->space != evict->space)
+			continue;
+		left--;
+		*f = (struct frame){0, 0};
+	}
+	if (left != 0)
+		fail(c, "action %" PRIu64 ": the block had another part of the root", evict->id);
+}
+
+/* A group has been completed. */
+static void account(struct service_case *c, const struct uvmp_action *action, uint32_t count,
+                    const enum uvmp_status *status)
+{
+	bool has_stayed = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_stayed = has_stayed || (action[i].kind == UVMP_ACTION_COPY && status[i] != UVMP_OK &&
+		                            action[i].cause == UVMP_CAUSE_EVICTION);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uvmp_action *a = &action[i];
+
+		if (a->kind == UVMP_ACTION_ALLOCATE && status[i] == UVMP_OK)
+			set_frames(c, a->to, a, true);
+		if (a->kind == UVMP_ACTION_FREE)
+			set_frames(c, a->from, a, false);
+		if (a->kind == UVMP_ACTION_EVICT && !has_stayed)
+			clear_root(c, a);
+		if (a->kind == UVMP_ACTION_BATCH && a->cause == UVMP_CAUSE_NONE) {
+			c->fetched[a->to] += a->count;
+			c->batched[a->to] = ++c->sequence;
+		}
+		if (a->kind == UVMP_ACTION_FLUSH)
+			c->flushed[a->to] += a->count;
+		if (a->kind == UVMP_ACTION_REPLAY)
+			c->replayed[a->to] = ++c->sequence;
+	}
+}
+
+/* A bottom half ends: batches, and for each a second one to cancel precisely; others were flushed as a whole.
+ * And it goes on for a reason: a fault, a batch, an eviction. */
+static void bound(struct service_case *c, const struct uvmp_action *action, uint32_t count)
+{
+	uint64_t most;
+
+	if (count > UVMP_SERVICE_PENDING_MAX)
+		fail(c, "a group of %u", count);
+	c->groups++;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uvmp_action *a = &action[i];
+
+		c->evictions += a->kind == UVMP_ACTION_EVICT;
+		c->flushes += a->kind == UVMP_ACTION_FLUSH;
+		if (a->kind == UVMP_ACTION_BATCH && a->cause == UVMP_CAUSE_NONE) {
+			c->batches++;
+			c->faults += a->count;
+		}
+		if (a->kind == UVMP_ACTION_UNPIN || a->cause == UVMP_CAUSE_COUNTER)
+			c->groups = 0; /* these end with no DONE */
+		if (a->kind != UVMP_ACTION_DONE)
+			continue;
+		c->stats->groups_most = c->groups > c->stats->groups_most ? c->groups : c->stats->groups_most;
+		if (a->ticket != 0 || a->cause == UVMP_CAUSE_COUNTER) {
+			c->groups = 0; /* requests interrupt bottom halves */
+			continue;
+		}
+		c->stats->batches += c->batches;
+		c->stats->faults += c->faults;
+		c->stats->batches_evicting += c->evictions != 0 ? c->batches : 0;
+		most = 2 * c->policy.replay.max_batches + c->flushes;
+		if (c->batches > most || c->groups > 8 + 16 * c->batches + 10 * c->faults + 3 * c->evictions)
+			fail(c, "%" PRIu64 " batches, %" PRIu64 " groups in a bottom half", c->batches,
+			     c->groups);
+		c->batches = c->flushes = c->groups = c->evictions = c->faults = 0;
+	}
+}
+
 static void take_actions(struct service_case *c, const struct uvmp_action *action, uint32_t count)
 {
 	struct uvmp_action engine;
@@ -542,7 +773,7 @@ static void take_actions(struct service_case *c, const struct uvmp_action *actio
 			differ(c, &engine, &action[i]);
 		if (i < count && status == UVMP_OK) {
 			c->stats->actions++;
-			c->stats->action[engine.kind]++;
+			c->stats->action[engine.kind][engine.cause]++;
 			if (engine.kind == UVMP_ACTION_REPLAY)
 				c->last_replay[engine.to] = ++c->sequence;
 		}
@@ -578,9 +809,10 @@ static void complete(struct service_case *c, const struct uvmp_action *action, u
 			fprintf(c->trace, "# %" PRIu64 " fails with %d\n", action[i].id, (int)status[i]);
 		if (uvmp_service_complete(c->engine, action[i].id, status[i]) != UVMP_OK)
 			fail(c, "complete");
-		if (draw(c, 12) == 0 && c->stats->events < c->limit)
+		if (draw(c, c->flight) == 0 && c->stats->events < c->limit)
 			do_event(c);
 	}
+	account(c, action, count, status);
 	free(left);
 }
 
@@ -591,7 +823,7 @@ static void perform(void *host, const struct uvmp_action *action, uint32_t count
 	if (c->has_failed)
 		return;
 	c->nested++;
-	c->run_actions += count;
+	bound(c, action, count);
 	take_actions(c, action, count);
 	complete(c, action, count, status);
 	c->now += draw(c, 4) == 0 ? draw(c, 20000) : draw(c, 100);
@@ -601,10 +833,23 @@ static void perform(void *host, const struct uvmp_action *action, uint32_t count
 
 /* -- the whole ------------------------------------------------------------------------------- */
 
+/* What the host was told is backed is what blocks own. */
+static void check_frames(struct service_case *c, uint32_t gpu, uint64_t owned_pages)
+{
+	uint64_t taken = 0;
+
+	for (uint32_t i = 0; i < c->gpu[gpu - 1].memory_bytes / 4096; i++)
+		taken += c->frame[gpu][i].block != 0;
+	if (taken * 4096 != owned_pages * c->params.page_bytes)
+		fail(c, "GPU %u: %" PRIu64 " frames are taken, blocks own %" PRIu64 " pages", gpu, taken,
+		     owned_pages);
+}
+
 static void check_rest(struct service_case *c)
 {
 	uint64_t wakeup = uvmp_service_wakeup_ns(c->engine), due = naive_service_due_ns(c->model);
-	uint64_t owned, resident;
+	uint64_t owned = 0, resident = 0;
+	bool is_thorough = draw(c, 4) == 0;
 
 	if (uvmp_service_pending(c->engine) != 0)
 		fail(c, "pending");
@@ -613,10 +858,14 @@ static void check_rest(struct service_case *c)
 	for (uint32_t g = 1; g < c->processors.count; g++) {
 		struct uvmp_service_counts e, m;
 
-		naive_service_used(c->model, g, &owned, &resident);
+		if (is_thorough) {
+			naive_service_used(c->model, g, &owned, &resident);
+			check_frames(c, g, owned);
+		}
 		if (owned * c->params.page_bytes > c->gpu[g - 1].memory_bytes || resident > owned)
 			fail(c, "capacity");
-		if (c->last_fault[g] > c->last_replay[g])
+		if (c->last_fault[g] > c->last_replay[g] || c->batched[g] > c->replayed[g] ||
+		    c->accepted[g] != c->fetched[g] + c->flushed[g] + naive_service_waiting(c->model, g))
 			fail(c, "a fault of GPU %u is lost", g);
 		(void)uvmp_service_count(c->engine, g, &e);
 		naive_service_count(c->model, g, &m);
@@ -624,17 +873,18 @@ static void check_rest(struct service_case *c)
 		    e.coalesced != m.coalesced || e.duplicates != m.duplicates ||
 		    e.invalid_prefetches != m.invalid_prefetches || e.cancelled != m.cancelled)
 			fail(c,
-			     "counts of GPU %u: engine %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			     " %" PRIu64 " %" PRIu64 ", model %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			     " %" PRIu64 " %" PRIu64 " %" PRIu64,
+			     "counts of GPU %u: engine %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			     " %" PRIu64 " %" PRIu64 " %" PRIu64 ", model %" PRIu64 " %" PRIu64 " %" PRIu64
+			     " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
 			     g, e.bottom_halves, e.batches, e.faults, e.coalesced, e.duplicates,
 			     e.invalid_prefetches, e.cancelled, m.bottom_halves, m.batches, m.faults,
 			     m.coalesced, m.duplicates, m.invalid_prefetches, m.cancelled);
 	}
-	for (uint32_t i = 0; i < RANGES; i++) {
+	for (uint32_t i = 0; i < RANGES && is_thorough; i++) {
 		const struct known_range *r = &c->range[i];
 
-		for (uint64_t at = 0; r->exists && at < r->bytes; at += c->params.page_bytes * 7u)
+		for (uint64_t at = draw(c, 20) * (uint64_t)c->params.page_bytes; r->exists && at < r->bytes;
+		     at += c->params.page_bytes * 23u)
 			check(c, r->space, r->base + at);
 	}
 }
@@ -643,7 +893,6 @@ static void work(struct service_case *c)
 {
 	struct uvmp_action action;
 
-	c->run_actions = 0;
 	naive_service_run(c->model);
 	if (!c->has_failed && uvmp_service_next(c->engine, c->now, &action) == UVMP_OK)
 		differ(c, &action, NULL);
@@ -670,11 +919,11 @@ bool service_case_run(uint64_t seed, uint64_t events, enum service_case_level le
 	if (start(c)) {
 		c->model = naive_service_new(&c->params, perform, c);
 		naive_service_set_time(c->model, c->now);
-		for (uint32_t i = 0; i < 12; i++)
-			(i % 3 != 0 ? do_bind : do_add_range)(c);
+		for (uint32_t i = 0; i < 16; i++)
+			(i % 2 != 0 ? do_bind : do_add_range)(c);
 		while (stats->events < c->limit && !c->has_failed) {
 			do_event(c);
-			if (draw(c, 6) == 0 && !c->has_failed)
+			if (draw(c, c->pace) == 0 && !c->has_failed)
 				work(c);
 		}
 		if (!c->has_failed)

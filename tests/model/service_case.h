@@ -21,7 +21,9 @@ enum service_case_event {
 	SERVICE_CASE_ADVISE,
 	SERVICE_CASE_MIGRATE,
 	SERVICE_CASE_TOUCH,
+	SERVICE_CASE_NOTE,
 	SERVICE_CASE_TIME,
+	SERVICE_CASE_BAD, /* a call that must be refused */
 	SERVICE_CASE_EVENTS
 };
 
@@ -36,7 +38,8 @@ enum service_case_level {
 struct service_case_stats {
 	uint64_t events, actions, failed;
 	uint64_t event[SERVICE_CASE_EVENTS]; /* by enum service_case_event */
-	uint64_t action[UVMP_ACTION_COUNT];
+	uint64_t action[UVMP_ACTION_COUNT][UVMP_CAUSE_COUNT];
+	uint64_t batches, batches_evicting, faults, groups_most;
 };
 
 const char *service_case_event_name(enum service_case_event event);

@@ -1,8 +1,10 @@
-/* The engine beside its naive model for as long as is asked for: soak_service EVENTS [SEED]. Prints what was
- * done; status 1 if the two differ. With UVMP_TRACE=FILE in the environment a failing case is told there. */
+/* The engine beside its naive model for as long as is asked for: soak EVENTS [SEED [LEVELS]]. Prints what was
+ * done; status 1 if the two differ. With UVMP_TRACE=FILE in the environment a failing case is told there.
+ * `soak case SEED LEVEL` repeats one case as a failure names it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "model/service_case.h"
@@ -28,15 +30,36 @@ static int report_failure(uint64_t seed, enum service_case_level level, const ch
 	return 1;
 }
 
+/* One kind: how often, and by cause. */
+static void report_action(const struct service_case_stats *stats, enum uvmp_action_kind kind)
+{
+	uint64_t sum = 0;
+
+	for (int cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
+		sum += stats->action[kind][cause];
+	printf("  %-9s %9" PRIu64, uvmp_action_name(kind), sum);
+	for (int cause = 1; cause < UVMP_CAUSE_COUNT; cause++)
+		if (stats->action[kind][cause] != 0)
+			printf("  %s %" PRIu64, uvmp_cause_name((enum uvmp_cause)cause),
+			       stats->action[kind][cause]);
+	printf("\n");
+}
+
 static void report(const struct service_case_stats *stats, uint64_t cases, double seconds)
 {
 	printf("%" PRIu64 " events in %" PRIu64 " cases, %" PRIu64 " actions (%" PRIu64 " failed), %.1f s\n",
 	       stats->events, cases, stats->actions, stats->failed, seconds);
 	for (int i = 0; i < SERVICE_CASE_EVENTS; i++)
-		printf("  %-11s %10" PRIu64 "  %4.1f %%\n", service_case_event_name((enum service_case_event)i),
-		       stats->event[i], 100.0 * (double)stats->event[i] / (double)stats->events);
+		printf("  %-11s %10" PRIu64 "  %4.1f %%\n",
+		       service_case_event_name((enum service_case_event)i), stats->event[i],
+		       100.0 * (double)stats->event[i] / (double)stats->events);
+	printf("batches %" PRIu64
+	       ", %.1f faults each; %.1f %% of them in bottom halves that evict; at most %" PRIu64
+	       " groups without a DONE\n",
+	       stats->batches, (double)stats->faults / (double)stats->batches,
+	       100.0 * (double)stats->batches_evicting / (double)stats->batches, stats->groups_most);
 	for (int i = 0; i < UVMP_ACTION_COUNT; i++)
-		printf("  %-11s %10" PRIu64 "\n", uvmp_action_name((enum uvmp_action_kind)i), stats->action[i]);
+		report_action(stats, (enum uvmp_action_kind)i);
 }
 
 int main(int argc, char **argv)
@@ -48,13 +71,22 @@ int main(int argc, char **argv)
 	struct service_case_stats stats = {0};
 	struct timespec begin, end;
 
+	if (argc == 4 && strcmp(argv[1], "case") == 0) {
+		enum service_case_level level = (enum service_case_level)atoi(argv[3]);
+
+		return service_case_run(seed, CASE_EVENTS, level, &stats, NULL, error, sizeof(error))
+		               ? 0
+		               : report_failure(seed, level, error);
+	}
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (; stats.events < events; cases++, seed++) {
 		enum service_case_level level = (enum service_case_level)(cases % (uint64_t)levels);
 
 		if (!service_case_run(seed * 0x9e3779b97f4a7c15u, CASE_EVENTS, level, &stats, NULL, error,
-		                      sizeof(error)))
+		                      sizeof(error))) {
+			printf("after %" PRIu64 " events\n", stats.events);
 			return report_failure(seed * 0x9e3779b97f4a7c15u, level, error);
+		}
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	report(&stats, cases,

@@ -61,17 +61,6 @@ static void add_accessed(uvmp_addr base, uint64_t bytes)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, base, bytes, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
 	        UVMP_OK);
-	for (uint64_t at = 0; at < bytes; at += MIB2) /* blocks come with the first fault on them */
-		assert_int_equal(
-		        uvmp_service_cpu_fault(host.service, SPACE, base + at, UVMP_ACCESS_WRITE, 1, NULL),
-		        UVMP_OK);
-	host_run(&host);
-	assert_int_equal(
-	        uvmp_service_advise(host.service, SPACE, base, bytes, UVMP_ADVISE_NOT_ACCESSED_BY, 1, NULL),
-	        UVMP_OK);
-	assert_int_equal(
-	        uvmp_service_advise(host.service, SPACE, base, bytes, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
-	        UVMP_OK);
 	host_run(&host);
 	host_forget_log(&host);
 }
@@ -323,6 +312,29 @@ static void test_from_gpu(void **state)
 	assert_int_equal(page_of(BASE + 2 * KIB64).resident, 1);
 }
 
+/* 8.5: what comes along by prefetching and is there already takes no rights from others. */
+static void test_revokes_nothing(void **state)
+{
+	(void)state;
+	prepare(2);
+	host.policy.prefetch.prefetcher = UVMP_PREFETCH_DENSITY;
+	host.processors.can_access[2] = 7;
+	begin();
+	add(BASE, MIB2);
+	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, 8 * PAGE, 1, NULL), UVMP_OK);
+	assert_int_equal(
+	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 2, NULL),
+	        UVMP_OK);
+	host_run(&host);
+	assert_int_equal(page_of(BASE).write, 6);
+	host_forget_log(&host);
+	note(BASE + 8 * PAGE, 1);
+	host_run(&host);
+	assert_true(has_line("copy cause=counter block=0x40000000 pages=8-15 from=0 to=1"));
+	assert_int_equal(count_lines("revoke"), 0);
+	assert_int_equal(page_of(BASE).write, 6);
+}
+
 /* Page-wise orders have no roots: only the page itself. */
 static void test_from_pages(void **state)
 {
@@ -550,13 +562,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, NULL, stop)
 	const struct CMUnitTest tests[] = {
-	        TEST(test_arguments),    TEST(test_batches),     TEST(test_quirk_19),
-	        TEST(test_quirk_19_off), TEST(test_off),         TEST(test_pieces),
-	        TEST(test_small_block),  TEST(test_large_pages), TEST(test_preferred),
-	        TEST(test_not_mapped),   TEST(test_from_gpu),    TEST(test_from_pages),
-	        TEST(test_quirk_22),     TEST(test_quirk_21),    TEST(test_order),
-	        TEST(test_quirk_20_off), TEST(test_groups),      TEST(test_space_is_gone),
-	        TEST(test_evicts),       TEST(test_gives_up),    TEST(test_fails),
+	        TEST(test_arguments),       TEST(test_batches),      TEST(test_quirk_19),
+	        TEST(test_quirk_19_off),    TEST(test_off),          TEST(test_pieces),
+	        TEST(test_small_block),     TEST(test_large_pages),  TEST(test_preferred),
+	        TEST(test_not_mapped),      TEST(test_from_gpu),     TEST(test_from_pages),
+	        TEST(test_revokes_nothing), TEST(test_quirk_22),     TEST(test_quirk_21),
+	        TEST(test_order),           TEST(test_quirk_20_off), TEST(test_groups),
+	        TEST(test_space_is_gone),   TEST(test_evicts),       TEST(test_gives_up),
+	        TEST(test_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

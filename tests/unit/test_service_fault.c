@@ -345,6 +345,32 @@ static void test_read_only(void **state)
 	stop();
 }
 
+/* 3.2, step 3: of a page whose atomic access is forbidden the reading is serviced, and the write behind it on
+ * its own. Read duplication makes a copy for the first; the last verdict counts: what is written has one home. */
+static void test_two_verdicts(void **state)
+{
+	struct uvmp_fault f = engine_entry(SPACE, BASE, UVMP_ACCESS_READ);
+
+	(void)state;
+	start("prefetch=none", 1, 4);
+	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_PROT_READ_WRITE, UVMP_CPU);
+	assert_int_equal(uvmp_service_advise(e.service, SPACE, BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
+	                 UVMP_OK);
+	engine_run(&e);
+	assert_int_equal(engine_report(&e, 1, SPACE, &f), UVMP_OK);
+	f.access = UVMP_ACCESS_ATOMIC_STRONG;
+	assert_int_equal(engine_report(&e, 1, SPACE, &f), UVMP_OK);
+	f.access = UVMP_ACCESS_WRITE;
+	f.utlb = 1;
+	assert_int_equal(engine_report(&e, 1, SPACE, &f), UVMP_OK);
+	engine_run(&e);
+	assert_int_equal(e.count[UVMP_ACTION_COPY], 1);
+	assert_int_equal(engine_page(&e, SPACE, BASE).resident, 2);
+	assert_int_equal(engine_page(&e, SPACE, BASE).write, 2);
+	assert_false(engine_page(&e, SPACE, BASE).is_duplicated);
+	stop();
+}
+
 /* 3.1, 3.3, worked example: three prefetches of a page that no range holds: nothing fatal, three invalid
  * ones, two duplicates of three: PUT is read again. */
 static void test_prefetch_outside(void **state)
@@ -363,6 +389,25 @@ static void test_prefetch_outside(void **state)
 	assert_int_equal(counts(1).invalid_prefetches, 3);
 	assert_int_equal(counts(1).duplicates, 2);
 	assert_int_equal(counts(1).cancelled, 0);
+	stop();
+}
+
+static void read_at_replay(struct engine *host, const struct uvmp_action *a)
+{
+	if (a->kind == UVMP_ACTION_REPLAY && host->count[UVMP_ACTION_DONE] == 0)
+		(void)uvmp_service_cpu_fault(host->service, SPACE, BASE, UVMP_ACCESS_READ, 1, NULL);
+}
+
+/* A fault outside that is the last of its batch ends it: what follows from the batch (prefetch faults are
+ * switched off) goes before the request that has come meanwhile. */
+static void test_prefetch_outside_last(void **state)
+{
+	(void)state;
+	start("prefetch=none replay=block batch=1", 1, 4);
+	e.hook = read_at_replay;
+	fault(1, BASE, UVMP_ACCESS_PREFETCH);
+	engine_run(&e);
+	assert_true(engine_has(&e, "replay to=1 batch=1\ntoggle to=1 batch=2\ncancel cause=fatal "));
 	stop();
 }
 
@@ -640,6 +685,23 @@ static void test_failing_copy(void **state)
 	            "replay to=1 batch=1\n"
 	            "replay to=1 batch=1\n"
 	            "done to=1 status=-10\n");
+	stop();
+}
+
+/* A batch that fails behind one that was cancelled precisely: all of it is cancelled. */
+static void test_failing_after_precise(void **state)
+{
+	(void)state;
+	start("prefetch=none batch=1", 1, 4);
+	range(1);
+	e.is_replaying = true;
+	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 2, UVMP_ERR_UNSUPPORTED); /* the first one within the cancel */
+	fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
+	fault(1, BASE, UVMP_ACCESS_WRITE);
+	engine_run(&e);
+	assert_int_equal(counts(1).cancelled, 2);
+	assert_true(engine_has(&e, "cancel cause=fatal space=1 block=0x40200000 to=1 mode=all"));
+	assert_true(engine_has(&e, "cancel cause=error space=1 block=0x40000000 pages=0 to=1 mode=all"));
 	stop();
 }
 
@@ -1123,7 +1185,9 @@ int main(void)
 	        cmocka_unit_test(test_stale),
 	        cmocka_unit_test(test_instances),
 	        cmocka_unit_test(test_read_only),
+	        cmocka_unit_test(test_two_verdicts),
 	        cmocka_unit_test(test_prefetch_outside),
+	        cmocka_unit_test(test_prefetch_outside_last),
 	        cmocka_unit_test(test_outside),
 	        cmocka_unit_test(test_gone_meanwhile),
 	        cmocka_unit_test(test_fatal_type),
@@ -1136,6 +1200,7 @@ int main(void)
 	        cmocka_unit_test(test_space_gone_and_error),
 	        cmocka_unit_test(test_refused_allocation),
 	        cmocka_unit_test(test_failing_copy),
+	        cmocka_unit_test(test_failing_after_precise),
 	        cmocka_unit_test(test_failing_rest),
 	        cmocka_unit_test(test_failing_eviction),
 	        cmocka_unit_test(test_no_arena),

@@ -670,6 +670,18 @@ static void unneeded_elsewhere(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
+/* A block that gets no chunk has no memory, nor a record of chunks. */
+static void nothing_for_it(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 0); /* no root may be split */
+	s->step.block = at(TINY);
+	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	assert_false(place(at(TINY), 1)->has_memory);
+	assert_int_equal(s->live[SLAB_SUB], 0);
+	assert_true(uvmp_service_check(s));
+}
+
 /* Of a block with chunks in two roots only those in the victim leave. */
 static void two_roots(void **state)
 {
@@ -927,6 +939,7 @@ int main(void)
 	        cmocka_unit_test(followers),
 	        cmocka_unit_test(unneeded),
 	        cmocka_unit_test(unneeded_elsewhere),
+	        cmocka_unit_test(nothing_for_it),
 	        cmocka_unit_test(two_roots),
 	        cmocka_unit_test(copies_beside),
 	        cmocka_unit_test(parked_chunks),

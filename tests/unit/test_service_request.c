@@ -375,7 +375,8 @@ static void test_advise_vacates(void **state)
 	                     "copy cause=hint block=0x40000000 pages=4-7 from=2 to=0 detail=4\n"
 	                     "free cause=free block=0x40000000 pages=0-511 from=2 detail=2097152\n"
 	                     "free cause=free block=0x40000000 pages=0-511 from=1 detail=2097152\n"
-	                     "map cause=hint block=0x40001000 pages=0-510 from=0 to=1 right=rw\n"
+	                     "map cause=hint block=0x40001000 pages=7-510 from=0 to=1 right=rw\n"
+	                     "map cause=hint block=0x40001000 pages=0-6 from=0 to=1 right=rwa\n"
 	                     "done cause=hint ticket=3\n"));
 	assert_int_equal(host.service->ranges, 2);
 	/* memory without pages is given back at once */
@@ -384,6 +385,23 @@ static void test_advise_vacates(void **state)
 	assert_int_equal(advise(BASE + 3 * PAGE, PAGE, UVMP_ADVISE_PREFERRED, 1), UVMP_OK);
 	assert_false(has_line("copy"));
 	assert_true(has_line("free cause=free block=0x40001000"));
+}
+
+/* Who accesses the range keeps its mappings of a block that is cut for the sake of other pages. */
+static void test_advise_vacates_accessed(void **state)
+{
+	(void)state;
+	add(BASE, MIB2, UVMP_CPU);
+	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 2), UVMP_OK);
+	migrate(BASE, MIB2, 1);
+	assert_int_equal(page_of(BASE).read, 2); /* GPU 2 does not reach GPU 1 */
+	assert_int_equal(advise(BASE + PAGE, PAGE, UVMP_ADVISE_DISCARD, 0), UVMP_OK);
+	assert_int_equal(advise(BASE, 16 * PAGE, UVMP_ADVISE_PREFERRED, 1), UVMP_OK);
+	assert_true(has_text("unmap cause=hint block=0x40000000 pages=0-511 to=1\n"
+	                     "copy cause=hint block=0x40000000 pages=0-511 from=1 to=0 detail=512\n"
+	                     "free cause=free block=0x40000000 pages=0-511 from=1 detail=2097152\n"
+	                     "map cause=hint block=0x40000000 pages=0,2-511 from=0 to=2 right=rwa\n"
+	                     "done cause=hint ticket=4\n"));
 }
 
 static void test_advise_fails(void **state)
@@ -401,6 +419,7 @@ static void test_advise_fails(void **state)
 	for (uint32_t i = 0; i < 14; i++)
 		add(BASE + (2 + i) * MIB2, PAGE, UVMP_CPU);
 	assert_int_equal(advise(BASE + PAGE, PAGE, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_ERR_SPACE);
+	assert_int_equal(page_of(BASE).resident, 1);
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
 }
 
@@ -456,6 +475,39 @@ static void test_advise_accessed_by(void **state)
 	                     "done cause=hint ticket=7\n"));
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_UNSET_DUPLICATE, 0), UVMP_OK);
 	assert_true(has_text("done cause=hint ticket=8\n"));
+}
+
+/* What the CPU has from the beginning is mapped, and discarded, without a fault before (9.1). */
+static void test_advise_untouched(void **state)
+{
+	(void)state;
+	add(BASE, 2 * MIB2, UVMP_CPU);
+	add(BASE + 2 * MIB2, MIB2, UVMP_PROC_NONE);
+	add(BASE + 3 * MIB2, 2 * MIB2, UVMP_CPU);
+	assert_int_equal(advise(BASE, 3 * MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
+	assert_true(has_text("map cause=hint block=0x40200000 pages=0-511 from=0 to=1 right=rw\n"
+	                     "map cause=hint block=0x40000000 pages=0-511 from=0 to=1 right=rw\n"
+	                     "done cause=hint ticket=1\n"));
+	assert_int_equal(host.service->live[SLAB_BLOCK], 2);
+	/* only the part */
+	assert_int_equal(advise(BASE + 3 * MIB2 + PAGE, PAGE, UVMP_ADVISE_DISCARD, 0), UVMP_OK);
+	assert_true(
+	        has_text("discard cause=hint block=0x40600000 pages=1 from=0\ndone cause=hint ticket=2\n"));
+	assert_false(page_of(BASE + 3 * MIB2).is_discarded);
+	assert_int_equal(host.service->live[SLAB_BLOCK], 3);
+	/* other advice asks for nothing */
+	assert_int_equal(advise(BASE + 4 * MIB2, MIB2, UVMP_ADVISE_PREFERRED, 0), UVMP_OK);
+	assert_int_equal(host.service->live[SLAB_BLOCK], 3);
+}
+
+static void test_untouched_without_arena(void **state)
+{
+	(void)state;
+	add(BASE, 2 * MIB2, UVMP_CPU);
+	while (uvmp_arena_take(host.service, SLAB_BLOCK) != 0)
+		;
+	host.is_checking = false;
+	assert_int_equal(advise(BASE, 2 * MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_ERR_NO_MEMORY);
 }
 
 /* The preferred location keeps the copy, else the lowest holder. */
@@ -727,6 +779,24 @@ static void test_advise_thrashing(void **state)
 	assert_int_equal(host.service->ranges, 3);
 }
 
+/* What was vacated for a cut that then finds no slot is forgotten by the detector too. */
+static void test_vacated_for_nothing(void **state)
+{
+	handle h;
+
+	(void)state;
+	add(BASE, MIB2, UVMP_CPU);
+	for (uint32_t i = 0; i < 14; i++)
+		add(BASE + (2 + i) * MIB2, PAGE, UVMP_CPU);
+	assert_int_equal(uvmp_service_bind(host.service, 1, UVMP_APERTURE_VID, 0x1000, 0, SPACE), UVMP_OK);
+	bounce(BASE, "throttle");
+	h = uvmp_block_find(host.service, uvmp_space_find(host.service, SPACE), BASE);
+	assert_int_not_equal(block_at(host.service, h)->event_ns, 0);
+	assert_int_equal(advise(BASE + PAGE, PAGE, UVMP_ADVISE_PREFERRED, 0), UVMP_ERR_SPACE);
+	assert_int_equal(host.service->live[SLAB_THRASH], 0);
+	assert_int_equal(block_at(host.service, h)->event_ns, 0);
+}
+
 /* -- in the middle of others -- */
 
 /* A range is freed while faults on it are in the batch: between two of its blocks. */
@@ -771,9 +841,12 @@ int main(void)
 	        TEST(test_free_fails),
 	        TEST(test_advise_splits),
 	        TEST(test_advise_vacates),
+	        TEST(test_advise_vacates_accessed),
 	        TEST(test_advise_fails),
 	        LINKED_TEST(test_advise_preferred),
 	        LINKED_TEST(test_advise_accessed_by),
+	        TEST(test_advise_untouched),
+	        TEST(test_untouched_without_arena),
 	        LINKED_TEST(test_advise_collapse),
 	        TEST(test_advise_discard),
 	        TEST(test_discard_without_arena),
@@ -785,6 +858,7 @@ int main(void)
 	        TEST(test_unpin),
 	        TEST(test_unpin_many),
 	        TEST(test_advise_thrashing),
+	        TEST(test_vacated_for_nothing),
 	        TEST(test_free_between_blocks),
 	};
 

@@ -327,10 +327,11 @@ static void worked_example_3(void **state)
 {
 	(void)state;
 	start("prefetch=none", 1, UVMP_CPU);
+	advise_part(0, 1, UVMP_ADVISE_DISCARD, 0); /* or it would be mapped by the advice */
 	advise(UVMP_ADVISE_ACCESSED_BY, 1);
 	engine_forget(&e);
 	gpu_fault(1, 0, UVMP_ACCESS_READ);
-	expect("map cause=demand pages=0 from=0 to=1 right=rw\n");
+	expect("map cause=demand pages=0 from=0 to=1 right=r\n");
 	stop();
 }
 
@@ -461,6 +462,20 @@ static void remote_rights(void **state)
 	expect("map cause=hint pages=0 from=0 to=2 right=r\n"
 	       "map cause=hint pages=1-7 from=0 to=2 right=rw\n");
 	stop();
+	/* the same, and GPU 2 does them too, in hardware: its atomics would not be seen by GPU 1 */
+	prepare("prefetch=none", 2, 4);
+	hide("block=");
+	e.processors.native_atomics[0] = 5;
+	assert_true(engine_start(&e, 4, 4096));
+	open_range(8 * PAGE, UVMP_CPU);
+	advise(UVMP_ADVISE_PREFERRED, UVMP_CPU);
+	gpu_fault(1, 0, UVMP_ACCESS_ATOMIC_STRONG);
+	assert_int_equal(page(0).atomic, 2);
+	engine_forget(&e);
+	advise(UVMP_ADVISE_ACCESSED_BY, 2);
+	expect("map cause=hint pages=0 from=0 to=2 right=r\n"
+	       "map cause=hint pages=1-7 from=0 to=2 right=rwa\n");
+	stop();
 	/* a range that may only be read */
 	prepare("prefetch=none", 1, 4);
 	hide("block=");
@@ -468,13 +483,7 @@ static void remote_rights(void **state)
 	engine_range_of(&e, SPACE, BASE, 8 * PAGE, UVMP_PROT_READ, UVMP_CPU);
 	engine_bind(&e, 1, SPACE);
 	advise(UVMP_ADVISE_ACCESSED_BY, 1);
-	expect("");
-	gpu_fault(1, 0, UVMP_ACCESS_READ);
-	advise(UVMP_ADVISE_NOT_ACCESSED_BY, 1);
-	cpu_fault(3, UVMP_ACCESS_READ);
-	advise(UVMP_ADVISE_ACCESSED_BY, 1);
-	expect("map cause=demand pages=0 from=0 to=1 right=r\n"
-	       "map cause=hint pages=1-7 from=0 to=1 right=r\n");
+	expect("map cause=hint pages=0-7 from=0 to=1 right=r\n");
 	stop();
 }
 
@@ -815,6 +824,28 @@ static void throttle(uint32_t first, uint32_t second, uint32_t throttles)
 	}
 }
 
+/* A pinned page is mapped in one go with others: the action tells how often the pinned one was throttled. */
+static void pinned_among_others(void **state)
+{
+	(void)state;
+	start("prefetch=none pin_threshold=1", 1, UVMP_CPU);
+	for (uint32_t i = 0; i < 7; i++) {
+		at_us(i * 100u);
+		if (i % 2u == 0)
+			gpu_fault(1, 1, UVMP_ACCESS_WRITE);
+		else
+			cpu_fault(1, UVMP_ACCESS_WRITE);
+	}
+	assert_int_equal(e.count[UVMP_ACTION_THROTTLE], 1);
+	at_us(1000);
+	engine_fault(&e, 1, SPACE, at(0), UVMP_ACCESS_WRITE);
+	gpu_fault(1, 1, UVMP_ACCESS_WRITE);
+	assert_true(engine_has(&e, "map cause=pin pages=0-1 from=1 to=1 right=rwa throttles=1\n"));
+	assert_true(page(1).is_pinned);
+	assert_false(page(0).is_pinned);
+	stop();
+}
+
 static void worked_example_a(void **state)
 {
 	(void)state;
@@ -917,6 +948,7 @@ static void revocations_are_events(void **state)
 		hide("block=");
 		assert_true(engine_start(&e, 4, has_room ? 1u << 17 : 0));
 		open_range(MIB2, UVMP_CPU);
+		advise_part(0, 1, UVMP_ADVISE_DISCARD, 0); /* so advice does not map it */
 		advise_part(0, 512, UVMP_ADVISE_ACCESSED_BY, 1);
 		advise_part(0, 512, UVMP_ADVISE_ACCESSED_BY, 2);
 		for (uint32_t i = 0; i < 7; i++) {
@@ -1152,6 +1184,34 @@ static void other_failures(void **state)
 	}
 }
 
+/* 6.2: mapping a discarded page marks the root, though other pages in it have contents; not where a processor
+ * maps the memory of another one. */
+static void mapped_discarded(uint32_t reader, const char *victim)
+{
+	prepare("prefetch=none", 2, 2);
+	e.processors.can_access[2] = 7;
+	assert_true(engine_start(&e, 4, 4096));
+	open_range(3u * MIB2, UVMP_CPU);
+	assert_int_equal(advise_part(0, 512, UVMP_ADVISE_PREFERRED, 1), UVMP_OK);
+	gpu_fault(1, 512, UVMP_ACCESS_WRITE);
+	gpu_fault(1, 0, UVMP_ACCESS_WRITE);
+	assert_int_equal(advise_part(1, 1, UVMP_ADVISE_DISCARD, 0), UVMP_OK);
+	gpu_fault(reader, 1, UVMP_ACCESS_READ);
+	assert_int_equal(page(1).resident, 2);
+	assert_true(page(1).is_discarded);
+	engine_forget(&e);
+	gpu_fault(1, 1024, UVMP_ACCESS_WRITE);
+	assert_true(engine_has(&e, victim));
+	stop();
+}
+
+static void discarded_page_is_mapped(void **state)
+{
+	(void)state;
+	mapped_discarded(1, "evict cause=eviction block=0x40000000 pages=0-511 from=1 victim=discarded ");
+	mapped_discarded(2, "evict cause=eviction block=0x40200000 pages=0-511 from=1 victim=used ");
+}
+
 /* -- room -- */
 
 /* An eviction, and the walk again; a page that is throttled was told of in the first one. */
@@ -1175,8 +1235,8 @@ static void evictions(void **state)
 	       "detail=2097152\n"
 	       "unmap cause=eviction block=0x40200000 pages=0 to=1 for=0x40000000\n"
 	       "copy cause=eviction block=0x40200000 pages=0 from=1 to=0 for=0x40000000\n"
-	       "map cause=eviction block=0x40200000 pages=0 from=0 to=1 right=rw for=0x40000000\n"
-	       "map cause=eviction block=0x40200000 pages=0 from=0 to=2 right=rw for=0x40000000\n"
+	       "map cause=eviction block=0x40200000 pages=0 from=0 to=1 right=rwa for=0x40000000\n"
+	       "map cause=eviction block=0x40200000 pages=0 from=0 to=2 right=r for=0x40000000\n"
 	       "allocate cause=demand block=0x40000000 pages=0-511 to=1 detail=2097152\n"
 	       "unmap cause=demand block=0x40000000 pages=1 to=0\n"
 	       "copy cause=demand block=0x40000000 pages=1 from=0 to=1 detail=1\n"
@@ -1443,6 +1503,7 @@ int main(void)
 	        cmocka_unit_test(unreachable_is_not_mapped),
 	        cmocka_unit_test(discarded_pages),
 	        cmocka_unit_test(discarded_root_leaves_first),
+	        cmocka_unit_test(discarded_page_is_mapped),
 	        cmocka_unit_test(prefetching),
 	        cmocka_unit_test(prefetched_copies),
 	        cmocka_unit_test(copies_that_outlive_the_policy),
@@ -1450,6 +1511,7 @@ int main(void)
 	        cmocka_unit_test(groupings),
 	        cmocka_unit_test(follows),
 	        cmocka_unit_test(own_pages_do_not_come_back),
+	        cmocka_unit_test(pinned_among_others),
 	        cmocka_unit_test(worked_example_a),
 	        cmocka_unit_test(worked_example_b),
 	        cmocka_unit_test(worked_example_c),

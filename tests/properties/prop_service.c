@@ -1,0 +1,59 @@
+/* The engine beside a second one that is written with lists and loops: a million random events, half of them
+ * from a fixed seed, and every action is the same; what must hold of the state is checked after each event
+ * (tests/model/service_case.c). The nightly run is tests/soak. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/service_case.h"
+#include "support/seed.h"
+
+#define EVENTS      500000u
+#define CASE_EVENTS 4000u
+
+static void live(uint64_t seed)
+{
+	static char error[8192];
+	struct service_case_stats stats = {0};
+
+	for (uint64_t i = 0; stats.events < EVENTS; i++) {
+		enum service_case_level level = (enum service_case_level)(i % SERVICE_CASE_LEVELS);
+		uint64_t own = (seed + i) * 0x9e3779b97f4a7c15u;
+
+		if (!service_case_run(own, CASE_EVENTS, level, &stats, NULL, error, sizeof(error)))
+			fail_msg("case 0x%" PRIx64 " of level %d: %s", own, (int)level, error);
+	}
+	for (int kind = 0; kind < UVMP_ACTION_COUNT; kind++) {
+		uint64_t sum = 0;
+
+		for (int cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
+			sum += stats.action[kind][cause];
+		if (sum == 0)
+			fail_msg("no action %s", uvmp_action_name((enum uvmp_action_kind)kind));
+	}
+}
+
+static void same_actions_from_a_fixed_seed(void **state)
+{
+	(void)state;
+	live(20260101);
+}
+
+static void same_actions_from_a_new_seed(void **state)
+{
+	(void)state;
+	live(test_seed());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(same_actions_from_a_fixed_seed),
+	        cmocka_unit_test(same_actions_from_a_new_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,356 @@
+/* What a host that lies, or a machine that is as large or as small as it may be, could overrun: the queue of
+ * actions, the list of pins, the arena at every size, the end of the address space. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../../libuvmpolicy/pmm_internal.h"
+#include "../../libuvmpolicy/service_internal.h"
+#include "support/engine_host.h"
+
+#define MIB2  0x200000u
+#define PAGE  4096u
+#define BASE  ((uvmp_addr)0x40000000)
+#define SPACE 1u
+
+static struct engine e;
+
+/* -- the queue ------------------------------------------------------------------------------- */
+
+/* Faults of a fatal type are never merged, and behind one each further fault of the page is judged by itself
+ * (3.2, step 3). While the page is throttled the host is told once, however many they are. */
+static void many_throttled(void **state)
+{
+	struct uvmp_fault f = engine_entry(SPACE, BASE + PAGE, UVMP_ACCESS_WRITE);
+
+	(void)state;
+	f.type = UVMP_FAULT_FATAL;
+	engine_init(&e, 1, 4);
+	assert_true(engine_policy(&e, "prefetch=none batch=3000"));
+	e.gpu[0].fault_entries = 3000;
+	assert_true(engine_start(&e, 4, 1 << 20));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, BASE, MIB2, UVMP_PROC_NONE);
+	for (uint32_t i = 0; i < 50 && e.count[UVMP_ACTION_THROTTLE] == 0; i++) {
+		engine_forget(&e);
+		assert_int_equal(
+		        uvmp_service_cpu_fault(e.service, SPACE, BASE + PAGE, UVMP_ACCESS_WRITE, 1, NULL),
+		        UVMP_OK);
+		e.now_ns += 100000;
+		engine_run(&e);
+		engine_forget(&e);
+		engine_fault(&e, 1, SPACE, BASE,
+		             UVMP_ACCESS_READ); /* the walk steps over fatal faults only here */
+		for (uint32_t k = 0; k < 2500; k++)
+			assert_int_equal(uvmp_service_fault(e.service, 1, &f), UVMP_OK);
+		e.now_ns += 100000;
+		engine_run(&e);
+	}
+	assert_int_equal(e.count[UVMP_ACTION_THROTTLE], 1);
+	engine_stop(&e);
+}
+
+static struct uvmp_action finish(enum uvmp_action_kind failing)
+{
+	struct uvmp_action a = {.id = 0};
+
+	while (uvmp_service_next(e.service, e.now_ns, &a) == UVMP_OK)
+		assert_int_equal(
+		        uvmp_service_complete(e.service, a.id, a.kind == failing ? UVMP_ERR_STATE : UVMP_OK),
+		        UVMP_OK);
+	return a;
+}
+
+static void migrate(uvmp_addr base, uint64_t bytes, uint32_t processor)
+{
+	assert_int_equal(uvmp_service_migrate(e.service, SPACE, base, bytes, processor, NULL), UVMP_OK);
+}
+
+/* The CPU and 63 GPUs that all reach each other. */
+static void start_largest(void)
+{
+	static struct uvmp_service_gpu gpu[UVMP_PROCS_MAX - 1u];
+
+	engine_init(&e, 1, 1);
+	assert_true(engine_policy(&e, "prefetch=none thrash=off"));
+	e.processors.count = UVMP_PROCS_MAX;
+	for (uint32_t p = 0; p < UVMP_PROCS_MAX; p++) {
+		e.processors.can_access[p] = ~(uint64_t)0;
+		e.processors.native_atomics[p] = ~(uint64_t)0;
+		if (p != 0)
+			gpu[p - 1u] = e.gpu[0];
+	}
+	e.params.gpu = gpu;
+	assert_true(engine_start(&e, 64, 1 << 20));
+}
+
+/* 62 GPUs have one page each of a block, with GPU 1: duplicates that an advice has left, because an unmapping
+ * in the block before failed. When GPU 1 loses them all processors are mapped to all of these pages: more
+ * actions than the queue takes, so they come in several groups. */
+static void many_mappings(void **state)
+{
+	const uvmp_addr block = BASE + MIB2, first = block - PAGE;
+	struct uvmp_action a;
+	uint32_t maps = 0, groups = 0;
+
+	(void)state;
+	start_largest();
+	assert_int_equal(uvmp_service_add_range(e.service, SPACE, first, 65 * PAGE,
+	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                 UVMP_OK);
+	assert_int_equal(uvmp_service_add_range(e.service, SPACE, BASE + 4 * MIB2, MIB2,
+	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                 UVMP_OK);
+	assert_int_equal(
+	        uvmp_service_advise(e.service, SPACE, first, 65 * PAGE, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
+	        UVMP_OK);
+	migrate(block, 64 * PAGE, 1);
+	for (uint32_t p = 2; p < UVMP_PROCS_MAX; p++) {
+		finish(UVMP_ACTION_COUNT);
+		migrate(block + p * PAGE, PAGE, p);
+	}
+	migrate(first, PAGE, 1);
+	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, first, UVMP_ACCESS_READ, 1, NULL), UVMP_OK);
+	finish(UVMP_ACTION_COUNT);
+
+	/* the newest block comes first, and its unmapping fails */
+	assert_int_equal(
+	        uvmp_service_advise(e.service, SPACE, first, 65 * PAGE, UVMP_ADVISE_UNSET_DUPLICATE, 0, NULL),
+	        UVMP_OK);
+	assert_int_equal(finish(UVMP_ACTION_UNMAP).status, UVMP_ERR_STATE);
+	e.service->range[0].accessed_by = ~(uint64_t)0; /* as 64 advices would set it */
+
+	migrate(BASE + 4 * MIB2, PAGE, 1);
+	while (uvmp_service_next(e.service, e.now_ns, &a) == UVMP_OK) {
+		assert_true(e.service->actions < UVMP_SERVICE_PENDING_MAX - 1u);
+		if (a.kind == UVMP_ACTION_MAP && a.cause == UVMP_CAUSE_EVICTION) {
+			groups += a.after == 0;
+			maps++;
+		}
+		assert_int_equal(uvmp_service_complete(e.service, a.id, UVMP_OK), UVMP_OK);
+	}
+	assert_true(uvmp_service_check(e.service));
+	assert_true(maps > UVMP_SERVICE_PENDING_MAX);
+	assert_true(groups > 1);
+	engine_stop(&e);
+}
+
+/* -- pins ------------------------------------------------------------------------------------ */
+
+/* All that may be pinned is, and the host knows of none of it: the present step needs them, and gets no more.
+ */
+static void no_room_for_pins(void **state)
+{
+	struct uvmp_service *s;
+	uvmp_mask first;
+	enum uvmp_status status;
+
+	(void)state;
+	engine_init(&e, 1, PINNED_MAX + 2u);
+	e.params.blocks = PINNED_MAX + 2u;
+	assert_true(engine_start(&e, PINNED_MAX + 2u, 0));
+	s = e.service;
+	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, (PINNED_MAX + 1ull) * MIB2,
+	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                 UVMP_OK);
+	uvmp_mask_zero(&first);
+	uvmp_mask_set(&first, 0);
+	for (uint32_t i = 0; i < PINNED_MAX; i++) {
+		handle h = uvmp_block_make(s, 0, BASE + (uint64_t)i * MIB2, &status);
+
+		uvmp_step_clear(s, h, 1);
+		assert_int_equal(uvmp_memory_back(s, 1, h, &first), UVMP_OK);
+		s->pinned[i].is_known = false;
+		s->actions = 0;
+	}
+	assert_int_equal(uvmp_memory_back(s, 1,
+	                                  uvmp_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
+	                                  &first),
+	                 UVMP_ERR_NO_MEMORY);
+	assert_int_equal(s->pinned_count, PINNED_MAX);
+	assert_true(uvmp_service_check(s));
+	s->pinned[7].is_known = true; /* it need not be pinned any more */
+	assert_int_equal(uvmp_memory_back(s, 1,
+	                                  uvmp_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
+	                                  &first),
+	                 UVMP_OK);
+	uvmp_memory_settle(s);
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(s->gpu[1].pmm->allocated_pages, 2u * 512u);
+	engine_stop(&e);
+}
+
+/* -- retries --------------------------------------------------------------------------------- */
+
+/* A host that answers "not now" has failed: the engine tries again only after its own evictions. */
+static void no_retry_for_the_host(void **state)
+{
+	(void)state;
+	engine_init(&e, 1, 4);
+	assert_true(engine_policy(&e, "prefetch=locality locality_pages=512 quirks=0"));
+	assert_true(engine_start(&e, 8, 1 << 20));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, BASE, 4 * MIB2, UVMP_PROC_NONE);
+
+	/* pages of the next block, that nobody waits for */
+	engine_fail(&e, UVMP_ACTION_POPULATE, 2, 1000000, UVMP_ERR_RETRY);
+	engine_fault(&e, 1, SPACE, BASE + 300 * PAGE, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.count[UVMP_ACTION_POPULATE], 3);
+
+	/* pages that faulted */
+	engine_fault(&e, 1, SPACE, BASE + 2 * MIB2, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_ERR_STATE);
+	assert_int_equal(e.count[UVMP_ACTION_POPULATE], 5);
+	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 1);
+	engine_stop(&e);
+}
+
+/* -- the arena ------------------------------------------------------------------------------- */
+
+/* Everything that takes arena: blocks below 2 MiB, with home, duplicates, thrashing, prefetch trees, splits.
+ */
+static const char *const policies[] = {"prefetch=tbn thrash_threshold=1", "plan=overlapped",
+                                       "prefetch=sl evict=lru4k", "prefetch=locality evict=lru2m"};
+
+static void little_of_all(uint32_t round)
+{
+	const uvmp_addr odd = BASE + 8 * MIB2 + 3 * PAGE;
+
+	switch (round % 8u) {
+	case 0:
+		(void)uvmp_service_advise(e.service, SPACE, odd, 100 * PAGE, UVMP_ADVISE_READ_DUPLICATE, 0,
+		                          NULL);
+		break;
+	case 1:
+		(void)uvmp_service_migrate(e.service, SPACE, BASE, 3 * MIB2, 1, NULL);
+		break;
+	case 2:
+		(void)uvmp_service_advise(e.service, SPACE, BASE + 9 * PAGE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1,
+		                          NULL);
+		break;
+	case 3:
+		(void)uvmp_service_advise(e.service, SPACE, BASE + MIB2, MIB2, UVMP_ADVISE_DISCARD, 0, NULL);
+		break;
+	default:
+		break;
+	}
+	for (uint32_t i = 0; i < 5; i++) {
+		struct uvmp_fault f = engine_entry(SPACE, BASE + i * (MIB2 + 5 * PAGE), UVMP_ACCESS_WRITE);
+
+		(void)uvmp_service_fault(e.service, 1, &f);
+		f.address = odd + (i * 20 + round) * PAGE;
+		(void)uvmp_service_fault(e.service, 1, &f);
+		(void)uvmp_service_cpu_fault(e.service, SPACE, i % 2u != 0 ? odd : BASE + 5 * PAGE,
+		                             UVMP_ACCESS_WRITE, i, NULL);
+	}
+}
+
+/* With `spare` bytes of arena; at action `grow_at` there comes more. Returns the status of the last DONE. */
+static enum uvmp_status live(const char *policy, size_t spare, uint32_t grow_at, uint32_t *actions)
+{
+	void *more = NULL;
+	enum uvmp_status worst = UVMP_OK;
+
+	engine_init(&e, 1, 2);
+	assert_true(engine_policy(&e, policy));
+	e.params.blocks = 8;
+	assert_true(engine_start(&e, 0, spare));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, BASE, 6 * MIB2, UVMP_PROC_NONE);
+	engine_range(&e, SPACE, BASE + 8 * MIB2 + 3 * PAGE, 200 * PAGE, UVMP_CPU);
+	for (uint32_t round = 0; round < 5; round++) {
+		little_of_all(round);
+		while (engine_step(&e)) {
+			assert_true(++*actions < 20000);
+			if (*actions == grow_at) {
+				more = aligned_alloc(16, 1 << 20);
+				assert_int_equal(uvmp_service_grow(e.service, more, 1 << 20), UVMP_OK);
+			}
+			if (e.last.kind == UVMP_ACTION_DONE && e.status != UVMP_OK && worst == UVMP_OK)
+				worst = e.status;
+		}
+		e.now_ns += 200000;
+	}
+	assert_true(engine_agrees(&e));
+	assert_int_equal(uvmp_service_free_range(e.service, SPACE, BASE, NULL), UVMP_OK);
+	assert_int_equal(uvmp_service_free_range(e.service, SPACE, BASE + 8 * MIB2 + 3 * PAGE, NULL),
+	                 UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
+		assert_int_equal(e.service->live[slab], 0);
+	assert_int_equal(e.service->gpu[1].used_pages, 0);
+	free(more);
+	engine_stop(&e);
+	return worst;
+}
+
+/* From nothing to enough, so that it ends at every point where something is taken. */
+static void arena_of_any_size(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		uint32_t actions = 0;
+
+		for (size_t spare = 0; spare < 10000; spare += i == 0 ? 112 : 592)
+			(void)live(policies[i], spare, 0, &(uint32_t){0});
+		(void)live(policies[i], 1 << 20, 0, &actions);
+		assert_true(actions > 200);
+	}
+}
+
+/* It was too small, and grows between any two actions. */
+static void arena_that_grows(void **state)
+{
+	uint32_t most = 0;
+
+	(void)state;
+	(void)live(policies[0], 1000, 0, &most);
+	for (uint32_t at = 1; at <= most; at += 9)
+		(void)live(policies[0], 1000, at, &(uint32_t){0});
+}
+
+/* -- addresses ------------------------------------------------------------------------------- */
+
+/* A range that ends with the address space: nothing runs over its end. */
+static void last_addresses(void **state)
+{
+	const uvmp_addr last = (uvmp_addr)0 - 2u * MIB2;
+
+	(void)state;
+	engine_init(&e, 1, 1);
+	assert_true(engine_policy(&e, "prefetch=sequential seq_pages=512"));
+	assert_true(engine_start(&e, 8, 1 << 20));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, last, 2u * MIB2, UVMP_CPU);
+	engine_fault(&e, 1, SPACE, last + 2u * MIB2 - 1u, UVMP_ACCESS_WRITE);
+	engine_fault(&e, 1, SPACE, last, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(uvmp_service_migrate(e.service, SPACE, last, 2u * MIB2, 1, NULL), UVMP_OK);
+	assert_int_equal(uvmp_service_advise(e.service, SPACE, last + MIB2 + PAGE, MIB2 - PAGE,
+	                                     UVMP_ADVISE_PREFERRED, 1, NULL),
+	                 UVMP_OK);
+	assert_int_equal(uvmp_service_advise(e.service, SPACE, last, 2u * MIB2, UVMP_ADVISE_DISCARD, 0, NULL),
+	                 UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_true(engine_agrees(&e));
+	assert_int_equal(uvmp_service_free_range(e.service, SPACE, last, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.service->ranges, 0);
+	assert_true(engine_agrees(&e));
+	engine_stop(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
+	        cmocka_unit_test(no_room_for_pins),  cmocka_unit_test(no_retry_for_the_host),
+	        cmocka_unit_test(arena_of_any_size), cmocka_unit_test(arena_that_grows),
+	        cmocka_unit_test(last_addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
