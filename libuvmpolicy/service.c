@@ -428,8 +428,8 @@ void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block
 enum uvmp_status uvmp_queue_status(const struct uvmp_service *s)
 {
 	for (uint32_t i = 0; i < s->actions; i++) {
-		if (s->action[i].status != UVMP_OK)
-			return (enum uvmp_status)s->action[i].status;
+		if (action_result(s, i) != UVMP_OK)
+			return action_result(s, i);
 	}
 	return UVMP_OK;
 }
@@ -519,12 +519,14 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 	return UVMP_ERR_RETRY;
 }
 
-/* How an action has failed, as it is kept. RETRY means inside that an eviction has made room. */
-static int8_t failure(enum uvmp_status status)
+/* How an action has ended, as it is kept. RETRY means inside that an eviction has made room. */
+static uint8_t result(const struct uvmp_action *a, enum uvmp_status status)
 {
+	if (a->kind == UVMP_ACTION_DONE || status >= 0)
+		return 1;
 	if (status == UVMP_ERR_RETRY)
-		return UVMP_ERR_STATE;
-	return (int8_t)(status > -128 ? status : -128);
+		status = UVMP_ERR_STATE;
+	return (uint8_t)(1 - (status > -128 ? status : -128));
 }
 
 enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
@@ -536,10 +538,8 @@ enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum
 	index = id - s->base_id;
 	if (index >= s->handed || s->done[index])
 		return UVMP_ERR_STATE;
-	s->done[index] = 1;
+	s->done[index] = result(&s->action[index], status);
 	s->completed++;
-	if (s->action[index].kind != UVMP_ACTION_DONE && status < 0)
-		s->action[index].status = failure(status);
 	return UVMP_OK;
 }
 
@@ -554,7 +554,7 @@ uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
-	for (uint32_t i = 0; i < s->spaces; i++) {
+	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		uint64_t us;
 
 		if (s->space[i].users == 0)

@@ -68,12 +68,13 @@ static bool is_space(const struct uvmp_service *s, uint32_t slot)
 
 static bool check_instances(const struct uvmp_service *s)
 {
-	if (s->instances > s->instance_slots)
+	if (s->instances > s->instance_slots || s->spaces_used > s->spaces)
 		return false;
 	for (uint32_t i = 0; i < s->instances; i++) {
 		const struct instance *at = &s->instance[i];
 
-		if (at->gpu - 1u >= s->processors.count - 1u || !is_space(s, at->space))
+		if (at->gpu - 1u >= s->processors.count - 1u || !is_space(s, at->space) ||
+		    (i > 0 && !uvmp_instance_is_before(at - 1, at)))
 			return false;
 	}
 	return true;

@@ -6,7 +6,6 @@
  * others keep reaching the pages, and NEXT goes on; when one has failed those pages stay where they are, the
  * victim goes back to the tail of its queue, and the eviction has failed.
  */
-#include "bits_internal.h"
 #include "pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
 #include "service_internal.h"
 
@@ -178,17 +177,15 @@ static void sort_pages(struct uvmp_service *s)
 {
 	struct evict *e = &s->evict;
 	const struct block *b = block_at(s, e->block);
-	const struct place *p = uvmp_place_find(s, b, e->gpu);
+	const struct place *p = uvmp_place_find(s, b, e->gpu), *cpu = uvmp_place_find(s, b, UVMP_CPU);
 
 	uvmp_mask_and(&e->pages, &e->held, &p->resident);
 	uvmp_mask_zero(&e->lost);
 	if (b->extra != 0)
 		uvmp_mask_and(&e->lost, &e->pages, &extra_at(s, b->extra)->discarded);
 	uvmp_mask_andnot(&e->copied, &e->pages, &e->lost);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		if (place_at(s, at) != p)
-			uvmp_mask_andnot(&e->copied, &e->copied, &place_at(s, at)->resident);
-	}
+	if (cpu != NULL)
+		uvmp_mask_andnot(&e->copied, &e->copied, &cpu->resident);
 }
 
 static void plan_copies(struct uvmp_service *s)
@@ -302,31 +299,12 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 	for (uint32_t i = 0; i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 
-		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION || a->status == UVMP_OK)
+		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION || action_result(s, i) == UVMP_OK)
 			continue;
 		uvmp_mask_or(failed, failed, &a->pages);
-		status = (enum uvmp_status)a->status;
+		status = action_result(s, i);
 	}
 	return status;
-}
-
-/* Pages that have one holder now are no duplicates. */
-static void recount_duplicates(struct uvmp_service *s, struct block *b, const uvmp_mask *pages)
-{
-	struct extra *extra;
-	uint64_t holders;
-	uvmp_mask some;
-
-	if (b->extra == 0)
-		return;
-	extra = extra_at(s, b->extra);
-	uvmp_mask_and(&some, pages, &extra->duplicated);
-	for (uint32_t page = uvmp_mask_next_set(&some, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(&some, page + 1u)) {
-		holders = uvmp_block_holders(s, b, page);
-		if ((holders & (holders - 1u)) == 0)
-			uvmp_mask_clear(&extra->duplicated, page);
-	}
 }
 
 /* The tree of the UVM Smart family no longer counts what left; a large page that leaves empties it
@@ -352,7 +330,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 	return g->pmm ? block_is_whole(s, b) : g->unit_pages != 1u;
 }
 
-/* The pages are not on the GPU any more. */
+/* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */
 static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 {
 	const struct evict *e = &s->evict;
@@ -365,43 +343,33 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 		uvmp_mask_and(&some, &e->copied, &gone);
 		uvmp_mask_or(&cpu->resident, &cpu->resident, &some);
 	}
-	uvmp_step_leave(s, e->block, e->gpu, &gone);
-	recount_duplicates(s, b, &gone);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		if (place_at(s, at) != cpu)
+			uvmp_step_leave(s, e->block, place_at(s, at)->proc, &gone);
+	}
+	if (b->extra != 0)
+		uvmp_mask_andnot(&extra_at(s, b->extra)->duplicated, &extra_at(s, b->extra)->duplicated,
+		                 &gone);
 	leave_tree(s, b, &gone, is_large_victim(s, b) && uvmp_mask_is_empty(failed));
 }
 
 /* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages (6.4,
  * 9.5). */
-static uint64_t mapped_again(const struct uvmp_service *s)
+static void map_again(struct uvmp_service *s)
 {
 	const struct evict *e = &s->evict;
 	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
-
-	return s->maps_evicted ? processors | BIT(e->gpu) : processors;
-}
-
-/* Is there room for what one more processor can take: three rights on the memory of each? */
-static bool has_room(const struct uvmp_service *s)
-{
-	return s->is_drained || s->actions + 3u * s->processors.count < UVMP_SERVICE_PENDING_MAX;
-}
-
-/* Maps processors until all are, or the queue is full: then the others follow in another group. Pages that
- * lie on many processors take so much only if an error has left them duplicated. */
-static void map_again(struct uvmp_service *s)
-{
-	struct evict *e = &s->evict;
 	uvmp_mask pages;
 
+	if (s->maps_evicted)
+		processors |= BIT(e->gpu);
 	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
-	while (e->todo != 0 && has_room(s)) {
-		uint32_t proc = lowest_bit(e->todo);
-
-		e->todo &= e->todo - 1u;
-		uvmp_step_map_remote(s, e->block, proc, &pages, UVMP_CAUSE_EVICTION);
+	if (uvmp_mask_is_empty(&pages))
+		return;
+	for (uint32_t p = 0; p < s->processors.count; p++) {
+		if ((processors & BIT(p)) != 0)
+			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
 	}
-	if (e->todo == 0)
-		e->phase = EVICT_NEXT;
 }
 
 /* All has arrived: the block gives the memory up. */
@@ -432,8 +400,7 @@ static void commit(struct uvmp_service *s)
 		return;
 	}
 	take_away(s);
-	s->evict.phase = EVICT_MAP;
-	s->evict.todo = mapped_again(s);
+	s->evict.phase = EVICT_NEXT;
 	map_again(s);
 }
 
@@ -441,8 +408,6 @@ void uvmp_evict_advance(struct uvmp_service *s)
 {
 	if (s->evict.phase == EVICT_COMMIT)
 		commit(s);
-	else if (s->evict.phase == EVICT_MAP)
-		map_again(s);
 	else if (find_block(s))
 		send_away(s);
 	else

@@ -279,13 +279,16 @@ static bool is_last(const struct uvmp_service *s)
 static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 {
 	struct fault_run *run = &s->fault;
-	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
+	const struct gpu *g = gpu_of(s);
+	const struct uvmp_fault *fault = &g->batch.entry[index];
+	const struct uvmp_fault *previous =
+	        run->next_bin == 0 ? NULL : &g->batch.entry[g->order_of[run->next_bin - 1u]];
 	struct uvmp_fault_facts facts = {.is_unmapped = true};
 	struct uvmp_fault_verdict verdict;
 
 	uvmp_fault_classify(fault, &facts, NULL, NULL, &verdict);
+	run->event.duplicates = fault->num_instances - (uvmp_fault_is_same_page(previous, fault) ? 0u : 1u);
 	run->next_bin++;
-	run->event.duplicates = fault->num_instances - 1u;
 	run->event.invalid_prefetches = verdict.invalid_prefetches;
 	if (verdict.is_fatal)
 		mark_fatal(s, index, verdict.cancel_mode);
@@ -426,6 +429,8 @@ static void queue_cancel(struct uvmp_service *s, uint32_t index, uint8_t mode, e
 	a = uvmp_queue(s, UVMP_ACTION_CANCEL, cause, h, &pages);
 	a->to = (uint8_t)s->fault.gpu;
 	a->right = mode;
+	if (cause == UVMP_CAUSE_ERROR)
+		a->status = (int8_t)gpu_of(s)->replay.status;
 	gpu_of(s)->counts.cancelled++;
 	if (h == 0) {
 		a->space = fault->va_space;

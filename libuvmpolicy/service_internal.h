@@ -206,7 +206,7 @@ struct step {
 
 /* -- the present eviction -- */
 
-enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT, EVICT_MAP };
+enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
 
 struct evict {
 	enum evict_phase phase;
@@ -222,8 +222,7 @@ struct evict {
 	uvmp_mask held;	  /* pages of the block with memory in the root */
 	uvmp_mask pages;  /* resident ones among them: what leaves */
 	uvmp_mask lost;	  /* discarded ones among these, not copied */
-	uvmp_mask copied; /* others that nobody else holds */
-	uint64_t todo;	  /* processors that are to be mapped to what has left */
+	uvmp_mask copied; /* others that the CPU does not have */
 	enum uvmp_status status; /* result, when phase is EVICT_IDLE again */
 };
 
@@ -309,7 +308,7 @@ struct uvmp_service {
 	handle *bucket;
 	uint32_t buckets; /* power of two */
 	struct space *space;
-	uint32_t spaces;
+	uint32_t spaces, spaces_used; /* slots from spaces_used on were never used */
 	struct range *range;
 	uint32_t ranges, range_slots, free_range;
 	uint32_t *range_order; /* slots by (space, start) */
@@ -323,7 +322,7 @@ struct uvmp_service {
 
 	struct uvmp_action *action; /* [UVMP_SERVICE_PENDING_MAX] */
 	uint32_t actions, handed, completed;
-	uint8_t *done; /* per action */
+	uint8_t *done; /* per action: 0: outstanding; 1: it went well; 1 + n: it failed with status -n */
 	uint64_t base_id; /* id of action[0] */
 	bool is_drained;  /* all completed; the results can be read until the next uvmp_queue */
 	uint32_t batch;	  /* for uvmp_action.batch */
@@ -397,6 +396,12 @@ static inline struct space *space_of(const struct uvmp_service *s, const struct 
 	return &s->space[s->range[b->range].space];
 }
 
+/* How action number i of the group has ended. */
+static inline enum uvmp_status action_result(const struct uvmp_service *s, uint32_t i)
+{
+	return (enum uvmp_status)(1 - (int)s->done[i]);
+}
+
 /* -- service_space.c -- */
 
 /* Slot of a space, NO_INDEX if there is none. */
@@ -404,10 +409,12 @@ uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id);
 /* The same, made if need be. */
 uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id);
 void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot);
-/* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): another subcontext
- * of the same GPU, aperture and instance is bound. */
+/* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): some subcontext of the
+ * same GPU, aperture and instance is bound. */
 uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
 			    uint32_t subcontext, bool *is_channel);
+/* The order of the instances: ascending, none twice. */
+bool uvmp_instance_is_before(const struct instance *a, const struct instance *b);
 /* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */

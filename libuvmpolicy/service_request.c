@@ -665,8 +665,10 @@ static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode,
 	a->to = UVMP_CPU;
 	a->right = (uint8_t)mode;
 	a->space = request->space;
-	if (h == 0)
+	if (h == 0) {
 		a->address = request->base;
+		a->page_bytes = s->page_bytes;
+	}
 	finish(s, status);
 }
 
@@ -851,7 +853,7 @@ bool uvmp_unpin_due(struct uvmp_service *s)
 	uint32_t count = 0, page;
 	handle block;
 
-	for (uint32_t i = 0; i < s->spaces; i++) {
+	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		while (count < most && next_due(s, i, &block, &page)) {
 			unpin(s, block, page);
 			count++;

@@ -1,9 +1,10 @@
 /* Address spaces, channels, ranges, blocks, and blocks on processors.
  *
- * Spaces and ranges have slots, and keep them as long as they live. range_order lists the slots of ranges by
- * (space, start), so that an address is found by halving. Blocks are made at the first need. They lie in two
- * singly linked lists: that of their range, newest first, and that of their bucket, which space and 2 MiB
- * window choose; blocks of several ranges can share a window, so addresses are compared too.
+ * Spaces and ranges have slots, and keep them as long as they live. Channels are sorted. range_order lists
+ * the slots of ranges by (space, start), so that an address is found by halving. Blocks are made at the first
+ * need. They lie in two singly linked lists: that of their range, newest first, and that of their bucket,
+ * which space and 2 MiB window choose; blocks of several ranges can share a window, so addresses are compared
+ * too.
  *
  * A range is split (9.1) by copying its record into a new slot, moving the blocks above the cut over, and
  * cutting the block that lies across. All that needs memory is made before anything is changed.
@@ -16,7 +17,7 @@
 
 uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id)
 {
-	for (uint32_t i = 0; i < s->spaces; i++)
+	for (uint32_t i = 0; i < s->spaces_used; i++)
 		if (s->space[i].users != 0 && s->space[i].id == id)
 			return i;
 	return NO_INDEX;
@@ -36,6 +37,8 @@ uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id)
 		uvmp_thrash_space_init(&s->space[slot].thrash, &s->policy.thrash);
 	}
 	s->space[slot].users++;
+	if (slot >= s->spaces_used)
+		s->spaces_used = slot + 1u;
 	return slot;
 }
 
@@ -46,73 +49,103 @@ void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot)
 
 /* -- channels -- */
 
-/* Index of the key, NO_INDEX. *is_channel: the key with another subcontext was met on the way. */
-static uint32_t find_key(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t key,
-                         uint32_t subcontext, bool *is_channel)
+/* Below 0, 0, above 0: a before, the same as, behind b. */
+static int compare(const struct instance *a, const struct instance *b)
 {
-	*is_channel = false;
-	for (uint32_t i = 0; i < s->instances; i++) {
-		const struct instance *at = &s->instance[i];
+	if (a->gpu != b->gpu)
+		return a->gpu < b->gpu ? -1 : 1;
+	if (a->aperture != b->aperture)
+		return a->aperture < b->aperture ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->subcontext < b->subcontext ? -1 : a->subcontext > b->subcontext;
+}
 
-		if (at->gpu != gpu || at->aperture != aperture || at->key != key)
-			continue;
-		if (at->subcontext == subcontext)
-			return i;
-		*is_channel = true;
+bool uvmp_instance_is_before(const struct instance *a, const struct instance *b)
+{
+	return compare(a, b) < 0;
+}
+
+/* Index of the first instance that is not before `key`; they are sorted. */
+static uint32_t find_key(const struct uvmp_service *s, const struct instance *key)
+{
+	uint32_t first = 0, outer = s->instances;
+
+	while (first < outer) {
+		uint32_t middle = first + (outer - first) / 2u;
+
+		if (compare(&s->instance[middle], key) < 0)
+			first = middle + 1u;
+		else
+			outer = middle;
 	}
-	return NO_INDEX;
+	return first;
+}
+
+static bool is_key(const struct uvmp_service *s, uint32_t index, const struct instance *key)
+{
+	return index < s->instances && compare(&s->instance[index], key) == 0;
+}
+
+/* The same channel, whatever the subcontext? */
+static bool is_sibling(const struct uvmp_service *s, uint32_t index, const struct instance *key)
+{
+	const struct instance *at = &s->instance[index];
+
+	return index < s->instances && at->gpu == key->gpu && at->aperture == key->aperture &&
+	       at->key == key->key;
 }
 
 uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
                             uint32_t subcontext, bool *is_channel)
 {
-	bool is_other;
-	uint32_t index = find_key(s, gpu, aperture, instance, subcontext, &is_other);
+	struct instance key = {.key = instance, .aperture = aperture, .subcontext = subcontext, .gpu = gpu};
+	uint32_t index = find_key(s, &key);
 
 	if (is_channel != NULL)
-		*is_channel = is_other;
-	return index == NO_INDEX ? NO_INDEX : s->instance[index].space;
+		*is_channel = is_sibling(s, index, &key) || (index > 0 && is_sibling(s, index - 1u, &key));
+	return is_key(s, index, &key) ? s->instance[index].space : NO_INDEX;
 }
 
 enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
                                    uint64_t instance, uint32_t subcontext, uint64_t space)
 {
-	struct instance *at;
-	uint32_t slot;
+	struct instance key = {.key = instance, .aperture = aperture, .subcontext = subcontext, .gpu = gpu};
+	uint32_t index;
 
 	if (!uvmp_service_is_valid(service))
 		return UVMP_ERR_ARGUMENT;
 	if (gpu == UVMP_CPU || gpu >= service->processors.count || aperture > UVMP_APERTURE_VID)
 		return UVMP_ERR_RANGE;
-	if (uvmp_instance_find(service, gpu, aperture, instance, subcontext, NULL) != NO_INDEX)
+	index = find_key(service, &key);
+	if (is_key(service, index, &key))
 		return UVMP_ERR_CONFLICT;
 	if (service->instances == service->instance_slots)
 		return UVMP_ERR_SPACE;
-	slot = uvmp_space_use(service, space);
-	if (slot == NO_INDEX)
+	key.space = uvmp_space_use(service, space);
+	if (key.space == NO_INDEX)
 		return UVMP_ERR_SPACE;
-	at = &service->instance[service->instances++];
-	at->key = instance;
-	at->aperture = aperture;
-	at->subcontext = subcontext;
-	at->gpu = gpu;
-	at->space = slot;
+	for (uint32_t i = service->instances++; i > index; i--)
+		service->instance[i] = service->instance[i - 1u];
+	service->instance[index] = key;
 	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
                                      uint64_t instance, uint32_t subcontext)
 {
+	struct instance key = {.key = instance, .aperture = aperture, .subcontext = subcontext, .gpu = gpu};
 	uint32_t index;
-	bool is_other;
 
 	if (!uvmp_service_is_valid(service))
 		return UVMP_ERR_ARGUMENT;
-	index = find_key(service, gpu, aperture, instance, subcontext, &is_other);
-	if (index == NO_INDEX)
+	index = find_key(service, &key);
+	if (!is_key(service, index, &key))
 		return UVMP_ERR_STATE;
 	uvmp_space_unuse(service, service->instance[index].space);
-	service->instance[index] = service->instance[--service->instances];
+	service->instances--;
+	for (uint32_t i = index; i < service->instances; i++)
+		service->instance[i] = service->instance[i + 1u];
 	return UVMP_OK;
 }
 

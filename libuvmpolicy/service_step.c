@@ -188,7 +188,8 @@ static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until
 	struct uvmp_action *a;
 	uvmp_mask pages;
 
-	if (uvmp_mask_test(&s->step.throttled, page)) /* behind a fatal fault each one of the page is judged */
+	if (uvmp_mask_test(&s->step.throttled,
+	                   page)) /* behind a fatal fault each one of the page is judged */
 		return;
 	uvmp_mask_set(&s->step.throttled, page);
 	uvmp_mask_zero(&pages);
@@ -389,7 +390,7 @@ void uvmp_step_collect(struct uvmp_service *s)
 
 	for (uint32_t i = 0; i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
-		enum uvmp_status status = (enum uvmp_status)a->status;
+		enum uvmp_status status = action_result(s, i);
 
 		if (a->cause == UVMP_CAUSE_EVICTION && a->kind == UVMP_ACTION_COPY)
 			continue; /* the eviction reads these itself */
@@ -923,7 +924,7 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 		uint64_t holders = uvmp_block_holders(s, b, page);
 		uint8_t right;
 
-		if ((holders & BIT(proc)) != 0 || block_is_duplicated(s, b, page) ||
+		if ((holders & BIT(proc)) != 0 ||
 		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
 			continue;
 		right = remote_right(s, b, page, proc, holder);

@@ -287,7 +287,8 @@ struct uvmp_action {
 
 /* The next action. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
  * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
- * O(pages of a block) a call. */
+ * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything
+ * to do. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    struct uvmp_action *action);
 

@@ -127,6 +127,7 @@ struct naive_service {
 	uint32_t order[NAIVE_FAULT_MAX];
 	bool is_fatal[NAIVE_FAULT_MAX]; /* by position in order */
 	uint8_t cancel_mode[NAIVE_FAULT_MAX];
+	enum uvmp_status replay_error; /* of the replay machine's last failure */
 	uint32_t orders, position, walked; /* walked: of them now, from position on */
 	bool has_fatal;
 	uint64_t fatal_space;
@@ -582,7 +583,13 @@ static void plan_out(struct naive_service *n, struct eviction *e)
 
 	memset(resident, 0, sizeof(resident));
 	pack(e->copied, &pages);
-	resident[e->gpu] = pages;
+	for (uint32_t p = 1; p < n->processors.count; p++) {
+		bool here[PAGES] = {false};
+
+		for (uint32_t i = 0; i < e->block->pages; i++)
+			here[i] = e->copied[i] && in(e->block->page[i].resident, p);
+		pack(here, &resident[p]);
+	}
 	mark_cuts(n, e->block, e->gpu, cut);
 	pack(cut, &cuts);
 	e->outs = naive_plan_copies(&n->processors, &facts, e->out);
@@ -605,7 +612,8 @@ static void begin_leaving(struct naive_service *n, struct eviction *e, struct bl
 			e->held[i] = true;
 			e->leaving[i] = in(b->page[i].resident, e->gpu);
 			e->lost[i] = e->leaving[i] && b->page[i].is_discarded;
-			e->copied[i] = b->page[i].resident == bit(e->gpu) && !b->page[i].is_discarded;
+			e->copied[i] = e->leaving[i] && !in(b->page[i].resident, UVMP_CPU) &&
+			               !b->page[i].is_discarded;
 		}
 	}
 	if (any(e->copied))
@@ -646,10 +654,10 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (e->leaving[i] && e->copied[i])
 			b->page[i].resident |= 1;
-	leave(n, b, e->gpu, e->leaving);
+	for (uint32_t p = 1; p < n->processors.count; p++)
+		leave(n, b, p, e->leaving);
 	for (uint32_t i = 0; i < b->pages; i++) {
-		if (e->leaving[i] && (b->page[i].resident & (b->page[i].resident - 1)) == 0)
-			b->page[i].is_duplicated = false;
+		b->page[i].is_duplicated = b->page[i].is_duplicated && !e->leaving[i];
 		e->leaving[i] = e->leaving[i] && !e->lost[i];
 	}
 	if (status != UVMP_OK)
@@ -1571,10 +1579,11 @@ static void refuse(struct naive_service *n, uint32_t gpu, uint64_t space, uvmp_a
 		action = emit(n, UVMP_ACTION_CANCEL, cause);
 		action->space = space;
 		action->address = address;
-		action->page_bytes = gpu == UVMP_CPU || !has_pages ? 0 : n->page_bytes;
+		action->page_bytes = n->page_bytes;
 	}
 	action->to = (uint8_t)gpu;
 	action->right = mode;
+	action->status = (int8_t)(cause == UVMP_CAUSE_ERROR ? n->replay_error : UVMP_OK);
 }
 
 /* A fault although the CPU has the right: is it let pass? */
@@ -2295,7 +2304,10 @@ static void dispatch(struct naive_service *n, struct uvmp_replay_event *event)
 		if (range != NULL) {
 			dispatch_block(n, range, event);
 		} else {
-			event->duplicates += f->num_instances - 1;
+			if (n->position == 0 ||
+			    !uvmp_fault_is_same_page(&n->fetch->entry[n->order[n->position - 1]], f))
+				event->duplicates--;
+			event->duplicates += f->num_instances;
 			if (f->access == UVMP_ACCESS_PREFETCH)
 				event->invalid_prefetches += f->num_instances;
 			else
@@ -2418,6 +2430,8 @@ static struct uvmp_replay_event perform_replay(void *host, enum uvmp_replay_acti
 	case UVMP_REPLAY_STOP:
 		break;
 	}
+	if (event.status != UVMP_OK)
+		n->replay_error = event.status;
 	event.now_ns = n->now;
 	return event;
 }

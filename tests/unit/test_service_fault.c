@@ -425,6 +425,19 @@ static void test_outside(void **state)
 	stop();
 }
 
+/* Outside ranges too the second entry of a page is a duplicate with all that was merged into it (2). */
+static void test_duplicates_outside(void **state)
+{
+	(void)state;
+	start("prefetch=none coalesce=0", 1, 4);
+	for (uint32_t i = 0; i < 3; i++)
+		fault(1, BASE, UVMP_ACCESS_PREFETCH);
+	fault(1, BASE + PAGE, UVMP_ACCESS_PREFETCH);
+	engine_run(&e);
+	assert_int_equal(counts(1).duplicates, 2);
+	stop();
+}
+
 /* Nothing comes again after the first flush: nothing is cancelled. */
 static void test_gone_meanwhile(void **state)
 {
@@ -635,7 +648,7 @@ static void test_space_gone_and_error(void **state)
 	            "populate cause=demand space=1 block=0x40000000 pages=0 to=1 batch=1 detail=1\n"
 	            "free cause=free space=1 block=0x40000000 pages=0-511 from=1 detail=2097152\n"
 	            "done cause=free ticket=1\n"
-	            "cancel cause=error space=1 block=0x40000000 to=1 mode=all batch=1\n"
+	            "cancel cause=error space=1 block=0x40000000 to=1 mode=all batch=1 status=-4\n"
 	            "flush to=1 batch=1 update=1\n"
 	            "replay to=1 batch=1\n"
 	            "replay to=1 batch=1\n"
@@ -679,8 +692,8 @@ static void test_failing_copy(void **state)
 	        &e, "batch to=1 batch=1 count=2 detail=2\n"
 	            "allocate cause=demand space=1 block=0x40000000 pages=0-511 to=1 batch=1 detail=2097152\n"
 	            "populate cause=demand space=1 block=0x40000000 pages=0 to=1 batch=1 detail=1\n"
-	            "cancel cause=error space=1 block=0x40000000 pages=0 to=1 mode=all batch=1\n"
-	            "cancel cause=error space=1 block=0x40203000 to=1 mode=all batch=1\n"
+	            "cancel cause=error space=1 block=0x40000000 pages=0 to=1 mode=all batch=1 status=-10\n"
+	            "cancel cause=error space=1 block=0x40203000 to=1 mode=all batch=1 status=-10\n"
 	            "flush to=1 batch=1 update=1\n"
 	            "replay to=1 batch=1\n"
 	            "replay to=1 batch=1\n"
@@ -764,7 +777,7 @@ static void test_no_arena(void **state)
 	fault(1, BASE, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_ERR_NO_MEMORY);
 	engine_expect(&e, "batch to=1 batch=1 count=1 detail=1\n"
-	                  "cancel cause=error space=1 block=0x40000000 to=1 mode=all batch=1\n"
+	                  "cancel cause=error space=1 block=0x40000000 to=1 mode=all batch=1 status=-5\n"
 	                  "flush to=1 batch=1 update=1\n"
 	                  "replay to=1 batch=1\n"
 	                  "replay to=1 batch=1\n"
@@ -1189,6 +1202,7 @@ int main(void)
 	        cmocka_unit_test(test_prefetch_outside),
 	        cmocka_unit_test(test_prefetch_outside_last),
 	        cmocka_unit_test(test_outside),
+	        cmocka_unit_test(test_duplicates_outside),
 	        cmocka_unit_test(test_gone_meanwhile),
 	        cmocka_unit_test(test_fatal_type),
 	        cmocka_unit_test(test_stale_in_cancel),

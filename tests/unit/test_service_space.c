@@ -214,7 +214,7 @@ static void test_bind(void **state)
 
 	assert_int_equal(uvmp_instance_find(s, 1, 0, 100, 0, NULL), 0);
 	assert_int_equal(uvmp_instance_find(s, 2, 0, 100, 0, &is_channel), 1);
-	assert_false(is_channel);
+	assert_true(is_channel);
 	assert_int_equal(uvmp_instance_find(s, 1, 0, 100, 2, &is_channel), NO_INDEX);
 	assert_true(is_channel);
 	assert_int_equal(uvmp_instance_find(s, 1, 0, 99, 0, &is_channel), NO_INDEX);
@@ -871,6 +871,7 @@ static void test_check_ranges(void **state)
 	assert_int_equal(add(1, BASE + WINDOW, WINDOW), UVMP_OK);
 	assert_int_equal(add(2, BASE, WINDOW), UVMP_OK);
 	assert_int_equal(uvmp_service_bind(s, 1, 0, 1, 0, 1), UVMP_OK);
+	assert_int_equal(uvmp_service_bind(s, 1, 0, 2, 0, 1), UVMP_OK);
 	assert_true(uvmp_service_check(s));
 	lower = slot_of(1, BASE);
 	upper = slot_of(1, BASE + WINDOW);
@@ -882,6 +883,9 @@ static void test_check_ranges(void **state)
 	DAMAGE(s->instance[0].gpu, 3);
 	DAMAGE(s->instance[0].space, SPACES);
 	DAMAGE(s->instance[0].space, 2);
+	DAMAGE(s->instance[0].key, 2);
+	DAMAGE(s->instance[0].key, 3);
+	DAMAGE(s->spaces_used, SPACES + 1u);
 	DAMAGE(s->ranges, RANGES + 1u);
 	DAMAGE(s->range_order[0], RANGES);
 	DAMAGE(s->range_order[0], upper);
@@ -900,7 +904,7 @@ static void test_check_ranges(void **state)
 	DAMAGE(s->free_range, NO_INDEX);
 	DAMAGE(s->free_range, RANGES);
 	DAMAGE(s->range[unused].next_free, unused);
-	DAMAGE(s->space[0].users, 4);
+	DAMAGE(s->space[0].users, 5);
 	DAMAGE(s->space[2].users, 1);
 	DAMAGE(s->space[0].thrash.lapse_ns, 0);
 }
