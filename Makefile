@@ -11,7 +11,7 @@ BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
-HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Itests -DUVMSIM_VERSION='"$(VERSION)"'
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
@@ -22,7 +22,7 @@ LIBS := -lzstd
 endif
 
 core  := $(wildcard libuvmpolicy/*.c)
-sim   := $(wildcard adapters/simulator/*.c adapters/simulator/vectors/*.c adapters/simulator/workloads/*.c)
+sim   := $(wildcard $(addprefix adapters/simulator/,*.c machine/*.c vectors/*.c workloads/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -92,6 +92,15 @@ install: all
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)
 
+# GPUs, hosts and links are data: every file in models/ becomes an array, and a row of a table by name.
+gpus := $(sort $(foreach e,gpu host link,$(wildcard adapters/simulator/models/*.$(e))))
+$(BUILD)/models.inc: $(gpus) adapters/simulator/models
+	@mkdir -p $(@D); n=0; for f in $(gpus); do n=$$((n + 1)); printf 'static const unsigned char model_%d[] = {\n' $$n; \
+	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@
+	@n=0; { echo 'const struct model_file model_files[] = {'; for f in $(gpus); do n=$$((n + 1)); \
+	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
+$(foreach k,rel san cov,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
+
 # Objects are rebuilt when the compiler or its flags change.
 flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(COV))
 $(BUILD)/flags: FORCE
@@ -139,7 +148,7 @@ $(foreach t,$(tests),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 headers := $(wildcard include/uvmpolicy/*.h libuvmpolicy/*.h adapters/simulator/*.h adapters/simulator/*/*.h tests/*/*.h)
-$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core) $(headers) $(BUILD)/flags
+$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core) $(headers) $(BUILD)/models.inc $(BUILD)/flags
 	@mkdir -p $(@D); clang $(filter-out -MMD -MP,$(HOST)) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter %.c,$^) $(LIBS) -o $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model.h"
 #include "source.h"
 
 const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|formats\n"
@@ -10,7 +11,7 @@ const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|for
                          "  workloads  built-in access patterns with their parameters\n"
                          "  policies   keys of the policy string: accepted values, default, who uses them\n"
                          "  presets    named policies, each with its canonical string, wrapped\n"
-                         "  gpus       GPU time models\n"
+                         "  gpus       models of GPUs and their links (docs/models.md)\n"
                          "  formats    text formats that are read\n";
 
 static int list_workloads(void)
@@ -90,16 +91,15 @@ static int list_presets(void)
 
 static int list_gpus(void)
 {
-	puts("none: there is no GPU time model yet. Runs count faults, batches, copies and evictions; they "
-	     "are untimed,\n"
-	     "and every time in a report is null.");
-	return CLI_DONE;
+	char error[MODEL_ERROR_MAX];
+
+	return model_list(stdout, error) ? CLI_DONE : cli_error("%s", error);
 }
 
 static int list_formats(void)
 {
 	puts("trace     first line `uvmp-trace 1`          page accesses, CSV, also zstd-compressed (run, "
-	     "compare --trace)\n"
+	     "compare, trace)\n"
 	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
 	     "check)\n"
 	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"

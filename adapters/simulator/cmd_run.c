@@ -2,10 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "bound.h"
 #include "cli.h"
+#include "cli_source.h"
 #include "driver.h"
+#include "interrupt.h"
+#include "machine/machine.h"
+#include "parallel.h"
+#include "progress.h"
 #include "report.h"
 
 const char help_run[] =
@@ -13,66 +18,74 @@ const char help_run[] =
         "\n"
         "Feeds page accesses through fault buffer, batches, prefetcher, eviction and replay, and reports the "
         "counts.\n"
-        "Time is not modelled yet: time fields are null.\n"
+        "With --gpu the run takes time, on a model of that GPU and its link; without, time fields are null.\n"
         "\n"
         "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
         "  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
-        "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
-        "  --oversub PERCENT managed footprint in percent of GPU memory (default 100: everything fits)\n"
+        "  --gpu NAME        a GPU that `uvmsim list gpus` names, or a file of your own; workloads only\n"
+        "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB (default with --gpu: "
+        "the GPU's)\n"
+        "  --oversub PERCENT managed footprint in percent of GPU memory (default without --gpu: 100, "
+        "everything "
+        "fits)\n"
         "  --policy \"...\"    policy string, see `uvmsim list policies` (default: $UVMP_POLICY, else "
         "preset=nvidia-595)\n"
         "  --seed N          for everything random (default 1)\n"
         "  --format F        table (default), json, csv\n"
         "  --log FILE        the decision log, one action a line, for `uvmsim explain` (run only)\n";
 
-const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy "
-                            "\"...\" --policy \"...\"   [options]\n"
-                            "\n"
-                            "The same runs under several policies, side by side. All options of `uvmsim "
-                            "run`; --workload, --trace, --memory,\n"
-                            "--oversub and --policy may be repeated: every combination is run. In each group "
-                            "of runs `*` marks the least value;\n"
-                            "the last line is what no policy can go below: every page touched comes in once, "
-                            "what does not fit leaves.\n"
-                            "JSON is an array of the objects that `uvmsim run` prints.\n";
+const char help_compare[] =
+        "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy "
+        "\"...\" --policy \"...\"   [options]\n"
+        "\n"
+        "The same runs under several policies, side by side. All options of `uvmsim "
+        "run`; --workload, --trace, --memory,\n"
+        "--oversub and --policy may be repeated: every combination is run. In each group "
+        "of runs `*` marks the least value;\n"
+        "the last line is what Belady's optimum, which knows the future, moves page by page; "
+        "`% above` it is what a\n"
+        "run brought in. See `uvmsim bound`.\n"
+        "JSON is an array of the objects that `uvmsim run` prints.\n"
+        "\n"
+        "  --jobs N          runs at a time, each with memory of its own (default: the "
+        "number of processors);\n"
+        "                    the results do not depend on it\n";
 
-static const char *const options[] = {
-        "workload=", "trace=", "gpu=", "memory=", "oversub=", "policy=", "seed=", "format=", "log=", "help", NULL};
-enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, HELP };
+static const char *const options[] = {"workload=", "trace=",  "gpu=", "memory=", "oversub=", "policy=",
+                                      "seed=",     "format=", "log=", "jobs=",   "help",     NULL};
+enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, JOBS, HELP };
 
-enum { MANY = 64 }; /* repetitions of one option */
+enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
 
 struct request {
-	struct {
-		const char *spec;
-		bool is_trace;
-	} source[MANY];
+	struct model model; /* only if */
+	bool has_model;
+	struct cli_sources sources;
 	struct driver_memory memory[MANY];
 	const char *policy_text[MANY];
 	struct uvmp_policy policy[MANY];
-	size_t sources, memories, policies;
-	uint64_t seed;
+	size_t memories, policies;
+	bool is_compare;
+	unsigned jobs; /* 0: not given */
 	enum report_format format;
 	const char *log_path;
 	FILE *log;
-	FILE *spool; /* standard input, kept for further runs */
 };
 
 static int add_option(struct request *q, enum option option, const char *value)
 {
+	char error[MODEL_ERROR_MAX];
 	uint64_t number;
 
 	switch (option) {
 	case WORKLOAD:
 	case TRACE:
-		if (q->sources == MANY)
-			return cli_error("more than %d workloads and traces", MANY);
-		q->source[q->sources].spec = value;
-		q->source[q->sources++].is_trace = option == TRACE;
-		return CLI_DONE;
+		return cli_source_add(&q->sources, option == TRACE, value);
 	case GPU:
-		return cli_error("--gpu %s: there is no GPU time model yet; runs count, they do not time",
-		                 value);
+		if (q->has_model)
+			return cli_error("--gpu is given twice");
+		q->has_model = true;
+		return model_open(value, NULL, &q->model, error) ? CLI_DONE : cli_error("--gpu: %s", error);
 	case MEMORY:
 	case OVERSUB:
 		if (q->memories == MANY)
@@ -94,7 +107,8 @@ static int add_option(struct request *q, enum option option, const char *value)
 		q->policy_text[q->policies] = value;
 		return cli_policy("--policy", value, &q->policy[q->policies++]) ? CLI_DONE : CLI_BAD_INPUT;
 	case SEED:
-		return cli_number("--seed", value, 0, UINT64_MAX, &q->seed) ? CLI_DONE : CLI_BAD_INPUT;
+		return cli_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
+		                                                                    : CLI_BAD_INPUT;
 	case FORMAT:
 		for (q->format = REPORT_TABLE; q->format <= REPORT_CSV; q->format++) {
 			static const char *const names[] = {"table", "json", "csv"};
@@ -106,6 +120,11 @@ static int add_option(struct request *q, enum option option, const char *value)
 	case LOG:
 		q->log_path = value;
 		break;
+	case JOBS:
+		if (!cli_number("--jobs", value, 1, JOBS_MOST, &number))
+			return CLI_BAD_INPUT;
+		q->jobs = (unsigned)number;
+		break;
 	case HELP:
 		break;
 	}
@@ -114,10 +133,12 @@ static int add_option(struct request *q, enum option option, const char *value)
 
 static int set_defaults(struct request *q, const char *command)
 {
-	if (q->sources == 0)
+	if (q->sources.count == 0)
 		return cli_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
 		                 command, command);
-	if (q->memories == 0)
+	if (q->memories == 0 && q->has_model)
+		q->memory[q->memories++].bytes = q->model.memory_bytes;
+	else if (q->memories == 0)
 		q->memory[q->memories++].oversub_percent = 100;
 	if (q->policies == 0) {
 		const char *text = getenv("UVMP_POLICY");
@@ -130,65 +151,207 @@ static int set_defaults(struct request *q, const char *command)
 	return CLI_DONE;
 }
 
-/* Standard input can be read once: it is kept in a temporary file, for every run to read from its start. */
-static FILE *reopen_stdin(struct request *q)
+static size_t runs_of(const struct request *q)
 {
-	char buffer[65536];
-	size_t length;
-	int fd;
-
-	if (!q->spool) {
-		q->spool = tmpfile();
-		while (q->spool && (length = fread(buffer, 1, sizeof(buffer), stdin)) > 0) {
-			if (fwrite(buffer, 1, length, q->spool) != length) {
-				fclose(q->spool);
-				q->spool = NULL;
-			}
-		}
-	}
-	if (!q->spool || fflush(q->spool) != 0 || fseek(q->spool, 0, SEEK_SET) != 0)
-		return NULL;
-	fd = dup(fileno(q->spool));
-	return fd < 0 ? NULL : fdopen(fd, "rb");
+	return q->sources.count * q->memories * q->policies;
 }
 
-static struct source *open_source(struct request *q, size_t index, bool once, char error[SOURCE_ERROR_MAX])
+/* In a comparison the runs of a source and memory are followed by one more task: their bound. */
+static size_t group_of(const struct request *q)
 {
-	const char *spec = q->source[index].spec;
-	FILE *in;
-
-	if (!q->source[index].is_trace)
-		return workload_open(spec, q->seed, error);
-	if (once || strcmp(spec, "-") != 0)
-		return trace_open(spec, error);
-	in = reopen_stdin(q);
-	if (!in) {
-		snprintf(error, SOURCE_ERROR_MAX, "standard input cannot be kept in a temporary file");
-		return NULL;
-	}
-	return trace_open_stream(in, "-", error);
+	return q->policies + q->is_compare;
 }
 
-/* False with `error` filled; what was counted until then is in the report all the same. */
-static bool run_one(struct request *q, size_t source_index, size_t memory, size_t policy, bool once,
-                    struct report *report, char error[SOURCE_ERROR_MAX])
+static size_t tasks_of(const struct request *q)
 {
-	struct source *source = open_source(q, source_index, once, error);
+	return q->sources.count * q->memories * group_of(q);
+}
+
+static bool is_bound(const struct request *q, size_t index)
+{
+	return index % group_of(q) == q->policies;
+}
+
+static size_t source_of(const struct request *q, size_t index)
+{
+	return index / group_of(q) / q->memories;
+}
+
+static struct driver_memory memory_of(const struct request *q, size_t index)
+{
+	return q->memory[index / group_of(q) % q->memories];
+}
+
+/* -- one run -- */
+
+enum { NAME_MOST = 4608 }; /* of a workload or trace, in what a run answers */
+
+/* What one run answers. Plain data: it may come from another process. */
+struct answer {
+	bool is_complete;
+	struct driver_result result; /* not complete: what was counted until then */
+	struct machine_times times;  /* if there is a model */
+	struct bound_result bound;   /* or this */
+	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
+};
+
+/* Tasks are numbered: policies change fastest, sources slowest. */
+static void run_one(const struct request *q, size_t index, struct answer *answer)
+{
+	struct source *source = cli_source_open(&q->sources, source_of(q, index), answer->error);
+	struct driver_memory memory = memory_of(q, index);
 
 	if (!source)
-		return false;
-	report->workload = strdup(source->name);
-	report->policy_given = strdup(q->policy_text[policy]);
-	report->memory = q->memory[memory];
-	report->seed = q->seed;
-	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
-	if (report->workload && report->policy_given)
-		report->is_complete = driver_run(source, &q->policy[policy], report->memory, q->seed,
-		                                 q->log, &report->result, error);
+		return;
+	snprintf(answer->workload, NAME_MOST, "%s", source->name);
+	if (is_bound(q, index))
+		answer->is_complete = bound_run(source, memory, 1, &answer->bound, answer->error);
+	else if (q->has_model)
+		answer->is_complete =
+		        machine_run(source, &q->model, &q->policy[index % group_of(q)], memory,
+		                    q->sources.seed, q->log, &answer->result, &answer->times, answer->error);
 	else
-		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+		answer->is_complete = driver_run(source, &q->policy[index % group_of(q)], memory,
+		                                 q->sources.seed, q->log, &answer->result, answer->error);
 	source->close(source);
-	return report->is_complete;
+}
+
+/* -- all runs -- */
+
+struct batch {
+	const struct request *q;
+	struct report *report;
+	size_t count, failed; /* failed: the first task that did, count: none has */
+	char error[SOURCE_ERROR_MAX];
+};
+
+static bool fail(struct batch *batch, size_t index, const char *error)
+{
+	if (index < batch->failed) {
+		batch->failed = index;
+		snprintf(batch->error, SOURCE_ERROR_MAX, "%s", error);
+	}
+	return false;
+}
+
+/* Keeps a run's answer. False if those behind it are not wanted any more. */
+static bool take(struct batch *batch, size_t index, const struct answer *answer)
+{
+	const struct request *q = batch->q;
+	struct report *report = &batch->report[index];
+
+	size_t policy = index % group_of(q);
+
+	report->is_complete = answer->is_complete;
+	if (is_bound(q, index)) {
+		report->bound_h2d_bytes = answer->bound.level[0].h2d_bytes;
+		report->bound_d2h_bytes = answer->bound.level[0].d2h_bytes;
+		progress_run_ended(answer->bound.accesses);
+		return answer->is_complete || fail(batch, index, answer->error);
+	}
+	report->workload = strdup(answer->workload);
+	report->policy_given = strdup(q->policy_text[policy]);
+	if (!report->workload || !report->policy_given)
+		return fail(batch, index, "out of memory");
+	report->memory = memory_of(q, index);
+	report->seed = q->sources.seed;
+	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
+	report->result = answer->result;
+	report->gpu = q->has_model ? q->model.name : NULL;
+	report->times = answer->times;
+	progress_run_ended(answer->result.accesses);
+	return answer->is_complete || fail(batch, index, answer->error);
+}
+
+static void run_child(void *context, size_t index, void *answer)
+{
+	run_one(((struct batch *)context)->q, index, answer);
+}
+
+static bool take_child(void *context, size_t index, const void *answer, const char *crash)
+{
+	struct batch *batch = context;
+	const struct request *q = batch->q;
+	char error[SOURCE_ERROR_MAX];
+
+	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
+		return take(batch, index, answer) || interrupt_caught != 0;
+	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", q->sources.source[source_of(q, index)].spec, crash);
+	return fail(batch, index, error);
+}
+
+static void run_in_turn(struct batch *batch)
+{
+	struct answer *answer = malloc(sizeof(*answer));
+
+	if (!answer)
+		fail(batch, 0, "out of memory");
+	for (size_t i = 0; i < batch->count && batch->failed == batch->count; i++) {
+		memset(answer, 0, sizeof(*answer));
+		run_one(batch->q, i, answer);
+		take(batch, i, answer);
+	}
+	free(answer);
+}
+
+static void run_side_by_side(struct batch *batch, unsigned jobs)
+{
+	struct parallel work = {.count = batch->count,
+	                        .jobs = jobs,
+	                        .answer_bytes = sizeof(struct answer),
+	                        .context = batch,
+	                        .run = run_child,
+	                        .take = take_child};
+
+	if (!parallel_run(&work))
+		fail(batch, 0, "no process can be started for the runs");
+}
+
+static void run_batch(struct batch *batch)
+{
+	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
+
+	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
+	jobs = jobs < batch->count ? jobs : batch->count;
+	if (jobs > 1)
+		run_side_by_side(batch, (unsigned)jobs);
+	else
+		run_in_turn(batch);
+}
+
+/* Each run learns the bound of its group, where there is one. */
+static void share_bounds(struct batch *batch)
+{
+	const struct request *q = batch->q;
+
+	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
+		const struct report *bound = &batch->report[i - i % group_of(q) + q->policies];
+
+		batch->report[i].has_bound = bound->is_complete;
+		batch->report[i].bound_h2d_bytes = bound->bound_h2d_bytes;
+		batch->report[i].bound_d2h_bytes = bound->bound_d2h_bytes;
+	}
+}
+
+/* Which results are printed: of a comparison those before the first error; of a single run, and where the
+ * user has interrupted, all that was counted. Moves them to the front. */
+static size_t keep_results(struct batch *batch)
+{
+	bool is_partial_kept = !batch->q->is_compare || interrupt_caught != 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		struct report report = batch->report[i];
+		bool is_kept = i < batch->failed && report.is_complete;
+
+		if (is_partial_kept)
+			is_kept = report.result.accesses > 0;
+		if (!is_kept || !report.workload || !report.policy_given) /* or no run, but a bound */
+			continue;
+		batch->report[i] = batch->report[kept];
+		batch->report[kept++] = report;
+	}
+	return kept;
 }
 
 static void free_reports(struct report *report, size_t count)
@@ -216,29 +379,35 @@ static int close_log(struct request *q, int status)
 	return status;
 }
 
-/* Runs in order, up to the first that fails; all that was counted is printed before the error. */
-static int run_all(struct request *q, bool is_compare)
+/* All that was counted is printed before the error. */
+static int run_all(struct request *q)
 {
-	size_t count = q->sources * q->memories * q->policies, done = 0;
-	struct report *report = calloc(count, sizeof(*report));
-	char error[SOURCE_ERROR_MAX] = "out of memory";
-	bool is_good = report != NULL;
+	struct batch batch = {.q = q, .count = tasks_of(q), .failed = tasks_of(q)};
+	size_t kept;
 
-	for (size_t i = 0; i < count && is_good; i++) {
-		size_t policy = i % q->policies, memory = i / q->policies % q->memories;
-
-		is_good = run_one(q, i / q->policies / q->memories, memory, policy, count == 1, &report[i],
-		                  error);
-		done += is_good || (!is_compare && report[i].result.accesses > 0);
+	batch.report = calloc(batch.count, sizeof(*batch.report));
+	if (!batch.report)
+		return cli_error("out of memory");
+	interrupt_catch();
+	progress_start(batch.count);
+	if (batch.count > 1)
+		cli_source_keep_stdin(&q->sources);
+	run_batch(&batch);
+	progress_end();
+	interrupt_done();
+	share_bounds(&batch);
+	kept = keep_results(&batch);
+	if (q->is_compare && kept > 0)
+		report_compare(batch.report, kept, q->format, stdout);
+	else if (kept > 0)
+		report_run(batch.report, q->format, stdout);
+	free_reports(batch.report, batch.count);
+	cli_source_close_all(&q->sources);
+	if (interrupt_caught != 0) {
+		cli_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
+		return interrupt_status();
 	}
-	if (is_compare && done > 0)
-		report_compare(report, done, q->format, stdout);
-	else if (done > 0)
-		report_run(report, q->format, stdout);
-	free_reports(report, report ? count : 0);
-	if (q->spool)
-		fclose(q->spool);
-	return is_good ? CLI_DONE : cli_error("%s", error);
+	return batch.failed == batch.count ? CLI_DONE : cli_error("%s", batch.error);
 }
 
 static int run_command(int argc, char **argv, bool is_compare, const char *help)
@@ -250,7 +419,8 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 
 	if (!q)
 		return cli_error("out of memory");
-	q->seed = 1;
+	q->sources.seed = 1;
+	q->is_compare = is_compare;
 	while (status == CLI_DONE && (option = cli_next(&args, options, &value)) != CLI_END &&
 	       option != HELP) {
 		if (option == CLI_BAD)
@@ -264,15 +434,17 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 		fputs(help, stdout);
 	} else if (status == CLI_DONE) {
 		status = set_defaults(q, argv[0]);
-		if (status == CLI_DONE && !is_compare && q->sources * q->memories * q->policies > 1)
+		if (status == CLI_DONE && !is_compare && runs_of(q) > 1)
 			status = cli_error("run: one workload, one memory size, one policy; `uvmsim compare` "
 			                   "takes several");
 		if (status == CLI_DONE && is_compare && q->log_path)
 			status = cli_error("compare: --log belongs to one run; use `uvmsim run`");
+		if (status == CLI_DONE && !is_compare && q->jobs != 0)
+			status = cli_error("run: --jobs belongs to several runs; use `uvmsim compare`");
 		if (status == CLI_DONE)
 			status = open_log(q);
 		if (status == CLI_DONE)
-			status = close_log(q, run_all(q, is_compare));
+			status = close_log(q, run_all(q));
 	}
 	free(q);
 	return status;

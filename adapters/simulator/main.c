@@ -1,5 +1,5 @@
 /* uvmsim: the command line. Each subcommand is a row of the table; design: exit 0 done, 1 a check failed, 2
- * usage or bad input. */
+ * usage or bad input; 128 and the signal's number interrupted. */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,9 @@ struct command {
 static const struct command commands[] = {
         {"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
         {"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
+        {"bound", cmd_bound, help_bound, "what no policy can avoid: compulsory traffic, Belady's optimum"},
         {"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
+        {"trace", cmd_trace, help_trace, "a workload as a trace file, or a trace as another"},
         {"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
         {"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
         {"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},
@@ -36,7 +38,8 @@ static int print_help(void)
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
 	puts("\n"
-	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one line on stderr.");
+	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one line on stderr;\n"
+	     "130 or 143 interrupted, after what was known so far.");
 	return CLI_DONE;
 }
 

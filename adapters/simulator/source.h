@@ -41,6 +41,9 @@ struct source {
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
 	uint64_t line; /* traces: number of the row's line; 0 for workloads */
+	/* How far it is, for people who wait. */
+	uint64_t done, total;               /* bytes of a trace's file; total 0: not known */
+	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
 	char error[SOURCE_ERROR_MAX];
 };
 

@@ -7,10 +7,16 @@
 
 #define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
 
-bool space_open(struct space *space)
+bool space_open_pages(struct space *space, uint32_t page_bytes)
 {
 	memset(space, 0, sizeof(*space));
-	return uvmp_geometry_init(&space->geometry, PAGE_BYTES, 65536, ROOT_BYTES) == UVMP_OK;
+	space->page_bytes = page_bytes;
+	return uvmp_geometry_init(&space->geometry, page_bytes, 65536, ROOT_BYTES) == UVMP_OK;
+}
+
+bool space_open(struct space *space)
+{
+	return space_open_pages(space, PAGE_BYTES);
 }
 
 static void range_free(struct sim_range *range)
@@ -66,7 +72,7 @@ static bool grow(struct space *space)
 
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
 {
-	uint64_t bytes = (source->bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t bytes = (source->bytes + space->page_bytes - 1) & ~(uint64_t)(space->page_bytes - 1);
 	uint64_t end = source->base + bytes - 1;
 	size_t place = ranges_below(space, source->base);
 	struct sim_range *range;
@@ -99,7 +105,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	}
 	range->start = source->base;
 	range->end = end;
-	range->pages = bytes / PAGE_BYTES;
+	range->pages = bytes / space->page_bytes;
 	range->blocks = blocks;
 	fill_blocks(space, range);
 	memmove(space->range + place + 1, space->range + place,
@@ -123,7 +129,7 @@ struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *pa
 		range = space->last = space->range[place - 1];
 	}
 	block = &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
-	*page = (uint32_t)((address - block->shape.start) / PAGE_BYTES);
+	*page = (uint32_t)((address - block->shape.start) / space->page_bytes);
 	return block;
 }
 

@@ -14,6 +14,7 @@ struct sim_range;
 struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
+	uint16_t mapped;     /* pages that the GPU can reach; kept by the machine only */
 	uvmp_mask resident;  /* on the GPU */
 	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
 	uvmp_mask low[2], high[2];
@@ -34,11 +35,13 @@ struct space {
 	struct sim_range **range; /* by start */
 	size_t ranges;
 	struct sim_range *last; /* last one found */
-	uint32_t blocks;
+	uint32_t blocks, page_bytes;
 	uint64_t footprint_bytes;
 };
 
+/* With the host's pages of 4 KiB, or others. */
 bool space_open(struct space *space);
+bool space_open_pages(struct space *space, uint32_t page_bytes);
 void space_close(struct space *space);
 /* Adds a range, its size rounded up to whole pages. */
 bool space_add_range(struct space *space, const struct source_range *range, char error[SOURCE_ERROR_MAX]);

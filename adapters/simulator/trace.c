@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef HAVE_ZSTD
 #include <zstd.h>
@@ -104,6 +105,7 @@ static size_t read_input(struct trace *trace, void *to, size_t room)
 {
 	size_t got = fread(to, 1, room, trace->in);
 
+	trace->source.done += got;
 	if (got == 0 && ferror(trace->in))
 		fail(trace, "cannot read: %s", strerror(errno));
 	return got;
@@ -568,6 +570,17 @@ __attribute__((format(printf, 3, 4))) static void fail_open(char error[SOURCE_ER
 	va_end(args);
 }
 
+/* 0: not known, or nothing. */
+static uint64_t bytes_left(FILE *in)
+{
+	off_t at = ftello(in);
+	struct stat info;
+
+	if (at < 0 || fileno(in) < 0 || fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode))
+		return 0;
+	return info.st_size > at ? (uint64_t)(info.st_size - at) : 0;
+}
+
 struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX])
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
@@ -586,6 +599,7 @@ struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_E
 	trace->source.name = copy;
 	trace->source.next = trace_next;
 	trace->source.close = trace_close;
+	trace->source.total = bytes_left(in);
 	if (!detect_compression(trace) || !read_first_line(trace)) {
 		memcpy(error, trace->source.error, SOURCE_ERROR_MAX);
 		trace_close(&trace->source);

@@ -21,7 +21,7 @@ fail() {
 	for line in "$@"; do echo "     $line"; done
 }
 
-# expect STATUS NAME COMMAND...: the exit status; stderr is empty, or one line `uvmsim: ...` for status 2
+# expect STATUS NAME COMMAND...: the exit status; stderr is empty, or one line `uvmsim: ...` for status 2, 130 and 143
 expect() {
 	want=$1 name=$2
 	shift 2
@@ -31,11 +31,12 @@ expect() {
 
 judge() { # STATUS, of the command whose output lies in $work
 	lines=$(wc -l <"$work/err")
+	case $want in 2 | 130 | 143) complains=1 ;; *) complains=0 ;; esac
 	if [ "$1" != "$want" ]; then
 		fail "$name" "exit status $1, not $want" "$(head -n 3 "$work/err")"
-	elif [ "$want" = 2 ] && { [ "$lines" -ne 1 ] || ! grep -q '^uvmsim: ' "$work/err"; }; then
+	elif [ $complains = 1 ] && { [ "$lines" -ne 1 ] || ! grep -q '^uvmsim: ' "$work/err"; }; then
 		fail "$name" "stderr is not one line \`uvmsim: ...\`:" "$(head -n 5 "$work/err")"
-	elif [ "$want" != 2 ] && [ -s "$work/err" ]; then
+	elif [ $complains = 0 ] && [ -s "$work/err" ]; then
 		fail "$name" "stderr:" "$(head -n 5 "$work/err")"
 	else
 		ok "$name"
@@ -70,7 +71,7 @@ says 'uvmsim '
 expect 0 '--version -v' "$uvmsim" --version -v
 says 'uvmsim ' 'MiB' '16 GiB    8 GiB ' '1 TiB     141 GiB '
 expect 0 '--help' "$uvmsim" --help
-for sub in run compare explain measured decide check list; do
+for sub in run compare bound explain trace measured decide check list; do
 	says "  $sub "
 	expect 0 "$sub --help" "$uvmsim" $sub --help
 	says "usage: uvmsim $sub"
@@ -87,7 +88,7 @@ expect 2 'unknown subcommand' "$uvmsim" bogus
 says 'unknown subcommand bogus' 'uvmsim --help'
 expect 2 'unknown option' "$uvmsim" --bogus
 says 'unknown option --bogus'
-for sub in bound import; do
+for sub in import; do
 	expect 2 "$sub is not there yet" "$uvmsim" $sub
 done
 expect 2 'something behind --version' "$uvmsim" --version now
@@ -108,7 +109,31 @@ expect 0 'list presets' "$uvmsim" list presets
 says nvidia-595 uvmsmart 'prefetch=density threshold=51' 'thrash=off counters=off' 'thrash=on' 'plan=serial quirks=1'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list presets: lines are short'; else fail 'list presets: lines are short'; fi
 expect 0 'list gpus' "$uvmsim" list gpus
-says untimed null
+says titan-v p100-nvlink 'link pcie3' 'host pages of 64 KiB' 'PCIe, extrapolated'
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list gpus: lines are short'; else fail 'list gpus: lines are short'; fi
+printf 'title = mine\nsource = mine\nsms = none   # how many?\n' >"$work/mine.gpu"
+expect 2 'a model of ours that is wrong' "$uvmsim" run --workload regular --gpu "$work/mine.gpu"
+says "mine.gpu:3: sms: \"none\" is not a whole number"
+expect 2 'a model that does not exist' "$uvmsim" run --workload regular --gpu titan
+says 'no GPU model "titan"'
+timed='run --workload regular:bytes=4m,passes=1 --gpu titan-v --policy prefetch=none'
+expect 0 'run with time' "$uvmsim" $timed
+says 'GPU                              titan-v' 'driver: fetch faults' '11896.0 MiB' ' ms'
+expect 0 'run with time, json' "$uvmsim" $timed --format json --oversub 150
+says '"gpu": "titan-v"'
+if grep -q '"time_ns": [1-9].*"evictions": [1-9].*"replay_ns": [1-9]' "$work/out"; then ok "$name: times"; else fail "$name: times"; fi
+cp "$work/out" "$work/want"
+expect 0 'run with time, json, again' "$uvmsim" $timed --format json --oversub 150
+same "$work/want"
+expect 0 'run with time, csv' "$uvmsim" $timed --format csv
+says '","titan-v","'
+expect 0 'compare with time' "$uvmsim" compare --workload random:bytes=4m --gpu titan-v --oversub 125 --policy prefetch=none --policy threshold=1
+says 'time ms'
+if grep -q 'threshold=1 .*[0-9]\.[0-9]\*$' "$work/out"; then ok "$name: the faster one is marked"; else fail "$name: the faster one is marked"; fi
+expect 2 'a trace with time' "$uvmsim" run --trace docs/examples/bounce.trace --gpu titan-v
+says 'a trace has no thread blocks'
+expect 2 'two GPUs' "$uvmsim" run --workload regular --gpu titan-v --gpu titan-v
+says 'given twice'
 expect 0 'list formats' "$uvmsim" list formats
 says trace vectors measured 'what the engine decided'
 expect 2 'list bogus' "$uvmsim" list bogus
@@ -215,7 +240,7 @@ for how in check decide; do
 done
 
 # -- files and streams ----------------------------------------------------------------------------------------------------
-for how in decide check measured 'run --trace' 'compare --trace'; do
+for how in decide check measured 'run --trace' 'compare --trace' 'bound --trace' 'trace --trace'; do
 	expect 2 "$how: missing file" "$uvmsim" $how "$work/missing"
 	says 'missing: No such file or directory'
 	expect 2 "$how: directory" "$uvmsim" $how "$work"
@@ -227,7 +252,7 @@ b"
 if [ -c /dev/full ]; then
 	want=2
 	for how in '--help' '--version' '--version -v' 'list policies' "decide $vectors" "check $vectors" "measured $data" \
-		'run --workload regular:bytes=2097152'; do
+		'run --workload regular:bytes=2097152' 'bound --workload regular:bytes=2097152' 'trace --workload regular:bytes=2097152'; do
 		name="$how: full disk"
 		"$uvmsim" $how >/dev/full 2>"$work/err"
 		judge $?
@@ -279,7 +304,7 @@ long head "$uvmsim" measured -
 judge $?
 
 # -- run and compare ----------------------------------------------------------------------------------------------------------
-small=regular:bytes=8388608
+small=regular:bytes=8388608,threads=1
 expect 0 'run' "$uvmsim" run --workload $small
 expect 0 'run, json' "$uvmsim" run --workload $small --oversub 125 --policy 'prefetch=tbn evict=lru2m' --format json --seed 7
 for key in workload gpu policy seed memory_bytes footprint_bytes time_ns faults_raw faults_coalesced duplicates batches replays \
@@ -326,6 +351,178 @@ says '"policy": "prefetch=none ' '"policy": "prefetch=density '
 expect 2 'compare, unknown policy' "$uvmsim" compare --workload $small --policy prefetch=bogus --policy prefetch=density
 says bogus
 
+# -- runs side by side ----------------------------------------------------------------------------------------------------------
+for format in table json csv; do
+	for also in '' "--workload regular:bogus=1 --workload $small"; do
+		status=2
+		if [ -z "$also" ]; then status=0; fi
+		for jobs in 1 4; do
+			expect $status "compare, $format, --jobs $jobs${also:+, one run fails}" "$uvmsim" compare --jobs $jobs --format $format \
+				--workload $small --workload random:bytes=8388608 $also --memory 6M --oversub 100 \
+				--policy prefetch=none --policy prefetch=tbn --policy prefetch=density
+			cat "$work/out" "$work/err" >"$work/jobs$jobs"
+		done
+		cp "$work/jobs4" "$work/out"
+		same "$work/jobs1"
+	done
+done
+"$uvmsim" trace --workload $small >"$work/in"
+for jobs in 1 3; do
+	input 0 "compare of standard input, --jobs $jobs" "$uvmsim" compare --jobs $jobs --trace - --trace - --memory 6M \
+		--policy prefetch=none --policy prefetch=tbn --format csv
+	cp "$work/out" "$work/jobs$jobs"
+done
+cp "$work/jobs3" "$work/out"
+same "$work/jobs1"
+for jobs in 0 x 1025 ''; do
+	expect 2 "compare, --jobs \"$jobs\"" "$uvmsim" compare --workload $small --jobs "$jobs"
+	says '1..1024'
+done
+expect 2 'run, --jobs' "$uvmsim" run --workload $small --jobs 2
+says 'use `uvmsim compare`'
+
+# -- interrupted --------------------------------------------------------------------------------------------------------------
+long=regular:bytes=16777216,passes=1000000
+expect 130 'run, SIGINT' timeout --preserve-status -s INT 1 "$uvmsim" run --workload $long --format json
+says '"complete": false' '"far_faults": ' "passes=1000000" 'interrupted'
+expect 143 'run, SIGTERM' timeout --preserve-status -s TERM 1 "$uvmsim" run --workload $long
+says 'complete ' 'no: the counts' 'interrupted'
+for jobs in 1 3; do
+	expect 130 "compare, SIGINT, --jobs $jobs" timeout --preserve-status -s INT 1 "$uvmsim" compare --jobs $jobs \
+		--workload $small --workload $long --policy prefetch=none --policy prefetch=tbn --format csv
+	says '"regular:bytes=8388608,' '"regular:bytes=16777216,' 'interrupted'
+	cut -d '"' -f 2,5 "$work/out" | grep -e '^regular:bytes=8388608,.*,1,1,' >"$work/said"
+	if [ "$(wc -l <"$work/said")" = 2 ]; then ok "$name: complete runs"; else fail "$name: complete runs"; fi
+	if cut -d '"' -f 2,5 "$work/out" | grep -q '^regular:bytes=16777216,.*,1,0,'; then
+		ok "$name: those that were not"
+	else
+		fail "$name: those that were not"
+	fi
+done
+expect 130 'compare, SIGINT, table' timeout --preserve-status -s INT 1 "$uvmsim" compare --jobs 2 --workload $long \
+	--policy prefetch=none --policy prefetch=tbn
+says 'complete: no'
+if grep -q 'least possible' "$work/out"; then fail "$name: no bound of what is not complete"; else ok "$name: no bound of what is not complete"; fi
+want=143 name='run, SIGTERM while it waits for rows'
+{
+	printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n'
+	sleep 1
+} | timeout --preserve-status -s TERM 0.5 "$uvmsim" run --trace - >"$work/out" 2>"$work/err"
+judge $?
+says 'interrupted'
+expect 130 'trace, SIGINT' timeout --preserve-status -s INT 0.5 "$uvmsim" trace --workload $long --output "$work/cut.trace"
+says 'interrupted, nothing is kept'
+if [ -e "$work/cut.trace" ]; then fail "$name: nothing is kept"; else ok "$name: nothing is kept"; fi
+
+# -- trace --------------------------------------------------------------------------------------------------------------------
+# A workload and its trace are interchangeable: the same counts, and the same trace again.
+ends='trace trace.zst' last=trace.zst
+if ! "$uvmsim" trace --workload $small --output "$work/probe.zst" 2>/dev/null; then
+	ends=trace last=trace
+	expect 2 'trace, compressed, without zstd' "$uvmsim" trace --workload $small --output "$work/probe.zst"
+	says 'cannot be compressed, this program was built without zstd'
+fi
+for spec in $small random:bytes=4194304 stream:bytes=1048576 bfs:scale=10; do
+	for end in $ends; do
+		expect 0 "trace, $spec, .$end" "$uvmsim" trace --workload $spec --seed 5 --output "$work/a.$end"
+		if [ -s "$work/out" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi
+		expect 0 "run of $spec" "$uvmsim" run --workload $spec --seed 5 --oversub 130 --format json
+		sed 's/"workload": "[^"]*"//' "$work/out" >"$work/want"
+		expect 0 "run of $spec as .$end" "$uvmsim" run --trace "$work/a.$end" --seed 5 --oversub 130 --format json
+		sed 's/"workload": "[^"]*"//' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
+		same "$work/want"
+	done
+	grep -v '^#' "$work/a.trace" >"$work/want"
+	expect 0 "trace of a trace, $spec" "$uvmsim" trace --trace "$work/a.$last"
+	same "$work/want"
+	cp "$work/a.$last" "$work/in"
+	input 0 "trace of standard input, $spec" "$uvmsim" trace --trace - --output -
+	same "$work/want"
+done
+name='trace: says what it was made from'
+head -n 2 "$work/a.trace" >"$work/out"
+says 'uvmp-trace 1' '# workload bfs:scale=10,' ' seed 5'
+expect 2 'trace, two sources' "$uvmsim" trace --workload $small --trace "$work/a.trace"
+expect 2 'trace, no source' "$uvmsim" trace --seed 1
+says 'one of --workload and --trace is needed'
+expect 2 'trace, unexpected argument' "$uvmsim" trace --workload $small more
+expect 2 'trace, unknown workload' "$uvmsim" trace --workload bogus --output "$work/none"
+if [ -e "$work/none" ]; then fail "$name: no file"; else ok "$name: no file"; fi
+cp "$work/a.trace" "$work/want"
+expect 2 'trace onto itself' "$uvmsim" trace --trace "$work/a.trace" --output "$work/a.trace"
+says 'is the trace that is read'
+cp "$work/a.trace" "$work/out"
+same "$work/want"
+expect 2 'trace, output that cannot be opened' "$uvmsim" trace --workload $small --output "$work/missing/a"
+says '--output' 'No such file or directory'
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n,0,x,0x200000\n' >"$work/in"
+input 2 'trace of a bad trace' "$uvmsim" trace --trace - --output "$work/none"
+says '-:4: '
+if [ -e "$work/none" ]; then fail "$name: no file"; else ok "$name: no file"; fi
+if [ -c /dev/full ]; then
+	expect 2 'trace, output on a full disk' "$uvmsim" trace --workload $small --output /dev/full
+	says '/dev/full: No space left on device'
+	ln -s /dev/full "$work/full.$last"
+	expect 2 'trace, on a full disk, by another name' "$uvmsim" trace --workload $small --output "$work/full.$last"
+	says "full.$last: No space left on device"
+	if [ -c /dev/full ] && [ -L "$work/full.$last" ]; then ok "$name: the device stays"; else fail "$name: the device stays"; fi
+fi
+want=2 name='trace: the reader has gone away'
+{
+	"$uvmsim" trace --workload $small 2>"$work/err"
+	echo $? >"$work/status"
+} | head -n 1 >"$work/out"
+judge "$(cat "$work/status")"
+says 'Broken pipe'
+
+# -- bound --------------------------------------------------------------------------------------------------------------------
+expect 0 'bound' "$uvmsim" bound --workload $small --memory 6M
+says '4 KiB' '64 KiB' '2 MiB' 'units touched: least faults              2048              128                4' \
+	'moved to the GPU at least                 8.0 MiB          8.0 MiB          8.0 MiB'
+cp "$work/out" "$work/want"
+expect 0 'bound, again' "$uvmsim" bound --workload $small --memory=6M --seed 1 --format table
+same "$work/want"
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'bound: lines are short'; else fail 'bound: lines are short'; fi
+# blocks A, B, A, B, written or not, in memory for one
+printf 'uvmp-trace 1\nrange,200000,4194304,a\n,0,r,200000\n,1,w,400000\n,0,r,200000\n,1,w,401000\n' >"$work/in"
+input 0 'bound, json' "$uvmsim" bound --trace - --memory 2M --format json
+says '{"workload": "-", "seed": 1, "complete": true, "memory_bytes": 2097152, "footprint_bytes": 4194304, "accesses": 4, "units": [{' \
+	'{"unit_bytes": 4096, "places": 512, "touched": 3, "touched_bytes": 12288, "misses": 3, "h2d_bytes": 12288, "left": 0, ' \
+	'"touched": 2, "touched_bytes": 4194304, "misses": 4, "h2d_bytes": 8388608, "left": 3, "d2h_bytes": 6291456, ' \
+	'"written_back": 1, "written_back_bytes": 2097152}]}'
+input 0 'bound, csv' "$uvmsim" bound --trace - --memory 2M --format csv --seed 7
+says 'workload,seed,complete,memory_bytes,footprint_bytes,accesses,unit_bytes,places,' \
+	'"-",7,1,2097152,4194304,4,4096,512,3,12288,3,12288,0,0,0,0' '"-",7,1,2097152,4194304,4,2097152,1,2,'
+input 0 'compare, its bound' "$uvmsim" compare --trace - --memory 2M --policy prefetch=none --policy prefetch=block --format csv
+says ',bound_h2d_bytes,bound_d2h_bytes' ',12288,0'
+input 0 'compare, distance to its bound' "$uvmsim" compare --trace - --memory 2M --policy prefetch=none --policy prefetch=block
+says '% above' ' 8.0 68166.7       6.0 ' '(least possible)                                      0.0               0.0'
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'compare: lines are short'; else fail 'compare: lines are short'; fi
+expect 0 'compare, below the bound by leaving pages where they are' "$uvmsim" compare --workload bfs --oversub 150 \
+	--policy 'prefetch=none counters=on map_on_eviction=1'
+says ' -29.4 '
+expect 0 'run, no bound' "$uvmsim" run --workload $small --format json
+says '"bound_h2d_bytes": null, "bound_d2h_bytes": null}'
+printf 'uvmp-trace 1\nrange,200000,2097152,a\n,0,r,200000\n,0,x,200000\n' >"$work/in"
+input 2 'bound, bad trace' "$uvmsim" bound --trace -
+says '-:4: ' 'complete ' 'no: the accesses up to the error'
+printf 'uvmp-trace 1\n' >"$work/in"
+input 2 'bound, nothing' "$uvmsim" bound --trace -
+says '-:1: there is no range'
+expect 2 'bound, two workloads' "$uvmsim" bound --workload $small --workload $small
+expect 2 'bound, two memory sizes' "$uvmsim" bound --workload $small --memory 6M --oversub 100
+says 'one memory size'
+expect 2 'bound, memory of nothing' "$uvmsim" bound --workload $small --memory 0
+expect 2 'bound, oversub 0' "$uvmsim" bound --workload $small --oversub 0
+expect 2 'bound, unknown workload' "$uvmsim" bound --workload bogus
+expect 2 'bound, unknown format' "$uvmsim" bound --workload $small --format xml
+says 'not one of table, json, csv'
+expect 2 'bound, policy' "$uvmsim" bound --workload $small --policy prefetch=none
+expect 2 'bound, an operand' "$uvmsim" bound $small
+expect 130 'bound, SIGINT' timeout --preserve-status -s INT 1 "$uvmsim" bound --format json \
+	--workload regular:bytes=16777216,passes=1000000
+says '"complete": false' '"misses": 4096' 'interrupted'
+
 # -- decision log and explain -------------------------------------------------------------------------------------------------
 log=$work/decisions.log
 expect 0 'run, log' "$uvmsim" run --workload $small --memory 4M --format json --log "$log"
@@ -347,7 +544,7 @@ says 'compare: --log belongs to one run'
 if [ -c /dev/full ]; then
 	expect 2 'run, log on a full disk' "$uvmsim" run --workload $small --log /dev/full
 	says 'the decision log cannot be written'
-	expect 2 'run, short log on a full disk' "$uvmsim" run --workload regular:bytes=2097152 --log /dev/full
+	expect 2 'run, short log on a full disk' "$uvmsim" run --workload regular:bytes=2097152,threads=1 --log /dev/full
 	says '--log /dev/full: No space left on device'
 fi
 

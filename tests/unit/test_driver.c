@@ -223,7 +223,7 @@ static void test_follow_and_fault(void **unused)
 static void test_full_buffer(void **unused)
 {
 	(void)unused;
-	assert_true(run_source(workload_open("random:bytes=8m,passes=1,agents=1500", 1, error),
+	assert_true(run_source(workload_open("random:bytes=8m,threads=1,passes=1,agents=1500", 1, error),
 	                       "prefetch=none replay=batch batch=16 max_batches=1", 8388608));
 	assert_int_equal(result.far_faults, 2048);
 	assert_int_equal(result.refaults, 0);

@@ -13,29 +13,16 @@
 enum { SCALE, DEGREE };
 enum { OFFSETS, EDGES, LEVELS, FRONTIER };
 
-#define WARP         32u
 #define OFFSET_BYTES 8u
 #define EDGE_BYTES   8u
 #define LEVEL_BYTES  4u
 #define VERTEX_BYTES 4u
-
-/* Spans that a warp has still to issue for the edges in hand: at most one load and one store per lane, one
- * append. */
-struct pending {
-	unsigned count, at;
-	struct {
-		uint64_t address;
-		uint32_t bytes;
-		enum uvmp_access access;
-	} span[2 * WARP + 1];
-};
 
 struct bfs {
 	struct graph graph;
 	uint32_t *frontier[2]; /* [vertices] each; the current one is kernels_done % 2 */
 	uint64_t length[2];
 	bool *is_seen;
-	struct pending *pending; /* [agents] */
 };
 
 static void bfs_close(struct workload *workload)
@@ -48,7 +35,6 @@ static void bfs_close(struct workload *workload)
 	free(bfs->frontier[0]);
 	free(bfs->frontier[1]);
 	free(bfs->is_seen);
-	free(bfs->pending);
 	free(bfs);
 }
 
@@ -64,9 +50,7 @@ static bool bfs_open(struct workload *workload)
 	bfs->frontier[0] = malloc(vertices * sizeof(*bfs->frontier[0]));
 	bfs->frontier[1] = malloc(vertices * sizeof(*bfs->frontier[1]));
 	bfs->is_seen = calloc(vertices, sizeof(*bfs->is_seen));
-	bfs->pending = calloc(workload->agents, sizeof(*bfs->pending));
-	if (bfs->frontier[0] == NULL || bfs->frontier[1] == NULL || bfs->is_seen == NULL ||
-	    bfs->pending == NULL)
+	if (bfs->frontier[0] == NULL || bfs->frontier[1] == NULL || bfs->is_seen == NULL)
 		return false;
 	workload_add_range(workload, "offsets", (vertices + 1) * OFFSET_BYTES);
 	workload_add_range(workload, "edges", bfs->graph.edges * EDGE_BYTES);
@@ -92,86 +76,80 @@ static bool bfs_launch(struct workload *workload)
 	return workload->blocks != 0;
 }
 
-static void add_pending(struct pending *pending, uint64_t address, uint32_t bytes, enum uvmp_access access)
+/* Loads or stores of the levels of some vertices, all at once. */
+static void set_levels(struct workload *workload, struct workload_slot *slot, const uint32_t *vertex,
+                       uint32_t count, enum uvmp_access access)
 {
-	pending->span[pending->count].address = address;
-	pending->span[pending->count].bytes = bytes;
-	pending->span[pending->count].access = access;
-	pending->count++;
+	for (uint32_t i = 0; i < count; i++)
+		slot->lane[i] = workload->range[LEVELS].base + (uint64_t)vertex[i] * LEVEL_BYTES;
+	workload_set_lanes(slot, count, LEVEL_BYTES, access);
 }
 
-/* Adds a load or store of one vertex's level, unless one from entry `since` on is of the same page. */
-static void add_level(struct workload *workload, struct pending *pending, unsigned since, uint32_t vertex,
-                      enum uvmp_access access)
-{
-	uint64_t address = workload->range[LEVELS].base + (uint64_t)vertex * LEVEL_BYTES;
-
-	for (unsigned i = since; i < pending->count; i++)
-		if (pending->span[i].address / WORKLOAD_PAGE == address / WORKLOAD_PAGE)
-			return;
-	add_pending(pending, address, LEVEL_BYTES, access);
-}
-
-/* What the warp does with edges first..first+count-1. */
-static void visit(struct workload *workload, struct pending *pending, uint64_t first, uint64_t count)
+/* The warp has claimed the unseen ends of these edges: own[0] is the place of the first in the next frontier,
+ * own[1] their number. */
+static void visit(struct workload *workload, struct workload_slot *slot, const uint32_t *edge, uint64_t count)
 {
 	struct bfs *bfs = workload->state;
-	unsigned next = (workload->kernels_done + 1) % 2, stores;
-	uint64_t appended = bfs->length[next];
-	const uint32_t *edge = bfs->graph.edge + first;
+	unsigned next = (workload->kernels_done + 1) % 2;
 
-	pending->count = pending->at = 0;
-	for (uint64_t i = 0; i < count; i++)
-		add_level(workload, pending, 0, edge[i], UVMP_ACCESS_READ);
-	stores = pending->count;
+	slot->own[0] = bfs->length[next];
 	for (uint64_t i = 0; i < count; i++) {
 		if (bfs->is_seen[edge[i]])
 			continue;
 		bfs->is_seen[edge[i]] = true;
 		bfs->frontier[next][bfs->length[next]++] = edge[i];
-		add_level(workload, pending, stores, edge[i], UVMP_ACCESS_WRITE);
 	}
-	if (bfs->length[next] != appended)
-		add_pending(pending, workload->range[FRONTIER + next].base + appended * VERTEX_BYTES,
-		            (uint32_t)(bfs->length[next] - appended) * VERTEX_BYTES, UVMP_ACCESS_WRITE);
+	slot->own[1] = bfs->length[next] - slot->own[0];
 }
 
-/* Steps: 0 the vertex, 1 its offsets, 2 its edges, slot->row of which are done. */
+enum step { LOAD_VERTEX, LOAD_OFFSETS, LOAD_EDGES, LOAD_LEVELS, STORE_LEVELS, APPEND };
+
+/* slot->row counts the edges that are done. */
 static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 {
 	struct bfs *bfs = workload->state;
-	struct pending *pending = &bfs->pending[slot - workload->slot];
-	unsigned current = workload->kernels_done % 2;
+	unsigned current = workload->kernels_done % 2, next = 1 - current;
 	uint64_t vertex = bfs->frontier[current][slot->block];
-	uint64_t first, rest;
+	uint64_t first = bfs->graph.offset[vertex] + slot->row;
+	uint64_t rest = bfs->graph.offset[vertex + 1] - first;
+	uint64_t count = rest < WORKLOAD_LANES ? rest : WORKLOAD_LANES;
 
-	if (slot->step < 2) {
-		if (slot->step++ == 0)
-			workload_set_span(
-			        slot, workload->range[FRONTIER + current].base + slot->block * VERTEX_BYTES,
-			        VERTEX_BYTES, UVMP_ACCESS_READ);
-		else
-			workload_set_span(slot, workload->range[OFFSETS].base + vertex * OFFSET_BYTES,
-			                  2 * OFFSET_BYTES, UVMP_ACCESS_READ);
+	switch ((enum step)slot->step) {
+	case LOAD_VERTEX:
+		workload_set_span(slot, workload->range[FRONTIER + current].base + slot->block * VERTEX_BYTES,
+		                  VERTEX_BYTES, UVMP_ACCESS_READ);
+		slot->step = LOAD_OFFSETS;
+		return true;
+	case LOAD_OFFSETS:
+		workload_set_span(slot, workload->range[OFFSETS].base + vertex * OFFSET_BYTES,
+		                  2 * OFFSET_BYTES, UVMP_ACCESS_READ);
+		slot->step = LOAD_EDGES;
+		return true;
+	case LOAD_EDGES:
+		if (count == 0)
+			return false;
+		visit(workload, slot, bfs->graph.edge + first, count);
+		workload_set_wide(slot, workload->range[EDGES].base + first * EDGE_BYTES, count * EDGE_BYTES,
+		                  UVMP_ACCESS_READ);
+		slot->step = LOAD_LEVELS;
+		return true;
+	case LOAD_LEVELS:
+		set_levels(workload, slot, bfs->graph.edge + first, (uint32_t)count, UVMP_ACCESS_READ);
+		slot->row += count;
+		slot->step = slot->own[1] != 0 ? STORE_LEVELS : LOAD_EDGES;
+		return true;
+	case STORE_LEVELS:
+		set_levels(workload, slot, bfs->frontier[next] + slot->own[0], (uint32_t)slot->own[1],
+		           UVMP_ACCESS_WRITE);
+		slot->step = APPEND;
+		return true;
+	case APPEND:
+		workload_set_wide(slot, workload->range[FRONTIER + next].base + slot->own[0] * VERTEX_BYTES,
+		                  slot->own[1] * VERTEX_BYTES, UVMP_ACCESS_WRITE);
+		slot->step = LOAD_EDGES;
 		return true;
 	}
-	if (pending->at < pending->count) {
-		workload_set_span(slot, pending->span[pending->at].address, pending->span[pending->at].bytes,
-		                  pending->span[pending->at].access);
-		pending->at++;
-		return true;
-	}
-	first = bfs->graph.offset[vertex] + slot->row;
-	rest = bfs->graph.offset[vertex + 1] - first;
-	if (rest == 0)
-		return false;
-	if (rest > WARP)
-		rest = WARP;
-	visit(workload, pending, first, rest);
-	workload_set_span(slot, workload->range[EDGES].base + first * EDGE_BYTES, rest * EDGE_BYTES,
-	                  UVMP_ACCESS_READ);
-	slot->row += rest;
-	return true;
+	return false;
 }
 
 const struct workload_type workload_bfs = {

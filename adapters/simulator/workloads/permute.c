@@ -1,47 +1,49 @@
-/* A Feistel network over the smallest power of two that holds the count: each round adds a keyed hash of one
- * half of the bits to the other half, which can be undone, so the whole maps one to one. Values beyond the
- * count are sent through again (cycle walking) until they fall inside, less than once on average. */
+/* A Feistel network over a rectangle: a number is a row and a column; each round shifts one of the two by a
+ * keyed hash of the other, round its end, which can be undone, so the whole maps one to one. Numbers beyond
+ * the count, less than one column's worth, are sent through again (cycle walking) until they fall inside. */
 #include "permute.h"
 #include "uvmpolicy/base.h"
 
-static uint64_t bits_mask(unsigned bits)
-{
-	return ((uint64_t)1 << bits) - 1u;
-}
-
-static uint64_t mix(uint64_t x)
+/* A hash of x, below bound (at most 2^32). */
+static uint64_t hash_below(uint64_t x, uint64_t bound)
 {
 	x *= 0x9e3779b97f4a7c15u;
 	x ^= x >> 29;
 	x *= 0xbf58476d1ce4e5b9u;
-	return x ^ (x >> 32);
+	return (x >> 32) * bound >> 32;
+}
+
+static uint64_t shifted(uint64_t at, uint64_t by, uint64_t length)
+{
+	return at + by < length ? at + by : at + by - length;
 }
 
 void permutation_init(struct permutation *permutation, uint64_t count, uint64_t *random)
 {
-	unsigned bits = 0;
+	uint64_t root = 0; /* of count - 1, rounded down */
 
-	while (count - 1u > bits_mask(bits))
-		bits++;
+	for (uint64_t bit = (uint64_t)1 << 31; bit != 0; bit >>= 1)
+		if ((root + bit) * (root + bit) < count)
+			root += bit;
 	permutation->count = count;
-	permutation->high_bits = bits / 2u;
-	permutation->low_bits = bits - permutation->high_bits;
+	permutation->columns = root + 1;
+	permutation->rows = (count + root) / permutation->columns;
 	for (unsigned i = 0; i < PERMUTE_ROUNDS; i++)
 		permutation->key[i] = uvmp_random_next(random);
 }
 
 uint64_t permutation_at(const struct permutation *permutation, uint64_t index)
 {
-	uint64_t low_mask = bits_mask(permutation->low_bits), high_mask = bits_mask(permutation->high_bits);
+	uint64_t rows = permutation->rows, columns = permutation->columns;
 
 	do {
-		uint64_t low = index & low_mask, high = index >> permutation->low_bits;
+		uint64_t row = index / columns, column = index % columns;
 
 		for (unsigned i = 0; i < PERMUTE_ROUNDS; i += 2) {
-			high ^= mix(low + permutation->key[i]) & high_mask;
-			low ^= mix(high + permutation->key[i + 1]) & low_mask;
+			row = shifted(row, hash_below(column + permutation->key[i], rows), rows);
+			column = shifted(column, hash_below(row + permutation->key[i + 1], columns), columns);
 		}
-		index = high << permutation->low_bits | low;
+		index = row * columns + column;
 	} while (index >= permutation->count);
 	return index;
 }

@@ -8,8 +8,8 @@
 
 struct permutation {
 	uint64_t count;
+	uint64_t rows, columns; /* the least rectangle of about equal sides that holds count */
 	uint64_t key[PERMUTE_ROUNDS];
-	unsigned low_bits, high_bits;
 };
 
 /* count 1..2^62; the keys are drawn from *random. */

@@ -1,9 +1,8 @@
-/* Regular page touch: each thread block touches `chunk` pages in a row, thread blocks lie one behind the
- * other. With chunk=1 the pages are touched in ascending order; with more, each agent walks a stream of its
- * own. */
+/* Regular page touch, as Allen & Ge 2021 define it: each thread accesses the one page that has the number of
+ * the thread in the grid. The 32 threads of a warp ask for 32 neighbouring pages with one instruction. */
 #include "workload.h"
 
-enum { BYTES, CHUNK, PASSES, WRITE };
+enum { BYTES, THREADS, PASSES, WRITE };
 
 static bool regular_open(struct workload *workload)
 {
@@ -19,31 +18,38 @@ static uint64_t pages_of(const struct workload *workload)
 static bool regular_launch(struct workload *workload)
 {
 	workload->kernel = "touch";
-	workload->blocks = workload_ceil_div(pages_of(workload), workload->value[CHUNK]);
+	workload->blocks = workload_ceil_div(pages_of(workload), workload->value[THREADS]);
+	workload->warps = (uint32_t)workload_ceil_div(workload->value[THREADS], WORKLOAD_LANES);
 	return workload->kernels_done < workload->value[PASSES];
 }
 
-static bool regular_span(struct workload *workload, struct workload_slot *slot)
+static bool regular_step(struct workload *workload, struct workload_slot *slot)
 {
-	uint64_t page = slot->block * workload->value[CHUNK] + slot->step;
+	uint64_t thread = (uint64_t)slot->warp * WORKLOAD_LANES; /* the warp's first, in its block */
+	uint64_t page = slot->block * workload->value[THREADS] + thread;
+	uint64_t count = workload->value[THREADS] - thread;
 
-	if (slot->step == workload->value[CHUNK] || page >= pages_of(workload))
+	if (slot->step++ != 0 || page >= pages_of(workload))
 		return false;
-	slot->step++;
-	workload_set_span(slot, workload->range[0].base + page * WORKLOAD_PAGE, 1,
+	if (count > WORKLOAD_LANES)
+		count = WORKLOAD_LANES;
+	if (count > pages_of(workload) - page)
+		count = pages_of(workload) - page;
+	workload_set_wide(slot, workload->range[0].base + page * WORKLOAD_PAGE,
+	                  (count - 1) * WORKLOAD_PAGE + 1,
 	                  workload->value[WRITE] ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 	return true;
 }
 
 const struct workload_type workload_regular = {
         .name = "regular",
-        .summary = "touches every page once a pass, in ascending order",
+        .summary = "each thread touches one page, that of its number (Allen & Ge 2021)",
         .param = {{"bytes", "size of the one array", 1, (uint64_t)1 << 40, 32 << 20, true},
-                  {"chunk", "consecutive pages of one thread block", 1, 1 << 28, 1, false},
+                  {"threads", "of a thread block", 1, 1024, 256, false},
                   {"passes", "kernels, each touching everything", 1, 1000000, 3, false},
                   {"write", "0 loads, 1 stores", 0, 1, 0, false},
                   WORKLOAD_AGENTS},
         .open = regular_open,
         .launch = regular_launch,
-        .span = regular_span,
+        .span = regular_step,
 };

@@ -1,5 +1,5 @@
-/* The table of workloads, the parser of their specifications, and the scheduler that turns their thread
- * blocks into rows (workload.h says how). */
+/* The table of workloads, the parser of their specifications, and the scheduler that turns their warps into
+ * rows (workload.h says how). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,15 +14,21 @@
 #define NO_PAGE      UINT64_MAX
 #define QUOTE_FORMAT "%.*s%s"
 
+/* clang-format off */
 static const struct workload_type *const types[] = {
-        &workload_regular, &workload_random,  &workload_sgemm,
-        &workload_stream,  &workload_stencil, &workload_bfs,
+        &workload_regular, &workload_random, &workload_sgemm, &workload_stream, &workload_stencil,
+        &workload_bfs,
+        &workload_cufft, &workload_tealeaf, &workload_hpgmg, &workload_cusparse,
+        &workload_stream_thread, &workload_stream_warp,
+        &workload_backprop, &workload_rodinia_bfs, &workload_hotspot, &workload_pathfinder, &workload_srad,
+        &workload_nw, &workload_sssp, &workload_ra, &workload_fdtd2d, &workload_atax, &workload_conv2d,
+        &workload_bc, &workload_bfs_dwc, &workload_bfs_ta, &workload_bfs_tf, &workload_bfs_ttc, &workload_bfs_twc,
+        &workload_gc_dtc, &workload_gc_ttc, &workload_kcore, &workload_pr, &workload_sssp_twc,
 };
+/* clang-format on */
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
-/* -- scheduler -- */
-
-enum phase { SHOW_RANGES, LAUNCH, RUN, DONE };
+/* -- ranges -- */
 
 void workload_add_range(struct workload *workload, const char *name, uint64_t bytes)
 {
@@ -40,56 +46,125 @@ void workload_add_range(struct workload *workload, const char *name, uint64_t by
 	workload->ranges++;
 }
 
-static void start_block(struct workload *workload, struct workload_slot *slot)
+/* -- warps -- */
+
+bool workload_launch(struct workload *workload)
 {
-	slot->block = workload->next_block++;
+	workload->warps = 1;
+	return workload->type->launch(workload);
+}
+
+void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block, uint32_t warp)
+{
+	(void)workload;
+	slot->block = block;
+	slot->warp = warp;
 	slot->step = slot->row = 0;
+	slot->own[0] = slot->own[1] = 0;
 	slot->at = slot->end = 0;
+	slot->lanes = slot->lanes_done = 0;
 	slot->last_page = NO_PAGE;
 }
 
-/* Deals the first blocks and closes the ring. */
+bool workload_step(struct workload *workload, struct workload_slot *slot)
+{
+	return workload->type->span(workload, slot);
+}
+
+/* Is the page that of a lane before? Few lanes need the look at all of them. */
+static bool is_repeated(struct workload_slot *slot, uint32_t lane)
+{
+	uint64_t page = slot->lane[lane] >> PAGE_SHIFT, bit = (uint64_t)1 << page % 64;
+
+	if ((slot->lanes_seen & bit) == 0) {
+		slot->lanes_seen |= bit;
+		return false;
+	}
+	for (uint32_t i = 0; i < lane; i++)
+		if (slot->lane[i] >> PAGE_SHIFT == page)
+			return true;
+	return false;
+}
+
+bool workload_next_page(struct workload_slot *slot, uint64_t *address)
+{
+	for (;;) {
+		uint64_t page;
+
+		if (slot->lanes_done < slot->lanes) {
+			if (is_repeated(slot, slot->lanes_done++))
+				continue;
+			*address = slot->lane[slot->lanes_done - 1];
+			page = *address >> PAGE_SHIFT;
+		} else if (slot->at < slot->end) {
+			*address = slot->at;
+			page = *address >> PAGE_SHIFT;
+			slot->at = (page + 1) << PAGE_SHIFT;
+		} else {
+			return false;
+		}
+		if (page == slot->last_page && slot->access == slot->last_access)
+			continue;
+		slot->last_page = page;
+		slot->last_access = slot->access;
+		return true;
+	}
+}
+
+void workload_end_kernel(struct workload *workload)
+{
+	workload->kernels_done++;
+}
+
+/* -- without time: rows -- */
+
+enum phase { SHOW_RANGES, LAUNCH, RUN, DONE };
+
+/* The warps of a thread block follow each other, then those of the next. */
+static void deal_warp(struct workload *workload, struct workload_slot *slot)
+{
+	workload_start_warp(workload, slot, workload->next_block, workload->next_warp);
+	if (++workload->next_warp == workload->warps) {
+		workload->next_warp = 0;
+		workload->next_block++;
+	}
+}
+
+/* Deals the first warps and closes the ring. */
 static void start_kernel(struct workload *workload)
 {
-	uint32_t running =
-	        workload->blocks < workload->agents ? (uint32_t)workload->blocks : workload->agents;
+	uint64_t warps = workload->blocks * workload->warps;
+	uint32_t running = warps < workload->agents ? (uint32_t)warps : workload->agents;
 
+	workload->source.kernel_done = 0;
+	workload->source.kernel_total = warps;
 	workload->next_block = 0;
+	workload->next_warp = 0;
 	for (uint32_t agent = 0; agent < running; agent++) {
-		start_block(workload, &workload->slot[agent]);
+		deal_warp(workload, &workload->slot[agent]);
 		workload->slot[agent].next = agent + 1 < running ? agent + 1 : 0;
 	}
 	workload->current = 0;
 	workload->previous = running - 1;
 }
 
-/* The next row of one agent's thread block; false when the block is done. */
+/* The next row of one agent's warp; false when the warp is done. */
 static bool next_access(struct workload *workload, struct workload_slot *slot, struct source_row *row)
 {
-	for (;;) {
-		uint64_t address, page;
-
-		if (slot->at >= slot->end && !workload->type->span(workload, slot))
+	while (!workload_next_page(slot, &row->address)) {
+		if (!workload_step(workload, slot))
 			return false;
-		address = slot->at;
-		page = address >> PAGE_SHIFT;
-		slot->at = (page + 1) << PAGE_SHIFT;
-		if (page == slot->last_page && slot->access == slot->last_access)
-			continue;
-		slot->last_page = page;
-		slot->last_access = slot->access;
-		row->kind = SOURCE_ACCESS;
-		row->has_time = false;
-		row->time_ns = 0;
-		row->is_cpu = false;
-		row->agent = (uint32_t)(slot - workload->slot);
-		row->access = slot->access;
-		row->address = address;
-		return true;
 	}
+	row->kind = SOURCE_ACCESS;
+	row->has_time = false;
+	row->time_ns = 0;
+	row->is_cpu = false;
+	row->agent = (uint32_t)(slot - workload->slot);
+	row->access = slot->access;
+	return true;
 }
 
-/* The next row of the kernel; false when all of its blocks are done. */
+/* The next row of the kernel; false when all of its warps are done. */
 static bool run(struct workload *workload, struct source_row *row)
 {
 	while (workload->current != NO_AGENT) {
@@ -100,8 +175,9 @@ static bool run(struct workload *workload, struct source_row *row)
 			workload->current = slot->next;
 			return true;
 		}
+		workload->source.kernel_done++;
 		if (workload->next_block < workload->blocks) {
-			start_block(workload, slot);
+			deal_warp(workload, slot);
 		} else if (slot->next == workload->current) {
 			workload->current = NO_AGENT;
 		} else {
@@ -124,7 +200,7 @@ static void workload_next(struct source *source, struct source_row *row)
 			workload->phase = LAUNCH;
 		return;
 	case LAUNCH:
-		if (!workload->type->launch(workload))
+		if (!workload_launch(workload))
 			break;
 		start_kernel(workload);
 		workload->phase = RUN;
@@ -134,7 +210,7 @@ static void workload_next(struct source *source, struct source_row *row)
 	case RUN:
 		if (run(workload, row))
 			return;
-		workload->kernels_done++;
+		workload_end_kernel(workload);
 		workload->phase = LAUNCH;
 		row->kind = SOURCE_SYNC;
 		return;
@@ -145,14 +221,27 @@ static void workload_next(struct source *source, struct source_row *row)
 	row->kind = SOURCE_END;
 }
 
+static void discard(struct workload *workload)
+{
+	for (unsigned i = 0; i < WORKLOAD_PARAMS_MAX; i++)
+		free(workload->text[i]);
+	free(workload->name);
+	free(workload->slot);
+	free(workload);
+}
+
 static void workload_close(struct source *source)
 {
 	struct workload *workload = (struct workload *)source;
 
 	if (workload->type->close != NULL)
 		workload->type->close(workload);
-	free(workload->slot);
-	free(workload);
+	discard(workload);
+}
+
+struct workload *workload_of(struct source *source)
+{
+	return source->next == workload_next ? (struct workload *)source : NULL;
 }
 
 /* -- specification -- */
@@ -219,6 +308,14 @@ static bool parse_number(struct word word, bool is_size, uint64_t *value)
 	return true;
 }
 
+static bool parse_text(struct workload *workload, unsigned i, struct word word, char error[SOURCE_ERROR_MAX])
+{
+	if (word.length == 0)
+		return true;
+	workload->text[i] = strndup(word.at, word.length);
+	return workload->text[i] != NULL || fail(error, "workload %s: out of memory", workload->type->name);
+}
+
 static bool parse_param(struct workload *workload, struct word item, unsigned *given,
                         char error[SOURCE_ERROR_MAX])
 {
@@ -236,7 +333,7 @@ static bool parse_param(struct workload *workload, struct word item, unsigned *g
 	while (i < count && !is_word(key, type->param[i].name))
 		i++;
 	if (i == count) {
-		char keys[128] = "";
+		char keys[SOURCE_ERROR_MAX] = "";
 
 		for (i = 0; i < count; i++)
 			snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", i ? ", " : "",
@@ -248,6 +345,8 @@ static bool parse_param(struct workload *workload, struct word item, unsigned *g
 	if ((*given & 1u << i) != 0)
 		return fail(error, "workload %s: %s is given twice", type->name, param->name);
 	*given |= 1u << i;
+	if (param->max == WORKLOAD_TEXT)
+		return parse_text(workload, i, text, error);
 	if (!parse_number(text, param->is_size, &workload->value[i]) || workload->value[i] < param->min ||
 	    workload->value[i] > param->max)
 		return fail(error, "workload %s: %s=" QUOTE_FORMAT " is not accepted; %" PRIu64 "..%" PRIu64,
@@ -273,23 +372,45 @@ static bool parse_params(struct workload *workload, const char *text, char error
 	return true;
 }
 
-/* The canonical name: every parameter, in the order of the table. */
-static void print_name(struct workload *workload)
+static bool check_params(const struct workload *workload, char error[SOURCE_ERROR_MAX])
+{
+	const char *wrong = workload->type->check != NULL ? workload->type->check(workload) : NULL;
+
+	return wrong == NULL || fail(error, "workload %s: %s", workload->type->name, wrong);
+}
+
+/* The canonical name: every parameter, in the order of the table, but no text that is not given. False: out
+ * of memory. */
+static bool print_name(struct workload *workload, size_t spec_length)
 {
 	const struct workload_type *type = workload->type;
-	unsigned count = param_count(type);
-	size_t used = (size_t)snprintf(workload->name, sizeof(workload->name), "%s", type->name);
+	/* texts are pieces of the specification, numbers have up to 20 digits */
+	size_t size = spec_length + 64u * (WORKLOAD_PARAMS_MAX + 1u), used;
+	char *name = workload->name = malloc(size), separator = ':';
 
-	for (unsigned i = 0; i < count; i++)
-		used += (size_t)snprintf(workload->name + used, sizeof(workload->name) - used,
-		                         "%c%s=%" PRIu64, i == 0 ? ':' : ',', type->param[i].name,
-		                         workload->value[i]);
-	workload->source.name = workload->name;
+	if (name == NULL)
+		return false;
+	used = (size_t)snprintf(name, size, "%s", type->name);
+	for (unsigned i = 0; i < param_count(type); i++) {
+		const struct workload_param *param = &type->param[i];
+
+		if (param->max != WORKLOAD_TEXT)
+			used += (size_t)snprintf(name + used, size - used, "%c%s=%" PRIu64, separator,
+			                         param->name, workload->value[i]);
+		else if (workload->text[i] != NULL)
+			used += (size_t)snprintf(name + used, size - used, "%c%s=%s", separator, param->name,
+			                         workload->text[i]);
+		else
+			continue;
+		separator = ',';
+	}
+	workload->source.name = name;
+	return true;
 }
 
 static const struct workload_type *find_type(struct word name, char error[SOURCE_ERROR_MAX])
 {
-	char names[128] = "";
+	char names[SOURCE_ERROR_MAX] = "";
 
 	for (size_t i = 0; i < TYPES; i++) {
 		if (is_word(name, types[i]->name))
@@ -319,15 +440,23 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 	workload->random = seed;
 	workload->source.next = workload_next;
 	workload->source.close = workload_close;
-	if (!parse_params(workload, colon != NULL ? colon + 1 : NULL, error)) {
-		free(workload);
+	if (!parse_params(workload, colon != NULL ? colon + 1 : NULL, error) ||
+	    !check_params(workload, error)) {
+		discard(workload);
 		return NULL;
 	}
-	print_name(workload);
 	workload->agents = (uint32_t)workload->value[param_count(type) - 1];
 	workload->slot = calloc(workload->agents, sizeof(*workload->slot));
-	if (workload->slot == NULL || !type->open(workload)) {
-		fail(error, "workload %s: out of memory", workload->name);
+	if (workload->slot == NULL || !print_name(workload, strlen(spec))) {
+		fail(error, "workload %s: out of memory", type->name);
+		discard(workload);
+		return NULL;
+	}
+	if (!type->open(workload)) {
+		if (workload->source.error[0] != '\0')
+			fail(error, "%s", workload->source.error);
+		else
+			fail(error, "workload %.300s: out of memory", workload->name);
 		workload_close(&workload->source);
 		return NULL;
 	}
@@ -336,15 +465,24 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 
 void workload_list(FILE *out)
 {
+	int width = 0;
+
+	for (size_t t = 0; t < TYPES; t++)
+		if ((int)strlen(types[t]->name) > width)
+			width = (int)strlen(types[t]->name);
 	for (size_t t = 0; t < TYPES; t++) {
 		unsigned count = param_count(types[t]);
 
-		fprintf(out, "%-8s %s\n", types[t]->name, types[t]->summary);
+		fprintf(out, "%-*s %s\n", width, types[t]->name, types[t]->summary);
 		for (unsigned i = 0; i < count; i++) {
 			const struct workload_param *param = &types[t]->param[i];
 
-			fprintf(out, "         %s=%" PRIu64 "  %s (%" PRIu64 "..%" PRIu64 ")\n", param->name,
-			        param->initial, param->summary, param->min, param->max);
+			if (param->max == WORKLOAD_TEXT)
+				fprintf(out, "%-*s %s=  %s\n", width, "", param->name, param->summary);
+			else
+				fprintf(out, "%-*s %s=%" PRIu64 "  %s (%" PRIu64 "..%" PRIu64 ")\n", width,
+				        "", param->name, param->initial, param->summary, param->min,
+				        param->max);
 		}
 	}
 }

@@ -1,10 +1,17 @@
 /* What the built-in workloads share.
  *
- * A workload is a sequence of kernels; a kernel is a number of thread blocks; a thread block is a sequence of
- * spans, each a run of bytes that it reads or writes. workload.c does the rest as a GPU would: it deals the
- * blocks in order to the agents (each takes the next one when it has finished its own), lets the running
- * agents take turns, one row each, and turns spans into one row per page. A span that starts on the page of
- * its block's last row, with the same access, is coalesced with it.
+ * A workload is a sequence of kernels; a kernel is a grid of thread blocks, each of `warps` warps; a warp is
+ * a sequence of steps. A step is what the warp asks for before it waits: a run of bytes that it walks from
+ * one page to the next (a span), a run of which it asks for all pages at once (at_once: neighbouring threads,
+ * one load), or up to 32 addresses anywhere (lanes: a gather or scatter). Steps become page accesses: a run
+ * one per page in ascending order, lanes one per page in the order in which the lanes name them first. An
+ * access of the page of its warp's last one, of the same kind, is coalesced with it.
+ *
+ * As a source of rows a workload runs without time: workload.c deals the warps of the thread blocks in order
+ * to the agents and lets those that run take turns, a row each. A time model drives the warps by itself, with
+ * the functions at the end of this file.
+ *
+ * What a step computes is in `flops`; a time model turns that into time, the untimed driver ignores it.
  *
  * A new workload is one file and one row in the table of workload.c. */
 #ifndef UVMSIM_WORKLOAD_H
@@ -12,11 +19,13 @@
 
 #include "source.h"
 
-#define WORKLOAD_PARAMS_MAX 6
-#define WORKLOAD_RANGES_MAX 6
+#define WORKLOAD_PARAMS_MAX 8
+#define WORKLOAD_RANGES_MAX 16
 #define WORKLOAD_PAGE       4096u
 
-/* `key=value` in the specification. */
+/* `key=value` in the specification. Some values are text, without commas, such as the name of a file: max is
+ * WORKLOAD_TEXT, the value is in workload->text. It has no default. */
+#define WORKLOAD_TEXT UINT64_MAX
 struct workload_param {
 	const char *name, *summary;
 	uint64_t min, max, initial;
@@ -26,74 +35,153 @@ struct workload_param {
 /* Every workload's last parameter. */
 #define WORKLOAD_AGENTS                                                                                      \
 	{                                                                                                    \
-		"agents", "thread blocks that run at the same time", 1, 65536, 80, false                     \
+		"agents", "warps that run at the same time", 1, 262144, 80, false                            \
 	}
 
-/* What one agent is doing. */
+#define WORKLOAD_LANES 32u
+
+/* What one warp is doing. */
 struct workload_slot {
 	uint64_t block;          /* number of its thread block in the kernel */
-	uint64_t step, row;      /* the workload's own counters, 0 when a block starts */
-	uint64_t at, end;        /* addresses of the span in hand */
-	uint64_t last_page;      /* of the block's last row */
-	enum uvmp_access access; /* of the span in hand */
+	uint32_t warp;           /* and of the warp in that, 0..warps - 1 */
+	uint32_t next;           /* the warps that run form a ring */
+	uint64_t step, row;      /* the workload's own counters, 0 when a warp starts */
+	uint64_t own[2];         /* more of them; what a warp remembers belongs here, not in a table by slot:
+	                          * slots are made by whoever drives the workload, as many as it likes */
+	/* the step in hand; workload_set_* fill it */
+	uint64_t at, end;        /* addresses of a span */
+	uint32_t lanes;          /* or so many addresses in lane[] */
+	uint32_t lane_bytes;     /* each of so many bytes, not across a page boundary */
+	enum uvmp_access access;
+	bool at_once;            /* all pages of the span are asked for before the warp waits */
+	uint32_t flops;          /* floating-point (or as many integer) operations of all threads of the warp,
+	                          * done when the data has come */
+	uint64_t lane[WORKLOAD_LANES];
+	/* workload.c only */
+	uint32_t lanes_done;
+	uint64_t lanes_seen;     /* bit page % 64 is set for each page of the lanes done */
+	uint64_t last_page;      /* of the warp's last page access */
 	enum uvmp_access last_access;
-	uint32_t next; /* the agents that run form a ring */
 };
 
 struct workload {
 	struct source source; /* first: the two are the same pointer to callers */
 	const struct workload_type *type;
 	uint64_t value[WORKLOAD_PARAMS_MAX]; /* in the order of type->param */
+	char *text[WORKLOAD_PARAMS_MAX];     /* of those that are text; NULL: not given, or empty */
 	struct source_range range[WORKLOAD_RANGES_MAX];
 	unsigned ranges;
 	void *state; /* the workload's own */
 	uint64_t random;
 
-	/* the kernel that runs */
+	/* the kernel that runs, set by launch */
 	const char *kernel;
 	uint64_t blocks;
+	uint32_t warps; /* of each thread block, 1..32; 1 unless launch sets it */
 	uint64_t kernels_done;
 
 	/* workload.c only */
 	int phase;
 	unsigned ranges_shown;
 	uint64_t next_block;
+	uint32_t next_warp;
 	struct workload_slot *slot;
 	uint32_t agents, current, previous; /* current: whose turn it is */
-	char name[256];
+	char *name;
 };
 
 struct workload_type {
 	const char *name, *summary;
 	struct workload_param param[WORKLOAD_PARAMS_MAX]; /* the last one is agents */
-	/* Adds the ranges and builds the state. False: out of memory. */
+	/* What is wrong with the parameters together (one by one they are in their ranges); NULL: nothing.
+	 * The function may be NULL. */
+	const char *(*check)(const struct workload *workload);
+	/* Adds the ranges and builds the state. False: out of memory, or what source.error says if it is not
+	 * empty; close is called then, too. */
 	bool (*open)(struct workload *workload);
 	/* Frees the state. NULL: nothing to do. */
 	void (*close)(struct workload *workload);
-	/* Sets kernel and blocks (at least 1) of the next launch; false when there is none. */
+	/* Sets kernel, blocks (at least 1) and, unless it is 1, warps of the next launch; false when there is
+	 * none. */
 	bool (*launch)(struct workload *workload);
-	/* Sets at, end and access of the slot's next span; false when its block is done. */
+	/* Fills the slot's next step with one of workload_set_*; false when the warp is done. */
 	bool (*span)(struct workload *workload, struct workload_slot *slot);
 };
 
 extern const struct workload_type workload_regular, workload_random, workload_sgemm, workload_stream,
         workload_stencil, workload_bfs;
+/* clang-format off */
+/* of the measurements of driver costs (seed 000) */
+extern const struct workload_type workload_cufft, workload_tealeaf, workload_hpgmg, workload_cusparse;
+/* of the simulator studies (seed 001) */
+extern const struct workload_type workload_backprop, workload_rodinia_bfs, workload_hotspot, workload_pathfinder,
+        workload_srad, workload_nw, workload_sssp, workload_ra, workload_fdtd2d, workload_atax, workload_conv2d;
+/* of the streaming study (seed 002) */
+extern const struct workload_type workload_stream_thread, workload_stream_warp;
+/* graphs (seed 003) */
+extern const struct workload_type workload_bc, workload_bfs_dwc, workload_bfs_ta, workload_bfs_tf, workload_bfs_ttc,
+        workload_bfs_twc, workload_gc_dtc, workload_gc_ttc, workload_kcore, workload_pr, workload_sssp_twc;
+/* clang-format on */
 
 /* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free
  * between them. */
 void workload_add_range(struct workload *workload, const char *name, uint64_t bytes);
 
+/* A run of bytes, walked page by page. `flops` is set to 0: set it afterwards. */
 static inline void workload_set_span(struct workload_slot *slot, uint64_t at, uint64_t bytes,
                                      enum uvmp_access access)
 {
 	slot->at = at;
 	slot->end = at + bytes;
+	slot->lanes = slot->lanes_done = 0;
 	slot->access = access;
+	slot->at_once = false;
+	slot->flops = 0;
+}
+
+/* The same, with all pages asked for at once: the threads of the warp, or unrolled loads. */
+static inline void workload_set_wide(struct workload_slot *slot, uint64_t at, uint64_t bytes,
+                                     enum uvmp_access access)
+{
+	workload_set_span(slot, at, bytes, access);
+	slot->at_once = true;
+}
+
+/* The slot's first `lanes` addresses (1..32), in lane[], of `bytes` each. */
+static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes, uint32_t bytes,
+                                      enum uvmp_access access)
+{
+	slot->at = slot->end = 0;
+	slot->lanes = lanes;
+	slot->lanes_done = 0;
+	slot->lanes_seen = 0;
+	slot->lane_bytes = bytes;
+	slot->access = access;
+	slot->at_once = true;
+	slot->flops = 0;
 }
 
 static inline uint64_t workload_ceil_div(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
 }
+
+/* -- for whoever drives a workload: launch, the kernel's warps from start to end in any interleaving,
+ * end_kernel, launch ... Do not take rows from the same source. -- */
+
+/* The workload behind a source; NULL: it is a trace. */
+struct workload *workload_of(struct source *source);
+/* The next kernel: kernel, blocks and warps are set. False: there is none. */
+bool workload_launch(struct workload *workload);
+/* Makes the slot, which is the caller's, a warp that has done nothing yet. */
+void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block,
+                         uint32_t warp);
+/* Fills the slot's next step; false at the end of the warp. */
+bool workload_step(struct workload *workload, struct workload_slot *slot);
+/* Takes the next page access of the step in hand: an address on the page; the kind is slot->access. False:
+ * there is no further one (none at all if the whole step is coalesced with the last access). */
+bool workload_next_page(struct workload_slot *slot, uint64_t *address);
+/* Every warp of the kernel has ended. */
+void workload_end_kernel(struct workload *workload);
 
 #endif

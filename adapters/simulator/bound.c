@@ -1,0 +1,436 @@
+/* A row's address becomes a page, a big page and a VABlock, numbered in the order in which their 2 MiB
+ * windows are touched; each goes to the optimum of its size. Memory grows with the windows that are touched,
+ * less than 40 bytes a page, never with accesses.
+ *
+ * What has been written and is out of memory has been written back. That is counted when it is certain: at
+ * the next miss, or in the end. */
+#include "bound.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "belady.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "space.h"
+
+#define WINDOW_SHIFT  21
+#define WINDOW_PAGES  512u
+#define WINDOW_UNITS  32u /* of 64 KiB */
+#define FOOTPRINT_MAX (UINT64_C(1) << 45)
+#define WINDOWS_MAX   (BELADY_UNITS_MAX / WINDOW_PAGES)
+
+static const unsigned page_shift[BOUND_LEVELS] = {0, 4, 9}; /* from pages to units */
+
+/* 2 MiB of addresses in which something was touched. */
+struct window {
+	uint64_t number;            /* address >> WINDOW_SHIFT */
+	uint64_t dirty[8];          /* pages written since they came in */
+	uint32_t dirty_units;       /* the same of 64 KiB */
+	uint16_t pages;             /* that belonged to ranges at the first access, of the whole */
+	bool is_dirty;              /* the whole */
+	uint8_t unit[WINDOW_UNITS]; /* and of each 64 KiB */
+};
+
+struct range {
+	uint64_t start, end; /* inclusive, whole pages */
+};
+
+/* The optimum of one size, and what its counts need besides. */
+struct level {
+	struct belady belady;
+	uint64_t touched_pages, in_pages;
+	uint64_t written, written_pages;   /* back, for certain */
+	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
+};
+
+struct bound {
+	struct bound_result *result;
+	struct driver_memory memory;
+	struct source *source;
+	char *error;
+	bool is_open;
+
+	struct range *range; /* by start */
+	size_t ranges, ranges_room;
+	uint64_t footprint_bytes;
+
+	struct window *window;
+	uint32_t windows, windows_room;
+	uint32_t *table; /* number -> index in window[] + 1, open addressing */
+	uint32_t table_size;
+	uint32_t last; /* index of the window found last */
+
+	struct level level[BOUND_LEVELS];
+	uint32_t levels;
+};
+
+static bool fail(struct bound *b, const char *text)
+{
+	if (b->source->line != 0)
+		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", b->source->name,
+		         (unsigned long long)b->source->line, text);
+	else
+		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s: %.270s", b->source->name, text);
+	return false;
+}
+
+/* -- ranges and windows -- */
+
+/* Number of ranges that start at or below the address. */
+static size_t ranges_below(const struct bound *b, uint64_t address)
+{
+	size_t low = 0, high = b->ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->range[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Pages of ranges in so many bytes from `start` on. */
+static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes)
+{
+	uint64_t end = start + (bytes - 1u), pages = 0;
+
+	for (size_t i = ranges_below(b, end); i > 0 && b->range[i - 1].end >= start; i--) {
+		const struct range *range = &b->range[i - 1];
+		uint64_t first = range->start > start ? range->start : start;
+		uint64_t last = range->end < end ? range->end : end;
+
+		pages += (last - first) / PAGE_BYTES + 1u;
+	}
+	return (uint32_t)pages;
+}
+
+/* Where the number stands in the table, or the free place where it would. */
+static uint32_t place_of(const struct bound *b, uint64_t number)
+{
+	uint32_t place = (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (b->table_size - 1u);
+
+	while (b->table[place] != 0 && b->window[b->table[place] - 1u].number != number)
+		place = (place + 1u) & (b->table_size - 1u);
+	return place;
+}
+
+static bool grow_windows(struct bound *b)
+{
+	uint32_t room = b->windows_room != 0 ? 2u * b->windows_room : 64u;
+	struct window *window = realloc(b->window, room * sizeof(*window));
+	uint32_t *table;
+
+	if (window)
+		b->window = window;
+	table = window ? calloc(2u * (size_t)room, sizeof(*table)) : NULL;
+	if (!table)
+		return false;
+	free(b->table);
+	b->table = table;
+	b->table_size = 2u * room;
+	b->windows_room = room;
+	for (uint32_t i = 0; i < b->windows; i++)
+		b->table[place_of(b, b->window[i].number)] = i + 1u;
+	return true;
+}
+
+static bool add_window(struct bound *b, uint64_t number)
+{
+	struct window *window;
+
+	if (b->windows == WINDOWS_MAX || (b->windows == b->windows_room && !grow_windows(b)))
+		return fail(b, "out of memory");
+	for (uint32_t i = 0; i < b->levels; i++)
+		if (!belady_grow(&b->level[i].belady, ((b->windows + 1u) * WINDOW_PAGES) >> page_shift[i]))
+			return fail(b, "out of memory");
+	window = &b->window[b->windows++];
+	memset(window, 0, sizeof(*window));
+	window->number = number;
+	b->table[place_of(b, number)] = b->windows;
+	return true;
+}
+
+/* Index of the address's window, made if it is new; UINT32_MAX: out of memory. */
+static uint32_t find_window(struct bound *b, uint64_t address)
+{
+	uint64_t number = address >> WINDOW_SHIFT;
+	uint32_t index;
+
+	if (b->windows != 0 && b->window[b->last].number == number)
+		return b->last;
+	index = b->windows != 0 ? b->table[place_of(b, number)] : 0;
+	if (index == 0) {
+		if (!add_window(b, number))
+			return UINT32_MAX;
+		index = b->windows;
+	}
+	return b->last = index - 1u;
+}
+
+static bool add_range(struct bound *b, const struct source_range *source)
+{
+	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u)};
+	size_t place = ranges_below(b, source->base);
+
+	if (source->bytes == 0 || range.end < range.start ||
+	    range.end - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
+		return fail(b, "a range is too large to be managed");
+	if ((place > 0 && b->range[place - 1].end >= range.start) ||
+	    (place < b->ranges && b->range[place].start <= range.end))
+		return fail(b, "a range overlaps another one");
+	if (b->ranges == b->ranges_room) {
+		size_t room = b->ranges_room != 0 ? 2 * b->ranges_room : 16;
+		struct range *grown = realloc(b->range, room * sizeof(*grown));
+
+		if (!grown)
+			return fail(b, "out of memory");
+		b->range = grown;
+		b->ranges_room = room;
+	}
+	memmove(b->range + place + 1, b->range + place, (b->ranges - place) * sizeof(range));
+	b->range[place] = range;
+	b->ranges++;
+	b->footprint_bytes += range.end - range.start + 1u;
+	return true;
+}
+
+/* Memory is whole roots, as in a run: what a percentage asks for is rounded up, so that at 100 everything
+ * fits. */
+static bool open_memory(struct bound *b)
+{
+	uint64_t bytes = b->memory.bytes;
+
+	if (b->ranges == 0)
+		return fail(b, "there is no range: nothing to bound");
+	if (bytes == 0)
+		bytes = (b->footprint_bytes * 100u / b->memory.oversub_percent + ROOT_BYTES - 1) /
+		        ROOT_BYTES * ROOT_BYTES;
+	bytes = bytes / ROOT_BYTES * ROOT_BYTES;
+	if (bytes == 0) {
+		snprintf(b->error, SOURCE_ERROR_MAX,
+		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+		         (unsigned long long)b->memory.bytes);
+		return false;
+	}
+	b->result->memory_bytes = bytes;
+	for (uint32_t i = 0; i < b->levels; i++)
+		belady_open(&b->level[i].belady, bytes / ((uint64_t)PAGE_BYTES << page_shift[i]));
+	b->is_open = true;
+	return true;
+}
+
+/* -- units -- */
+
+/* Fixes what a unit weighs: ranges that are announced later do not change what has been counted. */
+static void measure(struct bound *b, uint32_t level, uint32_t unit)
+{
+	uint64_t bytes = (uint64_t)PAGE_BYTES << page_shift[level];
+	struct window *window = &b->window[unit >> (page_shift[BOUND_LEVELS - 1] - page_shift[level])];
+	uint64_t start = window->number << WINDOW_SHIFT;
+
+	if (level == 1)
+		window->unit[unit % WINDOW_UNITS] =
+		        (uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes);
+	if (level == 2)
+		window->pages = (uint16_t)count_pages(b, start, bytes);
+}
+
+/* Pages of a unit that has been accessed. */
+static uint32_t weigh(const struct bound *b, uint32_t level, uint32_t unit)
+{
+	if (level == 0)
+		return 1;
+	if (level == 1)
+		return b->window[unit / WINDOW_UNITS].unit[unit % WINDOW_UNITS];
+	return b->window[unit].pages;
+}
+
+static bool is_dirty(const struct bound *b, uint32_t level, uint32_t unit)
+{
+	if (level == 0)
+		return (b->window[unit / WINDOW_PAGES].dirty[unit / 64u % 8u] >> unit % 64u & 1u) != 0;
+	if (level == 1)
+		return (b->window[unit / WINDOW_UNITS].dirty_units >> unit % WINDOW_UNITS & 1u) != 0;
+	return b->window[unit].is_dirty;
+}
+
+/* It was the other. */
+static void set_dirty(struct bound *b, uint32_t level, uint32_t unit, bool is)
+{
+	struct level *l = &b->level[level];
+	uint32_t pages = weigh(b, level, unit);
+
+	if (level == 0)
+		b->window[unit / WINDOW_PAGES].dirty[unit / 64u % 8u] ^= UINT64_C(1) << unit % 64u;
+	else if (level == 1)
+		b->window[unit / WINDOW_UNITS].dirty_units ^= 1u << unit % WINDOW_UNITS;
+	else
+		b->window[unit].is_dirty = is;
+	if (is) {
+		l->dirty_count++;
+		l->dirty_pages += pages;
+	} else {
+		l->dirty_count--;
+		l->dirty_pages -= pages;
+	}
+}
+
+/* It has certainly left since it was written. */
+static void write_back(struct bound *b, uint32_t level, uint32_t unit)
+{
+	if (!is_dirty(b, level, unit))
+		return;
+	set_dirty(b, level, unit, false);
+	b->level[level].written++;
+	b->level[level].written_pages += weigh(b, level, unit);
+}
+
+static void access_unit(struct bound *b, uint32_t level, uint32_t unit, bool is_write)
+{
+	struct level *l = &b->level[level];
+	enum belady_result found = belady_access(&l->belady, unit);
+
+	if (found != BELADY_HIT) {
+		struct bound_level *result = &b->result->level[level];
+
+		if (found == BELADY_FIRST) {
+			measure(b, level, unit);
+			result->touched++;
+			l->touched_pages += weigh(b, level, unit);
+		}
+		result->misses++;
+		l->in_pages += weigh(b, level, unit);
+		write_back(b, level, unit);
+	}
+	if (is_write && !is_dirty(b, level, unit))
+		set_dirty(b, level, unit, true);
+}
+
+static bool access_row(struct bound *b, const struct source_row *row)
+{
+	uint32_t window = find_window(b, row->address), page;
+
+	if (window == UINT32_MAX)
+		return false;
+	page = window * WINDOW_PAGES + (uint32_t)(row->address / PAGE_BYTES % WINDOW_PAGES);
+	b->result->accesses++;
+	for (uint32_t i = 0; i < b->levels; i++) {
+		if (row->is_cpu)
+			belady_take(&b->level[i].belady, page >> page_shift[i]);
+		else
+			access_unit(b, i, page >> page_shift[i], row->access > UVMP_ACCESS_READ);
+	}
+	return true;
+}
+
+/* -- the end -- */
+
+struct weighing {
+	const struct bound *bound;
+	uint32_t level;
+};
+
+static uint32_t weigh_all(const void *context, uint32_t unit)
+{
+	const struct weighing *w = context;
+
+	return weigh(w->bound, w->level, unit);
+}
+
+static uint32_t weigh_dirty(const void *context, uint32_t unit)
+{
+	const struct weighing *w = context;
+
+	return is_dirty(w->bound, w->level, unit) ? weigh(w->bound, w->level, unit) : 0;
+}
+
+/* What came in and is not there in the end has left. */
+static void finish(struct bound *b)
+{
+	b->result->footprint_bytes = b->footprint_bytes;
+	for (uint32_t i = 0; i < b->levels; i++) {
+		const struct level *l = &b->level[i];
+		struct bound_level *to = &b->result->level[i];
+		struct weighing weighing = {b, i};
+		struct belady_rest all = {0, 0}, dirty = {0, 0};
+
+		if (b->is_open) {
+			all = belady_rest(&l->belady, weigh_all, &weighing);
+			dirty = belady_rest(&l->belady, weigh_dirty, &weighing);
+		}
+		to->unit_bytes = (uint64_t)PAGE_BYTES << page_shift[i];
+		to->places = b->result->memory_bytes / to->unit_bytes;
+		to->touched_bytes = l->touched_pages * PAGE_BYTES;
+		to->h2d_bytes = l->in_pages * PAGE_BYTES;
+		to->left = to->misses - all.units;
+		to->d2h_bytes = (l->in_pages - all.weight) * PAGE_BYTES;
+		to->written_back = l->written + l->dirty_count - dirty.units;
+		to->written_back_bytes = (l->written_pages + l->dirty_pages - dirty.weight) * PAGE_BYTES;
+	}
+}
+
+/* -- rows -- */
+
+static void show(const struct bound *b, uint64_t kernels)
+{
+	const struct source *source = b->source;
+	struct progress_at at = {b->result->accesses, source->done,        source->total, kernels,
+	                         source->kernel_done, source->kernel_total};
+
+	progress_show(&at, 1);
+}
+
+static bool rows(struct bound *b)
+{
+	struct source *source = b->source;
+	struct source_row row;
+	uint64_t kernels = 0;
+
+	for (;;) {
+		source->next(source, &row);
+		if (interrupt_caught != 0) /* first: what interrupts also ends the source */
+			return fail(b, "interrupted");
+		if (row.kind == SOURCE_BAD) {
+			snprintf(b->error, SOURCE_ERROR_MAX, "%s", source->error);
+			return false;
+		}
+		if (row.kind == SOURCE_RANGE) {
+			if (!add_range(b, &row.range))
+				return false;
+			continue;
+		}
+		if (!b->is_open && !open_memory(b))
+			return false;
+		if (row.kind == SOURCE_END)
+			return true;
+		kernels += row.kind == SOURCE_KERNEL;
+		if (row.kind != SOURCE_ACCESS)
+			continue;
+		if (!access_row(b, &row))
+			return false;
+		if (b->result->accesses % PROGRESS_EVERY == 0)
+			show(b, kernels);
+	}
+}
+
+bool bound_run(struct source *source, struct driver_memory memory, uint32_t levels,
+               struct bound_result *result, char error[SOURCE_ERROR_MAX])
+{
+	struct bound bound = {.result = result, .memory = memory, .source = source, .error = error};
+	bool done;
+
+	memset(result, 0, sizeof(*result));
+	bound.levels = result->levels = levels;
+	done = rows(&bound);
+	finish(&bound);
+	for (uint32_t i = 0; i < levels; i++)
+		belady_close(&bound.level[i].belady);
+	free(bound.range);
+	free(bound.window);
+	free(bound.table);
+	return done;
+}

@@ -1,0 +1,42 @@
+/* bound.h: what no policy can avoid. For the accesses of a source, in the order in which it gives them, and
+ * a memory of some size: what is touched at all, and what moves under Belady's optimum (belady.h) when that is
+ * done in pages of 4 KiB, in big pages of 64 KiB, and in VABlocks of 2 MiB.
+ *
+ * A unit takes a whole place in memory; of bytes only those of its ranges count. A policy, whatever it groups,
+ * moves pages that are to be in memory when they are accessed: so the optimum for 4 KiB is the bound for all
+ * policies, and those for 64 KiB and 2 MiB only for such as move whole units. */
+#ifndef UVMSIM_BOUND_H
+#define UVMSIM_BOUND_H
+
+#include "driver.h"
+#include "source.h"
+
+#define BOUND_LEVELS 3
+
+/* Of one size of unit. */
+struct bound_level {
+	uint64_t unit_bytes;
+	uint64_t places; /* units that fit into memory */
+	/* compulsory: with any memory */
+	uint64_t touched, touched_bytes;
+	/* Belady's optimum */
+	uint64_t misses, h2d_bytes;
+	/* evicted, or taken by the CPU: all, as the driver copies them; and what has been written, in those schedules
+	 * of the optimum that write back least */
+	uint64_t left, d2h_bytes;
+	uint64_t written_back, written_back_bytes;
+};
+
+struct bound_result {
+	uint64_t memory_bytes, footprint_bytes;
+	uint64_t accesses; /* rows of the source */
+	uint32_t levels;   /* how many of level[] are filled */
+	struct bound_level level[BOUND_LEVELS];
+};
+
+/* Runs the source to its end, for the first `levels` sizes. False with `error` filled on bad input, when memory
+ * runs out, and when interrupted (interrupt.h); *result is right for what came until then. */
+bool bound_run(struct source *source, struct driver_memory memory, uint32_t levels, struct bound_result *result,
+               char error[SOURCE_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,37 @@
+/* cli_source.h: the sources that a subcommand is given with --workload and --trace, each of which can be
+ * opened again and again. */
+#ifndef UVMSIM_CLI_SOURCE_H
+#define UVMSIM_CLI_SOURCE_H
+
+#include <stddef.h>
+
+#include "source.h"
+
+#define CLI_SOURCES_MAX 64
+
+struct cli_source {
+	const char *spec; /* workload, or file name of the trace; `-` is standard input */
+	bool is_trace;
+};
+
+/* Starts as zeros. */
+struct cli_sources {
+	struct cli_source source[CLI_SOURCES_MAX];
+	size_t count;
+	uint64_t seed; /* of workloads */
+	FILE *kept;    /* standard input, for all readings but a single one */
+	char kept_error[SOURCE_ERROR_MAX];
+};
+
+/* CLI_DONE, or CLI_BAD_INPUT after a report that there are too many. */
+int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec);
+/* Standard input can be read once. Where it is among the sources this keeps it in a temporary file, from
+ * which every opening reads at its own pace, in other processes too. What goes wrong, cli_source_open will
+ * say. */
+void cli_source_keep_stdin(struct cli_sources *sources);
+/* Opens one, from its start; standard input directly unless it is kept. NULL with `error` filled. */
+struct source *cli_source_open(const struct cli_sources *sources, size_t index, char error[SOURCE_ERROR_MAX]);
+/* Drops the temporary file; opened sources must have been closed. */
+void cli_source_close_all(struct cli_sources *sources);
+
+#endif

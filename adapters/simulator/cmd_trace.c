@@ -1,0 +1,203 @@
+/* uvmsim trace: any source as a trace file. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "cli_source.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "trace_write.h"
+
+const char help_trace[] =
+        "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE   [--seed N] [--output FILE]\n"
+        "\n"
+        "Writes the page accesses of a workload, or of another trace, in the trace format (docs/uvmsim.md).\n"
+        "\n"
+        "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
+        "  --trace FILE      a recorded one, also compressed; - is standard input\n"
+        "  --seed N          for everything random (default 1)\n"
+        "  --output FILE     instead of standard output; compressed if the name ends in .zst\n";
+
+static const char *const options[] = {"workload=", "trace=", "seed=", "output=", "help", NULL};
+enum option { WORKLOAD, TRACE, SEED, OUTPUT, HELP };
+
+struct output {
+	const char *path; /* NULL: standard output */
+	FILE *file;
+	bool is_packed;
+	bool is_ours; /* a regular file: taken away again when it could not be completed */
+};
+
+/* Is the output the very trace that is to be read? Opening it would empty that. */
+static bool is_source(const struct cli_source *source, const struct stat *output)
+{
+	struct stat info;
+	int status;
+
+	if (!source->is_trace || !S_ISREG(output->st_mode))
+		return false;
+	status = strcmp(source->spec, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(source->spec, &info);
+	return status == 0 && info.st_dev == output->st_dev && info.st_ino == output->st_ino;
+}
+
+static int open_output(struct output *output, const struct cli_source *source)
+{
+	struct stat info;
+	size_t length;
+
+	output->file = stdout;
+	if (output->path && strcmp(output->path, "-") == 0)
+		output->path = NULL;
+	if (!output->path)
+		return CLI_DONE;
+	if (stat(output->path, &info) == 0 && is_source(source, &info))
+		return cli_error("--output %s: is the trace that is read", output->path);
+	length = strlen(output->path);
+	output->is_packed = length >= 4 && strcmp(output->path + length - 4, ".zst") == 0;
+	if (output->is_packed && !trace_write_can_pack())
+		return cli_error("--output %s: cannot be compressed, this program was built without zstd",
+		                 output->path);
+	output->file = fopen(output->path, "wb");
+	if (!output->file)
+		return cli_error("--output %s: %s", output->path, strerror(errno));
+	output->is_ours = fstat(fileno(output->file), &info) == 0 && S_ISREG(info.st_mode);
+	return CLI_DONE;
+}
+
+static bool close_output(struct output *output, bool is_good, char error[SOURCE_ERROR_MAX])
+{
+	if (output->path && fclose(output->file) != 0 && is_good) {
+		snprintf(error, SOURCE_ERROR_MAX, "%.250s: %s", output->path, strerror(errno));
+		is_good = false;
+	}
+	if (!is_good && output->is_ours)
+		unlink(output->path);
+	return is_good;
+}
+
+static void show(const struct source *source, uint64_t accesses, uint64_t kernels)
+{
+	struct progress_at at = {accesses, source->done,        source->total,
+	                         kernels,  source->kernel_done, source->kernel_total};
+
+	if (accesses % PROGRESS_EVERY == 0)
+		progress_show(&at, 1);
+}
+
+static bool copy_rows(struct source *source, struct trace_writer *writer, char error[SOURCE_ERROR_MAX])
+{
+	uint64_t accesses = 0, kernels = 0;
+	struct source_row row;
+
+	for (;;) {
+		source->next(source, &row);
+		if (interrupt_caught != 0)
+			return false;
+		if (row.kind == SOURCE_BAD) {
+			memcpy(error, source->error, SOURCE_ERROR_MAX);
+			return false;
+		}
+		if (row.kind == SOURCE_END)
+			return true;
+		if (!trace_write_row(writer, &row, error))
+			return false;
+		accesses += row.kind == SOURCE_ACCESS;
+		kernels += row.kind == SOURCE_KERNEL;
+		show(source, accesses, kernels);
+	}
+}
+
+/* What the trace was made from, for those who find it later. */
+static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *source,
+                          const struct cli_sources *sources)
+{
+	if (sources->source[0].is_trace)
+		return NULL;
+	snprintf(text, SOURCE_ERROR_MAX, "workload %.400s seed %llu", source->name,
+	         (unsigned long long)sources->seed);
+	return text;
+}
+
+static bool write_trace(struct source *source, const struct cli_sources *sources, const struct output *output,
+                        char error[SOURCE_ERROR_MAX])
+{
+	const char *name = output->path ? output->path : "standard output";
+	char text[SOURCE_ERROR_MAX];
+	struct trace_writer *writer =
+	        trace_write_open(output->file, name, output->is_packed, origin(text, source, sources), error);
+
+	if (!writer)
+		return false;
+	if (copy_rows(source, writer, error))
+		return trace_write_close(writer, error);
+	trace_write_abandon(writer);
+	return false;
+}
+
+static int run(const struct cli_sources *sources, struct output *output)
+{
+	char error[SOURCE_ERROR_MAX] = "";
+	struct source *source;
+	bool is_good;
+
+	interrupt_catch();
+	source = cli_source_open(sources, 0, error);
+	if (!source)
+		return cli_error("%s", error);
+	if (open_output(output, &sources->source[0]) != CLI_DONE) {
+		source->close(source);
+		return CLI_BAD_INPUT;
+	}
+	if (output->path || !isatty(STDOUT_FILENO)) /* else the line would stand among the rows */
+		progress_start(1);
+	is_good = write_trace(source, sources, output, error);
+	source->close(source);
+	is_good = close_output(output, is_good, error);
+	progress_end();
+	interrupt_done();
+	if (!is_good && interrupt_caught != 0) {
+		cli_error("trace: interrupted%s", output->is_ours ? ", nothing is kept" : "");
+		return interrupt_status();
+	}
+	return is_good ? CLI_DONE : cli_error("%s", error);
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct cli_args args = {argc, argv, 1, false};
+	struct cli_sources sources = {.seed = 1};
+	struct output output = {NULL, NULL, false, false};
+	int status = CLI_DONE;
+	const char *value;
+
+	while (status == CLI_DONE) {
+		int option = cli_next(&args, options, &value);
+
+		if (option == CLI_END)
+			break;
+		switch (option) {
+		case WORKLOAD:
+		case TRACE:
+			if (sources.count > 0)
+				return cli_error("trace: one workload or trace");
+			status = cli_source_add(&sources, option == TRACE, value);
+			break;
+		case SEED:
+			if (!cli_number("--seed", value, 0, UINT64_MAX, &sources.seed))
+				return CLI_BAD_INPUT;
+			break;
+		case OUTPUT:
+			output.path = value;
+			break;
+		case CLI_OPERAND:
+			return cli_error("trace: unexpected argument %s", value);
+		default: /* a bad one is reported; --help never comes here */
+			return CLI_BAD_INPUT;
+		}
+	}
+	if (status == CLI_DONE && sources.count == 0)
+		return cli_error("trace: one of --workload and --trace is needed; see `uvmsim trace --help`");
+	return status == CLI_DONE ? run(&sources, &output) : status;
+}

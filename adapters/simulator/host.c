@@ -1,0 +1,243 @@
+/* The engine's arena, ranges, and the counting of its actions; host.h. */
+#include "host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RANGES_MOST  65536u
+#define BLOCKS_SPARE 1024u /* for ranges that are announced later */
+
+bool host_fail(struct host *h, const char *text)
+{
+	if (h->source->line != 0)
+		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", h->source->name,
+		         (unsigned long long)h->source->line, text);
+	else
+		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s: %.270s", h->source->name, text);
+	return false;
+}
+
+bool host_init(struct host *h, const struct host_params *params, struct source *source,
+               struct driver_result *result, char error[SOURCE_ERROR_MAX])
+{
+	memset(h, 0, sizeof(*h));
+	memset(result, 0, sizeof(*result));
+	h->params = *params;
+	h->source = source;
+	h->result = result;
+	h->error = error;
+	return space_open_pages(&h->space, params->page_bytes);
+}
+
+/* -- the engine -- */
+
+/* Bytes for `blocks` blocks with all that the policy may keep of each. */
+static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
+{
+	size_t bytes = uvmp_service_size(params, blocks), each = 512;
+	size_t small = 2 * (h->space.ranges + 64) * 5120; /* first and last block of each range */
+
+	if (h->params.policy->thrash.is_enabled)
+		each += 64;
+	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
+}
+
+static bool choose_memory(struct host *h, uint64_t *roots)
+{
+	uint64_t bytes = h->params.memory.bytes;
+
+	if (bytes == 0) /* whole roots, rounded up: at 100 % everything fits */
+		bytes = (h->space.footprint_bytes * 100u / h->params.memory.oversub_percent + ROOT_BYTES -
+		         1) /
+		        ROOT_BYTES * ROOT_BYTES;
+	*roots = bytes / ROOT_BYTES;
+	h->result->memory_bytes = *roots * ROOT_BYTES;
+	if (h->space.blocks == 0)
+		return host_fail(h, "there is no range: nothing to run");
+	if (*roots != 0)
+		return true;
+	snprintf(h->error, SOURCE_ERROR_MAX, "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+	         (unsigned long long)bytes);
+	return false;
+}
+
+static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes)
+{
+	if (uvmp_service_add_range(h->service, HOST_SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+	                           UVMP_CPU) != UVMP_OK)
+		return host_fail(h, "too many ranges");
+	return true;
+}
+
+bool host_open(struct host *h)
+{
+	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
+	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries};
+	struct uvmp_service_params params = {.policy = h->params.policy,
+	                                     .processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = h->space.page_bytes,
+	                                     .spaces = 1,
+	                                     .ranges = RANGES_MOST,
+	                                     .instances = 1,
+	                                     .requests = 16,
+	                                     .seed = h->params.seed};
+	uint64_t roots;
+	size_t size;
+
+	h->result->footprint_bytes = h->space.footprint_bytes;
+	if (!choose_memory(h, &roots))
+		return false;
+	if (gpu.fault_entries <= h->params.policy->replay.max_batch)
+		gpu.fault_entries = h->params.policy->replay.max_batch + 1u;
+	gpu.memory_bytes = roots * ROOT_BYTES;
+	gpu.splits = (uint32_t)(roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX);
+	params.blocks = h->space.blocks + BLOCKS_SPARE;
+	h->known_blocks = params.blocks;
+	size = arena_bytes(h, &params, params.blocks);
+	h->arena[0] = size == 0 ? NULL : malloc(size);
+	h->arenas = 1;
+	if (!h->arena[0] || uvmp_service_init(&params, h->arena[0], size, &h->service) != UVMP_OK) {
+		snprintf(h->error, SOURCE_ERROR_MAX, "a GPU memory of %llu roots of 2 MiB cannot be managed",
+		         (unsigned long long)roots);
+		return false;
+	}
+	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
+	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
+	for (size_t i = 0; i < h->space.ranges; i++) {
+		const struct sim_range *range = h->space.range[i];
+
+		if (!add_to_engine(h, range->start, range->end - range->start + 1u))
+			return false;
+	}
+	return true;
+}
+
+bool host_add_range(struct host *h, const struct source_range *range)
+{
+	char text[SOURCE_ERROR_MAX];
+
+	if (!space_add_range(&h->space, range, text))
+		return host_fail(h, text);
+	if (!h->service)
+		return true;
+	h->result->footprint_bytes = h->space.footprint_bytes;
+	if (h->space.blocks > h->known_blocks) {
+		size_t size = (size_t)h->space.blocks * 1024u + 65536u; /* doubles: eight pieces suffice */
+		void *piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
+
+		if (!piece || uvmp_service_grow(h->service, piece, size) != UVMP_OK) {
+			free(piece);
+			return host_fail(h, "out of memory");
+		}
+		h->arena[h->arenas++] = piece;
+		h->known_blocks = 2u * h->space.blocks;
+	}
+	return add_to_engine(h, range->base,
+	                     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1));
+}
+
+/* -- actions -- */
+
+static void arrive(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+{
+	struct driver_result *r = h->result;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	struct uvmp_region came = {a->run.first, a->run.outer - a->detail};
+	uvmp_mask again = a->pages;
+
+	uvmp_mask_region_clear(&again, came); /* those that faulted */
+	uvmp_mask_and(&again, &again, &block->evicted);
+	r->far_faults += a->detail;
+	r->refaults += uvmp_mask_weight(&again);
+	r->h2d_copies++;
+	r->pages_prefetched += pages - a->detail;
+	r->pages_migrated += pages;
+	r->h2d_bytes = r->pages_migrated * h->space.page_bytes;
+	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
+	uvmp_mask_region_set(&block->unused, came);
+}
+
+static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+{
+	struct driver_result *r = h->result;
+	uvmp_mask unused;
+
+	uvmp_mask_and(&unused, &a->pages, &block->unused);
+	r->d2h_copies++;
+	r->d2h_bytes += (uint64_t)uvmp_mask_weight(&a->pages) * h->space.page_bytes;
+	r->pages_prefetched_unused += uvmp_mask_weight(&unused);
+	uvmp_mask_andnot(&block->unused, &block->unused, &a->pages);
+	uvmp_mask_andnot(&block->resident, &block->resident, &a->pages);
+	if (a->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
+		return;
+	r->pages_evicted += uvmp_mask_weight(&a->pages);
+	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
+}
+
+static bool write_log(struct host *h, const struct uvmp_action *a)
+{
+	char text[UVMP_ACTION_TEXT_MAX];
+
+	if (!h->params.log)
+		return true;
+	uvmp_action_print(a, text, sizeof(text));
+	if (fprintf(h->params.log, "%s\n", text) < 0)
+		return host_fail(h, "the decision log cannot be written");
+	return true;
+}
+
+static bool cancelled(struct host *h)
+{
+	if (h->params.policy->evict == UVMP_EVICT_LRU)
+		return host_fail(
+		        h, "no memory: every root holds a chunk that the block being serviced has pinned; "
+		           "the driver would cancel the batch here");
+	return host_fail(h, "no memory: nothing may be evicted for the block being serviced");
+}
+
+bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block **block)
+{
+	uint32_t page;
+
+	*block = a->page_bytes != 0 ? space_find(&h->space, a->address, &page) : NULL;
+	if (!write_log(h, a))
+		return false;
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_BATCH:
+		h->result->batches++;
+		h->result->faults_raw += a->count;
+		h->result->faults_coalesced += a->detail;
+		break;
+	case UVMP_ACTION_COPY:
+		if (a->to == HOST_GPU)
+			arrive(h, *block, a);
+		else
+			leave(h, *block, a);
+		break;
+	case UVMP_ACTION_EVICT:
+		h->result->evictions += a->count == 0;
+		break;
+	case UVMP_ACTION_REPLAY:
+		h->result->replays++;
+		break;
+	case UVMP_ACTION_CANCEL:
+		return cancelled(h);
+	default:
+		break;
+	}
+	return true;
+}
+
+void host_close(struct host *h, bool is_complete)
+{
+	struct uvmp_service_counts counts;
+
+	if (h->service && uvmp_service_count(h->service, HOST_GPU, &counts) == UVMP_OK)
+		h->result->duplicates = counts.duplicates;
+	if (is_complete)
+		h->result->pages_prefetched_unused += space_unused_pages(&h->space);
+	space_close(&h->space);
+	for (uint32_t i = 0; i < h->arenas; i++)
+		free(h->arena[i]);
+}

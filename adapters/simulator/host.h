@@ -1,0 +1,49 @@
+/* host.h: the engine and what its actions do to the simulated machine, without time: the part that the untimed
+ * driver (driver.h) and the machine (machine/machine.h) share. */
+#ifndef UVMSIM_HOST_H
+#define UVMSIM_HOST_H
+
+#include "driver.h"
+#include "space.h"
+
+#define HOST_GPU   1u
+#define HOST_SPACE 1u
+#define HOST_ARENAS 8u /* as many pieces as the engine takes */
+
+struct host_params {
+	const struct uvmp_policy *policy;
+	struct driver_memory memory;
+	uint32_t page_bytes;
+	uint32_t utlbs, fault_entries; /* at least; more entries if a batch is larger */
+	uint64_t seed;
+	FILE *log; /* NULL: none */
+};
+
+struct host {
+	struct host_params params;
+	struct source *source; /* for error messages */
+	struct driver_result *result;
+	char *error; /* [SOURCE_ERROR_MAX] */
+	struct space space;
+	struct uvmp_service *service; /* NULL until host_open */
+	bool needs_touch;             /* the policy wants to know of accesses */
+	/* private */
+	void *arena[HOST_ARENAS];
+	uint32_t arenas, known_blocks;
+};
+
+/* Writes the error, with the name of the source and its line if it has one; always false. */
+bool host_fail(struct host *host, const char *text);
+bool host_init(struct host *host, const struct host_params *params, struct source *source,
+               struct driver_result *result, char error[SOURCE_ERROR_MAX]);
+/* Before or after host_open. */
+bool host_add_range(struct host *host, const struct source_range *range);
+/* Builds the engine for the ranges that are known. */
+bool host_open(struct host *host);
+/* What an action does to residency, rights of the CPU and counts; the log line. *block: the VABlock it is about, or
+ * NULL. GPU rights are left to the caller. False: a CANCEL, or the log cannot be written. */
+bool host_perform(struct host *host, const struct uvmp_action *action, struct sim_block **block);
+/* Closes all and completes the counts. */
+void host_close(struct host *host, bool is_complete);
+
+#endif

@@ -1,0 +1,63 @@
+/* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall behind a fault, a GMMU that writes faults.
+ *
+ * Time is in integer nanoseconds. Whoever holds the GPU (host.c) lets time pass with gpu_advance, takes the
+ * faults that were written until then, and queues what the driver does to the page tables for the time at which
+ * the GPU sees it. Nothing here decides anything about memory.
+ */
+#ifndef UVMSIM_GPU_H
+#define UVMSIM_GPU_H
+
+#include "../model.h"
+#include "../space.h"
+#include "../workloads/workload.h"
+
+struct gpu;
+
+/* A fault as the GMMU has written it into the buffer. */
+struct gpu_fault {
+	uint64_t time_ns;
+	uint64_t address; /* of the page */
+	uint32_t utlb;
+	uint8_t type, access; /* enum uvmp_fault_type, enum uvmp_access */
+};
+
+struct gpu_counts {
+	uint64_t accesses;      /* pages that warps went through, each time they did */
+	uint64_t pages_touched; /* distinct pages */
+	uint64_t tlb_hits, tlb_misses;
+	uint64_t faults;        /* written, or waiting for room when a replay came */
+	uint64_t busy_ns;       /* time in which some SM ran */
+};
+
+/* `touch` (may be NULL) hears of every page that is used. NULL: out of memory. */
+struct gpu *gpu_open(const struct model *model, struct space *space,
+                     void (*touch)(void *context, struct sim_block *block, uint32_t page), void *context);
+void gpu_close(struct gpu *gpu);
+
+/* The workload's kernel (workload_launch has set it up) begins at at_ns. False: out of memory. */
+bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns);
+bool gpu_is_done(const struct gpu *gpu); /* no warp is left */
+/* An access lies outside every range: its address. */
+bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
+
+uint64_t gpu_now_ns(const struct gpu *gpu);
+/* Lets time pass. */
+void gpu_advance(struct gpu *gpu, uint64_t until_ns);
+/* Lets time pass until a fault has been written or all is done, and says when that was; UINT64_MAX: all warps wait
+ * for a replay, and nothing is queued. */
+uint64_t gpu_wait(struct gpu *gpu);
+
+/* The next fault that was written at until_ns or before; NULL: none. It stays until gpu_take_fault. */
+const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns);
+void gpu_take_fault(struct gpu *gpu);
+/* The buffer has no room: what waits for it is not written before something is taken, and a replay forgets it. */
+void gpu_block_faults(struct gpu *gpu);
+
+/* What the driver does, in the order in which it does it; the GPU sees it at at_ns, or when it has seen what was
+ * queued before. */
+void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right);
+void gpu_replay(struct gpu *gpu, uint64_t at_ns);
+
+void gpu_count(const struct gpu *gpu, struct gpu_counts *counts);
+
+#endif

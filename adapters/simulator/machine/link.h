@@ -1,0 +1,20 @@
+/* link.h: the two copy engines between CPU and GPU, one for each direction. */
+#ifndef UVMSIM_LINK_H
+#define UVMSIM_LINK_H
+
+#include "../model.h"
+
+struct link_engine {
+	uint64_t free_ns; /* all that was submitted has ended */
+	uint64_t busy_ns, bytes, copies;
+};
+
+struct link {
+	const struct model *model;
+	struct link_engine engine[MODEL_DIRECTIONS];
+};
+
+/* A copy that may begin at from_ns; when it ends. */
+uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
+
+#endif

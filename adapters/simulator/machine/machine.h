@@ -1,0 +1,25 @@
+/* machine.h: one run of a workload on a model of a GPU, with time.
+ *
+ * The GPU (gpu.h) raises faults; the host here is the driver's CPU thread: it is interrupted, asks the engine of
+ * libuvmpolicy what to do (service.h), and each action takes the CPU and the link (link.h) the time that the model
+ * says. The engine does not know that time is simulated.
+ */
+#ifndef UVMSIM_MACHINE_H
+#define UVMSIM_MACHINE_H
+
+#include "../driver.h"
+#include "../model.h"
+
+/* Where the time of the driver's thread went, in ns; idle: between bottom halves while the GPU ran. compute: of
+ * time_ns, the part in which some SM had a warp that could run. */
+struct machine_times {
+	uint64_t time_ns;
+	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
+};
+
+/* As driver_run, on the model. Traces are refused for now: `error` says so. */
+bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
+                 struct driver_memory memory, uint64_t seed, FILE *log, struct driver_result *result,
+                 struct machine_times *times, char error[SOURCE_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,531 @@
+/* Reader of the model files, and the time of a transfer.
+ *
+ * A file is read line by line into the fields of a table; a line number is kept for each field, so that
+ * repeated keys are found and what the GPU's own file sets is not overwritten by the host's file that it
+ * includes. */
+#include "model.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli.h"
+#include "lines.h"
+
+enum kind { GPU, HOST, LINK };
+
+static const char *const endings[] = {".gpu", ".host", ".link"};
+
+struct field {
+	const char *key;
+	size_t at;
+	bool is_wide; /* uint64_t, else uint32_t */
+	uint64_t min, max;
+};
+
+#define FIELD(key, min, max)                                                                                 \
+	{                                                                                                    \
+#key, offsetof(struct model, key), sizeof(((struct model *)0)->key) == 8, min, max           \
+	}
+#define COST(key) FIELD(key, 0, 1000000000)
+
+static const struct field fields[] = {
+        FIELD(sms, 1, 1024),
+        FIELD(warps_per_sm, 1, 256),
+        FIELD(blocks_per_sm, 1, 256),
+        FIELD(sms_per_utlb, 1, 64),
+        FIELD(utlb_entries, 1, MODEL_UTLB_ENTRIES_MAX),
+        FIELD(utlb_faults, 1, 65536),
+        FIELD(l2_tlb_entries, 1, 1048576),
+        FIELD(tlb_entry_bytes, 4096, 2097152),
+        FIELD(walk_ns, 0, 1000000),
+        FIELD(clock_mhz, 1, 100000),
+        FIELD(gflops, 1, 100000000),
+        FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
+        FIELD(memory_mb_s, 1024, 1000000000),
+        FIELD(memory_latency_ns, 1, 1000000),
+        FIELD(page_bytes, 4096, 65536),
+        FIELD(fault_entries, 32, 1048576),
+        FIELD(fault_write_ns, 0, 1000000),
+        COST(replay_ns),
+        COST(launch_ns),
+        COST(interrupt_ns),
+        COST(wakeup_ns),
+        COST(batch_ns),
+        COST(fetch_ns),
+        COST(order_ns),
+        COST(block_ns),
+        COST(page_ns),
+        COST(alloc_ns),
+        FIELD(alloc_roots, 1, 65536),
+        FIELD(zero_mb_s, 1, 1000000000),
+        COST(unmap_ns),
+        COST(unmap_page_ns),
+        COST(copy_ns),
+        COST(map_ns),
+        COST(map_page_ns),
+        COST(evict_ns),
+        COST(replay_push_ns),
+        COST(flush_ns),
+        COST(flush_entry_ns),
+        COST(cpu_fault_ns),
+        COST(prefetch_call_ns),
+        COST(prefetch_defer_ns),
+};
+
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+/* Reading one file. */
+struct parse {
+	struct line_reader reader;
+	enum kind kind;
+	char file[MODEL_NAME_MAX]; /* for errors */
+	const char *folder;        /* the user's file that named this one, for relative paths; NULL: none */
+	char *error;
+	/* the line that has set it, 0: none */
+	uint64_t title_line, source_line, link_line, include_line, latency_line;
+	uint64_t line[FIELDS];
+	char link[MODEL_NAME_MAX], include[MODEL_NAME_MAX];
+	char title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
+};
+
+__attribute__((format(printf, 3, 4))) static bool bad_at(struct parse *parse, uint64_t line,
+                                                         const char *format, ...)
+{
+	char text[MODEL_ERROR_MAX - MODEL_NAME_MAX - 32];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	snprintf(parse->error, MODEL_ERROR_MAX, "%s:%llu: %s", parse->file,
+	         (unsigned long long)(line ? line : 1), text);
+	return false;
+}
+
+/* -- finding files -- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+
+	return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static bool is_path(const char *name, enum kind kind)
+{
+	return strchr(name, '/') != NULL || ends_with(name, endings[kind]);
+}
+
+static const struct model_file *find_built_in(const char *name, enum kind kind)
+{
+	size_t length = strlen(name);
+
+	for (const struct model_file *file = model_files; file->name; file++) {
+		if (strncmp(file->name, name, length) == 0 && strcmp(file->name + length, endings[kind]) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+/* A path that stands in a file counts from the folder of that file. */
+static bool full_path(const char *name, const char *from, char path[MODEL_NAME_MAX])
+{
+	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
+	int length = snprintf(path, MODEL_NAME_MAX, "%.*s%s", slash ? (int)(slash + 1 - from) : 0,
+	                      slash ? from : "", name);
+
+	return length > 0 && length < MODEL_NAME_MAX;
+}
+
+/* NULL with parse->error, which has no line of its own yet: the caller knows who asked. */
+static FILE *open_file(struct parse *parse, const char *name, const char *from)
+{
+	const struct model_file *file = find_built_in(name, parse->kind);
+	FILE *in;
+
+	if (!is_path(name, parse->kind)) {
+		if (!file) {
+			snprintf(parse->error, MODEL_ERROR_MAX,
+			         "there is no %s \"%.100s\"; a file of yours is named with its path",
+			         parse->kind == GPU    ? "GPU model"
+			         : parse->kind == HOST ? "host"
+			                               : "link",
+			         name);
+			return NULL;
+		}
+		snprintf(parse->file, sizeof(parse->file), "%s", file->name);
+		in = fmemopen((void *)(uintptr_t)file->bytes, file->length, "r");
+	} else {
+		if (!full_path(name, from, parse->file)) {
+			snprintf(parse->error, MODEL_ERROR_MAX, "the path \"%.100s...\" is too long", name);
+			return NULL;
+		}
+		parse->folder = parse->file;
+		in = fopen(parse->file, "r");
+	}
+	if (!in)
+		snprintf(parse->error, MODEL_ERROR_MAX, "%s: %s", parse->file, strerror(errno));
+	return in;
+}
+
+/* -- lines -- */
+
+static char *trim(char *text)
+{
+	size_t length;
+
+	text += strspn(text, " ");
+	for (length = strlen(text); length > 0 && text[length - 1] == ' '; length--)
+		text[length - 1] = '\0';
+	return text;
+}
+
+static bool once(struct parse *parse, const char *key, uint64_t *line)
+{
+	if (*line != 0)
+		return bad_at(parse, parse->reader.number, "%s again; it stands in line %llu", key,
+		              (unsigned long long)*line);
+	*line = parse->reader.number;
+	return true;
+}
+
+static bool take_text(struct parse *parse, const char *key, const char *value, uint64_t *line, char *out,
+                      size_t room)
+{
+	if (!once(parse, key, line))
+		return false;
+	if (strlen(value) >= room)
+		return bad_at(parse, *line, "%s is longer than %zu bytes", key, room - 1);
+	memcpy(out, value, strlen(value) + 1);
+	return true;
+}
+
+/* A number at *text, up to a blank or the end; moves *text to what follows. */
+static bool take_number(struct parse *parse, const char *key, const char **text, uint64_t min, uint64_t max,
+                        uint64_t *number)
+{
+	const char *at = *text;
+	int length = (int)strcspn(at, " ");
+	bool is_large = false;
+
+	*number = 0;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		is_large = is_large || *number > (UINT64_MAX - digit) / 10;
+		*number = *number * 10 + digit;
+	}
+	if (at == *text || (*at != '\0' && *at != ' '))
+		return bad_at(parse, parse->reader.number, "%s: \"%.*s\" is not a whole number", key,
+		              length < 60 ? length : 60, *text);
+	if (is_large || *number < min || *number > max)
+		return bad_at(parse, parse->reader.number, "%s: %.*s is out of range, %llu..%llu", key,
+		              length < 60 ? length : 60, *text, (unsigned long long)min,
+		              (unsigned long long)max);
+	*text = at + strspn(at, " ");
+	return true;
+}
+
+static bool is_last(struct parse *parse, const char *key, const char *rest)
+{
+	return *rest == '\0' || bad_at(parse, parse->reader.number, "%s: \"%.60s\" is too much", key, rest);
+}
+
+static bool is_power_of_two(uint64_t number)
+{
+	return (number & (number - 1)) == 0;
+}
+
+static bool take_field(struct parse *parse, struct model *model, const struct field *field, const char *value)
+{
+	uint64_t *line = &parse->line[field - fields];
+	uint64_t number;
+	uint32_t narrow;
+
+	if (!once(parse, field->key, line) ||
+	    !take_number(parse, field->key, &value, field->min, field->max, &number) ||
+	    !is_last(parse, field->key, value))
+		return false;
+	if (field->at == offsetof(struct model, page_bytes) && number != 4096 && number != 65536)
+		return bad_at(parse, *line, "page_bytes: 4096 or 65536");
+	if (field->at == offsetof(struct model, tlb_entry_bytes) && !is_power_of_two(number))
+		return bad_at(parse, *line, "tlb_entry_bytes: not a power of two");
+	if (field->is_wide) {
+		memcpy((char *)model + field->at, &number, sizeof(number));
+	} else {
+		narrow = (uint32_t)number;
+		memcpy((char *)model + field->at, &narrow, sizeof(narrow));
+	}
+	return true;
+}
+
+static bool take_point(struct parse *parse, struct model_link *link, enum model_direction direction,
+                       const char *key, const char *value)
+{
+	struct model_point *last = &link->point[direction][link->points[direction]], *before = last - 1;
+
+	if (link->points[direction] == MODEL_POINTS_MAX)
+		return bad_at(parse, parse->reader.number, "%s: more than %u points", key, MODEL_POINTS_MAX);
+	/* up to 4 GiB: then products in model_link_time fit 64 bits */
+	if (!take_number(parse, key, &value, 1, UINT32_MAX, &last->bytes))
+		return false;
+	if (*value == '\0')
+		return bad_at(parse, parse->reader.number, "%s: two numbers, BYTES MB_PER_S", key);
+	if (!take_number(parse, key, &value, 1, 100000000, &last->mb_s) || !is_last(parse, key, value))
+		return false;
+	last->ns = (last->bytes * 1000 + last->mb_s / 2) / last->mb_s;
+	if (link->points[direction] != 0 && last->bytes <= before->bytes)
+		return bad_at(parse, parse->reader.number, "%s: %llu bytes after %llu; points ascend", key,
+		              (unsigned long long)last->bytes, (unsigned long long)before->bytes);
+	if (link->points[direction] != 0 && last->ns < before->ns)
+		return bad_at(parse, parse->reader.number,
+		              "%s: %llu bytes in %llu ns, less than the %llu ns of %llu bytes", key,
+		              (unsigned long long)last->bytes, (unsigned long long)last->ns,
+		              (unsigned long long)before->ns, (unsigned long long)before->bytes);
+	link->points[direction]++;
+	return true;
+}
+
+static bool take_link_key(struct parse *parse, struct model_link *link, const char *key, const char *value)
+{
+	uint64_t number;
+
+	if (strcmp(key, "h2d") == 0)
+		return take_point(parse, link, MODEL_TO_GPU, key, value);
+	if (strcmp(key, "d2h") == 0)
+		return take_point(parse, link, MODEL_TO_CPU, key, value);
+	if (strcmp(key, "latency_ns") != 0)
+		return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
+	if (!once(parse, key, &parse->latency_line) ||
+	    !take_number(parse, key, &value, 0, 1000000, &number) || !is_last(parse, key, value))
+		return false;
+	link->latency_ns = (uint32_t)number;
+	return true;
+}
+
+static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
+                     const char *value)
+{
+	if (strcmp(key, "title") == 0)
+		return take_text(parse, key, value, &parse->title_line, parse->title, sizeof(parse->title));
+	if (strcmp(key, "source") == 0)
+		return take_text(parse, key, value, &parse->source_line, parse->source,
+		                 sizeof(parse->source));
+	if (parse->kind == LINK)
+		return take_link_key(parse, link, key, value);
+	if (parse->kind == GPU && strcmp(key, "link") == 0)
+		return take_text(parse, key, value, &parse->link_line, parse->link, sizeof(parse->link));
+	if (parse->kind == GPU && strcmp(key, "include") == 0)
+		return take_text(parse, key, value, &parse->include_line, parse->include,
+		                 sizeof(parse->include));
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (strcmp(key, fields[i].key) == 0)
+			return take_field(parse, model, &fields[i], value);
+	}
+	return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
+}
+
+/* All lines of a file; `in` is closed. */
+static bool read_lines(struct parse *parse, FILE *in, struct model *model, struct model_link *link)
+{
+	enum line_status status;
+	bool is_good = true;
+
+	line_reader_init(&parse->reader, in);
+	while (is_good && (status = line_read(&parse->reader)) != LINE_END) {
+		char *text = parse->reader.text, *equals;
+
+		if (status == LINE_BAD) {
+			is_good = bad_at(parse, parse->reader.number, "%s", parse->reader.error);
+			break;
+		}
+		text[strcspn(text, "#")] = '\0';
+		text = trim(text);
+		if (*text == '\0')
+			continue;
+		equals = strchr(text, '=');
+		if (equals)
+			*equals = '\0';
+		if (!equals || *trim(text) == '\0' || *trim(equals + 1) == '\0')
+			is_good = bad_at(parse, parse->reader.number, "not `key = value`");
+		else
+			is_good = take_key(parse, model, link, trim(text), trim(equals + 1));
+	}
+	fclose(in);
+	if (!is_good)
+		return false;
+	if (parse->title_line == 0 || parse->source_line == 0)
+		return bad_at(parse, parse->reader.number, "%s is missing",
+		              parse->title_line == 0 ? "title" : "source");
+	return true;
+}
+
+/* -- files -- */
+
+/* `asker`, in whose line `line` the name stands, gets its place in front of an error that has none. */
+static FILE *open_part(struct parse *parse, enum kind kind, const char *name, const struct parse *asker,
+                       uint64_t line, char *error)
+{
+	FILE *in;
+
+	memset(parse, 0, sizeof(*parse));
+	parse->kind = kind;
+	parse->error = error;
+	in = open_file(parse, name, asker ? asker->folder : NULL);
+	if (!in && asker) {
+		char text[MODEL_ERROR_MAX];
+
+		snprintf(text, sizeof(text), "%.*s", MODEL_ERROR_MAX - MODEL_NAME_MAX - 32, error);
+		snprintf(error, MODEL_ERROR_MAX, "%s:%llu: %.*s", asker->file, (unsigned long long)line,
+		         MODEL_ERROR_MAX - MODEL_NAME_MAX - 32, text);
+	}
+	return in;
+}
+
+static bool read_link(const char *name, const struct parse *asker, uint64_t line, struct model_link *link,
+                      char *error)
+{
+	struct parse parse;
+	FILE *in = open_part(&parse, LINK, name, asker, line, error);
+
+	memset(link, 0, sizeof(*link));
+	if (!in || !read_lines(&parse, in, NULL, link))
+		return false;
+	if (parse.latency_line == 0)
+		return bad_at(&parse, parse.reader.number, "latency_ns is missing");
+	for (int i = 0; i < MODEL_DIRECTIONS; i++) {
+		const char *key = i == MODEL_TO_GPU ? "h2d" : "d2h";
+
+		if (link->points[i] == 0)
+			return bad_at(&parse, parse.reader.number, "%s is missing: at least one point", key);
+		if (link->latency_ns > link->point[i][0].ns)
+			return bad_at(&parse, parse.latency_line,
+			              "latency_ns: the first point of %s takes %llu ns only", key,
+			              (unsigned long long)link->point[i][0].ns);
+	}
+	memcpy(link->title, parse.title, sizeof(link->title));
+	memcpy(link->source, parse.source, sizeof(link->source));
+	snprintf(link->name, sizeof(link->name), "%s", name);
+	return true;
+}
+
+/* What the GPU's file has not set is taken from the host's. */
+static bool read_host(struct parse *gpu, struct model *model)
+{
+	struct parse parse;
+	struct model host;
+	FILE *in = open_part(&parse, HOST, gpu->include, gpu, gpu->include_line, gpu->error);
+
+	if (!in || !read_lines(&parse, in, &host, NULL))
+		return false;
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (parse.line[i] == 0 || gpu->line[i] != 0)
+			continue;
+		memcpy((char *)model + fields[i].at, (const char *)&host + fields[i].at,
+		       fields[i].is_wide ? sizeof(uint64_t) : sizeof(uint32_t));
+		gpu->line[i] = gpu->include_line;
+	}
+	return true;
+}
+
+bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX])
+{
+	return read_link(link, NULL, 0, out, error);
+}
+
+bool model_open(const char *gpu, const char *link, struct model *model, char error[MODEL_ERROR_MAX])
+{
+	struct parse parse;
+	FILE *in = open_part(&parse, GPU, gpu, NULL, 0, error);
+
+	memset(model, 0, sizeof(*model));
+	if (!in || !read_lines(&parse, in, model, NULL) ||
+	    (parse.include_line != 0 && !read_host(&parse, model)))
+		return false;
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (parse.line[i] == 0)
+			return bad_at(&parse, parse.reader.number, "%s is missing", fields[i].key);
+	}
+	if (parse.link_line == 0)
+		return bad_at(&parse, parse.reader.number, "link is missing");
+	memcpy(model->title, parse.title, sizeof(model->title));
+	memcpy(model->source, parse.source, sizeof(model->source));
+	snprintf(model->name, sizeof(model->name), "%s", gpu);
+	if (link)
+		return read_link(link, NULL, 0, &model->link, error);
+	return read_link(parse.link, &parse, parse.link_line, &model->link, error);
+}
+
+/* -- links -- */
+
+/* from + (to - from) * part / whole, with part <= whole < 2^32. */
+static uint64_t between(uint64_t from, uint64_t to, uint64_t part, uint64_t whole)
+{
+	return from + (to - from) / whole * part + (to - from) % whole * part / whole;
+}
+
+uint64_t model_link_time(const struct model_link *link, enum model_direction direction, uint64_t bytes)
+{
+	const struct model_point *point = link->point[direction];
+	uint32_t i = 0, last = link->points[direction] - 1u;
+
+	if (bytes == 0)
+		return 0;
+	if (bytes <= point[0].bytes)
+		return between(link->latency_ns, point[0].ns, bytes, point[0].bytes);
+	if (bytes >= point[last].bytes) {
+		uint64_t mb_s = point[last].mb_s;
+
+		return bytes / mb_s * 1000 + (bytes % mb_s * 1000 + mb_s / 2) / mb_s;
+	}
+	while (bytes > point[i + 1].bytes)
+		i++;
+	return between(point[i].ns, point[i + 1].ns, bytes - point[i].bytes,
+	               point[i + 1].bytes - point[i].bytes);
+}
+
+uint64_t model_link_ns(const struct model *model, enum model_direction direction, uint64_t bytes)
+{
+	return model_link_time(&model->link, direction, bytes);
+}
+
+/* -- list -- */
+
+static void list_one(const struct model *model, FILE *out)
+{
+	const struct model_link *link = &model->link;
+	const struct model_point *in = &link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1u];
+	const struct model_point *back = &link->point[MODEL_TO_CPU][link->points[MODEL_TO_CPU] - 1u];
+	char text[2 * MODEL_SOURCE_MAX];
+
+	fprintf(out, "%s\n    ", model->name);
+	cli_print_words(4, model->title, out);
+	snprintf(text, sizeof(text),
+	         "%u SMs of %u warps, %llu MiB at %u MB/s, host pages of %u KiB; link %s: up to %llu MB/s "
+	         "in, %llu "
+	         "out",
+	         model->sms, model->warps_per_sm, (unsigned long long)model->memory_bytes >> 20,
+	         model->memory_mb_s, model->page_bytes >> 10, link->name, (unsigned long long)in->mb_s,
+	         (unsigned long long)back->mb_s);
+	fputs("    ", out);
+	cli_print_words(4, text, out);
+	fputs("    source: ", out);
+	cli_print_words(4, model->source, out);
+}
+
+bool model_list(FILE *out, char error[MODEL_ERROR_MAX])
+{
+	for (const struct model_file *file = model_files; file->name; file++) {
+		char name[MODEL_NAME_MAX];
+		struct model model;
+
+		if (!ends_with(file->name, ".gpu"))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(strlen(file->name) - strlen(".gpu")), file->name);
+		if (!model_open(name, NULL, &model, error))
+			return false;
+		list_one(&model, out);
+	}
+	return true;
+}

@@ -1,0 +1,95 @@
+/* model.h: GPUs, their hosts and links as data (docs/models.md).
+ *
+ * A model is a small commented text file: `key = value   # where the number comes from`. NAME.gpu is a GPU;
+ * it names its link, NAME.link, and may include NAME.host, the step costs of the driver's CPU, each of which
+ * it may set itself instead. The files in models/ are built into the program; a name with a `/` in it, or
+ * with its ending, is a file of the user's. All numbers are whole, with the unit in the name of the key. */
+#ifndef UVMSIM_MODEL_H
+#define UVMSIM_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define MODEL_ERROR_MAX        512
+#define MODEL_NAME_MAX         256
+#define MODEL_TITLE_MAX        128
+#define MODEL_SOURCE_MAX       384
+#define MODEL_POINTS_MAX       32u
+#define MODEL_UTLB_ENTRIES_MAX 4096u
+
+enum model_direction { MODEL_TO_GPU = 0, MODEL_TO_CPU, MODEL_DIRECTIONS };
+
+/* A transfer of so many bytes runs at so many 10^6 bytes a second, start-up included; that is so many ns. */
+struct model_point {
+	uint64_t bytes, mb_s, ns;
+};
+
+struct model_link {
+	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
+	uint32_t latency_ns; /* what remains of a transfer's time when its size goes to 0 */
+	uint32_t points[MODEL_DIRECTIONS];
+	struct model_point point[MODEL_DIRECTIONS][MODEL_POINTS_MAX]; /* by bytes */
+};
+
+/* docs/models.md says of each which action of the driver, or which part of the GPU, takes the time. */
+struct model {
+	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
+	struct model_link link;
+
+	/* the GPU */
+	uint32_t sms, warps_per_sm, blocks_per_sm;
+	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
+	uint32_t utlb_faults;                /* outstanding ones, from which on the uTLB takes no translation */
+	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
+	uint32_t walk_ns;
+	uint32_t clock_mhz, gflops; /* of fp32 */
+	uint64_t memory_bytes;      /* what managed memory can have of it */
+	uint32_t memory_mb_s, memory_latency_ns;
+	uint32_t page_bytes;        /* of the host */
+	uint32_t fault_entries, fault_write_ns;
+	uint32_t replay_ns;         /* from the end of the copies to the access that is tried again */
+	uint32_t launch_ns;         /* from the launch of a kernel to its first access */
+
+	/* the driver on the host's CPU */
+	uint32_t interrupt_ns; /* from the fault in the buffer to the bottom half */
+	uint32_t wakeup_ns;    /* a bottom half */
+	uint32_t batch_ns, fetch_ns, order_ns; /* a batch; a raw entry of it; an entry after coalescing */
+	uint32_t block_ns;     /* a VABlock of a batch */
+	uint32_t page_ns;      /* a page that is copied, in whichever direction */
+	uint32_t alloc_ns, alloc_roots; /* a call of the physical allocator, and the roots it yields */
+	uint32_t zero_mb_s;
+	uint32_t unmap_ns, unmap_page_ns; /* from the CPU: a block, and a page of it */
+	uint32_t copy_ns;      /* the submission of a copy */
+	uint32_t map_ns, map_page_ns;     /* to or from the GPU: a block, and a page of it */
+	uint32_t evict_ns;     /* an evicted root, besides copies, pages and mappings */
+	uint32_t replay_push_ns;
+	uint32_t flush_ns, flush_entry_ns; /* a flush, and an entry that it drops */
+	uint32_t cpu_fault_ns; /* a CPU fault that brings pages back, besides pages and copies */
+	uint32_t prefetch_call_ns, prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
+};
+
+/* "titan-v", or a file: "my/gpu.gpu". `link` replaces the link that the GPU names; NULL: that one. False with
+ * `error`: `FILE:LINE: what is wrong`. */
+bool model_open(const char *gpu, const char *link, struct model *model, char error[MODEL_ERROR_MAX]);
+bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX]);
+
+/* A transfer's time, start to end, on a link that carries nothing else in this direction: exact at the points
+ * of the table, in proportion between them, the rate of the last point beyond. Never less for more bytes; 0
+ * for none. */
+uint64_t model_link_time(const struct model_link *link, enum model_direction direction, uint64_t bytes);
+uint64_t model_link_ns(const struct model *model, enum model_direction direction, uint64_t bytes);
+
+/* -- the files that are built in, by name (the Makefile makes the table); the last row has none -- */
+struct model_file {
+	const char *name; /* with its ending */
+	const unsigned char *bytes;
+	size_t length;
+};
+extern const struct model_file model_files[];
+
+/* What `uvmsim list gpus` prints. False with `error`. */
+bool model_list(FILE *out, char error[MODEL_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,163 @@
+/* A process has one terminal, so the line is kept here and callers need not pass it on. */
+#include "progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS      UINT64_C(1000000000)
+#define SHOW_EVERY_NS  (SECOND_NS / 4)
+#define FORECAST_NS    (3 * SECOND_NS) /* before that, and below one percent, a forecast is a guess */
+#define PARTS          UINT64_C(10000) /* fractions are counted in these */
+#define FORECAST_PARTS (PARTS / 100)
+
+static struct {
+	bool is_on;
+	struct progress_at *slot; /* NULL: the terminal */
+	uint64_t started_ns, shown_ns;
+	size_t runs, ended;
+	uint64_t ended_accesses;
+	int width; /* of the line that stands there, 0: none */
+} line;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* -- text -- */
+
+__attribute__((format(printf, 2, 3))) static void add(char text[PROGRESS_TEXT_MAX], const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text + used, PROGRESS_TEXT_MAX - used, format, list);
+	va_end(list);
+}
+
+/* 999999, then 1.0 million */
+static void add_count(char text[PROGRESS_TEXT_MAX], uint64_t count)
+{
+	if (count < 1000000)
+		add(text, "%llu", (unsigned long long)count);
+	else
+		add(text, "%llu.%llu million", (unsigned long long)(count / 1000000),
+		    (unsigned long long)(count / 100000 % 10));
+}
+
+static void add_remaining(char text[PROGRESS_TEXT_MAX], uint64_t seconds)
+{
+	unsigned long long hours = seconds / 3600, minutes = seconds / 60 % 60;
+
+	if (hours > 0)
+		add(text, ", %llu:%02llu:%02llu left", hours, minutes, (unsigned long long)(seconds % 60));
+	else
+		add(text, ", %llu:%02llu left", minutes, (unsigned long long)(seconds % 60));
+}
+
+static uint64_t parts(uint64_t done, uint64_t total)
+{
+	if (done >= total)
+		return PARTS;
+	return total > UINT64_MAX / PARTS ? done / (total / PARTS) : done * PARTS / total;
+}
+
+/* How much of everything is done. Runs that do not know their total count when they have ended. */
+static uint64_t parts_done(const struct progress_at *running, size_t count, size_t ended, size_t runs)
+{
+	uint64_t sum = ended * PARTS;
+
+	for (size_t i = 0; i < count; i++)
+		sum += running[i].total != 0 ? parts(running[i].done, running[i].total) : 0;
+	return sum / runs;
+}
+
+void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
+                    size_t ended, size_t runs, uint64_t ended_accesses, uint64_t elapsed_ns)
+{
+	uint64_t accesses = ended_accesses, done = parts_done(running, count, ended, runs);
+	uint64_t elapsed_ms = elapsed_ns / 1000000;
+
+	for (size_t i = 0; i < count; i++)
+		accesses += running[i].accesses;
+	text[0] = '\0';
+	if (runs > 1)
+		add(text, "%zu of %zu runs done, ", ended, runs);
+	add_count(text, accesses);
+	add(text, " accesses, ");
+	add_count(text, elapsed_ms != 0 ? accesses * 1000 / elapsed_ms : 0);
+	add(text, "/s");
+	if (done > 0)
+		add(text, ", %llu %%", (unsigned long long)(done * 100 / PARTS));
+	else if (runs == 1 && count == 1 && running->kernel_total != 0)
+		add(text, ", %llu %% of kernel %llu",
+		    (unsigned long long)(parts(running->kernel_done, running->kernel_total) * 100 / PARTS),
+		    (unsigned long long)running->kernels);
+	if (done >= FORECAST_PARTS && elapsed_ns >= FORECAST_NS)
+		add_remaining(text, elapsed_ms * (PARTS - done) / done / 1000);
+}
+
+/* -- the terminal -- */
+
+void progress_start(size_t runs)
+{
+	memset(&line, 0, sizeof(line));
+	line.is_on = isatty(STDERR_FILENO);
+	line.runs = runs;
+	line.started_ns = now_ns();
+	line.shown_ns = line.started_ns + SECOND_NS - SHOW_EVERY_NS;
+}
+
+bool progress_is_on(void)
+{
+	return line.is_on;
+}
+
+void progress_redirect(struct progress_at *slot)
+{
+	line.slot = slot;
+}
+
+void progress_show(const struct progress_at *running, size_t count)
+{
+	char text[PROGRESS_TEXT_MAX];
+	uint64_t now;
+	int width;
+
+	if (!line.is_on)
+		return;
+	if (line.slot) {
+		*line.slot = *running;
+		return;
+	}
+	now = now_ns();
+	if (now < line.shown_ns + SHOW_EVERY_NS)
+		return;
+	line.shown_ns = now;
+	progress_print(text, running, count, line.ended, line.runs, line.ended_accesses,
+	               now - line.started_ns);
+	width = (int)strlen(text);
+	fprintf(stderr, "\r%s%*s", text, line.width > width ? line.width - width : 0, "");
+	fflush(stderr);
+	line.width = width;
+}
+
+void progress_run_ended(uint64_t accesses)
+{
+	line.ended++;
+	line.ended_accesses += accesses;
+}
+
+void progress_end(void)
+{
+	if (line.width > 0)
+		fprintf(stderr, "\r%*s\r", line.width, "");
+	memset(&line, 0, sizeof(line));
+}

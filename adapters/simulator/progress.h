@@ -1,0 +1,41 @@
+/* progress.h: one line on the terminal that shows how far a long run is, how fast, and what is left.
+ *
+ * Whoever runs something calls progress_start before and progress_end after it; whoever does the work calls
+ * progress_show now and then, cheap enough for every few thousand accesses. Nothing is shown when stderr is
+ * no terminal, in the first second, or without progress_start. */
+#ifndef UVMSIM_PROGRESS_H
+#define UVMSIM_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROGRESS_TEXT_MAX 128
+#define PROGRESS_EVERY    16384u /* accesses between two calls of progress_show, a power of two */
+
+/* How far one run is. */
+struct progress_at {
+	uint64_t accesses;
+	uint64_t done, total;               /* of the whole, in any unit; total 0: not known */
+	uint64_t kernels;                   /* launched so far */
+	uint64_t kernel_done, kernel_total; /* warps of the last one; total 0: not known */
+};
+
+/* `runs` runs follow, one after the other or at the same time. */
+void progress_start(size_t runs);
+/* Is there someone who looks? */
+bool progress_is_on(void);
+/* The line, at most a few times a second, for the `count` runs that go on now. */
+void progress_show(const struct progress_at *running, size_t count);
+/* One run has ended, after so many accesses. */
+void progress_run_ended(uint64_t accesses);
+/* Takes the line away. */
+void progress_end(void);
+/* In a process that does one of its parent's runs: what is shown goes to *slot, for the parent to show. */
+void progress_redirect(struct progress_at *slot);
+
+/* The line as text, `elapsed_ns` after the start; ended_accesses are those of the `ended` runs. */
+void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
+                    size_t ended, size_t runs, uint64_t ended_accesses, uint64_t elapsed_ns);
+
+#endif

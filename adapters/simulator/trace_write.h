@@ -1,0 +1,25 @@
+/* trace_write.h: rows of a source in the project's trace format, as trace.c reads it. Memory is one buffer,
+ * however long the trace. */
+#ifndef UVMSIM_TRACE_WRITE_H
+#define UVMSIM_TRACE_WRITE_H
+
+#include "source.h"
+
+struct trace_writer;
+
+/* Starts a trace on an open stream, which stays the caller's. `name` stands in errors. `comment` (NULL: none)
+ * becomes a line that readers skip. NULL with `error` filled: out of memory, or is_packed in a program that
+ * was built without zstd. */
+struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
+                                      char error[SOURCE_ERROR_MAX]);
+/* One row: an access, kernel, sync or range. False with `error` filled if it could not be written, or if it
+ * could not be read back (a name with a comma, say). */
+bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX]);
+/* Writes what is left; only when this is true has the stream got the whole trace. Frees the writer. */
+bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX]);
+/* Gives up in the middle. */
+void trace_write_abandon(struct trace_writer *writer);
+/* Was this program built with zstd? */
+bool trace_write_can_pack(void);
+
+#endif

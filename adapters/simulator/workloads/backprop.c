@@ -1,0 +1,175 @@
+/* Back-propagation of Rodinia: one training step of a network of `n` inputs, 16 hidden units and one output,
+ * as a program of managed memory (UVM Smart; SAND2022-1528, table 4-1). Rodinia allocates 13 arrays, of
+ * which the two kernels use six; what lies between the kernels is done by the CPU and not shown.
+ *
+ * Both kernels have n / 16 thread blocks of 16 x 16 threads: thread (x, y) has the weight of input y + 1 and
+ * hidden unit x + 1 of its block's 16 inputs. A warp is two rows, 2 * 16 weights with the weight of the
+ * threshold unit between them. Forward: multiply, add up the 16 inputs by halving, store the weights' sums
+ * and one partial sum per hidden unit. Adjust: weight += rate * delta * input + momentum * old change; the
+ * change is computed a second time to be stored, from memory, for the compiler cannot know that the arrays
+ * are apart.
+ *
+ * n=131056 is the run of the published logs (6785 pages demanded) and of the GTX 1080 Ti, n=18000 that of the
+ * published access stream (934 pages), n=65536 the one of SAND2022-1528. */
+#include "runs.h"
+
+enum { N };
+enum {
+	INPUT_UNITS,
+	HIDDEN_UNITS,
+	OUTPUT_UNITS,
+	HIDDEN_DELTA,
+	OUTPUT_DELTA,
+	TARGET,
+	INPUT_WEIGHTS,
+	INPUT_WEIGHTS2,
+	HIDDEN_WEIGHTS,
+	INPUT_CHANGES,
+	HIDDEN_CHANGES,
+	OUTPUT_HIDDEN,
+	PARTIAL_SUM
+};
+
+#define SIDE        16u /* of a thread block; also the number of hidden units */
+#define HIDDEN      SIDE
+#define FLOAT_BYTES 4u
+
+static const char *backprop_check(const struct workload *workload)
+{
+	return workload->value[N] % SIDE != 0 ? "n is not a multiple of 16" : NULL;
+}
+
+static bool backprop_open(struct workload *workload)
+{
+	uint64_t in = workload->value[N], hidden = HIDDEN, out = 1;
+	uint64_t input_weights = (in + 1) * (hidden + 1) * FLOAT_BYTES;
+	uint64_t hidden_weights = (hidden + 1) * (out + 1) * FLOAT_BYTES;
+
+	workload_add_range(workload, "input_units", (in + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "hidden_units", (hidden + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "output_units", (out + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "hidden_delta", (hidden + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "output_delta", (out + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "target", (out + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "input_weights", input_weights);
+	workload_add_range(workload, "input_weights2", input_weights);
+	workload_add_range(workload, "hidden_weights", hidden_weights);
+	workload_add_range(workload, "input_prev_weights", input_weights);
+	workload_add_range(workload, "hidden_prev_weights", hidden_weights);
+	workload_add_range(workload, "output_hidden", (hidden + 1) * FLOAT_BYTES);
+	workload_add_range(workload, "hidden_partial_sum", in / SIDE * hidden * FLOAT_BYTES);
+	return true;
+}
+
+static bool backprop_launch(struct workload *workload)
+{
+	workload->kernel = workload->kernels_done == 0 ? "layerforward" : "adjust_weights";
+	workload->blocks = workload->value[N] / SIDE;
+	workload->warps = SIDE * SIDE / WORKLOAD_LANES;
+	return workload->kernels_done < 2;
+}
+
+/* Floats [at, at + count) of an array. */
+static void set_floats(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t at,
+                       uint64_t count, enum uvmp_access access)
+{
+	runs_set_one(slot, workload->range[range].base, at, at + count, access);
+}
+
+/* The weights of the warp's two rows; between them lies one that is not asked for, on no page of its own. */
+static void set_weights(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t input,
+                        enum uvmp_access access)
+{
+	set_floats(workload, slot, range, input * (HIDDEN + 1) + 1, 2 * HIDDEN + 1, access);
+}
+
+static bool forward(struct workload *workload, struct workload_slot *slot, uint64_t input)
+{
+	switch (slot->step++) {
+	case 0: /* the first thread of each row */
+		set_floats(workload, slot, INPUT_UNITS, input, 2, UVMP_ACCESS_READ);
+		return true;
+	case 1:
+		set_weights(workload, slot, INPUT_WEIGHTS, input, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * (1 + 4); /* a product, four halvings */
+		return true;
+	case 2:
+		set_weights(workload, slot, INPUT_WEIGHTS, input, UVMP_ACCESS_WRITE);
+		return true;
+	case 3:
+		set_floats(workload, slot, PARTIAL_SUM, input - 1, 2, UVMP_ACCESS_WRITE);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool adjust(struct workload *workload, struct workload_slot *slot, uint64_t input)
+{
+	bool is_first = slot->block == 0 && slot->warp == 0; /* its first row adjusts the threshold unit's */
+
+	switch (slot->step++) {
+	case 0:
+	case 5:
+		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
+		return true;
+	case 1:
+	case 6:
+		set_floats(workload, slot, INPUT_UNITS, input, 2, UVMP_ACCESS_READ);
+		return true;
+	case 2:
+		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
+		return true;
+	case 3:
+		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * 5;
+		return true;
+	case 4:
+		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_WRITE);
+		return true;
+	case 7:
+		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * 4;
+		return true;
+	case 8:
+		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_WRITE);
+		return true;
+	case 9:
+	case 13:
+		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
+		return is_first;
+	case 10:
+	case 14:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
+		return true;
+	case 11:
+		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * 4;
+		return true;
+	case 12:
+		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_WRITE);
+		return true;
+	case 15:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_WRITE);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool backprop_span(struct workload *workload, struct workload_slot *slot)
+{
+	uint64_t input = slot->block * SIDE + slot->warp * 2u + 1;
+
+	return workload->kernels_done == 0 ? forward(workload, slot, input) : adjust(workload, slot, input);
+}
+
+const struct workload_type workload_backprop = {
+        .name = "backprop",
+        .summary = "Rodinia: one training step of a neural network; published runs: n=131056, 65536, 18000",
+        .param = {{"n", "input units, a multiple of 16", 16, 1 << 28, 65536, false}, WORKLOAD_AGENTS},
+        .check = backprop_check,
+        .open = backprop_open,
+        .launch = backprop_launch,
+        .span = backprop_span,
+};

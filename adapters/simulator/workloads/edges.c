@@ -1,0 +1,516 @@
+/* The reader of edge lists: one edge a line, `u v` or `u v w`, between blanks; lines that begin with # or %
+ * and empty lines are skipped, as in the lists of SNAP. A first line `%%MatrixMarket matrix coordinate ...`
+ * makes it a matrix: the first line that is not a comment then says `rows columns entries`, and vertices are
+ * numbered from 1.
+ *
+ * The file is read twice (graph.h), through zstd if its first four bytes say so. What the second reading
+ * finds is checked against the first, for the file may change in between. Nothing but the rows is kept: a
+ * line is taken word by word, however long it is. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "graph.h"
+
+#define BUFFER_BYTES 65536u
+#define WORD_MAX     40u /* longer words are cut: no number is that long, and messages show no more */
+
+struct reader {
+	FILE *in;
+	const char *name;
+	char *error; /* [SOURCE_ERROR_MAX] */
+	bool is_bad;
+	struct graph_options options;
+	uint64_t line; /* number of the line in hand */
+
+	unsigned char buffer[BUFFER_BYTES];
+	size_t at, end;
+
+	/* Matrix Market */
+	bool is_matrix, is_symmetric;
+	bool has_size;
+	uint64_t entries; /* announced */
+
+	uint64_t edges;    /* lines that were edges */
+	uint64_t checksum; /* over them, in any order */
+
+#ifdef HAVE_ZSTD
+	ZSTD_DStream *zstd; /* NULL: the input is plain text */
+	bool is_mid_frame, is_output_full;
+	size_t packed_at, packed_end;
+	unsigned char packed[BUFFER_BYTES];
+#endif
+};
+
+/* -- errors -- */
+
+/* `NAME:LINE: text`, or `NAME: text` for line 0. Of an overlong name the end is shown. */
+static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t line, const char *text)
+{
+	const size_t shown = SOURCE_ERROR_MAX / 2;
+	size_t length = strlen(name);
+	char where[32] = "";
+
+	if (line != 0)
+		snprintf(where, sizeof(where), "%" PRIu64 ":", line);
+	snprintf(error, SOURCE_ERROR_MAX, "%s:%s %.200s", length > shown ? name + (length - shown) : name,
+	         where, text);
+	for (char *p = error; *p != '\0'; p++)
+		if (*p < ' ' || *p > '~') /* the file may hold anything, the message is one line */
+			*p = '?';
+}
+
+__attribute__((format(printf, 3, 4))) static bool fail_at(struct reader *reader, uint64_t line,
+                                                          const char *format, ...)
+{
+	char text[SOURCE_ERROR_MAX];
+	va_list args;
+
+	if (reader->is_bad) /* what comes of the first failure does not count */
+		return false;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	describe(reader->error, reader->name, line, text);
+	reader->is_bad = true;
+	return false;
+}
+#define fail(reader, ...) fail_at(reader, (reader)->line, __VA_ARGS__)
+
+/* -- bytes -- */
+
+static size_t read_input(struct reader *reader, unsigned char *to)
+{
+	size_t got = fread(to, 1, BUFFER_BYTES, reader->in);
+
+	if (got == 0 && ferror(reader->in))
+		fail_at(reader, 0, "cannot be read: %s", strerror(errno));
+	return got;
+}
+
+#ifdef HAVE_ZSTD
+/* Decompresses into the buffer; 0 at the end of the input or on failure. */
+static size_t read_zstd(struct reader *reader)
+{
+	ZSTD_outBuffer out = {reader->buffer, BUFFER_BYTES, 0};
+
+	while (out.pos == 0) {
+		ZSTD_inBuffer in = {reader->packed, reader->packed_end, reader->packed_at};
+		size_t rest;
+
+		if (in.pos == in.size && !reader->is_output_full) {
+			in.size = reader->packed_end = read_input(reader, reader->packed);
+			in.pos = 0;
+			if (in.size == 0) {
+				if (!reader->is_bad && reader->is_mid_frame)
+					fail(reader, "the compressed data ends in the middle");
+				return 0;
+			}
+		}
+		rest = ZSTD_decompressStream(reader->zstd, &out, &in);
+		if (ZSTD_isError(rest)) {
+			fail(reader, "bad compressed data: %s", ZSTD_getErrorName(rest));
+			return 0;
+		}
+		reader->packed_at = in.pos;
+		reader->is_mid_frame = rest != 0;
+		reader->is_output_full = out.pos == out.size && rest != 0;
+	}
+	return out.pos;
+}
+
+/* The bytes read so far belong to zstd: moves them over. */
+static bool start_zstd(struct reader *reader)
+{
+	if (reader->zstd == NULL)
+		reader->zstd = ZSTD_createDStream();
+	if (reader->zstd == NULL || ZSTD_isError(ZSTD_initDStream(reader->zstd)))
+		return fail_at(reader, 0, "out of memory");
+	memcpy(reader->packed, reader->buffer, reader->end);
+	reader->packed_at = 0;
+	reader->packed_end = reader->end;
+	reader->is_mid_frame = reader->is_output_full = false;
+	reader->end = read_zstd(reader);
+	return !reader->is_bad;
+}
+#endif
+
+static bool refill(struct reader *reader)
+{
+	reader->at = 0;
+#ifdef HAVE_ZSTD
+	if (reader->zstd != NULL)
+		reader->end = read_zstd(reader);
+	else
+#endif
+		reader->end = read_input(reader, reader->buffer);
+	return reader->end != 0;
+}
+
+/* The next byte, without taking it; EOF at the end or on failure. */
+static inline int peek(struct reader *reader)
+{
+	if (reader->at == reader->end && !refill(reader))
+		return EOF;
+	return reader->buffer[reader->at];
+}
+
+/* Goes to the first byte, and finds out what the file is. */
+static bool rewind_reader(struct reader *reader)
+{
+	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	if (fseek(reader->in, 0, SEEK_SET) != 0)
+		return fail_at(reader, 0, "must be a regular file: it is read twice");
+	reader->line = reader->edges = reader->checksum = reader->entries = 0;
+	reader->is_matrix = reader->is_symmetric = reader->has_size = false;
+	reader->at = 0;
+	reader->end = read_input(reader, reader->buffer);
+	if (reader->is_bad)
+		return false;
+	if (reader->end < sizeof(magic) || memcmp(reader->buffer, magic, sizeof(magic)) != 0)
+		return true;
+#ifdef HAVE_ZSTD
+	return start_zstd(reader);
+#else
+	return fail_at(reader, 0, "is zstd-compressed, and this program was built without zstd");
+#endif
+}
+
+/* -- words -- */
+
+struct word {
+	char text[WORD_MAX + 4]; /* of a longer one the beginning and dots */
+	size_t length;
+};
+
+static void skip_blanks(struct reader *reader)
+{
+	int byte = peek(reader);
+
+	while (byte == ' ' || byte == '\t' || byte == '\r') {
+		reader->at++;
+		byte = peek(reader);
+	}
+}
+
+static bool is_line_over(struct reader *reader)
+{
+	int byte = peek(reader);
+
+	return byte == '\n' || byte == EOF;
+}
+
+static void skip_line(struct reader *reader)
+{
+	while (!is_line_over(reader)) {
+		const unsigned char *from = reader->buffer + reader->at;
+		const unsigned char *newline = memchr(from, '\n', reader->end - reader->at);
+
+		reader->at = newline != NULL ? (size_t)(newline - reader->buffer) : reader->end;
+	}
+	if (peek(reader) == '\n')
+		reader->at++;
+}
+
+/* The next word of the line; empty when there is none. */
+static void take_word(struct reader *reader, struct word *word)
+{
+	skip_blanks(reader);
+	word->length = 0;
+	for (;;) {
+		int byte = peek(reader);
+
+		if (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == EOF)
+			break;
+		if (word->length < WORD_MAX)
+			word->text[word->length] = byte != 0 ? (char)byte : '?';
+		word->length += word->length <= WORD_MAX;
+		reader->at++;
+	}
+	strcpy(word->text + (word->length < WORD_MAX ? word->length : WORD_MAX),
+	       word->length > WORD_MAX ? "..." : "");
+}
+
+/* False: not a decimal number, without a message. What does not fit 64 bits becomes the largest number. */
+static bool to_number(const struct word *word, uint64_t *number)
+{
+	*number = 0;
+	if (word->length == 0 || word->length > WORD_MAX)
+		return false;
+	for (const char *p = word->text; *p != '\0'; p++) {
+		unsigned digit = (unsigned)(*p - '0');
+
+		if (*p < '0' || *p > '9')
+			return false;
+		*number = *number > (UINT64_MAX - digit) / 10 ? UINT64_MAX : *number * 10 + digit;
+	}
+	return true;
+}
+
+/* -- lines -- */
+
+static bool take_vertex(struct reader *reader, uint32_t *vertex)
+{
+	struct word word;
+	uint64_t number;
+
+	take_word(reader, &word);
+	if (reader->is_bad)
+		return false;
+	if (word.length == 0)
+		return fail(reader, "`u v` or `u v w` expected, the line ends too early");
+	if (!to_number(&word, &number))
+		return fail(reader, "`%s` is not the number of a vertex", word.text);
+	if (reader->is_matrix && number == 0)
+		return fail(reader, "vertex 0: a matrix has none, they are numbered from 1");
+	number -= reader->is_matrix;
+	if (number > GRAPH_VERTEX_MAX)
+		return fail(reader, "vertex `%s` is above %" PRIu32, word.text,
+		            GRAPH_VERTEX_MAX + reader->is_matrix);
+	*vertex = (uint32_t)number;
+	return true;
+}
+
+/* The third column may be anything (a value, a time, a sign) unless weights are wanted. */
+static bool take_weight(struct reader *reader, uint32_t *weight)
+{
+	struct word word;
+	uint64_t number = 1;
+
+	take_word(reader, &word);
+	if (word.length != 0 && reader->options.is_weighted &&
+	    (!to_number(&word, &number) || number > UINT32_MAX))
+		return fail(reader, "weight `%s` is not a whole number of 0..%" PRIu32, word.text,
+		            UINT32_MAX);
+	*weight = (uint32_t)number;
+	if (word.length != 0)
+		take_word(reader, &word);
+	if (reader->is_bad)
+		return false;
+	if (word.length != 0)
+		return fail(reader, "`%s` is one column too many: `u v` or `u v w` expected", word.text);
+	return true;
+}
+
+/* The line behind `%%MatrixMarket`. */
+static bool read_banner(struct reader *reader)
+{
+	struct word object, format, field, symmetry;
+
+	take_word(reader, &object);
+	take_word(reader, &format);
+	take_word(reader, &field);
+	take_word(reader, &symmetry);
+	if (reader->is_bad)
+		return false;
+	if (strcmp(object.text, "matrix") != 0 || strcmp(format.text, "coordinate") != 0)
+		return fail(reader,
+		            "not a `matrix coordinate`, the only kind of Matrix Market that has edges");
+	reader->is_matrix = true;
+	reader->is_symmetric = strcmp(symmetry.text, "general") != 0;
+	return true;
+}
+
+/* A comment, of which the first line may be the banner. */
+static bool read_comment(struct reader *reader)
+{
+	struct word word;
+
+	if (reader->line == 1) {
+		take_word(reader, &word);
+		if (!reader->is_bad && strcmp(word.text, "%%MatrixMarket") == 0 && !read_banner(reader))
+			return false;
+	}
+	return true;
+}
+
+/* rows columns entries; the graph has as many vertices as the larger of the first two. */
+static bool read_size(struct reader *reader, uint64_t *vertices)
+{
+	struct word word;
+	uint64_t number[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		take_word(reader, &word);
+		if (!reader->is_bad && !to_number(&word, &number[i]))
+			return fail(reader, "`rows columns entries` expected, not `%s`", word.text);
+	}
+	take_word(reader, &word);
+	if (reader->is_bad)
+		return false;
+	if (word.length != 0)
+		return fail(reader, "`%s` is one column too many: `rows columns entries` expected",
+		            word.text);
+	*vertices = number[0] > number[1] ? number[0] : number[1];
+	if (*vertices > (uint64_t)GRAPH_VERTEX_MAX + 1)
+		return fail(reader, "%" PRIu64 " vertices are more than %" PRIu32, *vertices,
+		            GRAPH_VERTEX_MAX + 1);
+	reader->entries = number[2];
+	reader->has_size = true;
+	return true;
+}
+
+/* The next edge; false at the end, or on failure (is_bad). *size: vertices that the size line announces, else
+ * unchanged. */
+static bool next_edge(struct reader *reader, struct graph_edge *edge, uint64_t *size)
+{
+	for (;;) {
+		int byte;
+
+		if (peek(reader) == EOF)
+			return false;
+		reader->line++;
+		skip_blanks(reader);
+		byte = peek(reader);
+		if (byte == '#' || byte == '%') {
+			if (!read_comment(reader))
+				return false;
+		} else if (byte != '\n' && byte != EOF) {
+			if (!reader->is_matrix || reader->has_size)
+				break;
+			if (!read_size(reader, size))
+				return false;
+		}
+		skip_line(reader);
+		if (reader->is_bad)
+			return false;
+	}
+	if (!take_vertex(reader, &edge->from) || !take_vertex(reader, &edge->to) ||
+	    !take_weight(reader, &edge->weight))
+		return false;
+	skip_line(reader);
+	reader->edges++;
+	reader->checksum += (((uint64_t)edge->from << 32 | edge->to) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return !reader->is_bad;
+}
+
+/* -- graph -- */
+
+static bool is_both_ways(const struct reader *reader)
+{
+	return !reader->options.is_directed || reader->is_symmetric;
+}
+
+/* Rows for the vertex, and for those to come: room grows by doubling, what is too much is cut off later. */
+static bool make_row(struct reader *reader, struct graph *graph, uint32_t vertex)
+{
+	uint64_t vertices = (uint64_t)vertex + 1;
+
+	if (vertices <= graph->vertices)
+		return true;
+	if (vertices < 2 * graph->vertices)
+		vertices = 2 * graph->vertices;
+	return graph_reserve(graph, vertices) || fail_at(reader, 0, "out of memory");
+}
+
+/* The first reading. */
+static bool count_edges(struct reader *reader, struct graph *graph)
+{
+	uint64_t rows = 0, vertices = 0;
+	struct graph_edge edge;
+
+	if (!rewind_reader(reader))
+		return false;
+	while (next_edge(reader, &edge, &rows)) {
+		uint32_t last = edge.from > edge.to ? edge.from : edge.to;
+
+		if (reader->is_matrix && last >= rows)
+			return fail(reader, "vertex %" PRIu64 " is outside a matrix of %" PRIu64,
+			            (uint64_t)last + 1, rows);
+		if (!make_row(reader, graph, last))
+			return false;
+		if (last >= vertices)
+			vertices = (uint64_t)last + 1;
+		graph_count(graph, edge.from);
+		if (is_both_ways(reader))
+			graph_count(graph, edge.to);
+	}
+	if (reader->is_bad)
+		return false;
+	if (reader->is_matrix && reader->edges != reader->entries)
+		return fail(reader, "the file ends after %" PRIu64 " entries of %" PRIu64, reader->edges,
+		            reader->entries);
+	if (reader->edges == 0)
+		return fail_at(reader, 0, "holds no edge");
+	return graph_reserve(graph, rows > vertices ? rows : vertices) || fail_at(reader, 0, "out of memory");
+}
+
+/* False: not as many edges as were counted. */
+static bool store(struct graph *graph, uint32_t from, uint32_t to, uint32_t weight)
+{
+	if (from >= graph->vertices || to >= graph->vertices || graph->offset[from] >= graph->edges)
+		return false;
+	graph_store(graph, from, to, weight);
+	return true;
+}
+
+/* The second reading. */
+static bool store_edges(struct reader *reader, struct graph *graph)
+{
+	uint64_t edges = reader->edges, checksum = reader->checksum, rows = 0;
+	bool is_same = true;
+	struct graph_edge edge;
+
+	if (!rewind_reader(reader))
+		return false;
+	while (is_same && next_edge(reader, &edge, &rows)) {
+		is_same = store(graph, edge.from, edge.to, edge.weight);
+		if (is_both_ways(reader))
+			is_same = is_same && store(graph, edge.to, edge.from, edge.weight);
+	}
+	if (reader->is_bad)
+		return false;
+	if (!is_same || reader->edges != edges || reader->checksum != checksum)
+		return fail_at(reader, 0, "has changed while it was read");
+	graph_close_rows(graph);
+	return true;
+}
+
+bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct graph_options options,
+                       char error[SOURCE_ERROR_MAX])
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	bool is_loaded = false;
+
+	*graph = (struct graph){0};
+	if (reader == NULL) {
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+	} else {
+		reader->in = in;
+		reader->name = name;
+		reader->error = error;
+		reader->options = options;
+		is_loaded = count_edges(reader, graph);
+		if (is_loaded && !graph_place(graph, options.is_weighted))
+			is_loaded = fail_at(reader, 0, "out of memory");
+		is_loaded = is_loaded && store_edges(reader, graph);
+#ifdef HAVE_ZSTD
+		ZSTD_freeDStream(reader->zstd);
+#endif
+	}
+	free(reader);
+	fclose(in);
+	if (!is_loaded)
+		graph_free(graph);
+	return is_loaded;
+}
+
+bool graph_load(struct graph *graph, const char *path, struct graph_options options,
+                char error[SOURCE_ERROR_MAX])
+{
+	FILE *in = fopen(path, "rb");
+
+	*graph = (struct graph){0};
+	if (in == NULL) {
+		describe(error, path, 0, strerror(errno));
+		return false;
+	}
+	return graph_load_stream(graph, in, path, options, error);
+}

@@ -1,0 +1,232 @@
+/* Steps of warps that work on graphs (graph_warp.h). */
+#include <stdlib.h>
+
+#include "graph_warp.h"
+
+/* -- state -- */
+
+static bool make_graph(struct workload *workload, struct graph *graph, bool is_weighted)
+{
+	const char *path = workload->text[GRAPH_FILE];
+	unsigned scale = (unsigned)workload->value[GRAPH_SCALE];
+	unsigned degree = (unsigned)workload->value[GRAPH_DEGREE];
+	struct graph_options options = {workload->value[GRAPH_DIRECTED] != 0, is_weighted};
+
+	if (path != NULL)
+		return graph_load(graph, path, options, workload->source.error);
+	if (is_weighted)
+		return graph_build_weighted(graph, scale, degree, &workload->random);
+	return graph_build(graph, scale, degree, &workload->random);
+}
+
+bool graph_open(struct workload *workload, size_t bytes, bool is_weighted)
+{
+	struct graph_state *state = workload->state = calloc(1, bytes);
+
+	if (state == NULL || !make_graph(workload, &state->graph, is_weighted))
+		return false;
+	state->root = graph_hub(&state->graph);
+	return true;
+}
+
+void graph_close(struct workload *workload)
+{
+	struct graph_state *state = workload->state;
+
+	if (state == NULL)
+		return;
+	graph_free(&state->graph);
+	for (unsigned i = 0; i < state->arrays; i++)
+		free(state->array[i]);
+	free(state);
+}
+
+void *graph_array(struct graph_state *state, uint64_t count, size_t size)
+{
+	void *array = calloc(count, size);
+
+	state->array[state->arrays++] = array;
+	return array;
+}
+
+uint32_t *graph_array_of(struct graph_state *state, uint64_t count, uint32_t value)
+{
+	uint32_t *array = graph_array(state, count, sizeof(*array));
+
+	for (uint64_t i = 0; array != NULL && i < count; i++)
+		array[i] = value;
+	return array;
+}
+
+unsigned graph_range(struct workload *workload, const char *name, uint64_t count, uint64_t bytes)
+{
+	workload_add_range(workload, name, count * bytes);
+	return workload->ranges - 1;
+}
+
+void graph_add(struct workload *workload)
+{
+	struct graph_state *state = workload->state;
+
+	state->offsets = graph_range(workload, "offsets", state->graph.vertices + 1, 8);
+	state->edges = graph_range(workload, "edges", state->graph.edges, 8);
+}
+
+void graph_grid(struct workload *workload, const char *kernel, uint64_t threads)
+{
+	struct graph_state *state = workload->state;
+
+	workload->kernel = kernel;
+	workload->blocks = workload_ceil_div(threads, GRAPH_THREADS);
+	workload->warps =
+	        threads < GRAPH_THREADS ? (uint32_t)workload_ceil_div(threads, 32) : GRAPH_THREADS / 32;
+	state->threads = threads;
+}
+
+/* -- steps -- */
+
+uint32_t graph_alive(const struct graph_state *state, const struct workload_slot *slot)
+{
+	uint64_t first = graph_first(slot);
+
+	return first < state->threads ? graph_lanes(state->threads - first) : 0;
+}
+
+static void finish_lanes(struct workload_slot *slot, uint32_t lanes, uint32_t bytes, enum uvmp_access access)
+{
+	workload_set_lanes(slot, lanes, bytes, access);
+	slot->flops = lanes;
+}
+
+void graph_one(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
+               uint64_t index, uint32_t bytes)
+{
+	workload_set_wide(slot, workload->range[range].base + index * bytes, bytes, access);
+}
+
+void graph_threads(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
+{
+	unsigned low = (unsigned)__builtin_ctz(mask), high = 31 - (unsigned)__builtin_clz(mask);
+
+	workload_set_wide(slot, workload->range[range].base + (graph_first(slot) + low + shift) * bytes,
+	                  (uint64_t)(high - low + 1) * bytes, access);
+	slot->flops = (uint32_t)__builtin_popcount(mask);
+}
+
+void graph_vertices(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
+{
+	const struct graph_state *state = workload->state;
+	uint64_t base = workload->range[range].base;
+	uint32_t lanes = 0;
+
+	if (state->item == NULL) {
+		graph_threads(workload, slot, access, range, bytes, shift, mask);
+		return;
+	}
+	while (mask != 0)
+		slot->lane[lanes++] =
+		        base + ((uint64_t)graph_vertex(state, slot, graph_take(&mask)) + shift) * bytes;
+	finish_lanes(slot, lanes, bytes, access);
+}
+
+void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                unsigned range, uint32_t bytes, uint32_t mask)
+{
+	const struct graph_state *state = workload->state;
+	uint64_t base = workload->range[range].base;
+	uint32_t lanes = 0;
+
+	while (mask != 0)
+		slot->lane[lanes++] = base + (uint64_t)graph_end(state, slot, graph_take(&mask)) * bytes;
+	finish_lanes(slot, lanes, bytes, access);
+}
+
+/* One edge of each lane that has one left; false when there is none. */
+static bool walk_edges(struct workload *workload, struct workload_slot *slot)
+{
+	const struct graph_state *state = workload->state;
+	uint64_t base = workload->range[state->edges].base;
+	uint32_t mask = (uint32_t)slot->own[0], left = 0, lanes = 0;
+
+	while (mask != 0) {
+		unsigned lane = graph_take(&mask);
+		uint64_t edge = graph_edge(state, slot, lane);
+
+		if (edge >= state->graph.offset[graph_vertex(state, slot, lane) + 1])
+			continue;
+		left |= (uint32_t)1 << lane;
+		slot->lane[lanes++] = base + edge * 8;
+	}
+	slot->own[0] = left;
+	if (left == 0)
+		return false;
+	finish_lanes(slot, lanes, 8, UVMP_ACCESS_READ);
+	return true;
+}
+
+bool graph_walk(struct workload *workload, struct workload_slot *slot)
+{
+	const struct graph_state *state = workload->state;
+	uint32_t mask = (uint32_t)slot->own[0];
+
+	switch (slot->step++) {
+	case WALK_START:
+		graph_vertices(workload, slot, UVMP_ACCESS_READ, state->offsets, 8, 0, mask);
+		return true;
+	case WALK_STOP:
+		graph_vertices(workload, slot, UVMP_ACCESS_READ, state->offsets, 8, 1, mask);
+		return true;
+	default:
+		return walk_edges(workload, slot);
+	}
+}
+
+bool graph_straight(struct workload *workload, struct workload_slot *slot, const struct graph_use *use,
+                    unsigned uses)
+{
+	uint32_t alive = graph_alive(workload->state, slot);
+
+	if (alive == 0 || slot->step == uses)
+		return false;
+	use += slot->step++;
+	graph_threads(workload, slot, use->access, use->range, use->bytes, use->shift, alive);
+	return true;
+}
+
+/* -- a warp per vertex -- */
+
+uint32_t graph_run(const struct graph_state *state, const struct workload_slot *slot, uint32_t vertex)
+{
+	uint64_t degree = state->graph.offset[vertex + 1] - state->graph.offset[vertex];
+
+	if (slot->row >= degree)
+		return 0;
+	return degree - slot->row < 32 ? (uint32_t)(degree - slot->row) : 32;
+}
+
+void graph_run_edges(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
+                     uint32_t vertex)
+{
+	const struct graph_state *state = workload->state;
+	uint32_t run = graph_run(state, slot, vertex);
+
+	workload_set_wide(slot,
+	                  workload->range[range].base + (state->graph.offset[vertex] + slot->row) * bytes,
+	                  (uint64_t)run * bytes, UVMP_ACCESS_READ);
+	slot->flops = run;
+}
+
+void graph_run_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask)
+{
+	const struct graph_state *state = workload->state;
+	const uint32_t *end = state->graph.edge + state->graph.offset[vertex] + slot->row;
+	uint64_t base = workload->range[range].base;
+	uint32_t lanes = 0;
+
+	while (mask != 0)
+		slot->lane[lanes++] = base + (uint64_t)end[graph_take(&mask)] * bytes;
+	finish_lanes(slot, lanes, bytes, access);
+}

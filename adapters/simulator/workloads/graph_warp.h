@@ -1,0 +1,160 @@
+/* What the programs over graphs share: the graph in GPU memory, and what a warp does with rows of it.
+ *
+ * They are the GPU programs of GraphBIG (Nai et al., SC'15) that Kim et al. ASPLOS'20 run (section 5.1), with
+ * GraphBIG's arrays in the order of their allocation: offsets of vertices + 1 and edges of 8 bytes, levels,
+ * colours, ranks and the like of 4, flags of one; thread blocks of 1024 threads, fewer when there are fewer
+ * vertices. The kernel that fills the arrays with their first values is run too; what the host copies is not.
+ *
+ * The algorithm runs for real, in the order in which the warps take their turns: what a step reads decides
+ * what the warp does next, and a store counts from the step that makes it. So a vertex that two warps see
+ * unvisited at the same time is stored by both, as on a GPU. */
+#ifndef UVMSIM_GRAPH_WARP_H
+#define UVMSIM_GRAPH_WARP_H
+
+#include "graph.h"
+#include "workload.h"
+
+#define GRAPH_THREADS    1024u /* of a thread block */
+#define GRAPH_INFINITY   UINT32_MAX
+#define GRAPH_ARRAYS_MAX 8
+
+/* Every such workload's first parameters, with the degree that it has by default. */
+enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
+#define GRAPH_PARAMS(start_degree)                                                                           \
+	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, 17, false},             \
+		{"degree", "its edges per vertex, each counted at both ends", 1, 64, start_degree, false},   \
+		{"file", "edge list to use instead: lines `u v` or `u v w`", 0, WORKLOAD_TEXT, 0, false},    \
+		{"directed", "1: edges of the file go one way only", 0, 1, 0, false}
+/* Published: footprints of 26 to 349 MB, 74 MB on average (Kim et al. ASPLOS'20, section 5.1). */
+#define GRAPH_SIZES "; 26 MB: scale=17,degree=23; 74 MB: scale=18,degree=34; 349 MB: scale=20,degree=40"
+
+/* An array of 4-byte or other elements per thread, as a kernel without conditions uses it. */
+struct graph_use {
+	uint8_t range, bytes, shift; /* thread t uses element t + shift */
+	enum uvmp_access access;
+};
+
+struct graph_state {
+	struct graph graph;
+	uint32_t root;              /* where a search starts: the vertex with the most edges */
+	unsigned offsets, edges;    /* their ranges */
+	uint32_t pass;              /* level, colour: the workload's own */
+	bool is_again;              /* the flag by which the GPU asks for another pass */
+	bool is_filling;            /* the kernel that runs is the one that fills the arrays */
+	/* the worklist that drives the kernel; NULL: all vertices in order */
+	const uint32_t *item;
+	uint64_t threads;           /* of the kernel: vertices or items */
+	void *array[GRAPH_ARRAYS_MAX];
+	unsigned arrays;
+	/* the answer, for tests */
+	const uint32_t *result;
+	const uint64_t *wide_result;
+};
+
+/* Makes workload->state, `bytes` large and beginning with a graph_state, and its graph from the parameters.
+ * False: out of memory, or workload->source.error says what is wrong with the file. */
+bool graph_open(struct workload *workload, size_t bytes, bool is_weighted);
+void graph_close(struct workload *workload);
+/* An array that lives as long as the state. NULL: out of memory. Those of u32 are filled with a value. */
+void *graph_array(struct graph_state *state, uint64_t count, size_t size);
+uint32_t *graph_array_of(struct graph_state *state, uint64_t count, uint32_t value);
+/* Adds a range of `count` elements; returns its number. */
+unsigned graph_range(struct workload *workload, const char *name, uint64_t count, uint64_t bytes);
+/* Adds the ranges of the graph itself. */
+void graph_add(struct workload *workload);
+
+/* The kernel: its name and the grid of so many threads, or of a warp per 32 of them. */
+void graph_grid(struct workload *workload, const char *kernel, uint64_t threads);
+
+/* -- a thread per vertex or item -- */
+
+/* First of the warp's 32 threads; in warp-centric kernels, the first of its 32 vertices or items. */
+static inline uint64_t graph_first(const struct workload_slot *slot)
+{
+	return (slot->block * (GRAPH_THREADS / 32) + slot->warp) * 32;
+}
+
+/* Those of its lanes that have something to do. */
+uint32_t graph_alive(const struct graph_state *state, const struct workload_slot *slot);
+
+/* The first so many lanes, 0..32. */
+static inline uint32_t graph_lanes(uint64_t count)
+{
+	return count >= 32 ? UINT32_MAX : ((uint32_t)1 << count) - 1;
+}
+
+/* The first lane of the mask (not 0), which leaves it. */
+static inline unsigned graph_take(uint32_t *mask)
+{
+	unsigned lane = (unsigned)__builtin_ctz(*mask);
+
+	*mask &= *mask - 1;
+	return lane;
+}
+
+static inline uint32_t graph_vertex(const struct graph_state *state, const struct workload_slot *slot,
+                                    unsigned lane)
+{
+	uint64_t thread = graph_first(slot) + lane;
+
+	return state->item != NULL ? state->item[thread] : (uint32_t)thread;
+}
+
+/* Which end the lane has in hand: the slot's row counts the edges of every lane. */
+static inline uint64_t graph_edge(const struct graph_state *state, const struct workload_slot *slot,
+                                  unsigned lane)
+{
+	return state->graph.offset[graph_vertex(state, slot, lane)] + slot->row;
+}
+
+static inline uint32_t graph_end(const struct graph_state *state, const struct workload_slot *slot,
+                                 unsigned lane)
+{
+	return state->graph.edge[graph_edge(state, slot, lane)];
+}
+
+/* -- steps: each sets the slot's next one, for the lanes of the mask (not 0) -- */
+
+/* One element for all lanes. */
+void graph_one(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
+               uint64_t index, uint32_t bytes);
+/* Element t + shift of thread t. */
+void graph_threads(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
+/* The element of each lane's vertex, shifted. */
+void graph_vertices(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
+/* The element of the end that each lane has in hand. */
+void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
+                uint32_t bytes, uint32_t mask);
+
+/* Threads go through the edges of their vertices, in lockstep: steps WALK_START..WALK_EDGE read where the
+ * edges begin and where they end, then one edge a lane, behind which the workload does with the ends what it
+ * does in steps of its own, from WALK_END on; then it calls graph_next_edges(). own[0] is the mask of those
+ * that walk. False, without a step: none has an edge left. */
+enum { WALK_START = 1, WALK_STOP, WALK_EDGE, WALK_END };
+bool graph_walk(struct workload *workload, struct workload_slot *slot);
+static inline void graph_next_edges(struct workload_slot *slot)
+{
+	slot->row++;
+	slot->step = WALK_EDGE;
+}
+
+/* A kernel without conditions: the uses, one after the other. */
+bool graph_straight(struct workload *workload, struct workload_slot *slot, const struct graph_use *use,
+                    unsigned uses);
+#define GRAPH_STRAIGHT(workload, slot, uses)                                                                 \
+	graph_straight(workload, slot, uses, (unsigned)(sizeof(uses) / sizeof((uses)[0])))
+
+/* -- a warp per vertex: its lanes take 32 edges at a time; own[0] is the vertex in hand, of the warp's 32 -- */
+
+/* So many of the vertex's edges are in hand, from slot->row (a multiple of 32) on: 0..32. */
+uint32_t graph_run(const struct graph_state *state, const struct workload_slot *slot, uint32_t vertex);
+/* Those edges, or another array that has an element for each of them. */
+void graph_run_edges(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
+                     uint32_t vertex);
+/* The elements of their ends; mask: of which of them. */
+void graph_run_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+                    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask);
+
+#endif

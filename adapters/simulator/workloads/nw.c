@@ -1,0 +1,97 @@
+/* Needleman-Wunsch of Rodinia: alignment of two sequences of n elements by dynamic programming, as a program
+ * of managed memory (UVM Smart). Two matrices of (n + 1)^2 integers: the similarities (`reference`) and the
+ * scores (`itemsets`), whose first row and column are given.
+ *
+ * The scores are computed in tiles of 16 x 16, one kernel per anti-diagonal of tiles: n / 16 kernels of 1, 2,
+ * 3, ... thread blocks, then as many less one back to 1 block. A block is 16 threads, half a warp: it loads
+ * the score left above, its 16 x 16 similarities (16 loads that do not wait for each other), the column on
+ * the left and the row above, computes 31 anti-diagonals in shared memory, and stores its rows.
+ *
+ * n=1024 is the published run of 127 kernels; n=2048 that of the page counts (8200 pages: 4101 of the scores,
+ * and of the similarities, whose first row is not used, 4099). */
+#include "runs.h"
+
+enum { N };
+enum { REFERENCE, ITEMSETS };
+
+#define SIDE      16u
+#define INT_BYTES 4u
+
+static const char *nw_check(const struct workload *workload)
+{
+	return workload->value[N] % SIDE != 0 ? "n is not a multiple of 16" : NULL;
+}
+
+static bool nw_open(struct workload *workload)
+{
+	uint64_t side = workload->value[N] + 1;
+
+	workload_add_range(workload, "reference", side * side * INT_BYTES);
+	workload_add_range(workload, "itemsets", side * side * INT_BYTES);
+	return true;
+}
+
+static bool nw_launch(struct workload *workload)
+{
+	uint64_t tiles = workload->value[N] / SIDE, diagonal = workload->kernels_done;
+	bool is_growing = diagonal < tiles;
+
+	workload->kernel = is_growing ? "needle_cuda_shared_1" : "needle_cuda_shared_2";
+	workload->blocks = is_growing ? diagonal + 1 : 2 * tiles - 1 - diagonal;
+	return diagonal < 2 * tiles - 1;
+}
+
+/* `bytes` of the row at element `first` and of the 15 rows below. */
+static void set_rows(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t first,
+                     uint32_t bytes, enum uvmp_access access)
+{
+	uint64_t stride = (workload->value[N] + 1) * INT_BYTES;
+
+	for (uint32_t row = 0; row < SIDE; row++)
+		slot->lane[row] = workload->range[range].base + first * INT_BYTES + row * stride;
+	runs_set(slot, SIDE, bytes, access);
+}
+
+static bool nw_span(struct workload *workload, struct workload_slot *slot)
+{
+	uint64_t tiles = workload->value[N] / SIDE, diagonal = workload->kernels_done,
+	         side = tiles * SIDE + 1;
+	uint64_t tile_x = diagonal < tiles ? slot->block : slot->block + diagonal + 1 - tiles;
+	uint64_t tile_y = diagonal - tile_x;
+	uint64_t corner = tile_y * SIDE * side + tile_x * SIDE; /* the score left above the tile */
+	uint64_t scores = workload->range[ITEMSETS].base, first = corner + side + 1;
+
+	switch (slot->step++) {
+	case 0:
+		runs_set_one(slot, scores, corner, corner + 1, UVMP_ACCESS_READ);
+		return true;
+	case 1:
+		set_rows(workload, slot, REFERENCE, first, SIDE * INT_BYTES, UVMP_ACCESS_READ);
+		return true;
+	case 2:
+		set_rows(workload, slot, ITEMSETS, first - 1, INT_BYTES, UVMP_ACCESS_READ);
+		return true;
+	case 3:
+		runs_set_one(slot, scores, corner + 1, corner + 1 + SIDE, UVMP_ACCESS_READ);
+		/* 31 anti-diagonals of 5 operations; threads without a cell wait */
+		slot->flops = (2 * SIDE - 1) * 5 * WORKLOAD_LANES;
+		return true;
+	case 4:
+		set_rows(workload, slot, ITEMSETS, first, SIDE * INT_BYTES, UVMP_ACCESS_WRITE);
+		return true;
+	default:
+		return false;
+	}
+}
+
+const struct workload_type workload_nw = {
+        .name = "nw",
+        .summary = "Rodinia: Needleman-Wunsch alignment in anti-diagonals of tiles; published runs: n=1024, "
+                   "2048",
+        .param = {{"n", "elements of a sequence, a multiple of 16", 16, 262144, 1024, false},
+                  WORKLOAD_AGENTS},
+        .check = nw_check,
+        .open = nw_open,
+        .launch = nw_launch,
+        .span = nw_span,
+};

@@ -1,0 +1,143 @@
+/* R-MAT: an edge is found by dividing the adjacency matrix into quadrants, one of which is chosen with
+ * unequal probabilities (0.57, 0.19, 0.19, 0.05), again and again down to one cell. Vertex numbers are then
+ * shuffled, so that hubs do not stand side by side. The edges are drawn twice from the same random numbers.
+ */
+#include <stdlib.h>
+
+#include "graph.h"
+#include "permute.h"
+#include "uvmpolicy/base.h"
+
+/* One edge; each level of the division takes 16 random bits. */
+static void draw_edge(uint64_t *random, unsigned scale, uint64_t *row, uint64_t *column)
+{
+	const uint32_t a = 65536u * 57 / 100, b = 65536u * 76 / 100, c = 65536u * 95 / 100;
+	uint64_t bits = 0;
+
+	*row = *column = 0;
+	for (unsigned level = 0; level < scale; level++) {
+		uint32_t draw;
+
+		if (level % 4 == 0)
+			bits = uvmp_random_next(random);
+		draw = (uint32_t)(bits & 0xffff);
+		bits >>= 16;
+		*row = *row << 1 | (draw >= b);
+		*column = *column << 1 | ((draw >= a && draw < b) || draw >= c);
+	}
+}
+
+/* Parallel edges weigh the same. */
+static uint32_t weight_of(uint64_t seed, uint64_t u, uint64_t v)
+{
+	uint64_t state = seed ^ (u < v ? u << 32 | v : v << 32 | u);
+
+	return 1 + (uint32_t)((uvmp_random_next(&state) >> 32) % GRAPH_WEIGHT_MAX);
+}
+
+/* Edges are drawn some at a time, so that the memory of their rows is on its way when they are stored. */
+#define BATCH 64u
+
+struct batch {
+	unsigned count;
+	uint32_t from[BATCH], to[BATCH];
+};
+
+static void draw_batch(struct batch *batch, const struct graph *graph, unsigned scale,
+                       const uint32_t *shuffled, uint64_t *random)
+{
+	for (unsigned i = 0; i < batch->count; i++) {
+		uint64_t row, column;
+
+		draw_edge(random, scale, &row, &column);
+		batch->from[i] = shuffled[row];
+		batch->to[i] = shuffled[column];
+		__builtin_prefetch(&graph->offset[batch->from[i]]);
+		__builtin_prefetch(&graph->offset[batch->to[i]]);
+	}
+}
+
+static void count_batch(struct graph *graph, const struct batch *batch)
+{
+	for (unsigned i = 0; i < batch->count; i++) {
+		graph_count(graph, batch->from[i]);
+		graph_count(graph, batch->to[i]);
+	}
+}
+
+static void store_batch(struct graph *graph, const struct batch *batch, uint64_t seed)
+{
+	for (unsigned i = 0; i < batch->count; i++) {
+		__builtin_prefetch(&graph->edge[graph->offset[batch->from[i]]], 1);
+		__builtin_prefetch(&graph->edge[graph->offset[batch->to[i]]], 1);
+	}
+	for (unsigned i = 0; i < batch->count; i++) {
+		uint32_t u = batch->from[i], v = batch->to[i];
+		uint32_t weight = graph->weight != NULL ? weight_of(seed, u, v) : 0;
+
+		graph_store(graph, u, v, weight);
+		graph_store(graph, v, u, weight);
+	}
+}
+
+/* Draws all edges: the first time to count those of each vertex, the second time to store them. */
+static void draw_edges(struct graph *graph, unsigned scale, uint64_t edges, const uint32_t *shuffled,
+                       uint64_t seed, bool is_counting)
+{
+	uint64_t random = seed;
+
+	for (uint64_t done = 0; done < edges; done += BATCH) {
+		struct batch batch = {.count = edges - done < BATCH ? (unsigned)(edges - done) : BATCH};
+
+		draw_batch(&batch, graph, scale, shuffled, &random);
+		if (is_counting)
+			count_batch(graph, &batch);
+		else
+			store_batch(graph, &batch, seed);
+	}
+}
+
+/* New numbers for the vertices; NULL: out of memory. */
+static uint32_t *shuffle(uint64_t vertices, uint64_t *random)
+{
+	uint32_t *shuffled = malloc(vertices * sizeof(*shuffled));
+	struct permutation permutation;
+
+	permutation_init(&permutation, vertices, random);
+	for (uint64_t v = 0; shuffled != NULL && v < vertices; v++)
+		shuffled[v] = (uint32_t)permutation_at(&permutation, v);
+	return shuffled;
+}
+
+static bool build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random, bool is_weighted)
+{
+	uint64_t vertices = (uint64_t)1 << scale, edges = vertices * degree / 2, seed;
+	uint32_t *shuffled = shuffle(vertices, random);
+	bool is_built;
+
+	*graph = (struct graph){0};
+	seed = uvmp_random_next(random);
+	is_built = shuffled != NULL && graph_reserve(graph, vertices);
+	if (is_built) {
+		draw_edges(graph, scale, edges, shuffled, seed, true);
+		is_built = graph_place(graph, is_weighted);
+	}
+	if (is_built) {
+		draw_edges(graph, scale, edges, shuffled, seed, false);
+		graph_close_rows(graph);
+	} else {
+		graph_free(graph);
+	}
+	free(shuffled);
+	return is_built;
+}
+
+bool graph_build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random)
+{
+	return build(graph, scale, degree, random, false);
+}
+
+bool graph_build_weighted(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random)
+{
+	return build(graph, scale, degree, random, true);
+}

@@ -1,0 +1,331 @@
+/* Breadth-first search of Rodinia over a random graph, as a program of managed memory (UVM Smart;
+ * SAND2022-1528, table 4-1). Arrays in the order of allocation: nodes {first edge, number of edges} of 8
+ * bytes, three masks of one byte a node (frontier, found now, seen), edges of 4 bytes, and the cost (level)
+ * of each node of 4 bytes.
+ *
+ * Two kernels a level with a thread per node, 512 to a block. The first: a node of the frontier leaves it,
+ * and edge by edge the nodes at the other end that are not seen get their cost and are marked as found. The
+ * second: found nodes enter the frontier and are seen from then on. It ends when none was found. What the
+ * masks hold in each kernel follows from the levels, so the search runs when the workload is opened.
+ *
+ * Graphs as from Rodinia's generator: each node has edges to 2..4 others, every edge also stands at its other
+ * end, ends are drawn uniformly. The search starts at node 0. `edges` asks for an exact number: that of the
+ * published graph of 261444 nodes is 1568420 (2491 pages demanded); other published runs have 65536 and (in
+ * SAND2022-1528) 4096 nodes. */
+#include <stdlib.h>
+
+#include "runs.h"
+
+enum { NODES, EDGES };
+enum { NODE_ARRAY, FRONTIER, FOUND, SEEN, EDGE_ARRAY, COST };
+
+#define THREADS    512u
+#define NODE_BYTES 8u
+#define INT_BYTES  4u
+#define LEAST      2u /* edges of a node to others */
+#define MOST       4u
+#define NEVER      UINT32_MAX
+
+struct bfs {
+	uint64_t nodes, edges;
+	uint64_t *offset; /* [nodes + 1] */
+	uint32_t *edge;
+	uint32_t *level; /* [nodes] */
+	uint32_t last;   /* level */
+};
+
+static void bfs_close(struct workload *workload)
+{
+	struct bfs *bfs = workload->state;
+
+	if (bfs == NULL)
+		return;
+	free(bfs->offset);
+	free(bfs->edge);
+	free(bfs->level);
+	free(bfs);
+}
+
+/* -- graph -- */
+
+/* How many edges each node has to others, in degree[]; the sum is half the number of edges, rounded up. */
+static void draw_degrees(const struct workload *workload, struct bfs *bfs, uint32_t *degree, uint64_t *random)
+{
+	uint64_t wanted = (workload->value[EDGES] + 1) / 2, sum = 0;
+
+	for (uint64_t v = 0; v < bfs->nodes; v++) {
+		degree[v] = LEAST + (uint32_t)uvmp_random_below(random, MOST - LEAST + 1);
+		sum += degree[v];
+	}
+	bfs->edges = 2 * sum;
+	if (wanted == 0)
+		return;
+	bfs->edges = workload->value[EDGES];
+	for (; sum < wanted; sum++)
+		degree[uvmp_random_below(random, bfs->nodes)]++;
+	while (sum > wanted) {
+		uint32_t *one = &degree[uvmp_random_below(random, bfs->nodes)];
+
+		sum -= *one != 0;
+		*one -= *one != 0;
+	}
+}
+
+/* Draws all edges. First round: counts those of v in offset[v + 1]. Second: stores them at offset[v], which
+ * moves on. An odd number of edges leaves out the last one's way back. */
+static void draw_edges(struct bfs *bfs, const uint32_t *degree, uint64_t random, bool is_counting)
+{
+	uint64_t left = bfs->edges;
+
+	for (uint64_t v = 0; v < bfs->nodes; v++)
+		for (uint32_t i = 0; i < degree[v]; i++) {
+			uint64_t end[2] = {v, uvmp_random_below(&random, bfs->nodes)};
+
+			for (unsigned way = 0; way < 2 && left > 0; way++, left--) {
+				if (is_counting)
+					bfs->offset[end[way] + 1]++;
+				else
+					bfs->edge[bfs->offset[end[way]]++] = (uint32_t)end[1 - way];
+			}
+		}
+}
+
+static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *random)
+{
+	uint32_t *degree = bfs->level; /* which is not needed yet */
+	uint64_t seed;
+
+	draw_degrees(workload, bfs, degree, random);
+	bfs->edge = malloc(bfs->edges * sizeof(*bfs->edge));
+	if (bfs->edge == NULL)
+		return false;
+	seed = uvmp_random_next(random);
+	draw_edges(bfs, degree, seed, true);
+	for (uint64_t v = 0; v < bfs->nodes; v++)
+		bfs->offset[v + 1] += bfs->offset[v];
+	draw_edges(bfs, degree, seed, false);
+	/* every offset has moved to the end of its row, which is the start of the next one */
+	for (uint64_t v = bfs->nodes; v > 0; v--)
+		bfs->offset[v] = bfs->offset[v - 1];
+	bfs->offset[0] = 0;
+	return true;
+}
+
+/* All levels; false: out of memory. */
+static bool search(struct bfs *bfs)
+{
+	uint32_t *queue = malloc(bfs->nodes * sizeof(*queue));
+	uint64_t head = 0, tail = 1;
+
+	if (queue == NULL)
+		return false;
+	for (uint64_t v = 0; v < bfs->nodes; v++)
+		bfs->level[v] = NEVER;
+	queue[0] = 0;
+	bfs->level[0] = 0;
+	for (; head < tail; head++) {
+		uint32_t v = queue[head];
+
+		bfs->last = bfs->level[v];
+		for (uint64_t i = bfs->offset[v]; i < bfs->offset[v + 1]; i++)
+			if (bfs->level[bfs->edge[i]] == NEVER) {
+				bfs->level[bfs->edge[i]] = bfs->level[v] + 1;
+				queue[tail++] = bfs->edge[i];
+			}
+	}
+	free(queue);
+	return true;
+}
+
+static bool bfs_open(struct workload *workload)
+{
+	struct bfs *bfs = workload->state = calloc(1, sizeof(*bfs));
+	uint64_t nodes = workload->value[NODES];
+
+	if (bfs == NULL)
+		return false;
+	bfs->nodes = nodes;
+	bfs->offset = calloc(nodes + 1, sizeof(*bfs->offset));
+	bfs->level = malloc(nodes * sizeof(*bfs->level));
+	if (bfs->offset == NULL || bfs->level == NULL || !build(workload, bfs, &workload->random) ||
+	    !search(bfs))
+		return false;
+	workload_add_range(workload, "graph_nodes", nodes * NODE_BYTES);
+	workload_add_range(workload, "graph_mask", nodes);
+	workload_add_range(workload, "updating_graph_mask", nodes);
+	workload_add_range(workload, "graph_visited", nodes);
+	workload_add_range(workload, "graph_edges", bfs->edges * INT_BYTES);
+	workload_add_range(workload, "cost", nodes * INT_BYTES);
+	return true;
+}
+
+/* -- kernels -- */
+
+static bool bfs_launch(struct workload *workload)
+{
+	const struct bfs *bfs = workload->state;
+
+	workload->kernel = workload->kernels_done % 2 == 0 ? "Kernel" : "Kernel2";
+	workload->blocks = workload_ceil_div(bfs->nodes, THREADS);
+	workload->warps = THREADS / WORKLOAD_LANES;
+	return workload->kernels_done / 2 <= bfs->last;
+}
+
+/* The warp's nodes of this level, as a mask. */
+static uint32_t nodes_of_level(const struct bfs *bfs, uint64_t first, uint64_t end, uint64_t level)
+{
+	uint32_t mask = 0;
+
+	for (uint64_t v = first; v < end; v++)
+		mask |= (uint32_t)(bfs->level[v] == level) << (v - first);
+	return mask;
+}
+
+/* The part of an array of `bytes` an element that spans those of the mask's nodes. */
+static bool set_masked(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t bytes,
+                       uint64_t first, uint32_t mask, enum uvmp_access access)
+{
+	uint64_t lowest = (uint64_t)__builtin_ctz(mask), highest = 31u - (uint64_t)__builtin_clz(mask);
+
+	workload_set_wide(slot, workload->range[range].base + (first + lowest) * bytes,
+	                  (highest - lowest + 1) * bytes, access);
+	return true;
+}
+
+/* What lane[] is to hold for the edge in hand of each of the mask's nodes: */
+enum target { THE_EDGE, THE_SEEN, UNSEEN_COST, UNSEEN_FOUND };
+
+/* Fills lane[]; *unseen are the nodes whose edge leads to one that is not seen. Returns the lanes. */
+static uint32_t gather(const struct workload *workload, struct workload_slot *slot, uint64_t first,
+                       enum target target, uint32_t *unseen)
+{
+	static const unsigned range[] = {EDGE_ARRAY, SEEN, COST, FOUND};
+	const struct bfs *bfs = workload->state;
+	uint64_t base = workload->range[range[target]].base, next_level = workload->kernels_done / 2 + 1;
+	uint32_t lanes = 0;
+
+	*unseen = 0;
+	for (uint32_t mask = (uint32_t)slot->own[0]; mask != 0; mask &= mask - 1) {
+		unsigned bit = (unsigned)__builtin_ctz(mask);
+		uint64_t at = bfs->offset[first + bit] + slot->row;
+		uint32_t end;
+		bool is_unseen;
+
+		if (at >= bfs->offset[first + bit + 1])
+			continue;
+		end = bfs->edge[at];
+		is_unseen = bfs->level[end] == next_level;
+		*unseen |= (uint32_t)is_unseen << bit;
+		if (target == THE_EDGE)
+			slot->lane[lanes++] = base + at * INT_BYTES;
+		else if (target == THE_SEEN || is_unseen)
+			slot->lane[lanes++] = base + end * (target == UNSEEN_COST ? INT_BYTES : 1u);
+	}
+	return lanes;
+}
+
+/* One of the two fields of the mask's nodes. */
+static bool load_nodes(struct workload *workload, struct workload_slot *slot, uint64_t first, uint32_t mask)
+{
+	return set_masked(workload, slot, NODE_ARRAY, NODE_BYTES, first, mask, UVMP_ACCESS_READ);
+}
+
+/* Steps of the first kernel: 0 the frontier, 1 leave it, 2 and 3 the nodes, then for edge slot->row of each:
+ * 4 its end, 5 is that seen, and if not so for some: 6 the own cost, 7 the new costs, 8 the marks, 9 and 10
+ * their nodes once more, which might have been overwritten for all that the compiler knows. own[0]: nodes of
+ * the frontier, own[1]: those whose edge in hand leads to one not seen. */
+static bool expand(struct workload *workload, struct workload_slot *slot, uint64_t first, uint64_t end)
+{
+	const struct bfs *bfs = workload->state;
+	uint32_t lanes, unseen;
+
+	switch (slot->step++) {
+	case 0:
+		slot->own[0] = nodes_of_level(bfs, first, end, workload->kernels_done / 2);
+		workload_set_wide(slot, workload->range[FRONTIER].base + first, end - first,
+		                  UVMP_ACCESS_READ);
+		return true;
+	case 1:
+		return slot->own[0] != 0 && set_masked(workload, slot, FRONTIER, 1, first,
+		                                       (uint32_t)slot->own[0], UVMP_ACCESS_WRITE);
+	case 2:
+	case 3:
+		return load_nodes(workload, slot, first, (uint32_t)slot->own[0]);
+	case 4:
+		lanes = gather(workload, slot, first, THE_EDGE, &unseen);
+		if (lanes == 0)
+			return false;
+		workload_set_lanes(slot, lanes, INT_BYTES, UVMP_ACCESS_READ);
+		return true;
+	case 5:
+		lanes = gather(workload, slot, first, THE_SEEN, &unseen);
+		workload_set_lanes(slot, lanes, 1, UVMP_ACCESS_READ);
+		slot->flops = 2 * WORKLOAD_LANES;
+		slot->own[1] = unseen;
+		if (unseen == 0) {
+			slot->step = 4;
+			slot->row++;
+		}
+		return true;
+	case 6:
+		return set_masked(workload, slot, COST, INT_BYTES, first, (uint32_t)slot->own[1],
+		                  UVMP_ACCESS_READ);
+	case 7:
+		lanes = gather(workload, slot, first, UNSEEN_COST, &unseen);
+		workload_set_lanes(slot, lanes, INT_BYTES, UVMP_ACCESS_WRITE);
+		return true;
+	case 8:
+		lanes = gather(workload, slot, first, UNSEEN_FOUND, &unseen);
+		workload_set_lanes(slot, lanes, 1, UVMP_ACCESS_WRITE);
+		return true;
+	case 9:
+		return load_nodes(workload, slot, first, (uint32_t)slot->own[1]);
+	default:
+		slot->step = 4;
+		slot->row++;
+		return load_nodes(workload, slot, first, (uint32_t)slot->own[1]);
+	}
+}
+
+/* Steps of the second kernel: 0 the nodes found, 1..3 for those: the frontier, seen, found no more. */
+static bool advance(struct workload *workload, struct workload_slot *slot, uint64_t first, uint64_t end)
+{
+	static const unsigned range[] = {FRONTIER, SEEN, FOUND};
+	uint64_t step = slot->step++;
+
+	if (step == 0) {
+		slot->own[0] = nodes_of_level(workload->state, first, end, workload->kernels_done / 2 + 1);
+		workload_set_wide(slot, workload->range[FOUND].base + first, end - first, UVMP_ACCESS_READ);
+		return true;
+	}
+	return step <= 3 && slot->own[0] != 0 &&
+	       set_masked(workload, slot, range[step - 1], 1, first, (uint32_t)slot->own[0],
+	                  UVMP_ACCESS_WRITE);
+}
+
+static bool bfs_span(struct workload *workload, struct workload_slot *slot)
+{
+	const struct bfs *bfs = workload->state;
+	uint64_t first = slot->block * THREADS + slot->warp * WORKLOAD_LANES, end = first + WORKLOAD_LANES;
+
+	if (end > bfs->nodes)
+		end = bfs->nodes;
+	if (first >= end)
+		return false;
+	return workload->kernels_done % 2 == 0 ? expand(workload, slot, first, end)
+	                                       : advance(workload, slot, first, end);
+}
+
+const struct workload_type workload_rodinia_bfs = {
+        .name = "rodinia_bfs",
+        .summary = "Rodinia: breadth-first search over a random graph; published run: 261444 nodes, 1568420 "
+                   "edges",
+        .param = {{"nodes", "nodes", 1, 1 << 26, 262144, false},
+                  {"edges", "entries of the edge list; 0: as they come, about 6 per node", 0, 1 << 30, 0,
+                   false},
+                  WORKLOAD_AGENTS},
+        .open = bfs_open,
+        .close = bfs_close,
+        .launch = bfs_launch,
+        .span = bfs_span,
+};

@@ -1,0 +1,383 @@
+/* Tests of the trace writer: what it has written reads back as the same rows, and what it could not write is
+ * an error. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "source.h"
+#include "support/seed.h"
+#include "trace_write.h"
+#include "uvmpolicy/uvmpolicy.h"
+
+static char error[SOURCE_ERROR_MAX];
+
+static struct source_row next(struct source *source)
+{
+	struct source_row row;
+
+	memset(&row, 0, sizeof(row));
+	source->next(source, &row);
+	return row;
+}
+
+static void assert_same(const struct source_row *a, const struct source_row *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	if (a->kind == SOURCE_ACCESS) {
+		assert_int_equal(a->has_time, b->has_time);
+		assert_int_equal(a->has_time ? a->time_ns : 0, b->has_time ? b->time_ns : 0);
+		assert_int_equal(a->is_cpu, b->is_cpu);
+		assert_int_equal(a->agent, b->agent);
+		assert_int_equal(a->access, b->access);
+		assert_int_equal(a->address, b->address);
+	} else if (a->kind == SOURCE_KERNEL) {
+		assert_string_equal(a->name, b->name);
+	} else if (a->kind == SOURCE_RANGE) {
+		assert_int_equal(a->range.base, b->range.base);
+		assert_int_equal(a->range.bytes, b->range.bytes);
+		assert_string_equal(a->range.name, b->range.name);
+	}
+}
+
+static struct trace_writer *begin(FILE *file, bool is_packed)
+{
+	struct trace_writer *writer = trace_write_open(file, "t", is_packed, NULL, error);
+
+	assert_non_null(writer);
+	return writer;
+}
+
+static struct source *read_back(FILE *file)
+{
+	struct source *source;
+
+	rewind(file);
+	source = trace_open_stream(file, "t", error);
+	assert_non_null(source);
+	return source;
+}
+
+/* -- workloads -- */
+
+static const char *const specs[] = {
+        "regular:bytes=2m,passes=2",           "random:bytes=1m",  "sgemm:n=300",
+        "stream:bytes=512k,passes=2,agents=7", "stencil:n=300,iterations=2", "bfs:scale=10",
+};
+
+#define ROWS_MOST 30000u
+
+static void write_workload(const char *spec, FILE *file, bool is_packed)
+{
+	struct source *source = workload_open(spec, 7, error);
+	struct trace_writer *writer = begin(file, is_packed);
+
+	if (!source)
+		fail_msg("%s", error);
+	for (unsigned i = 0; i < ROWS_MOST; i++) {
+		struct source_row row = next(source);
+
+		if (row.kind == SOURCE_END)
+			break;
+		assert_true(trace_write_row(writer, &row, error));
+	}
+	assert_true(trace_write_close(writer, error));
+	source->close(source);
+}
+
+static void check_workload(const char *spec, bool is_packed)
+{
+	struct source *workload, *trace;
+	struct source_row a, b = {.kind = SOURCE_BAD};
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	write_workload(spec, file, is_packed);
+	workload = workload_open(spec, 7, error);
+	assert_non_null(workload);
+	trace = read_back(file);
+	for (unsigned i = 0; i < ROWS_MOST && b.kind != SOURCE_END; i++) {
+		a = next(workload);
+		b = next(trace);
+		assert_same(&a, &b);
+	}
+	assert_int_equal(next(trace).kind, SOURCE_END);
+	workload->close(workload);
+	trace->close(trace);
+}
+
+static void workloads_come_back(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		check_workload(specs[i], false);
+		if (trace_write_can_pack())
+			check_workload(specs[i], true);
+	}
+}
+
+/* -- any rows -- */
+
+enum { ROWS = 20000, RANGES = 40 };
+
+struct maker {
+	uint64_t random;
+	struct source_range range[RANGES];
+	unsigned ranges;
+	uint64_t time_ns;
+};
+
+static uint64_t pick(struct maker *maker, uint64_t below)
+{
+	return uvmp_random_below(&maker->random, below);
+}
+
+static void make_name(struct maker *maker, char *name, uint64_t length)
+{
+	for (uint64_t i = 0; i < length; i++) {
+		name[i] = (char)(' ' + pick(maker, '~' - ' ' + 1));
+		name[i] = name[i] == ',' ? ';' : name[i];
+	}
+	name[length] = '\0';
+}
+
+/* Ranges are of odd sizes and far from each other; the last one ends where addresses do. */
+static void make_range(struct maker *maker, struct source_row *row)
+{
+	struct source_range *range = &maker->range[maker->ranges];
+	uint64_t room = UINT64_C(1) << 58;
+
+	row->kind = SOURCE_RANGE;
+	range->base = room * maker->ranges + (pick(maker, room / 2) & ~UINT64_C(4095));
+	range->bytes = 1 + pick(maker, room / 2);
+	if (++maker->ranges == RANGES) {
+		range->base = UINT64_MAX - 4095;
+		range->bytes = 4096;
+	}
+	make_name(maker, range->name, pick(maker, sizeof(range->name)));
+	row->range = *range;
+}
+
+static void make_access(struct maker *maker, struct source_row *row)
+{
+	static const enum uvmp_access sorts[] = {UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
+	                                         UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
+	const struct source_range *range = &maker->range[pick(maker, maker->ranges)];
+
+	row->kind = SOURCE_ACCESS;
+	row->has_time = pick(maker, 2) != 0;
+	if (row->has_time)
+		row->time_ns = maker->time_ns += pick(maker, UINT64_C(1) << pick(maker, 48));
+	row->is_cpu = pick(maker, 10) == 0;
+	row->agent = row->is_cpu ? 0 : (uint32_t)pick(maker, 1u << 20);
+	row->access = sorts[pick(maker, 4)];
+	row->address = range->base + pick(maker, range->bytes);
+}
+
+static struct source_row make_row(struct maker *maker)
+{
+	struct source_row row = {.kind = SOURCE_SYNC};
+	uint64_t sort = pick(maker, 200);
+
+	if (maker->ranges == 0 || (sort == 0 && maker->ranges < RANGES)) {
+		make_range(maker, &row);
+	} else if (sort == 1) {
+		row.kind = SOURCE_KERNEL;
+		make_name(maker, row.name, 1 + pick(maker, sizeof(row.name) - 1));
+	} else if (sort > 2) {
+		make_access(maker, &row);
+	}
+	return row;
+}
+
+static struct maker *new_maker(uint64_t seed)
+{
+	struct maker *maker = calloc(1, sizeof(*maker));
+
+	assert_non_null(maker);
+	maker->random = seed;
+	return maker;
+}
+
+static void check_rows(uint64_t seed, bool is_packed)
+{
+	struct maker *maker = new_maker(seed);
+	FILE *file = tmpfile();
+	struct trace_writer *writer;
+	struct source *trace;
+
+	assert_non_null(file);
+	writer = begin(file, is_packed);
+	for (unsigned i = 0; i < ROWS; i++) {
+		struct source_row row = make_row(maker);
+
+		if (!trace_write_row(writer, &row, error))
+			fail_msg("%s", error);
+	}
+	assert_true(trace_write_close(writer, error));
+	free(maker);
+	maker = new_maker(seed);
+	trace = read_back(file);
+	for (unsigned i = 0; i < ROWS; i++) {
+		struct source_row a = make_row(maker), b = next(trace);
+
+		if (b.kind == SOURCE_BAD)
+			fail_msg("%s", trace->error);
+		assert_same(&a, &b);
+	}
+	assert_int_equal(next(trace).kind, SOURCE_END);
+	if (trace->total != 0)
+		assert_int_equal(trace->done, trace->total);
+	trace->close(trace);
+	free(maker);
+}
+
+static void any_rows_come_back(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint64_t seed = i == 0 ? 1 : test_seed();
+
+		check_rows(seed, false);
+		if (trace_write_can_pack())
+			check_rows(seed, true);
+	}
+}
+
+/* -- bytes, and refusals -- */
+
+static void the_very_bytes(void **state)
+{
+	static const char want[] = "uvmp-trace 1\n"
+	                           "# made up\n"
+	                           "range,0x200000,8192,a b\n"
+	                           "range,0x400000,1\n"
+	                           "kernel,k<int>\n"
+	                           "0,0,r,0x200000\n"
+	                           ",1048575,w,0x201fff\n"
+	                           "18446744073709551615,cpu,a,0x400000\n"
+	                           "sync\n";
+	struct source_row rows[] = {
+	        {.kind = SOURCE_RANGE, .range = {0x200000, 8192, "a b"}},
+	        {.kind = SOURCE_RANGE, .range = {0x400000, 1, ""}},
+	        {.kind = SOURCE_KERNEL, .name = "k<int>"},
+	        {.kind = SOURCE_ACCESS, .has_time = true, .access = UVMP_ACCESS_READ, .address = 0x200000},
+	        {.kind = SOURCE_ACCESS, .agent = 1048575, .access = UVMP_ACCESS_WRITE, .address = 0x201fff},
+	        {.kind = SOURCE_ACCESS,
+	         .has_time = true,
+	         .time_ns = UINT64_MAX,
+	         .is_cpu = true,
+	         .access = UVMP_ACCESS_ATOMIC_STRONG,
+	         .address = 0x400000},
+	        {.kind = SOURCE_SYNC},
+	};
+	char got[sizeof(want) + 1];
+	FILE *file = tmpfile();
+	struct trace_writer *writer;
+
+	(void)state;
+	assert_non_null(file);
+	writer = trace_write_open(file, "t", false, "made up", error);
+	assert_non_null(writer);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_true(trace_write_row(writer, &rows[i], error));
+	assert_true(trace_write_close(writer, error));
+	rewind(file);
+	assert_int_equal(fread(got, 1, sizeof(got), file), sizeof(want) - 1);
+	assert_memory_equal(got, want, sizeof(want) - 1);
+	fclose(file);
+}
+
+static void refuse(struct source_row row, const char *message)
+{
+	FILE *file = tmpfile();
+	struct trace_writer *writer;
+
+	assert_non_null(file);
+	writer = begin(file, false);
+	assert_false(trace_write_row(writer, &row, error));
+	assert_string_equal(error, message);
+	trace_write_abandon(writer);
+	fclose(file);
+}
+
+static void what_cannot_be_read_is_not_written(void **state)
+{
+	(void)state;
+	refuse((struct source_row){.kind = SOURCE_KERNEL, .name = "f(a,b)"},
+	       "t: the name of a kernel cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_KERNEL}, "t: the name of a kernel cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_RANGE, .range = {0x1000, 1, "a\nb"}},
+	       "t: the name of the range at 0x1000 cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_ACCESS, .agent = 1u << 20, .access = UVMP_ACCESS_READ},
+	       "t: agent 1048576 is above 1048575");
+	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_ATOMIC_WEAK},
+	       "t: this sort of access cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_NONE},
+	       "t: this sort of access cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_BAD}, "t: no row to write");
+}
+
+static void full_disk(void **state)
+{
+	struct source_row row = {.kind = SOURCE_SYNC};
+
+	(void)state;
+	for (int is_packed = 0; is_packed <= trace_write_can_pack(); is_packed++) {
+		FILE *file = fopen("/dev/full", "wb");
+		struct trace_writer *writer;
+
+		if (!file)
+			skip();
+		writer = begin(file, is_packed);
+		assert_true(trace_write_row(writer, &row, error)); /* still in the buffer */
+		assert_false(trace_write_close(writer, error));
+		assert_string_equal(error, "t: No space left on device");
+		fclose(file);
+	}
+}
+
+/* A long trace notices it before its end. */
+static void full_disk_early(void **state)
+{
+	FILE *file = fopen("/dev/full", "wb");
+	struct source_row row = {.kind = SOURCE_SYNC};
+	struct trace_writer *writer;
+	unsigned i = 0;
+
+	(void)state;
+	if (!file)
+		skip();
+	writer = begin(file, false);
+	while (i < 100000 && trace_write_row(writer, &row, error))
+		i++;
+	assert_true(i < 100000);
+	assert_string_equal(error, "t: No space left on device");
+	trace_write_abandon(writer);
+	fclose(file);
+}
+
+static void without_zstd(void **state)
+{
+	(void)state;
+	if (trace_write_can_pack())
+		skip();
+	assert_null(trace_write_open(stdout, "t.zst", true, NULL, error));
+	assert_string_equal(error, "t.zst: cannot be compressed: this program was built without zstd");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(workloads_come_back), cmocka_unit_test(any_rows_come_back),
+	        cmocka_unit_test(the_very_bytes),      cmocka_unit_test(what_cannot_be_read_is_not_written),
+	        cmocka_unit_test(full_disk),           cmocka_unit_test(full_disk_early),
+	        cmocka_unit_test(without_zstd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
