@@ -1,6 +1,12 @@
 /* Both answers see every action of the log once. The story asks which of the action's pages are meant, and
  * tells what became of them in one sentence. The summary keeps a record of every block, found by hashing,
- * with the counts of its line and what is needed to see that a page bounces or is pinned anew. */
+ * with the counts of its line and what is needed to see that a page bounces or is pinned anew.
+ *
+ * Why a page was prefetched is not in its own action: the prefetcher takes a whole subtree of big pages when
+ * enough of it is set. So the story mirrors, for the blocks around its pages, who holds what, and tells a
+ * copy only when all copies of its step are read. Then the subtree is the largest one around the page that is
+ * wholly there. The mirror may be wrong (a log that begins in the middle, a copy that failed); where it does
+ * not agree with the counts of the action, those are told instead. */
 #include "explain.h"
 
 #include <inttypes.h>
@@ -15,11 +21,24 @@
 #define PAGE_BYTES_USUAL 4096u
 #define BLOCKS_SHOWN     10u
 #define QUOTE_MAX        40
+#define BIG_PAGE_BYTES   65536u
+#define WINDOW_BYTES     2097152u
+#define KEPT_MAX         UVMP_SERVICE_PENDING_MAX /* a group has no more actions */
 
 /* What happened to pages, counted in pages. */
 struct tally {
 	uint64_t came[UVMP_CAUSE_COUNT];
 	uint64_t left, bounces, throttles, pins;
+};
+
+/* What a processor has of a block. */
+struct place {
+	struct place *next;
+	uvmp_mask holds;
+	uvmp_mask maps;   /* of the pages it holds */
+	uvmp_mask before; /* what it held before the copies of step number `step` */
+	uint64_t step;
+	uint32_t processor;
 };
 
 struct block {
@@ -28,6 +47,25 @@ struct block {
 	uvmp_mask pinned;
 	uint8_t gone_from[UVMP_MASK_BITS]; /* processor from which the page went last, UVMP_PROC_NONE: it
 	                                      never did */
+	/* for the story */
+	struct place *place;
+	uint32_t extent;   /* pages up to the last one that the log has named; the block may be longer */
+	uvmp_mask faulted; /* in step number `step` */
+	uint64_t step;
+};
+
+/* A copy that waits for the others of its step. */
+struct kept {
+	struct uvmp_action action;
+	uvmp_mask pages;
+};
+
+/* What was fetched with the prefetched pages: big pages in which others faulted, or a subtree of which enough
+ * was set. */
+struct subtree {
+	uint32_t own; /* big pages that came for a fault of their own; 0: a subtree, namely: */
+	uint64_t address, bytes;
+	uint32_t set, big_pages; /* big pages: with a page that faulted or was there, and all */
 };
 
 struct explanation {
@@ -38,9 +76,12 @@ struct explanation {
 	/* story */
 	uvmp_mask pinned;
 	bool has_told;
-	uint64_t space; /* of the first action told */
+	uint64_t space;    /* of the first action told */
+	uint64_t step;     /* copies of one group are a step; they are numbered from 1 */
+	struct kept *kept; /* [KEPT_MAX] */
+	size_t kept_count;
 
-	/* summary */
+	/* summary, and the blocks of the story */
 	struct block *block;
 	uint32_t *slot; /* number of the block plus 1; 0: free */
 	size_t blocks, room, slots;
@@ -92,6 +133,428 @@ static void count_pages(struct tally *tally, uvmp_mask *pinned, const struct uvm
 		tally->pins += uvmp_mask_weight(&fresh);
 		uvmp_mask_or(pinned, pinned, pages);
 	}
+}
+
+/* -- blocks -- */
+
+static size_t hash(uint64_t space, uint64_t address)
+{
+	uint64_t state = address ^ space * 0x9e3779b97f4a7c15u;
+
+	return (size_t)uvmp_random_next(&state);
+}
+
+static void add_slot(struct explanation *explanation, size_t index)
+{
+	const struct block *block = &explanation->block[index];
+	size_t at = hash(block->space, block->address);
+
+	while (explanation->slot[at % explanation->slots] != 0)
+		at++;
+	explanation->slot[at % explanation->slots] = (uint32_t)index + 1;
+}
+
+/* Room for one block more, and at least as many slots again free. */
+static bool make_room(struct explanation *explanation)
+{
+	size_t room = explanation->room != 0 ? 2 * explanation->room : 64;
+	struct block *block;
+
+	if (explanation->blocks < explanation->room)
+		return true;
+	block = room < UINT32_MAX ? realloc(explanation->block, room * sizeof(*block)) : NULL;
+	if (block == NULL)
+		return false;
+	explanation->block = block;
+	free(explanation->slot);
+	explanation->slots = 2 * room;
+	explanation->slot = calloc(explanation->slots, sizeof(*explanation->slot));
+	if (explanation->slot == NULL)
+		return false;
+	explanation->room = room;
+	for (size_t i = 0; i < explanation->blocks; i++)
+		add_slot(explanation, i);
+	return true;
+}
+
+/* NULL: there is none. */
+static struct block *look_up(const struct explanation *explanation, uint64_t space, uint64_t address)
+{
+	if (explanation->slots == 0)
+		return NULL;
+	for (size_t at = hash(space, address);; at++) {
+		uint32_t number = explanation->slot[at % explanation->slots];
+		struct block *block;
+
+		if (number == 0)
+			return NULL;
+		block = &explanation->block[number - 1];
+		if (block->space == space && block->address == address)
+			return block;
+	}
+}
+
+/* NULL: no memory. */
+static struct block *find_block(struct explanation *explanation, uint64_t space, uint64_t address)
+{
+	struct block *block = look_up(explanation, space, address);
+
+	if (block != NULL)
+		return block;
+	if (!make_room(explanation))
+		return NULL;
+	block = &explanation->block[explanation->blocks];
+	memset(block, 0, sizeof(*block));
+	memset(block->gone_from, UVMP_PROC_NONE, sizeof(block->gone_from));
+	block->space = space;
+	block->address = address;
+	add_slot(explanation, explanation->blocks++);
+	return block;
+}
+
+/* -- who holds what, for the story -- */
+
+/* Before the log says anything, the CPU has all and maps it, as after initialisation. */
+static void reset_place(struct place *place)
+{
+	struct uvmp_region all = {0, UVMP_MASK_BITS};
+
+	uvmp_mask_zero(&place->holds);
+	if (place->processor == UVMP_CPU)
+		uvmp_mask_region_set(&place->holds, all);
+	place->maps = place->holds;
+	place->step = 0;
+}
+
+/* NULL: no memory. */
+static struct place *find_place(struct block *block, uint32_t processor)
+{
+	struct place *place = block->place;
+
+	while (place != NULL && place->processor != processor)
+		place = place->next;
+	if (place != NULL)
+		return place;
+	place = malloc(sizeof(*place));
+	if (place == NULL)
+		return NULL;
+	place->processor = processor;
+	reset_place(place);
+	place->next = block->place;
+	block->place = place;
+	return place;
+}
+
+static void free_places(struct block *block)
+{
+	while (block->place != NULL) {
+		struct place *next = block->place->next;
+
+		free(block->place);
+		block->place = next;
+	}
+}
+
+/* The last `detail` pages of the run faulted. */
+static void add_faulted(struct block *block, const struct uvmp_action *action, uint64_t step)
+{
+	struct uvmp_region run = uvmp_mask_hull(&action->pages);
+
+	if (block->step != step)
+		uvmp_mask_zero(&block->faulted);
+	block->step = step;
+	if (action->detail < uvmp_region_pages(run))
+		run.first = run.outer - action->detail;
+	uvmp_mask_region_set(&block->faulted, run);
+}
+
+/* COPY, POPULATE. A move takes all mappings before, so who still maps its own copy keeps it: a duplicate. */
+static void come(struct block *block, struct place *to, const struct uvmp_action *action, uint64_t step)
+{
+	uvmp_mask gone = action->pages;
+
+	if (to->step != step)
+		to->before = to->holds;
+	to->step = step;
+	uvmp_mask_or(&to->holds, &to->holds, &action->pages);
+	for (struct place *place = block->place; place != NULL; place = place->next) {
+		if (place == to)
+			continue;
+		if (action->kind == UVMP_ACTION_POPULATE) /* nobody has them */
+			uvmp_mask_andnot(&place->maps, &place->maps, &action->pages);
+		uvmp_mask_andnot(&gone, &action->pages, &place->maps);
+		uvmp_mask_andnot(&place->holds, &place->holds, &gone);
+	}
+	if (!is_eviction(action))
+		add_faulted(block, action, step);
+}
+
+/* EVICT: duplicates on other GPUs are given up with what `from` has. */
+static void leave(struct block *block, struct place *from, const uvmp_mask *pages)
+{
+	uvmp_mask gone;
+
+	uvmp_mask_and(&gone, &from->holds, pages);
+	for (struct place *place = block->place; place != NULL; place = place->next) {
+		if (place->processor == UVMP_CPU)
+			continue;
+		uvmp_mask_andnot(&place->holds, &place->holds, &gone);
+		uvmp_mask_andnot(&place->maps, &place->maps, &gone);
+	}
+}
+
+/* MAP: `pages` are on `from`. */
+static void show(struct place *from, struct place *to, const uvmp_mask *pages)
+{
+	uvmp_mask_or(&from->holds, &from->holds, pages);
+	if (from == to)
+		uvmp_mask_or(&to->maps, &to->maps, pages);
+	else
+		uvmp_mask_andnot(&to->maps, &to->maps, pages);
+}
+
+static void forget(struct block *block)
+{
+	block->extent = 0;
+	for (struct place *place = block->place; place != NULL; place = place->next)
+		reset_place(place);
+}
+
+static void apply(struct block *block, struct place *from, struct place *to, const struct uvmp_action *action,
+                  uint64_t step)
+{
+	switch ((enum uvmp_action_kind)action->kind) {
+	case UVMP_ACTION_COPY:
+	case UVMP_ACTION_POPULATE:
+		if (to != NULL)
+			come(block, to, action, step);
+		return;
+	case UVMP_ACTION_EVICT:
+		if (from != NULL)
+			leave(block, from, &action->pages);
+		return;
+	case UVMP_ACTION_MAP:
+		if (from != NULL && to != NULL)
+			show(from, to, &action->pages);
+		return;
+	case UVMP_ACTION_UNMAP: /* who holds the pages and loses them loses the copy too */
+		if (to == NULL)
+			return;
+		uvmp_mask_andnot(&to->holds, &to->holds, &action->pages);
+		uvmp_mask_andnot(&to->maps, &to->maps, &action->pages);
+		return;
+	case UVMP_ACTION_REVOKE:
+		if (to != NULL && action->right == UVMP_PROT_NONE)
+			uvmp_mask_andnot(&to->maps, &to->maps, &action->pages);
+		return;
+	default: /* what is discarded stays until it is evicted */
+		return;
+	}
+}
+
+/* Can it concern a block that holds bytes of the story? */
+static bool is_near(const struct explain_query *query, const struct uvmp_action *action)
+{
+	return !uvmp_mask_is_empty(&action->pages) && query->last >= action->address &&
+	       query->first <= (action->address | (WINDOW_BYTES - 1));
+}
+
+/* False: no memory. */
+static bool mirror(struct explanation *explanation, const struct uvmp_action *action)
+{
+	struct block *block = find_block(explanation, action->space, action->address);
+	uint32_t outer = uvmp_mask_hull(&action->pages).outer;
+	struct place *from = NULL, *to = NULL;
+
+	if (block == NULL)
+		return false;
+	if (action->cause == UVMP_CAUSE_FREE) {
+		forget(block);
+		return true;
+	}
+	if (outer > block->extent)
+		block->extent = outer;
+	/* The CPU is there from the beginning: what it had leaves it. */
+	if (find_place(block, UVMP_CPU) == NULL)
+		return false;
+	if (action->from < UVMP_PROC_NONE && (from = find_place(block, action->from)) == NULL)
+		return false;
+	if (action->to < UVMP_PROC_NONE && (to = find_place(block, action->to)) == NULL)
+		return false;
+	apply(block, from, to, action, explanation->step);
+	return true;
+}
+
+/* -- subtrees -- */
+
+/* What is needed to find the subtree of a prefetched page. Leaves are pages too, but counted from the
+ * big-page boundary at or before the block's start, where the trees of the prefetchers begin. */
+struct forest {
+	const struct uvmp_action *action;
+	const struct block *block;
+	const struct place *place; /* where the page came to */
+	uvmp_mask set;             /* faulted or there before */
+	uint32_t padding;          /* leaves before page 0 */
+	uint32_t big;              /* pages of a big page */
+	bool has_hidden;           /* some of those that faulted were there before */
+};
+
+struct node {
+	struct uvmp_region pages;
+	uint32_t set, big_pages; /* as in struct subtree */
+	uint32_t nominal;        /* big pages, if the block goes on */
+};
+
+/* False: the mirror and the action do not agree. */
+static bool plant(const struct explanation *explanation, const struct uvmp_action *action,
+                  struct forest *forest)
+{
+	const struct block *block = look_up(explanation, action->space, action->address);
+	const struct place *place = block != NULL ? block->place : NULL;
+	struct uvmp_region all = {0, block != NULL ? block->extent : 0};
+	uint32_t bytes = page_bytes(action), faulted;
+
+	while (place != NULL && place->processor != action->to)
+		place = place->next;
+	if (action->cause != UVMP_CAUSE_PREFETCH || place == NULL || place->step != explanation->step)
+		return false;
+	if (bytes < PAGE_BYTES_USUAL || bytes > BIG_PAGE_BYTES || (bytes & (bytes - 1)) != 0)
+		return false;
+	faulted = uvmp_mask_weight(&block->faulted);
+	if (uvmp_mask_region_weight(&place->before, all) != action->present || faulted > action->faulted)
+		return false;
+	forest->action = action;
+	forest->block = block;
+	forest->place = place;
+	uvmp_mask_or(&forest->set, &block->faulted, &place->before);
+	forest->padding = (uint32_t)(action->address % BIG_PAGE_BYTES) / bytes;
+	forest->big = BIG_PAGE_BYTES / bytes;
+	forest->has_hidden = faulted < action->faulted;
+	return true;
+}
+
+/* The block's pages below [leaf, outer). */
+static struct uvmp_region pages_below(const struct forest *forest, uint32_t leaf, uint32_t outer)
+{
+	struct uvmp_region pages = {0, outer > forest->padding ? outer - forest->padding : 0};
+
+	if (leaf > forest->padding)
+		pages.first = leaf - forest->padding;
+	if (pages.outer > forest->block->extent)
+		pages.outer = forest->block->extent;
+	return pages;
+}
+
+/* The node of `leaves` leaves from `leaf` on. */
+static struct node node_at(const struct forest *forest, uint32_t leaf, uint32_t leaves)
+{
+	struct node node = {.pages = pages_below(forest, leaf, leaf + leaves),
+	                    .nominal = leaves / forest->big};
+
+	for (uint32_t i = 0; i < node.nominal; i++) {
+		struct uvmp_region part =
+		        pages_below(forest, leaf + i * forest->big, leaf + (i + 1) * forest->big);
+
+		node.big_pages += !uvmp_region_is_empty(part);
+		node.set += uvmp_mask_region_any(&forest->set, part);
+	}
+	return node;
+}
+
+/* Can it have been fetched as a whole? All of it is there, and something in it faulted. */
+static bool is_fetched(const struct forest *forest, const struct node *node)
+{
+	struct uvmp_region pages = node->pages;
+
+	/* Driver Q7: a node that begins in the padding leaves out as many of its pages. */
+	if (pages.first == 0 && forest->padding < pages.outer)
+		pages.first = forest->padding;
+	if (!uvmp_mask_region_all(&forest->place->holds, pages))
+		return false;
+	return uvmp_mask_region_any(&forest->block->faulted, node->pages) ||
+	       (forest->has_hidden && uvmp_mask_region_any(&forest->place->before, node->pages));
+}
+
+/* The largest such node that has all of `pages`.
+ *
+ * The log does not say where a block ends that is not backed as a whole. Is there nothing behind the extent,
+ * or only nothing that was ever used? A node that reaches beyond is taken if its big pages were a majority in
+ * either case; if only without those behind the extent, then only if no node within it has a majority. */
+static bool find_node(const struct forest *forest, struct uvmp_region pages, struct node *found)
+{
+	uint32_t outer = forest->block->extent + forest->padding, leaf = pages.first + forest->padding,
+	         size = 1;
+	bool has_found = false;
+
+	while (size < outer)
+		size *= 2;
+	if (size < forest->big)
+		size = forest->big;
+	for (; size >= forest->big; size /= 2) {
+		uint32_t first = leaf - leaf % size;
+		struct node node;
+		bool is_whole;
+
+		if (first + size < pages.outer + forest->padding)
+			break;
+		if (size > forest->big && first + size / 2 >= outer) /* has no pages but those of its half */
+			continue;
+		node = node_at(forest, first, size);
+		if (!is_fetched(forest, &node))
+			continue;
+		is_whole = first + size <= outer;
+		if (2 * node.set > node.nominal || (is_whole && !has_found)) {
+			*found = node;
+			return true;
+		}
+		if (is_whole)
+			break;
+		if (!has_found && 2 * node.set > node.big_pages) {
+			*found = node;
+			has_found = true;
+		}
+	}
+	return has_found;
+}
+
+/* The big pages of `pages`, if each of them can have been fetched by itself, because it faulted; else 0. */
+static uint32_t big_pages_fetched(const struct forest *forest, struct uvmp_region pages)
+{
+	uint32_t leaf = pages.first + forest->padding, outer = pages.outer + forest->padding, count = 0;
+
+	for (leaf -= leaf % forest->big; leaf < outer; leaf += forest->big) {
+		struct node node = node_at(forest, leaf, forest->big);
+
+		if (!is_fetched(forest, &node))
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+/* What has brought these pages of the action? Where all big pages of the subtree were set, their own would
+ * have come without it. False: that is not known. */
+static bool find_subtree(const struct explanation *explanation, const struct uvmp_action *action,
+                         const uvmp_mask *pages, struct subtree *subtree)
+{
+	struct uvmp_region hull = uvmp_mask_hull(pages);
+	struct forest forest;
+	struct node node;
+	bool has_node;
+
+	if (!plant(explanation, action, &forest))
+		return false;
+	*subtree = (struct subtree){0};
+	has_node = find_node(&forest, hull, &node);
+	if (!has_node || node.set == node.big_pages)
+		subtree->own = big_pages_fetched(&forest, hull);
+	if (!has_node || subtree->own > 0)
+		return subtree->own > 0;
+	subtree->address = action->address + (uint64_t)node.pages.first * page_bytes(action);
+	subtree->bytes = (uint64_t)uvmp_region_pages(node.pages) * page_bytes(action);
+	subtree->set = node.set;
+	subtree->big_pages = node.big_pages;
+	return true;
 }
 
 /* -- the story -- */
@@ -193,11 +656,32 @@ static void tell_room(FILE *out, const struct uvmp_action *action)
 		fprintf(out, " for block 0x%" PRIx64, action->for_address);
 }
 
-/* The end of a sentence: why. */
-static void tell_reason(FILE *out, const struct uvmp_action *action)
+/* Why `weight` pages came that did not fault. */
+static void tell_prefetch(FILE *out, const struct uvmp_action *action, const struct subtree *subtree,
+                          uint32_t weight)
 {
 	uint64_t known = (uint64_t)action->faulted + action->present;
 
+	fputs(", prefetched", out);
+	if (subtree != NULL && subtree->own > 0) {
+		fprintf(out, " with the 64 KiB big page%s that faulted", plural(subtree->own));
+	} else if (subtree != NULL) {
+		fprintf(out, " because %u of the %u big pages of %s subtree (", (unsigned)subtree->set,
+		        (unsigned)subtree->big_pages, weight == 1 ? "its" : "their");
+		tell_bytes(out, subtree->bytes);
+		fprintf(out, " at 0x%" PRIx64 ") had faulted or %s there", subtree->address,
+		        subtree->set == 1 ? "was" : "were");
+	} else if (known > 0) {
+		fprintf(out,
+		        " because %" PRIu64 " page%s of the block had faulted or %s there"
+		        " (faulted=%" PRIu32 ", present=%" PRIu32 ")",
+		        known, plural(known), known == 1 ? "was" : "were", action->faulted, action->present);
+	}
+}
+
+/* The end of a sentence: why. */
+static void tell_reason(FILE *out, const struct uvmp_action *action)
+{
 	switch ((enum uvmp_cause)action->cause) {
 	case UVMP_CAUSE_NONE:
 	case UVMP_CAUSE_COUNT:
@@ -206,13 +690,7 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		fputs(", on demand", out);
 		return;
 	case UVMP_CAUSE_PREFETCH:
-		fputs(", prefetched", out);
-		if (known > 0)
-			fprintf(out,
-			        " because %" PRIu64 " page%s of the block had faulted or %s there"
-			        " (faulted=%" PRIu32 ", present=%" PRIu32 ")",
-			        known, plural(known), known == 1 ? "was" : "were", action->faulted,
-			        action->present);
+		tell_prefetch(out, action, NULL, 0);
 		return;
 	case UVMP_CAUSE_EVICTION:
 		fputs(", ", out);
@@ -250,7 +728,19 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 	}
 }
 
-static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
+/* The same of pages that came. */
+static void tell_coming(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
+                        const struct subtree *subtree)
+{
+	tell_company(out, action, pages);
+	if (action->cause == UVMP_CAUSE_PREFETCH)
+		tell_prefetch(out, action, subtree, uvmp_mask_weight(pages));
+	else
+		tell_reason(out, action);
+}
+
+static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
+                      const struct subtree *subtree)
 {
 	bool is_one = uvmp_mask_weight(pages) == 1;
 
@@ -266,8 +756,17 @@ static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_ma
 		fprintf(out, " went from %s to %s", NAME(action->from), NAME(action->to));
 	else
 		fprintf(out, " came to %s from %s", NAME(action->to), NAME(action->from));
-	tell_company(out, action, pages);
-	tell_reason(out, action);
+	tell_coming(out, action, pages, subtree);
+}
+
+static void tell_new(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
+                     const struct subtree *subtree)
+{
+	fputs("new: ", out);
+	tell_pages(out, pages, action->address);
+	fprintf(out, " %s as zeros on %s", uvmp_mask_weight(pages) == 1 ? "begins" : "begin",
+	        NAME(action->to));
+	tell_coming(out, action, pages, subtree);
 }
 
 static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
@@ -345,12 +844,6 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 		if (action->kind == UVMP_ACTION_FREE)
 			fputs(is_one ? " was" : " were", out);
 		break;
-	case UVMP_ACTION_POPULATE:
-		fputs("new: ", out);
-		tell_pages(out, pages, action->address);
-		fprintf(out, " %s as zeros on %s", is_one ? "begins" : "begin", NAME(action->to));
-		tell_company(out, action, pages);
-		break;
 	case UVMP_ACTION_DISCARD:
 		fputs("discarded: ", out);
 		tell_pages(out, pages, action->address);
@@ -376,8 +869,9 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 	tell_reason(out, action);
 }
 
+/* subtree: for what was prefetched; NULL: not known. */
 static void tell_action(struct explanation *explanation, const struct uvmp_action *action,
-                        const uvmp_mask *pages)
+                        const uvmp_mask *pages, const struct subtree *subtree)
 {
 	FILE *out = explanation->out;
 
@@ -394,7 +888,9 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 	if (action->space != explanation->space)
 		fprintf(out, "space %" PRIu64 "  ", action->space);
 	if (action->kind == UVMP_ACTION_COPY)
-		tell_copy(out, action, pages);
+		tell_copy(out, action, pages, subtree);
+	else if (action->kind == UVMP_ACTION_POPULATE)
+		tell_new(out, action, pages, subtree);
 	else if (action->kind == UVMP_ACTION_EVICT)
 		tell_eviction(out, action, pages);
 	else if (action->kind == UVMP_ACTION_MAP || action->kind == UVMP_ACTION_UNMAP ||
@@ -405,6 +901,50 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 	else
 		tell_other(out, action, pages);
 	fputc('\n', out);
+	count_pages(&explanation->tally, &explanation->pinned, action, pages);
+}
+
+/* Tells the copies that are kept. */
+static void end_step(struct explanation *explanation)
+{
+	for (size_t i = 0; i < explanation->kept_count; i++) {
+		const struct kept *kept = &explanation->kept[i];
+		struct subtree subtree;
+		bool is_found = find_subtree(explanation, &kept->action, &kept->pages, &subtree);
+
+		tell_action(explanation, &kept->action, &kept->pages, is_found ? &subtree : NULL);
+	}
+	explanation->kept_count = 0;
+	explanation->step++;
+}
+
+static bool keep(struct explanation *explanation, const struct uvmp_action *action, const uvmp_mask *pages)
+{
+	if (explanation->kept == NULL)
+		explanation->kept = malloc(KEPT_MAX * sizeof(*explanation->kept));
+	if (explanation->kept == NULL)
+		return false;
+	explanation->kept[explanation->kept_count++] = (struct kept){*action, *pages};
+	return true;
+}
+
+/* A step's copies follow one another in one group, whose first action alone waits for none. Those of a victim
+ * that leaves meanwhile may be among them. */
+static bool take_action_of_story(struct explanation *explanation, const struct uvmp_action *action)
+{
+	bool is_copy = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE;
+	uvmp_mask pages;
+
+	if (!is_copy || action->after == 0 || explanation->kept_count == KEPT_MAX)
+		end_step(explanation);
+	if (is_near(explanation->query, action) && !mirror(explanation, action))
+		return false;
+	if (!find_pages(explanation->query, action, &pages))
+		return true;
+	if (is_copy)
+		return keep(explanation, action, &pages);
+	tell_action(explanation, action, &pages, NULL);
+	return true;
 }
 
 static void tell_times(FILE *out, const char *what, uint64_t times)
@@ -453,71 +993,6 @@ static void tell_tally(const struct explanation *explanation)
 }
 
 /* -- the summary -- */
-
-static size_t hash(uint64_t space, uint64_t address)
-{
-	uint64_t state = address ^ space * 0x9e3779b97f4a7c15u;
-
-	return (size_t)uvmp_random_next(&state);
-}
-
-static void add_slot(struct explanation *explanation, size_t index)
-{
-	const struct block *block = &explanation->block[index];
-	size_t at = hash(block->space, block->address);
-
-	while (explanation->slot[at % explanation->slots] != 0)
-		at++;
-	explanation->slot[at % explanation->slots] = (uint32_t)index + 1;
-}
-
-/* Room for one block more, and at least as many slots again free. */
-static bool make_room(struct explanation *explanation)
-{
-	size_t room = explanation->room != 0 ? 2 * explanation->room : 64;
-	struct block *block;
-
-	if (explanation->blocks < explanation->room)
-		return true;
-	block = room < UINT32_MAX ? realloc(explanation->block, room * sizeof(*block)) : NULL;
-	if (block == NULL)
-		return false;
-	explanation->block = block;
-	free(explanation->slot);
-	explanation->slots = 2 * room;
-	explanation->slot = calloc(explanation->slots, sizeof(*explanation->slot));
-	if (explanation->slot == NULL)
-		return false;
-	explanation->room = room;
-	for (size_t i = 0; i < explanation->blocks; i++)
-		add_slot(explanation, i);
-	return true;
-}
-
-/* NULL: no memory. */
-static struct block *find_block(struct explanation *explanation, uint64_t space, uint64_t address)
-{
-	struct block *block;
-
-	if (!make_room(explanation))
-		return NULL;
-	for (size_t at = hash(space, address);; at++) {
-		uint32_t number = explanation->slot[at % explanation->slots];
-
-		if (number == 0)
-			break;
-		block = &explanation->block[number - 1];
-		if (block->space == space && block->address == address)
-			return block;
-	}
-	block = &explanation->block[explanation->blocks];
-	memset(block, 0, sizeof(*block));
-	memset(block->gone_from, UVMP_PROC_NONE, sizeof(block->gone_from));
-	block->space = space;
-	block->address = address;
-	add_slot(explanation, explanation->blocks++);
-	return block;
-}
 
 static void count_bounces(struct block *block, const struct uvmp_action *action)
 {
@@ -655,17 +1130,11 @@ static void print_summary(struct explanation *explanation)
 static bool take_action(struct explanation *explanation, const struct uvmp_action *action)
 {
 	const struct explain_query *query = explanation->query;
-	uvmp_mask pages;
 
 	if (query->has_space && action->space != query->space)
 		return true;
-	if (!query->has_address)
-		return count_action(explanation, action);
-	if (find_pages(query, action, &pages)) {
-		tell_action(explanation, action, &pages);
-		count_pages(&explanation->tally, &explanation->pinned, action, &pages);
-	}
-	return true;
+	return query->has_address ? take_action_of_story(explanation, action)
+	                          : count_action(explanation, action);
 }
 
 static void refuse_line(const struct line_reader *reader, const char *name, enum uvmp_status status,
@@ -709,17 +1178,21 @@ static bool read_log(struct explanation *explanation, struct line_reader *reader
 bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
                  char error[EXPLAIN_ERROR_MAX])
 {
-	struct explanation explanation = {.query = query, .out = out};
+	struct explanation explanation = {.query = query, .out = out, .step = 1};
 	struct line_reader reader;
 	bool is_good;
 
 	line_reader_init(&reader, in);
 	is_good = read_log(&explanation, &reader, name, error);
+	end_step(&explanation);
 	if (is_good && query->has_address)
 		tell_tally(&explanation);
 	else if (is_good)
 		print_summary(&explanation);
+	for (size_t i = 0; i < explanation.blocks; i++)
+		free_places(&explanation.block[i]);
 	free(explanation.block);
+	free(explanation.kept);
 	free(explanation.slot);
 	return is_good;
 }

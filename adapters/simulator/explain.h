@@ -1,7 +1,8 @@
 /* explain.h: why pages moved, told from a decision log (uvmpolicy/service.h, uvmp_action_print).
  *
- * The log is streamed, so it may be of any length. A story needs no memory; the summary needs about 1 KiB for
- * each block that is in the log.
+ * The log is streamed, so it may be of any length. The summary needs about 1 KiB for each block that is in the
+ * log; a story as much, and 216 bytes for each processor, for each block around its pages, and less than 1 MiB
+ * for the copies of one step.
  */
 #ifndef UVMSIM_EXPLAIN_H
 #define UVMSIM_EXPLAIN_H
@@ -23,7 +24,9 @@ struct explain_query {
  *
  * Story: one line for each action on one of the pages, in the order of the log, and a closing line. A page
  * comes when it is copied or begins as zeros somewhere, it leaves when it is evicted from a GPU; so an eviction
- * to the CPU is no coming. Numbers of times count pages: two pages that come in one copy come two times.
+ * to the CPU is no coming. Numbers of times count pages: two pages that come in one copy come two times. What
+ * was prefetched names the subtree of 64 KiB big pages that came together, where the log tells enough to know
+ * it; else the numbers of pages of the block that had faulted and that were there.
  *
  * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
  * page bounces when it comes back to the processor from which it went last, unless by eviction. It is pinned

@@ -16,7 +16,7 @@
 #define BLOCK "0x7f0000000000"
 #define AT    UINT64_C(0x7f0000000000)
 
-static char told[16384], error[EXPLAIN_ERROR_MAX];
+static char told[1048576], error[EXPLAIN_ERROR_MAX];
 
 static bool explain(const char *log, struct explain_query query)
 {
@@ -113,6 +113,479 @@ static void test_prefetch(void **unused)
 	        " begins as zeros on GPU 1 with 5 pages around it, prefetched because 2 pages of the block "
 	        "had faulted or were there (faulted=0, present=2)\n"
 	        "0x7f0000005678: came 4 times: 4 prefetch; left 0 times\n");
+}
+
+/* -- why a page was prefetched -- */
+
+/* A log of one block, made line by line. Copies in a row are one step: each waits for the one before. */
+static struct {
+	char text[512 * 1024];
+	size_t length;
+	unsigned id;
+	bool is_step;
+	const char *block, *page_bytes;
+} made;
+
+static void start_log(void)
+{
+	made.length = made.id = 0;
+	made.is_step = false;
+	made.block = BLOCK;
+	made.page_bytes = "";
+}
+
+static void end_step(void)
+{
+	made.is_step = false;
+}
+
+static void add(const char *kind, const char *cause, const char *pages, const char *rest)
+{
+	char after[32] = "";
+
+	if (made.is_step)
+		snprintf(after, sizeof(after), " after=%u", made.id);
+	made.length += (size_t)snprintf(made.text + made.length, sizeof(made.text) - made.length,
+	                                "%u %s t=0%s cause=%s block=%s pages=%s%s%s\n", ++made.id, kind,
+	                                after, cause, made.block, pages, made.page_bytes, rest);
+}
+
+static void add_copy(const char *cause, unsigned from, unsigned to, const char *pages, const char *counts)
+{
+	char rest[128];
+
+	snprintf(rest, sizeof(rest), " from=%u to=%u batch=1%s", from, to, counts);
+	add("copy", cause, pages, rest);
+	made.is_step = true;
+}
+
+static void add_faulted(unsigned from, unsigned to, const char *pages, unsigned detail)
+{
+	char counts[32];
+
+	snprintf(counts, sizeof(counts), " detail=%u", detail);
+	add_copy("demand", from, to, pages, counts);
+}
+
+static void add_fetched(unsigned from, unsigned to, const char *pages, const char *counts)
+{
+	add_copy("prefetch", from, to, pages, counts);
+}
+
+static void add_other(const char *kind, const char *cause, const char *pages, const char *rest)
+{
+	end_step();
+	add(kind, cause, pages, rest);
+}
+
+/* The block is backed as a whole. */
+static void add_whole(void)
+{
+	add_other("allocate", "demand", "0-511", " to=1 batch=1 detail=2097152");
+}
+
+static void add_eviction(const char *pages)
+{
+	add_other("evict", "eviction", pages, " from=1 victim=used batch=1");
+	add_other("unmap", "eviction", pages, " to=1 batch=1");
+	add_copy("eviction", 1, 0, pages, "");
+}
+
+/* The reasons of all prefetched pages of the story, one a line. */
+static void check_reasons(uint64_t page, uint64_t pages, const char *expected)
+{
+	struct explain_query query = {.has_address = true, .first = AT + page * 4096};
+	static char reasons[sizeof(told)];
+	size_t length = 0;
+
+	query.last = query.first + pages * 4096 - 1;
+	assert_true(explain(made.text, query));
+	for (char *line = strtok(told, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+		const char *reason = strstr(line, ", prefetched ");
+
+		if (reason != NULL)
+			length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s\n",
+			                           reason + strlen(", prefetched "));
+	}
+	reasons[length] = '\0';
+	assert_string_equal(reasons, expected);
+}
+
+#define OWN "with the 64 KiB big page that faulted\n"
+#define SUBTREE(counts, whose, where)                                                                        \
+	"because " counts " big pages of " whose " subtree (" where ") had faulted or were there\n"
+#define COUNTS(pages, counts) "because " pages " pages of the block had faulted or were there (" counts ")\n"
+
+static void test_upgrade(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_faulted(0, 1, "3", 1);
+	add_faulted(0, 1, "20-21", 2);
+	add_fetched(0, 1, "0-2", " faulted=3");
+	add_fetched(0, 1, "4-19", " faulted=3");
+	add_fetched(0, 1, "22-31", " faulted=3");
+	/* In the order of the log, although the reason of 0-2 is known only when all is read. */
+	check_bytes(made.text, AT, 4096 * 4,
+	            "t=0.000 ms  batch 1  demand: page 3 of block " BLOCK
+	            " was not on GPU 1; came from the CPU\n"
+	            "t=0.000 ms  batch 1  prefetch: pages 0-2 of block " BLOCK
+	            " came to GPU 1 from the CPU, prefetched " OWN
+	            "0x7f0000000000-0x7f0000003fff: its pages came 4 times: 1 demand, 3 prefetch; left 0 "
+	            "times\n");
+	check_reasons(10, 1, OWN);
+	check_reasons(31, 1, OWN);
+	check_reasons(10, 8, "with the 64 KiB big pages that faulted\n");
+}
+
+/* Copies that wait for nothing are a step of their own. */
+static void test_steps(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_faulted(0, 1, "3", 1);
+	end_step();
+	add_fetched(0, 1, "0-2", " faulted=1 present=1"); /* page 3 faulted again */
+	add_fetched(0, 1, "4-15", " faulted=1 present=1");
+	check_reasons(1, 1, OWN);
+	/* Part of a big page, of which more is there later. */
+	start_log();
+	add_faulted(0, 1, "3", 1);
+	end_step();
+	add_fetched(0, 1, "0-1", " faulted=1 present=1");
+	end_step();
+	add_fetched(0, 1, "2,4-15", " faulted=1 present=3");
+	check_reasons(1, 1, COUNTS("2", "faulted=1, present=1"));
+	check_reasons(2, 1, OWN);
+	/* What faulted is not named, or too much of it is. */
+	start_log();
+	add_fetched(0, 1, "0-15", " faulted=3");
+	check_reasons(1, 1, COUNTS("3", "faulted=3, present=0"));
+	start_log();
+	add_faulted(0, 1, "3-7", 4);
+	add_fetched(0, 1, "0-2", " faulted=3");
+	add_fetched(0, 1, "8-15", " faulted=3");
+	check_reasons(1, 1, COUNTS("3", "faulted=3, present=0"));
+}
+
+/* 3 of 4 big pages; then 2 more and those that are there are 6 of 8; then 9 more and those 8 are 17 of 32. */
+static void test_subtrees(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_whole();
+	add_faulted(0, 1, "0", 1);
+	add_faulted(0, 1, "16-17", 2);
+	add_faulted(0, 1, "40", 1);
+	add_fetched(0, 1, "1-15", " faulted=4");
+	add_fetched(0, 1, "18-39", " faulted=4");
+	add_fetched(0, 1, "41-63", " faulted=4");
+	add_other("map", "demand", "0-63", " from=1 to=1 right=rwa batch=1");
+	add_faulted(0, 1, "64", 1);
+	add_faulted(0, 1, "80", 1);
+	add_fetched(0, 1, "65-79", " faulted=2 present=64");
+	add_fetched(0, 1, "81-127", " faulted=2 present=64");
+	end_step();
+	add_faulted(0, 1, "128-271", 144);
+	add_fetched(0, 1, "272-511", " faulted=144 present=128");
+	check_reasons(1, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
+	check_reasons(63, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
+	check_reasons(100, 28, SUBTREE("6 of the 8", "their", "512 KiB at " BLOCK));
+	check_reasons(511, 1, SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK));
+	/* The upper half; what is there before it is no part of it. */
+	start_log();
+	add_whole();
+	add_faulted(0, 1, "5", 1);
+	add_faulted(0, 1, "256-399", 144);
+	add_fetched(0, 1, "400-511", " faulted=145");
+	check_reasons(511, 1, SUBTREE("9 of the 16", "its", "1 MiB at 0x7f0000100000"));
+	/* A low threshold. */
+	start_log();
+	add_whole();
+	add("populate", "demand", "0-3", " to=1 batch=1 detail=4");
+	made.is_step = true;
+	add("populate", "prefetch", "4-511", " to=1 batch=1 faulted=4");
+	check_reasons(511, 1,
+	              "because 1 of the 32 big pages of its subtree (2 MiB at " BLOCK
+	              ") had faulted or was there\n");
+	/* No subtree: prefetch=locality. */
+	start_log();
+	add_whole();
+	add_faulted(0, 1, "5", 1);
+	add_fetched(0, 1, "6-132", " faulted=1");
+	check_reasons(20, 100,
+	              "because 1 page of the block had faulted or was there (faulted=1, present=0)\n");
+	check_reasons(7, 1, "because 1 page of the block had faulted or was there (faulted=1, present=0)\n");
+}
+
+/* Where does a block end that is not backed as a whole? */
+static void test_small_blocks(void **unused)
+{
+	(void)unused;
+	start_log(); /* 40 pages, two and a half big pages */
+	add_faulted(0, 1, "0", 1);
+	add_faulted(0, 1, "16", 1);
+	add_fetched(0, 1, "1-15", " faulted=2");
+	add_fetched(0, 1, "17-39", " faulted=2");
+	check_reasons(39, 1, SUBTREE("2 of the 3", "its", "160 KiB at " BLOCK));
+	start_log(); /* 2 of the first 4 are too few, so it must have been 3 of 5 */
+	add_faulted(0, 1, "0-15", 16);
+	add_faulted(0, 1, "48-79", 32);
+	add_fetched(0, 1, "16-47", " faulted=48");
+	check_reasons(20, 1, SUBTREE("3 of the 5", "its", "320 KiB at " BLOCK));
+	start_log(); /* 3 of the first 4 are enough, whatever comes behind the fifth */
+	add_faulted(0, 1, "0-15", 16);
+	add_faulted(0, 1, "32-79", 48);
+	add_fetched(0, 1, "16-31", " faulted=64");
+	check_reasons(20, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
+	start_log(); /* 6 of 7 are enough even if there are 8 */
+	add_faulted(0, 1, "0-15", 16);
+	add_faulted(0, 1, "32-111", 80);
+	add_fetched(0, 1, "16-31", " faulted=96");
+	check_reasons(20, 1, SUBTREE("6 of the 7", "its", "448 KiB at " BLOCK));
+	start_log(); /* less than a big page */
+	add_faulted(0, 1, "0", 1);
+	add_fetched(0, 1, "1-6", " faulted=1");
+	check_reasons(6, 1, OWN);
+}
+
+/* A block that begins 5 pages behind a big-page boundary. Trees begin at the boundary, and what comes with
+ * the first node leaves out the first 5 pages (driver Q7). */
+static void test_padding(void **unused)
+{
+	(void)unused;
+	start_log();
+	made.block = "0x7f0000005000";
+	add_faulted(0, 1, "7", 1);
+	add_faulted(0, 1, "11", 1);
+	add_faulted(0, 1, "27", 1);
+	add_fetched(0, 1, "5-6", " faulted=3");
+	add_fetched(0, 1, "8-10", " faulted=3");
+	add_fetched(0, 1, "12-26", " faulted=3");
+	add_fetched(0, 1, "28-58", " faulted=3");
+	check_reasons(5 + 58, 1, SUBTREE("3 of the 4", "its", "236 KiB at 0x7f0000005000"));
+	check_reasons(5 + 9, 1, SUBTREE("3 of the 4", "its", "236 KiB at 0x7f0000005000"));
+}
+
+/* All of the block came, all of it left. */
+static void start_evicted(void)
+{
+	start_log();
+	add_whole();
+	add_faulted(0, 1, "0-271", 272);
+	add_fetched(0, 1, "272-511", " faulted=272");
+	add_eviction("0-511");
+	end_step();
+}
+
+static void test_after_eviction(void **unused)
+{
+	(void)unused;
+	start_evicted(); /* nothing is there any more */
+	add_faulted(0, 1, "500", 1);
+	add_fetched(0, 1, "496-499", " faulted=1");
+	add_fetched(0, 1, "501-511", " faulted=1");
+	check_reasons(510, 1, SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK) OWN);
+	start_evicted(); /* the log says otherwise: a copy failed */
+	add_faulted(0, 1, "500", 1);
+	add_fetched(0, 1, "496-499", " faulted=1 present=9");
+	add_fetched(0, 1, "501-511", " faulted=1 present=9");
+	check_reasons(510, 1,
+	              SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK) COUNTS("10", "faulted=1, present=9"));
+	start_evicted(); /* the range is freed, and there is a new one */
+	add_faulted(0, 1, "0-63", 64);
+	add_other("unmap", "free", "0-63", " to=1");
+	add_other("free", "free", "0-511", " from=1 detail=2097152");
+	add_faulted(0, 1, "64", 1);
+	add_fetched(0, 1, "65-79", " faulted=1");
+	check_reasons(70, 1, OWN);
+}
+
+/* The CPU wants one of its pages back; it has had the rest since the beginning. */
+static void test_to_the_cpu(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_whole();
+	add_other("unmap", "demand", "0-63", " to=0 batch=1");
+	add_faulted(0, 1, "0-63", 64);
+	end_step();
+	add_faulted(1, 0, "5", 1);
+	add_fetched(1, 0, "0-4", " faulted=1 present=448");
+	add_fetched(1, 0, "6-63", " faulted=1 present=448");
+	check_reasons(60, 1, SUBTREE("29 of the 32", "its", "2 MiB at " BLOCK));
+	start_log(); /* it has nothing of a range that began as zeros on the GPU */
+	add_whole();
+	add_other("populate", "demand", "0-511", " to=1 batch=1 detail=512");
+	end_step();
+	add_faulted(1, 0, "5", 1);
+	add_fetched(1, 0, "0-4", " faulted=1");
+	add_fetched(1, 0, "6-15", " faulted=1");
+	check_reasons(10, 1, OWN);
+}
+
+/* Pages leave one by one, also of the block whose faults are serviced. */
+static void test_pagewise(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_faulted(0, 1, "0-47", 48);
+	add_eviction("3");
+	add_eviction("44");
+	end_step();
+	add_faulted(0, 1, "48", 1);
+	add_fetched(0, 1, "44", " faulted=1 present=46"); /* page 3 stays away, so it was the second half */
+	add_fetched(0, 1, "49-63", " faulted=1 present=46");
+	check_reasons(60, 1, OWN);
+	check_reasons(44, 1, SUBTREE("2 of the 2", "its", "128 KiB at 0x7f0000020000"));
+}
+
+static void test_two_gpus(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_other("unmap", "demand", "0-63", " to=0 batch=1");
+	add_faulted(0, 1, "0-63", 64);
+	add_other("map", "demand", "0-63", " from=1 to=1 right=rwa batch=1");
+	add_other("unmap", "demand", "0-31", " to=1 batch=1"); /* a move */
+	add_faulted(1, 2, "0-31", 32);
+	add_other("map", "demand", "0-31", " from=2 to=2 right=rwa batch=1");
+	add_other("unmap", "demand", "32-63", " to=1 batch=1");
+	add_faulted(1, 2, "32", 1);
+	add_fetched(1, 2, "33-63", " faulted=1 present=32");
+	end_step();
+	add_faulted(2, 1, "0", 1);
+	add_fetched(2, 1, "1-15", " faulted=1");
+	check_reasons(60, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
+	check_reasons(10, 1, OWN);
+	/* Over the CPU, where the pages do not stay: of that leg nothing is known. */
+	end_step();
+	add_other("unmap", "demand", "16-31", " to=2 batch=1");
+	add_faulted(2, 0, "16", 1);
+	add_faulted(0, 1, "16", 1);
+	add_fetched(2, 0, "17-31", " faulted=1 present=16");
+	add_fetched(0, 1, "17-31", " faulted=1 present=16");
+	check_reasons(20, 1, COUNTS("17", "faulted=1, present=16") OWN);
+}
+
+static void test_duplicates(void **unused)
+{
+	(void)unused;
+	start_log();
+	add_other("unmap", "demand", "0-47", " to=0 batch=1");
+	add_faulted(0, 1, "0-47", 48);
+	add_other("map", "demand", "0-47", " from=1 to=1 right=rw batch=1");
+	add_other("revoke", "revoke", "0-47", " to=1 right=r batch=1");
+	add_faulted(1, 2, "0-47", 48); /* GPU 1 keeps them and maps them yet */
+	add_other("map", "demand", "0-47", " from=2 to=2 right=r batch=1");
+	add_faulted(0, 1, "48", 1);
+	add_fetched(0, 1, "49-63", " faulted=1 present=48");
+	add_other("map", "demand", "48-63", " from=1 to=2 right=r batch=1"); /* from afar */
+	check_reasons(60, 1, OWN);
+	/* An eviction takes the copies of GPU 2 too. */
+	add_eviction("0-63");
+	end_step();
+	add_faulted(0, 2, "3", 1);
+	add_fetched(0, 2, "0-2", " faulted=1");
+	add_fetched(0, 2, "4-15", " faulted=1");
+	check_reasons(10, 1, OWN);
+	/* Without a mapping a copy is taken for moved; then the log says that it is still there. */
+	start_log();
+	add_faulted(0, 1, "0-47", 48);
+	add_other("map", "demand", "0-47", " from=1 to=1 right=rw batch=1");
+	add_other("revoke", "revoke", "0-47", " to=1 batch=1");
+	add_faulted(1, 2, "0-47", 48);
+	end_step();
+	add_faulted(0, 1, "48", 1);
+	add_fetched(0, 1, "49-63", " faulted=1 present=48");
+	check_reasons(60, 1, COUNTS("49", "faulted=1, present=48"));
+}
+
+static void test_late_log(void **unused)
+{
+	(void)unused;
+	start_log(); /* what was there before is not known */
+	made.is_step = true;
+	made.id = 99;
+	add_faulted(0, 1, "48", 1);
+	add_fetched(0, 1, "40-47", " faulted=1 present=40");
+	add_fetched(0, 1, "49-63", " faulted=1 present=40");
+	check_reasons(60, 1, COUNTS("41", "faulted=1, present=40"));
+	start_log(); /* unless something shows it */
+	add_other("map", "demand", "0-39", " from=1 to=2 right=r batch=1");
+	add_faulted(0, 1, "48", 1);
+	add_fetched(0, 1, "40-47", " faulted=1 present=40");
+	add_fetched(0, 1, "49-63", " faulted=1 present=40");
+	check_reasons(60, 1, OWN);
+	check_reasons(44, 1, SUBTREE("4 of the 4", "its", "256 KiB at " BLOCK));
+}
+
+/* More than a step can have: told nevertheless, each once. */
+static void test_endless_step(void **unused)
+{
+	const char *end;
+	unsigned lines = 0;
+
+	(void)unused;
+	start_log();
+	for (unsigned i = 0; i < 2100; i++)
+		add_fetched(0, 1, "5", " faulted=1");
+	check_reasons(6, 1, "");
+	assert_true(explain(
+	        made.text,
+	        (struct explain_query){.has_address = true, .first = AT + 0x5000, .last = AT + 0x5000}));
+	for (end = told; *end != '\0'; end++)
+		lines += *end == '\n';
+	assert_int_equal(lines, 2101);
+	assert_non_null(strstr(told, "came 2100 times: 2100 prefetch; left 0 times\n"));
+}
+
+static void test_big_page_is_page(void **unused)
+{
+	(void)unused;
+	start_log();
+	made.page_bytes = " page_bytes=65536";
+	add_other("allocate", "demand", "0-31", " to=1 batch=1 detail=2097152");
+	add_faulted(0, 1, "0-9", 10);
+	add_faulted(0, 1, "20-26", 7);
+	add_fetched(0, 1, "10-19", " faulted=17");
+	add_fetched(0, 1, "27-31", " faulted=17");
+	check_reasons(511, 1, SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK));
+	/* Pages of such sizes make no big pages. */
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const odd[] = {" page_bytes=131072", " page_bytes=5000", " page_bytes=1"};
+
+		start_log();
+		made.page_bytes = odd[i];
+		add_faulted(0, 1, "0", 1);
+		add_fetched(0, 1, "1-511", " faulted=2");
+		check_reasons(0, 512, COUNTS("2", "faulted=2, present=0"));
+	}
+}
+
+/* plan=overlapped: another block leaves meanwhile. */
+static void test_overlapped(void **unused)
+{
+	(void)unused;
+	start_log();
+	made.block = "0x7f0000200000";
+	add_other("evict", "eviction", "0-511", " from=1 victim=used batch=1");
+	made.block = BLOCK;
+	add_faulted(0, 1, "3", 1);
+	made.block = "0x7f0000200000";
+	add_copy("eviction", 1, 0, "0-511", "");
+	made.block = BLOCK;
+	add_fetched(0, 1, "0-2", " faulted=1");
+	add_fetched(0, 1, "4-15", " faulted=1");
+	check_reasons(1, 1, OWN);
+	check_bytes(made.text, AT + 0xf000, 4096 * 500,
+	            "t=0.000 ms  batch 1  evicted as the oldest of USED to make room: pages 0-2 of block "
+	            "0x7f0000200000 had to leave GPU 1\n"
+	            "t=0.000 ms  batch 1  left: pages 0-2 of block 0x7f0000200000 went from GPU 1 to the CPU "
+	            "with 509 pages around them, to make room\n"
+	            "t=0.000 ms  batch 1  prefetch: page 15 of block " BLOCK
+	            " came to GPU 1 from the CPU with 11 pages around it, prefetched " OWN
+	            "0x7f000000f000-0x7f0000202fff: its pages came 1 time: 1 prefetch; left 3 times\n");
 }
 
 static void test_thrashing(void **unused)
@@ -390,6 +863,19 @@ static void test_story_before_error(void **unused)
 	(void)unused;
 	assert_false(explain("1 unmap t=0 pages=0 to=1\nx\n", query));
 	assert_string_equal(told, "t=0.000 ms  unmapped: page 0 of block 0x0 from GPU 1\n");
+	/* Also what waited for the rest of its step. */
+	assert_false(explain("1 copy t=0 cause=demand pages=0 from=0 to=1 detail=1\n"
+	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1\nx\n",
+	                     query));
+	assert_string_equal(told,
+	                    "t=0.000 ms  demand: page 0 of block 0x0 was not on GPU 1; came from the CPU\n");
+	query.first = query.last = 4096;
+	assert_false(explain("1 copy t=0 cause=demand pages=0 from=0 to=1 detail=1\n"
+	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1\nx\n",
+	                     query));
+	assert_string_equal(told,
+	                    "t=0.000 ms  prefetch: page 1 of block 0x0 came to GPU 1 from the CPU with 14 "
+	                    "pages around it, prefetched with the 64 KiB big page that faulted\n");
 }
 
 /* -- the command -- */
@@ -455,6 +941,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_demand_and_eviction),
 	        cmocka_unit_test(test_prefetch),
+	        cmocka_unit_test(test_upgrade),
+	        cmocka_unit_test(test_steps),
+	        cmocka_unit_test(test_subtrees),
+	        cmocka_unit_test(test_small_blocks),
+	        cmocka_unit_test(test_padding),
+	        cmocka_unit_test(test_after_eviction),
+	        cmocka_unit_test(test_to_the_cpu),
+	        cmocka_unit_test(test_pagewise),
+	        cmocka_unit_test(test_two_gpus),
+	        cmocka_unit_test(test_duplicates),
+	        cmocka_unit_test(test_late_log),
+	        cmocka_unit_test(test_endless_step),
+	        cmocka_unit_test(test_big_page_is_page),
+	        cmocka_unit_test(test_overlapped),
 	        cmocka_unit_test(test_thrashing),
 	        cmocka_unit_test(test_other_causes),
 	        cmocka_unit_test(test_victims),
