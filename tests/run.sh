@@ -34,7 +34,17 @@ compare
 
 cat <<'T'
 
-3. In short
+3. And how long it takes
+   The same with time: a Titan V on PCIe 3, its fault buffer, the driver's thread, the link. Every page of 128 MiB is touched once.
+
+T
+"$uvmsim" compare --gpu titan-v --oversub 100 --oversub 125 \
+	--workload regular:bytes=128m,passes=1 --workload random:bytes=128m,passes=1 \
+	--policy prefetch=none --policy prefetch=density --policy threshold=1
+
+cat <<'T'
+
+4. In short
    The driver's density prefetcher against none: far faults that it saves, and what it moves. A fault costs the GPU tens of
    microseconds, so with room for everything prefetching wins. When memory is short it wins for programs that walk their data in order,
    and moves many times as much for irregular ones: no fixed choice is right for all.

@@ -119,11 +119,11 @@ says 'no GPU model "titan"'
 timed='run --workload regular:bytes=4m,passes=1 --gpu titan-v --policy prefetch=none'
 expect 0 'run with time' "$uvmsim" $timed
 says 'GPU                              titan-v' 'driver: fetch faults' '11896.0 MiB' ' ms'
-expect 0 'run with time, json' "$uvmsim" $timed --format json --oversub 150
+expect 0 'run with time, json' "$uvmsim" $timed --format json --oversub 200
 says '"gpu": "titan-v"'
 if grep -q '"time_ns": [1-9].*"evictions": [1-9].*"replay_ns": [1-9]' "$work/out"; then ok "$name: times"; else fail "$name: times"; fi
 cp "$work/out" "$work/want"
-expect 0 'run with time, json, again' "$uvmsim" $timed --format json --oversub 150
+expect 0 'run with time, json, again' "$uvmsim" $timed --format json --oversub 200
 same "$work/want"
 expect 0 'run with time, csv' "$uvmsim" $timed --format csv
 says '","titan-v","'

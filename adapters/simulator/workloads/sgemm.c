@@ -20,9 +20,10 @@
  *
  * B transposed is the default. The paper does not say how it calls the library, but its table II does: what
  * is evicted soars when A and B together no longer fit beside a little of C (n = 38,444), and at n = 33,836
- * it is 5100 blocks of 2 MiB: 736 that do not fit, and twice the 2184 of A. That takes an order in which each
- * column of squares passes over every block of A and of B while C is written from front to back, which is
- * this one. With transb=0 only A is passed over again and again, and evictions stay below the footprint.
+ * it is 5100 blocks of 2 MiB, some 600 that do not fit and about twice the 2184 of A. That takes an order in
+ * which each column of squares passes over every block of A and of B while C is written from front to back,
+ * which is this one. With transb=0 only A is passed over again and again, and evictions stay below the
+ * footprint.
  *
  * Footprint: 12 n^2 bytes. Sizes of table II: n = 29228, 30764, 32300, 33836, 35372, 36908, 38444, 47660. The
  * rows are 2 n^3 / tile^2: larger squares and fewer agents in proportion (tile=512, panel=1024, agents=320)
