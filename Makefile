@@ -31,7 +31,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak bench install clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity bench install clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
@@ -70,6 +70,11 @@ fuzz-run: $(call prog,fuzz,$(fuzzs))
 ## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1)
 soak: $(BUILD)/soak
 	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
+
+## make fidelity   published figures against simulated ones, into docs/fidelity.md; FIDELITY=PATTERN: only these, printed
+fidelity: $(BUILD)/uvmsim
+	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim tests/fidelity/rows.txt \
+	  $(if $(FIDELITY),'$(FIDELITY)',>$(BUILD)/fidelity.md && mv $(BUILD)/fidelity.md docs/)
 
 ## make bench      instructions per decision (callgrind), with seed, repeats and spread
 bench: $(BUILD)/bench

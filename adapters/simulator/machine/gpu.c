@@ -19,7 +19,8 @@
 #include <string.h>
 
 #define QUANTUM_NS  1000u
-#define ISSUE_NS    2u /* between two translations that an SM asks for */
+#define SORT_NS     2048u /* times in a quantum that are told apart */
+#define ISSUE_NS    2u    /* between two translations that an SM asks for */
 #define BLOCK_SHIFT 21u
 #define BIG_SHIFT   16u /* a big page */
 #define WANTS       64u /* pages that a step can ask for at once; more are asked for in turns */
@@ -85,7 +86,7 @@ struct gpu {
 	uint64_t alive;      /* warps that are not free */
 	uint64_t share;      /* bytes per microsecond of one SM */
 
-	struct gpu_fault *raised; /* in this quantum */
+	struct gpu_fault *raised, *sorted; /* in this quantum */
 	size_t raised_count, raised_room;
 	struct gpu_fault *written; /* a ring */
 	size_t written_first, written_count, written_room;
@@ -178,6 +179,7 @@ void gpu_close(struct gpu *gpu)
 	free(gpu->warp);
 	free(gpu->group);
 	free(gpu->raised);
+	free(gpu->sorted);
 	free(gpu->written);
 	free(gpu->event);
 	free(gpu);
@@ -304,9 +306,14 @@ static void raise(struct gpu *gpu, uint64_t now_ns, uint32_t utlb, uint64_t page
 		size_t room = gpu->raised_room ? 2u * gpu->raised_room : 4096u;
 		struct gpu_fault *fresh = realloc(gpu->raised, room * sizeof(*fresh));
 
-		if (!fresh)
-			return; /* as if the buffer were full: the replay brings it again */
-		gpu->raised = fresh;
+		if (fresh)
+			gpu->raised = fresh;
+		free(gpu->sorted);
+		gpu->sorted = malloc(room * sizeof(*fresh));
+		if (!fresh || !gpu->sorted) { /* as if the buffer were full: the replay brings it again */
+			gpu->raised_count = gpu->raised_room = 0;
+			return;
+		}
 		gpu->raised_room = room;
 	}
 	gpu->raised[gpu->raised_count++] =
@@ -482,10 +489,14 @@ static bool ask_all(struct gpu *gpu, uint32_t sm_index, struct warp *w)
 
 	while (left != 0) {
 		uint32_t number = (uint32_t)__builtin_ctzll(left);
+		enum outcome outcome;
 
 		left &= left - 1u;
 		sm->now_ns += ISSUE_NS;
-		if (ask(gpu, sm_index, w, sm->now_ns, wanted_page(gpu, w, number), &ready_ns) == USED)
+		outcome = ask(gpu, sm_index, w, sm->now_ns, wanted_page(gpu, w, number), &ready_ns);
+		if (outcome == STALLED) /* so would be the others */
+			break;
+		if (outcome == USED)
 			w->want &= ~((uint64_t)1 << number);
 	}
 	if (w->want != 0)
@@ -548,21 +559,39 @@ static void run_sm(struct gpu *gpu, uint32_t sm_index, uint64_t until_ns)
 		sm->now_ns = until_ns;
 }
 
-static int by_time(const void *a, const void *b)
+/* Times of a quantum differ by little more than it lasts; what is later counts as last. */
+static uint32_t slot_of(const struct gpu *gpu, uint64_t base, size_t index)
 {
-	const struct gpu_fault *x = a, *y = b;
+	uint64_t ns = gpu->raised[index].time_ns - base;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->utlb != y->utlb)
-		return x->utlb < y->utlb ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return ns < SORT_NS ? (uint32_t)ns : SORT_NS - 1u;
+}
+
+/* Orders what was raised by time, SMs in turn where times are the same. A quantum has few different times. */
+static void sort_raised(struct gpu *gpu)
+{
+	uint32_t first[SORT_NS + 1] = {0};
+	struct gpu_fault *sorted = gpu->sorted;
+	uint64_t base = UINT64_MAX;
+
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		base = gpu->raised[i].time_ns < base ? gpu->raised[i].time_ns : base;
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		first[slot_of(gpu, base, i) + 1u]++;
+	for (uint32_t i = 0; i < SORT_NS; i++)
+		first[i + 1u] += first[i];
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		sorted[first[slot_of(gpu, base, i)]++] = gpu->raised[i];
+	gpu->sorted = gpu->raised;
+	gpu->raised = sorted;
 }
 
 /* The GMMU writes what was raised, one fault after another. */
 static void write_faults(struct gpu *gpu)
 {
-	qsort(gpu->raised, gpu->raised_count, sizeof(*gpu->raised), by_time);
+	if (gpu->raised_count == 0)
+		return;
+	sort_raised(gpu);
 	for (size_t i = 0; i < gpu->raised_count; i++) {
 		struct gpu_fault *fault = &gpu->raised[i];
 
@@ -667,8 +696,11 @@ static void happen(struct gpu *gpu)
 static void queue(struct gpu *gpu, const struct event *event)
 {
 	if (!grow((void **)&gpu->event, sizeof(*event), &gpu->event_first, gpu->event_count,
-	          &gpu->event_room))
+	          &gpu->event_room)) {
+		gpu->is_lost = true;
+		gpu->lost = GPU_OUT_OF_MEMORY;
 		return;
+	}
 	if (gpu->event_ns < event->time_ns)
 		gpu->event_ns = event->time_ns;
 	gpu->event[(gpu->event_first + gpu->event_count) % gpu->event_room] = *event;

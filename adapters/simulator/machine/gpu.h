@@ -37,7 +37,8 @@ void gpu_close(struct gpu *gpu);
 /* The workload's kernel (workload_launch has set it up) begins at at_ns. False: out of memory. */
 bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns);
 bool gpu_is_done(const struct gpu *gpu); /* no warp is left */
-/* An access lies outside every range: its address. */
+/* The GPU cannot go on: an access lies outside every range, its address; or GPU_OUT_OF_MEMORY. */
+#define GPU_OUT_OF_MEMORY UINT64_MAX
 bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
 
 uint64_t gpu_now_ns(const struct gpu *gpu);

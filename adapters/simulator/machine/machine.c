@@ -252,6 +252,10 @@ static bool is_lost(struct machine *m)
 
 	if (!gpu_is_lost(m->gpu, &address))
 		return false;
+	if (address == GPU_OUT_OF_MEMORY) {
+		host_fail(&m->host, "out of memory");
+		return true;
+	}
 	snprintf(text, sizeof(text), "the access to 0x%llx lies outside every range",
 	         (unsigned long long)address);
 	host_fail(&m->host, text);
