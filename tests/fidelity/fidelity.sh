@@ -25,8 +25,8 @@ cat <<'T'
 # How close are the simulated times and counts?
 
 `make fidelity` runs every row of `tests/fidelity/rows.txt` on the models of [models.md](models.md) and writes this page. One model per GPU; no
-constant belongs to a row. The tolerance is 10 % for counts and bytes, 25 % for times; orderings are right or not. What misses is
-said as it is; the causes that we know stand below the tables.
+constant belongs to a row. The tolerance is 10 % for counts and bytes, 25 % for times; orderings are right or not. More rows
+are to come (the page is as young as the machine).
 T
 awk -v work="$work" -v pattern="$pattern" -F ' [|] ' '
 	FILENAME == work "/runs" { split($0, part, "\t"); number[part[2]] = part[1]; next }

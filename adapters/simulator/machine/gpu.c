@@ -9,9 +9,10 @@
  * its share of the memory bandwidth takes, and the warp goes on when latency and arithmetic are over.
  * Otherwise the GMMU finds nothing after its walk, and a fault is on its way.
  *
- * A uTLB takes no new translation once a fault has come back to it, until the next replay (Pascal and Volta,
- * NVIDIA blog 2017); translations that were on their way by then still fault, up to a number: that, and many
- * warps that want the same page, is where duplicates come from. A replay lets everybody try again.
+ * From a fault on a uTLB takes no new translation until the next replay (Pascal and Volta, NVIDIA blog 2017);
+ * translations that were on their way by then, all those of one step among them, still fault, up to a number.
+ * Several warps that want one page within that time, and SMs that want the same, are where duplicates come
+ * from. A replay lets everybody try again.
  */
 #include "gpu.h"
 
@@ -20,6 +21,7 @@
 
 #define QUANTUM_NS  1000u
 #define SORT_NS     2048u /* times in a quantum that are told apart */
+#define LOCK_NS     4u    /* from a fault to the uTLB's lock, an estimate */
 #define ISSUE_NS    2u    /* between two translations that an SM asks for */
 #define BLOCK_SHIFT 21u
 #define BIG_SHIFT   16u /* a big page */
@@ -355,9 +357,9 @@ static void use(struct gpu *gpu, struct sim_block *block, uint32_t page)
 		gpu->touch(gpu->context, block, page);
 }
 
-/* The warp asks for a page at now_ns. */
-static enum outcome ask(struct gpu *gpu, uint32_t sm, struct warp *w, uint64_t now_ns, uint64_t page,
-                        uint64_t *ready_ns)
+/* The warp asks for a page at now_ns, in a step whose first request was at issued_ns. */
+static enum outcome ask(struct gpu *gpu, uint32_t sm, struct warp *w, uint64_t issued_ns, uint64_t now_ns,
+                        uint64_t page, uint64_t *ready_ns)
 {
 	uint32_t utlb_index = sm / gpu->model->sms_per_utlb;
 	struct utlb *utlb = &gpu->utlb[utlb_index];
@@ -376,7 +378,7 @@ static enum outcome ask(struct gpu *gpu, uint32_t sm, struct warp *w, uint64_t n
 		use(gpu, block, index);
 		return USED;
 	}
-	if (now_ns >= utlb->lock_ns)
+	if (issued_ns >= utlb->lock_ns)
 		return STALLED;
 	gpu->counts.tlb_misses++;
 	*ready_ns = now_ns + gpu->model->walk_ns;
@@ -386,7 +388,7 @@ static enum outcome ask(struct gpu *gpu, uint32_t sm, struct warp *w, uint64_t n
 		return USED;
 	}
 	if (utlb->faults == 0)
-		utlb->lock_ns = now_ns + gpu->model->walk_ns;
+		utlb->lock_ns = now_ns + LOCK_NS;
 	if (utlb->faults == gpu->model->utlb_faults)
 		return STALLED;
 	utlb->faults++;
@@ -423,7 +425,8 @@ static bool walk_span(struct gpu *gpu, uint32_t sm_index, struct warp *w)
 	struct sm *sm = &gpu->sm[sm_index];
 	uint64_t page = w->at >> gpu->page_shift, end = (page + 1u) << gpu->page_shift, ready_ns = sm->now_ns;
 
-	if (ask(gpu, sm_index, w, sm->now_ns, page, &ready_ns) != USED)
+	sm->now_ns += ISSUE_NS;
+	if (ask(gpu, sm_index, w, sm->now_ns, sm->now_ns, page, &ready_ns) != USED)
 		return false;
 	if (end > w->slot.end)
 		end = w->slot.end;
@@ -485,7 +488,7 @@ static uint64_t finish_wants(const struct gpu *gpu, struct warp *w)
 static bool ask_all(struct gpu *gpu, uint32_t sm_index, struct warp *w)
 {
 	struct sm *sm = &gpu->sm[sm_index];
-	uint64_t left = w->want, ready_ns = sm->now_ns, bytes;
+	uint64_t left = w->want, issued_ns = sm->now_ns, ready_ns = sm->now_ns, bytes;
 
 	while (left != 0) {
 		uint32_t number = (uint32_t)__builtin_ctzll(left);
@@ -493,7 +496,8 @@ static bool ask_all(struct gpu *gpu, uint32_t sm_index, struct warp *w)
 
 		left &= left - 1u;
 		sm->now_ns += ISSUE_NS;
-		outcome = ask(gpu, sm_index, w, sm->now_ns, wanted_page(gpu, w, number), &ready_ns);
+		outcome =
+		        ask(gpu, sm_index, w, issued_ns, sm->now_ns, wanted_page(gpu, w, number), &ready_ns);
 		if (outcome == STALLED) /* so would be the others */
 			break;
 		if (outcome == USED)
