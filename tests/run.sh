@@ -35,7 +35,9 @@ compare
 cat <<'T'
 
 3. And how long it takes
-   The same with time: a Titan V on PCIe 3, its fault buffer, the driver's thread, the link. Every page of 128 MiB is touched once.
+   The same with time: a Titan V on PCIe 3, its fault buffer, the driver's thread, the link. Every page of 128 MiB is touched once, in
+   order or at random. Read the last column: with room, fetching more with each fault wins by far. When memory is short and the
+   order random, the driver's default pushes out what is still needed, moves several times as much as none, and is slower for it.
 
 T
 "$uvmsim" compare --gpu titan-v --oversub 100 --oversub 125 \

@@ -202,14 +202,10 @@ static bool add_range(struct bound *b, const struct source_range *source)
  * fits. */
 static bool open_memory(struct bound *b)
 {
-	uint64_t bytes = b->memory.bytes;
+	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->footprint_bytes);
 
 	if (b->ranges == 0)
 		return fail(b, "there is no range: nothing to bound");
-	if (bytes == 0)
-		bytes = (b->footprint_bytes * 100u / b->memory.oversub_percent + ROOT_BYTES - 1) /
-		        ROOT_BYTES * ROOT_BYTES;
-	bytes = bytes / ROOT_BYTES * ROOT_BYTES;
 	if (bytes == 0) {
 		snprintf(b->error, SOURCE_ERROR_MAX,
 		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",

@@ -26,7 +26,7 @@ bool host_init(struct host *h, const struct host_params *params, struct source *
 	h->source = source;
 	h->result = result;
 	h->error = error;
-	return space_open_pages(&h->space, params->page_bytes);
+	return space_open(&h->space, params->page_bytes);
 }
 
 /* -- the engine -- */
@@ -44,12 +44,9 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 
 static bool choose_memory(struct host *h, uint64_t *roots)
 {
-	uint64_t bytes = h->params.memory.bytes;
+	uint64_t bytes = space_memory_bytes(h->params.memory.bytes, h->params.memory.oversub_percent,
+	                                    h->space.footprint_bytes);
 
-	if (bytes == 0) /* whole roots, rounded up: at 100 % everything fits */
-		bytes = (h->space.footprint_bytes * 100u / h->params.memory.oversub_percent + ROOT_BYTES -
-		         1) /
-		        ROOT_BYTES * ROOT_BYTES;
 	*roots = bytes / ROOT_BYTES;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
 	if (h->space.blocks == 0)
@@ -57,7 +54,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots != 0)
 		return true;
 	snprintf(h->error, SOURCE_ERROR_MAX, "memory of %llu bytes is smaller than one VABlock (2 MiB)",
-	         (unsigned long long)bytes);
+	         (unsigned long long)h->params.memory.bytes);
 	return false;
 }
 

@@ -7,16 +7,11 @@
 
 #define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
 
-bool space_open_pages(struct space *space, uint32_t page_bytes)
+bool space_open(struct space *space, uint32_t page_bytes)
 {
 	memset(space, 0, sizeof(*space));
 	space->page_bytes = page_bytes;
 	return uvmp_geometry_init(&space->geometry, page_bytes, 65536, ROOT_BYTES) == UVMP_OK;
-}
-
-bool space_open(struct space *space)
-{
-	return space_open_pages(space, PAGE_BYTES);
 }
 
 static void range_free(struct sim_range *range)

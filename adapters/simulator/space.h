@@ -39,9 +39,17 @@ struct space {
 	uint64_t footprint_bytes;
 };
 
-/* With the host's pages of 4 KiB, or others. */
-bool space_open(struct space *space);
-bool space_open_pages(struct space *space, uint32_t page_bytes);
+/* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint` oversub_percent
+ * of it, rounded up, so that at 100 % everything fits. */
+static inline uint64_t space_memory_bytes(uint64_t bytes, uint32_t oversub_percent, uint64_t footprint)
+{
+	if (bytes == 0)
+		bytes = footprint * 100u / oversub_percent + ROOT_BYTES - 1u;
+	return bytes / ROOT_BYTES * ROOT_BYTES;
+}
+
+/* For a host with pages of this size: 4096 or 65536. */
+bool space_open(struct space *space, uint32_t page_bytes);
 void space_close(struct space *space);
 /* Adds a range, its size rounded up to whole pages. */
 bool space_add_range(struct space *space, const struct source_range *range, char error[SOURCE_ERROR_MAX]);

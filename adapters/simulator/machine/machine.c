@@ -32,8 +32,7 @@ struct machine {
 	uint64_t room_ns;      /* the memory of the block being serviced is free */
 	uint32_t cached_roots; /* got from the physical allocator and not used yet */
 	uvmp_addr block;       /* being serviced */
-	enum uvmp_status ended;
-	bool is_done; /* the bottom half */
+	bool is_done;          /* the bottom half */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -218,8 +217,9 @@ static bool perform(struct machine *m, const struct uvmp_action *a)
 		wait_until(m, a->is_update ? m->copies_ns : m->replay_ns, &m->times->replay_ns);
 		break;
 	case UVMP_ACTION_DONE:
-		m->ended = (enum uvmp_status)a->status;
 		m->is_done = true;
+		if (a->status != UVMP_OK)
+			return host_fail(&m->host, uvmp_status_text((enum uvmp_status)a->status));
 		break;
 	default:
 		break;
