@@ -21,8 +21,12 @@ HOST += -DHAVE_ZSTD
 LIBS := -lzstd
 endif
 
+# In uvmsim, the core and what feeds it is made for speed, and may use all of the machine's registers.
+FAST  := $(subst -O2,-O3,$(CFLAGS))
+
 core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c machine/*.c vectors/*.c workloads/*.c))
+fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -76,10 +80,11 @@ fidelity: $(BUILD)/uvmsim
 	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim tests/fidelity/rows.txt \
 	  $(if $(FIDELITY),'$(FIDELITY)',>$(BUILD)/fidelity.md && mv $(BUILD)/fidelity.md docs/)
 
-## make bench      instructions per decision (callgrind), with seed, repeats and spread
-bench: $(BUILD)/bench
+## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
+bench: $(BUILD)/bench $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
+	@sh tests/bench/speed.sh $(BUILD)
 
 ## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -114,6 +119,10 @@ $(BUILD)/flags: FORCE
 compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC)
 $(BUILD)/rel/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(CFLAGS) $(NOFPU) -Wframe-larger-than=1024 -c $< -o $@
+$(BUILD)/fast/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(FAST) -c $< -o $@
+$(BUILD)/fast/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(FAST) -c $< -o $@
 $(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(SAN) -c $< -o $@
 $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
@@ -131,7 +140,7 @@ $(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core))
 	@$(CC) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,-z,defs -Wl,--no-undefined $^ -lc -o $@
 $(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
-$(BUILD)/uvmsim: $(call obj,rel,$(sim)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
 	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
 $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
 	@$(CC) $(SAN) $^ $(LIBS) -o $@

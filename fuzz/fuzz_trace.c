@@ -33,6 +33,7 @@ static void add_range(struct ranges *ranges, const struct source_range *range)
 	require(range->base % 4096 == 0 && range->bytes != 0);
 	require(range->base + (range->bytes - 1) >= range->base);
 	require(memchr(range->name, '\0', sizeof(range->name)) != NULL);
+	require(!range->is_device);
 	for (unsigned i = 0; i < ranges->count; i++)
 		require(!is_inside(&ranges->range[i], range->base) &&
 		        !is_inside(range, ranges->range[i].base));
@@ -53,6 +54,31 @@ static void check_access(const struct ranges *ranges, const struct source_row *r
 		require(row->time_ns >= *time_ns);
 		*time_ns = row->time_ns;
 	}
+}
+
+/* Every page of a call lies in a range. */
+static void check_call(const struct ranges *ranges, const struct source_row *row)
+{
+	uint64_t last = row->address + (row->bytes - 1), at = row->address;
+
+	require(row->address % 4096 == 0 && row->bytes != 0 && last >= row->address);
+	if (row->kind == SOURCE_ADVISE) {
+		require((unsigned)row->advice <= UVMP_ADVISE_DISCARD);
+		require(!row->to_none || (row->advice == UVMP_ADVISE_PREFERRED && !row->to_gpu));
+	}
+	for (unsigned steps = 0; steps <= ranges->count; steps++) {
+		const struct source_range *range = NULL;
+
+		for (unsigned i = 0; i < ranges->count; i++)
+			if (is_inside(&ranges->range[i], at))
+				range = &ranges->range[i];
+		require(range != NULL);
+		at = range->base + (range->bytes - 1);
+		if ((at | 4095) >= last)
+			return;
+		at = (at | 4095) + 1;
+	}
+	require(false);
 }
 
 static void check_error(const char *error)
@@ -82,6 +108,10 @@ static void walk(struct source *source)
 			require(row.name[0] != '\0' && memchr(row.name, '\0', sizeof(row.name)) != NULL);
 			break;
 		case SOURCE_SYNC:
+			break;
+		case SOURCE_PREFETCH:
+		case SOURCE_ADVISE:
+			check_call(&ranges, &row);
 			break;
 		case SOURCE_END:
 			require(source->error[0] == '\0');

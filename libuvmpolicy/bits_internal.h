@@ -23,10 +23,16 @@ static inline uint32_t popcount(uint64_t x)
 	return (uint32_t)((x * 0x0101010101010101u) >> 56);
 }
 
-/* Number of the lowest bit that is set; 64 if none is. */
+/* Number of the lowest bit that is set; 64 if none is. The builtin is one or two instructions where it is used. */
 static inline uint32_t lowest_bit(uint64_t x)
 {
+#if defined(__x86_64__) || defined(__aarch64__)
+	uint32_t is_none = x == 0;
+
+	return (uint32_t)__builtin_ctzll(x | is_none) + is_none * 64u;
+#else
 	return popcount((x & (~x + 1u)) - 1u);
+#endif
 }
 
 /* Page sizes that a host may have: 4, 16 and 64 KiB. */

@@ -20,6 +20,17 @@ static uint64_t region_word(struct uvmp_region region, uint32_t index)
 	return bits;
 }
 
+/* The words that a region has bits in: from word_first on, and below word_outer. Most regions are short. */
+static uint32_t word_first(struct uvmp_region region)
+{
+	return region.first / 64u;
+}
+
+static uint32_t word_outer(struct uvmp_region region)
+{
+	return uvmp_region_is_empty(region) ? 0 : (minimum(region.outer, UVMP_MASK_BITS) + 63u) / 64u;
+}
+
 void uvmp_mask_zero(uvmp_mask *mask)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
@@ -131,13 +142,13 @@ struct uvmp_region uvmp_region_intersect(struct uvmp_region a, struct uvmp_regio
 
 void uvmp_mask_region_set(uvmp_mask *mask, struct uvmp_region region)
 {
-	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+	for (uint32_t i = word_first(region); i < word_outer(region); i++)
 		mask->word[i] |= region_word(region, i);
 }
 
 void uvmp_mask_region_clear(uvmp_mask *mask, struct uvmp_region region)
 {
-	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+	for (uint32_t i = word_first(region); i < word_outer(region); i++)
 		mask->word[i] &= ~region_word(region, i);
 }
 
@@ -145,7 +156,7 @@ uint32_t uvmp_mask_region_weight(const uvmp_mask *mask, struct uvmp_region regio
 {
 	uint32_t weight = 0;
 
-	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+	for (uint32_t i = word_first(region); i < word_outer(region); i++)
 		weight += popcount(mask->word[i] & region_word(region, i));
 	return weight;
 }
@@ -154,7 +165,7 @@ bool uvmp_mask_region_any(const uvmp_mask *mask, struct uvmp_region region)
 {
 	uint64_t any = 0;
 
-	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+	for (uint32_t i = word_first(region); i < word_outer(region); i++)
 		any |= mask->word[i] & region_word(region, i);
 	return any != 0;
 }
@@ -163,7 +174,7 @@ bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region)
 {
 	uint64_t missing = 0;
 
-	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+	for (uint32_t i = word_first(region); i < word_outer(region); i++)
 		missing |= region_word(region, i) & ~mask->word[i];
 	return missing == 0;
 }

@@ -1,11 +1,11 @@
 /* From pages that shall be on one processor to the transfers that bring them there.
  *
  * What is there already is left out. For each page left, the source is the closest processor that holds it:
- * the holders are taken one after the other, closest first, and each takes the pages that are still without
- * a source. Then every run of pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need
- * an array of groups too large for the stack; that both rules are one is a property test), and every group
- * into pieces of one source, one chunk and the largest size. The walk is made for the fault groups and then
- * for the prefetch groups, once to count and once to store. */
+ * the holders stand in a list, closest first, and the first of them that has the page is it. Every run of
+ * pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need an array of groups too
+ * large for the stack; that both rules are one is a property test), and every group into pieces of one
+ * source, one chunk and the largest size. The walk is made for the fault groups and then for the prefetch
+ * groups; if there may be more transfers than room, once before to count. */
 #include "uvmpolicy/plan.h"
 
 #include "bits_internal.h"
@@ -18,7 +18,8 @@ struct job {
 	const struct uvmp_copy_facts *facts;
 	uvmp_mask absent;
 	uvmp_mask faulted;
-	uint8_t source[UVMP_MASK_BITS]; /* of the absent pages; UVMP_PROC_NONE: nobody holds the page */
+	uint8_t holder[UVMP_PROCS_MAX]; /* of absent pages, closest first */
+	uint32_t holders;
 };
 
 struct output {
@@ -37,26 +38,35 @@ static uint64_t holders_of(const struct job *job)
 	return holders;
 }
 
-/* The order of preference depends on the destination only (0.2), so whole sets of pages find their source at
- * once. */
-static void find_sources(struct job *job)
+/* The order of preference depends on the destination only (0.2), so it is the same for all pages. */
+static void order_holders(struct job *job)
 {
 	uint64_t holders = holders_of(job);
-	uvmp_mask left = job->absent;
 
-	for (uint32_t page = 0; page < UVMP_MASK_BITS; page++)
-		job->source[page] = UVMP_PROC_NONE;
+	job->holders = 0;
 	while (holders != 0) {
 		uint32_t from = uvmp_closest_processor(job->processors, job->facts->destination, holders);
-		uvmp_mask found;
 
 		holders &= ~BIT(from);
-		uvmp_mask_and(&found, &left, &job->facts->resident[from]);
-		uvmp_mask_andnot(&left, &left, &found);
-		for (uint32_t page = uvmp_mask_next_set(&found, 0); page < UVMP_MASK_BITS;
-		     page = uvmp_mask_next_set(&found, page + 1u))
-			job->source[page] = (uint8_t)from;
+		job->holder[job->holders++] = (uint8_t)from;
 	}
+}
+
+/* Who the page comes from, UVMP_PROC_NONE: nobody holds it. *outer becomes the first page behind it for which
+ * that may be another. */
+static uint8_t source_of(const struct job *job, uint32_t page, uint32_t *outer)
+{
+	*outer = UVMP_MASK_BITS;
+	for (uint32_t i = 0; i < job->holders; i++) {
+		const uvmp_mask *resident = &job->facts->resident[job->holder[i]];
+
+		if (uvmp_mask_test(resident, page)) {
+			*outer = minimum(*outer, uvmp_mask_next_clear(resident, page));
+			return job->holder[i];
+		}
+		*outer = minimum(*outer, uvmp_mask_next_set(resident, page));
+	}
+	return UVMP_PROC_NONE;
 }
 
 /* Where the group ends that starts the run. */
@@ -71,16 +81,15 @@ static uint32_t group_outer(const struct job *job, struct uvmp_region run)
 	return minimum(run.outer, uvmp_mask_next_set(&job->faulted, run.first));
 }
 
-/* Where the piece ends that starts the group. No piece has 0 pages, so a largest size of 0 stops nothing. */
-static uint32_t piece_outer(const struct job *job, struct uvmp_region group)
+/* Where the piece ends that starts the group and has one source up to `outer`. */
+static uint32_t piece_outer(const struct job *job, struct uvmp_region group, uint32_t outer)
 {
-	const uvmp_mask *cuts = job->facts->cuts;
-	uint32_t page = group.first + 1u;
+	uint32_t most = job->facts->most_pages;
 
-	while (page < group.outer && page - group.first != job->facts->most_pages &&
-	       job->source[page] == job->source[group.first] && (cuts == NULL || !uvmp_mask_test(cuts, page)))
-		page++;
-	return page;
+	outer = minimum(outer, group.outer);
+	if (job->facts->cuts != NULL)
+		outer = minimum(outer, uvmp_mask_next_set(job->facts->cuts, group.first + 1u));
+	return most == 0 ? outer : group.first + minimum(outer - group.first, most);
 }
 
 /* Two GPUs of which neither reaches the other's memory meet at the CPU. */
@@ -98,12 +107,12 @@ static void put(struct output *output, struct uvmp_copy copy)
 	output->count++;
 }
 
-static void put_piece(const struct job *job, struct uvmp_region pages, enum uvmp_group_kind kind,
-                      struct output *output)
+static void put_piece(const struct job *job, struct uvmp_region pages, uint8_t from,
+                      enum uvmp_group_kind kind, struct output *output)
 {
 	struct uvmp_copy copy = {
 	        .pages = pages,
-	        .from = job->source[pages.first],
+	        .from = from,
 	        .to = (uint8_t)job->facts->destination,
 	        .kind = (uint8_t)kind,
 	};
@@ -123,9 +132,11 @@ static void put_group(const struct job *job, struct uvmp_region group, enum uvmp
                       struct output *output)
 {
 	while (group.first < group.outer) {
-		struct uvmp_region piece = {group.first, piece_outer(job, group)};
+		uint32_t outer;
+		uint8_t from = source_of(job, group.first, &outer);
+		struct uvmp_region piece = {group.first, piece_outer(job, group, outer)};
 
-		put_piece(job, piece, kind, output);
+		put_piece(job, piece, from, kind, output);
 		group.first = piece.outer;
 	}
 }
@@ -151,8 +162,10 @@ static uint32_t plan(const struct job *job, struct uvmp_copy *copy, uint32_t cap
 {
 	struct output output = {copy, capacity, 0};
 
-	put_groups(job, UVMP_GROUP_FAULT, &output);
-	put_groups(job, UVMP_GROUP_PREFETCH, &output);
+	if (uvmp_mask_intersects(&job->absent, &job->faulted))
+		put_groups(job, UVMP_GROUP_FAULT, &output);
+	if (!uvmp_mask_is_subset(&job->absent, &job->faulted))
+		put_groups(job, UVMP_GROUP_PREFETCH, &output);
 	return output.count;
 }
 
@@ -174,11 +187,13 @@ enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 	uvmp_mask_zero(&job.faulted);
 	if (facts->faulted != NULL)
 		uvmp_mask_copy(&job.faulted, facts->faulted);
-	find_sources(&job);
-	*count = plan(&job, NULL, 0);
-	if (*count > capacity)
-		return UVMP_ERR_SPACE;
-	(void)plan(&job, copy, capacity);
+	order_holders(&job);
+	if (capacity < 2u * UVMP_MASK_BITS) { /* a page alone, staged, takes two */
+		*count = plan(&job, NULL, 0);
+		if (*count > capacity)
+			return UVMP_ERR_SPACE;
+	}
+	*count = plan(&job, copy, capacity);
 	return UVMP_OK;
 }
 

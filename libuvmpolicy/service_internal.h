@@ -186,7 +186,7 @@ struct step {
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
-	uint8_t access[UVMP_MASK_BITS];
+	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
 	uint64_t pin_procs[UVMP_MASK_BITS];
 	uint8_t throttles[UVMP_MASK_BITS];
 	/* private */
@@ -201,7 +201,10 @@ struct step {
 	uvmp_mask migrated;   /* of this destination */
 	uint32_t present;     /* pages that the destination had when the prefetcher was asked */
 	struct uvmp_prefetch_hint hint;
+	/* Mappings are decided for all pages at once of which all that counts is the same (service_step.c). */
+	uvmp_mask heads; /* the first page of each such set; by that page: */
 	struct uvmp_map map[UVMP_MASK_BITS];
+	uvmp_mask like[UVMP_MASK_BITS]; /* the set */
 };
 
 /* -- the present eviction -- */
@@ -474,6 +477,16 @@ static inline uint8_t place_right(const struct place *p, uint32_t page)
 void uvmp_block_residents(struct uvmp_service *s, const struct block *b);
 /* Sets the right on all pages of the set. */
 void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right);
+/* Pages on which the processor has at least `right`. */
+static inline void place_has(const struct place *p, uint8_t right, uvmp_mask *pages)
+{
+	if (right == UVMP_PROT_READ)
+		uvmp_mask_or(pages, &p->low, &p->high);
+	else if (right == UVMP_PROT_READ_WRITE)
+		uvmp_mask_copy(pages, &p->high);
+	else
+		uvmp_mask_and(pages, &p->low, &p->high);
+}
 /* Pages that are mapped at all. */
 static inline void place_mapped(const struct place *p, uvmp_mask *pages)
 {
@@ -536,6 +549,9 @@ void uvmp_evict_advance(struct uvmp_service *s);
 void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
 /* Page to a destination. */
 void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
+/* Pages of the step's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
+ * of the range. */
+void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
 /* Starts it: prefetch decision, then destination by destination. */
 void uvmp_step_start(struct uvmp_service *s);
 void uvmp_step_advance(struct uvmp_service *s);

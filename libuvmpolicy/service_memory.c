@@ -526,7 +526,7 @@ void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const 
 	if (s->gpu[gpu].pmm == NULL)
 		touch_pages(&s->gpu[gpu], p, pages);
 	else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
-		uvmp_memory_mark(s, gpu, block, UVMP_MARK_USED);
+		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);
 }
@@ -622,7 +622,7 @@ void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint3
 	uint64_t behind = UINT64_MAX; /* where the chunk before ends in the GPU's memory */
 	uvmp_mask backed;
 
-	if (s->gpu[gpu].pmm == NULL)
+	if (s->gpu[gpu].pmm == NULL || block_is_whole(s, b)) /* one chunk needs no cut */
 		return;
 	backed_pages(s, b, p, &backed);
 	uvmp_block_shape(s, b, &shape);

@@ -256,13 +256,15 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	const struct block *b = block_at(s, h);
 	uint32_t dst = s->run.request.processor;
 	bool is_duplicate = range_of(s, b)->duplication == UVMP_DUPLICATION_ENABLED;
-	struct uvmp_region part = part_of(s, b);
+	uvmp_mask pages;
 
 	uvmp_step_clear(s, h, dst);
 	s->step.cause = UVMP_CAUSE_MIGRATE;
 	s->step.migrate = UVMP_MIGRATE_API_MIGRATE;
-	for (uint32_t page = part.first; page < part.outer; page++)
-		uvmp_step_add(s, page, dst, UVMP_ACCESS_PREFETCH, is_duplicate);
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, part_of(s, b));
+	uvmp_step_add_prefetched(s, &pages, dst,
+	                         is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	start_step(s);
 }
 

@@ -54,8 +54,13 @@ static void tell_migration(struct uvmp_service *s, handle h, const struct uvmp_t
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
-	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
+	struct uvmp_thrash_block temporary, *t;
 
+	/* without an array of pages there is only the last event, and this one may be the same */
+	if (!s->policy.thrash.is_enabled ||
+	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->dst))
+		return;
+	t = detector(s, b, &temporary);
 	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
 		t = suspect(s, h, t);
 		if (t)
@@ -96,16 +101,15 @@ static void ask_detector(struct uvmp_service *s, handle h, uint32_t page, uint32
                          struct uvmp_thrash_hint *hint)
 {
 	struct block *b = block_at(s, h);
-	struct uvmp_thrash_facts facts = {.page = page,
-	                                  .requester = requester,
-	                                  .preferred = range_of(s, b)->preferred,
-	                                  .residents = uvmp_block_holders(s, b, page),
-	                                  .now_ns = s->now_ns};
+	struct uvmp_thrash_facts facts = {.page = page, .requester = requester, .now_ns = s->now_ns};
 
 	*hint = (struct uvmp_thrash_hint){.kind = UVMP_THRASH_NONE, .pin_to = UVMP_PROC_NONE};
-	if (b->thrash != 0)
-		(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block,
-		                         &s->processors, &facts, hint);
+	if (b->thrash == 0)
+		return;
+	facts.preferred = range_of(s, b)->preferred;
+	facts.residents = uvmp_block_holders(s, b, page);
+	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
+	                         &facts, hint);
 }
 
 /* -- where each page goes -- */
@@ -137,12 +141,36 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 {
 	struct step *step = &s->step;
 
-	step->access[page] = access;
+	for (uint32_t bit = 0; bit < 3u; bit++) {
+		uvmp_mask_clear(&step->access[bit], page);
+		step->access[bit].word[page / 64u] |= (uint64_t)((uint32_t)access >> bit & 1u)
+		                                      << (page % 64u);
+	}
 	step->destinations |= BIT(dst);
 	uvmp_mask_set(&step->arrive[dst], page);
 	uvmp_mask_clear(&step->duplicate, page); /* of two verdicts the last: what is written has one home */
 	if (is_duplicate)
 		uvmp_mask_set(&step->duplicate, page);
+}
+
+void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst,
+                              uint8_t duplication)
+{
+	struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	uvmp_mask some;
+
+	for (uint32_t bit = 0; bit < 3u; bit++) /* UVMP_ACCESS_PREFETCH is 0 */
+		uvmp_mask_andnot(&step->access[bit], &step->access[bit], pages);
+	step->destinations |= BIT(dst);
+	uvmp_mask_or(&step->arrive[dst], &step->arrive[dst], pages);
+	uvmp_mask_andnot(&step->duplicate, &step->duplicate, pages);
+	if (duplication == UVMP_DUPLICATION_ENABLED) {
+		uvmp_mask_or(&step->duplicate, &step->duplicate, pages);
+	} else if (duplication == UVMP_DUPLICATION_UNSET && b->extra != 0) {
+		uvmp_mask_and(&some, pages, &extra_at(s, b->extra)->duplicated);
+		uvmp_mask_or(&step->duplicate, &step->duplicate, &some);
+	}
 }
 
 /* Destination of one page (9.3); pin: the hint's target or UVMP_PROC_NONE. */
@@ -285,6 +313,8 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	                                            ((range->end - range->start) >> s->page_shift) + 1u,
 	                                    .is_follow = step->is_follow};
 
+	if (s->policy.prefetch.prefetcher == UVMP_PREFETCH_NONE)
+		return;
 	step->present = place ? uvmp_mask_weight(&place->resident) : 0;
 	if (!is_density && place) /* only the driver's takes pages that are there already for faulted ones */
 		uvmp_mask_andnot(&faulted, &faulted, &place->resident);
@@ -311,7 +341,6 @@ static void add_prefetched(struct uvmp_service *s, uint32_t dst)
 	struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
 	const struct place *place = uvmp_place_find(s, b, dst);
-	uint8_t duplication = range_of(s, b)->duplication;
 
 	uvmp_mask_andnot(&step->prefetched, &step->hint.pages, &step->faulted);
 	if (step->hint.dst == UVMP_PROC_NONE)
@@ -319,14 +348,7 @@ static void add_prefetched(struct uvmp_service *s, uint32_t dst)
 	/* a page-wise order evicts until all fits: own pages that leave for that must not come back */
 	if (place && dst != UVMP_CPU && !s->gpu[dst].pmm)
 		uvmp_mask_andnot(&step->prefetched, &step->prefetched, &place->resident);
-	for (uint32_t page = uvmp_mask_next_set(&step->prefetched, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(&step->prefetched, page + 1)) {
-		bool is_duplicate =
-		        duplication == UVMP_DUPLICATION_ENABLED ||
-		        (duplication == UVMP_DUPLICATION_UNSET && block_is_duplicated(s, b, page));
-
-		uvmp_step_add(s, page, dst, UVMP_ACCESS_PREFETCH, is_duplicate);
-	}
+	uvmp_step_add_prefetched(s, &step->prefetched, dst, range_of(s, b)->duplication);
 }
 
 /* UVM Smart's prefetchers know nothing of the CPU, and have counted the pages in their tree: they are not
@@ -488,6 +510,8 @@ static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
 	const struct block *b = block_at(s, h);
 	uvmp_mask some;
 
+	if (uvmp_mask_is_empty(pages))
+		return;
 	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
 		struct place *place = place_at(s, at);
 
@@ -634,6 +658,8 @@ static void tell_migrations(struct uvmp_service *s, const uvmp_mask *pages, bool
 
 	for (uint32_t src = 0; src < s->processors.count; src++) {
 		uvmp_mask_and(&other, &step->came[src], pages);
+		if (uvmp_mask_is_empty(&other))
+			continue;
 		uvmp_mask_and(&prefetched, &other, &step->prefetched);
 		uvmp_mask_andnot(&other, &other, &prefetched);
 		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
@@ -671,7 +697,19 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 		uvmp_memory_used(s, step->dst, step->block, arrived);
 }
 
-/* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) -- */
+/* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) --
+ *
+ * What is decided for a page depends on few facts, which are sets of pages here. So the pages fall into few
+ * classes, and one decision does for a class. A class goes by its first page, its head. */
+
+static uint8_t step_access(const struct step *step, uint32_t page)
+{
+	uint32_t access = 0;
+
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		access |= (uint32_t)uvmp_mask_test(&step->access[bit], page) << bit;
+	return (uint8_t)access;
+}
 
 static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t page, struct uvmp_map *map)
 {
@@ -679,7 +717,7 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 	const struct range *range = range_of(s, b);
 	struct uvmp_map_facts facts = {.requester = step->requester,
 	                               .destination = step->dst,
-	                               .access = step->access[page],
+	                               .access = step_access(step, page),
 	                               .logical = range->right,
 	                               .accessed_by = range->accessed_by,
 	                               .preferred = range->preferred,
@@ -700,6 +738,62 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 	(void)uvmp_residency_map(&s->processors, &facts, map); /* what the range forbids has not come here */
 }
 
+/* Keeps of `pages` those that are in the set, or not in it, as `page` is. */
+static void keep_alike(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
+{
+	if (uvmp_mask_test(set, page))
+		uvmp_mask_and(pages, pages, set);
+	else
+		uvmp_mask_andnot(pages, pages, set);
+}
+
+/* Those of `pages` for which decide_map says what it says for `page`. Pinned pages have their own facts. */
+static void find_alike(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
+                       uint32_t page, uvmp_mask *like)
+{
+	const struct step *step = &s->step;
+
+	if (uvmp_mask_test(&step->pinned, page)) {
+		uvmp_mask_zero(like);
+		uvmp_mask_set(like, page);
+		return;
+	}
+	uvmp_mask_andnot(like, pages, &step->pinned);
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		keep_alike(like, &step->access[bit], page);
+	keep_alike(like, &step->migrated, page);
+	if (b->extra != 0) {
+		keep_alike(like, &extra_at(s, b->extra)->duplicated, page);
+		keep_alike(like, &extra_at(s, b->extra)->discarded, page);
+	}
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		keep_alike(like, &place_at(s, at)->low, page);
+		keep_alike(like, &place_at(s, at)->high, page);
+	}
+}
+
+/* Sets the classes of the pages, and what is decided for each. */
+static void decide_maps(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+{
+	struct step *step = &s->step;
+	uvmp_mask left = *pages;
+
+	uvmp_mask_zero(&step->heads);
+	for (uint32_t page = uvmp_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&left, page)) {
+		uvmp_mask_set(&step->heads, page);
+		find_alike(s, b, &left, page, &step->like[page]);
+		uvmp_mask_andnot(&left, &left, &step->like[page]);
+		decide_map(s, b, page, &step->map[page]);
+	}
+}
+
+/* The head behind this one; UVMP_MASK_BITS: there is none. */
+static uint32_t next_head(const struct step *step, uint32_t from)
+{
+	return uvmp_mask_next_set(&step->heads, from);
+}
+
 /* What a processor shall have on a page; NONE: leave it. */
 static uint8_t right_of(const struct step *step, const struct uvmp_map *map, uint32_t proc)
 {
@@ -710,7 +804,7 @@ static uint8_t right_of(const struct step *step, const struct uvmp_map *map, uin
 	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_PROT_NONE;
 }
 
-static void revoke_victims(struct uvmp_service *s, const uvmp_mask *pages)
+static void revoke_victims(struct uvmp_service *s)
 {
 	const struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
@@ -722,12 +816,12 @@ static void revoke_victims(struct uvmp_service *s, const uvmp_mask *pages)
 
 		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
 			uvmp_mask_zero(&some);
-			for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-			     page = uvmp_mask_next_set(pages, page + 1)) {
-				const struct uvmp_map *map = &step->map[page];
+			for (uint32_t head = next_head(step, 0); head < UVMP_MASK_BITS;
+			     head = next_head(step, head + 1)) {
+				const struct uvmp_map *map = &step->map[head];
 
 				if ((map->victims & BIT(place->proc)) != 0 && map->left == left)
-					uvmp_mask_set(&some, page);
+					uvmp_mask_or(&some, &some, &step->like[head]);
 			}
 			if (uvmp_mask_is_empty(&some))
 				continue;
@@ -746,22 +840,26 @@ static uint8_t right_on(const struct place *place, uint32_t page)
 }
 
 /* The pages on which the processor gains each right. */
-static bool gains(const struct uvmp_service *s, const uvmp_mask *pages, uint32_t proc, uvmp_mask gain[3])
+static bool gains(const struct uvmp_service *s, uint32_t proc, uvmp_mask gain[3])
 {
 	const struct step *step = &s->step;
 	const struct place *place = uvmp_place_find(s, block_at(s, step->block), proc);
 	bool any = false;
+	uvmp_mask has;
 
 	for (int i = 0; i < 3; i++)
 		uvmp_mask_zero(&gain[i]);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1)) {
-		uint8_t right = right_of(step, &step->map[page], proc);
+	uvmp_mask_zero(&has);
+	for (uint32_t head = next_head(step, 0); head < UVMP_MASK_BITS; head = next_head(step, head + 1)) {
+		uint8_t right = right_of(step, &step->map[head], proc);
 
-		if (right <= right_on(place, page))
+		if (right == UVMP_PROT_NONE)
 			continue;
-		uvmp_mask_set(&gain[right - 1], page);
-		any = true;
+		if (place)
+			place_has(place, right, &has);
+		uvmp_mask_or(&gain[right - 1], &gain[right - 1], &step->like[head]);
+		uvmp_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
+		any = any || !uvmp_mask_is_empty(&gain[right - 1]);
 	}
 	return any;
 }
@@ -785,13 +883,13 @@ static void queue_map(struct uvmp_service *s, handle h, struct place *place, con
 		a->for_address = s->evict.for_address;
 }
 
-static void map_processor(struct uvmp_service *s, const uvmp_mask *pages, uint32_t proc)
+static void map_processor(struct uvmp_service *s, uint32_t proc)
 {
 	struct step *step = &s->step;
 	struct place *place;
 	uvmp_mask gain[3];
 
-	if (!gains(s, pages, proc, gain))
+	if (!gains(s, proc, gain))
 		return;
 	place = uvmp_place_make(s, block_at(s, step->block), proc);
 	if (!place) {
@@ -831,29 +929,27 @@ static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
 	for (int i = 0; i < 3; i++)
 		uvmp_mask_zero(&level[i]);
 	uvmp_mask_zero(&kept);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1)) {
-		struct uvmp_map *map = &step->map[page];
+	decide_maps(s, b, pages);
+	for (uint32_t head = next_head(step, 0); head < UVMP_MASK_BITS; head = next_head(step, head + 1)) {
+		const struct uvmp_map *map = &step->map[head];
 
-		decide_map(s, b, page, map);
-		uvmp_mask_set(&level[map->right - 1], page);
+		uvmp_mask_or(&level[map->right - 1], &level[map->right - 1], &step->like[head]);
 		if (map->leaves_discarded)
-			uvmp_mask_set(&kept, page);
+			uvmp_mask_or(&kept, &kept, &step->like[head]);
 	}
 	highest = uvmp_residency_map_levels(level, &step->pinned, s->policy.quirks);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1)) {
-		if (step->map[page].right > highest)
-			step->map[page].others = step->map[page].others_atomic = 0;
+	for (uint32_t head = next_head(step, 0); head < UVMP_MASK_BITS; head = next_head(step, head + 1)) {
+		if (step->map[head].right > highest)
+			step->map[head].others = step->map[head].others_atomic = 0;
 	}
 	if (b->extra != 0)
 		uvmp_mask_andnot(&extra_at(s, b->extra)->discarded, &extra_at(s, b->extra)->discarded, &kept);
-	revoke_victims(s, pages);
+	revoke_victims(s);
 	if ((uvmp_accessible_from(&s->processors, step->dst) & BIT(step->requester)) != 0)
-		map_processor(s, pages, step->requester);
+		map_processor(s, step->requester);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
 		if (proc != step->requester)
-			map_processor(s, pages, proc);
+			map_processor(s, proc);
 	}
 	if (step->dst != UVMP_CPU && b->extra != 0 && has_lost(s, b, pages))
 		uvmp_memory_mark(s, step->dst, step->block, UVMP_MARK_DISCARDED);

@@ -3,7 +3,8 @@
  * less than 40 bytes a page, never with accesses.
  *
  * What has been written and is out of memory has been written back. That is counted when it is certain: at
- * the next miss, or in the end. */
+ * the next miss, or in the end. What nobody has used yet has no contents: it need not be moved to where it is
+ * used first. */
 #include "bound.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static const unsigned page_shift[BOUND_LEVELS] = {0, 4, 9}; /* from pages to uni
 struct window {
 	uint64_t number;            /* address >> WINDOW_SHIFT */
 	uint64_t dirty[8];          /* pages written since they came in */
+	uint64_t home[8];           /* pages of fresh ranges that the CPU has used */
 	uint32_t dirty_units;       /* the same of 64 KiB */
 	uint16_t pages;             /* that belonged to ranges at the first access, of the whole */
 	bool is_dirty;              /* the whole */
@@ -34,12 +36,14 @@ struct window {
 
 struct range {
 	uint64_t start, end; /* inclusive, whole pages */
+	bool is_fresh;
 };
 
 /* The optimum of one size, and what its counts need besides. */
 struct level {
 	struct belady belady;
-	uint64_t touched_pages, in_pages;
+	uint64_t touched_pages, in_pages;  /* only what had contents */
+	uint64_t held_pages;               /* what came into memory, with that which had none */
 	uint64_t written, written_pages;   /* back, for certain */
 	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
 };
@@ -53,6 +57,7 @@ struct bound {
 
 	struct range *range; /* by start */
 	size_t ranges, ranges_room;
+	bool has_fresh;
 	uint64_t footprint_bytes;
 
 	struct window *window;
@@ -93,8 +98,8 @@ static size_t ranges_below(const struct bound *b, uint64_t address)
 	return low;
 }
 
-/* Pages of ranges in so many bytes from `start` on. */
-static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes)
+/* Pages of ranges, or of fresh ones only, in so many bytes from `start` on. */
+static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes, bool is_fresh)
 {
 	uint64_t end = start + (bytes - 1u), pages = 0;
 
@@ -103,7 +108,8 @@ static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t byte
 		uint64_t first = range->start > start ? range->start : start;
 		uint64_t last = range->end < end ? range->end : end;
 
-		pages += (last - first) / PAGE_BYTES + 1u;
+		if (range->is_fresh || !is_fresh)
+			pages += (last - first) / PAGE_BYTES + 1u;
 	}
 	return (uint32_t)pages;
 }
@@ -173,7 +179,8 @@ static uint32_t find_window(struct bound *b, uint64_t address)
 
 static bool add_range(struct bound *b, const struct source_range *source)
 {
-	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u)};
+	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u),
+	                      source->is_fresh};
 	size_t place = ranges_below(b, source->base);
 
 	if (source->bytes == 0 || range.end < range.start ||
@@ -194,6 +201,7 @@ static bool add_range(struct bound *b, const struct source_range *source)
 	memmove(b->range + place + 1, b->range + place, (b->ranges - place) * sizeof(range));
 	b->range[place] = range;
 	b->ranges++;
+	b->has_fresh |= range.is_fresh;
 	b->footprint_bytes += range.end - range.start + 1u;
 	return true;
 }
@@ -230,9 +238,9 @@ static void measure(struct bound *b, uint32_t level, uint32_t unit)
 
 	if (level == 1)
 		window->unit[unit % WINDOW_UNITS] =
-		        (uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes);
+		        (uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes, false);
 	if (level == 2)
-		window->pages = (uint16_t)count_pages(b, start, bytes);
+		window->pages = (uint16_t)count_pages(b, start, bytes, false);
 }
 
 /* Pages of a unit that has been accessed. */
@@ -243,6 +251,32 @@ static uint32_t weigh(const struct bound *b, uint32_t level, uint32_t unit)
 	if (level == 1)
 		return b->window[unit / WINDOW_UNITS].unit[unit % WINDOW_UNITS];
 	return b->window[unit].pages;
+}
+
+/* Pages of a unit that the GPU accesses for the first time that have contents. */
+static uint32_t weigh_contents(const struct bound *b, uint32_t level, uint32_t unit)
+{
+	uint32_t pages = 1u << page_shift[level], units = WINDOW_PAGES >> page_shift[level];
+	uint32_t weight = weigh(b, level, unit), first = unit % units * pages;
+	const struct window *window = &b->window[unit / units];
+
+	if (!b->has_fresh)
+		return weight;
+	weight -= count_pages(b, (window->number << WINDOW_SHIFT) + (uint64_t)first * PAGE_BYTES,
+	                      (uint64_t)pages * PAGE_BYTES, true);
+	for (uint32_t page = first; page < first + pages; page++)
+		weight += (window->home[page / 64u] >> page % 64u & 1u) != 0;
+	return weight;
+}
+
+/* The CPU has used a page. */
+static void use_at_home(struct bound *b, uint32_t page)
+{
+	struct window *window = &b->window[page / WINDOW_PAGES];
+	uint64_t start = (window->number << WINDOW_SHIFT) + page % WINDOW_PAGES * (uint64_t)PAGE_BYTES;
+
+	if (b->has_fresh && count_pages(b, start, PAGE_BYTES, true) != 0)
+		window->home[page / 64u % 8u] |= UINT64_C(1) << page % 64u;
 }
 
 static bool is_dirty(const struct bound *b, uint32_t level, uint32_t unit)
@@ -296,10 +330,13 @@ static void access_unit(struct bound *b, uint32_t level, uint32_t unit, bool is_
 		if (found == BELADY_FIRST) {
 			measure(b, level, unit);
 			result->touched++;
-			l->touched_pages += weigh(b, level, unit);
+			l->touched_pages += weigh_contents(b, level, unit);
+			l->in_pages += weigh_contents(b, level, unit);
+		} else {
+			l->in_pages += weigh(b, level, unit);
 		}
 		result->misses++;
-		l->in_pages += weigh(b, level, unit);
+		l->held_pages += weigh(b, level, unit);
 		write_back(b, level, unit);
 	}
 	if (is_write && !is_dirty(b, level, unit))
@@ -314,6 +351,8 @@ static bool access_row(struct bound *b, const struct source_row *row)
 		return false;
 	page = window * WINDOW_PAGES + (uint32_t)(row->address / PAGE_BYTES % WINDOW_PAGES);
 	b->result->accesses++;
+	if (row->is_cpu)
+		use_at_home(b, page);
 	for (uint32_t i = 0; i < b->levels; i++) {
 		if (row->is_cpu)
 			belady_take(&b->level[i].belady, page >> page_shift[i]);
@@ -363,7 +402,7 @@ static void finish(struct bound *b)
 		to->touched_bytes = l->touched_pages * PAGE_BYTES;
 		to->h2d_bytes = l->in_pages * PAGE_BYTES;
 		to->left = to->misses - all.units;
-		to->d2h_bytes = (l->in_pages - all.weight) * PAGE_BYTES;
+		to->d2h_bytes = (l->held_pages - all.weight) * PAGE_BYTES;
 		to->written_back = l->written + l->dirty_count - dirty.units;
 		to->written_back_bytes = (l->written_pages + l->dirty_pages - dirty.weight) * PAGE_BYTES;
 	}

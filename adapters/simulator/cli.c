@@ -1,6 +1,7 @@
 /* What the subcommands share: reports, options, values, files. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 static bool scan_unit(const char *text, unsigned *shift)
 {
 	static const char units[] = "KMGT";
-	const char *unit = strchr(units, *text);
+	const char *unit = strchr(units, toupper((unsigned char)*text));
 
 	*shift = 0;
 	if (*text == '\0')

@@ -98,12 +98,14 @@ static int list_gpus(void)
 
 static int list_formats(void)
 {
-	puts("trace     first line `uvmp-trace 1`          page accesses, CSV, also zstd-compressed (run, "
-	     "compare, trace)\n"
+	puts("trace     first line `uvmp-trace 1`          page accesses and calls, CSV, also "
+	     "zstd-compressed (run, "
+	     "compare, bound, trace)\n"
 	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
 	     "check)\n"
 	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"
-	     "log       one action a line                  what the engine decided and why (run --log, explain)");
+	     "log       one action a line                  what the engine decided and why (run --log, "
+	     "explain)");
 	return CLI_DONE;
 }
 

@@ -258,7 +258,8 @@ static bool take(struct batch *batch, size_t index, const struct answer *answer)
 	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
 	report->result = answer->result;
 	report->gpu = q->has_model ? q->model.name : NULL;
-	report->times = answer->times;
+	if (q->has_model)
+		report->times = answer->times;
 	progress_run_ended(answer->result.accesses);
 	return answer->is_complete || fail(batch, index, answer->error);
 }
@@ -345,7 +346,7 @@ static size_t keep_results(struct batch *batch)
 		bool is_kept = i < batch->failed && report.is_complete;
 
 		if (is_partial_kept)
-			is_kept = report.result.accesses > 0;
+			is_kept = report.is_complete || report.result.accesses > 0;
 		if (!is_kept || !report.workload || !report.policy_given) /* or no run, but a bound */
 			continue;
 		batch->report[i] = batch->report[kept];

@@ -13,7 +13,8 @@
 const char help_trace[] =
         "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE   [--seed N] [--output FILE]\n"
         "\n"
-        "Writes the page accesses of a workload, or of another trace, in the trace format (docs/uvmsim.md).\n"
+        "Writes what a workload, or another trace, does with managed memory, in the trace format\n"
+        "(docs/uvmsim.md).\n"
         "\n"
         "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
         "  --trace FILE      a recorded one, also compressed; - is standard input\n"

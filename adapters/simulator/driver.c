@@ -5,83 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents.h"
+#include "counters.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "host.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-#define UTLBS        64u   /* agents share uTLBs: agent modulo UTLBS */
 #define IDLE_MOST    1000u /* bottom halves that may serve faults and release nobody */
 #define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
 #define REPLAY_NS    1000u /* time is not modelled: it goes on by this much with each replay */
-
-/* A warp or thread that may wait for a page. */
-struct agent {
-	struct sim_block *block;
-	uint32_t page;
-	enum uvmp_access access;
-	uint64_t reported; /* number of replays when its fault was written last */
-	bool is_stalled;
-	bool is_unreported; /* the fault buffer was full: the fault is still to be written */
-};
 
 struct driver {
 	struct host host;
 	uint64_t now_ns;
 	uint64_t throttled_until_ns; /* of the last THROTTLE, 0: none since */
-	enum uvmp_status ended;      /* status of the last DONE */
+	enum uvmp_status ended;      /* status of the last DONE, */
+	uint64_t ticket;             /* and its ticket */
 
-	struct agent *agent;
-	uint32_t agents;
-	uint32_t *stalled; /* agents that wait, in the order in which they stalled */
-	uint32_t stalled_count, unreported_count;
+	struct agents agents;
 	uint64_t released; /* agents that went on */
 	uint32_t idle;     /* bottom halves in a row that released nobody */
+	bool has_counters; /* remote accesses are counted, */
+	bool has_notes;    /* and counters have notified */
 };
 
-/* -- agents and the fault buffer -- */
-
-static uint32_t right_on(const struct sim_block *block, uint32_t processor, uint32_t page)
-{
-	return (uint32_t)uvmp_mask_test(&block->low[processor], page) |
-	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
-}
-
-static bool can_go_on(const struct agent *a)
-{
-	return right_on(a->block, HOST_GPU, a->page) >= (uint32_t)uvmp_access_prot(a->access);
-}
-
-static bool buffer_write(struct driver *d, uint32_t index)
-{
-	struct agent *a = &d->agent[index];
-	uint32_t right = right_on(a->block, HOST_GPU, a->page);
-	struct uvmp_fault fault = {.address = a->block->shape.start + (uint64_t)a->page * PAGE_BYTES,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .utlb = index % UTLBS,
-	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
-	                                                             : UVMP_FAULT_ATOMIC,
-	                           .access = (uint8_t)a->access};
-
-	if (uvmp_service_fault(d->host.service, HOST_GPU, &fault) != UVMP_OK) {
-		d->unreported_count += !a->is_unreported;
-		a->is_unreported = true;
-		return false;
-	}
-	d->unreported_count -= a->is_unreported;
-	a->is_unreported = false;
-	a->reported = d->host.result->replays;
-	return true;
-}
-
-static void report_waiting(struct driver *d)
-{
-	for (uint32_t i = 0; i < d->stalled_count && d->unreported_count > 0; i++) {
-		if (d->agent[d->stalled[i]].is_unreported && !buffer_write(d, d->stalled[i]))
-			return;
-	}
-}
+/* -- agents -- */
 
 static void access_page(struct driver *d, struct sim_block *block, uint32_t page)
 {
@@ -93,33 +42,24 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 	if (d->host.needs_touch)
 		uvmp_service_touch(d->host.service, HOST_GPU, HOST_SPACE,
 		                   block->shape.start + (uint64_t)page * PAGE_BYTES);
+	if (d->has_counters && uvmp_mask_test(&block->remote, page))
+		d->has_notes |= counters_use(&d->host, block, page);
 }
 
-/* A replay: agents whose page has come go on, the others fault again; first those that the full buffer kept
- * waiting. */
+/* Agents whose page has come go on, the others fault again. */
 static void replay(struct driver *d)
 {
-	uint32_t kept = 0;
+	const struct agent_turn *went;
+	uint32_t count = agents_release(&d->agents, d->host.needs_touch, &went);
 
 	d->now_ns += REPLAY_NS;
-	for (uint32_t i = 0; i < d->stalled_count; i++) {
-		struct agent *a = &d->agent[d->stalled[i]];
+	d->released += count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct agent *agent = &d->agents.agent[went[i].agent];
 
-		if (!can_go_on(a)) {
-			d->stalled[kept++] = d->stalled[i];
-			continue;
-		}
-		d->unreported_count -= a->is_unreported;
-		a->is_stalled = a->is_unreported = false;
-		access_page(d, a->block, a->page);
-		d->released++;
+		access_page(d, agent->block, agent->page);
 	}
-	d->stalled_count = kept;
-	report_waiting(d);
-	for (uint32_t i = 0; i < kept; i++) {
-		if (d->agent[d->stalled[i]].reported != d->host.result->replays)
-			buffer_write(d, d->stalled[i]);
-	}
+	agents_fault_again(&d->agents, d->host.service);
 }
 
 /* -- actions -- */
@@ -134,6 +74,12 @@ static void map(struct sim_block *block, const struct uvmp_action *a)
 		uvmp_mask_or(low, low, &a->pages);
 	if ((a->right & 2u) != 0)
 		uvmp_mask_or(high, high, &a->pages);
+	if (a->to != HOST_GPU)
+		return;
+	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU)
+		uvmp_mask_or(&block->remote, &block->remote, &a->pages);
+	else if (a->kind != UVMP_ACTION_REVOKE)
+		uvmp_mask_andnot(&block->remote, &block->remote, &a->pages);
 }
 
 static bool perform(struct driver *d, const struct uvmp_action *a)
@@ -146,7 +92,12 @@ static bool perform(struct driver *d, const struct uvmp_action *a)
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_REVOKE:
 	case UVMP_ACTION_UNMAP:
+		if (a->to == HOST_GPU && !agents_see_change(&d->agents, block))
+			return host_fail(&d->host, "out of memory");
 		map(block, a);
+		break;
+	case UVMP_ACTION_CLEAR:
+		counters_clear(&d->host, a);
 		break;
 	case UVMP_ACTION_THROTTLE:
 		d->throttled_until_ns = a->until_ns;
@@ -165,14 +116,15 @@ static bool pump(struct driver *d)
 {
 	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
 
-	report_waiting(d);
+	agents_report(&d->agents, d->host.service);
 	while (uvmp_service_next(d->host.service, d->now_ns, &action) == UVMP_OK) {
 		if (!perform(d, &action))
 			return false;
 		uvmp_service_complete(d->host.service, action.id, UVMP_OK);
-		report_waiting(d);
+		agents_report(&d->agents, d->host.service);
 		if (action.kind == UVMP_ACTION_DONE) {
 			d->ended = (enum uvmp_status)action.status;
+			d->ticket = action.ticket;
 			break;
 		}
 	}
@@ -216,7 +168,7 @@ static bool bottom_half(struct driver *d)
 /* Services faults until the agent goes on. */
 static bool release(struct driver *d, uint32_t index)
 {
-	while (d->agent[index].is_stalled) {
+	while (d->agents.agent[index].is_stalled) {
 		if (!bottom_half(d))
 			return false;
 	}
@@ -225,7 +177,7 @@ static bool release(struct driver *d, uint32_t index)
 
 static bool release_all(struct driver *d)
 {
-	while (d->stalled_count > 0) {
+	while (d->agents.stalled > 0) {
 		if (!bottom_half(d))
 			return false;
 	}
@@ -233,27 +185,6 @@ static bool release_all(struct driver *d)
 }
 
 /* -- rows -- */
-
-static bool grow_agents(struct driver *d, uint32_t index)
-{
-	uint32_t agents = d->agents ? d->agents : 64u;
-	struct agent *agent;
-	uint32_t *stalled;
-
-	while (agents <= index)
-		agents *= 2u;
-	agent = realloc(d->agent, agents * sizeof(*agent));
-	if (agent)
-		d->agent = agent;
-	stalled = realloc(d->stalled, agents * sizeof(*stalled));
-	if (stalled)
-		d->stalled = stalled;
-	if (!agent || !stalled)
-		return host_fail(&d->host, "out of memory");
-	memset(agent + d->agents, 0, (agents - d->agents) * sizeof(*agent));
-	d->agents = agents;
-	return true;
-}
 
 static void pass_time(struct driver *d, const struct source_row *row)
 {
@@ -282,12 +213,33 @@ static bool access_cpu(struct driver *d, const struct source_row *row)
 		            UVMP_OK ||
 		    !pump(d))
 			return host_fail(&d->host, "the CPU's access cannot be served");
+		d->host.result->cpu_faults += d->ended == UVMP_OK;
 		if (d->ended == UVMP_ERR_RETRY)
 			wait_for_throttled(d);
 		else if (d->ended != UVMP_OK)
 			return host_fail(&d->host, uvmp_status_text(d->ended));
 	}
 	return true;
+}
+
+/* A prefetch or advice comes after what the GPU has asked for, and is done before the program goes on. */
+static bool call(struct driver *d, const struct source_row *row)
+{
+	uint32_t processor = row->to_none ? UVMP_PROC_NONE : row->to_gpu ? HOST_GPU : UVMP_CPU;
+	uint64_t ticket;
+
+	if (!release_all(d))
+		return false;
+	if (row->kind == SOURCE_PREFETCH
+	            ? !host_prefetch(&d->host, row->address, row->bytes, row->to_gpu, &ticket)
+	            : !host_advise(&d->host, row->address, row->bytes, row->advice, processor, &ticket))
+		return false;
+	d->ticket = 0;
+	while (d->ticket != ticket) {
+		if (!pump(d))
+			return false;
+	}
+	return d->ended == UVMP_OK || host_fail_call(&d->host, row->address, row->bytes, d->ended);
 }
 
 static bool access_row(struct driver *d, const struct source_row *row)
@@ -297,8 +249,8 @@ static bool access_row(struct driver *d, const struct source_row *row)
 
 	if (row->is_cpu)
 		return access_cpu(d, row);
-	if (row->agent >= d->agents && !grow_agents(d, row->agent))
-		return false;
+	if (row->agent >= d->agents.count && !agents_grow(&d->agents, row->agent))
+		return host_fail(&d->host, "out of memory");
 	if (!release(d, row->agent))
 		return false;
 	pass_time(d, row);
@@ -306,14 +258,10 @@ static bool access_row(struct driver *d, const struct source_row *row)
 	block = space_find(&d->host.space, row->address, &page);
 	if (!block)
 		return host_fail(&d->host, "an access lies outside every range");
-	d->agent[row->agent] = (struct agent){.block = block, .page = page, .access = row->access};
-	if (can_go_on(&d->agent[row->agent])) {
+	if (right_on(block, HOST_GPU, page) >= (uint32_t)uvmp_access_prot(row->access))
 		access_page(d, block, page);
-		return true;
-	}
-	d->agent[row->agent].is_stalled = true;
-	d->stalled[d->stalled_count++] = row->agent;
-	buffer_write(d, row->agent);
+	else
+		agents_stall(&d->agents, d->host.service, row->agent, block, page, row->access);
 	return true;
 }
 
@@ -321,14 +269,41 @@ static bool access_row(struct driver *d, const struct source_row *row)
 static bool look_up(struct driver *d, uint64_t kernels)
 {
 	const struct source *source = d->host.source;
-	struct progress_at at = {d->host.result->accesses, source->done,        source->total, kernels,
-	                         source->kernel_done,      source->kernel_total};
 
 	if (interrupt_caught != 0)
 		return host_fail(&d->host, "interrupted");
-	if (d->host.result->accesses % PROGRESS_EVERY == 0)
+	if (d->host.result->accesses % PROGRESS_EVERY == 0) {
+		struct progress_at at = {
+		        d->host.result->accesses, source->done,        source->total, kernels,
+		        source->kernel_done,      source->kernel_total};
+
 		progress_show(&at, 1);
+	}
 	return true;
+}
+
+/* What access counters have notified of. */
+static bool service_notes(struct driver *d)
+{
+	bool has_notes = d->has_notes;
+
+	d->has_notes = false;
+	return !has_notes || pump(d);
+}
+
+static bool row_of_program(struct driver *d, const struct source_row *row)
+{
+	switch (row->kind) {
+	case SOURCE_ACCESS:
+		return access_row(d, row) && service_notes(d);
+	case SOURCE_SYNC:
+		return release_all(d);
+	case SOURCE_PREFETCH:
+	case SOURCE_ADVISE:
+		return call(d, row);
+	default:
+		return true;
+	}
 }
 
 static bool rows(struct driver *d)
@@ -357,8 +332,7 @@ static bool rows(struct driver *d)
 		if (row.kind == SOURCE_END)
 			return release_all(d);
 		kernels += row.kind == SOURCE_KERNEL;
-		if (row.kind == SOURCE_ACCESS ? !access_row(d, &row)
-		                              : row.kind == SOURCE_SYNC && !release_all(d))
+		if (!row_of_program(d, &row))
 			return false;
 	}
 }
@@ -369,7 +343,7 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 	struct host_params params = {.policy = policy,
 	                             .memory = memory,
 	                             .page_bytes = PAGE_BYTES,
-	                             .utlbs = UTLBS,
+	                             .utlbs = AGENTS_UTLBS,
 	                             .fault_entries = BUFFER_LEAST,
 	                             .seed = seed,
 	                             .log = log};
@@ -381,10 +355,10 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
+	d->has_counters = counters_are_on(policy, PAGE_BYTES);
 	is_done = host_init(&d->host, &params, source, result, error) && rows(d);
 	host_close(&d->host, is_done);
-	free(d->agent);
-	free(d->stalled);
+	agents_close(&d->agents);
 	free(d);
 	return is_done;
 }

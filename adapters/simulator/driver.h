@@ -22,6 +22,8 @@ struct driver_result {
 	uint64_t faults_raw, faults_coalesced, duplicates, batches, replays;
 	uint64_t far_faults, refaults;
 	uint64_t h2d_bytes, h2d_copies, d2h_bytes, d2h_copies;
+	uint64_t h2d_least_bytes, h2d_most_bytes, d2h_least_bytes, d2h_most_bytes; /* of one copy; 0: none */
+	uint64_t cpu_faults; /* of the CPU, served */
 	uint64_t pages_migrated, pages_prefetched, pages_prefetched_unused;
 	uint64_t evictions, pages_evicted;
 	uint64_t pages_touched; /* distinct pages: the compulsory traffic */

@@ -1,6 +1,8 @@
 /* The engine's arena, ranges, and the counting of its actions; host.h. */
 #include "host.h"
 
+#include "counters.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,26 +44,35 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
+/* What is left for managed ranges; an engine has one root even if there are none. A percentage is of the
+ * managed footprint alone. */
 static bool choose_memory(struct host *h, uint64_t *roots)
 {
-	uint64_t bytes = space_memory_bytes(h->params.memory.bytes, h->params.memory.oversub_percent,
-	                                    h->space.footprint_bytes);
+	const struct driver_memory *memory = &h->params.memory;
+	uint64_t bytes = space_memory_bytes(memory->bytes, memory->oversub_percent, h->space.footprint_bytes);
+	uint64_t device = memory->bytes != 0 ? h->space.device_bytes : 0;
 
-	*roots = bytes / ROOT_BYTES;
-	h->result->memory_bytes = *roots * ROOT_BYTES;
-	if (h->space.blocks == 0)
+	if (h->space.ranges == 0)
 		return host_fail(h, "there is no range: nothing to run");
-	if (*roots != 0)
-		return true;
-	snprintf(h->error, SOURCE_ERROR_MAX, "memory of %llu bytes is smaller than one VABlock (2 MiB)",
-	         (unsigned long long)h->params.memory.bytes);
-	return false;
+	if (bytes == 0 && (memory->bytes != 0 || h->space.blocks != 0)) {
+		snprintf(h->error, SOURCE_ERROR_MAX,
+		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+		         (unsigned long long)memory->bytes);
+		return false;
+	}
+	if (bytes < device || (bytes == device && h->space.blocks != 0))
+		return host_fail(h, "the ranges that are not managed leave no memory for those that are");
+	*roots = (bytes - device) / ROOT_BYTES;
+	if (*roots == 0)
+		*roots = 1;
+	h->result->memory_bytes = *roots * ROOT_BYTES;
+	return true;
 }
 
-static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes)
+static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes, bool is_fresh)
 {
 	if (uvmp_service_add_range(h->service, HOST_SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
-	                           UVMP_CPU) != UVMP_OK)
+	                           is_fresh ? UVMP_PROC_NONE : UVMP_CPU) != UVMP_OK)
 		return host_fail(h, "too many ranges");
 	return true;
 }
@@ -69,7 +80,8 @@ static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes)
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
-	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries};
+	struct uvmp_service_gpu gpu = {
+	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES};
 	struct uvmp_service_params params = {.policy = h->params.policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
@@ -79,7 +91,7 @@ bool host_open(struct host *h)
 	                                     .instances = 1,
 	                                     .requests = 16,
 	                                     .seed = h->params.seed};
-	uint64_t roots;
+	uint64_t roots = 0;
 	size_t size;
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
@@ -95,8 +107,11 @@ bool host_open(struct host *h)
 	h->arena[0] = size == 0 ? NULL : malloc(size);
 	h->arenas = 1;
 	if (!h->arena[0] || uvmp_service_init(&params, h->arena[0], size, &h->service) != UVMP_OK) {
-		snprintf(h->error, SOURCE_ERROR_MAX, "a GPU memory of %llu roots of 2 MiB cannot be managed",
-		         (unsigned long long)roots);
+		snprintf(h->error, SOURCE_ERROR_MAX,
+		         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a "
+		         "number is "
+		         "too large, or memory is short",
+		         (unsigned long long)roots, params.blocks, gpu.fault_entries, gpu.utlbs);
 		return false;
 	}
 	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
@@ -104,7 +119,8 @@ bool host_open(struct host *h)
 	for (size_t i = 0; i < h->space.ranges; i++) {
 		const struct sim_range *range = h->space.range[i];
 
-		if (!add_to_engine(h, range->start, range->end - range->start + 1u))
+		if (!range->is_device &&
+		    !add_to_engine(h, range->start, range->end - range->start + 1u, range->is_fresh))
 			return false;
 	}
 	return true;
@@ -114,6 +130,8 @@ bool host_add_range(struct host *h, const struct source_range *range)
 {
 	char text[SOURCE_ERROR_MAX];
 
+	if (h->service && range->is_device)
+		return host_fail(h, "a range that is not managed has to be there before the first access");
 	if (!space_add_range(&h->space, range, text))
 		return host_fail(h, text);
 	if (!h->service)
@@ -131,41 +149,126 @@ bool host_add_range(struct host *h, const struct source_range *range)
 		h->known_blocks = 2u * h->space.blocks;
 	}
 	return add_to_engine(h, range->base,
-	                     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1));
+	                     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1),
+	                     range->is_fresh);
+}
+
+/* -- the program's calls -- */
+
+bool host_fail_call(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_status status)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "a prefetch or advice for %llu bytes at 0x%llx: %s",
+	         (unsigned long long)bytes, (unsigned long long)address,
+	         status == UVMP_ERR_UNKNOWN ? "not all of that is managed" : uvmp_status_text(status));
+	return host_fail(h, text);
+}
+
+/* Whole pages around [*address, *address + *bytes). */
+static bool take_pages(struct host *h, uint64_t *address, uint64_t *bytes)
+{
+	uint64_t last = *address + (*bytes - 1u), first = *address & ~(uint64_t)(h->space.page_bytes - 1u);
+
+	if (*bytes == 0 || last < *address)
+		return host_fail_call(h, *address, *bytes, UVMP_ERR_UNKNOWN);
+	last |= h->space.page_bytes - 1u;
+	if (last - first == UINT64_MAX)
+		return host_fail_call(h, *address, *bytes, UVMP_ERR_UNKNOWN);
+	*address = first;
+	*bytes = last - first + 1u;
+	return true;
+}
+
+bool host_prefetch(struct host *h, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket)
+{
+	enum uvmp_status status;
+
+	if (!take_pages(h, &address, &bytes))
+		return false;
+	status = uvmp_service_migrate(h->service, HOST_SPACE, address, bytes, to_gpu ? HOST_GPU : UVMP_CPU,
+	                              ticket);
+	return status == UVMP_OK || host_fail_call(h, address, bytes, status);
+}
+
+bool host_advise(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
+                 uint32_t processor, uint64_t *ticket)
+{
+	enum uvmp_status status;
+
+	if (!take_pages(h, &address, &bytes))
+		return false;
+	status = uvmp_service_advise(h->service, HOST_SPACE, address, bytes, advice, processor, ticket);
+	return status == UVMP_OK || host_fail_call(h, address, bytes, status);
 }
 
 /* -- actions -- */
+
+/* Of one copy, into the least and the most of its direction. */
+static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
+{
+	if (*least == 0 || bytes < *least)
+		*least = bytes;
+	if (bytes > *most)
+		*most = bytes;
+}
+
+/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program asked.
+ */
+static struct uvmp_region came_along(const struct uvmp_action *a)
+{
+	uint32_t faulted = a->cause == UVMP_CAUSE_MIGRATE ? 0 : a->detail;
+
+	return (struct uvmp_region){a->run.first, a->run.outer - faulted};
+}
+
+/* The pages of a run are on the GPU now. */
+static void settle(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+{
+	struct uvmp_region came = came_along(a);
+
+	h->result->far_faults += a->run.outer - came.outer;
+	h->result->pages_prefetched += came.outer - came.first;
+	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
+	uvmp_mask_region_set(&block->unused, came);
+}
 
 static void arrive(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct driver_result *r = h->result;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	struct uvmp_region came = {a->run.first, a->run.outer - a->detail};
 	uvmp_mask again = a->pages;
 
-	uvmp_mask_region_clear(&again, came); /* those that faulted */
+	uvmp_mask_region_clear(&again, came_along(a)); /* those that faulted */
 	uvmp_mask_and(&again, &again, &block->evicted);
-	r->far_faults += a->detail;
 	r->refaults += uvmp_mask_weight(&again);
 	r->h2d_copies++;
-	r->pages_prefetched += pages - a->detail;
 	r->pages_migrated += pages;
 	r->h2d_bytes = r->pages_migrated * h->space.page_bytes;
-	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
-	uvmp_mask_region_set(&block->unused, came);
+	weigh_copy(&r->h2d_least_bytes, &r->h2d_most_bytes, (uint64_t)pages * h->space.page_bytes);
+	settle(h, block, a);
+}
+
+/* Pages are not on the GPU any more, or are about to leave it. */
+static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pages)
+{
+	uvmp_mask unused;
+
+	uvmp_mask_and(&unused, pages, &block->unused);
+	h->result->pages_prefetched_unused += uvmp_mask_weight(&unused);
+	uvmp_mask_andnot(&block->unused, &block->unused, pages);
+	uvmp_mask_andnot(&block->resident, &block->resident, pages);
 }
 
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct driver_result *r = h->result;
-	uvmp_mask unused;
+	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * h->space.page_bytes;
 
-	uvmp_mask_and(&unused, &a->pages, &block->unused);
 	r->d2h_copies++;
-	r->d2h_bytes += (uint64_t)uvmp_mask_weight(&a->pages) * h->space.page_bytes;
-	r->pages_prefetched_unused += uvmp_mask_weight(&unused);
-	uvmp_mask_andnot(&block->unused, &block->unused, &a->pages);
-	uvmp_mask_andnot(&block->resident, &block->resident, &a->pages);
+	r->d2h_bytes += bytes;
+	weigh_copy(&r->d2h_least_bytes, &r->d2h_most_bytes, bytes);
+	forget(h, block, &a->pages);
 	if (a->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
 		return;
 	r->pages_evicted += uvmp_mask_weight(&a->pages);
@@ -202,6 +305,8 @@ bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block 
 		return false;
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
+		if (a->cause == UVMP_CAUSE_COUNTER) /* of notifications */
+			break;
 		h->result->batches++;
 		h->result->faults_raw += a->count;
 		h->result->faults_coalesced += a->detail;
@@ -211,6 +316,14 @@ bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block 
 			arrive(h, *block, a);
 		else
 			leave(h, *block, a);
+		break;
+	case UVMP_ACTION_POPULATE:
+		if (a->to == HOST_GPU)
+			settle(h, *block, a);
+		break;
+	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
+		if (a->cause == UVMP_CAUSE_EVICTION && a->from == HOST_GPU)
+			forget(h, *block, &a->pages);
 		break;
 	case UVMP_ACTION_EVICT:
 		h->result->evictions += a->count == 0;

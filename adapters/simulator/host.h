@@ -36,10 +36,17 @@ struct host {
 bool host_fail(struct host *host, const char *text);
 bool host_init(struct host *host, const struct host_params *params, struct source *source,
                struct driver_result *result, char error[SOURCE_ERROR_MAX]);
-/* Before or after host_open. */
+/* Before or after host_open; memory that is not managed before. */
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
+/* The program's calls: whole pages around [address, address + bytes) move, or are advised on. The processor of an
+ * advice may be UVMP_PROC_NONE. The request's DONE has *ticket. */
+bool host_prefetch(struct host *host, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket);
+bool host_advise(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
+                 uint32_t processor, uint64_t *ticket);
+/* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
+bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
 /* What an action does to residency, rights of the CPU and counts; the log line. *block: the VABlock it is about, or
  * NULL. GPU rights are left to the caller. False: a CANCEL, or the log cannot be written. */
 bool host_perform(struct host *host, const struct uvmp_action *action, struct sim_block **block);

@@ -12,6 +12,8 @@
 #include "cli.h"
 #include "lines.h"
 
+#define INCLUDES_MAX 4u /* GPUs that include each other */
+
 enum kind { GPU, HOST, LINK };
 
 static const char *const endings[] = {".gpu", ".host", ".link"};
@@ -39,14 +41,18 @@ static const struct field fields[] = {
         FIELD(l2_tlb_entries, 1, 1048576),
         FIELD(tlb_entry_bytes, 4096, 2097152),
         FIELD(walk_ns, 0, 1000000),
+        FIELD(l2_tlb_ns, 0, 1000000),
+        FIELD(tlb_shootdown, MODEL_SHOOTDOWN_ENTRY, MODEL_SHOOTDOWN_WHOLE),
         FIELD(clock_mhz, 1, 100000),
         FIELD(gflops, 1, 100000000),
         FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
         FIELD(memory_mb_s, 1024, 1000000000),
         FIELD(memory_latency_ns, 1, 1000000),
+        FIELD(remote_latency_ns, 0, 1000000),
         FIELD(page_bytes, 4096, 65536),
-        FIELD(fault_entries, 32, 1048576),
+        FIELD(fault_entries, 32, 65536),
         FIELD(fault_write_ns, 0, 1000000),
+        FIELD(fault_burst_ns, 1, 1000),
         COST(replay_ns),
         COST(launch_ns),
         COST(interrupt_ns),
@@ -149,7 +155,7 @@ static FILE *open_file(struct parse *parse, const char *name, const char *from)
 			snprintf(parse->error, MODEL_ERROR_MAX,
 			         "there is no %s \"%.100s\"; a file of yours is named with its path",
 			         parse->kind == GPU    ? "GPU model"
-			         : parse->kind == HOST ? "host"
+			         : parse->kind == HOST ? "host or GPU model"
 			                               : "link",
 			         name);
 			return NULL;
@@ -237,14 +243,28 @@ static bool is_power_of_two(uint64_t number)
 	return (number & (number - 1)) == 0;
 }
 
+/* The one field whose values have names. */
+static bool take_shootdown(struct parse *parse, struct model *model, const char *value)
+{
+	bool is_entry = strcmp(value, "entry") == 0;
+
+	if (!is_entry && strcmp(value, "whole") != 0)
+		return bad_at(parse, parse->reader.number, "tlb_shootdown: entry or whole");
+	model->tlb_shootdown = is_entry ? MODEL_SHOOTDOWN_ENTRY : MODEL_SHOOTDOWN_WHOLE;
+	return true;
+}
+
 static bool take_field(struct parse *parse, struct model *model, const struct field *field, const char *value)
 {
 	uint64_t *line = &parse->line[field - fields];
 	uint64_t number;
 	uint32_t narrow;
 
-	if (!once(parse, field->key, line) ||
-	    !take_number(parse, field->key, &value, field->min, field->max, &number) ||
+	if (!once(parse, field->key, line))
+		return false;
+	if (field->at == offsetof(struct model, tlb_shootdown))
+		return take_shootdown(parse, model, value);
+	if (!take_number(parse, field->key, &value, field->min, field->max, &number) ||
 	    !is_last(parse, field->key, value))
 		return false;
 	if (field->at == offsetof(struct model, page_bytes) && number != 4096 && number != 65536)
@@ -353,12 +373,14 @@ static bool read_lines(struct parse *parse, FILE *in, struct model *model, struc
 			is_good = take_key(parse, model, link, trim(text), trim(equals + 1));
 	}
 	fclose(in);
-	if (!is_good)
-		return false;
-	if (parse->title_line == 0 || parse->source_line == 0)
-		return bad_at(parse, parse->reader.number, "%s is missing",
-		              parse->title_line == 0 ? "title" : "source");
-	return true;
+	return is_good;
+}
+
+static bool has_texts(struct parse *parse)
+{
+	return (parse->title_line != 0 && parse->source_line != 0) ||
+	       bad_at(parse, parse->reader.number, "%s is missing",
+	              parse->title_line == 0 ? "title" : "source");
 }
 
 /* -- files -- */
@@ -390,7 +412,7 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	FILE *in = open_part(&parse, LINK, name, asker, line, error);
 
 	memset(link, 0, sizeof(*link));
-	if (!in || !read_lines(&parse, in, NULL, link))
+	if (!in || !read_lines(&parse, in, NULL, link) || !has_texts(&parse))
 		return false;
 	if (parse.latency_line == 0)
 		return bad_at(&parse, parse.reader.number, "latency_ns is missing");
@@ -410,23 +432,82 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	return true;
 }
 
-/* What the GPU's file has not set is taken from the host's. */
+/* What the GPU's file has not set is taken from the one that it includes. */
+static void merge(struct parse *gpu, struct model *model, const struct parse *from,
+                  const struct model *included)
+{
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (from->line[i] == 0 || gpu->line[i] != 0)
+			continue;
+		memcpy((char *)model + fields[i].at, (const char *)included + fields[i].at,
+		       fields[i].is_wide ? sizeof(uint64_t) : sizeof(uint32_t));
+		gpu->line[i] = gpu->include_line;
+	}
+}
+
 static bool read_host(struct parse *gpu, struct model *model)
 {
 	struct parse parse;
 	struct model host;
 	FILE *in = open_part(&parse, HOST, gpu->include, gpu, gpu->include_line, gpu->error);
 
-	if (!in || !read_lines(&parse, in, &host, NULL))
+	if (!in || !read_lines(&parse, in, &host, NULL) || !has_texts(&parse))
 		return false;
-	for (size_t i = 0; i < FIELDS; i++) {
-		if (parse.line[i] == 0 || gpu->line[i] != 0)
-			continue;
-		memcpy((char *)model + fields[i].at, (const char *)&host + fields[i].at,
-		       fields[i].is_wide ? sizeof(uint64_t) : sizeof(uint32_t));
-		gpu->line[i] = gpu->include_line;
-	}
+	merge(gpu, model, &parse, &host);
 	return true;
+}
+
+static bool is_gpu(const char *name)
+{
+	return ends_with(name, endings[GPU]) ||
+	       (!is_path(name, HOST) && !find_built_in(name, HOST) && find_built_in(name, GPU));
+}
+
+static void inherit(uint64_t *line, char *text, uint64_t from_line, const char *from, uint64_t include_line)
+{
+	if (*line != 0 || from_line == 0)
+		return;
+	memcpy(text, from, strlen(from) + 1);
+	*line = include_line;
+}
+
+static bool read_gpu(struct parse *parse, FILE *in, struct model *model, bool needs_link, unsigned depth);
+
+/* The GPU that this one includes, of which it changes some keys. */
+static bool read_base(struct parse *gpu, struct model *model, bool needs_link, unsigned depth)
+{
+	struct parse parse;
+	struct model base;
+	FILE *in;
+
+	if (depth + 1u == INCLUDES_MAX)
+		return bad_at(gpu, gpu->include_line, "more than %u GPUs include each other", INCLUDES_MAX);
+	in = open_part(&parse, GPU, gpu->include, gpu, gpu->include_line, gpu->error);
+	if (!in || !read_gpu(&parse, in, &base, needs_link, depth + 1u))
+		return false;
+	merge(gpu, model, &parse, &base);
+	inherit(&gpu->title_line, gpu->title, parse.title_line, parse.title, gpu->include_line);
+	inherit(&gpu->source_line, gpu->source, parse.source_line, parse.source, gpu->include_line);
+	inherit(&gpu->link_line, gpu->link, parse.link_line, parse.link, gpu->include_line);
+	model->link = base.link;
+	return true;
+}
+
+/* A GPU's file, what it includes, and (needs_link) the link, which is read by the file that names it. */
+static bool read_gpu(struct parse *parse, FILE *in, struct model *model, bool needs_link, unsigned depth)
+{
+	bool names_link;
+
+	memset(model, 0, sizeof(*model));
+	if (!read_lines(parse, in, model, NULL))
+		return false;
+	names_link = parse->link_line != 0;
+	if (parse->include_line != 0 &&
+	    !(is_gpu(parse->include) ? read_base(parse, model, needs_link && !names_link, depth)
+	                             : read_host(parse, model)))
+		return false;
+	return !needs_link || !names_link ||
+	       read_link(parse->link, parse, parse->link_line, &model->link, parse->error);
 }
 
 bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX])
@@ -439,9 +520,7 @@ bool model_open(const char *gpu, const char *link, struct model *model, char err
 	struct parse parse;
 	FILE *in = open_part(&parse, GPU, gpu, NULL, 0, error);
 
-	memset(model, 0, sizeof(*model));
-	if (!in || !read_lines(&parse, in, model, NULL) ||
-	    (parse.include_line != 0 && !read_host(&parse, model)))
+	if (!in || !read_gpu(&parse, in, model, link == NULL, 0) || !has_texts(&parse))
 		return false;
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (parse.line[i] == 0)
@@ -452,9 +531,7 @@ bool model_open(const char *gpu, const char *link, struct model *model, char err
 	memcpy(model->title, parse.title, sizeof(model->title));
 	memcpy(model->source, parse.source, sizeof(model->source));
 	snprintf(model->name, sizeof(model->name), "%s", gpu);
-	if (link)
-		return read_link(link, NULL, 0, &model->link, error);
-	return read_link(parse.link, &parse, parse.link_line, &model->link, error);
+	return !link || read_link(link, NULL, 0, &model->link, error);
 }
 
 /* -- links -- */

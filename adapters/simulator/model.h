@@ -26,6 +26,9 @@ struct model_point {
 	uint64_t bytes, mb_s, ns;
 };
 
+/* A change in the page tables drops the TLBs' entries of those pages, or all that all TLBs hold. */
+enum model_shootdown { MODEL_SHOOTDOWN_ENTRY = 0, MODEL_SHOOTDOWN_WHOLE };
+
 struct model_link {
 	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
 	uint32_t latency_ns; /* what remains of a transfer's time when its size goes to 0 */
@@ -43,12 +46,15 @@ struct model {
 	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
 	uint32_t utlb_faults;                /* outstanding ones, from which on the uTLB takes no translation */
 	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
-	uint32_t walk_ns;
+	uint32_t walk_ns, l2_tlb_ns;         /* what a uTLB lacks: from the page tables; from the second level */
+	uint32_t tlb_shootdown;              /* enum model_shootdown */
 	uint32_t clock_mhz, gflops; /* of fp32 */
 	uint64_t memory_bytes;      /* what managed memory can have of it */
 	uint32_t memory_mb_s, memory_latency_ns;
+	uint32_t remote_latency_ns; /* more, for a page on the CPU */
 	uint32_t page_bytes;        /* of the host */
 	uint32_t fault_entries, fault_write_ns;
+	uint32_t fault_burst_ns;    /* what a uTLB has raised within such a time is written together */
 	uint32_t replay_ns;         /* from the end of the copies to the access that is tried again */
 	uint32_t launch_ns;         /* from the launch of a kernel to its first access */
 

@@ -17,8 +17,8 @@ static struct {
 	bool is_on;
 	struct progress_at *slot; /* NULL: the terminal */
 	uint64_t started_ns, shown_ns;
-	size_t runs, ended;
-	uint64_t ended_accesses;
+	uint64_t kernel, kernel_started_ns; /* of the only run */
+	struct progress_past past;
 	int width; /* of the line that stands there, 0: none */
 } line;
 
@@ -52,14 +52,20 @@ static void add_count(char text[PROGRESS_TEXT_MAX], uint64_t count)
 		    (unsigned long long)(count / 100000 % 10));
 }
 
-static void add_remaining(char text[PROGRESS_TEXT_MAX], uint64_t seconds)
+/* What is left when so many parts took so long; nothing as long as that is a guess. */
+static void add_remaining(char text[PROGRESS_TEXT_MAX], uint64_t done, uint64_t elapsed_ns, const char *of)
 {
-	unsigned long long hours = seconds / 3600, minutes = seconds / 60 % 60;
+	unsigned long long seconds, hours, minutes;
 
+	if (done < FORECAST_PARTS || elapsed_ns < FORECAST_NS)
+		return;
+	seconds = elapsed_ns / 1000000 * (PARTS - done) / done / 1000;
+	hours = seconds / 3600;
+	minutes = seconds / 60 % 60;
 	if (hours > 0)
-		add(text, ", %llu:%02llu:%02llu left", hours, minutes, (unsigned long long)(seconds % 60));
+		add(text, ", %llu:%02llu:%02llu left%s", hours, minutes, seconds % 60, of);
 	else
-		add(text, ", %llu:%02llu left", minutes, (unsigned long long)(seconds % 60));
+		add(text, ", %llu:%02llu left%s", minutes, seconds % 60, of);
 }
 
 static uint64_t parts(uint64_t done, uint64_t total)
@@ -70,38 +76,45 @@ static uint64_t parts(uint64_t done, uint64_t total)
 }
 
 /* How much of everything is done. Runs that do not know their total count when they have ended. */
-static uint64_t parts_done(const struct progress_at *running, size_t count, size_t ended, size_t runs)
+static uint64_t parts_done(const struct progress_at *running, size_t count, const struct progress_past *past)
 {
-	uint64_t sum = ended * PARTS;
+	uint64_t sum = past->ended * PARTS;
 
 	for (size_t i = 0; i < count; i++)
 		sum += running[i].total != 0 ? parts(running[i].done, running[i].total) : 0;
-	return sum / runs;
+	return sum / past->runs;
+}
+
+/* A program that is run alone does not know how many kernels will follow, but each of them how long it is. */
+static void add_kernel(char text[PROGRESS_TEXT_MAX], const struct progress_at *at, uint64_t kernel_ns)
+{
+	uint64_t done = parts(at->kernel_done, at->kernel_total);
+
+	add(text, ", %llu %% of kernel %llu", (unsigned long long)(done * 100 / PARTS),
+	    (unsigned long long)at->kernels);
+	add_remaining(text, done, kernel_ns, " of it");
 }
 
 void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
-                    size_t ended, size_t runs, uint64_t ended_accesses, uint64_t elapsed_ns)
+                    const struct progress_past *past)
 {
-	uint64_t accesses = ended_accesses, done = parts_done(running, count, ended, runs);
-	uint64_t elapsed_ms = elapsed_ns / 1000000;
+	uint64_t accesses = past->ended_accesses, done = parts_done(running, count, past);
+	uint64_t elapsed_ms = past->elapsed_ns / 1000000;
 
 	for (size_t i = 0; i < count; i++)
 		accesses += running[i].accesses;
 	text[0] = '\0';
-	if (runs > 1)
-		add(text, "%zu of %zu runs done, ", ended, runs);
+	if (past->runs > 1)
+		add(text, "%zu of %zu runs done, ", past->ended, past->runs);
 	add_count(text, accesses);
 	add(text, " accesses, ");
 	add_count(text, elapsed_ms != 0 ? accesses * 1000 / elapsed_ms : 0);
 	add(text, "/s");
 	if (done > 0)
 		add(text, ", %llu %%", (unsigned long long)(done * 100 / PARTS));
-	else if (runs == 1 && count == 1 && running->kernel_total != 0)
-		add(text, ", %llu %% of kernel %llu",
-		    (unsigned long long)(parts(running->kernel_done, running->kernel_total) * 100 / PARTS),
-		    (unsigned long long)running->kernels);
-	if (done >= FORECAST_PARTS && elapsed_ns >= FORECAST_NS)
-		add_remaining(text, elapsed_ms * (PARTS - done) / done / 1000);
+	else if (past->runs == 1 && count == 1 && running->kernel_total != 0)
+		add_kernel(text, running, past->kernel_ns);
+	add_remaining(text, done, past->elapsed_ns, "");
 }
 
 /* -- the terminal -- */
@@ -110,7 +123,7 @@ void progress_start(size_t runs)
 {
 	memset(&line, 0, sizeof(line));
 	line.is_on = isatty(STDERR_FILENO);
-	line.runs = runs;
+	line.past.runs = runs;
 	line.started_ns = now_ns();
 	line.shown_ns = line.started_ns + SECOND_NS - SHOW_EVERY_NS;
 }
@@ -138,11 +151,16 @@ void progress_show(const struct progress_at *running, size_t count)
 		return;
 	}
 	now = now_ns();
+	if (count == 1 && (running->kernels != line.kernel || line.kernel_started_ns == 0)) {
+		line.kernel = running->kernels;
+		line.kernel_started_ns = now;
+	}
 	if (now < line.shown_ns + SHOW_EVERY_NS)
 		return;
 	line.shown_ns = now;
-	progress_print(text, running, count, line.ended, line.runs, line.ended_accesses,
-	               now - line.started_ns);
+	line.past.elapsed_ns = now - line.started_ns;
+	line.past.kernel_ns = now - line.kernel_started_ns;
+	progress_print(text, running, count, &line.past);
 	width = (int)strlen(text);
 	fprintf(stderr, "\r%s%*s", text, line.width > width ? line.width - width : 0, "");
 	fflush(stderr);
@@ -151,8 +169,8 @@ void progress_show(const struct progress_at *running, size_t count)
 
 void progress_run_ended(uint64_t accesses)
 {
-	line.ended++;
-	line.ended_accesses += accesses;
+	line.past.ended++;
+	line.past.ended_accesses += accesses;
 }
 
 void progress_end(void)

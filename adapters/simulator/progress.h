@@ -21,6 +21,14 @@ struct progress_at {
 	uint64_t kernel_done, kernel_total; /* warps of the last one; total 0: not known */
 };
 
+/* What lies behind all runs. */
+struct progress_past {
+	size_t runs, ended;      /* how many there are; of them have ended */
+	uint64_t ended_accesses; /* of these */
+	uint64_t elapsed_ns;     /* since the start */
+	uint64_t kernel_ns;      /* since the kernel of the only run was shown first */
+};
+
 /* `runs` runs follow, one after the other or at the same time. */
 void progress_start(size_t runs);
 /* Is there someone who looks? */
@@ -34,8 +42,8 @@ void progress_end(void);
 /* In a process that does one of its parent's runs: what is shown goes to *slot, for the parent to show. */
 void progress_redirect(struct progress_at *slot);
 
-/* The line as text, `elapsed_ns` after the start; ended_accesses are those of the `ended` runs. */
+/* The line as text. */
 void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
-                    size_t ended, size_t runs, uint64_t ended_accesses, uint64_t elapsed_ns);
+                    const struct progress_past *past);
 
 #endif

@@ -7,59 +7,84 @@
 
 #define MIB 1048576u
 
+enum unit { AS_COUNT = 0, AS_BYTES, AS_TIME };
+
 /* One key of a result; keys are only ever added. */
 struct field {
-	const char *key, *text; /* JSON and CSV; table */
+	const char *key, *text; /* JSON and CSV; table, NULL: not a line of its own there */
 	size_t offset;
-	bool is_bytes;
+	enum unit unit;
 };
 
-#define FIELD(name, text, bytes)                                                                             \
+#define FIELD(name, text, unit)                                                                              \
 	{                                                                                                    \
-#name, text, offsetof(struct driver_result, name), bytes                                     \
+#name, text, offsetof(struct report, result.name), unit                                      \
 	}
 
 static const struct field fields[] = {
-        FIELD(memory_bytes, "GPU memory", true),
-        FIELD(footprint_bytes, "managed footprint", true),
-        FIELD(accesses, "page accesses", false),
-        FIELD(pages_touched, "distinct pages touched", false),
-        FIELD(faults_raw, "faults fetched", false),
-        FIELD(faults_coalesced, "after coalescing", false),
-        FIELD(duplicates, "duplicates", false),
-        FIELD(batches, "fault batches", false),
-        FIELD(replays, "replays", false),
-        FIELD(far_faults, "far faults", false),
-        FIELD(refaults, "refaults (page evicted before)", false),
-        FIELD(pages_migrated, "pages migrated in", false),
-        FIELD(pages_prefetched, "of them prefetched", false),
-        FIELD(pages_prefetched_unused, "prefetched and never touched", false),
-        FIELD(h2d_bytes, "moved to the GPU", true),
-        FIELD(h2d_copies, "in copies", false),
-        FIELD(d2h_bytes, "moved to the CPU", true),
-        FIELD(d2h_copies, "in copies", false),
-        FIELD(evictions, "evictions", false),
-        FIELD(pages_evicted, "pages evicted", false),
+        FIELD(memory_bytes, "GPU memory", AS_BYTES),
+        FIELD(footprint_bytes, "managed footprint", AS_BYTES),
+        FIELD(accesses, "page accesses", AS_COUNT),
+        FIELD(pages_touched, "distinct pages touched", AS_COUNT),
+        FIELD(faults_raw, "faults fetched", AS_COUNT),
+        FIELD(faults_coalesced, "after coalescing", AS_COUNT),
+        FIELD(duplicates, "duplicates", AS_COUNT),
+        FIELD(batches, "fault batches", AS_COUNT),
+        FIELD(replays, "replays", AS_COUNT),
+        FIELD(far_faults, "far faults", AS_COUNT),
+        FIELD(refaults, "refaults (page evicted before)", AS_COUNT),
+        FIELD(cpu_faults, "faults of the CPU", AS_COUNT),
+        FIELD(pages_migrated, "pages migrated in", AS_COUNT),
+        FIELD(pages_prefetched, "of them prefetched", AS_COUNT),
+        FIELD(pages_prefetched_unused, "prefetched and never touched", AS_COUNT),
+        FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
+        FIELD(h2d_copies, "in copies", AS_COUNT),
+        FIELD(h2d_least_bytes, NULL, AS_BYTES),
+        FIELD(h2d_most_bytes, NULL, AS_BYTES),
+        FIELD(d2h_bytes, "moved to the CPU", AS_BYTES),
+        FIELD(d2h_copies, "in copies", AS_COUNT),
+        FIELD(d2h_least_bytes, NULL, AS_BYTES),
+        FIELD(d2h_most_bytes, NULL, AS_BYTES),
+        FIELD(evictions, "evictions", AS_COUNT),
+        FIELD(pages_evicted, "pages evicted", AS_COUNT),
 };
 
-#define TIME(name, text)                                                                                     \
+#define TIME(name, text, unit)                                                                               \
 	{                                                                                                    \
-#name, text, offsetof(struct machine_times, name), false                                     \
+#name, text, offsetof(struct report, times.name), unit                                       \
 	}
 
 /* Null without a model of a GPU, never an invented figure. The first is the whole. */
 static const struct field times[] = {
-        TIME(time_ns, "time"),
-        TIME(fetch_ns, "driver: fetch faults"),
-        TIME(order_ns, "driver: order them"),
-        TIME(service_ns, "driver: service blocks"),
-        TIME(migrate_ns, "driver: migrate"),
-        TIME(map_ns, "driver: map"),
-        TIME(evict_ns, "driver: evict"),
-        TIME(replay_ns, "driver: flush, replay, wait"),
-        TIME(compute_ns, "some SM could run"),
-        TIME(idle_ns, "driver: asleep"),
+        TIME(time_ns, "time", AS_TIME),
+        TIME(fetch_ns, "driver: fetch faults", AS_TIME),
+        TIME(order_ns, "driver: order them", AS_TIME),
+        TIME(service_ns, "driver: service blocks", AS_TIME),
+        TIME(migrate_ns, "driver: migrate", AS_TIME),
+        TIME(map_ns, "driver: map", AS_TIME),
+        TIME(evict_ns, "driver: evict", AS_TIME),
+        TIME(replay_ns, "driver: flush, replay, wait", AS_TIME),
+        TIME(compute_ns, "some SM could run", AS_TIME),
+        TIME(idle_ns, "driver: asleep", AS_TIME),
+        TIME(kernel_ns, "kernels, from launch to end", AS_TIME),
+        TIME(cpu_ns, "the CPU waited for its faults", AS_TIME),
+        TIME(tlb_hits, NULL, AS_COUNT),
+        TIME(tlb_misses, NULL, AS_COUNT),
+        TIME(l2_tlb_hits, NULL, AS_COUNT),
+        TIME(l2_tlb_misses, NULL, AS_COUNT),
+        TIME(remote_accesses, "accesses across the link", AS_COUNT),
 };
+
+/* Of each the keys KEY_least, KEY_median and so on; null as above. */
+static const struct field spreads[] = {
+        TIME(batch_ns, "  time, us", AS_TIME),
+        TIME(handling_ns, "  until the first copy, us", AS_TIME),
+        TIME(batch_faults, "  faults fetched", AS_COUNT),
+        TIME(batch_pages, "  pages moved to the GPU", AS_COUNT),
+};
+
+enum statistic { LEAST = 0, MEDIAN, P90, MOST, MEAN, STATISTICS };
+static const char *const statistic_keys[STATISTICS] = {"least", "median", "p90", "most", "mean"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -67,16 +92,27 @@ static uint64_t value_of(const struct report *report, const struct field *field)
 {
 	uint64_t value;
 
-	memcpy(&value, (const char *)&report->result + field->offset, sizeof(value));
+	memcpy(&value, (const char *)report + field->offset, sizeof(value));
 	return value;
 }
 
-static uint64_t time_of(const struct report *report, const struct field *field)
+static uint64_t statistic_of(const struct report *report, const struct field *field, enum statistic statistic)
 {
-	uint64_t value;
+	const struct spread *spread =
+	        (const struct spread *)(const void *)((const char *)report + field->offset);
 
-	memcpy(&value, (const char *)&report->times + field->offset, sizeof(value));
-	return value;
+	switch (statistic) {
+	case LEAST:
+		return spread->least;
+	case MEDIAN:
+		return spread_percentile(spread, 50);
+	case P90:
+		return spread_percentile(spread, 90);
+	case MOST:
+		return spread->most;
+	default:
+		return spread_mean(spread);
+	}
 }
 
 /* Bytes as MiB with one decimal, rounded. */
@@ -126,9 +162,20 @@ static void json_string(const char *text, FILE *out)
 static void json_time(const struct report *report, const struct field *field, FILE *out)
 {
 	if (report->gpu)
-		fprintf(out, ", \"%s\": %llu", field->key, (unsigned long long)time_of(report, field));
+		fprintf(out, ", \"%s\": %llu", field->key, (unsigned long long)value_of(report, field));
 	else
 		fprintf(out, ", \"%s\": null", field->key);
+}
+
+static void json_spread(const struct report *report, const struct field *field, FILE *out)
+{
+	for (enum statistic k = LEAST; k < STATISTICS; k++) {
+		fprintf(out, ", \"%s_%s\": ", field->key, statistic_keys[k]);
+		if (report->gpu)
+			fprintf(out, "%llu", (unsigned long long)statistic_of(report, field, k));
+		else
+			fputs("null", out);
+	}
 }
 
 static void json_object(const struct report *report, FILE *out)
@@ -150,6 +197,8 @@ static void json_object(const struct report *report, FILE *out)
 		        (unsigned long long)value_of(report, &fields[i]));
 	for (size_t i = 1; i < COUNT(times); i++)
 		json_time(report, &times[i], out);
+	for (size_t i = 0; i < COUNT(spreads); i++)
+		json_spread(report, &spreads[i], out);
 	if (report->has_bound)
 		fprintf(out, ", \"bound_h2d_bytes\": %llu, \"bound_d2h_bytes\": %llu}",
 		        (unsigned long long)report->bound_h2d_bytes,
@@ -177,15 +226,27 @@ static void csv_header(FILE *out)
 		fprintf(out, ",%s", fields[i].key);
 	for (size_t i = 1; i < COUNT(times); i++)
 		fprintf(out, ",%s", times[i].key);
+	for (size_t i = 0; i < COUNT(spreads); i++)
+		for (enum statistic k = LEAST; k < STATISTICS; k++)
+			fprintf(out, ",%s_%s", spreads[i].key, statistic_keys[k]);
 	fprintf(out, ",bound_h2d_bytes,bound_d2h_bytes\n");
 }
 
 static void csv_time(const struct report *report, const struct field *field, FILE *out)
 {
 	if (report->gpu)
-		fprintf(out, ",%llu", (unsigned long long)time_of(report, field));
+		fprintf(out, ",%llu", (unsigned long long)value_of(report, field));
 	else
 		fputc(',', out);
+}
+
+static void csv_spread(const struct report *report, const struct field *field, FILE *out)
+{
+	for (enum statistic k = LEAST; k < STATISTICS; k++) {
+		fputc(',', out);
+		if (report->gpu)
+			fprintf(out, "%llu", (unsigned long long)statistic_of(report, field, k));
+	}
 }
 
 static void csv_row(const struct report *report, FILE *out)
@@ -202,6 +263,8 @@ static void csv_row(const struct report *report, FILE *out)
 		fprintf(out, ",%llu", (unsigned long long)value_of(report, &fields[i]));
 	for (size_t i = 1; i < COUNT(times); i++)
 		csv_time(report, &times[i], out);
+	for (size_t i = 0; i < COUNT(spreads); i++)
+		csv_spread(report, &spreads[i], out);
 	if (report->has_bound)
 		fprintf(out, ",%llu,%llu\n", (unsigned long long)report->bound_h2d_bytes,
 		        (unsigned long long)report->bound_d2h_bytes);
@@ -209,18 +272,108 @@ static void csv_row(const struct report *report, FILE *out)
 		fprintf(out, ",,\n");
 }
 
-static void print_time(const struct report *report, const struct field *field, FILE *out)
-{
-	uint64_t us = time_of(report, field) / 1000u;
+/* -- the table of one run -- */
 
-	fprintf(out, "%-32s %12llu.%03llu ms\n", field->text, (unsigned long long)(us / 1000u),
-	        (unsigned long long)(us % 1000u));
+/* Thousandths with `digits` decimals (1 or 3) as text. */
+static void print_thousandths(char text[32], uint64_t value, int digits)
+{
+	unsigned long long whole = value / 1000u, rest = value % 1000u;
+
+	if (digits == 1)
+		snprintf(text, 32, "%llu.%llu", whole, rest / 100u);
+	else
+		snprintf(text, 32, "%llu.%03llu", whole, rest);
+}
+
+static void print_field(const struct report *report, const struct field *field, FILE *out)
+{
+	static const char *const units[] = {"", " MiB", " ms"};
+	uint64_t value = value_of(report, field);
+	char text[32];
+
+	if (field->text == NULL)
+		return;
+	if (field->unit == AS_BYTES)
+		print_mib(text, value);
+	else if (field->unit == AS_TIME)
+		print_thousandths(text, value / 1000u, 3);
+	else
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	fprintf(out, "%-32s %16s%s\n", field->text, text, units[field->unit]);
+}
+
+/* Rounded down: 100.0 % are all. */
+static void print_hits(const char *text, uint64_t hits, uint64_t misses, FILE *out)
+{
+	uint64_t all = hits + misses;
+	uint64_t tenths = all > UINT64_MAX / 1000u ? hits / (all / 1000u) : all ? hits * 1000u / all : 0;
+
+	if (all != 0)
+		fprintf(out, "%-32s %14llu.%llu %%\n", text, (unsigned long long)(tenths / 10u),
+		        (unsigned long long)(tenths % 10u));
+}
+
+static void print_spread(const struct report *report, const struct field *field, FILE *out)
+{
+	char text[32];
+
+	fprintf(out, "%-28s", field->text);
+	for (enum statistic k = LEAST; k < STATISTICS; k++) {
+		uint64_t value = statistic_of(report, field, k);
+
+		if (field->unit == AS_TIME)
+			print_thousandths(text, value, 1);
+		else
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+		fprintf(out, " %10s", text);
+	}
+	fputc('\n', out);
+}
+
+/* KiB with one decimal, rounded down. */
+static void print_kib(char text[32], uint64_t bytes)
+{
+	snprintf(text, 32, "%llu.%llu", (unsigned long long)(bytes / 1024u),
+	         (unsigned long long)(bytes % 1024u * 10u / 1024u));
+}
+
+/* Under the columns of the batches, of which copies have no median and no 90 %. */
+static void print_copies(const struct report *report, const char *text, uint64_t copies, uint64_t bytes,
+                         uint64_t least, uint64_t most, FILE *out)
+{
+	char kib[3][32];
+
+	if (copies == 0)
+		return;
+	print_kib(kib[0], least);
+	print_kib(kib[1], most);
+	print_kib(kib[2], bytes / copies);
+	fprintf(out, "%-28s %10s%*s %10s %10s\n", text, kib[0], report->gpu ? 22 : 0, "", kib[1], kib[2]);
+}
+
+/* How batches and copies are spread; without time there is nothing to be said about batches. */
+static void print_spreads(const struct report *report, FILE *out)
+{
+	const struct driver_result *result = &report->result;
+	bool has_batches = report->gpu && result->batches != 0;
+
+	if (!has_batches && result->h2d_copies == 0 && result->d2h_copies == 0)
+		return;
+	if (report->gpu)
+		fprintf(out, "\n%-28s %10s %10s %10s %10s %10s\n", has_batches ? "fault batches" : "",
+		        "least", "median", "90 %", "most", "mean");
+	else
+		fprintf(out, "\n%-28s %10s %10s %10s\n", "", "least", "most", "mean");
+	for (size_t i = 0; has_batches && i < COUNT(spreads); i++)
+		print_spread(report, &spreads[i], out);
+	print_copies(report, "copies to the GPU, KiB", result->h2d_copies, result->h2d_bytes,
+	             result->h2d_least_bytes, result->h2d_most_bytes, out);
+	print_copies(report, "copies to the CPU, KiB", result->d2h_copies, result->d2h_bytes,
+	             result->d2h_least_bytes, result->d2h_most_bytes, out);
 }
 
 void report_run(const struct report *report, enum report_format format, FILE *out)
 {
-	char text[32];
-
 	if (format == REPORT_JSON) {
 		json_object(report, out);
 		fputc('\n', out);
@@ -236,78 +389,109 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 		fprintf(out, "%-32s %s\n", "GPU", report->gpu);
 	cli_print_words(fprintf(out, "%-32s ", "policy"), report->policy, out);
 	fprintf(out, "%-32s %llu\n", "seed", (unsigned long long)report->seed);
-	for (size_t i = 0; i < COUNT(fields); i++) {
-		uint64_t value = value_of(report, &fields[i]);
-
-		print_mib(text, value);
-		if (fields[i].is_bytes)
-			fprintf(out, "%-32s %16s MiB\n", fields[i].text, text);
-		else
-			fprintf(out, "%-32s %16llu\n", fields[i].text, (unsigned long long)value);
-	}
+	for (size_t i = 0; i < COUNT(fields); i++)
+		print_field(report, &fields[i], out);
 	for (size_t i = 0; report->gpu && i < COUNT(times); i++)
-		print_time(report, &times[i], out);
-	if (!report->gpu)
+		print_field(report, &times[i], out);
+	if (report->gpu) {
+		print_hits("uTLB hits", report->times.tlb_hits, report->times.tlb_misses, out);
+		print_hits("second-level TLB hits", report->times.l2_tlb_hits, report->times.l2_tlb_misses,
+		           out);
+	} else {
 		fprintf(out, "%-32s %16s\n", "time", "needs --gpu");
+	}
 	if (!report->is_complete)
 		fprintf(out, "%-32s %16s\n", "complete", "no: the counts up to the error");
+	print_spreads(report, out);
 }
 
 /* -- the comparison table -- */
 
 enum { COLUMNS = 8, LABEL_MOST = 21, BYTES_IN = 3, ABOVE_WIDTH = 7 };
 
-static const struct {
+enum cell { COUNT_CELL = 0, MIB_CELL, MS_CELL, MEDIAN_US_CELL, COPY_KIB_CELL };
+
+struct column {
 	const char *title;
 	size_t offset;
-	bool is_bytes, is_marked; /* marked: the least of a group gets `*`, unless all are the same */
+	enum cell cell;
+	bool is_marked; /* the least of a group gets `*`, unless all are the same */
 	int width;
-} columns[COLUMNS] = {
-        {"far faults", offsetof(struct driver_result, far_faults), false, true, 10},
-        {"batches", offsetof(struct driver_result, batches), false, true, 8},
-        {"duplicates", offsetof(struct driver_result, duplicates), false, false, 10},
-        {"MiB in", offsetof(struct driver_result, h2d_bytes), true, true, 9},
-        {"MiB out", offsetof(struct driver_result, d2h_bytes), true, true, 9},
-        /* not marked: roots, blocks and pages do not compare */
-        {"evictions", offsetof(struct driver_result, evictions), false, false, 9},
-        {"refaults", offsetof(struct driver_result, refaults), false, true, 8},
-        {"unused", offsetof(struct driver_result, pages_prefetched_unused), false, false, 8},
 };
 
-/* With time the last column is what matters most. */
-static bool is_time(const struct report *report, int column)
+#define RESULT(name) offsetof(struct report, result.name)
+
+static const struct column untimed[COLUMNS] = {
+        {"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
+        {"batches", RESULT(batches), COUNT_CELL, true, 8},
+        {"duplicates", RESULT(duplicates), COUNT_CELL, false, 10},
+        {"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
+        {"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
+        /* not marked: roots, blocks and pages do not compare */
+        {"evictions", RESULT(evictions), COUNT_CELL, false, 9},
+        {"refaults", RESULT(refaults), COUNT_CELL, true, 8},
+        {"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
+};
+
+/* With time the last column is what matters most; how long a batch takes (the median) and how large a copy to
+ * the GPU is (the mean) say where it went. */
+static const struct column timed[COLUMNS] = {
+        {"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
+        {"batches", RESULT(batches), COUNT_CELL, true, 8},
+        {"batch us", offsetof(struct report, times.batch_ns), MEDIAN_US_CELL, false, 8},
+        {"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
+        {"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
+        {"KiB/copy", RESULT(h2d_copies), COPY_KIB_CELL, false, 9},
+        {"refaults", RESULT(refaults), COUNT_CELL, true, 8},
+        {"time ms", offsetof(struct report, times.time_ns), MS_CELL, true, 9},
+};
+
+static const struct column *columns_of(const struct report *report)
 {
-	return report->gpu && column == COLUMNS - 1;
+	return report->gpu ? timed : untimed;
 }
 
+/* What a column compares and prints. */
 static uint64_t cell(const struct report *report, int column)
 {
+	const struct column *at = &columns_of(report)[column];
 	uint64_t value;
 
-	if (is_time(report, column))
-		return report->times.time_ns;
-	memcpy(&value, (const char *)&report->result + columns[column].offset, sizeof(value));
+	if (at->cell == MEDIAN_US_CELL)
+		return spread_percentile(&report->times.batch_ns, 50);
+	memcpy(&value, (const char *)report + at->offset, sizeof(value));
+	if (at->cell == COPY_KIB_CELL)
+		return value != 0 ? report->result.h2d_bytes / value : 0;
 	return value;
 }
 
 /* A star stands in the gap behind its number, so that no line ends in a blank. */
-static void print_cell(int column, const char *text, bool was_best, FILE *out)
+static void print_cell(const struct report *report, int column, const char *text, bool was_best, FILE *out)
 {
-	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns[column].width, text);
+	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns_of(report)[column].width, text);
 }
 
 static void print_value(const struct report *report, int column, uint64_t value, bool was_best, FILE *out)
 {
 	char text[32];
 
-	if (is_time(report, column)) /* ms with one decimal */
-		snprintf(text, sizeof(text), "%llu.%llu", (unsigned long long)(value / 1000000u),
-		         (unsigned long long)(value / 100000u % 10u));
-	else if (columns[column].is_bytes)
+	switch (columns_of(report)[column].cell) {
+	case MIB_CELL:
 		print_mib(text, value);
-	else
+		break;
+	case MS_CELL:
+		print_thousandths(text, value / 1000u, 1);
+		break;
+	case MEDIAN_US_CELL:
+		print_thousandths(text, value, 1);
+		break;
+	case COPY_KIB_CELL:
+		print_kib(text, value);
+		break;
+	default:
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	print_cell(column, text, was_best, out);
+	}
+	print_cell(report, column, text, was_best, out);
 }
 
 /* By how much more comes in than Belady's optimum needs, in percent with one decimal, rounded. A run whose
@@ -338,8 +522,8 @@ static bool is_best(const struct report *report, size_t count, size_t row, int c
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	return (columns[column].is_marked || is_time(&report[row], column)) && report[row].is_complete &&
-	       least < most && cell(&report[row], column) == least;
+	return columns_of(report)[column].is_marked && report[row].is_complete && least < most &&
+	       cell(&report[row], column) == least;
 }
 
 static bool is_same_group(const struct report *a, const struct report *b)
@@ -353,7 +537,7 @@ static void print_bound(const struct report *report, int label, FILE *out)
 {
 	fprintf(out, "  %-*s", label, "(least possible)");
 	for (int c = 0; c < BYTES_IN; c++)
-		print_cell(c, "", false, out);
+		print_cell(report, c, "", false, out);
 	print_value(report, BYTES_IN, report->bound_h2d_bytes, false, out);
 	fprintf(out, " %*s", ABOVE_WIDTH, "");
 	print_value(report, BYTES_IN + 1, report->bound_d2h_bytes, false, out);
@@ -390,7 +574,7 @@ static void print_group(const struct report *report, size_t count, FILE *out)
 		cli_print_words(fprintf(out, "  %2zu: ", i + 1), report[i].policy_given, out);
 	fprintf(out, "  %-*s", label, "policy");
 	for (int c = 0; c < COLUMNS; c++) {
-		print_cell(c, is_time(report, c) ? "time ms" : columns[c].title, false, out);
+		print_cell(report, c, columns_of(report)[c].title, false, out);
 		if (c == BYTES_IN)
 			fprintf(out, " %*s", ABOVE_WIDTH, "% above");
 	}
@@ -440,22 +624,22 @@ void report_compare(const struct report *report, size_t count, enum report_forma
 
 /* -- bounds -- */
 
-#define LEVEL_FIELD(name, text, bytes)                                                                       \
+#define LEVEL_FIELD(name, text, unit)                                                                        \
 	{                                                                                                    \
-#name, text, offsetof(struct bound_level, name), bytes                                       \
+#name, text, offsetof(struct bound_level, name), unit                                        \
 	}
 
 static const struct field level_fields[] = {
-        LEVEL_FIELD(unit_bytes, "unit", true),
-        LEVEL_FIELD(places, "units that fit into memory", false),
-        LEVEL_FIELD(touched, "units touched: least faults", false),
-        LEVEL_FIELD(touched_bytes, "moved to the GPU at least", true),
-        LEVEL_FIELD(misses, "optimum: misses", false),
-        LEVEL_FIELD(h2d_bytes, "moved to the GPU", true),
-        LEVEL_FIELD(left, "units that leave", false),
-        LEVEL_FIELD(d2h_bytes, "moved to the CPU", true),
-        LEVEL_FIELD(written_back, "of them written", false),
-        LEVEL_FIELD(written_back_bytes, "moved if only they are", true),
+        LEVEL_FIELD(unit_bytes, "unit", AS_BYTES),
+        LEVEL_FIELD(places, "units that fit into memory", AS_COUNT),
+        LEVEL_FIELD(touched, "units touched: least faults", AS_COUNT),
+        LEVEL_FIELD(touched_bytes, "moved to the GPU at least", AS_BYTES),
+        LEVEL_FIELD(misses, "optimum: misses", AS_COUNT),
+        LEVEL_FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
+        LEVEL_FIELD(left, "units that leave", AS_COUNT),
+        LEVEL_FIELD(d2h_bytes, "moved to the CPU", AS_BYTES),
+        LEVEL_FIELD(written_back, "of them written", AS_COUNT),
+        LEVEL_FIELD(written_back_bytes, "moved if only they are", AS_BYTES),
 };
 
 static uint64_t level_value(const struct bound_level *level, size_t field)
@@ -533,7 +717,7 @@ static void bound_table(const struct bound_report *report, FILE *out)
 			uint64_t value = level_value(&result->level[i], k);
 
 			print_mib(text, value);
-			if (level_fields[k].is_bytes)
+			if (level_fields[k].unit == AS_BYTES)
 				fprintf(out, " %12s MiB", text);
 			else
 				fprintf(out, " %12llu%s", (unsigned long long)value,

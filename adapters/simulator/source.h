@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "uvmpolicy/base.h"
+#include "uvmpolicy/service.h"
 
 #define SOURCE_ERROR_MAX 512
 
@@ -15,9 +15,20 @@
 struct source_range {
 	uint64_t base, bytes;
 	char name[32];
+	bool is_fresh;  /* nobody has used it yet: it has no contents. Otherwise these are on the CPU */
+	bool is_device; /* GPU memory that is not managed (cudaMalloc): never in rows, never faults */
 };
 
-enum source_row_kind { SOURCE_END = 0, SOURCE_ACCESS, SOURCE_KERNEL, SOURCE_SYNC, SOURCE_RANGE, SOURCE_BAD };
+enum source_row_kind {
+	SOURCE_END = 0,
+	SOURCE_ACCESS,
+	SOURCE_KERNEL,
+	SOURCE_SYNC,
+	SOURCE_RANGE,
+	SOURCE_PREFETCH, /* a call that moves [address, address + bytes) (cudaMemPrefetchAsync) */
+	SOURCE_ADVISE,   /* a call that advises on it (cudaMemAdvise) */
+	SOURCE_BAD
+};
 
 struct source_row {
 	enum source_row_kind kind;
@@ -30,6 +41,11 @@ struct source_row {
 	uint64_t address;
 	/* KERNEL */
 	char name[64];
+	/* PREFETCH, ADVISE; address as above */
+	uint64_t bytes;
+	bool to_gpu;             /* the processor that is meant: GPU or CPU */
+	bool to_none;            /* ADVISE: none; a preferred location is unset */
+	enum uvmp_advice advice;
 	/* RANGE: a range that has become known now (workloads announce theirs before the first access) */
 	struct source_range range;
 };

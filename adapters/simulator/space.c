@@ -43,6 +43,22 @@ static size_t ranges_below(const struct space *space, uint64_t address)
 	return low;
 }
 
+/* Who may do what before the program begins. Pages that are not managed count as touched, so that nobody
+ * counts them. */
+static void set_rights(struct sim_block *block)
+{
+	uint32_t owner = block->range->is_device ? UVMP_CPU + 1u : UVMP_CPU;
+
+	if (block->range->is_fresh && !block->range->is_device)
+		return;
+	uvmp_mask_region_set(&block->low[owner], (struct uvmp_region){0, block->shape.pages});
+	block->high[owner] = block->low[owner];
+	if (!block->range->is_device)
+		return;
+	block->mapped = (uint16_t)block->shape.pages;
+	block->touched = block->low[owner];
+}
+
 static void fill_blocks(struct space *space, struct sim_range *range)
 {
 	for (uint64_t i = 0; i < range->blocks; i++) {
@@ -50,10 +66,15 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 
 		uvmp_geometry_block(&space->geometry, range->start, range->end, i, &block->shape);
 		block->range = range;
-		uvmp_mask_region_set(&block->low[UVMP_CPU], (struct uvmp_region){0, block->shape.pages});
-		block->high[UVMP_CPU] = block->low[UVMP_CPU];
+		block->number = space->numbers++;
+		set_rights(block);
+	}
+	if (range->is_device) {
+		space->device_bytes += (range->end - range->start) / ROOT_BYTES * ROOT_BYTES + ROOT_BYTES;
+		return;
 	}
 	space->blocks += (uint32_t)range->blocks;
+	space->footprint_bytes += range->end - range->start + 1u;
 }
 
 static bool grow(struct space *space)
@@ -73,6 +94,12 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	struct sim_range *range;
 	uint64_t blocks;
 
+	if (source->base % space->page_bytes != 0) {
+		snprintf(error, SOURCE_ERROR_MAX,
+		         "range at 0x%llx does not begin at a multiple of the %u bytes of a page",
+		         (unsigned long long)source->base, space->page_bytes);
+		return false;
+	}
 	blocks = bytes == 0 || end < source->base
 	                 ? 0
 	                 : uvmp_geometry_block_count(&space->geometry, source->base, end);
@@ -102,12 +129,13 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range->end = end;
 	range->pages = bytes / space->page_bytes;
 	range->blocks = blocks;
+	range->is_fresh = source->is_fresh;
+	range->is_device = source->is_device;
 	fill_blocks(space, range);
 	memmove(space->range + place + 1, space->range + place,
 	        (space->ranges - place) * sizeof(*space->range));
 	space->range[place] = range;
 	space->ranges++;
-	space->footprint_bytes += bytes;
 	return true;
 }
 

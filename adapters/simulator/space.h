@@ -5,27 +5,45 @@
 #include "source.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-#define PAGE_BYTES 4096u
-#define ROOT_BYTES 2097152u
+#define PAGE_BYTES     4096u
+#define BIG_PAGE_BYTES 65536u
+#define ROOT_BYTES     2097152u
 
 struct sim_range;
+
+/* An access counter of the GPU (counters.h). */
+struct sim_counter {
+	uint32_t uses, sub; /* sub: bit k: the k-th 64 KiB of the 2 MiB was used */
+	bool has_notified;
+};
 
 /* One VABlock, as the simulated machine sees it: what the engine's actions have made of it. */
 struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
-	uint16_t mapped;     /* pages that the GPU can reach; kept by the machine only */
+	/* kept by the machine only: */
+	uint64_t event_ns;   /* when the GPU sees the last change of its page tables that is queued */
+	uint64_t copied_ns;  /* the last copy of the block has ended */
+	uint16_t mapped;     /* pages that the GPU can reach */
+	uvmp_mask remote;    /* and of them those that lie on the CPU */
+	bool is_split;       /* these pages are not alike: no TLB's entry holds all of them */
+	uint16_t version;    /* changes when the TLBs' entries of the block are dropped */
+	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
+	uint32_t number;     /* of the block, over all ranges */
+	struct sim_counter counter;
 	uvmp_mask resident;  /* on the GPU */
 	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
 	uvmp_mask low[2], high[2];
 	uvmp_mask evicted;   /* evicted at least once */
 	uvmp_mask unused;    /* prefetched and not touched since */
 	uvmp_mask touched;   /* ever */
+	uint32_t waiting;    /* kept by the untimed driver only: first of the agents that wait (agents.h) */
 };
 
 struct sim_range {
 	uint64_t start, end; /* inclusive */
 	uint64_t pages;
+	bool is_fresh, is_device; /* as in struct source_range */
 	struct sim_block *block;
 	uint64_t blocks;
 };
@@ -35,8 +53,11 @@ struct space {
 	struct sim_range **range; /* by start */
 	size_t ranges;
 	struct sim_range *last; /* last one found */
-	uint32_t blocks, page_bytes;
-	uint64_t footprint_bytes;
+	uint32_t blocks; /* of managed ranges */
+	uint32_t numbers; /* given to blocks so far */
+	uint32_t page_bytes;
+	uint64_t footprint_bytes; /* of managed ranges */
+	uint64_t device_bytes;    /* of the others, each in whole roots */
 };
 
 /* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint` oversub_percent

@@ -13,7 +13,7 @@
 #include <zstd.h>
 #endif
 
-#include "source.h"
+#include "trace_write.h"
 
 #define LINE_MAX_BYTES 4096u
 #define BUFFER_BYTES   (16u * LINE_MAX_BYTES)
@@ -384,11 +384,23 @@ static bool insert_range(struct trace *trace, struct extent range)
 
 /* -- rows -- */
 
-/* range,BASE,BYTES[,NAME] */
+/* `fresh`, behind the name. */
+static bool parse_state(struct trace *trace, struct text line, struct source_range *range)
+{
+	struct text field = take_field(&line);
+
+	range->is_fresh = is_word(field, "fresh");
+	if (range->is_fresh)
+		return no_more(trace, line, field);
+	return fail(trace, "`%s` behind the name of the range is not `fresh`",
+	            quote(field.at, (size_t)(field.end - field.at)).text);
+}
+
+/* range,BASE,BYTES[,NAME[,fresh]]; the name may be empty before `fresh` */
 static bool parse_range(struct trace *trace, struct text line, struct source_row *row)
 {
 	struct source_range *range = &row->range;
-	struct text bytes;
+	struct text bytes, name;
 
 	if (!parse_hex(trace, take_field(&line), "base", &range->base))
 		return false;
@@ -396,8 +408,13 @@ static bool parse_range(struct trace *trace, struct text line, struct source_row
 	if (!parse_decimal(trace, bytes, "size of the range", &range->bytes))
 		return false;
 	range->name[0] = '\0';
+	range->is_fresh = range->is_device = false;
 	if (bytes.end != line.end) {
-		if (!parse_name(trace, line, "range", range->name, sizeof(range->name)))
+		name = take_field(&line);
+		if ((name.at != name.end || name.end == line.end) &&
+		    !parse_name(trace, name, "range", range->name, sizeof(range->name)))
+			return false;
+		if (name.end != line.end && !parse_state(trace, line, range))
 			return false;
 	}
 	if ((range->base & PAGE_MASK) != 0)
@@ -466,6 +483,99 @@ static bool parse_access_row(struct trace *trace, struct text line, struct sourc
 	return true;
 }
 
+/* Are all pages of these bytes in ranges? */
+static bool is_covered(const struct trace *trace, uint64_t address, uint64_t bytes)
+{
+	uint64_t last = address + (bytes - 1);
+
+	for (size_t at = search_range(trace, address); at < trace->ranges; at++) {
+		const struct extent *range = &trace->range[at];
+
+		if (range->first > address)
+			return false;
+		if ((range->last | PAGE_MASK) >= last)
+			return true;
+		address = (range->last | PAGE_MASK) + 1;
+	}
+	return false;
+}
+
+/* ADDRESS,BYTES, the end of a line about part of the ranges */
+static bool parse_part(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text field;
+
+	if (!parse_hex(trace, take_field(&line), "address", &row->address))
+		return false;
+	field = take_field(&line);
+	if (!parse_decimal(trace, field, "size", &row->bytes) || !no_more(trace, line, field))
+		return false;
+	if ((row->address & PAGE_MASK) != 0)
+		return fail(trace, "address 0x%" PRIx64 " is not a multiple of 4096", row->address);
+	if (row->bytes == 0)
+		return fail(trace, "size of 0 bytes");
+	if (row->bytes - 1 > UINT64_MAX - row->address || !is_covered(trace, row->address, row->bytes))
+		return fail(trace,
+		            "%" PRIu64 " bytes from 0x%" PRIx64 " on are not all in ranges declared so far",
+		            row->bytes, row->address);
+	return true;
+}
+
+static bool bad_processor(struct trace *trace, struct text field, const char *accepted)
+{
+	return fail(trace, "processor `%s` is not %s", quote(field.at, (size_t)(field.end - field.at)).text,
+	            accepted);
+}
+
+/* prefetch,gpu|cpu,ADDRESS,BYTES */
+static bool parse_prefetch(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text processor = take_field(&line);
+
+	row->kind = SOURCE_PREFETCH;
+	row->to_gpu = is_word(processor, "gpu");
+	row->to_none = false;
+	if (!row->to_gpu && !is_word(processor, "cpu"))
+		return bad_processor(trace, processor, "gpu or cpu");
+	return parse_part(trace, line, row);
+}
+
+static bool parse_advice(struct trace *trace, struct text field, enum uvmp_advice *advice)
+{
+	for (unsigned i = 0; i < TRACE_ADVICE; i++) {
+		if (is_word(field, trace_advice[i])) {
+			*advice = (enum uvmp_advice)i;
+			return true;
+		}
+	}
+	return fail(trace,
+	            "advice `%s` is not one of preferred, accessed-by, not-accessed-by, read-duplicate, "
+	            "no-duplicate, unset-duplicate, discard",
+	            quote(field.at, (size_t)(field.end - field.at)).text);
+}
+
+/* advise,WHAT,gpu|cpu|none|,ADDRESS,BYTES; which processors there are depends on the advice */
+static bool parse_advise(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text processor;
+
+	row->kind = SOURCE_ADVISE;
+	if (!parse_advice(trace, take_field(&line), &row->advice))
+		return false;
+	processor = take_field(&line);
+	row->to_gpu = is_word(processor, "gpu");
+	row->to_none = row->advice == UVMP_ADVISE_PREFERRED && is_word(processor, "none");
+	if (row->advice > UVMP_ADVISE_NOT_ACCESSED_BY) {
+		if (processor.at != processor.end)
+			return bad_processor(trace, processor, "empty, which it is for this advice");
+	} else if (!row->to_gpu && !row->to_none && !is_word(processor, "cpu")) {
+		return bad_processor(trace, processor,
+		                     row->advice == UVMP_ADVISE_PREFERRED ? "gpu, cpu or none"
+		                                                          : "gpu or cpu");
+	}
+	return parse_part(trace, line, row);
+}
+
 static bool parse_row(struct trace *trace, struct text line, struct source_row *row)
 {
 	struct text rest = line, word;
@@ -479,6 +589,10 @@ static bool parse_row(struct trace *trace, struct text line, struct source_row *
 		row->kind = SOURCE_KERNEL;
 		return parse_name(trace, rest, "kernel", row->name, sizeof(row->name));
 	}
+	if (is_word(word, "prefetch"))
+		return parse_prefetch(trace, rest, row);
+	if (is_word(word, "advise"))
+		return parse_advise(trace, rest, row);
 	if (is_word(word, "sync")) {
 		row->kind = SOURCE_SYNC;
 		return no_more(trace, rest, word);

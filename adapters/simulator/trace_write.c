@@ -16,6 +16,15 @@
 #define ROW_BYTES_MAX 160u /* a range with its name is the longest */
 #define COMMENT_MAX   4000u
 #define AGENT_MAX     ((1u << 20) - 1u)
+#define PAGE_MASK     ((uint64_t)4095)
+
+const char *const trace_advice[TRACE_ADVICE] = {[UVMP_ADVISE_PREFERRED] = "preferred",
+                                                [UVMP_ADVISE_ACCESSED_BY] = "accessed-by",
+                                                [UVMP_ADVISE_NOT_ACCESSED_BY] = "not-accessed-by",
+                                                [UVMP_ADVISE_READ_DUPLICATE] = "read-duplicate",
+                                                [UVMP_ADVISE_NO_DUPLICATE] = "no-duplicate",
+                                                [UVMP_ADVISE_UNSET_DUPLICATE] = "unset-duplicate",
+                                                [UVMP_ADVISE_DISCARD] = "discard"};
 
 struct trace_writer {
 	FILE *out;
@@ -142,14 +151,19 @@ static bool put_range(struct trace_writer *writer, const struct source_range *ra
 	if (!is_name(range->name))
 		return fail(writer, error, "the name of the range at 0x%llx cannot stand in a trace",
 		            (unsigned long long)range->base);
+	if (range->is_device)
+		return fail(writer, error, "the range at 0x%llx is not managed and cannot stand in a trace",
+		            (unsigned long long)range->base);
 	put_text(writer, "range,");
 	put_address(writer, range->base);
 	put_char(writer, ',');
 	put_number(writer, range->bytes, 10);
-	if (range->name[0] != '\0') {
+	if (range->name[0] != '\0' || range->is_fresh) {
 		put_char(writer, ',');
 		put_text(writer, range->name);
 	}
+	if (range->is_fresh)
+		put_text(writer, ",fresh");
 	return true;
 }
 
@@ -188,6 +202,54 @@ static bool put_access(struct trace_writer *writer, const struct source_row *row
 	return true;
 }
 
+static bool is_part(const struct trace_writer *writer, const struct source_row *row,
+                    char error[SOURCE_ERROR_MAX])
+{
+	if ((row->address & PAGE_MASK) == 0 && row->bytes != 0)
+		return true;
+	return fail(writer, error, "%llu bytes at 0x%llx cannot stand in a trace: no whole pages",
+	            (unsigned long long)row->bytes, (unsigned long long)row->address);
+}
+
+static void put_part(struct trace_writer *writer, const struct source_row *row, const char *processor)
+{
+	put_text(writer, processor);
+	put_char(writer, ',');
+	put_address(writer, row->address);
+	put_char(writer, ',');
+	put_number(writer, row->bytes, 10);
+}
+
+static bool put_prefetch(struct trace_writer *writer, const struct source_row *row,
+                         char error[SOURCE_ERROR_MAX])
+{
+	if (!is_part(writer, row, error))
+		return false;
+	put_text(writer, "prefetch,");
+	put_part(writer, row, row->to_gpu ? "gpu" : "cpu");
+	return true;
+}
+
+static bool put_advice(struct trace_writer *writer, const struct source_row *row,
+                       char error[SOURCE_ERROR_MAX])
+{
+	const char *processor = row->to_gpu ? "gpu" : "cpu";
+
+	if ((unsigned)row->advice >= TRACE_ADVICE)
+		return fail(writer, error, "this sort of advice cannot stand in a trace");
+	if (!is_part(writer, row, error))
+		return false;
+	if (row->advice > UVMP_ADVISE_NOT_ACCESSED_BY)
+		processor = "";
+	else if (row->advice == UVMP_ADVISE_PREFERRED && row->to_none)
+		processor = "none";
+	put_text(writer, "advise,");
+	put_text(writer, trace_advice[row->advice]);
+	put_char(writer, ',');
+	put_part(writer, row, processor);
+	return true;
+}
+
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX])
 {
 	bool is_good = true;
@@ -206,6 +268,12 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 		break;
 	case SOURCE_SYNC:
 		put_text(writer, "sync");
+		break;
+	case SOURCE_PREFETCH:
+		is_good = put_prefetch(writer, row, error);
+		break;
+	case SOURCE_ADVISE:
+		is_good = put_advice(writer, row, error);
 		break;
 	case SOURCE_END:
 	case SOURCE_BAD:

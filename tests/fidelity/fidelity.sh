@@ -1,79 +1,115 @@
 #!/bin/sh
-# Published figures against simulated ones: the rows of rows.txt, as a Markdown document on standard output; the last line on
-# standard error counts those within their tolerance. usage: fidelity.sh UVMSIM ROWS [PATTERN]; PATTERN: only rows whose first
-# field matches. A run that several rows name is run once.
+# Published figures against simulated ones. usage: fidelity.sh UVMSIM BUILD [PATTERN]
+# Without PATTERN: everything; writes docs/fidelity.md, docs/fidelity/* and tests/fidelity/results.txt. With PATTERN, a regular
+# expression: only rows whose heading and label match, printed; nothing is written but under BUILD.
+# Environment: FIDELITY_LONG=1: also the long runs (else what results.txt knows of them is shown). FIDELITY_PICTURES=PATTERN:
+# the pictures whose names match, instead of all (without PATTERN) or none. FIDELITY_ACCEPT=1: a row that fell out is noted, not
+# an error. Exit status: 1 if a row that results.txt has as inside is not any more.
 set -eu
-uvmsim=$1 rows=$2 pattern=${3:-.}
+uvmsim=$1 build=$2 pattern=${3:-}
+here=$(dirname "$0")
+known=$here/results.txt
+pictures=${FIDELITY_PICTURES:-$([ -n "$pattern" ] || echo .)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/fidelity.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+trap 'exit 130' INT TERM
+jobs=${FIDELITY_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
+tab=$(printf '\t')
+for list in runs names rows points figures kept text; do : >"$work/$list"; done
+awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="${FIDELITY_LONG:-}" \
+	-f "$here/plan.awk" "$here/rows.txt" "$here/figures.txt"
 
-# Every run gets a number and a file of `key value` lines.
-grep -v '^#' "$rows" | grep ' | ' | awk -F ' [|] ' -v pattern="$pattern" '
-	$1 ~ pattern { for (i = 6; i <= NF; i++) if (!($i in seen)) { seen[$i] = ++n; print n "\t" $i } }' >"$work/runs"
+# One run: its numbers as `key value` lines, or what went wrong as the one line `error`.
 cat >"$work/run.sh" <<'R'
-number=$1 args=$2
+number=$1 uvmsim=$3 work=$4
 # shellcheck disable=SC2086 # words on purpose; none of them holds blanks
-"$3" run --format json $args 2>"$4/$number.err" | tr ',' '\n' | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' >"$4/$number"
-[ -s "$4/$number" ] || { echo "run failed: uvmsim run $args: $(cat "$4/$number.err")" >&2; exit 1; }
-[ ! -t 2 ] || printf '\r%s runs done ' "$(find "$4" -name '[0-9]*' ! -name '*.err' -size +0 | wc -l)" >&2
+set -- $2
+command=$1
+shift
+# --gpu MODEL:KEY=VALUE is that shipped model with one key changed.
+case "$*" in
+*--gpu\ *:*=*\ --workload*)
+	model=${2%%:*} key=${2#*:}
+	sed "s|^${key%%=*} *=.*|${key%%=*} = ${key#*=}|" "adapters/simulator/models/$model.gpu" >"$work/$number.gpu"
+	shift 2
+	set -- --gpu "$work/$number.gpu" "$@"
+	;;
+esac
+[ "$command" != pattern ] || { command=run; set -- "$@" --log "$work/$number.log"; }
+[ "$command" != run ] || set -- "$@" --format json
+if "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || [ $? -eq 1 ]; then
+	case $command in
+	run) tr ',' '\n' <"$work/$number.out" | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' ;;
+	measured) sed -n 's/^\([0-9]*\) of \([0-9]*\) faults agree.*/agree \1\nfaults \2/p' "$work/$number.out" ;;
+	check) sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed.*/passed \1\nfailed \2/p' "$work/$number.out" ;;
+	esac >"$work/$number.part"
+fi
+[ -s "$work/$number.part" ] || printf 'error %s\n' "$(tail -n 1 "$work/$number.err" | sed 's/.*: //' | cut -c1-80)" >"$work/$number.part"
+mv "$work/$number.part" "$work/$number.run"
+[ ! -t 2 ] || printf '\r%s of %s runs ' "$(find "$work" -name '*.run' | wc -l)" "$(wc -l <"$work/runs")" >&2
 R
-tr '\t' '\n' <"$work/runs" | sed "s/'/\\\\'/g; s/.*/'&'/" |
-	xargs -n 2 -P "$jobs" sh -c 'sh "$3/run.sh" "$4" "$5" "$2" "$3"' sh x "$uvmsim" "$work" || exit 1
+tr '\t' '\n' <"$work/runs" | sed "s/.*/'&'/" | xargs -n 2 -P "$jobs" sh -c 'sh "$2/run.sh" "$3" "$4" "$1" "$2"' sh "$uvmsim" "$work"
+[ ! -t 2 ] || echo >&2
 
-cat <<'T'
-# How close are the simulated times and counts?
-
-`make fidelity` runs every row of `tests/fidelity/rows.txt` on the models of [models.md](models.md) and writes this page. One model per GPU; no
-constant belongs to a row. The tolerance is 10 % for counts and bytes, 25 % for times; orderings are right or not. More rows
-are to come (the page is as young as the machine).
-T
-awk -v work="$work" -v pattern="$pattern" -F ' [|] ' '
-	FILENAME == work "/runs" { split($0, part, "\t"); number[part[2]] = part[1]; next }
-	/^## / { heading = $0; next }
-	/^#/ || NF < 6 || $1 !~ pattern { next }
-	{
-		print heading "\t" $1 "\t" $2 "\t" $3 "\t" $4 "\t" $5
-		for (i = 6; i <= NF; i++) printf "\t%s", number[$i]
-		print ""
-	}' "$work/runs" "$rows" >"$work/table"
-# The expressions are awk programs: one for each row, with its keys filled in.
-while IFS= read -r row; do
-	IFS= read -r numbers
-	printf '%s\n' "$row" | tr '\t' '\n' >"$work/fields"
-	expression=$(sed -n 6p "$work/fields")
-	i=0
-	for number in $numbers; do
-		i=$((i + 1))
-		letter=$(printf 'ABCDEFGH' | cut -c$i)
-		while read -r key value; do
-			case $expression in
-			*"$key($letter)"*) expression=$(printf '%s' "$expression" | sed "s/\\b$key($letter)/$value/g") ;;
-			esac
-		done <"$work/$number"
+# stdin: lines that begin with an expression; stdout: the same with the value before it. An expression is awk's.
+values() {
+	awk -F '\t' -v work="$work" -f "$here/values.awk" | while IFS= read -r row; do
+		expression=${row%%"$tab"*}
+		case $expression in
+		error*) value=$expression ;;
+		*) value=$(awk "BEGIN { printf \"%.15g\", ($expression) }" 2>/dev/null) || value='error: not a number' ;;
+		esac
+		printf '%s\t%s\n' "$value" "${row#*"$tab"}"
 	done
-	awk -v expression="$expression" "BEGIN { print ($expression) + 0 }" >"$work/value"
-	paste -d '\t' "$work/value" - <<-V
-		$row
-	V
-done <"$work/table" | awk -F '\t' '
-	function shown(x) { return x == int(x) ? sprintf("%d", x) : x >= 100 ? sprintf("%.0f", x) : sprintf("%.2f", x) }
-	{
-		value = $1; published = $4; unit = $5; tolerance = $6
-		if ($2 != heading) { heading = $2; print "\n" heading "\n\n| figure | published | simulated | error | |\n|---|---|---|---|---|" }
-		if (unit == "ordering") {
-			good = value == 1; error = ""; simulated = good ? "so it is" : "not so"; published = "so it is"
-		} else if (split(published, range, /\.\./) == 2) {
-			good = value >= range[1] && value <= range[2]; error = ""; simulated = shown(value) " " unit
-			published = range[1] " to " range[2] " " unit
-		} else {
-			percent = 100 * (value / published - 1); good = percent <= tolerance && percent >= -tolerance
-			error = sprintf("%+.1f %%", percent); simulated = shown(value) " " unit; published = published " " unit
-		}
-		rows++; inside += good
-		print "| " $3 " | " published " | " simulated " | " error " | " (good ? "inside" : "**misses**") " |"
-	}
-	END {
-		print "\n" inside " of " rows " rows are inside."
-		print inside " of " rows " rows inside" > "/dev/stderr"
-	}'
+}
+
+# Rows: value, date, row. Those of long runs that were not run come from the list.
+awk -F '\t' -v OFS='\t' '{ print $7, $0 }' "$work/rows" | values >"$work/valued"
+if [ -f "$known" ]; then cp "$known" "$work/known"; else : >"$work/known"; fi
+awk -F '\t' -v OFS='\t' -v known="$work/known" -v today="$(date +%F)" '
+	FILENAME == known { value[$1] = $2; date[$1] = $4; next }
+	{ row = $0; sub(/^[^\t]*\t/, "", row) }
+	$10 == 0 { print $1, "", row }
+	$10 == 1 { print ($2 in value ? value[$2] : "error: a long run, not done yet"), date[$2], row }
+	$10 == 2 { print $1, today, row }' "$work/known" "$work/valued" >"$work/table"
+
+# The document. Its last line on standard error counts the rows inside.
+status=0
+{
+	cat "$here/head.md"
+	awk -F '\t' -v work="$work" -v known="$work/known" -v list="$work/results" -f "$here/report.awk" \
+		"$work/known" "$work/text" "$work/figures" "$work/table" || echo lost >"$work/lost"
+	printf '\n## Commands\n\nThe names in the expressions above, and what `uvmsim` is called with (and `--format json`):\n\n```text\n'
+	awk -F '\t' '{ printf "%-16s %s\n", $1, $2 }' "$work/names"
+	echo '```'
+} >"$work/document"
+[ ! -f "$work/lost" ] || status=1
+
+# Pictures: data, then SVG where gnuplot is.
+mkdir -p "$build/fidelity"
+awk -F '\t' -v OFS='\t' '{ print $4, $0 }' "$work/points" | values >"$work/drawn"
+while IFS=$tab read -r name title xlabel ylabel style scales _; do
+	! grep -qxF "$name" "$work/kept" || continue
+	csv=$build/fidelity/$name.csv
+	if [ "$style" = pattern ]; then
+		number=$(awk -F '\t' -v name="$name" '$1 == name { gsub(/.*#|\).*/, "", $4); print $4; exit }' "$work/points")
+		awk -f "$here/pattern.awk" "$work/$number.log" "$work/$number.log" >"$csv"
+	else
+		awk -F '\t' -v name="$name" -f "$here/csv.awk" "$work/drawn" >"$csv"
+	fi
+	if command -v gnuplot >/dev/null; then
+		gnuplot -e "csv='$csv'; out='$build/fidelity/$name.svg'; name='$title'; x='$xlabel'; y='$ylabel'; style='$style'; scales='$scales'" \
+			"$here/plot.gp"
+	fi
+done <"$work/figures"
+[ ! -s "$work/figures" ] || command -v gnuplot >/dev/null || echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data' >&2
+
+if [ -n "$pattern" ]; then
+	cat "$work/document"
+	exit "$status"
+fi
+mkdir -p docs/fidelity
+cp "$work/document" docs/fidelity.md
+for file in "$build"/fidelity/*; do [ ! -f "$file" ] || cp "$file" docs/fidelity/; done
+[ "$status" -ne 0 ] && [ -z "${FIDELITY_ACCEPT:-}" ] || { cp "$work/results" "$known"; status=0; }
+exit "$status"

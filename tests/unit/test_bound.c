@@ -501,6 +501,32 @@ static void test_cpu(void **unused)
 	expect(0, 1, 1, 1, 0);
 }
 
+/* What nobody has used need not come from anywhere; from then on it is like the rest. Calls say nothing. */
+static void test_fresh(void **unused)
+{
+	(void)unused;
+	assert_true(bound_rows("range,200000000,4194304,f,fresh\nprefetch,gpu,200000000,2097152\n"
+	                       "advise,read-duplicate,,200000000,4096\n,0,w,200000000\n,0,r,200001000\n"
+	                       ",cpu,r,200000000\n,0,r,200000000\n,cpu,w,200002000\n,0,r,200002000\n",
+	                       4194304));
+	assert_int_equal(result.accesses, 6);
+	assert_int_equal(result.level[0].touched, 3);
+	assert_int_equal(result.level[0].touched_bytes, 4096);
+	assert_int_equal(result.level[0].misses, 4);
+	assert_int_equal(result.level[0].h2d_bytes, 2 * 4096);
+	assert_int_equal(result.level[0].d2h_bytes, 4096);
+	assert_int_equal(result.level[2].misses, 3);
+	assert_int_equal(result.level[2].touched_bytes, 0);
+	assert_int_equal(result.level[2].h2d_bytes, 2 * 2097152);
+	assert_int_equal(result.level[2].d2h_bytes, 2 * 2097152);
+	assert_true(bound_rows("range,200000000,8192\nrange,200002000,4194304,f,fresh\n,cpu,w,200005000\n"
+	                       ",cpu,w,200006000\n,cpu,r,200000000\n,0,r,200004000\n",
+	                       4194304));
+	assert_int_equal(result.level[0].h2d_bytes, 0);
+	assert_int_equal(result.level[1].h2d_bytes, 4 * 4096);
+	assert_int_equal(result.level[2].h2d_bytes, 4 * 4096);
+}
+
 /* The percentage is of the ranges before the first access; at 100 everything fits. */
 static void test_memory(void **unused)
 {
@@ -588,6 +614,7 @@ int main(void)
 	        cmocka_unit_test(test_two_blocks_in_one),
 	        cmocka_unit_test(test_parts),
 	        cmocka_unit_test(test_cpu),
+	        cmocka_unit_test(test_fresh),
 	        cmocka_unit_test(test_memory),
 	        cmocka_unit_test(test_below_policies),
 	        cmocka_unit_test(test_errors),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "trace_write.h"
 #include "uvmpolicy/uvmpolicy.h"
 
 #define BASE 0x200000000u
@@ -315,7 +316,7 @@ static void next_careless(struct source *source, struct source_row *row)
 	if (source->line == 2)
 		return;
 	row->kind = source->line++ == 0 ? SOURCE_RANGE : SOURCE_ACCESS;
-	row->range = (struct source_range){BASE, 8192, "a"};
+	row->range = (struct source_range){.base = BASE, .bytes = 8192, .name = "a"};
 	row->is_cpu = true;
 	row->access = UVMP_ACCESS_READ;
 	row->address = BASE + 8192;
@@ -335,6 +336,205 @@ static void test_cpu_outside(void **unused)
 	assert_string_equal(error, "rows:3: address 0x200002000 is in no range declared so far");
 	assert_false(run_source(&careless, "prefetch=none", 2097152));
 	assert_string_equal(error, "careless:2: an access lies outside every range");
+}
+
+/* -- what the program's own thread does -- */
+
+#define CALLS "range,200000000,4194304,a\nrange,200400000,2097152,b,fresh\n"
+
+static void test_prefetch_calls(void **unused)
+{
+	(void)unused;
+	assert_true(run_rows(CALLS
+	                     "prefetch,gpu,200000000,2097152\nkernel,k\n,0,r,200000000\n,0,w,200400000\n"
+	                     "sync\nprefetch,cpu,200000000,2097152\n,cpu,r,200000000\n"
+	                     ",cpu,r,200400000\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.accesses, 4);
+	assert_int_equal(result.faults_raw, 1);
+	assert_int_equal(result.far_faults, 1); /* it begins as zeros and is not copied */
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(result.pages_migrated, 512);
+	assert_int_equal(result.pages_prefetched, 512);
+	assert_int_equal(result.pages_prefetched_unused, 511);
+	assert_int_equal(result.pages_touched, 2);
+	assert_int_equal(result.h2d_copies, 1);
+	assert_int_equal(result.h2d_least_bytes, 2097152);
+	assert_int_equal(result.h2d_most_bytes, 2097152);
+	assert_int_equal(result.d2h_copies, 2);
+	assert_int_equal(result.d2h_bytes, 2097152 + 4096);
+	assert_int_equal(result.d2h_least_bytes, 4096);
+	assert_int_equal(result.d2h_most_bytes, 2097152);
+	assert_int_equal(result.evictions, 0);
+	/* more than there is room for: what came first makes place */
+	assert_true(run_rows(CALLS "prefetch,gpu,200000000,4194304\n", "prefetch=none", 2097152));
+	assert_int_equal(result.pages_migrated, 1024);
+	assert_int_equal(result.pages_evicted, 512);
+	/* it waits for those who wait */
+	assert_true(run_rows(CALLS ",0,r,200000000\n,1,r,200001000\nprefetch,gpu,200000000,8192\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.far_faults, 2);
+	assert_int_equal(result.pages_prefetched, 0);
+}
+
+/* Of a fresh range nobody has anything: not the CPU either. Several pages of it come along. */
+static void test_fresh(void **unused)
+{
+	(void)unused;
+	assert_true(run_rows(CALLS ",cpu,w,200400000\n,cpu,r,200400000\n", "prefetch=none", 6291456));
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(result.h2d_copies + result.d2h_copies, 0);
+	assert_int_equal(result.footprint_bytes, 6291456);
+	assert_true(run_rows(CALLS ",0,w,200400000\n,0,w,200401000\n", "prefetch=block", 6291456));
+	assert_int_equal(result.far_faults, 1);
+	assert_int_equal(result.pages_prefetched, 511);
+	assert_int_equal(result.pages_prefetched_unused, 510);
+	assert_int_equal(result.pages_migrated, 0);
+	/* what has been there once has contents: the next block evicts it */
+	assert_true(
+	        run_rows(CALLS ",0,w,200400000\n,0,r,200000000\n,0,w,200400000\n", "prefetch=none", 2097152));
+	assert_int_equal(result.pages_migrated, 2);
+	assert_int_equal(result.pages_evicted, 2);
+	assert_int_equal(result.refaults, 1);
+	/* without contents there is nothing to copy */
+	assert_true(run_rows(CALLS ",0,w,200400000\nadvise,discard,,200400000,2097152\n,0,r,200000000\n",
+	                     "prefetch=block", 2097152));
+	assert_int_equal(result.pages_evicted, 0);
+	assert_int_equal(result.evictions, 1);
+	assert_int_equal(result.pages_prefetched_unused, 511 + 511);
+}
+
+static void test_advice(void **unused)
+{
+	(void)unused;
+	assert_true(run_rows(CALLS "advise,accessed-by,gpu,200000000,4096\n,0,w,200000000\n,cpu,w,200000000\n"
+	                           "advise,not-accessed-by,gpu,200000000,4096\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.faults_raw + result.cpu_faults + result.h2d_copies, 0);
+	assert_true(run_rows(CALLS "advise,preferred,cpu,200000000,4096\n,0,w,200000000\n,cpu,w,200000000\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.faults_raw, 1);
+	assert_int_equal(result.h2d_copies + result.cpu_faults, 0);
+	assert_true(run_rows(CALLS "advise,preferred,cpu,200000000,4096\n"
+	                           "advise,preferred,none,200000000,4096\n,0,w,200000000\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.h2d_copies, 1);
+	assert_true(run_rows(CALLS "advise,read-duplicate,,200000000,4096\n,0,r,200000000\n"
+	                           "sync\n,cpu,r,200000000\n,0,r,200000000\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.h2d_copies, 1);
+	assert_int_equal(result.cpu_faults + result.d2h_copies, 0);
+}
+
+/* Rows that no trace could hold. */
+struct list {
+	struct source source;
+	struct source_row row[4]; /* and END */
+};
+
+static void next_of_list(struct source *source, struct source_row *row)
+{
+	*row = ((struct list *)source)->row[source->line];
+	source->line += row->kind != SOURCE_END;
+}
+
+static bool run_list(struct source_row a, struct source_row b, struct source_row c, uint64_t memory_bytes)
+{
+	struct list list = {{.name = "list", .next = next_of_list, .close = close_careless}, {a, b, c}};
+
+	return run_source(&list.source, "prefetch=none", memory_bytes);
+}
+
+static void test_calls_outside(void **unused)
+{
+	struct source_row range = {.kind = SOURCE_RANGE, .range = {.base = BASE, .bytes = 8192}};
+	struct source_row call = {.kind = SOURCE_PREFETCH, .address = BASE + 4096, .bytes = 8192};
+	struct source_row end = {.kind = SOURCE_END};
+
+	(void)unused;
+	assert_false(run_list(range, call, end, 2097152));
+	assert_string_equal(error,
+	                    "list:2: a prefetch or advice for 8192 bytes at 0x200001000: not all of that "
+	                    "is managed");
+	call.kind = SOURCE_ADVISE;
+	assert_false(run_list(range, call, end, 2097152));
+	assert_non_null(strstr(error, "not all of that is managed"));
+	call.bytes = 1; /* the whole page is meant */
+	assert_true(run_list(range, call, end, 2097152));
+	call.bytes = 0;
+	assert_false(run_list(range, call, end, 2097152));
+	call.bytes = UINT64_MAX;
+	assert_false(run_list(range, call, end, 2097152));
+	call.address = 0;
+	assert_false(run_list(range, call, end, 2097152));
+	call.advice = (enum uvmp_advice)77;
+	call.address = BASE;
+	call.bytes = 4096;
+	assert_false(run_list(range, call, end, 2097152));
+}
+
+/* Memory of the GPU that is not managed: what it takes is missing, the GPU may always use it. */
+static void test_device_ranges(void **unused)
+{
+	struct source_row range = {.kind = SOURCE_RANGE, .range = {.base = BASE, .bytes = 8192}};
+	struct source_row device = {.kind = SOURCE_RANGE,
+	                            .range = {.base = BASE + 8192, .bytes = 2097153, .is_device = true}};
+	struct source_row use = {.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_WRITE, .address = BASE + 8192};
+	struct source_row end = {.kind = SOURCE_END};
+
+	(void)unused;
+	assert_true(run_list(range, device, use, 6291456));
+	assert_int_equal(result.memory_bytes, 2097152);
+	assert_int_equal(result.footprint_bytes, 8192);
+	assert_int_equal(result.faults_raw + result.pages_touched, 0);
+	assert_true(run_list(range, device, use, 0)); /* 100 percent of what is managed */
+	assert_int_equal(result.memory_bytes, 2097152);
+	assert_false(run_list(range, device, use, 4194304));
+	assert_string_equal(error,
+	                    "list:3: the ranges that are not managed leave no memory for those that are");
+	use.address = BASE;
+	assert_false(run_list(range, use, device, 6291456));
+	assert_string_equal(error,
+	                    "list:3: a range that is not managed has to be there before the first access");
+	use.address = device.range.base;
+	assert_true(run_list(device, use, end, 4194304)); /* all of it */
+	assert_true(run_list(device, use, end, 0));
+	assert_false(run_list(device, use, end, 2097152));
+	assert_non_null(strstr(error, "leave no memory"));
+	assert_false(run_list(device, use, end, 4096));
+	assert_non_null(strstr(error, "smaller than one VABlock"));
+}
+
+/* A workload, written as a trace and read back, makes the same run. */
+static void test_trace_of_workload(void **unused)
+{
+	static const char *const specs[] = {"tiles:tiles=4,tile=1m", "hotspot:n=512,cpu=1,agents=9",
+	                                    "random:bytes=4m"};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct source *source = workload_open(specs[i], 1, error);
+		struct driver_result first;
+		struct trace_writer *writer;
+		FILE *file = tmpfile();
+		struct source_row row;
+
+		if (!source || !file)
+			fail_msg("%s", error);
+		writer = trace_write_open(file, "t", false, NULL, error);
+		assert_non_null(writer);
+		for (source->next(source, &row); row.kind != SOURCE_END; source->next(source, &row))
+			assert_true(trace_write_row(writer, &row, error));
+		assert_true(trace_write_close(writer, error));
+		source->close(source);
+		if (!run_source(workload_open(specs[i], 1, error), "prefetch=density", 2097152))
+			fail_msg("%s", error);
+		first = result;
+		rewind(file);
+		assert_true(run_source(trace_open_stream(file, "t", error), "prefetch=density", 2097152));
+		assert_memory_equal(&first, &result, sizeof(result));
+		assert_true(first.pages_migrated != 0);
+	}
 }
 
 /* -- every combination -- */
@@ -409,6 +609,12 @@ int main(void)
 	        cmocka_unit_test(test_cpu_brings_home),
 	        cmocka_unit_test(test_cpu_thrashing),
 	        cmocka_unit_test(test_cpu_outside),
+	        cmocka_unit_test(test_prefetch_calls),
+	        cmocka_unit_test(test_fresh),
+	        cmocka_unit_test(test_advice),
+	        cmocka_unit_test(test_calls_outside),
+	        cmocka_unit_test(test_device_ranges),
+	        cmocka_unit_test(test_trace_of_workload),
 	        cmocka_unit_test(test_all_policies),
 	        cmocka_unit_test(test_determinism),
 	};

@@ -398,6 +398,60 @@ static void own_files(void **state)
 	assert_int_equal(model.alloc_ns, 5);
 }
 
+static void open_own(struct model *model)
+{
+	if (!model_open(path_of("own.gpu"), NULL, model, error))
+		fail_msg("%s", error);
+}
+
+/* A GPU that is another one but for a few keys. */
+static void own_changes(void **state)
+{
+	struct model model;
+
+	(void)state;
+	write_file("own.gpu", "include = v100-sand\ntlb_shootdown = entry\n");
+	open_own(&model);
+	assert_int_equal(model.tlb_shootdown, MODEL_SHOOTDOWN_ENTRY);
+	assert_int_equal(model.sms, 84);
+	assert_string_equal(model.link.name, "sand2022");
+	assert_non_null(strstr(model.title, "SAND2022"));
+	assert_string_equal(model.name, path_of("own.gpu"));
+	/* one that itself includes a host; the nearest file counts */
+	write_file("base.gpu", "include = titan-v\nsms = 7\nwalk_ns = 9\nlink = ./own.link\n");
+	write_file("own.gpu", "title = mine\ninclude = base.gpu\nwalk_ns = 8\n");
+	write_changed("own.link", "pcie3.link", "latency_ns", "latency_ns = 4\n");
+	open_own(&model);
+	assert_int_equal(model.sms, 7);
+	assert_int_equal(model.walk_ns, 8);
+	assert_int_equal(model.alloc_ns, 450000);
+	assert_int_equal(model.link.latency_ns, 4);
+	assert_string_equal(model.title, "mine");
+	assert_non_null(strstr(model.source, "Allen & Ge"));
+	write_file("own.gpu", "include = base.gpu\nlink = nvlink1x2\n");
+	open_own(&model);
+	assert_string_equal(model.link.name, "nvlink1x2");
+	assert_true(model_open(path_of("own.gpu"), "pcie5", &model, error));
+	assert_string_equal(model.link.name, "pcie5");
+}
+
+static void bad_includes(void **state)
+{
+	struct model model;
+
+	(void)state;
+	write_file("own.gpu", "# again\ninclude = own.gpu\n");
+	assert_false(model_open(path_of("own.gpu"), NULL, &model, error));
+	assert_error("own.gpu:2: more than 4 GPUs include each other");
+	write_file("own.gpu", "include = titan-w\n");
+	assert_false(model_open(path_of("own.gpu"), NULL, &model, error));
+	assert_error("own.gpu:1: there is no host or GPU model \"titan-w\"");
+	write_file("own.gpu", "include = base.gpu\n");
+	write_file("base.gpu", "title = some\nsms = 4\n");
+	assert_false(model_open(path_of("own.gpu"), NULL, &model, error));
+	assert_error("own.gpu:1: source is missing");
+}
+
 static void assert_bad(const char *start, const char *line, const char *text)
 {
 	char place[64];
@@ -424,6 +478,10 @@ static void bad_numbers(void **state)
 	assert_bad("memory_bytes =", "memory_bytes = 12G\n", "\"12G\" is not a whole number");
 	assert_bad("page_bytes =", "page_bytes = 8192\n", "page_bytes: 4096 or 65536");
 	assert_bad("tlb_entry_bytes =", "tlb_entry_bytes = 5000\n", "tlb_entry_bytes: not a power of two");
+	assert_bad("tlb_shootdown =", "tlb_shootdown = 1\n", "tlb_shootdown: entry or whole");
+	assert_bad("l2_tlb_ns =", "l2_tlb_ns = none\n", "l2_tlb_ns: \"none\" is not a whole number");
+	assert_bad("fault_entries =", "fault_entries = 65537\n",
+	           "fault_entries: 65537 is out of range, 32..65536");
 	assert_bad("utlb_entries =", "utlb_entries = 4097\n", "utlb_entries: 4097 is out of range, 1..4096");
 	assert_bad("alloc_ns =", "alloc_ns = 1000000001\n", "alloc_ns: 1000000001 is out of range");
 }
@@ -444,7 +502,7 @@ static void bad_lines(void **state)
 	assert_bad("source =", line, "source is longer than");
 	assert_bad("link =", "link = pcie9\n", "there is no link \"pcie9\"");
 	assert_bad("link =", "link = ./gone.link\n", "gone.link: No such file");
-	assert_bad("include =", "include = pdp11\n", "there is no host \"pdp11\"");
+	assert_bad("include =", "include = pdp11\n", "there is no host or GPU model \"pdp11\"");
 }
 
 /* What is missing is reported at the end of the file. */
@@ -635,8 +693,8 @@ static int make_folder(void **state)
 
 static int drop_folder(void **state)
 {
-	static const char *const names[] = {"by-hand.link", "own.gpu",  "own.host", "own.link",
-	                                    "bad.gpu",      "bad.host", "bad.link", "empty.gpu"};
+	static const char *const names[] = {"base.gpu", "by-hand.link", "own.gpu",  "own.host", "own.link",
+	                                    "bad.gpu",  "bad.host",     "bad.link", "empty.gpu"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -661,6 +719,8 @@ int main(void)
 	        cmocka_unit_test(times_never_fall),
 	        cmocka_unit_test(proportions),
 	        cmocka_unit_test(own_files),
+	        cmocka_unit_test(own_changes),
+	        cmocka_unit_test(bad_includes),
 	        cmocka_unit_test(bad_numbers),
 	        cmocka_unit_test(bad_lines),
 	        cmocka_unit_test(repeated_and_missing),

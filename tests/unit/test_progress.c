@@ -18,7 +18,18 @@ static void assert_text(struct progress_at at, uint64_t elapsed_ns, const char *
 {
 	char text[PROGRESS_TEXT_MAX];
 
-	progress_print(text, &at, 1, 0, 1, 0, elapsed_ns);
+	progress_print(text, &at, 1, &(struct progress_past){.runs = 1, .elapsed_ns = elapsed_ns});
+	assert_string_equal(text, want);
+}
+
+/* A kernel that runs for so long; the run itself for ten seconds more. */
+static void assert_kernel_text(struct progress_at at, uint64_t kernel_ns, const char *want)
+{
+	struct progress_past past = {
+	        .runs = 1, .elapsed_ns = kernel_ns + 10 * SECOND, .kernel_ns = kernel_ns};
+	char text[PROGRESS_TEXT_MAX];
+
+	progress_print(text, &at, 1, &past);
 	assert_string_equal(text, want);
 }
 
@@ -56,20 +67,43 @@ static void kernels_where_it_is_not(void **state)
 	(void)state;
 	assert_text((struct progress_at){.accesses = 3000, .kernels = 3, .kernel_done = 1, .kernel_total = 4},
 	            30 * SECOND, "3000 accesses, 100/s, 25 % of kernel 3");
+	assert_kernel_text(
+	        (struct progress_at){.accesses = 4000, .kernels = 3, .kernel_done = 1, .kernel_total = 4},
+	        30 * SECOND, "4000 accesses, 100/s, 25 % of kernel 3, 1:30 left of it");
+	/* too early, too little; the end of the kernel */
+	assert_kernel_text(
+	        (struct progress_at){.accesses = 1200, .kernels = 3, .kernel_done = 1, .kernel_total = 4},
+	        2 * SECOND, "1200 accesses, 100/s, 25 % of kernel 3");
+	assert_kernel_text(
+	        (struct progress_at){.accesses = 4000, .kernels = 3, .kernel_done = 1, .kernel_total = 101},
+	        30 * SECOND, "4000 accesses, 100/s, 0 % of kernel 3");
+	assert_kernel_text(
+	        (struct progress_at){.accesses = 4000, .kernels = 1, .kernel_done = 7, .kernel_total = 7},
+	        30 * SECOND, "4000 accesses, 100/s, 100 % of kernel 1, 0:00 left of it");
+	/* a run that knows its total says nothing of kernels */
+	assert_kernel_text((struct progress_at){4000, 1, 2, 3, 1, 4}, 30 * SECOND,
+	                   "4000 accesses, 100/s, 50 %, 0:40 left");
 }
 
 static void several_runs(void **state)
 {
 	struct progress_at running[2] = {{.accesses = 1000, .done = 1, .total = 2}, {.accesses = 2000}};
+	struct progress_past past = {.runs = 5,
+	                             .ended = 1,
+	                             .ended_accesses = 3000,
+	                             .elapsed_ns = 30 * SECOND,
+	                             .kernel_ns = 30 * SECOND};
 	char text[PROGRESS_TEXT_MAX];
 
 	(void)state;
-	progress_print(text, running, 2, 1, 5, 3000, 30 * SECOND);
+	progress_print(text, running, 2, &past);
 	assert_string_equal(text, "1 of 5 runs done, 6000 accesses, 200/s, 30 %, 1:10 left");
-	progress_print(text, running, 0, 0, 5, 0, 30 * SECOND);
+	past.ended = past.ended_accesses = 0;
+	progress_print(text, running, 0, &past);
 	assert_string_equal(text, "0 of 5 runs done, 0 accesses, 0/s");
-	running[0].kernel_total = 5;
-	progress_print(text, running + 1, 1, 0, 5, 0, 30 * SECOND);
+	running[1].kernel_done = 1;
+	running[1].kernel_total = 5;
+	progress_print(text, running + 1, 1, &past);
 	assert_string_equal(text, "0 of 5 runs done, 2000 accesses, 66/s");
 }
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
-#include "support/service_host.h"
+#include "support/engine_host.h"
 
 #define MIB2    0x200000u
 #define KIB64   0x10000u
@@ -15,11 +15,12 @@
 #define SPACE   1u
 #define CHANNEL 0x1000u
 
-static struct host host;
+static struct engine host;
 
 static void prepare(uint32_t gpus)
 {
-	host_init(&host, gpus, 4);
+	engine_init(&host, gpus, 4);
+	host.hidden[3] = "space=";
 	host.policy.counters = UVMP_COUNTERS_ON;
 	host.policy.prefetch.prefetcher = UVMP_PREFETCH_NONE;
 	host.policy.prefetch.threshold = 51;
@@ -28,7 +29,7 @@ static void prepare(uint32_t gpus)
 static void begin(void)
 {
 	assert_true(uvmp_policy_is_valid(&host.policy));
-	assert_true(host_start(&host, 16, 1 << 20));
+	assert_true(engine_start(&host, 16, 1 << 20));
 	for (uint32_t gpu = 1; gpu < host.processors.count; gpu++)
 		assert_int_equal(uvmp_service_bind(host.service, gpu, UVMP_APERTURE_VID, CHANNEL, 0, SPACE),
 		                 UVMP_OK);
@@ -37,7 +38,7 @@ static void begin(void)
 static int stop(void **state)
 {
 	(void)state;
-	host_stop(&host);
+	engine_stop(&host);
 	return 0;
 }
 
@@ -61,8 +62,8 @@ static void add_accessed(uvmp_addr base, uint64_t bytes)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, base, bytes, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
 	        UVMP_OK);
-	host_run(&host);
-	host_forget_log(&host);
+	engine_run(&host);
+	engine_forget(&host);
 }
 
 static uint32_t tags;
@@ -86,14 +87,14 @@ static void note(uvmp_addr address, uint32_t bits)
 
 static bool has_line(const char *line)
 {
-	return strstr(host.log, line) != NULL;
+	return strstr(host.text, line) != NULL;
 }
 
 static bool has_text(const char *text)
 {
-	if (strcmp(host.log, text) == 0)
+	if (strcmp(host.text, text) == 0)
 		return true;
-	fprintf(stderr, "wanted:\n%sgot:\n%s", text, host.log);
+	fprintf(stderr, "wanted:\n%sgot:\n%s", text, host.text);
 	return false;
 }
 
@@ -109,7 +110,7 @@ static uint32_t count_lines(const char *start)
 {
 	uint32_t count = 0;
 
-	for (const char *at = strstr(host.log, start); at; at = strstr(at + 1, start))
+	for (const char *at = strstr(host.text, start); at; at = strstr(at + 1, start))
 		count++;
 	return count;
 }
@@ -144,9 +145,9 @@ static void test_batches(void **state)
 	for (uint32_t i = 0; i < 299; i++)
 		assert_int_equal(note_of(1, 0xbad, BASE, 1), UVMP_OK);
 	assert_int_equal(note_of(1, 0xbad, BASE, 1), UVMP_ERR_SPACE);
-	assert_true(host_step(&host));
+	assert_true(engine_step(&host));
 	assert_int_equal(note_of(1, 0xbad, BASE, 1), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=256 detail=256\n"
 	                     "batch cause=counter to=1 batch=2 count=43 detail=43\n"
 	                     "batch cause=counter to=1 batch=3 count=1 detail=1\n"));
@@ -164,7 +165,7 @@ static void test_quirk_19(void **state)
 	begin();
 	add_accessed(BASE, MIB2);
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"));
 	assert_int_equal(page_of(BASE).resident, 1);
 }
@@ -179,7 +180,7 @@ static void test_quirk_19_off(void **state)
 	begin();
 	add_accessed(BASE, MIB2);
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, 2);
 	assert_true(has_line("clear cause=counter to=1"));
 }
@@ -192,7 +193,7 @@ static void test_off(void **state)
 	begin();
 	add_accessed(BASE, MIB2);
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"));
 }
 
@@ -207,7 +208,7 @@ static void test_pieces(void **state)
 	add_accessed(BASE, MIB2);
 	tags = 6;
 	note(BASE, 0xd);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(
 	        has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"
 	                 "allocate cause=counter block=0x40000000 pages=0-511 to=1 batch=1 detail=2097152\n"
@@ -220,9 +221,9 @@ static void test_pieces(void **state)
 	assert_int_equal(page_of(BASE).resident, 2);
 	assert_int_equal(page_of(BASE + KIB64).resident, 1);
 	/* what is there already: nothing but the clearing */
-	host_forget_log(&host);
+	engine_forget(&host);
 	note(BASE, 0xd);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=2 count=1 detail=1\n"
 	                     "clear cause=counter to=1 batch=2 detail=8 offset=0x1\n"));
 }
@@ -235,7 +236,7 @@ static void test_small_block(void **state)
 	begin();
 	add_accessed(BASE + MIB2 / 2, MIB2 / 2);
 	note(BASE + MIB2 / 2 + 5 * PAGE, 0xffff0000);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("copy cause=counter block=0x40100000 pages=5 from=0 to=1"));
 	assert_int_equal(count_lines("copy"), 1);
 }
@@ -249,7 +250,7 @@ static void test_large_pages(void **state)
 	begin();
 	add_accessed(BASE, MIB2);
 	note(BASE, 0x80000001);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, 2);
 	assert_int_equal(page_of(BASE + 31 * KIB64).resident, 2);
 	assert_int_equal(page_of(BASE + 30 * KIB64).resident, 1);
@@ -264,11 +265,11 @@ static void test_preferred(void **state)
 	add_accessed(BASE, MIB2);
 	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_PREFERRED, 0, NULL),
 	                 UVMP_OK);
-	host_run(&host);
-	host_forget_log(&host);
+	engine_run(&host);
+	engine_forget(&host);
 	tags = 0;
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"
 	                     "clear cause=counter to=1 batch=1 detail=1 offset=0x1\n"));
 }
@@ -281,15 +282,15 @@ static void test_not_mapped(void **state)
 	begin();
 	add_accessed(BASE, MIB2);
 	assert_int_equal(note_of(2, CHANNEL, BASE, 1), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_false(has_line("copy"));
 	assert_true(has_line("clear cause=counter to=2"));
 	/* it has mappings no more */
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, PAGE, 2, NULL), UVMP_OK);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, PAGE, 0, NULL), UVMP_OK);
 	assert_int_equal(note_of(2, CHANNEL, BASE, 1), UVMP_OK);
-	host_forget_log(&host);
-	host_run(&host);
+	engine_forget(&host);
+	engine_run(&host);
 	assert_false(has_line("copy cause=counter"));
 }
 
@@ -305,9 +306,9 @@ static void test_from_gpu(void **state)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
 	        UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	note(BASE, 0x7);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("copy cause=counter block=0x40000000 pages=0-31 from=2 to=1"));
 	assert_int_equal(page_of(BASE + 2 * KIB64).resident, 1);
 }
@@ -325,11 +326,11 @@ static void test_revokes_nothing(void **state)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 2, NULL),
 	        UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).write, 6);
-	host_forget_log(&host);
+	engine_forget(&host);
 	note(BASE + 8 * PAGE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("copy cause=counter block=0x40000000 pages=8-15 from=0 to=1"));
 	assert_int_equal(count_lines("revoke"), 0);
 	assert_int_equal(page_of(BASE).write, 6);
@@ -348,9 +349,9 @@ static void test_from_pages(void **state)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
 	        UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	note(BASE, 0x1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("copy cause=counter block=0x40000000 pages=0 from=2 to=1"));
 	assert_int_equal(page_of(BASE + PAGE).resident, 4);
 }
@@ -367,10 +368,10 @@ static void trim(bool quirks, uint64_t first)
 	assert_int_equal(
 	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1, NULL),
 	        UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	note(BASE, 1);
 	note(BASE + KIB64, 2);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, first);
 	assert_int_equal(page_of(BASE + KIB64).resident, 2);
 	assert_int_equal(count_lines("clear"), 2);
@@ -380,7 +381,7 @@ static void test_quirk_22(void **state)
 {
 	(void)state;
 	trim(true, 1);
-	host_stop(&host);
+	engine_stop(&host);
 	trim(false, 2);
 }
 
@@ -395,9 +396,9 @@ static void test_quirk_21(void **state)
 	        uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
 	        UVMP_OK);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, PAGE, 1, NULL), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	note(BASE + KIB64, 2);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, 3);
 	assert_int_equal(page_of(BASE + KIB64).resident, 2);
 }
@@ -425,7 +426,7 @@ static void test_order(void **state)
 	assert_int_equal(note_of(1, 0x2000, BASE + MIB2, 1), UVMP_OK); /* 7: a range without block (Q20) */
 	assert_int_equal(note_of(1, 0x2000, BASE + 9 * MIB2, 1), UVMP_OK); /* 8: nothing there (Q20) */
 	assert_int_equal(note_of(1, 0x2000, BASE + 8 * MIB2, 1), UVMP_OK); /* 9 */
-	host_run(&host);
+	engine_run(&host);
 	assert_true(
 	        has_text("batch cause=counter to=1 batch=1 count=9 detail=9\n"
 	                 "clear cause=counter to=1 batch=1 detail=4 offset=0x1\n"
@@ -459,7 +460,7 @@ static void test_quirk_20_off(void **state)
 	tags = 0;
 	assert_int_equal(note_of(1, 0xbad, BASE, 1), UVMP_OK);
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=2 detail=2\n"
 	                     "clear cause=counter to=1 batch=1 detail=2 offset=0x1\n"));
 }
@@ -477,7 +478,7 @@ static void test_groups(void **state)
 	for (uint32_t i = 0; i < 300; i++)
 		note(BASE, 1);
 	assert_int_equal(note_of(1, 0x2000, BASE, 2), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(count_lines("clear"), 301);
 	assert_int_equal(count_lines("copy"), 1);
 }
@@ -491,9 +492,9 @@ static void test_space_is_gone(void **state)
 	assert_int_equal(uvmp_service_bind(host.service, 1, UVMP_APERTURE_VID, 0x2000, 0, 2), UVMP_OK);
 	tags = 0;
 	assert_int_equal(note_of(1, 0x2000, BASE, 1), UVMP_OK);
-	assert_true(host_step(&host));
+	assert_true(engine_step(&host));
 	assert_int_equal(uvmp_service_unbind(host.service, 1, UVMP_APERTURE_VID, 0x2000, 0), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"));
 }
 
@@ -505,8 +506,8 @@ static void fill(void)
 	add(BASE + 8 * MIB2, 4 * MIB2);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE + 8 * MIB2, 4 * MIB2, 1, NULL),
 	                 UVMP_OK);
-	host_run(&host);
-	host_forget_log(&host);
+	engine_run(&host);
+	engine_forget(&host);
 }
 
 static void test_evicts(void **state)
@@ -516,7 +517,7 @@ static void test_evicts(void **state)
 	begin();
 	fill();
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("evict cause=eviction block=0x41000000"));
 	assert_int_equal(page_of(BASE).resident, 2);
 	assert_int_equal(count_lines("clear"), 1);
@@ -529,10 +530,10 @@ static void test_gives_up(void **state)
 	begin();
 	fill();
 	note(BASE, 1);
-	assert_true(host_step(&host));
-	assert_true(host_step(&host)); /* the eviction has begun */
+	assert_true(engine_step(&host));
+	assert_true(engine_step(&host)); /* the eviction has begun */
 	host.service->counter.retries = 1100;
-	assert_int_equal(host_run(&host), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(engine_run(&host), UVMP_ERR_NO_MEMORY);
 	assert_true(has_line("done cause=counter to=1 batch=1 status=-5\n"));
 	assert_int_equal(page_of(BASE).resident, 1);
 }
@@ -548,13 +549,13 @@ static void test_fails(void **state)
 	host.failure = UVMP_ERR_STATE;
 	note(BASE, 1);
 	note(BASE + MIB2, 1);
-	assert_int_equal(host_run(&host), UVMP_ERR_STATE);
+	assert_int_equal(engine_run(&host), UVMP_ERR_STATE);
 	assert_false(has_line("clear"));
 	assert_false(has_line("0x40200000"));
 	assert_int_equal(page_of(BASE).resident, 1);
 	host.failure = UVMP_OK;
 	note(BASE, 1);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, 2);
 }
 

@@ -8,14 +8,14 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
-#include "support/service_host.h"
+#include "support/engine_host.h"
 
 #define MIB2  0x200000u
 #define PAGE  4096u
 #define BASE  0x40000000u
 #define SPACE 1u
 
-static struct host host;
+static struct engine host;
 
 static void add(uvmp_addr base, uint64_t bytes, uint32_t home)
 {
@@ -26,31 +26,31 @@ static void add(uvmp_addr base, uint64_t bytes, uint32_t home)
 
 static enum uvmp_status migrate(uvmp_addr base, uint64_t bytes, uint32_t processor)
 {
-	host_forget_log(&host);
+	engine_forget(&host);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, base, bytes, processor, NULL), UVMP_OK);
-	return host_run(&host);
+	return engine_run(&host);
 }
 
 static enum uvmp_status advise(uvmp_addr base, uint64_t bytes, enum uvmp_advice advice, uint32_t processor)
 {
-	host_forget_log(&host);
+	engine_forget(&host);
 	assert_int_equal(uvmp_service_advise(host.service, SPACE, base, bytes, advice, processor, NULL),
 	                 UVMP_OK);
-	return host_run(&host);
+	return engine_run(&host);
 }
 
 static enum uvmp_status release(uvmp_addr base)
 {
-	host_forget_log(&host);
+	engine_forget(&host);
 	assert_int_equal(uvmp_service_free_range(host.service, SPACE, base, NULL), UVMP_OK);
-	return host_run(&host);
+	return engine_run(&host);
 }
 
 static enum uvmp_status cpu_fault(uvmp_addr address, enum uvmp_access access, uint64_t thread)
 {
-	host_forget_log(&host);
+	engine_forget(&host);
 	assert_int_equal(uvmp_service_cpu_fault(host.service, SPACE, address, access, thread, NULL), UVMP_OK);
-	return host_run(&host);
+	return engine_run(&host);
 }
 
 static struct uvmp_page_state page_of(uvmp_addr address)
@@ -63,14 +63,14 @@ static struct uvmp_page_state page_of(uvmp_addr address)
 
 static bool has_line(const char *line)
 {
-	return strstr(host.log, line) != NULL;
+	return strstr(host.text, line) != NULL;
 }
 
 static bool has_text(const char *text)
 {
-	if (strcmp(host.log, text) == 0)
+	if (strcmp(host.text, text) == 0)
 		return true;
-	fprintf(stderr, "wanted:\n%sgot:\n%s", text, host.log);
+	fprintf(stderr, "wanted:\n%sgot:\n%s", text, host.text);
 	return false;
 }
 
@@ -78,14 +78,15 @@ static bool has_text(const char *text)
 static int start(void **state)
 {
 	(void)state;
-	host_init(&host, 2, 4);
-	return host_start(&host, 16, 1 << 20) ? 0 : -1;
+	engine_init(&host, 2, 4);
+	host.hidden[3] = "space=";
+	return engine_start(&host, 16, 1 << 20) ? 0 : -1;
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	host_stop(&host);
+	engine_stop(&host);
 	return 0;
 }
 
@@ -93,12 +94,13 @@ static int stop(void **state)
 static int start_linked(void **state)
 {
 	(void)state;
-	host_init(&host, 2, 4);
+	engine_init(&host, 2, 4);
+	host.hidden[3] = "space=";
 	for (uint32_t p = 0; p < 3; p++) {
 		host.processors.can_access[p] = 7;
 		host.processors.native_atomics[p] = 7;
 	}
-	return host_start(&host, 16, 1 << 20) ? 0 : -1;
+	return engine_start(&host, 16, 1 << 20) ? 0 : -1;
 }
 
 /* -- errors at once -- */
@@ -148,7 +150,7 @@ static void test_arguments(void **state)
 	}
 	assert_int_equal(uvmp_service_free_range(s, SPACE, BASE, &ticket), UVMP_ERR_SPACE);
 	assert_int_equal(ticket, 8);
-	host_run(&host);
+	engine_run(&host);
 	assert_int_equal(host.done, 8);
 	assert_true(has_line("done cause=hint ticket=1 status=-8\n"));
 	assert_true(has_line("done cause=hint ticket=8 status=-8\n"));
@@ -182,7 +184,7 @@ static void test_migrate(void **state)
 	assert_true(has_text("done cause=migrate ticket=3\n"));
 	/* another space has no such range */
 	assert_int_equal(uvmp_service_migrate(host.service, 9, BASE, PAGE, 1, NULL), UVMP_OK);
-	assert_int_equal(host_run(&host), UVMP_ERR_UNKNOWN);
+	assert_int_equal(engine_run(&host), UVMP_ERR_UNKNOWN);
 }
 
 static void test_migrate_untouched(void **state)
@@ -212,11 +214,12 @@ static void test_migrate_duplicates(void **state)
 static void test_migrate_without_memory(void **state)
 {
 	(void)state;
-	host_init(&host, 2, 4);
+	engine_init(&host, 2, 4);
+	host.hidden[3] = "space=";
 	host.gpu[1].memory_bytes = 0;
 	host.gpu[1].splits = 0;
 	host.processors.no_memory = 4;
-	assert_true(host_start(&host, 4, 0));
+	assert_true(engine_start(&host, 4, 0));
 	add(BASE, MIB2, UVMP_PROC_NONE);
 	assert_int_equal(migrate(BASE, MIB2, 1), UVMP_OK);
 	assert_int_equal(migrate(BASE, MIB2, 2), UVMP_OK);
@@ -248,10 +251,10 @@ static void test_migrate_gives_up(void **state)
 	add(BASE, 5 * MIB2, UVMP_CPU);
 	assert_int_equal(migrate(BASE, 4 * MIB2, 1), UVMP_OK);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE + 4 * MIB2, MIB2, 1, NULL), UVMP_OK);
-	assert_true(host_step(&host)); /* the eviction has begun */
+	assert_true(engine_step(&host)); /* the eviction has begun */
 	assert_true(host.service->run.is_stepping);
 	host.service->run.retries = 1100;
-	assert_int_equal(host_run(&host), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(engine_run(&host), UVMP_ERR_NO_MEMORY);
 	assert_int_equal(page_of(BASE + 4 * MIB2).resident, 1);
 }
 
@@ -272,8 +275,9 @@ static void test_migrate_fails(void **state)
 static void test_arena_is_full(void **state)
 {
 	(void)state;
-	host_init(&host, 1, 4);
-	assert_true(host_start(&host, 0, 0));
+	engine_init(&host, 1, 4);
+	host.hidden[3] = "space=";
+	assert_true(engine_start(&host, 0, 0));
 	add(BASE, MIB2, UVMP_CPU);
 	assert_int_equal(migrate(BASE, MIB2, 1), UVMP_ERR_NO_MEMORY);
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_READ, 1), UVMP_ERR_NO_MEMORY);
@@ -634,7 +638,7 @@ static void test_latch(void **state)
 	assert_int_equal(uvmp_service_add_range(host.service, 2, BASE, MIB2, UVMP_PROT_READ, UVMP_CPU),
 	                 UVMP_OK);
 	assert_int_equal(uvmp_service_cpu_fault(host.service, 2, BASE, UVMP_ACCESS_READ, 7, NULL), UVMP_OK);
-	assert_int_equal(host_run(&host), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_true(host.service->has_latch);
 	/* the same again is serviced */
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_WRITE, 7), UVMP_OK);
@@ -668,9 +672,9 @@ static enum uvmp_status gpu_write(uint32_t gpu, uvmp_addr address)
 	                                 .aperture = UVMP_APERTURE_VID,
 	                                 .access = UVMP_ACCESS_WRITE};
 
-	host_forget_log(&host);
+	engine_forget(&host);
 	assert_int_equal(uvmp_service_fault(host.service, gpu, &fault), UVMP_OK);
-	return host_run(&host);
+	return engine_run(&host);
 }
 
 /* CPU and GPU 1 write to a page in turn, 100 us apart, until something of `wanted` is decided. */
@@ -718,12 +722,12 @@ static void test_unpin(void **state)
 	assert_true(page_of(BASE).is_pinned);
 	due = uvmp_service_wakeup_ns(host.service);
 	assert_int_not_equal(due, UINT64_MAX);
-	host_forget_log(&host);
+	engine_forget(&host);
 	host.now_ns = due - 100000;
-	host_run(&host);
+	engine_run(&host);
 	assert_false(has_line("unpin"));
 	host.now_ns = due;
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("unpin cause=pin block=0x40000000 pages=0\n"));
 	assert_false(page_of(BASE).is_pinned);
 	assert_int_equal(page_of(BASE).read & ~page_of(BASE).resident, 0);
@@ -749,14 +753,14 @@ static void test_unpin_many(void **state)
 			fault.address = BASE + i * PAGE;
 			assert_int_equal(uvmp_service_fault(host.service, 1 + round % 2, &fault), UVMP_OK);
 		}
-		host_run(&host);
+		engine_run(&host);
 	}
 	for (uint32_t i = 0; i < 70; i++)
 		assert_true(page_of(BASE + i * PAGE).is_pinned);
 	host.now_ns += 1000000000;
-	host_forget_log(&host);
-	host_run(&host);
-	for (const char *at = strstr(host.log, "unpin"); at; at = strstr(at + 1, "unpin"))
+	engine_forget(&host);
+	engine_run(&host);
+	for (const char *at = strstr(host.text, "unpin"); at; at = strstr(at + 1, "unpin"))
 		unpinned++;
 	assert_int_equal(unpinned, 70);
 	assert_false(page_of(BASE).is_pinned);
@@ -813,10 +817,10 @@ static void test_free_between_blocks(void **state)
 	assert_int_equal(uvmp_service_fault(host.service, 1, &fault), UVMP_OK);
 	fault.address = BASE + MIB2;
 	assert_int_equal(uvmp_service_fault(host.service, 1, &fault), UVMP_OK);
-	assert_true(host_step(&host)); /* the batch */
-	assert_true(host_step(&host)); /* of the first block */
+	assert_true(engine_step(&host)); /* the batch */
+	assert_true(engine_step(&host)); /* of the first block */
 	assert_int_equal(uvmp_service_free_range(host.service, SPACE, BASE + MIB2, NULL), UVMP_OK);
-	host_run(&host);
+	engine_run(&host);
 	assert_true(has_line("done cause=free ticket=1\n"));
 	assert_false(has_line("0x40200000")); /* nothing is done for the one that is gone */
 	assert_int_equal(page_of(BASE).resident, 2);

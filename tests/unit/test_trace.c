@@ -197,6 +197,99 @@ static void bad_rows(void **state)
 	assert_bad(HEAD "# fine\n-1,0,r,0\n", "t.csv:3: unknown row `-1,0,r,0`");
 }
 
+static void assert_call(struct source *source, enum source_row_kind kind, int advice, const char *processor,
+                        uint64_t address, uint64_t bytes)
+{
+	struct source_row row = next(source);
+
+	assert_int_equal(row.kind, kind);
+	if (kind == SOURCE_ADVISE)
+		assert_int_equal(row.advice, advice);
+	assert_int_equal(row.to_gpu, strcmp(processor, "gpu") == 0);
+	assert_int_equal(row.to_none, strcmp(processor, "none") == 0);
+	assert_int_equal(row.address, address);
+	assert_int_equal(row.bytes, bytes);
+}
+
+static void calls(void **state)
+{
+	struct source *source = open_text(HEAD "range,10000,4096\n"
+	                                       "range,11000,1,b,fresh\n"
+	                                       "range,12000,4097,,fresh\n"
+	                                       "prefetch,gpu,0x10000,4096\n"
+	                                       "prefetch,cpu,10000,16384\n"
+	                                       "advise,preferred,gpu,10000,8192\n"
+	                                       "advise,preferred,cpu,10000,8193\n"
+	                                       "advise,preferred,none,11000,1\n"
+	                                       "advise,accessed-by,gpu,12000,1\n"
+	                                       "advise,not-accessed-by,cpu,12000,1\n"
+	                                       "advise,read-duplicate,,12000,1\n"
+	                                       "advise,no-duplicate,,12000,1\n"
+	                                       "advise,unset-duplicate,,12000,1\n"
+	                                       "advise,discard,,13000,4096\n");
+	struct source_row row;
+
+	(void)state;
+	assert_non_null(source);
+	assert_false(next(source).range.is_fresh);
+	row = next(source);
+	assert_true(row.range.is_fresh);
+	assert_string_equal(row.range.name, "b");
+	row = next(source);
+	assert_true(row.range.is_fresh);
+	assert_false(row.range.is_device);
+	assert_string_equal(row.range.name, "");
+	assert_call(source, SOURCE_PREFETCH, 0, "gpu", 0x10000, 4096);
+	assert_call(source, SOURCE_PREFETCH, 0, "cpu", 0x10000, 16384); /* all that the pages hold */
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_PREFERRED, "gpu", 0x10000, 8192);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_PREFERRED, "cpu", 0x10000, 8193);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_PREFERRED, "none", 0x11000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_ACCESSED_BY, "gpu", 0x12000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_NOT_ACCESSED_BY, "cpu", 0x12000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_READ_DUPLICATE, "", 0x12000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_NO_DUPLICATE, "", 0x12000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_UNSET_DUPLICATE, "", 0x12000, 1);
+	assert_call(source, SOURCE_ADVISE, UVMP_ADVISE_DISCARD, "", 0x13000, 4096);
+	assert_int_equal(next(source).kind, SOURCE_END);
+	source->close(source);
+}
+
+static void bad_calls(void **state)
+{
+	(void)state;
+	assert_bad(ONE "prefetch\n", "t.csv:3: processor `` is not gpu or cpu");
+	assert_bad(ONE "prefetch,GPU,10000,1\n", "t.csv:3: processor `GPU` is not gpu or cpu");
+	assert_bad(ONE "prefetch,none,10000,1\n", "t.csv:3: processor `none` is not gpu or cpu");
+	assert_bad(ONE "prefetch,gpu\n", "t.csv:3: address is missing");
+	assert_bad(ONE "prefetch,gpu,x,1\n", "t.csv:3: address `x` is not a hexadecimal number");
+	assert_bad(ONE "prefetch,gpu,10000\n", "t.csv:3: size is missing");
+	assert_bad(ONE "prefetch,gpu,10000,0x1\n", "t.csv:3: size `0x1` is not a decimal number");
+	assert_bad(ONE "prefetch,gpu,10000,1,\n", "t.csv:3: too many fields: ``");
+	assert_bad(ONE "prefetch,gpu,10000,0\n", "t.csv:3: size of 0 bytes");
+	assert_bad(ONE "prefetch,gpu,10001,1\n", "t.csv:3: address 0x10001 is not a multiple of 4096");
+	assert_bad(ONE "prefetch,gpu,0,1\n",
+	           "t.csv:3: 1 bytes from 0x0 on are not all in ranges declared so far");
+	assert_bad(ONE "prefetch,gpu,10000,1000001\n",
+	           "t.csv:3: 1000001 bytes from 0x10000 on are not all in ranges declared so far");
+	assert_bad(HEAD "range,1000,1\nrange,3000,1\nprefetch,gpu,1000,8193\n",
+	           "t.csv:4: 8193 bytes from 0x1000 on are not all in ranges declared so far");
+	assert_bad(ONE "prefetch,gpu,10000,18446744073709551615\n",
+	           "t.csv:3: 18446744073709551615 bytes from 0x10000 on are not all in ranges declared so "
+	           "far");
+	assert_bad(ONE "advise,PREFERRED,gpu,10000,1\n",
+	           "t.csv:3: advice `PREFERRED` is not one of preferred, accessed-by, not-accessed-by, "
+	           "read-duplicate, no-duplicate, unset-duplicate, discard");
+	assert_bad(ONE "advise,preferred,,10000,1\n", "t.csv:3: processor `` is not gpu, cpu or none");
+	assert_bad(ONE "advise,accessed-by,none,10000,1\n", "t.csv:3: processor `none` is not gpu or cpu");
+	assert_bad(ONE "advise,discard,gpu,10000,1\n",
+	           "t.csv:3: processor `gpu` is not empty, which it is for this advice");
+	assert_bad(ONE "advise,discard,,10000,0\n", "t.csv:3: size of 0 bytes");
+	assert_bad(HEAD "range,1000,1,a,\n", "t.csv:2: `` behind the name of the range is not `fresh`");
+	assert_bad(HEAD "range,1000,1,a,b\n", "t.csv:2: `b` behind the name of the range is not `fresh`");
+	assert_bad(HEAD "range,1000,1,a,fresh,\n", "t.csv:2: too many fields: ``");
+	assert_bad(HEAD "range,1000,1,\n", "t.csv:2: name of the range is missing");
+}
+
 static void bad_ranges(void **state)
 {
 	(void)state;
@@ -592,6 +685,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(every_row),       cmocka_unit_test(ends),
 	        cmocka_unit_test(first_line),      cmocka_unit_test(bad_rows),
+	        cmocka_unit_test(calls),           cmocka_unit_test(bad_calls),
 	        cmocka_unit_test(bad_ranges),      cmocka_unit_test(good_ranges),
 	        cmocka_unit_test(many_ranges),     cmocka_unit_test(too_many_ranges),
 	        cmocka_unit_test(cpu_accesses),    cmocka_unit_test(bad_accesses),

@@ -41,6 +41,15 @@ static void assert_same(const struct source_row *a, const struct source_row *b)
 		assert_int_equal(a->range.base, b->range.base);
 		assert_int_equal(a->range.bytes, b->range.bytes);
 		assert_string_equal(a->range.name, b->range.name);
+		assert_int_equal(a->range.is_fresh, b->range.is_fresh);
+		assert_false(b->range.is_device);
+	} else if (a->kind == SOURCE_PREFETCH || a->kind == SOURCE_ADVISE) {
+		assert_int_equal(a->address, b->address);
+		assert_int_equal(a->bytes, b->bytes);
+		assert_int_equal(a->to_gpu, b->to_gpu);
+		assert_int_equal(a->to_none, b->to_none);
+		if (a->kind == SOURCE_ADVISE)
+			assert_int_equal(a->advice, b->advice);
 	}
 }
 
@@ -65,8 +74,8 @@ static struct source *read_back(FILE *file)
 /* -- workloads -- */
 
 static const char *const specs[] = {
-        "regular:bytes=2m,passes=2",           "random:bytes=1m",  "sgemm:n=300",
-        "stream:bytes=512k,passes=2,agents=7", "stencil:n=300,iterations=2", "bfs:scale=10",
+        "regular:bytes=2m,passes=2",  "random:bytes=1m", "sgemm:n=300", "stream:bytes=512k,passes=2,agents=7",
+        "stencil:n=300,iterations=2", "bfs:scale=10",
 };
 
 #define ROWS_MOST 30000u
@@ -159,6 +168,7 @@ static void make_range(struct maker *maker, struct source_row *row)
 		range->bytes = 4096;
 	}
 	make_name(maker, range->name, pick(maker, sizeof(range->name)));
+	range->is_fresh = pick(maker, 2) != 0;
 	row->range = *range;
 }
 
@@ -178,6 +188,23 @@ static void make_access(struct maker *maker, struct source_row *row)
 	row->address = range->base + pick(maker, range->bytes);
 }
 
+/* For part of a range; some advice names no processor, and a preferred location can be none. */
+static void make_call(struct maker *maker, struct source_row *row)
+{
+	const struct source_range *range = &maker->range[pick(maker, maker->ranges)];
+
+	row->kind = pick(maker, 2) != 0 ? SOURCE_PREFETCH : SOURCE_ADVISE;
+	row->address = range->base + (pick(maker, range->bytes) & ~UINT64_C(4095));
+	row->bytes = 1 + pick(maker, range->bytes - (row->address - range->base));
+	row->to_gpu = pick(maker, 2) != 0;
+	if (row->kind == SOURCE_PREFETCH)
+		return;
+	row->advice = (enum uvmp_advice)pick(maker, UVMP_ADVISE_DISCARD + 1u);
+	row->to_none = row->advice == UVMP_ADVISE_PREFERRED && pick(maker, 3) == 0;
+	if (row->to_none || row->advice > UVMP_ADVISE_NOT_ACCESSED_BY)
+		row->to_gpu = false;
+}
+
 static struct source_row make_row(struct maker *maker)
 {
 	struct source_row row = {.kind = SOURCE_SYNC};
@@ -188,7 +215,9 @@ static struct source_row make_row(struct maker *maker)
 	} else if (sort == 1) {
 		row.kind = SOURCE_KERNEL;
 		make_name(maker, row.name, 1 + pick(maker, sizeof(row.name) - 1));
-	} else if (sort > 2) {
+	} else if (sort == 2) {
+		make_call(maker, &row);
+	} else if (sort > 3) {
 		make_access(maker, &row);
 	}
 	return row;
@@ -250,6 +279,16 @@ static void any_rows_come_back(void **state)
 
 /* -- bytes, and refusals -- */
 
+static struct source_row advice(enum uvmp_advice what, bool to_gpu, bool to_none)
+{
+	return (struct source_row){.kind = SOURCE_ADVISE,
+	                           .address = 0x200000,
+	                           .bytes = 1,
+	                           .to_gpu = to_gpu,
+	                           .to_none = to_none,
+	                           .advice = what};
+}
+
 static void the_very_bytes(void **state)
 {
 	static const char want[] = "uvmp-trace 1\n"
@@ -260,10 +299,22 @@ static void the_very_bytes(void **state)
 	                           "0,0,r,0x200000\n"
 	                           ",1048575,w,0x201fff\n"
 	                           "18446744073709551615,cpu,a,0x400000\n"
+	                           "range,0x600000,1,c,fresh\n"
+	                           "range,0x800000,1,,fresh\n"
+	                           "prefetch,gpu,0x200000,8192\n"
+	                           "prefetch,cpu,0x201000,1\n"
+	                           "advise,preferred,gpu,0x200000,1\n"
+	                           "advise,preferred,none,0x200000,1\n"
+	                           "advise,accessed-by,cpu,0x200000,1\n"
+	                           "advise,not-accessed-by,gpu,0x200000,1\n"
+	                           "advise,read-duplicate,,0x200000,1\n"
+	                           "advise,no-duplicate,,0x200000,1\n"
+	                           "advise,unset-duplicate,,0x200000,1\n"
+	                           "advise,discard,,0x200000,1\n"
 	                           "sync\n";
 	struct source_row rows[] = {
-	        {.kind = SOURCE_RANGE, .range = {0x200000, 8192, "a b"}},
-	        {.kind = SOURCE_RANGE, .range = {0x400000, 1, ""}},
+	        {.kind = SOURCE_RANGE, .range = {.base = 0x200000, .bytes = 8192, .name = "a b"}},
+	        {.kind = SOURCE_RANGE, .range = {.base = 0x400000, .bytes = 1}},
 	        {.kind = SOURCE_KERNEL, .name = "k<int>"},
 	        {.kind = SOURCE_ACCESS, .has_time = true, .access = UVMP_ACCESS_READ, .address = 0x200000},
 	        {.kind = SOURCE_ACCESS, .agent = 1048575, .access = UVMP_ACCESS_WRITE, .address = 0x201fff},
@@ -273,6 +324,19 @@ static void the_very_bytes(void **state)
 	         .is_cpu = true,
 	         .access = UVMP_ACCESS_ATOMIC_STRONG,
 	         .address = 0x400000},
+	        {.kind = SOURCE_RANGE,
+	         .range = {.base = 0x600000, .bytes = 1, .name = "c", .is_fresh = true}},
+	        {.kind = SOURCE_RANGE, .range = {.base = 0x800000, .bytes = 1, .is_fresh = true}},
+	        {.kind = SOURCE_PREFETCH, .to_gpu = true, .address = 0x200000, .bytes = 8192},
+	        {.kind = SOURCE_PREFETCH, .address = 0x201000, .bytes = 1},
+	        advice(UVMP_ADVISE_PREFERRED, true, false),
+	        advice(UVMP_ADVISE_PREFERRED, false, true),
+	        advice(UVMP_ADVISE_ACCESSED_BY, false, false),
+	        advice(UVMP_ADVISE_NOT_ACCESSED_BY, true, false),
+	        advice(UVMP_ADVISE_READ_DUPLICATE, true, true), /* processors do not matter */
+	        advice(UVMP_ADVISE_NO_DUPLICATE, false, false),
+	        advice(UVMP_ADVISE_UNSET_DUPLICATE, false, false),
+	        advice(UVMP_ADVISE_DISCARD, false, false),
 	        {.kind = SOURCE_SYNC},
 	};
 	char got[sizeof(want) + 1];
@@ -311,8 +375,23 @@ static void what_cannot_be_read_is_not_written(void **state)
 	refuse((struct source_row){.kind = SOURCE_KERNEL, .name = "f(a,b)"},
 	       "t: the name of a kernel cannot stand in a trace");
 	refuse((struct source_row){.kind = SOURCE_KERNEL}, "t: the name of a kernel cannot stand in a trace");
-	refuse((struct source_row){.kind = SOURCE_RANGE, .range = {0x1000, 1, "a\nb"}},
+	refuse((struct source_row){.kind = SOURCE_RANGE,
+	                           .range = {.base = 0x1000, .bytes = 1, .name = "a\nb"}},
 	       "t: the name of the range at 0x1000 cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_RANGE,
+	                           .range = {.base = 0x1000, .bytes = 1, .is_device = true}},
+	       "t: the range at 0x1000 is not managed and cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_PREFETCH, .address = 0x1001, .bytes = 1},
+	       "t: 1 bytes at 0x1001 cannot stand in a trace: no whole pages");
+	refuse((struct source_row){.kind = SOURCE_PREFETCH, .address = 0x1000},
+	       "t: 0 bytes at 0x1000 cannot stand in a trace: no whole pages");
+	refuse((struct source_row){.kind = SOURCE_ADVISE, .address = 0x1001, .bytes = 1},
+	       "t: 1 bytes at 0x1001 cannot stand in a trace: no whole pages");
+	refuse((struct source_row){.kind = SOURCE_ADVISE,
+	                           .address = 0x1000,
+	                           .bytes = 1,
+	                           .advice = (enum uvmp_advice)TRACE_ADVICE},
+	       "t: this sort of advice cannot stand in a trace");
 	refuse((struct source_row){.kind = SOURCE_ACCESS, .agent = 1u << 20, .access = UVMP_ACCESS_READ},
 	       "t: agent 1048576 is above 1048575");
 	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_ATOMIC_WEAK},

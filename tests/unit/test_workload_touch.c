@@ -597,6 +597,10 @@ static void bad_shapes(void **state)
 	assert_null(workload_open("stream_thread:type_bytes=17", 1, error));
 	assert_null(workload_open("stream_thread:block=0", 1, error));
 	assert_null(workload_open("stream_thread:block=1025", 1, error));
+	assert_null(workload_open("stream_warp:move=teleport", 1, error));
+	assert_string_equal(error, "workload stream_warp: move is not demand, prefetch or copy");
+	assert_null(workload_open("stream_thread:move=cop", 1, error));
+	assert_string_equal(error, "workload stream_thread: move is not demand, prefetch or copy");
 	assert_null(workload_open("regular:threads=1025", 1, error));
 	assert_null(workload_open("regular:chunk=1", 1, error));
 	assert_string_equal(

@@ -24,19 +24,29 @@ struct gpu_fault {
 struct gpu_counts {
 	uint64_t accesses;      /* pages that warps went through, each time they did */
 	uint64_t pages_touched; /* distinct pages */
-	uint64_t tlb_hits, tlb_misses;
+	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
+	uint64_t remote_accesses;
 	uint64_t faults;        /* written, or waiting for room when a replay came */
 	uint64_t busy_ns;       /* time in which some SM ran */
 };
 
-/* `touch` (may be NULL) hears of every page that is used. NULL: out of memory. */
+/* `touch` (may be NULL) hears of every page that is used; `remote` (may be NULL) of every one that is used across
+ * the link. NULL: out of memory. */
 struct gpu *gpu_open(const struct model *model, struct space *space,
-                     void (*touch)(void *context, struct sim_block *block, uint32_t page), void *context);
+                     void (*touch)(void *context, struct sim_block *block, uint32_t page),
+                     void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write,
+                                    uint64_t now_ns),
+                     void *context);
 void gpu_close(struct gpu *gpu);
 
 /* The workload's kernel (workload_launch has set it up) begins at at_ns. False: out of memory. */
 bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns);
 bool gpu_is_done(const struct gpu *gpu); /* no warp is left */
+uint64_t gpu_end_ns(const struct gpu *gpu); /* then: when the last one ended */
+/* Warps of the kernel that have ended, and all. */
+void gpu_progress(const struct gpu *gpu, uint64_t *done, uint64_t *total);
+/* Every warp waits for a replay, and none is queued: only the driver can help. */
+bool gpu_is_stuck(const struct gpu *gpu);
 /* The GPU cannot go on: an access lies outside every range, its address; or GPU_OUT_OF_MEMORY. */
 #define GPU_OUT_OF_MEMORY UINT64_MAX
 bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
@@ -44,9 +54,9 @@ bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
 uint64_t gpu_now_ns(const struct gpu *gpu);
 /* Lets time pass. */
 void gpu_advance(struct gpu *gpu, uint64_t until_ns);
-/* Lets time pass until a fault has been written or all is done, and says when that was; UINT64_MAX: all warps wait
- * for a replay, and nothing is queued. */
-uint64_t gpu_wait(struct gpu *gpu);
+/* Lets time pass until a fault has been written or the kernel is done, but not beyond limit_ns, and says when that
+ * was; UINT64_MAX: all warps wait for a replay, nothing is queued, and limit_ns is UINT64_MAX. */
+uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns);
 
 /* The next fault that was written at until_ns or before; NULL: none. It stays until gpu_take_fault. */
 const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns);
@@ -54,9 +64,11 @@ void gpu_take_fault(struct gpu *gpu);
 /* The buffer has no room: what waits for it is not written before something is taken, and a replay forgets it. */
 void gpu_block_faults(struct gpu *gpu);
 
-/* What the driver does, in the order in which it does it; the GPU sees it at at_ns, or when it has seen what was
- * queued before. */
-void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right);
+/* What the driver does; the GPU sees it at at_ns, but nothing about a block before what was queued for that block
+ * earlier. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link. A replay is seen after
+ * whatever has the same time and was queued before. */
+void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
+             bool is_remote);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);
 
 void gpu_count(const struct gpu *gpu, struct gpu_counts *counts);

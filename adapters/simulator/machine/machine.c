@@ -1,38 +1,56 @@
-/* The driver's thread as a host with time; machine.h, and gpu.h for the GPU.
+/* A run with time; machine.h.
  *
- * Two clocks: the GPU's, and that of the thread (now_ns). The thread sleeps until a fault has been written
- * and the interrupt has reached it. Before it asks the engine for the next action the GPU is let run up to
- * now_ns and the faults written by then are reported, so that the engine fetches what the driver would find.
- * Every action takes the thread the time of the model's steps; copies are only submitted, and end later on
- * the link: mappings, replays and whoever waits for copies come after them. */
+ * Actors, each with a clock of its own, share the engine, the GPU and the link: the program's thread, the
+ * driver's bottom half, the driver's thread for deferred prefetches, and what waits at the head of each
+ * stream. Always the one whose clock is least takes a step: an operation or a page that the program's thread
+ * faults on, one VABlock of a prefetch, a whole bottom half, one item of a stream. Before, the GPU runs up to
+ * that time; after, it may be ahead of the others' clocks by as much as one step, and sees what they do then.
+ *
+ * The bottom half sleeps until a fault has been written and the interrupt has reached it. Kernels run one at
+ * a time: each fills the GPU.
+ */
 #include "machine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../host.h"
+#include "../counters.h"
 #include "../interrupt.h"
 #include "../progress.h"
-#include "gpu.h"
-#include "link.h"
+#include "../workloads/recorded.h"
+#include "stream.h"
+#include "thread.h"
 
-#define IDLE_MOST 1000u /* bottom halves in a row that bring nothing and after which nobody goes on */
+#define IDLE_MOST  1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
+#define SLICE_NS   100000u /* the GPU runs by itself for so long before people can look */
+#define LOOK_EVERY 16u     /* steps */
+#define NEVER      UINT64_MAX
+#define NO_STREAM  UINT32_MAX
+
+/* A prefetch that a thread has in hand. */
+struct job {
+	bool is_active, is_deferred;
+	struct workload_op op;
+	uint64_t at; /* what is before has been moved */
+};
 
 struct machine {
-	struct host host;
-	const struct model *model;
-	struct machine_times *times;
-	struct gpu *gpu;
-	struct link link;
-	uint64_t now_ns;
-	uint64_t copies_ns; /* all copies of this bottom half have ended */
-	uint64_t replay_ns; /* the last replay has been seen */
-	uint64_t *root_ns;  /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
-	uint64_t evict_root;   /* being emptied */
-	uint64_t room_ns;      /* the memory of the block being serviced is free */
-	uint32_t cached_roots; /* got from the physical allocator and not used yet */
-	uvmp_addr block;       /* being serviced */
-	bool is_done;          /* the bottom half */
+	struct shop shop;
+	struct workload *workload;
+	struct workload *recorded; /* the same, if the source is a trace: ours */
+	struct streams streams;
+
+	struct thread program, bottom_half, deferred;
+	struct job call, background; /* of the program's thread; of the thread for deferred ones */
+	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
+	uint64_t cpu_at, cpu_accesses;
+	bool is_walking, is_waiting, has_ended;
+
+	uint64_t note_ns;   /* of the first notification of an access counter that waits; NEVER: none */
+	uint32_t running;        /* stream whose kernel is on the GPU, or NO_STREAM */
+	uint64_t launch_ns;      /* of that kernel */
+	uint32_t idle;           /* bottom halves in a row that brought nothing */
+	uint64_t migrated, used; /* at the last one */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -40,305 +58,503 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The thread works for `ns`, and `sum` hears of it. */
-static void work(struct machine *m, uint64_t ns, uint64_t *sum)
+static bool fail(struct machine *m, const char *text)
 {
-	m->now_ns += ns;
-	*sum += ns;
-}
-
-static void wait_until(struct machine *m, uint64_t ns, uint64_t *sum)
-{
-	if (ns > m->now_ns)
-		work(m, ns - m->now_ns, sum);
+	return host_fail(&m->shop.host, text);
 }
 
 static void touch(void *context, struct sim_block *block, uint32_t page)
 {
 	struct machine *m = context;
 
-	uvmp_service_touch(m->host.service, HOST_GPU, HOST_SPACE,
-	                   block->shape.start + (uint64_t)page * m->model->page_bytes);
+	uvmp_service_touch(m->shop.host.service, HOST_GPU, HOST_SPACE,
+	                   block->shape.start + (uint64_t)page * m->shop.model->page_bytes);
 }
 
-/* -- faults -- */
-
-static void report_faults(struct machine *m)
+/* A notification interrupts like a fault. */
+static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
-	const struct gpu_fault *at;
+	struct machine *m = context;
 
-	gpu_advance(m->gpu, m->now_ns);
-	while ((at = gpu_first_fault(m->gpu, m->now_ns)) != NULL) {
-		struct uvmp_fault fault = {.address = at->address,
-		                           .aperture = UVMP_APERTURE_VID,
-		                           .utlb = at->utlb,
-		                           .type = at->type,
-		                           .access = at->access};
-
-		if (uvmp_service_fault(m->host.service, HOST_GPU, &fault) != UVMP_OK) {
-			gpu_block_faults(m->gpu);
-			return;
-		}
-		gpu_take_fault(m->gpu);
-	}
+	(void)is_write;
+	if (counters_use(&m->shop.host, block, page) && m->note_ns == NEVER)
+		m->note_ns = now_ns;
 }
 
-/* -- what actions cost -- */
-
-static void fetch(struct machine *m, const struct uvmp_action *a)
+/* Lets people see how far the run is, and end it. */
+static bool look_up(struct machine *m)
 {
-	work(m, m->model->batch_ns + (uint64_t)a->count * m->model->fetch_ns, &m->times->fetch_ns);
-	work(m, (uint64_t)a->detail * m->model->order_ns, &m->times->order_ns);
-	m->block = UINT64_MAX;
-}
+	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != NO_STREAM),
+	                         .done = m->workload->source.done,
+	                         .total = m->workload->source.total};
+	struct gpu_counts counts;
 
-/* The first action about a block pays for looking at it. */
-static void look_at(struct machine *m, const struct uvmp_action *a)
-{
-	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == m->block)
-		return;
-	m->block = a->address;
-	m->room_ns = 0;
-	work(m, m->model->block_ns, &m->times->service_ns);
-}
-
-static void allocate(struct machine *m, const struct uvmp_action *a)
-{
-	uint64_t root = a->offset / ROOT_BYTES;
-
-	m->room_ns = later(m->room_ns, m->root_ns[root]);
-	if (m->root_ns[root] != 0) /* won by an eviction, or split before */
-		return;
-	m->root_ns[root] = 1;
-	if (m->cached_roots == 0) {
-		work(m, m->model->alloc_ns, &m->times->migrate_ns);
-		m->cached_roots = m->model->alloc_roots;
-	}
-	m->cached_roots--;
-}
-
-static void copy(struct machine *m, const struct uvmp_action *a)
-{
-	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uint64_t bytes = (uint64_t)pages * m->model->page_bytes, end_ns;
-	uint64_t *sum = a->cause == UVMP_CAUSE_EVICTION ? &m->times->evict_ns : &m->times->migrate_ns;
-	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
-
-	work(m, m->model->copy_ns + (uint64_t)pages * m->model->page_ns, sum);
-	end_ns = link_copy(&m->link, direction,
-	                   direction == MODEL_TO_GPU ? later(m->now_ns, m->room_ns) : m->now_ns, bytes);
-	m->copies_ns = later(m->copies_ns, end_ns);
-	if (a->cause != UVMP_CAUSE_EVICTION)
-		return;
-	if (m->host.params.policy->evict == UVMP_EVICT_LRU)
-		m->root_ns[m->evict_root] = later(m->root_ns[m->evict_root], end_ns);
-	else
-		m->room_ns = later(m->room_ns, end_ns);
-}
-
-static void populate(struct machine *m, const struct uvmp_action *a)
-{
-	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * m->model->page_bytes;
-
-	work(m, m->model->copy_ns, &m->times->migrate_ns);
-	m->copies_ns = later(m->copies_ns, m->now_ns) + bytes * 1000u / m->model->zero_mb_s;
-}
-
-static void map(struct machine *m, const struct uvmp_action *a, struct sim_block *block)
-{
-	uint32_t pages = uvmp_mask_weight(&a->pages);
-	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
-	uint64_t *sum = is_out ? &m->times->evict_ns : &m->times->map_ns;
-
-	if (a->to != HOST_GPU) { /* the CPU's own page tables */
-		if (a->kind == UVMP_ACTION_UNMAP)
-			work(m, m->model->unmap_ns + (uint64_t)pages * m->model->unmap_page_ns,
-			     &m->times->migrate_ns);
-		else
-			work(m, m->model->map_ns + (uint64_t)pages * m->model->map_page_ns, sum);
-		uvmp_mask_andnot(&block->low[0], &block->low[0], &a->pages);
-		uvmp_mask_andnot(&block->high[0], &block->high[0], &a->pages);
-		if ((a->right & 1u) != 0)
-			uvmp_mask_or(&block->low[0], &block->low[0], &a->pages);
-		if ((a->right & 2u) != 0)
-			uvmp_mask_or(&block->high[0], &block->high[0], &a->pages);
-		return;
-	}
-	work(m, m->model->map_ns + (uint64_t)pages * m->model->map_page_ns, sum);
-	/* taking rights away is waited for; giving them comes after the data */
-	gpu_map(m->gpu, a->kind == UVMP_ACTION_MAP ? later(m->now_ns, m->copies_ns) : m->now_ns, block,
-	        &a->pages, a->right);
-}
-
-static void replay(struct machine *m)
-{
-	work(m, m->model->replay_push_ns, &m->times->replay_ns);
-	m->replay_ns = later(m->now_ns, m->copies_ns) + m->model->replay_ns;
-	gpu_replay(m->gpu, later(m->now_ns, m->copies_ns));
-}
-
-static bool perform(struct machine *m, const struct uvmp_action *a)
-{
-	struct sim_block *block;
-
-	if (!host_perform(&m->host, a, &block))
-		return false;
-	look_at(m, a);
-	switch ((enum uvmp_action_kind)a->kind) {
-	case UVMP_ACTION_BATCH:
-		fetch(m, a);
-		break;
-	case UVMP_ACTION_ALLOCATE:
-		allocate(m, a);
-		break;
-	case UVMP_ACTION_POPULATE:
-		populate(m, a);
-		break;
-	case UVMP_ACTION_COPY:
-		copy(m, a);
-		break;
-	case UVMP_ACTION_EVICT:
-		m->evict_root = a->offset / ROOT_BYTES;
-		work(m, m->model->evict_ns, &m->times->evict_ns);
-		break;
-	case UVMP_ACTION_MAP:
-	case UVMP_ACTION_UNMAP:
-	case UVMP_ACTION_REVOKE:
-		map(m, a, block);
-		break;
-	case UVMP_ACTION_FLUSH:
-		work(m, m->model->flush_ns + (uint64_t)a->count * m->model->flush_entry_ns,
-		     &m->times->replay_ns);
-		break;
-	case UVMP_ACTION_REPLAY:
-		replay(m);
-		break;
-	case UVMP_ACTION_WAIT:
-		wait_until(m, a->is_update ? m->copies_ns : m->replay_ns, &m->times->replay_ns);
-		break;
-	case UVMP_ACTION_DONE:
-		m->is_done = true;
-		if (a->status != UVMP_OK)
-			return host_fail(&m->host, uvmp_status_text((enum uvmp_status)a->status));
-		break;
-	default:
-		break;
-	}
+	gpu_count(m->shop.gpu, &counts);
+	at.accesses = m->shop.host.result->accesses = counts.accesses + m->cpu_accesses;
+	if (m->running != NO_STREAM)
+		gpu_progress(m->shop.gpu, &at.kernel_done, &at.kernel_total);
+	if (interrupt_caught != 0)
+		return fail(m, "interrupted");
+	progress_show(&at, 1);
 	return true;
 }
 
-static bool bottom_half(struct machine *m)
-{
-	struct uvmp_action action;
+/* -- the bottom half -- */
 
-	work(m, m->model->wakeup_ns, &m->times->fetch_ns);
-	for (m->is_done = false; !m->is_done;) {
-		report_faults(m);
-		if (uvmp_service_next(m->host.service, m->now_ns, &action) != UVMP_OK)
-			return true;
-		if (!perform(m, &action))
+/* When it wakes; NEVER: no fault is there until limit_ns. The GPU runs on in slices, so that people can look.
+ */
+static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
+{
+	const struct gpu_fault *first;
+
+	*wake = m->bottom_half.now_ns;
+	if (m->shop.in_buffer != 0) /* it has left some, and comes again at once */
+		return true;
+	while ((first = gpu_first_fault(m->shop.gpu, NEVER)) == NULL && m->note_ns == NEVER &&
+	       m->running != NO_STREAM && !gpu_is_done(m->shop.gpu) && gpu_now_ns(m->shop.gpu) < limit_ns &&
+	       !gpu_is_stuck(m->shop.gpu)) {
+		uint64_t slice_ns = gpu_now_ns(m->shop.gpu) + SLICE_NS;
+
+		gpu_wait(m->shop.gpu, slice_ns < limit_ns ? slice_ns : limit_ns);
+		if (!look_up(m))
 			return false;
-		uvmp_service_complete(m->host.service, action.id, UVMP_OK);
+	}
+	if (m->note_ns != NEVER || first) {
+		uint64_t since_ns = first && first->time_ns < m->note_ns ? first->time_ns : m->note_ns;
+
+		*wake = later(*wake, since_ns + m->shop.model->interrupt_ns);
+	} else {
+		*wake = NEVER;
 	}
 	return true;
 }
 
-/* -- kernels -- */
+/* Notifications are serviced behind the faults, without a word at the end. */
+static bool service_notes(struct machine *m)
+{
+	enum uvmp_status status;
+
+	if (m->note_ns == NEVER)
+		return true;
+	m->note_ns = NEVER;
+	return thread_pump(&m->bottom_half, THREAD_NOTES, &status);
+}
+
+static bool step_bottom_half(struct machine *m, uint64_t at_ns)
+{
+	struct thread *t = &m->bottom_half;
+	struct gpu_counts counts;
+	enum uvmp_status status;
+
+	thread_wait(t, at_ns, &m->shop.times->idle_ns);
+	thread_work(t, m->shop.model->wakeup_ns, &m->shop.times->fetch_ns);
+	if (!thread_pump(t, 0, &status))
+		return false;
+	if (status == UVMP_ERR_RETRY)
+		m->shop.in_buffer = 0;
+	else if (status != UVMP_OK)
+		return fail(m, uvmp_status_text(status));
+	if (!service_notes(m))
+		return false;
+	gpu_count(m->shop.gpu, &counts);
+	m->idle = m->migrated != m->shop.host.result->pages_migrated || m->used != counts.accesses
+	                  ? 0
+	                  : m->idle + 1u;
+	m->migrated = m->shop.host.result->pages_migrated;
+	m->used = counts.accesses;
+	if (m->idle == IDLE_MOST)
+		return fail(
+		        m,
+		        "no warp goes on: with this policy and memory every page leaves before it is used");
+	return true;
+}
+
+/* -- prefetches -- */
+
+static bool call(struct machine *m, struct thread *t, uint64_t ticket, uint64_t at, uint64_t bytes)
+{
+	enum uvmp_status status;
+
+	if (!thread_pump(t, ticket, &status))
+		return false;
+	return status == UVMP_OK || host_fail_call(&m->shop.host, at, bytes, status);
+}
+
+static bool migrate(struct machine *m, struct thread *t, const struct job *job, uint64_t bytes)
+{
+	uint64_t ticket;
+
+	return host_prefetch(&m->shop.host, job->at, bytes, job->op.to_gpu, &ticket) &&
+	       call(m, t, ticket, job->at, bytes);
+}
+
+/* One VABlock of it. A call returns when all is submitted if pages go to the GPU, but only when they have
+ * arrived if they go to the CPU, whose page tables cannot be written later (NVIDIA blog 2017). */
+static bool step_job(struct machine *m, struct thread *t, struct job *job)
+{
+	uint64_t end = job->op.at + job->op.bytes, bytes = ROOT_BYTES - job->at % ROOT_BYTES;
+
+	if (bytes > end - job->at)
+		bytes = end - job->at;
+	if (bytes != 0 && !migrate(m, t, job, bytes))
+		return false;
+	job->at += bytes;
+	if (job->at != end)
+		return true;
+	job->is_active = false;
+	if (!job->op.to_gpu)
+		thread_wait(t, t->copies_ns, &m->shop.times->migrate_ns);
+	if (job->is_deferred)
+		streams_end(&m->streams, job->op.stream, later(t->now_ns, t->copies_ns));
+	else
+		streams_extend(&m->streams, job->op.stream, later(t->now_ns, t->copies_ns));
+	return true;
+}
+
+static void start_job(struct job *job, const struct workload_op *op, bool is_deferred)
+{
+	*job = (struct job){.is_active = true, .is_deferred = is_deferred, .op = *op, .at = op->at};
+}
+
+/* -- the program's thread -- */
+
+/* The page that the thread wants; goes on when it may use it. A fault is let wait while it is throttled. */
+static bool fault_on_cpu(struct machine *m, uint64_t address)
+{
+	struct thread *t = &m->program;
+	enum uvmp_status status = UVMP_ERR_RETRY;
+	uint64_t began_ns = t->now_ns;
+
+	t->is_fault_of_cpu = true;
+	while (status == UVMP_ERR_RETRY) {
+		uint64_t ticket, unused = 0;
+
+		t->until_ns = 0;
+		thread_work(t, m->shop.model->cpu_fault_ns, &unused);
+		if (uvmp_service_cpu_fault(m->shop.host.service, HOST_SPACE, address, m->op.access, 0,
+		                           &ticket) != UVMP_OK)
+			return fail(m, "the CPU's access cannot be served");
+		if (!thread_pump(t, ticket, &status))
+			return false;
+		thread_wait(t, later(t->copies_ns, t->until_ns), &unused);
+	}
+	t->is_fault_of_cpu = false;
+	m->shop.host.result->cpu_faults++;
+	m->shop.times->cpu_ns += t->now_ns - began_ns;
+	return status == UVMP_OK || fail(m, uvmp_status_text(status));
+}
+
+/* Walks on to the next page that faults, or to the end. */
+static bool step_walk(struct machine *m)
+{
+	uint64_t end = m->op.at + m->op.bytes;
+
+	while (m->cpu_at < end) {
+		uint32_t page, right;
+		struct sim_block *block = space_find(&m->shop.host.space, m->cpu_at, &page);
+
+		if (!block)
+			return fail(m, "an access of the CPU lies outside every range");
+		right = (uint32_t)uvmp_mask_test(&block->low[0], page) |
+		        (uint32_t)uvmp_mask_test(&block->high[0], page) << 1;
+		if (right < (uint32_t)uvmp_access_prot(m->op.access))
+			return fault_on_cpu(m, m->cpu_at);
+		m->cpu_accesses++;
+		m->cpu_at = (m->cpu_at / m->shop.model->page_bytes + 1u) * m->shop.model->page_bytes;
+	}
+	m->is_walking = false;
+	return true;
+}
+
+static bool advise(struct machine *m, const struct workload_op *op)
+{
+	uint32_t processor = op->to_none ? UVMP_PROC_NONE : op->to_gpu ? HOST_GPU : UVMP_CPU;
+	uint64_t ticket;
+
+	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
+	if (!host_advise(&m->shop.host, op->at, op->bytes, op->advice, processor, &ticket) ||
+	    !call(m, &m->program, ticket, op->at, op->bytes))
+		return false;
+	thread_wait(&m->program, m->program.copies_ns, &m->shop.times->cpu_ns);
+	return true;
+}
+
+static void wait_for(struct machine *m, const struct workload_op *op)
+{
+	m->op = *op;
+	m->is_waiting = true;
+}
+
+static bool issue(struct machine *m, const struct workload_op *op, const struct workload_kernel *kernel)
+{
+	return streams_push(&m->streams, op, kernel, m->program.now_ns) || fail(m, "out of memory");
+}
+
+/* A prefetch in an idle stream is done by the calling thread, in a busy one it is left to the other. */
+static bool call_prefetch(struct machine *m, const struct workload_op *op)
+{
+	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
+	if (!streams_is_idle(&m->streams, op->stream, m->program.now_ns))
+		return issue(m, op, NULL);
+	start_job(&m->call, op, false);
+	return true;
+}
+
+static bool begin_op(struct machine *m)
+{
+	struct workload_op op = m->workload->op;
+	struct workload_kernel kernel;
+
+	switch (op.kind) {
+	case WORKLOAD_KERNEL:
+		kernel = workload_keep_kernel(m->workload);
+		if (!op.is_queued)
+			wait_for(m, &(struct workload_op){.kind = WORKLOAD_WAIT_STREAM, .stream = op.stream});
+		return issue(m, &op, &kernel);
+	case WORKLOAD_CPU:
+		m->op = op;
+		m->cpu_at = op.at;
+		m->is_walking = true;
+		return true;
+	case WORKLOAD_PREFETCH:
+		return call_prefetch(m, &op);
+	case WORKLOAD_ADVISE:
+		return advise(m, &op);
+	case WORKLOAD_COPY:
+	case WORKLOAD_RECORD:
+		return issue(m, &op, NULL);
+	default:
+		wait_for(m, &op);
+		return true;
+	}
+}
+
+/* When the program's thread takes its next step; NEVER: it waits for something that has not ended, or has
+ * ended. */
+static uint64_t program_ns(const struct machine *m)
+{
+	uint64_t until_ns;
+
+	if (m->has_ended)
+		return NEVER;
+	if (!m->is_waiting)
+		return m->program.now_ns;
+	until_ns = streams_wait_ns(&m->streams, &m->op);
+	return until_ns == NEVER ? NEVER : later(until_ns, m->program.now_ns);
+}
+
+static bool step_program(struct machine *m, uint64_t at_ns)
+{
+	m->program.now_ns = at_ns;
+	m->is_waiting = false;
+	if (m->call.is_active)
+		return step_job(m, &m->program, &m->call);
+	if (m->is_walking)
+		return step_walk(m);
+	if (workload_launch(m->workload))
+		return begin_op(m);
+	m->has_ended = true;
+	return true;
+}
+
+/* -- streams -- */
+
+/* When the first item of a stream can begin. */
+static uint64_t item_ns(const struct machine *m, unsigned stream)
+{
+	uint64_t from_ns;
+	const struct stream_item *item = streams_first(&m->streams, stream, &from_ns);
+
+	if (!item)
+		return NEVER;
+	if (item->op.kind == WORKLOAD_KERNEL && m->running != NO_STREAM)
+		return NEVER;
+	if (item->op.kind == WORKLOAD_PREFETCH)
+		return m->background.is_active ? NEVER : later(from_ns, m->deferred.now_ns);
+	return from_ns;
+}
+
+static bool launch(struct machine *m, unsigned stream, const struct stream_item *item, uint64_t at_ns)
+{
+	workload_restore_kernel(m->workload, &item->kernel);
+	m->running = stream;
+	m->launch_ns = later(at_ns, gpu_now_ns(m->shop.gpu));
+	if (!gpu_launch(m->shop.gpu, m->workload, m->launch_ns + m->shop.model->launch_ns)) {
+		char text[96];
+
+		snprintf(text, sizeof(text), "a thread block of %u warps does not fit an SM",
+		         item->kernel.warps);
+		return fail(m, text);
+	}
+	return true;
+}
+
+static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
+{
+	uint64_t unused;
+	const struct stream_item *item = streams_first(&m->streams, stream, &unused);
+
+	streams_begin(&m->streams, stream);
+	switch (item->op.kind) {
+	case WORKLOAD_KERNEL:
+		return launch(m, stream, item, at_ns);
+	case WORKLOAD_PREFETCH:
+		m->deferred.now_ns = at_ns;
+		thread_work(&m->deferred, m->shop.model->prefetch_defer_ns, &m->shop.times->service_ns);
+		start_job(&m->background, &item->op, true);
+		return true;
+	case WORKLOAD_COPY:
+		streams_end(&m->streams, stream,
+		            link_copy(&m->shop.link, item->op.to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU, at_ns,
+		                      item->op.bytes));
+		return true;
+	default:
+		streams_end(&m->streams, stream, at_ns);
+		return true;
+	}
+}
+
+/* -- all of them -- */
+
+static bool end_kernel(struct machine *m)
+{
+	uint64_t end_ns = gpu_end_ns(m->shop.gpu);
+
+	m->shop.times->kernel_ns += end_ns - m->launch_ns;
+	streams_end(&m->streams, m->running, end_ns);
+	m->running = NO_STREAM;
+	workload_end_kernel(m->workload);
+	return true;
+}
 
 static bool is_lost(struct machine *m)
 {
 	uint64_t address;
 	char text[96];
 
-	if (!gpu_is_lost(m->gpu, &address))
+	if (!gpu_is_lost(m->shop.gpu, &address))
 		return false;
-	if (address == GPU_OUT_OF_MEMORY) {
-		host_fail(&m->host, "out of memory");
-		return true;
-	}
 	snprintf(text, sizeof(text), "the access to 0x%llx lies outside every range",
 	         (unsigned long long)address);
-	host_fail(&m->host, text);
+	fail(m, address == GPU_OUT_OF_MEMORY ? "out of memory" : text);
 	return true;
 }
 
-/* Lets people see how far the run is, and end it. */
-static bool look_up(struct machine *m, const struct workload *workload, uint64_t accesses)
+/* The next step of whoever is first. *is_over: nobody has anything to do. */
+static bool step(struct machine *m, bool *is_over)
 {
-	struct progress_at at = {.accesses = accesses, .kernels = workload->kernels_done + 1u};
+	uint64_t program = program_ns(m), first = program, wake;
+	unsigned stream = NO_STREAM;
 
-	m->host.result->accesses = accesses;
-	if (interrupt_caught != 0)
-		return host_fail(&m->host, "interrupted");
-	progress_show(&at, 1);
-	return true;
-}
+	if (m->background.is_active && m->deferred.now_ns < first)
+		first = m->deferred.now_ns;
+	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++) {
+		uint64_t ns = item_ns(m, i);
 
-static bool run_kernel(struct machine *m, struct workload *workload)
-{
-	uint32_t idle = 0;
-
-	if (!gpu_launch(m->gpu, workload, later(m->now_ns, gpu_now_ns(m->gpu)) + m->model->launch_ns)) {
-		char text[96];
-
-		snprintf(text, sizeof(text), "a thread block of %u warps does not fit an SM",
-		         workload->warps);
-		return host_fail(&m->host, text);
+		if (ns < first) {
+			first = ns;
+			stream = i;
+		}
 	}
-	for (;;) {
-		uint64_t fault_ns = gpu_wait(m->gpu), migrated = m->host.result->pages_migrated;
-		uint64_t used = m->host.result->accesses;
-		struct gpu_counts counts;
-
-		if (is_lost(m))
-			return false;
-		if (gpu_is_done(m->gpu) && gpu_first_fault(m->gpu, UINT64_MAX) == NULL)
-			break;
-		if (fault_ns == UINT64_MAX)
-			return host_fail(&m->host, "every warp waits, and no fault is left to be serviced");
-		wait_until(m, fault_ns + m->model->interrupt_ns, &m->times->idle_ns);
-		if (!bottom_half(m))
-			return false;
-		gpu_count(m->gpu, &counts);
-		idle = migrated != m->host.result->pages_migrated || used != counts.accesses ? 0 : idle + 1u;
-		if (!look_up(m, workload, counts.accesses))
-			return false;
-		if (idle == IDLE_MOST)
-			return host_fail(&m->host,
-			                 "no warp goes on: with this policy and memory every page leaves "
-			                 "before it is used");
+	if (first == NEVER && m->has_ended && m->running == NO_STREAM) { /* faults that are left are nobody's */
+		*is_over = true;
+		return true;
 	}
-	workload_end_kernel(workload);
-	m->now_ns = later(m->now_ns, gpu_now_ns(m->gpu));
-	return true;
-}
-
-static bool open_ranges(struct machine *m, struct workload *workload)
-{
-	for (unsigned i = 0; i < workload->ranges; i++) {
-		if (!host_add_range(&m->host, &workload->range[i]))
-			return false;
-	}
-	if (!host_open(&m->host))
+	if (!wake_ns(m, first, &wake) || is_lost(m))
 		return false;
-	m->root_ns = calloc(m->host.result->memory_bytes / ROOT_BYTES, sizeof(*m->root_ns));
-	m->gpu = gpu_open(m->model, &m->host.space, m->host.needs_touch ? touch : NULL, m);
-	return (m->root_ns && m->gpu) || host_fail(&m->host, "out of memory");
+	if (m->running != NO_STREAM && gpu_is_done(m->shop.gpu))
+		return end_kernel(m);
+	if (wake <= first && wake != NEVER)
+		return step_bottom_half(m, wake);
+	if (stream != NO_STREAM)
+		return step_stream(m, stream, first);
+	if (first == NEVER)
+		return fail(m, "every warp waits, and no fault is left to be serviced");
+	if (first == program)
+		return step_program(m, first);
+	return step_job(m, &m->deferred, &m->background);
+}
+
+/* -- a run -- */
+
+/* A trace runs as a workload of its rows; ranges are added as it announces them. */
+static const char *add_range(void *context, const struct source_range *range)
+{
+	struct machine *m = context;
+
+	return host_add_range(&m->shop.host, range) ? NULL : m->shop.host.error;
+}
+
+static bool open_program(struct machine *m, struct source *source)
+{
+	const struct model *model = m->shop.model;
+	struct recorded_gpu gpu = {model->sms, model->blocks_per_sm, model->warps_per_sm};
+	char error[SOURCE_ERROR_MAX];
+
+	m->workload = workload_of(source);
+	if (!m->workload) {
+		m->workload = m->recorded = recorded_open(source, &gpu, RECORDED_WINDOW, add_range, m, error);
+		if (!m->workload)
+			snprintf(m->shop.host.error, SOURCE_ERROR_MAX, "%s", error);
+		return m->workload != NULL;
+	}
+	for (unsigned i = 0; i < m->workload->ranges; i++) {
+		if (!host_add_range(&m->shop.host, &m->workload->range[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool open_machine(struct machine *m, struct source *source)
+{
+	struct shop *shop = &m->shop;
+
+	if (!open_program(m, source) || !host_open(&shop->host))
+		return false;
+	shop->root_ns = calloc(shop->host.result->memory_bytes / ROOT_BYTES, sizeof(*shop->root_ns));
+	shop->gpu = gpu_open(
+	        shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
+	        counters_are_on(shop->host.params.policy, shop->model->page_bytes) ? use_remote : NULL, m);
+	return (shop->root_ns && shop->gpu) || fail(m, "out of memory");
 }
 
 static bool run(struct machine *m, struct source *source)
 {
-	struct workload *workload = workload_of(source);
+	bool is_over = false;
+	uint32_t steps = 0;
 
-	if (!workload)
-		return host_fail(&m->host, "a trace has no thread blocks: --gpu takes a --workload");
-	if (!open_ranges(m, workload))
+	if (!open_machine(m, source))
 		return false;
-	while (workload_launch(workload)) {
-		if (!run_kernel(m, workload))
+	while (!is_over) {
+		if (!step(m, &is_over))
+			return false;
+		if (++steps % LOOK_EVERY == 0 && !look_up(m))
 			return false;
 	}
-	return true;
+	if (m->workload->source.error[0] == '\0')
+		return true;
+	snprintf(m->shop.host.error, SOURCE_ERROR_MAX, "%s", m->workload->source.error);
+	return false;
+}
+
+static void count(struct machine *m)
+{
+	struct driver_result *result = m->shop.host.result;
+	struct machine_times *times = m->shop.times;
+	struct gpu_counts counts;
+
+	gpu_count(m->shop.gpu, &counts);
+	result->accesses = counts.accesses + m->cpu_accesses;
+	result->pages_touched = counts.pages_touched;
+	times->compute_ns = counts.busy_ns;
+	times->tlb_hits = counts.tlb_hits;
+	times->tlb_misses = counts.tlb_misses;
+	times->l2_tlb_hits = counts.l2_tlb_hits;
+	times->l2_tlb_misses = counts.l2_tlb_misses;
+	times->remote_accesses = counts.remote_accesses;
+	times->time_ns = later(m->program.now_ns, m->running != NO_STREAM ? gpu_now_ns(m->shop.gpu) : 0);
+	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
+		times->time_ns = later(times->time_ns, m->streams.stream[i].done_ns);
 }
 
 bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
@@ -353,7 +569,6 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .seed = seed,
 	                             .log = log};
 	struct machine *m = calloc(1, sizeof(*m));
-	struct gpu_counts counts;
 	bool is_done;
 
 	memset(times, 0, sizeof(*times));
@@ -361,19 +576,20 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	m->model = m->link.model = model;
-	m->times = times;
-	is_done = host_init(&m->host, &params, source, result, error) && run(m, source);
-	if (m->gpu) {
-		gpu_count(m->gpu, &counts);
-		result->accesses = counts.accesses;
-		result->pages_touched = counts.pages_touched;
-		times->compute_ns = counts.busy_ns;
-		times->time_ns = later(m->now_ns, gpu_now_ns(m->gpu));
-	}
-	host_close(&m->host, is_done);
-	gpu_close(m->gpu);
-	free(m->root_ns);
+	m->shop.model = m->shop.link.model = model;
+	m->shop.times = times;
+	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
+	m->running = NO_STREAM;
+	m->note_ns = NEVER;
+	is_done = host_init(&m->shop.host, &params, source, result, error) && run(m, source);
+	if (m->shop.gpu)
+		count(m);
+	host_close(&m->shop.host, is_done);
+	if (m->recorded)
+		m->recorded->source.close(&m->recorded->source);
+	gpu_close(m->shop.gpu);
+	streams_close(&m->streams);
+	free(m->shop.root_ns);
 	free(m);
 	return is_done;
 }

@@ -9,12 +9,21 @@
 
 #include "../driver.h"
 #include "../model.h"
+#include "../spread.h"
 
-/* Where the time of the driver's thread went, in ns; idle: between bottom halves while the GPU ran. compute: of
- * time_ns, the part in which some SM had a warp that could run. */
+/* Where the time of the driver's threads went, in ns; idle: between bottom halves while the GPU ran. compute: of
+ * time_ns, the part in which some SM had a warp that could run. kernel: sum of the kernels' times, from launch to
+ * end. cpu: in which the program's own thread waited for faults of its own. */
 struct machine_times {
 	uint64_t time_ns;
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
+	uint64_t kernel_ns, cpu_ns;
+	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses; /* of the uTLBs; of the second level */
+	uint64_t remote_accesses; /* of pages that are mapped where they lie, on the CPU */
+	/* Over the batches: time from the fetch to the last copy's end and mapping; of that, until the first copy begins
+	 * (the handling, Kim et al. ASPLOS'20); entries fetched; pages moved to the GPU. Batches that move nothing count only
+	 * in the third. */
+	struct spread batch_ns, handling_ns, batch_faults, batch_pages;
 };
 
 /* As driver_run, on the model. Traces are refused for now: `error` says so. */

@@ -8,10 +8,13 @@
  * iterations): the line stays in the L1 cache from its first use to its last. The same holds for the 128-byte
  * lines of x and tmp.
  *
+ * The CPU writes x and A and prints y; what tmp and y hold at first are the zeros of fresh memory.
+ *
  * nx=1200,ny=1200 are the published logs. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { NX, NY };
+enum { NX, NY, CPU };
 enum { A, X, Y, TMP };
 
 #define THREADS     256u
@@ -21,21 +24,29 @@ enum { A, X, Y, TMP };
 
 static bool atax_open(struct workload *workload)
 {
-	workload_add_range(workload, "a", workload->value[NX] * workload->value[NY] * FLOAT_BYTES);
-	workload_add_range(workload, "x", workload->value[NY] * FLOAT_BYTES);
-	workload_add_range(workload, "y", workload->value[NY] * FLOAT_BYTES);
-	workload_add_range(workload, "tmp", workload->value[NX] * FLOAT_BYTES);
+	uint64_t nx = workload->value[NX], ny = workload->value[NY], cpu = workload->value[CPU];
+
+	cpu_add_input(workload, cpu, "a", nx * ny * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "x", ny * FLOAT_BYTES);
+	workload_add_fresh(workload, "y", ny * FLOAT_BYTES);
+	workload_add_fresh(workload, "tmp", nx * FLOAT_BYTES);
 	return true;
 }
 
 static bool atax_launch(struct workload *workload)
 {
+	static const struct cpu_use inputs[] = {{X, UVMP_ACCESS_WRITE, 0}, {A, UVMP_ACCESS_WRITE, 0}};
 	uint64_t threads = workload->value[workload->kernels_done == 0 ? NX : NY];
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
 
+	if (cpu_inputs(workload, cpu, &at, inputs, 2))
+		return true;
+	if (!cpu_is_within(&at, 2))
+		return cpu_result(workload, cpu, at, Y);
 	workload->kernel = workload->kernels_done == 0 ? "atax_kernel1" : "atax_kernel2";
 	workload->blocks = workload_ceil_div(threads, THREADS);
 	workload->warps = THREADS / WORKLOAD_LANES;
-	return workload->kernels_done < 2;
+	return true;
 }
 
 static bool set_floats(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t first,
@@ -139,6 +150,7 @@ const struct workload_type workload_atax = {
         .summary = "PolyBench/GPU: matrix transpose times matrix times vector; published run: 1200 1200",
         .param = {{"nx", "rows of the matrix", 1, 262144, 2048, false},
                   {"ny", "columns of the matrix", 1, 262144, 2048, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = atax_open,
         .launch = atax_launch,

@@ -1,6 +1,6 @@
 /* Back-propagation of Rodinia: one training step of a network of `n` inputs, 16 hidden units and one output,
  * as a program of managed memory (UVM Smart; SAND2022-1528, table 4-1). Rodinia allocates 13 arrays, of
- * which the two kernels use six; what lies between the kernels is done by the CPU and not shown.
+ * which the two kernels use six.
  *
  * Both kernels have n / 16 thread blocks of 16 x 16 threads: thread (x, y) has the weight of input y + 1 and
  * hidden unit x + 1 of its block's 16 inputs. A warp is two rows, 2 * 16 weights with the weight of the
@@ -9,11 +9,17 @@
  * change is computed a second time to be stored, from memory, for the compiler cannot know that the arrays
  * are apart.
  *
+ * The CPU draws the input weights and copies them (the first kernel has the one, the second the other), draws
+ * or clears the rest, and draws the inputs. Between the kernels it adds up the partial sums; hidden units,
+ * output, both errors and the new hidden weights are its work alone. At the end it prints the inputs and the
+ * second input weights.
+ *
  * n=131056 is the run of the published logs (6785 pages demanded) and of the GTX 1080 Ti, n=18000 that of the
  * published access stream (934 pages), n=65536 the one of SAND2022-1528. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { N };
+enum { N, CPU };
 enum {
 	INPUT_UNITS,
 	HIDDEN_UNITS,
@@ -39,34 +45,86 @@ static const char *backprop_check(const struct workload *workload)
 	return workload->value[N] % SIDE != 0 ? "n is not a multiple of 16" : NULL;
 }
 
+/* The CPU writes it between the kernels, or (it does not work) has written it. */
+static void add_made_by_cpu(struct workload *workload, const char *name, uint64_t bytes)
+{
+	if (workload->value[CPU] == CPU_NONE)
+		workload_add_range(workload, name, bytes);
+	else
+		workload_add_fresh(workload, name, bytes);
+}
+
 static bool backprop_open(struct workload *workload)
 {
 	uint64_t in = workload->value[N], hidden = HIDDEN, out = 1;
 	uint64_t input_weights = (in + 1) * (hidden + 1) * FLOAT_BYTES;
-	uint64_t hidden_weights = (hidden + 1) * (out + 1) * FLOAT_BYTES;
+	uint64_t hidden_weights = (hidden + 1) * (out + 1) * FLOAT_BYTES, cpu = workload->value[CPU];
 
-	workload_add_range(workload, "input_units", (in + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "hidden_units", (hidden + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "output_units", (out + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "hidden_delta", (hidden + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "output_delta", (out + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "target", (out + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "input_weights", input_weights);
-	workload_add_range(workload, "input_weights2", input_weights);
-	workload_add_range(workload, "hidden_weights", hidden_weights);
-	workload_add_range(workload, "input_prev_weights", input_weights);
-	workload_add_range(workload, "hidden_prev_weights", hidden_weights);
-	workload_add_range(workload, "output_hidden", (hidden + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "hidden_partial_sum", in / SIDE * hidden * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "input_units", (in + 1) * FLOAT_BYTES);
+	workload_add_fresh(workload, "hidden_units", (hidden + 1) * FLOAT_BYTES);
+	workload_add_fresh(workload, "output_units", (out + 1) * FLOAT_BYTES);
+	add_made_by_cpu(workload, "hidden_delta", (hidden + 1) * FLOAT_BYTES);
+	workload_add_fresh(workload, "output_delta", (out + 1) * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "target", (out + 1) * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "input_weights", input_weights);
+	cpu_add_input(workload, cpu, "input_weights2", input_weights);
+	cpu_add_input(workload, cpu, "hidden_weights", hidden_weights);
+	cpu_add_input(workload, cpu, "input_prev_weights", input_weights);
+	cpu_add_input(workload, cpu, "hidden_prev_weights", hidden_weights);
+	workload_add_fresh(workload, "output_hidden", (hidden + 1) * FLOAT_BYTES);
+	workload_add_fresh(workload, "hidden_partial_sum", in / SIDE * hidden * FLOAT_BYTES);
 	return true;
 }
 
+static const struct cpu_use inputs[] = {
+        {INPUT_WEIGHTS, UVMP_ACCESS_WRITE, 0},  {INPUT_WEIGHTS, UVMP_ACCESS_READ, 0},
+        {INPUT_WEIGHTS2, UVMP_ACCESS_WRITE, 0}, {HIDDEN_WEIGHTS, UVMP_ACCESS_WRITE, 0},
+        {INPUT_CHANGES, UVMP_ACCESS_WRITE, 0},  {HIDDEN_CHANGES, UVMP_ACCESS_WRITE, 0},
+        {TARGET, UVMP_ACCESS_WRITE, 0},         {INPUT_UNITS, UVMP_ACCESS_WRITE, 0},
+};
+
+/* Between the kernels. */
+static const struct cpu_use middle[] = {
+        /* a hidden unit: its partial sums and the threshold unit's weight */
+        {PARTIAL_SUM, UVMP_ACCESS_READ, 0},
+        {INPUT_WEIGHTS, UVMP_ACCESS_READ, (HIDDEN + 1) * FLOAT_BYTES},
+        {HIDDEN_UNITS, UVMP_ACCESS_WRITE, 0},
+        /* the output from those */
+        {HIDDEN_WEIGHTS, UVMP_ACCESS_READ, 0},
+        {HIDDEN_UNITS, UVMP_ACCESS_READ, 0},
+        {OUTPUT_UNITS, UVMP_ACCESS_WRITE, 0},
+        /* its error, and that of the hidden units */
+        {TARGET, UVMP_ACCESS_READ, 0},
+        {OUTPUT_DELTA, UVMP_ACCESS_WRITE, 0},
+        {HIDDEN_DELTA, UVMP_ACCESS_WRITE, 0},
+        /* the hidden weights */
+        {HIDDEN_CHANGES, UVMP_ACCESS_READ, 0},
+        {HIDDEN_WEIGHTS, UVMP_ACCESS_WRITE, 0},
+        {HIDDEN_CHANGES, UVMP_ACCESS_WRITE, 0},
+};
+
+static const struct cpu_use results[] = {{INPUT_UNITS, UVMP_ACCESS_READ, 0},
+                                         {INPUT_WEIGHTS2, UVMP_ACCESS_READ, 0}};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
 static bool backprop_launch(struct workload *workload)
 {
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+	bool is_working = cpu != CPU_NONE;
+
+	if (cpu_inputs(workload, cpu, &at, inputs, COUNT(inputs)))
+		return true;
+	if (!cpu_is_within(&at, 1)) {
+		if (is_working && cpu_uses(workload, &at, middle, COUNT(middle)))
+			return true;
+		if (!cpu_is_within(&at, 1))
+			return is_working && cpu_uses(workload, &at, results, COUNT(results));
+	}
 	workload->kernel = workload->kernels_done == 0 ? "layerforward" : "adjust_weights";
 	workload->blocks = workload->value[N] / SIDE;
 	workload->warps = SIDE * SIDE / WORKLOAD_LANES;
-	return workload->kernels_done < 2;
+	return true;
 }
 
 /* Floats [at, at + count) of an array. */
@@ -167,7 +225,9 @@ static bool backprop_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_backprop = {
         .name = "backprop",
         .summary = "Rodinia: one training step of a neural network; published runs: n=131056, 65536, 18000",
-        .param = {{"n", "input units, a multiple of 16", 16, 1 << 28, 65536, false}, WORKLOAD_AGENTS},
+        .param = {{"n", "input units, a multiple of 16", 16, 1 << 28, 65536, false},
+                  CPU_PARAM,
+                  WORKLOAD_AGENTS},
         .check = backprop_check,
         .open = backprop_open,
         .launch = backprop_launch,

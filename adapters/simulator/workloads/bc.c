@@ -49,9 +49,9 @@ static bool bc_open(struct workload *workload)
 	bc->g.result = bc->distance;
 	bc->g.wide_result = bc->centrality;
 	graph_range(workload, "centralities", vertices, 4);
-	graph_range(workload, "parts", vertices, 4);
-	graph_range(workload, "distances", vertices, 4);
-	graph_range(workload, "paths", vertices, 4);
+	graph_fresh(workload, "parts", vertices, 4);
+	graph_fresh(workload, "distances", vertices, 4);
+	graph_fresh(workload, "paths", vertices, 4);
 	graph_range(workload, "over", 1, 1);
 	graph_add(workload);
 	return true;

@@ -56,7 +56,7 @@ static bool bfs_open(struct workload *workload)
 	workload_add_range(workload, "edges", bfs->graph.edges * EDGE_BYTES);
 	workload_add_range(workload, "levels", vertices * LEVEL_BYTES);
 	workload_add_range(workload, "frontier0", vertices * VERTEX_BYTES);
-	workload_add_range(workload, "frontier1", vertices * VERTEX_BYTES);
+	workload_add_fresh(workload, "frontier1", vertices * VERTEX_BYTES);
 	start = graph_hub(&bfs->graph);
 	bfs->frontier[0][0] = start;
 	bfs->length[0] = 1;

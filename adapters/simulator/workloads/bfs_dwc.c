@@ -53,11 +53,11 @@ static bool bfs_open(struct workload *workload)
 	bfs->list[0][0] = bfs->g.root;
 	bfs->length[0] = 1;
 	room = workload->value[ROOM] > vertices ? workload->value[ROOM] : vertices;
-	graph_range(workload, "levels", vertices, 4);
+	graph_fresh(workload, "levels", vertices, 4);
 	graph_range(workload, "over", 1, 1);
 	graph_range(workload, "worklist0", room, 8);
 	graph_range(workload, "end0", 1, 4);
-	graph_range(workload, "worklist1", room, 8);
+	graph_fresh(workload, "worklist1", room, 8);
 	graph_range(workload, "end1", 1, 4);
 	graph_add(workload);
 	return true;

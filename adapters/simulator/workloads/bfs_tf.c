@@ -34,10 +34,10 @@ static bool bfs_open(struct workload *workload)
 	bfs->g.result = bfs->level;
 	bfs->level[bfs->g.root] = 0;
 	bfs->is_front[bfs->g.root] = bfs->is_visited[bfs->g.root] = true;
-	graph_range(workload, "levels", vertices, 4);
-	graph_range(workload, "frontier", vertices, 1);
-	graph_range(workload, "updating", vertices, 1);
-	graph_range(workload, "visited", vertices, 1);
+	graph_fresh(workload, "levels", vertices, 4);
+	graph_fresh(workload, "frontier", vertices, 1);
+	graph_fresh(workload, "updating", vertices, 1);
+	graph_fresh(workload, "visited", vertices, 1);
 	graph_range(workload, "over", 1, 1);
 	graph_add(workload);
 	return true;

@@ -23,7 +23,7 @@ static bool bfs_open(struct workload *workload)
 		return false;
 	bfs->g.result = bfs->level;
 	bfs->level[bfs->g.root] = 0;
-	graph_range(workload, "levels", bfs->g.graph.vertices, 4);
+	graph_fresh(workload, "levels", bfs->g.graph.vertices, 4);
 	graph_range(workload, "changed", 1, 1);
 	graph_add(workload);
 	return true;

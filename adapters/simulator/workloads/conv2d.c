@@ -3,31 +3,48 @@
  * own and the one below, each three times, shifted by one column, which are on the same pages and shown as
  * one load, and stores its cells. The border of the result is not written.
  *
+ * The CPU draws the input and prints every 10,000th element of the result.
+ *
  * ni=1024,nj=1024 are the published logs. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { NI, NJ };
+enum { NI, NJ, CPU };
 enum { A, B };
 
 #define BLOCK_ROWS  8u
 #define FLOAT_BYTES 4u
+#define PRINTED     10000u
 
 static bool conv2d_open(struct workload *workload)
 {
 	uint64_t bytes = workload->value[NI] * workload->value[NJ] * FLOAT_BYTES;
 
-	workload_add_range(workload, "a", bytes);
-	workload_add_range(workload, "b", bytes);
+	cpu_add_input(workload, workload->value[CPU], "a", bytes);
+	workload_add_fresh(workload, "b", bytes);
 	return true;
 }
 
 static bool conv2d_launch(struct workload *workload)
 {
+	static const struct cpu_use input = {A, UVMP_ACCESS_WRITE, 0};
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+	uint64_t printed = workload_ceil_div(workload->value[NI] * workload->value[NJ], PRINTED);
+
+	if (cpu_inputs(workload, cpu, &at, &input, 1))
+		return true;
+	if (!cpu_is_within(&at, 1)) {
+		if (cpu == CPU_NONE || at == printed)
+			return false;
+		workload_set_cpu(workload, workload->range[B].base + at * PRINTED * FLOAT_BYTES, FLOAT_BYTES,
+		                 UVMP_ACCESS_READ);
+		return true;
+	}
 	workload->kernel = "convolution2d";
 	workload->blocks = workload_ceil_div(workload->value[NI], BLOCK_ROWS) *
 	                   workload_ceil_div(workload->value[NJ], WORKLOAD_LANES);
 	workload->warps = BLOCK_ROWS;
-	return workload->kernels_done == 0;
+	return true;
 }
 
 static bool conv2d_span(struct workload *workload, struct workload_slot *slot)
@@ -60,6 +77,7 @@ const struct workload_type workload_conv2d = {
         .summary = "PolyBench/GPU: 3 x 3 convolution; published run: 1024 1024",
         .param = {{"ni", "rows", 3, 262144, 2048, false},
                   {"nj", "columns", 3, 262144, 2048, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = conv2d_open,
         .launch = conv2d_launch,

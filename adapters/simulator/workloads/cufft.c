@@ -56,9 +56,9 @@ static bool cufft_open(struct workload *workload)
 
 	workload_add_range(workload, "signal", bytes);
 	if (workload->value[OUT])
-		workload_add_range(workload, "spectrum", bytes);
+		workload_add_fresh(workload, "spectrum", bytes);
 	if (workload->value[WORK] && passes_of(workload) > 1)
-		workload_add_range(workload, "work", bytes);
+		workload_add_fresh(workload, "work", bytes);
 	workload->state = calloc(1, sizeof(struct pass));
 	return workload->state != NULL;
 }

@@ -103,11 +103,11 @@ static bool cusparse_open(struct workload *workload)
 	elements = cusparse->pointer[n] > 0 ? cusparse->pointer[n] : 1; /* no range is empty */
 	workload_add_range(workload, "A", n * n * ELEMENT_BYTES);
 	workload_add_range(workload, "B", n * workload->value[COLUMNS] * ELEMENT_BYTES);
-	workload_add_range(workload, "C", n * workload->value[COLUMNS] * ELEMENT_BYTES);
-	workload_add_range(workload, "nnzPerRow", n * ELEMENT_BYTES);
-	workload_add_range(workload, "csrVal", elements * ELEMENT_BYTES);
-	workload_add_range(workload, "csrRowPtr", (n + 1) * ELEMENT_BYTES);
-	workload_add_range(workload, "csrColInd", elements * ELEMENT_BYTES);
+	workload_add_fresh(workload, "C", n * workload->value[COLUMNS] * ELEMENT_BYTES);
+	workload_add_fresh(workload, "nnzPerRow", n * ELEMENT_BYTES);
+	workload_add_fresh(workload, "csrVal", elements * ELEMENT_BYTES);
+	workload_add_fresh(workload, "csrRowPtr", (n + 1) * ELEMENT_BYTES);
+	workload_add_fresh(workload, "csrColInd", elements * ELEMENT_BYTES);
 	return true;
 }
 

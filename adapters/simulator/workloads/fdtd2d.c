@@ -3,10 +3,14 @@
  * ex and hz; ex has one column more and ey one row more than hz. Thread blocks of 32 x 8 threads: a warp is
  * 32 cells of one row.
  *
+ * The CPU writes the source and the fields, but of ex and ey only as many cells as hz has, and prints every
+ * 1000th cell of hz, so that it reads all of its pages.
+ *
  * nx=1200,ny=1200,tmax=5 are the published logs. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { NX, NY, TMAX };
+enum { NX, NY, TMAX, CPU };
 enum { FICT, EX, EY, HZ };
 
 #define BLOCK_ROWS  8u
@@ -14,24 +18,34 @@ enum { FICT, EX, EY, HZ };
 
 static bool fdtd2d_open(struct workload *workload)
 {
-	uint64_t nx = workload->value[NX], ny = workload->value[NY];
+	uint64_t nx = workload->value[NX], ny = workload->value[NY], cpu = workload->value[CPU];
 
-	workload_add_range(workload, "fict", workload->value[TMAX] * FLOAT_BYTES);
-	workload_add_range(workload, "ex", nx * (ny + 1) * FLOAT_BYTES);
-	workload_add_range(workload, "ey", (nx + 1) * ny * FLOAT_BYTES);
-	workload_add_range(workload, "hz", nx * ny * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "fict", workload->value[TMAX] * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "ex", nx * (ny + 1) * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "ey", (nx + 1) * ny * FLOAT_BYTES);
+	cpu_add_input(workload, cpu, "hz", nx * ny * FLOAT_BYTES);
 	return true;
 }
 
 static bool fdtd2d_launch(struct workload *workload)
 {
 	static const char *const name[] = {"fdtd_step1", "fdtd_step2", "fdtd_step3"};
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+	uint64_t bytes = workload->value[NX] * workload->value[NY] * FLOAT_BYTES;
+	const struct cpu_use inputs[] = {{FICT, UVMP_ACCESS_WRITE, 0},
+	                                 {EX, UVMP_ACCESS_WRITE, bytes},
+	                                 {EY, UVMP_ACCESS_WRITE, bytes},
+	                                 {HZ, UVMP_ACCESS_WRITE, 0}};
 
+	if (cpu_inputs(workload, cpu, &at, inputs, 4))
+		return true;
+	if (!cpu_is_within(&at, 3 * workload->value[TMAX]))
+		return cpu_result(workload, cpu, at, HZ);
 	workload->kernel = name[workload->kernels_done % 3];
 	workload->blocks = workload_ceil_div(workload->value[NX], BLOCK_ROWS) *
 	                   workload_ceil_div(workload->value[NY], WORKLOAD_LANES);
 	workload->warps = BLOCK_ROWS;
-	return workload->kernels_done < 3 * workload->value[TMAX];
+	return true;
 }
 
 static bool set_cells(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t first,
@@ -144,6 +158,7 @@ const struct workload_type workload_fdtd2d = {
         .param = {{"nx", "rows", 1, 131072, 2048, false},
                   {"ny", "columns", 1, 131072, 2048, false},
                   {"tmax", "time steps of three kernels", 1, 1000000, 1, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = fdtd2d_open,
         .launch = fdtd2d_launch,

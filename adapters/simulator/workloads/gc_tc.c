@@ -33,7 +33,7 @@ static bool gc_open(struct workload *workload)
 	for (uint64_t v = 0; v < vertices; v++)
 		gc->number[v] = (uint32_t)(uvmp_random_next(&workload->random) >> 33);
 	gc->g.result = gc->colour;
-	graph_range(workload, "colours", vertices, 4);
+	graph_fresh(workload, "colours", vertices, 4);
 	graph_range(workload, "numbers", vertices, 4);
 	return true;
 }
@@ -66,7 +66,7 @@ static bool dtc_open(struct workload *workload)
 	room = workload->value[ROOM] > vertices ? workload->value[ROOM] : vertices;
 	graph_range(workload, "worklist0", room, 8);
 	graph_range(workload, "end0", 1, 4);
-	graph_range(workload, "worklist1", room, 8);
+	graph_fresh(workload, "worklist1", room, 8);
 	graph_range(workload, "end1", 1, 4);
 	graph_add(workload);
 	return true;

@@ -64,6 +64,11 @@ unsigned graph_range(struct workload *workload, const char *name, uint64_t count
 	return workload->ranges - 1;
 }
 
+void graph_fresh(struct workload *workload, const char *name, uint64_t count, uint64_t bytes)
+{
+	workload_add_fresh(workload, name, count * bytes);
+}
+
 void graph_add(struct workload *workload)
 {
 	struct graph_state *state = workload->state;

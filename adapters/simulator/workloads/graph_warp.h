@@ -60,6 +60,8 @@ void *graph_array(struct graph_state *state, uint64_t count, size_t size);
 uint32_t *graph_array_of(struct graph_state *state, uint64_t count, uint32_t value);
 /* Adds a range of `count` elements; returns its number. */
 unsigned graph_range(struct workload *workload, const char *name, uint64_t count, uint64_t bytes);
+/* The same with nothing in it: the GPU fills it, or writes it before it reads it. */
+void graph_fresh(struct workload *workload, const char *name, uint64_t count, uint64_t bytes);
 /* Adds the ranges of the graph itself. */
 void graph_add(struct workload *workload);
 

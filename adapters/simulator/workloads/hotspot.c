@@ -7,12 +7,16 @@
  * stored. Tiles overlap so that what is stored covers the grid; the grid of blocks is that of the full
  * pyramid height also for a last kernel of fewer steps, as in Rodinia. A warp is two rows of a tile.
  *
+ * The CPU reads temperatures and powers from files and writes the temperatures of the end to one; between the
+ * kernels it does nothing.
+ *
  * n=512,pyramid_height=2,sim_time=2 is the published access stream (768 pages, 112816 accesses of 128-byte
  * lines), n=1024,pyramid_height=2,sim_time=8 the run on the GTX 1080 Ti (4 kernels, 86 x 86 blocks), and
  * n=30,pyramid_height=6,sim_time=40 the one of SAND2022-1528. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { N, PYRAMID_HEIGHT, SIM_TIME };
+enum { N, PYRAMID_HEIGHT, SIM_TIME, CPU };
 enum { TEMPERATURE0, TEMPERATURE1, POWER };
 
 #define SIDE        16
@@ -21,11 +25,11 @@ enum { TEMPERATURE0, TEMPERATURE1, POWER };
 
 static bool hotspot_open(struct workload *workload)
 {
-	uint64_t bytes = workload->value[N] * workload->value[N] * FLOAT_BYTES;
+	uint64_t bytes = workload->value[N] * workload->value[N] * FLOAT_BYTES, cpu = workload->value[CPU];
 
-	workload_add_range(workload, "temperature0", bytes);
-	workload_add_range(workload, "temperature1", bytes);
-	workload_add_range(workload, "power", bytes);
+	cpu_add_input(workload, cpu, "temperature0", bytes);
+	workload_add_fresh(workload, "temperature1", bytes);
+	cpu_add_input(workload, cpu, "power", bytes);
 	return true;
 }
 
@@ -37,10 +41,19 @@ static uint64_t blocks_of(const struct workload *workload)
 
 static bool hotspot_launch(struct workload *workload)
 {
+	static const struct cpu_use inputs[] = {{TEMPERATURE0, UVMP_ACCESS_WRITE, 0},
+	                                        {POWER, UVMP_ACCESS_WRITE, 0}};
+	uint64_t kernels = workload_ceil_div(workload->value[SIM_TIME], workload->value[PYRAMID_HEIGHT]);
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+
+	if (cpu_inputs(workload, cpu, &at, inputs, 2))
+		return true;
+	if (!cpu_is_within(&at, kernels))
+		return cpu_result(workload, cpu, at, TEMPERATURE0 + (unsigned)(kernels % 2));
 	workload->kernel = "calculate_temp";
 	workload->blocks = blocks_of(workload) * blocks_of(workload);
 	workload->warps = SIDE * SIDE / WORKLOAD_LANES;
-	return workload->kernels_done * workload->value[PYRAMID_HEIGHT] < workload->value[SIM_TIME];
+	return true;
 }
 
 /* Time steps of the kernel that runs. */
@@ -111,6 +124,7 @@ const struct workload_type workload_hotspot = {
         .param = {{"n", "rows and columns of the grid", 1, 262144, 1024, false},
                   {"pyramid_height", "time steps of one kernel", 1, 7, 2, false},
                   {"sim_time", "time steps", 1, 1000000, 2, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = hotspot_open,
         .launch = hotspot_launch,

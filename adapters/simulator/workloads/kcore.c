@@ -32,9 +32,9 @@ static bool kcore_open(struct workload *workload)
 	for (uint64_t v = 0; v < vertices; v++)
 		kcore->degree[v] = (uint32_t)(kcore->g.graph.offset[v + 1] - kcore->g.graph.offset[v]);
 	kcore->g.result = kcore->degree;
-	graph_range(workload, "degrees", vertices, 4);
-	graph_range(workload, "removed", vertices, 1);
-	graph_range(workload, "flags", vertices, 1);
+	graph_fresh(workload, "degrees", vertices, 4);
+	graph_fresh(workload, "removed", vertices, 1);
+	graph_fresh(workload, "flags", vertices, 1);
 	graph_range(workload, "count", 1, 4);
 	graph_range(workload, "over", 1, 1);
 	graph_add(workload);

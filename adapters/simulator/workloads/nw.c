@@ -7,11 +7,16 @@
  * the score left above, its 16 x 16 similarities (16 loads that do not wait for each other), the column on
  * the left and the row above, computes 31 anti-diagonals in shared memory, and stores its rows.
  *
+ * The CPU clears and fills the scores, then the similarities but for their first row. At the end it walks
+ * back from the last score but one to the first: at each step it looks at the three scores before and at the
+ * similarity. Where it goes depends on the sequences, which are not modelled: here it keeps to the diagonal.
+ *
  * n=1024 is the published run of 127 kernels; n=2048 that of the page counts (8200 pages: 4101 of the scores,
  * and of the similarities, whose first row is not used, 4099). */
+#include "cpu.h"
 #include "runs.h"
 
-enum { N };
+enum { N, CPU };
 enum { REFERENCE, ITEMSETS };
 
 #define SIDE      16u
@@ -24,21 +29,53 @@ static const char *nw_check(const struct workload *workload)
 
 static bool nw_open(struct workload *workload)
 {
-	uint64_t side = workload->value[N] + 1;
+	uint64_t side = workload->value[N] + 1, cpu = workload->value[CPU];
 
-	workload_add_range(workload, "reference", side * side * INT_BYTES);
-	workload_add_range(workload, "itemsets", side * side * INT_BYTES);
+	cpu_add_input(workload, cpu, "reference", side * side * INT_BYTES);
+	cpu_add_input(workload, cpu, "itemsets", side * side * INT_BYTES);
 	return true;
+}
+
+/* Elements [first, first + count) of a matrix. */
+static bool use_elements(struct workload *workload, unsigned range, uint64_t first, uint64_t count,
+                         enum uvmp_access access)
+{
+	workload_set_cpu(workload, workload->range[range].base + first * INT_BYTES, count * INT_BYTES,
+	                 access);
+	return true;
+}
+
+/* The walk back: the scores above, the one on the left, the similarity; then the same one step up the
+ * diagonal. */
+static bool trace_back(struct workload *workload, uint64_t at)
+{
+	uint64_t side = workload->value[N] + 1, step = at / 3, here;
+
+	if (workload->value[CPU] == CPU_NONE || step >= workload->value[N] - 1)
+		return false;
+	here = (workload->value[N] - 1 - step) * (side + 1);
+	if (at % 3 == 0)
+		return use_elements(workload, ITEMSETS, here - side - 1, 2, UVMP_ACCESS_READ);
+	return use_elements(workload, at % 3 == 1 ? ITEMSETS : REFERENCE, at % 3 == 1 ? here - 1 : here, 1,
+	                    UVMP_ACCESS_READ);
 }
 
 static bool nw_launch(struct workload *workload)
 {
+	static const struct cpu_use scores = {ITEMSETS, UVMP_ACCESS_WRITE, 0};
 	uint64_t tiles = workload->value[N] / SIDE, diagonal = workload->kernels_done;
+	uint64_t at = workload->ops, cpu = workload->value[CPU], side = workload->value[N] + 1;
 	bool is_growing = diagonal < tiles;
 
+	if (cpu_inputs(workload, cpu, &at, &scores, 1))
+		return true;
+	if (cpu == CPU_WRITES_INPUTS && cpu_is_within(&at, 1))
+		return use_elements(workload, REFERENCE, side + 1, side * side - side - 1, UVMP_ACCESS_WRITE);
+	if (!cpu_is_within(&at, 2 * tiles - 1))
+		return trace_back(workload, at);
 	workload->kernel = is_growing ? "needle_cuda_shared_1" : "needle_cuda_shared_2";
 	workload->blocks = is_growing ? diagonal + 1 : 2 * tiles - 1 - diagonal;
-	return diagonal < 2 * tiles - 1;
+	return true;
 }
 
 /* `bytes` of the row at element `first` and of the 15 rows below. */
@@ -89,6 +126,7 @@ const struct workload_type workload_nw = {
         .summary = "Rodinia: Needleman-Wunsch alignment in anti-diagonals of tiles; published runs: n=1024, "
                    "2048",
         .param = {{"n", "elements of a sequence, a multiple of 16", 16, 262144, 1024, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .check = nw_check,
         .open = nw_open,

@@ -7,11 +7,14 @@
  * side each time, and stores the last row. Blocks overlap so that what is stored covers the columns; their
  * number is that of the full pyramid height also for a last kernel of fewer rows, as in Rodinia.
  *
+ * The CPU draws the grid and prints the last row's results.
+ *
  * cols=100000,rows=100,pyramid_height=20 is the published run of the page counts (9864 pages; Rodinia's own
  * script), cols=1000,rows=20,pyramid_height=5 the one of SAND2022-1528. */
+#include "cpu.h"
 #include "runs.h"
 
-enum { COLS, ROWS, PYRAMID_HEIGHT };
+enum { COLS, ROWS, PYRAMID_HEIGHT, CPU };
 enum { RESULT0, RESULT1, WALL };
 
 #define THREADS   256
@@ -19,22 +22,29 @@ enum { RESULT0, RESULT1, WALL };
 
 static bool pathfinder_open(struct workload *workload)
 {
-	uint64_t row = workload->value[COLS] * INT_BYTES;
+	uint64_t row = workload->value[COLS] * INT_BYTES, cpu = workload->value[CPU];
 
-	workload_add_range(workload, "result0", row);
-	workload_add_range(workload, "result1", row);
-	workload_add_range(workload, "wall", row * (workload->value[ROWS] - 1));
+	cpu_add_input(workload, cpu, "result0", row);
+	workload_add_fresh(workload, "result1", row);
+	cpu_add_input(workload, cpu, "wall", row * (workload->value[ROWS] - 1));
 	return true;
 }
 
 static bool pathfinder_launch(struct workload *workload)
 {
-	uint64_t height = workload->value[PYRAMID_HEIGHT];
+	static const struct cpu_use inputs[] = {{RESULT0, UVMP_ACCESS_WRITE, 0},
+	                                        {WALL, UVMP_ACCESS_WRITE, 0}};
+	uint64_t height = workload->value[PYRAMID_HEIGHT], at = workload->ops, cpu = workload->value[CPU];
+	uint64_t kernels = workload_ceil_div(workload->value[ROWS] - 1, height);
 
+	if (cpu_inputs(workload, cpu, &at, inputs, 2))
+		return true;
+	if (!cpu_is_within(&at, kernels))
+		return cpu_result(workload, cpu, at, RESULT0 + (unsigned)(kernels % 2));
 	workload->kernel = "dynproc_kernel";
 	workload->blocks = workload_ceil_div(workload->value[COLS], THREADS - 2 * height);
 	workload->warps = THREADS / WORKLOAD_LANES;
-	return workload->kernels_done * height < workload->value[ROWS] - 1;
+	return true;
 }
 
 /* The columns of the warp's threads in margin..255 - margin of the block; false when there are none. */
@@ -89,6 +99,7 @@ const struct workload_type workload_pathfinder = {
         .param = {{"cols", "columns", 1, 1 << 24, 100000, false},
                   {"rows", "rows, the first one included", 2, 1 << 14, 20, false},
                   {"pyramid_height", "rows of one kernel", 1, 127, 20, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = pathfinder_open,
         .launch = pathfinder_launch,

@@ -35,8 +35,8 @@ static bool pr_open(struct workload *workload)
 	for (uint64_t v = 0; v < vertices; v++)
 		pr->rank[v] = ONE / vertices;
 	pr->g.wide_result = pr->rank;
-	graph_range(workload, "ranks", vertices, 4);
-	graph_range(workload, "sums", vertices, 4);
+	graph_fresh(workload, "ranks", vertices, 4);
+	graph_fresh(workload, "sums", vertices, 4);
 	graph_add(workload);
 	return true;
 }

@@ -3,12 +3,15 @@
  * block; every 100th thread (`stride`) reads its input, which is a random number, and with it selects the
  * element of the table that it reads and that of the output that it writes.
  *
+ * The CPU writes input and table and prints output.
+ *
  * The random number of a thread is computed from the seed and its number. n=1048576 are the published logs.
  */
 #include "uvmpolicy/base.h"
+#include "cpu.h"
 #include "runs.h"
 
-enum { ELEMENTS, STRIDE };
+enum { ELEMENTS, STRIDE, CPU };
 enum { INPUT, OUTPUT, TABLE };
 
 #define THREADS     256u
@@ -16,20 +19,27 @@ enum { INPUT, OUTPUT, TABLE };
 
 static bool ra_open(struct workload *workload)
 {
-	uint64_t bytes = workload->value[ELEMENTS] * FLOAT_BYTES;
+	uint64_t bytes = workload->value[ELEMENTS] * FLOAT_BYTES, cpu = workload->value[CPU];
 
-	workload_add_range(workload, "input", bytes);
-	workload_add_range(workload, "output", bytes);
-	workload_add_range(workload, "table", bytes);
+	cpu_add_input(workload, cpu, "input", bytes);
+	workload_add_fresh(workload, "output", bytes);
+	cpu_add_input(workload, cpu, "table", bytes);
 	return true;
 }
 
 static bool ra_launch(struct workload *workload)
 {
+	static const struct cpu_use inputs[] = {{INPUT, UVMP_ACCESS_WRITE, 0}, {TABLE, UVMP_ACCESS_WRITE, 0}};
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+
+	if (cpu_inputs(workload, cpu, &at, inputs, 2))
+		return true;
+	if (!cpu_is_within(&at, 1))
+		return cpu_result(workload, cpu, at, OUTPUT);
 	workload->kernel = "kernel";
 	workload->blocks = workload_ceil_div(workload->value[ELEMENTS], THREADS);
 	workload->warps = THREADS / WORKLOAD_LANES;
-	return workload->kernels_done == 0;
+	return true;
 }
 
 static uint64_t index_of(const struct workload *workload, uint64_t thread)
@@ -68,6 +78,7 @@ const struct workload_type workload_ra = {
         .summary = "random access (HPC Challenge) as in UVM Smart; published run: n=1048576",
         .param = {{"n", "elements of each array", 1, (uint64_t)1 << 36, 1 << 20, false},
                   {"stride", "only every so many threads do something; 1: all", 1, 1000000, 100, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = ra_open,
         .launch = ra_launch,

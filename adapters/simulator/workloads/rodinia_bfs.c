@@ -8,15 +8,20 @@
  * second: found nodes enter the frontier and are seen from then on. It ends when none was found. What the
  * masks hold in each kernel follows from the levels, so the search runs when the workload is opened.
  *
+ * The CPU reads the graph from a file and sets the masks and costs; around the two kernels of a level it
+ * copies a byte to memory of the GPU that is not managed (nothing found) and back; at the end it prints the
+ * costs.
+ *
  * Graphs as from Rodinia's generator: each node has edges to 2..4 others, every edge also stands at its other
  * end, ends are drawn uniformly. The search starts at node 0. `edges` asks for an exact number: that of the
  * published graph of 261444 nodes is 1568420 (2491 pages demanded); other published runs have 65536 and (in
  * SAND2022-1528) 4096 nodes. */
 #include <stdlib.h>
 
+#include "cpu.h"
 #include "runs.h"
 
-enum { NODES, EDGES };
+enum { NODES, EDGES, CPU };
 enum { NODE_ARRAY, FRONTIER, FOUND, SEEN, EDGE_ARRAY, COST };
 
 #define THREADS    512u
@@ -140,7 +145,7 @@ static bool search(struct bfs *bfs)
 static bool bfs_open(struct workload *workload)
 {
 	struct bfs *bfs = workload->state = calloc(1, sizeof(*bfs));
-	uint64_t nodes = workload->value[NODES];
+	uint64_t nodes = workload->value[NODES], cpu = workload->value[CPU];
 
 	if (bfs == NULL)
 		return false;
@@ -150,12 +155,12 @@ static bool bfs_open(struct workload *workload)
 	if (bfs->offset == NULL || bfs->level == NULL || !build(workload, bfs, &workload->random) ||
 	    !search(bfs))
 		return false;
-	workload_add_range(workload, "graph_nodes", nodes * NODE_BYTES);
-	workload_add_range(workload, "graph_mask", nodes);
-	workload_add_range(workload, "updating_graph_mask", nodes);
-	workload_add_range(workload, "graph_visited", nodes);
-	workload_add_range(workload, "graph_edges", bfs->edges * INT_BYTES);
-	workload_add_range(workload, "cost", nodes * INT_BYTES);
+	cpu_add_input(workload, cpu, "graph_nodes", nodes * NODE_BYTES);
+	cpu_add_input(workload, cpu, "graph_mask", nodes);
+	cpu_add_input(workload, cpu, "updating_graph_mask", nodes);
+	cpu_add_input(workload, cpu, "graph_visited", nodes);
+	cpu_add_input(workload, cpu, "graph_edges", bfs->edges * INT_BYTES);
+	cpu_add_input(workload, cpu, "cost", nodes * INT_BYTES);
 	return true;
 }
 
@@ -163,12 +168,26 @@ static bool bfs_open(struct workload *workload)
 
 static bool bfs_launch(struct workload *workload)
 {
+	static const struct cpu_use inputs[] = {
+	        {NODE_ARRAY, UVMP_ACCESS_WRITE, 0}, {FRONTIER, UVMP_ACCESS_WRITE, 0},
+	        {FOUND, UVMP_ACCESS_WRITE, 0},      {SEEN, UVMP_ACCESS_WRITE, 0},
+	        {EDGE_ARRAY, UVMP_ACCESS_WRITE, 0}, {COST, UVMP_ACCESS_WRITE, 0}};
 	const struct bfs *bfs = workload->state;
+	uint64_t at = workload->ops, cpu = workload->value[CPU], copies = cpu == CPU_NONE ? 0 : 2;
 
+	if (cpu_inputs(workload, cpu, &at, inputs, 6))
+		return true;
+	if (!cpu_is_within(&at, (bfs->last + 1) * (2 + copies)))
+		return cpu_result(workload, cpu, at, COST);
+	at %= 2 + copies;
+	if (copies > 0 && (at == 0 || at == 3)) {
+		workload_set_copy(workload, 1, at == 0, 0);
+		return true;
+	}
 	workload->kernel = workload->kernels_done % 2 == 0 ? "Kernel" : "Kernel2";
 	workload->blocks = workload_ceil_div(bfs->nodes, THREADS);
 	workload->warps = THREADS / WORKLOAD_LANES;
-	return workload->kernels_done / 2 <= bfs->last;
+	return true;
 }
 
 /* The warp's nodes of this level, as a mask. */
@@ -323,6 +342,7 @@ const struct workload_type workload_rodinia_bfs = {
         .param = {{"nodes", "nodes", 1, 1 << 26, 262144, false},
                   {"edges", "entries of the edge list; 0: as they come, about 6 per node", 0, 1 << 30, 0,
                    false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = bfs_open,
         .close = bfs_close,

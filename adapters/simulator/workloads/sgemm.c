@@ -51,7 +51,7 @@ static bool sgemm_open(struct workload *workload)
 
 	workload_add_range(workload, "A", bytes);
 	workload_add_range(workload, "B", bytes);
-	workload_add_range(workload, "C", bytes);
+	workload_add_fresh(workload, "C", bytes);
 	return true;
 }
 

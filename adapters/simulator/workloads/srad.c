@@ -6,18 +6,22 @@
  * second updates the image from the coefficients of the tile and of the cells below and to the right.
  *
  * In the study only the image is managed and the five coefficient arrays are ordinary memory of the GPU,
- * which cannot fault: their accesses are not shown. coefficients=1 makes them managed, too. Between
- * iterations the CPU reads a corner of the image; that is not shown.
+ * which cannot fault: their accesses are not shown. coefficients=1 makes them managed, too.
+ *
+ * The CPU draws the image; before each iteration it takes mean and variance of a corner, of 128 x 128 cells
+ * as in Rodinia's own script, and at the end prints the image.
  *
  * rows=1024,cols=1024,iterations=2 is the published run of the page counts (1024 pages of the image). */
+#include "cpu.h"
 #include "runs.h"
 
-enum { ROWS, COLS, ITERATIONS, COEFFICIENTS };
+enum { ROWS, COLS, ITERATIONS, COEFFICIENTS, CPU };
 enum { C, E, W, S, N };
 
 #define SIDE        16u
 #define FLOAT_BYTES 4u
-#define STEPS       11u /* of either kernel, those that do nothing included */
+#define CORNER      128u /* rows and columns that the CPU reads */
+#define STEPS       11u  /* of either kernel, those that do nothing included */
 
 static const char *srad_check(const struct workload *workload)
 {
@@ -32,17 +36,38 @@ static bool srad_open(struct workload *workload)
 	uint64_t bytes = workload->value[ROWS] * workload->value[COLS] * FLOAT_BYTES;
 
 	for (unsigned i = 0; i < 5 && workload->value[COEFFICIENTS] != 0; i++)
-		workload_add_range(workload, name[i], bytes);
-	workload_add_range(workload, "image", bytes);
+		workload_add_fresh(workload, name[i], bytes);
+	cpu_add_input(workload, workload->value[CPU], "image", bytes);
+	return true;
+}
+
+/* Row `row` of the corner. */
+static bool read_corner(struct workload *workload, uint64_t row)
+{
+	uint64_t cols = workload->value[COLS], length = cols < CORNER ? cols : CORNER;
+
+	workload_set_cpu(workload, workload->range[workload->ranges - 1].base + row * cols * FLOAT_BYTES,
+	                 length * FLOAT_BYTES, UVMP_ACCESS_READ);
 	return true;
 }
 
 static bool srad_launch(struct workload *workload)
 {
+	const struct cpu_use input = {workload->ranges - 1, UVMP_ACCESS_WRITE, 0};
+	uint64_t at = workload->ops, cpu = workload->value[CPU], rows = workload->value[ROWS];
+	uint64_t reads = cpu == CPU_NONE ? 0 : rows < CORNER ? rows : CORNER;
+
+	if (cpu_inputs(workload, cpu, &at, &input, 1))
+		return true;
+	if (!cpu_is_within(&at, workload->value[ITERATIONS] * (reads + 2)))
+		return cpu_result(workload, cpu, at, workload->ranges - 1);
+	at %= reads + 2;
+	if (cpu_is_within(&at, reads))
+		return read_corner(workload, at);
 	workload->kernel = workload->kernels_done % 2 == 0 ? "srad_cuda_1" : "srad_cuda_2";
 	workload->blocks = workload->value[ROWS] / SIDE * (workload->value[COLS] / SIDE);
 	workload->warps = SIDE * SIDE / WORKLOAD_LANES;
-	return workload->kernels_done < 2 * workload->value[ITERATIONS];
+	return true;
 }
 
 /* Where the warp is. */
@@ -205,6 +230,7 @@ const struct workload_type workload_srad = {
                   {"cols", "columns, a multiple of 16", 16, 262144, 2048, false},
                   {"iterations", "iterations of two kernels", 1, 1000000, 2, false},
                   {"coefficients", "1: the five coefficient arrays are managed, too", 0, 1, 0, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .check = srad_check,
         .open = srad_open,

@@ -10,12 +10,16 @@
  * five rounds the CPU looks whether any node is active, and it stops after `rounds` in any case, done or not:
  * the study takes 15.
  *
+ * The CPU draws the graph, copies the mask to itself before the first and after every fifth round, and prints
+ * the distances.
+ *
  * nodes=1048576,degree=2 are the published logs. */
 #include <stdlib.h>
 
+#include "cpu.h"
 #include "runs.h"
 
-enum { NODES, DEGREE, ROUNDS };
+enum { NODES, DEGREE, ROUNDS, CPU };
 enum { VERTEX, EDGE, WEIGHT, DISTANCE, UPDATING };
 
 #define THREADS   16u
@@ -30,6 +34,8 @@ struct sssp {
 	uint32_t *distance; /* [nodes] */
 	uint32_t *updating; /* [nodes] */
 	uint8_t *is_active; /* [nodes] */
+	bool is_looked_at;  /* the mask, since the last kernel */
+	bool has_ended;
 };
 
 static void sssp_close(struct workload *workload)
@@ -91,11 +97,11 @@ static bool sssp_open(struct workload *workload)
 		sssp->distance[v] = sssp->updating[v] = FAR;
 	sssp->distance[0] = sssp->updating[0] = 0;
 	sssp->is_active[0] = 1;
-	workload_add_range(workload, "vertices", nodes * INT_BYTES);
-	workload_add_range(workload, "edges", edges * INT_BYTES);
-	workload_add_range(workload, "weights", edges * INT_BYTES);
-	workload_add_range(workload, "distances", nodes * INT_BYTES);
-	workload_add_range(workload, "updating_distances", nodes * INT_BYTES);
+	cpu_add_input(workload, workload->value[CPU], "vertices", nodes * INT_BYTES);
+	cpu_add_input(workload, workload->value[CPU], "edges", edges * INT_BYTES);
+	cpu_add_input(workload, workload->value[CPU], "weights", edges * INT_BYTES);
+	workload_add_fresh(workload, "distances", nodes * INT_BYTES);
+	workload_add_fresh(workload, "updating_distances", nodes * INT_BYTES);
 	return true;
 }
 
@@ -132,7 +138,8 @@ static bool take_over(const struct workload *workload)
 	return is_any_active;
 }
 
-static bool sssp_launch(struct workload *workload)
+/* The program's next kernel; false: there is none. */
+static bool next_kernel(struct workload *workload)
 {
 	uint64_t kernels = workload->kernels_done, rounds = (kernels - 1) / 2;
 	bool is_any_active = true;
@@ -151,6 +158,29 @@ static bool sssp_launch(struct workload *workload)
 		is_any_active = take_over(workload);
 	workload->kernel = "Kernel1";
 	return rounds % LOOK != 0 || (is_any_active && rounds < workload->value[ROUNDS]);
+}
+
+static bool sssp_launch(struct workload *workload)
+{
+	static const struct cpu_use inputs[] = {
+	        {VERTEX, UVMP_ACCESS_WRITE, 0}, {EDGE, UVMP_ACCESS_WRITE, 0}, {WEIGHT, UVMP_ACCESS_WRITE, 0}};
+	struct sssp *sssp = workload->state;
+	uint64_t at = workload->ops, cpu = workload->value[CPU];
+
+	if (sssp->has_ended)
+		return false;
+	if (cpu_inputs(workload, cpu, &at, inputs, 3))
+		return true;
+	if (cpu != CPU_NONE && workload->kernels_done % (2 * LOOK) == 1 && !sssp->is_looked_at) {
+		sssp->is_looked_at = true;
+		workload_set_copy(workload, workload->value[NODES], false, 0);
+		return true;
+	}
+	sssp->is_looked_at = false;
+	if (next_kernel(workload))
+		return true;
+	sssp->has_ended = true;
+	return cpu_result(workload, cpu, 0, DISTANCE);
 }
 
 /* -- steps -- */
@@ -278,6 +308,7 @@ const struct workload_type workload_sssp = {
         .param = {{"nodes", "nodes", 2, 1 << 26, 262144, false},
                   {"degree", "edges of a node, to so many others", 1, 32, 2, false},
                   {"rounds", "at most; rounded up to a multiple of 5", 1, 1000000, 15, false},
+                  CPU_PARAM,
                   WORKLOAD_AGENTS},
         .check = sssp_check,
         .open = sssp_open,

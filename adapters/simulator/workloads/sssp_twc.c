@@ -36,9 +36,9 @@ static bool sssp_open(struct workload *workload)
 	sssp->distance[sssp->g.root] = 0;
 	sssp->is_changed[sssp->g.root] = true;
 	sssp->g.wide_result = sssp->distance;
-	graph_range(workload, "distances", vertices, 4);
-	graph_range(workload, "mask", vertices, 1);
-	graph_range(workload, "updates", vertices, 4);
+	graph_fresh(workload, "distances", vertices, 4);
+	graph_fresh(workload, "mask", vertices, 1);
+	graph_fresh(workload, "updates", vertices, 4);
 	graph_range(workload, "weights", sssp->g.graph.edges, 4);
 	graph_range(workload, "changed", 1, 1);
 	graph_add(workload);

@@ -3,9 +3,9 @@
  *
  * All fields are doubles with a halo of two cells on each side, row after row, allocated in the program's
  * order, those that this solver does not use as well: the program clears every field on the GPU when it
- * allocates it (clear=0 leaves that out). Thread blocks are 32 x 4 threads, one a cell; a warp is 32 cells of
- * one row. It loads all its operands before it waits, then stores. Kernels with a scalar product store one
- * partial sum for each thread block, which a kernel of their own adds up.
+ * allocates it (clear=0 leaves that out, and the fields are on the CPU). Thread blocks are 32 x 4 threads,
+ * one a cell; a warp is 32 cells of one row. It loads all its operands before it waits, then stores. Kernels
+ * with a scalar product store one partial sum for each thread block, which a kernel of their own adds up.
  *
  * A step: copy the energy, coefficients Kx and Ky, start of the solver, `iterations` times (halo of p on four
  * sides, w = A p, sum, u and r, sum, p), end of the solver, summary. The left and right halo are one cell of
@@ -130,10 +130,15 @@ static bool tealeaf_open(struct workload *workload)
 	workload->state = tealeaf;
 	tealeaf->blocks_x = workload_ceil_div(pitch_of(workload), WARP);
 	tealeaf->blocks_y = workload_ceil_div(pitch_of(workload), BLOCK_ROWS);
-	for (unsigned field = 0; field < SUMS; field++)
-		workload_add_range(workload, field_name[field],
-		                   pitch_of(workload) * pitch_of(workload) * DOUBLE_BYTES);
-	workload_add_range(workload, field_name[SUMS], tealeaf->blocks_x * tealeaf->blocks_y * DOUBLE_BYTES);
+	for (unsigned field = 0; field < FIELDS; field++) {
+		uint64_t elements = field == SUMS ? tealeaf->blocks_x * tealeaf->blocks_y
+		                                  : pitch_of(workload) * pitch_of(workload);
+
+		if (workload->value[CLEAR] || field == SUMS)
+			workload_add_fresh(workload, field_name[field], elements * DOUBLE_BYTES);
+		else
+			workload_add_range(workload, field_name[field], elements * DOUBLE_BYTES);
+	}
 	return true;
 }
 

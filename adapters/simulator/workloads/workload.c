@@ -19,7 +19,7 @@ static const struct workload_type *const types[] = {
         &workload_regular, &workload_random, &workload_sgemm, &workload_stream, &workload_stencil,
         &workload_bfs,
         &workload_cufft, &workload_tealeaf, &workload_hpgmg, &workload_cusparse,
-        &workload_stream_thread, &workload_stream_warp,
+        &workload_stream_thread, &workload_stream_warp, &workload_tiles,
         &workload_backprop, &workload_rodinia_bfs, &workload_hotspot, &workload_pathfinder, &workload_srad,
         &workload_nw, &workload_sssp, &workload_ra, &workload_fdtd2d, &workload_atax, &workload_conv2d,
         &workload_bc, &workload_bfs_dwc, &workload_bfs_ta, &workload_bfs_tf, &workload_bfs_ttc, &workload_bfs_twc,
@@ -46,12 +46,30 @@ void workload_add_range(struct workload *workload, const char *name, uint64_t by
 	workload->ranges++;
 }
 
+void workload_add_fresh(struct workload *workload, const char *name, uint64_t bytes)
+{
+	workload_add_range(workload, name, bytes);
+	workload->range[workload->ranges - 1].is_fresh = true;
+}
+
+void workload_add_device(struct workload *workload, const char *name, uint64_t bytes)
+{
+	workload_add_range(workload, name, bytes);
+	workload->range[workload->ranges - 1].is_device = true;
+	workload->has_device = true;
+}
+
 /* -- warps -- */
 
 bool workload_launch(struct workload *workload)
 {
+	workload->op = (struct workload_op){.kind = WORKLOAD_KERNEL};
 	workload->warps = 1;
-	return workload->type->launch(workload);
+	workload->tag = 0;
+	if (!workload->type->launch(workload))
+		return false;
+	workload->ops++;
+	return true;
 }
 
 void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block, uint32_t warp)
@@ -118,7 +136,7 @@ void workload_end_kernel(struct workload *workload)
 
 /* -- without time: rows -- */
 
-enum phase { SHOW_RANGES, LAUNCH, RUN, DONE };
+enum phase { SHOW_RANGES, LAUNCH, RUN, WALK, DONE };
 
 /* The warps of a thread block follow each other, then those of the next. */
 static void deal_warp(struct workload *workload, struct workload_slot *slot)
@@ -148,13 +166,25 @@ static void start_kernel(struct workload *workload)
 	workload->previous = running - 1;
 }
 
+/* Memory that is not managed is not in rows. */
+static bool is_device(const struct workload *workload, uint64_t address)
+{
+	for (unsigned i = 0; i < workload->ranges; i++)
+		if (workload->range[i].is_device &&
+		    address - workload->range[i].base < workload->range[i].bytes)
+			return true;
+	return false;
+}
+
 /* The next row of one agent's warp; false when the warp is done. */
 static bool next_access(struct workload *workload, struct workload_slot *slot, struct source_row *row)
 {
-	while (!workload_next_page(slot, &row->address)) {
-		if (!workload_step(workload, slot))
-			return false;
-	}
+	do {
+		while (!workload_next_page(slot, &row->address)) {
+			if (!workload_step(workload, slot))
+				return false;
+		}
+	} while (workload->has_device && is_device(workload, row->address));
 	row->kind = SOURCE_ACCESS;
 	row->has_time = false;
 	row->time_ns = 0;
@@ -188,37 +218,94 @@ static bool run(struct workload *workload, struct source_row *row)
 	return false;
 }
 
-static void workload_next(struct source *source, struct source_row *row)
+/* The next page of a CPU operation; false at its end. */
+static bool walk(struct workload *workload, struct source_row *row)
 {
-	struct workload *workload = (struct workload *)source;
+	if (workload->cpu_at >= workload->op.at + workload->op.bytes)
+		return false;
+	*row = (struct source_row){.kind = SOURCE_ACCESS,
+	                           .is_cpu = true,
+	                           .access = workload->op.access,
+	                           .address = workload->cpu_at};
+	workload->cpu_at = (workload->cpu_at / WORKLOAD_PAGE + 1) * WORKLOAD_PAGE;
+	return true;
+}
 
-	switch ((enum phase)workload->phase) {
-	case SHOW_RANGES:
-		row->kind = SOURCE_RANGE;
-		row->range = workload->range[workload->ranges_shown++];
-		if (workload->ranges_shown == workload->ranges)
-			workload->phase = LAUNCH;
-		return;
-	case LAUNCH:
-		if (!workload_launch(workload))
-			break;
+/* Begins the thread's next operation. False: it makes no row of its own. */
+static bool begin(struct workload *workload, struct source_row *row)
+{
+	const struct workload_op *op = &workload->op;
+
+	switch (op->kind) {
+	case WORKLOAD_KERNEL:
 		start_kernel(workload);
 		workload->phase = RUN;
 		row->kind = SOURCE_KERNEL;
 		snprintf(row->name, sizeof(row->name), "%s", workload->kernel);
-		return;
-	case RUN:
-		if (run(workload, row))
-			return;
-		workload_end_kernel(workload);
-		workload->phase = LAUNCH;
-		row->kind = SOURCE_SYNC;
-		return;
-	case DONE:
-		break;
+		return true;
+	case WORKLOAD_CPU:
+		workload->cpu_at = op->at;
+		workload->phase = WALK;
+		return false;
+	case WORKLOAD_PREFETCH:
+	case WORKLOAD_ADVISE:
+		row->kind = op->kind == WORKLOAD_PREFETCH ? SOURCE_PREFETCH : SOURCE_ADVISE;
+		row->address = op->at;
+		row->bytes = op->bytes;
+		row->to_gpu = op->to_gpu;
+		row->to_none = op->to_none;
+		row->advice = op->advice;
+		return true;
+	default: /* the order of the program is all there is */
+		return false;
 	}
-	workload->phase = DONE;
-	row->kind = SOURCE_END;
+}
+
+static bool next_range(struct workload *workload, struct source_row *row)
+{
+	while (workload->ranges_shown < workload->ranges) {
+		row->range = workload->range[workload->ranges_shown++];
+		row->kind = SOURCE_RANGE;
+		if (!row->range.is_device)
+			return true;
+	}
+	return false;
+}
+
+static void workload_next(struct source *source, struct source_row *row)
+{
+	struct workload *workload = (struct workload *)source;
+
+	for (;;) {
+		switch ((enum phase)workload->phase) {
+		case SHOW_RANGES:
+			if (next_range(workload, row))
+				return;
+			workload->phase = LAUNCH;
+			break;
+		case LAUNCH:
+			if (!workload_launch(workload))
+				workload->phase = DONE;
+			else if (begin(workload, row))
+				return;
+			break;
+		case RUN:
+			if (run(workload, row))
+				return;
+			workload_end_kernel(workload);
+			workload->phase = LAUNCH;
+			row->kind = SOURCE_SYNC;
+			return;
+		case WALK:
+			if (walk(workload, row))
+				return;
+			workload->phase = LAUNCH;
+			break;
+		case DONE:
+			row->kind = SOURCE_END;
+			return;
+		}
+	}
 }
 
 static void discard(struct workload *workload)

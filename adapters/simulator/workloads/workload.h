@@ -11,6 +11,10 @@
  * to the agents and lets those that run take turns, a row each. A time model drives the warps by itself, with
  * the functions at the end of this file.
  *
+ * Between kernels the program's CPU thread may do other things: use managed memory itself, prefetch, advise,
+ * wait. Kernels, prefetches and copies go into streams, each of which does one thing after another. Without
+ * time all of it happens in the order of the program.
+ *
  * What a step computes is in `flops`; a time model turns that into time, the untimed driver ignores it.
  *
  * A new workload is one file and one row in the table of workload.c. */
@@ -64,6 +68,40 @@ struct workload_slot {
 	enum uvmp_access last_access;
 };
 
+/* What the program's thread does next. launch sets it with workload_set_* below; a KERNEL unless it does. */
+#define WORKLOAD_STREAMS 8u
+#define WORKLOAD_EVENTS  8u
+enum workload_op_kind {
+	WORKLOAD_KERNEL = 0,  /* a launch into `stream`. The thread waits for the kernel to end, or (is_queued) goes on */
+	WORKLOAD_CPU,         /* the thread itself goes through [at, at + bytes) with `access` */
+	WORKLOAD_PREFETCH,    /* moves [at, at + bytes), whole pages of one range, to the GPU (to_gpu) or CPU, in `stream` */
+	WORKLOAD_ADVISE,      /* `advice` for [at, at + bytes), about the GPU (to_gpu) or CPU */
+	WORKLOAD_COPY,        /* `bytes` to the GPU (to_gpu) or CPU, to or from memory that is not managed, in `stream` */
+	WORKLOAD_RECORD,      /* `event` is what `stream` has been given so far; until it is recorded again */
+	WORKLOAD_WAIT_EVENT,  /* the thread waits until that has ended; not at all if it was never recorded */
+	WORKLOAD_WAIT_STREAM, /* until all that `stream` has been given has ended */
+	WORKLOAD_WAIT_ALL     /* all streams */
+};
+
+struct workload_op {
+	enum workload_op_kind kind;
+	bool is_queued, to_gpu;
+	bool to_none; /* ADVISE: no processor is meant; a preferred location is unset */
+	uint8_t stream, event; /* below WORKLOAD_STREAMS, WORKLOAD_EVENTS */
+	enum uvmp_access access; /* READ or WRITE */
+	enum uvmp_advice advice;
+	uint64_t at, bytes;
+};
+
+/* The kernel that runs. Of queued kernels launch makes one after another before they run; each runs with what
+ * launch has set here, so `tag` is how its steps know which one they belong to. */
+struct workload_kernel {
+	const char *name;
+	uint64_t blocks;
+	uint32_t warps; /* of each thread block, 1..32 */
+	uint64_t tag;
+};
+
 struct workload {
 	struct source source; /* first: the two are the same pointer to callers */
 	const struct workload_type *type;
@@ -74,17 +112,21 @@ struct workload {
 	void *state; /* the workload's own */
 	uint64_t random;
 
-	/* the kernel that runs, set by launch */
+	struct workload_op op; /* set by launch, as is the kernel: */
 	const char *kernel;
 	uint64_t blocks;
 	uint32_t warps; /* of each thread block, 1..32; 1 unless launch sets it */
+	uint64_t tag;   /* 0 unless launch sets it */
 	uint64_t kernels_done;
+	uint64_t ops; /* operations that launch has set before, kernels among them */
 
 	/* workload.c only */
 	int phase;
 	unsigned ranges_shown;
 	uint64_t next_block;
 	uint32_t next_warp;
+	uint64_t cpu_at; /* of a CPU operation */
+	bool has_device;
 	struct workload_slot *slot;
 	uint32_t agents, current, previous; /* current: whose turn it is */
 	char *name;
@@ -101,8 +143,8 @@ struct workload_type {
 	bool (*open)(struct workload *workload);
 	/* Frees the state. NULL: nothing to do. */
 	void (*close)(struct workload *workload);
-	/* Sets kernel, blocks (at least 1) and, unless it is 1, warps of the next launch; false when there is
-	 * none. */
+	/* Sets the thread's next operation; for a kernel (no workload_set_* is called, or workload_set_queued)
+	 * kernel, blocks (at least 1) and, unless it is 1, warps. False when the program has ended. */
 	bool (*launch)(struct workload *workload);
 	/* Fills the slot's next step with one of workload_set_*; false when the warp is done. */
 	bool (*span)(struct workload *workload, struct workload_slot *slot);
@@ -117,7 +159,7 @@ extern const struct workload_type workload_cufft, workload_tealeaf, workload_hpg
 extern const struct workload_type workload_backprop, workload_rodinia_bfs, workload_hotspot, workload_pathfinder,
         workload_srad, workload_nw, workload_sssp, workload_ra, workload_fdtd2d, workload_atax, workload_conv2d;
 /* of the streaming study (seed 002) */
-extern const struct workload_type workload_stream_thread, workload_stream_warp;
+extern const struct workload_type workload_stream_thread, workload_stream_warp, workload_tiles;
 /* graphs (seed 003) */
 extern const struct workload_type workload_bc, workload_bfs_dwc, workload_bfs_ta, workload_bfs_tf, workload_bfs_ttc,
         workload_bfs_twc, workload_gc_dtc, workload_gc_ttc, workload_kcore, workload_pr, workload_sssp_twc;
@@ -126,6 +168,10 @@ extern const struct workload_type workload_bc, workload_bfs_dwc, workload_bfs_ta
 /* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free
  * between them. */
 void workload_add_range(struct workload *workload, const char *name, uint64_t bytes);
+/* The same, with nothing in it: the program allocates it and does not write it on the CPU. */
+void workload_add_fresh(struct workload *workload, const char *name, uint64_t bytes);
+/* Memory of the GPU that is not managed. */
+void workload_add_device(struct workload *workload, const char *name, uint64_t bytes);
 
 /* A run of bytes, walked page by page. `flops` is set to 0: set it afterwards. */
 static inline void workload_set_span(struct workload_slot *slot, uint64_t at, uint64_t bytes,
@@ -161,9 +207,62 @@ static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes
 	slot->flops = 0;
 }
 
+/* No page, only so many operations: a run of no bytes at the start of a page of any size. */
+static inline void workload_set_idle(struct workload_slot *slot, uint32_t flops)
+{
+	workload_set_wide(slot, (uint64_t)1 << 21, 0, UVMP_ACCESS_READ);
+	slot->flops = flops;
+}
+
 static inline uint64_t workload_ceil_div(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
+}
+
+/* -- what launch sets -- */
+
+/* The thread itself reads or writes [at, at + bytes). */
+static inline void workload_set_cpu(struct workload *workload, uint64_t at, uint64_t bytes,
+                                    enum uvmp_access access)
+{
+	workload->op = (struct workload_op){.kind = WORKLOAD_CPU, .at = at, .bytes = bytes, .access = access};
+}
+
+static inline void workload_set_prefetch(struct workload *workload, uint64_t at, uint64_t bytes, bool to_gpu,
+                                         unsigned stream)
+{
+	workload->op = (struct workload_op){.kind = WORKLOAD_PREFETCH,
+	                                    .at = at,
+	                                    .bytes = bytes,
+	                                    .to_gpu = to_gpu,
+	                                    .stream = (uint8_t)stream};
+}
+
+static inline void workload_set_advise(struct workload *workload, uint64_t at, uint64_t bytes,
+                                       enum uvmp_advice advice, bool to_gpu)
+{
+	workload->op = (struct workload_op){
+	        .kind = WORKLOAD_ADVISE, .at = at, .bytes = bytes, .advice = advice, .to_gpu = to_gpu};
+}
+
+static inline void workload_set_copy(struct workload *workload, uint64_t bytes, bool to_gpu, unsigned stream)
+{
+	workload->op = (struct workload_op){
+	        .kind = WORKLOAD_COPY, .bytes = bytes, .to_gpu = to_gpu, .stream = (uint8_t)stream};
+}
+
+/* A kernel that the thread does not wait for; kernel, blocks and so on are set besides. */
+static inline void workload_set_queued(struct workload *workload, unsigned stream)
+{
+	workload->op =
+	        (struct workload_op){.kind = WORKLOAD_KERNEL, .is_queued = true, .stream = (uint8_t)stream};
+}
+
+/* RECORD, WAIT_EVENT, WAIT_STREAM, WAIT_ALL; what the kind does not name is ignored. */
+static inline void workload_set_sync(struct workload *workload, enum workload_op_kind kind, unsigned stream,
+                                     unsigned event)
+{
+	workload->op = (struct workload_op){.kind = kind, .stream = (uint8_t)stream, .event = (uint8_t)event};
 }
 
 /* -- for whoever drives a workload: launch, the kernel's warps from start to end in any interleaving,
@@ -171,8 +270,20 @@ static inline uint64_t workload_ceil_div(uint64_t a, uint64_t b)
 
 /* The workload behind a source; NULL: it is a trace. */
 struct workload *workload_of(struct source *source);
-/* The next kernel: kernel, blocks and warps are set. False: there is none. */
+/* The thread's next operation: op, and for a kernel kernel, blocks, warps and tag. False: there is none. */
 bool workload_launch(struct workload *workload);
+/* A queued kernel, to be kept until it runs; and back. */
+static inline struct workload_kernel workload_keep_kernel(const struct workload *workload)
+{
+	return (struct workload_kernel){workload->kernel, workload->blocks, workload->warps, workload->tag};
+}
+static inline void workload_restore_kernel(struct workload *workload, const struct workload_kernel *kernel)
+{
+	workload->kernel = kernel->name;
+	workload->blocks = kernel->blocks;
+	workload->warps = kernel->warps;
+	workload->tag = kernel->tag;
+}
 /* Makes the slot, which is the caller's, a warp that has done nothing yet. */
 void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block,
                          uint32_t warp);

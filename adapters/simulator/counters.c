@@ -1,0 +1,45 @@
+#include "counters.h"
+
+#define SUB_BYTES 65536u
+
+bool counters_are_on(const struct uvmp_policy *policy, uint32_t page_bytes)
+{
+	int32_t parameter = policy->counters == UVMP_COUNTERS_ON    ? 1
+	                    : policy->counters == UVMP_COUNTERS_OFF ? 0
+	                                                            : -1;
+
+	return uvmp_counter_is_enabled(parameter, false) &&
+	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
+}
+
+bool counters_use(struct host *host, struct sim_block *block, uint32_t page)
+{
+	struct sim_counter *counter = &block->counter;
+	uint64_t address = block->shape.start + (uint64_t)page * host->space.page_bytes;
+	struct uvmp_note note = {.aperture = UVMP_APERTURE_VID, .tag = block->number};
+
+	counter->sub |= (uint32_t)1 << address % ROOT_BYTES / SUB_BYTES;
+	if (counter->uses < UINT32_MAX)
+		counter->uses++;
+	if (counter->has_notified ||
+	    counter->uses < uvmp_counter_threshold(host->params.policy->counter_threshold))
+		return false;
+	note.address = address / SUB_BYTES * SUB_BYTES;
+	note.sub_granularity = counter->sub;
+	counter->has_notified = uvmp_service_note(host->service, HOST_GPU, &note) == UVMP_OK;
+	return counter->has_notified;
+}
+
+void counters_clear(struct host *host, const struct uvmp_action *action)
+{
+	for (size_t r = 0; r < host->space.ranges; r++) {
+		struct sim_range *range = host->space.range[r];
+
+		for (uint64_t b = 0; b < range->blocks; b++) {
+			if (action->is_update || range->block[b].number == action->detail)
+				range->block[b].counter = (struct sim_counter){0};
+			if (!action->is_update && range->block[0].number + range->blocks <= action->detail)
+				break; /* numbers of a range follow each other */
+		}
+	}
+}

@@ -1,0 +1,273 @@
+/* What actions cost the thread that performs them; thread.h. */
+#include "thread.h"
+
+#include "../counters.h"
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* -- faults -- */
+
+void thread_report_faults(struct thread *t)
+{
+	struct shop *shop = t->shop;
+	const struct gpu_fault *at;
+
+	gpu_advance(shop->gpu, t->now_ns);
+	while ((at = gpu_first_fault(shop->gpu, t->now_ns)) != NULL) {
+		struct uvmp_fault fault = {.address = at->address,
+		                           .aperture = UVMP_APERTURE_VID,
+		                           .utlb = at->utlb,
+		                           .type = at->type,
+		                           .access = at->access};
+
+		if (uvmp_service_fault(shop->host.service, HOST_GPU, &fault) != UVMP_OK) {
+			gpu_block_faults(shop->gpu);
+			return;
+		}
+		shop->in_buffer++;
+		gpu_take_fault(shop->gpu);
+	}
+}
+
+/* -- batches, for the statistics -- */
+
+static void end_batch(struct thread *t)
+{
+	struct machine_times *times = t->shop->times;
+
+	if (t->has_batch && t->batch_pages != 0) {
+		spread_add(&times->batch_ns, t->last_ns - t->batch_ns);
+		spread_add(&times->handling_ns, t->first_copy_ns - t->batch_ns);
+		spread_add(&times->batch_pages, t->batch_pages);
+	}
+	t->has_batch = false;
+}
+
+static void begin_batch(struct thread *t, uint32_t faults)
+{
+	end_batch(t);
+	spread_add(&t->shop->times->batch_faults, faults);
+	t->has_batch = true;
+	t->batch_ns = t->now_ns;
+	t->batch_pages = 0;
+}
+
+static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint32_t pages)
+{
+	if (t->batch_pages == 0)
+		t->first_copy_ns = start_ns;
+	t->last_ns = t->batch_pages == 0 ? end_ns : later(t->last_ns, end_ns);
+	t->batch_pages += pages;
+}
+
+/* -- actions -- */
+
+static void fetch(struct thread *t, const struct uvmp_action *a)
+{
+	const struct model *model = t->shop->model;
+
+	t->shop->in_buffer -= a->count;
+	begin_batch(t, a->count);
+	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
+	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
+	t->block = UINT64_MAX;
+}
+
+/* The first action about a block pays for looking at it. */
+static void look_at(struct thread *t, const struct uvmp_action *a)
+{
+	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == t->block)
+		return;
+	t->block = a->address;
+	t->room_ns = 0;
+	thread_work(t, t->shop->model->block_ns, &t->shop->times->service_ns);
+}
+
+static void allocate(struct thread *t, const struct uvmp_action *a)
+{
+	struct shop *shop = t->shop;
+	uint64_t root = a->offset / ROOT_BYTES;
+
+	t->room_ns = later(t->room_ns, shop->root_ns[root]);
+	if (shop->root_ns[root] != 0) /* won by an eviction, or split before */
+		return;
+	shop->root_ns[root] = 1;
+	if (shop->cached_roots == 0) {
+		thread_work(t, shop->model->alloc_ns, &shop->times->migrate_ns);
+		shop->cached_roots = shop->model->alloc_roots;
+	}
+	shop->cached_roots--;
+}
+
+static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+{
+	struct shop *shop = t->shop;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes, start_ns, end_ns;
+	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
+	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
+
+	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns,
+	            is_out ? &shop->times->evict_ns : &shop->times->migrate_ns);
+	start_ns = later(t->now_ns, block->copied_ns);
+	if (direction == MODEL_TO_GPU)
+		start_ns = later(start_ns, t->room_ns);
+	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
+	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	block->copied_ns = end_ns;
+	t->copies_ns = later(t->copies_ns, end_ns);
+	if (direction == MODEL_TO_GPU)
+		note_copy(t, start_ns, end_ns, pages);
+	if (!is_out)
+		return;
+	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
+		shop->root_ns[t->evict_root] = later(shop->root_ns[t->evict_root], end_ns);
+	else
+		t->room_ns = later(t->room_ns, end_ns);
+}
+
+static void populate(struct thread *t, const struct uvmp_action *a)
+{
+	struct shop *shop = t->shop;
+	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * shop->model->page_bytes;
+
+	if (a->to != HOST_GPU) { /* the CPU's own, part of cpu_fault_ns */
+		return;
+	}
+	thread_work(t, shop->model->copy_ns, &shop->times->migrate_ns);
+	t->copies_ns = later(t->copies_ns, t->now_ns) + bytes * 1000u / shop->model->zero_mb_s;
+}
+
+/* The CPU's own page tables. */
+static void map_cpu(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+{
+	const struct model *model = t->shop->model;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	struct machine_times *times = t->shop->times;
+
+	if (a->kind == UVMP_ACTION_UNMAP)
+		thread_work(t, model->unmap_ns + (uint64_t)pages * model->unmap_page_ns, &times->migrate_ns);
+	else if (!t->is_fault_of_cpu)
+		thread_work(t, model->map_ns + (uint64_t)pages * model->map_page_ns,
+		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+	uvmp_mask_andnot(&block->low[0], &block->low[0], &a->pages);
+	uvmp_mask_andnot(&block->high[0], &block->high[0], &a->pages);
+	if ((a->right & 1u) != 0)
+		uvmp_mask_or(&block->low[0], &block->low[0], &a->pages);
+	if ((a->right & 2u) != 0)
+		uvmp_mask_or(&block->high[0], &block->high[0], &a->pages);
+}
+
+static void map(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+{
+	const struct model *model = t->shop->model;
+	struct machine_times *times = t->shop->times;
+
+	if (a->to != HOST_GPU) {
+		map_cpu(t, a, block);
+		return;
+	}
+	if (!t->is_fault_of_cpu)
+		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
+		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+	/* taking rights away is waited for; giving them comes after the data */
+	gpu_map(t->shop->gpu, a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns, block,
+	        &a->pages, a->right, a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
+	if (t->batch_pages != 0)
+		t->last_ns = later(t->last_ns, t->now_ns);
+}
+
+static void replay(struct thread *t)
+{
+	struct shop *shop = t->shop;
+
+	thread_work(t, shop->model->replay_push_ns, &shop->times->replay_ns);
+	t->replay_ns = later(t->now_ns, t->copies_ns) + shop->model->replay_ns;
+	gpu_replay(shop->gpu, later(t->now_ns, t->copies_ns));
+}
+
+static void flush(struct thread *t, const struct uvmp_action *a)
+{
+	struct shop *shop = t->shop;
+
+	shop->in_buffer -= a->count;
+	thread_work(t, shop->model->flush_ns + (uint64_t)a->count * shop->model->flush_entry_ns,
+	            &shop->times->replay_ns);
+}
+
+static bool perform(struct thread *t, const struct uvmp_action *a)
+{
+	struct shop *shop = t->shop;
+	struct sim_block *block;
+
+	if (!host_perform(&shop->host, a, &block))
+		return false;
+	look_at(t, a);
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_BATCH:
+		if (a->cause != UVMP_CAUSE_COUNTER)
+			fetch(t, a);
+		break;
+	case UVMP_ACTION_ALLOCATE:
+		allocate(t, a);
+		break;
+	case UVMP_ACTION_POPULATE:
+		populate(t, a);
+		break;
+	case UVMP_ACTION_COPY:
+		copy(t, a, block);
+		break;
+	case UVMP_ACTION_EVICT:
+		t->evict_root = a->offset / ROOT_BYTES;
+		thread_work(t, shop->model->evict_ns, &shop->times->evict_ns);
+		break;
+	case UVMP_ACTION_MAP:
+	case UVMP_ACTION_UNMAP:
+	case UVMP_ACTION_REVOKE:
+		map(t, a, block);
+		break;
+	case UVMP_ACTION_FLUSH:
+		flush(t, a);
+		break;
+	case UVMP_ACTION_REPLAY:
+		replay(t);
+		break;
+	case UVMP_ACTION_WAIT:
+		thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &shop->times->replay_ns);
+		break;
+	case UVMP_ACTION_CLEAR:
+		counters_clear(&shop->host, a);
+		break;
+	case UVMP_ACTION_THROTTLE:
+		t->until_ns = a->until_ns;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
+{
+	struct uvmp_service *service = t->shop->host.service;
+	struct uvmp_action action;
+
+	for (;;) {
+		if (ticket == 0)
+			thread_report_faults(t);
+		*status = uvmp_service_next(service, t->now_ns, &action);
+		if (*status != UVMP_OK)
+			return true;
+		if (!perform(t, &action))
+			return false;
+		uvmp_service_complete(service, action.id, UVMP_OK);
+		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
+			*status = (enum uvmp_status)action.status;
+			end_batch(t);
+			return true;
+		}
+	}
+}

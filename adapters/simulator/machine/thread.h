@@ -1,0 +1,62 @@
+/* thread.h: a CPU thread in which the driver works, and what the engine's actions cost it.
+ *
+ * There are three (machine.h): the bottom half, the program's own, and the one that does deferred prefetches. All share
+ * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
+ * mappings, replays and whoever waits for copies come after them.
+ */
+#ifndef UVMSIM_THREAD_H
+#define UVMSIM_THREAD_H
+
+#include "../host.h"
+#include "gpu.h"
+#include "link.h"
+#include "machine.h"
+
+/* What the threads share. */
+struct shop {
+	struct host host;
+	const struct model *model;
+	struct machine_times *times;
+	struct gpu *gpu;
+	struct link link;
+	uint64_t *root_ns;     /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
+	uint32_t cached_roots; /* got from the physical allocator and not used yet */
+	uint64_t in_buffer;    /* faults that the engine has and has not fetched */
+};
+
+struct thread {
+	struct shop *shop;
+	uint64_t now_ns;
+	uint64_t copies_ns;   /* all copies that it has submitted have ended */
+	uint64_t replay_ns;   /* its last replay has been seen */
+	uint64_t evict_root;  /* being emptied */
+	uint64_t room_ns;     /* the memory of the block being serviced is free */
+	uvmp_addr block;      /* being serviced */
+	bool is_fault_of_cpu; /* mapping is part of cpu_fault_ns */
+	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
+	/* the batch in hand */
+	bool has_batch;
+	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
+};
+
+/* The thread works for `ns`, and `sum` hears of it. */
+static inline void thread_work(struct thread *t, uint64_t ns, uint64_t *sum)
+{
+	t->now_ns += ns;
+	*sum += ns;
+}
+
+static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *sum)
+{
+	if (until_ns > t->now_ns)
+		thread_work(t, until_ns - t->now_ns, sum);
+}
+
+/* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
+void thread_report_faults(struct thread *t);
+/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half; THREAD_NOTES: until nothing is left to
+ * do), whose status is *status; RETRY if the engine has nothing to do. False: an error of the run; the host has it. */
+#define THREAD_NOTES UINT64_MAX
+bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);
+
+#endif

@@ -1,0 +1,135 @@
+# Reads rows.txt and figures.txt and says what has to be run and what has to be computed. Variables: work (folder for
+# the lists), pattern, pictures (which rows and figures), long (whether long runs are run).
+#   runs         NUMBER, command; every command once
+#   names        NAME, command: the named runs of the rows wanted
+#   rows         id, heading, label, published, unit, tolerance, expression with numbers, why, 0 or how long
+#                runs matter (see resolved), expression with names
+#   points       figure, series, x, expression with numbers (or a literal)
+#   figures      name, title, x label, y label, style, scales, heading, kept
+#   text         heading, paragraph
+function fail(what) {
+	printf "%s:%d: %s\n", FILENAME, FNR, what > "/dev/stderr"
+	failed = 1
+	exit 2
+}
+function number_of(command) {
+	if (!(command in number)) {
+		number[command] = ++runs
+		print runs "\t" command > (work "/runs")
+	}
+	return number[command]
+}
+# The expression with `KEY(NAME)` turned into `KEY(#NUMBER)`; `kept` is 1 if a run in it
+# is long and not asked for, 2 if it is long and asked for.
+function resolved(expression, x,    out, name, key, full) {
+	kept = 0
+	out = ""
+	while (match(expression, /[a-z][a-z0-9_]*\([A-Za-z0-9_-]+\)/)) {
+		key = name = substr(expression, RSTART, RLENGTH)
+		sub(/\(.*/, "", key)
+		gsub(/^[^(]*\(|\)$/, "", name)
+		full = name "@" x
+		if (x == "" || !(full in command))
+			full = name
+		out = out substr(expression, 1, RSTART - 1)
+		if (full in command) {
+			if (full in is_long)
+				kept = long ? 2 : 1
+			used[full] = 1
+			out = out key "(#" (full in is_long && !long ? "-" : number_of(command[full])) ")"
+		} else
+			fail("no run " name)
+		expression = substr(expression, RSTART + RLENGTH)
+	}
+	return out expression
+}
+function flush_row(    text) {
+	if (id == "")
+		return
+	text = resolved(expression, "")
+	if (wanted)
+		print id "\t" heading "\t" label "\t" published "\t" unit "\t" tolerance "\t" text "\t" why "\t" kept "\t" expression > (work "/rows")
+	id = ""
+}
+BEGIN { FS = " [|] " }
+/^#/ && !/^##/ || /^ *$/ { next }
+{ line = $0; word = line; sub(/ .*/, "", word); rest = substr(line, length(word) + 2) }
+word == "##" { flush_row(); heading = rest; figure = ""; next }
+word == ">" { print heading "\t" rest > (work "/text"); next }
+word == "run" || word == "long" {
+	name = rest; sub(/ .*/, "", name)
+	if (name in command)
+		fail("run " name " twice")
+	command[name] = substr(rest, length(name) + 2)
+	if (word == "long")
+		is_long[name] = 1
+	order[++names] = name
+	next
+}
+word == "row" {
+	flush_row()
+	if (NF != 6)
+		fail("a row has 6 fields")
+	id = $1; sub(/^row +/, "", id)
+	if (id in seen)
+		fail("row " id " twice")
+	seen[id] = 1
+	label = $2; published = $3; unit = $4; tolerance = $5; expression = $6; why = ""
+	wanted = (heading ", " label) ~ pattern
+	# Only what is wanted is resolved, so only that is run.
+	if (!wanted)
+		id = ""
+	next
+}
+word == "why" { if (wanted) why = rest; next }
+word == "figure" {
+	flush_row()
+	figure = $1; sub(/^figure +/, "", figure)
+	drawn = pictures != "" && figure ~ pictures
+	split("", xs)
+	kept_figure = 0
+	figure_line = figure "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" heading
+	if (drawn)
+		print figure_line > (work "/figures")
+	next
+}
+word == "x" { count = split(rest, xs, " "); next }
+(word == "each" || word == "eachlong") && drawn {
+	name = rest; sub(/ .*/, "", name)
+	for (i = 1; i <= count; i++) {
+		text = substr(rest, length(name) + 2)
+		gsub(/\$x/, xs[i], text)
+		command[name "@" xs[i]] = text
+		if (word == "eachlong")
+			is_long[name "@" xs[i]] = 1
+	}
+	next
+}
+word == "series" && drawn {
+	label = $1; sub(/^series +/, "", label)
+	for (i = 1; i <= count; i++) {
+		text = resolved($2, xs[i])
+		print figure "\t" label "\t" xs[i] "\t" text > (work "/points")
+		if (kept == 1)
+			print figure > (work "/kept")
+	}
+	next
+}
+word == "paper" && drawn {
+	label = $1; sub(/^paper +/, "", label)
+	if (split($2, literal, " ") != count)
+		fail("figure " figure ": " label " needs a number or `-` for each x")
+	for (i = 1; i <= count; i++)
+		print figure "\t" label "\t" xs[i] "\t" literal[i] > (work "/points")
+	next
+}
+word == "each" || word == "eachlong" || word == "series" || word == "paper" { next }
+{ fail("unknown word " word) }
+END {
+	if (failed)
+		exit 2
+	flush_row()
+	for (i = 1; i <= names; i++)
+		if (order[i] in used)
+			print order[i] "\t" command[order[i]] > (work "/names")
+}

@@ -1,0 +1,659 @@
+/* The GPU by itself, with nobody behind it: the test takes the faults and changes the page tables. Most runs
+ * have one SM, so that every count can be said beforehand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/gpu.h"
+#include "machine/tlb.h"
+
+#define BLOCK_PAGES 512u
+#define RIGHT       UVMP_PROT_READ_WRITE_ATOMIC
+
+static struct model model;
+static struct space space;
+static struct source *source;
+static struct workload *workload;
+static struct gpu *gpu;
+static char error[SOURCE_ERROR_MAX];
+
+static struct {
+	uint64_t calls, writes, last_ns;
+} heard;
+
+static void on_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
+{
+	assert_ptr_equal(context, &heard);
+	assert_true(page < block->shape.pages);
+	heard.calls++;
+	heard.writes += is_write;
+	heard.last_ns = now_ns;
+}
+
+/* A Titan V with so many SMs, and with numbers that the tests can count on; they change `model` before
+ * open_run. */
+static void choose(uint32_t sms)
+{
+	char text[MODEL_ERROR_MAX];
+
+	assert_true(model_open("titan-v", NULL, &model, text));
+	model.sms = sms;
+	model.sms_per_utlb = 1;
+	model.utlb_entries = 16;
+	model.utlb_faults = 32;
+	model.walk_ns = 300;
+	model.l2_tlb_ns = 100;
+	model.fault_write_ns = 50;
+	memset(&heard, 0, sizeof(heard));
+}
+
+static void open_with(const char *spec, bool is_device)
+{
+	source = workload_open(spec, 1, error);
+	if (!source)
+		fail_msg("%s", error);
+	workload = workload_of(source);
+	assert_true(space_open(&space, model.page_bytes));
+	for (unsigned i = 0; i < workload->ranges; i++) {
+		workload->range[i].is_device = is_device;
+		assert_true(space_add_range(&space, &workload->range[i], error));
+	}
+	gpu = gpu_open(&model, &space, NULL, on_remote, &heard);
+	assert_non_null(gpu);
+}
+
+static void open_run(const char *spec)
+{
+	open_with(spec, false);
+}
+
+static void close_run(void)
+{
+	gpu_close(gpu);
+	space_close(&space);
+	source->close(source);
+}
+
+static struct sim_block *block_at(unsigned range, uint64_t number)
+{
+	return &space.range[range]->block[number];
+}
+
+static void map(struct sim_block *block, uint64_t at_ns, uint32_t right, bool is_remote)
+{
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, (struct uvmp_region){0, block->shape.pages});
+	gpu_map(gpu, at_ns, block, &pages, right, is_remote);
+}
+
+static void map_all(uint32_t right, bool is_remote)
+{
+	for (unsigned i = 0; i < space.ranges; i++)
+		for (uint64_t k = 0; k < space.range[i]->blocks; k++)
+			map(block_at(i, k), gpu_now_ns(gpu), right, is_remote);
+}
+
+static void launch(void)
+{
+	assert_true(workload_launch(workload));
+	assert_true(gpu_launch(gpu, workload, gpu_now_ns(gpu)));
+}
+
+static struct gpu_counts counts(void)
+{
+	struct gpu_counts now;
+
+	gpu_count(gpu, &now);
+	assert_int_equal(now.tlb_misses, now.l2_tlb_hits + now.l2_tlb_misses);
+	return now;
+}
+
+/* A kernel that finds all it wants; how long it takes. */
+static uint64_t run_kernel(void)
+{
+	uint64_t start_ns = gpu_now_ns(gpu), end_ns;
+
+	launch();
+	end_ns = gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	assert_null(gpu_first_fault(gpu, UINT64_MAX));
+	workload_end_kernel(workload);
+	return end_ns - start_ns;
+}
+
+/* -- what is queued -- */
+
+static void test_blocks_do_not_wait_for_each_other(void **unused)
+{
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=8m");
+	map(block_at(0, 0), 1000000, RIGHT, false);
+	map(block_at(0, 1), 500, RIGHT, false);
+	map(block_at(0, 2), 700, RIGHT, false);
+	map(block_at(0, 3), 300, RIGHT, false);
+	for (uint32_t i = 0; i < 100; i++) /* many, in no order */
+		gpu_replay(gpu, 400 + i * 37 % 100);
+	map(block_at(0, 0), 10, UVMP_PROT_NONE, false); /* behind what was queued for the block before */
+	gpu_advance(gpu, 299);
+	assert_int_equal(block_at(0, 3)->mapped, 0);
+	gpu_advance(gpu, 300);
+	assert_int_equal(block_at(0, 3)->mapped, BLOCK_PAGES);
+	assert_int_equal(block_at(0, 1)->mapped, 0);
+	gpu_advance(gpu, 600);
+	assert_int_equal(block_at(0, 1)->mapped, BLOCK_PAGES);
+	assert_int_equal(block_at(0, 2)->mapped, 0);
+	gpu_advance(gpu, 999999);
+	assert_int_equal(block_at(0, 2)->mapped, BLOCK_PAGES);
+	assert_int_equal(block_at(0, 0)->mapped, 0);
+	map(block_at(0, 0), 0, UVMP_PROT_READ, false); /* at 1000000, too, and behind those */
+	gpu_advance(gpu, 1000000);
+	assert_int_equal(block_at(0, 0)->mapped, BLOCK_PAGES);
+	assert_false(uvmp_mask_test(&block_at(0, 0)->high[1], 0));
+	close_run();
+}
+
+/* A replay comes after the mapping that was queued before it for the same time. */
+static void test_replay_sees_the_mapping(void **unused)
+{
+	uint64_t fault_ns;
+
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=2m,passes=1");
+	launch();
+	fault_ns = gpu_wait(gpu, UINT64_MAX);
+	while (gpu_first_fault(gpu, UINT64_MAX) != NULL)
+		gpu_take_fault(gpu);
+	map(block_at(0, 0), fault_ns + 5000, RIGHT, false);
+	gpu_replay(gpu, fault_ns + 5000);
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	assert_null(gpu_first_fault(gpu, UINT64_MAX));
+	assert_int_equal(counts().accesses, BLOCK_PAGES);
+	close_run();
+}
+
+/* -- waiting -- */
+
+static void test_wait_has_a_limit(void **unused)
+{
+	uint64_t fault_ns, address;
+
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=2m,passes=1");
+	assert_true(workload_launch(workload));
+	assert_true(gpu_launch(gpu, workload, 5000));
+	assert_int_equal(gpu_now_ns(gpu), 5000);
+	/* the walk, 300 ns, and the first entry, 50 ns, are not over yet */
+	assert_int_equal(gpu_wait(gpu, 5100), 5100);
+	assert_int_equal(gpu_now_ns(gpu), 5100);
+	assert_null(gpu_first_fault(gpu, 5100));
+	fault_ns = gpu_wait(gpu, 100000);
+	assert_int_equal(fault_ns, 5000 + 2 + 300 + 50);
+	assert_null(gpu_first_fault(gpu, fault_ns - 1));
+	while (gpu_first_fault(gpu, UINT64_MAX) != NULL)
+		gpu_take_fault(gpu);
+	/* now everybody waits */
+	assert_int_equal(gpu_wait(gpu, 200000), 200000);
+	assert_int_equal(gpu_now_ns(gpu), 200000);
+	assert_int_equal(gpu_wait(gpu, 100000), 100000); /* long past */
+	assert_int_equal(gpu_wait(gpu, UINT64_MAX), UINT64_MAX);
+	assert_false(gpu_is_done(gpu));
+	assert_false(gpu_is_lost(gpu, &address));
+	gpu_replay(gpu, 300000);
+	assert_int_equal(gpu_wait(gpu, 250000), 250000);
+	assert_int_equal(gpu_wait(gpu, UINT64_MAX), 300000 + model.replay_ns + 2 + 300 + 50);
+	close_run();
+}
+
+static void test_outside_every_range(void **unused)
+{
+	uint64_t address;
+
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=4m,passes=1");
+	map_all(RIGHT, false);
+	workload->range[0].base += (uint64_t)64 << 20;
+	launch();
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_lost(gpu, &address));
+	assert_int_equal(address, workload->range[0].base);
+	close_run();
+}
+
+/* The program sets up the next kernel while one runs. */
+static void test_kernel_is_kept(void **unused)
+{
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=16m,passes=1");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	launch();
+	workload->blocks = 1;
+	workload->warps = 32;
+	workload->tag = 7;
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	assert_int_equal(counts().accesses, 8 * BLOCK_PAGES);
+	assert_int_equal(workload->tag, 0); /* steps see that of the kernel that runs */
+	close_run();
+}
+
+/* -- faults -- */
+
+static uint64_t count_faults(uint32_t utlb)
+{
+	uint64_t faults = 0;
+	const struct gpu_fault *fault;
+
+	gpu_wait(gpu, UINT64_MAX);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	while ((fault = gpu_first_fault(gpu, UINT64_MAX)) != NULL) {
+		assert_int_equal(fault->utlb, utlb);
+		assert_int_equal(fault->access, UVMP_ACCESS_READ);
+		assert_int_equal(fault->type, UVMP_FAULT_INVALID_PTE);
+		faults++;
+		gpu_take_fault(gpu);
+	}
+	assert_int_equal(counts().faults, faults);
+	return faults;
+}
+
+static uint64_t faults_of(uint32_t sms, uint32_t walk_ns, uint32_t utlb_faults)
+{
+	uint64_t faults;
+
+	choose(sms);
+	model.sms_per_utlb = sms;
+	model.walk_ns = walk_ns;
+	model.utlb_faults = utlb_faults;
+	open_run("regular:bytes=8m,passes=1");
+	launch();
+	faults = count_faults(0);
+	close_run();
+	return faults;
+}
+
+/* What a warp asks for with one step gets through, and the steps until the first walk has failed: one every
+ * 64 ns. */
+static void test_a_fault_locks_the_utlb(void **unused)
+{
+	(void)unused;
+	assert_int_equal(faults_of(1, 0, 1000), 32);
+	assert_int_equal(faults_of(1, 300, 1000), 5 * 32);
+	assert_int_equal(faults_of(2, 0, 1000), 2 * 32); /* SMs that share it ask at the same time */
+	assert_int_equal(faults_of(1, 300, 56), 56);
+	assert_int_equal(faults_of(2, 300, 5), 5);
+}
+
+/* What is mapped is used behind a fault, too, if the uTLB has it; what it lacks waits. */
+static void test_hits_pass_the_lock(void **unused)
+{
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=4m,passes=2");
+	map(block_at(0, 0), 0, RIGHT, false);
+	gpu_advance(gpu, 1);
+	launch();
+	assert_int_equal(count_faults(0), 32);
+	assert_int_equal(counts().accesses, BLOCK_PAGES);
+	assert_int_equal(counts().pages_touched, BLOCK_PAGES);
+	close_run();
+}
+
+static void test_full_buffer(void **unused)
+{
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=2m,passes=1");
+	launch();
+	gpu_wait(gpu, UINT64_MAX);
+	gpu_take_fault(gpu);
+	gpu_block_faults(gpu);
+	gpu_replay(gpu, gpu_now_ns(gpu) + 10000);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 10000); /* 31 are forgotten */
+	assert_null(gpu_first_fault(gpu, UINT64_MAX));
+	assert_int_equal(counts().faults, 1);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 10000); /* and come again */
+	assert_non_null(gpu_first_fault(gpu, UINT64_MAX));
+	assert_int_equal(counts().faults, 33);
+	close_run();
+}
+
+static void test_types(void **unused)
+{
+	const struct gpu_fault *fault;
+
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=2m,passes=1,write=1");
+	map_all(UVMP_PROT_READ, false);
+	gpu_advance(gpu, 1);
+	launch();
+	gpu_wait(gpu, UINT64_MAX);
+	fault = gpu_first_fault(gpu, UINT64_MAX);
+	assert_int_equal(fault->type, UVMP_FAULT_WRITE);
+	assert_int_equal(fault->access, UVMP_ACCESS_WRITE);
+	assert_int_equal(fault->address, space.range[0]->start);
+	close_run();
+}
+
+/* Memory that is not managed needs nothing from anybody. */
+static void test_device_memory(void **unused)
+{
+	(void)unused;
+	choose(4);
+	open_with("stream:bytes=4m,passes=1", true);
+	run_kernel();
+	assert_int_equal(counts().faults, 0);
+	assert_int_equal(counts().accesses, 3 * 4096 * 1024 / 256);
+	close_run();
+}
+
+/* -- TLBs -- */
+
+/* Four blocks, each by every SM's uTLB once. */
+static void test_levels(void **unused)
+{
+	struct gpu_counts first, second;
+
+	(void)unused;
+	choose(1);
+	open_run("regular:bytes=8m,passes=2");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	first = counts();
+	assert_int_equal(first.accesses, 4 * BLOCK_PAGES);
+	assert_int_equal(first.tlb_hits + first.tlb_misses, first.accesses);
+	assert_int_equal(first.tlb_misses, 4);
+	assert_int_equal(first.l2_tlb_misses, 4);
+	run_kernel();
+	second = counts();
+	assert_int_equal(second.tlb_misses, 4);
+	close_run();
+
+	choose(8); /* the second level is one for all */
+	open_run("regular:bytes=8m,passes=1");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	first = counts();
+	assert_int_equal(first.l2_tlb_misses, 4);
+	assert_int_equal(first.l2_tlb_hits, first.tlb_misses - 4);
+	assert_in_range(first.tlb_misses, 8, 32);
+	close_run();
+
+	choose(1); /* a uTLB of two entries of 64 KiB: 16 pages for each */
+	model.tlb_entry_bytes = 65536;
+	model.utlb_entries = 2;
+	open_run("regular:bytes=8m,passes=2");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, 4 * BLOCK_PAGES / 16);
+	assert_int_equal(counts().l2_tlb_misses, 4 * BLOCK_PAGES / 16);
+	run_kernel();
+	assert_int_equal(counts().l2_tlb_hits, 4 * BLOCK_PAGES / 16);
+	close_run();
+
+	choose(1);
+	model.tlb_entry_bytes = 4096;
+	open_run("regular:bytes=8m,passes=1");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_hits, 0);
+	close_run();
+}
+
+/* A walk takes longer than the second level. */
+static void test_walks_take_time(void **unused)
+{
+	uint64_t walk_ns, level_ns;
+
+	(void)unused;
+	choose(1);
+	model.tlb_entry_bytes = 4096;
+	model.walk_ns = 20000;
+	model.l2_tlb_ns = 5000;
+	model.utlb_entries = 1;
+	open_run("regular:bytes=8192,passes=2,threads=2"); /* one warp, which asks for both pages at once */
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	walk_ns = run_kernel();
+	level_ns = run_kernel();
+	assert_in_range(walk_ns, 20000, 22000);
+	assert_in_range(level_ns, 5000, 7000);
+	assert_int_equal(counts().l2_tlb_hits, 2);
+	close_run();
+}
+
+/* Misses of a second pass over two blocks, after a change of the second one's page table. */
+static uint64_t misses_after(uint32_t shootdown, uint32_t right, uint32_t pages)
+{
+	uint64_t first;
+	uvmp_mask mask;
+
+	choose(1);
+	model.tlb_shootdown = shootdown;
+	model.tlb_entry_bytes = 65536;
+	model.utlb_entries = 64;
+	open_run("regular:bytes=4m,passes=2");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	first = counts().tlb_misses;
+	assert_int_equal(first, 64);
+	uvmp_mask_zero(&mask);
+	uvmp_mask_region_set(&mask, (struct uvmp_region){0, pages});
+	if (right != RIGHT)
+		gpu_map(gpu, 0, block_at(0, 1), &mask, right, false);
+	gpu_map(gpu, 0, block_at(0, 1), &mask, RIGHT, false);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	run_kernel();
+	first = counts().tlb_misses - first;
+	assert_int_equal(counts().faults, 0);
+	close_run();
+	return first;
+}
+
+static void test_shootdown(void **unused)
+{
+	(void)unused;
+	/* entries of the pages that were unmapped in between */
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_NONE, 1), 1);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_READ, 17), 2);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_NONE, BLOCK_PAGES), 32);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, RIGHT, BLOCK_PAGES), 0); /* no change */
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_WHOLE, UVMP_PROT_NONE, 1), 64);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_WHOLE, RIGHT, 1), 64);
+}
+
+/* Pages of a block that are not alike are no entry of 2 MiB, those of a big page none of 64 KiB. */
+static void test_split_entries(void **unused)
+{
+	uvmp_mask page;
+
+	(void)unused;
+	choose(1);
+	model.utlb_entries = 64;
+	open_run("regular:bytes=2m,passes=2");
+	map_all(RIGHT, false);
+	uvmp_mask_zero(&page);
+	uvmp_mask_set(&page, 40);
+	gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_PROT_READ, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, 31 + 16);
+	gpu_map(gpu, 0, block_at(0, 0), &page, RIGHT, false);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, 31 + 16 + 1);
+	close_run();
+
+	choose(1);
+	open_run("regular:bytes=2m,passes=1");
+	map_all(RIGHT, false);
+	gpu_map(gpu, 0, block_at(0, 0), &page, RIGHT, true);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, 31 + 16);
+	assert_int_equal(counts().remote_accesses, 1);
+	close_run();
+}
+
+/* Pages that come drop nothing of those that are there. */
+static void test_new_pages_drop_nothing(void **unused)
+{
+	uint64_t misses;
+	uvmp_mask pages;
+
+	(void)unused;
+	choose(1);
+	model.tlb_entry_bytes = 4096;
+	model.utlb_entries = BLOCK_PAGES;
+	model.walk_ns = 0; /* only the first step gets through */
+	open_run("regular:bytes=2m,passes=2");
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, (struct uvmp_region){0, 8});
+	gpu_map(gpu, 0, block_at(0, 0), &pages, RIGHT, false);
+	gpu_advance(gpu, 1);
+	launch();
+	assert_int_equal(count_faults(0), 24);
+	map(block_at(0, 0), 0, RIGHT, false);
+	gpu_replay(gpu, gpu_now_ns(gpu) + 1);
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	workload_end_kernel(workload);
+	misses = counts().tlb_misses;
+	assert_int_equal(misses, 24 + BLOCK_PAGES);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, misses);
+	close_run();
+}
+
+/* A TLB against a list that is searched from the newest on. */
+static void test_oldest_leaves(void **unused)
+{
+	static const uint32_t sizes[] = {1, 2, 5, 64};
+
+	(void)unused;
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		uint64_t list[64], random = 1;
+		uint32_t count = 0, at;
+		struct tlb tlb;
+
+		assert_true(tlb_open(&tlb, sizes[s]));
+		for (uint32_t i = 0; i < 20000; i++) {
+			uint64_t key;
+
+			random = random * UINT64_C(6364136223846793005) + 1;
+			key = (random >> 33) % (2 * sizes[s] + 1);
+			for (at = 0; at < count && list[at] != key; at++)
+				;
+			assert_int_equal(tlb_holds(&tlb, key), at < count);
+			if (at == count) {
+				tlb_add(&tlb, key);
+				count += count < sizes[s];
+				at = count - 1;
+			}
+			memmove(list + 1, list, at * sizeof(*list));
+			list[0] = key;
+			if (i % 5000 == 4999) {
+				tlb_empty(&tlb);
+				count = 0;
+			}
+		}
+		tlb_close(&tlb);
+	}
+}
+
+/* -- across the link -- */
+
+static void test_remote(void **unused)
+{
+	uint64_t local_ns, remote_ns, link_ns;
+	const struct model_link *link = &model.link;
+	struct gpu_counts now;
+
+	(void)unused;
+	choose(8);
+	open_run("stream:bytes=4m,passes=2");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	local_ns = run_kernel();
+	assert_int_equal(counts().remote_accesses, 0);
+	map_all(RIGHT, true);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	remote_ns = run_kernel();
+	now = counts();
+	assert_int_equal(now.remote_accesses, now.accesses / 2);
+	assert_int_equal(heard.calls, now.remote_accesses);
+	assert_int_equal(heard.writes, now.remote_accesses / 3);
+	assert_true(heard.last_ns <= gpu_now_ns(gpu));
+	/* 8 MiB to the GPU and at the same time 4 MiB back: the link is what takes the time */
+	link_ns =
+	        (uint64_t)8192 * 1024 * 1000 / link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1].mb_s;
+	assert_in_range(remote_ns, link_ns, link_ns * 12 / 10);
+	assert_true(remote_ns > 10 * local_ns);
+	map_all(UVMP_PROT_NONE, true);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	assert_true(uvmp_mask_is_empty(&block_at(0, 0)->remote));
+	close_run();
+}
+
+/* One access alone: its latency. */
+static void test_remote_latency(void **unused)
+{
+	uint64_t near_ns;
+
+	(void)unused;
+	choose(1);
+	model.remote_latency_ns = 50000;
+	open_run("regular:bytes=4096,passes=2,threads=1");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	near_ns = run_kernel();
+	map_all(RIGHT, true);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	assert_in_range(run_kernel(), 50000, 50000 + near_ns + 1000);
+	close_run();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_blocks_do_not_wait_for_each_other),
+	        cmocka_unit_test(test_replay_sees_the_mapping),
+	        cmocka_unit_test(test_wait_has_a_limit),
+	        cmocka_unit_test(test_outside_every_range),
+	        cmocka_unit_test(test_kernel_is_kept),
+	        cmocka_unit_test(test_a_fault_locks_the_utlb),
+	        cmocka_unit_test(test_hits_pass_the_lock),
+	        cmocka_unit_test(test_full_buffer),
+	        cmocka_unit_test(test_types),
+	        cmocka_unit_test(test_device_memory),
+	        cmocka_unit_test(test_levels),
+	        cmocka_unit_test(test_walks_take_time),
+	        cmocka_unit_test(test_shootdown),
+	        cmocka_unit_test(test_split_entries),
+	        cmocka_unit_test(test_new_pages_drop_nothing),
+	        cmocka_unit_test(test_oldest_leaves),
+	        cmocka_unit_test(test_remote),
+	        cmocka_unit_test(test_remote_latency),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* Tests of reports: every key, null without a GPU, and tables that people can read. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report.h"
+
+static char workload[] = "regular:bytes=4096", policy[] = "prefetch=none batch=9";
+static char *text;
+
+/* 100 batches of 1..100 us, a tenth of it handling, i faults and 2 i pages. */
+static void fill(struct report *report, const char *gpu)
+{
+	memset(report, 0, sizeof(*report));
+	report->workload = workload;
+	report->policy_given = policy;
+	snprintf(report->policy, sizeof(report->policy), "%s", policy);
+	report->is_complete = true;
+	report->gpu = gpu;
+	report->result = (struct driver_result){.memory_bytes = 2097152,
+	                                        .footprint_bytes = 2097152,
+	                                        .batches = 100,
+	                                        .h2d_bytes = 64 * 1024 * 3 + 512,
+	                                        .h2d_copies = 2,
+	                                        .h2d_least_bytes = 64 * 1024,
+	                                        .h2d_most_bytes = 128 * 1024 + 512,
+	                                        .cpu_faults = 7};
+	if (!gpu)
+		return;
+	report->times.time_ns = 12345678;
+	report->times.kernel_ns = 9000000;
+	report->times.cpu_ns = 1500;
+	report->times.tlb_hits = 1999;
+	report->times.tlb_misses = 1;
+	report->times.l2_tlb_hits = UINT64_MAX / 4;
+	report->times.l2_tlb_misses = UINT64_MAX / 4;
+	report->times.remote_accesses = 11;
+	for (uint64_t i = 1; i <= 100; i++) {
+		spread_add(&report->times.batch_ns, i * 1000);
+		spread_add(&report->times.handling_ns, i * 100);
+		spread_add(&report->times.batch_faults, i);
+		spread_add(&report->times.batch_pages, 2 * i);
+	}
+}
+
+static FILE *begin(size_t *size)
+{
+	FILE *out;
+
+	free(text);
+	text = NULL;
+	out = open_memstream(&text, size);
+	assert_non_null(out);
+	return out;
+}
+
+static void print_run(const struct report *report, enum report_format format)
+{
+	size_t size;
+	FILE *out = begin(&size);
+
+	report_run(report, format, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void assert_has(const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("\"%s\" is missing", part);
+}
+
+static void json_with_time(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, "titan-v");
+	print_run(&report, REPORT_JSON);
+	assert_has("\"h2d_least_bytes\": 65536, \"h2d_most_bytes\": 131584");
+	assert_has("\"d2h_least_bytes\": 0, \"d2h_most_bytes\": 0");
+	assert_has("\"cpu_faults\": 7");
+	assert_has("\"time_ns\": 12345678");
+	assert_has("\"kernel_ns\": 9000000, \"cpu_ns\": 1500, \"tlb_hits\": 1999, \"tlb_misses\": 1, ");
+	assert_has("\"l2_tlb_hits\": 4611686018427387903, \"l2_tlb_misses\": 4611686018427387903");
+	assert_has("\"remote_accesses\": 11");
+	/* the end of a bin of 512 ns at most; exact below 128 */
+	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "
+	           "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
+	assert_has("\"handling_ns_least\": 100, ");
+	assert_has("\"batch_faults_least\": 1, \"batch_faults_median\": 50, \"batch_faults_p90\": 90, "
+	           "\"batch_faults_most\": 100, \"batch_faults_mean\": 50");
+	assert_has("\"batch_pages_most\": 200");
+}
+
+static void json_without_time(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, NULL);
+	print_run(&report, REPORT_JSON);
+	assert_has("\"h2d_least_bytes\": 65536");
+	assert_has("\"cpu_faults\": 7");
+	assert_has("\"time_ns\": null");
+	assert_has("\"kernel_ns\": null, \"cpu_ns\": null, \"tlb_hits\": null");
+	assert_has("\"remote_accesses\": null");
+	assert_has("\"batch_pages_p90\": null");
+}
+
+static unsigned commas(const char *line)
+{
+	unsigned count = 0;
+
+	for (; *line && *line != '\n'; line++)
+		count += *line == ',';
+	return count;
+}
+
+static void csv_has_a_value_for_every_name(void **state)
+{
+	static const char *const gpus[] = {NULL, "titan-v"};
+	static struct report report;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		fill(&report, gpus[i]);
+		print_run(&report, REPORT_CSV);
+		assert_has(",remote_accesses,batch_ns_least,batch_ns_median,");
+		assert_int_equal(commas(text), commas(strchr(text, '\n') + 1));
+	}
+}
+
+static void table_with_time(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, "titan-v");
+	print_run(&report, REPORT_TABLE);
+	assert_has("time                                       12.345 ms\n");
+	assert_has("uTLB hits                                    99.9 %\n"); /* never rounded to all */
+	/* sums of this size are divided first */
+	assert_has("second-level TLB hits                        50.0 %\n");
+	assert_has("\nfault batches                     least     median       90 %       most       mean\n"
+	           "  time, us                          1.0       50.1       90.1      100.0       50.5\n");
+	assert_has("  pages moved to the GPU              2        100  ");
+	assert_has("\ncopies to the GPU, KiB             64.0                            128.5       96.2\n");
+	assert_null(strstr(text, "copies to the CPU")); /* there were none */
+	assert_null(strstr(text, "complete"));
+	report.is_complete = false;
+	report.times.l2_tlb_hits = report.times.l2_tlb_misses = 0;
+	print_run(&report, REPORT_TABLE);
+	assert_has("complete ");
+	assert_null(strstr(text, "second-level TLB"));
+}
+
+static void table_without_time(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, NULL);
+	print_run(&report, REPORT_TABLE);
+	assert_has("needs --gpu\n");
+	assert_has("\n                                  least       most       mean\n"
+	           "copies to the GPU, KiB             64.0      128.5       96.2\n");
+	assert_null(strstr(text, "TLB"));
+	report.result.h2d_copies = 0;
+	print_run(&report, REPORT_TABLE);
+	assert_null(strstr(text, "least"));
+}
+
+/* A run that was interrupted before anything happened. */
+static void table_of_nothing(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, "titan-v");
+	memset(&report.result, 0, sizeof(report.result));
+	memset(&report.times, 0, sizeof(report.times));
+	report.is_complete = false;
+	print_run(&report, REPORT_TABLE);
+	assert_has("complete ");
+	assert_null(strstr(text, "least"));
+}
+
+static void comparison(void **state)
+{
+	static struct report report[2];
+	size_t size, most = 0;
+	FILE *out;
+
+	(void)state;
+	fill(&report[0], "titan-v");
+	fill(&report[1], "titan-v");
+	report[1].times.time_ns *= 2;
+	report[1].result.h2d_copies = 0;
+	out = begin(&size);
+	report_compare(report, 2, REPORT_TABLE, out);
+	assert_int_equal(fclose(out), 0);
+	assert_has(" batch us ");
+	assert_has(" KiB/copy ");
+	assert_has("     50.1 ");
+	assert_has("      96.2 ");
+	assert_has("\n  prefetch=none batch=9 "); /* the longest name that needs no legend */
+	assert_has("12.3*\n");
+	assert_has("24.6\n");
+	for (const char *at = text, *end; (end = strchr(at, '\n')) != NULL; at = end + 1)
+		most = (size_t)(end - at) > most ? (size_t)(end - at) : most;
+	assert_int_equal(most, 110);
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	free(text);
+	text = NULL;
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(json_with_time),
+	        cmocka_unit_test(json_without_time),
+	        cmocka_unit_test(csv_has_a_value_for_every_name),
+	        cmocka_unit_test(table_with_time),
+	        cmocka_unit_test(table_without_time),
+	        cmocka_unit_test(table_of_nothing),
+	        cmocka_unit_test(comparison),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, clean);
+}
