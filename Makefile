@@ -75,10 +75,10 @@ fuzz-run: $(call prog,fuzz,$(fuzzs))
 soak: $(BUILD)/soak
 	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
 
-## make fidelity   published figures against simulated ones, into docs/fidelity.md; FIDELITY=PATTERN: only these, printed
+## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
+##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
 fidelity: $(BUILD)/uvmsim
-	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim tests/fidelity/rows.txt \
-	  $(if $(FIDELITY),'$(FIDELITY)',>$(BUILD)/fidelity.md && mv $(BUILD)/fidelity.md docs/)
+	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
 bench: $(BUILD)/bench $(BUILD)/uvmsim

@@ -1,12 +1,13 @@
 /* What the subcommands share: reports, options, values, files. */
 #include "cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "number.h"
 
 #define COLUMNS_MOST 100
 
@@ -113,32 +114,11 @@ int cli_next(struct cli_args *args, const char *const *options, const char **val
 
 /* -- values -- */
 
-/* Digits at *text, at most 64 bits; moves *text behind them. */
-static bool scan_digits(const char **text, uint64_t *number)
-{
-	const char *at = *text;
-	uint64_t value = 0;
-
-	for (; *at >= '0' && *at <= '9'; at++) {
-		uint64_t digit = (uint64_t)(*at - '0');
-
-		if (value > (UINT64_MAX - digit) / 10)
-			return false;
-		value = value * 10 + digit;
-	}
-	if (at == *text)
-		return false;
-	*text = at;
-	*number = value;
-	return true;
-}
-
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number)
 {
-	const char *at = text;
 	uint64_t value;
 
-	if (scan_digits(&at, &value) && *at == '\0' && value >= min && value <= max) {
+	if (number_parse(text, strlen(text), &value) && value >= min && value <= max) {
 		*number = value;
 		return true;
 	}
@@ -147,34 +127,18 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 	return false;
 }
 
-/* Power of two behind the digits: nothing, `K`, `KiB`, and so on. */
-static bool scan_unit(const char *text, unsigned *shift)
-{
-	static const char units[] = "KMGT";
-	const char *unit = strchr(units, toupper((unsigned char)*text));
-
-	*shift = 0;
-	if (*text == '\0')
-		return true;
-	if (unit == NULL)
-		return false;
-	*shift = 10 * ((unsigned)(unit - units) + 1);
-	return text[1] == '\0' || strcmp(text + 1, "iB") == 0;
-}
-
 bool cli_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes)
 {
-	const char *at = text;
-	unsigned shift;
+	char least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
 	uint64_t value;
 
-	if (scan_digits(&at, &value) && scan_unit(at, &shift) && value <= UINT64_MAX >> shift &&
-	    value << shift >= min && value << shift <= max) {
-		*bytes = value << shift;
+	if (number_parse_size(text, strlen(text), &value) && value >= min && value <= max) {
+		*bytes = value;
 		return true;
 	}
-	cli_error("%s: \"%.100s\" is not accepted; %llu..%llu bytes, as 4096, 64K, 64M or 1G", option, text,
-	          (unsigned long long)min, (unsigned long long)max);
+	number_print_size(least, min);
+	number_print_size(most, max);
+	cli_error("%s: \"%.100s\" is not accepted; %s..%s " NUMBER_SIZE_HINT, option, text, least, most);
 	return false;
 }
 

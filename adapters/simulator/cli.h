@@ -42,7 +42,7 @@ struct cli_args {
 int cli_next(struct cli_args *args, const char *const *options, const char **value);
 
 /* -- values; each reports with the name of the option and returns false if the text is not accepted -- */
-/* Bytes: `4096`, `64K`, `64M`, `1G`, `2T` (powers of 1024; also `64KiB`), min..max. */
+/* Bytes, as number.h spells sizes, min..max. */
 bool cli_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number);
 /* A policy string. */

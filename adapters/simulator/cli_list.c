@@ -6,9 +6,9 @@
 #include "model.h"
 #include "source.h"
 
-const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|formats\n"
+const char help_list[] = "usage: uvmsim list workloads [NAME]|policies|presets|gpus|formats\n"
                          "\n"
-                         "  workloads  built-in access patterns with their parameters\n"
+                         "  workloads  built-in programs with their parameters; NAME: only this one\n"
                          "  policies   keys of the policy string: accepted values, default, who uses them\n"
                          "  presets    named policies, each with its canonical string, wrapped\n"
                          "  gpus       models of GPUs and their links (docs/models.md)\n"
@@ -18,6 +18,13 @@ static int list_workloads(void)
 {
 	workload_list(stdout);
 	return CLI_DONE;
+}
+
+static int list_workload(const char *name)
+{
+	char error[SOURCE_ERROR_MAX];
+
+	return workload_list_one(name, stdout, error) ? CLI_DONE : cli_error("%s", error);
 }
 
 static void list_key(uint32_t index, const struct uvmp_policy_key *key)
@@ -120,7 +127,7 @@ int cmd_list(int argc, char **argv)
 	};
 	static const char *const no_options[] = {NULL};
 	struct cli_args args = {argc, argv, 1, false};
-	const char *topic, *more;
+	const char *topic, *more, *name = NULL;
 	int what = cli_next(&args, no_options, &topic);
 
 	if (what == CLI_BAD)
@@ -128,9 +135,16 @@ int cmd_list(int argc, char **argv)
 	if (what == CLI_END)
 		return cli_error("list what? workloads, policies, presets, gpus or formats");
 	what = cli_next(&args, no_options, &more);
+	if (what == CLI_OPERAND && strcmp(topic, "workloads") == 0) {
+		name = more;
+		what = cli_next(&args, no_options, &more);
+	}
 	if (what != CLI_END)
-		return what == CLI_BAD ? CLI_BAD_INPUT
-		                       : cli_error("list takes one word; see `uvmsim list --help`");
+		return what == CLI_BAD
+		               ? CLI_BAD_INPUT
+		               : cli_error("unexpected argument %.100s; see `uvmsim list --help`", more);
+	if (name)
+		return list_workload(name);
 	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
 		if (strcmp(topic, topics[i].name) == 0)
 			return topics[i].list();

@@ -64,10 +64,13 @@ static int run(struct request *q)
 	struct source *source;
 
 	interrupt_catch();
-	source = cli_source_open(&q->sources, 0, error);
-	if (!source)
-		return cli_error("%s", error);
 	progress_start(1);
+	source = cli_source_open(&q->sources, 0, error);
+	if (!source) {
+		progress_end();
+		cli_error("%s", error);
+		return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
+	}
 	report.workload = source->name;
 	report.is_complete = bound_run(source, q->memory, BOUND_LEVELS, &report.result, error);
 	progress_end();

@@ -144,15 +144,20 @@ static int run(const struct cli_sources *sources, struct output *output)
 	bool is_good;
 
 	interrupt_catch();
+	if ((output->path && strcmp(output->path, "-") != 0) ||
+	    !isatty(STDOUT_FILENO)) /* else the line would stand among the rows */
+		progress_start(1);
 	source = cli_source_open(sources, 0, error);
-	if (!source)
-		return cli_error("%s", error);
+	if (!source) {
+		progress_end();
+		cli_error("%s", error);
+		return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
+	}
 	if (open_output(output, &sources->source[0]) != CLI_DONE) {
+		progress_end();
 		source->close(source);
 		return CLI_BAD_INPUT;
 	}
-	if (output->path || !isatty(STDOUT_FILENO)) /* else the line would stand among the rows */
-		progress_start(1);
 	is_good = write_trace(source, sources, output, error);
 	source->close(source);
 	is_good = close_output(output, is_good, error);

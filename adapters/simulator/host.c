@@ -91,6 +91,7 @@ bool host_open(struct host *h)
 	                                     .instances = 1,
 	                                     .requests = 16,
 	                                     .seed = h->params.seed};
+	enum uvmp_status status;
 	uint64_t roots = 0;
 	size_t size;
 
@@ -106,7 +107,11 @@ bool host_open(struct host *h)
 	size = arena_bytes(h, &params, params.blocks);
 	h->arena[0] = size == 0 ? NULL : malloc(size);
 	h->arenas = 1;
-	if (!h->arena[0] || uvmp_service_init(&params, h->arena[0], size, &h->service) != UVMP_OK) {
+	status =
+	        h->arena[0] ? uvmp_service_init(&params, h->arena[0], size, &h->service) : UVMP_ERR_NO_MEMORY;
+	if (h->space.page_bytes != PAGE_BYTES && h->params.policy->evict != UVMP_EVICT_LRU)
+		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
+	if (status != UVMP_OK) {
 		snprintf(h->error, SOURCE_ERROR_MAX,
 		         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a "
 		         "number is "

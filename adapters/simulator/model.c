@@ -138,8 +138,12 @@ static const struct model_file *find_built_in(const char *name, enum kind kind)
 static bool full_path(const char *name, const char *from, char path[MODEL_NAME_MAX])
 {
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
-	int length = snprintf(path, MODEL_NAME_MAX, "%.*s%s", slash ? (int)(slash + 1 - from) : 0,
-	                      slash ? from : "", name);
+	int length;
+
+	while (slash && strncmp(name, "./", 2) == 0)
+		name += 2;
+	length = snprintf(path, MODEL_NAME_MAX, "%.*s%s", slash ? (int)(slash + 1 - from) : 0,
+	                  slash ? from : "", name);
 
 	return length > 0 && length < MODEL_NAME_MAX;
 }

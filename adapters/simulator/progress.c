@@ -85,13 +85,17 @@ static uint64_t parts_done(const struct progress_at *running, size_t count, cons
 	return sum / past->runs;
 }
 
-/* A program that is run alone does not know how many kernels will follow, but each of them how long it is. */
+/* A program that is run alone does not know how many kernels will follow, but each of them how long it is;
+ * and, before the first, how much of its data is made. */
 static void add_kernel(char text[PROGRESS_TEXT_MAX], const struct progress_at *at, uint64_t kernel_ns)
 {
 	uint64_t done = parts(at->kernel_done, at->kernel_total);
 
-	add(text, ", %llu %% of kernel %llu", (unsigned long long)(done * 100 / PARTS),
-	    (unsigned long long)at->kernels);
+	add(text, ", %llu %% of ", (unsigned long long)(done * 100 / PARTS));
+	if (at->kernels != 0)
+		add(text, "kernel %llu", (unsigned long long)at->kernels);
+	else
+		add(text, "its data");
 	add_remaining(text, done, kernel_ns, " of it");
 }
 

@@ -18,7 +18,8 @@ struct progress_at {
 	uint64_t accesses;
 	uint64_t done, total;               /* of the whole, in any unit; total 0: not known */
 	uint64_t kernels;                   /* launched so far */
-	uint64_t kernel_done, kernel_total; /* warps of the last one; total 0: not known */
+	uint64_t kernel_done, kernel_total; /* warps of the last one; before the first: of the workload's data, in any
+	                                     * unit; total 0: not known */
 };
 
 /* What lies behind all runs. */

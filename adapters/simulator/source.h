@@ -68,6 +68,8 @@ struct source {
 struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX]);
 /* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
 void workload_list(FILE *out);
+/* Of one; false with `error`: there is none of that name. */
+bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX]);
 
 /* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is
  * recognised by its first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */

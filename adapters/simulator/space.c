@@ -11,6 +11,7 @@ bool space_open(struct space *space, uint32_t page_bytes)
 {
 	memset(space, 0, sizeof(*space));
 	space->page_bytes = page_bytes;
+	space->page_shift = page_bytes == PAGE_BYTES ? 12 : 16;
 	return uvmp_geometry_init(&space->geometry, page_bytes, 65536, ROOT_BYTES) == UVMP_OK;
 }
 
@@ -152,7 +153,7 @@ struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *pa
 		range = space->last = space->range[place - 1];
 	}
 	block = &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
-	*page = (uint32_t)((address - block->shape.start) / space->page_bytes);
+	*page = (uint32_t)((address - block->shape.start) >> space->page_shift);
 	return block;
 }
 

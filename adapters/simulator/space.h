@@ -55,7 +55,7 @@ struct space {
 	struct sim_range *last; /* last one found */
 	uint32_t blocks; /* of managed ranges */
 	uint32_t numbers; /* given to blocks so far */
-	uint32_t page_bytes;
+	uint32_t page_bytes, page_shift;
 	uint64_t footprint_bytes; /* of managed ranges */
 	uint64_t device_bytes;    /* of the others, each in whole roots */
 };

@@ -21,7 +21,7 @@ awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="
 
 # One run: its numbers as `key value` lines, or what went wrong as the one line `error`.
 cat >"$work/run.sh" <<'R'
-number=$1 uvmsim=$3 work=$4
+number=$1 uvmsim=$3 work=$4 here=$5
 # shellcheck disable=SC2086 # words on purpose; none of them holds blanks
 set -- $2
 command=$1
@@ -35,7 +35,10 @@ case "$*" in
 	set -- --gpu "$work/$number.gpu" "$@"
 	;;
 esac
-[ "$command" != pattern ] || { command=run; set -- "$@" --log "$work/$number.log"; }
+kind=$command
+case $command in
+pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
+esac
 [ "$command" != run ] || set -- "$@" --format json
 if "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || [ $? -eq 1 ]; then
 	case $command in
@@ -43,12 +46,22 @@ if "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || [ $? 
 	measured) sed -n 's/^\([0-9]*\) of \([0-9]*\) faults agree.*/agree \1\nfaults \2/p' "$work/$number.out" ;;
 	check) sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed.*/passed \1\nfailed \2/p' "$work/$number.out" ;;
 	esac >"$work/$number.part"
+	case $kind in
+	pattern) awk -f "$here/pattern.awk" "$work/$number.log" "$work/$number.log" >"$work/$number.csv" ;;
+	batches)
+		awk -v keys="$work/$number.keys" -f "$here/batches.awk" "$work/$number.log" >"$work/$number.csv"
+		cat "$work/$number.keys" >>"$work/$number.part"
+		;;
+	esac
+	rm -f "$work/$number.log"
 fi
 [ -s "$work/$number.part" ] || printf 'error %s\n' "$(tail -n 1 "$work/$number.err" | sed 's/.*: //' | cut -c1-80)" >"$work/$number.part"
 mv "$work/$number.part" "$work/$number.run"
 [ ! -t 2 ] || printf '\r%s of %s runs ' "$(find "$work" -name '*.run' | wc -l)" "$(wc -l <"$work/runs")" >&2
 R
-tr '\t' '\n' <"$work/runs" | sed "s/.*/'&'/" | xargs -n 2 -P "$jobs" sh -c 'sh "$2/run.sh" "$3" "$4" "$1" "$2"' sh "$uvmsim" "$work"
+# shellcheck disable=SC2016 # the inner shell's
+tr '\t' '\n' <"$work/runs" | sed "s/.*/'&'/" | xargs -n 2 -P "$jobs" \
+	sh -c 'sh "$2/run.sh" "$4" "$5" "$1" "$2" "$3"' sh "$uvmsim" "$work" "$here"
 [ ! -t 2 ] || echo >&2
 
 # stdin: lines that begin with an expression; stdout: the same with the value before it. An expression is awk's.
@@ -79,6 +92,7 @@ status=0
 	cat "$here/head.md"
 	awk -F '\t' -v work="$work" -v known="$work/known" -v list="$work/results" -f "$here/report.awk" \
 		"$work/known" "$work/text" "$work/figures" "$work/table" || echo lost >"$work/lost"
+	# shellcheck disable=SC2016 # Markdown's
 	printf '\n## Commands\n\nThe names in the expressions above, and what `uvmsim` is called with (and `--format json`):\n\n```text\n'
 	awk -F '\t' '{ printf "%-16s %s\n", $1, $2 }' "$work/names"
 	echo '```'
@@ -91,15 +105,16 @@ awk -F '\t' -v OFS='\t' '{ print $4, $0 }' "$work/points" | values >"$work/drawn
 while IFS=$tab read -r name title xlabel ylabel style scales _; do
 	! grep -qxF "$name" "$work/kept" || continue
 	csv=$build/fidelity/$name.csv
-	if [ "$style" = pattern ]; then
-		number=$(awk -F '\t' -v name="$name" '$1 == name { gsub(/.*#|\).*/, "", $4); print $4; exit }' "$work/points")
-		awk -f "$here/pattern.awk" "$work/$number.log" "$work/$number.log" >"$csv"
+	number=$(awk -F '\t' -v name="$name" '$1 == name { gsub(/.*#|\).*/, "", $4); print $4; exit }' "$work/points")
+	if [ "$style" = pattern ] || [ "$style" = cloud ]; then # the run's own points
+		[ -f "$work/$number.csv" ] || continue
+		cp "$work/$number.csv" "$csv"
 	else
 		awk -F '\t' -v name="$name" -f "$here/csv.awk" "$work/drawn" >"$csv"
 	fi
 	if command -v gnuplot >/dev/null; then
-		gnuplot -e "csv='$csv'; out='$build/fidelity/$name.svg'; name='$title'; x='$xlabel'; y='$ylabel'; style='$style'; scales='$scales'" \
-			"$here/plot.gp"
+		gnuplot -e "csv='$csv'; out='$build/fidelity/$name.svg'; name='$(printf %s "$title" | sed "s/'/''/g")'; x='$xlabel'; y='$ylabel'; style='$style'; scales='$scales'" \
+			"$here/plot.gp" || echo "fidelity: no picture $name" >&2
 	fi
 done <"$work/figures"
 [ ! -s "$work/figures" ] || command -v gnuplot >/dev/null || echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data' >&2
@@ -111,5 +126,9 @@ fi
 mkdir -p docs/fidelity
 cp "$work/document" docs/fidelity.md
 for file in "$build"/fidelity/*; do [ ! -f "$file" ] || cp "$file" docs/fidelity/; done
-[ "$status" -ne 0 ] && [ -z "${FIDELITY_ACCEPT:-}" ] || { cp "$work/results" "$known"; status=0; }
+# What fell out stays in the list of results until it is accepted, so that the next run says it again.
+if [ "$status" -eq 0 ] || [ -n "${FIDELITY_ACCEPT:-}" ]; then
+	cp "$work/results" "$known"
+	status=0
+fi
 exit "$status"

@@ -24,8 +24,8 @@ NR == FNR {
 }
 FNR == 1 || !started {
 	started = 1
-	step = pages / 600; victim_step = evictions / 150
-	print "order,page,evicted"
+	step = pages / 380; victim_step = evictions / 60
+	print "order,page" (evictions ? ",evicted" : "")
 }
 $2 == "evict" { if (++victims >= due_victim) { print order "," "," block - base; due_victim += victim_step } next }
 {
@@ -34,6 +34,6 @@ $2 == "evict" { if (++victims >= due_victim) { print order "," "," block - base;
 		if (split(part[i], end, "-") == 1)
 			end[2] = end[1]
 		for (page = end[1] + 0; page <= end[2]; page++)
-			if (++order >= due) { print order "," block - base + page ","; due += step }
+			if (++order >= due) { print order "," block - base + page (evictions ? "," : ""); due += step }
 	}
 }

@@ -108,7 +108,9 @@ word == "x" { count = split(rest, xs, " "); next }
 word == "series" && drawn {
 	label = $1; sub(/^series +/, "", label)
 	for (i = 1; i <= count; i++) {
-		text = resolved($2, xs[i])
+		text = $2
+		gsub(/\$x/, xs[i], text)
+		text = resolved(text, xs[i])
 		print figure "\t" label "\t" xs[i] "\t" text > (work "/points")
 		if (kept == 1)
 			print figure > (work "/kept")

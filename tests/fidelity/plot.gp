@@ -2,6 +2,7 @@
 #   lines    columns 3 and up over column 1; scales: x, y, xy logarithmic, - none
 #   stacked  columns 3 and up on top of each other, a bar for each row, column 2 as its label
 #   bars     the same side by side
+#   cloud    column 2 over column 1, as points
 #   pattern  columns 2 and 3 over column 1, as points
 set terminal svg size 640,400 font "sans-serif,12" background "white"
 set output out
@@ -36,5 +37,9 @@ if (style eq "bars") {
 	plot for [i = 3:n] csv using i:xtic(2) title columnheader(i)
 }
 if (style eq "pattern") {
-	plot csv using 1:2 with points pt 7 ps 0.25 title "fault", csv using 1:3 with points pt 2 ps 0.5 lc rgb "red" title "eviction"
+	if (n == 2) { plot csv using 1:2 with points pt 7 ps 0.25 title "fault" }
+	else { plot csv using 1:2 with points pt 7 ps 0.25 title "fault", csv using 1:3 with points pt 2 ps 0.5 title "eviction" }
+}
+if (style eq "cloud") {
+	plot csv using 1:2 with points pt 7 ps 0.3 notitle
 }

@@ -77,7 +77,7 @@ FILENAME == work "/figures" {
 }
 END {
 	end_of_section()
-	print "\n" inside " of " rows " rows are inside."
-	print inside " of " rows " rows inside" > "/dev/stderr"
+	print "\n" inside + 0 " of " rows + 0 " rows are inside."
+	print inside + 0 " of " rows + 0 " rows inside" > "/dev/stderr"
 	exit lost > 0
 }

@@ -443,6 +443,10 @@ static void bad_includes(void **state)
 	write_file("own.gpu", "# again\ninclude = own.gpu\n");
 	assert_false(model_open(path_of("own.gpu"), NULL, &model, error));
 	assert_error("own.gpu:2: more than 4 GPUs include each other");
+	/* the path of what it includes is shown without its own `./` */
+	write_file("base.gpu", "sms = none\n");
+	write_file("own.gpu", "title = mine\ninclude = ././base.gpu\n");
+	assert_included("own.gpu", "base.gpu:1: sms: \"none\" is not a whole number");
 	write_file("own.gpu", "include = titan-w\n");
 	assert_false(model_open(path_of("own.gpu"), NULL, &model, error));
 	assert_error("own.gpu:1: there is no host or GPU model \"titan-w\"");

@@ -80,6 +80,9 @@ static void kernels_where_it_is_not(void **state)
 	assert_kernel_text(
 	        (struct progress_at){.accesses = 4000, .kernels = 1, .kernel_done = 7, .kernel_total = 7},
 	        30 * SECOND, "4000 accesses, 100/s, 100 % of kernel 1, 0:00 left of it");
+	/* before the first kernel */
+	assert_kernel_text((struct progress_at){.kernel_done = 1, .kernel_total = 4}, 30 * SECOND,
+	                   "0 accesses, 0/s, 25 % of its data, 1:30 left of it");
 	/* a run that knows its total says nothing of kernels */
 	assert_kernel_text((struct progress_at){4000, 1, 2, 3, 1, 4}, 30 * SECOND,
 	                   "4000 accesses, 100/s, 50 %, 0:40 left");

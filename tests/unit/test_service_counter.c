@@ -21,6 +21,8 @@ static void prepare(uint32_t gpus)
 {
 	engine_init(&host, gpus, 4);
 	host.hidden[3] = "space=";
+	for (uint32_t i = 0; i < gpus; i++)
+		host.gpu[i].notes = 1024;
 	host.policy.counters = UVMP_COUNTERS_ON;
 	host.policy.prefetch.prefetcher = UVMP_PREFETCH_NONE;
 	host.policy.prefetch.threshold = 51;
@@ -545,15 +547,14 @@ static void test_fails(void **state)
 	prepare(1);
 	begin();
 	add_accessed(BASE, 2 * MIB2);
-	host.failing = UVMP_ACTION_COPY;
-	host.failure = UVMP_ERR_STATE;
+	engine_fail(&host, UVMP_ACTION_COPY, 0, UINT32_MAX, UVMP_ERR_STATE);
 	note(BASE, 1);
 	note(BASE + MIB2, 1);
 	assert_int_equal(engine_run(&host), UVMP_ERR_STATE);
 	assert_false(has_line("clear"));
 	assert_false(has_line("0x40200000"));
 	assert_int_equal(page_of(BASE).resident, 1);
-	host.failure = UVMP_OK;
+	host.failures = 0;
 	note(BASE, 1);
 	engine_run(&host);
 	assert_int_equal(page_of(BASE).resident, 2);

@@ -151,7 +151,7 @@ static void test_arguments(void **state)
 	assert_int_equal(uvmp_service_free_range(s, SPACE, BASE, &ticket), UVMP_ERR_SPACE);
 	assert_int_equal(ticket, 8);
 	engine_run(&host);
-	assert_int_equal(host.done, 8);
+	assert_int_equal(host.count[UVMP_ACTION_DONE], 8);
 	assert_true(has_line("done cause=hint ticket=1 status=-8\n"));
 	assert_true(has_line("done cause=hint ticket=8 status=-8\n"));
 }
@@ -262,10 +262,9 @@ static void test_migrate_fails(void **state)
 {
 	(void)state;
 	add(BASE, 2 * MIB2, UVMP_CPU);
-	host.failing = UVMP_ACTION_COPY;
-	host.failure = UVMP_ERR_CONFLICT;
+	engine_fail(&host, UVMP_ACTION_COPY, 0, UINT32_MAX, UVMP_ERR_CONFLICT);
 	assert_int_equal(migrate(BASE, 2 * MIB2, 1), UVMP_ERR_CONFLICT);
-	host.failure = UVMP_OK;
+	host.failures = 0;
 	assert_int_equal(page_of(BASE).resident, 1);
 	assert_int_equal(page_of(BASE + MIB2).resident, 1);
 	assert_int_equal(migrate(BASE, 2 * MIB2, 1), UVMP_OK);
@@ -337,8 +336,7 @@ static void test_free_fails(void **state)
 	(void)state;
 	add(BASE, 2 * MIB2, UVMP_CPU);
 	migrate(BASE, 2 * MIB2, 1);
-	host.failing = UVMP_ACTION_UNMAP;
-	host.failure = UVMP_ERR_STATE;
+	engine_fail(&host, UVMP_ACTION_UNMAP, 0, UINT32_MAX, UVMP_ERR_STATE);
 	assert_int_equal(release(BASE), UVMP_ERR_STATE);
 	assert_int_equal(host.service->ranges, 0);
 	assert_int_equal(host.service->live[SLAB_BLOCK], 0);
@@ -413,11 +411,10 @@ static void test_advise_fails(void **state)
 	(void)state;
 	add(BASE, MIB2, UVMP_CPU);
 	migrate(BASE, 4 * PAGE, 1);
-	host.failing = UVMP_ACTION_COPY;
-	host.failure = UVMP_ERR_STATE;
+	engine_fail(&host, UVMP_ACTION_COPY, 0, UINT32_MAX, UVMP_ERR_STATE);
 	assert_int_equal(advise(BASE + PAGE, PAGE, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_ERR_STATE);
 	assert_int_equal(host.service->ranges, 1);
-	host.failure = UVMP_OK;
+	host.failures = 0;
 	assert_int_equal(page_of(BASE).resident, 2);
 	/* 16 ranges at most: the last pieces find no slot */
 	for (uint32_t i = 0; i < 14; i++)
@@ -598,8 +595,7 @@ static void test_cpu_fault(void **state)
 	assert_int_equal(cpu_fault(BASE + MIB2, UVMP_ACCESS_READ, 1), UVMP_ERR_UNKNOWN);
 	assert_true(has_text("cancel cause=fatal block=0x40200000 to=0 mode=all\n"
 	                     "done cause=demand ticket=4 status=-8\n"));
-	host.failing = UVMP_ACTION_COPY;
-	host.failure = UVMP_ERR_STATE;
+	engine_fail(&host, UVMP_ACTION_COPY, 0, UINT32_MAX, UVMP_ERR_STATE);
 	assert_int_equal(cpu_fault(BASE + 300 * PAGE, UVMP_ACCESS_WRITE, 1), UVMP_ERR_STATE);
 }
 

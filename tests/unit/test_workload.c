@@ -1,6 +1,7 @@
 /* Unit tests of the built-in workloads: the specification, the dealing of warps, and for the page touchers,
  * stencil and bfs the pages that they touch, computed here once more by brute force, element by element. The
  * others have files of their own. */
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "interrupt.h"
 #include "source.h"
 #include "workloads/graph.h"
 #include "workloads/permute.h"
@@ -163,15 +166,17 @@ static void bad_specs(void **state)
 	assert_refused("stream:agents=0", "workload stream: agents=0 is not accepted; 1..262144");
 	assert_refused("stream:passes=18446744073709551617",
 	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
-	assert_refused("regular:bytes=0", "workload regular: bytes=0 is not accepted; 1..1099511627776");
+	assert_refused("regular:bytes=0", "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
 	assert_refused("regular:bytes=1025g",
-	               "workload regular: bytes=1025g is not accepted; 1..1099511627776");
-	assert_refused("regular:bytes=k", "workload regular: bytes=k is not accepted; 1..1099511627776");
+	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	assert_refused("regular:bytes=k", "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
 	assert_refused("regular:bytes=17179869185g",
-	               "workload regular: bytes=17179869185g is not accepted; 1..1099511627776");
+	               "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
 	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
-	               "1..1099511627776");
+	               "1..1T bytes, as 4096, 64K, 64M or 1G");
+	assert_refused("regular:bytes=1KB", "workload regular: bytes=1KB is not accepted; 1..1T bytes, as "
+	                                    "4096, 64K, 64M or 1G");
 	assert_refused("stream_warp:block=33", "workload stream_warp: block is not a multiple of 32");
 	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
 	assert_refused("stencil:n=2", "workload stencil: n=2 is not accepted; 3..262144");
@@ -197,6 +202,8 @@ static void names(void **state)
 	assert_name("regular:bytes=1g", "regular:bytes=1073741824,threads=256,passes=3,write=0,agents=80");
 	assert_name("regular:bytes=1024g",
 	            "regular:bytes=1099511627776,threads=256,passes=3,write=0,agents=80");
+	assert_name("regular:bytes=1T", "regular:bytes=1099511627776,threads=256,passes=3,write=0,agents=80");
+	assert_name("stream:bytes=3MiB,passes=1", "stream:bytes=3145728,passes=1,agents=80");
 	assert_name("random:write=1", "random:bytes=33554432,threads=256,passes=3,write=1,agents=80");
 	assert_name("stencil", "stencil:n=2048,tile=32,iterations=4,agents=80");
 	assert_name("stencil:tile=1,n=262144", "stencil:n=262144,tile=1,iterations=4,agents=80");
@@ -205,10 +212,72 @@ static void names(void **state)
 	assert_name("bfs:scale=3,degree=12,agents=80", "bfs:scale=3,degree=12,agents=80");
 }
 
+/* What belongs to a file of the user's has no effect without it, and what belongs to the graph that is made
+ * otherwise has none with it. */
+static void parameters_without_effect(void **state)
+{
+	char path[] = "/tmp/test_workload.XXXXXX", spec[64], name[96];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(write(fd, "0 1\n", 4), 4);
+	close(fd);
+	assert_name("pr:degree=2,scale=3", "pr:scale=3,degree=2,iterations=5,agents=80");
+	assert_name("pr:file=,scale=3", "pr:scale=3,degree=8,iterations=5,agents=80");
+	assert_refused("pr:directed=0", "workload pr: directed has no effect without file=");
+	assert_refused("pr:directed=1,scale=3", "workload pr: directed has no effect without file=");
+	assert_refused("pr:file=a,scale=3", "workload pr: scale has no effect with file=");
+	assert_refused("pr:degree=8,file=a", "workload pr: degree has no effect with file=");
+	snprintf(spec, sizeof(spec), "pr:file=%s", path);
+	snprintf(name, sizeof(name), "%s,directed=0,iterations=5,agents=80", spec);
+	assert_name(spec, name);
+	assert_name(name, name);
+	unlink(path);
+	assert_name("tiles:order=naive,agents=3", "tiles:bytes=4294967296,tiles=8,order=naive,agents=3");
+}
+
+static void interrupted(void **state)
+{
+	static const char *const specs[] = {"bfs:scale=3,degree=12,agents=80",
+	                                    "pr:scale=3,degree=8,iterations=5,agents=80",
+	                                    "sssp:nodes=9,degree=2,rounds=15,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=0,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=1,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=99,cpu=1,agents=80",
+	                                    "pr:file=/dev/zero,directed=0,iterations=5,agents=80"};
+	char expected[SOURCE_ERROR_MAX];
+
+	(void)state;
+	interrupt_caught = SIGINT;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		snprintf(expected, sizeof(expected), "%s: interrupted", specs[i]);
+		assert_refused(specs[i], expected);
+	}
+	interrupt_caught = 0;
+}
+
+static void list_one(void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_true(workload_list_one("stream", out, error));
+	assert_false(workload_list_one("Stream", out, error));
+	assert_non_null(strstr(error, "unknown workload `Stream`; there are: regular, "));
+	fclose(out);
+	assert_int_equal(strncmp(text, "stream ", 7), 0);
+	assert_null(strstr(text, "regular"));
+	assert_non_null(strstr(text, "       bytes=16M  "));
+	assert_non_null(strstr(text, "..1T)\n"));
+	free(text);
+}
+
 static void list(void **state)
 {
-	const char *const expected[] = {"regular", "random", "sgemm",          "stream",
-	                                "stencil", "bfs",    "bytes=16777216", "(1..262144)"};
+	const char *const expected[] = {"regular", "random", "sgemm",     "stream",
+	                                "stencil", "bfs",    "bytes=16M", "(1..262144)"};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -604,6 +673,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(bad_specs),
 	        cmocka_unit_test(names),
+	        cmocka_unit_test(parameters_without_effect),
+	        cmocka_unit_test(interrupted),
+	        cmocka_unit_test(list_one),
 	        cmocka_unit_test(list),
 	        cmocka_unit_test(determinism),
 	        cmocka_unit_test(structure),

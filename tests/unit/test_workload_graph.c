@@ -136,6 +136,14 @@ static void list_huge_numbers(void **state)
 	assert_int_equal(graph.vertices, 1000001);
 	assert_int_equal(graph.edges, 1);
 	graph_free(&graph);
+	/* a slip, or keys: a large graph has at most 64 vertices an edge */
+	graph = parse("0 1048575\n", plain);
+	assert_int_equal(graph.vertices, 1048576);
+	graph_free(&graph);
+	assert_bad("0 1048576\n", plain,
+	           "list: 1048577 vertices are too many for 1 edges: above 1048576, at most 64 an edge");
+	assert_bad("%%MatrixMarket matrix coordinate real general\n9 1048577 2\n1 1 1\n1 1 1\n", plain,
+	           "list:2: 1048577 vertices are too many for 2 edges: above 1048576, at most 64 an edge");
 	assert_bad("0 268435456\n", plain, "list:1: vertex `268435456` is above 268435455");
 	assert_bad("18446744073709551616 0\n", plain,
 	           "list:1: vertex `18446744073709551616` is above 268435455");
@@ -165,6 +173,27 @@ static void list_bad_matrix_market(void **state)
 	assert_bad(BANNER "3 3 0\n", plain, "list: holds no edge");
 }
 
+/* A file that is too small for enough edges is refused before any memory is taken; 17 * 2^16 vertices are not
+ * too many for 17 * 2^10 edges. */
+static void list_small_file(void **state)
+{
+	FILE *in = tmpfile();
+	struct graph graph;
+
+	(void)state;
+	fputs("0 1\n0 268435455\n", in);
+	assert_false(graph_load_stream(&graph, in, "list", plain, error));
+	assert_string_equal(
+	        error, "list:2: 268435456 vertices are too many for 5 edges: above 1048576, at most 64 an edge");
+	in = tmpfile();
+	fputs("0 1114111\n", in);
+	for (unsigned i = 1; i < 17 * 1024; i++)
+		fputs("0 1\n", in);
+	assert_true(graph_load_stream(&graph, in, "list", plain, error));
+	assert_int_equal(graph.vertices, 1114112);
+	graph_free(&graph);
+}
+
 /* An empty file, which fmemopen does not do; a file that is none; and one that cannot be read twice. */
 static void list_files(void **state)
 {
@@ -176,6 +205,8 @@ static void list_files(void **state)
 	assert_string_equal(error, "list: holds no edge");
 	assert_false(graph_load(&graph, "/nonexistent/list", plain, error));
 	assert_string_equal(error, "/nonexistent/list: No such file or directory");
+	assert_false(graph_load(&graph, "-", plain, error));
+	assert_string_equal(error, "-: an edge list is read twice, which standard input cannot be");
 	assert_false(graph_load(&graph, "/", plain, error));
 	assert_string_equal(error, "/: cannot be read: Is a directory");
 	assert_int_equal(pipe(ends), 0);
@@ -1410,6 +1441,7 @@ int main(void)
 	        cmocka_unit_test(list_bad),
 	        cmocka_unit_test(list_huge_numbers),
 	        cmocka_unit_test(list_bad_matrix_market),
+	        cmocka_unit_test(list_small_file),
 	        cmocka_unit_test(list_files),
 	        cmocka_unit_test(list_that_changes),
 	        cmocka_unit_test(list_long),

@@ -74,7 +74,7 @@ static uint64_t page_of(const struct program *p, uint64_t address)
 	return p->first_page[r] + (address - p->workload->range[r].base) / PAGE;
 }
 
-/* -- steps of all warps, one warp after the other */
+/* -- loads and stores of all warps, one by one and one warp after the other; not joined to steps */
 
 typedef void (*step_function)(struct program *p, const struct workload_slot *slot, void *data);
 
@@ -92,7 +92,7 @@ static bool walk_kernel(struct program *p, step_function function, void *data)
 	for (uint64_t block = 0; block < p->workload->blocks; block++)
 		for (uint32_t warp = 0; warp < p->workload->warps; warp++) {
 			workload_start_warp(p->workload, &slot, block, warp);
-			while (workload_step(p->workload, &slot))
+			while (p->workload->type->span(p->workload, &slot))
 				function(p, &slot, data);
 		}
 	return true;

@@ -133,6 +133,233 @@ static void lanes(void **state)
 	EXPECT_PAGES(&slot, 5);
 }
 
+/* -- steps that go on -- */
+
+/* Of every workload, all that its kernels do. */
+static const char *const all_programs[] = {
+        "regular:bytes=1m,threads=99",
+        "random:bytes=1m,threads=99",
+        "sgemm:n=200,tile=48",
+        "sgemm:n=131,tile=128,transa=1,depth=20",
+        "sgemm:n=131,tile=128,transa=1,transb=0,depth=3",
+        "stream:bytes=100000,passes=1",
+        "stencil:n=150,tile=40",
+        "bfs:scale=8,degree=6",
+        "cufft:scale=13,radix=9",
+        "cufft:scale=12,radix=5,work=1,out=1",
+        "tealeaf:n=40,iterations=1",
+        "hpgmg:box=4,boxes=2,smooths=1",
+        "cusparse:n=100,columns=11",
+        "stream_thread:bytes=1m,grid=3,block=96,output=1",
+        "stream_warp:bytes=1m,type_bytes=12,grid=2,block=96,output=1",
+        "tiles:tiles=2,tile=8192",
+        "backprop:n=2048",
+        "rodinia_bfs:nodes=2000",
+        "hotspot:n=70,pyramid_height=3,sim_time=7",
+        "pathfinder:cols=1000,rows=20,pyramid_height=5",
+        "srad:rows=48,cols=80,coefficients=1",
+        "srad:rows=16,cols=16",
+        "nw:n=80",
+        "sssp:nodes=3001,degree=3",
+        "ra:n=10001,stride=3",
+        "fdtd2d:nx=50,ny=70,tmax=2",
+        "atax:nx=70,ny=1100",
+        "conv2d:ni=40,nj=100",
+        "bc:scale=8",
+        "bfs_dwc:scale=8",
+        "bfs_ta:scale=8",
+        "bfs_tf:scale=8",
+        "bfs_ttc:scale=8",
+        "bfs_twc:scale=8",
+        "gc_dtc:scale=8",
+        "gc_ttc:scale=8",
+        "kcore:scale=8",
+        "pr:scale=8",
+        "sssp_twc:scale=8",
+};
+
+/* What a warp does, in short. */
+struct tally {
+	uint64_t steps, flops, bytes, pages;
+};
+
+static void add_step(struct workload_slot *slot, struct tally *tally)
+{
+	uint64_t address;
+
+	tally->steps++;
+	tally->flops += slot->flops;
+	tally->bytes += slot->lanes != 0 ? (uint64_t)slot->lanes * slot->lane_bytes : slot->end - slot->at;
+	while (workload_next_page(slot, &address))
+		tally->pages++;
+}
+
+static uint64_t pages_of_step(const struct workload_slot *slot)
+{
+	if (slot->lanes != 0)
+		return slot->lanes;
+	return slot->at == slot->end ? 0 : (slot->end - 1) / PAGE - slot->at / PAGE + 1;
+}
+
+/* One by one: what a step that goes on promises of the next one holds. */
+static struct tally walk_alone(struct workload *w, uint64_t block, uint32_t warp)
+{
+	enum uvmp_access access = UVMP_ACCESS_READ;
+	struct tally tally = {0};
+	struct workload_slot slot;
+	bool goes_on = false;
+
+	workload_start_warp(w, &slot, block, warp);
+	while (w->type->span(w, &slot)) {
+		if (goes_on || slot.goes_on)
+			assert_in_range(pages_of_step(&slot), 1, WORKLOAD_LANES);
+		if (goes_on)
+			assert_int_equal(slot.access, access);
+		goes_on = slot.goes_on;
+		access = slot.access;
+		add_step(&slot, &tally);
+	}
+	return tally;
+}
+
+static struct tally walk_joined(struct workload *w, uint64_t block, uint32_t warp)
+{
+	struct tally tally = {0};
+	struct workload_slot slot;
+
+	workload_start_warp(w, &slot, block, warp);
+	while (workload_step(w, &slot)) {
+		assert_false(slot.goes_on);
+		assert_true(slot.lanes <= WORKLOAD_JOINED_LANES);
+		add_step(&slot, &tally);
+	}
+	return tally;
+}
+
+/* Joined or not: the same bytes (an address of a joined step is given its equal part, rounded up) and
+ * operations, and at most the pages that are asked for twice in a step fewer. */
+static void joined_steps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(all_programs) / sizeof(all_programs[0]); i++) {
+		struct workload *alone = open_workload(all_programs[i]), *w = open_workload(all_programs[i]);
+
+		while (workload_launch(w)) {
+			assert_true(workload_launch(alone));
+			for (uint64_t at = 0; w->op.kind == WORKLOAD_KERNEL && at < w->blocks * w->warps;
+			     at++) {
+				struct tally a = walk_alone(alone, at / w->warps, (uint32_t)(at % w->warps));
+				struct tally j = walk_joined(w, at / w->warps, (uint32_t)(at % w->warps));
+
+				assert_int_equal(j.flops, a.flops);
+				assert_in_range(j.bytes, a.bytes, a.bytes + j.steps * WORKLOAD_JOINED_LANES);
+				assert_in_range(j.pages, a.pages / 3, a.pages);
+				assert_in_range(j.steps, a.steps / WORKLOAD_LANES, a.steps);
+			}
+			if (w->op.kind == WORKLOAD_KERNEL) {
+				workload_end_kernel(w);
+				workload_end_kernel(alone);
+			}
+		}
+		assert_false(workload_launch(alone));
+		close_workload(w);
+		close_workload(alone);
+	}
+}
+
+/* The next step of a warp has so many addresses, of `bytes` on average, and operations. */
+static void expect_step(struct workload *w, struct workload_slot *slot, uint32_t lanes, uint32_t bytes,
+                        uint32_t flops, enum uvmp_access access)
+{
+	assert_true(workload_step(w, slot));
+	assert_int_equal(slot->lanes, lanes);
+	assert_int_equal(slot->lane_bytes, bytes);
+	assert_int_equal(slot->flops, flops);
+	assert_int_equal(slot->access, access);
+}
+
+/* Two rows of 64 bytes each of temperatures and powers in one step; the stores, two rows of 12 cells, are
+ * another one. */
+static void hotspot_steps(void **state)
+{
+	struct workload *w = open_workload("hotspot:n=1024,pyramid_height=2,sim_time=2,cpu=0");
+	struct workload_slot slot;
+
+	(void)state;
+	assert_true(workload_launch(w));
+	workload_start_warp(w, &slot, 87, 3);
+	expect_step(w, &slot, 4, 64, 32 * 15 * 2, UVMP_ACCESS_READ);
+	for (unsigned row = 0; row < 2; row++) {
+		uint64_t offset = ((10 + 6 + row) * 1024 + 10) * 4;
+
+		assert_int_equal(slot.lane[row], w->range[0].base + offset);
+		assert_int_equal(slot.lane[2 + row], w->range[2].base + offset);
+	}
+	expect_step(w, &slot, 2, 48, 0, UVMP_ACCESS_WRITE);
+	assert_false(workload_step(w, &slot));
+	close_workload(w);
+}
+
+/* 26 iterations of a warp in sixes and a pair, a grid's stride apart; or each by itself. */
+static void unrolled(void **state)
+{
+	struct workload *w = open_workload("stream_thread:bytes=26m,grid=256,block=1024,unroll=6");
+	struct workload_slot slot;
+
+	(void)state;
+	assert_true(workload_launch(w));
+	workload_start_warp(w, &slot, 9, 1);
+	for (uint64_t done = 0; done < 26; done += 6) {
+		uint32_t count = done == 24 ? 2 : 6;
+
+		expect_step(w, &slot, count, 128, 32 * count, UVMP_ACCESS_READ);
+		for (uint64_t i = 0; i < count; i++)
+			assert_int_equal(slot.lane[i], w->range[0].base + (done + i) * MIB + 9 * PAGE + 128);
+	}
+	assert_false(workload_step(w, &slot));
+	close_workload(w);
+
+	w = open_workload("stream_thread:bytes=2m,grid=256,block=1024,unroll=1,write=1");
+	assert_true(workload_launch(w));
+	workload_start_warp(w, &slot, 9, 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		assert_true(workload_step(w, &slot));
+		assert_int_equal(slot.lanes, 0);
+		assert_int_equal(slot.at, w->range[0].base + i * MIB + 9 * PAGE + 128);
+	}
+	assert_false(workload_step(w, &slot));
+	close_workload(w);
+}
+
+/* stream_warp: 32 elements of 12 bytes, four times, are 1536 bytes: the third four reach the next page, and
+ * the rest of that is asked for by itself. With elements of 4 bytes no page is asked for beside another. */
+static void unrolled_warps(void **state)
+{
+	struct workload *w = open_workload("stream_warp:type_bytes=12");
+	static const uint64_t ends[] = {3 * 1536, 6 * 1536, 8 * 1536, 11 * 1536};
+	struct workload_slot slot;
+
+	(void)state;
+	assert_true(workload_launch(w));
+	workload_start_warp(w, &slot, 0, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(workload_step(w, &slot));
+		assert_true(slot.at_once);
+		assert_int_equal(slot.end, w->range[0].base + ends[i]);
+	}
+	close_workload(w);
+
+	w = open_workload("stream_warp");
+	assert_true(workload_launch(w));
+	workload_start_warp(w, &slot, 5, 7);
+	for (unsigned i = 0; i < 16; i++) {
+		assert_true(workload_step(w, &slot));
+		assert_int_equal(slot.end - slot.at, PAGE);
+		assert_int_equal(slot.at % PAGE, 0);
+	}
+	close_workload(w);
+}
+
 static void traces_are_no_workloads(void **state)
 {
 	char text[] = "uvmp-trace 1\n";
@@ -361,7 +588,7 @@ static void random_warps(void **state)
 			assert_true(workload_step(w, &slot) && workload_step(again, &twin));
 			assert_true(slot.at_once);
 			assert_int_equal(slot.lanes, 32);
-			assert_memory_equal(slot.lane, twin.lane, sizeof(slot.lane));
+			assert_memory_equal(slot.lane, twin.lane, 32 * sizeof(slot.lane[0]));
 			for (unsigned i = 0; i < 32; i++) {
 				uint64_t page;
 
@@ -612,6 +839,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(runs),
 	        cmocka_unit_test(lanes),
+	        cmocka_unit_test(joined_steps),
+	        cmocka_unit_test(hotspot_steps),
+	        cmocka_unit_test(unrolled),
+	        cmocka_unit_test(unrolled_warps),
 	        cmocka_unit_test(traces_are_no_workloads),
 	        cmocka_unit_test(dealing),
 	        cmocka_unit_test(driven_by_hand),

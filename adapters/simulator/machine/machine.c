@@ -85,8 +85,8 @@ static void use_remote(void *context, struct sim_block *block, uint32_t page, bo
 static bool look_up(struct machine *m)
 {
 	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != NO_STREAM),
-	                         .done = m->workload->source.done,
-	                         .total = m->workload->source.total};
+	                         .done = m->shop.host.source->done,
+	                         .total = m->shop.host.source->total};
 	struct gpu_counts counts;
 
 	gpu_count(m->shop.gpu, &counts);
@@ -211,8 +211,9 @@ static bool step_job(struct machine *m, struct thread *t, struct job *job)
 	return true;
 }
 
-static void start_job(struct job *job, const struct workload_op *op, bool is_deferred)
+static void start_job(struct thread *t, struct job *job, const struct workload_op *op, bool is_deferred)
 {
+	t->copies_ns = 0; /* those of other calls are not waited for */
 	*job = (struct job){.is_active = true, .is_deferred = is_deferred, .op = *op, .at = op->at};
 }
 
@@ -226,6 +227,7 @@ static bool fault_on_cpu(struct machine *m, uint64_t address)
 	uint64_t began_ns = t->now_ns;
 
 	t->is_fault_of_cpu = true;
+	t->copies_ns = 0;
 	while (status == UVMP_ERR_RETRY) {
 		uint64_t ticket, unused = 0;
 
@@ -271,6 +273,7 @@ static bool advise(struct machine *m, const struct workload_op *op)
 	uint32_t processor = op->to_none ? UVMP_PROC_NONE : op->to_gpu ? HOST_GPU : UVMP_CPU;
 	uint64_t ticket;
 
+	m->program.copies_ns = 0;
 	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
 	if (!host_advise(&m->shop.host, op->at, op->bytes, op->advice, processor, &ticket) ||
 	    !call(m, &m->program, ticket, op->at, op->bytes))
@@ -296,7 +299,7 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
 	if (!streams_is_idle(&m->streams, op->stream, m->program.now_ns))
 		return issue(m, op, NULL);
-	start_job(&m->call, op, false);
+	start_job(&m->program, &m->call, op, false);
 	return true;
 }
 
@@ -401,7 +404,7 @@ static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
 	case WORKLOAD_PREFETCH:
 		m->deferred.now_ns = at_ns;
 		thread_work(&m->deferred, m->shop.model->prefetch_defer_ns, &m->shop.times->service_ns);
-		start_job(&m->background, &item->op, true);
+		start_job(&m->deferred, &m->background, &item->op, true);
 		return true;
 	case WORKLOAD_COPY:
 		streams_end(&m->streams, stream,

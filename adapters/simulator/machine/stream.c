@@ -55,7 +55,7 @@ void streams_end(struct streams *streams, unsigned stream, uint64_t at_ns)
 	const struct stream_item *item = &s->item[s->first];
 
 	streams_extend(streams, stream, at_ns);
-	if (item->op.kind == WORKLOAD_RECORD) {
+	if (item->op.kind == WORKLOAD_RECORD && item->number > streams->event[item->op.event].done) {
 		streams->event[item->op.event].done = item->number;
 		streams->event[item->op.event].done_ns = s->done_ns;
 	}

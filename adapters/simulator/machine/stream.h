@@ -21,7 +21,7 @@ struct stream {
 
 struct stream_event {
 	uint64_t recorded; /* number of the last RECORD, 0: none */
-	uint64_t done;     /* of the last one that was reached, */
+	uint64_t done;     /* of the last one of those that were reached, in whatever order, */
 	uint64_t done_ns;  /* and when */
 };
 

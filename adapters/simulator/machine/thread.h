@@ -27,7 +27,7 @@ struct shop {
 struct thread {
 	struct shop *shop;
 	uint64_t now_ns;
-	uint64_t copies_ns;   /* all copies that it has submitted have ended */
+	uint64_t copies_ns;   /* all copies that it has submitted (the program's threads: of the call or fault in hand) have ended */
 	uint64_t replay_ns;   /* its last replay has been seen */
 	uint64_t evict_root;  /* being emptied */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */

@@ -4,6 +4,8 @@
  * that a warp reads 32 cells of a row after the other. Both add up in memory, which is stored in each
  * iteration.
  *
+ * Neither waits between the loads of an iteration, only before its store.
+ *
  * A step of the first kernel is what a warp does with one 128-byte line of each of its rows of A (up to 32
  * iterations): the line stays in the L1 cache from its first use to its last. The same holds for the 128-byte
  * lines of x and tmp.
@@ -83,18 +85,19 @@ static bool rows_span(struct workload *workload, struct workload_slot *slot, uin
 	switch (slot->step) {
 	case 0:
 		slot->step = 1;
-		return set_floats(workload, slot, TMP, first, end, UVMP_ACCESS_READ);
+		return set_floats(workload, slot, TMP, first, end, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 1:
 		slot->step = 2;
-		return load_lines(workload, slot, first, end);
-	case 2:
-		slot->step = 3;
 		if (column < ny)
 			return set_floats(workload, slot, X, column,
 			                  column + LINE_FLOATS < ny ? column + LINE_FLOATS : ny,
-			                  UVMP_ACCESS_READ);
+			                  UVMP_ACCESS_READ) &&
+			       workload_go_on(slot);
 		/* a row that does not begin on a line has one line more than x */
 		/* fall through */
+	case 2:
+		slot->step = 3;
+		return load_lines(workload, slot, first, end);
 	default:
 		slot->step = 1;
 		slot->row++;
@@ -110,21 +113,23 @@ static bool columns_span(struct workload *workload, struct workload_slot *slot, 
 	switch (slot->step) {
 	case 0:
 		slot->step = 1;
-		return set_floats(workload, slot, Y, first, end, UVMP_ACCESS_READ);
+		return set_floats(workload, slot, Y, first, end, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 1:
 		slot->step = 2;
 		if (row == nx)
 			return false;
+		if (row % LINE_FLOATS == 0)
+			return set_floats(workload, slot, TMP, row,
+			                  row + LINE_FLOATS < nx ? row + LINE_FLOATS : nx,
+			                  UVMP_ACCESS_READ) &&
+			       workload_go_on(slot);
+		/* fall through */
+	case 2:
+		slot->step = 3;
 		set_floats(workload, slot, A, row * workload->value[NY] + first,
 		           row * workload->value[NY] + end, UVMP_ACCESS_READ);
 		slot->flops = 2 * WORKLOAD_LANES;
 		return true;
-	case 2:
-		slot->step = 3;
-		if (row % LINE_FLOATS == 0)
-			return set_floats(workload, slot, TMP, row,
-			                  row + LINE_FLOATS < nx ? row + LINE_FLOATS : nx, UVMP_ACCESS_READ);
-		/* fall through */
 	default:
 		slot->step = 1;
 		slot->row++;

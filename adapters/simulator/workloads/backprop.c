@@ -7,7 +7,8 @@
  * threshold unit between them. Forward: multiply, add up the 16 inputs by halving, store the weights' sums
  * and one partial sum per hidden unit. Adjust: weight += rate * delta * input + momentum * old change; the
  * change is computed a second time to be stored, from memory, for the compiler cannot know that the arrays
- * are apart.
+ * are apart. What a formula needs is loaded without waiting in between; forward, the inputs are in shared
+ * memory before the weights are loaded.
  *
  * The CPU draws the input weights and copies them (the first kernel has the one, the second the other), draws
  * or clears the rest, and draws the inputs. Between the kernels it adds up the partial sums; hidden units,
@@ -153,7 +154,7 @@ static bool forward(struct workload *workload, struct workload_slot *slot, uint6
 		return true;
 	case 2:
 		set_weights(workload, slot, INPUT_WEIGHTS, input, UVMP_ACCESS_WRITE);
-		return true;
+		return workload_go_on(slot);
 	case 3:
 		set_floats(workload, slot, PARTIAL_SUM, input - 1, 2, UVMP_ACCESS_WRITE);
 		return true;
@@ -170,14 +171,14 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 	case 0:
 	case 5:
 		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case 1:
 	case 6:
 		set_floats(workload, slot, INPUT_UNITS, input, 2, UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case 2:
 		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case 3:
 		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * 5;
@@ -195,17 +196,19 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 	case 9:
 	case 13:
 		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
-		return is_first;
+		return is_first && workload_go_on(slot);
 	case 10:
-	case 14:
 		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case 11:
 		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * 4;
 		return true;
 	case 12:
 		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_WRITE);
+		return true;
+	case 14:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
 		return true;
 	case 15:
 		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_WRITE);

@@ -201,7 +201,7 @@ static bool forward(struct workload *workload, struct workload_slot *slot)
 		slot->step = RAISE;
 		set_distances(bc, slot, chosen);
 		graph_ends(workload, slot, UVMP_ACCESS_WRITE, DISTANCES, 4, chosen);
-		return true;
+		return workload_go_on(slot);
 	case RAISE:
 		slot->step = SEEN_AGAIN;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, OVER, 0, 1);
@@ -286,11 +286,11 @@ static bool backward(struct workload *workload, struct workload_slot *slot)
 	case BACK_PATHS:
 		slot->step = BACK_END_PATHS;
 		graph_threads(workload, slot, UVMP_ACCESS_READ, PATHS, 4, 0, chosen);
-		return true;
+		return workload_go_on(slot);
 	case BACK_END_PATHS:
 		slot->step = BACK_PARTS;
 		graph_ends(workload, slot, UVMP_ACCESS_READ, PATHS, 4, chosen);
-		return true;
+		return workload_go_on(slot);
 	case BACK_PARTS:
 		collect(bc, slot, chosen);
 		graph_ends(workload, slot, UVMP_ACCESS_READ, PARTS, 4, chosen);
@@ -336,7 +336,7 @@ static bool sum_up(struct workload *workload, struct workload_slot *slot)
 	switch (slot->step++) {
 	case SUM_PART:
 		graph_threads(workload, slot, UVMP_ACCESS_READ, PARTS, 4, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case SUM_OLD:
 		graph_threads(workload, slot, UVMP_ACCESS_READ, CENTRALITIES, 4, 0, mask);
 		return true;

@@ -142,7 +142,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		set_levels(workload, slot, bfs->frontier[next] + slot->own[0], (uint32_t)slot->own[1],
 		           UVMP_ACCESS_WRITE);
 		slot->step = APPEND;
-		return true;
+		return workload_go_on(slot);
 	case APPEND:
 		workload_set_wide(slot, workload->range[FRONTIER + next].base + slot->own[0] * VERTEX_BYTES,
 		                  slot->own[1] * VERTEX_BYTES, UVMP_ACCESS_WRITE);

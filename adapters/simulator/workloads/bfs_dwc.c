@@ -268,7 +268,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		next_run(bfs, slot);
 		return true;
 	case PUSH:
-		return push(workload, slot);
+		return push(workload, slot) && workload_go_on(slot);
 	default:
 		return take_item(workload, slot);
 	}

@@ -115,8 +115,10 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 	case OVER:
 		return false;
 	default:
-		if (graph_walk(workload, slot))
+		if (graph_walk(workload, slot)) {
+			slot->goes_on |= slot->step == OWN; /* the own level is loaded beside the edge */
 			return true;
+		}
 		if (slot->own[1] >> CHANGED_BITS == 0)
 			return false;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, FLAG, 0, 1);

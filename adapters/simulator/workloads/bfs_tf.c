@@ -114,15 +114,15 @@ static bool advance(struct workload *workload, struct workload_slot *slot)
 			return false;
 		set_flags(bfs->is_front, slot, mask, true);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FRONTIER, 1, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case VISIT:
 		set_flags(bfs->is_visited, slot, mask, true);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, VISITED, 1, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case CLEAR:
 		set_flags(bfs->is_updating, slot, mask, false);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, UPDATING, 1, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case RAISE:
 		bfs->g.is_again = true;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, FLAG, 0, 1);
@@ -168,7 +168,7 @@ static bool visit(struct workload *workload, struct workload_slot *slot)
 		slot->step = MARK;
 		store(bfs, slot, unvisited);
 		graph_ends(workload, slot, UVMP_ACCESS_WRITE, LEVELS, 4, unvisited);
-		return true;
+		return workload_go_on(slot);
 	case MARK:
 		graph_ends(workload, slot, UVMP_ACCESS_WRITE, UPDATING, 1, unvisited);
 		graph_next_edges(slot);

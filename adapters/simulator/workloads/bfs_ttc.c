@@ -99,7 +99,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 	case RAISE:
 		slot->step = STORE;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, FLAG, 0, 1);
-		return true;
+		return workload_go_on(slot);
 	case STORE:
 		graph_ends(workload, slot, UVMP_ACCESS_WRITE, LEVELS, 4, (uint32_t)slot->own[1]);
 		store(bfs, slot, (uint32_t)slot->own[1]);

@@ -129,7 +129,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		slot->step = RAISE;
 		store(bfs, slot, vertex, mask);
 		graph_run_ends(workload, slot, UVMP_ACCESS_WRITE, LEVELS, 4, vertex, mask);
-		return true;
+		return workload_go_on(slot);
 	case RAISE:
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, FLAG, 0, 1);
 		next_run(slot);

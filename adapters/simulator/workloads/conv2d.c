@@ -1,7 +1,7 @@
 /* 2DCONV of PolyBench/GPU: a 3 x 3 convolution of ni x nj floats, as a program of managed memory (UVM Smart).
  * One kernel of thread blocks of 32 x 8 threads; a warp is 32 cells of one row. It loads the row above, its
- * own and the one below, each three times, shifted by one column, which are on the same pages and shown as
- * one load, and stores its cells. The border of the result is not written.
+ * own and the one below, without waiting in between, each three times, shifted by one column, which are on
+ * the same pages and shown as one load, and stores its cells. The border of the result is not written.
  *
  * The CPU draws the input and prints every 10,000th element of the result.
  *
@@ -67,6 +67,7 @@ static bool conv2d_span(struct workload *workload, struct workload_slot *slot)
 
 		runs_set_one(slot, workload->range[A].base, row + j - 1, row + end + 1, UVMP_ACCESS_READ);
 		slot->flops = 6 * WORKLOAD_LANES;
+		slot->goes_on = slot->step < 2;
 	}
 	slot->step++;
 	return true;

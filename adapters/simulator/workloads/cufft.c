@@ -6,7 +6,8 @@
  * columns of Rp elements that lie S = R(p+1) * ... * RP apart, and puts the results where the elements were.
  * The last pass transforms runs of RP neighbouring elements and puts the results in order, n / RP apart. A
  * thread block of 256 threads takes 16 neighbouring columns, or 16 runs whose results are neighbours, so that
- * its loads and stores are pieces of 128 bytes: n >= 2^18 touches a page for each of them.
+ * its loads and stores are pieces of 128 bytes: n >= 2^18 touches a page for each of them. A thread loads all
+ * its elements before it waits.
  *
  * The first pass reads the caller's array, the last one writes it (or the second array with out=1; the
  * inverse transform goes back). What lies between is in the plan's work area of n elements, which cuFFT
@@ -164,6 +165,7 @@ static bool set_rows(struct workload *workload, struct workload_slot *slot, unsi
 	if (lanes == 0)
 		return false;
 	workload_set_lanes(slot, lanes, (uint32_t)pass->columns * COMPLEX_BYTES, access);
+	slot->goes_on = slot->row < share && first + slot->row < pass->radix;
 	return true;
 }
 
@@ -181,7 +183,7 @@ static bool set_run(struct workload *workload, struct workload_slot *slot)
 	                          (first * pass->runs + other_digits(pass, slot->block) * pass->radix) *
 	                                  COMPLEX_BYTES,
 	                  pass->radix * COMPLEX_BYTES, UVMP_ACCESS_READ);
-	slot->row++;
+	slot->goes_on = ++slot->row < share && run + 1 < pass->columns;
 	return true;
 }
 

@@ -215,7 +215,7 @@ static bool set_values(struct workload *workload, struct workload_slot *slot, ui
 	return lanes > 0;
 }
 
-/* The column numbers of the values before, whose addresses still stand in lane[]. */
+/* The column numbers of the values just set, whose addresses stand in lane[]. */
 static void set_indices(struct workload *workload, struct workload_slot *slot)
 {
 	for (uint32_t lane = 0; lane < slot->own[0]; lane++)
@@ -236,7 +236,7 @@ static bool set_dense2csr(struct workload *workload, struct workload_slot *slot,
 	if (slot->step == VALUE_STEP) {
 		if (set_values(workload, slot, row, count)) {
 			slot->step = INDEX_STEP;
-			return true;
+			return workload_go_on(slot);
 		}
 		slot->row += WALK;
 		slot->step = DENSE_STEP;
@@ -254,8 +254,8 @@ static bool set_dense2csr(struct workload *workload, struct workload_slot *slot,
 }
 
 /* The warps of the first 8 columns follow each other row by row, then those of the next 8. Steps: 0 the
- * pointers; 1 the next 32 elements; 2 to 9 what they need of a column of B; 10 the results. slot->row counts
- * elements. */
+ * pointers; 1 the next 32 elements; 2 to 9 what they need of a column of B, without waiting in between; 10
+ * the results. slot->row counts elements. */
 static bool set_csrmm(struct workload *workload, struct workload_slot *slot)
 {
 	enum { POINTER_STEP, ELEMENT_STEP, GATHER_STEP, LAST_STEP = GATHER_STEP + TILE, END_STEP };
@@ -263,7 +263,7 @@ static bool set_csrmm(struct workload *workload, struct workload_slot *slot)
 	uint64_t n = workload->value[N], warp = slot->block * BLOCK_WARPS + slot->warp;
 	uint64_t tile = warp / n, row = warp - tile * n, column = tile * TILE;
 	uint64_t columns, first, length, count;
-	uint32_t lanes = 0;
+	uint32_t lanes = 0, last; /* last: where the lanes of the last column begin, if several are joined */
 
 	if (column >= workload->value[COLUMNS] || slot->step == END_STEP)
 		return false;
@@ -290,9 +290,10 @@ static bool set_csrmm(struct workload *workload, struct workload_slot *slot)
 		slot->step = END_STEP;
 		return true;
 	}
+	last = slot->lanes - (uint32_t)count;
 	for (; lanes < count; lanes++) {
 		if (slot->step > GATHER_STEP) /* the same rows of the next column */
-			slot->lane[lanes] += n * ELEMENT_BYTES;
+			slot->lane[lanes] = slot->lane[last + lanes] + n * ELEMENT_BYTES;
 		else
 			slot->lane[lanes] =
 			        element_of(workload, B,
@@ -300,7 +301,8 @@ static bool set_csrmm(struct workload *workload, struct workload_slot *slot)
 	}
 	workload_set_lanes(slot, lanes, ELEMENT_BYTES, UVMP_ACCESS_READ);
 	slot->flops = 2 * lanes;
-	if (++slot->step == GATHER_STEP + columns) {
+	slot->goes_on = ++slot->step < GATHER_STEP + columns;
+	if (!slot->goes_on) {
 		slot->row += count;
 		slot->step = slot->row < length ? ELEMENT_STEP : LAST_STEP;
 	}

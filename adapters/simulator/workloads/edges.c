@@ -5,20 +5,30 @@
  *
  * The file is read twice (graph.h), through zstd if its first four bytes say so. What the second reading
  * finds is checked against the first, for the file may change in between. Nothing but the rows is kept: a
- * line is taken word by word, however long it is. */
+ * line is taken word by word, however long it is.
+ *
+ * Every number up to the largest becomes a vertex, with or without edges. One number that is a slip, or
+ * numbers that are keys and not counted from 0, would ask for all memory: so, of a large graph, vertices may
+ * be so many times the edges and no more. That is found at the end; and at once in a file too small to hold
+ * enough edges. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef HAVE_ZSTD
 #include <zstd.h>
 #endif
 
+#include "building.h"
 #include "graph.h"
 
 #define BUFFER_BYTES 65536u
+#define LARGE_GRAPH  ((uint64_t)1 << 20)
+#define PER_EDGE     64u /* vertices of a large graph */
+#define EDGE_BYTES   4u  /* of a line, at least: `0 1` */
 #define WORD_MAX     40u /* longer words are cut: no number is that long, and messages show no more */
 
 struct reader {
@@ -27,7 +37,8 @@ struct reader {
 	char *error; /* [SOURCE_ERROR_MAX] */
 	bool is_bad;
 	struct graph_options options;
-	uint64_t line; /* number of the line in hand */
+	uint64_t line;                   /* number of the line in hand */
+	uint64_t bytes_read, file_bytes; /* by both readings; 0: not known */
 
 	unsigned char buffer[BUFFER_BYTES];
 	size_t at, end;
@@ -91,6 +102,11 @@ static size_t read_input(struct reader *reader, unsigned char *to)
 
 	if (got == 0 && ferror(reader->in))
 		fail_at(reader, 0, "cannot be read: %s", strerror(errno));
+	reader->bytes_read += got;
+	if (!building_show(reader->bytes_read, 2 * reader->file_bytes)) {
+		fail_at(reader, 0, "interrupted");
+		return 0;
+	}
 	return got;
 }
 
@@ -331,6 +347,16 @@ static bool read_comment(struct reader *reader)
 	return true;
 }
 
+/* Is that not a slip? */
+static bool is_plausible(struct reader *reader, uint64_t line, uint64_t vertices, uint64_t edges)
+{
+	return vertices <= LARGE_GRAPH || vertices / PER_EDGE <= edges ||
+	       fail_at(reader, line,
+	               "%" PRIu64 " vertices are too many for %" PRIu64 " edges: above %" PRIu64
+	               ", at most %u an edge",
+	               vertices, edges, LARGE_GRAPH, PER_EDGE);
+}
+
 /* rows columns entries; the graph has as many vertices as the larger of the first two. */
 static bool read_size(struct reader *reader, uint64_t *vertices)
 {
@@ -354,7 +380,7 @@ static bool read_size(struct reader *reader, uint64_t *vertices)
 		            GRAPH_VERTEX_MAX + 1);
 	reader->entries = number[2];
 	reader->has_size = true;
-	return true;
+	return is_plausible(reader, reader->line, *vertices, reader->entries);
 }
 
 /* The next edge; false at the end, or on failure (is_bad). *size: vertices that the size line announces, else
@@ -410,21 +436,34 @@ static bool make_row(struct reader *reader, struct graph *graph, uint32_t vertex
 	return graph_reserve(graph, vertices) || fail_at(reader, 0, "out of memory");
 }
 
+static bool is_packed(const struct reader *reader)
+{
+#ifdef HAVE_ZSTD
+	return reader->zstd != NULL;
+#else
+	(void)reader;
+	return false;
+#endif
+}
+
 /* The first reading. */
 static bool count_edges(struct reader *reader, struct graph *graph)
 {
-	uint64_t rows = 0, vertices = 0;
+	uint64_t rows = 0, vertices = 0, most = UINT64_MAX;
 	struct graph_edge edge;
 
 	if (!rewind_reader(reader))
 		return false;
+	if (reader->file_bytes != 0 && !is_packed(reader))
+		most = reader->file_bytes / EDGE_BYTES + 1;
 	while (next_edge(reader, &edge, &rows)) {
 		uint32_t last = edge.from > edge.to ? edge.from : edge.to;
 
 		if (reader->is_matrix && last >= rows)
 			return fail(reader, "vertex %" PRIu64 " is outside a matrix of %" PRIu64,
 			            (uint64_t)last + 1, rows);
-		if (!make_row(reader, graph, last))
+		if (!is_plausible(reader, reader->line, (uint64_t)last + 1, most) ||
+		    !make_row(reader, graph, last))
 			return false;
 		if (last >= vertices)
 			vertices = (uint64_t)last + 1;
@@ -439,6 +478,8 @@ static bool count_edges(struct reader *reader, struct graph *graph)
 		            reader->entries);
 	if (reader->edges == 0)
 		return fail_at(reader, 0, "holds no edge");
+	if (!is_plausible(reader, 0, vertices, reader->edges))
+		return false;
 	return graph_reserve(graph, rows > vertices ? rows : vertices) || fail_at(reader, 0, "out of memory");
 }
 
@@ -478,6 +519,7 @@ bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct g
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	bool is_loaded = false;
+	struct stat info;
 
 	*graph = (struct graph){0};
 	if (reader == NULL) {
@@ -487,6 +529,8 @@ bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct g
 		reader->name = name;
 		reader->error = error;
 		reader->options = options;
+		if (fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode))
+			reader->file_bytes = (uint64_t)info.st_size;
 		is_loaded = count_edges(reader, graph);
 		if (is_loaded && !graph_place(graph, options.is_weighted))
 			is_loaded = fail_at(reader, 0, "out of memory");
@@ -505,9 +549,14 @@ bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct g
 bool graph_load(struct graph *graph, const char *path, struct graph_options options,
                 char error[SOURCE_ERROR_MAX])
 {
-	FILE *in = fopen(path, "rb");
+	FILE *in = NULL;
 
 	*graph = (struct graph){0};
+	if (strcmp(path, "-") == 0) {
+		describe(error, path, 0, "an edge list is read twice, which standard input cannot be");
+		return false;
+	}
+	in = fopen(path, "rb");
 	if (in == NULL) {
 		describe(error, path, 0, strerror(errno));
 		return false;

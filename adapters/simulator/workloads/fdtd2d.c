@@ -1,7 +1,7 @@
 /* FDTD-2D of PolyBench/GPU: finite differences in the time domain, two electric and one magnetic field on a
  * grid of nx x ny floats, as a program of managed memory (UVM Smart). Three kernels per time step update ey,
  * ex and hz; ex has one column more and ey one row more than hz. Thread blocks of 32 x 8 threads: a warp is
- * 32 cells of one row.
+ * 32 cells of one row. What a cell's update reads is loaded without waiting in between.
  *
  * The CPU writes the source and the fields, but of ex and ey only as many cells as hz has, and prints every
  * 1000th cell of hz, so that it reads all of its pages.
@@ -67,9 +67,9 @@ static bool update_ey(struct workload *workload, struct workload_slot *slot, uin
 	}
 	switch (slot->step++) {
 	case 0:
-		return set_cells(workload, slot, EY, at, count, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, EY, at, count, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 1:
-		return set_cells(workload, slot, HZ, at, count, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, HZ, at, count, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 2:
 		set_cells(workload, slot, HZ, at - workload->value[NY], count, UVMP_ACCESS_READ);
 		slot->flops = 3 * WORKLOAD_LANES;
@@ -96,7 +96,7 @@ static bool update_ex(struct workload *workload, struct workload_slot *slot, uin
 		return false;
 	switch (slot->step++) {
 	case 0:
-		return set_cells(workload, slot, EX, ex, count, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, EX, ex, count, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 1: /* two loads, shifted by one */
 		set_cells(workload, slot, HZ, hz - 1, count + 1, UVMP_ACCESS_READ);
 		slot->flops = 3 * WORKLOAD_LANES;
@@ -116,11 +116,13 @@ static bool update_hz(struct workload *workload, struct workload_slot *slot, uin
 
 	switch (slot->step++) {
 	case 0:
-		return set_cells(workload, slot, HZ, at, count, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, HZ, at, count, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 1:
-		return set_cells(workload, slot, EX, at + i, count + 1, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, EX, at + i, count + 1, UVMP_ACCESS_READ) &&
+		       workload_go_on(slot);
 	case 2:
-		return set_cells(workload, slot, EY, at + workload->value[NY], count, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, EY, at + workload->value[NY], count, UVMP_ACCESS_READ) &&
+		       workload_go_on(slot);
 	case 3:
 		set_cells(workload, slot, EY, at, count, UVMP_ACCESS_READ);
 		slot->flops = 5 * WORKLOAD_LANES;

@@ -179,7 +179,7 @@ bool graph_walk(struct workload *workload, struct workload_slot *slot)
 	switch (slot->step++) {
 	case WALK_START:
 		graph_vertices(workload, slot, UVMP_ACCESS_READ, state->offsets, 8, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case WALK_STOP:
 		graph_vertices(workload, slot, UVMP_ACCESS_READ, state->offsets, 8, 1, mask);
 		return true;
@@ -197,6 +197,7 @@ bool graph_straight(struct workload *workload, struct workload_slot *slot, const
 		return false;
 	use += slot->step++;
 	graph_threads(workload, slot, use->access, use->range, use->bytes, use->shift, alive);
+	slot->goes_on = slot->step < uses && use[1].access == use->access;
 	return true;
 }
 

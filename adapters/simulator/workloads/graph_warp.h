@@ -23,7 +23,7 @@ enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
 #define GRAPH_PARAMS(start_degree)                                                                           \
 	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, 17, false},             \
 		{"degree", "its edges per vertex, each counted at both ends", 1, 64, start_degree, false},   \
-		{"file", "edge list to use instead: lines `u v` or `u v w`", 0, WORKLOAD_TEXT, 0, false},    \
+		{"file", "edge list to use instead: lines `u v` or `u v w`", 2, WORKLOAD_TEXT, 1, false},    \
 		{"directed", "1: edges of the file go one way only", 0, 1, 0, false}
 /* Published: footprints of 26 to 349 MB, 74 MB on average (Kim et al. ASPLOS'20, section 5.1). */
 #define GRAPH_SIZES "; 26 MB: scale=17,degree=23; 74 MB: scale=18,degree=34; 349 MB: scale=20,degree=40"
@@ -142,7 +142,7 @@ static inline void graph_next_edges(struct workload_slot *slot)
 	slot->step = WALK_EDGE;
 }
 
-/* A kernel without conditions: the uses, one after the other. */
+/* A kernel without conditions: the uses, one after the other; loads do not wait for each other, nor stores. */
 bool graph_straight(struct workload *workload, struct workload_slot *slot, const struct graph_use *use,
                     unsigned uses);
 #define GRAPH_STRAIGHT(workload, slot, uses)                                                                 \

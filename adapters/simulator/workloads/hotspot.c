@@ -4,8 +4,9 @@
  *
  * A thread block of 16 x 16 threads loads a tile of temperatures and powers to shared memory; with each time
  * step the cells whose neighbours are known become fewer by one on each side, and those that are left are
- * stored. Tiles overlap so that what is stored covers the grid; the grid of blocks is that of the full
- * pyramid height also for a last kernel of fewer steps, as in Rodinia. A warp is two rows of a tile.
+ * stored. The two loads do not wait for each other. Tiles overlap so that what is stored covers the grid; the
+ * grid of blocks is that of the full pyramid height also for a last kernel of fewer steps, as in Rodinia. A
+ * warp is two rows of a tile.
  *
  * The CPU reads temperatures and powers from files and writes the temperatures of the end to one; between the
  * kernels it does nothing.
@@ -101,7 +102,8 @@ static bool hotspot_span(struct workload *workload, struct workload_slot *slot)
 
 	switch (slot->step++) {
 	case 0:
-		return set_cells(workload, slot, TEMPERATURE0 + from, 0, UVMP_ACCESS_READ);
+		return set_cells(workload, slot, TEMPERATURE0 + from, 0, UVMP_ACCESS_READ) &&
+		       workload_go_on(slot);
 	case 1:
 		if (!set_cells(workload, slot, POWER, 0, UVMP_ACCESS_READ))
 			return false;

@@ -396,6 +396,7 @@ static bool set_cells(struct workload *workload, struct workload_slot *slot)
 		for (unsigned i = 0; i < LOADS_AT_ONCE && slot->step < kernel->loads; i++)
 			lanes = add_access(workload, slot, lanes, &kernel->load[slot->step++], &place);
 		workload_set_lanes(slot, lanes, DOUBLE_BYTES, UVMP_ACCESS_READ);
+		slot->goes_on = slot->step < kernel->loads;
 		if (is_first)
 			slot->flops = kernel->flops * WARP;
 		return true;

@@ -169,7 +169,7 @@ static bool remove_span(struct workload *workload, struct workload_slot *slot)
 	case REMOVE:
 		set_flags(kcore->is_removed, slot, mask, true);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, REMOVED, 1, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case RAISE_FLAG:
 		set_flags(kcore->is_flagged, slot, mask, true);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FLAGS, 1, 0, mask);

@@ -4,8 +4,9 @@
  *
  * The scores are computed in tiles of 16 x 16, one kernel per anti-diagonal of tiles: n / 16 kernels of 1, 2,
  * 3, ... thread blocks, then as many less one back to 1 block. A block is 16 threads, half a warp: it loads
- * the score left above, its 16 x 16 similarities (16 loads that do not wait for each other), the column on
- * the left and the row above, computes 31 anti-diagonals in shared memory, and stores its rows.
+ * the score left above and its 16 x 16 similarities (17 loads that do not wait for each other), behind a
+ * barrier each the column on the left and the row above, computes 31 anti-diagonals in shared memory, and
+ * stores its rows.
  *
  * The CPU clears and fills the scores, then the similarities but for their first row. At the end it walks
  * back from the last score but one to the first: at each step it looks at the three scores before and at the
@@ -101,7 +102,7 @@ static bool nw_span(struct workload *workload, struct workload_slot *slot)
 	switch (slot->step++) {
 	case 0:
 		runs_set_one(slot, scores, corner, corner + 1, UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case 1:
 		set_rows(workload, slot, REFERENCE, first, SIDE * INT_BYTES, UVMP_ACCESS_READ);
 		return true;

@@ -3,9 +3,10 @@
  * first result, the others are the wall.
  *
  * A kernel advances `pyramid_height` rows: a thread block of 256 threads loads 256 results to shared memory,
- * then row by row the costs of those cells whose three upper neighbours are known, one cell fewer on each
- * side each time, and stores the last row. Blocks overlap so that what is stored covers the columns; their
- * number is that of the full pyramid height also for a last kernel of fewer rows, as in Rodinia.
+ * then row by row, with a barrier in between, the costs of those cells whose three upper neighbours are
+ * known, one cell fewer on each side each time, and stores the last row. Blocks overlap so that what is
+ * stored covers the columns; their number is that of the full pyramid height also for a last kernel of fewer
+ * rows, as in Rodinia.
  *
  * The CPU draws the grid and prints the last row's results.
  *

@@ -81,7 +81,7 @@ static bool add_span(struct workload *workload, struct workload_slot *slot)
 			return false;
 		slot->step = WALK_START;
 		graph_threads(workload, slot, UVMP_ACCESS_READ, RANKS, 4, 0, (uint32_t)slot->own[0]);
-		return true;
+		return workload_go_on(slot);
 	case ADD:
 		add(pr, slot, mask);
 		graph_ends(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, SUMS, 4, mask);

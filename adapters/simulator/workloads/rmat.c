@@ -1,9 +1,10 @@
 /* R-MAT: an edge is found by dividing the adjacency matrix into quadrants, one of which is chosen with
  * unequal probabilities (0.57, 0.19, 0.19, 0.05), again and again down to one cell. Vertex numbers are then
  * shuffled, so that hubs do not stand side by side. The edges are drawn twice from the same random numbers.
- */
+ * An interrupt ends all of it. */
 #include <stdlib.h>
 
+#include "building.h"
 #include "graph.h"
 #include "permute.h"
 #include "uvmpolicy/base.h"
@@ -80,13 +81,16 @@ static void store_batch(struct graph *graph, const struct batch *batch, uint64_t
 	}
 }
 
-/* Draws all edges: the first time to count those of each vertex, the second time to store them. */
-static void draw_edges(struct graph *graph, unsigned scale, uint64_t edges, const uint32_t *shuffled,
+/* Draws all edges: the first time to count those of each vertex, the second time to store them. False:
+ * interrupted. */
+static bool draw_edges(struct graph *graph, unsigned scale, uint64_t edges, const uint32_t *shuffled,
                        uint64_t seed, bool is_counting)
 {
-	uint64_t random = seed;
+	uint64_t random = seed, before = graph->vertices + (is_counting ? 0 : edges);
 
 	for (uint64_t done = 0; done < edges; done += BATCH) {
+		if (!building_goes_on(done, before, graph->vertices + 2 * edges))
+			return false;
 		struct batch batch = {.count = edges - done < BATCH ? (unsigned)(edges - done) : BATCH};
 
 		draw_batch(&batch, graph, scale, shuffled, &random);
@@ -95,39 +99,41 @@ static void draw_edges(struct graph *graph, unsigned scale, uint64_t edges, cons
 		else
 			store_batch(graph, &batch, seed);
 	}
+	return true;
 }
 
-/* New numbers for the vertices; NULL: out of memory. */
-static uint32_t *shuffle(uint64_t vertices, uint64_t *random)
+/* New numbers for the vertices; NULL: out of memory, or interrupted. */
+static uint32_t *shuffle(uint64_t vertices, uint64_t edges, uint64_t *random)
 {
 	uint32_t *shuffled = malloc(vertices * sizeof(*shuffled));
 	struct permutation permutation;
 
 	permutation_init(&permutation, vertices, random);
-	for (uint64_t v = 0; shuffled != NULL && v < vertices; v++)
+	for (uint64_t v = 0; shuffled != NULL && v < vertices; v++) {
+		if (!building_goes_on(v, 0, vertices + 2 * edges)) {
+			free(shuffled);
+			return NULL;
+		}
 		shuffled[v] = (uint32_t)permutation_at(&permutation, v);
+	}
 	return shuffled;
 }
 
 static bool build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random, bool is_weighted)
 {
 	uint64_t vertices = (uint64_t)1 << scale, edges = vertices * degree / 2, seed;
-	uint32_t *shuffled = shuffle(vertices, random);
+	uint32_t *shuffled = shuffle(vertices, edges, random);
 	bool is_built;
 
 	*graph = (struct graph){0};
 	seed = uvmp_random_next(random);
-	is_built = shuffled != NULL && graph_reserve(graph, vertices);
-	if (is_built) {
-		draw_edges(graph, scale, edges, shuffled, seed, true);
-		is_built = graph_place(graph, is_weighted);
-	}
-	if (is_built) {
-		draw_edges(graph, scale, edges, shuffled, seed, false);
+	is_built = shuffled != NULL && graph_reserve(graph, vertices) &&
+	           draw_edges(graph, scale, edges, shuffled, seed, true) && graph_place(graph, is_weighted) &&
+	           draw_edges(graph, scale, edges, shuffled, seed, false);
+	if (is_built)
 		graph_close_rows(graph);
-	} else {
+	else
 		graph_free(graph);
-	}
 	free(shuffled);
 	return is_built;
 }

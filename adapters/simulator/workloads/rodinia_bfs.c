@@ -18,6 +18,7 @@
  * SAND2022-1528) 4096 nodes. */
 #include <stdlib.h>
 
+#include "building.h"
 #include "cpu.h"
 #include "runs.h"
 
@@ -53,10 +54,12 @@ static void bfs_close(struct workload *workload)
 
 /* -- graph -- */
 
-/* How many edges each node has to others, in degree[]; the sum is half the number of edges, rounded up. */
-static void draw_degrees(const struct workload *workload, struct bfs *bfs, uint32_t *degree, uint64_t *random)
+/* How many edges each node has to others, in degree[]; the sum is half the number of edges, rounded up.
+ * False: interrupted. */
+static bool draw_degrees(const struct workload *workload, struct bfs *bfs, uint32_t *degree, uint64_t *random)
 {
 	uint64_t wanted = (workload->value[EDGES] + 1) / 2, sum = 0;
+	bool goes_on = true;
 
 	for (uint64_t v = 0; v < bfs->nodes; v++) {
 		degree[v] = LEAST + (uint32_t)uvmp_random_below(random, MOST - LEAST + 1);
@@ -64,25 +67,31 @@ static void draw_degrees(const struct workload *workload, struct bfs *bfs, uint3
 	}
 	bfs->edges = 2 * sum;
 	if (wanted == 0)
-		return;
+		return true;
 	bfs->edges = workload->value[EDGES];
-	for (; sum < wanted; sum++)
+	for (; sum < wanted && goes_on; sum++) {
 		degree[uvmp_random_below(random, bfs->nodes)]++;
-	while (sum > wanted) {
+		goes_on = building_goes_on(sum, 0, 0);
+	}
+	for (uint64_t tries = 0; sum > wanted && goes_on; tries++) {
 		uint32_t *one = &degree[uvmp_random_below(random, bfs->nodes)];
 
 		sum -= *one != 0;
 		*one -= *one != 0;
+		goes_on = building_goes_on(tries, 0, 0);
 	}
+	return goes_on;
 }
 
 /* Draws all edges. First round: counts those of v in offset[v + 1]. Second: stores them at offset[v], which
- * moves on. An odd number of edges leaves out the last one's way back. */
-static void draw_edges(struct bfs *bfs, const uint32_t *degree, uint64_t random, bool is_counting)
+ * moves on. An odd number of edges leaves out the last one's way back. False: interrupted. */
+static bool draw_edges(struct bfs *bfs, const uint32_t *degree, uint64_t random, bool is_counting)
 {
 	uint64_t left = bfs->edges;
 
-	for (uint64_t v = 0; v < bfs->nodes; v++)
+	for (uint64_t v = 0; v < bfs->nodes; v++) {
+		if (!building_goes_on(v, is_counting ? 0 : bfs->nodes, 3 * bfs->nodes))
+			return false;
 		for (uint32_t i = 0; i < degree[v]; i++) {
 			uint64_t end[2] = {v, uvmp_random_below(&random, bfs->nodes)};
 
@@ -93,6 +102,8 @@ static void draw_edges(struct bfs *bfs, const uint32_t *degree, uint64_t random,
 					bfs->edge[bfs->offset[end[way]]++] = (uint32_t)end[1 - way];
 			}
 		}
+	}
+	return true;
 }
 
 static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *random)
@@ -100,15 +111,18 @@ static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *ra
 	uint32_t *degree = bfs->level; /* which is not needed yet */
 	uint64_t seed;
 
-	draw_degrees(workload, bfs, degree, random);
+	if (!draw_degrees(workload, bfs, degree, random))
+		return false;
 	bfs->edge = malloc(bfs->edges * sizeof(*bfs->edge));
 	if (bfs->edge == NULL)
 		return false;
 	seed = uvmp_random_next(random);
-	draw_edges(bfs, degree, seed, true);
+	if (!draw_edges(bfs, degree, seed, true))
+		return false;
 	for (uint64_t v = 0; v < bfs->nodes; v++)
 		bfs->offset[v + 1] += bfs->offset[v];
-	draw_edges(bfs, degree, seed, false);
+	if (!draw_edges(bfs, degree, seed, false))
+		return false;
 	/* every offset has moved to the end of its row, which is the start of the next one */
 	for (uint64_t v = bfs->nodes; v > 0; v--)
 		bfs->offset[v] = bfs->offset[v - 1];
@@ -116,7 +130,7 @@ static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *ra
 	return true;
 }
 
-/* All levels; false: out of memory. */
+/* All levels; false: out of memory, or interrupted. */
 static bool search(struct bfs *bfs)
 {
 	uint32_t *queue = malloc(bfs->nodes * sizeof(*queue));
@@ -128,7 +142,7 @@ static bool search(struct bfs *bfs)
 		bfs->level[v] = NEVER;
 	queue[0] = 0;
 	bfs->level[0] = 0;
-	for (; head < tail; head++) {
+	for (; head < tail && building_goes_on(head, 2 * bfs->nodes, 3 * bfs->nodes); head++) {
 		uint32_t v = queue[head];
 
 		bfs->last = bfs->level[v];
@@ -139,7 +153,7 @@ static bool search(struct bfs *bfs)
 			}
 	}
 	free(queue);
-	return true;
+	return head == tail;
 }
 
 static bool bfs_open(struct workload *workload)
@@ -268,6 +282,7 @@ static bool expand(struct workload *workload, struct workload_slot *slot, uint64
 		return slot->own[0] != 0 && set_masked(workload, slot, FRONTIER, 1, first,
 		                                       (uint32_t)slot->own[0], UVMP_ACCESS_WRITE);
 	case 2:
+		return load_nodes(workload, slot, first, (uint32_t)slot->own[0]) && workload_go_on(slot);
 	case 3:
 		return load_nodes(workload, slot, first, (uint32_t)slot->own[0]);
 	case 4:
@@ -292,13 +307,13 @@ static bool expand(struct workload *workload, struct workload_slot *slot, uint64
 	case 7:
 		lanes = gather(workload, slot, first, UNSEEN_COST, &unseen);
 		workload_set_lanes(slot, lanes, INT_BYTES, UVMP_ACCESS_WRITE);
-		return true;
+		return workload_go_on(slot);
 	case 8:
 		lanes = gather(workload, slot, first, UNSEEN_FOUND, &unseen);
 		workload_set_lanes(slot, lanes, 1, UVMP_ACCESS_WRITE);
 		return true;
 	case 9:
-		return load_nodes(workload, slot, first, (uint32_t)slot->own[1]);
+		return load_nodes(workload, slot, first, (uint32_t)slot->own[1]) && workload_go_on(slot);
 	default:
 		slot->step = 4;
 		slot->row++;
@@ -319,7 +334,8 @@ static bool advance(struct workload *workload, struct workload_slot *slot, uint6
 	}
 	return step <= 3 && slot->own[0] != 0 &&
 	       set_masked(workload, slot, range[step - 1], 1, first, (uint32_t)slot->own[0],
-	                  UVMP_ACCESS_WRITE);
+	                  UVMP_ACCESS_WRITE) &&
+	       (step == 3 || workload_go_on(slot));
 }
 
 static bool bfs_span(struct workload *workload, struct workload_slot *slot)

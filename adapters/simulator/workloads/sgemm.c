@@ -13,7 +13,8 @@
  * for its share of the columns again only every `panel` elements along k: with panel=8 at each k-step, as the
  * hardware does; with more the same pages with fewer rows.
  *
- * At the end each warp stores its columns of the square. C is only written (beta = 0).
+ * What a warp loads in a k-step it asks for without waiting in between. At the end each warp stores its
+ * columns of the square, which do not wait for each other either. C is only written (beta = 0).
  *
  * Order: thread blocks are numbered down the columns of C (grid x runs along the rows of op(A), as in cuBLAS
  * and CUTLASS without swizzle), and dealt in that order; raster=1 numbers them along the rows of C instead.
@@ -115,8 +116,9 @@ static uint32_t flops_of(const struct square *square, uint64_t count)
 }
 
 /* The next up to 16 columns of the operands that lie along k; slot->row counts them. False: all are asked
- * for. */
-static bool set_along(struct workload *workload, struct workload_slot *slot, const struct square *square)
+ * for. More loads follow in the k-step if the warp has columns left or something across. */
+static bool set_along(struct workload *workload, struct workload_slot *slot, const struct square *square,
+                      bool has_across)
 {
 	uint64_t k = slot->step, rest = workload->value[N] - k, done = slot->row;
 	uint64_t count = rest < workload->value[PANEL] ? rest : workload->value[PANEL];
@@ -135,6 +137,7 @@ static bool set_along(struct workload *workload, struct workload_slot *slot, con
 			lanes = gather_run(slot, lanes, address_of(workload, matrix, k, share.first + done),
 			                   count * FLOAT_BYTES);
 		workload_set_lanes(slot, lanes, FLOAT_BYTES, UVMP_ACCESS_READ);
+		slot->goes_on = has_across || done < share.count;
 		if (matrix == B && done == share.count && is_along(workload, A))
 			slot->flops = flops_of(square, count); /* no step of another kind follows */
 		return true;
@@ -172,12 +175,15 @@ static bool sgemm_span(struct workload *workload, struct workload_slot *slot)
 	struct run share;
 
 	while (slot->step < n) {
+		uint64_t panel_end = least(slot->own[0] + workload->value[PANEL], n);
 		uint64_t end, k = slot->step + slot->row * WARPS + slot->warp;
 
 		if (slot->step == slot->own[0]) {
-			if (set_along(workload, slot, &square))
+			end = least(slot->step + workload->value[DEPTH], panel_end);
+			if (set_along(workload, slot, &square,
+			              is_any_across && slot->step + slot->warp < end))
 				return true;
-			slot->own[0] = least(slot->own[0] + workload->value[PANEL], n);
+			slot->own[0] = panel_end;
 			slot->row = 0;
 			if (!is_any_across)
 				slot->step = slot->own[0];
@@ -186,6 +192,7 @@ static bool sgemm_span(struct workload *workload, struct workload_slot *slot)
 		end = least(slot->step + workload->value[DEPTH], slot->own[0]);
 		if (k < end) {
 			set_across(workload, slot, &square, k);
+			slot->goes_on = k + WARPS < end;
 			if (slot->row++ == 0)
 				slot->flops = flops_of(&square, end - slot->step);
 			return true;
@@ -198,7 +205,7 @@ static bool sgemm_span(struct workload *workload, struct workload_slot *slot)
 		return false;
 	workload_set_wide(slot, address_of(workload, C, square.rows.first, share.first + slot->row),
 	                  square.rows.count * FLOAT_BYTES, UVMP_ACCESS_WRITE);
-	slot->row++;
+	slot->goes_on = ++slot->row < share.count;
 	return true;
 }
 

@@ -3,7 +3,9 @@
  * blocks of 16 x 16 threads, a warp being two rows of its block's tile. The first loads the tile and the
  * cells around it (every row of threads those above and below, every thread of a row those left and right; at
  * the border of the image the border itself) and stores the diffusion coefficient and four differences; the
- * second updates the image from the coefficients of the tile and of the cells below and to the right.
+ * second updates the image from the coefficients of the tile and of the cells below and to the right. The
+ * loads are those of the source between two barriers; the five stores, and the loads of the four differences,
+ * do not wait for each other.
  *
  * In the study only the image is managed and the five coefficient arrays are ordinary memory of the GPU,
  * which cannot fault: their accesses are not shown. coefficients=1 makes them managed, too.
@@ -150,13 +152,15 @@ static bool diffuse(struct workload *workload, struct workload_slot *slot, uint6
 
 	switch (step) {
 	case 0:
-		return load_row(slot, image, &p, p.is_first_row ? p.top : p.top - 1);
+		load_row(slot, image, &p, p.is_first_row ? p.top : p.top - 1);
+		/* where the image is one tile high there is no load below */
+		return (p.is_first_row && p.is_last_row) || workload_go_on(slot);
 	case 1:
 		if (p.is_last_row)
 			return !p.is_first_row && load_row(slot, image, &p, p.top + SIDE - 1);
 		return load_row(slot, image, &p, p.top + SIDE);
 	case 2:
-		return load_sides(slot, image, &p, west_of(&p));
+		return load_sides(slot, image, &p, west_of(&p)) && workload_go_on(slot);
 	case 3:
 		return load_sides(slot, image, &p, west_of(&p) + SIDE + 1);
 	case 4:
@@ -169,7 +173,8 @@ static bool diffuse(struct workload *workload, struct workload_slot *slot, uint6
 		return true;
 	default:
 		return workload->value[COEFFICIENTS] != 0 &&
-		       set_own(slot, base_of(workload, (unsigned)step - 6), &p, UVMP_ACCESS_WRITE);
+		       set_own(slot, base_of(workload, (unsigned)step - 6), &p, UVMP_ACCESS_WRITE) &&
+		       (step == STEPS - 1 || workload_go_on(slot));
 	}
 }
 
@@ -198,11 +203,11 @@ static bool update(struct workload *workload, struct workload_slot *slot, uint64
 	case 4:
 		return set_own(slot, c, &p, UVMP_ACCESS_READ);
 	case 5:
-		return set_own(slot, base_of(workload, N), &p, UVMP_ACCESS_READ);
+		return set_own(slot, base_of(workload, N), &p, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 6:
-		return set_own(slot, base_of(workload, S), &p, UVMP_ACCESS_READ);
+		return set_own(slot, base_of(workload, S), &p, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 7:
-		return set_own(slot, base_of(workload, W), &p, UVMP_ACCESS_READ);
+		return set_own(slot, base_of(workload, W), &p, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 8:
 		return set_own(slot, base_of(workload, E), &p, UVMP_ACCESS_READ);
 	default:

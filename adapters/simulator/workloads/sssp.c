@@ -16,6 +16,7 @@
  * nodes=1048576,degree=2 are the published logs. */
 #include <stdlib.h>
 
+#include "building.h"
 #include "cpu.h"
 #include "runs.h"
 
@@ -89,6 +90,8 @@ static bool sssp_open(struct workload *workload)
 	for (uint64_t i = 0; i < edges; i++) {
 		uint64_t node = i / degree;
 
+		if (!building_goes_on(i, 0, edges))
+			return false;
 		sssp->edge[i] =
 		        draw_end(workload, sssp->edge + node * degree, node, i % degree, &workload->random);
 		sssp->weight[i] = (uint16_t)uvmp_random_below(&workload->random, WEIGHTS);
@@ -197,7 +200,8 @@ static bool initialize(struct workload *workload, struct workload_slot *slot, ui
 	uint64_t step = slot->step++;
 
 	return step < 2 &&
-	       set_nodes(workload, slot, step == 0 ? DISTANCE : UPDATING, first, end, UVMP_ACCESS_WRITE);
+	       set_nodes(workload, slot, step == 0 ? DISTANCE : UPDATING, first, end, UVMP_ACCESS_WRITE) &&
+	       (step == 1 || workload_go_on(slot));
 }
 
 /* The nodes from the first to the last of those in a mask. */
@@ -230,8 +234,9 @@ static bool gather(struct workload *workload, struct workload_slot *slot, unsign
 	return true;
 }
 
-/* Steps: 0 where the edges of the active nodes begin and end, 1 their distances, then for edge slot->row of
- * each: 2 its end, 3 its weight, 4 and 5 the minimum. own[0]: the active nodes. */
+/* Steps: 0 where the edges of the active nodes begin and end, 1 their distances, which are first needed with
+ * a weight, then for edge slot->row of each: 2 its end, 3 its weight, 4 and 5 the minimum. own[0]: the active
+ * nodes. */
 static bool offer(struct workload *workload, struct workload_slot *slot, uint64_t first, uint64_t end)
 {
 	const struct sssp *sssp = workload->state;
@@ -244,10 +249,11 @@ static bool offer(struct workload *workload, struct workload_slot *slot, uint64_
 		return slot->own[0] != 0 &&
 		       set_masked(workload, slot, VERTEX, first, slot->own[0], 1, UVMP_ACCESS_READ);
 	case 1:
-		return set_masked(workload, slot, DISTANCE, first, slot->own[0], 0, UVMP_ACCESS_READ);
+		return set_masked(workload, slot, DISTANCE, first, slot->own[0], 0, UVMP_ACCESS_READ) &&
+		       workload_go_on(slot);
 	case 2:
 		return slot->row < workload->value[DEGREE] &&
-		       gather(workload, slot, EDGE, false, first, UVMP_ACCESS_READ);
+		       gather(workload, slot, EDGE, false, first, UVMP_ACCESS_READ) && workload_go_on(slot);
 	case 3:
 		gather(workload, slot, WEIGHT, false, first, UVMP_ACCESS_READ);
 		slot->flops = 2 * WORKLOAD_LANES;
@@ -270,7 +276,8 @@ static bool accept(struct workload *workload, struct workload_slot *slot, uint64
 
 	switch (slot->step++) {
 	case 0:
-		return set_nodes(workload, slot, DISTANCE, first, end, UVMP_ACCESS_READ);
+		return set_nodes(workload, slot, DISTANCE, first, end, UVMP_ACCESS_READ) &&
+		       workload_go_on(slot);
 	case 1:
 		set_nodes(workload, slot, UPDATING, first, end, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES;
@@ -279,7 +286,8 @@ static bool accept(struct workload *workload, struct workload_slot *slot, uint64
 		for (uint64_t v = first; v < end; v++)
 			shorter |= (uint64_t)(sssp->updating[v] < sssp->distance[v]) << (v - first);
 		if (shorter != 0)
-			return set_masked(workload, slot, DISTANCE, first, shorter, 0, UVMP_ACCESS_WRITE);
+			return set_masked(workload, slot, DISTANCE, first, shorter, 0, UVMP_ACCESS_WRITE) &&
+			       workload_go_on(slot);
 		slot->step++;
 		/* fall through */
 	case 3:

@@ -110,7 +110,7 @@ static bool offer_span(struct workload *workload, struct workload_slot *slot)
 		slot->step = DISTANCE;
 		workload_set_wide(slot, workload->range[sssp->g.offsets].base + (uint64_t)vertex * 8, 16,
 		                  UVMP_ACCESS_READ);
-		return true;
+		return workload_go_on(slot);
 	case DISTANCE:
 		slot->step = EDGES;
 		graph_one(workload, slot, UVMP_ACCESS_READ, DISTANCES, vertex, 4);
@@ -119,7 +119,7 @@ static bool offer_span(struct workload *workload, struct workload_slot *slot)
 		if (graph_run(&sssp->g, slot, vertex) != 0) {
 			slot->step = WEIGHT;
 			graph_run_edges(workload, slot, sssp->g.edges, 8, vertex);
-			return true;
+			return workload_go_on(slot);
 		}
 		slot->step = CLEAR;
 		sssp->is_changed[vertex] = false;
@@ -189,7 +189,7 @@ static bool take_span(struct workload *workload, struct workload_slot *slot)
 	switch (slot->step++) {
 	case OLD:
 		graph_threads(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, 0, alive);
-		return true;
+		return workload_go_on(slot);
 	case NEW:
 		slot->own[0] = shorter(sssp, slot, alive);
 		graph_threads(workload, slot, UVMP_ACCESS_READ, UPDATES, 4, 0, alive);
@@ -200,10 +200,10 @@ static bool take_span(struct workload *workload, struct workload_slot *slot)
 	case TAKE:
 		take(sssp, slot, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, DISTANCES, 4, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case MARK:
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, MASK, 1, 0, mask);
-		return true;
+		return workload_go_on(slot);
 	case RAISE:
 		sssp->g.is_again = true;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, FLAG, 0, 1);

@@ -5,6 +5,8 @@
  * ..., so that a warp's 32 threads share a page with the warps beside them. stream_warp, warp by warp: warp w
  * of the grid accesses the pieces w, w + warps, w + 2 * warps, ... of 64 KiB, alone, 32 elements at a time.
  * The reading version of both adds up what it reads and at its end stores one element per thread to output.
+ * nvcc unrolls such loops: the loads of `unroll` iterations are issued before the first is needed. That they
+ * are 4 is an assumption.
  *
  * The CPU has written ptr. The blog compares three ways to the GPU (`move`): on demand, as the kernel touches
  * it; a prefetch of all of it before the kernel, in the same stream; or no managed memory at all, but an
@@ -16,7 +18,7 @@
  * the default here. */
 #include "words.h"
 
-enum { BYTES, TYPE_BYTES, GRID, BLOCK, WRITE, OUTPUT, MOVE };
+enum { BYTES, TYPE_BYTES, GRID, BLOCK, WRITE, OUTPUT, MOVE, UNROLL };
 
 enum move { DEMAND, PREFETCH, COPY, MOVES };
 static const char *const moves[] = {"demand", "prefetch", "copy", NULL};
@@ -81,22 +83,26 @@ static bool stream_launch(struct workload *workload)
 
 /* -- thread by thread -- */
 
-/* Steps: one of the warp's loads or stores each; slot->row is 1 when output has been stored. */
+/* Steps: one of the warp's loads or stores each, of which `unroll` are issued together; slot->row is 1 when
+ * output has been stored. */
 static bool stream_thread_step(struct workload *workload, struct workload_slot *slot)
 {
 	uint64_t size = workload->value[TYPE_BYTES], block = workload->value[BLOCK];
 	uint64_t elements = workload->value[BYTES] / size;
 	uint64_t lane = (uint64_t)slot->warp * WORKLOAD_LANES, thread = slot->block * block + lane;
 	uint64_t lanes = block - lane < WORKLOAD_LANES ? block - lane : WORKLOAD_LANES;
-	uint64_t first = thread + slot->step * workload->value[GRID] * block;
+	uint64_t stride = workload->value[GRID] * block, first = thread + slot->step * stride;
 
 	if (first < elements) {
+		bool is_next = stride < elements - first;
+
 		if (lanes > elements - first)
 			lanes = elements - first;
 		slot->step++;
 		workload_set_wide(slot, workload->range[0].base + first * size, lanes * size,
 		                  workload->value[WRITE] ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 		slot->flops = workload->value[WRITE] ? 0 : (uint32_t)lanes;
+		slot->goes_on = is_next && slot->step % workload->value[UNROLL] != 0;
 		return true;
 	}
 	if (slot->row++ != 0 || !stores_output(workload))
@@ -107,20 +113,22 @@ static bool stream_thread_step(struct workload *workload, struct workload_slot *
 
 /* -- warp by warp -- */
 
-/* What is left of the piece from byte `at` on, cut off at the end of the page: the loads of a page in one
- * step. */
-static uint64_t bytes_on_page(const struct workload *workload, uint64_t first, uint64_t at)
+/* What is left of the piece from byte `at` on, cut off where the last iterations that are issued together on
+ * the page end: they alone may ask for the next page, too. */
+static uint64_t bytes_of_step(const struct workload *workload, uint64_t first, uint64_t at)
 {
-	uint64_t size = workload->value[TYPE_BYTES];
+	uint64_t size = workload->value[TYPE_BYTES],
+	         together = workload->value[UNROLL] * WORKLOAD_LANES * size;
 	uint64_t end = first + PIECE_BYTES / size / WORKLOAD_LANES * WORKLOAD_LANES * size;
 	uint64_t all = workload->value[BYTES] / size * size,
 	         page_end = (at / WORKLOAD_PAGE + 1) * WORKLOAD_PAGE;
+	uint64_t step_end = first + workload_ceil_div(page_end - first, together) * together;
 
 	if (end > all)
 		end = all;
 	if (at >= end)
 		return 0;
-	return end < page_end ? end - at : page_end - at;
+	return end < step_end ? end - at : step_end - at;
 }
 
 /* Steps: the warp's pieces; slot->row is the bytes done of the one in hand, own[0] is 1 when output has been
@@ -136,10 +144,10 @@ static bool stream_warp_step(struct workload *workload, struct workload_slot *sl
 
 		if (piece >= workload_ceil_div(workload->value[BYTES], PIECE_BYTES))
 			break;
-		bytes = bytes_on_page(workload, first, first + slot->row);
+		bytes = bytes_of_step(workload, first, first + slot->row);
 		if (bytes == 0)
 			continue;
-		workload_set_span(slot, workload->range[0].base + first + slot->row, bytes,
+		workload_set_wide(slot, workload->range[0].base + first + slot->row, bytes,
 		                  workload->value[WRITE] ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 		slot->flops = workload->value[WRITE] ? 0 : (uint32_t)(bytes / size);
 		slot->row += bytes;
@@ -165,6 +173,9 @@ static bool stream_warp_step(struct workload *workload, struct workload_slot *sl
 		        {"output", "1: the sums go to managed memory, too", 0, 1, 0, false},                 \
 		        {"move", "how ptr comes to the GPU: demand, prefetch or copy", 0, WORKLOAD_TEXT, 0,  \
 		         false},                                                                             \
+		        {"unroll", "loads (stores) issued together; nvcc unrolls such loops, 4 is assumed",  \
+		         1,        8,                                                                        \
+		         4,        false},                                                                   \
 		        WORKLOAD_AGENTS                                                                      \
 	}
 

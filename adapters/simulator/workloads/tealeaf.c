@@ -274,6 +274,7 @@ static bool set_cells(struct workload *workload, struct workload_slot *slot)
 		if (is_inside && kernel->stores > 0) {
 			set_operands(workload, slot, kernel->store, kernel->stores, column, row,
 			             UVMP_ACCESS_WRITE);
+			slot->goes_on = kernel->has_sum && slot->warp == 0;
 			return true;
 		}
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
+#include "number.h"
 #include "workload.h"
 
 #define LARGE_PAGE   ((uint64_t)2 << 20)
@@ -84,9 +86,42 @@ void workload_start_warp(struct workload *workload, struct workload_slot *slot, 
 	slot->last_page = NO_PAGE;
 }
 
+/* Puts an address on each page of the step in hand behind the first `lanes` of all. */
+static uint32_t add_step(const struct workload_slot *slot, uint64_t *all, uint32_t lanes, uint64_t *bytes)
+{
+	if (slot->lanes != 0) {
+		memcpy(all + lanes, slot->lane, slot->lanes * sizeof(*all));
+		*bytes += (uint64_t)slot->lanes * slot->lane_bytes;
+		return lanes + slot->lanes;
+	}
+	for (uint64_t at = slot->at; at < slot->end; at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT)
+		all[lanes++] = at;
+	*bytes += slot->end - slot->at;
+	return lanes;
+}
+
+/* Makes the step in hand and those behind it, as long as the warp goes on, to one. */
+static void join_steps(struct workload *workload, struct workload_slot *slot)
+{
+	uint64_t all[WORKLOAD_JOINED_LANES], bytes = 0;
+	uint32_t lanes = add_step(slot, all, 0, &bytes), flops = slot->flops;
+
+	while (slot->goes_on && lanes <= WORKLOAD_LANES && workload->type->span(workload, slot)) {
+		lanes = add_step(slot, all, lanes, &bytes);
+		flops += slot->flops;
+	}
+	memcpy(slot->lane, all, lanes * sizeof(*all));
+	workload_set_lanes(slot, lanes, (uint32_t)workload_ceil_div(bytes, lanes), slot->access);
+	slot->flops = flops;
+}
+
 bool workload_step(struct workload *workload, struct workload_slot *slot)
 {
-	return workload->type->span(workload, slot);
+	if (!workload->type->span(workload, slot))
+		return false;
+	if (slot->goes_on)
+		join_steps(workload, slot);
+	return true;
 }
 
 /* Is the page that of a lane before? Few lanes need the look at all of them. */
@@ -367,40 +402,37 @@ static unsigned param_count(const struct workload_type *type)
 	return count;
 }
 
-/* Digits, and for sizes k, m or g behind them. False: no number, or one that does not fit 64 bits. */
-static bool parse_number(struct word word, bool is_size, uint64_t *value)
-{
-	static const char suffix[] = "kmg";
-	unsigned shift = 0;
-	uint64_t number = 0;
-
-	if (is_size && word.length > 1) {
-		const char *found = memchr(suffix, word.at[word.length - 1] | 0x20, 3);
-
-		if (found != NULL) {
-			shift = 10 * (unsigned)(found - suffix + 1);
-			word.length--;
-		}
-	}
-	for (size_t i = 0; i < word.length; i++) {
-		unsigned digit = (unsigned)(word.at[i] - '0');
-
-		if (word.at[i] < '0' || word.at[i] > '9' || number > (UINT64_MAX - digit) / 10)
-			return false;
-		number = number * 10 + digit;
-	}
-	if (word.length == 0 || number > UINT64_MAX >> shift)
-		return false;
-	*value = number << shift;
-	return true;
-}
-
 static bool parse_text(struct workload *workload, unsigned i, struct word word, char error[SOURCE_ERROR_MAX])
 {
 	if (word.length == 0)
 		return true;
 	workload->text[i] = strndup(word.at, word.length);
 	return workload->text[i] != NULL || fail(error, "workload %s: out of memory", workload->type->name);
+}
+
+static void print_value(char text[NUMBER_TEXT_MAX], const struct workload_param *param, uint64_t value)
+{
+	if (param->is_size)
+		number_print_size(text, value);
+	else
+		snprintf(text, NUMBER_TEXT_MAX, "%" PRIu64, value);
+}
+
+static bool parse_value(struct workload *workload, unsigned i, struct word word, char error[SOURCE_ERROR_MAX])
+{
+	const struct workload_param *param = &workload->type->param[i];
+	bool (*parse)(const char *, size_t, uint64_t *) = param->is_size ? number_parse_size : number_parse;
+	char least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
+	uint64_t value;
+
+	if (parse(word.at, word.length, &value) && value >= param->min && value <= param->max) {
+		workload->value[i] = value;
+		return true;
+	}
+	print_value(least, param, param->min);
+	print_value(most, param, param->max);
+	return fail(error, "workload %s: %s=" QUOTE_FORMAT " is not accepted; %s..%s%s", workload->type->name,
+	            param->name, SHOWN(word), least, most, param->is_size ? " " NUMBER_SIZE_HINT : "");
 }
 
 static bool parse_param(struct workload *workload, struct word item, unsigned *given,
@@ -434,10 +466,38 @@ static bool parse_param(struct workload *workload, struct word item, unsigned *g
 	*given |= 1u << i;
 	if (param->max == WORKLOAD_TEXT)
 		return parse_text(workload, i, text, error);
-	if (!parse_number(text, param->is_size, &workload->value[i]) || workload->value[i] < param->min ||
-	    workload->value[i] > param->max)
-		return fail(error, "workload %s: %s=" QUOTE_FORMAT " is not accepted; %" PRIu64 "..%" PRIu64,
-		            type->name, param->name, SHOWN(text), param->min, param->max);
+	return parse_value(workload, i, text, error);
+}
+
+/* Why parameter i has no effect: the text that is given, or is not; NULL: it counts. */
+static const struct workload_param *blocked_by(const struct workload *workload, unsigned i)
+{
+	const struct workload_type *type = workload->type;
+
+	for (unsigned t = 0; t < param_count(type); t++) {
+		const struct workload_param *text = &type->param[t];
+		bool is_given = workload->text[t] != NULL;
+
+		if (text->max != WORKLOAD_TEXT || t == i)
+			continue;
+		if (is_given ? i < t && i + text->min >= t : i > t && i <= t + text->initial)
+			return text;
+	}
+	return NULL;
+}
+
+/* Parameters that have no effect are not given by mistake. */
+static bool check_effect(const struct workload *workload, unsigned given, char error[SOURCE_ERROR_MAX])
+{
+	const struct workload_type *type = workload->type;
+
+	for (unsigned i = 0; i < param_count(type); i++) {
+		const struct workload_param *text = blocked_by(workload, i);
+
+		if (text != NULL && (given & 1u << i) != 0)
+			return fail(error, "workload %s: %s has no effect with%s %s=", type->name,
+			            type->param[i].name, text > &type->param[i] ? "" : "out", text->name);
+	}
 	return true;
 }
 
@@ -456,7 +516,7 @@ static bool parse_params(struct workload *workload, const char *text, char error
 			return false;
 		text = comma != NULL ? comma + 1 : NULL;
 	}
-	return true;
+	return check_effect(workload, given, error);
 }
 
 static bool check_params(const struct workload *workload, char error[SOURCE_ERROR_MAX])
@@ -466,8 +526,8 @@ static bool check_params(const struct workload *workload, char error[SOURCE_ERRO
 	return wrong == NULL || fail(error, "workload %s: %s", workload->type->name, wrong);
 }
 
-/* The canonical name: every parameter, in the order of the table, but no text that is not given. False: out
- * of memory. */
+/* The canonical name: every parameter that has an effect, in the order of the table, but no text that is not
+ * given. False: out of memory. */
 static bool print_name(struct workload *workload, size_t spec_length)
 {
 	const struct workload_type *type = workload->type;
@@ -481,6 +541,8 @@ static bool print_name(struct workload *workload, size_t spec_length)
 	for (unsigned i = 0; i < param_count(type); i++) {
 		const struct workload_param *param = &type->param[i];
 
+		if (blocked_by(workload, i) != NULL)
+			continue;
 		if (param->max != WORKLOAD_TEXT)
 			used += (size_t)snprintf(name + used, size - used, "%c%s=%" PRIu64, separator,
 			                         param->name, workload->value[i]);
@@ -540,7 +602,9 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 		return NULL;
 	}
 	if (!type->open(workload)) {
-		if (workload->source.error[0] != '\0')
+		if (interrupt_caught != 0)
+			fail(error, "%.300s: interrupted", workload->name);
+		else if (workload->source.error[0] != '\0')
 			fail(error, "%s", workload->source.error);
 		else
 			fail(error, "workload %.300s: out of memory", workload->name);
@@ -550,6 +614,26 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 	return &workload->source;
 }
 
+static void list_type(const struct workload_type *type, int width, FILE *out)
+{
+	unsigned count = param_count(type);
+
+	fprintf(out, "%-*s %s\n", width, type->name, type->summary);
+	for (unsigned i = 0; i < count; i++) {
+		const struct workload_param *param = &type->param[i];
+		char initial[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
+
+		print_value(initial, param, param->initial);
+		print_value(least, param, param->min);
+		print_value(most, param, param->max);
+		if (param->max == WORKLOAD_TEXT)
+			fprintf(out, "%-*s %s=  %s\n", width, "", param->name, param->summary);
+		else
+			fprintf(out, "%-*s %s=%s  %s (%s..%s)\n", width, "", param->name, initial,
+			        param->summary, least, most);
+	}
+}
+
 void workload_list(FILE *out)
 {
 	int width = 0;
@@ -557,19 +641,15 @@ void workload_list(FILE *out)
 	for (size_t t = 0; t < TYPES; t++)
 		if ((int)strlen(types[t]->name) > width)
 			width = (int)strlen(types[t]->name);
-	for (size_t t = 0; t < TYPES; t++) {
-		unsigned count = param_count(types[t]);
+	for (size_t t = 0; t < TYPES; t++)
+		list_type(types[t], width, out);
+}
 
-		fprintf(out, "%-*s %s\n", width, types[t]->name, types[t]->summary);
-		for (unsigned i = 0; i < count; i++) {
-			const struct workload_param *param = &types[t]->param[i];
+bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX])
+{
+	const struct workload_type *type = find_type((struct word){name, strlen(name)}, error);
 
-			if (param->max == WORKLOAD_TEXT)
-				fprintf(out, "%-*s %s=  %s\n", width, "", param->name, param->summary);
-			else
-				fprintf(out, "%-*s %s=%" PRIu64 "  %s (%" PRIu64 "..%" PRIu64 ")\n", width,
-				        "", param->name, param->initial, param->summary, param->min,
-				        param->max);
-		}
-	}
+	if (type != NULL)
+		list_type(type, (int)strlen(type->name), out);
+	return type != NULL;
 }

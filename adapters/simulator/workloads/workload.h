@@ -7,6 +7,10 @@
  * one per page in ascending order, lanes one per page in the order in which the lanes name them first. An
  * access of the page of its warp's last one, of the same kind, is coalesced with it.
  *
+ * A warp waits only when it needs a value: loads that do not depend on each other are issued one behind the
+ * other, and so are stores. A program fills a step for each load or store and says of it with workload_go_on()
+ * that the warp does not wait behind it; workload_step() joins such steps to one.
+ *
  * As a source of rows a workload runs without time: workload.c deals the warps of the thread blocks in order
  * to the agents and lets those that run take turns, a row each. A time model drives the warps by itself, with
  * the functions at the end of this file.
@@ -23,17 +27,19 @@
 
 #include "source.h"
 
-#define WORKLOAD_PARAMS_MAX 8
+#define WORKLOAD_PARAMS_MAX 9
 #define WORKLOAD_RANGES_MAX 16
 #define WORKLOAD_PAGE       4096u
 
 /* `key=value` in the specification. Some values are text, without commas, such as the name of a file: max is
- * WORKLOAD_TEXT, the value is in workload->text. It has no default. */
+ * WORKLOAD_TEXT, the value is in workload->text. It has no default. So many parameters as its min says, right
+ * before it, count only without it, and as many as its initial says, right behind it, only with it: they are
+ * refused where they have no effect, and left out of the name. */
 #define WORKLOAD_TEXT UINT64_MAX
 struct workload_param {
 	const char *name, *summary;
 	uint64_t min, max, initial;
-	bool is_size; /* bytes: k, m and g may follow the number */
+	bool is_size; /* bytes: units may follow the number (number.h) */
 };
 
 /* Every workload's last parameter. */
@@ -43,6 +49,7 @@ struct workload_param {
 	}
 
 #define WORKLOAD_LANES 32u
+#define WORKLOAD_JOINED_LANES (2 * WORKLOAD_LANES) /* of a step joined from several */
 
 /* What one warp is doing. */
 struct workload_slot {
@@ -58,9 +65,10 @@ struct workload_slot {
 	uint32_t lane_bytes;     /* each of so many bytes, not across a page boundary */
 	enum uvmp_access access;
 	bool at_once;            /* all pages of the span are asked for before the warp waits */
+	bool goes_on;            /* the warp does not wait before its next step; joined steps are never so */
 	uint32_t flops;          /* floating-point (or as many integer) operations of all threads of the warp,
 	                          * done when the data has come */
-	uint64_t lane[WORKLOAD_LANES];
+	uint64_t lane[WORKLOAD_JOINED_LANES];
 	/* workload.c only */
 	uint32_t lanes_done;
 	uint64_t lanes_seen;     /* bit page % 64 is set for each page of the lanes done */
@@ -146,7 +154,8 @@ struct workload_type {
 	/* Sets the thread's next operation; for a kernel (no workload_set_* is called, or workload_set_queued)
 	 * kernel, blocks (at least 1) and, unless it is 1, warps. False when the program has ended. */
 	bool (*launch)(struct workload *workload);
-	/* Fills the slot's next step with one of workload_set_*; false when the warp is done. */
+	/* Fills the slot's next step with one of workload_set_*, one load or store of the program; false when the
+	 * warp is done. */
 	bool (*span)(struct workload *workload, struct workload_slot *slot);
 };
 
@@ -181,7 +190,7 @@ static inline void workload_set_span(struct workload_slot *slot, uint64_t at, ui
 	slot->end = at + bytes;
 	slot->lanes = slot->lanes_done = 0;
 	slot->access = access;
-	slot->at_once = false;
+	slot->at_once = slot->goes_on = false;
 	slot->flops = 0;
 }
 
@@ -204,7 +213,16 @@ static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes
 	slot->lane_bytes = bytes;
 	slot->access = access;
 	slot->at_once = true;
+	slot->goes_on = false;
 	slot->flops = 0;
+}
+
+/* The warp does not wait for the step just set: it needs nothing of it before it asks for the next one, which
+ * (if there is one) is of the same access kind. Both are on 32 pages at most. Always true. */
+static inline bool workload_go_on(struct workload_slot *slot)
+{
+	slot->goes_on = true;
+	return true;
 }
 
 /* No page, only so many operations: a run of no bytes at the start of a page of any size. */
@@ -287,7 +305,8 @@ static inline void workload_restore_kernel(struct workload *workload, const stru
 /* Makes the slot, which is the caller's, a warp that has done nothing yet. */
 void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block,
                          uint32_t warp);
-/* Fills the slot's next step; false at the end of the warp. */
+/* Fills the slot's next step, joined from all up to the first that the warp waits for, as far as there is
+ * room; false at the end of the warp. */
 bool workload_step(struct workload *workload, struct workload_slot *slot);
 /* Takes the next page access of the step in hand: an address on the page; the kind is slot->access. False:
  * there is no further one (none at all if the whole step is coalesced with the last access). */
