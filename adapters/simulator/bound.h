@@ -21,8 +21,9 @@ struct bound_level {
 	uint64_t touched, touched_bytes;
 	/* Belady's optimum */
 	uint64_t misses, h2d_bytes;
-	/* evicted, or taken by the CPU: all, as the driver copies them; and what has been written, in those schedules
-	 * of the optimum that write back least */
+	/* evicted, or taken by the CPU: all, as the driver copies them; and what has been written: the least among
+	 * the schedules that have had the fewest misses, and of those the fewest leave, after every access. One that
+	 * has them only in the end may write back less */
 	uint64_t left, d2h_bytes;
 	uint64_t written_back, written_back_bytes;
 };

@@ -136,6 +136,17 @@ expect 2 'two GPUs' "$uvmsim" run --workload regular --gpu titan-v --gpu titan-v
 says 'given twice'
 expect 0 'list formats' "$uvmsim" list formats
 says trace vectors measured 'what the engine decided'
+for gpu in $("$uvmsim" list gpus | grep '^[^ ]'); do
+	expect 0 "run on $gpu" "$uvmsim" run --workload regular:bytes=4m,passes=1 --gpu "$gpu" --format csv
+	says ",\"$gpu\",\""
+done
+expect 0 'list workloads pr' "$uvmsim" list workloads pr
+says 'pr PageRank' '   scale=17  '
+if grep -q '^[^ p]' "$work/out"; then fail "$name: no other"; else ok "$name: no other"; fi
+expect 2 'list workloads bogus' "$uvmsim" list workloads bogus
+says 'unknown workload `bogus`; there are: regular, '
+expect 2 'list workloads pr bc' "$uvmsim" list workloads pr bc
+says 'unexpected argument bc'
 expect 2 'list bogus' "$uvmsim" list bogus
 says bogus workloads
 expect 2 'list two words' "$uvmsim" list gpus formats
@@ -329,6 +340,38 @@ expect 2 'run, unknown policy key' "$uvmsim" run --workload $small --policy bogu
 expect 2 'run, memory of nothing' "$uvmsim" run --workload $small --memory 0
 expect 2 'run, memory without end' "$uvmsim" run --workload $small --memory 99999999999999999999
 expect 2 'run, unit of memory' "$uvmsim" run --workload $small --memory 4X
+says '"4X" is not accepted; 2M..16T bytes, as 4096, 64K, 64M or 1G'
+expect 2 'run, more memory than there can be' "$uvmsim" run --workload $small --memory 17T
+says '"17T" is not accepted; 2M..16T bytes'
+expect 0 'run, sizes in bytes' "$uvmsim" run --workload $small --memory 6291456 --format json
+cp "$work/out" "$work/want"
+for size in 6M 6m 6MiB 6miB 6144k; do
+	expect 0 "run, memory of $size" "$uvmsim" run --workload $small --memory $size --format json
+	same "$work/want"
+done
+for size in 8M 8m 8MiB 8192K; do
+	expect 0 "run, workload of $size" "$uvmsim" run --workload regular:bytes=$size,threads=1 --memory 6M --format json
+	same "$work/want"
+done
+expect 2 'run, unit of a workload' "$uvmsim" run --workload regular:bytes=1KB
+says 'workload regular: bytes=1KB is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G'
+printf 'uvmp-trace 1\nrange,0x10000000,4194304,a\n' >"$work/in"
+for format in table json csv; do
+	input 0 "run, a trace without accesses, $format" "$uvmsim" run --trace - --format $format
+	if [ -s "$work/out" ]; then ok "$name: a result"; else fail "$name: a result"; fi
+done
+printf '0 1\n1 2\n' >"$work/edges"
+expect 0 'run, an edge list' "$uvmsim" run --workload "pr:file=$work/edges" --format json
+says "\"workload\": \"pr:file=$work/edges,directed=0,iterations=5,agents=80\""
+expect 2 'run, an edge list and a scale' "$uvmsim" run --workload "pr:file=$work/edges,scale=5"
+says 'workload pr: scale has no effect with file='
+expect 2 'run, directed without an edge list' "$uvmsim" run --workload pr:directed=1
+says 'workload pr: directed has no effect without file='
+expect 2 'run, an edge list from standard input' "$uvmsim" run --workload pr:file=-
+says '-: an edge list is read twice, which standard input cannot be'
+printf '0 268435455\n' >"$work/edges"
+expect 2 'run, an edge list with a slip' "$uvmsim" run --workload "pr:file=$work/edges"
+says 'edges:1: 268435456 vertices are too many for 4 edges: above 1048576, at most 64 an edge'
 expect 2 'run, oversub 0' "$uvmsim" run --workload $small --oversub 0
 expect 2 'run, seed' "$uvmsim" run --workload $small --seed -1
 expect 2 'run, unknown format' "$uvmsim" run --workload $small --format xml
@@ -403,6 +446,13 @@ expect 130 'compare, SIGINT, table' timeout --preserve-status -s INT 1 "$uvmsim"
 	--policy prefetch=none --policy prefetch=tbn
 says 'complete: no'
 if grep -q 'least possible' "$work/out"; then fail "$name: no bound of what is not complete"; else ok "$name: no bound of what is not complete"; fi
+for how in run compare bound trace; do
+	for spec in bfs:scale=24,degree=24 pr:scale=26 sssp:nodes=67108864 rodinia_bfs:nodes=67108864; do
+		expect 130 "$how, SIGINT while $spec is made" timeout --preserve-status -s INT 0.5 "$uvmsim" $how --workload $spec
+		says ': interrupted'
+		if [ -s "$work/out" ]; then fail "$name: nothing is known"; else ok "$name: nothing is known"; fi
+	done
+done
 want=143 name='run, SIGTERM while it waits for rows'
 {
 	printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n'

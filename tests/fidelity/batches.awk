@@ -8,7 +8,7 @@ function field(name,    i) {
 }
 BEGIN { print "x,batch" }
 $2 == "batch" { start = field("t"); pages = 0 }
-$2 == "copy" && field("to") == "1" {
+$2 ~ /^(copy|populate)$/ && field("to") == "1" {
 	count = split(field("pages"), part, ",")
 	for (i = 1; i <= count; i++)
 		pages += split(part[i], end, "-") == 2 ? end[2] - end[1] + 1 : 1

@@ -11,7 +11,7 @@ function field(name,    i) {
 			return substr($i, length(name) + 2)
 	return ""
 }
-$2 != "copy" && $2 != "evict" || $2 == "copy" && field("to") != "1" { next }
+$2 !~ /^(copy|populate|evict)$/ || $2 == "copy" && field("to") != "1" { next }
 { block = hex(field("block")) / 4096 }
 NR == FNR {
 	if (base == "" || block < base)

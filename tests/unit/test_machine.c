@@ -1,5 +1,6 @@
 /* The machine: time around the engine. What a run must show whatever the constants are (time adds up,
- * duplicates arise, policies trade what they are known to trade), and the published base cost of the Titan V.
+ * duplicates arise, policies trade what they are known to trade), the published base cost of the Titan V, and
+ * programs and their traces.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,27 +13,32 @@
 
 #include "machine/link.h"
 #include "machine/machine.h"
+#include "trace_write.h"
 
 static struct driver_result result;
 static struct machine_times times;
 static char error[SOURCE_ERROR_MAX];
 
-static bool run(const char *gpu, const char *workload, const char *policy_text, uint32_t oversub_percent)
+static bool run_source(const char *gpu, struct source *source, const char *policy_text,
+                       struct driver_memory memory)
 {
-	struct driver_memory memory = {.oversub_percent = oversub_percent};
 	struct uvmp_policy policy;
-	struct source *source;
 	struct model model;
 	bool is_done;
 
-	assert_true(model_open(gpu, NULL, &model, error));
-	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	source = workload_open(workload, 1, error);
 	if (!source)
 		fail_msg("%s", error);
+	assert_true(model_open(gpu, NULL, &model, error));
+	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
 	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
 	source->close(source);
 	return is_done;
+}
+
+static bool run(const char *gpu, const char *workload, const char *policy_text, uint32_t oversub_percent)
+{
+	return run_source(gpu, workload_open(workload, 1, error), policy_text,
+	                  (struct driver_memory){.oversub_percent = oversub_percent});
 }
 
 /* Allen & Ge 2021, figures 1 and 3: 400 to 600 us below 100 KB of data. */
@@ -111,7 +117,8 @@ static void test_batch_policy(void **unused)
 	assert_true(times.fetch_ns + times.order_ns > 2 * (flush.fetch_ns + flush.order_ns));
 }
 
-/* Evictions that run beside the migration take no longer than those before it. */
+/* Evictions that run beside the migration take no longer than those before it, but for the one more at the
+ * end. */
 static void test_overlap(void **unused)
 {
 	uint64_t serial;
@@ -120,7 +127,7 @@ static void test_overlap(void **unused)
 	assert_true(run("titan-v", "regular:bytes=64m,passes=3", "plan=serial", 150));
 	serial = times.time_ns;
 	assert_true(run("titan-v", "regular:bytes=64m,passes=3", "plan=overlapped", 150));
-	assert_true(times.time_ns <= serial);
+	assert_true(times.time_ns <= serial + serial / 1000);
 }
 
 /* A host with 64 KiB pages moves whole ones. */
@@ -132,25 +139,129 @@ static void test_large_pages(void **unused)
 	assert_int_equal(result.pages_touched, 64);
 }
 
+/* A program's CPU works before, between and after its kernels. The figures are those of a real GTX 1080 Ti
+ * (nvprof logs of the UVM Smart artifact): 44.0 MiB in, 42.0 MiB back in 43 copies, 36 CPU faults. */
+static void test_program(void **unused)
+{
+	(void)unused;
+	assert_true(run_source("gtx-1080-ti",
+	                       workload_open("hotspot:n=1024,pyramid_height=2,sim_time=8,cpu=2", 1, error),
+	                       "preset=nvidia-595", (struct driver_memory){.bytes = 10u << 20}));
+	assert_int_equal(result.h2d_bytes, 44u << 20);
+	assert_int_equal(result.d2h_bytes, 42u << 20);
+	assert_int_equal(result.d2h_copies, 43);
+	assert_int_equal(result.cpu_faults, 36);
+	assert_int_equal(result.evictions, 19);
+	assert_true(times.kernel_ns + times.cpu_ns <= times.time_ns);
+	assert_true(times.compute_ns <= times.kernel_ns);
+	assert_true(times.cpu_ns >= 36 * 35000);
+}
+
+/* Kernels one after another, with nothing between them. */
+static void test_kernels_add_up(void **unused)
+{
+	(void)unused;
+	assert_true(run("titan-v", "regular:bytes=4m,passes=5", "prefetch=none", 100));
+	assert_in_range(times.time_ns - times.kernel_ns, 0, 5 * 1000); /* a quantum each */
+	assert_int_equal(times.cpu_ns, 0);
+	assert_true(times.compute_ns <= times.kernel_ns);
+	assert_true(run("titan-v", "regular:bytes=4m,passes=1", "prefetch=none", 100));
+	assert_true(times.kernel_ns <= times.time_ns);
+}
+
+/* Faults that nobody waits for any more, in the GPU's buffer and in the engine's, do not hold up the end. */
+static void test_leftover_faults(void **unused)
+{
+	static const char *const policies[] = {"replay=once batch=8 max_batches=1",
+	                                       "replay=block batch=8 max_batches=1",
+	                                       "replay=batch batch=8 max_batches=1"};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		assert_true(run("p100-pcie", "random:bytes=2m,passes=2,agents=64", policies[i], 100));
+		assert_int_equal(result.pages_migrated, 512);
+		assert_int_equal(result.accesses, 1024);
+		assert_true(times.idle_ns <= times.time_ns);
+		assert_true(times.kernel_ns <= times.time_ns);
+	}
+}
+
+/* -- programs and their traces -- */
+
+static FILE *record(const char *workload)
+{
+	struct source *source = workload_open(workload, 1, error);
+	FILE *file = tmpfile();
+	struct trace_writer *writer;
+	struct source_row row;
+
+	assert_non_null(source);
+	assert_non_null(file);
+	writer = trace_write_open(file, "t", false, NULL, error);
+	assert_non_null(writer);
+	for (source->next(source, &row); row.kind != SOURCE_END; source->next(source, &row))
+		assert_true(trace_write_row(writer, &row, error));
+	assert_true(trace_write_close(writer, error));
+	source->close(source);
+	rewind(file);
+	return file;
+}
+
+/* The times differ: a trace does not tell what is computed, nor which threads share a page. */
+static void test_trace_of_program(void **unused)
+{
+	static const char *const specs[] = {"regular:bytes=4m,passes=2", "random:bytes=4m",
+	                                    "hotspot:n=128,pyramid_height=2,sim_time=8,cpu=2",
+	                                    "stream_warp:bytes=2m,move=prefetch", "tiles:tiles=2,tile=1m"};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		const struct driver_memory memory = {.bytes = 64u << 20};
+		struct driver_result program;
+
+		assert_true(
+		        run_source("p100-pcie", workload_open(specs[i], 1, error), "prefetch=none", memory));
+		program = result;
+		if (!run_source("p100-pcie", trace_open_stream(record(specs[i]), "t", error), "prefetch=none",
+		                memory))
+			fail_msg("%s: %s", specs[i], error);
+		assert_int_equal(result.footprint_bytes, program.footprint_bytes);
+		assert_int_equal(result.pages_touched, program.pages_touched);
+		assert_int_equal(result.h2d_bytes, program.h2d_bytes);
+		assert_int_equal(result.d2h_bytes, program.d2h_bytes);
+		assert_int_equal(result.cpu_faults, program.cpu_faults);
+		assert_true(times.time_ns > 0);
+	}
+}
+
+/* The error of the source, and what was counted until then. */
+static void test_broken_trace(void **unused)
+{
+	static const char trace[] =
+	        "uvmp-trace 1\nrange,200000000,4194304\nkernel,a\n,0,r,200000000\n,1,r,200001000\n"
+	        "kernel,b\n,0,r,200002000\n,0,x,200003000\n";
+	FILE *in = fmemopen((void *)(uintptr_t)trace, sizeof(trace) - 1, "r");
+
+	(void)unused;
+	assert_non_null(in);
+	assert_false(run_source("titan-v", trace_open_stream(in, "t", error), "prefetch=none",
+	                        (struct driver_memory){.oversub_percent = 100}));
+	assert_non_null(strstr(error, "t:8: access `x` is not one of r, w, a, p"));
+	assert_int_equal(result.accesses, 2);
+	assert_int_equal(result.h2d_bytes, 2 * 4096);
+	assert_true(times.time_ns > 0);
+}
+
 static void test_errors(void **unused)
 {
-	static const char trace[] = "uvmp-trace 1\nrange,200000000,4096\n,0,r,200000000\n";
 	struct driver_memory memory = {.oversub_percent = 100};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
-	FILE *in;
 
 	(void)unused;
 	uvmp_policy_init(&policy);
 	assert_true(model_open("titan-v", NULL, &model, error));
-	in = fmemopen((void *)(uintptr_t)trace, sizeof(trace) - 1, "r");
-	assert_non_null(in);
-	source = trace_open_stream(in, "t", error);
-	assert_non_null(source);
-	assert_false(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
-	assert_non_null(strstr(error, "a trace has no thread blocks"));
-	source->close(source);
 	source = workload_open("regular:bytes=16m,threads=1024", 1, error);
 	assert_non_null(source);
 	model.warps_per_sm = 16;
@@ -180,11 +291,13 @@ static void test_link(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_base_cost),    cmocka_unit_test(test_times_add_up),
-	        cmocka_unit_test(test_same_again),   cmocka_unit_test(test_duplicates),
-	        cmocka_unit_test(test_batch_policy), cmocka_unit_test(test_overlap),
-	        cmocka_unit_test(test_large_pages),  cmocka_unit_test(test_errors),
-	        cmocka_unit_test(test_link),
+	        cmocka_unit_test(test_base_cost),        cmocka_unit_test(test_times_add_up),
+	        cmocka_unit_test(test_same_again),       cmocka_unit_test(test_duplicates),
+	        cmocka_unit_test(test_batch_policy),     cmocka_unit_test(test_overlap),
+	        cmocka_unit_test(test_large_pages),      cmocka_unit_test(test_program),
+	        cmocka_unit_test(test_kernels_add_up),   cmocka_unit_test(test_leftover_faults),
+	        cmocka_unit_test(test_trace_of_program), cmocka_unit_test(test_broken_trace),
+	        cmocka_unit_test(test_errors),           cmocka_unit_test(test_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,11 +34,29 @@ static void sizes(void **state)
 
 static void not_sizes(void **state)
 {
-	static const char *const bad[] = {
-	        "",    "k",    "KiB",  "iB",     "4iB",        "4B",
-	        "4KB", "4Kib", "4Ki",  "4 K",    "4K ",        " 4",
-	        "-1",  "+1",   "1.5G", "0x1000", "16777216T",  "18446744073709551616",
-	        "4P",  "4Kk",  "4KiBiB", "4\x0b", "99999999999999999999K"};
+	static const char *const bad[] = {"",
+	                                  "k",
+	                                  "KiB",
+	                                  "iB",
+	                                  "4iB",
+	                                  "4B",
+	                                  "4KB",
+	                                  "4Kib",
+	                                  "4Ki",
+	                                  "4 K",
+	                                  "4K ",
+	                                  " 4",
+	                                  "-1",
+	                                  "+1",
+	                                  "1.5G",
+	                                  "0x1000",
+	                                  "16777216T",
+	                                  "18446744073709551616",
+	                                  "4P",
+	                                  "4Kk",
+	                                  "4KiBiB",
+	                                  "4\x0b",
+	                                  "99999999999999999999K"};
 	uint64_t number = 7;
 
 	(void)state;

@@ -203,8 +203,7 @@ static void open_quiet(struct model *model)
 	model->prefetch_defer_ns = DEFER_NS;
 }
 
-/* The time of the program. */
-static uint64_t time_of_acts(const struct act *first, size_t count)
+static bool try_acts(const struct act *first, size_t count)
 {
 	struct driver_memory memory = {.oversub_percent = 100};
 	struct source *source = workload_open("regular:bytes=16m", 1, error);
@@ -227,7 +226,13 @@ static uint64_t time_of_acts(const struct act *first, size_t count)
 	open_quiet(&model);
 	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
 	source->close(source);
-	if (!is_done)
+	return is_done;
+}
+
+/* The time of the program. */
+static uint64_t time_of_acts(const struct act *first, size_t count)
+{
+	if (!try_acts(first, count))
 		fail_msg("%s", error);
 	return times.time_ns;
 }
@@ -361,6 +366,49 @@ static void test_copies(void **unused)
 	assert_near(TIME(COPY_IN(1), KERNEL(1)), in + kernel);
 }
 
+/* The thread takes a page away from the GPU while a kernel runs; the next kernel fetches it again. */
+static void test_thread_and_kernel(void **unused)
+{
+	const struct act write = ACT(CPU, .access = UVMP_ACCESS_WRITE, .bytes = 1);
+
+	(void)unused;
+	TIME(READER(1), WAIT_ALL, KERNEL(1), write, READER(1), WAIT_ALL);
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(result.batches, 2);
+	assert_int_equal(result.accesses, 3);
+	assert_true(result.d2h_bytes > 0 && result.h2d_bytes == 2 * result.d2h_bytes);
+}
+
+static void test_bad_acts(void **unused)
+{
+	static const struct act outside[] = {
+	        ACT(CPU, .access = UVMP_ACCESS_READ, .at = 2 * HALF, .bytes = 1)};
+	static const struct act too_long[] = {
+	        ACT(PREFETCH, .to_gpu = true, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT)};
+	static const struct act late[] = {
+	        KERNEL(1),
+	        ACT(PREFETCH, .to_gpu = true, .stream = 1, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT),
+	        WAIT_ALL};
+	static const struct act nowhere[] = {
+	        {.op = {.kind = WORKLOAD_KERNEL, .stream = 1}, .at = 4 * (uint64_t)HALF, .bytes = 4096}};
+
+	(void)unused;
+	assert_false(try_acts(outside, 1));
+	assert_non_null(strstr(error, "an access of the CPU lies outside every range"));
+	assert_false(try_acts(too_long, 1));
+	assert_non_null(strstr(error, "not all of that is managed"));
+	assert_int_equal(result.h2d_bytes, ROOT);
+	assert_false(try_acts(late, 3));
+	assert_non_null(strstr(error, "not all of that is managed"));
+	assert_true(times.kernel_ns > 0);
+	assert_false(try_acts(nowhere, 1));
+	assert_non_null(strstr(error, "lies outside every range"));
+	/* nothing is little, but not bad */
+	assert_int_equal(
+	        TIME(ACT(PREFETCH, .to_gpu = true), ACT(COPY, .to_gpu = true), ACT(CPU, .at = 0), WAIT_ALL),
+	        0);
+}
+
 /* -- the tiled pipeline -- */
 
 static uint64_t time_of_tiles(const char *order)
@@ -426,6 +474,8 @@ int main(void)
 	        cmocka_unit_test(test_prefetch_idle),
 	        cmocka_unit_test(test_prefetch_deferred),
 	        cmocka_unit_test(test_copies),
+	        cmocka_unit_test(test_thread_and_kernel),
+	        cmocka_unit_test(test_bad_acts),
 	        cmocka_unit_test(test_tiles),
 	};
 

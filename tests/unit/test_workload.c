@@ -166,12 +166,15 @@ static void bad_specs(void **state)
 	assert_refused("stream:agents=0", "workload stream: agents=0 is not accepted; 1..262144");
 	assert_refused("stream:passes=18446744073709551617",
 	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
-	assert_refused("regular:bytes=0", "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	assert_refused("regular:bytes=0",
+	               "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
 	assert_refused("regular:bytes=1025g",
 	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
-	assert_refused("regular:bytes=k", "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
-	assert_refused("regular:bytes=17179869185g",
-	               "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	assert_refused("regular:bytes=k",
+	               "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	assert_refused(
+	        "regular:bytes=17179869185g",
+	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
 	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
 	               "1..1T bytes, as 4096, 64K, 64M or 1G");
@@ -216,7 +219,7 @@ static void names(void **state)
  * otherwise has none with it. */
 static void parameters_without_effect(void **state)
 {
-	char path[] = "/tmp/test_workload.XXXXXX", spec[64], name[96];
+	char path[] = "/tmp/test_workload.XXXXXX", spec[64], name[128];
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -233,7 +236,8 @@ static void parameters_without_effect(void **state)
 	assert_name(spec, name);
 	assert_name(name, name);
 	unlink(path);
-	assert_name("tiles:order=naive,agents=3", "tiles:bytes=4294967296,tiles=8,order=naive,agents=3");
+	assert_name("tiles:order=naive,agents=3",
+	            "tiles:tiles=16,tile=268435456,kernels=1,weight=1,order=naive,agents=3");
 }
 
 static void interrupted(void **state)
@@ -263,14 +267,13 @@ static void list_one(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	assert_true(workload_list_one("stream", out, error));
-	assert_false(workload_list_one("Stream", out, error));
-	assert_non_null(strstr(error, "unknown workload `Stream`; there are: regular, "));
+	assert_true(workload_list_one("regular", out, error));
+	assert_false(workload_list_one("Regular", out, error));
+	assert_non_null(strstr(error, "unknown workload `Regular`; there are: regular, "));
 	fclose(out);
-	assert_int_equal(strncmp(text, "stream ", 7), 0);
-	assert_null(strstr(text, "regular"));
-	assert_non_null(strstr(text, "       bytes=16M  "));
-	assert_non_null(strstr(text, "..1T)\n"));
+	assert_int_equal(strncmp(text, "regular ", 8), 0);
+	assert_null(strstr(text, "random "));
+	assert_non_null(strstr(text, "\n        bytes=32M  size of the one array (1..1T)\n"));
 	free(text);
 }
 

@@ -182,13 +182,16 @@ static void list_small_file(void **state)
 
 	(void)state;
 	fputs("0 1\n0 268435455\n", in);
+	fflush(in);
 	assert_false(graph_load_stream(&graph, in, "list", plain, error));
 	assert_string_equal(
-	        error, "list:2: 268435456 vertices are too many for 5 edges: above 1048576, at most 64 an edge");
+	        error,
+	        "list:2: 268435456 vertices are too many for 5 edges: above 1048576, at most 64 an edge");
 	in = tmpfile();
 	fputs("0 1114111\n", in);
 	for (unsigned i = 1; i < 17 * 1024; i++)
 		fputs("0 1\n", in);
+	fflush(in);
 	assert_true(graph_load_stream(&graph, in, "list", plain, error));
 	assert_int_equal(graph.vertices, 1114112);
 	graph_free(&graph);

@@ -46,7 +46,7 @@ struct machine {
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
 
-	uint64_t note_ns;   /* of the first notification of an access counter that waits; NEVER: none */
+	uint64_t note_ns;        /* of the first notification of an access counter that waits; NEVER: none */
 	uint32_t running;        /* stream whose kernel is on the GPU, or NO_STREAM */
 	uint64_t launch_ns;      /* of that kernel */
 	uint32_t idle;           /* bottom halves in a row that brought nothing */
@@ -459,7 +459,8 @@ static bool step(struct machine *m, bool *is_over)
 			stream = i;
 		}
 	}
-	if (first == NEVER && m->has_ended && m->running == NO_STREAM) { /* faults that are left are nobody's */
+	if (first == NEVER && m->has_ended &&
+	    m->running == NO_STREAM) { /* faults that are left are nobody's */
 		*is_over = true;
 		return true;
 	}
@@ -555,7 +556,11 @@ static void count(struct machine *m)
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
 	times->remote_accesses = counts.remote_accesses;
-	times->time_ns = later(m->program.now_ns, m->running != NO_STREAM ? gpu_now_ns(m->shop.gpu) : 0);
+	times->time_ns = m->program.now_ns;
+	if (m->running != NO_STREAM) { /* it was cut off */
+		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
+		times->kernel_ns += gpu_now_ns(m->shop.gpu) - m->launch_ns;
+	}
 	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
 		times->time_ns = later(times->time_ns, m->streams.stream[i].done_ns);
 }

@@ -1,8 +1,8 @@
 /* machine.h: one run of a workload on a model of a GPU, with time.
  *
- * The GPU (gpu.h) raises faults; the host here is the driver's CPU thread: it is interrupted, asks the engine of
- * libuvmpolicy what to do (service.h), and each action takes the CPU and the link (link.h) the time that the model
- * says. The engine does not know that time is simulated.
+ * The GPU (gpu.h) raises faults; the host here are the CPU threads in which the driver works (thread.h): they are
+ * interrupted or called, ask the engine of libuvmpolicy what to do (service.h), and each action takes the CPU and the
+ * link (link.h) the time that the model says. The engine does not know that time is simulated.
  */
 #ifndef UVMSIM_MACHINE_H
 #define UVMSIM_MACHINE_H
@@ -13,7 +13,8 @@
 
 /* Where the time of the driver's threads went, in ns; idle: between bottom halves while the GPU ran. compute: of
  * time_ns, the part in which some SM had a warp that could run. kernel: sum of the kernels' times, from launch to
- * end. cpu: in which the program's own thread waited for faults of its own. */
+ * end. cpu: of the program's own thread, in faults, calls and advice. time_ns ends with the program: a bottom half that
+ * works on faults which nobody waits for any more counts whole in the others, and may reach beyond. */
 struct machine_times {
 	uint64_t time_ns;
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
@@ -26,7 +27,7 @@ struct machine_times {
 	struct spread batch_ns, handling_ns, batch_faults, batch_pages;
 };
 
-/* As driver_run, on the model. Traces are refused for now: `error` says so. */
+/* As driver_run, on the model. A trace runs as a program (workloads/recorded.h). */
 bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
                  struct driver_memory memory, uint64_t seed, FILE *log, struct driver_result *result,
                  struct machine_times *times, char error[SOURCE_ERROR_MAX]);

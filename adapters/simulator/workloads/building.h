@@ -13,8 +13,8 @@ static inline bool building_show(uint64_t done, uint64_t total)
 	return interrupt_caught == 0;
 }
 
-/* The same for loops that come here with every `done`, or with every multiple of some power of two: looks only
- * now and then. */
+/* The same for loops that come here with every `done`, or with every multiple of a power of two up to
+ * PROGRESS_EVERY: looks only now and then. `before`: what was done before the loop. */
 static inline bool building_goes_on(uint64_t done, uint64_t before, uint64_t total)
 {
 	return done % PROGRESS_EVERY != 0 || building_show(before + done, total);

@@ -23,8 +23,8 @@ struct graph {
 #define GRAPH_WEIGHT_MAX 64u
 
 /* An undirected R-MAT graph of 2^scale vertices (scale 1..31) and `degree` (1 or more) row entries per vertex
- * on average, drawn from *random, without weights. False when memory is short, or interrupted (interrupt.h); *graph is
- * then empty. */
+ * on average, drawn from *random, without weights. False when memory is short, or interrupted
+ * (interrupt.h); *graph is then empty. */
 bool graph_build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random);
 /* The same with weights, which both directions of an edge share. */
 bool graph_build_weighted(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random);

@@ -1,0 +1,313 @@
+/* The program's own thread: what its accesses and calls cost and bring, in traces; bad ones; and a driver and
+ * a host that take no time at all. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "machine/machine.h"
+
+#define ROOT  (2u << 20)
+#define CALL  10000u
+#define FAULT 35000u
+
+/* 4 MiB that the CPU has written, 4 MiB that nobody has */
+#define RANGES "range,200000000,4194304,a\nrange,300000000,4194304,b,fresh\n"
+
+static struct driver_result result;
+static struct machine_times times;
+static struct model model;
+static char error[SOURCE_ERROR_MAX];
+
+/* Of the driver's steps only CPU faults and calls take time. */
+static void open_quiet(const char *gpu)
+{
+	assert_true(model_open(gpu, NULL, &model, error));
+	model.replay_ns = model.launch_ns = model.interrupt_ns = model.wakeup_ns = 0;
+	model.batch_ns = model.fetch_ns = model.order_ns = model.block_ns = model.page_ns = 0;
+	model.alloc_ns = model.unmap_ns = model.unmap_page_ns = model.copy_ns = 0;
+	model.map_ns = model.map_page_ns = model.evict_ns = model.replay_push_ns = 0;
+	model.flush_ns = model.flush_entry_ns = model.prefetch_defer_ns = 0;
+	model.cpu_fault_ns = FAULT;
+	model.prefetch_call_ns = CALL;
+}
+
+static bool try_file(FILE *file, const char *policy_text)
+{
+	struct driver_memory memory = {.bytes = 16u << 20};
+	struct uvmp_policy policy;
+	struct source *source;
+	bool is_done;
+
+	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
+	rewind(file);
+	source = trace_open_stream(file, "t", error);
+	assert_non_null(source);
+	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+	source->close(source);
+	return is_done;
+}
+
+static bool try_rows(const char *rows, const char *policy)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	fprintf(file, "uvmp-trace 1\n%s", rows);
+	return try_file(file, policy);
+}
+
+static void run(const char *rows, const char *policy)
+{
+	if (!try_rows(rows, policy))
+		fail_msg("%s", error);
+}
+
+/* -- accesses -- */
+
+static void test_own_pages(void **unused)
+{
+	(void)unused;
+	open_quiet("titan-v");
+	run(RANGES ",cpu,r,200000000\n,cpu,w,200001000\n,cpu,w,200000000\n", "prefetch=none");
+	assert_int_equal(times.time_ns, 0);
+	assert_int_equal(result.accesses, 3);
+	assert_int_equal(result.cpu_faults, 0);
+	/* a fresh page begins as zeros, which costs a fault, once */
+	run(RANGES ",cpu,r,300000000\n,cpu,w,300000000\n,cpu,r,300000000\n", "prefetch=none");
+	assert_int_equal(times.time_ns, FAULT);
+	assert_int_equal(times.cpu_ns, FAULT);
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(result.d2h_copies + result.h2d_copies, 0);
+}
+
+static void test_pages_come_back(void **unused)
+{
+	uint64_t kernel;
+
+	(void)unused;
+	open_quiet("titan-v");
+	run(RANGES ",0,w,200000000\n", "prefetch=none");
+	kernel = times.time_ns;
+	assert_int_equal(times.cpu_ns, 0);
+	run(RANGES ",0,w,200000000\nsync\n,cpu,r,200000000\n,cpu,w,200000000\n,cpu,r,200001000\n",
+	    "prefetch=none");
+	assert_int_equal(times.cpu_ns, FAULT + model_link_ns(&model, MODEL_TO_CPU, 4096));
+	assert_int_equal(times.time_ns, kernel + times.cpu_ns);
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(result.d2h_bytes, 4096);
+	assert_int_equal(result.pages_evicted, 0);
+	assert_int_equal(result.accesses, 4);
+	/* the GPU has lost the page, and fetches it again */
+	run(RANGES ",0,w,200000000\nsync\n,cpu,r,200000000\nkernel,k\n,0,r,200000000\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 2 * 4096);
+	assert_int_equal(result.faults_coalesced, 2);
+	assert_int_equal(result.refaults, 0); /* it was not evicted */
+}
+
+/* The prefetcher serves the CPU, too; every fault takes its time. */
+static void test_many(void **unused)
+{
+	FILE *file = tmpfile();
+
+	(void)unused;
+	assert_non_null(file);
+	fprintf(file, "uvmp-trace 1\n" RANGES);
+	for (unsigned i = 0; i < 512; i++)
+		fprintf(file, ",%u,w,%llx\n", i % 8, 0x200000000ull + i * 4096u);
+	fprintf(file, "sync\n");
+	for (unsigned i = 0; i < 512; i++)
+		fprintf(file, ",cpu,r,%llx\n", 0x200000000ull + i * 4096u);
+	open_quiet("titan-v");
+	if (!try_file(file, "preset=nvidia-595"))
+		fail_msg("%s", error);
+	assert_int_equal(result.d2h_bytes, ROOT);
+	assert_in_range(result.cpu_faults, 2, 32);
+	assert_in_range(result.d2h_copies, result.cpu_faults,
+	                2 * result.cpu_faults); /* the page, what comes along */
+	assert_in_range(times.cpu_ns, result.cpu_faults * FAULT + model_link_ns(&model, MODEL_TO_CPU, ROOT),
+	                result.cpu_faults * (FAULT + 2000) + model_link_ns(&model, MODEL_TO_CPU, ROOT));
+	assert_true(times.cpu_ns <= times.time_ns);
+}
+
+/* Readers get copies, which a write takes away. */
+static void test_duplicated(void **unused)
+{
+	(void)unused;
+	open_quiet("titan-v");
+	run(RANGES "advise,read-duplicate,,200000000,4194304\n,0,r,200000000\nsync\n,cpu,r,200000000\n",
+	    "prefetch=none");
+	assert_int_equal(result.cpu_faults, 0);
+	assert_int_equal(times.cpu_ns, CALL);
+	run(RANGES "advise,read-duplicate,,200000000,4194304\n,0,r,200000000\nsync\n,cpu,w,200000000\n"
+	           "kernel,k\n,0,r,200000000\n",
+	    "prefetch=none");
+	assert_int_equal(result.cpu_faults, 1);
+	assert_int_equal(times.cpu_ns, CALL + FAULT);
+	assert_int_equal(result.d2h_bytes, 0);
+	assert_int_equal(result.h2d_bytes, 2 * 4096);
+}
+
+/* Thread and GPU want the same page again and again: throttled and pinned, it goes on. */
+static void test_bounce(void **unused)
+{
+	FILE *file = tmpfile();
+
+	(void)unused;
+	assert_non_null(file);
+	fprintf(file, "uvmp-trace 1\n" RANGES);
+	for (unsigned i = 0; i < 100; i++)
+		fprintf(file, ",0,w,200005000\n,cpu,w,200005000\n");
+	assert_true(model_open("titan-v", NULL, &model, error));
+	if (!try_file(file, "preset=nvidia-595"))
+		fail_msg("%s", error);
+	assert_int_equal(result.accesses, 200);
+	assert_true(result.cpu_faults > 0);
+	assert_true(times.cpu_ns >= result.cpu_faults * model.cpu_fault_ns);
+	assert_true(times.cpu_ns <= times.time_ns);
+}
+
+/* -- calls -- */
+
+static void test_calls(void **unused)
+{
+	(void)unused;
+	open_quiet("titan-v");
+	run(RANGES "prefetch,gpu,200000000,4194304\n", "prefetch=none");
+	assert_int_equal(times.cpu_ns, CALL);
+	assert_int_equal(times.time_ns, CALL + 2 * model_link_ns(&model, MODEL_TO_GPU, ROOT));
+	assert_int_equal(result.h2d_bytes, 2 * ROOT);
+	assert_int_equal(result.h2d_copies, 2);
+	run(RANGES "prefetch,gpu,200000000,4194304\nkernel,k\n,0,w,200000000\n,1,w,2003ff000\nsync\n"
+	           "prefetch,cpu,200200000,2097152\n,cpu,r,2003ff000\n",
+	    "prefetch=none");
+	assert_int_equal(result.faults_raw + result.cpu_faults, 0);
+	assert_int_equal(result.d2h_bytes, ROOT);
+	assert_int_equal(times.cpu_ns, 2 * CALL);
+	assert_true(times.time_ns > 2 * CALL + model_link_ns(&model, MODEL_TO_CPU, ROOT));
+	run(RANGES "prefetch,gpu,300000000,4194304\nadvise,preferred,gpu,200000000,4096\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 0); /* zeros need no copy */
+	assert_int_equal(times.cpu_ns, 2 * CALL);
+	/* more than there is: what comes first leaves again */
+	run("range,200000000,33554432\nprefetch,gpu,200000000,33554432\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 32u << 20);
+	assert_int_equal(result.d2h_bytes, 16u << 20);
+	assert_int_equal(result.evictions, 8);
+}
+
+/* Hosts with 64 KiB pages move whole ones, wherever a call begins and ends. */
+static void test_large_pages(void **unused)
+{
+	(void)unused;
+	open_quiet("p100-nvlink");
+	run(RANGES "prefetch,gpu,200001000,4096\n,0,r,20000f000\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 65536);
+	assert_int_equal(result.faults_raw, 0);
+	run(RANGES "prefetch,gpu,20000f000,8192\n,0,r,20001f000\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 2 * 65536);
+	assert_int_equal(result.faults_raw, 0);
+	run("range,200000000,4096\nprefetch,gpu,200000000,4096\n,cpu,w,200000000\n", "prefetch=none");
+	assert_int_equal(result.h2d_bytes, 65536);
+	assert_int_equal(result.d2h_bytes, 65536);
+	assert_false(try_rows("range,200001000,4096\n,0,r,200001000\n", "prefetch=none"));
+	assert_non_null(strstr(error, "does not begin at a multiple of the 65536 bytes of a page"));
+}
+
+/* -- bad rows: the error, and what was counted before -- */
+
+static void test_errors(void **unused)
+{
+	static const struct {
+		const char *row, *error;
+	} bad[] = {
+	        {"prefetch,gpu,200300000,2097152\n",
+	         "t:8: 2097152 bytes from 0x200300000 on are not all in ranges"},
+	        {"prefetch,gpu,100000000,4096\n",
+	         "t:8: 4096 bytes from 0x100000000 on are not all in ranges"},
+	        {"prefetch,gpu,200000000,0\n", "t:8: size of 0 bytes"},
+	        {"prefetch,gpu,200000800,4096\n", "t:8: address 0x200000800 is not a multiple of 4096"},
+	        {"advise,warm,gpu,200000000,4096\n", "t:8: advice `warm` is not one of"},
+	        {"advise,discard,,200000000,0\n", "t:8: size of 0 bytes"},
+	        {",cpu,r,100000000\n", "t:8: address 0x100000000 is in no range"},
+	        {",0,r,100000000\n", "t:8: address 0x100000000 is in no range"},
+	        {"range,200000000,4096\n", "t:8: range overlaps"},
+	};
+
+	(void)unused;
+	open_quiet("titan-v");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char rows[512];
+
+		snprintf(rows, sizeof(rows), RANGES "kernel,k\n,0,w,200000000\nsync\n,cpu,r,200000000\n%s",
+		         bad[i].row);
+		assert_false(try_rows(rows, "prefetch=none"));
+		assert_non_null(strstr(error, bad[i].error));
+		assert_int_equal(result.h2d_bytes, 4096);
+		assert_true(result.accesses >= 1);
+		assert_true(times.time_ns > 0);
+	}
+	assert_false(
+	        try_rows("prefetch,gpu,200000000,4096\n", "prefetch=none")); /* there was nothing before */
+	assert_non_null(strstr(error, "t:2: 4096 bytes from 0x200000000 on are not all in ranges"));
+	assert_false(try_rows("", "prefetch=none"));
+	assert_non_null(strstr(error, "there is no range"));
+}
+
+/* -- no time at all -- */
+
+static void test_nothing_takes_time(void **unused)
+{
+	static const char *const specs[] = {
+	        "stream_thread:bytes=2m", "random:bytes=4m,passes=2", "hotspot:n=128,sim_time=4,cpu=2",
+	        "tiles:tiles=2,tile=1m,order=naive", "tiles:tiles=2,tile=1m,order=optimized"};
+	static const char *const policies[] = {"preset=nvidia-595", "replay=once batch=8 max_batches=1",
+	                                       "prefetch=none counters=on counter_threshold=1"};
+
+	(void)unused;
+	open_quiet("p100-pcie");
+	model.cpu_fault_ns = model.prefetch_call_ns = 0;
+	model.walk_ns = model.l2_tlb_ns = model.remote_latency_ns = model.fault_write_ns = 0;
+	model.memory_latency_ns = model.fault_burst_ns = 1;
+	model.link.latency_ns = 0;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		for (size_t j = 0; j < sizeof(policies) / sizeof(policies[0]); j++) {
+			struct driver_memory memory = {.oversub_percent = 125};
+			struct source *source = workload_open(specs[i], 1, error);
+			struct uvmp_policy policy;
+			bool is_done;
+
+			assert_non_null(source);
+			assert_int_equal(uvmp_policy_parse(policies[j], strlen(policies[j]), &policy, NULL),
+			                 UVMP_OK);
+			is_done =
+			        machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+			source->close(source);
+			if (!is_done)
+				fail_msg("%s, %s: %s", specs[i], policies[j], error);
+			assert_true(times.kernel_ns <= times.time_ns);
+			assert_true(times.idle_ns <= times.time_ns);
+			assert_true(times.cpu_ns <= times.time_ns);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_own_pages),
+	        cmocka_unit_test(test_pages_come_back),
+	        cmocka_unit_test(test_many),
+	        cmocka_unit_test(test_duplicated),
+	        cmocka_unit_test(test_bounce),
+	        cmocka_unit_test(test_calls),
+	        cmocka_unit_test(test_large_pages),
+	        cmocka_unit_test(test_errors),
+	        cmocka_unit_test(test_nothing_takes_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
