@@ -225,11 +225,12 @@ static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
 		*most = bytes;
 }
 
-/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program asked.
- */
+/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program or an
+ * access counter asked. */
 static struct uvmp_region came_along(const struct uvmp_action *a)
 {
-	uint32_t faulted = a->cause == UVMP_CAUSE_MIGRATE ? 0 : a->detail;
+	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;
+	uint32_t faulted = has_faulted ? a->detail : 0;
 
 	return (struct uvmp_region){a->run.first, a->run.outer - faulted};
 }

@@ -43,7 +43,7 @@ esac
 status=0
 "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
 # A check that fails has numbers too; a run that ends early has none.
-if [ "$status" -eq 0 ] || [ "$status" -eq 1 ] && [ "$command" != run ]; then
+if [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [ "$command" != run ]; }; then
 	case $command in
 	run) tr ',' '\n' <"$work/$number.out" | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' ;;
 	measured) sed -n 's/^\([0-9]*\) of \([0-9]*\) faults agree.*/agree \1\nfaults \2/p' "$work/$number.out" ;;

@@ -93,8 +93,7 @@ struct gpu {
 	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
 	uint64_t end_ns; /* of the last warp that ended */
 	struct workload *workload;
-	struct workload_kernel
-	        kernel; /* the one that runs: a program that queues more of them sets up the next */
+	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
 	uint64_t now_ns;
 	uint64_t next_block;
 	uint32_t warps_per_sm, groups_per_sm; /* of this kernel */
@@ -303,8 +302,8 @@ uint64_t gpu_end_ns(const struct gpu *gpu)
 
 void gpu_progress(const struct gpu *gpu, uint64_t *done, uint64_t *total)
 {
-	*total = gpu->workload->blocks * gpu->workload->warps;
-	*done = gpu->next_block * gpu->workload->warps - gpu->alive;
+	*total = gpu->kernel.blocks * gpu->kernel.warps;
+	*done = gpu->next_block * gpu->kernel.warps - gpu->alive;
 }
 
 bool gpu_is_lost(const struct gpu *gpu, uint64_t *address)

@@ -46,11 +46,11 @@ struct machine {
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
 
-	uint64_t note_ns;        /* of the first notification of an access counter that waits; NEVER: none */
-	uint32_t running;        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns;      /* of that kernel */
-	uint32_t idle;           /* bottom halves in a row that brought nothing */
-	uint64_t migrated, used; /* at the last one */
+	uint64_t note_ns;   /* of the first notification of an access counter that waits; NEVER: none */
+	uint32_t running;   /* stream whose kernel is on the GPU, or NO_STREAM */
+	uint64_t launch_ns; /* of that kernel */
+	uint32_t idle;      /* bottom halves in a row that brought nothing */
+	uint64_t migrated, used, last_ns; /* at the end of the last one */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -145,6 +145,7 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	struct thread *t = &m->bottom_half;
 	struct gpu_counts counts;
 	enum uvmp_status status;
+	bool is_throttled;
 
 	thread_wait(t, at_ns, &m->shop.times->idle_ns);
 	thread_work(t, m->shop.model->wakeup_ns, &m->shop.times->fetch_ns);
@@ -157,9 +158,12 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	if (!service_notes(m))
 		return false;
 	gpu_count(m->shop.gpu, &counts);
-	m->idle = m->migrated != m->shop.host.result->pages_migrated || m->used != counts.accesses
+	is_throttled = t->until_ns > t->now_ns && t->now_ns > m->last_ns; /* time will tell */
+	m->idle = is_throttled || m->migrated != m->shop.host.result->pages_migrated ||
+	                          m->used != counts.accesses
 	                  ? 0
 	                  : m->idle + 1u;
+	m->last_ns = t->now_ns;
 	m->migrated = m->shop.host.result->pages_migrated;
 	m->used = counts.accesses;
 	if (m->idle == IDLE_MOST)
