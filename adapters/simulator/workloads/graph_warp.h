@@ -30,8 +30,8 @@ enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
 #define GRAPH_WORKLIST(graphbig)                                                                             \
 	{                                                                                                    \
 		"worklist",                                                                                  \
-			"entries that a worklist has room for, at least one per vertex; GraphBIG: " graphbig, \
-			0, UINT32_MAX, 0, false                                                              \
+			"entries that a worklist has room for, at least one per vertex; GraphBIG: "          \
+			graphbig, 0, UINT32_MAX, 0, false                                                    \
 	}
 /* Published: footprints of 26 to 349 MB, 74 MB on average (Kim et al. ASPLOS'20, section 5.1). */
 #define GRAPH_SIZES "; 26 MB: scale=17,degree=23; 74 MB: scale=18,degree=34; 349 MB: scale=20,degree=40"
@@ -53,7 +53,7 @@ struct graph_state {
 	struct graph graph;
 	uint32_t root;              /* where a search starts: the vertex with the most edges */
 	unsigned offsets, edges;    /* their ranges */
-	uint32_t pass;              /* so many were made before: also the level or colour in hand */
+	uint32_t pass;              /* its number, from 0: also the level or colour in hand */
 	bool is_again;              /* the flag by which the GPU asks for another pass */
 	bool is_filling;            /* the kernel that runs is the one that fills the arrays */
 	bool is_second;             /* it is the second one of its pass */
@@ -88,21 +88,19 @@ void graph_add(struct workload *workload);
  * memory. */
 bool graph_add_lists(struct workload *workload);
 
-/* Opens a search by levels: graph_open(), the levels, and their range. False as there. */
-enum { GRAPH_LEVELS, GRAPH_LEVELS_OWN }; /* ranges: theirs, and the first of those added afterwards */
+/* Opens a search by levels: graph_open(), the levels, and their range, GRAPH_LEVELS. False as there. */
 bool graph_open_levels(struct workload *workload, size_t bytes);
-/* The whole open of one that has no other arrays, nor a state besides graph_state: ranges are levels, flag,
- * graph. */
-enum { GRAPH_FLAG = GRAPH_LEVELS_OWN };
+/* The whole open of one whose state is graph_state: the range GRAPH_FLAG, and then the graph. */
 bool graph_open_search(struct workload *workload);
+enum { GRAPH_LEVELS, GRAPH_FLAG };
 
 /* -- kernels -- */
 
 /* The kernel: its name and the grid of so many threads, or of a warp per 32 of them. */
 void graph_grid(struct workload *workload, const char *kernel, uint64_t threads);
 /* The launch of a program that fills its arrays and then makes passes over all vertices, of one kernel or
- * (second is not NULL) two, until the last one of a pass leaves is_again unset. Sets what the state says of
- * the kernel that runs. */
+ * (second is not NULL) two, until a pass has ended without is_again being set by its last kernel. Sets pass,
+ * is_filling and is_second. */
 bool graph_launch(struct workload *workload, const char *first, const char *second);
 /* The same with passes of one kernel over the worklist, until that is empty. */
 bool graph_launch_list(struct workload *workload, const char *kernel);
@@ -176,8 +174,8 @@ uint32_t graph_ends_equal(const struct graph_state *state, const struct workload
 uint32_t graph_ends_unflagged(const struct graph_state *state, const struct workload_slot *slot,
                               const bool *flag, uint32_t mask);
 /* Stores the value for each lane's vertex; for the end that each has in hand. */
-void graph_set_flags(const struct graph_state *state, const struct workload_slot *slot, bool *flag, bool value,
-                     uint32_t mask);
+void graph_set_flags(const struct graph_state *state, const struct workload_slot *slot, bool *flag,
+                     bool value, uint32_t mask);
 void graph_set_ends(const struct graph_state *state, const struct workload_slot *slot, uint32_t *array,
                     uint32_t value, uint32_t mask);
 
