@@ -73,6 +73,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 	begin_batch(t, a->count);
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
+	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
 	t->block = UINT64_MAX;
 }
 
