@@ -25,7 +25,7 @@ endif
 FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*.c)
-sim   := $(wildcard $(addprefix adapters/simulator/,*.c machine/*.c vectors/*.c workloads/*.c))
+sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
