@@ -420,7 +420,7 @@ static void too_large_objects(void **state)
 	"   Start  Duration  Grid Size            Device  Unified Memory  Virtual Address  Name\n"
 /* start, duration (of these widths), value, address, name */
 #define ROW(start, duration, value, address, name)                                                           \
-	start "  " duration "    (1 1 1)  GeForce GTX 108  " value "  " address "  " name "\n"
+	start "  " duration "    (1 1 1)   GeForce GTX 108  " value "  " address "  " name "\n"
 #define GPU_FAULT "[Unified Memory GPU page faults]"
 #define CPU_FAULT "[Unified Memory CPU page faults]"
 
@@ -428,11 +428,11 @@ static void nvprof(void **state)
 {
 	static const char text[] = "my program says hello \n" PROFILE_HEAD /* blanks at the end of a line */
 	        ROW("10.000ms", "       -", "   PC 0x400b82", "       0x400000",
-	            CPU_FAULT) ROW("11.000ms", "10.000us", "             1", "       0x200000", GPU_FAULT)
-	                ROW("11.005ms", "1.0000ms", "             -", "              -",
-	                    "f<int, 2>(int*, char) [108]") ROW("11.010ms", "1.7280us", "    4.000000KB",
-	                                                       "       0x200000",
-	                                                       "[Unified Memory Memcpy HtoD]")
+	            CPU_FAULT) ROW("11.000ms", "10.000us", "             1", "       0x200000",
+	                           GPU_FAULT) ROW("11.005ms", "1.0000ms", "             -", "              -",
+	                                          "void (anonymous namespace)::f<int, 2>(int*, char) [108]")
+	                ROW("11.010ms", "1.7280us", "    4.000000KB", "       0x200000",
+	                    "[Unified Memory Memcpy HtoD]")
 	                        ROW("11.020ms", "10.000us", "             9", "       0x210000", GPU_FAULT)
 	                                ROW("12.005ms", "10.000us", "             1", "       0x220000",
 	                                    GPU_FAULT) /* within rounding */
@@ -444,12 +444,12 @@ static void nvprof(void **state)
 	        "\nRegs: Number of registers used per CUDA thread.\n";
 
 	(void)state;
-	assert_import(
-	        "nvprof", text, NULL,
-	        "range,0x200000,4194304\n10000000,cpu,r,0x400000\nkernel,f<int; 2>\n11000000,0,r,0x200000\n"
-	        "11020000,0,r,0x210000\n12005000,0,r,0x220000\nsync\nkernel,second\n12006000,0,r,"
-	        "0x230000\nsync\n"
-	        "12009000,cpu,r,0x220000\n1200000000,0,r,0x240000\n");
+	assert_import("nvprof", text, NULL,
+	              "range,0x200000,4194304\n10000000,cpu,r,0x400000\nkernel,void (anonymous "
+	              "namespace)::f<int; 2>\n11000000,0,r,0x200000\n"
+	              "11020000,0,r,0x210000\n12005000,0,r,0x220000\nsync\nkernel,second\n12006000,0,r,"
+	              "0x230000\nsync\n"
+	              "12009000,cpu,r,0x220000\n1200000000,0,r,0x240000\n");
 }
 
 static void bad_nvprof(void **state)
@@ -503,7 +503,7 @@ static void compressed(void **state)
 	assert_import_bytes("addresses", packed, length, NULL,
 	                    "range,0x0,2097152\n,0,r,0x1000\n,0,r,0x2000\n");
 	assert_false(import_file("addresses", file_of(packed, length - 1), NULL));
-	assert_string_equal(error, "in:1: the compressed data ends in the middle");
+	assert_non_null(strstr(error, ": the compressed data ends in the middle"));
 	packed[4] = (char)(packed[4] | 8); /* reserved */
 	assert_false(import_file("addresses", file_of(packed, length), NULL));
 	assert_memory_equal(error, "in:1: bad compressed data: ", 27);
@@ -562,8 +562,9 @@ static unsigned count(const char *what)
 {
 	unsigned found = 0;
 
-	for (const char *at = output; (at = strstr(at, what)) != NULL; at++)
-		found++;
+	/* not strstr, which under the address sanitizer measures all of the text each time */
+	for (size_t at = 0; at + strlen(what) <= output_length; at++)
+		found += memcmp(output + at, what, strlen(what)) == 0;
 	return found;
 }
 

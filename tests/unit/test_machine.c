@@ -247,18 +247,28 @@ static void test_given_up(void **unused)
 	assert_non_null(strstr(error, "batch=65536: a fault buffer holds no more than 65535"));
 }
 
-/* More kernels than a stream takes at a time. */
-static void test_many_kernels(void **unused)
+/* More prefetches than a stream takes at a time: two for each tile, and another thread is slow to do them. */
+static void test_full_stream(void **unused)
 {
-	uint64_t time_ns;
+	struct driver_memory memory = {.bytes = 16u << 20};
+	struct uvmp_policy policy;
+	struct source *source;
+	struct model model;
 
 	(void)unused;
-	assert_true(run_source("p100-pcie", workload_open("tiles:tiles=1,tile=4096,kernels=110", 1, error),
-	                       "prefetch=none", (struct driver_memory){.bytes = 16u << 20}));
-	time_ns = times.kernel_ns;
-	assert_true(run_source("p100-pcie", workload_open("tiles:tiles=1,tile=4096,kernels=1100", 1, error),
-	                       "prefetch=none", (struct driver_memory){.bytes = 16u << 20}));
-	assert_in_range(times.kernel_ns, 10 * time_ns - time_ns, 10 * time_ns + time_ns);
+	uvmp_policy_init(&policy);
+	assert_true(model_open("p100-pcie", NULL, &model, error));
+	model.prefetch_call_ns = 0;
+	model.prefetch_defer_ns = 1000000;
+	source = workload_open("tiles:tiles=700,tile=2m,order=move", 1, error);
+	assert_non_null(source);
+	assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+	source->close(source);
+	assert_int_equal(result.h2d_bytes, 700u << 21);
+	assert_int_equal(result.d2h_bytes, 700u << 21);
+	assert_true(times.time_ns > 1390 * (uint64_t)model.prefetch_defer_ns);
+	assert_in_range(times.cpu_ns, 1,
+	                1000000); /* waiting for room is in no call: the first one is its own */
 }
 
 /* -- programs and their traces -- */
@@ -367,7 +377,7 @@ int main(void)
 	        cmocka_unit_test(test_idle),
 	        cmocka_unit_test(test_small_buffer),
 	        cmocka_unit_test(test_given_up),
-	        cmocka_unit_test(test_many_kernels),
+	        cmocka_unit_test(test_full_stream),
 	        cmocka_unit_test(test_base_cost),
 	        cmocka_unit_test(test_times_add_up),
 	        cmocka_unit_test(test_same_again),
