@@ -1,6 +1,6 @@
-/* importer.h: what the importers share. An importer is a function that reads the input from its beginning to its
- * end and hands over rows in their order. It may be called twice with the same input: first to find out which
- * blocks of memory are touched, then to write. It need not care which of the two it is. */
+/* importer.h: what the importers share. An importer is a function that reads the input from its beginning to
+ * its end and hands over rows in their order. It may be called twice with the same input: first to find out
+ * which blocks of memory are touched, then to write. It need not care which of the two it is. */
 #ifndef UVMSIM_IMPORT_IMPORTER_H
 #define UVMSIM_IMPORT_IMPORTER_H
 
@@ -14,8 +14,9 @@
 
 /* -- input.c: bytes -- */
 
-/* Decoded bytes of a stream: through zstd if its first bytes say so; of text, carriage returns, tabs and
- * blanks at the ends of lines are gone, and what is no printable ASCII is '?' (but NUL, which text has not). */
+/* Decoded bytes of a stream: through zstd if its first bytes say so. Of text, carriage returns, tabs and
+ * blanks at the ends of lines are gone, elsewhere each is a blank, and what is no printable ASCII is '?' (but
+ * NUL, which text has not). */
 struct import_view;
 
 struct import_view *import_view_open(FILE *raw, bool is_text);
@@ -64,8 +65,8 @@ bool import_ranges_see(struct import_ranges *ranges, uint64_t address);
 const char *import_ranges_make(struct import_ranges *ranges);
 /* NULL, or what is wrong with it. */
 const char *import_ranges_add(struct import_ranges *ranges, const struct source_range *range);
-/* Reads --ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart, of which those of `set` (NULL: any) and
- * `benchmark` (NULL: the only one) are taken. */
+/* Reads --ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart, of which those of `set` (NULL: any)
+ * and `benchmark` (NULL: the only one) are taken. */
 bool import_ranges_read(struct import_ranges *ranges, const struct import_file *file, const char *set,
                         const char *benchmark, char error[SOURCE_ERROR_MAX]);
 bool import_ranges_hold(struct import_ranges *ranges, uint64_t address);
