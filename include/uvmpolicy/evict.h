@@ -4,6 +4,8 @@
  * size. The driver's own order, which lives in its root chunks, is pmm.h.
  *
  *   uvmp_recency_*   a recency list over the caller's arrays, every operation O(1)
+ *   uvmp_grouped_*   the same in groups, ordered by their newest member
+ *   uvmp_frequency_* units by frequency of use, O(log n)
  *   uvmp_evict_*     one interface over the orders; a new one is one file evict_NAME.c, one row in the
  *                    table of evict.c, one test
  *
@@ -52,6 +54,91 @@ UVMP_API void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit);
 UVMP_API void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit);
 /* The unit behind `unit` (towards newer), UVMP_UNIT_NONE at the end or for one that is not on the list. */
 UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t unit);
+
+/* -- recency in groups ----------------------------------------------------------------------- */
+
+/* Units in groups of equal size, such as basic blocks in trees: groups in the order of the newest touch of
+ * any of their units, and inside a group units in the order of their touches. The first unit of the first
+ * group is the victim of UVM Smart's SL and the first victim of TBNe (uvm-smart specification, 3.1; the list
+ * version is smart_evict.h, further victims of TBNe are uvmp_smart_evict_closure). */
+struct uvmp_grouped_link {
+	uint64_t stamp; /* number of the unit's last touch */
+	uint32_t prev;	/* in its group; prev = next = itself: not listed */
+	uint32_t next;
+};
+
+struct uvmp_grouped_ends {
+	uint32_t head; /* oldest unit of the group, UVMP_UNIT_NONE if it has none */
+	uint32_t tail; /* newest */
+};
+
+struct uvmp_grouped {
+	struct uvmp_grouped_link *link; /* [units] */
+	struct uvmp_grouped_ends *ends; /* [groups] */
+	struct uvmp_recency order;	/* of the groups that have units */
+	uint32_t units;			/* 1..UVMP_UNITS_MAX */
+	uint32_t group_units;		/* per group; unit u is in group u / group_units */
+	uint32_t count;			/* units that are listed */
+	uint64_t clock;
+};
+
+/* Bytes of memory; 0 if units or group_units is 0, units is above UVMP_UNITS_MAX, or they do not fit size_t.
+ * */
+UVMP_API size_t uvmp_grouped_size(uint32_t units, uint32_t group_units);
+/* An empty list. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: uvmp_grouped_size says
+ * 0. UVMP_ERR_SPACE: bytes is too small. O(units). */
+UVMP_API enum uvmp_status uvmp_grouped_init(struct uvmp_grouped *list, uint32_t units, uint32_t group_units,
+					    void *memory, size_t bytes);
+/* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
+ * nothing on, a list that is not valid. */
+UVMP_API bool uvmp_grouped_is_valid(const struct uvmp_grouped *list);
+/* Makes the unit the newest of its group, and its group the newest, inserting it if need be. No effect
+ * outside 0..units-1. O(1). */
+UVMP_API void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit);
+/* Takes the unit off the list; no effect if it is not on it. O(1), but for the newest unit of its group,
+ * without which the group is older: O(groups whose newest touch lies between). The first group has no older
+ * ones, so that taking victims is always O(1). */
+UVMP_API void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit);
+/* The victim, UVMP_UNIT_NONE if the list is empty. O(1). */
+UVMP_API uint32_t uvmp_grouped_oldest(const struct uvmp_grouped *list);
+
+/* -- frequency ------------------------------------------------------------------------------- */
+
+/* Units by how often they were used, the seldom used first, of equals the one whose last touch is older: the
+ * order of UVM Smart's LFU 2 MiB, with frequency = counter * 4 + marks (uvm-smart specification, 3.1;
+ * counter.h has both). A binary heap. */
+struct uvmp_frequency_key {
+	uint64_t frequency;
+	uint64_t stamp; /* number of the unit's last touch */
+};
+
+struct uvmp_frequency {
+	struct uvmp_frequency_key *key; /* [units] */
+	uint32_t *heap;			/* units, [units] */
+	uint32_t *place;		/* of a unit in the heap, UVMP_UNIT_NONE if not listed, [units] */
+	uint32_t units;			/* 1..UVMP_UNITS_MAX */
+	uint32_t count;			/* units that are listed */
+	uint64_t clock;
+};
+
+/* Bytes of memory; 0 if units is 0 or above UVMP_UNITS_MAX, or they do not fit size_t. */
+UVMP_API size_t uvmp_frequency_size(uint32_t units);
+/* An empty heap. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: units. UVMP_ERR_SPACE:
+ * bytes is too small. O(units). */
+UVMP_API enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory,
+					      size_t bytes);
+/* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
+ * nothing on, a heap that is not valid. */
+UVMP_API bool uvmp_frequency_is_valid(const struct uvmp_frequency *list);
+/* The unit was touched and is used so often by now; inserts it if need be. No effect outside 0..units-1.
+ * O(log units), as the next two. */
+UVMP_API void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
+/* The same without a touch (all counters were halved); no effect if the unit is not listed. */
+UVMP_API void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
+/* Takes the unit off; no effect if it is not listed. */
+UVMP_API void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit);
+/* The victim, UVMP_UNIT_NONE if the heap is empty. O(1). */
+UVMP_API uint32_t uvmp_frequency_least(const struct uvmp_frequency *list);
 
 /* -- orders ---------------------------------------------------------------------------------- */
 

@@ -173,17 +173,6 @@ input 0 'decide repairs wrong and missing results' "$uvmsim" decide -
 printf '%s\n%s\n=> put=update\n%s\n=> put=update\n' "$head" "$one" "$one" >"$work/want"
 same "$work/want"
 
-printf 'uvmpolicy-vectors 1 pcie\npcie a\n' >"$work/pcie.vec"
-expect 2 'check of a kind that is not implemented' "$uvmsim" check "$work/pcie.vec" $vectors
-says "uvmsim: $work/pcie.vec:1: kind \"pcie\" is not implemented yet, nothing checked" '400 passed, 0 failed'
-expect 2 'decide of a kind that is not implemented' "$uvmsim" decide "$work/pcie.vec"
-says 'not implemented yet'
-for kind in smart_migrate smart_pattern tbn_evict smart_counter smart_evict; do
-	echo "uvmpolicy-vectors 1 $kind" >"$work/in"
-	input 2 "kind $kind" "$uvmsim" check -
-	says "kind \"$kind\" is not implemented yet"
-done
-
 # -- bad vector files -----------------------------------------------------------------------------------------------------
 bad() { # NAME LINE CAUSE, with $work/in: both refuse it there
 	for how in check decide; do

@@ -1,0 +1,116 @@
+/* Least frequently used first (uvm-smart specification, 3.1, order of LFU 2 MiB), without sorting.
+ *
+ * A binary heap of units: none precedes the one above it. When a unit's key changes, the unit rises while it
+ * precedes the one above, then sinks while one of the two below precedes it. A unit that leaves is replaced
+ * by the last of the heap, which then does the same. */
+#include "uvmpolicy/evict.h"
+
+enum { UNIT_BYTES = sizeof(struct uvmp_frequency_key) + 2 * sizeof(uint32_t) };
+
+size_t uvmp_frequency_size(uint32_t units)
+{
+	uint64_t bytes = (uint64_t)units * UNIT_BYTES;
+
+	return units <= UVMP_UNITS_MAX ? (size_t)bytes * ((size_t)bytes == bytes) : 0;
+}
+
+enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory, size_t bytes)
+{
+	size_t wanted = uvmp_frequency_size(units);
+
+	if (list == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (wanted == 0)
+		return UVMP_ERR_RANGE;
+	if (bytes < wanted)
+		return UVMP_ERR_SPACE;
+	*list = (struct uvmp_frequency){.key = memory, .units = units};
+	list->heap = (void *)(list->key + units);
+	list->place = list->heap + units;
+	for (uint32_t unit = 0; unit < units; unit++) {
+		list->key[unit] = (struct uvmp_frequency_key){0, 0};
+		list->heap[unit] = list->place[unit] = UVMP_UNIT_NONE;
+	}
+	return UVMP_OK;
+}
+
+bool uvmp_frequency_is_valid(const struct uvmp_frequency *list)
+{
+	return list != NULL && list->key != NULL && list->heap != NULL && list->place != NULL &&
+	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->count <= list->units;
+}
+
+static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)
+{
+	return uvmp_frequency_is_valid(list) && unit < list->units;
+}
+
+/* Does the unit at place a precede the one at place b? */
+static bool precedes(const struct uvmp_frequency *list, uint32_t a, uint32_t b)
+{
+	const struct uvmp_frequency_key *x = &list->key[list->heap[a]], *y = &list->key[list->heap[b]];
+
+	return x->frequency != y->frequency ? x->frequency < y->frequency : x->stamp < y->stamp;
+}
+
+static void exchange(struct uvmp_frequency *list, uint32_t a, uint32_t b)
+{
+	uint32_t unit = list->heap[a];
+
+	list->heap[a] = list->heap[b];
+	list->heap[b] = unit;
+	list->place[list->heap[a]] = a;
+	list->place[list->heap[b]] = b;
+}
+
+static void settle(struct uvmp_frequency *list, uint32_t at)
+{
+	for (; at != 0 && precedes(list, at, (at - 1u) / 2u); at = (at - 1u) / 2u)
+		exchange(list, at, (at - 1u) / 2u);
+	for (uint32_t below = 2u * at + 1u; below < list->count; below = 2u * at + 1u) {
+		if (below + 1u < list->count && precedes(list, below + 1u, below))
+			below++;
+		if (!precedes(list, below, at))
+			return;
+		exchange(list, at, below);
+		at = below;
+	}
+}
+
+void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+{
+	if (!has_unit(list, unit))
+		return;
+	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock};
+	if (list->place[unit] == UVMP_UNIT_NONE) {
+		list->place[unit] = list->count;
+		list->heap[list->count++] = unit;
+	}
+	settle(list, list->place[unit]);
+}
+
+void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+{
+	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+		return;
+	list->key[unit].frequency = frequency;
+	settle(list, list->place[unit]);
+}
+
+void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
+{
+	uint32_t at;
+
+	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+		return;
+	at = list->place[unit];
+	exchange(list, at, --list->count);
+	list->place[unit] = UVMP_UNIT_NONE;
+	if (at < list->count)
+		settle(list, at);
+}
+
+uint32_t uvmp_frequency_least(const struct uvmp_frequency *list)
+{
+	return uvmp_frequency_is_valid(list) && list->count != 0 ? list->heap[0] : UVMP_UNIT_NONE;
+}
