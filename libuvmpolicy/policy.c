@@ -176,7 +176,7 @@ static const struct uvmp_policy_preset presets[] = {
         {"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
          "prefetch=none"},
         {"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
-         "prefetch=tbn evict=lru2m thrash=off counters=off"},
+         "prefetch=tbn evict=lru2m batch=1 thrash=off counters=off"},
         {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
          "prefetch=random thrash=off counters=off"},
         {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",

@@ -22,7 +22,7 @@ const char help_run[] =
         "\n"
         "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
         "  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
-        "  --gpu NAME        a GPU that `uvmsim list gpus` names, or a file of your own; workloads only\n"
+        "  --gpu NAME        a GPU that `uvmsim list gpus` names, or a file of your own\n"
         "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB (default with --gpu: "
         "the GPU's)\n"
         "  --oversub PERCENT managed footprint in percent of GPU memory (default without --gpu: 100, "

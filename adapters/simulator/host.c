@@ -8,6 +8,7 @@
 
 #define RANGES_MOST  65536u
 #define BLOCKS_SPARE 1024u /* for ranges that are announced later */
+#define SPLITS_SPARE 4096u /* the same */
 
 bool host_fail(struct host *h, const char *text)
 {
@@ -101,8 +102,14 @@ bool host_open(struct host *h)
 	if (gpu.fault_entries <= h->params.policy->replay.max_batch)
 		gpu.fault_entries = h->params.policy->replay.max_batch + 1u;
 	gpu.memory_bytes = roots * ROOT_BYTES;
-	gpu.splits = (uint32_t)(roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX);
 	params.blocks = h->space.blocks + BLOCKS_SPARE;
+	/* a root is split for a block that is smaller, hence no more of them than blocks, with some for later
+	 * ranges */
+	gpu.splits = params.blocks + SPLITS_SPARE;
+	if (gpu.splits > UVMP_SPLITS_MAX)
+		gpu.splits = UVMP_SPLITS_MAX;
+	if (gpu.splits > roots)
+		gpu.splits = (uint32_t)roots;
 	h->known_blocks = params.blocks;
 	size = arena_bytes(h, &params, params.blocks);
 	h->arena[0] = size == 0 ? NULL : malloc(size);
@@ -218,11 +225,12 @@ static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
 		*most = bytes;
 }
 
-/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program asked.
- */
+/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program or an
+ * access counter asked. */
 static struct uvmp_region came_along(const struct uvmp_action *a)
 {
-	uint32_t faulted = a->cause == UVMP_CAUSE_MIGRATE ? 0 : a->detail;
+	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;
+	uint32_t faulted = has_faulted ? a->detail : 0;
 
 	return (struct uvmp_region){a->run.first, a->run.outer - faulted};
 }

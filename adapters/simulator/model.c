@@ -60,6 +60,7 @@ static const struct field fields[] = {
         COST(batch_ns),
         COST(fetch_ns),
         COST(order_ns),
+        COST(fault_ns),
         COST(block_ns),
         COST(page_ns),
         COST(alloc_ns),

@@ -44,12 +44,14 @@ bool number_parse_size(const char *text, size_t length, uint64_t *bytes)
 
 void number_print_size(char text[NUMBER_TEXT_MAX], uint64_t bytes)
 {
+	char suffix[2] = "";
 	unsigned unit = 0;
 
 	while (bytes != 0 && bytes % 1024 == 0 && unit < strlen(units)) {
 		bytes /= 1024;
 		unit++;
 	}
-	snprintf(text, NUMBER_TEXT_MAX, "%llu%.*s", (unsigned long long)bytes, unit != 0,
-	         unit != 0 ? &units[unit - 1] : "");
+	if (unit != 0)
+		suffix[0] = units[unit - 1];
+	snprintf(text, NUMBER_TEXT_MAX, "%llu%s", (unsigned long long)bytes, suffix);
 }

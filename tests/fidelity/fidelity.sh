@@ -40,7 +40,10 @@ case $command in
 pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
 esac
 [ "$command" != run ] || set -- "$@" --format json
-if "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || [ $? -eq 1 ]; then
+status=0
+"$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
+# A check that fails has numbers too; a run that ends early has none.
+if [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [ "$command" != run ]; }; then
 	case $command in
 	run) tr ',' '\n' <"$work/$number.out" | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' ;;
 	measured) sed -n 's/^\([0-9]*\) of \([0-9]*\) faults agree.*/agree \1\nfaults \2/p' "$work/$number.out" ;;
@@ -55,7 +58,9 @@ if "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || [ $? 
 	esac
 	rm -f "$work/$number.log"
 fi
-[ -s "$work/$number.part" ] || printf 'error %s\n' "$(tail -n 1 "$work/$number.err" | sed 's/.*: //' | cut -c1-80)" >"$work/$number.part"
+if [ ! -s "$work/$number.part" ]; then
+	printf 'error %s\n' "$(tail -n 1 "$work/$number.err" | sed 's/.*: //' | cut -c1-80)" >"$work/$number.part"
+fi
 mv "$work/$number.part" "$work/$number.run"
 [ ! -t 2 ] || printf '\r%s of %s runs ' "$(find "$work" -name '*.run' | wc -l)" "$(wc -l <"$work/runs")" >&2
 R
@@ -92,8 +97,10 @@ status=0
 	cat "$here/head.md"
 	awk -F '\t' -v work="$work" -v known="$work/known" -v list="$work/results" -f "$here/report.awk" \
 		"$work/known" "$work/text" "$work/figures" "$work/table" || echo lost >"$work/lost"
-	# shellcheck disable=SC2016 # Markdown's
-	printf '\n## Commands\n\nThe names in the expressions above, and what `uvmsim` is called with (and `--format json`):\n\n```text\n'
+	# shellcheck disable=SC2016 # Markdown's quotes
+	printf '\n## Commands\n\nThe names in the expressions above, and what `uvmsim` is called with (runs also with `--format json`):'
+	# shellcheck disable=SC2016
+	printf '\n\n```text\n'
 	awk -F '\t' '{ printf "%-16s %s\n", $1, $2 }' "$work/names"
 	echo '```'
 } >"$work/document"
@@ -113,11 +120,18 @@ while IFS=$tab read -r name title xlabel ylabel style scales _; do
 		awk -F '\t' -v name="$name" -f "$here/csv.awk" "$work/drawn" >"$csv"
 	fi
 	if command -v gnuplot >/dev/null; then
-		gnuplot -e "csv='$csv'; out='$build/fidelity/$name.svg'; name='$(printf %s "$title" | sed "s/'/''/g")'; x='$xlabel'; y='$ylabel'; style='$style'; scales='$scales'" \
-			"$here/plot.gp" || echo "fidelity: no picture $name" >&2
+		svg=$build/fidelity/$name.svg
+		columns=$(head -n 1 "$csv" | awk -F , '{ print NF }')
+		title=$(printf %s "$title" | sed "s/'/''/g")
+		# shellcheck disable=SC2015 # that is meant
+		gnuplot -e "csv='$csv'; out='$svg.part'; n=$columns; name='$title'; x='$xlabel'; y='$ylabel'" \
+			-e "style='$style'; scales='$scales'" "$here/plot.gp" && mv "$svg.part" "$svg" ||
+			echo "fidelity: no picture $name" >&2
+		rm -f "$svg.part"
 	fi
 done <"$work/figures"
-[ ! -s "$work/figures" ] || command -v gnuplot >/dev/null || echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data' >&2
+[ ! -s "$work/figures" ] || command -v gnuplot >/dev/null ||
+	echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data written' >&2
 
 if [ -n "$pattern" ]; then
 	cat "$work/document"

@@ -24,7 +24,7 @@ NR == FNR {
 }
 FNR == 1 || !started {
 	started = 1
-	step = pages / 380; victim_step = evictions / 60
+	step = pages / 330; victim_step = evictions / 50
 	print "order,page" (evictions ? ",evicted" : "")
 }
 $2 == "evict" { if (++victims >= due_victim) { print order "," "," block - base; due_victim += victim_step } next }

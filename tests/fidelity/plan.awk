@@ -47,8 +47,8 @@ function flush_row(    text) {
 	if (id == "")
 		return
 	text = resolved(expression, "")
-	if (wanted)
-		print id "\t" heading "\t" label "\t" published "\t" unit "\t" tolerance "\t" text "\t" why "\t" kept "\t" expression > (work "/rows")
+	line = id "\t" heading "\t" label "\t" published "\t" unit "\t" tolerance
+	print line "\t" text "\t" why "\t" kept "\t" expression > (work "/rows")
 	id = ""
 }
 BEGIN { FS = " [|] " }
@@ -87,10 +87,8 @@ word == "figure" {
 	figure = $1; sub(/^figure +/, "", figure)
 	drawn = pictures != "" && figure ~ pictures
 	split("", xs)
-	kept_figure = 0
-	figure_line = figure "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" heading
 	if (drawn)
-		print figure_line > (work "/figures")
+		print figure "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" heading > (work "/figures")
 	next
 }
 word == "x" { count = split(rest, xs, " "); next }

@@ -1,4 +1,4 @@
-# One picture from one CSV file. Variables: csv, out, name (title), x, y (axes), style, scales.
+# One picture from one CSV file. Variables: csv, n (its columns), out, name (title), x, y (axes), style, scales.
 #   lines    columns 3 and up over column 1; scales: x, y, xy logarithmic, - none
 #   stacked  columns 3 and up on top of each other, a bar for each row, column 2 as its label
 #   bars     the same side by side
@@ -16,8 +16,6 @@ set border 3
 set tics nomirror
 if (scales eq "x" || scales eq "xy") { set logscale x; set format x "%.0s%c" }
 if (scales eq "y" || scales eq "xy") { set logscale y; set format y "%.0s %c" }
-stats csv skip 1 nooutput
-n = STATS_columns
 if (style eq "lines") {
 	plot for [i = 3:n] csv using 1:i with linespoints lw 2 pt 7 ps 0.5 title columnheader(i)
 }

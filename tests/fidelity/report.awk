@@ -24,10 +24,13 @@ function end_of_section(    i) {
 	print "\n<details><summary>How each is computed</summary>\n\n```text\n" computed "```\n\n</details>"
 	computed = ""
 }
-function pictures_of(name,    i) {
-	for (i = 1; i <= figures; i++)
-		if (figure_heading[i] == name && !figure_done[i]++)
-			print "\n[" figure_title[i] "](fidelity/" figure_name[i] ".svg) ([data](fidelity/" figure_name[i] ".csv))  \n![" figure_title[i] "](fidelity/" figure_name[i] ".svg)"
+function pictures_of(name,    i, at) {
+	for (i = 1; i <= figures; i++) {
+		if (figure_heading[i] != name)
+			continue
+		at = "fidelity/" figure_name[i]
+		print "\n" figure_title[i] " ([data](" at ".csv)):\n\n![" figure_title[i] "](" at ".svg)"
+	}
 }
 FILENAME == known { was[$1] = $3; next }
 FILENAME == work "/text" { text[$1] = text[$1] "\n" $2; next }
@@ -65,7 +68,9 @@ FILENAME == work "/figures" {
 	else
 		rows++
 	inside += verdict == "inside"
-	print "| " label " | " published " | " simulated (date != "" ? " (" date ")" : "") " | " error " | " (verdict == "misses" ? "**misses**" : verdict) " |"
+	if (date != "")
+		simulated = simulated " (" date ")"
+	print "| " label " | " published " | " simulated " | " error " | " (verdict == "misses" ? "**misses**" : verdict) " |"
 	if (verdict == "misses")
 		reason(why != "" ? why : "Not explained yet.", label)
 	computed = computed label "\n    " $12 "\n"

@@ -146,7 +146,7 @@ static void published_numbers(void **state)
 	assert_int_equal(model.memory_bytes, UINT64_C(16384) << 20);
 	/* UVM Smart: 66,645 cycles of 1481 MHz */
 	assert_true(model_open("uvmsmart", NULL, &model, error));
-	assert_int_equal(model.order_ns, UINT64_C(66645) * 1000 / 1481);
+	assert_int_equal(model.block_ns, UINT64_C(66645) * 1000 / 1481);
 	/* NVIDIA blog 2017: 64 KiB pages, pairs of SMs */
 	assert_true(model_open("p100-nvlink", NULL, &model, error));
 	assert_int_equal(model.page_bytes, 65536);

@@ -279,6 +279,7 @@ static void test_queue(void **unused)
 	assert_near(TIME(KERNEL(1), KERNEL(1), KERNEL(1)), 3 * kernel);
 	assert_near(times.kernel_ns, 3 * kernel);
 	assert_near(TIME(KERNEL(1), KERNEL(2)), 2 * kernel);
+	assert_near(TIME(KERNEL(1), KERNEL(2), WAIT_STREAM(1), DELAY(0)), 2 * kernel);
 	/* what is queued late begins late */
 	assert_near(TIME(DELAY(0), KERNEL(1), DELAY(1)), DELAY_NS + kernel);
 }

@@ -21,7 +21,9 @@
 static struct driver_result result;
 static struct machine_times times;
 static struct model model;
+static struct driver_memory memory = {.bytes = 16u << 20};
 static char error[SOURCE_ERROR_MAX];
+static FILE *decisions; /* NULL: no log */
 
 /* Of the driver's steps only CPU faults and calls take time. */
 static void open_quiet(const char *gpu)
@@ -38,7 +40,6 @@ static void open_quiet(const char *gpu)
 
 static bool try_file(FILE *file, const char *policy_text)
 {
-	struct driver_memory memory = {.bytes = 16u << 20};
 	struct uvmp_policy policy;
 	struct source *source;
 	bool is_done;
@@ -47,7 +48,7 @@ static bool try_file(FILE *file, const char *policy_text)
 	rewind(file);
 	source = trace_open_stream(file, "t", error);
 	assert_non_null(source);
-	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+	is_done = machine_run(source, &model, &policy, memory, 1, decisions, &result, &times, error);
 	source->close(source);
 	return is_done;
 }
@@ -152,23 +153,55 @@ static void test_duplicated(void **unused)
 	assert_int_equal(result.h2d_bytes, 2 * 4096);
 }
 
-/* Thread and GPU want the same page again and again: throttled and pinned, it goes on. */
-static void test_bounce(void **unused)
+/* Thread and GPU want the same page again and again. */
+static void bounce(const char *policy)
 {
 	FILE *file = tmpfile();
 
-	(void)unused;
 	assert_non_null(file);
 	fprintf(file, "uvmp-trace 1\n" RANGES);
-	for (unsigned i = 0; i < 100; i++)
+	for (unsigned i = 0; i < 12; i++)
 		fprintf(file, ",0,w,200005000\n,cpu,w,200005000\n");
-	assert_true(model_open("titan-v", NULL, &model, error));
-	if (!try_file(file, "preset=nvidia-595"))
-		fail_msg("%s", error);
-	assert_int_equal(result.accesses, 200);
+	if (!try_file(file, policy))
+		fail_msg("%s: %s", policy, error);
+	assert_int_equal(result.accesses, 24);
 	assert_true(result.cpu_faults > 0);
 	assert_true(times.cpu_ns >= result.cpu_faults * model.cpu_fault_ns);
 	assert_true(times.cpu_ns <= times.time_ns);
+}
+
+/* How often the thread was told to wait. */
+static unsigned throttles(FILE *log)
+{
+	char line[4096];
+	unsigned count = 0;
+
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		count += strstr(line, " throttle ") && strstr(line, " to=0 ");
+	return count;
+}
+
+/* Throttled and pinned, it goes on; whoever is throttled waits, however long. */
+static void test_bounce(void **unused)
+{
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	bounce("preset=nvidia-595");
+	decisions = tmpfile();
+	assert_non_null(decisions);
+	bounce("preset=nvidia-595 lapse_us=5000");
+	assert_in_range(throttles(decisions), 1, 12); /* it did not ask again before */
+	assert_true(times.cpu_ns > throttles(decisions) * UINT64_C(4900000));
+	fclose(decisions);
+	decisions = NULL;
+	bounce("preset=nvidia-595 lapse_us=20000");
+	assert_true(times.time_ns > 20000000);
+	open_quiet("titan-v"); /* nothing but the thread's faults takes time */
+	bounce("preset=nvidia-595");
+	model.walk_ns = model.l2_tlb_ns = model.fault_write_ns = 0;
+	model.memory_latency_ns = model.fault_burst_ns = 1;
+	bounce("preset=nvidia-595");
 }
 
 /* -- calls -- */
@@ -197,6 +230,13 @@ static void test_calls(void **unused)
 	assert_int_equal(result.h2d_bytes, 32u << 20);
 	assert_int_equal(result.d2h_bytes, 16u << 20);
 	assert_int_equal(result.evictions, 8);
+	/* what comes waits for what leaves, and that for its own arrival */
+	memory.bytes = ROOT;
+	run("range,200000000,4194304\nprefetch,gpu,200000000,4194304\n", "prefetch=none");
+	memory.bytes = 16u << 20;
+	assert_int_equal(result.evictions, 1);
+	assert_int_equal(times.time_ns, CALL + 2 * model_link_ns(&model, MODEL_TO_GPU, ROOT) +
+	                                        model_link_ns(&model, MODEL_TO_CPU, ROOT));
 }
 
 /* Hosts with 64 KiB pages move whole ones, wherever a call begins and ends. */
@@ -275,7 +315,7 @@ static void test_nothing_takes_time(void **unused)
 	model.link.latency_ns = 0;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		for (size_t j = 0; j < sizeof(policies) / sizeof(policies[0]); j++) {
-			struct driver_memory memory = {.oversub_percent = 125};
+			const struct driver_memory little = {.oversub_percent = 125};
 			struct source *source = workload_open(specs[i], 1, error);
 			struct uvmp_policy policy;
 			bool is_done;
@@ -284,7 +324,7 @@ static void test_nothing_takes_time(void **unused)
 			assert_int_equal(uvmp_policy_parse(policies[j], strlen(policies[j]), &policy, NULL),
 			                 UVMP_OK);
 			is_done =
-			        machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+			        machine_run(source, &model, &policy, little, 1, NULL, &result, &times, error);
 			source->close(source);
 			if (!is_done)
 				fail_msg("%s, %s: %s", specs[i], policies[j], error);

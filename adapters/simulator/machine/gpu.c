@@ -93,8 +93,7 @@ struct gpu {
 	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
 	uint64_t end_ns; /* of the last warp that ended */
 	struct workload *workload;
-	struct workload_kernel
-	        kernel; /* the one that runs: a program that queues more of them sets up the next */
+	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
 	uint64_t now_ns;
 	uint64_t next_block;
 	uint32_t warps_per_sm, groups_per_sm; /* of this kernel */
@@ -303,8 +302,8 @@ uint64_t gpu_end_ns(const struct gpu *gpu)
 
 void gpu_progress(const struct gpu *gpu, uint64_t *done, uint64_t *total)
 {
-	*total = gpu->workload->blocks * gpu->workload->warps;
-	*done = gpu->next_block * gpu->workload->warps - gpu->alive;
+	*total = gpu->kernel.blocks * gpu->kernel.warps;
+	*done = gpu->next_block * gpu->kernel.warps - gpu->alive;
 }
 
 bool gpu_is_lost(const struct gpu *gpu, uint64_t *address)
@@ -987,9 +986,9 @@ bool gpu_is_stuck(const struct gpu *gpu)
 	return gpu->event_count == 0 && next_ready_ns(gpu) == UINT64_MAX;
 }
 
-void gpu_advance(struct gpu *gpu, uint64_t until_ns)
+static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 {
-	while (gpu->now_ns < until_ns) {
+	while (gpu->now_ns < until_ns && !(stops_when_done && gpu_is_done(gpu))) {
 		uint64_t event_ns = next_event_ns(gpu), end_ns = event_ns < until_ns ? event_ns : until_ns;
 		uint64_t ready_ns;
 
@@ -1008,6 +1007,16 @@ void gpu_advance(struct gpu *gpu, uint64_t until_ns)
 	}
 	while (next_event_ns(gpu) <= gpu->now_ns)
 		happen(gpu);
+}
+
+void gpu_advance(struct gpu *gpu, uint64_t until_ns)
+{
+	pass_time(gpu, until_ns, false);
+}
+
+void gpu_run(struct gpu *gpu, uint64_t until_ns)
+{
+	pass_time(gpu, until_ns, true);
 }
 
 uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns)
@@ -1036,9 +1045,12 @@ uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns)
 
 const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns)
 {
-	const struct gpu_fault *fault = &gpu->written[gpu->written_first];
+	const struct gpu_fault *fault;
 
-	return gpu->written_count != 0 && fault->time_ns <= until_ns ? fault : NULL;
+	if (gpu->written_count == 0)
+		return NULL;
+	fault = &gpu->written[gpu->written_first];
+	return fault->time_ns <= until_ns ? fault : NULL;
 }
 
 void gpu_take_fault(struct gpu *gpu)

@@ -54,6 +54,8 @@ bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
 uint64_t gpu_now_ns(const struct gpu *gpu);
 /* Lets time pass. */
 void gpu_advance(struct gpu *gpu, uint64_t until_ns);
+/* The same, but not beyond the time at which the kernel is done. */
+void gpu_run(struct gpu *gpu, uint64_t until_ns);
 /* Lets time pass until a fault has been written or the kernel is done, but not beyond limit_ns, and says when that
  * was; UINT64_MAX: all warps wait for a replay, nothing is queued, and limit_ns is UINT64_MAX. */
 uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns);

@@ -46,11 +46,11 @@ struct machine {
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
 
-	uint64_t note_ns;        /* of the first notification of an access counter that waits; NEVER: none */
-	uint32_t running;        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns;      /* of that kernel */
-	uint32_t idle;           /* bottom halves in a row that brought nothing */
-	uint64_t migrated, used; /* at the last one */
+	uint64_t note_ns;   /* of the first notification of an access counter that waits; NEVER: none */
+	uint32_t running;   /* stream whose kernel is on the GPU, or NO_STREAM */
+	uint64_t launch_ns; /* of that kernel */
+	uint32_t idle;      /* bottom halves in a row after which nobody went on */
+	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -140,10 +140,29 @@ static bool service_notes(struct machine *m)
 	return thread_pump(&m->bottom_half, THREAD_NOTES, &status);
 }
 
+/* Has a bottom half served faults, or none at all, and nobody has gone on? Working off stale faults is
+ * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs. */
+static bool goes_nowhere(struct machine *m)
+{
+	struct thread *t = &m->bottom_half;
+	const struct driver_result *result = m->shop.host.result;
+	bool has_fetched = m->fetched != result->faults_raw, has_served = m->served != result->far_faults;
+	bool is_throttled = t->until_ns > t->now_ns && t->now_ns > m->last_ns;
+	struct gpu_counts counts;
+
+	gpu_count(m->shop.gpu, &counts);
+	if (m->used != counts.accesses || m->running == NO_STREAM)
+		m->idle = 0;
+	m->last_ns = t->now_ns;
+	m->used = counts.accesses;
+	m->fetched = result->faults_raw;
+	m->served = result->far_faults;
+	return m->running != NO_STREAM && !is_throttled && (has_served || !has_fetched);
+}
+
 static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 {
 	struct thread *t = &m->bottom_half;
-	struct gpu_counts counts;
 	enum uvmp_status status;
 
 	thread_wait(t, at_ns, &m->shop.times->idle_ns);
@@ -156,12 +175,8 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 		return fail(m, uvmp_status_text(status));
 	if (!service_notes(m))
 		return false;
-	gpu_count(m->shop.gpu, &counts);
-	m->idle = m->migrated != m->shop.host.result->pages_migrated || m->used != counts.accesses
-	                  ? 0
-	                  : m->idle + 1u;
-	m->migrated = m->shop.host.result->pages_migrated;
-	m->used = counts.accesses;
+	if (goes_nowhere(m))
+		m->idle++;
 	if (m->idle == IDLE_MOST)
 		return fail(
 		        m,

@@ -15,7 +15,7 @@ void thread_report_faults(struct thread *t)
 	struct shop *shop = t->shop;
 	const struct gpu_fault *at;
 
-	gpu_advance(shop->gpu, t->now_ns);
+	gpu_run(shop->gpu, t->now_ns); /* the next kernel may begin before the thread is ready */
 	while ((at = gpu_first_fault(shop->gpu, t->now_ns)) != NULL) {
 		struct uvmp_fault fault = {.address = at->address,
 		                           .aperture = UVMP_APERTURE_VID,
@@ -73,12 +73,24 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 	begin_batch(t, a->count);
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
+	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
 	t->block = UINT64_MAX;
+}
+
+/* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
+ * side. */
+static void wait_for_eviction(struct thread *t)
+{
+	if (t->shop->host.params.policy->plan == UVMP_PLAN_SERIAL)
+		thread_wait(t, t->evicted_ns, &t->shop->times->evict_ns);
+	t->evicted_ns = 0;
 }
 
 /* The first action about a block pays for looking at it. */
 static void look_at(struct thread *t, const struct uvmp_action *a)
 {
+	if (a->cause != UVMP_CAUSE_EVICTION)
+		wait_for_eviction(t);
 	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == t->block)
 		return;
 	t->block = a->address;
@@ -112,17 +124,20 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 
 	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns,
 	            is_out ? &shop->times->evict_ns : &shop->times->migrate_ns);
+	thread_wait(t, shop->push_ns[shop->pushes % SHOP_PUSHES], &shop->times->migrate_ns);
 	start_ns = later(t->now_ns, block->copied_ns);
 	if (direction == MODEL_TO_GPU)
 		start_ns = later(start_ns, t->room_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
 	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	shop->push_ns[shop->pushes++ % SHOP_PUSHES] = end_ns;
 	block->copied_ns = end_ns;
 	t->copies_ns = later(t->copies_ns, end_ns);
 	if (direction == MODEL_TO_GPU)
 		note_copy(t, start_ns, end_ns, pages);
 	if (!is_out)
 		return;
+	t->evicted_ns = later(t->evicted_ns, end_ns);
 	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
 		shop->root_ns[t->evict_root] = later(shop->root_ns[t->evict_root], end_ns);
 	else

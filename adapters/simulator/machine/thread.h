@@ -12,6 +12,8 @@
 #include "link.h"
 #include "machine.h"
 
+#define SHOP_PUSHES 1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free one */
+
 /* What the threads share. */
 struct shop {
 	struct host host;
@@ -21,6 +23,7 @@ struct shop {
 	struct link link;
 	uint64_t *root_ns;     /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
 	uint32_t cached_roots; /* got from the physical allocator and not used yet */
+	uint64_t push_ns[SHOP_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t in_buffer;    /* faults that the engine has and has not fetched */
 };
 
@@ -30,6 +33,7 @@ struct thread {
 	uint64_t copies_ns;   /* all copies that it has submitted (the program's threads: of the call or fault in hand) have ended */
 	uint64_t replay_ns;   /* its last replay has been seen */
 	uint64_t evict_root;  /* being emptied */
+	uint64_t evicted_ns;  /* what the last evictions have copied has arrived; 0: nothing to wait for */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */
 	uvmp_addr block;      /* being serviced */
 	bool is_fault_of_cpu; /* mapping is part of cpu_fault_ns */

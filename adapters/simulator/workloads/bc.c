@@ -42,8 +42,7 @@ static bool bc_open(struct workload *workload)
 	bc->part = graph_array(&bc->g, vertices, sizeof(*bc->part));
 	bc->growth = graph_array(&bc->g, vertices, sizeof(*bc->growth));
 	bc->centrality = graph_array(&bc->g, vertices, sizeof(*bc->centrality));
-	if (bc->distance == NULL || bc->paths == NULL || bc->part == NULL || bc->growth == NULL ||
-	    bc->centrality == NULL)
+	if (!graph_has_arrays(&bc->g))
 		return false;
 	bc->phase = SUM_UP;
 	bc->g.result = bc->distance;
@@ -124,54 +123,16 @@ static bool bc_launch(struct workload *workload)
 	return true;
 }
 
-/* -- lanes -- */
-
-static uint32_t of_level(const struct bc *bc, const struct workload_slot *slot, uint32_t level,
-                         uint32_t alive)
-{
-	uint64_t first = graph_first(slot);
-	uint32_t mask = 0;
-
-	for (unsigned lane = 0; lane < 32 && alive >> lane != 0; lane++)
-		mask |= (uint32_t)(bc->distance[first + lane] == level) << lane;
-	return mask;
-}
-
-static uint32_t ends_of_level(const struct bc *bc, const struct workload_slot *slot, uint32_t level,
-                              uint32_t mask)
-{
-	uint32_t ends = 0;
-
-	while (mask != 0) {
-		unsigned lane = graph_take(&mask);
-
-		ends |= (uint32_t)(bc->distance[graph_end(&bc->g, slot, lane)] == level) << lane;
-	}
-	return ends;
-}
-
 /* Steps that both directions begin with: the threads of vertices of a level. */
 static bool begin(struct workload *workload, struct workload_slot *slot, uint32_t level)
 {
 	struct bc *bc = workload->state;
-	uint32_t alive = graph_alive(&bc->g, slot);
+	uint32_t mask = graph_equal(&bc->g, slot, bc->distance, level, graph_alive(&bc->g, slot));
 
-	if (alive == 0)
-		return false;
-	slot->own[0] = of_level(bc, slot, level, alive);
-	slot->step = slot->own[0] != 0 ? WALK_START : DONE;
-	graph_threads(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, 0, alive);
-	return true;
+	return graph_choose(workload, slot, DISTANCES, 4, mask, WALK_START, DONE);
 }
 
 /* -- forward -- */
-
-static void set_distances(struct bc *bc, const struct workload_slot *slot, uint32_t mask)
-{
-	while (mask != 0)
-		bc->distance[graph_end(&bc->g, slot, graph_take(&mask))] = bc->g.pass + 1;
-	bc->g.is_again = true;
-}
 
 static void count_paths(struct bc *bc, const struct workload_slot *slot, uint32_t mask)
 {
@@ -193,13 +154,14 @@ static bool forward(struct workload *workload, struct workload_slot *slot)
 	case LEVEL:
 		return begin(workload, slot, bc->g.pass);
 	case SEEN:
-		slot->own[1] = ends_of_level(bc, slot, GRAPH_INFINITY, mask);
+		slot->own[1] = graph_ends_equal(&bc->g, slot, bc->distance, GRAPH_INFINITY, mask);
 		slot->step = slot->own[1] != 0 ? SET : SEEN_AGAIN;
 		graph_ends(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, mask);
 		return true;
 	case SET:
 		slot->step = RAISE;
-		set_distances(bc, slot, chosen);
+		graph_set_ends(&bc->g, slot, bc->distance, bc->g.pass + 1, chosen);
+		bc->g.is_again = true;
 		graph_ends(workload, slot, UVMP_ACCESS_WRITE, DISTANCES, 4, chosen);
 		return workload_go_on(slot);
 	case RAISE:
@@ -207,12 +169,10 @@ static bool forward(struct workload *workload, struct workload_slot *slot)
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, OVER, 0, 1);
 		return true;
 	case SEEN_AGAIN:
-		slot->own[1] = ends_of_level(bc, slot, bc->g.pass + 1, mask);
+		chosen = graph_ends_equal(&bc->g, slot, bc->distance, bc->g.pass + 1, mask);
+		slot->own[1] = chosen;
 		graph_ends(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, mask);
-		if (slot->own[1] != 0)
-			slot->step = OWN_PATHS;
-		else
-			graph_next_edges(slot);
+		graph_go(slot, OWN_PATHS, chosen);
 		return true;
 	case OWN_PATHS:
 		slot->step = COUNT;
@@ -275,13 +235,10 @@ static bool backward(struct workload *workload, struct workload_slot *slot)
 		slot->own[1] = slot->own[0];
 		return true;
 	case SEEN:
-		chosen = ends_of_level(bc, slot, bc->g.pass, mask);
+		chosen = graph_ends_equal(&bc->g, slot, bc->distance, bc->g.pass, mask);
 		slot->own[1] = (uint64_t)chosen << 32 | all;
 		graph_ends(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, mask);
-		if (chosen != 0)
-			slot->step = BACK_PATHS;
-		else
-			graph_next_edges(slot);
+		graph_go(slot, BACK_PATHS, chosen);
 		return true;
 	case BACK_PATHS:
 		slot->step = BACK_END_PATHS;
@@ -326,7 +283,7 @@ static bool sum_up(struct workload *workload, struct workload_slot *slot)
 			alive &= ~((uint32_t)1 << (bc->g.root - graph_first(slot)));
 		if (alive == 0)
 			return false;
-		slot->own[0] = alive & ~of_level(bc, slot, GRAPH_INFINITY, alive);
+		slot->own[0] = alive & ~graph_equal(&bc->g, slot, bc->distance, GRAPH_INFINITY, alive);
 		slot->step = SUM_PART;
 		graph_threads(workload, slot, UVMP_ACCESS_READ, DISTANCES, 4, 0, alive);
 		return true;

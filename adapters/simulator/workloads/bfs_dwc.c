@@ -9,8 +9,7 @@
 
 #include "graph_warp.h"
 
-enum { ROOM = GRAPH_OWN };
-enum { LEVELS, OVER, ITEMS0, END0, ITEMS1, END1, OFFSETS, EDGES };
+enum { LEVELS = GRAPH_LEVELS };
 enum { LENGTH = 0, ITEM, ROW, RUN, SEEN, STORE, FULL_ADD, FULL_PUSH, PUSH };
 
 #define LOCAL_SIZE 128u /* entries of a lane's own list */
@@ -25,76 +24,38 @@ struct lists {
 
 struct bfs {
 	struct graph_state g;
-	uint32_t *level, *next;
-	uint32_t *list[2]; /* worklists; the one that drives this pass is pass % 2 */
-	uint64_t length[2];
+	uint32_t *next;
 	struct lists *warp; /* [(vertices + 31) / 32] */
 };
 
 static bool bfs_open(struct workload *workload)
 {
 	struct bfs *bfs;
-	uint64_t vertices, room;
+	uint64_t vertices;
 
-	if (!graph_open(workload, sizeof(*bfs), false))
+	if (!graph_open_levels(workload, sizeof(*bfs)))
 		return false;
 	bfs = workload->state;
 	vertices = bfs->g.graph.vertices;
-	bfs->level = graph_array_of(&bfs->g, vertices, GRAPH_INFINITY);
 	bfs->next = graph_array(&bfs->g, vertices, sizeof(*bfs->next));
-	bfs->list[0] = graph_array(&bfs->g, vertices, sizeof(*bfs->list[0]));
-	bfs->list[1] = graph_array(&bfs->g, vertices, sizeof(*bfs->list[1]));
 	bfs->warp = graph_array(&bfs->g, (vertices + 31) / 32, sizeof(*bfs->warp));
-	if (bfs->level == NULL || bfs->next == NULL || bfs->list[0] == NULL || bfs->list[1] == NULL ||
-	    bfs->warp == NULL)
-		return false;
-	bfs->g.result = bfs->level;
-	bfs->level[bfs->g.root] = 0;
-	bfs->list[0][0] = bfs->g.root;
-	bfs->length[0] = 1;
-	room = workload->value[ROOM] > vertices ? workload->value[ROOM] : vertices;
-	graph_fresh(workload, "levels", vertices, 4);
 	graph_range(workload, "over", 1, 1);
-	graph_range(workload, "worklist0", room, 8);
-	graph_range(workload, "end0", 1, 4);
-	graph_fresh(workload, "worklist1", room, 8);
-	graph_range(workload, "end1", 1, 4);
+	if (!graph_add_lists(workload))
+		return false;
+	bfs->g.list[0].item[0] = bfs->g.root;
+	bfs->g.list[0].length = 1;
 	graph_add(workload);
 	return true;
 }
 
 static bool bfs_launch(struct workload *workload)
 {
-	struct bfs *bfs = workload->state;
-	unsigned current;
-
-	bfs->g.is_filling = workload->kernels_done == 0;
-	bfs->g.pass = workload->kernels_done < 2 ? 0 : bfs->g.pass + 1;
-	if (bfs->g.is_filling) {
-		graph_grid(workload, "initialize", bfs->g.graph.vertices);
-		return true;
-	}
-	current = bfs->g.pass % 2;
-	if (bfs->length[current] == 0)
-		return false;
-	bfs->length[1 - current] = 0;
-	graph_grid(workload, "bfs_dwc", bfs->length[current]);
-	return true;
+	return graph_launch_list(workload, "bfs_dwc");
 }
 
 static struct lists *lists_of(struct bfs *bfs, const struct workload_slot *slot)
 {
 	return &bfs->warp[graph_first(slot) / 32];
-}
-
-static uint32_t unvisited_ends(const struct bfs *bfs, const struct workload_slot *slot, uint32_t vertex)
-{
-	const uint32_t *end = bfs->g.graph.edge + bfs->g.graph.offset[vertex] + slot->row;
-	uint32_t run = graph_run(&bfs->g, slot, vertex), mask = 0;
-
-	for (uint32_t lane = 0; lane < run; lane++)
-		mask |= (uint32_t)(bfs->level[end[lane]] == GRAPH_INFINITY) << lane;
-	return mask;
 }
 
 static void append(struct bfs *bfs, struct lists *lists, unsigned lane, uint32_t vertex)
@@ -114,14 +75,15 @@ static void append(struct bfs *bfs, struct lists *lists, unsigned lane, uint32_t
 static uint32_t find(struct bfs *bfs, const struct workload_slot *slot, uint32_t vertex)
 {
 	const uint32_t *end = bfs->g.graph.edge + bfs->g.graph.offset[vertex] + slot->row;
-	uint32_t mask = unvisited_ends(bfs, slot, vertex), found = 0;
+	uint32_t mask = graph_run_equal(&bfs->g, slot, bfs->g.level, GRAPH_INFINITY, vertex);
+	uint32_t found = 0;
 
 	while (mask != 0) {
 		unsigned lane = graph_take(&mask);
 
-		if (bfs->level[end[lane]] != GRAPH_INFINITY)
+		if (bfs->g.level[end[lane]] != GRAPH_INFINITY)
 			continue;
-		bfs->level[end[lane]] = bfs->g.pass + 1;
+		bfs->g.level[end[lane]] = bfs->g.pass + 1;
 		append(bfs, lists_of(bfs, slot), lane, end[lane]);
 		found |= (uint32_t)1 << lane;
 	}
@@ -135,14 +97,14 @@ static uint32_t pop(struct bfs *bfs, struct lists *lists, unsigned lane)
 
 	bfs->next[tail] = bfs->next[first];
 	lists->length[lane]--;
-	bfs->list[1 - bfs->g.pass % 2][at] = first;
+	graph_list_next(&bfs->g)->item[at] = first;
 	return at;
 }
 
 /* Room on the next worklist for the lists of these lanes. */
 static void make_room(struct bfs *bfs, struct lists *lists, uint32_t mask)
 {
-	uint64_t *length = &bfs->length[1 - bfs->g.pass % 2];
+	uint64_t *length = &graph_list_next(&bfs->g)->length;
 
 	while (mask != 0) {
 		unsigned lane = graph_take(&mask);
@@ -157,7 +119,7 @@ static bool push(struct workload *workload, struct workload_slot *slot)
 {
 	struct bfs *bfs = workload->state;
 	struct lists *lists = lists_of(bfs, slot);
-	uint64_t base = workload->range[bfs->g.pass % 2 == 0 ? ITEMS1 : ITEMS0].base;
+	uint64_t base = workload->range[graph_list_next(&bfs->g)->items].base;
 	uint32_t lanes = 0;
 
 	for (unsigned lane = 0; lane < 32; lane++)
@@ -179,7 +141,7 @@ static void push_full(struct workload *workload, struct workload_slot *slot)
 
 	while (lists->length[lane] != 0)
 		pop(bfs, lists, lane);
-	workload_set_span(slot, workload->range[bfs->g.pass % 2 == 0 ? ITEMS1 : ITEMS0].base + at * 8,
+	workload_set_span(slot, workload->range[graph_list_next(&bfs->g)->items].base + at * 8,
 	                  LOCAL_SIZE * 8, UVMP_ACCESS_WRITE);
 }
 
@@ -198,18 +160,17 @@ static void next_run(struct bfs *bfs, struct workload_slot *slot)
 static bool take_item(struct workload *workload, struct workload_slot *slot)
 {
 	struct bfs *bfs = workload->state;
-	unsigned current = bfs->g.pass % 2;
 	uint64_t item = graph_first(slot) + slot->own[0];
 
-	if (slot->own[0] == 32 || item >= bfs->length[current]) {
+	if (slot->own[0] == 32 || item >= graph_list_now(&bfs->g)->length) {
 		make_room(bfs, lists_of(bfs, slot), UINT32_MAX);
 		slot->step = PUSH;
-		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, current == 0 ? END1 : END0, 0, 4);
+		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&bfs->g)->end, 0, 4);
 		return true;
 	}
 	slot->row = 0;
 	slot->step = ROW;
-	graph_one(workload, slot, UVMP_ACCESS_READ, current == 0 ? ITEMS0 : ITEMS1, item, 8);
+	graph_one(workload, slot, UVMP_ACCESS_READ, graph_list_now(&bfs->g)->items, item, 8);
 	return true;
 }
 
@@ -217,29 +178,28 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 {
 	static const struct graph_use fill[] = {{LEVELS, 4, 0, UVMP_ACCESS_WRITE}};
 	struct bfs *bfs = workload->state;
-	unsigned current = bfs->g.pass % 2;
+	const struct graph_list *list = graph_list_now(&bfs->g);
 	uint32_t vertex, run;
 
 	if (bfs->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
-	if (graph_first(slot) >= bfs->length[current])
+	if (graph_first(slot) >= list->length)
 		return false;
 	/* behind the last item vertex means nothing, and is not used */
-	vertex = bfs->list[current][(graph_first(slot) + slot->own[0]) % bfs->length[current]];
+	vertex = list->item[(graph_first(slot) + slot->own[0]) % list->length];
 	switch (slot->step) {
 	case LENGTH:
 		slot->step = ITEM;
-		graph_one(workload, slot, UVMP_ACCESS_READ, current == 0 ? END0 : END1, 0, 4);
+		graph_one(workload, slot, UVMP_ACCESS_READ, list->end, 0, 4);
 		return true;
 	case ROW:
 		slot->step = RUN;
-		workload_set_wide(slot, workload->range[OFFSETS].base + (uint64_t)vertex * 8, 16,
-		                  UVMP_ACCESS_READ);
+		graph_row(workload, slot, vertex);
 		return true;
 	case RUN:
 		if (graph_run(&bfs->g, slot, vertex) != 0) {
 			slot->step = SEEN;
-			graph_run_edges(workload, slot, EDGES, 8, vertex);
+			graph_run_edges(workload, slot, bfs->g.edges, 8, vertex);
 			return true;
 		}
 		slot->own[0]++;
@@ -261,7 +221,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		make_room(bfs, lists_of(bfs, slot),
 		          lists_of(bfs, slot)->full & (~lists_of(bfs, slot)->full + 1));
 		slot->step = FULL_PUSH;
-		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, current == 0 ? END1 : END0, 0, 4);
+		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&bfs->g)->end, 0, 4);
 		return true;
 	case FULL_PUSH:
 		push_full(workload, slot);
@@ -277,11 +237,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_dwc = {
         .name = "bfs_dwc",
         .summary = "breadth-first search, data-driven-warp-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8),
-                  {"worklist",
-                   "entries that a worklist has room for, at least one per vertex; GraphBIG: 16777216", 0,
-                   UINT32_MAX, 0, false},
-                  WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(8), GRAPH_WORKLIST("16777216"), WORKLOAD_AGENTS},
         .open = bfs_open,
         .close = graph_close,
         .launch = bfs_launch,

@@ -4,15 +4,13 @@
  * store the same level. */
 #include "graph_warp.h"
 
-enum { LEVELS, FRONTIER, UPDATING, VISITED, FLAG };
+enum { LEVELS = GRAPH_LEVELS, FRONTIER, UPDATING, VISITED, FLAG };
 enum { FRONT = 0, SEEN = WALK_END, OWN, STORE, MARK, OVER, LEAVE };
 enum { NEXT = 0, ENTER, VISIT, CLEAR, RAISE };
 
 struct bfs {
 	struct graph_state g;
-	uint32_t *level;
 	bool *is_front, *is_updating, *is_visited;
-	bool is_second; /* the kernel that runs is the second of its pass */
 };
 
 static bool bfs_open(struct workload *workload)
@@ -20,21 +18,16 @@ static bool bfs_open(struct workload *workload)
 	struct bfs *bfs;
 	uint64_t vertices;
 
-	if (!graph_open(workload, sizeof(*bfs), false))
+	if (!graph_open_levels(workload, sizeof(*bfs)))
 		return false;
 	bfs = workload->state;
 	vertices = bfs->g.graph.vertices;
-	bfs->level = graph_array_of(&bfs->g, vertices, GRAPH_INFINITY);
 	bfs->is_front = graph_array(&bfs->g, vertices, 1);
 	bfs->is_updating = graph_array(&bfs->g, vertices, 1);
 	bfs->is_visited = graph_array(&bfs->g, vertices, 1);
-	if (bfs->level == NULL || bfs->is_front == NULL || bfs->is_updating == NULL ||
-	    bfs->is_visited == NULL)
+	if (!graph_has_arrays(&bfs->g))
 		return false;
-	bfs->g.result = bfs->level;
-	bfs->level[bfs->g.root] = 0;
 	bfs->is_front[bfs->g.root] = bfs->is_visited[bfs->g.root] = true;
-	graph_fresh(workload, "levels", vertices, 4);
 	graph_fresh(workload, "frontier", vertices, 1);
 	graph_fresh(workload, "updating", vertices, 1);
 	graph_fresh(workload, "visited", vertices, 1);
@@ -45,44 +38,7 @@ static bool bfs_open(struct workload *workload)
 
 static bool bfs_launch(struct workload *workload)
 {
-	struct bfs *bfs = workload->state;
-	static const char *const name[] = {"bfs_tf_visit", "bfs_tf_advance"};
-
-	bfs->g.is_filling = workload->kernels_done == 0;
-	bfs->is_second = !bfs->g.is_filling && workload->kernels_done % 2 == 0;
-	if (workload->kernels_done > 1 && !bfs->is_second && !bfs->g.is_again)
-		return false;
-	bfs->g.is_again = false;
-	graph_grid(workload, bfs->g.is_filling ? "initialize" : name[bfs->is_second], bfs->g.graph.vertices);
-	return true;
-}
-
-static uint32_t flagged(const bool *flag, const struct workload_slot *slot, uint32_t alive)
-{
-	uint64_t first = graph_first(slot);
-	uint32_t mask = 0;
-
-	for (unsigned lane = 0; lane < 32 && alive >> lane != 0; lane++)
-		mask |= (uint32_t)flag[first + lane] << lane;
-	return mask;
-}
-
-static void set_flags(bool *flag, const struct workload_slot *slot, uint32_t mask, bool value)
-{
-	while (mask != 0)
-		flag[graph_first(slot) + graph_take(&mask)] = value;
-}
-
-static uint32_t unvisited_ends(const struct bfs *bfs, const struct workload_slot *slot, uint32_t mask)
-{
-	uint32_t unvisited = 0;
-
-	while (mask != 0) {
-		unsigned lane = graph_take(&mask);
-
-		unvisited |= (uint32_t)!bfs->is_visited[graph_end(&bfs->g, slot, lane)] << lane;
-	}
-	return unvisited;
+	return graph_launch(workload, "bfs_tf_visit", "bfs_tf_advance");
 }
 
 static void store(struct bfs *bfs, const struct workload_slot *slot, uint32_t mask)
@@ -91,7 +47,7 @@ static void store(struct bfs *bfs, const struct workload_slot *slot, uint32_t ma
 		unsigned lane = graph_take(&mask);
 		uint32_t end = graph_end(&bfs->g, slot, lane);
 
-		bfs->level[end] = bfs->level[graph_vertex(&bfs->g, slot, lane)] + 1;
+		bfs->g.level[end] = bfs->g.level[graph_vertex(&bfs->g, slot, lane)] + 1;
 		bfs->is_updating[end] = true;
 	}
 }
@@ -106,21 +62,21 @@ static bool advance(struct workload *workload, struct workload_slot *slot)
 	case NEXT:
 		if (alive == 0)
 			return false;
-		slot->own[0] = flagged(bfs->is_updating, slot, alive);
+		slot->own[0] = graph_flagged(&bfs->g, slot, bfs->is_updating, alive);
 		graph_threads(workload, slot, UVMP_ACCESS_READ, UPDATING, 1, 0, alive);
 		return true;
 	case ENTER:
 		if (mask == 0)
 			return false;
-		set_flags(bfs->is_front, slot, mask, true);
+		graph_set_flags(&bfs->g, slot, bfs->is_front, true, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FRONTIER, 1, 0, mask);
 		return workload_go_on(slot);
 	case VISIT:
-		set_flags(bfs->is_visited, slot, mask, true);
+		graph_set_flags(&bfs->g, slot, bfs->is_visited, true, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, VISITED, 1, 0, mask);
 		return workload_go_on(slot);
 	case CLEAR:
-		set_flags(bfs->is_updating, slot, mask, false);
+		graph_set_flags(&bfs->g, slot, bfs->is_updating, false, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, UPDATING, 1, 0, mask);
 		return workload_go_on(slot);
 	case RAISE:
@@ -140,25 +96,18 @@ static bool visit(struct workload *workload, struct workload_slot *slot)
 
 	switch (slot->step) {
 	case FRONT:
-		mask = graph_alive(&bfs->g, slot);
-		if (mask == 0)
-			return false;
-		slot->own[0] = flagged(bfs->is_front, slot, mask);
-		slot->step = slot->own[0] != 0 ? LEAVE : OVER;
-		graph_threads(workload, slot, UVMP_ACCESS_READ, FRONTIER, 1, 0, mask);
-		return true;
+		mask = graph_flagged(&bfs->g, slot, bfs->is_front, graph_alive(&bfs->g, slot));
+		return graph_choose(workload, slot, FRONTIER, 1, mask, LEAVE, OVER);
 	case LEAVE:
-		set_flags(bfs->is_front, slot, mask, false);
+		graph_set_flags(&bfs->g, slot, bfs->is_front, false, mask);
 		slot->step = WALK_START;
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FRONTIER, 1, 0, mask);
 		return true;
 	case SEEN:
-		slot->own[1] = unvisited_ends(bfs, slot, mask);
+		unvisited = graph_ends_unflagged(&bfs->g, slot, bfs->is_visited, mask);
+		slot->own[1] = unvisited;
 		graph_ends(workload, slot, UVMP_ACCESS_READ, VISITED, 1, mask);
-		if (slot->own[1] != 0)
-			slot->step = OWN;
-		else
-			graph_next_edges(slot);
+		graph_go(slot, OWN, unvisited);
 		return true;
 	case OWN:
 		slot->step = STORE;
@@ -190,7 +139,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 
 	if (bfs->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
-	return bfs->is_second ? advance(workload, slot) : visit(workload, slot);
+	return bfs->g.is_second ? advance(workload, slot) : visit(workload, slot);
 }
 
 const struct workload_type workload_bfs_tf = {

@@ -6,15 +6,12 @@
  * vertices; those that get no colour go to the other worklist, for which an atomicAdd makes room. */
 #include "graph_warp.h"
 
-enum { ROOM = GRAPH_OWN };
-enum { COLOURS, NUMBERS, OVER, ITEMS0 = OVER, END0, ITEMS1, END1 };
+enum { COLOURS, NUMBERS, OVER }; /* OVER: topological */
 enum { BEGIN = 0, COLOUR = WALK_END, NUMBER, LATER, PUSH, DONE, ITEM, OWN, OWN_NUMBER };
 
 struct gc {
 	struct graph_state g;
 	uint32_t *colour, *number;
-	uint32_t *list[2]; /* worklists, the one that drives this pass is pass % 2; NULL: topological */
-	uint64_t length[2];
 };
 
 static bool gc_open(struct workload *workload)
@@ -28,7 +25,7 @@ static bool gc_open(struct workload *workload)
 	vertices = gc->g.graph.vertices;
 	gc->colour = graph_array_of(&gc->g, vertices, GRAPH_INFINITY);
 	gc->number = graph_array(&gc->g, vertices, sizeof(*gc->number));
-	if (gc->colour == NULL || gc->number == NULL)
+	if (!graph_has_arrays(&gc->g))
 		return false;
 	for (uint64_t v = 0; v < vertices; v++)
 		gc->number[v] = (uint32_t)(uvmp_random_next(&workload->random) >> 33);
@@ -47,53 +44,35 @@ static bool ttc_open(struct workload *workload)
 	return true;
 }
 
+static bool ttc_launch(struct workload *workload)
+{
+	return graph_launch(workload, "gc_ttc", NULL);
+}
+
 static bool dtc_open(struct workload *workload)
 {
+	struct graph_list *list;
 	struct gc *gc;
-	uint64_t vertices, room;
 
-	if (!gc_open(workload))
+	if (!gc_open(workload) || !graph_add_lists(workload))
 		return false;
 	gc = workload->state;
-	vertices = gc->g.graph.vertices;
-	gc->list[0] = graph_array(&gc->g, vertices, sizeof(*gc->list[0]));
-	gc->list[1] = graph_array(&gc->g, vertices, sizeof(*gc->list[1]));
-	if (gc->list[0] == NULL || gc->list[1] == NULL)
-		return false;
-	for (uint64_t v = 0; v < vertices; v++)
-		gc->list[0][v] = (uint32_t)v;
-	gc->length[0] = vertices;
-	room = workload->value[ROOM] > vertices ? workload->value[ROOM] : vertices;
-	graph_range(workload, "worklist0", room, 8);
-	graph_range(workload, "end0", 1, 4);
-	graph_fresh(workload, "worklist1", room, 8);
-	graph_range(workload, "end1", 1, 4);
+	list = &gc->g.list[0];
+	list->length = gc->g.graph.vertices;
+	for (uint64_t v = 0; v < list->length; v++)
+		list->item[v] = (uint32_t)v;
 	graph_add(workload);
 	return true;
 }
 
-static bool gc_launch(struct workload *workload)
+static bool dtc_launch(struct workload *workload)
 {
-	struct gc *gc = workload->state;
-	unsigned current;
+	return graph_launch_list(workload, "gc_dtc");
+}
 
-	gc->g.is_filling = workload->kernels_done == 0;
-	gc->g.pass = workload->kernels_done < 2 ? 0 : gc->g.pass + 1;
-	if (gc->g.is_filling) {
-		graph_grid(workload, "initialize", gc->g.graph.vertices);
-		return true;
-	}
-	current = gc->g.pass % 2;
-	if (gc->g.pass > 0 && (gc->list[0] != NULL ? gc->length[current] == 0 : !gc->g.is_again))
-		return false;
-	gc->g.is_again = false;
-	gc->g.item = gc->list[current];
-	gc->length[1 - current] = 0;
-	if (gc->list[0] != NULL)
-		graph_grid(workload, "gc_dtc", gc->length[current]);
-	else
-		graph_grid(workload, "gc_ttc", gc->g.graph.vertices);
-	return true;
+static bool is_data_driven(const struct gc *gc)
+{
+	return gc->g.item != NULL;
 }
 
 /* -- lanes -- */
@@ -101,14 +80,7 @@ static bool gc_launch(struct workload *workload)
 /* Those whose vertex has no colour. A thread's own vertex is coloured by no other. */
 static uint32_t without_colour(const struct gc *gc, const struct workload_slot *slot)
 {
-	uint32_t rest = graph_alive(&gc->g, slot), mask = 0;
-
-	while (rest != 0) {
-		unsigned lane = graph_take(&rest);
-
-		mask |= (uint32_t)(gc->colour[graph_vertex(&gc->g, slot, lane)] == GRAPH_INFINITY) << lane;
-	}
-	return mask;
+	return graph_equal(&gc->g, slot, gc->colour, GRAPH_INFINITY, graph_alive(&gc->g, slot));
 }
 
 /* Those whose end has no colour of an earlier pass. */
@@ -150,13 +122,13 @@ static void set_colours(struct gc *gc, const struct workload_slot *slot, uint32_
 static void push(struct workload *workload, struct workload_slot *slot, uint32_t mask)
 {
 	struct gc *gc = workload->state;
-	unsigned next = 1 - gc->g.pass % 2;
-	uint64_t at = gc->length[next];
+	struct graph_list *list = graph_list_next(&gc->g);
+	uint64_t at = list->length;
 
 	while (mask != 0)
-		gc->list[next][gc->length[next]++] = graph_vertex(&gc->g, slot, graph_take(&mask));
-	workload_set_wide(slot, workload->range[next == 0 ? ITEMS0 : ITEMS1].base + at * 8,
-	                  (gc->length[next] - at) * 8, UVMP_ACCESS_WRITE);
+		list->item[list->length++] = graph_vertex(&gc->g, slot, graph_take(&mask));
+	workload_set_wide(slot, workload->range[list->items].base + at * 8, (list->length - at) * 8,
+	                  UVMP_ACCESS_WRITE);
 }
 
 /* -- steps; own[1]: the lanes that found a larger number, and above them those that compare -- */
@@ -180,14 +152,14 @@ static bool later(struct workload *workload, struct workload_slot *slot)
 {
 	struct gc *gc = workload->state;
 
-	if (gc->list[0] == NULL) {
+	if (!is_data_driven(gc)) {
 		gc->g.is_again = true;
 		slot->step = DONE;
 		graph_one(workload, slot, UVMP_ACCESS_WRITE, OVER, 0, 1);
 		return true;
 	}
 	slot->step = PUSH;
-	graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, gc->g.pass % 2 == 0 ? END1 : END0, 0, 4);
+	graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&gc->g)->end, 0, 4);
 	return true;
 }
 
@@ -202,7 +174,7 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 	struct gc *gc = workload->state;
 	uint32_t mask = (uint32_t)slot->own[0], found = (uint32_t)slot->own[1];
 	uint32_t compare = (uint32_t)(slot->own[1] >> 32);
-	bool is_first = gc->g.pass % 2 == 0;
+	const struct graph_list *list = graph_list_now(&gc->g);
 
 	if (gc->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
@@ -211,9 +183,9 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 		slot->own[0] = graph_alive(&gc->g, slot);
 		if (slot->own[0] == 0)
 			return false;
-		if (gc->list[0] != NULL) {
+		if (is_data_driven(gc)) {
 			slot->step = ITEM;
-			graph_one(workload, slot, UVMP_ACCESS_READ, is_first ? END0 : END1, 0, 4);
+			graph_one(workload, slot, UVMP_ACCESS_READ, list->end, 0, 4);
 			return true;
 		}
 		mask = (uint32_t)slot->own[0];
@@ -225,7 +197,7 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 		return true;
 	case ITEM:
 		slot->step = OWN;
-		graph_threads(workload, slot, UVMP_ACCESS_READ, is_first ? ITEMS0 : ITEMS1, 8, 0, mask);
+		graph_threads(workload, slot, UVMP_ACCESS_READ, list->items, 8, 0, mask);
 		return true;
 	case OWN_NUMBER:
 		slot->step = WALK_START;
@@ -235,10 +207,7 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 		graph_ends(workload, slot, UVMP_ACCESS_READ, COLOURS, 4, mask);
 		compare = ends_to_compare(gc, slot, mask);
 		slot->own[1] = (uint64_t)compare << 32 | found;
-		if (compare != 0)
-			slot->step = NUMBER;
-		else
-			graph_next_edges(slot);
+		graph_go(slot, NUMBER, compare);
 		return true;
 	case NUMBER:
 		graph_ends(workload, slot, UVMP_ACCESS_READ, NUMBERS, 4, compare);
@@ -260,29 +229,22 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 	}
 }
 
-#define WORKLIST                                                                                             \
-	{                                                                                                    \
-		"worklist",                                                                                  \
-		        "entries that a worklist has room for, at least one per vertex; GraphBIG: 8777216",  \
-		        0, UINT32_MAX, 0, false                                                              \
-	}
-
 const struct workload_type workload_gc_ttc = {
         .name = "gc_ttc",
         .summary = "graph colouring, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
         .param = {GRAPH_PARAMS(4), WORKLOAD_AGENTS},
         .open = ttc_open,
         .close = graph_close,
-        .launch = gc_launch,
+        .launch = ttc_launch,
         .span = gc_span,
 };
 
 const struct workload_type workload_gc_dtc = {
         .name = "gc_dtc",
         .summary = "graph colouring, data-driven-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(4), WORKLIST, WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(4), GRAPH_WORKLIST("8777216"), WORKLOAD_AGENTS},
         .open = dtc_open,
         .close = graph_close,
-        .launch = gc_launch,
+        .launch = dtc_launch,
         .span = gc_span,
 };

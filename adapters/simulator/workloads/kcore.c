@@ -12,7 +12,6 @@ struct kcore {
 	struct graph_state g;
 	uint32_t *degree;
 	bool *is_removed, *is_flagged;
-	bool is_second; /* the kernel that runs is the second of its pass */
 };
 
 static bool kcore_open(struct workload *workload)
@@ -27,7 +26,7 @@ static bool kcore_open(struct workload *workload)
 	kcore->degree = graph_array(&kcore->g, vertices, sizeof(*kcore->degree));
 	kcore->is_removed = graph_array(&kcore->g, vertices, 1);
 	kcore->is_flagged = graph_array(&kcore->g, vertices, 1);
-	if (kcore->degree == NULL || kcore->is_removed == NULL || kcore->is_flagged == NULL)
+	if (!graph_has_arrays(&kcore->g))
 		return false;
 	for (uint64_t v = 0; v < vertices; v++)
 		kcore->degree[v] = (uint32_t)(kcore->g.graph.offset[v + 1] - kcore->g.graph.offset[v]);
@@ -43,48 +42,10 @@ static bool kcore_open(struct workload *workload)
 
 static bool kcore_launch(struct workload *workload)
 {
-	static const char *const name[] = {"kcore_lower", "kcore_remove"};
-	struct kcore *kcore = workload->state;
-
-	kcore->g.is_filling = workload->kernels_done == 0;
-	kcore->is_second = !kcore->g.is_filling && workload->kernels_done % 2 == 0;
-	if (workload->kernels_done > 1 && !kcore->is_second && !kcore->g.is_again)
-		return false;
-	kcore->g.is_again = false;
-	graph_grid(workload, kcore->g.is_filling ? "initialize" : name[kcore->is_second],
-	           kcore->g.graph.vertices);
-	return true;
-}
-
-static uint32_t flagged(const bool *flag, const struct workload_slot *slot, uint32_t alive)
-{
-	uint64_t first = graph_first(slot);
-	uint32_t mask = 0;
-
-	for (unsigned lane = 0; lane < 32 && alive >> lane != 0; lane++)
-		mask |= (uint32_t)flag[first + lane] << lane;
-	return mask;
-}
-
-static void set_flags(bool *flag, const struct workload_slot *slot, uint32_t mask, bool value)
-{
-	while (mask != 0)
-		flag[graph_first(slot) + graph_take(&mask)] = value;
+	return graph_launch(workload, "kcore_lower", "kcore_remove");
 }
 
 /* -- first kernel -- */
-
-static uint32_t ends_left(const struct kcore *kcore, const struct workload_slot *slot, uint32_t mask)
-{
-	uint32_t left = 0;
-
-	while (mask != 0) {
-		unsigned lane = graph_take(&mask);
-
-		left |= (uint32_t)!kcore->is_removed[graph_end(&kcore->g, slot, lane)] << lane;
-	}
-	return left;
-}
 
 static void lower(struct kcore *kcore, const struct workload_slot *slot, uint32_t mask)
 {
@@ -100,21 +61,14 @@ static bool lower_span(struct workload *workload, struct workload_slot *slot)
 
 	switch (slot->step) {
 	case FLAGGED:
-		mask = graph_alive(&kcore->g, slot);
-		if (mask == 0)
-			return false;
-		slot->own[0] = slot->own[1] = flagged(kcore->is_flagged, slot, mask);
-		slot->step = slot->own[0] != 0 ? WALK_START : UNFLAG;
-		graph_threads(workload, slot, UVMP_ACCESS_READ, FLAGS, 1, 0, mask);
-		return true;
+		mask = graph_flagged(&kcore->g, slot, kcore->is_flagged, graph_alive(&kcore->g, slot));
+		slot->own[1] = mask;
+		return graph_choose(workload, slot, FLAGS, 1, mask, WALK_START, UNFLAG);
 	case THERE:
 		graph_ends(workload, slot, UVMP_ACCESS_READ, REMOVED, 1, mask);
-		mask = ends_left(kcore, slot, mask);
+		mask = graph_ends_unflagged(&kcore->g, slot, kcore->is_removed, mask);
 		slot->own[1] = (uint64_t)mask << 32 | (uint32_t)slot->own[1];
-		if (mask != 0)
-			slot->step = LOWER;
-		else
-			graph_next_edges(slot);
+		graph_go(slot, LOWER, mask);
 		return true;
 	case LOWER:
 		mask = (uint32_t)(slot->own[1] >> 32);
@@ -128,7 +82,7 @@ static bool lower_span(struct workload *workload, struct workload_slot *slot)
 		if (graph_walk(workload, slot))
 			return true;
 		mask = (uint32_t)slot->own[1];
-		set_flags(kcore->is_flagged, slot, mask, false);
+		graph_set_flags(&kcore->g, slot, kcore->is_flagged, false, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FLAGS, 1, 0, mask);
 		slot->step = UNFLAG;
 		return true;
@@ -159,7 +113,7 @@ static bool remove_span(struct workload *workload, struct workload_slot *slot)
 		return false;
 	switch (slot->step++) {
 	case LEFT:
-		slot->own[0] = alive & ~flagged(kcore->is_removed, slot, alive);
+		slot->own[0] = alive & ~graph_flagged(&kcore->g, slot, kcore->is_removed, alive);
 		graph_threads(workload, slot, UVMP_ACCESS_READ, REMOVED, 1, 0, alive);
 		return true;
 	case DEGREE:
@@ -167,11 +121,11 @@ static bool remove_span(struct workload *workload, struct workload_slot *slot)
 		graph_threads(workload, slot, UVMP_ACCESS_READ, DEGREES, 4, 0, mask);
 		return true;
 	case REMOVE:
-		set_flags(kcore->is_removed, slot, mask, true);
+		graph_set_flags(&kcore->g, slot, kcore->is_removed, true, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, REMOVED, 1, 0, mask);
 		return workload_go_on(slot);
 	case RAISE_FLAG:
-		set_flags(kcore->is_flagged, slot, mask, true);
+		graph_set_flags(&kcore->g, slot, kcore->is_flagged, true, mask);
 		graph_threads(workload, slot, UVMP_ACCESS_WRITE, FLAGS, 1, 0, mask);
 		return true;
 	case COUNT_UP:
@@ -198,7 +152,7 @@ static bool kcore_span(struct workload *workload, struct workload_slot *slot)
 
 	if (kcore->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
-	return kcore->is_second ? remove_span(workload, slot) : lower_span(workload, slot);
+	return kcore->g.is_second ? remove_span(workload, slot) : lower_span(workload, slot);
 }
 
 const struct workload_type workload_kcore = {

@@ -16,7 +16,6 @@ enum { SUM = 0, TAKE, CLEAR };
 struct pr {
 	struct graph_state g;
 	uint64_t *rank, *sum;
-	bool is_second; /* the kernel that runs is the second of its iteration */
 };
 
 static bool pr_open(struct workload *workload)
@@ -30,7 +29,7 @@ static bool pr_open(struct workload *workload)
 	vertices = pr->g.graph.vertices;
 	pr->rank = graph_array(&pr->g, vertices, sizeof(*pr->rank));
 	pr->sum = graph_array(&pr->g, vertices, sizeof(*pr->sum));
-	if (pr->rank == NULL || pr->sum == NULL)
+	if (!graph_has_arrays(&pr->g))
 		return false;
 	for (uint64_t v = 0; v < vertices; v++)
 		pr->rank[v] = ONE / vertices;
@@ -43,15 +42,11 @@ static bool pr_open(struct workload *workload)
 
 static bool pr_launch(struct workload *workload)
 {
-	static const char *const name[] = {"pagerank_add", "pagerank_take"};
 	struct pr *pr = workload->state;
 
-	if (workload->kernels_done > 2 * workload->value[ITERATIONS])
-		return false;
-	pr->g.is_filling = workload->kernels_done == 0;
-	pr->is_second = !pr->g.is_filling && workload->kernels_done % 2 == 0;
-	graph_grid(workload, pr->g.is_filling ? "initialize" : name[pr->is_second], pr->g.graph.vertices);
-	return true;
+	/* the host counts the iterations: pass is still the one before */
+	pr->g.is_again = pr->g.pass + 1 < workload->value[ITERATIONS];
+	return graph_launch(workload, "pagerank_add", "pagerank_take");
 }
 
 /* -- first kernel -- */
@@ -117,7 +112,7 @@ static bool pr_span(struct workload *workload, struct workload_slot *slot)
 
 	if (pr->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
-	if (!pr->is_second)
+	if (!pr->g.is_second)
 		return add_span(workload, slot);
 	if (slot->step == TAKE)
 		take(pr, slot, graph_alive(&pr->g, slot));

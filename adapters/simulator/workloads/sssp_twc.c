@@ -14,7 +14,6 @@ struct sssp {
 	struct graph_state g;
 	uint64_t *distance, *update;
 	bool *is_changed;
-	bool is_second; /* the kernel that runs is the second of its pass */
 };
 
 static bool sssp_open(struct workload *workload)
@@ -29,7 +28,7 @@ static bool sssp_open(struct workload *workload)
 	sssp->distance = graph_array(&sssp->g, vertices, sizeof(*sssp->distance));
 	sssp->update = graph_array(&sssp->g, vertices, sizeof(*sssp->update));
 	sssp->is_changed = graph_array(&sssp->g, vertices, 1);
-	if (sssp->distance == NULL || sssp->update == NULL || sssp->is_changed == NULL)
+	if (!graph_has_arrays(&sssp->g))
 		return false;
 	for (uint64_t v = 0; v < vertices; v++)
 		sssp->distance[v] = sssp->update[v] = NO_DISTANCE;
@@ -47,43 +46,18 @@ static bool sssp_open(struct workload *workload)
 
 static bool sssp_launch(struct workload *workload)
 {
-	static const char *const name[] = {"sssp_offer", "sssp_take"};
-	struct sssp *sssp = workload->state;
-
-	sssp->g.is_filling = workload->kernels_done == 0;
-	sssp->is_second = !sssp->g.is_filling && workload->kernels_done % 2 == 0;
-	if (workload->kernels_done > 1 && !sssp->is_second && !sssp->g.is_again)
-		return false;
-	sssp->g.is_again = false;
-	graph_grid(workload, sssp->g.is_filling ? "initialize" : name[sssp->is_second],
-	           sssp->g.graph.vertices);
-	return true;
+	return graph_launch(workload, "sssp_offer", "sssp_take");
 }
 
 /* -- first kernel -- */
 
-/* Looks at the mask from the vertex in hand on, up to the first that has changed, which is then in hand. */
+/* For the next vertex that has changed. */
 static bool look(struct workload *workload, struct workload_slot *slot)
 {
-	struct sssp *sssp = workload->state;
-	uint64_t first = graph_first(slot) + slot->own[0], v = first;
-	uint64_t last = graph_first(slot) + 32;
+	const struct sssp *sssp = workload->state;
+	uint32_t wanted = graph_flagged(&sssp->g, slot, sssp->is_changed, graph_ahead(&sssp->g, slot));
 
-	if (last > sssp->g.threads)
-		last = sssp->g.threads;
-	if (v >= last)
-		return false;
-	while (v < last && !sssp->is_changed[v])
-		v++;
-	slot->own[0] += v - first;
-	slot->row = 0;
-	if (v < last) {
-		slot->step = OFFSETS;
-		v++;
-	}
-	workload_set_wide(slot, workload->range[MASK].base + first, v - first, UVMP_ACCESS_READ);
-	slot->flops = (uint32_t)(v - first);
-	return true;
+	return graph_look(workload, slot, MASK, 1, wanted, OFFSETS);
 }
 
 static void offer(struct sssp *sssp, const struct workload_slot *slot, uint32_t vertex)
@@ -108,8 +82,7 @@ static bool offer_span(struct workload *workload, struct workload_slot *slot)
 	switch (slot->step) {
 	case OFFSETS:
 		slot->step = DISTANCE;
-		workload_set_wide(slot, workload->range[sssp->g.offsets].base + (uint64_t)vertex * 8, 16,
-		                  UVMP_ACCESS_READ);
+		graph_row(workload, slot, vertex);
 		return workload_go_on(slot);
 	case DISTANCE:
 		slot->step = EDGES;
@@ -229,7 +202,7 @@ static bool sssp_span(struct workload *workload, struct workload_slot *slot)
 
 	if (sssp->g.is_filling)
 		return GRAPH_STRAIGHT(workload, slot, fill);
-	return sssp->is_second ? take_span(workload, slot) : offer_span(workload, slot);
+	return sssp->g.is_second ? take_span(workload, slot) : offer_span(workload, slot);
 }
 
 const struct workload_type workload_sssp_twc = {
