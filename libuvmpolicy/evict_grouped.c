@@ -133,6 +133,19 @@ void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit)
 		settle(list, group);
 }
 
+uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t unit)
+{
+	uint32_t next, group;
+
+	if (!uvmp_grouped_is_valid(list) || unit >= list->units || list->link[unit].next == unit)
+		return UVMP_UNIT_NONE;
+	next = list->link[unit].next;
+	if (next != UVMP_UNIT_NONE)
+		return next;
+	group = uvmp_recency_next(&list->order, unit / list->group_units);
+	return group != UVMP_UNIT_NONE ? list->ends[group].head : UVMP_UNIT_NONE;
+}
+
 uint32_t uvmp_grouped_oldest(const struct uvmp_grouped *list)
 {
 	if (!uvmp_grouped_is_valid(list) || list->count == 0)

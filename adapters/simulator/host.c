@@ -67,6 +67,8 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots == 0)
 		*roots = 1;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
+	if (h->params.policy->evict != UVMP_EVICT_LRU && memory->bytes > device + *roots * ROOT_BYTES)
+		h->result->memory_bytes = (memory->bytes - device) / PAGE_BYTES * PAGE_BYTES;
 	return true;
 }
 
@@ -101,7 +103,7 @@ bool host_open(struct host *h)
 		return false;
 	if (gpu.fault_entries <= h->params.policy->replay.max_batch)
 		gpu.fault_entries = h->params.policy->replay.max_batch + 1u;
-	gpu.memory_bytes = roots * ROOT_BYTES;
+	gpu.memory_bytes = h->result->memory_bytes;
 	params.blocks = h->space.blocks + BLOCKS_SPARE;
 	/* a root is split for a block that is smaller, hence no more of them than blocks, with some for later
 	 * ranges */

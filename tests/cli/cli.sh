@@ -307,8 +307,12 @@ expect 1 'measured, threshold 57' "$uvmsim" measured $data --policy 'prefetch=de
 says '44 of 56 faults agree' DIFFERS 'as the library would have it'
 expect 0 'measured, thresholds 50 to 53' "$uvmsim" measured --brief $data --policy threshold=50 --policy=threshold=53
 says 'agree (threshold=50)' '56 of 56 faults agree (threshold=53)'
-for prefetch in none tbn sl random sequential locality block; do
+for prefetch in none tbn sl random sequential locality block stride; do
 	expect 1 "measured, prefetch=$prefetch" "$uvmsim" measured --brief $data --policy prefetch=$prefetch
+done
+# without further blocks, patterns and uTLBs these are density
+for prefetch in next pattern safe; do
+	expect 0 "measured, prefetch=$prefetch" "$uvmsim" measured --brief $data --policy prefetch=$prefetch
 done
 expect 2 'measured, unknown policy key' "$uvmsim" measured $data --policy bogus=1
 says bogus
@@ -337,7 +341,7 @@ for key in workload gpu policy seed memory_bytes footprint_bytes time_ns faults_
 	pages_evicted refaults fetch_ns order_ns service_ns migrate_ns map_ns evict_ns replay_ns compute_ns idle_ns; do
 	grep -q "\"$key\": " "$work/out" || fail "run, json: key $key"
 done
-says '"seed": 7' '"gpu": null' '"time_ns": null' '"policy": "prefetch=tbn evict=lru2m '
+says '"seed": 7' '"gpu": null' '"time_ns": null' '"policy": "prefetch=tbn prefetch_full=same evict=lru2m '
 cp "$work/out" "$work/want"
 expect 0 'run, json, again' "$uvmsim" run --workload $small --oversub 125 --policy 'prefetch=tbn evict=lru2m' --format json --seed 7
 same "$work/want"

@@ -70,6 +70,34 @@ static void test_changes(void **state)
 	assert_int_equal(list.count, 0);
 }
 
+/* The order beyond its first unit. */
+static void test_ranks(void **state)
+{
+	static const uint32_t expected[] = {7, 1, 3, 2, 4, 0};
+	struct uvmp_frequency bad;
+
+	(void)state;
+	begin();
+	assert_int_equal(uvmp_frequency_at(&list, 0), UVMP_UNIT_NONE);
+	uvmp_frequency_touch(&list, 0, UINT64_MAX);
+	uvmp_frequency_touch(&list, 1, 20);
+	uvmp_frequency_touch(&list, 2, 30);
+	uvmp_frequency_touch(&list, 3, 20);
+	uvmp_frequency_touch(&list, 4, 1000);
+	uvmp_frequency_touch(&list, 7, 0);
+	for (uint32_t i = 0; i < 6; i++) {
+		assert_int_equal(uvmp_frequency_at(&list, i), expected[i]);
+		assert_int_equal(uvmp_frequency_next(&list, expected[i]),
+		                 i < 5 ? expected[i + 1] : UVMP_UNIT_NONE);
+	}
+	assert_int_equal(uvmp_frequency_at(&list, 6), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_frequency_next(&list, 5), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_frequency_next(&list, UNITS), UVMP_UNIT_NONE);
+	bad = list, bad.key = NULL;
+	assert_int_equal(uvmp_frequency_at(&bad, 1), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_frequency_next(&bad, 1), UVMP_UNIT_NONE);
+}
+
 static void test_init(void **state)
 {
 	struct uvmp_frequency x, blank;
@@ -116,10 +144,8 @@ static void test_is_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_order),
-	        cmocka_unit_test(test_changes),
-	        cmocka_unit_test(test_init),
-	        cmocka_unit_test(test_is_valid),
+	        cmocka_unit_test(test_order), cmocka_unit_test(test_changes),  cmocka_unit_test(test_ranks),
+	        cmocka_unit_test(test_init),  cmocka_unit_test(test_is_valid),
 	};
 
 	return cmocka_run_group_tests_name("frequency", tests, NULL, NULL);

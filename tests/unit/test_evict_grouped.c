@@ -111,6 +111,7 @@ static void assert_refused(struct uvmp_grouped *bad)
 	uvmp_grouped_touch(bad, 0);
 	uvmp_grouped_remove(bad, 0);
 	assert_int_equal(uvmp_grouped_oldest(bad), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_grouped_next(bad, 0), UVMP_UNIT_NONE);
 }
 
 static void test_is_valid(void **state)
@@ -121,6 +122,10 @@ static void test_is_valid(void **state)
 	begin();
 	TOUCH(0, 7);
 	assert_refused(NULL);
+	assert_int_equal(uvmp_grouped_next(&list, UNITS), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_grouped_next(&list, 1), UVMP_UNIT_NONE);
+	assert_int_equal(uvmp_grouped_next(&list, 0), 7);
+	assert_int_equal(uvmp_grouped_next(&list, 7), UVMP_UNIT_NONE);
 	bad = list, bad.link = NULL, assert_refused(&bad);
 	bad = list, bad.ends = NULL, assert_refused(&bad);
 	bad = list, bad.group_units = 0, assert_refused(&bad);
