@@ -25,7 +25,7 @@ endif
 FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*.c)
-sim   := $(wildcard $(addprefix adapters/simulator/,*.c machine/*.c vectors/*.c workloads/*.c))
+sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
@@ -161,8 +161,10 @@ $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(tests),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
-headers := $(wildcard include/uvmpolicy/*.h libuvmpolicy/*.h adapters/simulator/*.h adapters/simulator/*/*.h tests/*/*.h)
-$(BUILD)/fuzz/%: fuzz/%.c $(model) $(simlib) $(core) $(headers) $(BUILD)/models.inc $(BUILD)/flags
-	@mkdir -p $(@D); clang $(filter-out -MMD -MP,$(HOST)) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter %.c,$^) $(LIBS) -o $@
+FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+$(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D); clang $(HOST) $(FUZZ) -c $< -o $@
+$(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
+	@mkdir -p $(@D); clang $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -234,8 +234,8 @@ enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t a
 	struct block *b = block_at(s, step->block);
 	struct uvmp_residency_place place;
 	struct uvmp_thrash_hint hint;
+	uint8_t before = throttles(s, b, page);
 
-	step->throttles[page] = throttles(s, b, page);
 	ask_detector(s, step->block, page, step->requester, &hint);
 	*is_throttled = hint.kind == UVMP_THRASH_THROTTLE;
 	if (*is_throttled) {
@@ -243,6 +243,7 @@ enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t a
 			queue_throttle(s, page, hint.until_ns);
 		return UVMP_OK;
 	}
+	step->throttles[page] = before;
 	if (hint.kind == UVMP_THRASH_PIN) {
 		uvmp_mask_set(&step->pinned, page);
 		step->pin_procs[page] = hint.procs;

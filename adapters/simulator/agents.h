@@ -44,13 +44,6 @@ struct agents {
 	uint32_t changed_count, changed_room;
 };
 
-/* What a processor may do with a page: enum uvmp_prot. */
-static inline uint32_t right_on(const struct sim_block *block, uint32_t processor, uint32_t page)
-{
-	return (uint32_t)uvmp_mask_test(&block->low[processor], page) |
-	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
-}
-
 /* Room for agent `index`. False: out of memory. */
 bool agents_grow(struct agents *agents, uint32_t index);
 void agents_close(struct agents *agents);

@@ -212,8 +212,10 @@ static bool open_memory(struct bound *b)
 {
 	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->footprint_bytes);
 
-	if (b->ranges == 0)
+	if (b->ranges == 0 && b->source->line != 0) /* programs may do without managed memory */
 		return fail(b, "there is no range: nothing to bound");
+	if (b->ranges == 0)
+		bytes = ROOT_BYTES;
 	if (bytes == 0) {
 		snprintf(b->error, SOURCE_ERROR_MAX,
 		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "import.h"
 #include "model.h"
 #include "source.h"
 
@@ -12,7 +13,7 @@ const char help_list[] = "usage: uvmsim list workloads [NAME]|policies|presets|g
                          "  policies   keys of the policy string: accepted values, default, who uses them\n"
                          "  presets    named policies, each with its canonical string, wrapped\n"
                          "  gpus       models of GPUs and their links (docs/models.md)\n"
-                         "  formats    text formats that are read\n";
+                         "  formats    formats of files that are read\n";
 
 static int list_workloads(void)
 {
@@ -105,6 +106,8 @@ static int list_gpus(void)
 
 static int list_formats(void)
 {
+	const struct import_format *format;
+
 	puts("trace     first line `uvmp-trace 1`          page accesses and calls, CSV, also "
 	     "zstd-compressed (run, "
 	     "compare, bound, trace)\n"
@@ -113,6 +116,9 @@ static int list_formats(void)
 	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"
 	     "log       one action a line                  what the engine decided and why (run --log, "
 	     "explain)");
+	puts("\nof other tools (import):");
+	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
+		printf("%-18s%s\n", import_format_name(format), import_format_summary(format));
 	return CLI_DONE;
 }
 

@@ -72,9 +72,47 @@ struct request {
 	FILE *log;
 };
 
-static int add_option(struct request *q, enum option option, const char *value)
+static int add_gpu(struct request *q, const char *value)
 {
 	char error[MODEL_ERROR_MAX];
+
+	if (q->has_model)
+		return cli_error("--gpu is given twice");
+	q->has_model = true;
+	return model_open(value, NULL, &q->model, error) ? CLI_DONE : cli_error("--gpu: %s", error);
+}
+
+static int add_memory(struct request *q, bool is_percent, const char *value)
+{
+	struct driver_memory *memory = &q->memory[q->memories];
+	uint64_t percent;
+
+	if (q->memories == MANY)
+		return cli_error("more than %d memory sizes", MANY);
+	q->memories++;
+	if (!is_percent)
+		return cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
+		               ? CLI_DONE
+		               : CLI_BAD_INPUT;
+	if (!cli_number("--oversub", value, 1, 10000, &percent))
+		return CLI_BAD_INPUT;
+	memory->oversub_percent = (uint32_t)percent;
+	return CLI_DONE;
+}
+
+static int set_format(struct request *q, const char *value)
+{
+	static const char *const names[] = {"table", "json", "csv"};
+
+	for (q->format = REPORT_TABLE; q->format <= REPORT_CSV; q->format++) {
+		if (strcmp(value, names[q->format]) == 0)
+			return CLI_DONE;
+	}
+	return cli_error("--format %s: not one of table, json, csv", value);
+}
+
+static int add_option(struct request *q, enum option option, const char *value)
+{
 	uint64_t number;
 
 	switch (option) {
@@ -82,25 +120,10 @@ static int add_option(struct request *q, enum option option, const char *value)
 	case TRACE:
 		return cli_source_add(&q->sources, option == TRACE, value);
 	case GPU:
-		if (q->has_model)
-			return cli_error("--gpu is given twice");
-		q->has_model = true;
-		return model_open(value, NULL, &q->model, error) ? CLI_DONE : cli_error("--gpu: %s", error);
+		return add_gpu(q, value);
 	case MEMORY:
 	case OVERSUB:
-		if (q->memories == MANY)
-			return cli_error("more than %d memory sizes", MANY);
-		if (option == MEMORY) {
-			if (!cli_size("--memory", value, 2097152, UINT64_C(1) << 44,
-			              &q->memory[q->memories].bytes))
-				return CLI_BAD_INPUT;
-		} else {
-			if (!cli_number("--oversub", value, 1, 10000, &number))
-				return CLI_BAD_INPUT;
-			q->memory[q->memories].oversub_percent = (uint32_t)number;
-		}
-		q->memories++;
-		return CLI_DONE;
+		return add_memory(q, option == OVERSUB, value);
 	case POLICY:
 		if (q->policies == MANY)
 			return cli_error("more than %d policies", MANY);
@@ -110,13 +133,7 @@ static int add_option(struct request *q, enum option option, const char *value)
 		return cli_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
 		                                                                    : CLI_BAD_INPUT;
 	case FORMAT:
-		for (q->format = REPORT_TABLE; q->format <= REPORT_CSV; q->format++) {
-			static const char *const names[] = {"table", "json", "csv"};
-
-			if (strcmp(value, names[q->format]) == 0)
-				return CLI_DONE;
-		}
-		return cli_error("--format %s: not one of table, json, csv", value);
+		return set_format(q, value);
 	case LOG:
 		q->log_path = value;
 		break;

@@ -30,16 +30,18 @@ bool counters_use(struct host *host, struct sim_block *block, uint32_t page)
 	return counter->has_notified;
 }
 
+/* Numbers of a range's blocks follow each other. */
 void counters_clear(struct host *host, const struct uvmp_action *action)
 {
 	for (size_t r = 0; r < host->space.ranges; r++) {
 		struct sim_range *range = host->space.range[r];
+		uint32_t at = action->detail - range->block[0].number;
 
-		for (uint64_t b = 0; b < range->blocks; b++) {
-			if (action->is_update || range->block[b].number == action->detail)
-				range->block[b].counter = (struct sim_counter){0};
-			if (!action->is_update && range->block[0].number + range->blocks <= action->detail)
-				break; /* numbers of a range follow each other */
-		}
+		for (uint64_t b = 0; action->is_update && b < range->blocks; b++)
+			range->block[b].counter = (struct sim_counter){0};
+		if (action->is_update || at >= range->blocks)
+			continue;
+		range->block[at].counter = (struct sim_counter){0};
+		return;
 	}
 }

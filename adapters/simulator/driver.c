@@ -13,7 +13,8 @@
 #include "uvmpolicy/uvmpolicy.h"
 
 #define IDLE_MOST    1000u /* bottom halves that may serve faults and release nobody */
-#define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger */
+#define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger: */
+#define BUFFER_MOST  65536u
 #define REPLAY_NS    1000u /* time is not modelled: it goes on by this much with each replay */
 
 struct driver {
@@ -66,14 +67,7 @@ static void replay(struct driver *d)
 
 static void map(struct sim_block *block, const struct uvmp_action *a)
 {
-	uvmp_mask *low = &block->low[a->to], *high = &block->high[a->to];
-
-	uvmp_mask_andnot(low, low, &a->pages);
-	uvmp_mask_andnot(high, high, &a->pages);
-	if ((a->right & 1u) != 0)
-		uvmp_mask_or(low, low, &a->pages);
-	if ((a->right & 2u) != 0)
-		uvmp_mask_or(high, high, &a->pages);
+	host_set_rights(block, a);
 	if (a->to != HOST_GPU)
 		return;
 	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU)
@@ -147,10 +141,7 @@ static bool bottom_half(struct driver *d)
 	if (!pump(d))
 		return false;
 	if (d->host.result->faults_raw == fetched && d->released == released)
-		return host_fail(
-		        &d->host,
-		        "this policy never services a fault: max_batches and max_throttled of 0 stop "
-		        "all servicing (driver quirk Q23; quirks=0 counts them as 1)");
+		return host_fail(&d->host, HOST_NEVER_SERVICED);
 	if (d->released == released)
 		wait_for_throttled(d);
 	if (d->released != released)
@@ -159,9 +150,7 @@ static bool bottom_half(struct driver *d)
 	         far_faults) /* not counting stale faults: many may come in a row */
 		d->idle++;
 	if (d->idle == IDLE_MOST)
-		return host_fail(
-		        &d->host,
-		        "no agent goes on: with this policy and memory every page leaves before it is used");
+		return host_fail(&d->host, HOST_NOBODY_GOES_ON);
 	return true;
 }
 
@@ -210,9 +199,10 @@ static bool access_cpu(struct driver *d, const struct source_row *row)
 		        row->access <= UVMP_ACCESS_READ ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
 
 		if (uvmp_service_cpu_fault(d->host.service, HOST_SPACE, row->address, access, 0, NULL) !=
-		            UVMP_OK ||
-		    !pump(d))
+		    UVMP_OK)
 			return host_fail(&d->host, "the CPU's access cannot be served");
+		if (!pump(d))
+			return false;
 		d->host.result->cpu_faults += d->ended == UVMP_OK;
 		if (d->ended == UVMP_ERR_RETRY)
 			wait_for_throttled(d);
@@ -337,6 +327,16 @@ static bool rows(struct driver *d)
 	}
 }
 
+/* A batch fits into the buffer. */
+static uint32_t buffer_entries(const struct uvmp_policy *policy)
+{
+	uint32_t batch = policy->replay.max_batch;
+
+	if (batch < BUFFER_LEAST)
+		return BUFFER_LEAST;
+	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
+}
+
 bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
                 uint64_t seed, FILE *log, struct driver_result *result, char error[SOURCE_ERROR_MAX])
 {
@@ -344,7 +344,7 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 	                             .memory = memory,
 	                             .page_bytes = PAGE_BYTES,
 	                             .utlbs = AGENTS_UTLBS,
-	                             .fault_entries = BUFFER_LEAST,
+	                             .fault_entries = buffer_entries(policy),
 	                             .seed = seed,
 	                             .log = log};
 	struct driver *d = calloc(1, sizeof(*d));

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #define RANGES_MOST  65536u
-#define BLOCKS_SPARE 1024u /* for ranges that are announced later */
-#define SPLITS_SPARE 4096u /* the same */
+#define ENTRIES_MOST 65536u /* of a fault buffer, one of which stays free */
+#define BLOCKS_SPARE 1024u  /* for ranges that are announced later */
+#define SPLITS_SPARE 4096u  /* the same */
 
 bool host_fail(struct host *h, const char *text)
 {
-	if (h->source->line != 0)
+	if (h->source->line != 0 && !h->params.reads_ahead)
 		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", h->source->name,
 		         (unsigned long long)h->source->line, text);
 	else
@@ -53,7 +54,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	uint64_t bytes = space_memory_bytes(memory->bytes, memory->oversub_percent, h->space.footprint_bytes);
 	uint64_t device = memory->bytes != 0 ? h->space.device_bytes : 0;
 
-	if (h->space.ranges == 0)
+	if (h->space.ranges == 0 && h->source->line != 0) /* programs may do without managed memory */
 		return host_fail(h, "there is no range: nothing to run");
 	if (bytes == 0 && (memory->bytes != 0 || h->space.blocks != 0)) {
 		snprintf(h->error, SOURCE_ERROR_MAX,
@@ -80,6 +81,63 @@ static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes, bool is
 	return true;
 }
 
+static bool add_known_ranges(struct host *h)
+{
+	for (size_t i = 0; i < h->space.ranges; i++) {
+		const struct sim_range *range = h->space.range[i];
+
+		if (!range->is_device &&
+		    !add_to_engine(h, range->start, range->end - range->start + 1u, range->is_fresh))
+			return false;
+	}
+	return true;
+}
+
+/* What the engine would refuse without saying why. */
+static bool check_policy(struct host *h)
+{
+	const struct uvmp_policy *policy = h->params.policy;
+	char text[96];
+
+	if (h->space.page_bytes != PAGE_BYTES && policy->evict != UVMP_EVICT_LRU)
+		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
+	if (policy->replay.max_batch < ENTRIES_MOST)
+		return true;
+	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
+	         policy->replay.max_batch, ENTRIES_MOST - 1u);
+	return host_fail(h, text);
+}
+
+/* A root is split for a block that is smaller, hence no more of them than blocks, with some for later ranges.
+ */
+static uint32_t splits(uint32_t blocks, uint64_t roots)
+{
+	uint64_t most = blocks + SPLITS_SPARE;
+
+	if (most > UVMP_SPLITS_MAX)
+		most = UVMP_SPLITS_MAX;
+	return (uint32_t)(most < roots ? most : roots);
+}
+
+static bool open_engine(struct host *h, const struct uvmp_service_params *params, uint64_t roots)
+{
+	size_t size = arena_bytes(h, params, params->blocks);
+	enum uvmp_status status = UVMP_ERR_NO_MEMORY;
+
+	h->known_blocks = params->blocks;
+	h->arena[0] = size == 0 ? NULL : malloc(size);
+	h->arenas = 1;
+	if (h->arena[0])
+		status = uvmp_service_init(params, h->arena[0], size, &h->service);
+	if (status == UVMP_OK)
+		return true;
+	snprintf(h->error, SOURCE_ERROR_MAX,
+	         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
+	         "too large, or memory is short",
+	         (unsigned long long)roots, params->blocks, params->gpu->fault_entries, params->gpu->utlbs);
+	return false;
+}
+
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
@@ -89,55 +147,24 @@ bool host_open(struct host *h)
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = h->space.page_bytes,
+	                                     .blocks = h->space.blocks + BLOCKS_SPARE,
 	                                     .spaces = 1,
 	                                     .ranges = RANGES_MOST,
 	                                     .instances = 1,
 	                                     .requests = 16,
 	                                     .seed = h->params.seed};
-	enum uvmp_status status;
 	uint64_t roots = 0;
-	size_t size;
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
-	if (!choose_memory(h, &roots))
+	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
-	if (gpu.fault_entries <= h->params.policy->replay.max_batch)
-		gpu.fault_entries = h->params.policy->replay.max_batch + 1u;
 	gpu.memory_bytes = h->result->memory_bytes;
-	params.blocks = h->space.blocks + BLOCKS_SPARE;
-	/* a root is split for a block that is smaller, hence no more of them than blocks, with some for later
-	 * ranges */
-	gpu.splits = params.blocks + SPLITS_SPARE;
-	if (gpu.splits > UVMP_SPLITS_MAX)
-		gpu.splits = UVMP_SPLITS_MAX;
-	if (gpu.splits > roots)
-		gpu.splits = (uint32_t)roots;
-	h->known_blocks = params.blocks;
-	size = arena_bytes(h, &params, params.blocks);
-	h->arena[0] = size == 0 ? NULL : malloc(size);
-	h->arenas = 1;
-	status =
-	        h->arena[0] ? uvmp_service_init(&params, h->arena[0], size, &h->service) : UVMP_ERR_NO_MEMORY;
-	if (h->space.page_bytes != PAGE_BYTES && h->params.policy->evict != UVMP_EVICT_LRU)
-		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
-	if (status != UVMP_OK) {
-		snprintf(h->error, SOURCE_ERROR_MAX,
-		         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a "
-		         "number is "
-		         "too large, or memory is short",
-		         (unsigned long long)roots, params.blocks, gpu.fault_entries, gpu.utlbs);
+	gpu.splits = splits(params.blocks, roots);
+	if (!open_engine(h, &params, roots))
 		return false;
-	}
 	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
-	for (size_t i = 0; i < h->space.ranges; i++) {
-		const struct sim_range *range = h->space.range[i];
-
-		if (!range->is_device &&
-		    !add_to_engine(h, range->start, range->end - range->start + 1u, range->is_fresh))
-			return false;
-	}
-	return true;
+	return add_known_ranges(h);
 }
 
 bool host_add_range(struct host *h, const struct source_range *range)
@@ -241,7 +268,10 @@ static struct uvmp_region came_along(const struct uvmp_action *a)
 static void settle(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct uvmp_region came = came_along(a);
+	uvmp_mask fresh;
 
+	uvmp_mask_andnot(&fresh, &a->pages, &block->resident);
+	h->resident_pages += uvmp_mask_weight(&fresh);
 	h->result->far_faults += a->run.outer - came.outer;
 	h->result->pages_prefetched += came.outer - came.first;
 	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
@@ -267,10 +297,12 @@ static void arrive(struct host *h, struct sim_block *block, const struct uvmp_ac
 /* Pages are not on the GPU any more, or are about to leave it. */
 static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pages)
 {
-	uvmp_mask unused;
+	uvmp_mask unused, gone;
 
 	uvmp_mask_and(&unused, pages, &block->unused);
 	h->result->pages_prefetched_unused += uvmp_mask_weight(&unused);
+	uvmp_mask_and(&gone, pages, &block->resident);
+	h->resident_pages -= uvmp_mask_weight(&gone);
 	uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
 }
@@ -288,6 +320,18 @@ static void leave(struct host *h, struct sim_block *block, const struct uvmp_act
 		return;
 	r->pages_evicted += uvmp_mask_weight(&a->pages);
 	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
+}
+
+void host_set_rights(struct sim_block *block, const struct uvmp_action *a)
+{
+	uvmp_mask *low = &block->low[a->to], *high = &block->high[a->to];
+
+	uvmp_mask_andnot(low, low, &a->pages);
+	uvmp_mask_andnot(high, high, &a->pages);
+	if ((a->right & 1u) != 0)
+		uvmp_mask_or(low, low, &a->pages);
+	if ((a->right & 2u) != 0)
+		uvmp_mask_or(high, high, &a->pages);
 }
 
 static bool write_log(struct host *h, const struct uvmp_action *a)
@@ -311,6 +355,16 @@ static bool cancelled(struct host *h)
 	return host_fail(h, "no memory: nothing may be evicted for the block being serviced");
 }
 
+/* What is counted of a batch; notifications of access counters are no faults. */
+static void count_batch(struct host *h, const struct uvmp_action *a)
+{
+	if (a->cause == UVMP_CAUSE_COUNTER)
+		return;
+	h->result->batches++;
+	h->result->faults_raw += a->count;
+	h->result->faults_coalesced += a->detail;
+}
+
 bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block **block)
 {
 	uint32_t page;
@@ -320,11 +374,7 @@ bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block 
 		return false;
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
-		if (a->cause == UVMP_CAUSE_COUNTER) /* of notifications */
-			break;
-		h->result->batches++;
-		h->result->faults_raw += a->count;
-		h->result->faults_coalesced += a->detail;
+		count_batch(h, a);
 		break;
 	case UVMP_ACTION_COPY:
 		if (a->to == HOST_GPU)

@@ -14,7 +14,8 @@ struct host_params {
 	const struct uvmp_policy *policy;
 	struct driver_memory memory;
 	uint32_t page_bytes;
-	uint32_t utlbs, fault_entries; /* at least; more entries if a batch is larger */
+	uint32_t utlbs, fault_entries; /* of the fault buffer; a larger batch takes what is there */
+	bool reads_ahead; /* the source: its line is not that of an error */
 	uint64_t seed;
 	FILE *log; /* NULL: none */
 };
@@ -27,10 +28,17 @@ struct host {
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
 	bool needs_touch;             /* the policy wants to know of accesses */
+	uint64_t resident_pages;      /* on the GPU */
 	/* private */
 	void *arena[HOST_ARENAS];
 	uint32_t arenas, known_blocks;
 };
+
+/* Why a run is given up. */
+#define HOST_NEVER_SERVICED                                                                                   \
+	"this policy never services a fault: max_batches and max_throttled of 0 stop all servicing (driver quirk "   \
+	"Q23; quirks=0 counts them as 1)"
+#define HOST_NOBODY_GOES_ON "nobody goes on: with this policy and memory every page leaves before it is used"
 
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);
@@ -47,8 +55,10 @@ bool host_advise(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_
                  uint32_t processor, uint64_t *ticket);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
-/* What an action does to residency, rights of the CPU and counts; the log line. *block: the VABlock it is about, or
- * NULL. GPU rights are left to the caller. False: a CANCEL, or the log cannot be written. */
+/* MAP, UNMAP and REVOKE: what the processor may do with the pages from now on. */
+void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
+/* What an action does to residency and counts; the log line. *block: the VABlock it is about, or
+ * NULL. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
 bool host_perform(struct host *host, const struct uvmp_action *action, struct sim_block **block);
 /* Closes all and completes the counts. */
 void host_close(struct host *host, bool is_complete);

@@ -19,6 +19,7 @@ static const struct command commands[] = {
         {"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
         {"bound", cmd_bound, help_bound, "what no policy can avoid: compulsory traffic, Belady's optimum"},
         {"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
+        {"import", cmd_import, help_import, "another tool's trace as one of ours"},
         {"trace", cmd_trace, help_trace, "a workload as a trace file, or a trace as another"},
         {"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
         {"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},

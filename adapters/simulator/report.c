@@ -67,7 +67,7 @@ static const struct field times[] = {
         TIME(compute_ns, "some SM could run", AS_TIME),
         TIME(idle_ns, "driver: asleep", AS_TIME),
         TIME(kernel_ns, "kernels, from launch to end", AS_TIME),
-        TIME(cpu_ns, "the CPU waited for its faults", AS_TIME),
+        TIME(cpu_ns, "program: faults, calls", AS_TIME),
         TIME(tlb_hits, NULL, AS_COUNT),
         TIME(tlb_misses, NULL, AS_COUNT),
         TIME(l2_tlb_hits, NULL, AS_COUNT),

@@ -60,6 +60,13 @@ struct space {
 	uint64_t device_bytes;    /* of the others, each in whole roots */
 };
 
+/* What a processor may do with a page: enum uvmp_prot. */
+static inline uint32_t right_on(const struct sim_block *block, uint32_t processor, uint32_t page)
+{
+	return (uint32_t)uvmp_mask_test(&block->low[processor], page) |
+	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
+}
+
 /* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint` oversub_percent
  * of it, rounded up, so that at 100 % everything fits. */
 static inline uint64_t space_memory_bytes(uint64_t bytes, uint32_t oversub_percent, uint64_t footprint)

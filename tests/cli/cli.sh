@@ -71,7 +71,7 @@ says 'uvmsim '
 expect 0 '--version -v' "$uvmsim" --version -v
 says 'uvmsim ' 'MiB' '16 GiB    8 GiB ' '1 TiB     141 GiB '
 expect 0 '--help' "$uvmsim" --help
-for sub in run compare bound explain trace measured decide check list; do
+for sub in run compare bound explain import trace measured decide check list; do
 	says "  $sub "
 	expect 0 "$sub --help" "$uvmsim" $sub --help
 	says "usage: uvmsim $sub"
@@ -88,9 +88,6 @@ expect 2 'unknown subcommand' "$uvmsim" bogus
 says 'unknown subcommand bogus' 'uvmsim --help'
 expect 2 'unknown option' "$uvmsim" --bogus
 says 'unknown option --bogus'
-for sub in import; do
-	expect 2 "$sub is not there yet" "$uvmsim" $sub
-done
 expect 2 'something behind --version' "$uvmsim" --version now
 says 'nothing may follow --version but -v'
 expect 2 'something behind --version -v' "$uvmsim" --version -v -v
@@ -157,10 +154,16 @@ says '-:6: 2097152 bytes from 0x200300000 on are not all in ranges declared so f
 printf 'uvmp-trace 1\nrange,200001000,8192\n,0,r,200001000\n' >"$work/in"
 input 2 'a range that a host with large pages cannot have' "$uvmsim" run --trace - --gpu p100-nvlink --memory 64M
 says '-:2: range at 0x200001000 does not begin at a multiple of the 65536 bytes of a page'
+expect 2 'a batch that no buffer holds' "$uvmsim" run --workload regular:bytes=4m --gpu titan-v --policy batch=65536
+says 'batch=65536: a fault buffer holds no more than 65535'
+expect 2 'nothing is ever serviced, with time' timeout 20 "$uvmsim" run --workload regular:bytes=4m --gpu titan-v --policy 'counters=on max_batches=0'
+says 'driver quirk Q23'
+expect 0 'nothing managed, without time' "$uvmsim" compare --workload stream_thread:bytes=2m,move=copy --policy prefetch=none --format json
+says '"footprint_bytes": 0' '"complete": true'
 expect 2 'two GPUs' "$uvmsim" run --workload regular --gpu titan-v --gpu titan-v
 says 'given twice'
 expect 0 'list formats' "$uvmsim" list formats
-says trace vectors measured 'what the engine decided'
+says trace vectors measured 'what the engine decided' 'uvmsmart-access '
 for gpu in $("$uvmsim" list gpus | grep '^[^ ]'); do
 	expect 0 "run on $gpu" "$uvmsim" run --workload regular:bytes=4m,passes=1 --gpu "$gpu" --format csv
 	says ",\"$gpu\",\""
@@ -265,7 +268,8 @@ for how in check decide; do
 done
 
 # -- files and streams ----------------------------------------------------------------------------------------------------
-for how in decide check measured 'run --trace' 'compare --trace' 'bound --trace' 'trace --trace'; do
+for how in decide check measured 'run --trace' 'compare --trace' 'bound --trace' 'trace --trace' 'import addresses' \
+	'import oracleGeneral'; do
 	expect 2 "$how: missing file" "$uvmsim" $how "$work/missing"
 	says 'missing: No such file or directory'
 	expect 2 "$how: directory" "$uvmsim" $how "$work"
@@ -667,6 +671,64 @@ want=2
 long head "$uvmsim" explain -
 judge $?
 says '-:1: '
+
+# -- import -------------------------------------------------------------------------------------------------------------------
+# What is imported is a trace like others, with time and without.
+cp docs/examples/accesses.csv "$work/in"
+input 0 'import' "$uvmsim" import uvmsmart-access - --kernels docs/examples/kernels.csv --agents 2
+says 'uvmp-trace 1' 'range,0xc0000000,4194304' 'kernel,kernel 1' ',1,r,0xc0001000'
+cp "$work/out" "$work/want"
+expect 0 'import of a file' "$uvmsim" import --agents=2 --kernels=docs/examples/kernels.csv uvmsmart-access docs/examples/accesses.csv
+same "$work/want"
+expect 0 'trace of an import' "$uvmsim" trace --trace "$work/want"
+grep -v '^#' "$work/want" >"$work/in"
+same "$work/in"
+for gpu in '' '--gpu titan-v'; do
+	input 0 "run of an import $gpu" "$uvmsim" run --trace - $gpu --policy prefetch=none --format json
+	says '"accesses": 12' '"pages_touched": 6' '"far_faults": 6'
+done
+input 0 'bound of an import' "$uvmsim" bound --trace - --format csv
+says ',12,4096,'
+expect 2 'import, no format of that name' "$uvmsim" import bogus docs/examples/accesses.csv
+says 'there is no format bogus' 'list formats'
+expect 2 'import, no file' "$uvmsim" import addresses
+says 'FORMAT and FILE are needed'
+expect 2 'import, too many' "$uvmsim" import addresses a b
+says 'unexpected argument b'
+expect 2 'import, an option of another format' "$uvmsim" import addresses --kernels a b
+says 'addresses has no use for --kernels'
+expect 2 'import, a benchmark of nothing' "$uvmsim" import addresses --benchmark a b
+says '--benchmark chooses among --ranges'
+expect 2 'import, an option twice' "$uvmsim" import addresses --hex --hex a
+says '--hex twice'
+expect 2 'import, two standard inputs' "$uvmsim" import addresses --ranges - -
+says 'only FILE may be standard input'
+expect 2 'import, no agents' "$uvmsim" import addresses --agents 0 -
+says '--agents: "0" is not accepted'
+expect 2 'import, no clock' "$uvmsim" import uvmsmart-access --clock-mhz 0 -
+says '--clock-mhz: "0" is not accepted'
+expect 2 'import, ranges that are not there' "$uvmsim" import addresses --ranges "$work/missing" -
+says 'missing: No such file or directory'
+printf '0x1000\n4096 \n0x1000,5\n' >"$work/in"
+input 2 'import, a bad line' "$uvmsim" import addresses -
+says '-:3: '
+if [ -s "$work/out" ]; then fail "$name: nothing is written"; else ok "$name: nothing is written"; fi
+printf '\037\213\010' >"$work/in"
+input 2 'import, gzip' "$uvmsim" import addresses -
+says '-:1: is gzip-compressed; give it as `zcat FILE |'
+want=2
+for format in addresses nvprof uvmsmart-access uvmsmart-batches; do
+	name="import $format: line of 50 MB"
+	long head "$uvmsim" import $format -
+	judge $?
+	says '-:1: line longer than 16384 bytes'
+done
+if [ -c /dev/full ]; then
+	name='import: full disk'
+	"$uvmsim" import uvmsmart-access docs/examples/accesses.csv >/dev/full 2>"$work/err"
+	judge $?
+	says 'standard output: No space left on device'
+fi
 
 # -- documents ------------------------------------------------------------------------------------------------------------------
 # Commands in ```console blocks are run as they stand, each document in a folder of its own that looks like the top one; what they

@@ -4,7 +4,7 @@
 # expression: only rows whose heading and label match, printed; nothing is written but under BUILD.
 # Environment: FIDELITY_LONG=1: also the long runs (else what results.txt knows of them is shown). FIDELITY_PICTURES=PATTERN:
 # the pictures whose names match, instead of all (without PATTERN) or none. FIDELITY_ACCEPT=1: a row that fell out is noted, not
-# an error. Exit status: 1 if a row that results.txt has as inside is not any more.
+# an error. FIDELITY_LIMIT=SECONDS: of one run (default 1800). Exit status: 1 if a row that results.txt has as inside is not any more.
 set -eu
 uvmsim=$1 build=$2 pattern=${3:-}
 here=$(dirname "$0")
@@ -21,7 +21,7 @@ awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="
 
 # One run: its numbers as `key value` lines, or what went wrong as the one line `error`.
 cat >"$work/run.sh" <<'R'
-number=$1 uvmsim=$3 work=$4 here=$5
+number=$1 uvmsim=$3 work=$4 here=$5 limit=${FIDELITY_LIMIT:-1800}
 # shellcheck disable=SC2086 # words on purpose; none of them holds blanks
 set -- $2
 command=$1
@@ -41,7 +41,8 @@ pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # wha
 esac
 [ "$command" != run ] || set -- "$@" --format json
 status=0
-"$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
+timeout "$limit" "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
+[ "$status" -ne 124 ] || echo "not done within $limit s" >"$work/$number.err"
 # A check that fails has numbers too; a run that ends early has none.
 if [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [ "$command" != run ]; }; then
 	case $command in

@@ -505,6 +505,44 @@ static void test_device_ranges(void **unused)
 	assert_non_null(strstr(error, "smaller than one VABlock"));
 }
 
+/* A program that manages nothing runs, and has nothing to count; a trace without ranges is a mistake. */
+static void test_nothing_managed(void **unused)
+{
+	static const char *const specs[] = {"stream_thread:bytes=2m,move=copy",
+	                                    "tiles:tiles=2,tile=1m,order=compute"};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		assert_true(run_source(workload_open(specs[i], 1, error), "preset=nvidia-595", 0));
+		assert_int_equal(result.footprint_bytes + result.accesses + result.faults_raw, 0);
+	}
+	assert_false(run_rows("", "prefetch=none", 0));
+	assert_non_null(strstr(error, "there is no range"));
+}
+
+/* What goes wrong while the CPU is served is what is said. */
+static void test_error_below_cpu(void **unused)
+{
+	(void)unused;
+	decisions = fopen("/dev/full", "w");
+	if (!decisions)
+		skip();
+	setvbuf(decisions, NULL, _IONBF, 0);
+	assert_false(run_rows("range,200000000,4096,a,fresh\n,cpu,w,200000000\n", "prefetch=none", 1u << 22));
+	assert_non_null(strstr(error, "the decision log cannot be written"));
+	fclose(decisions);
+	decisions = NULL;
+}
+
+static void test_large_batch(void **unused)
+{
+	(void)unused;
+	assert_true(run_rows("range,200000000,4096\n,0,w,200000000\n", "batch=65535", 1u << 22));
+	assert_int_equal(result.far_faults, 1);
+	assert_false(run_rows("range,200000000,4096\n,0,w,200000000\n", "batch=65536", 1u << 22));
+	assert_non_null(strstr(error, "batch=65536: a fault buffer holds no more than 65535"));
+}
+
 /* A workload, written as a trace and read back, makes the same run. */
 static void test_trace_of_workload(void **unused)
 {
@@ -614,6 +652,9 @@ int main(void)
 	        cmocka_unit_test(test_advice),
 	        cmocka_unit_test(test_calls_outside),
 	        cmocka_unit_test(test_device_ranges),
+	        cmocka_unit_test(test_nothing_managed),
+	        cmocka_unit_test(test_error_below_cpu),
+	        cmocka_unit_test(test_large_batch),
 	        cmocka_unit_test(test_trace_of_workload),
 	        cmocka_unit_test(test_all_policies),
 	        cmocka_unit_test(test_determinism),

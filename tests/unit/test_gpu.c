@@ -21,6 +21,7 @@ static struct source *source;
 static struct workload *workload;
 static struct gpu *gpu;
 static char error[SOURCE_ERROR_MAX];
+static uint64_t offset; /* of ranges from a multiple of 2 MiB */
 
 static struct {
 	uint64_t calls, writes, last_ns;
@@ -50,6 +51,7 @@ static void choose(uint32_t sms)
 	model.l2_tlb_ns = 100;
 	model.fault_write_ns = 50;
 	memset(&heard, 0, sizeof(heard));
+	offset = 0;
 }
 
 static void open_with(const char *spec, bool is_device)
@@ -61,6 +63,7 @@ static void open_with(const char *spec, bool is_device)
 	assert_true(space_open(&space, model.page_bytes));
 	for (unsigned i = 0; i < workload->ranges; i++) {
 		workload->range[i].is_device = is_device;
+		workload->range[i].base += offset;
 		assert_true(space_add_range(&space, &workload->range[i], error));
 	}
 	gpu = gpu_open(&model, &space, NULL, on_remote, &heard);
@@ -181,6 +184,57 @@ static void test_replay_sees_the_mapping(void **unused)
 	close_run();
 }
 
+/* One page for one warp, which has faulted and whose fault is taken. */
+static uint64_t fault_once(void)
+{
+	uint64_t fault_ns;
+
+	choose(1);
+	model.replay_ns = 0;
+	open_run("regular:bytes=4096,passes=1,threads=1");
+	launch();
+	fault_ns = gpu_wait(gpu, UINT64_MAX);
+	gpu_take_fault(gpu);
+	assert_int_equal(counts().accesses, 0);
+	return fault_ns;
+}
+
+/* What a replay has brought and the next change takes away at the same time is used in between. */
+static void test_replay_gives_a_turn(void **unused)
+{
+	uint64_t at_ns;
+
+	(void)unused;
+	at_ns = fault_once() + 5000;
+	map(block_at(0, 0), at_ns, RIGHT, false);
+	gpu_replay(gpu, at_ns);
+	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	gpu_advance(gpu, at_ns);
+	assert_int_equal(block_at(0, 0)->mapped, 0);
+	assert_int_equal(counts().accesses, 1);
+	close_run();
+
+	at_ns = fault_once() + 5000; /* the GPU has come to that time before */
+	map(block_at(0, 0), at_ns, RIGHT, false);
+	gpu_replay(gpu, at_ns);
+	gpu_advance(gpu, at_ns);
+	assert_int_equal(counts().accesses, 0);
+	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	gpu_advance(gpu, at_ns);
+	assert_int_equal(block_at(0, 0)->mapped, 0);
+	assert_int_equal(counts().accesses, 1);
+	close_run();
+
+	at_ns = fault_once() + 5000; /* without a replay it stays asleep */
+	map(block_at(0, 0), at_ns, RIGHT, false);
+	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	gpu_replay(gpu, at_ns);
+	gpu_advance(gpu, at_ns + 5000);
+	assert_int_equal(counts().accesses, 0);
+	assert_non_null(gpu_first_fault(gpu, UINT64_MAX));
+	close_run();
+}
+
 /* -- waiting -- */
 
 static void test_wait_has_a_limit(void **unused)
@@ -266,7 +320,6 @@ static uint64_t count_faults(uint32_t utlb)
 		faults++;
 		gpu_take_fault(gpu);
 	}
-	assert_int_equal(counts().faults, faults);
 	return faults;
 }
 
@@ -324,10 +377,7 @@ static void test_full_buffer(void **unused)
 	gpu_replay(gpu, gpu_now_ns(gpu) + 10000);
 	gpu_advance(gpu, gpu_now_ns(gpu) + 10000); /* 31 are forgotten */
 	assert_null(gpu_first_fault(gpu, UINT64_MAX));
-	assert_int_equal(counts().faults, 1);
-	gpu_advance(gpu, gpu_now_ns(gpu) + 10000); /* and come again */
-	assert_non_null(gpu_first_fault(gpu, UINT64_MAX));
-	assert_int_equal(counts().faults, 33);
+	assert_int_equal(count_faults(0), 32); /* and all come again */
 	close_run();
 }
 
@@ -356,7 +406,6 @@ static void test_device_memory(void **unused)
 	choose(4);
 	open_with("stream:bytes=4m,passes=1", true);
 	run_kernel();
-	assert_int_equal(counts().faults, 0);
 	assert_int_equal(counts().accesses, 3 * 4096 * 1024 / 256);
 	close_run();
 }
@@ -464,7 +513,6 @@ static uint64_t misses_after(uint32_t shootdown, uint32_t right, uint32_t pages)
 	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
 	run_kernel();
 	first = counts().tlb_misses - first;
-	assert_int_equal(counts().faults, 0);
 	close_run();
 	return first;
 }
@@ -541,6 +589,33 @@ static void test_new_pages_drop_nothing(void **unused)
 	assert_int_equal(misses, 24 + BLOCK_PAGES);
 	run_kernel();
 	assert_int_equal(counts().tlb_misses, misses);
+	close_run();
+}
+
+/* 64 KiB are those of the address, wherever the range begins: here with the second page of such. */
+static void test_offset_entries(void **unused)
+{
+	uvmp_mask page;
+
+	(void)unused;
+	choose(1);
+	offset = 4096;
+	model.utlb_entries = 64;
+	model.tlb_entry_bytes = 65536;
+	open_run("regular:bytes=128k,passes=3");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, 1);
+	run_kernel();
+	assert_int_equal(counts().tlb_misses, 15 + 1 + 1); /* only the middle 64 KiB are all there */
+	for (uint32_t i = 14; i < 16; i++) {
+		uvmp_mask_zero(&page);
+		uvmp_mask_set(&page, i);
+		gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_PROT_NONE, false);
+		gpu_map(gpu, 0, block_at(0, 0), &page, RIGHT, false);
+		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+		run_kernel();
+		assert_int_equal(counts().tlb_misses, 17 + (i == 14 ? 15 : 16));
+	}
 	close_run();
 }
 
@@ -632,11 +707,33 @@ static void test_remote_latency(void **unused)
 	close_run();
 }
 
+/* Warps whose page is far off do not hold up the others: those go on, and thread blocks behind them come. */
+static void test_far_pages_hold_up_nobody(void **unused)
+{
+	(void)unused;
+	choose(1);
+	model.remote_latency_ns = 1000000;
+	open_run("regular:bytes=32m,passes=1");
+	map_all(RIGHT, false);
+	map(block_at(0, 0), 0, RIGHT, true);
+	gpu_advance(gpu, 1);
+	launch();
+	gpu_advance(gpu, 900000);
+	assert_false(gpu_is_done(gpu));
+	assert_int_equal(counts().accesses, 16 * BLOCK_PAGES);
+	assert_int_equal(counts().remote_accesses, BLOCK_PAGES);
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	assert_in_range(gpu_end_ns(gpu), 1000000, 1200000);
+	close_run();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_blocks_do_not_wait_for_each_other),
 	        cmocka_unit_test(test_replay_sees_the_mapping),
+	        cmocka_unit_test(test_replay_gives_a_turn),
 	        cmocka_unit_test(test_wait_has_a_limit),
 	        cmocka_unit_test(test_outside_every_range),
 	        cmocka_unit_test(test_kernel_is_kept),
@@ -650,9 +747,11 @@ int main(void)
 	        cmocka_unit_test(test_shootdown),
 	        cmocka_unit_test(test_split_entries),
 	        cmocka_unit_test(test_new_pages_drop_nothing),
+	        cmocka_unit_test(test_offset_entries),
 	        cmocka_unit_test(test_oldest_leaves),
 	        cmocka_unit_test(test_remote),
 	        cmocka_unit_test(test_remote_latency),
+	        cmocka_unit_test(test_far_pages_hold_up_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,7 @@ static void test_times_add_up(void **unused)
 		sum = times.fetch_ns + times.order_ns + times.service_ns + times.migrate_ns + times.map_ns +
 		      times.evict_ns + times.replay_ns + times.idle_ns;
 		assert_true(sum <= times.time_ns);
+		assert_true(times.idle_ns <= times.kernel_ns);
 		assert_true(times.compute_ns <= times.time_ns);
 		assert_true(result.evictions > 0);
 		assert_int_equal(result.pages_touched, 4096);
@@ -181,9 +182,93 @@ static void test_leftover_faults(void **unused)
 		assert_true(run("p100-pcie", "random:bytes=2m,passes=2,agents=64", policies[i], 100));
 		assert_int_equal(result.pages_migrated, 512);
 		assert_int_equal(result.accesses, 1024);
-		assert_true(times.idle_ns <= times.time_ns);
+		assert_true(times.idle_ns <= times.kernel_ns);
 		assert_true(times.kernel_ns <= times.time_ns);
 	}
+}
+
+/* The driver sleeps while a kernel runs that needs nothing; before and after it that is not idleness. */
+static void test_idle(void **unused)
+{
+	(void)unused;
+	assert_true(run_source("p100-pcie", workload_open("stream_warp:bytes=4m,move=prefetch", 1, error),
+	                       "prefetch=none", (struct driver_memory){.bytes = 16u << 20}));
+	assert_int_equal(result.faults_raw, 0);
+	assert_int_equal(times.idle_ns, times.kernel_ns);
+	assert_true(times.kernel_ns < times.time_ns);
+}
+
+/* Neither a buffer below a batch nor one of a few entries stops a run; a batch takes what is there. */
+static void test_small_buffer(void **unused)
+{
+	struct driver_memory memory = {.oversub_percent = 125};
+	struct uvmp_policy policy;
+	struct model model;
+
+	(void)unused;
+	uvmp_policy_init(&policy);
+	assert_true(model_open("titan-v", NULL, &model, error));
+	for (model.fault_entries = 32; model.fault_entries <= 512; model.fault_entries *= 16) {
+		struct source *source = workload_open("random:bytes=16m,passes=2", 1, error);
+
+		assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+		source->close(source);
+		assert_int_equal(times.batch_faults.most, model.fault_entries == 32 ? 31 : 256);
+		assert_int_equal(result.pages_touched, 4096);
+	}
+}
+
+/* Policies with which nobody goes on: the reason, and soon, whatever else there is to do. */
+static void test_given_up(void **unused)
+{
+	static const char *const never[] = {"max_batches=0", "max_throttled=0", "counters=on max_batches=0",
+	                                    "counters=on max_throttled=0 counter_threshold=1"};
+	struct driver_memory memory = {.bytes = 16u << 20};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		assert_false(run("titan-v", "regular:bytes=4m", never[i], 100));
+		assert_non_null(strstr(error, "never services a fault: max_batches and max_throttled"));
+		assert_int_equal(result.faults_raw, 0);
+	}
+	/* an advised page is counted, and another one faults */
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		static const char trace[] = "uvmp-trace 1\nrange,200000000,4194304\n"
+		                            "advise,preferred,cpu,200000000,2097152\n"
+		                            "advise,accessed-by,gpu,200000000,2097152\nkernel,a\n"
+		                            ",0,r,200000000\n,0,r,200001000\n,1,r,200200000\n";
+		FILE *in = fmemopen((void *)(uintptr_t)trace, sizeof(trace) - 1, "r");
+
+		assert_non_null(in);
+		assert_false(run_source("titan-v", trace_open_stream(in, "t", error), never[i], memory));
+		assert_non_null(strstr(error, "t: this policy never services a fault")); /* no line */
+	}
+	assert_false(run("titan-v", "regular:bytes=4m", "batch=65536", 100));
+	assert_non_null(strstr(error, "batch=65536: a fault buffer holds no more than 65535"));
+}
+
+/* More prefetches than a stream takes at a time: two for each tile, and another thread is slow to do them. */
+static void test_full_stream(void **unused)
+{
+	struct driver_memory memory = {.bytes = 16u << 20};
+	struct uvmp_policy policy;
+	struct source *source;
+	struct model model;
+
+	(void)unused;
+	uvmp_policy_init(&policy);
+	assert_true(model_open("p100-pcie", NULL, &model, error));
+	model.prefetch_call_ns = 0;
+	model.prefetch_defer_ns = 1000000;
+	source = workload_open("tiles:tiles=700,tile=2m,order=move", 1, error);
+	assert_non_null(source);
+	assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+	source->close(source);
+	assert_int_equal(result.h2d_bytes, 700u << 21);
+	assert_int_equal(result.d2h_bytes, 700u << 21);
+	assert_true(times.time_ns > 1390 * (uint64_t)model.prefetch_defer_ns);
+	assert_in_range(times.cpu_ns, 1,
+	                1000000); /* waiting for room is in no call: the first one is its own */
 }
 
 /* -- programs and their traces -- */
@@ -284,20 +369,29 @@ static void test_link(void **unused)
 	assert_int_equal(second, first + model_link_ns(&model, MODEL_TO_GPU, 4096));
 	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 1000, 4096), /* the other direction is free */
 	                 1000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
-	assert_int_equal(link.engine[MODEL_TO_GPU].copies, 2);
-	assert_int_equal(link.engine[MODEL_TO_GPU].bytes, 65536 + 4096);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_base_cost),        cmocka_unit_test(test_times_add_up),
-	        cmocka_unit_test(test_same_again),       cmocka_unit_test(test_duplicates),
-	        cmocka_unit_test(test_batch_policy),     cmocka_unit_test(test_overlap),
-	        cmocka_unit_test(test_large_pages),      cmocka_unit_test(test_program),
-	        cmocka_unit_test(test_kernels_add_up),   cmocka_unit_test(test_leftover_faults),
-	        cmocka_unit_test(test_trace_of_program), cmocka_unit_test(test_broken_trace),
-	        cmocka_unit_test(test_errors),           cmocka_unit_test(test_link),
+	        cmocka_unit_test(test_idle),
+	        cmocka_unit_test(test_small_buffer),
+	        cmocka_unit_test(test_given_up),
+	        cmocka_unit_test(test_full_stream),
+	        cmocka_unit_test(test_base_cost),
+	        cmocka_unit_test(test_times_add_up),
+	        cmocka_unit_test(test_same_again),
+	        cmocka_unit_test(test_duplicates),
+	        cmocka_unit_test(test_batch_policy),
+	        cmocka_unit_test(test_overlap),
+	        cmocka_unit_test(test_large_pages),
+	        cmocka_unit_test(test_program),
+	        cmocka_unit_test(test_kernels_add_up),
+	        cmocka_unit_test(test_leftover_faults),
+	        cmocka_unit_test(test_trace_of_program),
+	        cmocka_unit_test(test_broken_trace),
+	        cmocka_unit_test(test_errors),
+	        cmocka_unit_test(test_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

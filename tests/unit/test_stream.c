@@ -38,6 +38,27 @@ static uint64_t wait_ns(const struct streams *streams, enum workload_op_kind kin
 	return streams_wait_ns(streams, &op);
 }
 
+/* A stream takes so many; then whoever wants to queue more waits for one to end. */
+static void test_full(void **unused)
+{
+	struct streams streams = {0};
+
+	(void)unused;
+	for (unsigned i = 0; i < STREAM_MOST; i++) {
+		assert_int_equal(streams_room_ns(&streams, 2), 0);
+		push(&streams, WORKLOAD_COPY, 2, 0, i);
+	}
+	assert_int_equal(streams_room_ns(&streams, 2), NEVER);
+	assert_int_equal(streams_room_ns(&streams, 1), 0);
+	streams_begin(&streams, 2);
+	assert_int_equal(streams_room_ns(&streams, 2), NEVER);
+	streams_end(&streams, 2, 5000);
+	assert_int_equal(streams_room_ns(&streams, 2), 5000);
+	push(&streams, WORKLOAD_COPY, 2, 0, 5000);
+	assert_int_equal(streams_room_ns(&streams, 2), NEVER);
+	streams_close(&streams);
+}
+
 static void test_order(void **unused)
 {
 	struct streams streams = {0};
@@ -467,17 +488,12 @@ static void test_tiles(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_order),
-	        cmocka_unit_test(test_growth),
-	        cmocka_unit_test(test_events),
-	        cmocka_unit_test(test_queue),
-	        cmocka_unit_test(test_wait_for_events),
-	        cmocka_unit_test(test_prefetch_idle),
-	        cmocka_unit_test(test_prefetch_deferred),
-	        cmocka_unit_test(test_copies),
-	        cmocka_unit_test(test_thread_and_kernel),
-	        cmocka_unit_test(test_bad_acts),
-	        cmocka_unit_test(test_tiles),
+	        cmocka_unit_test(test_full),          cmocka_unit_test(test_order),
+	        cmocka_unit_test(test_growth),        cmocka_unit_test(test_events),
+	        cmocka_unit_test(test_queue),         cmocka_unit_test(test_wait_for_events),
+	        cmocka_unit_test(test_prefetch_idle), cmocka_unit_test(test_prefetch_deferred),
+	        cmocka_unit_test(test_copies),        cmocka_unit_test(test_thread_and_kernel),
+	        cmocka_unit_test(test_bad_acts),      cmocka_unit_test(test_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

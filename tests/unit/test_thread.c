@@ -220,8 +220,9 @@ static void test_calls(void **unused)
 	    "prefetch=none");
 	assert_int_equal(result.faults_raw + result.cpu_faults, 0);
 	assert_int_equal(result.d2h_bytes, ROOT);
-	assert_int_equal(times.cpu_ns, 2 * CALL);
-	assert_true(times.time_ns > 2 * CALL + model_link_ns(&model, MODEL_TO_CPU, ROOT));
+	/* home it waits for what it has asked for */
+	assert_int_equal(times.cpu_ns, 2 * CALL + model_link_ns(&model, MODEL_TO_CPU, ROOT));
+	assert_true(times.time_ns > times.cpu_ns);
 	run(RANGES "prefetch,gpu,300000000,4194304\nadvise,preferred,gpu,200000000,4096\n", "prefetch=none");
 	assert_int_equal(result.h2d_bytes, 0); /* zeros need no copy */
 	assert_int_equal(times.cpu_ns, 2 * CALL);
@@ -237,6 +238,80 @@ static void test_calls(void **unused)
 	assert_int_equal(result.evictions, 1);
 	assert_int_equal(times.time_ns, CALL + 2 * model_link_ns(&model, MODEL_TO_GPU, ROOT) +
 	                                        model_link_ns(&model, MODEL_TO_CPU, ROOT));
+}
+
+/* A call or a fault is in cpu_ns as a whole, with what the driver does meanwhile. */
+static void test_whole_calls(void **unused)
+{
+	(void)unused;
+	open_quiet("titan-v");
+	model.page_ns = 10;
+	run(RANGES "prefetch,gpu,200000000,4194304\n", "prefetch=none");
+	assert_int_equal(times.migrate_ns, 1024 * 10);
+	assert_int_equal(times.cpu_ns, CALL + 1024 * 10);
+	run(RANGES "advise,preferred,cpu,200000000,4194304\n,cpu,w,300000000\n", "prefetch=none");
+	assert_int_equal(times.cpu_ns, CALL + FAULT);
+}
+
+/* Each call looks at its blocks, also at the same one again; a fault of the thread has that in its own time.
+ */
+static void test_looks(void **unused)
+{
+	(void)unused;
+	open_quiet("titan-v");
+	model.block_ns = 100;
+	run(RANGES "prefetch,gpu,200000000,4194304\nprefetch,cpu,200200000,2097152\n"
+	           "prefetch,gpu,200200000,2097152\n",
+	    "prefetch=none");
+	assert_int_equal(times.service_ns, 4 * 100);
+	run(RANGES "prefetch,gpu,200000000,4194304\n,cpu,w,200000000\n,cpu,w,200200000\n,cpu,w,200001000\n",
+	    "prefetch=none");
+	assert_int_equal(times.service_ns, 2 * 100);
+	assert_int_equal(result.cpu_faults, 3);
+}
+
+/* Zeros are written one block after another, beside what the link copies. */
+static void test_zeros(void **unused)
+{
+	uint64_t zeros;
+
+	(void)unused;
+	open_quiet("titan-v");
+	model.zero_mb_s = 1000;
+	zeros = (uint64_t)ROOT * 1000u / model.zero_mb_s;
+	run(RANGES "prefetch,gpu,300000000,4194304\n", "prefetch=none");
+	assert_int_equal(times.time_ns, CALL + 2 * zeros);
+	run("range,200000000,4194304\nrange,200400000,4194304,,fresh\nprefetch,gpu,200000000,8388608\n",
+	    "prefetch=none");
+	assert_int_equal(times.time_ns, CALL + 2 * zeros);
+	model.page_ns = 10; /* of the CPU's pages */
+	run(RANGES "prefetch,gpu,300000000,4194304\n", "prefetch=none");
+	assert_int_equal(times.migrate_ns, 0);
+}
+
+/* Whatever is evicted, memory comes from the same allocator, and 2 MiB that leave cost the same. */
+static void test_orders(void **unused)
+{
+	static const char *const orders[] = {"prefetch=none evict=lru", "prefetch=none evict=lru2m",
+	                                     "prefetch=none evict=lru4k", "prefetch=none evict=random4k"};
+
+	(void)unused;
+	open_quiet("titan-v");
+	model.alloc_ns = 1000;
+	model.alloc_roots = 2;
+	model.evict_ns = 512000;
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		memory.bytes = 16u << 20;
+		run("range,200000000,10485760\nprefetch,gpu,200000000,10485760\n", orders[i]);
+		assert_int_equal(times.migrate_ns, 3 * 1000);
+		memory.bytes = ROOT;
+		run("range,200000000,6291456\nprefetch,gpu,200000000,6291456\n", orders[i]);
+		assert_int_equal(times.migrate_ns, 1000);
+		assert_int_equal(result.pages_evicted, 1024);
+		assert_int_equal(times.evict_ns - 2 * model_link_ns(&model, MODEL_TO_CPU, ROOT) < 2u * 512000,
+		                 i > 1); /* pages leave in smaller copies, which nobody waits for */
+	}
+	memory.bytes = 16u << 20;
 }
 
 /* Hosts with 64 KiB pages move whole ones, wherever a call begins and ends. */
@@ -344,6 +419,10 @@ int main(void)
 	        cmocka_unit_test(test_duplicated),
 	        cmocka_unit_test(test_bounce),
 	        cmocka_unit_test(test_calls),
+	        cmocka_unit_test(test_whole_calls),
+	        cmocka_unit_test(test_looks),
+	        cmocka_unit_test(test_zeros),
+	        cmocka_unit_test(test_orders),
 	        cmocka_unit_test(test_large_pages),
 	        cmocka_unit_test(test_errors),
 	        cmocka_unit_test(test_nothing_takes_time),

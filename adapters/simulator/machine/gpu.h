@@ -1,8 +1,8 @@
 /* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall behind a fault, a GMMU that writes faults.
  *
- * Time is in integer nanoseconds. Whoever holds the GPU (host.c) lets time pass with gpu_advance, takes the
- * faults that were written until then, and queues what the driver does to the page tables for the time at which
- * the GPU sees it. Nothing here decides anything about memory.
+ * Time is in integer nanoseconds. Whoever holds the GPU (machine.c, thread.c) lets time pass, takes the faults that
+ * were written until then, and queues what the driver does to the page tables for the time at which the GPU sees
+ * it. Nothing here decides anything about memory.
  */
 #ifndef UVMSIM_GPU_H
 #define UVMSIM_GPU_H
@@ -26,7 +26,6 @@ struct gpu_counts {
 	uint64_t pages_touched; /* distinct pages */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
 	uint64_t remote_accesses;
-	uint64_t faults;        /* written, or waiting for room when a replay came */
 	uint64_t busy_ns;       /* time in which some SM ran */
 };
 
@@ -39,7 +38,8 @@ struct gpu *gpu_open(const struct model *model, struct space *space,
                      void *context);
 void gpu_close(struct gpu *gpu);
 
-/* The workload's kernel (workload_launch has set it up) begins at at_ns. False: out of memory. */
+/* The workload's kernel (workload_launch has set it up) begins at at_ns. False: one of its thread blocks has more
+ * warps than an SM. */
 bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns);
 bool gpu_is_done(const struct gpu *gpu); /* no warp is left */
 uint64_t gpu_end_ns(const struct gpu *gpu); /* then: when the last one ended */
@@ -67,8 +67,11 @@ void gpu_take_fault(struct gpu *gpu);
 void gpu_block_faults(struct gpu *gpu);
 
 /* What the driver does; the GPU sees it at at_ns, but nothing about a block before what was queued for that block
- * earlier. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link. A replay is seen after
- * whatever has the same time and was queued before. */
+ * earlier. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
+ *
+ * A replay is seen after whatever has the same time and was queued before. What takes rights away behind it at the
+ * same time first lets each SM run for a nanosecond, if warps are ready by then: so the GPU's time can pass until_ns
+ * by that. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
              bool is_remote);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);

@@ -4,11 +4,7 @@ uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t f
 {
 	struct link_engine *engine = &link->engine[direction];
 	uint64_t start_ns = engine->free_ns > from_ns ? engine->free_ns : from_ns;
-	uint64_t ns = model_link_ns(link->model, direction, bytes);
 
-	engine->free_ns = start_ns + ns;
-	engine->busy_ns += ns;
-	engine->bytes += bytes;
-	engine->copies++;
+	engine->free_ns = start_ns + model_link_ns(link->model, direction, bytes);
 	return engine->free_ns;
 }

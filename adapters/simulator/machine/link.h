@@ -6,7 +6,6 @@
 
 struct link_engine {
 	uint64_t free_ns; /* all that was submitted has ended */
-	uint64_t busy_ns, bytes, copies;
 };
 
 struct link {

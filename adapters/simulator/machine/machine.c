@@ -21,11 +21,13 @@
 #include "stream.h"
 #include "thread.h"
 
-#define IDLE_MOST  1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
-#define SLICE_NS   100000u /* the GPU runs by itself for so long before people can look */
-#define LOOK_EVERY 16u     /* steps */
-#define NEVER      UINT64_MAX
-#define NO_STREAM  UINT32_MAX
+#define IDLE_MOST    1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
+#define SLICE_NS     100000u /* the GPU runs by itself for so long, or longer, before people can look: */
+#define SLICE_USES   100000u /* as long as it takes for about so many accesses */
+#define SLICE_GROWTH 128u
+#define LOOK_EVERY   16u /* steps */
+#define NEVER        UINT64_MAX
+#define NO_STREAM    UINT32_MAX
 
 /* A prefetch that a thread has in hand. */
 struct job {
@@ -45,18 +47,17 @@ struct machine {
 	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
+	struct workload_op held; /* its stream is full, if is_held */
+	struct workload_kernel held_kernel;
+	bool is_held;
 
-	uint64_t note_ns;   /* of the first notification of an access counter that waits; NEVER: none */
-	uint32_t running;   /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns; /* of that kernel */
-	uint32_t idle;      /* bottom halves in a row after which nobody went on */
+	uint64_t note_ns;                        /* of the first notification of those that wait */
+	uint64_t slice_ns;                       /* see SLICE_NS */
+	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
+	uint64_t launch_ns;                      /* of that kernel */
+	uint32_t idle;                           /* bottom halves in a row after which nobody went on */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static bool fail(struct machine *m, const char *text)
 {
@@ -77,7 +78,7 @@ static void use_remote(void *context, struct sim_block *block, uint32_t page, bo
 	struct machine *m = context;
 
 	(void)is_write;
-	if (counters_use(&m->shop.host, block, page) && m->note_ns == NEVER)
+	if (counters_use(&m->shop.host, block, page) && m->shop.in_notes++ == 0)
 		m->note_ns = now_ns;
 }
 
@@ -101,43 +102,55 @@ static bool look_up(struct machine *m)
 
 /* -- the bottom half -- */
 
-/* When it wakes; NEVER: no fault is there until limit_ns. The GPU runs on in slices, so that people can look.
- */
+/* The GPU runs by itself. Slices grow while it does little in them: kernels that compute for a second, and
+ * those with an access in every nanosecond, both let people look several times a second. */
+static bool run_slice(struct machine *m, uint64_t limit_ns)
+{
+	uint64_t until_ns = gpu_now_ns(m->shop.gpu) + m->slice_ns;
+	struct gpu_counts before, after;
+
+	gpu_count(m->shop.gpu, &before);
+	gpu_wait(m->shop.gpu, until_ns < limit_ns ? until_ns : limit_ns);
+	gpu_count(m->shop.gpu, &after);
+	if (after.accesses - before.accesses > SLICE_USES)
+		m->slice_ns = SLICE_NS;
+	else if (m->slice_ns < SLICE_NS * SLICE_GROWTH)
+		m->slice_ns *= 2u;
+	return look_up(m);
+}
+
+/* When it wakes; NEVER: nothing is there for it until limit_ns. */
 static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 {
+	const struct shop *shop = &m->shop;
 	const struct gpu_fault *first;
+	uint64_t since_ns = NEVER;
 
 	*wake = m->bottom_half.now_ns;
-	if (m->shop.in_buffer != 0) /* it has left some, and comes again at once */
+	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
-	while ((first = gpu_first_fault(m->shop.gpu, NEVER)) == NULL && m->note_ns == NEVER &&
-	       m->running != NO_STREAM && !gpu_is_done(m->shop.gpu) && gpu_now_ns(m->shop.gpu) < limit_ns &&
-	       !gpu_is_stuck(m->shop.gpu)) {
-		uint64_t slice_ns = gpu_now_ns(m->shop.gpu) + SLICE_NS;
-
-		gpu_wait(m->shop.gpu, slice_ns < limit_ns ? slice_ns : limit_ns);
-		if (!look_up(m))
+	m->slice_ns = SLICE_NS;
+	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL && shop->in_notes == 0 &&
+	       m->running != NO_STREAM && !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns &&
+	       !gpu_is_stuck(shop->gpu)) {
+		if (!run_slice(m, limit_ns))
 			return false;
 	}
-	if (m->note_ns != NEVER || first) {
-		uint64_t since_ns = first && first->time_ns < m->note_ns ? first->time_ns : m->note_ns;
-
-		*wake = later(*wake, since_ns + m->shop.model->interrupt_ns);
-	} else {
-		*wake = NEVER;
-	}
+	if (first)
+		since_ns = first->time_ns;
+	if (shop->in_notes != 0 && m->note_ns < since_ns)
+		since_ns = m->note_ns;
+	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
 	return true;
 }
 
-/* Notifications are serviced behind the faults, without a word at the end. */
-static bool service_notes(struct machine *m)
+/* The bottom half has slept from its end, or the kernel's launch, to until_ns. */
+static void count_sleep(struct machine *m, uint64_t until_ns)
 {
-	enum uvmp_status status;
+	uint64_t from_ns = later(m->bottom_half.now_ns, m->launch_ns);
 
-	if (m->note_ns == NEVER)
-		return true;
-	m->note_ns = NEVER;
-	return thread_pump(&m->bottom_half, THREAD_NOTES, &status);
+	if (m->running != NO_STREAM && until_ns > from_ns)
+		m->shop.times->idle_ns += until_ns - from_ns;
 }
 
 /* Has a bottom half served faults, or none at all, and nobody has gone on? Working off stale faults is
@@ -160,28 +173,47 @@ static bool goes_nowhere(struct machine *m)
 	return m->running != NO_STREAM && !is_throttled && (has_served || !has_fetched);
 }
 
+static void wake_up(struct machine *m, uint64_t at_ns)
+{
+	struct thread *t = &m->bottom_half;
+	uint64_t slept_ns = at_ns;
+
+	gpu_run(m->shop.gpu, at_ns);
+	if (gpu_is_done(m->shop.gpu) && gpu_end_ns(m->shop.gpu) < at_ns)
+		slept_ns = gpu_end_ns(m->shop.gpu);
+	count_sleep(m, slept_ns);
+	t->now_ns = later(t->now_ns, at_ns);
+	thread_work(t, m->shop.model->wakeup_ns, &m->shop.times->fetch_ns);
+}
+
+static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
+{
+	if (has_fetched)
+		return fail(m, HOST_NOBODY_GOES_ON);
+	return fail(m, HOST_NEVER_SERVICED);
+}
+
+/* One bottom half, of faults or of notifications. */
 static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 {
 	struct thread *t = &m->bottom_half;
+	uint64_t fetched = m->fetched;
 	enum uvmp_status status;
 
-	thread_wait(t, at_ns, &m->shop.times->idle_ns);
-	thread_work(t, m->shop.model->wakeup_ns, &m->shop.times->fetch_ns);
+	wake_up(m, at_ns);
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
-		m->shop.in_buffer = 0;
+		m->shop.in_buffer = m->shop.in_notes = 0;
 	else if (status != UVMP_OK)
 		return fail(m, uvmp_status_text(status));
-	if (!service_notes(m))
-		return false;
 	if (goes_nowhere(m))
 		m->idle++;
-	if (m->idle == IDLE_MOST)
-		return fail(
-		        m,
-		        "no warp goes on: with this policy and memory every page leaves before it is used");
-	return true;
+	if (m->idle == IDLE_MOST && t->until_ns > t->now_ns) { /* a driver that takes no time waits, too */
+		t->now_ns = t->until_ns;
+		m->idle = 0;
+	}
+	return m->idle < IDLE_MOST || fail_nobody_goes_on(m, m->fetched != fetched);
 }
 
 /* -- prefetches -- */
@@ -217,8 +249,8 @@ static bool step_job(struct machine *m, struct thread *t, struct job *job)
 	if (job->at != end)
 		return true;
 	job->is_active = false;
-	if (!job->op.to_gpu)
-		thread_wait(t, t->copies_ns, &m->shop.times->migrate_ns);
+	if (!job->op.to_gpu && t->copies_ns > t->now_ns)
+		t->now_ns = t->copies_ns;
 	if (job->is_deferred)
 		streams_end(&m->streams, job->op.stream, later(t->now_ns, t->copies_ns));
 	else
@@ -239,25 +271,23 @@ static bool fault_on_cpu(struct machine *m, uint64_t address)
 {
 	struct thread *t = &m->program;
 	enum uvmp_status status = UVMP_ERR_RETRY;
-	uint64_t began_ns = t->now_ns;
 
 	t->is_fault_of_cpu = true;
 	t->copies_ns = 0;
 	while (status == UVMP_ERR_RETRY) {
-		uint64_t ticket, unused = 0;
+		uint64_t ticket;
 
 		t->until_ns = 0;
-		thread_work(t, m->shop.model->cpu_fault_ns, &unused);
+		t->now_ns += m->shop.model->cpu_fault_ns;
 		if (uvmp_service_cpu_fault(m->shop.host.service, HOST_SPACE, address, m->op.access, 0,
 		                           &ticket) != UVMP_OK)
 			return fail(m, "the CPU's access cannot be served");
 		if (!thread_pump(t, ticket, &status))
 			return false;
-		thread_wait(t, later(t->copies_ns, t->until_ns), &unused);
+		t->now_ns = later(t->now_ns, later(t->copies_ns, t->until_ns));
 	}
 	t->is_fault_of_cpu = false;
 	m->shop.host.result->cpu_faults++;
-	m->shop.times->cpu_ns += t->now_ns - began_ns;
 	return status == UVMP_OK || fail(m, uvmp_status_text(status));
 }
 
@@ -267,14 +297,12 @@ static bool step_walk(struct machine *m)
 	uint64_t end = m->op.at + m->op.bytes;
 
 	while (m->cpu_at < end) {
-		uint32_t page, right;
+		uint32_t page;
 		struct sim_block *block = space_find(&m->shop.host.space, m->cpu_at, &page);
 
 		if (!block)
 			return fail(m, "an access of the CPU lies outside every range");
-		right = (uint32_t)uvmp_mask_test(&block->low[0], page) |
-		        (uint32_t)uvmp_mask_test(&block->high[0], page) << 1;
-		if (right < (uint32_t)uvmp_access_prot(m->op.access))
+		if (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(m->op.access))
 			return fault_on_cpu(m, m->cpu_at);
 		m->cpu_accesses++;
 		m->cpu_at = (m->cpu_at / m->shop.model->page_bytes + 1u) * m->shop.model->page_bytes;
@@ -289,11 +317,11 @@ static bool advise(struct machine *m, const struct workload_op *op)
 	uint64_t ticket;
 
 	m->program.copies_ns = 0;
-	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
+	m->program.now_ns += m->shop.model->prefetch_call_ns;
 	if (!host_advise(&m->shop.host, op->at, op->bytes, op->advice, processor, &ticket) ||
 	    !call(m, &m->program, ticket, op->at, op->bytes))
 		return false;
-	thread_wait(&m->program, m->program.copies_ns, &m->shop.times->cpu_ns);
+	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
 	return true;
 }
 
@@ -303,17 +331,33 @@ static void wait_for(struct machine *m, const struct workload_op *op)
 	m->is_waiting = true;
 }
 
-static bool issue(struct machine *m, const struct workload_op *op, const struct workload_kernel *kernel)
+/* Puts what is held into its stream. The thread waits for a kernel that is not queued. */
+static bool push(struct machine *m)
 {
-	return streams_push(&m->streams, op, kernel, m->program.now_ns) || fail(m, "out of memory");
+	m->is_held = false;
+	if (!streams_push(&m->streams, &m->held, &m->held_kernel, m->program.now_ns))
+		return fail(m, "out of memory");
+	if (m->held.kind == WORKLOAD_KERNEL && !m->held.is_queued)
+		wait_for(m, &(struct workload_op){.kind = WORKLOAD_WAIT_STREAM, .stream = m->held.stream});
+	return true;
+}
+
+/* Into its stream, if that has room; else the thread waits. */
+static bool issue(struct machine *m, const struct workload_op *op)
+{
+	m->held = *op;
+	if (op->kind == WORKLOAD_KERNEL)
+		m->held_kernel = workload_keep_kernel(m->workload);
+	m->is_held = true;
+	return streams_room_ns(&m->streams, op->stream) == NEVER || push(m);
 }
 
 /* A prefetch in an idle stream is done by the calling thread, in a busy one it is left to the other. */
 static bool call_prefetch(struct machine *m, const struct workload_op *op)
 {
-	thread_work(&m->program, m->shop.model->prefetch_call_ns, &m->shop.times->cpu_ns);
+	m->program.now_ns += m->shop.model->prefetch_call_ns;
 	if (!streams_is_idle(&m->streams, op->stream, m->program.now_ns))
-		return issue(m, op, NULL);
+		return issue(m, op);
 	start_job(&m->program, &m->call, op, false);
 	return true;
 }
@@ -321,14 +365,8 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 static bool begin_op(struct machine *m)
 {
 	struct workload_op op = m->workload->op;
-	struct workload_kernel kernel;
 
 	switch (op.kind) {
-	case WORKLOAD_KERNEL:
-		kernel = workload_keep_kernel(m->workload);
-		if (!op.is_queued)
-			wait_for(m, &(struct workload_op){.kind = WORKLOAD_WAIT_STREAM, .stream = op.stream});
-		return issue(m, &op, &kernel);
 	case WORKLOAD_CPU:
 		m->op = op;
 		m->cpu_at = op.at;
@@ -338,9 +376,10 @@ static bool begin_op(struct machine *m)
 		return call_prefetch(m, &op);
 	case WORKLOAD_ADVISE:
 		return advise(m, &op);
+	case WORKLOAD_KERNEL:
 	case WORKLOAD_COPY:
 	case WORKLOAD_RECORD:
-		return issue(m, &op, NULL);
+		return issue(m, &op);
 	default:
 		wait_for(m, &op);
 		return true;
@@ -355,16 +394,18 @@ static uint64_t program_ns(const struct machine *m)
 
 	if (m->has_ended)
 		return NEVER;
-	if (!m->is_waiting)
+	if (!m->is_waiting && !m->is_held)
 		return m->program.now_ns;
-	until_ns = streams_wait_ns(&m->streams, &m->op);
+	until_ns = m->is_held ? streams_room_ns(&m->streams, m->held.stream)
+	                      : streams_wait_ns(&m->streams, &m->op);
 	return until_ns == NEVER ? NEVER : later(until_ns, m->program.now_ns);
 }
 
-static bool step_program(struct machine *m, uint64_t at_ns)
+static bool go_on(struct machine *m)
 {
-	m->program.now_ns = at_ns;
 	m->is_waiting = false;
+	if (m->is_held)
+		return push(m);
 	if (m->call.is_active)
 		return step_job(m, &m->program, &m->call);
 	if (m->is_walking)
@@ -373,6 +414,17 @@ static bool step_program(struct machine *m, uint64_t at_ns)
 		return begin_op(m);
 	m->has_ended = true;
 	return true;
+}
+
+/* Whatever takes the thread time in a step is a fault, a prefetch or an advice. */
+static bool step_program(struct machine *m, uint64_t at_ns)
+{
+	bool is_done;
+
+	m->program.now_ns = at_ns;
+	is_done = go_on(m);
+	m->shop.times->cpu_ns += m->program.now_ns - at_ns;
+	return is_done;
 }
 
 /* -- streams -- */
@@ -434,15 +486,15 @@ static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
 
 /* -- all of them -- */
 
-static bool end_kernel(struct machine *m)
+static void end_kernel(struct machine *m)
 {
 	uint64_t end_ns = gpu_end_ns(m->shop.gpu);
 
+	count_sleep(m, end_ns);
 	m->shop.times->kernel_ns += end_ns - m->launch_ns;
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
 	workload_end_kernel(m->workload);
-	return true;
 }
 
 static bool is_lost(struct machine *m)
@@ -458,40 +510,62 @@ static bool is_lost(struct machine *m)
 	return true;
 }
 
-/* The next step of whoever is first. *is_over: nobody has anything to do. */
-static bool step(struct machine *m, bool *is_over)
-{
-	uint64_t program = program_ns(m), first = program, wake;
-	unsigned stream = NO_STREAM;
+/* Whose step is next, but for the bottom half, and when. */
+struct turn {
+	uint64_t ns;     /* NEVER: nobody's */
+	unsigned stream; /* or NO_STREAM: a thread's */
+	bool is_program;
+};
 
-	if (m->background.is_active && m->deferred.now_ns < first)
-		first = m->deferred.now_ns;
+static struct turn next_turn(const struct machine *m)
+{
+	struct turn turn = {.ns = program_ns(m), .stream = NO_STREAM, .is_program = true};
+
+	if (m->background.is_active && m->deferred.now_ns < turn.ns) {
+		turn.ns = m->deferred.now_ns;
+		turn.is_program = false;
+	}
 	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++) {
 		uint64_t ns = item_ns(m, i);
 
-		if (ns < first) {
-			first = ns;
-			stream = i;
+		if (ns < turn.ns) {
+			turn.ns = ns;
+			turn.stream = i;
 		}
 	}
-	if (first == NEVER && m->has_ended &&
-	    m->running == NO_STREAM) { /* faults that are left are nobody's */
-		*is_over = true;
+	return turn;
+}
+
+static bool take(struct machine *m, const struct turn *turn)
+{
+	if (turn->ns == NEVER)
+		return fail(m, "every warp waits, and no fault is left to be serviced");
+	if (turn->stream != NO_STREAM)
+		return step_stream(m, turn->stream, turn->ns);
+	if (turn->is_program)
+		return step_program(m, turn->ns);
+	return step_job(m, &m->deferred, &m->background);
+}
+
+/* The next step of whoever is first. *is_over: nobody has anything to do; faults that are left then are
+ * nobody's. */
+static bool step(struct machine *m, bool *is_over)
+{
+	struct turn turn = next_turn(m);
+	uint64_t wake;
+
+	*is_over = turn.ns == NEVER && m->has_ended && m->running == NO_STREAM;
+	if (*is_over)
+		return true;
+	if (!wake_ns(m, turn.ns, &wake) || is_lost(m))
+		return false;
+	if (m->running != NO_STREAM && gpu_is_done(m->shop.gpu)) {
+		end_kernel(m);
 		return true;
 	}
-	if (!wake_ns(m, first, &wake) || is_lost(m))
-		return false;
-	if (m->running != NO_STREAM && gpu_is_done(m->shop.gpu))
-		return end_kernel(m);
-	if (wake <= first && wake != NEVER)
+	if (wake <= turn.ns && wake != NEVER)
 		return step_bottom_half(m, wake);
-	if (stream != NO_STREAM)
-		return step_stream(m, stream, first);
-	if (first == NEVER)
-		return fail(m, "every warp waits, and no fault is left to be serviced");
-	if (first == program)
-		return step_program(m, first);
-	return step_job(m, &m->deferred, &m->background);
+	return take(m, &turn);
 }
 
 /* -- a run -- */
@@ -501,7 +575,13 @@ static const char *add_range(void *context, const struct source_range *range)
 {
 	struct machine *m = context;
 
-	return host_add_range(&m->shop.host, range) ? NULL : m->shop.host.error;
+	struct host *host = &m->shop.host;
+	bool is_added;
+
+	host->params.reads_ahead = false; /* this error is one of the row that is being read */
+	is_added = host_add_range(host, range);
+	host->params.reads_ahead = true;
+	return is_added ? NULL : host->error;
 }
 
 static bool open_program(struct machine *m, struct source *source)
@@ -574,10 +654,24 @@ static void count(struct machine *m)
 	times->time_ns = m->program.now_ns;
 	if (m->running != NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
-		times->kernel_ns += gpu_now_ns(m->shop.gpu) - m->launch_ns;
+		times->kernel_ns += later(gpu_now_ns(m->shop.gpu), m->launch_ns) - m->launch_ns;
+		count_sleep(m, gpu_now_ns(m->shop.gpu));
 	}
 	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
 		times->time_ns = later(times->time_ns, m->streams.stream[i].done_ns);
+}
+
+static void close_machine(struct machine *m, bool is_done)
+{
+	if (m->shop.gpu)
+		count(m);
+	host_close(&m->shop.host, is_done);
+	if (m->recorded)
+		m->recorded->source.close(&m->recorded->source);
+	gpu_close(m->shop.gpu);
+	streams_close(&m->streams);
+	free(m->shop.root_ns);
+	free(m);
 }
 
 bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
@@ -589,6 +683,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .page_bytes = model->page_bytes,
 	                             .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
 	                             .fault_entries = model->fault_entries,
+	                             .reads_ahead = true,
 	                             .seed = seed,
 	                             .log = log};
 	struct machine *m = calloc(1, sizeof(*m));
@@ -603,16 +698,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	m->shop.times = times;
 	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
 	m->running = NO_STREAM;
-	m->note_ns = NEVER;
 	is_done = host_init(&m->shop.host, &params, source, result, error) && run(m, source);
-	if (m->shop.gpu)
-		count(m);
-	host_close(&m->shop.host, is_done);
-	if (m->recorded)
-		m->recorded->source.close(&m->recorded->source);
-	gpu_close(m->shop.gpu);
-	streams_close(&m->streams);
-	free(m->shop.root_ns);
-	free(m);
+	close_machine(m, is_done);
 	return is_done;
 }

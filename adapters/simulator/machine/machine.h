@@ -11,10 +11,11 @@
 #include "../model.h"
 #include "../spread.h"
 
-/* Where the time of the driver's threads went, in ns; idle: between bottom halves while the GPU ran. compute: of
- * time_ns, the part in which some SM had a warp that could run. kernel: sum of the kernels' times, from launch to
- * end. cpu: of the program's own thread, in faults, calls and advice. time_ns ends with the program: a bottom half that
- * works on faults which nobody waits for any more counts whole in the others, and may reach beyond. */
+/* In ns. fetch to replay: what the driver did, in whichever thread, and waits within an action. idle: a kernel was on the
+ * GPU, and the bottom half slept. compute: of time_ns, the part in which some SM had a warp that could run. kernel: sum of
+ * the kernels' times, from launch to end. cpu: the program's own thread was in a fault, prefetch call or advice, from
+ * its beginning until the thread went on; what the driver did in it counts there as well. time_ns ends with the program:
+ * a bottom half that works on faults which nobody waits for any more counts whole in the others, and may reach beyond. */
 struct machine_times {
 	uint64_t time_ns;
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;

@@ -4,6 +4,13 @@
 
 #define ROOM 64u
 
+uint64_t streams_room_ns(const struct streams *streams, unsigned stream)
+{
+	const struct stream *s = &streams->stream[stream];
+
+	return s->count < STREAM_MOST ? s->done_ns : UINT64_MAX;
+}
+
 bool streams_push(struct streams *streams, const struct workload_op *op, const struct workload_kernel *kernel,
                   uint64_t issued_ns)
 {
@@ -25,7 +32,7 @@ bool streams_push(struct streams *streams, const struct workload_op *op, const s
 	}
 	item = &s->item[(s->first + s->count++) % s->room];
 	*item = (struct stream_item){.op = *op, .issued_ns = issued_ns};
-	if (kernel)
+	if (op->kind == WORKLOAD_KERNEL)
 		item->kernel = *kernel;
 	if (op->kind == WORKLOAD_RECORD)
 		item->number = streams->event[op->event].recorded = ++streams->records;

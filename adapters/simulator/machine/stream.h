@@ -31,7 +31,11 @@ struct streams {
 	uint64_t records;
 };
 
-/* False: out of memory. */
+#define STREAM_MOST 1024u /* operations that a stream takes before whoever queues more has to wait */
+
+/* When a stream had room for one more, at the latest; UINT64_MAX: it is full, and it is not known yet. */
+uint64_t streams_room_ns(const struct streams *streams, unsigned stream);
+/* There is room. `kernel` is looked at for kernels. False: out of memory. */
 bool streams_push(struct streams *streams, const struct workload_op *op, const struct workload_kernel *kernel,
                   uint64_t issued_ns);
 /* The first item of a stream that waits to begin, and the earliest time at which it may; NULL: there is none. */

@@ -3,11 +3,6 @@
 
 #include "../counters.h"
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* -- faults -- */
 
 void thread_report_faults(struct thread *t)
@@ -74,7 +69,16 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
 	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
+}
+
+/* Of faults, or of notifications, which cost nothing to fetch. */
+static void begin(struct thread *t, const struct uvmp_action *a)
+{
 	t->block = UINT64_MAX;
+	if (a->cause == UVMP_CAUSE_COUNTER)
+		t->shop->in_notes -= a->count;
+	else
+		fetch(t, a);
 }
 
 /* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
@@ -86,7 +90,7 @@ static void wait_for_eviction(struct thread *t)
 	t->evicted_ns = 0;
 }
 
-/* The first action about a block pays for looking at it. */
+/* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
 static void look_at(struct thread *t, const struct uvmp_action *a)
 {
 	if (a->cause != UVMP_CAUSE_EVICTION)
@@ -95,7 +99,20 @@ static void look_at(struct thread *t, const struct uvmp_action *a)
 		return;
 	t->block = a->address;
 	t->room_ns = 0;
-	thread_work(t, t->shop->model->block_ns, &t->shop->times->service_ns);
+	if (!t->is_fault_of_cpu)
+		thread_work(t, t->shop->model->block_ns, &t->shop->times->service_ns);
+}
+
+/* The physical allocator gives several roots at a time. */
+static void take_root(struct thread *t)
+{
+	struct shop *shop = t->shop;
+
+	if (shop->cached_roots == 0) {
+		thread_work(t, shop->model->alloc_ns, &shop->times->migrate_ns);
+		shop->cached_roots = shop->model->alloc_roots;
+	}
+	shop->cached_roots--;
 }
 
 static void allocate(struct thread *t, const struct uvmp_action *a)
@@ -107,11 +124,48 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
 	if (shop->root_ns[root] != 0) /* won by an eviction, or split before */
 		return;
 	shop->root_ns[root] = 1;
-	if (shop->cached_roots == 0) {
-		thread_work(t, shop->model->alloc_ns, &shop->times->migrate_ns);
-		shop->cached_roots = shop->model->alloc_roots;
+	take_root(t);
+}
+
+/* Page-wise orders know no roots. What they use for the first time has come from the allocator all the same.
+ */
+static void back_pages(struct thread *t)
+{
+	struct shop *shop = t->shop;
+	uint64_t most = shop->host.result->memory_bytes / shop->model->page_bytes;
+
+	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
+		return;
+	while (shop->backed_pages < shop->host.resident_pages && shop->backed_pages < most) {
+		shop->backed_pages += ROOT_BYTES / shop->model->page_bytes;
+		take_root(t);
 	}
-	shop->cached_roots--;
+}
+
+/* A root (lru), a block (lru2m), or a page, which has its share of a root's cost. */
+static void evict(struct thread *t, const struct uvmp_action *a)
+{
+	struct shop *shop = t->shop;
+	enum uvmp_evictor order = shop->host.params.policy->evict;
+	uint64_t ns = shop->model->evict_ns;
+
+	t->evict_root = a->offset / ROOT_BYTES;
+	if (order == UVMP_EVICT_LRU_4K || order == UVMP_EVICT_RANDOM_4K)
+		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
+	if (a->count == 0) /* a root of several blocks is one */
+		thread_work(t, ns, &shop->times->evict_ns);
+}
+
+/* What is submitted runs when the thread goes on; but a channel has so many entries and no more. */
+static void push(struct thread *t, uint64_t *sum)
+{
+	thread_wait(t, t->shop->push_ns[t->shop->pushes % SHOP_PUSHES], sum);
+}
+
+static void note_push(struct thread *t, uint64_t end_ns)
+{
+	t->shop->push_ns[t->shop->pushes++ % SHOP_PUSHES] = end_ns;
+	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
@@ -121,18 +175,19 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes, start_ns, end_ns;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
+	uint64_t *sum = is_out ? &shop->times->evict_ns : &shop->times->migrate_ns;
 
-	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns,
-	            is_out ? &shop->times->evict_ns : &shop->times->migrate_ns);
-	thread_wait(t, shop->push_ns[shop->pushes % SHOP_PUSHES], &shop->times->migrate_ns);
+	if (direction == MODEL_TO_GPU)
+		back_pages(t);
+	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns, sum);
+	push(t, sum);
 	start_ns = later(t->now_ns, block->copied_ns);
 	if (direction == MODEL_TO_GPU)
 		start_ns = later(start_ns, t->room_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
 	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
-	shop->push_ns[shop->pushes++ % SHOP_PUSHES] = end_ns;
+	note_push(t, end_ns);
 	block->copied_ns = end_ns;
-	t->copies_ns = later(t->copies_ns, end_ns);
 	if (direction == MODEL_TO_GPU)
 		note_copy(t, start_ns, end_ns, pages);
 	if (!is_out)
@@ -144,16 +199,21 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		t->room_ns = later(t->room_ns, end_ns);
 }
 
-static void populate(struct thread *t, const struct uvmp_action *a)
+/* The GPU writes zeros, beside the copies of the link. No page of the CPU has to be mapped for that. */
+static void populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	struct shop *shop = t->shop;
 	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * shop->model->page_bytes;
 
-	if (a->to != HOST_GPU) { /* the CPU's own, part of cpu_fault_ns */
+	if (a->to != HOST_GPU) /* the CPU's own, part of cpu_fault_ns */
 		return;
-	}
+	back_pages(t);
 	thread_work(t, shop->model->copy_ns, &shop->times->migrate_ns);
-	t->copies_ns = later(t->copies_ns, t->now_ns) + bytes * 1000u / shop->model->zero_mb_s;
+	push(t, &shop->times->migrate_ns);
+	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, t->room_ns)) +
+	                  bytes * 1000u / shop->model->zero_mb_s;
+	block->copied_ns = shop->zeroed_ns;
+	note_push(t, shop->zeroed_ns);
 }
 
 /* The CPU's own page tables. */
@@ -168,12 +228,7 @@ static void map_cpu(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	else if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)pages * model->map_page_ns,
 		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
-	uvmp_mask_andnot(&block->low[0], &block->low[0], &a->pages);
-	uvmp_mask_andnot(&block->high[0], &block->high[0], &a->pages);
-	if ((a->right & 1u) != 0)
-		uvmp_mask_or(&block->low[0], &block->low[0], &a->pages);
-	if ((a->right & 2u) != 0)
-		uvmp_mask_or(&block->high[0], &block->high[0], &a->pages);
+	host_set_rights(block, a);
 }
 
 static void map(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
@@ -213,71 +268,71 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 	            &shop->times->replay_ns);
 }
 
-static bool perform(struct thread *t, const struct uvmp_action *a)
+static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
-	struct shop *shop = t->shop;
-	struct sim_block *block;
+	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->shop->times->replay_ns);
+}
 
-	if (!host_perform(&shop->host, a, &block))
-		return false;
-	look_at(t, a);
+static void perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+{
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
-		if (a->cause != UVMP_CAUSE_COUNTER)
-			fetch(t, a);
-		break;
+		begin(t, a);
+		return;
 	case UVMP_ACTION_ALLOCATE:
 		allocate(t, a);
-		break;
+		return;
 	case UVMP_ACTION_POPULATE:
-		populate(t, a);
-		break;
+		populate(t, a, block);
+		return;
 	case UVMP_ACTION_COPY:
 		copy(t, a, block);
-		break;
+		return;
 	case UVMP_ACTION_EVICT:
-		t->evict_root = a->offset / ROOT_BYTES;
-		thread_work(t, shop->model->evict_ns, &shop->times->evict_ns);
-		break;
+		evict(t, a);
+		return;
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_UNMAP:
 	case UVMP_ACTION_REVOKE:
 		map(t, a, block);
-		break;
+		return;
 	case UVMP_ACTION_FLUSH:
 		flush(t, a);
-		break;
+		return;
 	case UVMP_ACTION_REPLAY:
 		replay(t);
-		break;
+		return;
 	case UVMP_ACTION_WAIT:
-		thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &shop->times->replay_ns);
-		break;
+		wait_for(t, a);
+		return;
 	case UVMP_ACTION_CLEAR:
-		counters_clear(&shop->host, a);
-		break;
+		counters_clear(&t->shop->host, a);
+		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
-		break;
+		return;
 	default:
-		break;
+		return;
 	}
-	return true;
 }
 
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 {
 	struct uvmp_service *service = t->shop->host.service;
 	struct uvmp_action action;
+	struct sim_block *block;
 
+	t->block = UINT64_MAX;
 	for (;;) {
 		if (ticket == 0)
 			thread_report_faults(t);
 		*status = uvmp_service_next(service, t->now_ns, &action);
 		if (*status != UVMP_OK)
 			return true;
-		if (!perform(t, &action))
+		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
+		look_at(t, &action);
+		perform(t, &action, block);
 		uvmp_service_complete(service, action.id, UVMP_OK);
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;

@@ -23,8 +23,11 @@ struct shop {
 	struct link link;
 	uint64_t *root_ns;     /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
 	uint32_t cached_roots; /* got from the physical allocator and not used yet */
+	uint64_t backed_pages; /* page-wise orders: of the memory that was ever used, in whole roots */
 	uint64_t push_ns[SHOP_PUSHES], pushes; /* when the last copies end; all copies */
-	uint64_t in_buffer;    /* faults that the engine has and has not fetched */
+	uint64_t zeroed_ns;    /* the last pages that began as zeros have */
+	uint64_t in_buffer;    /* faults that the engine has and has not fetched, */
+	uint64_t in_notes;     /* and notifications of access counters */
 };
 
 struct thread {
@@ -36,12 +39,17 @@ struct thread {
 	uint64_t evicted_ns;  /* what the last evictions have copied has arrived; 0: nothing to wait for */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */
 	uvmp_addr block;      /* being serviced */
-	bool is_fault_of_cpu; /* mapping is part of cpu_fault_ns */
+	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
 	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
 };
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* The thread works for `ns`, and `sum` hears of it. */
 static inline void thread_work(struct thread *t, uint64_t ns, uint64_t *sum)
@@ -58,9 +66,8 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
-/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half; THREAD_NOTES: until nothing is left to
- * do), whose status is *status; RETRY if the engine has nothing to do. False: an error of the run; the host has it. */
-#define THREAD_NOTES UINT64_MAX
+/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
+ * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);
 
 #endif

@@ -89,12 +89,15 @@ void workload_start_warp(struct workload *workload, struct workload_slot *slot, 
 /* Puts an address on each page of the step in hand behind the first `lanes` of all. */
 static uint32_t add_step(const struct workload_slot *slot, uint64_t *all, uint32_t lanes, uint64_t *bytes)
 {
-	if (slot->lanes != 0) {
-		memcpy(all + lanes, slot->lane, slot->lanes * sizeof(*all));
-		*bytes += (uint64_t)slot->lanes * slot->lane_bytes;
-		return lanes + slot->lanes;
+	uint32_t room = WORKLOAD_JOINED_LANES - lanes, more = slot->lanes < room ? slot->lanes : room;
+
+	if (more != 0) {
+		memcpy(all + lanes, slot->lane, more * sizeof(*all));
+		*bytes += (uint64_t)more * slot->lane_bytes;
+		return lanes + more;
 	}
-	for (uint64_t at = slot->at; at < slot->end; at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT)
+	for (uint64_t at = slot->at; at < slot->end && lanes < WORKLOAD_JOINED_LANES;
+	     at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT)
 		all[lanes++] = at;
 	*bytes += slot->end - slot->at;
 	return lanes;

@@ -1,0 +1,161 @@
+/* uvmsim import: other tools' traces as ours. */
+#include "cli.h"
+
+#include <string.h>
+
+#include "import.h"
+
+const char help_import[] =
+        "usage: uvmsim import FORMAT FILE [options]\n"
+        "\n"
+        "Writes another tool's trace as one of ours (docs/uvmsim.md) on standard output. FILE may be\n"
+        "zstd-compressed; - is standard input. `uvmsim list formats` lists FORMAT:\n"
+        "\n"
+        "  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
+        "  nvprof            text of `nvprof --print-gpu-trace`\n"
+        "  oracleGeneral     cache traces of libCacheSim\n"
+        "  uvmsmart-access   lines cycle,page\n"
+        "  uvmsmart-batches  lines benchmark,prefetcher,batch,fault_addr\n"
+        "\n"
+        "Without --ranges every 2 MiB block that is touched counts as managed; the input is then read "
+        "twice.\n"
+        "Not every format knows every option.\n"
+        "\n"
+        "  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart\n"
+        "  --agents N        deals accesses that name no agent to N agents in turn (default 1)\n"
+        "  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named in its first line\n"
+        "  --clock-mhz N     uvmsmart-access: cycles a microsecond (default 1481)\n"
+        "  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of UVM Smart\n"
+        "  --prefetcher NAME uvmsmart-batches: the one whose faults are wanted\n"
+        "  --hex             addresses: numbers without 0x are hexadecimal, too\n";
+
+static const char *const options[] = {
+        "ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "help", NULL};
+enum option { RANGES, AGENTS, KERNELS, CLOCK_MHZ, BENCHMARK, PREFETCHER, HEX, HELP };
+
+struct request {
+	const char *format, *file;
+	const char *value[HELP]; /* NULL: not given */
+};
+
+static int parse(struct request *request, int argc, char **argv)
+{
+	struct cli_args args = {argc, argv, 1, false};
+	const char *value;
+
+	for (;;) {
+		int option = cli_next(&args, options, &value);
+
+		if (option == CLI_END)
+			return CLI_DONE;
+		if (option == CLI_BAD || option == HELP)
+			return CLI_BAD_INPUT;
+		if (option != CLI_OPERAND && request->value[option])
+			return cli_error("import: --%.*s twice", (int)strcspn(options[option], "="),
+			                 options[option]);
+		if (option != CLI_OPERAND)
+			request->value[option] = value ? value : "";
+		else if (!request->format)
+			request->format = value;
+		else if (!request->file)
+			request->file = value;
+		else
+			return cli_error("import: unexpected argument %.200s", value);
+	}
+}
+
+/* An option that the format would not look at is a mistake. */
+static int check_options(const struct request *request, const struct import_format *format)
+{
+	static const unsigned bits[HELP] = {IMPORT_RANGES,    IMPORT_AGENTS,    IMPORT_KERNELS,
+	                                    IMPORT_CLOCK_MHZ, IMPORT_BENCHMARK, IMPORT_PREFETCHER,
+	                                    IMPORT_HEX};
+
+	for (size_t i = 0; i < HELP; i++)
+		if (request->value[i] && (import_format_options(format) & bits[i]) == 0)
+			return cli_error("import: %s has no use for --%.*s", import_format_name(format),
+			                 (int)strcspn(options[i], "="), options[i]);
+	/* Lists of faults have a benchmark of their own, the other formats choose ranges by it. */
+	if (request->value[BENCHMARK] && !request->value[RANGES] &&
+	    (import_format_options(format) & IMPORT_PREFETCHER) == 0)
+		return cli_error("import: --benchmark chooses among --ranges, which are not given");
+	return CLI_DONE;
+}
+
+static bool take_numbers(const struct request *request, struct import_options *options_out)
+{
+	uint64_t agents = options_out->agents, mhz = options_out->clock_mhz;
+
+	if (request->value[AGENTS] &&
+	    !cli_number("--agents", request->value[AGENTS], 1, IMPORT_AGENTS_MAX, &agents))
+		return false;
+	if (request->value[CLOCK_MHZ] &&
+	    !cli_number("--clock-mhz", request->value[CLOCK_MHZ], 1, IMPORT_CLOCK_MAX, &mhz))
+		return false;
+	options_out->agents = (uint32_t)agents;
+	options_out->clock_mhz = (uint32_t)mhz;
+	return true;
+}
+
+static bool open_second(struct import_file *file, const char *path)
+{
+	if (!path)
+		return true;
+	if (strcmp(path, "-") == 0) {
+		cli_error("import: only FILE may be standard input");
+		return false;
+	}
+	file->name = path;
+	file->file = cli_open(path);
+	return file->file != NULL;
+}
+
+static void close_second(const struct import_file *file)
+{
+	if (file->file)
+		cli_close(file->file);
+}
+
+static int run(const struct request *request, const struct import_format *format,
+               struct import_options *import)
+{
+	char error[SOURCE_ERROR_MAX] = "";
+	bool is_good;
+	FILE *in;
+
+	in = cli_open(request->file);
+	if (!in)
+		return CLI_BAD_INPUT;
+	is_good = import_run(format, in, request->file, import, stdout, error);
+	cli_close(in);
+	return is_good ? CLI_DONE : cli_error("%s", error);
+}
+
+int cmd_import(int argc, char **argv)
+{
+	struct import_options import = import_defaults;
+	struct request request = {.format = NULL};
+	const struct import_format *format;
+	int status = parse(&request, argc, argv);
+
+	if (status != CLI_DONE)
+		return status;
+	if (!request.format || !request.file)
+		return cli_error("import: FORMAT and FILE are needed; see `uvmsim import --help`");
+	format = import_format_find(request.format);
+	if (!format)
+		return cli_error("import: there is no format %.100s; see `uvmsim list formats`",
+		                 request.format);
+	if (check_options(&request, format) != CLI_DONE || !take_numbers(&request, &import))
+		return CLI_BAD_INPUT;
+	import.benchmark = request.value[BENCHMARK];
+	import.prefetcher = request.value[PREFETCHER];
+	import.is_hex = request.value[HEX] != NULL;
+	status = CLI_BAD_INPUT;
+	if (open_second(&import.ranges, request.value[RANGES]) &&
+	    open_second(&import.kernels, request.value[KERNELS]))
+		status = run(&request, format, &import);
+	close_second(&import.ranges);
+	close_second(&import.kernels);
+	return status;
+}

@@ -1,0 +1,273 @@
+/* The table of importers, and what goes around them: find ranges by a first reading, then write by a second.
+ * Times may not go back and addresses must be in ranges, as the reader of traces demands, so that whatever
+ * has been written can be read. */
+#include "import/importer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct import_format *const formats[] = {
+        &import_addresses,       &import_nvprof,           &import_oracle_general,
+        &import_uvmsmart_access, &import_uvmsmart_batches,
+};
+
+const struct import_options import_defaults = {.agents = 1, .clock_mhz = 1481};
+
+const struct import_format *import_format_at(size_t index)
+{
+	return index < sizeof(formats) / sizeof(formats[0]) ? formats[index] : NULL;
+}
+
+const struct import_format *import_format_find(const char *name)
+{
+	const struct import_format *format;
+
+	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
+		if (strcmp(format->name, name) == 0)
+			return format;
+	return NULL;
+}
+
+const char *import_format_name(const struct import_format *format)
+{
+	return format->name;
+}
+
+const char *import_format_summary(const struct import_format *format)
+{
+	return format->summary;
+}
+
+unsigned import_format_options(const struct import_format *format)
+{
+	return format->options;
+}
+
+/* -- what importers call -- */
+
+enum line_status import_next(struct import *import)
+{
+	return import_text_next(&import->text);
+}
+
+bool import_bad(struct import *import, const char *format, ...)
+{
+	char cause[SOURCE_ERROR_MAX / 2 - 64];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(cause, sizeof(cause), format, list);
+	va_end(list);
+	if (import->is_text)
+		return import_text_bad(&import->text, "%s", cause);
+	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: record %llu: %s", import->name,
+	         (unsigned long long)(import->record == 0 ? 1 : import->record), cause);
+	return false;
+}
+
+uint32_t import_agent(struct import *import)
+{
+	uint32_t agent = import->next_agent;
+
+	import->next_agent = agent + 1 < import->options->agents ? agent + 1 : 0;
+	return agent;
+}
+
+static bool has_no_memory(struct import *import)
+{
+	snprintf(import->error, SOURCE_ERROR_MAX, "out of memory");
+	return false;
+}
+
+bool import_access(struct import *import, const struct source_row *access)
+{
+	const char *ranges = import->options->ranges.file ? import->options->ranges.name : NULL;
+	struct source_row row = *access;
+
+	import->accesses++;
+	if (row.has_time && row.time_ns < import->time_ns)
+		return import_bad(import, "time goes backwards, from %llu ns to %llu ns",
+		                  (unsigned long long)import->time_ns, (unsigned long long)row.time_ns);
+	if (row.has_time)
+		import->time_ns = row.time_ns;
+	if (import->is_scan)
+		return import_ranges_see(&import->ranges, row.address) || has_no_memory(import);
+	if (!import_ranges_hold(&import->ranges, row.address))
+		return import_bad(import, "address 0x%llx is in no range of %.100s",
+		                  (unsigned long long)row.address,
+		                  ranges ? ranges : "the first reading: the file has changed");
+	row.kind = SOURCE_ACCESS;
+	return trace_write_row(import->writer, &row, import->error);
+}
+
+bool import_kernel(struct import *import, const char *name)
+{
+	struct source_row row = {.kind = SOURCE_KERNEL};
+
+	if (import->is_scan)
+		return true;
+	snprintf(row.name, sizeof(row.name), "%.*s", (int)sizeof(row.name) - 1,
+	         name[0] != '\0' ? name : "kernel");
+	for (char *at = row.name; *at != '\0'; at++) {
+		if (*at == ',')
+			*at = ';';
+		else if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+	return trace_write_row(import->writer, &row, import->error);
+}
+
+bool import_sync(struct import *import)
+{
+	struct source_row row = {.kind = SOURCE_SYNC};
+
+	return import->is_scan || trace_write_row(import->writer, &row, import->error);
+}
+
+/* -- a reading -- */
+
+static bool open_input(struct import *import, FILE *in)
+{
+	if (import->is_text)
+		return import_text_open(&import->text, in, import->name, import->error);
+	import->view = import_view_open(in, false);
+	return import->view || has_no_memory(import);
+}
+
+static void close_input(struct import *import)
+{
+	if (import->is_text)
+		import_text_close(&import->text);
+	import_view_close(import->view);
+	import->view = NULL;
+}
+
+/* One reading, from where `in` stands to its end. */
+static bool read_once(struct import *import, FILE *in)
+{
+	bool is_good;
+
+	import->accesses = import->time_ns = import->record = 0;
+	import->next_agent = 0;
+	is_good = open_input(import, in) && import->format->read(import);
+	if (is_good && import->accesses == 0)
+		is_good = import_bad(import, "there is no access in it");
+	close_input(import);
+	return is_good;
+}
+
+static bool write_ranges(struct import *import)
+{
+	struct source_row row = {.kind = SOURCE_RANGE};
+
+	for (size_t i = 0; i < import->ranges.ranges; i++) {
+		row.range = import->ranges.range[i];
+		if (!trace_write_row(import->writer, &row, import->error))
+			return false;
+	}
+	return true;
+}
+
+static bool write_trace(struct import *import, FILE *in, FILE *out)
+{
+	char comment[80];
+
+	snprintf(comment, sizeof(comment), "import %s", import->format->name);
+	import->is_scan = false;
+	import->writer = trace_write_open(out, "standard output", false, comment, import->error);
+	if (!import->writer)
+		return false;
+	if (write_ranges(import) && read_once(import, in))
+		return trace_write_close(import->writer, import->error);
+	trace_write_abandon(import->writer);
+	return false;
+}
+
+/* -- two readings -- */
+
+static bool cannot_keep(struct import *import)
+{
+	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: cannot be kept in a temporary file: %s",
+	         import->name, strerror(errno));
+	return false;
+}
+
+/* What cannot be rewound is copied, as it is; *kept must be closed. */
+static bool keep(struct import *import, FILE *in, FILE **kept)
+{
+	char buffer[16384];
+	size_t length;
+
+	*kept = tmpfile();
+	if (!*kept)
+		return cannot_keep(import);
+	while ((length = fread(buffer, 1, sizeof(buffer), in)) > 0)
+		if (fwrite(buffer, 1, length, *kept) != length)
+			return cannot_keep(import);
+	if (ferror(in)) {
+		snprintf(import->error, SOURCE_ERROR_MAX, "%.250s:1: cannot be read: %s", import->name,
+		         strerror(errno));
+		return false;
+	}
+	return fseeko(*kept, 0, SEEK_SET) == 0 || cannot_keep(import);
+}
+
+static bool scan(struct import *import, FILE *in)
+{
+	off_t start = ftello(in);
+	const char *wrong;
+
+	import->is_scan = true;
+	if (!read_once(import, in))
+		return false;
+	wrong = import->format->makes_ranges ? NULL : import_ranges_make(&import->ranges);
+	if (wrong)
+		return import_bad(import, "%s", wrong);
+	if (start >= 0 && fseeko(in, start, SEEK_SET) == 0)
+		return true;
+	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: cannot be read twice: %s", import->name,
+	         strerror(errno));
+	return false;
+}
+
+static bool read_twice(struct import *import, FILE *in, FILE *out)
+{
+	FILE *kept = NULL;
+	bool is_good = fseeko(in, 0, SEEK_CUR) == 0 || keep(import, in, &kept);
+
+	is_good = is_good && scan(import, kept ? kept : in) && write_trace(import, kept ? kept : in, out);
+	if (kept)
+		fclose(kept);
+	return is_good;
+}
+
+bool import_run(const struct import_format *format, FILE *in, const char *name,
+                const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX])
+{
+	struct import *import = calloc(1, sizeof(*import));
+	const struct import_file *ranges = &options->ranges;
+	bool is_good;
+
+	if (!import) {
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+		return false;
+	}
+	import->format = format;
+	import->options = options;
+	import->name = name;
+	import->error = error;
+	import->is_text = !format->is_binary;
+	if (ranges->file)
+		is_good = import_ranges_read(&import->ranges, ranges, format->ranges_set, options->benchmark,
+		                             error) &&
+		          write_trace(import, in, out);
+	else
+		is_good = read_twice(import, in, out);
+	if (format->end)
+		format->end(import);
+	import_ranges_free(&import->ranges);
+	free(import);
+	return is_good;
+}

@@ -1,0 +1,120 @@
+/* importer.h: what the importers share. An importer is a function that reads the input from its beginning to
+ * its end and hands over rows in their order. It may be called twice with the same input: first to find out
+ * which blocks of memory are touched, then to write. It need not care which of the two it is. */
+#ifndef UVMSIM_IMPORT_IMPORTER_H
+#define UVMSIM_IMPORT_IMPORTER_H
+
+#include "import.h"
+#include "lines.h"
+#include "trace_write.h"
+
+#define IMPORT_PAGE  ((uint64_t)4096)
+#define IMPORT_BLOCK ((uint64_t)2 << 20)
+#define IMPORT_NONE  SIZE_MAX
+
+/* -- input.c: bytes -- */
+
+/* Decoded bytes of a stream: through zstd if its first bytes say so. Of text, carriage returns, tabs and
+ * blanks at the ends of lines are gone, elsewhere each is a blank, and what is no printable ASCII is '?' (but
+ * NUL, which text has not). */
+struct import_view;
+
+struct import_view *import_view_open(FILE *raw, bool is_text);
+/* To read from. */
+FILE *import_view_file(struct import_view *view);
+/* Why reading failed; empty: it did not, or the system says why. */
+const char *import_view_problem(const struct import_view *view);
+void import_view_close(struct import_view *view);
+
+/* Text, line by line. */
+struct import_text {
+	struct line_reader lines; /* lines.text is the line in hand */
+	struct import_view *view;
+	const char *name;
+	char *error; /* [SOURCE_ERROR_MAX] */
+};
+
+bool import_text_open(struct import_text *text, FILE *raw, const char *name, char error[SOURCE_ERROR_MAX]);
+/* LINE_BAD: the error is filled. */
+enum line_status import_text_next(struct import_text *text);
+void import_text_close(struct import_text *text);
+/* Fills the error with `NAME:LINE: ...`; returns false. */
+bool import_text_bad(struct import_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Cuts the field up to the next comma off *rest, in place; NULL when there is no further field. */
+char *import_field(char **rest);
+/* Cuts a line into at most `max` fields. Returns how many there are, max + 1 if more. */
+size_t import_fields(char *line, char **field, size_t max);
+bool import_decimal(const char *text, uint64_t *number);
+/* With or without 0x. */
+bool import_hex(const char *text, uint64_t *number);
+
+/* -- ranges.c: where accesses may go -- */
+
+struct import_ranges {
+	uint64_t *block; /* numbers of touched blocks plus 1, hashed; 0: free */
+	size_t blocks, room;
+	uint64_t last_block; /* plus 1 */
+	struct source_range *range; /* sorted, apart */
+	size_t ranges, ranges_room;
+	size_t last_hit;
+};
+
+/* A page of this block is touched. False: out of memory. */
+bool import_ranges_see(struct import_ranges *ranges, uint64_t address);
+/* Makes ranges of the touched blocks: neighbours are one. NULL, or what is wrong. */
+const char *import_ranges_make(struct import_ranges *ranges);
+/* NULL, or what is wrong with it. */
+const char *import_ranges_add(struct import_ranges *ranges, const struct source_range *range);
+/* Reads --ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart, of which those of `set` (NULL: any)
+ * and `benchmark` (NULL: the only one) are taken. */
+bool import_ranges_read(struct import_ranges *ranges, const struct import_file *file, const char *set,
+                        const char *benchmark, char error[SOURCE_ERROR_MAX]);
+bool import_ranges_hold(struct import_ranges *ranges, uint64_t address);
+void import_ranges_free(struct import_ranges *ranges);
+
+/* -- import.c: rows -- */
+
+struct import {
+	const struct import_format *format;
+	const struct import_options *options;
+	const char *name;
+	char *error;
+	bool is_scan; /* the first of two readings: nothing is written */
+	bool is_text;
+	struct import_text text;  /* is_text: the input */
+	struct import_view *view; /* else */
+	uint64_t record;          /* not is_text: number of the record in hand, from 1 */
+	struct trace_writer *writer;
+	struct import_ranges ranges;
+	uint64_t accesses;
+	uint64_t time_ns; /* of the last access that had one */
+	uint32_t next_agent;
+	void *state; /* of the importer; NULL at first, kept from the first reading to the second */
+};
+
+/* LINE_OK: the next line is in import->text.lines.text. */
+enum line_status import_next(struct import *import);
+/* The error becomes `NAME:LINE: ...` or `NAME: record N: ...`. Returns false. */
+bool import_bad(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whose access is the next one that names no agent. */
+uint32_t import_agent(struct import *import);
+/* Rows. False: the error is filled. */
+bool import_access(struct import *import, const struct source_row *access);
+/* A name that cannot stand in a trace is made one that can. */
+bool import_kernel(struct import *import, const char *name);
+bool import_sync(struct import *import);
+
+struct import_format {
+	const char *name, *summary;
+	unsigned options;          /* enum import_option */
+	const char *ranges_set;    /* of allocations of UVM Smart; NULL: any */
+	bool is_binary;            /* is read through import->view */
+	bool makes_ranges;         /* the importer adds them itself, at the end of the first reading */
+	bool (*read)(struct import *import);
+	void (*end)(struct import *import); /* frees the state; may be NULL */
+};
+
+extern const struct import_format import_addresses, import_nvprof, import_oracle_general;
+extern const struct import_format import_uvmsmart_access, import_uvmsmart_batches;
+
+#endif

@@ -1,0 +1,195 @@
+/* Faults; gpu_fault.h.
+ *
+ * What the SMs raise within a quantum is sorted three times, each sort leaving in order what it does not tell
+ * apart: by time, which says whose faults a uTLB can still have outstanding; then by uTLB and by burst, so
+ * that uTLBs take turns, each with what it has raised within a burst. So ordered they are written, one after
+ * another, into a ring of written faults, each with the time at which it is there. */
+#include "gpu_fault.h"
+
+#include <stdlib.h>
+
+#define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
+
+/* What faults are ordered by. Times of a quantum differ by little more than it lasts; what is later counts as
+ * last. */
+enum sort_key { BY_TIME, BY_UTLB, BY_BURST };
+
+/* Room for one more fault that is raised, and for sorting it. False: there is none, and all are lost. */
+static bool grow_raised(struct gpu *gpu)
+{
+	size_t room = gpu->raised_room ? 2u * gpu->raised_room : SORT_KEYS;
+	struct gpu_fault *fresh;
+
+	if (gpu->raised_count < gpu->raised_room)
+		return true;
+	fresh = realloc(gpu->raised, room * sizeof(*fresh));
+	if (fresh)
+		gpu->raised = fresh;
+	free(gpu->sorted);
+	gpu->sorted = malloc(room * sizeof(*fresh));
+	gpu->raised_room = fresh && gpu->sorted ? room : 0;
+	if (gpu->raised_room == 0)
+		gpu->raised_count = 0;
+	return gpu->raised_room != 0;
+}
+
+void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, uint32_t utlb, uint64_t page, uint32_t right,
+                     enum uvmp_access access)
+{
+	if (!grow_raised(gpu)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	gpu->raised[gpu->raised_count++] =
+	        (struct gpu_fault){.time_ns = now_ns + gpu->model->walk_ns,
+	                           .address = page << gpu->page_shift,
+	                           .utlb = utlb,
+	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
+	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
+	                                                             : UVMP_FAULT_ATOMIC,
+	                           .access = (uint8_t)access};
+}
+
+static uint32_t fault_key(const struct gpu *gpu, enum sort_key key, uint64_t base_ns, size_t index)
+{
+	const struct gpu_fault *fault = &gpu->raised[index];
+	uint64_t ns = fault->time_ns - base_ns;
+
+	if (key == BY_UTLB)
+		return fault->utlb;
+	if (key == BY_BURST)
+		ns /= gpu->model->fault_burst_ns;
+	return ns < SORT_KEYS ? (uint32_t)ns : SORT_KEYS - 1u;
+}
+
+/* Orders what was raised, and leaves in order what has the same key. */
+static void sort_raised(struct gpu *gpu, enum sort_key key, uint64_t base_ns)
+{
+	uint32_t first[SORT_KEYS + 1] = {0};
+	struct gpu_fault *sorted = gpu->sorted;
+
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		first[fault_key(gpu, key, base_ns, i) + 1u]++;
+	for (uint32_t i = 0; i < SORT_KEYS; i++)
+		first[i + 1u] += first[i];
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		sorted[first[fault_key(gpu, key, base_ns, i)]++] = gpu->raised[i];
+	gpu->sorted = gpu->raised;
+	gpu->raised = sorted;
+}
+
+/* Those that a uTLB can have outstanding, in the order of their times; the warps of the others wait all the
+ * same. */
+static void admit_raised(struct gpu *gpu)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < gpu->raised_count; i++) {
+		struct utlb *utlb = &gpu->utlb[gpu->raised[i].utlb];
+
+		if (utlb->faults == gpu->model->utlb_faults)
+			continue;
+		utlb->faults++;
+		gpu->raised[kept++] = gpu->raised[i];
+	}
+	gpu->raised_count = kept;
+}
+
+/* In the order in which the GMMU gets them. */
+static void order_raised(struct gpu *gpu)
+{
+	uint64_t base_ns = GPU_NEVER;
+
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		base_ns = gpu->raised[i].time_ns < base_ns ? gpu->raised[i].time_ns : base_ns;
+	sort_raised(gpu, BY_TIME, base_ns);
+	admit_raised(gpu);
+	sort_raised(gpu, BY_UTLB, base_ns);
+	sort_raised(gpu, BY_BURST, base_ns);
+}
+
+/* Room for one more in the ring. */
+static bool grow_written(struct gpu *gpu)
+{
+	size_t room = gpu->written_room ? gpu->written_room * 2u : 1024u;
+	struct gpu_fault *fresh;
+
+	if (gpu->written_count < gpu->written_room)
+		return true;
+	fresh = malloc(room * sizeof(*fresh));
+	if (!fresh)
+		return false;
+	for (size_t i = 0; i < gpu->written_count; i++)
+		fresh[i] = gpu->written[(gpu->written_first + i) % gpu->written_room];
+	free(gpu->written);
+	gpu->written = fresh;
+	gpu->written_first = 0;
+	gpu->written_room = room;
+	return true;
+}
+
+static void write_one(struct gpu *gpu, const struct gpu_fault *raised)
+{
+	struct gpu_fault *fault;
+
+	if (!grow_written(gpu)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	if (gpu->write_ns < raised->time_ns)
+		gpu->write_ns = raised->time_ns;
+	gpu->write_ns += gpu->model->fault_write_ns;
+	fault = &gpu->written[(gpu->written_first + gpu->written_count++) % gpu->written_room];
+	*fault = *raised;
+	fault->time_ns = gpu->write_ns;
+}
+
+void gpu_fault_write(struct gpu *gpu)
+{
+	if (gpu->raised_count == 0)
+		return;
+	order_raised(gpu);
+	for (size_t i = 0; i < gpu->raised_count; i++)
+		write_one(gpu, &gpu->raised[i]);
+	gpu->raised_count = 0;
+}
+
+void gpu_fault_forget(struct gpu *gpu)
+{
+	while (gpu->written_count != 0) {
+		size_t last = (gpu->written_first + gpu->written_count - 1u) % gpu->written_room;
+
+		if (!gpu->is_blocked && gpu->written[last].time_ns <= gpu->now_ns)
+			break;
+		gpu->written_count--;
+	}
+	gpu->is_blocked = false;
+	if (gpu->write_ns > gpu->now_ns)
+		gpu->write_ns = gpu->now_ns;
+	for (uint32_t i = 0; i < gpu->utlbs; i++) {
+		gpu->utlb[i].lock_ns = GPU_NEVER;
+		gpu->utlb[i].faults = 0;
+	}
+}
+
+const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns)
+{
+	const struct gpu_fault *fault;
+
+	if (gpu->written_count == 0)
+		return NULL;
+	fault = &gpu->written[gpu->written_first];
+	return fault->time_ns <= until_ns ? fault : NULL;
+}
+
+void gpu_take_fault(struct gpu *gpu)
+{
+	gpu->written_first = (gpu->written_first + 1u) % gpu->written_room;
+	gpu->written_count--;
+	gpu->is_blocked = false;
+}
+
+void gpu_block_faults(struct gpu *gpu)
+{
+	gpu->is_blocked = true;
+}

@@ -1,0 +1,15 @@
+/* gpu_fault.h: faults, from the walk that fails to the entry in the buffer. */
+#ifndef UVMSIM_GPU_FAULT_H
+#define UVMSIM_GPU_FAULT_H
+
+#include "gpu_internal.h"
+
+/* A warp that has the right `right` on a page has asked a uTLB for more, at now_ns. */
+void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, uint32_t utlb, uint64_t page, uint32_t right,
+                     enum uvmp_access access);
+/* The end of a quantum: the GMMU writes what was raised in it. */
+void gpu_fault_write(struct gpu *gpu);
+/* A replay: what is not in the buffer by now is forgotten, and uTLBs translate again. */
+void gpu_fault_forget(struct gpu *gpu);
+
+#endif

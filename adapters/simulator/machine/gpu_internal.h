@@ -1,0 +1,122 @@
+/* gpu_internal.h: what the GPU is made of. Only gpu*.c see it; gpu.h is for others.
+ *
+ * gpu.c lets time pass; gpu_warp.c has SMs, warps and their steps; gpu_translate.c what a page that is asked for
+ * comes from; gpu_fault.c the GMMU's faults; gpu_table.c the page tables and what is queued for them. */
+#ifndef UVMSIM_GPU_INTERNAL_H
+#define UVMSIM_GPU_INTERNAL_H
+
+#include "gpu.h"
+
+#include "tlb.h"
+
+#define GPU_NEVER       UINT64_MAX
+#define GPU_BLOCK_SHIFT 21u
+#define GPU_BIG_SHIFT   16u  /* a big page */
+#define GPU_SECTOR      32u  /* bytes that memory and link move at least for a lane */
+#define GPU_FOUND       256u
+
+struct warp {
+	uint64_t at;     /* the next address of a span */
+	uint64_t want;   /* pages of a step at once that are still missing, by number */
+	uint32_t group;  /* thread block on the SM */
+	uint8_t needs;   /* enum uvmp_prot that the step asks for */
+	bool is_alive, is_waiting; /* waiting: for a replay */
+	bool has_step;
+	struct workload_slot slot; /* last: what is used most lies together */
+};
+
+/* Where the block of an address was found. */
+struct found {
+	uint64_t number; /* of the address, in 2 MiB */
+	struct sim_block *block;
+};
+
+struct group {
+	uint32_t left; /* warps that are not done; 0: free */
+};
+
+/* A warp that goes on at ready_ns or later. */
+struct ready {
+	uint64_t ready_ns;
+	uint32_t warp;
+};
+
+struct sm {
+	uint64_t now_ns;
+	uint64_t memory_ns, flop_ns;     /* its share of the memory, and its arithmetic, have time again */
+	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
+	struct utlb *utlb;
+	struct ready *ready;   /* [first .. first + count), by time, those of one time in the order of coming */
+	uint32_t first, count;
+};
+
+struct utlb {
+	struct tlb tlb;
+	uint64_t emptied; /* gpu->emptied, when this one was */
+	uint64_t lock_ns; /* from here on no new translation; GPU_NEVER: no fault is out */
+	uint32_t faults;  /* since the last replay */
+};
+
+enum event_kind { EVENT_MAP, EVENT_REPLAY };
+
+struct event {
+	uint64_t time_ns, number; /* in the order of queueing */
+	struct sim_block *block;
+	uvmp_mask pages;
+	uint8_t kind, right;
+	bool is_remote;
+};
+
+struct gpu {
+	const struct model *model;
+	struct space *space;
+	void (*touch)(void *context, struct sim_block *block, uint32_t page);
+	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
+	void *context;
+	uint64_t now_ns;
+	uint64_t end_ns; /* of the last warp that ended */
+	struct workload *workload;
+	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
+	uint64_t next_block;
+	uint32_t warps_per_sm, groups_per_sm; /* of this kernel */
+	uint32_t utlbs, page_shift;
+	uint64_t lost; /* address outside every range */
+	bool is_lost;
+
+	struct sm *sm;
+	struct utlb *utlb;
+	struct utlb l2;      /* the second level; it has no lock */
+	uint64_t emptied;    /* so many times all TLBs were emptied; each does it when it is used next */
+	struct warp *warp;   /* [sms][warps_per_sm of the model] */
+	struct group *group; /* [sms][blocks_per_sm of the model] */
+	uint64_t alive;      /* warps */
+	uint64_t share;      /* bytes per microsecond of one SM */
+	uint64_t link_ns[MODEL_DIRECTIONS];   /* remote accesses: the link has time again */
+	uint64_t link_debt[MODEL_DIRECTIONS]; /* what rounding has left undone */
+
+	struct gpu_fault *raised, *sorted; /* in this quantum */
+	size_t raised_count, raised_room;
+	struct gpu_fault *written; /* a ring */
+	size_t written_first, written_count, written_room;
+	uint64_t write_ns; /* the GMMU has time again */
+	bool is_blocked;   /* the buffer is full */
+
+	struct event *event; /* a heap, the next one at its top */
+	size_t event_count, event_room;
+	uint64_t event_number;
+	bool owes_turn; /* nobody has run since the last replay */
+
+	struct found found[GPU_FOUND]; /* by the last bits of the number */
+	struct gpu_counts counts;
+};
+
+/* The first address that the GPU cannot do, or GPU_OUT_OF_MEMORY, ends the run. */
+static inline void gpu_lose(struct gpu *gpu, uint64_t address)
+{
+	if (gpu->is_lost)
+		return;
+	gpu->is_lost = true;
+	gpu->lost = address;
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* Page tables; gpu_table.h.
+ *
+ * Changes and replays wait in a heap, by time and then by the order of queueing. A change of pages that were
+ * mapped drops what the TLBs hold of them: those 64 KiB, and the block as a whole, get a new version, under
+ * which nothing is found; or all TLBs are emptied. */
+#include "gpu_table.h"
+
+#include <stdlib.h>
+
+#include "gpu_fault.h"
+#include "gpu_warp.h"
+
+/* -- the tables -- */
+
+/* Drops the TLBs' entries of pages that were mapped and no longer are, or otherwise. */
+static void shoot_down(struct gpu *gpu, struct sim_block *block, const uvmp_mask *changed)
+{
+	uint32_t shift = GPU_BIG_SHIFT - gpu->page_shift;
+	uint32_t page = uvmp_mask_next_set(changed, 0);
+
+	if (page < block->shape.pages)
+		block->version++;
+	while (page < block->shape.pages) {
+		uint32_t big = (block->shape.offset + page) >> shift;
+
+		block->big_version[big]++;
+		page = uvmp_mask_next_set(changed, ((big + 1u) << shift) - block->shape.offset);
+	}
+}
+
+static void set_plane(uvmp_mask *plane, const uvmp_mask *pages, bool is_set)
+{
+	if (is_set)
+		uvmp_mask_or(plane, plane, pages);
+	else
+		uvmp_mask_andnot(plane, plane, pages);
+}
+
+/* Are some of the pages in the plane, and some not? */
+static bool is_some(const uvmp_mask *plane, const uvmp_mask *pages)
+{
+	uint64_t in = 0, out = 0;
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
+		in |= pages->word[i] & plane->word[i];
+		out |= pages->word[i] & ~plane->word[i];
+	}
+	return in != 0 && out != 0;
+}
+
+/* The pages of the event that are mapped, but otherwise than it says. */
+static void list_changed(const struct event *event, uvmp_mask *changed)
+{
+	const uvmp_mask *low = &event->block->low[1], *high = &event->block->high[1];
+
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
+		uint64_t other = low->word[i] ^ ((event->right & 1u) != 0 ? ~(uint64_t)0 : 0);
+
+		other |= high->word[i] ^ ((event->right & 2u) != 0 ? ~(uint64_t)0 : 0);
+		other |= event->block->remote.word[i] ^ (event->is_remote ? ~(uint64_t)0 : 0);
+		changed->word[i] = event->pages.word[i] & other & (low->word[i] | high->word[i]);
+	}
+}
+
+/* The new entries of a block's page table. */
+static void change_map(struct gpu *gpu, const struct event *event)
+{
+	struct sim_block *block = event->block;
+	uvmp_mask *low = &block->low[1], *high = &block->high[1], *remote = &block->remote;
+	uvmp_mask changed, mapped;
+
+	list_changed(event, &changed);
+	set_plane(low, &event->pages, (event->right & 1u) != 0);
+	set_plane(high, &event->pages, (event->right & 2u) != 0);
+	set_plane(remote, &event->pages, event->is_remote && event->right != 0);
+	uvmp_mask_or(&mapped, low, high);
+	block->mapped = (uint16_t)uvmp_mask_weight(&mapped);
+	block->is_split = is_some(low, &mapped) || is_some(high, &mapped) || !uvmp_mask_is_empty(remote);
+	if (gpu->model->tlb_shootdown == MODEL_SHOOTDOWN_WHOLE)
+		gpu->emptied++;
+	else
+		shoot_down(gpu, block, &changed);
+}
+
+/* -- events -- */
+
+static bool is_before(const struct event *a, const struct event *b)
+{
+	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->number < b->number;
+}
+
+/* Takes the top off the heap. */
+static void take_event(struct gpu *gpu)
+{
+	struct event *heap = gpu->event, last = heap[--gpu->event_count];
+	size_t at = 0, child;
+
+	while ((child = 2u * at + 1u) < gpu->event_count) {
+		if (child + 1u < gpu->event_count && is_before(&heap[child + 1u], &heap[child]))
+			child++;
+		if (!is_before(&heap[child], &last))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+}
+
+void gpu_table_step(struct gpu *gpu)
+{
+	const struct event event = gpu->event[0];
+
+	take_event(gpu);
+	if (event.kind == EVENT_MAP) {
+		change_map(gpu, &event);
+		return;
+	}
+	gpu_fault_forget(gpu);
+	gpu_warp_wake(gpu, gpu->now_ns + gpu->model->replay_ns);
+	gpu->owes_turn = true;
+}
+
+static bool grow_events(struct gpu *gpu)
+{
+	size_t room = gpu->event_room ? gpu->event_room * 2u : 1024u;
+	struct event *fresh;
+
+	if (gpu->event_count < gpu->event_room)
+		return true;
+	fresh = realloc(gpu->event, room * sizeof(*fresh));
+	if (!fresh)
+		return false;
+	gpu->event = fresh;
+	gpu->event_room = room;
+	return true;
+}
+
+static void queue(struct gpu *gpu, struct event *event)
+{
+	size_t at = gpu->event_count, parent;
+
+	if (!grow_events(gpu)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	event->number = gpu->event_number++;
+	gpu->event_count++;
+	for (; at != 0 && is_before(event, &gpu->event[parent = (at - 1u) / 2u]); at = parent)
+		gpu->event[at] = gpu->event[parent];
+	gpu->event[at] = *event;
+}
+
+void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
+             bool is_remote)
+{
+	struct event event = {.time_ns = at_ns > block->event_ns ? at_ns : block->event_ns,
+	                      .block = block,
+	                      .pages = *pages,
+	                      .kind = EVENT_MAP,
+	                      .right = (uint8_t)right,
+	                      .is_remote = is_remote};
+
+	block->event_ns = event.time_ns;
+	queue(gpu, &event);
+}
+
+void gpu_replay(struct gpu *gpu, uint64_t at_ns)
+{
+	struct event event = {.time_ns = at_ns, .kind = EVENT_REPLAY};
+
+	queue(gpu, &event);
+}
