@@ -1,22 +1,58 @@
-/* What an eviction order is made of: five functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
- * before it calls one of them, but for `random`; victim is called only while evict->count is not 0. */
+/* What an eviction order is made of: seven functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
+ * before it calls one of them, but for `random`; victim is called only while `rank`, the number of units to be
+ * passed over, is below evict->count. */
 #ifndef UVMPOLICY_EVICT_INTERNAL_H
 #define UVMPOLICY_EVICT_INTERNAL_H
 
 #include "uvmpolicy/evict.h"
+
+/* What a search has found becomes *unit. UVMP_ERR_NO_MEMORY: nothing. */
+static inline enum uvmp_status uvmp_evict_found(uint32_t found, uint32_t *unit)
+{
+	if (found == UVMP_UNIT_NONE)
+		return UVMP_ERR_NO_MEMORY;
+	*unit = found;
+	return UVMP_OK;
+}
 
 /* evict_lru.c: both units */
 void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+void uvmp_evict_lru_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_lru_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
 /* evict_random.c */
 void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+void uvmp_evict_random_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+
+/* evict_sl.c: both basic-block orders */
+void uvmp_evict_sl_init(struct uvmp_evict *evict, void *memory);
+bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict);
+void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_sl_remove(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_sl_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_sl_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_sl_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+
+/* evict_lfu.c */
+void uvmp_evict_lfu_init(struct uvmp_evict *evict, void *memory);
+bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict);
+void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_lfu_remove(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_lfu_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_lfu_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
 #endif

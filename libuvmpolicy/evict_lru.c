@@ -26,9 +26,23 @@ void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit)
 	evict->count = evict->list.count;
 }
 
-enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+void uvmp_evict_lru_forget(struct uvmp_evict *evict, uint32_t unit)
+{
+	uvmp_evict_lru_remove(evict, unit);
+}
+
+enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+                                       uint32_t *unit)
 {
 	(void)random;
 	*unit = evict->list.head;
+	while (rank-- > 0)
+		*unit = uvmp_recency_next(&evict->list, *unit);
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_evict_lru_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+{
+	(void)random;
+	return uvmp_evict_found(uvmp_recency_next(&evict->list, *unit), unit);
 }

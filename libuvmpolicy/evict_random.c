@@ -38,10 +38,22 @@ void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit)
 	evict->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
 }
 
-enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+void uvmp_evict_random_forget(struct uvmp_evict *evict, uint32_t unit)
+{
+	uvmp_evict_random_remove(evict, unit);
+}
+
+enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (random == NULL)
 		return UVMP_ERR_ARGUMENT;
 	*unit = evict->dense[uvmp_random_below(random, evict->count)];
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+                                          uint32_t *unit)
+{
+	(void)rank;
+	return uvmp_evict_random_next(evict, random, unit);
 }

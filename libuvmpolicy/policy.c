@@ -13,7 +13,17 @@ enum key {
 	MIN_FAULTS,
 	SEQ_PAGES,
 	LOCALITY_PAGES,
+	STRIDE_DEPTH,
+	STRIDE_CONFIDENCE,
+	NEXT_BLOCKS,
+	NEXT_PERCENT,
+	SHARED_UTLBS,
+	SHARED_THRESHOLD,
+	PRIVATE_THRESHOLD,
+	PREFETCH_FULL,
 	EVICT,
+	RESERVE,
+	FREE_BUFFER,
 	PMA_ORDER,
 	REPLAY,
 	PUT_RATIO,
@@ -46,7 +56,7 @@ enum key {
 #define QUOTE_MAX 40u
 
 /* Whose names a key takes as values. */
-enum names { NUMBERS, PREFETCHERS, EVICTORS, REPLAYS, SWITCHES, COUNTER_MODES, PLANS };
+enum names { NUMBERS, PREFETCHERS, FULL_PREFETCHERS, EVICTORS, REPLAYS, SWITCHES, COUNTER_MODES, PLANS };
 
 struct row {
 	struct uvmp_policy_key key;
@@ -69,12 +79,20 @@ static const char *counters_name(uint32_t choice)
 	return choice <= UVMP_COUNTERS_ON ? name[choice] : NULL;
 }
 
+static const char *full_name(uint32_t choice)
+{
+	return choice == UVMP_PREFETCH_FULL_SAME ? "same"
+	                                         : uvmp_prefetch_name((enum uvmp_prefetcher)(choice - 1u));
+}
+
 /* NULL for keys with numbers, and beyond the last name. */
 static const char *choice_name(enum names names, uint32_t choice)
 {
 	switch (names) {
 	case PREFETCHERS:
 		return uvmp_prefetch_name((enum uvmp_prefetcher)choice);
+	case FULL_PREFETCHERS:
+		return full_name(choice);
 	case EVICTORS:
 		return uvmp_evict_name((enum uvmp_evictor)choice);
 	case REPLAYS:
@@ -103,9 +121,20 @@ static const char *choice_name(enum names names, uint32_t choice)
 		{name, summary, used_by, min, max, initial, false}, NUMBERS, user, users                     \
 	}
 
+/* Orders of units, and those among them that know which goes first. */
+#define PAGEWISE_EVICTORS ((1u << UVMP_EVICT_COUNT) - 1u - (1u << UVMP_EVICT_LRU))
+#define ORDERED_EVICTORS  (PAGEWISE_EVICTORS - (1u << UVMP_EVICT_RANDOM_4K))
+
 /* Keys of one user: what people are told, and what is enforced. */
-#define DENSITY_NUMBER(...) NUMBER_OF("prefetch=density", PREFETCH, 1u << UVMP_PREFETCH_DENSITY, __VA_ARGS__)
-#define THRASH_NUMBER(...)  NUMBER_OF("thrash=on", THRASH, 1u << 1, __VA_ARGS__)
+#define DENSITY_NUMBER(...)                                                                                  \
+	NUMBER_OF("prefetch=density|next|pattern|safe", PREFETCH,                                            \
+	          1u << UVMP_PREFETCH_DENSITY | 1u << UVMP_PREFETCH_NEXT | 1u << UVMP_PREFETCH_PATTERN |     \
+	                  1u << UVMP_PREFETCH_SAFE,                                                          \
+	          __VA_ARGS__)
+#define STRIDE_NUMBER(...) NUMBER_OF("prefetch=stride", PREFETCH, 1u << UVMP_PREFETCH_STRIDE, __VA_ARGS__)
+#define NEXT_NUMBER(...)   NUMBER_OF("prefetch=next", PREFETCH, 1u << UVMP_PREFETCH_NEXT, __VA_ARGS__)
+#define SAFE_NUMBER(...)   NUMBER_OF("prefetch=safe", PREFETCH, 1u << UVMP_PREFETCH_SAFE, __VA_ARGS__)
+#define THRASH_NUMBER(...) NUMBER_OF("thrash=on", THRASH, 1u << 1, __VA_ARGS__)
 #define COUNTER_NUMBER(...)                                                                                  \
 	NUMBER_OF("counters=driver|on", COUNTERS, 1u << UVMP_COUNTERS_DRIVER | 1u << UVMP_COUNTERS_ON,       \
 	          __VA_ARGS__)
@@ -123,8 +152,26 @@ static const struct row table[KEYS] = {
         [LOCALITY_PAGES] =
                 NUMBER_OF("prefetch=locality", PREFETCH, 1u << UVMP_PREFETCH_LOCALITY, "locality_pages", 1,
                           512, 128, "pages from the faulting one on, it included"),
+        [STRIDE_DEPTH] = STRIDE_NUMBER("stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
+        [STRIDE_CONFIDENCE] =
+                STRIDE_NUMBER("stride_confidence", 1, 7, 2, "how often a stride must have been seen"),
+        [NEXT_BLOCKS] = NEXT_NUMBER("next_blocks", 1, 8, 2, "blocks that come when one is full"),
+        [NEXT_PERCENT] =
+                NEXT_NUMBER("next_percent", 1, 100, 90, "percent of its pages with which a block is full"),
+        [SHARED_UTLBS] = SAFE_NUMBER("shared_utlbs", 2, 4096, 2,
+                                     "uTLBs that fault on a block before it counts as shared"),
+        [SHARED_THRESHOLD] = SAFE_NUMBER("shared_threshold", 1, 100, 1, "threshold for shared blocks"),
+        [PRIVATE_THRESHOLD] = SAFE_NUMBER("private_threshold", 1, 100, 99,
+                                          "threshold for blocks that are not shared; 100: nothing comes"),
+        [PREFETCH_FULL] = CHOICE("prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
+                                 FULL_PREFETCHERS, "the prefetcher, for good, once memory has been full"),
         [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, EVICTORS,
                          "what leaves when memory is full"),
+        [RESERVE] = NUMBER_OF("evict=lru2m|lru4k|sl64k|tbne|lfu2m", EVICT, ORDERED_EVICTORS, "reserve", 0,
+                              UVMP_EVICT_RESERVE_MAX, 0, "percent of what would leave first that is spared"),
+        [FREE_BUFFER] =
+                NUMBER_OF("evict=lru2m|lru4k|random4k|sl64k|tbne|lfu2m", EVICT, PAGEWISE_EVICTORS,
+                          "free_buffer", 0, 100, 0, "percent of memory that is made free before each batch"),
         [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, 1u << UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
                                 "2 MiB chunks per request to the memory pool, as a power of two"),
         [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
@@ -177,6 +224,15 @@ static const struct uvmp_policy_preset presets[] = {
          "prefetch=none"},
         {"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
          "prefetch=tbn evict=lru2m batch=1 thrash=off counters=off"},
+        {"uvmsmart-lru-od",
+         "UVM Smart: once memory is full nothing is prefetched, LRU of 4 KiB (ISCA'19, combinations)",
+         "prefetch=tbn prefetch_full=none evict=lru4k batch=1 thrash=off counters=off"},
+        {"uvmsmart-random", "UVM Smart: once memory is full random both ways (ISCA'19, combinations)",
+         "prefetch=tbn prefetch_full=random evict=random4k batch=1 thrash=off counters=off"},
+        {"uvmsmart-sl", "UVM Smart: once memory is full 64 KiB both ways (ISCA'19, combinations)",
+         "prefetch=tbn prefetch_full=sl evict=sl64k batch=1 thrash=off counters=off"},
+        {"uvmsmart-tbn", "UVM Smart: trees both ways (ISCA'19, combinations)",
+         "prefetch=tbn evict=tbne batch=1 thrash=off counters=off"},
         {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
          "prefetch=random thrash=off counters=off"},
         {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",
@@ -289,7 +345,17 @@ static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
 	value[MIN_FAULTS] = policy->prefetch.min_faults;
 	value[SEQ_PAGES] = policy->prefetch.sequential_pages;
 	value[LOCALITY_PAGES] = policy->prefetch.locality_pages;
+	value[STRIDE_DEPTH] = policy->prefetch.stride_depth;
+	value[STRIDE_CONFIDENCE] = policy->prefetch.stride_confidence;
+	value[NEXT_BLOCKS] = policy->prefetch.next_blocks;
+	value[NEXT_PERCENT] = policy->prefetch.next_percent;
+	value[SHARED_UTLBS] = policy->prefetch.shared_utlbs;
+	value[SHARED_THRESHOLD] = policy->prefetch.shared_threshold;
+	value[PRIVATE_THRESHOLD] = policy->prefetch.private_threshold;
 	value[EVICT] = (uint32_t)policy->evict;
+	value[RESERVE] = policy->reserve;
+	value[FREE_BUFFER] = policy->free_buffer;
+	value[PREFETCH_FULL] = policy->prefetch_full;
 	value[PMA_ORDER] = policy->pma_order;
 	value[REPLAY] = (uint32_t)policy->replay.policy;
 	value[PUT_RATIO] = policy->replay.update_put_ratio;
@@ -323,7 +389,17 @@ static void store(const uint32_t value[KEYS], struct uvmp_policy *policy)
 	policy->prefetch.min_faults = value[MIN_FAULTS];
 	policy->prefetch.sequential_pages = value[SEQ_PAGES];
 	policy->prefetch.locality_pages = value[LOCALITY_PAGES];
+	policy->prefetch.stride_depth = value[STRIDE_DEPTH];
+	policy->prefetch.stride_confidence = value[STRIDE_CONFIDENCE];
+	policy->prefetch.next_blocks = value[NEXT_BLOCKS];
+	policy->prefetch.next_percent = value[NEXT_PERCENT];
+	policy->prefetch.shared_utlbs = value[SHARED_UTLBS];
+	policy->prefetch.shared_threshold = value[SHARED_THRESHOLD];
+	policy->prefetch.private_threshold = value[PRIVATE_THRESHOLD];
 	policy->evict = (enum uvmp_evictor)value[EVICT];
+	policy->reserve = value[RESERVE];
+	policy->free_buffer = value[FREE_BUFFER];
+	policy->prefetch_full = value[PREFETCH_FULL];
 	policy->pma_order = value[PMA_ORDER];
 	policy->replay.policy = (enum uvmp_replay_policy)value[REPLAY];
 	policy->replay.update_put_ratio = value[PUT_RATIO];

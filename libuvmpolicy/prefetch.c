@@ -12,7 +12,11 @@
 	ROW(UVMP_PREFETCH_RANDOM, "random", uvmp_prefetch_random)                                            \
 	ROW(UVMP_PREFETCH_SEQUENTIAL, "sequential", uvmp_prefetch_sequential)                                \
 	ROW(UVMP_PREFETCH_LOCALITY, "locality", uvmp_prefetch_locality)                                      \
-	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block)
+	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block)                                               \
+	ROW(UVMP_PREFETCH_STRIDE, "stride", uvmp_prefetch_stride)                                            \
+	ROW(UVMP_PREFETCH_NEXT, "next", uvmp_prefetch_next)                                                  \
+	ROW(UVMP_PREFETCH_PATTERN, "pattern", uvmp_prefetch_pattern)                                         \
+	ROW(UVMP_PREFETCH_SAFE, "safe", uvmp_prefetch_safe)
 
 #define NAME(value, name, function) [value] = name,
 #define CALL(value, name, function)                                                                          \
@@ -45,6 +49,13 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 	params->min_faults = 1;
 	params->sequential_pages = 1;
 	params->locality_pages = 128;
+	params->stride_depth = 4;
+	params->stride_confidence = 2;
+	params->next_blocks = 2;
+	params->next_percent = 90;
+	params->shared_utlbs = 2;
+	params->shared_threshold = 1;
+	params->private_threshold = 99;
 	params->quirks = true;
 }
 
@@ -55,7 +66,11 @@ bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params)
 	       is_between(params->threshold, params->quirks ? 0 : 1, 100) &&
 	       is_between(params->min_faults, 1, 20) &&
 	       is_between(params->sequential_pages, 1, UVMP_MASK_BITS) &&
-	       is_between(params->locality_pages, 1, UVMP_MASK_BITS);
+	       is_between(params->locality_pages, 1, UVMP_MASK_BITS) &&
+	       is_between(params->stride_depth, 1, 64) && is_between(params->stride_confidence, 1, 7) &&
+	       is_between(params->next_blocks, 1, 8) && is_between(params->next_percent, 1, 100) &&
+	       is_between(params->shared_utlbs, 2, 4096) && is_between(params->shared_threshold, 1, 100) &&
+	       is_between(params->private_threshold, 1, 100);
 }
 
 void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
@@ -67,6 +82,7 @@ void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 	state->tree = NULL;
 	state->range = NULL;
 	state->random = NULL;
+	state->pattern = NULL;
 }
 
 bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)

@@ -214,6 +214,16 @@ static void drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *page
 			uvmp_mask_region_clear(pages, facts->range_group[i]);
 }
 
+void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+{
+	uvmp_prefetch_absent(facts, pages);
+	if (!is_allowed(facts))
+		uvmp_mask_zero(pages);
+	if (facts->thrashing != NULL)
+		uvmp_mask_andnot(pages, pages, facts->thrashing);
+	drop_groups(facts, pages);
+}
+
 /* Driver Q9: its counter has 16 bits and wraps. */
 static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
 {

@@ -8,7 +8,7 @@
 #include "uvmpolicy/prefetch.h"
 
 /* Checks parameters, facts and state as prefetch.h states them. Left to the prefetchers that look at them:
- * which pointers the state must have, is_follow, and range_first and range_pages (sequential, locality).
+ * which pointers the state must have, is_follow, and range_first and range_pages (those that cross blocks).
  * Changes nothing. */
 enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 				     const struct uvmp_prefetch_facts *facts,
@@ -30,6 +30,10 @@ void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pa
 /* Did a page fault that is resident or pending already? */
 bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
 
+/* What the driver would let come along: *pages = absent pages that do not bounce, of range groups that fault,
+ * and none if the preferred location is elsewhere (prefetch_density.c). */
+void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+
 /* -- tree prefetchers (prefetch_sl.c) -- */
 
 /* uvmp_prefetch_block_check, then what tbn and sl require: a tree that covers the block, and no refault. */
@@ -49,8 +53,8 @@ void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 
 /* -- range prefetchers (prefetch_sequential.c) -- */
 
-/* uvmp_prefetch_check, then what sequential and locality require: state->range, and a block that lies in its
- * range. */
+/* uvmp_prefetch_check, then what those that cross blocks require: state->range, and a block that lies in
+ * its range. */
 enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *params,
 					   const struct uvmp_prefetch_facts *facts,
 					   const struct uvmp_prefetch_state *state,

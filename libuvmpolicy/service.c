@@ -117,10 +117,20 @@ static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint
 	return UVMP_OK;
 }
 
+/* Prefetchers with state of a range, which knows one GPU only. */
+static bool walks_ranges(enum uvmp_prefetcher prefetcher)
+{
+	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY;
+}
+
+static bool is_full_walking(const struct uvmp_policy *policy)
+{
+	return policy->prefetch_full != UVMP_PREFETCH_FULL_SAME &&
+	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+}
+
 static enum uvmp_status check_params(const struct uvmp_service_params *params)
 {
-	enum uvmp_prefetcher prefetcher;
-
 	if (!params || !params->policy || !params->processors || !params->gpu ||
 	    !uvmp_policy_is_valid(params->policy) || !uvmp_processors_is_valid(params->processors))
 		return UVMP_ERR_ARGUMENT;
@@ -133,10 +143,9 @@ static enum uvmp_status check_params(const struct uvmp_service_params *params)
 		if (check_gpu(params, gpu) != UVMP_OK)
 			return UVMP_ERR_RANGE;
 	}
-	prefetcher = params->policy->prefetch.prefetcher;
 	if ((params->policy->evict != UVMP_EVICT_LRU && params->page_bytes != 4096u) ||
-	    ((prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY) &&
-	     params->processors->count > 2u))
+	    (params->processors->count > 2u &&
+	     (walks_ranges(params->policy->prefetch.prefetcher) || is_full_walking(params->policy))))
 		return UVMP_ERR_UNSUPPORTED;
 	return UVMP_OK;
 }

@@ -5,6 +5,11 @@
  * COMMIT reads how the copies went. Only when all have arrived does the block lose the memory, MAP lets
  * others keep reaching the pages, and NEXT goes on; when one has failed those pages stay where they are, the
  * victim goes back to the tail of its queue, and the eviction has failed.
+ *
+ * TBNe (uvm-smart 3.4): the victim is a basic block, and with it leave those basic blocks of its block (the
+ * tree) without which the tree is better balanced; each run of them is one pass of the machine. The tree is
+ * the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what is resident
+ * or on its way.
  */
 #include "pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
 #include "service_internal.h"
@@ -70,30 +75,141 @@ static bool choose_root(struct uvmp_service *s, uint32_t gpu, bool is_ahead)
 
 static handle block_of_unit(const struct gpu *g, uint32_t unit)
 {
-	return g->unit_block[g->unit_pages == 1u ? unit / UVMP_MASK_BITS : unit];
+	return g->unit_block[unit / (UVMP_MASK_BITS / g->unit_pages)];
 }
 
-/* A large page does not make room for itself. A random draw may hit pages of the block whose faults are being
- * serviced, which would send away what has just come. */
-static bool is_refused(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
+static struct uvmp_region pages_of_unit(const struct gpu *g, uint32_t unit)
 {
+	uint32_t first = unit % (UVMP_MASK_BITS / g->unit_pages) * g->unit_pages;
+
+	return (struct uvmp_region){first, first + g->unit_pages};
+}
+
+/* Are pages of this part of the block on their way for the present step? */
+static bool is_coming(const struct uvmp_service *s, handle block, uint32_t gpu, struct uvmp_region region)
+{
+	return block == s->step.block && uvmp_mask_region_any(&s->step.arrive[gpu], region);
+}
+
+/* Are all pages there that the block has in this unit? */
+static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu, struct uvmp_region region)
+{
+	const struct block *b = block_at(s, block);
+
+	if (region.outer > b->pages)
+		region.outer = b->pages;
+	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
+}
+
+/* A large page does not make room for itself, a basic block not for pages that come to it; and a basic block
+ * that is not complete is spared (uvm-smart 3.2), if that can be and with quirks. A random draw may hit pages
+ * of the block whose faults are being serviced, which would send away what has just come. */
+static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
+{
+	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
 
-	if (g->unit_pages != 1u)
-		return block == s->step.block || block == kept_block(s);
-	return s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s);
+	if (g->unit_pages == 1u)
+		return s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s);
+	if (block == kept_block(s))
+		return true;
+	if (g->unit_pages == UVMP_MASK_BITS)
+		return block == s->step.block;
+	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
+	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
 
-static bool choose_unit(struct uvmp_service *s, struct gpu *g)
+/* -- TBNe: what leaves with the first victim -- */
+
+/* Basic blocks of the block that may leave: wholly resident, nothing coming. */
+static uint32_t evictable_blocks(const struct uvmp_service *s, handle block, uint32_t gpu,
+                                 const uvmp_mask *resident)
 {
-	for (uint32_t draw = 0; draw < DRAWS_MOST; draw++) {
-		if (uvmp_evict_victim(&g->order, &s->random, &s->evict.root) != UVMP_OK)
-			return false;
-		if (!is_refused(s, g, s->evict.root))
-			return true;
-		(void)uvmp_evict_touch(&g->order, s->evict.root); /* it is in use: the next one is older */
+	uint32_t blocks = 0;
+
+	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
+		struct uvmp_region region = pages_of_unit(&s->gpu[gpu], i);
+
+		if (uvmp_mask_region_all(resident, region) && !is_coming(s, block, gpu, region))
+			blocks |= (uint32_t)1 << i;
 	}
-	return false;
+	return blocks;
+}
+
+static void subtract(struct uvmp_tree *tree, const uvmp_mask *pages, bool quirks)
+{
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1u))
+		uvmp_tree_sub(tree, page, 1, quirks);
+}
+
+/* The tree as it would be without the first victim. */
+static void tree_without(const struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *victim,
+                         struct uvmp_tree *tree)
+{
+	const struct block *b = block_at(s, block);
+	uvmp_mask pages = uvmp_place_find(s, b, gpu)->resident;
+
+	if (s->policy.quirks && uvmp_step_has_tree(s) && b->extra != 0 && extra_at(s, b->extra)->tree != 0) {
+		*tree = *(const struct uvmp_tree *)uvmp_arena_at(s, extra_at(s, b->extra)->tree);
+	} else {
+		(void)uvmp_tree_init(tree, uvmp_step_tree_blocks(b));
+		if (block == s->step.block)
+			uvmp_mask_or(&pages, &pages, &s->step.arrive[gpu]);
+		uvmp_tree_assign(tree, &pages);
+	}
+	uvmp_mask_and(&pages, victim, &uvmp_place_find(s, b, gpu)->resident);
+	subtract(tree, &pages, s->policy.quirks);
+}
+
+static void add_closure(struct uvmp_service *s, uint32_t gpu)
+{
+	struct evict *e = &s->evict;
+	handle block = block_of_unit(&s->gpu[gpu], e->root);
+	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	struct uvmp_tree tree;
+	uint32_t more;
+
+	tree_without(s, block, gpu, &e->rest, &tree);
+	more = uvmp_smart_evict_closure(&tree, evictable_blocks(s, block, gpu, &p->resident));
+	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
+		if ((more >> i & 1u) != 0)
+			uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], i));
+	}
+}
+
+/* The first of the order that is not refused; a random draw may be repeated a few times. */
+static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	uint32_t most = s->policy.evict == UVMP_EVICT_RANDOM_4K ? DRAWS_MOST : g->order.count;
+	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &s->evict.root);
+
+	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, gpu, s->evict.root, is_strict); tried++)
+		status = tried < most ? uvmp_evict_next(&g->order, &s->random, &s->evict.root)
+		                      : UVMP_ERR_NO_MEMORY;
+	return status == UVMP_OK;
+}
+
+/* What spares all that there is, is not kept: the original would wait for ever. */
+static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
+{
+	struct gpu *g = &s->gpu[gpu];
+	bool is_strict = s->policy.quirks && g->unit_pages == UVMP_BASIC_BLOCK_PAGES;
+	bool found = find_unit(s, gpu, is_strict);
+
+	if (!found && (is_strict || s->policy.reserve != 0)) {
+		g->order.reserve_percent = 0;
+		found = find_unit(s, gpu, false);
+		g->order.reserve_percent = s->policy.reserve;
+	}
+	if (!found)
+		return false;
+	uvmp_mask_zero(&s->evict.rest);
+	uvmp_mask_region_set(&s->evict.rest, pages_of_unit(g, s->evict.root));
+	if (s->policy.evict == UVMP_EVICT_TBN)
+		add_closure(s, gpu);
+	return true;
 }
 
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size,
@@ -103,13 +219,12 @@ enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvm
 	struct gpu *g = &s->gpu[gpu];
 
 	e->victim = UVMP_VICTIM_ORDER;
-	if (!(g->pmm ? choose_root(s, gpu, is_ahead) : choose_unit(s, g)))
+	if (!(g->pmm ? choose_root(s, gpu, is_ahead) : choose_unit(s, gpu)))
 		return UVMP_ERR_NO_MEMORY;
 	e->phase = EVICT_NEXT;
 	e->gpu = gpu;
 	e->is_ahead = is_ahead;
-	e->for_address = block_at(s, s->step.block)->start;
-	e->is_empty = false;
+	e->for_address = s->step.block != 0 ? block_at(s, s->step.block)->start : 0;
 	e->size = size;
 	e->block = 0;
 	e->blocks = 0;
@@ -126,6 +241,24 @@ bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu)
 		return g->used_pages + g->coming_pages >= g->capacity_pages;
 	uvmp_pmm_count(g->pmm, &counts);
 	return counts.in_pool == 0 && next_root(g->pmm).list != UVMP_VICTIM_FREE;
+}
+
+bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
+	                                 .free_pages = g->capacity_pages - g->used_pages,
+	                                 .buffer_percent = s->policy.free_buffer,
+	                                 .quirks = s->policy.quirks};
+
+	if (g->pmm || !uvmp_pressure_is_over(&pressure))
+		return false;
+	s->step.block = 0; /* nothing is coming that would have to be spared */
+	s->step.is_follow = false;
+	if (uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, false) != UVMP_OK)
+		return false;
+	s->evict.for_address = for_address;
+	return true;
 }
 
 /* -- EVICT_NEXT -- */
@@ -155,20 +288,22 @@ static bool find_block(struct uvmp_service *s)
 	struct gpu *g = &s->gpu[e->gpu];
 	const struct block *b;
 	const struct place *p;
+	struct uvmp_region run;
 
 	e->block = g->pmm ? next_owner(g->pmm, e->root) : block_of_unit(g, e->root);
-	if (e->block == 0 || e->is_empty)
+	if (e->block == 0 || (g->pmm == NULL && uvmp_mask_is_empty(&e->rest)))
 		return false;
 	b = block_at(s, e->block);
 	p = uvmp_place_find(s, b, e->gpu);
 	if (g->pmm) {
 		uvmp_memory_in_root(s, b, p, e->root, &e->held);
-	} else if (g->unit_pages != 1u) {
-		uvmp_mask_copy(&e->held, &p->resident);
-	} else {
-		uvmp_mask_zero(&e->held);
-		uvmp_mask_set(&e->held, e->root % UVMP_MASK_BITS);
+		return true;
 	}
+	run = uvmp_mask_next_run(&e->rest, 0);
+	uvmp_mask_zero(&e->held);
+	uvmp_mask_region_set(&e->held, run);
+	uvmp_mask_and(&e->held, &e->held, &p->resident);
+	uvmp_mask_region_clear(&e->rest, run);
 	return true;
 }
 
@@ -204,16 +339,19 @@ static void plan_copies(struct uvmp_service *s)
 	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
 }
 
-/* The eviction has failed: what has not left stays. */
+/* The eviction has failed: what has not left stays, and is the newest. */
 static void give_up(struct uvmp_service *s, enum uvmp_status status)
 {
 	struct evict *e = &s->evict;
 	struct gpu *g = &s->gpu[e->gpu];
 
-	if (g->pmm)
+	if (g->pmm) {
 		(void)uvmp_pmm_evict_abort(g->pmm, e->root);
-	else
-		(void)uvmp_evict_touch(&g->order, e->root);
+	} else {
+		uvmp_mask_and(&e->held, &e->held,
+		              &uvmp_place_find(s, block_at(s, e->block), e->gpu)->resident);
+		uvmp_memory_used(s, e->gpu, e->block, &e->held);
+	}
 	e->phase = EVICT_IDLE;
 	e->status = status;
 }
@@ -299,7 +437,8 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 	for (uint32_t i = 0; i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 
-		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION || action_result(s, i) == UVMP_OK)
+		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION ||
+		    action_result(s, i) == UVMP_OK)
 			continue;
 		uvmp_mask_or(failed, failed, &a->pages);
 		status = action_result(s, i);
@@ -316,9 +455,9 @@ static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp
 	if (b->extra == 0 || extra_at(s, b->extra)->tree == 0)
 		return;
 	tree = uvmp_arena_at(s, extra_at(s, b->extra)->tree);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1u))
-		uvmp_tree_sub(tree, page, 1, s->policy.quirks);
+	subtract(tree, pages, s->policy.quirks);
+	if (s->policy.evict == UVMP_EVICT_TBN)
+		uvmp_tree_recompute(tree);
 	if (is_large)
 		(void)uvmp_tree_init(tree, tree->blocks);
 }
@@ -327,7 +466,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = &s->gpu[s->evict.gpu];
 
-	return g->pmm ? block_is_whole(s, b) : g->unit_pages != 1u;
+	return g->pmm ? block_is_whole(s, b) : g->unit_pages == UVMP_MASK_BITS;
 }
 
 /* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */
@@ -381,10 +520,8 @@ static void take_away(struct uvmp_service *s)
 	struct uvmp_pmm_eviction eviction;
 	bool found;
 
-	if (pmm == NULL) {
-		e->is_empty = true;
+	if (pmm == NULL)
 		return;
-	}
 	(void)uvmp_pmm_evict_next(pmm, e->root, &eviction, &found);
 	uvmp_memory_forget(s, b, uvmp_place_find(s, b, e->gpu), &e->held);
 }

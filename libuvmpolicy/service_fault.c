@@ -570,6 +570,9 @@ static void act_on_buffer(struct uvmp_service *s)
 		queue_batch(s);
 		run->event.is_stale = !preprocess(s);
 		run->fatal_gpu = 0;
+		run->is_trimming = s->policy.free_buffer != 0 && !run->event.is_stale;
+		s->evict.status = UVMP_OK;
+		uvmp_step_switch_prefetcher(s);
 	}
 }
 
@@ -629,6 +632,17 @@ static void tell(struct uvmp_service *s)
 	run->phase = FAULT_ACTION;
 }
 
+/* free_buffer: evicts until there is room, nothing may go, or an eviction fails. */
+static bool trim(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	uvmp_addr start;
+
+	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK && uvmp_fault_has_more(s, &start) &&
+	                   uvmp_evict_trim(s, run->gpu, start);
+	return run->is_trimming;
+}
+
 void uvmp_fault_advance(struct uvmp_service *s)
 {
 	s->batch = gpu_of(s)->replay.batch_id;
@@ -637,7 +651,8 @@ void uvmp_fault_advance(struct uvmp_service *s)
 		act(s);
 		break;
 	case FAULT_ANSWER:
-		tell(s);
+		if (!trim(s))
+			tell(s);
 		break;
 	case FAULT_STEP:
 		step_ended(s);

@@ -24,7 +24,9 @@
 #include "uvmpolicy/geometry.h"
 #include "uvmpolicy/plan.h"
 #include "uvmpolicy/pmm.h"
+#include "uvmpolicy/pressure.h"
 #include "uvmpolicy/service.h"
+#include "uvmpolicy/smart_evict.h"
 #include "uvmpolicy/thrash.h"
 
 /* Place of an object in the arena, in units of 16 bytes over all pieces; 0: none. */
@@ -221,7 +223,7 @@ struct evict {
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */
 	uint32_t blocks;  /* so many of this victim have begun to leave */
-	bool is_empty;	  /* page-wise order: the unit has left */
+	uvmp_mask rest;	  /* page-wise order: pages of the block whose turn comes yet, resident or not */
 	uvmp_mask held;	  /* pages of the block with memory in the root */
 	uvmp_mask pages;  /* resident ones among them: what leaves */
 	uvmp_mask lost;	  /* discarded ones among these, not copied */
@@ -277,6 +279,7 @@ struct fault_run {
 	uint64_t fatal_space;
 	uint32_t fatal_gpu; /* 0: none */
 	bool was_enabled;   /* prefetch faults */
+	bool is_trimming;   /* room is made before the batch: free_buffer */
 };
 
 enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
@@ -301,6 +304,7 @@ struct uvmp_service {
 	struct uvmp_geometry geometry;
 	uint32_t page_bytes, page_shift, block_pages;
 	bool has_counters, maps_evicted;
+	bool is_full; /* some GPU's memory has been: prefetch_full */
 
 	struct piece piece[PIECES_MAX];
 	uint32_t pieces;
@@ -542,6 +546,9 @@ bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
 void uvmp_evict_advance(struct uvmp_service *s);
+/* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
+ * begun for that? `for_address` is the block that the batch begins with. */
+bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 
 /* -- service_step.c -- */
 
@@ -552,6 +559,8 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 /* Pages of the step's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
  * of the range. */
 void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
+/* A batch begins: where memory has been full, the prefetcher for that takes over. */
+void uvmp_step_switch_prefetcher(struct uvmp_service *s);
 /* Starts it: prefetch decision, then destination by destination. */
 void uvmp_step_start(struct uvmp_service *s);
 void uvmp_step_advance(struct uvmp_service *s);
@@ -561,6 +570,9 @@ void uvmp_step_collect(struct uvmp_service *s);
  * where *is_throttled is set. */
 enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
 				bool *is_throttled);
+/* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
+bool uvmp_step_has_tree(const struct uvmp_service *s);
+uint32_t uvmp_step_tree_blocks(const struct block *b);
 /* How often the first pinned page among these had been throttled. */
 uint32_t uvmp_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages);
 /* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */

@@ -5,8 +5,9 @@
  * chunk that it wins is parked for the pass that follows (6.6). Chunks of a pass that was not enough stay
  * pinned and unknown to the host: ALLOCATE is queued when everything that a step asked for is there.
  *
- * Other orders: a number of pages. Blocks with memory have numbers, and units of the order are these numbers
- * (large pages) or number * 512 + page. Units are evicted one by one until what comes fits.
+ * Other orders: a number of pages. Blocks with memory have numbers, and the units of the order are the parts
+ * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
+ * order while a page of it is resident. Units are evicted one by one until what comes fits.
  */
 #include "service_internal.h"
 
@@ -72,6 +73,8 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 
 static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
 {
+	enum uvmp_status status;
+
 	g->unit_pages = uvmp_evict_unit_pages(params->policy->evict);
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
@@ -83,8 +86,10 @@ static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_para
 	}
 	g->unit_block[params->blocks - 1u] = NO_INDEX;
 	g->free_number = 0;
-	return uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)units_of(params), memory,
-	                       order_bytes(params));
+	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)units_of(params), memory,
+	                         order_bytes(params));
+	g->order.reserve_percent = params->policy->reserve;
+	return status;
 }
 
 enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
@@ -99,8 +104,10 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 	if (bytes == 0)
 		return UVMP_ERR_RANGE;
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
-	if (params->policy->evict != UVMP_EVICT_LRU)
+	if (params->policy->evict != UVMP_EVICT_LRU) {
+		g->capacity_pages = params->gpu[gpu - 1u].memory_bytes / s->page_bytes;
 		return init_order(g, params, memory);
+	}
 	pmm = pmm_params(params, gpu);
 	return uvmp_pmm_init(&pmm, memory, bytes, &g->pmm);
 }
@@ -303,6 +310,8 @@ static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 	if (!has_room_for_pin(s))
 		return UVMP_ERR_NO_MEMORY;
 	status = take_chunk(s, gpu, block, size, &chunk);
+	if (status == UVMP_ERR_NO_MEMORY)
+		s->is_full = true;
 	if (status == UVMP_ERR_NO_MEMORY && uvmp_evict_start(s, gpu, size, false) == UVMP_OK)
 		return UVMP_ERR_RETRY;
 	if (status != UVMP_OK) /* also: no root may be split any more */
@@ -375,7 +384,15 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
 {
-	return g->unit_pages == 1u ? p->memory * UVMP_MASK_BITS + page : p->memory;
+	return p->memory * (UVMP_MASK_BITS / g->unit_pages) + page / g->unit_pages;
+}
+
+/* The pages of the unit that has this one. */
+static struct uvmp_region around(const struct gpu *g, uint32_t page)
+{
+	uint32_t first = page / g->unit_pages * g->unit_pages;
+
+	return (struct uvmp_region){first, first + g->unit_pages};
 }
 
 static bool take_number(struct gpu *g, handle block, struct place *p)
@@ -391,6 +408,19 @@ static bool take_number(struct gpu *g, handle block, struct place *p)
 	return true;
 }
 
+/* Does what has been asked for fit (uvm-smart 2.7)? */
+static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
+{
+	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
+	                                 .free_pages = g->capacity_pages - g->used_pages,
+	                                 .incoming_pages = need,
+	                                 .buffer_percent = s->policy.free_buffer,
+	                                 .quirks = s->policy.quirks};
+
+	if (uvmp_pressure_is_over(&pressure))
+		s->is_full = true;
+}
+
 static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p,
                                    const uvmp_mask *pages)
 {
@@ -402,6 +432,7 @@ static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle 
 		return UVMP_ERR_NO_MEMORY;
 	uvmp_mask_andnot(&missing, pages, &p->resident);
 	need = uvmp_mask_weight(&missing);
+	note_pressure(s, g, need);
 	if (g->used_pages + need > g->capacity_pages)
 		return uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, false) == UVMP_OK ? UVMP_ERR_RETRY
 		                                                                 : UVMP_ERR_NO_MEMORY;
@@ -426,12 +457,12 @@ static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *p
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
-	if (g->unit_pages != 1u && !uvmp_mask_is_empty(&resident))
+	if (g->unit_pages == UVMP_MASK_BITS && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
 		(void)uvmp_evict_touch(&g->order, p->memory);
-	if (g->unit_pages != 1u)
 		return;
+	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1u))
+	     page = uvmp_mask_next_set(pages, around(g, page).outer))
 		(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
 }
 
@@ -441,13 +472,11 @@ static void remove_pages(struct gpu *g, const struct place *p, const uvmp_mask *
 
 	uvmp_mask_andnot(&rest, &p->resident, pages);
 	recount(g, p, &rest);
-	if (g->unit_pages != 1u && uvmp_mask_is_empty(&rest))
-		(void)uvmp_evict_remove(&g->order, p->memory);
-	if (g->unit_pages != 1u)
-		return;
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1u))
-		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
+		if (!uvmp_mask_region_any(&rest, around(g, page)))
+			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+	}
 }
 
 /* -- both -- */
@@ -596,6 +625,8 @@ static void free_number(struct gpu *g, struct place *p)
 	uvmp_mask_zero(&all);
 	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
 	remove_pages(g, p, &all);
+	(void)uvmp_evict_forget(&g->order,
+	                        unit_of(g, p, 0)); /* all of a large page; others have no history */
 	g->unit_block[p->memory] = g->free_number;
 	g->free_number = p->memory;
 	p->memory = 0;

@@ -541,7 +541,7 @@ enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_ad
 	*upper = *r;
 	upper->start = address;
 	upper->block = 0;
-	upper->prefetch = (struct uvmp_prefetch_range){0, 0, 0};
+	upper->prefetch = (struct uvmp_prefetch_range){.cursor = 0};
 	r->end = address - 1u;
 	s->space[r->space].users++;
 	order_insert(s, uvmp_range_from(s, r->space, r->start) + 1u, upper_slot);

@@ -257,17 +257,25 @@ enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t a
 
 /* -- prefetching (5.7) -- */
 
-static bool has_tree(const struct uvmp_service *s)
+bool uvmp_step_has_tree(const struct uvmp_service *s)
 {
 	return s->policy.prefetch.prefetcher == UVMP_PREFETCH_TBN ||
 	       s->policy.prefetch.prefetcher == UVMP_PREFETCH_SL;
+}
+
+uint32_t uvmp_step_tree_blocks(const struct block *b)
+{
+	uint32_t blocks = 1;
+
+	while (blocks * UVMP_BASIC_BLOCK_PAGES < b->pages)
+		blocks *= 2u;
+	return blocks;
 }
 
 /* The block's tree, NULL if the arena is full. */
 static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
 {
 	struct extra *extra = uvmp_extra_make(s, b);
-	uint32_t blocks = 1;
 
 	if (!extra)
 		return NULL;
@@ -275,9 +283,7 @@ static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
 		extra->tree = uvmp_arena_take(s, SLAB_TREE);
 		if (extra->tree == 0)
 			return NULL;
-		while (blocks * UVMP_BASIC_BLOCK_PAGES < b->pages)
-			blocks *= 2u;
-		uvmp_tree_init(uvmp_arena_at(s, extra->tree), blocks);
+		uvmp_tree_init(uvmp_arena_at(s, extra->tree), uvmp_step_tree_blocks(b));
 	}
 	return uvmp_arena_at(s, extra->tree);
 }
@@ -329,7 +335,7 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 		place_mapped(place, &mapped);
 		facts.cpu_read_mapped = &mapped;
 	}
-	if (has_tree(s))
+	if (uvmp_step_has_tree(s))
 		state.tree = tree_of(s, b);
 	if (uvmp_prefetch_decide(&s->policy.prefetch, &facts, &state, &step->hint) != UVMP_OK)
 		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
@@ -376,6 +382,17 @@ static void prefetch(struct uvmp_service *s)
 		ask_prefetcher(s, dst);
 	}
 	add_prefetched(s, dst);
+}
+
+void uvmp_step_switch_prefetcher(struct uvmp_service *s)
+{
+	struct uvmp_prefetch_params *params = &s->policy.prefetch;
+	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
+
+	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full)
+		return;
+	uvmp_prefetch_params_init(params, full);
+	params->quirks = s->policy.quirks;
 }
 
 void uvmp_step_start(struct uvmp_service *s)

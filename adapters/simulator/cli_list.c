@@ -53,7 +53,7 @@ static int list_policies(void)
 		printf(" %s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
 	fputs("\neviction orders:", stdout);
 	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
-		printf(" %s (%lu KiB)", uvmp_evict_name((enum uvmp_evictor)i),
+		printf(" %s (%luK)", uvmp_evict_name((enum uvmp_evictor)i),
 		       (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
 	putchar('\n');
 	return CLI_DONE;

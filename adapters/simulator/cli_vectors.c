@@ -9,17 +9,16 @@ const char help_decide[] =
         "Reads a vector file (-: standard input), drops its `=> ` lines, computes them anew and prints the\n"
         "whole file. Stops at the first bad line; what came before it is printed.\n"
         "\n"
-        "Exit status: 0 done; 2 bad input, or a kind that is not implemented. Format: docs/vectors.md.\n";
+        "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
 
 const char help_check[] =
         "usage: uvmsim check FILE...\n"
         "\n"
         "Computes the `=> ` lines of vector files (-: standard input) and compares. Prints each input line\n"
         "whose results differ or are missing, with what is expected and what is computed; closes with\n"
-        "`N passed, M failed`, counted in input lines. A kind that is not implemented yet is reported; the\n"
-        "other files are checked.\n"
+        "`N passed, M failed`, counted in input lines.\n"
         "\n"
-        "Exit status: 0 all passed; 1 some failed; 2 bad input, or a kind that is not implemented.\n"
+        "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
         "Format: docs/vectors.md.\n";
 
 static const char *const no_options[] = {NULL};
@@ -34,7 +33,7 @@ static int process(const char *path, void (*work)(FILE *, const char *, FILE *, 
 		return CLI_BAD_INPUT;
 	work(in, path, stdout, result);
 	cli_close(in);
-	if (result->is_bad || result->is_unimplemented)
+	if (result->is_bad)
 		return cli_error("%s", result->error);
 	return CLI_DONE;
 }

@@ -68,6 +68,8 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots == 0)
 		*roots = 1;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
+	if (h->params.policy->evict != UVMP_EVICT_LRU && memory->bytes > device + *roots * ROOT_BYTES)
+		h->result->memory_bytes = (memory->bytes - device) / PAGE_BYTES * PAGE_BYTES;
 	return true;
 }
 
@@ -156,7 +158,7 @@ bool host_open(struct host *h)
 	h->result->footprint_bytes = h->space.footprint_bytes;
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
-	gpu.memory_bytes = roots * ROOT_BYTES;
+	gpu.memory_bytes = h->result->memory_bytes;
 	gpu.splits = splits(params.blocks, roots);
 	if (!open_engine(h, &params, roots))
 		return false;

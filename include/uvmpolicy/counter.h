@@ -1,5 +1,9 @@
 /* counter.h: which remote pages have become hot?
  *
+ * First the driver's part, then that of UVM Smart (uvm-smart specification, section 4), whose GPU counts
+ * accesses per basic block by itself and decides at each miss whether to migrate the page or to reach over
+ * the link.
+ *
  * A GPU counts its accesses to memory of others and sends a notification when a counter passes the threshold.
  * These are the decisions around that (nvidia specification, section 8): sizes that follow from the
  * granularity (8.1), the pages that a group of notifications names (8.4), which of them may move (8.5), and
@@ -10,14 +14,18 @@
  *
  * Quirks reproduced by default: Q19 (with 4 KiB pages notifications are drained and nothing is done), Q20
  * (for an unowned address the batch's first notification is cleared, not the one at hand), Q22 (the residency
- * filter trims pages of earlier notifications too).
+ * filter trims pages of earlier notifications too); UVM Smart Q11 (a stalled access is counted at each retry)
+ * and Q12 (saturation is tested on the whole word, so a count can overflow into the round trips, and these
+ * wrap).
  */
 #ifndef UVMPOLICY_COUNTER_H
 #define UVMPOLICY_COUNTER_H
 
 #include "base.h"
 #include "mask.h"
+#include "pressure.h"
 #include "processor.h"
+#include "tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -137,6 +145,120 @@ UVMP_API enum uvmp_counter_clear uvmp_counter_clears(enum uvmp_counter_place pla
 /* Notifications are cleared one by one, by tag. Only on devices of the GB100 kind that have several
  * notification buffers, all counters at once if any tag has bit 0 set. False if tags is NULL. O(count). */
 UVMP_API bool uvmp_counter_clears_all(const uint32_t *tags, uint32_t count, bool is_gb100, uint32_t buffers);
+
+/* -- UVM Smart: access counters of a tree (uvm-smart 4.1 to 4.3) ----------------------------- */
+
+#define UVMP_COUNTER_COUNT_MAX	0x7ffffffu /* 27 bits of a leaf: accesses */
+#define UVMP_COUNTER_ROUNDS_MAX 31u	   /* the 5 bits above them: round trips */
+
+/* How a node's memory was touched since the start: bits of uvmp_counter_tree_marks. */
+#define UVMP_COUNTER_READ    1u
+#define UVMP_COUNTER_WRITTEN 2u
+
+/* The counters of one tree of basic blocks (tree.h; nodes in the same order). A leaf holds accesses and
+ * round trips (evicted and back), an inner node a plain count of the accesses below it. Counts are
+ * historic: neither migration nor eviction clears them; init again at a device synchronisation. */
+struct uvmp_counter_tree {
+	uint32_t blocks;	/* 1, 2, 4, 8, 16 or 32 */
+	uint32_t blocks_read;	/* bit b: block b was read */
+	uint32_t blocks_written;
+	uint32_t node[UVMP_TREE_NODES_MAX];
+};
+
+/* All zero. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: blocks is not one of 1, 2, 4, 8, 16, 32. */
+UVMP_API enum uvmp_status uvmp_counter_tree_init(struct uvmp_counter_tree *tree, uint32_t blocks);
+UVMP_API bool uvmp_counter_tree_is_valid(const struct uvmp_counter_tree *tree);
+
+/* A tree that is NULL or not valid counts as one without any block in what follows. */
+
+/* Fields of a leaf; 0 for a block outside the tree. */
+UVMP_API uint32_t uvmp_counter_tree_count(const struct uvmp_counter_tree *tree, uint32_t block);
+UVMP_API uint32_t uvmp_counter_tree_rounds(const struct uvmp_counter_tree *tree, uint32_t block);
+
+/* The whole word of the node over the blocks [first, first + blocks): of a leaf too, round trips and all,
+ * which is what the least-frequently-used order compares in a tree of one block (3.1). 0 if there is no
+ * such node. */
+UVMP_API uint32_t uvmp_counter_tree_word(const struct uvmp_counter_tree *tree, uint32_t first,
+					 uint32_t blocks);
+/* UVMP_COUNTER_READ and _WRITTEN of that node; 0 if there is no such node. */
+UVMP_API uint32_t uvmp_counter_tree_marks(const struct uvmp_counter_tree *tree, uint32_t first,
+					  uint32_t blocks);
+
+/* Sets one leaf's fields, or one node's whole word, and nothing else. UVMP_ERR_ARGUMENT: no tree.
+ * UVMP_ERR_RANGE: no such block or node, a field too large. */
+UVMP_API enum uvmp_status uvmp_counter_tree_set(struct uvmp_counter_tree *tree, uint32_t block,
+						uint32_t count, uint32_t rounds);
+UVMP_API enum uvmp_status uvmp_counter_tree_set_word(struct uvmp_counter_tree *tree, uint32_t first,
+						     uint32_t blocks, uint32_t word);
+
+/* A block's memory left the GPU, its marks go with it. The original never does so (UVM Smart Q22): call it
+ * for the corrected rule only. No effect outside the tree. */
+UVMP_API void uvmp_counter_tree_clear_marks(struct uvmp_counter_tree *tree, uint32_t block);
+
+/* A write-back of the tree starts: one round trip more on every leaf (4.3). From 31 on to 0, or without
+ * quirks no further (UVM Smart Q12). O(blocks). */
+UVMP_API void uvmp_counter_tree_round_trip(struct uvmp_counter_tree *tree, bool quirks);
+
+struct uvmp_counter_access {
+	uint32_t tree;	/* that is accessed */
+	uint32_t block; /* of the tree */
+	bool is_write;
+	bool is_retry; /* was looked up before, and stalled; counted again with quirks only (UVM Smart Q11) */
+};
+
+/* One load or store, local, remote or faulting, is looked up (4.2): marks, then one access more on each
+ * node from the root to the leaf. A leaf that is saturated, which with quirks only one without round trips
+ * can be (UVM Smart Q12), first has everything of all trees halved. O(log blocks), and at most every
+ * 2^26th access O(count). UVMP_ERR_ARGUMENT: NULL, or the tree is not valid. UVMP_ERR_RANGE: no such tree
+ * or block. */
+UVMP_API enum uvmp_status uvmp_counter_record(struct uvmp_counter_tree *trees, uint32_t count,
+					      const struct uvmp_counter_access *access, bool quirks);
+/* The halving by itself: counts of leaves, words of inner nodes; round trips stay. Trees that are not
+ * valid stay as they are. O(count). */
+UVMP_API void uvmp_counter_halve(struct uvmp_counter_tree *trees, uint32_t count);
+
+/* -- UVM Smart: migrate, or access remotely? (uvm-smart 4.4) --------------------------------- */
+
+enum uvmp_remote {
+	UVMP_REMOTE_OFF = 0,  /* every miss migrates */
+	UVMP_REMOTE_ADAPTIVE, /* the fuller memory is, the more accesses it takes; over-subscribed: the more
+			       * often the block went out and back */
+	UVMP_REMOTE_ALWAYS,   /* `threshold` accesses */
+	UVMP_REMOTE_OVERSUB,  /* the same, but only once memory is over-subscribed */
+	UVMP_REMOTE_COUNT
+};
+
+/* "off", "adaptive", "always", "oversub"; NULL for a value outside the enumeration. */
+UVMP_API const char *uvmp_remote_name(enum uvmp_remote remote);
+
+struct uvmp_remote_params {
+	uint32_t remote;    /* enum uvmp_remote */
+	uint32_t threshold; /* accesses; shipped configuration: 8 */
+	uint32_t penalty;   /* ADAPTIVE: factor per time out and back; 2; 2^20 pins, 0 migrates at once */
+};
+
+/* OFF, threshold 8, penalty 2. No effect for NULL. */
+UVMP_API void uvmp_remote_params_init(struct uvmp_remote_params *params);
+
+struct uvmp_remote_facts {
+	uint32_t count;	 /* of the block's leaf, this access counted */
+	uint32_t rounds; /* round trips of the leaf, 0..31 */
+	bool is_write;
+	bool is_oversubscribed;	       /* uvmp_pressure_is_over was true since the last synchronisation */
+	struct uvmp_pressure pressure; /* leaving_pages without the write in flight */
+};
+
+struct uvmp_remote_verdict {
+	bool migrates;	    /* false: access remotely */
+	uint64_t threshold; /* least count that migrates, all else equal; 0: any does */
+};
+
+/* For a page-walk miss that nothing in flight will answer. A store always migrates. O(1).
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such mode, rounds, pressure not valid (looked at in every
+ * mode). */
+UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *params,
+					     const struct uvmp_remote_facts *facts,
+					     struct uvmp_remote_verdict *verdict);
 
 #ifdef __cplusplus
 }

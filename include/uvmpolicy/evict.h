@@ -4,10 +4,13 @@
  * size. The driver's own order, which lives in its root chunks, is pmm.h.
  *
  *   uvmp_recency_*   a recency list over the caller's arrays, every operation O(1)
+ *   uvmp_grouped_*   the same in groups, ordered by their newest member
+ *   uvmp_frequency_* units by frequency of use, O(log n)
  *   uvmp_evict_*     one interface over the orders; a new one is one file evict_NAME.c, one row in the
  *                    table of evict.c, one test
  *
- * Sources: uvm-smart specification, section 3 (LRU 2 MiB, LRU 4 KiB, random 4 KiB; no reserve).
+ * Sources: uvm-smart specification, sections 3.1 and 3.4. Its order of eviction with a change of policy in
+ * between, and the queue of what is on its way out, are smart_evict.h.
  */
 #ifndef UVMPOLICY_EVICT_H
 #define UVMPOLICY_EVICT_H
@@ -53,6 +56,100 @@ UVMP_API void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit);
 /* The unit behind `unit` (towards newer), UVMP_UNIT_NONE at the end or for one that is not on the list. */
 UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t unit);
 
+/* -- recency in groups ----------------------------------------------------------------------- */
+
+/* Units in groups of equal size, such as basic blocks in trees: groups in the order of the newest touch of
+ * any of their units, and inside a group units in the order of their touches. The first unit of the first
+ * group is the victim of UVM Smart's SL and the first victim of TBNe (uvm-smart specification, 3.1; the list
+ * version is smart_evict.h, further victims of TBNe are uvmp_smart_evict_closure). */
+struct uvmp_grouped_link {
+	uint64_t stamp; /* number of the unit's last touch */
+	uint32_t prev;	/* in its group; prev = next = itself: not listed */
+	uint32_t next;
+};
+
+struct uvmp_grouped_ends {
+	uint32_t head; /* oldest unit of the group, UVMP_UNIT_NONE if it has none */
+	uint32_t tail; /* newest */
+};
+
+struct uvmp_grouped {
+	struct uvmp_grouped_link *link; /* [units] */
+	struct uvmp_grouped_ends *ends; /* [groups] */
+	struct uvmp_recency order;	/* of the groups that have units */
+	uint32_t units;			/* 1..UVMP_UNITS_MAX */
+	uint32_t group_units;		/* per group; unit u is in group u / group_units */
+	uint32_t count;			/* units that are listed */
+	uint64_t clock;
+};
+
+/* Bytes of memory; 0 if units or group_units is 0, units is above UVMP_UNITS_MAX, or they do not fit size_t.
+ * */
+UVMP_API size_t uvmp_grouped_size(uint32_t units, uint32_t group_units);
+/* An empty list. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: uvmp_grouped_size says
+ * 0. UVMP_ERR_SPACE: bytes is too small. O(units). */
+UVMP_API enum uvmp_status uvmp_grouped_init(struct uvmp_grouped *list, uint32_t units, uint32_t group_units,
+					    void *memory, size_t bytes);
+/* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
+ * nothing on, a list that is not valid. */
+UVMP_API bool uvmp_grouped_is_valid(const struct uvmp_grouped *list);
+/* Makes the unit the newest of its group, and its group the newest, inserting it if need be. No effect
+ * outside 0..units-1. O(1). */
+UVMP_API void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit);
+/* Takes the unit off the list; no effect if it is not on it. O(1), but for the newest unit of its group,
+ * without which the group is older: O(groups whose newest touch lies between). The first group has no older
+ * ones, so that taking victims is always O(1). */
+UVMP_API void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit);
+/* The victim, UVMP_UNIT_NONE if the list is empty. O(1). */
+UVMP_API uint32_t uvmp_grouped_oldest(const struct uvmp_grouped *list);
+/* The one that follows `unit` in the order: of its group, then the first of the next group. UVMP_UNIT_NONE at
+ * the end or for one that is not listed. O(1). */
+UVMP_API uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t unit);
+
+/* -- frequency ------------------------------------------------------------------------------- */
+
+/* Units by how often they were used, the seldom used first, of equals the one whose last touch is older: the
+ * order of UVM Smart's LFU 2 MiB, with frequency = counter * 4 + marks (uvm-smart specification, 3.1;
+ * counter.h has both). A binary heap. */
+struct uvmp_frequency_key {
+	uint64_t frequency;
+	uint64_t stamp; /* number of the unit's last touch */
+};
+
+struct uvmp_frequency {
+	struct uvmp_frequency_key *key; /* [units] */
+	uint32_t *heap;			/* units, [units] */
+	uint32_t *place;		/* of a unit in the heap, UVMP_UNIT_NONE if not listed, [units] */
+	uint32_t units;			/* 1..UVMP_UNITS_MAX */
+	uint32_t count;			/* units that are listed */
+	uint64_t clock;
+};
+
+/* Bytes of memory; 0 if units is 0 or above UVMP_UNITS_MAX, or they do not fit size_t. */
+UVMP_API size_t uvmp_frequency_size(uint32_t units);
+/* An empty heap. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: units. UVMP_ERR_SPACE:
+ * bytes is too small. O(units). */
+UVMP_API enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory,
+					      size_t bytes);
+/* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
+ * nothing on, a heap that is not valid. */
+UVMP_API bool uvmp_frequency_is_valid(const struct uvmp_frequency *list);
+/* The unit was touched and is used so often by now; inserts it if need be. No effect outside 0..units-1.
+ * O(log units), as the next two. */
+UVMP_API void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
+/* The same without a touch (all counters were halved); no effect if the unit is not listed. */
+UVMP_API void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
+/* Takes the unit off; no effect if it is not listed. */
+UVMP_API void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit);
+/* The victim, UVMP_UNIT_NONE if the heap is empty. O(1). */
+UVMP_API uint32_t uvmp_frequency_least(const struct uvmp_frequency *list);
+/* The unit that `rank` listed ones precede, UVMP_UNIT_NONE beyond the last. O(1) for rank 0, else O(count):
+ * at most 128 looks at each. */
+UVMP_API uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank);
+/* The one that follows `unit` in the order, UVMP_UNIT_NONE at the end or for one that is not listed.
+ * O(count). */
+UVMP_API uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit);
+
 /* -- orders ---------------------------------------------------------------------------------- */
 
 enum uvmp_evictor {
@@ -60,13 +157,16 @@ enum uvmp_evictor {
 	UVMP_EVICT_LRU_2M,    /* least recently touched 2 MiB; UVM Smart Q7 is the host's to apply */
 	UVMP_EVICT_LRU_4K,    /* least recently touched 4 KiB page */
 	UVMP_EVICT_RANDOM_4K, /* a random 4 KiB page */
+	UVMP_EVICT_SL_64K,    /* basic block of 64 KiB, oldest of the tree whose newest touch is oldest */
+	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host then takes along what uvmp_smart_evict_closure says */
+	UVMP_EVICT_LFU_2M,    /* least often touched 2 MiB */
 	UVMP_EVICT_COUNT
 };
 
-/* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k"); NULL for a value outside the
- * enumeration. */
+/* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m"); NULL for a
+ * value outside the enumeration. */
 UVMP_API const char *uvmp_evict_name(enum uvmp_evictor evictor);
-/* Pages of 4 KiB per unit, 512 or 1; 0 for a value outside the enumeration. */
+/* Pages of 4 KiB per unit, 512, 16 or 1; 0 for a value outside the enumeration. */
 UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
 
 /* State of one order; lives partly in the caller's memory.
@@ -74,11 +174,26 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * RANDOM_4K draws uniformly over the units that may be evicted. The simulator that it comes from draws a
  * position in its recency order and takes the first evictable entry from there on. While every listed entry
  * may be evicted that is the same distribution; where some are pinned, the original favours the entries
- * behind them and finds nothing when only pinned ones follow, which is not reproduced. */
+ * behind them and finds nothing when only pinned ones follow, which is not reproduced.
+ *
+ * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
+ *
+ * LFU_2M counts the touches of a unit by itself: an arrival is one, an access that the host tells of is one.
+ * Counts are historic, removing does not clear them (uvm-smart 4.2), forgetting does. Of equals the one touched
+ * longer ago goes first; the original puts the less written before, but touches do not tell writes. */
+#define UVMP_EVICT_GROUP_UNITS 32u
+#define UVMP_EVICT_RESERVE_MAX 99u
+
 struct uvmp_evict {
 	enum uvmp_evictor evictor;
 	uint32_t units;
-	struct uvmp_recency list; /* the LRU orders */
+	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at the cold end of the
+	 * order are passed over (uvm-smart 3.4, its reserve). Means nothing to RANDOM_4K, which keeps no
+	 * order that could have a cold end; the original sorts by age for that. */
+	uint32_t reserve_percent;
+	struct uvmp_recency list;	 /* the LRU orders */
+	struct uvmp_grouped grouped;	 /* SL_64K, TBN */
+	struct uvmp_frequency frequency; /* LFU_2M; key.frequency stays when a unit is removed */
 	uint32_t *dense;	  /* random: units that may be evicted, without gaps, [units] */
 	uint32_t *place;	  /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
 	uint32_t count;		  /* units that may be evicted now */
@@ -87,7 +202,7 @@ struct uvmp_evict {
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
  * no state here (UVMP_EVICT_LRU). */
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
-/* UVMP_ERR_ARGUMENT: NULL or misaligned memory (it wants that of a uint32_t). UVMP_ERR_RANGE: evictor or
+/* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or
  * units. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. O(units). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
@@ -95,15 +210,23 @@ UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_ev
 UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
 /* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(1). */
+ * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
 /* The unit left, or is pinned: it may not be evicted. Success also if it was not there. To unpin, touch it.
- * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1). */
+ * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the newest of a group:
+ * uvmp_grouped_remove. */
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
+/* The same, and the unit's history is gone: it will stand for other memory. Errors and cost as remove. */
+UVMP_API enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit);
 /* Chooses a victim and leaves it in place (the caller removes it when it goes). `random` is the generator's
  * state, needed by RANDOM_4K only, which advances it by one draw; elsewhere it may be NULL.
- * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1). */
+ * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1); with a reserve
+ * O(count). */
 UVMP_API enum uvmp_status uvmp_evict_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+/* Where that victim cannot go: the next one, towards those that would go last; RANDOM_4K draws again.
+ * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
+ * LFU_2M: O(count). */
+UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
 #ifdef __cplusplus
 }

@@ -36,10 +36,20 @@ enum uvmp_counters {
 	UVMP_COUNTERS_ON = 2	  /* "on": with every page size, as the driver does with 64 KiB */
 };
 
+#define UVMP_PREFETCH_FULL_SAME 0u
+
 /* Everything that a policy string can say. */
 struct uvmp_policy {
-	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages */
+	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
+					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_evictor evict;	      /* evict */
+	uint32_t reserve;		      /* reserve: uvmp_evict.reserve_percent */
+	uint32_t free_buffer;		      /* free_buffer: percent of memory that are free, or made free, when a
+					       * batch begins (uvm-smart 3.3) */
+	uint32_t prefetch_full;		      /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
+					       * uvmp_prefetcher from the batch on that follows the one that
+					       * filled a GPU's memory (uvm-smart 2.7); with the defaults of its
+					       * parameters. Nothing brings the first one back (UVM Smart Q4) */
 	uint32_t pma_order;		      /* pma_order: roots per pool request, as a power of two */
 	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
 	bool coalesce;			      /* coalesce */
@@ -89,7 +99,7 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 struct uvmp_policy_key {
 	char name[24];
 	char summary[96];  /* one line */
-	char used_by[24];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
+	char used_by[48];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
 	uint32_t min, max; /* accepted numbers; for names: accepted choices */
 	uint32_t initial;  /* in nvidia-595, and wherever the key is not used */
 	bool is_choice;	   /* the value is a name, see uvmp_policy_choice */
@@ -98,7 +108,7 @@ struct uvmp_policy_key {
 struct uvmp_policy_preset {
 	char name[24];
 	char summary[96]; /* one line, with its source */
-	char text[64];	  /* the keys in which it differs from nvidia-595; "" for none */
+	char text[96];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
 /* The i-th key or preset; NULL beyond the last. */

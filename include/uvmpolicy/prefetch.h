@@ -34,6 +34,10 @@ enum uvmp_prefetcher {
 	UVMP_PREFETCH_SEQUENTIAL, /* Zheng et al.: the range from first page to last, whatever faults */
 	UVMP_PREFETCH_LOCALITY,	  /* Zheng et al.: 128 consecutive pages from the faulting one */
 	UVMP_PREFETCH_BLOCK,	  /* the whole VABlock */
+	UVMP_PREFETCH_STRIDE,	  /* the next pages of a stride that repeats */
+	UVMP_PREFETCH_NEXT,	  /* Rhee et al.: density, and the next blocks once this one is full */
+	UVMP_PREFETCH_PATTERN,	  /* CPPE: what was touched before the eviction, else density */
+	UVMP_PREFETCH_SAFE,	  /* SAFE: density, its threshold by how many uTLBs share the block */
 	UVMP_PREFETCH_COUNT
 };
 
@@ -42,11 +46,18 @@ UVMP_API const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher);
 
 struct uvmp_prefetch_params {
 	enum uvmp_prefetcher prefetcher;
-	uint32_t threshold;	   /* density: percent, 0..100 (1..100 without quirks); driver: 51 */
-	uint32_t min_faults;	   /* density: 1..20; driver: 1 */
-	uint32_t sequential_pages; /* sequential: pages per decision, 1..512; default 1 */
-	uint32_t locality_pages;   /* locality: the faulting page and those behind, 1..512; default 128 */
-	bool quirks;
+	uint32_t threshold;	    /* density: percent, 0..100 (1..100 without quirks); driver: 51 */
+	uint32_t min_faults;	    /* density: 1..20; driver: 1 */
+	uint32_t sequential_pages;  /* sequential: pages per decision, 1..512; default 1 */
+	uint32_t locality_pages;    /* locality: the faulting page and those behind, 1..512; default 128 */
+	uint32_t stride_depth;	    /* stride: pages ahead, 1..64; default 4 */
+	uint32_t stride_confidence; /* stride: how often a stride must have been seen, 1..7; default 2 */
+	uint32_t next_blocks;	    /* next: blocks that come along, 1..8; default 2 */
+	uint32_t next_percent;	    /* next: with so much of its pages a block is full, 1..100; default 90 */
+	uint32_t shared_utlbs;	    /* safe: uTLBs from which a block is shared, 2..4096; default 2 */
+	uint32_t shared_threshold;  /* safe: `threshold` for shared blocks, 1..100; default 1 (all of it) */
+	uint32_t private_threshold; /* safe: for the others, 1..100; default 99 (the faulting big pages) */
+	bool quirks;		    /* density; next, pattern and safe, which use it and both its numbers */
 };
 
 /* The defaults above, with `prefetcher` and quirks on. */
@@ -59,7 +70,7 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
  * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst or preferred that is no
  * processor; an empty `faulted` or a bad faulted_region (both accepted with is_follow); a bad max_region
  * (with is_hmm) or range group, where a bad region is one that is reversed, empty or reaches beyond the
- * block; is_follow for any prefetcher but sequential and locality. */
+ * block; is_follow for any prefetcher but sequential, locality, stride and next. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */
@@ -68,7 +79,8 @@ struct uvmp_prefetch_facts {
 	const uvmp_mask *pending;	   /* on their way to dst (simulators; the driver has none) */
 	uint32_t dst;			   /* destination processor, 0..63 */
 
-	/* the driver's policy (density only) */
+	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks and
+	 * pattern of the old one keep to preferred, thrashing and range groups only) */
 	uint32_t preferred;		  /* preferred location, UVMP_PROC_NONE if unset */
 	bool is_first_touch;		  /* no page of the block is resident anywhere */
 	bool is_hmm;			  /* the block belongs to system memory (HMM), to no managed range */
@@ -82,7 +94,9 @@ struct uvmp_prefetch_facts {
 	const struct uvmp_region *range_group;
 	uint32_t range_groups;
 
-	/* where the block lies in its range (sequential, locality) */
+	uint32_t utlbs; /* safe: distinct uTLBs that faulted on the block; 0: not known, also for the others */
+
+	/* where the block lies in its range (sequential, locality, stride, next) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
 	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
 	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the
@@ -92,33 +106,53 @@ struct uvmp_prefetch_facts {
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
 
-/* Shared by the blocks of one range (sequential, locality); all fields start at 0.
+#define UVMP_PREFETCH_STREAMS	 4u   /* streams that a range remembers */
+#define UVMP_PREFETCH_STRIDE_MAX 512u /* pages between two faults of a stream that has not settled yet */
+
+/* Faults of a range that seem to belong together. */
+struct uvmp_prefetch_stream {
+	uint64_t page;	     /* of the range, the last that faulted */
+	int32_t stride;	     /* pages from fault to fault, -512..512; 0: only one was seen */
+	uint32_t confidence; /* how often it was seen, less what did not fit; 0..7 */
+};
+
+/* Shared by the blocks of one range (sequential, locality, stride, next); all fields start at 0.
  *
- * A decision of these two may concern other blocks of the range than the one that faulted. The caller goes on
+ * A decision of these may concern other blocks of the range than the one that faulted. The caller goes on
  * like this, at once and before any other decision of the range:
  *   decide for the block with the faults
  *   while hint->follow != UVMP_PAGE_NONE:
  *     note hint->pages (and that they are pending from now on)
  *     decide for the block that holds page hint->follow of the range, with its facts and is_follow set
- * The first follow may ask an earlier block than the one that faulted (sequential). After the first, each
- * follow asks a later block than the one before, so there are at most as many as the range has blocks
- * (sequential), or as locality_pages reach into (locality). */
+ * The first follow may ask an earlier block than the one that faulted (sequential, stride). After the first,
+ * each follow asks a later block than the one before (stride: or each an earlier one), so there are at most
+ * as many as the range has blocks (sequential), as locality_pages reach into (locality), stride_depth or
+ * next_blocks. */
 struct uvmp_prefetch_range {
-	uint64_t cursor; /* sequential: next page of the range to look at; never goes back */
-	uint64_t budget; /* sequential: pages still to take; set anew by each decision that is no follow */
+	uint64_t cursor; /* sequential: next page of the range to look at; never goes back. stride: likewise,
+			  * while budget is not 0 */
+	uint64_t budget; /* sequential, stride: pages still to take, next: blocks; set anew by each decision
+			  * that is no follow */
 	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
+	int32_t step;	 /* stride: pages that the cursor goes at a time; set anew likewise */
+	uint32_t streams; /* stride: those in use, 0..UVMP_PREFETCH_STREAMS */
+	struct uvmp_prefetch_stream stream[UVMP_PREFETCH_STREAMS]; /* stride: last used first */
 };
 
 /* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
 struct uvmp_prefetch_state {
-	uint32_t last_proc; /* density: destination of the last call, starts at UVMP_PROC_NONE */
-	uint16_t faults;    /* density: faulted pages handed over for last_proc (driver Q9: wraps at 65536) */
+	/* density, and next, pattern and safe, which use it: */
+	uint32_t last_proc; /* destination of the last call, starts at UVMP_PROC_NONE */
+	uint16_t faults;    /* faulted pages handed over for last_proc (driver Q9: wraps at 65536) */
 	/* tbn, sl: required; covers the block: 16 * blocks >= block.pages. none, random: kept up to date if
-	 * there is one (2.1), for an eviction that uses it. Density, sequential, locality and block leave the
-	 * tree alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
+	 * there is one (2.1), for an eviction that uses it. The others leave the tree alone: a host that
+	 * switches prefetchers brings it up to date with uvmp_tree_assign. */
 	struct uvmp_tree *tree;
-	struct uvmp_prefetch_range *range; /* sequential, locality: required */
+	struct uvmp_prefetch_range *range; /* sequential, locality, stride, next: required */
 	uint64_t *random;		   /* random: required, the generator's state */
+	uvmp_mask *pattern; /* pattern: pages of the block that were touched on dst during its last stay there,
+			     * which the host sets when they are evicted; NULL or empty: there is none. The
+			     * decision empties it when a page faults that is not in it */
 };
 
 UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
@@ -226,6 +260,42 @@ UVMP_API enum uvmp_status uvmp_prefetch_block(const struct uvmp_prefetch_params 
 					      const struct uvmp_prefetch_facts *facts,
 					      struct uvmp_prefetch_state *state,
 					      struct uvmp_prefetch_hint *hint);
+
+/* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen
+ * `stride_confidence` times, in this block or, through hint->follow (see struct uvmp_prefetch_range), in
+ * others. Pages at equal distance ahead of the last fault of a stream belong to it, as far as it fetches; any
+ * other page joins the stream nearest to it within UVMP_PREFETCH_STRIDE_MAX pages and costs it confidence,
+ * or starts a stream of its own. If several streams leave the block in one decision, one of them goes on.
+ * UVMP_ERR_ARGUMENT also: more streams than UVMP_PREFETCH_STREAMS. UVMP_ERR_RANGE also: range_pages <
+ * range_first + block.pages; is_follow for a block that does not hold the cursor while there is a budget.
+ * Cost: a few operations per fault and stream. */
+UVMP_API enum uvmp_status uvmp_prefetch_stride(const struct uvmp_prefetch_params *params,
+					       const struct uvmp_prefetch_facts *facts,
+					       struct uvmp_prefetch_state *state,
+					       struct uvmp_prefetch_hint *hint);
+
+/* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
+ * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
+ * uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
+UVMP_API enum uvmp_status uvmp_prefetch_next(const struct uvmp_prefetch_params *params,
+					     const struct uvmp_prefetch_facts *facts,
+					     struct uvmp_prefetch_state *state,
+					     struct uvmp_prefetch_hint *hint);
+
+/* While all that faults lies in state->pattern: the rest of state->pattern. Otherwise the pattern is emptied,
+ * and from then on, or without a pattern, density. UVMP_ERR_RANGE also: state->pattern has a page beyond the
+ * block. Quirks: as density. */
+UVMP_API enum uvmp_status uvmp_prefetch_pattern(const struct uvmp_prefetch_params *params,
+						const struct uvmp_prefetch_facts *facts,
+						struct uvmp_prefetch_state *state,
+						struct uvmp_prefetch_hint *hint);
+
+/* Density with `shared_threshold` if facts->utlbs is at least `shared_utlbs`, with `private_threshold` if it
+ * is less, with `threshold` if it is not known. Quirks: as density. */
+UVMP_API enum uvmp_status uvmp_prefetch_safe(const struct uvmp_prefetch_params *params,
+					     const struct uvmp_prefetch_facts *facts,
+					     struct uvmp_prefetch_state *state,
+					     struct uvmp_prefetch_hint *hint);
 
 /* The density tree over system-allocated memory (ATS; nvidia specification, 5.8): no big-page alignment or
  * growth, no thrashing, no preferred location, no state. `window` is the part of the block that may be

@@ -47,8 +47,9 @@ extern "C" {
 /* -- setting up ------------------------------------------------------------------------------ */
 
 struct uvmp_service_gpu {
-	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count; 0: none (the GPU must then be in
-				 * processors->no_memory, and only then) */
+	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru: whole
+				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
+				 * and only then) */
 	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */
@@ -194,7 +195,9 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
 					    const struct uvmp_note *note);
 
 /* A processor has used a page it has, where a host can see that: a simulator. The driver's order ignores it
- * (Q11); the page-wise orders, and quirks=0, do not. No effect where nothing is resident. O(1). */
+ * (Q11); the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or
+ * finds them there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced. No
+ * effect where nothing is resident. O(1); evict=lfu2m: O(log blocks). */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
@@ -212,7 +215,8 @@ enum uvmp_action_kind {
 				* replaces what was mapped there */
 	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
 	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A root
-				* of several blocks takes several; `count` numbers them, from 0 */
+				* of several blocks takes several, and so do the regions that evict=tbne chooses
+				* together; `count` numbers them, from 0 */
 	UVMP_ACTION_DISCARD,   /* `pages` on `from` have no contents any more and are not copied */
 	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
 	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the

@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_UVMPOLICY_H
 #define UVMPOLICY_UVMPOLICY_H
 
+#include "adapt.h"
 #include "base.h"
 #include "counter.h"
 #include "evict.h"
@@ -12,10 +13,12 @@
 #include "pmm.h"
 #include "policy.h"
 #include "prefetch.h"
+#include "pressure.h"
 #include "processor.h"
 #include "replay.h"
 #include "residency.h"
 #include "service.h"
+#include "smart_evict.h"
 #include "thrash.h"
 #include "tree.h"
 

@@ -201,17 +201,6 @@ input 0 'decide repairs wrong and missing results' "$uvmsim" decide -
 printf '%s\n%s\n=> put=update\n%s\n=> put=update\n' "$head" "$one" "$one" >"$work/want"
 same "$work/want"
 
-printf 'uvmpolicy-vectors 1 pcie\npcie a\n' >"$work/pcie.vec"
-expect 2 'check of a kind that is not implemented' "$uvmsim" check "$work/pcie.vec" $vectors
-says "uvmsim: $work/pcie.vec:1: kind \"pcie\" is not implemented yet, nothing checked" '400 passed, 0 failed'
-expect 2 'decide of a kind that is not implemented' "$uvmsim" decide "$work/pcie.vec"
-says 'not implemented yet'
-for kind in smart_migrate smart_pattern tbn_evict smart_counter smart_evict; do
-	echo "uvmpolicy-vectors 1 $kind" >"$work/in"
-	input 2 "kind $kind" "$uvmsim" check -
-	says "kind \"$kind\" is not implemented yet"
-done
-
 # -- bad vector files -----------------------------------------------------------------------------------------------------
 bad() { # NAME LINE CAUSE, with $work/in: both refuse it there
 	for how in check decide; do
@@ -322,8 +311,12 @@ expect 1 'measured, threshold 57' "$uvmsim" measured $data --policy 'prefetch=de
 says '44 of 56 faults agree' DIFFERS 'as the library would have it'
 expect 0 'measured, thresholds 50 to 53' "$uvmsim" measured --brief $data --policy threshold=50 --policy=threshold=53
 says 'agree (threshold=50)' '56 of 56 faults agree (threshold=53)'
-for prefetch in none tbn sl random sequential locality block; do
+for prefetch in none tbn sl random sequential locality block stride; do
 	expect 1 "measured, prefetch=$prefetch" "$uvmsim" measured --brief $data --policy prefetch=$prefetch
+done
+# without further blocks, patterns and uTLBs these are density
+for prefetch in next pattern safe; do
+	expect 0 "measured, prefetch=$prefetch" "$uvmsim" measured --brief $data --policy prefetch=$prefetch
 done
 expect 2 'measured, unknown policy key' "$uvmsim" measured $data --policy bogus=1
 says bogus
@@ -352,7 +345,7 @@ for key in workload gpu policy seed memory_bytes footprint_bytes time_ns faults_
 	pages_evicted refaults fetch_ns order_ns service_ns migrate_ns map_ns evict_ns replay_ns compute_ns idle_ns; do
 	grep -q "\"$key\": " "$work/out" || fail "run, json: key $key"
 done
-says '"seed": 7' '"gpu": null' '"time_ns": null' '"policy": "prefetch=tbn evict=lru2m '
+says '"seed": 7' '"gpu": null' '"time_ns": null' '"policy": "prefetch=tbn prefetch_full=same evict=lru2m '
 cp "$work/out" "$work/want"
 expect 0 'run, json, again' "$uvmsim" run --workload $small --oversub 125 --policy 'prefetch=tbn evict=lru2m' --format json --seed 7
 same "$work/want"

@@ -49,7 +49,11 @@ struct block {
 	uint32_t pages;
 	struct page page[PAGES];
 	struct owned owned[NAIVE_PROCS][PAGES]; /* by first page */
-	uint32_t place[NAIVE_PROCS], places;    /* newest first */
+	/* orders of units: has there been memory since it was last given up, touches of its units, and of all
+	 */
+	bool is_known[NAIVE_PROCS];
+	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS];
+	uint32_t place[NAIVE_PROCS], places; /* newest first */
 	struct uvmp_prefetch_state prefetch;
 	bool is_suspect; /* the detector has, or has had, an array of its pages */
 };
@@ -68,6 +72,8 @@ struct channel {
 
 struct gpu {
 	struct naive_pmm *pmm;
+	uint32_t unit_pages; /* of the order; 0: memory in chunks */
+	uint64_t memory_pages, clock;
 	struct uvmp_fault *entry; /* the ring */
 	uint32_t capacity, get, put, cached_put;
 	struct naive_replay replay;
@@ -105,6 +111,7 @@ struct naive_service {
 	void *host;
 	uint64_t now, id, tickets, stamps;
 	uint32_t batch, last_gpu;
+	bool is_full; /* some memory has been */
 	struct uvmp_action *group;
 	enum uvmp_status *status;
 	uint32_t actions, performed; /* of this group; of the one before, which can still be read */
@@ -127,7 +134,7 @@ struct naive_service {
 	uint32_t order[NAIVE_FAULT_MAX];
 	bool is_fatal[NAIVE_FAULT_MAX]; /* by position in order */
 	uint8_t cancel_mode[NAIVE_FAULT_MAX];
-	enum uvmp_status replay_error; /* of the replay machine's last failure */
+	enum uvmp_status replay_error;     /* of the replay machine's last failure */
 	uint32_t orders, position, walked; /* walked: of them now, from position on */
 	bool has_fatal;
 	uint64_t fatal_space;
@@ -559,8 +566,190 @@ static void mark_cuts(const struct naive_service *n, const struct block *b, uint
 	}
 }
 
+/* -- orders of units (uvm-smart 3.1 to 3.4) -- */
+
+static uint32_t count_pages(const struct naive_service *n, uint32_t gpu)
+{
+	uint32_t pages = 0;
+
+	for (uint32_t k = 0; k < NAIVE_BLOCKS; k++)
+		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages; i++)
+			pages += in(n->block[k]->page[i].resident, gpu);
+	return pages;
+}
+
+/* Pages have come or are used: a large page is touched as soon as any page of it is there. */
+static void touch_units(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages)
+{
+	struct gpu *g = &n->gpu[gpu];
+	uint32_t size = gpu == UVMP_CPU ? 0 : g->unit_pages;
+
+	for (uint32_t first = 0; size != 0 && first < b->pages; first += size) {
+		bool is_touched = false;
+
+		for (uint32_t i = first; i < b->pages && i < first + size; i++)
+			is_touched = is_touched || pages[i] || (size == PAGES && is_on(b, i, gpu));
+		if (!is_touched)
+			continue;
+		b->touch[gpu][first / size] = ++g->clock;
+		b->touches[gpu]++;
+	}
+}
+
+struct unit {
+	struct block *block;
+	uint32_t first;
+	uint64_t key[2];
+};
+
+static bool is_unit_there(const struct gpu *g, const struct block *b, uint32_t gpu, uint32_t first)
+{
+	for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
+		if (is_on(b, i, gpu))
+			return true;
+	return false;
+}
+
+/* What the order compares: the group's newest touch before the own one, or the number of touches. */
+static void set_key(const struct naive_service *n, uint32_t gpu, struct unit *unit)
+{
+	const struct gpu *g = &n->gpu[gpu];
+	struct block *b = unit->block;
+
+	unit->key[0] = 0;
+	unit->key[1] = b->touch[gpu][unit->first / g->unit_pages];
+	if (n->policy.evict == UVMP_EVICT_LFU_2M)
+		unit->key[0] = b->touches[gpu];
+	if (n->policy.evict != UVMP_EVICT_SL_64K && n->policy.evict != UVMP_EVICT_TBN)
+		return;
+	for (uint32_t first = 0; first < b->pages; first += g->unit_pages)
+		if (is_unit_there(g, b, gpu, first) && b->touch[gpu][first / g->unit_pages] > unit->key[0])
+			unit->key[0] = b->touch[gpu][first / g->unit_pages];
+}
+
+static int compare_units(const void *x, const void *y)
+{
+	const struct unit *a = x, *b = y;
+	int k = a->key[0] == b->key[0];
+
+	return a->key[k] < b->key[k] ? -1 : a->key[k] > b->key[k];
+}
+
+/* The list, sorted. */
+static uint32_t sort_units(const struct naive_service *n, uint32_t gpu, struct unit *unit)
+{
+	uint32_t units = 0;
+
+	for (uint32_t k = 0; k < NAIVE_BLOCKS; k++)
+		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages;
+		     i += n->gpu[gpu].unit_pages)
+			if (is_unit_there(&n->gpu[gpu], n->block[k], gpu, i)) {
+				unit[units] = (struct unit){.block = n->block[k], .first = i};
+				set_key(n, gpu, &unit[units++]);
+			}
+	qsort(unit, units, sizeof(*unit), compare_units);
+	return units;
+}
+
+/* Do pages come to this part of the block that faults? A page makes room for others of its block. */
+static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool *want,
+                         const struct unit *unit)
+{
+	if (b != unit->block || g->unit_pages == 1)
+		return false;
+	for (uint32_t i = unit->first; i < unit->first + g->unit_pages; i++)
+		if (want[i])
+			return true;
+	return g->unit_pages == PAGES;
+}
+
+/* 3.2: a basic block leaves when all of it is there. */
+static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
+{
+	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + 16; i++)
+		if (!is_on(unit->block, i, gpu))
+			return n->gpu[gpu].unit_pages == 16 && n->policy.quirks;
+	return false;
+}
+
+/* TBNe: fill states of the tree's nodes, from the leaves up, and what is dropped. */
+struct closure {
+	uint32_t valid[32];
+	bool may_leave[32], leaves[32];
+};
+
+static uint32_t sum(const struct closure *c, uint32_t first, uint32_t blocks)
+{
+	uint32_t pages = 0;
+
+	for (uint32_t i = first; i < first + blocks; i++)
+		pages += c->valid[i];
+	return pages;
+}
+
+static void balance(struct closure *c, uint32_t first, uint32_t blocks)
+{
+	uint32_t pages;
+
+	if (blocks == 1)
+		return;
+	balance(c, first, blocks / 2);
+	balance(c, first + blocks / 2, blocks / 2);
+	pages = sum(c, first, blocks);
+	for (uint32_t i = first; i < first + blocks && pages != 0 && 2 * pages < 16 * blocks; i++)
+		if (c->valid[i] == 16 && c->may_leave[i]) {
+			c->valid[i] = 0;
+			c->leaves[i] = true;
+		}
+}
+
+static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *step, const bool *want,
+                         const struct unit *unit, bool *rest)
+{
+	const struct block *b = unit->block;
+	struct closure c = {{0}, {false}, {false}};
+	uint32_t blocks = 1;
+
+	while (16 * blocks < b->pages)
+		blocks *= 2;
+	for (uint32_t k = 0; k < blocks; k++) {
+		struct unit other = {.block = unit->block, .first = 16 * k};
+		uint32_t here = 0;
+
+		for (uint32_t i = 16 * k; i < b->pages && i < 16 * k + 16; i++) {
+			here += is_on(b, i, gpu);
+			c.valid[k] += is_on(b, i, gpu) || (b == step && want[i]);
+		}
+		c.may_leave[k] = here == 16 && !is_unit_busy(g, step, want, &other);
+		if (16 * k == unit->first)
+			c.valid[k] -= here;
+	}
+	balance(&c, 0, blocks);
+	for (uint32_t i = 0; i < PAGES; i++)
+		rest[i] = rest[i] || c.leaves[i / 16];
+}
+
+/* Which unit leaves, while these pages come to a block (NULL: none)? */
+static bool choose_unit(const struct naive_service *n, uint32_t gpu, const struct block *b, const bool *want,
+                        struct unit *victim)
+{
+	struct unit *unit = malloc((size_t)NAIVE_BLOCKS * PAGES * sizeof(*unit));
+	uint32_t units = sort_units(n, gpu, unit), at = units * n->policy.reserve / 100;
+
+	while (at < units && (is_unit_busy(&n->gpu[gpu], b, want, &unit[at]) || is_spared(n, gpu, &unit[at])))
+		at++;
+	if (at == units)
+		for (at = 0; at < units && is_unit_busy(&n->gpu[gpu], b, want, &unit[at]);)
+			at++;
+	if (at < units)
+		*victim = unit[at];
+	free(unit);
+	return at < units;
+}
+
 /* What an eviction is about, and the block that leaves now. */
 struct eviction {
+	bool rest[PAGES]; /* order of units: what has to leave yet */
 	uint32_t gpu, root, number;
 	int victim;
 	uvmp_addr for_address;
@@ -595,6 +784,24 @@ static void plan_out(struct naive_service *n, struct eviction *e)
 	e->outs = naive_plan_copies(&n->processors, &facts, e->out);
 }
 
+/* Order of units: the first of the runs that have to leave, as far as it is there. */
+static void hold_run(const struct naive_service *n, struct eviction *e, const struct block *b)
+{
+	uint32_t i = 0;
+
+	if (n->gpu[e->gpu].unit_pages == 0)
+		return;
+	while (!e->rest[i])
+		i++;
+	for (; i < PAGES && e->rest[i]; i++) {
+		e->rest[i] = false;
+		e->held[i] = i < b->pages && is_on(b, i, e->gpu);
+		e->leaving[i] = e->held[i];
+		e->lost[i] = e->held[i] && b->page[i].is_discarded;
+		e->copied[i] = e->held[i] && !is_on(b, i, UVMP_CPU) && !b->page[i].is_discarded;
+	}
+}
+
 /* A block is told to leave the root; its copies are planned. */
 static void begin_leaving(struct naive_service *n, struct eviction *e, struct block *b)
 {
@@ -605,6 +812,7 @@ static void begin_leaving(struct naive_service *n, struct eviction *e, struct bl
 	memset(e->leaving, 0, sizeof(e->leaving));
 	memset(e->lost, 0, sizeof(e->lost));
 	memset(e->copied, 0, sizeof(e->copied));
+	hold_run(n, e, b);
 	for (uint32_t f = 0; f < b->pages; f++) {
 		const struct owned *o = &b->owned[e->gpu][f];
 
@@ -659,6 +867,16 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 	for (uint32_t i = 0; i < b->pages; i++) {
 		b->page[i].is_duplicated = b->page[i].is_duplicated && !e->leaving[i];
 		e->leaving[i] = e->leaving[i] && !e->lost[i];
+	}
+	if (n->gpu[e->gpu].unit_pages != 0) {
+		for (uint32_t i = 0; i < b->pages; i++)
+			e->held[i] = e->held[i] && is_on(b, i, e->gpu);
+		if (status != UVMP_OK)
+			touch_units(n, b, e->gpu, e->held);
+		else
+			map_evicted(n, b, e->gpu, e->leaving, e->for_address);
+		(void)perform(n);
+		return status;
 	}
 	if (status != UVMP_OK)
 		return status;
@@ -803,8 +1021,10 @@ static void prefetch(struct naive_service *n, struct step *s, uint32_t destinati
 	if (!s->is_retry || is_density)
 		ask(n, s, dst);
 	s->present = n->present;
-	for (uint32_t i = 0; i < PAGES; i++)
-		n->label[i] = n->hint[i] && !s->want[dst][i];
+	for (uint32_t i = 0; i < PAGES; i++) /* what makes room for its block does not come back */
+		n->label[i] =
+		        n->hint[i] && !s->want[dst][i] &&
+		        !(n->is_hint && dst != UVMP_CPU && n->gpu[dst].unit_pages != 0 && is_on(b, i, dst));
 	for (uint32_t i = 0; i < b->pages && n->is_hint; i++) {
 		if (!n->label[i])
 			continue;
@@ -878,6 +1098,36 @@ static void disown(struct naive_service *n, struct block *b, uint32_t gpu, uint3
 }
 
 static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b);
+static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
+                                   const bool *want, uvmp_addr for_address);
+
+/* 3.3: does it fit, beside what is to be kept free? */
+static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming)
+{
+	uint64_t total = n->gpu[gpu].memory_pages;
+
+	return 100 * total < total * n->policy.free_buffer + 100 * (count_pages(n, gpu) + coming);
+}
+
+/* Order of units: room for what is wanted and not there. */
+static enum uvmp_status make_room(struct naive_service *n, struct step *s, uint32_t gpu)
+{
+	struct block *b = s->block;
+	enum uvmp_status status = UVMP_OK;
+
+	b->is_known[gpu] = true;
+	while (status == UVMP_OK) {
+		uint32_t missing = 0;
+
+		for (uint32_t i = 0; i < b->pages; i++)
+			missing += s->want[gpu][i] && !is_on(b, i, gpu);
+		n->is_full = n->is_full || is_over(n, gpu, missing);
+		if (count_pages(n, gpu) + missing <= n->gpu[gpu].memory_pages)
+			return UVMP_OK;
+		status = evict_unit(n, gpu, b, s->want[gpu], b->start);
+	}
+	return status;
+}
 
 /* Every missing chunk of a destination. */
 static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32_t gpu)
@@ -889,6 +1139,8 @@ static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32
 	add_place(b, gpu);
 	if (gpu == UVMP_CPU)
 		return UVMP_OK;
+	if (n->gpu[gpu].unit_pages != 0)
+		return make_room(n, s, gpu);
 	for (uint32_t i = 0; i < b->pages; i++) {
 		struct uvmp_region region = chunk_around(n, b, i);
 		struct uvmp_chunk chunk;
@@ -899,6 +1151,7 @@ static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32
 		                 ? UVMP_OK
 		                 : naive_pmm_alloc(n->gpu[gpu].pmm, UVMP_CHUNK_USER, size_of(n, region),
 		                                   b->number, &chunk);
+		n->is_full = n->is_full || status == UVMP_ERR_NO_MEMORY;
 		if (status == UVMP_ERR_NO_MEMORY)
 			return evict(n, gpu, size_of(n, region), b);
 		if (status != UVMP_OK)
@@ -1098,6 +1351,62 @@ static enum uvmp_status evict_rest(struct naive_service *n, struct eviction *e)
 	return status;
 }
 
+/* Sends away one unit, with TBNe what goes with it. */
+static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
+                                   const bool *want, uvmp_addr for_address)
+{
+	struct eviction *e = calloc(1, sizeof(*e));
+	enum uvmp_status status = UVMP_OK;
+	struct unit unit;
+
+	if (!choose_unit(n, gpu, b, want, &unit)) {
+		free(e);
+		return UVMP_ERR_NO_MEMORY;
+	}
+	e->gpu = gpu;
+	e->for_address = for_address;
+	e->victim = UVMP_VICTIM_ORDER;
+	for (uint32_t i = unit.first; i < unit.first + n->gpu[gpu].unit_pages; i++)
+		e->rest[i] = true;
+	if (n->policy.evict == UVMP_EVICT_TBN)
+		take_closure(&n->gpu[gpu], gpu, b, want, &unit, e->rest);
+	while (status == UVMP_OK && any(e->rest)) {
+		begin_leaving(n, e, unit.block);
+		emit_copies(n, NULL, NULL, 0, e);
+		(void)perform(n);
+		status = end_leaving(n, e);
+	}
+	free(e);
+	return status;
+}
+
+/* free_buffer: before the batch is served, if there is somebody to serve. */
+static void trim(struct naive_service *n)
+{
+	const struct uvmp_fault *f = &n->fetch->entry[n->order[0]];
+	struct range *range = n->orders > 0 ? find_range(n, f->va_space, f->address) : NULL;
+	uvmp_addr start = f->address / UVMP_ROOT_CHUNK_BYTES * UVMP_ROOT_CHUNK_BYTES;
+
+	if (range == NULL)
+		return;
+	if (start < range->base)
+		start = range->base;
+	while (is_over(n, n->in_gpu, 0) && evict_unit(n, n->in_gpu, NULL, NULL, start) == UVMP_OK)
+		;
+}
+
+/* 2.7: from the next batch on. */
+static void switch_prefetcher(struct naive_service *n)
+{
+	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(n->policy.prefetch_full - 1u);
+	bool quirks = n->policy.quirks;
+
+	if (!n->is_full || n->policy.prefetch_full == 0 || n->policy.prefetch.prefetcher == full)
+		return;
+	uvmp_prefetch_params_init(&n->policy.prefetch, full);
+	n->policy.prefetch.quirks = quirks;
+}
+
 /* Makes room for one chunk; what comes of it is parked, and the walk is to be repeated. */
 static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b)
 {
@@ -1131,7 +1440,8 @@ static struct eviction *evict_ahead(struct naive_service *n, uint32_t gpu, const
 	struct range *range;
 	bool is_wrong;
 
-	if (n->policy.plan != UVMP_PLAN_OVERLAPPED || gpu == UVMP_CPU || n->in_gpu == 0 || next >= n->orders)
+	if (n->policy.plan != UVMP_PLAN_OVERLAPPED || gpu == UVMP_CPU || n->in_gpu == 0 ||
+	    next >= n->orders || n->gpu[gpu].unit_pages != 0)
 		return NULL;
 	f = &n->fetch->entry[n->order[next]];
 	range = find_range(n, f->va_space, f->address);
@@ -1215,6 +1525,7 @@ static void settle(struct naive_service *n, struct step *s, uint32_t dst)
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (here[i])
 			b->page[i].is_duplicated = (b->page[i].resident & (b->page[i].resident - 1)) != 0;
+	touch_units(n, b, dst, here);
 	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES)
 		memset(here, 1, sizeof(here)); /* even if no page moved (6.2) */
 	mark(n, b, dst, here, UVMP_MARK_USED);
@@ -1513,6 +1824,8 @@ static void give_memory(struct naive_service *n, struct block *b)
 			action->detail = bytes_of(o->chunk);
 			disown(n, b, b->place[k], i);
 		}
+		b->is_known[b->place[k]] = false;
+		b->touches[b->place[k]] = 0;
 		if (n->actions > 0 && n->group[n->actions - 1].kind == UVMP_ACTION_FREE)
 			(void)perform(n);
 	}
@@ -1822,7 +2135,7 @@ static bool has_memory(const struct naive_service *n, const struct block *b)
 {
 	for (uint32_t p = 1; p < n->procs; p++)
 		for (uint32_t i = 0; i < b->pages; i++)
-			if (b->owned[p][i].exists)
+			if (b->owned[p][i].exists || b->is_known[p])
 				return true;
 	return false;
 }
@@ -2402,6 +2715,9 @@ static struct uvmp_replay_event perform_replay(void *host, enum uvmp_replay_acti
 	case UVMP_REPLAY_PREPROCESS:
 		event.is_stale = !preprocess(n);
 		event.status = perform(n);
+		switch_prefetcher(n);
+		if (!event.is_stale && n->policy.free_buffer != 0)
+			trim(n);
 		break;
 	case UVMP_REPLAY_SERVICE:
 		dispatch(n, &event);
@@ -2714,6 +3030,9 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 
 		g->pmm = calloc(1, sizeof(*g->pmm));
 		naive_pmm_init(g->pmm, &pmm);
+		if (n->policy.evict != UVMP_EVICT_LRU)
+			g->unit_pages = uvmp_evict_unit_pages(n->policy.evict);
+		g->memory_pages = (uint64_t)pmm.roots * (UVMP_ROOT_CHUNK_BYTES / n->page_bytes);
 		g->capacity = from->fault_entries;
 		g->entry = calloc(g->capacity, sizeof(*g->entry));
 		g->notes = from->notes;
@@ -2890,7 +3209,12 @@ void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t s
 	if (b == NULL || processor == UVMP_CPU)
 		return;
 	i = (uint32_t)((address - b->start) / n->page_bytes);
-	if (in(b->page[i].resident, processor))
+	if (in(b->page[i].resident, processor) && n->gpu[processor].unit_pages != 0) {
+		bool pages[PAGES] = {false};
+
+		pages[i] = true;
+		touch_units(n, b, processor, pages);
+	} else if (in(b->page[i].resident, processor))
 		naive_pmm_touch(n->gpu[processor].pmm,
 		                b->owned[processor][chunk_around(n, b, i).first].chunk);
 }
@@ -2945,6 +3269,7 @@ void naive_service_used(const struct naive_service *n, uint32_t gpu, uint64_t *o
 			const struct owned *o = &n->block[k]->owned[gpu][i];
 
 			*owned += o->exists ? o->outer - o->first : 0;
+			*owned += n->gpu[gpu].unit_pages != 0 && in(n->block[k]->page[i].resident, gpu);
 			*resident += in(n->block[k]->page[i].resident, gpu);
 		}
 }

@@ -155,6 +155,8 @@ static void draw_policy(struct service_case *c)
 	static const enum uvmp_prefetcher prefetchers[] = {UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_DENSITY,
 	                                                   UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_NONE,
 	                                                   UVMP_PREFETCH_BLOCK};
+	static const enum uvmp_evictor evictors[] = {UVMP_EVICT_LRU_2M, UVMP_EVICT_LRU_4K, UVMP_EVICT_SL_64K,
+	                                             UVMP_EVICT_TBN, UVMP_EVICT_LFU_2M};
 	struct uvmp_policy *p = &c->policy;
 	bool quirks = draw(c, 4) != 0;
 
@@ -164,7 +166,15 @@ static void draw_policy(struct service_case *c)
 		p->prefetch.threshold = draw(c, 2) == 0 ? 1 + draw(c, 100) : 25 * (1 + draw(c, 4));
 		p->prefetch.min_faults = 1 + draw(c, 3);
 	}
-	p->pma_order = draw(c, 3);
+	if (draw(c, 3) == 0) {
+		p->evict = evictors[draw(c, 5)];
+		p->reserve = draw(c, 3) == 0 ? draw(c, UVMP_EVICT_RESERVE_MAX + 1) : 0;
+		p->free_buffer = draw(c, 3) == 0 ? draw(c, draw(c, 2) == 0 ? 20 : 101) : 0;
+	} else {
+		p->pma_order = draw(c, 3);
+	}
+	if (draw(c, 4) == 0)
+		p->prefetch_full = 1u + (uint32_t)prefetchers[draw(c, 5)];
 	p->replay.policy = (enum uvmp_replay_policy)draw(c, 4);
 	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p->replay.update_put_ratio = draw(c, 101);
@@ -221,17 +231,18 @@ static bool start(struct service_case *c)
 		                                  .utlbs = 4,
 		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40)};
 	}
-	c->params = (struct uvmp_service_params){.policy = &c->policy,
-	                                         .processors = &c->processors,
-	                                         .gpu = c->gpu,
-	                                         .page_bytes = draw(c, 3) == 0 ? 65536 : 4096,
-	                                         .blocks = 64,
-	                                         .spaces = 2 + draw(c, 2),
-	                                         .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
-	                                         .has_ats = draw(c, 2) == 0,
-	                                         .instances = 8,
-	                                         .requests = 4,
-	                                         .seed = 1};
+	c->params = (struct uvmp_service_params){
+	        .policy = &c->policy,
+	        .processors = &c->processors,
+	        .gpu = c->gpu,
+	        .page_bytes = draw(c, 3) == 0 && c->policy.evict == UVMP_EVICT_LRU ? 65536 : 4096,
+	        .blocks = NAIVE_BLOCKS,
+	        .spaces = 2 + draw(c, 2),
+	        .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
+	        .has_ats = draw(c, 2) == 0,
+	        .instances = 8,
+	        .requests = 4,
+	        .seed = 1};
 	bytes = uvmp_service_size(&c->params, 64) + (8u << 20);
 	c->memory = aligned_alloc(16, bytes / 16 * 16);
 	if (uvmp_service_init(&c->params, c->memory, bytes / 16 * 16, &c->engine) != UVMP_OK) {
@@ -703,7 +714,7 @@ static void account(struct service_case *c, const struct uvmp_action *action, ui
 			set_frames(c, a->to, a, true);
 		if (a->kind == UVMP_ACTION_FREE)
 			set_frames(c, a->from, a, false);
-		if (a->kind == UVMP_ACTION_EVICT && !has_stayed)
+		if (a->kind == UVMP_ACTION_EVICT && !has_stayed && c->policy.evict == UVMP_EVICT_LRU)
 			clear_root(c, a);
 		if (a->kind == UVMP_ACTION_BATCH && a->cause == UVMP_CAUSE_NONE) {
 			c->fetched[a->to] += a->count;
@@ -860,7 +871,8 @@ static void check_rest(struct service_case *c)
 
 		if (is_thorough) {
 			naive_service_used(c->model, g, &owned, &resident);
-			check_frames(c, g, owned);
+			if (c->policy.evict == UVMP_EVICT_LRU)
+				check_frames(c, g, owned);
 		}
 		if (owned * c->params.page_bytes > c->gpu[g - 1].memory_bytes || resident > owned)
 			fail(c, "capacity");

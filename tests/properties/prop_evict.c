@@ -1,5 +1,5 @@
 /* Properties of evict.h on random histories: the recency list equals a plain array that is searched, nothing
- * is lost or doubled, and every victim was present. */
+ * is lost or doubled, and every order is what sorting plain numbers gives. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -69,50 +69,107 @@ static void recency_history(uint64_t *random)
 	assert_same(&list, &naive);
 }
 
-/* One order: the victim is the array's first (LRU) or any that is in it (random). */
+/* What an order is about, kept as plain numbers; a whole list is made by sorting. */
+struct naive_order {
+	bool is_listed[UNITS_MAX];
+	uint64_t stamp[UNITS_MAX], touches[UNITS_MAX], clock;
+	uint64_t key[UNITS_MAX][2]; /* set by sort */
+};
+
+static bool is_before(const struct naive_order *naive, uint32_t a, uint32_t b)
+{
+	int k = naive->key[a][0] == naive->key[b][0];
+
+	return naive->key[a][k] < naive->key[b][k];
+}
+
+/* The units that may be evicted, as they would go (uvm-smart 3.1); their number. */
+static uint32_t sort(struct naive_order *naive, enum uvmp_evictor evictor, uint32_t *sorted)
+{
+	bool is_grouped = evictor == UVMP_EVICT_SL_64K || evictor == UVMP_EVICT_TBN;
+	uint32_t count = 0;
+
+	for (uint32_t unit = 0; unit < UNITS_MAX; unit++) {
+		uint32_t at = count;
+
+		if (!naive->is_listed[unit])
+			continue;
+		naive->key[unit][0] = evictor == UVMP_EVICT_LFU_2M ? naive->touches[unit] : 0;
+		naive->key[unit][1] = naive->stamp[unit];
+		for (uint32_t other = unit / 32 * 32; is_grouped && other < unit / 32 * 32 + 32; other++)
+			if (other < UNITS_MAX && naive->is_listed[other] &&
+			    naive->stamp[other] > naive->key[unit][0])
+				naive->key[unit][0] = naive->stamp[other];
+		for (; at > 0 && is_before(naive, unit, sorted[at - 1]); at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = unit;
+		count++;
+	}
+	return count;
+}
+
+/* The victim, and those behind it to the end. */
+static void assert_victims(struct uvmp_evict *evict, struct naive_order *naive, uint64_t *random)
+{
+	uint32_t sorted[UNITS_MAX], count = sort(naive, evict->evictor, sorted), unit = UVMP_UNIT_NONE;
+	enum uvmp_status status = uvmp_evict_victim(evict, random, &unit);
+
+	assert_int_equal(evict->count, count);
+	if (count == 0) {
+		assert_int_equal(status, UVMP_ERR_NO_MEMORY);
+		assert_int_equal(uvmp_evict_next(evict, random, &unit), UVMP_ERR_NO_MEMORY);
+		return;
+	}
+	if (evict->evictor == UVMP_EVICT_RANDOM_4K) {
+		assert_true(naive->is_listed[unit]);
+		assert_int_equal(uvmp_evict_next(evict, random, &unit), UVMP_OK);
+		assert_true(naive->is_listed[unit]);
+		return;
+	}
+	for (uint32_t at = count * evict->reserve_percent / 100; at < count; at++) {
+		assert_int_equal(status, UVMP_OK);
+		assert_int_equal(unit, sorted[at]);
+		status = uvmp_evict_next(evict, random, &unit);
+	}
+	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
+}
+
+/* One order: its victims are those of the numbers, in their order (random: any of them). */
 static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	uint32_t memory[2 * UNITS_MAX];
-	struct naive_recency naive;
+	static uint64_t memory[4 * UNITS_MAX];
+	struct naive_order naive = {.clock = 0};
 	struct uvmp_evict evict;
 
-	naive_recency_init(&naive);
+	assert_true(uvmp_evict_size(evictor, units) <= sizeof(memory));
 	assert_int_equal(uvmp_evict_init(&evict, evictor, units, memory, sizeof(memory)), UVMP_OK);
 	for (int step = 0; step < STEPS; step++) {
-		uint32_t unit = any_unit(random, units), victim = UVMP_UNIT_NONE;
-		uint64_t what = uvmp_random_below(random, 8);
-		enum uvmp_status status, expected = unit < units ? UVMP_OK : UVMP_ERR_RANGE;
+		uint32_t unit = any_unit(random, units);
+		uint64_t what = uvmp_random_below(random, 16);
+		enum uvmp_status expected = unit < units ? UVMP_OK : UVMP_ERR_RANGE;
 
-		if (what < 2) {
+		if (what == 0)
+			evict.reserve_percent = (uint32_t)uvmp_random_below(random, 100);
+		if (what < 2)
+			assert_int_equal(uvmp_evict_forget(&evict, unit), expected);
+		else if (what < 5)
 			assert_int_equal(uvmp_evict_remove(&evict, unit), expected);
-			naive_recency_remove(&naive, unit);
-		} else if (what < 6) {
+		else
 			assert_int_equal(uvmp_evict_touch(&evict, unit), expected);
-			if (expected == UVMP_OK)
-				naive_recency_touch(&naive, unit);
-		} else {
-			status = uvmp_evict_victim(&evict, random, &victim);
-			assert_int_equal(status, naive.count == 0 ? UVMP_ERR_NO_MEMORY : UVMP_OK);
-			if (status != UVMP_OK)
-				continue;
-			assert_true(naive_recency_find(&naive, victim) >= 0);
-			if (evictor != UVMP_EVICT_RANDOM_4K)
-				assert_int_equal(victim, naive.unit[0]);
-			assert_int_equal(uvmp_evict_remove(&evict, victim), UVMP_OK);
-			naive_recency_remove(&naive, victim);
+		if (expected == UVMP_OK) {
+			naive.is_listed[unit] = what >= 5;
+			naive.stamp[unit] = ++naive.clock;
+			naive.touches[unit] = what < 2 ? 0 : naive.touches[unit] + (what >= 5);
 		}
 		assert_true(uvmp_evict_is_valid(&evict));
-		assert_int_equal(evict.count, naive.count);
+		if (step % 8 == 0)
+			assert_victims(&evict, &naive, random);
 	}
-	/* conservation: drained one by one, exactly the units of the array come out */
-	while (naive.count > 0) {
-		uint32_t victim = UVMP_UNIT_NONE;
-
-		assert_int_equal(uvmp_evict_victim(&evict, random, &victim), UVMP_OK);
-		assert_true(naive_recency_find(&naive, victim) >= 0);
-		naive_recency_remove(&naive, victim);
-		uvmp_evict_remove(&evict, victim);
+	for (uint32_t unit = 0; unit < units; unit++) {
+		assert_victims(&evict, &naive, random);
+		uvmp_evict_remove(&evict, unit);
+		naive.is_listed[unit] = false;
 	}
 	assert_int_equal(evict.count, 0);
 }
@@ -134,7 +191,7 @@ static void orders(void **state)
 	for (int s = 0; s < 2; s++) {
 		uint64_t random = seeds[s];
 
-		for (int i = 0; i < HISTORIES; i++)
+		for (int i = 0; i < HISTORIES / 4; i++)
 			for (int evictor = UVMP_EVICT_LRU_2M; evictor < UVMP_EVICT_COUNT; evictor++)
 				evict_history(&random, (enum uvmp_evictor)evictor);
 	}

@@ -12,7 +12,7 @@
 #include "support/seed.h"
 #include "uvmpolicy/policy.h"
 
-#define CHOICES  6
+#define CHOICES  7
 #define TEXT_MAX (UVMP_POLICY_TEXT_MAX + 200)
 
 static uint64_t below(uint64_t *random, uint64_t bound)
@@ -98,7 +98,15 @@ static bool same(const struct uvmp_policy *a, const struct uvmp_policy *b)
 	       a->prefetch.min_faults == b->prefetch.min_faults &&
 	       a->prefetch.sequential_pages == b->prefetch.sequential_pages &&
 	       a->prefetch.locality_pages == b->prefetch.locality_pages &&
-	       a->prefetch.quirks == b->prefetch.quirks && a->evict == b->evict &&
+	       a->prefetch.stride_depth == b->prefetch.stride_depth &&
+	       a->prefetch.stride_confidence == b->prefetch.stride_confidence &&
+	       a->prefetch.next_blocks == b->prefetch.next_blocks &&
+	       a->prefetch.next_percent == b->prefetch.next_percent &&
+	       a->prefetch.shared_utlbs == b->prefetch.shared_utlbs &&
+	       a->prefetch.shared_threshold == b->prefetch.shared_threshold &&
+	       a->prefetch.private_threshold == b->prefetch.private_threshold &&
+	       a->prefetch.quirks == b->prefetch.quirks && a->evict == b->evict && a->reserve == b->reserve &&
+	       a->free_buffer == b->free_buffer && a->prefetch_full == b->prefetch_full &&
 	       a->pma_order == b->pma_order && a->replay.policy == b->replay.policy &&
 	       a->replay.update_put_ratio == b->replay.update_put_ratio &&
 	       a->replay.max_batches == b->replay.max_batches &&
@@ -181,6 +189,34 @@ static void random_counters(uint64_t *random, struct uvmp_policy *p)
 	p->map_on_eviction = below(random, 2) != 0;
 }
 
+static void random_prefetch(uint64_t *random, struct uvmp_policy *p)
+{
+	enum uvmp_prefetcher prefetcher = p->prefetch.prefetcher;
+
+	if (prefetcher == UVMP_PREFETCH_DENSITY || prefetcher == UVMP_PREFETCH_NEXT ||
+	    prefetcher == UVMP_PREFETCH_PATTERN || prefetcher == UVMP_PREFETCH_SAFE) {
+		p->prefetch.threshold = pick(random, p->quirks ? 0 : 1, 100);
+		p->prefetch.min_faults = pick(random, 1, 20);
+	}
+	if (prefetcher == UVMP_PREFETCH_SEQUENTIAL)
+		p->prefetch.sequential_pages = pick(random, 1, 512);
+	if (prefetcher == UVMP_PREFETCH_LOCALITY)
+		p->prefetch.locality_pages = pick(random, 1, 512);
+	if (prefetcher == UVMP_PREFETCH_STRIDE) {
+		p->prefetch.stride_depth = pick(random, 1, 64);
+		p->prefetch.stride_confidence = pick(random, 1, 7);
+	}
+	if (prefetcher == UVMP_PREFETCH_NEXT) {
+		p->prefetch.next_blocks = pick(random, 1, 8);
+		p->prefetch.next_percent = pick(random, 1, 100);
+	}
+	if (prefetcher == UVMP_PREFETCH_SAFE) {
+		p->prefetch.shared_utlbs = pick(random, 2, 4096);
+		p->prefetch.shared_threshold = pick(random, 1, 100);
+		p->prefetch.private_threshold = pick(random, 1, 100);
+	}
+}
+
 /* A random policy with every field set by hand, then made valid by resetting what it does not use. */
 static struct uvmp_policy random_policy(uint64_t *random)
 {
@@ -193,16 +229,14 @@ static struct uvmp_policy random_policy(uint64_t *random)
 	p.replay.policy = (enum uvmp_replay_policy)below(random, 4);
 	p.coalesce = below(random, 2) != 0;
 	p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = below(random, 2) != 0;
-	if (p.prefetch.prefetcher == UVMP_PREFETCH_DENSITY) {
-		p.prefetch.threshold = pick(random, p.quirks ? 0 : 1, 100);
-		p.prefetch.min_faults = pick(random, 1, 20);
-	}
-	if (p.prefetch.prefetcher == UVMP_PREFETCH_SEQUENTIAL)
-		p.prefetch.sequential_pages = pick(random, 1, 512);
-	if (p.prefetch.prefetcher == UVMP_PREFETCH_LOCALITY)
-		p.prefetch.locality_pages = pick(random, 1, 512);
+	random_prefetch(random, &p);
 	if (p.evict == UVMP_EVICT_LRU)
 		p.pma_order = pick(random, 0, 20);
+	else
+		p.free_buffer = pick(random, 0, 100);
+	if (p.evict != UVMP_EVICT_LRU && p.evict != UVMP_EVICT_RANDOM_4K)
+		p.reserve = pick(random, 0, UVMP_EVICT_RESERVE_MAX);
+	p.prefetch_full = pick(random, UVMP_PREFETCH_FULL_SAME, UVMP_PREFETCH_COUNT);
 	if (p.replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p.replay.update_put_ratio = pick(random, 0, 100);
 	p.replay.max_batch = pick(random, 1, 1048576);

@@ -147,12 +147,18 @@ static void table(void **state)
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LRU_2M), "lru2m");
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LRU_4K), "lru4k");
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_RANDOM_4K), "random4k");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_SL_64K), "sl64k");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_TBN), "tbne");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LFU_2M), "lfu2m");
 	assert_null(uvmp_evict_name(UVMP_EVICT_COUNT));
 	assert_null(uvmp_evict_name((enum uvmp_evictor)0x7fffffff));
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU), 512);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU_2M), 512);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU_4K), 1);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_RANDOM_4K), 1);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_SL_64K), 16);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_TBN), 16);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LFU_2M), 512);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_COUNT), 0);
 }
 
@@ -163,6 +169,9 @@ static void size(void **state)
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_2M, 100), 800);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 1), 8);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_RANDOM_4K, 100), 800);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_SL_64K, 33), 33 * 16 + 2 * 16);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_TBN, 32), uvmp_grouped_size(32, 32));
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LFU_2M, 9), uvmp_frequency_size(9));
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 0), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_COUNT, 1), 0);
@@ -173,7 +182,7 @@ static void size(void **state)
 
 static void init_errors(void **state)
 {
-	uint32_t memory[2 * UNITS + 1];
+	uint64_t memory[UNITS + 1];
 	struct uvmp_evict evict, before;
 
 	(void)state;
@@ -184,7 +193,7 @@ static void init_errors(void **state)
 	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, NULL, sizeof(memory)),
 	                 UVMP_ERR_ARGUMENT);
 	assert_int_equal(
-	        uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, (char *)memory + 2, sizeof(memory) - 2),
+	        uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, UNITS, (char *)memory + 4, sizeof(memory) - 4),
 	        UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_COUNT, UNITS, memory, sizeof(memory)),
 	                 UVMP_ERR_RANGE);
@@ -204,14 +213,36 @@ static void init_errors(void **state)
 
 static void is_valid(void **state)
 {
-	uint32_t memory[2 * UNITS], memory2[2 * UNITS];
-	struct uvmp_evict lru, random, evict;
+	uint64_t memory[4 * UNITS], memory2[4 * UNITS], memory3[4 * UNITS], memory4[4 * UNITS];
+	struct uvmp_evict lru, random, sl, lfu, evict;
 
 	(void)state;
 	uvmp_evict_init(&lru, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
 	uvmp_evict_init(&random, UVMP_EVICT_RANDOM_4K, UNITS, memory2, sizeof(memory2));
+	uvmp_evict_init(&sl, UVMP_EVICT_SL_64K, UNITS, memory3, sizeof(memory3));
+	uvmp_evict_init(&lfu, UVMP_EVICT_LFU_2M, UNITS, memory4, sizeof(memory4));
 	assert_true(uvmp_evict_is_valid(&lru));
 	assert_true(uvmp_evict_is_valid(&random));
+	assert_true(uvmp_evict_is_valid(&sl));
+	assert_true(uvmp_evict_is_valid(&lfu));
+	evict = lru, evict.reserve_percent = UVMP_EVICT_RESERVE_MAX;
+	assert_true(uvmp_evict_is_valid(&evict));
+	evict.reserve_percent++;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = sl, evict.grouped.link = NULL;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = sl, evict.units = UNITS - 1u;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = sl, evict.grouped.group_units = 8;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = sl, evict.count = 1;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lfu, evict.frequency.key = NULL;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lfu, evict.units = UNITS - 1u;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = lfu, evict.count = 1;
+	assert_false(uvmp_evict_is_valid(&evict));
 	assert_false(uvmp_evict_is_valid(NULL));
 	evict = lru, evict.evictor = UVMP_EVICT_COUNT;
 	assert_false(uvmp_evict_is_valid(&evict));
@@ -233,7 +264,8 @@ static void is_valid(void **state)
 
 static void call_errors(void **state)
 {
-	uint32_t memory[2 * UNITS], unit = 77;
+	uint64_t memory[4 * UNITS];
+	uint32_t unit = 77;
 	struct uvmp_evict evict, broken;
 	uint64_t seed = 1;
 
@@ -247,8 +279,14 @@ static void call_errors(void **state)
 	assert_int_equal(uvmp_evict_remove(&evict, UNITS), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_victim(&evict, &seed, NULL), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_victim(&evict, &seed, &unit), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmp_evict_forget(&broken, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_forget(&evict, UNITS), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_next(&broken, &seed, &unit), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_next(&evict, &seed, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_next(&evict, &seed, &unit), UVMP_ERR_NO_MEMORY);
 	uvmp_evict_touch(&evict, 4);
 	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_next(&evict, NULL, &unit), UVMP_ERR_ARGUMENT);
 	assert_int_equal(unit, 77);
 	assert_int_equal(seed, 1);
 }
@@ -260,7 +298,8 @@ static void lru(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		uint32_t memory[2 * UNITS], unit;
+		uint64_t memory[4 * UNITS];
+		uint32_t unit;
 		struct uvmp_evict evict;
 
 		assert_int_equal(uvmp_evict_init(&evict, evictor[i], UNITS, memory, sizeof(memory)), UVMP_OK);
@@ -291,7 +330,8 @@ static void lru_by_time(void **state)
 {
 	/* A0 10, A1 50, A2 5, B0 20, B1 30 as units 0..4, touched in the order of time */
 	const uint32_t touched[] = {2, 0, 3, 4, 1};
-	uint32_t memory[2 * UNITS], unit;
+	uint64_t memory[4 * UNITS];
+	uint32_t unit;
 	struct uvmp_evict evict;
 
 	(void)state;
@@ -309,7 +349,8 @@ static void lru_by_time(void **state)
 /* uvm-smart 3.4, policy 3: each page that may be evicted is drawn about equally often, no other ever. */
 static void random_draws(void **state)
 {
-	uint32_t memory[2 * UNITS], drawn[UNITS] = {0};
+	uint64_t memory[4 * UNITS];
+	uint32_t drawn[UNITS] = {0};
 	struct uvmp_evict evict;
 	uint64_t seed = 7;
 
@@ -340,7 +381,8 @@ static void random_draws(void **state)
 
 static void random_repeats(void **state)
 {
-	uint32_t memory[2 * UNITS], first, second;
+	uint64_t memory[4 * UNITS];
+	uint32_t first, second;
 	struct uvmp_evict evict;
 	uint64_t a = 42, b = 42;
 
@@ -353,6 +395,118 @@ static void random_repeats(void **state)
 		uvmp_evict_victim(&evict, &b, &second);
 		assert_int_equal(first, second);
 	}
+}
+
+/* All that would go, from the victim on. */
+static void assert_victims(const struct uvmp_evict *evict, const uint32_t *expected, uint32_t count)
+{
+	uint64_t seed = 1;
+	uint32_t unit;
+
+	assert_int_equal(uvmp_evict_victim(evict, &seed, &unit), UVMP_OK);
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		assert_int_equal(unit, expected[i]);
+		assert_int_equal(uvmp_evict_next(evict, &seed, &unit), UVMP_OK);
+	}
+	assert_int_equal(unit, expected[count - 1]);
+	assert_int_equal(uvmp_evict_next(evict, &seed, &unit), UVMP_ERR_NO_MEMORY);
+}
+#define ASSERT_VICTIMS(evict, ...)                                                                           \
+	assert_victims(evict, (const uint32_t[]){__VA_ARGS__},                                               \
+	               sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+/* uvm-smart 3.1: blocks of tree A touched at 10, 50, 5, of tree B at 20, 30: B20, B30, A5, A10, A50. */
+static void groups(void **state)
+{
+	const enum uvmp_evictor evictor[] = {UVMP_EVICT_SL_64K, UVMP_EVICT_TBN};
+	static uint64_t memory[256];
+	struct uvmp_evict evict;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(uvmp_evict_init(&evict, evictor[i], 64, memory, sizeof(memory)), UVMP_OK);
+		uvmp_evict_touch(&evict, 2);
+		uvmp_evict_touch(&evict, 0);
+		uvmp_evict_touch(&evict, 32);
+		uvmp_evict_touch(&evict, 63);
+		uvmp_evict_touch(&evict, 1);
+		ASSERT_VICTIMS(&evict, 32, 63, 2, 0, 1);
+		uvmp_evict_remove(&evict, 32);
+		uvmp_evict_forget(&evict, 63);
+		ASSERT_VICTIMS(&evict, 2, 0, 1);
+	}
+}
+
+/* uvm-smart 3.4: blocks 0..9 of a tree, reserve 20 %: two are passed over, block 2 goes. */
+static void reserve(void **state)
+{
+	static uint64_t memory[256];
+	static const enum uvmp_evictor evictor[] = {UVMP_EVICT_SL_64K, UVMP_EVICT_LRU_2M, UVMP_EVICT_LFU_2M};
+	struct uvmp_evict evict;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		uvmp_evict_init(&evict, evictor[i], 32, memory, sizeof(memory));
+		for (uint32_t unit = 0; unit < 10; unit++)
+			uvmp_evict_touch(&evict, unit);
+		evict.reserve_percent = 20;
+		ASSERT_VICTIMS(&evict, 2, 3, 4, 5, 6, 7, 8, 9);
+		evict.reserve_percent = 99; /* one is always left */
+		ASSERT_VICTIMS(&evict, 9);
+		evict.reserve_percent = 9;
+		ASSERT_VICTIMS(&evict, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+	}
+}
+
+/* What all orders share. */
+static void every_order(void **state)
+{
+	static uint64_t memory[4 * UNITS];
+
+	(void)state;
+	for (int evictor = UVMP_EVICT_LRU_2M; evictor < UVMP_EVICT_COUNT; evictor++) {
+		struct uvmp_evict evict;
+		uint64_t seed = 1;
+		uint32_t unit;
+
+		assert_int_equal(
+		        uvmp_evict_init(&evict, (enum uvmp_evictor)evictor, UNITS, memory, sizeof(memory)),
+		        UVMP_OK);
+		uvmp_evict_touch(&evict, 3);
+		uvmp_evict_touch(&evict, 5);
+		assert_int_equal(uvmp_evict_forget(&evict, 3), UVMP_OK);
+		assert_int_equal(uvmp_evict_forget(&evict, 3), UVMP_OK);
+		assert_int_equal(evict.count, 1);
+		assert_int_equal(uvmp_evict_victim(&evict, &seed, &unit), UVMP_OK);
+		assert_int_equal(unit, 5);
+		assert_int_equal(uvmp_evict_next(&evict, &seed, &unit),
+		                 evictor == UVMP_EVICT_RANDOM_4K ? UVMP_OK : UVMP_ERR_NO_MEMORY);
+		assert_int_equal(unit, 5);
+	}
+}
+
+/* uvm-smart 3.4, policy 4: the least touched first, of equals the one touched longer ago; counts stay (4.2).
+ */
+static void least_frequently(void **state)
+{
+	uint64_t memory[4 * UNITS];
+	struct uvmp_evict evict;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_LFU_2M, UNITS, memory, sizeof(memory));
+	for (uint32_t unit = 0; unit < 4; unit++)
+		uvmp_evict_touch(&evict, unit);
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 2);
+	ASSERT_VICTIMS(&evict, 1, 3, 2, 0);
+	uvmp_evict_remove(&evict, 0);
+	uvmp_evict_touch(&evict, 0); /* it is back, with four touches */
+	uvmp_evict_touch(&evict, 2);
+	ASSERT_VICTIMS(&evict, 1, 3, 2, 0);
+	uvmp_evict_forget(&evict, 0);
+	uvmp_evict_touch(&evict, 0);
+	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
 }
 
 int main(void)
@@ -371,6 +525,10 @@ int main(void)
 	        cmocka_unit_test(lru_by_time),
 	        cmocka_unit_test(random_draws),
 	        cmocka_unit_test(random_repeats),
+	        cmocka_unit_test(every_order),
+	        cmocka_unit_test(groups),
+	        cmocka_unit_test(reserve),
+	        cmocka_unit_test(least_frequently),
 	};
 
 	return cmocka_run_group_tests_name("evict", tests, NULL, NULL);

@@ -16,8 +16,9 @@
 #define REST     THRASH COUNTERS "map_on_atomics=0 plan=serial "
 
 #define DRIVER                                                                                               \
-	"prefetch=density threshold=51 min_faults=1 evict=lru pma_order=6 replay=batch_flush put_ratio=50 "  \
-	"batch=256 coalesce=1 max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " REST "quirks=1"
+	"prefetch=density threshold=51 min_faults=1 prefetch_full=same evict=lru pma_order=6 "               \
+	"replay=batch_flush put_ratio=50 batch=256 coalesce=1 max_batches=20 max_throttled=5 "               \
+	"prefetch_lapse_ms=1000 " REST "quirks=1"
 
 static enum uvmp_status parse(const char *text, struct uvmp_policy *policy)
 {
@@ -73,6 +74,13 @@ static void test_defaults(void **unused)
 	assert_int_equal(p.prefetch.min_faults, prefetch.min_faults);
 	assert_int_equal(p.prefetch.sequential_pages, prefetch.sequential_pages);
 	assert_int_equal(p.prefetch.locality_pages, prefetch.locality_pages);
+	assert_int_equal(p.prefetch.stride_depth, prefetch.stride_depth);
+	assert_int_equal(p.prefetch.stride_confidence, prefetch.stride_confidence);
+	assert_int_equal(p.prefetch.next_blocks, prefetch.next_blocks);
+	assert_int_equal(p.prefetch.next_percent, prefetch.next_percent);
+	assert_int_equal(p.prefetch.shared_utlbs, prefetch.shared_utlbs);
+	assert_int_equal(p.prefetch.shared_threshold, prefetch.shared_threshold);
+	assert_int_equal(p.prefetch.private_threshold, prefetch.private_threshold);
 	assert_int_equal(p.prefetch.threshold, 51);
 	assert_int_equal(p.prefetch.min_faults, 1);
 	assert_int_equal(p.evict, UVMP_EVICT_LRU);
@@ -128,6 +136,31 @@ static void test_fields(void **unused)
 	assert_int_equal(p.counter_threshold, 65535);
 	assert_true(!p.map_on_eviction && p.map_on_atomics);
 	assert_int_equal(p.plan, UVMP_PLAN_OVERLAPPED);
+	assert_int_equal(parse("prefetch=stride stride_depth=64 stride_confidence=7", &p), UVMP_OK);
+	assert_int_equal(p.prefetch.stride_depth, 64);
+	assert_int_equal(p.prefetch.stride_confidence, 7);
+	assert_int_equal(parse("prefetch=next next_blocks=8 next_percent=100 threshold=3 min_faults=4", &p),
+	                 UVMP_OK);
+	assert_int_equal(p.prefetch.next_blocks, 8);
+	assert_int_equal(p.prefetch.next_percent, 100);
+	assert_int_equal(p.prefetch.threshold, 3);
+	assert_int_equal(p.prefetch.min_faults, 4);
+	assert_int_equal(
+	        parse("prefetch=safe shared_utlbs=4096 shared_threshold=98 private_threshold=97", &p),
+	        UVMP_OK);
+	assert_int_equal(p.prefetch.shared_utlbs, 4096);
+	assert_int_equal(p.prefetch.shared_threshold, 98);
+	assert_int_equal(p.prefetch.private_threshold, 97);
+	assert_int_equal(parse("prefetch=pattern threshold=1 min_faults=20", &p), UVMP_OK);
+	assert_int_equal(p.prefetch.prefetcher, UVMP_PREFETCH_PATTERN);
+	assert_int_equal(parse("evict=tbne reserve=99 free_buffer=100 prefetch_full=none", &p), UVMP_OK);
+	assert_int_equal(p.evict, UVMP_EVICT_TBN);
+	assert_int_equal(p.reserve, 99);
+	assert_int_equal(p.free_buffer, 100);
+	assert_int_equal(p.prefetch_full, 1 + UVMP_PREFETCH_NONE);
+	assert_int_equal(parse("evict=random4k reserve=1", &p), UVMP_ERR_CONFLICT);
+	assert_int_equal(parse("evict=lru free_buffer=1", &p), UVMP_ERR_CONFLICT);
+	assert_int_equal(parse("evict=sl64k reserve=100", &p), UVMP_ERR_RANGE);
 	assert_int_equal(parse("thrash=off counters=off", &p), UVMP_OK);
 	assert_false(p.thrash.is_enabled);
 	assert_int_equal(p.counters, UVMP_COUNTERS_OFF);
@@ -146,25 +179,29 @@ static void test_canonical(void **unused)
 	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
 	        "batch="
 	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
-	        "prefetch=density threshold=1 min_faults=20 evict=lru pma_order=20 replay=batch_flush "
+	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same evict=lru pma_order=20 "
+	        "replay=batch_flush "
 	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
 	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
 	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
 	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
-	                "prefetch=density threshold=0 min_faults=1 evict=lru pma_order=0 replay=batch_flush "
+	                "prefetch=density threshold=0 min_faults=1 prefetch_full=same evict=lru pma_order=0 "
+	                "replay=batch_flush "
 	                "put_ratio=0 "
 	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 "
 	                "thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=0 nap=1 "
 	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial quirks=1");
 	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block thrash=off counters=on "
 	                "map_on_eviction=0 counter_batch=1",
-	                "prefetch=sequential seq_pages=512 evict=lru4k replay=block batch=256 coalesce=1 "
+	                "prefetch=sequential seq_pages=512 prefetch_full=same evict=lru4k reserve=0 "
+	                "free_buffer=0 replay=block batch=256 coalesce=1 "
 	                "max_batches=20 "
 	                "max_throttled=5 prefetch_lapse_ms=1000 thrash=off counters=on counter_batch=1 "
 	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial quirks=1");
 	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0 counters=off "
 	                "plan=overlapped map_on_atomics=1",
-	                "prefetch=locality locality_pages=1 evict=random4k replay=once batch=256 coalesce=1 "
+	                "prefetch=locality locality_pages=1 prefetch_full=same evict=random4k free_buffer=0 "
+	                "replay=once batch=256 coalesce=1 "
 	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " THRASH
 	                "counters=off map_on_atomics=1 plan=overlapped quirks=0");
 }
@@ -229,7 +266,7 @@ static void test_keys(void **unused)
 		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
 		for (uint64_t v = key->min; v <= key->max; v += step) {
 			const char *name = uvmp_policy_choice(i, (uint32_t)v);
-			char word[64], text[128], user[24], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
+			char word[64], text[128], user[64], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
 			struct uvmp_policy policy;
 
 			assert_int_equal(key->is_choice, name != NULL);
@@ -250,7 +287,7 @@ static void test_keys(void **unused)
 		}
 		assert_null(uvmp_policy_choice(i, key->max + 1));
 	}
-	assert_int_equal(i, 30);
+	assert_int_equal(i, 40);
 	assert_null(uvmp_policy_choice(i, 0));
 	assert_null(uvmp_policy_key_at(UINT32_MAX));
 }
@@ -411,7 +448,7 @@ static void test_errors(void **unused)
 	check_error("preset=on-demand preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
 	            "preset: must come first, and once");
 	check_error("threshold=60 prefetch=tbn", UVMP_ERR_CONFLICT, "threshold=60",
-	            "threshold: used only by prefetch=density");
+	            "threshold: used only by prefetch=density|next|pattern|safe");
 	check_error("replay=block put_ratio=50", UVMP_ERR_CONFLICT, "put_ratio=50",
 	            "put_ratio: used only by replay=batch_flush");
 	check_error("preset=uvmsmart pma_order=6", UVMP_ERR_CONFLICT, "pma_order=6",

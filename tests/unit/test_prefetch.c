@@ -18,7 +18,7 @@ struct call {
 	struct uvmp_prefetch_range range;
 	struct uvmp_tree tree;
 	uint64_t random;
-	uvmp_mask faulted, mask;
+	uvmp_mask faulted, mask, pattern;
 	struct uvmp_region group;
 };
 
@@ -54,6 +54,12 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->state.range = &call->range;
 	call->state.random = &call->random;
 	call->random = 1;
+	call->pattern = page_text("5,8,77");
+	call->state.pattern = &call->pattern;
+	call->range.streams = 1; /* ..., 1, 3: page 5 goes on with it */
+	call->range.stream[0] = (struct uvmp_prefetch_stream){3, 2, 2};
+	call->params.stride_depth = 1;
+	call->facts.utlbs = 2;
 }
 
 /* An error must leave state and hint as they were. */
@@ -70,8 +76,8 @@ static enum uvmp_status decide(struct call *call)
 
 static void test_names(void **state)
 {
-	static const char *const name[] = {"none",   "density",    "tbn",      "sl",
-	                                   "random", "sequential", "locality", "block"};
+	static const char *const name[] = {"none",     "density", "tbn",    "sl",   "random",  "sequential",
+	                                   "locality", "block",   "stride", "next", "pattern", "safe"};
 
 	(void)state;
 	assert_int_equal(sizeof(name) / sizeof(name[0]), UVMP_PREFETCH_COUNT);
@@ -94,6 +100,13 @@ static void test_defaults(void **state)
 	assert_int_equal(params.min_faults, 1);
 	assert_int_equal(params.sequential_pages, 1);
 	assert_int_equal(params.locality_pages, 128);
+	assert_int_equal(params.stride_depth, 4);
+	assert_int_equal(params.stride_confidence, 2);
+	assert_int_equal(params.next_blocks, 2);
+	assert_int_equal(params.next_percent, 90);
+	assert_int_equal(params.shared_utlbs, 2);
+	assert_int_equal(params.shared_threshold, 1);
+	assert_int_equal(params.private_threshold, 99);
 	assert_true(params.quirks);
 	assert_true(uvmp_prefetch_params_is_valid(&params));
 	uvmp_prefetch_state_init(NULL);
@@ -104,6 +117,7 @@ static void test_defaults(void **state)
 	assert_null(block.tree);
 	assert_null(block.range);
 	assert_null(block.random);
+	assert_null(block.pattern);
 }
 
 static bool is_valid_with(size_t offset, uint32_t value, bool quirks)
@@ -137,9 +151,30 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, min_faults), 1, 20);
 	check_range(offsetof(struct uvmp_prefetch_params, sequential_pages), 1, 512);
 	check_range(offsetof(struct uvmp_prefetch_params, locality_pages), 1, 512);
+	check_range(offsetof(struct uvmp_prefetch_params, stride_depth), 1, 64);
+	check_range(offsetof(struct uvmp_prefetch_params, stride_confidence), 1, 7);
+	check_range(offsetof(struct uvmp_prefetch_params, next_blocks), 1, 8);
+	check_range(offsetof(struct uvmp_prefetch_params, next_percent), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, shared_utlbs), 2, 4096);
+	check_range(offsetof(struct uvmp_prefetch_params, shared_threshold), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, private_threshold), 1, 100);
 	/* Q8 */
 	assert_true(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 0, true));
 	assert_false(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 101, true));
+}
+
+/* Those that ask density here (pattern would, had it no pattern). */
+static bool is_of_density(int prefetcher)
+{
+	return prefetcher == UVMP_PREFETCH_DENSITY || prefetcher == UVMP_PREFETCH_NEXT ||
+	       prefetcher == UVMP_PREFETCH_SAFE;
+}
+
+/* Those that look beyond the block. */
+static bool is_asked_again(int prefetcher)
+{
+	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY ||
+	       prefetcher == UVMP_PREFETCH_STRIDE || prefetcher == UVMP_PREFETCH_NEXT;
 }
 
 /* Every row of the table does something that only its own function does. */
@@ -148,7 +183,8 @@ static void test_dispatch(void **state)
 	static const uint32_t pages[UVMP_PREFETCH_COUNT] = {
 	        [UVMP_PREFETCH_NONE] = 0,      [UVMP_PREFETCH_DENSITY] = 15, [UVMP_PREFETCH_TBN] = 15,
 	        [UVMP_PREFETCH_SL] = 15,       [UVMP_PREFETCH_RANDOM] = 1,   [UVMP_PREFETCH_SEQUENTIAL] = 1,
-	        [UVMP_PREFETCH_LOCALITY] = 94, [UVMP_PREFETCH_BLOCK] = 99,
+	        [UVMP_PREFETCH_LOCALITY] = 94, [UVMP_PREFETCH_BLOCK] = 99,   [UVMP_PREFETCH_STRIDE] = 1,
+	        [UVMP_PREFETCH_NEXT] = 15,     [UVMP_PREFETCH_PATTERN] = 2,  [UVMP_PREFETCH_SAFE] = 99,
 	};
 
 	(void)state;
@@ -159,7 +195,7 @@ static void test_dispatch(void **state)
 		assert_int_equal(decide(&call), UVMP_OK);
 		assert_int_equal(uvmp_mask_weight(&call.hint.pages), pages[i]);
 		assert_int_equal(call.hint.dst, i == UVMP_PREFETCH_NONE ? UVMP_PROC_NONE : 1);
-		assert_int_equal(call.state.last_proc, i == UVMP_PREFETCH_DENSITY ? 1 : UVMP_PROC_NONE);
+		assert_int_equal(call.state.last_proc, is_of_density(i) ? 1 : UVMP_PROC_NONE);
 	}
 }
 
@@ -327,12 +363,12 @@ static void test_nothing_faulted(void **state)
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
 }
 
-/* Only sequential and locality ask again; only they take an empty batch. */
+/* Only some ask again; only they take an empty batch. */
 static void test_follow(void **state)
 {
 	(void)state;
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
-		bool is_known = i == UVMP_PREFETCH_SEQUENTIAL || i == UVMP_PREFETCH_LOCALITY;
+		bool is_known = is_asked_again(i);
 		struct call call;
 
 		prepare(&call, (enum uvmp_prefetcher)i);
@@ -387,16 +423,15 @@ static void check_alias(enum uvmp_prefetcher prefetcher, size_t which, unsigned 
 	assert_memory_equal(&apart.tree, &within.tree, sizeof(apart.tree));
 	assert_memory_equal(&apart.range, &within.range, sizeof(apart.range));
 	assert_true(apart.random == within.random);
+	assert_memory_equal(&apart.pattern, &within.pattern, sizeof(apart.pattern));
 }
 
 static void test_facts_in_the_hint(void **state)
 {
 	(void)state;
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
-		bool is_asked_again = i == UVMP_PREFETCH_SEQUENTIAL || i == UVMP_PREFETCH_LOCALITY;
-
 		for (size_t which = 0; which < MASKS; which++)
-			for (unsigned bits = 0; bits < (is_asked_again ? 8u : 4u); bits++)
+			for (unsigned bits = 0; bits < (is_asked_again(i) ? 8u : 4u); bits++)
 				check_alias((enum uvmp_prefetcher)i, which, bits);
 	}
 }

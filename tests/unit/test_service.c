@@ -93,6 +93,8 @@ static void test_params(void **state)
 	REFUSED((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), UVMP_ERR_UNSUPPORTED);
 	REFUSED(engine_policy(&e, "prefetch=sequential"), UVMP_ERR_UNSUPPORTED);
 	REFUSED(engine_policy(&e, "prefetch=locality"), UVMP_ERR_UNSUPPORTED);
+	REFUSED(engine_policy(&e, "prefetch_full=sequential"), UVMP_ERR_UNSUPPORTED);
+	REFUSED(engine_policy(&e, "prefetch_full=locality"), UVMP_ERR_UNSUPPORTED);
 #undef REFUSED
 }
 

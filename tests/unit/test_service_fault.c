@@ -346,7 +346,8 @@ static void test_read_only(void **state)
 }
 
 /* 3.2, step 3: of a page whose atomic access is forbidden the reading is serviced, and the write behind it on
- * its own. Read duplication makes a copy for the first; the last verdict counts: what is written has one home. */
+ * its own. Read duplication makes a copy for the first; the last verdict counts: what is written has one
+ * home. */
 static void test_two_verdicts(void **state)
 {
 	struct uvmp_fault f = engine_entry(SPACE, BASE, UVMP_ACCESS_READ);
@@ -354,8 +355,9 @@ static void test_two_verdicts(void **state)
 	(void)state;
 	start("prefetch=none", 1, 4);
 	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_PROT_READ_WRITE, UVMP_CPU);
-	assert_int_equal(uvmp_service_advise(e.service, SPACE, BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
-	                 UVMP_OK);
+	assert_int_equal(
+	        uvmp_service_advise(e.service, SPACE, BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
+	        UVMP_OK);
 	engine_run(&e);
 	assert_int_equal(engine_report(&e, 1, SPACE, &f), UVMP_OK);
 	f.access = UVMP_ACCESS_ATOMIC_STRONG;
@@ -708,7 +710,8 @@ static void test_failing_after_precise(void **state)
 	start("prefetch=none batch=1", 1, 4);
 	range(1);
 	e.is_replaying = true;
-	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 2, UVMP_ERR_UNSUPPORTED); /* the first one within the cancel */
+	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 2,
+	            UVMP_ERR_UNSUPPORTED); /* the first one within the cancel */
 	fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
 	fault(1, BASE, UVMP_ACCESS_WRITE);
 	engine_run(&e);
@@ -911,6 +914,72 @@ static void test_toggle(void **state)
 	engine_run(&e);
 	assert_true(engine_has(&e, "toggle to=1 batch=3 update=1\n"));
 	stop();
+}
+
+/* -- what a batch begins with -- */
+
+static uint32_t resident_pages(uvmp_addr base, uint32_t pages)
+{
+	struct uvmp_page_state page;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < pages; i++)
+		count += uvmp_service_page(e.service, SPACE, base + i * (uvmp_addr)PAGE, &page) == UVMP_OK &&
+		         (page.resident & 2u) != 0;
+	return count;
+}
+
+/* uvm-smart 3.3: half of memory is made free before each batch, if it has a block to serve. */
+static void test_free_buffer(void **state)
+{
+	(void)state;
+	start("prefetch=block evict=sl64k free_buffer=50", 1, 1);
+	range(2);
+	fault(1, BASE, UVMP_ACCESS_WRITE);
+	engine_run(&e);
+	assert_int_equal(resident_pages(BASE, 512), 512);
+	fault(1, 0x1000, UVMP_ACCESS_PREFETCH); /* nowhere */
+	engine_run(&e);
+	assert_int_equal(resident_pages(BASE, 512), 512);
+	engine_forget(&e);
+	fault(1, BASE, UVMP_ACCESS_WRITE);
+	engine_run(&e);
+	assert_true(engine_has(&e, "batch to=1 batch=3 count=1 detail=1\n"
+	                           "evict cause=eviction space=1 block=0x40000000 pages=0-15 from=1"));
+	assert_true(engine_has(&e, "for=0x40000000"));
+	assert_int_equal(resident_pages(BASE, 512), 512); /* and back it comes with the fault */
+	engine_fault(&e, 1, 3, BASE, UVMP_ACCESS_WRITE);  /* of a dead channel: all is flushed */
+	engine_run(&e);
+	assert_int_equal(resident_pages(BASE, 512), 512);
+	/* a copy that fails ends it, not the batch */
+	engine_forget(&e);
+	fault(1, BASE + MIB2, UVMP_ACCESS_WRITE);
+	engine_fail(&e, UVMP_ACTION_COPY, 1, 1, UVMP_ERR_UNSUPPORTED);
+	engine_run(&e);
+	assert_true(engine_has(&e, "replay to=1"));
+	stop();
+}
+
+/* uvm-smart 2.7: the batch that fills the memory is served as before, the next one is not, for good. */
+static void test_prefetch_full(void **state)
+{
+	static const char *const policy[] = {"prefetch=block prefetch_full=none evict=lru4k",
+	                                     "prefetch=block prefetch_full=none evict=lru",
+	                                     "prefetch=block prefetch_full=block evict=lru4k",
+	                                     "prefetch=block evict=lru4k"};
+	static const uint32_t expected[] = {1, 1, 512, 512};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		start(policy[i], i == 0 ? 2 : 1, 1);
+		range(4);
+		for (uint32_t k = 0; k < 3; k++) {
+			fault(1, BASE + k * MIB2, UVMP_ACCESS_WRITE);
+			engine_run(&e);
+			assert_int_equal(resident_pages(BASE + k * MIB2, 512), k < 2 ? 512 : expected[i]);
+		}
+		stop();
+	}
 }
 
 /* -- pages beyond the block -- */
@@ -1223,6 +1292,8 @@ int main(void)
 	        cmocka_unit_test(test_many_cancels),
 	        cmocka_unit_test(test_many_fatal),
 	        cmocka_unit_test(test_toggle),
+	        cmocka_unit_test(test_free_buffer),
+	        cmocka_unit_test(test_prefetch_full),
 	        cmocka_unit_test(test_follow_locality),
 	        cmocka_unit_test(test_follow_sequential),
 	        cmocka_unit_test(test_follow_and_later_faults),

@@ -14,6 +14,7 @@
 #define BASE  0x40000000u
 #define SMALL (0x80000000u + 5u * 4096u) /* 507 pages, 5 pages behind a boundary of 64 KiB (6.1) */
 #define TINY  0x90000000u                /* 32 pages: two chunks of 64 KiB */
+#define EIGHT (BASE + 0x100000000ull)    /* 512 KiB */
 #define SPACE 7u
 #define ARENA (24u << 20)
 
@@ -201,6 +202,10 @@ static void sizes(void **state)
 	assert_int_equal(uvmp_memory_size(&params, 1), 0);
 	prepare("evict=lru2m", 4096, 4, 4);
 	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 8);
+	prepare("evict=tbne", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * (32 * 16 + 16));
+	prepare("evict=lfu2m", 4096, 4, 4);
+	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 24);
 	prepare("evict=lru4k", 4096, 4, 4);
 	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
 	params.blocks = 1u << 24; /* too many units */
@@ -344,7 +349,8 @@ static void small_blocks(void **state)
 	assert_int_equal(s->live[SLAB_SUB], 1);
 	uvmp_memory_settle(s);
 	uvmp_memory_cuts(s, block_at(s, h), 1, &cuts);
-	/* one 64 KiB chunk was split for the 11 pages: its last 5 pages lie between them and the next chunk */
+	/* one 64 KiB chunk was split for the 11 pages: its last 5 pages lie between them and the next chunk
+	 */
 	assert_int_equal(uvmp_mask_weight(&cuts), 2);
 	assert_true(uvmp_mask_test(&cuts, 0) && uvmp_mask_test(&cuts, 11));
 	/* what holds something stays */
@@ -903,6 +909,276 @@ static void large_pages(void **state)
 	assert_int_equal(resident(a, 1), 1);
 }
 
+/* One eviction; first and last of the regions that it has named. */
+static struct uvmp_region leave_once(void)
+{
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	forget();
+	assert_int_equal(evict(), UVMP_OK);
+	return uvmp_mask_hull(&last[UVMP_ACTION_EVICT].pages);
+}
+
+#define ASSERT_LEAVES(block, blocks)                                                                         \
+	do {                                                                                                 \
+		struct uvmp_region gone = leave_once();                                                      \
+		assert_int_equal(gone.first, 16 * (block));                                                  \
+		assert_int_equal(gone.outer, 16 * ((block) + (blocks)));                                     \
+	} while (0)
+
+static void basic_blocks(void **state)
+{
+	uvmp_mask some;
+	handle a, b;
+
+	(void)state;
+	open("evict=sl64k reserve=20", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	for (uint32_t i = 0; i < 10; i++)
+		have(a, 1, 16 * i, 16 * i + 16);
+	s->step.block = b;
+	ASSERT_LEAVES(2, 1); /* uvm-smart 3.4: skip 2 */
+	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);
+	assert_string_equal(seen, "EC");
+	for (int quirks = 0; quirks < 2; quirks++) {
+		open(quirks ? "evict=sl64k" : "evict=sl64k quirks=0", 4096, 1, 0);
+		a = at(SMALL);
+		have(a, 1, 496, 507); /* all that it has there */
+		have(a, 1, 0, 18);
+		s->step.block = block(2);
+		some = pages(496, 507);
+		(void)leave_once();
+		assert_memory_equal(&last[UVMP_ACTION_EVICT].pages, &some, sizeof(some));
+		(void)leave_once();
+		(void)leave_once(); /* is not complete, but the only one left */
+		assert_int_equal(s->gpu[1].used_pages, 0);
+	}
+	open("evict=sl64k quirks=0", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 18);
+	have(b, 1, 0, 100);
+	some = pages(0, 1);
+	uvmp_step_leave(s, a, 1, &some); /* the rest of its basic block can leave yet */
+	uvmp_memory_touch(s, 1, a, 17);
+	uvmp_memory_touch(s, 1, b, 0);
+	s->step.block = block(2);
+	some = pages(1, 16);
+	(void)leave_once();
+	assert_memory_equal(&last[UVMP_ACTION_EVICT].pages, &some, sizeof(some));
+}
+
+static void basic_blocks_in_use(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=sl64k", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 48);
+	s->step.block = a;
+	s->step.arrive[1] = pages(17, 18); /* comes, or is there and wanted */
+	ASSERT_LEAVES(0, 1);
+	ASSERT_LEAVES(2, 1);
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->step.block = b;
+	s->step.is_follow = true;
+	s->step.keep = a;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->step.keep = b;
+	ASSERT_LEAVES(1, 1);
+}
+
+/* A reserve is not kept where nothing else may go. */
+static void reserve(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=lru2m reserve=99", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 100);
+	have(b, 1, 0, 100);
+	s->step.block = b;
+	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(s->evict.root, place(a, 1)->memory);
+	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+}
+
+/* uvm-smart 3.4, examples of the closure. */
+static void trees(void **state)
+{
+	static const uint8_t order[] = {4, 0, 1, 2, 3, 5, 0, 1, 2, 3, 4};
+	handle a;
+
+	(void)state;
+	open("evict=tbne", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 512);
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 1);
+	ASSERT_LEAVES(1, 1);
+	ASSERT_LEAVES(2, 2);
+	ASSERT_LEAVES(4, 4);
+	ASSERT_LEAVES(8, 8);
+	ASSERT_LEAVES(16, 16);
+	assert_int_equal(s->gpu[1].used_pages, 0);
+	/* 512 KiB */
+	assert_int_equal(
+	        uvmp_service_add_range(s, SPACE, EIGHT, 0x80000, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        UVMP_OK);
+	a = at(EIGHT);
+	for (uint32_t i = 0; i < 8; i += 2)
+		have(a, 1, 16 * i, 16 * i + 16);
+	s->step.block = block(1);
+	ASSERT_LEAVES(6, 1); /* the last of four in one call */
+	assert_string_equal(seen, "ECECECEC");
+	assert_int_equal(last[UVMP_ACTION_EVICT].count, 3);
+	for (uint32_t i = 0; i < 5; i++)
+		have(a, 1, 16u * order[i], 16u * order[i] + 16);
+	s->step.block = block(1);
+	ASSERT_LEAVES(4, 1);
+	uvmp_memory_free(s, 1, a);
+	place(a, 1)->resident = pages(0, 0);
+	for (uint32_t i = 5; i < 11; i++)
+		have(a, 1, 16u * order[i], 16u * order[i] + 16);
+	s->step.block = block(1);
+	ASSERT_LEAVES(4, 2);
+	ASSERT_LEAVES(0, 4);
+}
+
+static void give_tree(handle h)
+{
+	struct extra *extra = uvmp_extra_make(s, block_at(s, h));
+
+	if (extra->tree == 0)
+		extra->tree = uvmp_arena_take(s, SLAB_TREE);
+	uvmp_tree_init(uvmp_arena_at(s, extra->tree), 32);
+}
+
+/* With a tree prefetcher its tree counts, what it has asked for and all; without quirks what is there, and
+ * what is coming. */
+static void trees_of_the_prefetcher(void **state)
+{
+	uvmp_mask half = pages(0, 256);
+	struct uvmp_tree *tree;
+	handle a;
+
+	(void)state;
+	open("prefetch=tbn evict=tbne", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 256);
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 1 + 15); /* no tree yet: below half of the root without the first */
+	have(a, 1, 0, 256);
+	uvmp_extra_make(s, block_at(s, a));
+	s->step.block = a;
+	s->step.arrive[1] = pages(300, 320);
+	ASSERT_LEAVES(0, 1); /* what comes keeps the root over half */
+	have(a, 1, 0, 256);
+	s->step.block = a;
+	s->step.arrive[1] = pages(16, 17);
+	ASSERT_LEAVES(2, 14); /* after block 0, and without block 1 */
+	s->step.arrive[1] = pages(0, 0);
+	have(a, 1, 0, 256);
+	give_tree(a);
+	tree = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->tree);
+	half = pages(0, 288);
+	uvmp_tree_assign(tree, &half);
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 1); /* two more were asked for */
+	assert_int_equal(uvmp_tree_leaf(tree, 0), 0);
+	assert_int_equal(tree->node[0], 272);
+	open("prefetch=tbn evict=tbne quirks=0", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 256);
+	give_tree(a);
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 16);
+	open("prefetch=none evict=tbne", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 256);
+	give_tree(a); /* of a prefetcher before */
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 16);
+}
+
+/* A region of several does not arrive: the ones before have left, and it is the newest. */
+static void failed_region(void **state)
+{
+	handle a;
+
+	(void)state;
+	open("evict=tbne", 4096, 1, 0);
+	a = block(0);
+	for (uint32_t i = 0; i < 8; i += 2)
+		have(a, 1, 16 * i, 16 * i + 16);
+	s->step.block = block(1);
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	forget();
+	fail_kind = UVMP_ACTION_COPY;
+	fail_skip = 1;
+	assert_int_equal(evict(), UVMP_ERR_STATE);
+	assert_int_equal(s->gpu[1].used_pages, 48);
+	assert_int_equal(s->gpu[1].order.count, 3);
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(s->evict.root % 32, 4);
+}
+
+/* Touches decide, and stay when the pages have gone. */
+static void least_often(void **state)
+{
+	handle a, b, c;
+
+	(void)state;
+	open("evict=lfu2m", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	c = block(2);
+	have(a, 1, 0, 1);
+	uvmp_memory_touch(s, 1, a, 0);
+	have(b, 1, 0, 1);
+	have(c, 1, 0, 1);
+	s->step.block = block(3);
+	assert_int_equal(leave_once().outer, 1);
+	assert_int_equal(resident(b, 1), 0);
+	have(b, 1, 0, 1); /* two by now */
+	s->step.block = block(3);
+	leave_once();
+	assert_int_equal(resident(c, 1), 0);
+	uvmp_memory_free(s, 1, a); /* forgotten */
+	place(a, 1)->resident = pages(0, 0);
+	have(a, 1, 0, 1);
+	s->step.block = block(3);
+	leave_once();
+	assert_int_equal(resident(a, 1), 0);
+}
+
+static void free_buffer(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595", 4096, 1, 1);
+	assert_false(uvmp_evict_trim(s, 1, BASE)); /* chunks */
+	open("evict=lru4k free_buffer=50", 4096, 1, 0);
+	have(block(0), 1, 0, 256);
+	assert_false(uvmp_evict_trim(s, 1, BASE));
+	have(block(0), 1, 256, 257);
+	assert_true(uvmp_evict_trim(s, 1, BASE + MIB2));
+	forget();
+	assert_int_equal(evict(), UVMP_OK);
+	assert_string_equal(seen, "EC");
+	assert_true(last[UVMP_ACTION_EVICT].for_address == BASE + MIB2);
+	assert_false(uvmp_evict_trim(s, 1, BASE));
+	s->gpu[2].used_pages = 512; /* of nobody */
+	assert_false(uvmp_evict_trim(s, 2, BASE));
+}
+
 static void random_pages(void **state)
 {
 	(void)state;
@@ -949,6 +1225,14 @@ int main(void)
 	        cmocka_unit_test(more_blocks_than_numbers),
 	        cmocka_unit_test(large_pages),
 	        cmocka_unit_test(random_pages),
+	        cmocka_unit_test(basic_blocks),
+	        cmocka_unit_test(basic_blocks_in_use),
+	        cmocka_unit_test(reserve),
+	        cmocka_unit_test(trees),
+	        cmocka_unit_test(trees_of_the_prefetcher),
+	        cmocka_unit_test(failed_region),
+	        cmocka_unit_test(least_often),
+	        cmocka_unit_test(free_buffer),
 	};
 	int failed;
 

@@ -401,20 +401,6 @@ static void test_check_several_lines(void **state)
 	                             "  computed => start=0xc0000000 rounded=65536 trees=1x65536\n");
 }
 
-static void test_unimplemented(void **state)
-{
-	static const char text[] = "uvmpolicy-vectors 1 pcie\nwhatever\n=> x\n";
-
-	(void)state;
-	check(text);
-	assert_true(result.is_unimplemented && !result.is_bad);
-	assert_int_equal(result.passed + result.failed, 0);
-	assert_string_equal(result.error, "F:1: kind \"pcie\" is not implemented yet, nothing checked");
-	decide(text);
-	assert_true(result.is_unimplemented && !result.is_bad);
-	assert_string_equal(printed, "");
-}
-
 static void test_bad_header(void **state)
 {
 	(void)state;
@@ -428,7 +414,8 @@ static void test_bad_header(void **state)
 	expect_bad("uvmpolicy-vectors 1 bogus\n", "F:1: kind \"bogus\" is not known; known are density, "
 	                                          "fetch, order, flush, toggle, replay, evict, "
 	                                          "tree, alloc, tbn, sl, residency, counters, "
-	                                          "thrash");
+	                                          "thrash, pcie, smart_migrate, smart_counter, "
+	                                          "smart_pattern, tbn_evict, smart_evict");
 }
 
 static void test_bad_lines(void **state)
@@ -543,7 +530,6 @@ int main(void)
 	        cmocka_unit_test(test_decide),
 	        cmocka_unit_test(test_check),
 	        cmocka_unit_test(test_check_several_lines),
-	        cmocka_unit_test(test_unimplemented),
 	        cmocka_unit_test(test_bad_header),
 	        cmocka_unit_test(test_bad_lines),
 	        cmocka_unit_test(test_bad_scripts),

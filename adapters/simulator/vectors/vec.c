@@ -15,13 +15,11 @@
 _Static_assert(VEC_LINE_MAX == LINE_BYTES_MAX, "the reader's limit is the format's");
 
 static const struct vec_kind *const kinds[] = {
-        &vec_density, &vec_fetch, &vec_order, &vec_flush, &vec_toggle,    &vec_replay,   &vec_evict,
-        &vec_tree,    &vec_alloc, &vec_tbn,   &vec_sl,    &vec_residency, &vec_counters, &vec_thrash,
-};
-
-/* Kinds of the format that nobody has written yet: said so, never counted as passed. */
-static const char *const unimplemented[] = {
-        "pcie", "smart_migrate", "smart_pattern", "tbn_evict", "smart_counter", "smart_evict",
+        &vec_density,       &vec_fetch,         &vec_order,     &vec_flush,
+        &vec_toggle,        &vec_replay,        &vec_evict,     &vec_tree,
+        &vec_alloc,         &vec_tbn,           &vec_sl,        &vec_residency,
+        &vec_counters,      &vec_thrash,        &vec_pcie,      &vec_smart_migrate,
+        &vec_smart_counter, &vec_smart_pattern, &vec_tbn_evict, &vec_smart_evict,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -460,14 +458,6 @@ static bool find_kind(struct pass *pass, const char *name)
 		}
 		snprintf(known + length, sizeof(known) - length, "%s%s", i == 0 ? "" : ", ", kinds[i]->name);
 	}
-	for (size_t i = 0; i < COUNT(unimplemented); i++)
-		if (strcmp(name, unimplemented[i]) == 0) {
-			pass->result->is_unimplemented = true;
-			snprintf(pass->result->error, sizeof(pass->result->error),
-			         "%.250s:1: kind \"%s\" is not implemented yet, nothing %s", pass->name, name,
-			         pass->is_check ? "checked" : "recomputed");
-			return false;
-		}
 	return bad(pass, "kind \"%.80s\" is not known; known are %s", name, known);
 }
 

@@ -93,12 +93,12 @@ struct vec_kind {
 };
 
 extern const struct vec_kind vec_density, vec_fetch, vec_order, vec_flush, vec_toggle, vec_replay, vec_evict,
-        vec_tree, vec_alloc, vec_tbn, vec_sl, vec_residency, vec_counters, vec_thrash;
+        vec_tree, vec_alloc, vec_tbn, vec_sl, vec_residency, vec_counters, vec_thrash, vec_pcie,
+        vec_smart_migrate, vec_smart_counter, vec_smart_pattern, vec_tbn_evict, vec_smart_evict;
 
 /* -- files -- */
 struct vec_result {
 	uint64_t passed, failed; /* input lines that have expected lines */
-	bool is_unimplemented;   /* a known kind without an implementation: nothing was checked */
 	bool is_bad;             /* bad input: `error` says FILE:LINE: what */
 	char error[1024];
 };

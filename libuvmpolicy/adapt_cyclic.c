@@ -1,0 +1,177 @@
+/* Pinning against cyclic thrashing (Park, Kim and Han, CASES'20, from its abstract).
+ *
+ * A program that walks in circles over more than memory holds defeats recency: each block leaves just before
+ * it is wanted, and everything is moved in every round. The authors find repeated replacement in the driver
+ * and pin pages, so that at least these are there in the next round.
+ *
+ * Assumed, for the abstract says no more. A block returns when it faults after an eviction; the return counts
+ * if not more than `reach` was evicted in between, else it begins anew. After `rounds` returns in a row it is
+ * pinned, as long as the pinned ones stay within their share of memory: the rest of the circle needs some
+ * room to pass through. Pinned blocks are the driver's blind spot, since it does not see them used. So all
+ * pins are given up, oldest first, once `patience` was evicted without a single return that counts: whatever
+ * is evicted now is not walking in circles. Distances are numbers of evictions, not time.
+ */
+#include "uvmpolicy/adapt.h"
+
+#define ROUNDS_MAX 255u
+
+void uvmp_cyclic_params_init(struct uvmp_cyclic_params *params)
+{
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_cyclic_params){
+	        .rounds = 2, .share_percent = 75, .reach_percent = 400, .patience_percent = 400};
+}
+
+static bool is_within(uint32_t x, uint32_t max)
+{
+	return x > 0 && x <= max;
+}
+
+bool uvmp_cyclic_params_is_valid(const struct uvmp_cyclic_params *params)
+{
+	return params != NULL && is_within(params->rounds, ROUNDS_MAX) && params->share_percent <= 100u &&
+	       is_within(params->reach_percent, 10000u) && is_within(params->patience_percent, 10000u);
+}
+
+enum uvmp_status uvmp_cyclic_init(struct uvmp_cyclic_state *state, struct uvmp_cyclic_block *block,
+                                  uint32_t blocks, uint32_t capacity)
+{
+	if (state == NULL || block == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_within(blocks, UINT32_MAX - 1u))
+		return UVMP_ERR_RANGE;
+	*state = (struct uvmp_cyclic_state){.block = block, .blocks = blocks, .capacity = capacity};
+	for (uint32_t i = 0; i < blocks; i++)
+		block[i] = (struct uvmp_cyclic_block){0};
+	return UVMP_OK;
+}
+
+bool uvmp_cyclic_is_valid(const struct uvmp_cyclic_state *state)
+{
+	return state != NULL && state->block != NULL && state->newest <= state->blocks &&
+	       state->oldest <= state->blocks && state->pinned <= state->blocks &&
+	       (state->pinned == 0) == (state->oldest == 0);
+}
+
+static uint64_t share(const struct uvmp_cyclic_state *state, uint32_t percent)
+{
+	return (uint64_t)state->capacity * percent / 100u;
+}
+
+/* -- list of the pinned: newest to oldest, numbers plus one -- */
+
+static void pin(struct uvmp_cyclic_state *state, uint32_t index)
+{
+	struct uvmp_cyclic_block *block = &state->block[index];
+
+	block->is_pinned = true;
+	block->older = state->newest;
+	block->newer = 0;
+	if (state->newest != 0)
+		state->block[state->newest - 1u].newer = index + 1u;
+	else
+		state->oldest = index + 1u;
+	state->newest = index + 1u;
+	state->pinned++;
+}
+
+static void unpin(struct uvmp_cyclic_state *state, struct uvmp_cyclic_block *block)
+{
+	if (!block->is_pinned)
+		return;
+	if (block->newer != 0)
+		state->block[block->newer - 1u].older = block->older;
+	else
+		state->newest = block->older;
+	if (block->older != 0)
+		state->block[block->older - 1u].newer = block->newer;
+	else
+		state->oldest = block->newer;
+	block->newer = 0;
+	block->older = 0;
+	block->is_pinned = false;
+	state->pinned--;
+}
+
+/* -- events -- */
+
+static enum uvmp_status check(const struct uvmp_cyclic_state *state, uint32_t block)
+{
+	if (!uvmp_cyclic_is_valid(state))
+		return UVMP_ERR_ARGUMENT;
+	return block < state->blocks ? UVMP_OK : UVMP_ERR_RANGE;
+}
+
+enum uvmp_status uvmp_cyclic_evict(struct uvmp_cyclic_state *state, uint32_t index)
+{
+	enum uvmp_status status = check(state, index);
+
+	if (status != UVMP_OK)
+		return status;
+	if (state->block[index].is_away)
+		return UVMP_ERR_STATE;
+	unpin(state, &state->block[index]);
+	state->evictions++;
+	state->block[index].left = state->evictions;
+	state->block[index].is_away = true;
+	return UVMP_OK;
+}
+
+/* A block that is back: does it walk in a circle? */
+static bool is_circling(const struct uvmp_cyclic_params *params, struct uvmp_cyclic_state *state,
+                        struct uvmp_cyclic_block *block)
+{
+	block->is_away = false;
+	if (state->evictions - block->left > share(state, params->reach_percent)) {
+		block->rounds = 0;
+		return false;
+	}
+	if (block->rounds < ROUNDS_MAX)
+		block->rounds++;
+	state->returned = state->evictions;
+	return block->rounds >= params->rounds;
+}
+
+enum uvmp_status uvmp_cyclic_return(const struct uvmp_cyclic_params *params, struct uvmp_cyclic_state *state,
+                                    uint32_t index, bool *is_pinned)
+{
+	enum uvmp_status status = check(state, index);
+
+	if (!uvmp_cyclic_params_is_valid(params) || is_pinned == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (status != UVMP_OK)
+		return status;
+	if (state->block[index].is_away && is_circling(params, state, &state->block[index]) &&
+	    state->pinned < share(state, params->share_percent))
+		pin(state, index);
+	*is_pinned = state->block[index].is_pinned;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_cyclic_free(struct uvmp_cyclic_state *state, uint32_t index)
+{
+	enum uvmp_status status = check(state, index);
+
+	if (status != UVMP_OK)
+		return status;
+	unpin(state, &state->block[index]);
+	state->block[index] = (struct uvmp_cyclic_block){0};
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_cyclic_release(const struct uvmp_cyclic_params *params, struct uvmp_cyclic_state *state,
+                                     uint32_t *block)
+{
+	if (!uvmp_cyclic_is_valid(state) || !uvmp_cyclic_params_is_valid(params) || block == NULL)
+		return UVMP_ERR_ARGUMENT;
+	*block = UINT32_MAX;
+	if (state->pinned == 0 ||
+	    (state->pinned <= share(state, params->share_percent) &&
+	     state->evictions - state->returned < share(state, params->patience_percent)))
+		return UVMP_OK;
+	*block = state->oldest - 1u;
+	state->block[*block].rounds = 0;
+	unpin(state, &state->block[*block]);
+	return UVMP_OK;
+}

@@ -1,0 +1,157 @@
+/* Prefetch threshold from fault rates, of the block and of all (Early-Adaptor, ISPASS'23).
+ *
+ * Published idea: the driver watches the rate of page faults, of each VABlock and globally, and sets the
+ * prefetch threshold by it, early in the run and again whenever the rates change.
+ *
+ * Assumed, since no more than that could be had here:
+ *  - A rate is a number of faulted pages in an epoch of fixed length. A block's rate is the larger of this
+ *    epoch's count and the last one's, so that neither the start of an epoch nor one quiet epoch hides it.
+ *  - It is compared with the mean over the blocks that faulted in the last epoch. Well above it, the block is
+ *    being read densely and more of it will be wanted: lower threshold. Well below it, accesses are
+ * scattered: higher threshold. Before one epoch is over, or after an epoch without faults, there is no mean:
+ * base.
+ *  - The global rate tells whether prefetching pays. If an epoch in which something was evicted had more
+ * faults than the one before (by change_percent), pages were pushed out that were needed: all thresholds go
+ * up a step. If it had fewer, or memory was not full, they go down a step, but never below what the
+ * parameters say. An epoch that had no predecessor, or one without faults, changes nothing.
+ *  - Epochs that pass without any fault count as one: they leave no rate behind.
+ */
+#include "uvmpolicy/adapt.h"
+
+#include "bits_internal.h"
+
+#define PERCENT 100u
+
+void uvmp_early_params_init(struct uvmp_early_params *params)
+{
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_early_params){
+	        .epoch_ns = 10000000,
+	        .aggressive = 26,
+	        .base = 51,
+	        .cautious = 76,
+	        .hot_percent = 150,
+	        .cold_percent = 50,
+	        .step = 10,
+	        .change_percent = 10,
+	};
+}
+
+bool uvmp_early_params_is_valid(const struct uvmp_early_params *params)
+{
+	return params != NULL && params->epoch_ns > 0 && params->aggressive > 0 &&
+	       params->aggressive <= params->base && params->base <= params->cautious &&
+	       params->cautious <= PERCENT && params->cold_percent < params->hot_percent &&
+	       params->hot_percent <= UINT16_MAX && params->step > 0 && params->step < PERCENT &&
+	       params->change_percent > 0 && params->change_percent <= PERCENT;
+}
+
+void uvmp_early_init(const struct uvmp_early_params *params, uint64_t now_ns, struct uvmp_early_state *state)
+{
+	if (uvmp_early_params_is_valid(params) && state != NULL)
+		*state = (struct uvmp_early_state){.epoch = now_ns / params->epoch_ns};
+}
+
+/* -- global -- */
+
+/* a is more than b by this many percent; both below 2^48 or so. */
+static bool is_more(uint64_t a, uint64_t b, uint32_t percent)
+{
+	return a * PERCENT > b * (PERCENT + percent);
+}
+
+/* The shift after the epoch that ends now. */
+static uint32_t next_shift(const struct uvmp_early_params *params, const struct uvmp_early_state *state)
+{
+	if (!state->has_before || state->before == 0)
+		return state->shift;
+	if (state->is_full && is_more(state->faults, state->before, params->change_percent))
+		return minimum(state->shift + params->step, PERCENT - 1u);
+	if (!state->is_full || is_more(state->before, state->faults, params->change_percent))
+		return state->shift > params->step ? state->shift - params->step : 0;
+	return state->shift;
+}
+
+static void advance(const struct uvmp_early_params *params, struct uvmp_early_state *state, uint64_t epoch)
+{
+	bool is_next = epoch == state->epoch + 1u;
+
+	if (epoch == state->epoch)
+		return;
+	*state = (struct uvmp_early_state){
+	        .epoch = epoch,
+	        .before = is_next ? state->faults : 0,
+	        .blocks_before = is_next ? state->blocks : 0,
+	        .shift = next_shift(params, state),
+	        .has_before = true,
+	};
+}
+
+/* -- block -- */
+
+static void count(struct uvmp_early_state *state, struct uvmp_early_block *block, uint32_t faults)
+{
+	if (block->epoch != state->epoch + 1u) {
+		*block = (struct uvmp_early_block){
+		        .epoch = state->epoch + 1u,
+		        .before = block->epoch == state->epoch ? block->faults : 0,
+		};
+		state->blocks++;
+	}
+	block->faults = faults < UINT32_MAX - block->faults ? block->faults + faults : UINT32_MAX;
+	state->faults += faults;
+}
+
+static uint32_t of_block(const struct uvmp_early_params *params, const struct uvmp_early_state *state,
+                         const struct uvmp_early_block *block)
+{
+	uint64_t rate = block->faults > block->before ? block->faults : block->before;
+	uint64_t scaled;
+
+	if (state->before == 0)
+		return params->base;
+	/* rate against before / blocks_before, without the division */
+	scaled = rate * PERCENT * state->blocks_before;
+	if (scaled >= state->before * params->hot_percent)
+		return params->aggressive;
+	return scaled <= state->before * params->cold_percent ? params->cautious : params->base;
+}
+
+static enum uvmp_status check(const struct uvmp_early_params *params, const struct uvmp_early_state *state,
+                              uint64_t now_ns)
+{
+	if (!uvmp_early_params_is_valid(params) || state == NULL)
+		return UVMP_ERR_ARGUMENT;
+	return now_ns / params->epoch_ns < state->epoch ? UVMP_ERR_STATE : UVMP_OK;
+}
+
+enum uvmp_status uvmp_early_fault(const struct uvmp_early_params *params, struct uvmp_early_state *state,
+                                  struct uvmp_early_block *block, uint64_t now_ns, uint32_t faults,
+                                  uint32_t *threshold)
+{
+	enum uvmp_status status = check(params, state, now_ns);
+
+	if (status != UVMP_OK)
+		return status;
+	if (block == NULL || threshold == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (faults == 0)
+		return UVMP_ERR_RANGE;
+	advance(params, state, now_ns / params->epoch_ns);
+	count(state, block, faults);
+	*threshold = minimum(of_block(params, state, block) + state->shift, PERCENT);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_early_evict(const struct uvmp_early_params *params, struct uvmp_early_state *state,
+                                  uint64_t now_ns)
+{
+	enum uvmp_status status = check(params, state, now_ns);
+
+	if (status != UVMP_OK)
+		return status;
+	advance(params, state, now_ns / params->epoch_ns);
+	state->is_full = true;
+	return UVMP_OK;
+}

@@ -1,0 +1,83 @@
+/* Premature-eviction monitor (Kim et al., ASPLOS'20, section 4.1): how long pages stay.
+ *
+ * The time of allocation of each page is kept; at its eviction the difference joins a running mean. A short
+ * mean says that pages leave before they have served; the source uses nothing else. A page that faults again
+ * after it was evicted was evicted too early: these are counted as well, for reports.
+ */
+#include "uvmpolicy/adapt.h"
+
+#define EVICTED UINT64_MAX
+
+enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages)
+{
+	if (lifetime == NULL || page == NULL)
+		return UVMP_ERR_ARGUMENT;
+	*lifetime = (struct uvmp_lifetime){.page = page, .pages = pages};
+	for (uint64_t i = 0; i < pages; i++)
+		page[i] = 0;
+	return UVMP_OK;
+}
+
+static enum uvmp_status check(const struct uvmp_lifetime *lifetime, uint64_t page)
+{
+	if (lifetime == NULL || lifetime->page == NULL)
+		return UVMP_ERR_ARGUMENT;
+	return page < lifetime->pages ? UVMP_OK : UVMP_ERR_RANGE;
+}
+
+static bool is_resident(const struct uvmp_lifetime *lifetime, uint64_t page)
+{
+	return lifetime->page[page] != 0 && lifetime->page[page] != EVICTED;
+}
+
+enum uvmp_status uvmp_lifetime_allocate(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now,
+                                        bool is_fault)
+{
+	enum uvmp_status status = check(lifetime, page);
+
+	if (status != UVMP_OK)
+		return status;
+	if (now >= EVICTED - 1u)
+		return UVMP_ERR_RANGE;
+	if (is_resident(lifetime, page))
+		return UVMP_ERR_STATE;
+	if (is_fault && lifetime->page[page] == EVICTED)
+		lifetime->premature++;
+	lifetime->page[page] = now + 1u;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_lifetime_evict(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now)
+{
+	enum uvmp_status status = check(lifetime, page);
+	uint64_t life;
+
+	if (status != UVMP_OK)
+		return status;
+	if (!is_resident(lifetime, page) || now < lifetime->page[page] - 1u)
+		return UVMP_ERR_STATE;
+	life = now - (lifetime->page[page] - 1u);
+	while (lifetime->sum > UINT64_MAX - life) { /* 64 times at most, in practice never */
+		lifetime->sum /= 2u;
+		lifetime->count /= 2u;
+	}
+	lifetime->sum += life;
+	lifetime->count++;
+	lifetime->evictions++;
+	lifetime->page[page] = EVICTED;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_lifetime_free(struct uvmp_lifetime *lifetime, uint64_t page)
+{
+	enum uvmp_status status = check(lifetime, page);
+
+	if (status == UVMP_OK)
+		lifetime->page[page] = 0;
+	return status;
+}
+
+uint64_t uvmp_lifetime_mean(const struct uvmp_lifetime *lifetime)
+{
+	return lifetime == NULL || lifetime->count == 0 ? 0 : lifetime->sum / lifetime->count;
+}

@@ -1,0 +1,90 @@
+/* Thread oversubscription (Kim et al., ASPLOS'20, sections 4.1 and 5): how many extra thread blocks may each
+ * SM hold?
+ *
+ * An SM whose thread blocks are all stalled on faults switches in another one; its faults make the batch
+ * larger. From the beginning each SM has one extra thread block. Every 100,000 cycles the running mean of the
+ * lifetimes of pages is compared with what it was at the look before. If it fell by 20 %, pages are pushed
+ * out too early: one block fewer may be switched in. Otherwise each SM gets one more.
+ *
+ * Assumed. The mean runs over all evictions since the start (of the period, by option); a period without
+ * evictions leaves it as it was, so it is no fall; the first mean has nothing to fall from. "Decreased by 20
+ * %" includes exactly 20 %. A block that was taken back stays allocated (it may have begun) and is the first
+ * to be given again. The number of extra blocks is limited: the source reports up to two and three times the
+ * blocks.
+ */
+#include "uvmpolicy/adapt.h"
+
+#include "bits_internal.h"
+
+void uvmp_threads_params_init(struct uvmp_threads_params *params)
+{
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_threads_params){.period = 100000, .drop_percent = 20, .start = 1, .max = 2};
+}
+
+bool uvmp_threads_params_is_valid(const struct uvmp_threads_params *params)
+{
+	return params != NULL && params->period > 0 && params->drop_percent > 0 &&
+	       params->drop_percent <= 100u && params->start <= params->max;
+}
+
+void uvmp_threads_init(const struct uvmp_threads_params *params, uint64_t now,
+                       struct uvmp_threads_state *state)
+{
+	if (params == NULL || state == NULL)
+		return;
+	*state = (struct uvmp_threads_state){
+	        .due = now < UINT64_MAX - params->period ? now + params->period : UINT64_MAX,
+	        .runnable = params->start,
+	        .allocated = params->start,
+	};
+}
+
+/* The mean at this look; that of the last one if nothing was evicted since. */
+static uint64_t mean_now(const struct uvmp_threads_params *params, const struct uvmp_lifetime *lifetime,
+                         const struct uvmp_threads_state *state)
+{
+	if (!params->is_each_period)
+		return uvmp_lifetime_mean(lifetime);
+	/* both also shrink, when the monitor halves them */
+	if (lifetime->count <= state->count || lifetime->sum < state->sum)
+		return state->mean;
+	return (lifetime->sum - state->sum) / (lifetime->count - state->count);
+}
+
+/* x * percent / 100, rounded up, for percent up to 100. */
+static uint64_t share(uint64_t x, uint32_t percent)
+{
+	return x / 100u * percent + (x % 100u * percent + 99u) / 100u;
+}
+
+enum uvmp_status uvmp_threads_step(const struct uvmp_threads_params *params,
+                                   const struct uvmp_lifetime *lifetime, uint64_t now,
+                                   struct uvmp_threads_state *state)
+{
+	uint64_t mean, elapsed;
+
+	if (!uvmp_threads_params_is_valid(params) || lifetime == NULL || state == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (state->runnable > params->max)
+		return UVMP_ERR_RANGE;
+	if (now < state->due)
+		return UVMP_OK;
+	mean = mean_now(params, lifetime, state);
+	if (mean < state->mean && state->mean - mean >= share(state->mean, params->drop_percent)) {
+		if (state->runnable > 0)
+			state->runnable--;
+	} else {
+		state->runnable = minimum(state->runnable + 1u, params->max);
+	}
+	if (state->allocated < state->runnable)
+		state->allocated = state->runnable;
+	state->mean = mean;
+	state->sum = lifetime->sum;
+	state->count = lifetime->count;
+	elapsed = (now - state->due) % params->period; /* since the last end of a period */
+	state->due =
+	        now - elapsed < UINT64_MAX - params->period ? now - elapsed + params->period : UINT64_MAX;
+	return UVMP_OK;
+}

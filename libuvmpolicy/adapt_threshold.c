@@ -1,0 +1,109 @@
+/* Prefetch threshold from fault and eviction load (Allen and Ge 2021, section VI.B, "Adaptive prefetching").
+ *
+ * The authors propose, and do not specify: while the allocations fit in GPU memory, prefetch as aggressively
+ * as can be; once they do not, switch prefetching off, or infer from the load of faults and evictions how
+ * much it helps and set the density threshold accordingly.
+ *
+ * Assumed here. "Fits" is managed bytes against GPU memory. A look is taken every `window` faulted pages. The
+ * authors find that programs slow down with the number of pages evicted per fault and with data that is
+ * evicted before it is used, so these two are the load: few refaults (data that leaves is not missed:
+ * streams)        threshold down a step, prefetch more refaults, many pages evicted a fault threshold up a
+ * step, fetch less that nobody uses refaults, few pages evicted a fault (faults are the load)     threshold
+ * down a step in between                                                    as it is A step up from 100 is
+ * off, a step down from off is 100. Whenever all fits again, tuning starts anew.
+ */
+#include "uvmpolicy/adapt.h"
+
+#define PERCENT 100u
+#define OFF     101u
+
+void uvmp_threshold_params_init(struct uvmp_threshold_params *params)
+{
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_threshold_params){
+	        .aggressive = 1,
+	        .base = 51,
+	        .step = 10,
+	        .window = 1024,
+	        .evicted_high = 64,
+	        .evicted_low = 8,
+	        .refault_percent = 10,
+	};
+}
+
+static bool is_within(uint32_t x, uint32_t min, uint32_t max)
+{
+	return x >= min && x <= max;
+}
+
+bool uvmp_threshold_params_is_valid(const struct uvmp_threshold_params *params)
+{
+	return params != NULL && is_within(params->base, 1, PERCENT) &&
+	       is_within(params->aggressive, 1, params->base) && is_within(params->step, 1, PERCENT) &&
+	       params->window >= 1 && is_within(params->evicted_high, 1, 65536) &&
+	       params->evicted_low <= params->evicted_high && is_within(params->refault_percent, 1, PERCENT);
+}
+
+void uvmp_threshold_init(const struct uvmp_threshold_params *params, struct uvmp_threshold_state *state)
+{
+	if (params != NULL && state != NULL)
+		*state = (struct uvmp_threshold_state){.threshold = params->base};
+}
+
+static uint32_t raised(const struct uvmp_threshold_params *params, uint32_t threshold)
+{
+	if (threshold >= PERCENT)
+		return OFF;
+	return threshold + params->step < PERCENT ? threshold + params->step : PERCENT;
+}
+
+static uint32_t lowered(const struct uvmp_threshold_params *params, uint32_t threshold)
+{
+	if (threshold == OFF)
+		return PERCENT;
+	return threshold > params->aggressive + params->step ? threshold - params->step : params->aggressive;
+}
+
+static uint32_t look(const struct uvmp_threshold_params *params, const struct uvmp_threshold_state *state)
+{
+	if (state->refaults * PERCENT < state->faults * params->refault_percent ||
+	    state->evicted_pages < state->faults * params->evicted_low)
+		return lowered(params, state->threshold);
+	if (state->evicted_pages >= state->faults * params->evicted_high)
+		return raised(params, state->threshold);
+	return state->threshold;
+}
+
+static void give(struct uvmp_prefetch_setting *setting, uint32_t threshold)
+{
+	setting->is_on = threshold <= PERCENT;
+	setting->threshold = threshold <= PERCENT ? threshold : PERCENT;
+}
+
+enum uvmp_status uvmp_threshold_step(const struct uvmp_threshold_params *params,
+                                     const struct uvmp_threshold_load *load, uint64_t managed_bytes,
+                                     uint64_t memory_bytes, struct uvmp_threshold_state *state,
+                                     struct uvmp_prefetch_setting *setting)
+{
+	if (!uvmp_threshold_params_is_valid(params) || load == NULL || state == NULL || setting == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (load->refaults > load->faults || !is_within(state->threshold, params->aggressive, OFF))
+		return UVMP_ERR_RANGE;
+	if (managed_bytes <= memory_bytes) {
+		uvmp_threshold_init(params, state);
+		give(setting, params->aggressive);
+		return UVMP_OK;
+	}
+	if (params->is_off_when_full) {
+		give(setting, OFF);
+		return UVMP_OK;
+	}
+	state->faults += load->faults;
+	state->refaults += load->refaults;
+	state->evicted_pages += load->evicted_pages;
+	if (state->faults >= params->window)
+		*state = (struct uvmp_threshold_state){.threshold = look(params, state)};
+	give(setting, state->threshold);
+	return UVMP_OK;
+}

@@ -1,0 +1,93 @@
+/* Memory-aware throttling of ETC (Li et al., ASPLOS'19, as Kim et al., ASPLOS'20, tell it in section 5.2 and
+ * footnote 8): SMs stand still so that the working set of those that run fits.
+ *
+ * When triggered, half of the SMs are throttled. After that initial phase two epochs alternate: in the
+ * detection epoch behaviour is monitored, and for the execution epoch SMs are throttled or released
+ * accordingly.
+ *
+ * Assumed. The trigger is the first eviction: memory is full. What is monitored is thrashing: the share of
+ * faults that hit pages evicted before. A large share throttles `step` more SMs, a small one (or no fault at
+ * all) releases as many; in between all stays. At least `min_running` SMs run. A phase begins at the step
+ * that ends the one before it.
+ */
+#include "uvmpolicy/adapt.h"
+
+#include "bits_internal.h"
+
+#define PERCENT 100u
+
+void uvmp_throttle_params_init(struct uvmp_throttle_params *params)
+{
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_throttle_params){
+	        .sms = 16,
+	        .min_running = 1,
+	        .step = 1,
+	        .initial = 100000,
+	        .detect = 20000,
+	        .execute = 80000,
+	        .thrash_percent = 20,
+	        .calm_percent = 5,
+	};
+}
+
+bool uvmp_throttle_params_is_valid(const struct uvmp_throttle_params *params)
+{
+	return params != NULL && params->sms <= UINT16_MAX && params->min_running > 0 &&
+	       params->min_running <= params->sms && params->step > 0 && params->step <= UINT16_MAX &&
+	       params->initial > 0 && params->detect > 0 && params->execute > 0 && params->calm_percent > 0 &&
+	       params->calm_percent <= params->thrash_percent && params->thrash_percent <= PERCENT;
+}
+
+void uvmp_throttle_init(struct uvmp_throttle_state *state)
+{
+	if (state != NULL)
+		*state = (struct uvmp_throttle_state){.phase = UVMP_THROTTLE_IDLE};
+}
+
+static void begin(struct uvmp_throttle_state *state, enum uvmp_throttle_phase phase, uint64_t now,
+                  uint64_t length)
+{
+	state->phase = (uint8_t)phase;
+	state->until = now < UINT64_MAX - length ? now + length : UINT64_MAX;
+	state->faults = 0;
+	state->refaults = 0;
+}
+
+static void judge(const struct uvmp_throttle_params *params, struct uvmp_throttle_state *state)
+{
+	if (state->faults == 0 || state->refaults * PERCENT < state->faults * params->calm_percent)
+		state->throttled -= minimum(params->step, state->throttled);
+	else if (state->refaults * PERCENT >= state->faults * params->thrash_percent)
+		state->throttled =
+		        minimum(state->throttled + params->step, params->sms - params->min_running);
+}
+
+enum uvmp_status uvmp_throttle_step(const struct uvmp_throttle_params *params, uint32_t faults,
+                                    uint32_t refaults, uint32_t evicted, uint64_t now,
+                                    struct uvmp_throttle_state *state)
+{
+	if (!uvmp_throttle_params_is_valid(params) || state == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (refaults > faults || state->throttled > params->sms - params->min_running)
+		return UVMP_ERR_RANGE;
+	if (state->phase == UVMP_THROTTLE_IDLE) {
+		if (evicted == 0)
+			return UVMP_OK;
+		state->throttled = minimum(params->sms / 2u, params->sms - params->min_running);
+		begin(state, UVMP_THROTTLE_INITIAL, now, params->initial);
+		return UVMP_OK;
+	}
+	state->faults += faults;
+	state->refaults += refaults;
+	if (now < state->until)
+		return UVMP_OK;
+	if (state->phase == UVMP_THROTTLE_DETECT) {
+		judge(params, state);
+		begin(state, UVMP_THROTTLE_EXECUTE, now, params->execute);
+	} else {
+		begin(state, UVMP_THROTTLE_DETECT, now, params->detect);
+	}
+	return UVMP_OK;
+}

@@ -1,0 +1,60 @@
+/* Migrate, or access remotely? UVM Smart's delayed migration (uvm-smart specification 4.4).
+ *
+ * A block moves once it was accessed often enough, and a store moves it always. Often enough is a constant
+ * (always, oversub), or follows the state of memory (adaptive): while all fits, one access more than the
+ * share of the threshold that corresponds to how full memory is; afterwards the threshold times the penalty
+ * for each time that the block has been out and back, and once more. */
+#include "uvmpolicy/counter.h"
+
+const char *uvmp_remote_name(enum uvmp_remote remote)
+{
+	static const char *const name[] = {"off", "adaptive", "always", "oversub"};
+
+	return (uint32_t)remote < UVMP_REMOTE_COUNT ? name[remote] : NULL;
+}
+
+void uvmp_remote_params_init(struct uvmp_remote_params *params)
+{
+	if (params != NULL)
+		*params = (struct uvmp_remote_params){UVMP_REMOTE_OFF, 8, 2};
+}
+
+static uint64_t saturating_next(uint64_t n)
+{
+	return n < UINT64_MAX ? n + 1u : n;
+}
+
+/* threshold * penalty * (rounds + 1) fits: rounds is small, so only the first product can be near 2^64. */
+static uint64_t penalized(const struct uvmp_remote_params *params, uint32_t rounds)
+{
+	uint64_t each = (uint64_t)params->threshold * params->penalty;
+
+	return each <= UINT64_MAX / (rounds + 1u) ? each * (rounds + 1u) : UINT64_MAX;
+}
+
+static uint64_t least_count(const struct uvmp_remote_params *params, const struct uvmp_remote_facts *facts)
+{
+	if (facts->is_write || params->remote == UVMP_REMOTE_OFF)
+		return 0;
+	if (params->remote == UVMP_REMOTE_ALWAYS)
+		return params->threshold;
+	if (params->remote == UVMP_REMOTE_OVERSUB)
+		return facts->is_oversubscribed ? params->threshold : 0;
+	if (facts->is_oversubscribed)
+		return penalized(params, facts->rounds);
+	return saturating_next(uvmp_pressure_scale(&facts->pressure, params->threshold));
+}
+
+enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *params,
+                                    const struct uvmp_remote_facts *facts,
+                                    struct uvmp_remote_verdict *verdict)
+{
+	if (params == NULL || facts == NULL || verdict == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (params->remote >= UVMP_REMOTE_COUNT || facts->rounds > UVMP_COUNTER_ROUNDS_MAX ||
+	    !uvmp_pressure_is_valid(&facts->pressure))
+		return UVMP_ERR_RANGE;
+	verdict->threshold = least_count(params, facts);
+	verdict->migrates = facts->count >= verdict->threshold;
+	return UVMP_OK;
+}

@@ -1,0 +1,178 @@
+/* Least frequently used first (uvm-smart specification, 3.1, order of LFU 2 MiB), without sorting.
+ *
+ * A binary heap of units: none precedes the one above it. When a unit's key changes, the unit rises while it
+ * precedes the one above, then sinks while one of the two below precedes it. A unit that leaves is replaced
+ * by the last of the heap, which then does the same. Beyond the first unit the heap is no order: the unit of
+ * a rank is found by bisection, of its frequency and then of its stamp, counting those that do not exceed. */
+#include "uvmpolicy/evict.h"
+
+enum { UNIT_BYTES = sizeof(struct uvmp_frequency_key) + 2 * sizeof(uint32_t) };
+
+size_t uvmp_frequency_size(uint32_t units)
+{
+	uint64_t bytes = (uint64_t)units * UNIT_BYTES;
+
+	return units <= UVMP_UNITS_MAX ? (size_t)bytes * ((size_t)bytes == bytes) : 0;
+}
+
+enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory, size_t bytes)
+{
+	size_t wanted = uvmp_frequency_size(units);
+
+	if (list == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (wanted == 0)
+		return UVMP_ERR_RANGE;
+	if (bytes < wanted)
+		return UVMP_ERR_SPACE;
+	*list = (struct uvmp_frequency){.key = memory, .units = units};
+	list->heap = (void *)(list->key + units);
+	list->place = list->heap + units;
+	for (uint32_t unit = 0; unit < units; unit++) {
+		list->key[unit] = (struct uvmp_frequency_key){0, 0};
+		list->heap[unit] = list->place[unit] = UVMP_UNIT_NONE;
+	}
+	return UVMP_OK;
+}
+
+bool uvmp_frequency_is_valid(const struct uvmp_frequency *list)
+{
+	return list != NULL && list->key != NULL && list->heap != NULL && list->place != NULL &&
+	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->count <= list->units;
+}
+
+static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)
+{
+	return uvmp_frequency_is_valid(list) && unit < list->units;
+}
+
+static bool is_less(const struct uvmp_frequency_key *x, const struct uvmp_frequency_key *y)
+{
+	return x->frequency != y->frequency ? x->frequency < y->frequency : x->stamp < y->stamp;
+}
+
+/* Does the unit at place a precede the one at place b? */
+static bool precedes(const struct uvmp_frequency *list, uint32_t a, uint32_t b)
+{
+	return is_less(&list->key[list->heap[a]], &list->key[list->heap[b]]);
+}
+
+static void exchange(struct uvmp_frequency *list, uint32_t a, uint32_t b)
+{
+	uint32_t unit = list->heap[a];
+
+	list->heap[a] = list->heap[b];
+	list->heap[b] = unit;
+	list->place[list->heap[a]] = a;
+	list->place[list->heap[b]] = b;
+}
+
+static void settle(struct uvmp_frequency *list, uint32_t at)
+{
+	for (; at != 0 && precedes(list, at, (at - 1u) / 2u); at = (at - 1u) / 2u)
+		exchange(list, at, (at - 1u) / 2u);
+	for (uint32_t below = 2u * at + 1u; below < list->count; below = 2u * at + 1u) {
+		if (below + 1u < list->count && precedes(list, below + 1u, below))
+			below++;
+		if (!precedes(list, below, at))
+			return;
+		exchange(list, at, below);
+		at = below;
+	}
+}
+
+void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+{
+	if (!has_unit(list, unit))
+		return;
+	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock};
+	if (list->place[unit] == UVMP_UNIT_NONE) {
+		list->place[unit] = list->count;
+		list->heap[list->count++] = unit;
+	}
+	settle(list, list->place[unit]);
+}
+
+void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+{
+	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+		return;
+	list->key[unit].frequency = frequency;
+	settle(list, list->place[unit]);
+}
+
+void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
+{
+	uint32_t at;
+
+	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+		return;
+	at = list->place[unit];
+	exchange(list, at, --list->count);
+	list->place[unit] = UVMP_UNIT_NONE;
+	if (at < list->count)
+		settle(list, at);
+}
+
+uint32_t uvmp_frequency_least(const struct uvmp_frequency *list)
+{
+	return uvmp_frequency_is_valid(list) && list->count != 0 ? list->heap[0] : UVMP_UNIT_NONE;
+}
+
+/* Do at most `rank` units have a key up to this one? */
+static bool is_below(const struct uvmp_frequency *list, struct uvmp_frequency_key key, uint32_t rank)
+{
+	uint32_t exceeding = 0;
+
+	for (uint32_t at = 0; at < list->count; at++)
+		exceeding += is_less(&key, &list->key[list->heap[at]]);
+	return list->count - exceeding <= rank;
+}
+
+/* The least value of `part` of the key for which that is false. */
+static void bisect(const struct uvmp_frequency *list, struct uvmp_frequency_key *key, uint64_t *part,
+                   uint32_t rank)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	while (low < high) {
+		*part = low + (high - low) / 2u;
+		if (is_below(list, *key, rank))
+			low = *part + 1u;
+		else
+			high = *part;
+	}
+	*part = low;
+}
+
+uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank)
+{
+	struct uvmp_frequency_key key = {0, UINT64_MAX};
+	uint32_t at = 0;
+
+	if (rank == 0)
+		return uvmp_frequency_least(list);
+	if (!uvmp_frequency_is_valid(list) || rank >= list->count)
+		return UVMP_UNIT_NONE;
+	bisect(list, &key, &key.frequency, rank);
+	bisect(list, &key, &key.stamp, rank);
+	while (list->key[list->heap[at]].stamp != key.stamp)
+		at++;
+	return list->heap[at];
+}
+
+uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit)
+{
+	uint32_t next = UVMP_UNIT_NONE;
+
+	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+		return UVMP_UNIT_NONE;
+	for (uint32_t at = 0; at < list->count; at++) {
+		uint32_t other = list->heap[at];
+
+		if (is_less(&list->key[unit], &list->key[other]) &&
+		    (next == UVMP_UNIT_NONE || is_less(&list->key[other], &list->key[next])))
+			next = other;
+	}
+	return next;
+}

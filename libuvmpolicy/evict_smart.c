@@ -1,0 +1,209 @@
+/* One eviction of UVM Smart (uvm-smart specification, 3.2 to 3.5), and the state that it works on.
+ *
+ * The list is sorted, its cold end is passed over as far as the reserve reaches, the policy's rule names
+ * victims in one tree, and each run of them becomes a range at the end of the queue. A range is an
+ * invalidation if the entry that holds its first page says "only read" at that moment; then, page by page,
+ * the first entry that holds the page leaves the list. Ranges are treated one after the other: an entry that
+ * went with the first range has nothing to say about the second. */
+#include "bits_internal.h"
+#include "evict_smart_internal.h"
+
+/* value, name, arguments of its rule */
+#define POLICIES(ROW)                                                                                        \
+	ROW(UVMP_SMART_LRU_2M, "lru2m", large(e, skip, &victims))                                            \
+	ROW(UVMP_SMART_TBN, "tbn", tbn(e, skip, &victims))                                                   \
+	ROW(UVMP_SMART_SL, "sl", sl(e, skip, &victims))                                                      \
+	ROW(UVMP_SMART_RANDOM_4K, "random4k", random4k(e, skip, random, &victims))                           \
+	ROW(UVMP_SMART_LFU_2M, "lfu2m", large(e, skip, &victims))                                            \
+	ROW(UVMP_SMART_LRU_4K, "lru4k", lru4k(e, skip, &victims))
+
+#define NAME(value, name, rule) [value] = name,
+#define CALL(value, name, rule)                                                                              \
+	case value:                                                                                          \
+		uvmp_smart_victims_##rule;                                                                   \
+		break;
+
+static const char names[UVMP_SMART_EVICTORS][12] = {POLICIES(NAME)};
+
+/* Bytes of memory per page (its entry, scratch for one, a range, its place in the index), and per tree. */
+enum {
+	PAGE_BYTES = 2 * sizeof(struct uvmp_smart_entry) + sizeof(struct uvmp_smart_range) + sizeof(uint32_t),
+	TREE_BYTES = sizeof(struct uvmp_smart_tree) + sizeof(uint32_t)
+};
+
+static bool is_evictor(enum uvmp_smart_evictor evictor)
+{
+	return (uint32_t)evictor < UVMP_SMART_EVICTORS;
+}
+
+const char *uvmp_smart_evict_name(enum uvmp_smart_evictor evictor)
+{
+	return is_evictor(evictor) ? names[evictor] : NULL;
+}
+
+/* -- state -- */
+
+size_t uvmp_smart_evict_size(uint32_t trees, uint32_t pages)
+{
+	uint64_t bytes = (uint64_t)trees * TREE_BYTES + (uint64_t)pages * PAGE_BYTES +
+	                 pages / UVMP_BASIC_BLOCK_PAGES * sizeof(uint32_t);
+
+	if (trees == 0 || trees > UVMP_SMART_TREES_MAX || pages == 0 || pages > UVMP_SMART_PAGES_MAX)
+		return 0;
+	return (size_t)bytes * ((size_t)bytes == bytes);
+}
+
+enum uvmp_status uvmp_smart_evict_init(struct uvmp_smart_evict *evict, enum uvmp_smart_evictor evictor,
+                                       uint64_t total, uint32_t trees, uint32_t pages, void *memory,
+                                       size_t bytes)
+{
+	size_t wanted = uvmp_smart_evict_size(trees, pages);
+
+	if (evict == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (!is_evictor(evictor) || wanted == 0)
+		return UVMP_ERR_RANGE;
+	if (bytes < wanted)
+		return UVMP_ERR_SPACE;
+	*evict = (struct uvmp_smart_evict){.evictor = evictor,
+	                                   .quirks = true,
+	                                   .total = total,
+	                                   .free = total,
+	                                   .trees_max = trees,
+	                                   .pages_max = pages};
+	evict->tree = memory;
+	evict->entry = (void *)(evict->tree + trees);
+	evict->scratch = evict->entry + pages;
+	evict->queue = (void *)(evict->scratch + pages);
+	evict->index = (void *)(evict->queue + pages);
+	return UVMP_OK;
+}
+
+bool uvmp_smart_evict_is_valid(const struct uvmp_smart_evict *evict)
+{
+	return evict != NULL && is_evictor(evict->evictor) && evict->reserve_percent <= 100u &&
+	       evict->tree != NULL && evict->entry != NULL && evict->scratch != NULL &&
+	       evict->queue != NULL && evict->index != NULL && evict->trees <= evict->trees_max &&
+	       evict->pages <= evict->pages_max && evict->entries <= evict->pages &&
+	       evict->queued <= evict->pages;
+}
+
+enum uvmp_status uvmp_smart_evict_add_tree(struct uvmp_smart_evict *evict, uint32_t blocks)
+{
+	struct uvmp_smart_tree tree = {0};
+
+	if (!uvmp_smart_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (uvmp_tree_init(&tree.fill, blocks) != UVMP_OK)
+		return UVMP_ERR_RANGE;
+	if (evict->trees == evict->trees_max ||
+	    blocks * UVMP_BASIC_BLOCK_PAGES > evict->pages_max - evict->pages)
+		return UVMP_ERR_SPACE;
+	tree.first = evict->pages;
+	evict->tree[evict->trees++] = tree;
+	evict->pages += blocks * UVMP_BASIC_BLOCK_PAGES;
+	for (uint32_t page = 0; page < blocks * UVMP_BASIC_BLOCK_PAGES; page++) {
+		*smart_slot(evict, evict->trees - 1u, page, 1) = SMART_NO_ENTRY;
+		*smart_slot(evict, evict->trees - 1u, page, UVMP_BASIC_BLOCK_PAGES) = SMART_NO_ENTRY;
+	}
+	*smart_slot(evict, evict->trees - 1u, 0, UVMP_MASK_BITS) = SMART_NO_ENTRY;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_smart_evict_switch(struct uvmp_smart_evict *evict, enum uvmp_smart_evictor evictor)
+{
+	if (!uvmp_smart_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (!is_evictor(evictor))
+		return UVMP_ERR_RANGE;
+	evict->evictor = evictor;
+	if (!evict->quirks)
+		uvmp_smart_list_rebuild(evict);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_smart_evict_order(struct uvmp_smart_evict *evict)
+{
+	if (!uvmp_smart_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	uvmp_smart_list_sort(evict);
+	return UVMP_OK;
+}
+
+/* -- choosing -- */
+
+bool uvmp_smart_is_evictable(const struct uvmp_smart_tree *tree, struct uvmp_region pages)
+{
+	return uvmp_mask_region_all(&tree->valid, pages) && !uvmp_mask_test(&tree->staged, pages.first) &&
+	       !uvmp_mask_region_any(&tree->pinned, pages);
+}
+
+uint32_t uvmp_smart_find_evictable(const struct uvmp_smart_evict *e, uint32_t from)
+{
+	while (from < e->entries &&
+	       !uvmp_smart_is_evictable(&e->tree[e->entry[from].tree], smart_entry_region(&e->entry[from])))
+		from++;
+	return from;
+}
+
+/* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
+static uint64_t float_of(uint64_t x)
+{
+	uint32_t drop = 0;
+	uint64_t kept, twice;
+
+	while (x >> drop >> 24 != 0)
+		drop++;
+	kept = x >> drop;
+	twice = (x - (kept << drop)) * 2u;
+	if (twice + (kept & 1u) > (uint64_t)1 << drop)
+		kept++;
+	return kept << drop;
+}
+
+/* Entries that the reserve protects: the original multiplies, divides by 100 and cuts off, in 32-bit floats
+ * (section 13). Above 2^17 entries or so that can be one more than in integers. The quotient is taken with 28
+ * bits of fraction; the lowest also says whether there is a remainder, lest it be taken for a tie. */
+static uint32_t reserve(const struct uvmp_smart_evict *e)
+{
+	uint64_t product = float_of((uint64_t)e->entries * e->reserve_percent) << 28;
+
+	return (uint32_t)(float_of(product / 100u | (product % 100u != 0)) >> 28);
+}
+
+static void stage(struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
+{
+	uint32_t entry = uvmp_smart_list_find(e, tree, pages.first);
+	bool is_clean = entry < e->entries && e->entry[entry].rw == UVMP_COUNTER_READ;
+
+	e->queue[e->queued++] = (struct uvmp_smart_range){
+	        tree, pages, is_clean ? UVMP_SMART_INVALIDATE : UVMP_SMART_WRITEBACK};
+	uvmp_mask_region_set(&e->tree[tree].staged, pages);
+	uvmp_smart_list_remove(e, tree, pages);
+}
+
+enum uvmp_status uvmp_smart_evict_select(struct uvmp_smart_evict *evict, uint64_t *random,
+                                         struct uvmp_smart_choice *choice)
+{
+	struct uvmp_smart_victims victims = {0};
+	struct uvmp_smart_evict *e = evict;
+	struct uvmp_region run;
+	uint32_t skip;
+
+	if (!uvmp_smart_evict_is_valid(evict) || choice == NULL ||
+	    (random == NULL && evict->evictor == UVMP_SMART_RANDOM_4K))
+		return UVMP_ERR_ARGUMENT;
+	uvmp_smart_list_sort(e);
+	skip = reserve(e);
+	switch (e->evictor) {
+	default:
+		POLICIES(CALL)
+	}
+	*choice = (struct uvmp_smart_choice){0, victims.tree, victims.first};
+	for (run = uvmp_mask_next_run(&victims.pages, 0); run.outer != 0;
+	     run = uvmp_mask_next_run(&victims.pages, run.outer)) {
+		stage(e, victims.tree, run);
+		choice->ranges++;
+	}
+	return UVMP_OK;
+}

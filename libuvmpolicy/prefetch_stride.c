@@ -1,0 +1,181 @@
+/* Prefetch by stride with confidence.
+ *
+ * Idea: faults at equal distances will go on like that. gpu_ext (arXiv 2512.12615) keeps, per VABlock, the
+ * last faulting page, the distance of the last two faults and how often it repeated; a distance that does not
+ * repeat takes one from that confidence instead of all of it. With enough of it the next pages of the stride
+ * are fetched. Only that idea is taken from there; what follows is ours:
+ *
+ *  - The faults of a range are kept as a few streams, the last used first, so that a stride may cross blocks
+ * and several of them may run at once. The pages of one decision are looked at in ascending order.
+ *  - A stream is expected to fault one stride behind its last fault; once it is trusted, at any multiple up
+ * to one stride behind what it has fetched: what came ahead of time does not fault any more. A page that no
+ *    stream expects goes to the nearest stream within 512 pages (the size of a block, where gpu_ext looks).
+ * It costs a point of confidence; from the last point on the stream takes the new distance for its stride. A
+ *    page that is nowhere near begins a stream, in place of the one not used for longest.
+ *  - Each faulting page of a trusted stream fetches the next `stride_depth` pages of its stride. Where that
+ *    leaves the block, hint->follow asks for the other block with what is left; of several streams that leave
+ *    it in one decision the last one goes on.
+ *  - Pages that bounce, range groups without a fault and ranges that prefer to be elsewhere are left alone,
+ * as the driver's own prefetcher leaves them. */
+#include "bits_internal.h"
+#include "prefetch_internal.h"
+
+#define CONFIDENCE_MAX 7u
+
+static uint32_t size_of(int32_t stride)
+{
+	return stride < 0 ? 0u - (uint32_t)stride : (uint32_t)stride;
+}
+
+static bool is_trusted(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_stream *stream)
+{
+	return stream->confidence >= params->stride_confidence;
+}
+
+/* Does the stream go on with this page? */
+static bool expects(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_stream *stream,
+                    uint64_t page)
+{
+	/* Wraps, and so is too far, when the page lies on the other side. */
+	uint64_t ahead = stream->stride < 0 ? stream->page - page : page - stream->page;
+	uint64_t size = size_of(stream->stride);
+	uint64_t farthest = is_trusted(params, stream) ? size * (params->stride_depth + 1u) : size;
+
+	return size != 0 && ahead != 0 && ahead <= farthest && ahead % size == 0;
+}
+
+/* The stream that a page belongs to; range->streams for none. */
+static uint32_t stream_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_range *range,
+                          uint64_t page)
+{
+	uint64_t nearest = UVMP_PREFETCH_STRIDE_MAX + 1u;
+	uint32_t found = range->streams;
+
+	for (uint32_t i = 0; i < range->streams; i++) {
+		uint64_t last = range->stream[i].page, distance = page > last ? page - last : last - page;
+
+		if (expects(params, &range->stream[i], page))
+			return i;
+		if (distance < nearest) {
+			nearest = distance;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Moves the stream at `at` to the front, or makes room there for a new one. */
+static struct uvmp_prefetch_stream *to_front(struct uvmp_prefetch_range *range, uint32_t at, uint64_t page)
+{
+	struct uvmp_prefetch_stream first = {page, 0, 0};
+
+	if (at < range->streams)
+		first = range->stream[at];
+	else if (at < UVMP_PREFETCH_STREAMS)
+		range->streams++;
+	else
+		at--; /* the oldest makes room */
+	for (; at > 0; at--)
+		range->stream[at] = range->stream[at - 1u];
+	range->stream[0] = first;
+	return &range->stream[0];
+}
+
+static const struct uvmp_prefetch_stream *learn(const struct uvmp_prefetch_params *params,
+                                                struct uvmp_prefetch_range *range, uint64_t page)
+{
+	struct uvmp_prefetch_stream *stream = to_front(range, stream_of(params, range, page), page);
+
+	if (page == stream->page) /* new, or the same fault once more */
+		return stream;
+	if (expects(params, stream, page)) {
+		stream->confidence = minimum(stream->confidence + 1u, CONFIDENCE_MAX);
+	} else if (stream->confidence > 1u) {
+		stream->confidence--;
+	} else {
+		stream->stride = (int32_t)(int64_t)(page - stream->page); /* within 512 */
+		stream->confidence = 1;
+	}
+	stream->page = page;
+	return stream;
+}
+
+/* A walk over the range in equal steps. */
+struct walk {
+	uint64_t page, budget;
+	int32_t step;
+};
+
+/* Takes what lies in the block. What is left of the budget then is for another block. */
+static void take(const struct uvmp_prefetch_facts *facts, struct walk *walk, uvmp_mask *pages)
+{
+	/* A step over either end of the range ends the walk: in front of its start the number wraps. */
+	for (; walk->budget != 0 && walk->page < facts->range_pages; walk->budget--) {
+		uint64_t page = walk->page - facts->range_first; /* wraps likewise before the block */
+
+		if (page >= facts->block.pages)
+			return;
+		uvmp_mask_set(pages, (uint32_t)page);
+		walk->page += (uint64_t)(int64_t)walk->step;
+	}
+	walk->budget = 0;
+}
+
+/* Learns from the faults and takes what they promise; returns the walk that goes on elsewhere, if any. */
+static struct walk take_ahead(const struct uvmp_prefetch_params *params,
+                              const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range,
+                              uvmp_mask *pages)
+{
+	struct walk left = {0, 0, 0};
+
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+		const struct uvmp_prefetch_stream *stream = learn(params, range, facts->range_first + p);
+		struct walk walk = {stream->page, params->stride_depth, stream->stride};
+
+		if (!is_trusted(params, stream))
+			continue;
+		walk.page += (uint64_t)(int64_t)walk.step;
+		take(facts, &walk, pages);
+		if (walk.budget != 0)
+			left = walk;
+	}
+	return left;
+}
+
+enum uvmp_status uvmp_prefetch_stride(const struct uvmp_prefetch_params *params,
+                                      const struct uvmp_prefetch_facts *facts,
+                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
+	struct uvmp_prefetch_range *range;
+	uvmp_mask pages, admitted;
+	struct walk walk;
+
+	if (status != UVMP_OK)
+		return status;
+	range = state->range;
+	if (range->streams > UVMP_PREFETCH_STREAMS)
+		return UVMP_ERR_ARGUMENT;
+	uvmp_mask_zero(&pages);
+	if (facts->is_follow) {
+		walk.page = range->cursor;
+		walk.budget = range->budget < params->stride_depth ? range->budget : params->stride_depth;
+		walk.step = range->step;
+		/* The answer could only be the question again, for ever. */
+		if (walk.budget != 0 && walk.page - facts->range_first >= facts->block.pages)
+			return UVMP_ERR_RANGE;
+		take(facts, &walk, &pages);
+	} else {
+		walk = take_ahead(params, facts, range, &pages);
+	}
+	range->cursor = walk.page;
+	range->budget = walk.budget;
+	range->step = walk.step;
+	uvmp_prefetch_admit(facts, &admitted);
+	uvmp_mask_and(&pages, &pages, &admitted);
+	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	if (walk.budget != 0)
+		hint->follow = walk.page;
+	return UVMP_OK;
+}

@@ -1,0 +1,60 @@
+/* The pattern engine against the model that recomputes everything, after each event of random lives; and a verdict
+ * is never taken back (UVM Smart specification, section 11.2). The model looks at one allocation at a time, so their
+ * order is irrelevant. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "support/seed.h"
+#include "model/pattern_case.h"
+
+static struct pattern_case one;
+
+static void check_life(uint64_t *random, uint32_t events, bool has_ends)
+{
+	enum uvmp_pattern_verdict before = UVMP_PATTERN_KEEP;
+
+	pattern_case_init(&one);
+	for (uint32_t i = 0; i < events; i++) {
+		uint32_t number = (uint32_t)uvmp_random_next(random);
+
+		if (!has_ends && (number & 14u) == 2u)
+			continue;
+		assert_true(pattern_case_step(&one, number));
+		assert_true(uvmp_pattern_decide(&one.engine) >= before);
+		before = uvmp_pattern_decide(&one.engine);
+	}
+}
+
+static void check_many(uint64_t seed)
+{
+	uint64_t random = seed;
+
+	for (uint32_t i = 0; i < 600; i++)
+		check_life(&random, 10 + i % 90, i % 4 != 0);
+}
+
+static void test_fixed_seed(void **state)
+{
+	(void)state;
+	check_many(1);
+}
+
+static void test_printed_seed(void **state)
+{
+	(void)state;
+	check_many(test_seed());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_fixed_seed),
+	        cmocka_unit_test(test_printed_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* Prefetch by the evicted pattern: while it holds, when it breaks, without one, errors; worked by hand from
+ * the words at the top of prefetch_pattern.c. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "support/prefetch_case.h"
+
+static struct prefetch_case c;
+static uvmp_mask pattern;
+
+static void prepare(const char *touched)
+{
+	prefetch_case_init(&c, UVMP_PREFETCH_PATTERN, 100);
+	pattern = page_text(touched);
+	c.state.pattern = &pattern;
+}
+
+static void decide(const char *faulted, const char *pages, const char *left)
+{
+	uvmp_mask expected = page_text(pages), remembered = page_text(left);
+
+	assert_int_equal(prefetch_case_decide(&c, faulted), UVMP_OK);
+	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
+	assert_memory_equal(&pattern, &remembered, sizeof(remembered));
+	assert_int_equal(c.hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_true(c.hint.follow == UVMP_PAGE_NONE);
+}
+
+/* The block comes back as it was used: sparse, and across big pages. */
+static void test_the_pattern_holds(void **state)
+{
+	(void)state;
+	prepare("3,7,40,99");
+	decide("7", "3,40,99", "3,7,40,99");
+	assert_int_equal(c.state.faults, 0); /* density was not asked */
+	decide("3,7,40,99", "-", "3,7,40,99");
+	c.resident = page_text("40");
+	c.pending = page_text("99");
+	decide("7", "3", "3,7,40,99");
+}
+
+/* A page that was not touched the last time: what is known is worth nothing any more. */
+static void test_the_pattern_breaks(void **state)
+{
+	(void)state;
+	prepare("3,7,40");
+	decide("7,8", "0-6,9-15", "-");
+	assert_int_equal(c.state.faults, 2);
+	decide("3", "0-2,4-15", "-");
+	prepare("3,7,40");
+	c.params.threshold = 1;
+	decide("41", "0-40,42-99", "-");
+}
+
+static void test_without_a_pattern(void **state)
+{
+	(void)state;
+	prepare("-");
+	decide("3", "0-2,4-15", "-");
+	c.state.pattern = NULL;
+	decide("3", "0-2,4-15", "-");
+	assert_int_equal(c.state.faults, 2);
+}
+
+/* What density would leave alone. */
+static void test_not_admitted(void **state)
+{
+	struct uvmp_region group[] = {{0, 4}, {40, 42}};
+	uvmp_mask thrashing = page_text("50");
+
+	(void)state;
+	prepare("2-3,40-41,50,60");
+	c.facts.thrashing = &thrashing;
+	c.facts.range_group = group;
+	c.facts.range_groups = 2;
+	decide("40", "41,60", "2-3,40-41,50,60");
+	c.facts.preferred = 0;
+	decide("40", "-", "2-3,40-41,50,60");
+}
+
+static void test_errors_change_nothing(void **state)
+{
+	struct uvmp_prefetch_hint hint;
+	uvmp_mask before;
+
+	(void)state;
+	prepare("3,100");
+	before = pattern;
+	memset(&c.hint, 0x5a, sizeof(c.hint));
+	hint = c.hint;
+	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_RANGE);
+	assert_int_equal(prefetch_case_decide(&c, "-"), UVMP_ERR_RANGE);
+	c.facts.is_follow = true;
+	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_RANGE);
+	c.params.threshold = 101;
+	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_ARGUMENT);
+	assert_memory_equal(&pattern, &before, sizeof(before));
+	assert_memory_equal(&c.hint, &hint, sizeof(hint));
+	assert_int_equal(c.state.faults, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_the_pattern_holds),     cmocka_unit_test(test_the_pattern_breaks),
+	        cmocka_unit_test(test_without_a_pattern),     cmocka_unit_test(test_not_admitted),
+	        cmocka_unit_test(test_errors_change_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
