@@ -109,7 +109,7 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@
 	@n=0; { echo 'const struct model_file model_files[] = {'; for f in $(gpus); do n=$$((n + 1)); \
 	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
-$(foreach k,rel san cov,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
+$(foreach k,rel san cov fuzzed,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 # Objects are rebuilt when the compiler or its flags change.
 flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(COV))
