@@ -14,7 +14,9 @@
 	ROW(UVMP_EVICT_RANDOM_4K, "random4k", 1, 2u * sizeof(uint32_t), 0, random)                           \
 	ROW(UVMP_EVICT_SL_64K, "sl64k", 16, GROUPED, GROUP, sl)                                              \
 	ROW(UVMP_EVICT_TBN, "tbne", 16, GROUPED, GROUP, sl)                                                  \
-	ROW(UVMP_EVICT_LFU_2M, "lfu2m", 512, COUNTED, 0, lfu)
+	ROW(UVMP_EVICT_LFU_2M, "lfu2m", 512, COUNTED, 0, lfu)                                                \
+	ROW(UVMP_EVICT_CLOCK_2M, "clock2m", 512, LINK, 0, lru)                                               \
+	ROW(UVMP_EVICT_MHPE, "mhpe", 16, LINK, 0, lru)
 
 struct order {
 	char name[12];

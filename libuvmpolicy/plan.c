@@ -199,13 +199,14 @@ enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 
 static bool is_order(enum uvmp_plan_order order)
 {
-	return (uint32_t)order <= UVMP_PLAN_OVERLAPPED;
+	return (uint32_t)order <= UVMP_PLAN_UNOBTRUSIVE;
 }
 
 const char *uvmp_plan_name(enum uvmp_plan_order order)
 {
-	static const char names[][16] = {
-	        [UVMP_PLAN_SERIAL] = "serial", [UVMP_PLAN_OVERLAPPED] = "overlapped"};
+	static const char names[][16] = {[UVMP_PLAN_SERIAL] = "serial",
+	                                 [UVMP_PLAN_OVERLAPPED] = "overlapped",
+	                                 [UVMP_PLAN_UNOBTRUSIVE] = "unobtrusive"};
 
 	return is_order(order) ? names[order] : NULL;
 }

@@ -21,10 +21,25 @@ enum key {
 	SHARED_THRESHOLD,
 	PRIVATE_THRESHOLD,
 	PREFETCH_FULL,
+	ADAPT,
+	PRESSURE_LOW,
+	PRESSURE_STEP,
+	PRESSURE_WINDOW,
+	PRESSURE_OFF,
+	EARLY_LOW,
+	EARLY_HIGH,
+	EARLY_EPOCH_US,
 	EVICT,
+	GRANULARITY,
 	RESERVE,
 	FREE_BUFFER,
 	PMA_ORDER,
+	RUNTIME,
+	CYCLIC,
+	CYCLIC_SHARE,
+	REMOTE,
+	REMOTE_THRESHOLD,
+	REMOTE_PENALTY,
 	REPLAY,
 	PUT_RATIO,
 	BATCH,
@@ -47,6 +62,14 @@ enum key {
 	MAP_ON_EVICTION,
 	MAP_ON_ATOMICS,
 	PLAN,
+	THREADS,
+	EXTRA_BLOCKS,
+	THREADS_PERIOD_US,
+	THREADS_DROP,
+	SM_THROTTLE,
+	SM_EPOCH_US,
+	MEMORY_RATIO,
+	LINK_RATIO,
 	QUIRKS,
 	KEYS,
 	ALWAYS = KEYS /* in place of the key that a row depends on */
@@ -56,7 +79,19 @@ enum key {
 #define QUOTE_MAX 40u
 
 /* Whose names a key takes as values. */
-enum names { NUMBERS, PREFETCHERS, FULL_PREFETCHERS, EVICTORS, REPLAYS, SWITCHES, COUNTER_MODES, PLANS };
+enum names {
+	NUMBERS,
+	PREFETCHERS,
+	FULL_PREFETCHERS,
+	ADAPTERS,
+	EVICTORS,
+	SIZES,
+	REMOTES,
+	REPLAYS,
+	SWITCHES,
+	COUNTER_MODES,
+	PLANS
+};
 
 struct row {
 	struct uvmp_policy_key key;
@@ -79,6 +114,20 @@ static const char *counters_name(uint32_t choice)
 	return choice <= UVMP_COUNTERS_ON ? name[choice] : NULL;
 }
 
+static const char *adapt_name(uint32_t choice)
+{
+	static const char name[][12] = {"off", "pressure", "early"};
+
+	return choice < UVMP_ADAPT_COUNT ? name[choice] : NULL;
+}
+
+static const char *size_name(uint32_t choice)
+{
+	static const char name[][8] = {"64k", "128k", "256k", "512k", "1m", "2m"};
+
+	return choice <= UVMP_GRANULARITY_2M ? name[choice] : NULL;
+}
+
 static const char *full_name(uint32_t choice)
 {
 	return choice == UVMP_PREFETCH_FULL_SAME ? "same"
@@ -93,6 +142,12 @@ static const char *choice_name(enum names names, uint32_t choice)
 		return uvmp_prefetch_name((enum uvmp_prefetcher)choice);
 	case FULL_PREFETCHERS:
 		return full_name(choice);
+	case ADAPTERS:
+		return adapt_name(choice);
+	case SIZES:
+		return size_name(choice);
+	case REMOTES:
+		return uvmp_remote_name((enum uvmp_remote)choice);
 	case EVICTORS:
 		return uvmp_evict_name((enum uvmp_evictor)choice);
 	case REPLAYS:
@@ -116,6 +171,10 @@ static const char *choice_name(enum names names, uint32_t choice)
 	{                                                                                                    \
 		{name, summary, "", 0, (count)-1, initial, true}, names, ALWAYS, 0                           \
 	}
+#define CHOICE_OF(used_by, user, users, name, count, initial, names, summary)                                \
+	{                                                                                                    \
+		{name, summary, used_by, 0, (count)-1, initial, true}, names, user, users                    \
+	}
 #define NUMBER_OF(used_by, user, users, name, min, max, initial, summary)                                    \
 	{                                                                                                    \
 		{name, summary, used_by, min, max, initial, false}, NUMBERS, user, users                     \
@@ -123,7 +182,11 @@ static const char *choice_name(enum names names, uint32_t choice)
 
 /* Orders of units, and those among them that know which goes first. */
 #define PAGEWISE_EVICTORS ((1u << UVMP_EVICT_COUNT) - 1u - (1u << UVMP_EVICT_LRU))
+#define PAGEWISE_NAMES    "lru2m|lru4k|random4k|sl64k|tbne|lfu2m|clock2m|mhpe"
+#define REMOTE_MODES      ((1u << UVMP_REMOTE_COUNT) - 1u - (1u << UVMP_REMOTE_OFF))
 #define ORDERED_EVICTORS  (PAGEWISE_EVICTORS - (1u << UVMP_EVICT_RANDOM_4K))
+/* Those whose units have a size of choice. */
+#define LARGE_EVICTORS (1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M | 1u << UVMP_EVICT_CLOCK_2M)
 
 /* Keys of one user: what people are told, and what is enforced. */
 #define DENSITY_NUMBER(...)                                                                                  \
@@ -138,6 +201,11 @@ static const char *choice_name(enum names names, uint32_t choice)
 #define COUNTER_NUMBER(...)                                                                                  \
 	NUMBER_OF("counters=driver|on", COUNTERS, 1u << UVMP_COUNTERS_DRIVER | 1u << UVMP_COUNTERS_ON,       \
 	          __VA_ARGS__)
+
+#define ADAPT_NUMBER(adapt, users, ...) NUMBER_OF("adapt=" adapt, ADAPT, users, __VA_ARGS__)
+#define PRESSURE_NUMBER(...)            ADAPT_NUMBER("pressure", 1u << UVMP_ADAPT_PRESSURE, __VA_ARGS__)
+#define EARLY_NUMBER(...)               ADAPT_NUMBER("early", 1u << UVMP_ADAPT_EARLY, __VA_ARGS__)
+#define THREADS_NUMBER(...)             NUMBER_OF("threads=on", THREADS, 1u << 1, __VA_ARGS__)
 
 static const struct row table[KEYS] = {
         [PREFETCH] = CHOICE("prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY, PREFETCHERS,
@@ -165,15 +233,47 @@ static const struct row table[KEYS] = {
                                           "threshold for blocks that are not shared; 100: nothing comes"),
         [PREFETCH_FULL] = CHOICE("prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
                                  FULL_PREFETCHERS, "the prefetcher, for good, once memory has been full"),
+        [ADAPT] = CHOICE_OF("prefetch=density|next|pattern", PREFETCH,
+                            1u << UVMP_PREFETCH_DENSITY | 1u << UVMP_PREFETCH_NEXT |
+                                    1u << UVMP_PREFETCH_PATTERN,
+                            "adapt", UVMP_ADAPT_COUNT, UVMP_ADAPT_OFF, ADAPTERS,
+                            "what changes the threshold: evictions and refaults, or fault rates"),
+        [PRESSURE_LOW] = PRESSURE_NUMBER("pressure_low", 1, 100, 1,
+                                         "threshold while all fits, and the lowest; at most threshold"),
+        [PRESSURE_STEP] = PRESSURE_NUMBER("pressure_step", 1, 100, 10, "percent points a change"),
+        [PRESSURE_WINDOW] =
+                PRESSURE_NUMBER("pressure_window", 1, 1048576, 1024, "faulted pages between two looks"),
+        [PRESSURE_OFF] = PRESSURE_NUMBER("pressure_off", 0, 1, 0,
+                                         "1: nothing is prefetched while managed memory does not fit"),
+        [EARLY_LOW] = EARLY_NUMBER("early_low", 1, 100, 26,
+                                   "threshold of blocks that fault often; at most threshold"),
+        [EARLY_HIGH] = EARLY_NUMBER("early_high", 1, 100, 76,
+                                    "threshold of blocks that fault seldom; at least threshold"),
+        [EARLY_EPOCH_US] = EARLY_NUMBER("early_epoch_us", 1, 1000000000, 10000, "over which rates are taken"),
         [EVICT] = CHOICE("evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, EVICTORS,
                          "what leaves when memory is full"),
-        [RESERVE] = NUMBER_OF("evict=lru2m|lru4k|sl64k|tbne|lfu2m", EVICT, ORDERED_EVICTORS, "reserve", 0,
-                              UVMP_EVICT_RESERVE_MAX, 0, "percent of what would leave first that is spared"),
-        [FREE_BUFFER] =
-                NUMBER_OF("evict=lru2m|lru4k|random4k|sl64k|tbne|lfu2m", EVICT, PAGEWISE_EVICTORS,
-                          "free_buffer", 0, 100, 0, "percent of memory that is made free before each batch"),
+        [GRANULARITY] = CHOICE_OF("evict=lru2m|lfu2m|clock2m", EVICT, LARGE_EVICTORS, "granularity",
+                                  UVMP_GRANULARITY_2M + 1, UVMP_GRANULARITY_2M, SIZES, "what leaves as one"),
+        [RESERVE] = NUMBER_OF("evict=lru2m|lru4k|sl64k|tbne|lfu2m|clock2m|mhpe", EVICT, ORDERED_EVICTORS,
+                              "reserve", 0, UVMP_EVICT_RESERVE_MAX, 0,
+                              "percent of what would leave first that is spared"),
+        [FREE_BUFFER] = NUMBER_OF("evict=" PAGEWISE_NAMES, EVICT, PAGEWISE_EVICTORS, "free_buffer", 0, 100, 0,
+                                  "percent of memory that is made free before each batch"),
         [PMA_ORDER] = NUMBER_OF("evict=lru", EVICT, 1u << UVMP_EVICT_LRU, "pma_order", 0, 20, 6,
                                 "2 MiB chunks per request to the memory pool, as a power of two"),
+        [RUNTIME] = CHOICE_OF("evict=tbne", EVICT, 1u << UVMP_EVICT_TBN, "runtime", 2, 0, SWITCHES,
+                              "2 MiB leave until the classifier of DATE'21 says otherwise"),
+        [CYCLIC] = CHOICE_OF("evict=lru2m|lfu2m|clock2m", EVICT, LARGE_EVICTORS, "cyclic", 2, 0, SWITCHES,
+                             "whether blocks that leave and return in circles are pinned"),
+        [CYCLIC_SHARE] = NUMBER_OF("cyclic=on", CYCLIC, 1u << 1, "cyclic_share", 0, 100, 75,
+                                   "percent of memory that may be pinned"),
+        [REMOTE] = CHOICE_OF("evict=" PAGEWISE_NAMES, EVICT, PAGEWISE_EVICTORS, "remote", UVMP_REMOTE_COUNT,
+                             UVMP_REMOTE_OFF, REMOTES, "when a GPU reads where the page lies, on the CPU"),
+        [REMOTE_THRESHOLD] =
+                NUMBER_OF("remote=adaptive|always|oversub", REMOTE, REMOTE_MODES, "remote_threshold", 1,
+                          134217727, 8, "accesses to 64 KiB that bring the page after all"),
+        [REMOTE_PENALTY] = NUMBER_OF("remote=adaptive", REMOTE, 1u << UVMP_REMOTE_ADAPTIVE, "remote_penalty",
+                                     0, 1048576, 2, "factor of that per time out and back; 1048576 pins"),
         [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
                           "when the GPU goes on"),
         [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, 1u << UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0,
@@ -212,18 +312,53 @@ static const struct row table[KEYS] = {
         [MAP_ON_ATOMICS] =
                 NUMBER("map_on_atomics", 0, 1, 0,
                        "1: atomics of a GPU on memory of a GPU that can take them are mapped, not migrated"),
-        [PLAN] =
-                CHOICE("plan", UVMP_PLAN_OVERLAPPED + 1, UVMP_PLAN_SERIAL, PLANS,
-                       "serial: room is made, then pages come; overlapped: the next victim leaves meanwhile"),
+        [PLAN] = CHOICE(
+                "plan",
+                UVMP_PLAN_UNOBTRUSIVE + 1, UVMP_PLAN_SERIAL, PLANS,
+                "serial: room, then pages; overlapped: both at once; unobtrusive: from the batch's start"),
+        [THREADS] = CHOICE("threads", 2, 0, SWITCHES,
+                           "whether SMs get more thread blocks than fit, to be switched in (Kim et al.)"),
+        [EXTRA_BLOCKS] = THREADS_NUMBER("extra_blocks", 1, 16, 2, "most of them, per SM"),
+        [THREADS_PERIOD_US] = THREADS_NUMBER("threads_period_us", 1, 1000000000, 100,
+                                             "time between two looks at the lifetimes of pages"),
+        [THREADS_DROP] = THREADS_NUMBER("threads_drop", 1, 100, 20,
+                                        "percent by which the mean lifetime falls when one is taken back"),
+        [SM_THROTTLE] =
+                CHOICE("sm_throttle", 2, 0, SWITCHES, "whether SMs stand still while memory thrashes (ETC)"),
+        [SM_EPOCH_US] = NUMBER_OF("sm_throttle=on", SM_THROTTLE, 1u << 1, "sm_epoch_us", 10, 1000000000, 100,
+                                  "a fifth of it SMs are watched, four fifths they are left alone"),
+        [MEMORY_RATIO] = NUMBER("memory_ratio", 100, 1000, 100,
+                                "percent of its memory that a GPU holds by compression"),
+        [LINK_RATIO] = NUMBER("link_ratio", 100, 1000, 100,
+                              "bytes that stand for 100 on a link that compresses; hosts apply it"),
         [QUIRKS] = NUMBER("quirks", 0, 1, 1, "1: the original's oddities as they are; 0: corrected rules"),
 };
 
 static const struct uvmp_policy_preset presets[] = {
         {"nvidia-595", "the NVIDIA driver 595.45.04 (open kernel modules) as it ships", ""},
+        {"nvidia-block", "the same, a replay for each VABlock", "replay=block"},
+        {"nvidia-batch", "the same, a replay for each batch, no flush", "replay=batch"},
+        {"nvidia-once", "the same, one replay when all batches are done", "replay=once"},
+        {"nvidia-aggressive", "the same with the threshold that Allen and Ge measured: all of a block",
+         "threshold=1"},
         {"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
          "prefetch=none"},
+        {"adaptive",
+         "threshold from faults and evictions, aggressive while all fits (Allen and Ge 2021, VI.B)",
+         "adapt=pressure"},
+        {"adaptive-off", "the same, prefetching off when data does not fit (Allen and Ge 2021, VI.B)",
+         "adapt=pressure pressure_off=1"},
+        {"access-lru", "the driver with eviction by observed accesses, newest kept (Allen and Ge 2021, VI.B)",
+         "evict=lru2m"},
+        {"access-lfu", "the driver with eviction by counted accesses (Allen and Ge 2021, VI.B)",
+         "evict=lfu2m"},
+        {"granularity-64k", "the driver with allocation and eviction of 64 KiB (Allen and Ge 2021, VI.B)",
+         "evict=lru2m granularity=64k"},
+        {"granularity-256k", "the same of 256 KiB", "evict=lru2m granularity=256k"},
         {"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
          "prefetch=tbn evict=lru2m batch=1 thrash=off counters=off"},
+        {"uvmsmart-none", "UVM Smart without prefetching, LRU of 4 KiB (ISCA'19, combinations)",
+         "prefetch=none evict=lru4k batch=1 thrash=off counters=off"},
         {"uvmsmart-lru-od",
          "UVM Smart: once memory is full nothing is prefetched, LRU of 4 KiB (ISCA'19, combinations)",
          "prefetch=tbn prefetch_full=none evict=lru4k batch=1 thrash=off counters=off"},
@@ -233,12 +368,51 @@ static const struct uvmp_policy_preset presets[] = {
          "prefetch=tbn prefetch_full=sl evict=sl64k batch=1 thrash=off counters=off"},
         {"uvmsmart-tbn", "UVM Smart: trees both ways (ISCA'19, combinations)",
          "prefetch=tbn evict=tbne batch=1 thrash=off counters=off"},
+        {"uvmsmart-reserve", "UVM Smart, 10 % of the oldest pages spared (ISCA'19, reservation)",
+         "prefetch=tbn evict=tbne reserve=10 batch=1 thrash=off counters=off"},
+        {"uvmsmart-ahead", "UVM Smart, 5 % of memory made free ahead (ISCA'19, pre-eviction)",
+         "prefetch=tbn prefetch_full=none evict=lru4k free_buffer=5 batch=1 thrash=off counters=off"},
+        {"uvmsmart-adaptive",
+         "UVM Smart, migration delayed by pressure and round trips (Ganguly et al., IPDPS'20)",
+         "prefetch=tbn evict=lfu2m remote=adaptive batch=1 thrash=off counters=off"},
+        {"uvmsmart-always", "UVM Smart, migration always delayed (IPDPS'20, compared with)",
+         "prefetch=tbn evict=lfu2m remote=always batch=1 thrash=off counters=off"},
+        {"uvmsmart-oversub", "UVM Smart, migration delayed once memory is full (IPDPS'20, compared with)",
+         "prefetch=tbn evict=lfu2m remote=oversub batch=1 thrash=off counters=off"},
+        {"uvmsmart-pinned", "UVM Smart, what left once is read where it lies (IPDPS'20, penalty 1048576)",
+         "prefetch=tbn evict=lfu2m remote=adaptive remote_penalty=1048576 batch=1 thrash=off counters=off"},
+        {"uvmsmart-runtime",
+         "UVM Smart, patterns choose eviction and remote access (Ganguly et al., DATE'21)",
+         "prefetch=tbn evict=tbne runtime=on batch=1 thrash=off counters=off"},
         {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
          "prefetch=random thrash=off counters=off"},
         {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",
          "prefetch=sequential thrash=off counters=off"},
         {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
          "prefetch=locality thrash=off counters=off"},
+        {"batch-aware-base", "what Kim et al. compare with: trees and LRU of 64 KiB (ASPLOS'20)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off"},
+        {"batch-aware-to", "that with more thread blocks than fit (Kim et al., ASPLOS'20)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off threads=on"},
+        {"batch-aware-ue",
+         "that with evictions begun with the batch, both ways at once (Kim et al., ASPLOS'20)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off plan=unobtrusive"},
+        {"batch-aware", "both (Kim et al., ASPLOS'20)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off plan=unobtrusive threads=on"},
+        {"etc", "eviction ahead, SMs throttled, memory compressed (Li et al., ASPLOS'19, as Kim et al. tell)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off free_buffer=2 sm_throttle=on "
+         "memory_ratio=125"},
+        {"compressed-link",
+         "that base on a link that compresses 2 to 1 (Kim et al., ASPLOS'20, compared with)",
+         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off link_ratio=200"},
+        {"cppe", "pattern-aware prefetching, MHPE eviction (Yu et al., CPPE, IPDPS'20)",
+         "prefetch=pattern evict=mhpe thrash=off counters=off"},
+        {"early-adaptor", "threshold from fault rates (Go et al., Early-Adaptor, ISPASS'23)", "adapt=early"},
+        {"safe", "threshold by how many uTLBs share a block (SAFE)", "prefetch=safe"},
+        {"beyond-block", "density, and the next blocks when one is full (Rhee et al.)", "prefetch=next"},
+        {"stride", "the next pages of strides that repeat", "prefetch=stride"},
+        {"cyclic", "LRU of 2 MiB, blocks that circle pinned (CASES'20)", "evict=lru2m cyclic=on"},
+        {"second-chance", "second chance over 2 MiB (clock)", "evict=clock2m"},
 };
 
 #define PRESETS ((uint32_t)(sizeof(presets) / sizeof(presets[0])))
@@ -352,7 +526,22 @@ static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
 	value[SHARED_UTLBS] = policy->prefetch.shared_utlbs;
 	value[SHARED_THRESHOLD] = policy->prefetch.shared_threshold;
 	value[PRIVATE_THRESHOLD] = policy->prefetch.private_threshold;
+	value[ADAPT] = (uint32_t)policy->adapt;
+	value[PRESSURE_LOW] = policy->pressure_low;
+	value[PRESSURE_STEP] = policy->pressure_step;
+	value[PRESSURE_WINDOW] = policy->pressure_window;
+	value[PRESSURE_OFF] = policy->pressure_off;
+	value[EARLY_LOW] = policy->early_low;
+	value[EARLY_HIGH] = policy->early_high;
+	value[EARLY_EPOCH_US] = policy->early_epoch_us;
 	value[EVICT] = (uint32_t)policy->evict;
+	value[GRANULARITY] = (uint32_t)policy->granularity;
+	value[RUNTIME] = policy->runtime;
+	value[CYCLIC] = policy->cyclic;
+	value[CYCLIC_SHARE] = policy->cyclic_share;
+	value[REMOTE] = policy->remote.remote;
+	value[REMOTE_THRESHOLD] = policy->remote.threshold;
+	value[REMOTE_PENALTY] = policy->remote.penalty;
 	value[RESERVE] = policy->reserve;
 	value[FREE_BUFFER] = policy->free_buffer;
 	value[PREFETCH_FULL] = policy->prefetch_full;
@@ -379,6 +568,14 @@ static void load(const struct uvmp_policy *policy, uint32_t value[KEYS])
 	value[MAP_ON_EVICTION] = policy->map_on_eviction;
 	value[MAP_ON_ATOMICS] = policy->map_on_atomics;
 	value[PLAN] = (uint32_t)policy->plan;
+	value[THREADS] = policy->threads;
+	value[EXTRA_BLOCKS] = policy->extra_blocks;
+	value[THREADS_PERIOD_US] = policy->threads_period_us;
+	value[THREADS_DROP] = policy->threads_drop;
+	value[SM_THROTTLE] = policy->sm_throttle;
+	value[SM_EPOCH_US] = policy->sm_epoch_us;
+	value[MEMORY_RATIO] = policy->memory_ratio;
+	value[LINK_RATIO] = policy->link_ratio;
 	value[QUIRKS] = policy->quirks;
 }
 
@@ -396,7 +593,22 @@ static void store(const uint32_t value[KEYS], struct uvmp_policy *policy)
 	policy->prefetch.shared_utlbs = value[SHARED_UTLBS];
 	policy->prefetch.shared_threshold = value[SHARED_THRESHOLD];
 	policy->prefetch.private_threshold = value[PRIVATE_THRESHOLD];
+	policy->adapt = (enum uvmp_adapt)value[ADAPT];
+	policy->pressure_low = value[PRESSURE_LOW];
+	policy->pressure_step = value[PRESSURE_STEP];
+	policy->pressure_window = value[PRESSURE_WINDOW];
+	policy->pressure_off = value[PRESSURE_OFF] != 0;
+	policy->early_low = value[EARLY_LOW];
+	policy->early_high = value[EARLY_HIGH];
+	policy->early_epoch_us = value[EARLY_EPOCH_US];
 	policy->evict = (enum uvmp_evictor)value[EVICT];
+	policy->granularity = (enum uvmp_granularity)value[GRANULARITY];
+	policy->runtime = value[RUNTIME] != 0;
+	policy->cyclic = value[CYCLIC] != 0;
+	policy->cyclic_share = value[CYCLIC_SHARE];
+	policy->remote.remote = value[REMOTE];
+	policy->remote.threshold = value[REMOTE_THRESHOLD];
+	policy->remote.penalty = value[REMOTE_PENALTY];
 	policy->reserve = value[RESERVE];
 	policy->free_buffer = value[FREE_BUFFER];
 	policy->prefetch_full = value[PREFETCH_FULL];
@@ -423,6 +635,14 @@ static void store(const uint32_t value[KEYS], struct uvmp_policy *policy)
 	policy->map_on_eviction = value[MAP_ON_EVICTION] != 0;
 	policy->map_on_atomics = value[MAP_ON_ATOMICS] != 0;
 	policy->plan = (enum uvmp_plan_order)value[PLAN];
+	policy->threads = value[THREADS] != 0;
+	policy->extra_blocks = value[EXTRA_BLOCKS];
+	policy->threads_period_us = value[THREADS_PERIOD_US];
+	policy->threads_drop = value[THREADS_DROP];
+	policy->sm_throttle = value[SM_THROTTLE] != 0;
+	policy->sm_epoch_us = value[SM_EPOCH_US];
+	policy->memory_ratio = value[MEMORY_RATIO];
+	policy->link_ratio = value[LINK_RATIO];
 	policy->quirks = value[QUIRKS] != 0;
 	policy->prefetch.quirks = policy->quirks;
 	policy->replay.quirks = policy->quirks;
@@ -473,6 +693,13 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 			return false;
 	}
 	return true;
+}
+
+uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy)
+{
+	if ((LARGE_EVICTORS >> (uint32_t)policy->evict & 1u) != 0)
+		return UVMP_BASIC_BLOCK_PAGES << (uint32_t)policy->granularity;
+	return uvmp_evict_unit_pages(policy->evict);
 }
 
 /* -- parsing -- */

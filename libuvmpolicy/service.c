@@ -112,7 +112,7 @@ static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint
 
 	if (has_none != (roots == 0) || roots > UVMP_ROOTS_MAX || g->splits > roots ||
 	    g->splits > UVMP_SPLITS_MAX || !is_in(g->fault_entries, 2, 65536) || !is_in(g->utlbs, 1, 4096) ||
-	    g->notes > NOTES_MAX || (roots != 0 && uvmp_memory_size(params, gpu) == 0))
+	    g->notes > NOTES_MAX || g->sms > 65535u || (roots != 0 && uvmp_memory_size(params, gpu) == 0))
 		return UVMP_ERR_RANGE;
 	return UVMP_OK;
 }
@@ -213,6 +213,8 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_EXTRA] = rounded(sizeof(struct extra));
 	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
 	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
+	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct uvmp_counter_tree));
+	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
 }
 

@@ -19,6 +19,7 @@
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
 
+#include "uvmpolicy/adapt.h"
 #include "uvmpolicy/counter.h"
 #include "uvmpolicy/evict.h"
 #include "uvmpolicy/geometry.h"
@@ -44,7 +45,7 @@ struct piece {
 	uint32_t unused;       /* first unit never handed out */
 };
 
-enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNT };
+enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNTERS, SLAB_HISTORY, SLAB_COUNT };
 
 /* One VABlock: 48 bytes. */
 struct block {
@@ -79,7 +80,17 @@ struct place {
 struct extra {
 	uvmp_mask duplicated, discarded;
 	handle tree;
-	uint32_t unused[3];
+	handle counters; /* remote: struct uvmp_counter_tree */
+	handle history;
+	uint32_t unused;
+};
+
+/* What controllers and prefetch=pattern know of a block. */
+struct history {
+	uvmp_mask touched;  /* since it came to `gpu` */
+	uvmp_mask pattern;  /* touched during its last stay there */
+	struct uvmp_early_block early;
+	uint32_t gpu;
 };
 
 /* Chunks of a block below 2 MiB on one GPU. */

@@ -97,7 +97,7 @@ const char *uvmp_action_name(enum uvmp_action_kind kind)
 	static const char name[UVMP_ACTION_COUNT][12] = {
 	        "batch",  "allocate", "populate", "copy",  "unmap",  "map",  "revoke",
 	        "evict",  "discard",  "free",     "flush", "replay", "wait", "throttle",
-	        "cancel", "clear",    "toggle",   "unpin", "done"};
+	        "cancel", "clear",    "toggle",   "limit", "unpin",  "done"};
 
 	return (uint32_t)kind < UVMP_ACTION_COUNT ? name[kind] : NULL;
 }
@@ -105,8 +105,8 @@ const char *uvmp_action_name(enum uvmp_action_kind kind)
 const char *uvmp_cause_name(enum uvmp_cause cause)
 {
 	static const char name[UVMP_CAUSE_COUNT][12] = {
-	        "none",    "demand", "prefetch",  "eviction", "counter", "pin",  "hint",
-	        "migrate", "revoke", "thrashing", "fatal",    "free",    "error"};
+	        "none",    "demand", "prefetch",  "eviction", "counter", "pin",   "hint",
+	        "migrate", "revoke", "thrashing", "fatal",    "free",    "adapt", "error"};
 
 	return (uint32_t)cause < UVMP_CAUSE_COUNT ? name[cause] : NULL;
 }

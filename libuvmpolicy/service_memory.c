@@ -35,7 +35,7 @@ static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *param
 
 static uint64_t units_of(const struct uvmp_service_params *params)
 {
-	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_evict_unit_pages(params->policy->evict));
+	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy));
 }
 
 static size_t aligned(size_t bytes)
@@ -75,7 +75,7 @@ static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_para
 {
 	enum uvmp_status status;
 
-	g->unit_pages = uvmp_evict_unit_pages(params->policy->evict);
+	g->unit_pages = uvmp_policy_unit_pages(params->policy);
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;

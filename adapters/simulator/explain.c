@@ -721,6 +721,9 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 	case UVMP_CAUSE_FREE:
 		fputs(", because the range is gone", out);
 		return;
+	case UVMP_CAUSE_ADAPT:
+		fputs(", because a controller of the policy says so", out);
+		return;
 	case UVMP_CAUSE_ERROR:
 		fprintf(out, ", because something failed (%s)",
 		        uvmp_status_text((enum uvmp_status)action->status));

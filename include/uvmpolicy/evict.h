@@ -160,10 +160,13 @@ enum uvmp_evictor {
 	UVMP_EVICT_SL_64K,    /* basic block of 64 KiB, oldest of the tree whose newest touch is oldest */
 	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host then takes along what uvmp_smart_evict_closure says */
 	UVMP_EVICT_LFU_2M,    /* least often touched 2 MiB */
+	UVMP_EVICT_CLOCK_2M,  /* second chance over 2 MiB */
+	UVMP_EVICT_MHPE,      /* CPPE: chunks of 64 KiB, first the newest of those that are old, or the oldest */
 	UVMP_EVICT_COUNT
 };
 
-/* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m"); NULL for a
+/* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m",
+ * "clock2m", "mhpe"); NULL for a
  * value outside the enumeration. */
 UVMP_API const char *uvmp_evict_name(enum uvmp_evictor evictor);
 /* Pages of 4 KiB per unit, 512, 16 or 1; 0 for a value outside the enumeration. */

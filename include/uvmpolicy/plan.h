@@ -62,10 +62,11 @@ UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *process
 
 enum uvmp_plan_order {
 	UVMP_PLAN_SERIAL = 0,	 /* the driver: room is made, then pages come */
-	UVMP_PLAN_OVERLAPPED = 1 /* the next victim leaves while the present pages come */
+	UVMP_PLAN_OVERLAPPED = 1, /* the next victim leaves while the present pages come */
+	UVMP_PLAN_UNOBTRUSIVE = 2 /* the same, and the first one when the batch begins (Kim et al., 4.2) */
 };
 
-/* Name as in the policy string ("serial", "overlapped"); NULL outside the enumeration. */
+/* Name as in the policy string ("serial", "overlapped", "unobtrusive"); NULL outside the enumeration. */
 UVMP_API const char *uvmp_plan_name(enum uvmp_plan_order order);
 
 /* A step of a merged plan: copy `index` of one of the two lists may start when step `after` has ended. */

@@ -14,6 +14,7 @@
 #define UVMPOLICY_POLICY_H
 
 #include "base.h"
+#include "counter.h"
 #include "evict.h"
 #include "fault.h"
 #include "plan.h"
@@ -25,8 +26,8 @@
 extern "C" {
 #endif
 
-#define UVMP_POLICY_TEXT_MAX  1024u /* longest canonical form, with its NUL; longest text that is parsed */
-#define UVMP_POLICY_ERROR_MAX 200u
+#define UVMP_POLICY_TEXT_MAX  2048u /* longest canonical form, with its NUL; longest text that is parsed */
+#define UVMP_POLICY_ERROR_MAX 1024u
 
 /* Do access counters move pages? */
 enum uvmp_counters {
@@ -38,11 +39,40 @@ enum uvmp_counters {
 
 #define UVMP_PREFETCH_FULL_SAME 0u
 
+/* What changes the density threshold while a program runs (adapt.h)? */
+enum uvmp_adapt {
+	UVMP_ADAPT_OFF = 0,  /* "off" */
+	UVMP_ADAPT_PRESSURE, /* "pressure": uvmp_threshold_step, from evictions and refaults */
+	UVMP_ADAPT_EARLY,    /* "early": uvmp_early_fault, from the fault rates of blocks */
+	UVMP_ADAPT_COUNT
+};
+
+/* What leaves as one: 16 pages of 4 KiB times two to this power. */
+enum uvmp_granularity {
+	UVMP_GRANULARITY_64K = 0, /* "64k" */
+	UVMP_GRANULARITY_128K,
+	UVMP_GRANULARITY_256K,
+	UVMP_GRANULARITY_512K,
+	UVMP_GRANULARITY_1M, /* "1m" */
+	UVMP_GRANULARITY_2M
+};
+
 /* Everything that a policy string can say. */
 struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
+	enum uvmp_adapt adapt;		      /* adapt */
+	uint32_t pressure_low, pressure_step, pressure_window; /* of uvmp_threshold_params; base is threshold */
+	bool pressure_off;
+	uint32_t early_low, early_high, early_epoch_us; /* of uvmp_early_params; base is threshold */
 	enum uvmp_evictor evict;	      /* evict */
+	enum uvmp_granularity granularity;    /* granularity: the unit of lru2m, lfu2m, clock2m */
+	bool runtime;			      /* runtime: uvmp_pattern_decide says when evict=tbne begins to
+					       * choose basic blocks (2 MiB leave before), and when remote
+					       * becomes `oversub` */
+	bool cyclic;			      /* cyclic: uvmp_cyclic_* pins blocks */
+	uint32_t cyclic_share;		      /* cyclic_share: of uvmp_cyclic_params */
+	struct uvmp_remote_params remote;     /* remote, remote_threshold, remote_penalty */
 	uint32_t reserve;		      /* reserve: uvmp_evict.reserve_percent */
 	uint32_t free_buffer;		      /* free_buffer: percent of memory that are free, or made free, when a
 					       * batch begins (uvm-smart 3.3) */
@@ -61,7 +91,13 @@ struct uvmp_policy {
 	bool map_on_eviction;		      /* map_on_eviction: with counters, what a GPU loses by eviction
 					       * stays mapped to it (9.5) */
 	bool map_on_atomics;		      /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
-	enum uvmp_plan_order plan;	      /* plan: serial, overlapped */
+	enum uvmp_plan_order plan;	      /* plan: serial, overlapped, unobtrusive */
+	bool threads;			      /* threads: uvmp_threads_step, told by UVMP_ACTION_LIMIT */
+	uint32_t extra_blocks, threads_period_us, threads_drop; /* of uvmp_threads_params */
+	bool sm_throttle;		      /* sm_throttle: uvmp_throttle_step, told by UVMP_ACTION_LIMIT */
+	uint32_t sm_epoch_us;		      /* of uvmp_throttle_params: initial; detect 1/5, execute 4/5 of it */
+	uint32_t memory_ratio;		      /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
+	uint32_t link_ratio;		      /* link_ratio: the engine does nothing with it, hosts do */
 	bool quirks;			      /* quirks; the same value as in prefetch, replay and thrash */
 };
 
@@ -77,6 +113,9 @@ UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
  * quirks off a density threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100), nor is a
  * vote threshold of 0 (Q18). */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
+
+/* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is valid. */
+UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 
 /* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong;
  * on success *error is unchanged. Keys of a preset that a later key makes useless fall back to their
@@ -99,7 +138,7 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 struct uvmp_policy_key {
 	char name[24];
 	char summary[96];  /* one line */
-	char used_by[48];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
+	char used_by[64];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
 	uint32_t min, max; /* accepted numbers; for names: accepted choices */
 	uint32_t initial;  /* in nvidia-595, and wherever the key is not used */
 	bool is_choice;	   /* the value is a name, see uvmp_policy_choice */
@@ -108,7 +147,7 @@ struct uvmp_policy_key {
 struct uvmp_policy_preset {
 	char name[24];
 	char summary[96]; /* one line, with its source */
-	char text[96];	  /* the keys in which it differs from nvidia-595; "" for none */
+	char text[128];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
 /* The i-th key or preset; NULL beyond the last. */

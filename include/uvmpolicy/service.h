@@ -54,6 +54,7 @@ struct uvmp_service_gpu {
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
+	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, they are off */
 };
 
 struct uvmp_service_params {
@@ -228,6 +229,8 @@ enum uvmp_action_kind {
 				* serviced: mode `right` is an enum uvmp_cancel_mode */
 	UVMP_ACTION_CLEAR,     /* access counter of GPU `to`: bank `offset`, tag `detail`; is_update: all */
 	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
+	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM may
+				* switch `detail` thread blocks more in than fit (threads=on) */
 	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
 	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
 				* `status` */
@@ -248,6 +251,7 @@ enum uvmp_cause {
 	UVMP_CAUSE_THRASHING,	/* throttled: others need the page too */
 	UVMP_CAUSE_FATAL,	/* no range, no right */
 	UVMP_CAUSE_FREE,	/* the range is gone */
+	UVMP_CAUSE_ADAPT,	/* a controller of adapt.h */
 	UVMP_CAUSE_ERROR,	/* something failed: `status` */
 	UVMP_CAUSE_COUNT
 };
