@@ -1,0 +1,117 @@
+/* pager.h: managed memory of which only so much is resident, paged by the engine of libuvmpolicy.
+ *
+ *   struct uvmp_pager_config config;
+ *   uvmp_pager_config_init(&config);
+ *   config.budget_bytes = 512 << 20;
+ *   config.store = "file:/var/tmp/out-of-core";
+ *   if (uvmp_pager_create(&config, &pager) != 0) ...          (negative errno; uvmp_pager_create_error says what)
+ *   double *a = uvmp_pager_alloc(pager, 8ull << 30);
+ *   ... use it as any memory, from any thread ...
+ *   uvmp_pager_destroy(pager);
+ *
+ * The memory is anonymous and registered with userfaultfd: an access to a page that is not resident stalls its
+ * thread, the pager's own thread reads the faults that are pending, gives them to the engine (service.h) as the
+ * faults of a GPU whose memory is the budget, and does what it decides. What does not fit lives in the backing
+ * store, which stands for the CPU's memory. A page that leaves is write-protected first, written if it has
+ * changed, and then dropped; no write is lost in between.
+ *
+ * All functions may be called from any thread. Errors are negative errno values. Managed memory may be given to
+ * system calls if the process may handle faults of the kernel (uvmp_pager_features says so: root, or
+ * vm.unprivileged_userfaultfd=1); without that a system call that meets a page that is not resident fails with
+ * EFAULT: bring it in first (uvmp_pager_prefetch).
+ *
+ * A fork'ed child goes on with a pager of its own over a copy of everything (see uvmp_pager_create).
+ */
+#ifndef UVMP_PAGER_H
+#define UVMP_PAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UVMP_PAGER_BLOCK_BYTES ((uint64_t)2 << 20) /* a VABlock */
+
+struct uvmp_pager;
+struct uvmp_pager_store; /* store.h: for stores of one's own */
+
+struct uvmp_pager_config {
+	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more */
+	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
+				 * default */
+	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a
+				 * block device; "zstd": compressed memory. NULL: "mem" */
+	struct uvmp_pager_store *own_store; /* instead of `store`; belongs to the pager from then on, also if creating
+					     * it fails */
+	uint64_t managed_bytes; /* most managed memory at a time; 0: 64 times the budget */
+	uint32_t page_bytes;	/* 4096, or 65536 (policies with evict=lru only) */
+	uint32_t batch_threads; /* threads that copy, 1..16, the pager's own among them */
+	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
+	FILE *log;		/* decision log (service.h), one action a line; NULL: none. Belongs to the caller */
+	FILE *trace;		/* every fault as a row of the project's trace format; NULL: none. Likewise */
+};
+
+/* Budget 0 (to be set), policy of the environment, store "mem", pages of 4096 bytes, one thread. */
+void uvmp_pager_config_init(struct uvmp_pager_config *config);
+
+/* Reads nothing from `config` afterwards. -EINVAL: what is wrong stands in `error` (error_bytes > 0; may be NULL), as
+ * for all that follow; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOMEM; errors of the store. After fork
+ * the child has the same pager: resident pages are shared as fork shares memory, the store is copied (a file into an
+ * unnamed one beside it), and a thread of its own services it. -EBUSY there means that the copy failed; managed
+ * memory of the child then raises SIGBUS. */
+int uvmp_pager_create(const struct uvmp_pager_config *config, struct uvmp_pager **pager, char *error,
+		      size_t error_bytes);
+/* Managed memory is gone with it: nobody may use it any more. Closes the store. NULL: nothing. */
+void uvmp_pager_destroy(struct uvmp_pager *pager);
+
+/* Zeroed memory, aligned to 2 MiB. NULL with errno: ENOMEM (managed_bytes, address space), EINVAL (0 bytes). */
+void *uvmp_pager_alloc(struct uvmp_pager *pager, size_t bytes);
+/* Of uvmp_pager_alloc, the whole of it. -EINVAL: it is not. NULL: nothing. */
+int uvmp_pager_free(struct uvmp_pager *pager, void *memory);
+/* Is this address managed by the pager? */
+bool uvmp_pager_owns(struct uvmp_pager *pager, const void *memory);
+
+/* Brings the pages of [memory, memory + bytes) in, or sends them out to the store. Returns when done. -EINVAL: not all
+ * of it is managed; -ENOMEM: no room, what came before it has come; errors of the store. */
+int uvmp_pager_prefetch(struct uvmp_pager *pager, const void *memory, size_t bytes, bool is_in);
+
+enum uvmp_pager_advice {
+	UVMP_PAGER_PREFER_RESIDENT = 0, /* preferred location: the budget; */
+	UVMP_PAGER_PREFER_STORE,	/* the store; */
+	UVMP_PAGER_PREFER_NONE,		/* unset */
+	UVMP_PAGER_READ_MOSTLY,		/* a copy stays in the store, */
+	UVMP_PAGER_NOT_READ_MOSTLY,	/* no more */
+	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
+	UVMP_PAGER_DISCARD		/* contents are not needed: what leaves is not written, and reads as zeros or as it
+					 * was */
+};
+int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
+
+struct uvmp_pager_stats {
+	uint64_t budget_bytes, managed_bytes, resident_bytes; /* now */
+	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
+	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
+	uint64_t batches, replays;
+	uint64_t bytes_in, copies_in, bytes_zeroed;
+	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
+	uint64_t evictions;
+	uint64_t stall_ns;   /* sum over faults, from the message until the thread was woken */
+	uint64_t service_ns; /* of the servicing thread */
+	uint64_t store_bytes; /* that the store takes for what it holds */
+	int store_error;     /* first one, negative errno; 0: none */
+};
+void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
+
+/* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
+void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
+void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* store.h: where pages live that are not resident. A store is a space of pages, numbered from 0, that are read and
+ * written in runs. The pager calls one function at a time. */
+#ifndef UVMP_PAGER_STORE_H
+#define UVMP_PAGER_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UVMP_STORE_PAGE_BYTES 4096u
+
+/* Functions return 0 or a negative errno. `to` and `from` are aligned to pages. */
+struct uvmp_pager_store {
+	/* Pages that were written before. A read that comes back short is -EIO. */
+	int (*read)(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to);
+	/* All of it or, for the pager, nothing: after an error it takes none of it for written. */
+	int (*write)(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from);
+	/* These pages are not needed any more; may do nothing. */
+	void (*forget)(struct uvmp_pager_store *store, uint64_t page, uint64_t pages);
+	/* In the child after a fork: what is shared with the parent is to be copied now. NULL: nothing is. */
+	int (*separate)(struct uvmp_pager_store *store);
+	uint64_t (*size)(const struct uvmp_pager_store *store); /* bytes that it takes */
+	void (*close)(struct uvmp_pager_store *store);		/* and frees it */
+};
+
+/* "mem", "file:PATH", "zstd", for `pages` pages. NULL: *error is negative, `text` says what is wrong. */
+struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text, size_t text_bytes);
+
+/* One kind each. */
+struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error);
+struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error, char *text, size_t text_bytes);
+struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int *error); /* -ENOTSUP: built without zstd */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
