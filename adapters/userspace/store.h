@@ -13,6 +13,8 @@ extern "C" {
 
 #define UVMP_STORE_PAGE_BYTES 4096u
 
+enum uvmp_store_fork { UVMP_STORE_BEFORE_FORK, UVMP_STORE_PARENT, UVMP_STORE_CHILD };
+
 /* Functions return 0 or a negative errno. `to` and `from` are aligned to pages. */
 struct uvmp_pager_store {
 	/* Pages that were written before. A read that comes back short is -EIO. */
@@ -21,8 +23,12 @@ struct uvmp_pager_store {
 	int (*write)(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from);
 	/* These pages are not needed any more; may do nothing. */
 	void (*forget)(struct uvmp_pager_store *store, uint64_t page, uint64_t pages);
-	/* In the child after a fork: what is shared with the parent is to be copied now. NULL: nothing is. */
-	int (*separate)(struct uvmp_pager_store *store);
+	/* Where a page that was written lies in memory, for good or until it is forgotten; NULL, also as a function: it is
+	 * to be read. Pages that follow each other do so in memory. */
+	const void *(*at)(const struct uvmp_pager_store *store, uint64_t page);
+	/* The process forks: before, then in the parent and in the child, which shares nothing with the parent from then
+	 * on. An error before or in the child leaves the child without managed memory. NULL: nothing is to be done. */
+	int (*fork)(struct uvmp_pager_store *store, enum uvmp_store_fork stage);
 	uint64_t (*size)(const struct uvmp_pager_store *store); /* bytes that it takes */
 	void (*close)(struct uvmp_pager_store *store);		/* and frees it */
 };
