@@ -1,0 +1,117 @@
+/* What the pager is made of.
+ *
+ *   pager.c    the program's calls, the servicing thread, fork
+ *   serve.c    faults in, engine, actions out
+ *   uffd.c     userfaultfd: what this kernel can do, and the calls
+ *   areas.c    managed memory by address: areas, their blocks, their places in the store
+ *   store*.c   backing stores
+ *
+ * One lock guards everything. Whoever holds it must not touch managed memory that may be missing: nobody would
+ * service the fault. */
+#ifndef UVMP_PAGER_INTERNAL_H
+#define UVMP_PAGER_INTERNAL_H
+
+#include "pager.h"
+#include "store.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "uvmpolicy/uvmpolicy.h"
+
+#define GPU	   1u
+#define SPACE	   1u
+#define BLOCK_BYTES UVMP_PAGER_BLOCK_BYTES
+
+/* A VABlock. Pages are the engine's. */
+struct block {
+	uvmp_mask here;	  /* resident; */
+	uvmp_mask dirty;  /* of these: may differ from what the store has */
+	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
+	uvmp_mask wanted; /* somebody waits to write */
+};
+
+struct area {
+	uint64_t base, bytes; /* whole blocks */
+	uint64_t asked;	      /* bytes, as the program said */
+	uint64_t store_page;  /* where the store has its first page, in pages of 4 KiB */
+	struct block *block;
+};
+
+struct areas {
+	struct area **area; /* by base */
+	size_t count, room;
+	uint64_t bytes, most; /* of all; most: pages of the store times their size */
+};
+
+/* NULL: none. */
+struct area *areas_find(const struct areas *areas, uint64_t address);
+/* Whole blocks for `bytes`, at `base`. NULL: no room in the store, or out of memory. */
+struct area *areas_add(struct areas *areas, uint64_t base, uint64_t bytes);
+void areas_remove(struct areas *areas, struct area *area);
+void areas_close(struct areas *areas);
+
+/* A thread that waits for a page. */
+struct waiting {
+	uint64_t address, since_ns;
+	uint32_t tid;
+};
+
+struct uffd {
+	int fd;
+	uint64_t features;
+	bool serves_kernel, has_protect, has_tid;
+	uint64_t page_bytes;
+};
+
+/* 0 or a negative errno. */
+int uffd_open(struct uffd *uffd, bool is_user_mode, uint64_t page_bytes);
+int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes);
+void uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes);
+/* Nobody is woken by these; pages that are there already stay as they are. */
+int uffd_copy(const struct uffd *uffd, uint64_t to, const void *from, uint64_t bytes, bool protects);
+int uffd_zero(const struct uffd *uffd, uint64_t at, uint64_t bytes);
+int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects);
+void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes);
+
+struct uvmp_pager {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	int stop[2]; /* a pipe: closed when the servicing thread is to end */
+	bool is_running;
+	struct uvmp_pager *next; /* of the process, for fork */
+
+	struct uvmp_policy policy;
+	uint32_t page_bytes, store_pages; /* a page, and how many of the store it is */
+	struct uvmp_service *service;
+	void *arena;
+	size_t arena_bytes;
+	struct uffd uffd;
+	struct uvmp_pager_store *store;
+	struct areas areas;
+
+	struct waiting *waiting;
+	size_t waitings, waiting_room;
+	uint8_t *bounce; /* a block */
+
+	FILE *log, *trace;
+	uint32_t *agent; /* thread ids by number in the trace */
+	uint32_t agents, agent_room;
+	uint64_t start_ns;
+
+	struct uvmp_pager_stats stats;
+	int error; /* of the action in hand */
+};
+
+uint64_t pager_now_ns(void);
+
+/* -- serve.c; the lock is held -- */
+
+/* Takes what the kernel has to say, up to a batch of it. False: nothing was there. */
+bool serve_take(struct uvmp_pager *pager);
+/* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
+enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);
+/* Pages of the block that are [first, outer) go to the store; 0 or the first error. */
+int serve_send(struct uvmp_pager *pager, const struct area *area, struct block *block, struct uvmp_region run);
+
+#endif
