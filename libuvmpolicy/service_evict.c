@@ -181,7 +181,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 /* The first of the order that is not refused; a random draw may be repeated a few times. */
 static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 {
-	const struct gpu *g = &s->gpu[gpu];
+	struct gpu *g = &s->gpu[gpu];
 	uint32_t most = s->policy.evict == UVMP_EVICT_RANDOM_4K ? DRAWS_MOST : g->order.count;
 	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &s->evict.root);
 
