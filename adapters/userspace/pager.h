@@ -83,12 +83,11 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_RESIDENT = 0, /* preferred location: the budget; */
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
-	UVMP_PAGER_READ_MOSTLY,		/* a copy stays in the store, */
-	UVMP_PAGER_NOT_READ_MOSTLY,	/* no more */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents are not needed: what leaves is not written, and reads as zeros or as it
-					 * was */
+	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
+					 * write, and may read as zeros then */
 };
+/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {

@@ -71,6 +71,8 @@ void uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes);
 /* Nobody is woken by these; pages that are there already stay as they are. */
 int uffd_copy(const struct uffd *uffd, uint64_t to, const void *from, uint64_t bytes, bool protects);
 int uffd_zero(const struct uffd *uffd, uint64_t at, uint64_t bytes);
+/* Zeros, if nothing is there: was anything missing? */
+bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects);
 void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 
@@ -111,7 +113,7 @@ uint64_t pager_now_ns(void);
 bool serve_take(struct uvmp_pager *pager);
 /* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
 enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);
-/* Pages of the block that are [first, outer) go to the store; 0 or the first error. */
-int serve_send(struct uvmp_pager *pager, const struct area *area, struct block *block, struct uvmp_region run);
+/* What the pages hold is not needed any more: they count as clean, and as never stored. */
+void serve_disown(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 
 #endif

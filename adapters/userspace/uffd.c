@@ -128,6 +128,13 @@ int uffd_zero(const struct uffd *uffd, uint64_t start, uint64_t bytes)
 	return error;
 }
 
+bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+{
+	struct uffdio_zeropage zero = {.range = {at, bytes}, .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+
+	return ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero) == 0 || zero.zeropage > 0;
+}
+
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects)
 {
 	struct uffdio_writeprotect protect = {.range = {at, bytes},

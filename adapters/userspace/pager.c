@@ -1,0 +1,563 @@
+/* The program's calls, the servicing thread, and what happens at a fork. */
+#include "pager_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define UTLBS         64u
+#define ENTRIES_LEAST 1024u
+#define ENTRIES_MOST  65536u
+#define RANGES_MOST   65536u
+#define TIMES_BUDGET  64u   /* managed memory, if nothing else is said */
+#define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
+
+/* -- all pagers of the process, for fork -- */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uvmp_pager *all;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* -- creating -- */
+
+void uvmp_pager_config_init(struct uvmp_pager_config *config)
+{
+	*config = (struct uvmp_pager_config){.page_bytes = 4096, .batch_threads = 1};
+}
+
+struct error {
+	char *text;
+	size_t bytes;
+};
+
+static int refuse(struct error error, int number, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error.bytes == 0)
+		return number;
+	va_start(arguments, format);
+	vsnprintf(error.text, error.bytes, format, arguments);
+	va_end(arguments);
+	return number;
+}
+
+static int check(const struct uvmp_pager_config *c, struct error error)
+{
+	uint64_t most = (uint64_t)1 << 46;
+
+	if (c->budget_bytes < BLOCK_BYTES || c->budget_bytes > most)
+		return refuse(error, -EINVAL,
+		              "budget: %llu bytes are not accepted; 2 MiB (one VABlock) and more",
+		              (unsigned long long)c->budget_bytes);
+	if (c->managed_bytes != 0 && (c->managed_bytes < BLOCK_BYTES || c->managed_bytes > most))
+		return refuse(error, -EINVAL, "managed memory: %llu bytes are not accepted; 2 MiB and more",
+		              (unsigned long long)c->managed_bytes);
+	if (c->page_bytes != 4096 && c->page_bytes != 65536)
+		return refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
+		              c->page_bytes);
+	if (c->batch_threads < 1 || c->batch_threads > 16)
+		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
+	return 0;
+}
+
+static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+{
+	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
+	struct uvmp_policy_error what;
+
+	uvmp_policy_init(&p->policy);
+	if (text && uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
+		return refuse(error, -EINVAL, "policy: %s", what.text);
+	if (p->policy.evict != UVMP_EVICT_LRU && c->page_bytes != 4096)
+		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=lru works",
+		              c->page_bytes);
+	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
+		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
+	return 0;
+}
+
+static uint32_t entries(const struct uvmp_policy *policy)
+{
+	uint32_t batch = policy->replay.max_batch;
+
+	if (batch < ENTRIES_LEAST)
+		return ENTRIES_LEAST;
+	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
+}
+
+static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct error error)
+{
+	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
+	struct uvmp_service_gpu gpu = {
+	        .memory_bytes = budget, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+	struct uvmp_service_params params = {.policy = &p->policy,
+	                                     .processors = &processors,
+	                                     .gpu = &gpu,
+	                                     .page_bytes = p->page_bytes,
+	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
+	                                     .spaces = 1,
+	                                     .ranges = RANGES_MOST,
+	                                     .instances = 1,
+	                                     .requests = 16};
+	size_t size;
+
+	gpu.splits = 16;
+	if (gpu.splits > budget / BLOCK_BYTES)
+		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
+	size = uvmp_service_size(&params, params.blocks);
+	if (size == 0)
+		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
+	p->arena_bytes = size + (size_t)params.blocks * EACH_BYTES;
+	p->arena = mmap(NULL, p->arena_bytes, PROT_READ | PROT_WRITE,
+	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p->arena == MAP_FAILED) {
+		p->arena = NULL;
+		return refuse(error, -ENOMEM, "no address space for the engine");
+	}
+	if (uvmp_service_init(&params, p->arena, p->arena_bytes, &p->service) != UVMP_OK)
+		return refuse(error, -EINVAL, "the policy does not work with this memory");
+	uvmp_service_bind(p->service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE);
+	return 0;
+}
+
+/* -- the servicing thread -- */
+
+static void *serve(void *context)
+{
+	struct uvmp_pager *p = context;
+	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
+
+	for (;;) {
+		uint64_t start_ns;
+
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents != 0)
+			return NULL;
+		pthread_mutex_lock(&p->lock);
+		start_ns = pager_now_ns();
+		while (serve_take(p))
+			serve_pump(p, 0);
+		p->stats.service_ns += pager_now_ns() - start_ns;
+		pthread_mutex_unlock(&p->lock);
+	}
+}
+
+static int start(struct uvmp_pager *p)
+{
+	if (pipe2(p->stop, O_CLOEXEC) != 0)
+		return -errno;
+	if (pthread_create(&p->thread, NULL, serve, p) == 0) {
+		p->is_running = true;
+		return 0;
+	}
+	close(p->stop[0]);
+	close(p->stop[1]);
+	return -EAGAIN;
+}
+
+static void stop(struct uvmp_pager *p)
+{
+	if (!p->is_running)
+		return;
+	close(p->stop[1]);
+	pthread_join(p->thread, NULL);
+	close(p->stop[0]);
+	p->is_running = false;
+}
+
+static void register_forks(void);
+
+static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+{
+	uint64_t managed = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
+	char text[256] = "";
+	int status = take_policy(p, c, error);
+
+	managed = managed / BLOCK_BYTES * BLOCK_BYTES;
+	if (status == 0)
+		status = open_engine(p, c->budget_bytes, managed, error);
+	if (status != 0)
+		return status;
+	if (!p->store)
+		p->store = uvmp_store_open(c->store ? c->store : "mem", managed / UVMP_STORE_PAGE_BYTES,
+		                           &status, text, sizeof(text));
+	if (!p->store)
+		return refuse(error, status, "%s", text);
+	p->areas.most = managed;
+	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p->bounce == MAP_FAILED) {
+		p->bounce = NULL;
+		return refuse(error, -ENOMEM, "out of memory");
+	}
+	status = uffd_open(&p->uffd, c->is_user_mode, p->page_bytes);
+	if (status != 0)
+		return refuse(error, status, "userfaultfd: %s", strerror(-status));
+	p->start_ns = pager_now_ns();
+	status = start(p);
+	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
+}
+
+static void close_all(struct uvmp_pager *p)
+{
+	stop(p);
+	for (size_t i = 0; i < p->areas.count; i++) {
+		const struct area *area = p->areas.area[i];
+
+		uffd_unregister(&p->uffd, area->base, area->bytes);
+		munmap((void *)(uintptr_t)area->base, area->bytes);
+	}
+	areas_close(&p->areas);
+	if (p->uffd.fd >= 0)
+		close(p->uffd.fd);
+	if (p->store)
+		p->store->close(p->store);
+	if (p->arena)
+		munmap(p->arena, p->arena_bytes);
+	if (p->bounce)
+		munmap(p->bounce, BLOCK_BYTES);
+	pthread_mutex_destroy(&p->lock);
+	free(p->waiting);
+	free(p->agent);
+	free(p);
+}
+
+int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
+                      size_t text_bytes)
+{
+	struct error error = {text, text ? text_bytes : 0};
+	struct uvmp_pager *p;
+	int status;
+
+	if (!c || !pager)
+		return refuse(error, -EINVAL, "no configuration");
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return refuse(error, -ENOMEM, "out of memory");
+	pthread_mutex_init(&p->lock, NULL);
+	p->uffd.fd = -1;
+	p->store = c->own_store;
+	p->log = c->log;
+	p->trace = c->trace;
+	p->page_bytes = c->page_bytes;
+	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
+	status = check(c, error);
+	if (status == 0)
+		status = open_all(p, c, error);
+	if (status != 0) {
+		close_all(p);
+		return status;
+	}
+	if (p->trace)
+		fprintf(p->trace, "uvmp-trace 1\n");
+	pthread_once(&once, register_forks);
+	pthread_mutex_lock(&all_lock);
+	p->next = all;
+	all = p;
+	pthread_mutex_unlock(&all_lock);
+	*pager = p;
+	return 0;
+}
+
+void uvmp_pager_destroy(struct uvmp_pager *p)
+{
+	struct uvmp_pager **at = &all;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&all_lock);
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	pthread_mutex_unlock(&all_lock);
+	close_all(p);
+}
+
+/* -- memory -- */
+
+/* Address space that begins with a block. */
+static uint8_t *reserve(uint64_t bytes)
+{
+	uint8_t *memory = mmap(NULL, bytes + BLOCK_BYTES, PROT_READ | PROT_WRITE,
+	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t before;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	before = (BLOCK_BYTES - (uint64_t)(uintptr_t)memory % BLOCK_BYTES) % BLOCK_BYTES;
+	if (before != 0)
+		munmap(memory, before);
+	munmap(memory + before + bytes, BLOCK_BYTES - before);
+	return memory + before;
+}
+
+/* Pages of 4 KiB come and go: the kernel is not to make larger ones of them. */
+static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
+{
+	struct area *area = areas_add(&p->areas, base, asked);
+
+	if (!area)
+		return false;
+	madvise((void *)(uintptr_t)base, area->bytes, MADV_NOHUGEPAGE);
+	if (uffd_register(&p->uffd, base, area->bytes) == 0) {
+		if (uvmp_service_add_range(p->service, SPACE, base, area->bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+		                           UVMP_PROC_NONE) == UVMP_OK)
+			return true;
+		uffd_unregister(&p->uffd, base, area->bytes);
+	}
+	areas_remove(&p->areas, area);
+	return false;
+}
+
+void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
+{
+	uint64_t bytes = ((uint64_t)asked + BLOCK_BYTES - 1u) / BLOCK_BYTES * BLOCK_BYTES;
+	uint8_t *memory;
+	bool is_added;
+
+	if (!p || asked == 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	memory = bytes < asked || bytes > (uint64_t)1 << 46 ? NULL : reserve(bytes);
+	if (memory) {
+		pthread_mutex_lock(&p->lock);
+		is_added = add_area(p, (uint64_t)(uintptr_t)memory, asked);
+		if (is_added && p->trace)
+			fprintf(p->trace, "range,0x%llx,%llu\n", (unsigned long long)(uintptr_t)memory,
+			        (unsigned long long)bytes);
+		pthread_mutex_unlock(&p->lock);
+		if (is_added)
+			return memory;
+		munmap(memory, bytes);
+	}
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* Requests: the lock is held, and what the engine wants done for them is done here. */
+static int finish(struct uvmp_pager *p, enum uvmp_status queued, uint64_t ticket)
+{
+	enum uvmp_status status = queued;
+
+	p->error = 0;
+	if (queued == UVMP_OK)
+		status = serve_pump(p, ticket);
+	if (status == UVMP_OK)
+		return 0;
+	if (p->error != 0)
+		return p->error;
+	return status == UVMP_ERR_UNKNOWN || status == UVMP_ERR_RANGE ? -EINVAL : -ENOMEM;
+}
+
+int uvmp_pager_free(struct uvmp_pager *p, void *memory)
+{
+	uint64_t base = (uint64_t)(uintptr_t)memory, bytes, ticket = 0;
+	struct area *area;
+
+	if (!memory)
+		return 0;
+	if (!p)
+		return -EINVAL;
+	pthread_mutex_lock(&p->lock);
+	area = areas_find(&p->areas, base);
+	if (!area || area->base != base) {
+		pthread_mutex_unlock(&p->lock);
+		return -EINVAL;
+	}
+	(void)finish(p, uvmp_service_free_range(p->service, SPACE, base, &ticket), ticket);
+	bytes = area->bytes;
+	uffd_unregister(&p->uffd, base, bytes); /* wakes who waits there */
+	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
+		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
+	if (p->store)
+		p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
+	areas_remove(&p->areas, area);
+	if (p->trace) /* the trace must not see the address again: it stays taken */
+		madvise(memory, bytes, MADV_DONTNEED);
+	else
+		munmap(memory, bytes);
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+bool uvmp_pager_owns(struct uvmp_pager *p, const void *memory)
+{
+	bool is_ours;
+
+	if (!p)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	is_ours = areas_find(&p->areas, (uint64_t)(uintptr_t)memory) != NULL;
+	pthread_mutex_unlock(&p->lock);
+	return is_ours;
+}
+
+/* Whole pages around [*base, *base + *bytes). */
+static bool take_pages(const struct uvmp_pager *p, uint64_t *base, uint64_t *bytes)
+{
+	uint64_t end = *base + *bytes, mask = p->page_bytes - 1u;
+
+	if (*bytes == 0 || end < *base || end > UINT64_MAX - mask)
+		return false;
+	*base &= ~mask;
+	*bytes = ((end + mask) & ~mask) - *base;
+	return true;
+}
+
+int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, bool is_in)
+{
+	uint64_t base = (uint64_t)(uintptr_t)memory, bytes = asked, ticket = 0;
+	int error;
+
+	if (!p || !take_pages(p, &base, &bytes))
+		return -EINVAL;
+	pthread_mutex_lock(&p->lock);
+	error = finish(p,
+	               uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket),
+	               ticket);
+	pthread_mutex_unlock(&p->lock);
+	return error;
+}
+
+struct translation {
+	enum uvmp_advice advice;
+	uint32_t processor;
+};
+
+static bool translate(enum uvmp_pager_advice advice, struct translation *to)
+{
+	static const struct translation table[] = {
+	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
+	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
+	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU},
+	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU}};
+
+	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
+		return false;
+	*to = table[advice];
+	return true;
+}
+
+int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvmp_pager_advice advice)
+{
+	uint64_t base = (uint64_t)(uintptr_t)memory, bytes = asked, ticket = 0;
+	struct translation to;
+	int error;
+
+	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
+		return -EINVAL;
+	pthread_mutex_lock(&p->lock);
+	error = finish(p,
+	               uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket),
+	               ticket);
+	pthread_mutex_unlock(&p->lock);
+	return error;
+}
+
+/* -- looking -- */
+
+void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+{
+	struct uvmp_pager_stats now;
+
+	pthread_mutex_lock(&p->lock);
+	now = p->stats;
+	now.managed_bytes = p->areas.bytes;
+	now.store_bytes = p->store->size(p->store);
+	pthread_mutex_unlock(&p->lock);
+	*stats = now; /* may be managed memory */
+}
+
+void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
+{
+	snprintf(text, bytes, "%s\n%s\n%s\n",
+	         p->uffd.serves_kernel
+	                 ? "System calls may be given managed memory that is not resident."
+	                 : "System calls fail with EFAULT on managed memory that is not resident: this "
+	                   "process may not handle faults of the kernel.",
+	         p->uffd.has_protect ? "Pages that were not changed leave without a write."
+	                             : "This kernel cannot write-protect pages: all that leaves is written.",
+	         p->uffd.has_tid
+	                 ? "Faults tell their thread."
+	                 : "Faults do not tell their thread: traces have one, errors go to the process.");
+}
+
+void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
+{
+	if (uvmp_policy_print(&p->policy, text, bytes) != UVMP_OK && bytes != 0)
+		text[0] = '\0';
+}
+
+/* -- fork -- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&all_lock);
+	for (struct uvmp_pager *p = all; p; p = p->next) {
+		pthread_mutex_lock(&p->lock);
+		if (p->store->fork)
+			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
+	}
+}
+
+static void in_parent(void)
+{
+	for (struct uvmp_pager *p = all; p; p = p->next) {
+		if (p->store->fork)
+			(void)p->store->fork(p->store, UVMP_STORE_PARENT);
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&all_lock);
+}
+
+/* The child has the memory and all that is known of it, but neither thread nor registration. */
+static bool begin_again(struct uvmp_pager *p)
+{
+	bool is_user_mode = !p->uffd.serves_kernel;
+
+	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
+		return false;
+	close(p->uffd.fd);
+	close(p->stop[0]);
+	close(p->stop[1]);
+	p->is_running = false;
+	p->log = p->trace = NULL; /* the parent's */
+	p->waitings = 0;
+	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
+		return false;
+	for (size_t i = 0; i < p->areas.count; i++) {
+		struct area *area = p->areas.area[i];
+
+		if (uffd_register(&p->uffd, area->base, area->bytes) != 0)
+			return false;
+		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++)
+			area->block[k].dirty = area->block[k].here; /* protection is not inherited */
+	}
+	return start(p) == 0;
+}
+
+static void in_child(void)
+{
+	for (struct uvmp_pager *p = all; p; p = p->next) {
+		pthread_mutex_init(&p->lock, NULL);
+		if (begin_again(p))
+			continue;
+		for (size_t i = 0; i < p->areas.count; i++) /* what is missing must not read as zeros */
+			mprotect((void *)(uintptr_t)p->areas.area[i]->base, p->areas.area[i]->bytes,
+			         PROT_NONE);
+	}
+	pthread_mutex_init(&all_lock, NULL);
+}
+
+static void register_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}

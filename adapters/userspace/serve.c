@@ -1,0 +1,472 @@
+/* Faults in, engine, actions out.
+ *
+ * The budget is the memory of GPU 1, the store that of the CPU, which never faults. What the kernel tells:
+ *
+ *   missing page   a fault of the GPU; the thread is noted as waiting
+ *   write to a page that is write-protected: it was clean. It becomes dirty; no decision is asked for
+ *   missing page that should be here: another thread's fault has brought it meanwhile, or the program has
+ * dropped it (MADV_DONTNEED): then zeros are what it wants
+ *
+ * What the engine says: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones
+ * write-protected; a COPY to the CPU protects the pages, writes those that are dirty, and drops them all; a
+ * REPLAY wakes all that wait, who fault again if their page has not come; a CANCEL is a SIGBUS. The rest
+ * concerns page tables and memory that the kernel keeps for us. */
+#include "pager_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/userfaultfd.h>
+
+#define MESSAGES_MOST 256u
+
+uint64_t pager_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* -- pages of a block -- */
+
+static struct block *block_of(const struct area *area, uint64_t address)
+{
+	return &area->block[(address - area->base) / BLOCK_BYTES];
+}
+
+static uint64_t address_of(const struct uvmp_pager *p, const struct area *area, const struct block *block,
+                           uint32_t page)
+{
+	return area->base + (uint64_t)(block - area->block) * BLOCK_BYTES + (uint64_t)page * p->page_bytes;
+}
+
+static uint64_t store_page(const struct uvmp_pager *p, const struct area *area, const struct block *block,
+                           uint32_t page)
+{
+	return area->store_page + (address_of(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
+}
+
+/* The next run within `within`, from its start on, whose pages are all in the set, or all not. */
+static struct uvmp_region next_part(const uvmp_mask *set, struct uvmp_region within, bool *is_in)
+{
+	uint32_t outer;
+
+	*is_in = uvmp_mask_test(set, within.first);
+	outer = *is_in ? uvmp_mask_next_clear(set, within.first) : uvmp_mask_next_set(set, within.first);
+	within.outer = outer < within.outer ? outer : within.outer;
+	return within;
+}
+
+static int fail(struct uvmp_pager *p, int error)
+{
+	if (error != 0 && p->error == 0)
+		p->error = error;
+	if (error != 0 && p->stats.store_error == 0)
+		p->stats.store_error = error;
+	return error;
+}
+
+/* For the engine; the errno itself is kept in p->error. */
+static enum uvmp_status status_of(int error)
+{
+	if (error == 0)
+		return UVMP_OK;
+	return error == -ENOMEM || error == -ENOSPC ? UVMP_ERR_NO_MEMORY : UVMP_ERR_STATE;
+}
+
+/* -- in -- */
+
+/* The run holds something in the store. Pages that somebody wants to write come without protection. */
+static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
+                        struct uvmp_region run)
+{
+	uint64_t from = store_page(p, area, block, run.first);
+	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	const uint8_t *data = p->store->at ? p->store->at(p->store, from) : NULL;
+	int error = 0;
+
+	if (!data) {
+		error = p->store->read(p->store, from, bytes / UVMP_STORE_PAGE_BYTES, p->bounce);
+		data = p->bounce;
+	}
+	while (run.first != run.outer && error == 0) {
+		bool is_wanted;
+		struct uvmp_region part = next_part(&block->wanted, run, &is_wanted);
+		uint64_t some = (uint64_t)(part.outer - part.first) * p->page_bytes;
+
+		error = uffd_copy(&p->uffd, address_of(p, area, block, part.first), data, some, !is_wanted);
+		if (is_wanted || !p->uffd.has_protect)
+			uvmp_mask_region_set(&block->dirty, part);
+		data += some;
+		run.first = part.outer;
+	}
+	p->stats.bytes_in += error == 0 ? bytes : 0;
+	p->stats.copies_in += error == 0;
+	return error;
+}
+
+/* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
+ * are looked at when they leave. */
+static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       struct uvmp_region run)
+{
+	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes);
+
+	uvmp_mask_region_set(&block->dirty, run);
+	p->stats.bytes_zeroed += bytes;
+	return error;
+}
+
+static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	const struct area *area = areas_find(&p->areas, a->address);
+	struct block *block = block_of(area, a->address);
+	struct uvmp_region rest = a->run;
+	int error = 0;
+
+	while (rest.first != rest.outer && error == 0) {
+		bool is_stored;
+		struct uvmp_region part = next_part(&block->stored, rest, &is_stored);
+
+		error = is_stored ? bring_stored(p, area, block, part) : bring_zeros(p, area, block, part);
+		rest.first = part.outer;
+	}
+	if (fail(p, error) != 0) {
+		/* what came goes again: the engine counts on none of it */
+		madvise((void *)(uintptr_t)address_of(p, area, block, a->run.first),
+		        (uint64_t)(a->run.outer - a->run.first) * p->page_bytes, MADV_DONTNEED);
+		uvmp_mask_region_clear(&block->dirty, a->run);
+		return status_of(error);
+	}
+	uvmp_mask_region_set(&block->here, a->run);
+	uvmp_mask_region_clear(&block->wanted, a->run);
+	p->stats.resident_bytes += (uint64_t)(a->run.outer - a->run.first) * p->page_bytes;
+	return UVMP_OK;
+}
+
+/* -- out -- */
+
+static bool is_zero(const uint64_t *word, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes / sizeof(*word); i++) {
+		if (word[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Dirty pages that the store does not know, and that hold zeros, are as if they had never been touched. */
+static void forgive_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
+                          struct uvmp_region run)
+{
+	for (uint32_t page = run.first; page < run.outer; page++) {
+		const void *data = (const void *)(uintptr_t)address_of(p, area, block, page);
+
+		if (uvmp_mask_test(&block->dirty, page) && !uvmp_mask_test(&block->stored, page) &&
+		    is_zero(data, p->page_bytes))
+			uvmp_mask_clear(&block->dirty, page);
+	}
+}
+
+static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       struct uvmp_region rest)
+{
+	while (rest.first != rest.outer) {
+		bool is_dirty;
+		struct uvmp_region part = next_part(&block->dirty, rest, &is_dirty);
+		uint64_t bytes = (uint64_t)(part.outer - part.first) * p->page_bytes;
+		int error = 0;
+
+		if (is_dirty) {
+			error = p->store->write(p->store, store_page(p, area, block, part.first),
+			                        bytes / UVMP_STORE_PAGE_BYTES,
+			                        (void *)(uintptr_t)address_of(p, area, block, part.first));
+			if (error != 0)
+				return error;
+			uvmp_mask_region_set(&block->stored, part);
+			uvmp_mask_region_clear(&block->dirty, part);
+			p->stats.bytes_out += bytes;
+			p->stats.copies_out++;
+		} else {
+			p->stats.bytes_dropped += bytes;
+		}
+		rest.first = part.outer;
+	}
+	return 0;
+}
+
+static void drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region run)
+{
+	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+
+	madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes, MADV_DONTNEED);
+	uvmp_mask_region_clear(&block->here, run);
+	uvmp_mask_region_clear(&block->dirty, run);
+	p->stats.resident_bytes -= bytes;
+}
+
+static int send_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                    struct uvmp_region run)
+{
+	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	int error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true);
+
+	if (error == 0) {
+		forgive_zeros(p, area, block, run);
+		error = write_dirty(p, area, block, run);
+	}
+	if (fail(p, error) == 0)
+		drop(p, area, block, run);
+	return error;
+}
+
+/* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
+ * know. */
+static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	const struct area *area = areas_find(&p->areas, a->address);
+	struct block *block = block_of(area, a->address);
+	struct uvmp_region run;
+	int error = 0;
+
+	for (run = uvmp_mask_next_run(&a->pages, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(&a->pages, run.outer))
+		error = send_run(p, area, block, run);
+	return status_of(error);
+}
+
+static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       struct uvmp_region run)
+{
+	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	uvmp_mask here;
+
+	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
+	uvmp_mask_region_clear(&block->stored, run);
+	if (!p->uffd.has_protect)
+		return;
+	uvmp_mask_region_and(&here, &block->here, run);
+	for (run = uvmp_mask_next_run(&here, 0); run.outer != 0; run = uvmp_mask_next_run(&here, run.outer)) {
+		bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true) == 0)
+			uvmp_mask_region_clear(&block->dirty, run);
+	}
+}
+
+void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
+{
+	while (bytes != 0) {
+		const struct area *area = areas_find(&p->areas, base);
+		uint64_t offset = base % BLOCK_BYTES, some = BLOCK_BYTES - offset;
+		struct uvmp_region run;
+
+		if (!area) /* the engine will say so */
+			return;
+		some = some < bytes ? some : bytes;
+		run = (struct uvmp_region){(uint32_t)(offset / p->page_bytes),
+		                           (uint32_t)((offset + some) / p->page_bytes)};
+		disown_run(p, area, block_of(area, base), run);
+		base += some;
+		bytes -= some;
+	}
+}
+
+/* -- who waits -- */
+
+static void note_waiting(struct uvmp_pager *p, uint64_t address, uint32_t tid)
+{
+	if (p->waitings == p->waiting_room) {
+		size_t room = p->waiting_room == 0 ? 256 : 2u * p->waiting_room;
+		struct waiting *waiting = realloc(p->waiting, room * sizeof(*waiting));
+
+		if (!waiting) { /* it is woken now, and faults again */
+			uffd_wake(&p->uffd, address, p->page_bytes);
+			return;
+		}
+		p->waiting = waiting;
+		p->waiting_room = room;
+	}
+	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid};
+}
+
+static void replay(struct uvmp_pager *p)
+{
+	uint64_t now_ns = pager_now_ns();
+
+	for (size_t i = 0; i < p->waitings; i++) {
+		uffd_wake(&p->uffd, p->waiting[i].address, p->page_bytes);
+		p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
+	}
+	p->waitings = 0;
+	p->stats.replays++;
+}
+
+/* As the kernel does it when a page cannot be read. */
+static void kill_thread(const struct waiting *waiting)
+{
+	siginfo_t info = {.si_signo = SIGBUS, .si_code = BUS_ADRERR};
+
+	info.si_addr = (void *)(uintptr_t)waiting->address;
+	if (waiting->tid == 0 || syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0)
+		kill(getpid(), SIGBUS);
+}
+
+static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	for (size_t i = 0; i < p->waitings; i++) {
+		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
+
+		if (page < UVMP_MASK_BITS && uvmp_mask_test(&a->pages, (uint32_t)page))
+			kill_thread(&p->waiting[i]);
+	}
+}
+
+/* -- the engine's actions -- */
+
+static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	char text[UVMP_ACTION_TEXT_MAX];
+
+	if (p->log && uvmp_action_print(a, text, sizeof(text)) == UVMP_OK)
+		fprintf(p->log, "%s\n", text);
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_BATCH:
+		p->stats.batches++;
+		p->stats.duplicates += a->count - a->detail;
+		return UVMP_OK;
+	case UVMP_ACTION_POPULATE: /* on the CPU: what the store does not know is zero */
+		return a->to == GPU ? bring(p, a) : UVMP_OK;
+	case UVMP_ACTION_COPY:
+		return a->to == GPU ? bring(p, a) : send(p, a);
+	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
+		return a->cause == UVMP_CAUSE_EVICTION ? send(p, a) : UVMP_OK;
+	case UVMP_ACTION_EVICT:
+		p->stats.evictions += a->count == 0;
+		return UVMP_OK;
+	case UVMP_ACTION_REPLAY:
+		replay(p);
+		return UVMP_OK;
+	case UVMP_ACTION_CANCEL:
+		cancel(p, a);
+		return UVMP_OK;
+	default:
+		return UVMP_OK;
+	}
+}
+
+enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
+{
+	enum uvmp_status status = UVMP_OK;
+	struct uvmp_action action;
+
+	while (uvmp_service_next(p->service, pager_now_ns() - p->start_ns, &action) == UVMP_OK) {
+		uvmp_service_complete(p->service, action.id, perform(p, &action));
+		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)
+			status = (enum uvmp_status)action.status;
+	}
+	return status;
+}
+
+/* -- what the kernel tells -- */
+
+static uint32_t agent_of(struct uvmp_pager *p, uint32_t tid)
+{
+	uint32_t i = 0;
+
+	while (i < p->agents && p->agent[i] != tid)
+		i++;
+	if (i == p->agents && p->agents == p->agent_room) {
+		uint32_t room = p->agent_room == 0 ? 64 : 2u * p->agent_room;
+		uint32_t *agent = realloc(p->agent, room * sizeof(*agent));
+
+		if (!agent)
+			return 0;
+		p->agent = agent;
+		p->agent_room = room;
+	}
+	if (i == p->agents)
+		p->agent[p->agents++] = tid;
+	return i;
+}
+
+static void record(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_write)
+{
+	if (p->trace)
+		fprintf(p->trace, "%" PRIu64 ",%" PRIu32 ",%c,0x%" PRIx64 "\n", pager_now_ns() - p->start_ns,
+		        agent_of(p, tid), is_write ? 'w' : 'r', address);
+}
+
+static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page)
+{
+	p->stats.write_faults++;
+	if (uvmp_mask_test(&block->here, page))
+		uvmp_mask_set(&block->dirty, page);
+	uffd_protect(&p->uffd, address, p->page_bytes, false);
+	uffd_wake(&p->uffd, address, p->page_bytes);
+}
+
+static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
+                         uint32_t tid, bool is_write)
+{
+	struct uvmp_fault fault = {.address = address,
+	                           .aperture = UVMP_APERTURE_VID,
+	                           .type = UVMP_FAULT_INVALID_PTE,
+	                           .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
+
+	p->stats.faults++;
+	if (uvmp_mask_test(&block->here, page)) {
+		if (uffd_fill(&p->uffd, address, p->page_bytes))
+			uvmp_mask_set(&block->dirty, page);
+		uffd_wake(&p->uffd, address, p->page_bytes);
+		return;
+	}
+	record(p, address, tid, is_write);
+	note_waiting(p, address, tid);
+	if (is_write)
+		uvmp_mask_set(&block->wanted, page);
+	(void)uvmp_service_fault(p->service, GPU, &fault); /* full: it faults again after the next replay */
+}
+
+static void take(struct uvmp_pager *p, const struct uffd_msg *message)
+{
+	uint64_t address = message->arg.pagefault.address & ~(uint64_t)(p->page_bytes - 1u);
+	const struct area *area = areas_find(&p->areas, address);
+	uint64_t flags = message->arg.pagefault.flags;
+	uint32_t tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0, page;
+	struct block *block;
+
+	if (message->event != UFFD_EVENT_PAGEFAULT)
+		return;
+	if (!area) { /* freed meanwhile */
+		uffd_wake(&p->uffd, address, p->page_bytes);
+		return;
+	}
+	block = block_of(area, address);
+	page = (uint32_t)((address - area->base) % BLOCK_BYTES / p->page_bytes);
+	if ((flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
+		take_write(p, block, address, page);
+	else
+		take_missing(p, block, address, page, tid, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+}
+
+bool serve_take(struct uvmp_pager *p)
+{
+	struct uffd_msg message[MESSAGES_MOST];
+	size_t most = p->policy.replay.max_batch < MESSAGES_MOST ? p->policy.replay.max_batch : MESSAGES_MOST;
+	ssize_t bytes = read(p->uffd.fd, message, most * sizeof(message[0]));
+
+	if (bytes <= 0)
+		return false;
+	for (size_t i = 0; i < (size_t)bytes / sizeof(message[0]); i++)
+		take(p, &message[i]);
+	return true;
+}
