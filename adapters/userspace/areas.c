@@ -89,7 +89,6 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	}
 	area->base = base;
 	area->bytes = bytes;
-	area->asked = asked;
 	area->store_page = place;
 	at = behind(areas, base);
 	memmove(areas->area + at + 1u, areas->area + at, (areas->count - at) * sizeof(struct area *));

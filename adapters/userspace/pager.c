@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,8 @@ static void *serve(void *context)
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 
+	if (p->thread_began)
+		p->thread_began();
 	for (;;) {
 		uint64_t start_ns;
 
@@ -149,11 +152,19 @@ static void *serve(void *context)
 	}
 }
 
+/* The program's signals are not for this thread. */
 static int start(struct uvmp_pager *p)
 {
+	sigset_t every, before;
+	int error;
+
 	if (pipe2(p->stop, O_CLOEXEC) != 0)
 		return -errno;
-	if (pthread_create(&p->thread, NULL, serve, p) == 0) {
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	error = pthread_create(&p->thread, NULL, serve, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error == 0) {
 		p->is_running = true;
 		return 0;
 	}
@@ -243,6 +254,7 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	pthread_mutex_init(&p->lock, NULL);
 	p->uffd.fd = -1;
 	p->store = c->own_store;
+	p->thread_began = c->thread_began;
 	p->log = c->log;
 	p->trace = c->trace;
 	p->page_bytes = c->page_bytes;
@@ -329,6 +341,8 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 	if (memory) {
 		pthread_mutex_lock(&p->lock);
 		is_added = add_area(p, (uint64_t)(uintptr_t)memory, asked);
+		if (is_added && p->areas.bytes > p->stats.peak_managed_bytes)
+			p->stats.peak_managed_bytes = p->areas.bytes;
 		if (is_added && p->trace)
 			fprintf(p->trace, "range,0x%llx,%llu\n", (unsigned long long)(uintptr_t)memory,
 			        (unsigned long long)bytes);
@@ -356,9 +370,27 @@ static int finish(struct uvmp_pager *p, enum uvmp_status queued, uint64_t ticket
 	return status == UVMP_ERR_UNKNOWN || status == UVMP_ERR_RANGE ? -EINVAL : -ENOMEM;
 }
 
+/* The lock is held. */
+static void free_area(struct uvmp_pager *p, struct area *area)
+{
+	void *memory = (void *)(uintptr_t)area->base;
+	uint64_t bytes = area->bytes, ticket = 0;
+
+	(void)finish(p, uvmp_service_free_range(p->service, SPACE, area->base, &ticket), ticket);
+	uffd_unregister(&p->uffd, area->base, bytes); /* wakes who waits there */
+	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
+		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
+	p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
+	areas_remove(&p->areas, area);
+	if (p->trace) /* the trace must not see the address again: it stays taken */
+		madvise(memory, bytes, MADV_DONTNEED);
+	else
+		munmap(memory, bytes);
+}
+
 int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 {
-	uint64_t base = (uint64_t)(uintptr_t)memory, bytes, ticket = 0;
+	uint64_t base = (uint64_t)(uintptr_t)memory;
 	struct area *area;
 
 	if (!memory)
@@ -367,36 +399,74 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
 	area = areas_find(&p->areas, base);
-	if (!area || area->base != base) {
-		pthread_mutex_unlock(&p->lock);
-		return -EINVAL;
-	}
-	(void)finish(p, uvmp_service_free_range(p->service, SPACE, base, &ticket), ticket);
-	bytes = area->bytes;
-	uffd_unregister(&p->uffd, base, bytes); /* wakes who waits there */
-	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
-		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
-	if (p->store)
-		p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
-	areas_remove(&p->areas, area);
-	if (p->trace) /* the trace must not see the address again: it stays taken */
-		madvise(memory, bytes, MADV_DONTNEED);
+	if (area && area->base == base)
+		free_area(p, area);
 	else
-		munmap(memory, bytes);
+		area = NULL;
 	pthread_mutex_unlock(&p->lock);
-	return 0;
+	return area ? 0 : -EINVAL;
 }
 
-bool uvmp_pager_owns(struct uvmp_pager *p, const void *memory)
+/* The area that holds all of these whole pages; NULL: none does. */
+static struct area *whole_pages(const struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
+	struct area *area = areas_find(&p->areas, base);
+
+	if (!area || base % p->page_bytes != 0 || bytes % p->page_bytes != 0 ||
+	    bytes > area->base + area->bytes - base)
+		return NULL;
+	return area;
+}
+
+int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	uint64_t base = (uint64_t)(uintptr_t)memory;
+	struct area *area;
+
+	if (!p || bytes == 0)
+		return -EINVAL;
+	pthread_mutex_lock(&p->lock);
+	area = whole_pages(p, base, bytes);
+	if (area) {
+		area->gone += bytes;
+		if (area->gone >= area->bytes)
+			free_area(p, area);
+		else
+			serve_clear(p, base, bytes);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return area ? 0 : -EINVAL;
+}
+
+int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
+	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
 	bool is_ours;
 
 	if (!p)
-		return false;
+		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
-	is_ours = areas_find(&p->areas, (uint64_t)(uintptr_t)memory) != NULL;
+	is_ours = areas_find(&p->areas, base) != NULL;
+	if (is_ours && first < end && whole_pages(p, first, end - first))
+		serve_clear(p, first, end - first);
 	pthread_mutex_unlock(&p->lock);
-	return is_ours;
+	return is_ours ? 0 : -EINVAL;
+}
+
+size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
+{
+	uint64_t base = (uint64_t)(uintptr_t)memory;
+	const struct area *area;
+	size_t bytes;
+
+	if (!p)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	area = areas_find(&p->areas, base);
+	bytes = area ? (size_t)(area->base + area->bytes - base) : 0;
+	pthread_mutex_unlock(&p->lock);
+	return bytes;
 }
 
 /* Whole pages around [*base, *base + *bytes). */

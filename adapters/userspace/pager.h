@@ -51,6 +51,7 @@ struct uvmp_pager_config {
 	uint32_t page_bytes;	/* 4096, or 65536 (policies with evict=lru only) */
 	uint32_t batch_threads; /* threads that copy, 1..16, the pager's own among them */
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
+	void (*thread_began)(void); /* called first in each thread that the pager makes, also after fork; NULL: not */
 	FILE *log;		/* decision log (service.h), one action a line; NULL: none. Belongs to the caller */
 	FILE *trace;		/* every fault as a row of the project's trace format; NULL: none. Likewise */
 };
@@ -72,8 +73,13 @@ void uvmp_pager_destroy(struct uvmp_pager *pager);
 void *uvmp_pager_alloc(struct uvmp_pager *pager, size_t bytes);
 /* Of uvmp_pager_alloc, the whole of it. -EINVAL: it is not. NULL: nothing. */
 int uvmp_pager_free(struct uvmp_pager *pager, void *memory);
-/* Is this address managed by the pager? */
-bool uvmp_pager_owns(struct uvmp_pager *pager, const void *memory);
+/* Part of it, as munmap does: whole pages of 4 KiB. It reads as zeros from then on, and when all parts are given back
+ * the memory is freed. -EINVAL: not managed, or not whole pages. */
+int uvmp_pager_unmap(struct uvmp_pager *pager, void *memory, size_t bytes);
+/* Zeros from now on, as MADV_DONTNEED does. Whole pages within the range; -EINVAL: not managed. */
+int uvmp_pager_clear(struct uvmp_pager *pager, void *memory, size_t bytes);
+/* Bytes that may be used from here to the end of its allocation; 0: not managed. */
+size_t uvmp_pager_usable(struct uvmp_pager *pager, const void *memory);
 
 /* Brings the pages of [memory, memory + bytes) in, or sends them out to the store. Returns when done. -EINVAL: not all
  * of it is managed; -ENOMEM: no room, what came before it has come; errors of the store. */
@@ -101,6 +107,7 @@ struct uvmp_pager_stats {
 	uint64_t stall_ns;   /* sum over faults, from the message until the thread was woken */
 	uint64_t service_ns; /* of the servicing thread */
 	uint64_t store_bytes; /* that the store takes for what it holds */
+	uint64_t peak_managed_bytes;
 	int store_error;     /* first one, negative errno; 0: none */
 };
 void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);

@@ -33,7 +33,7 @@ struct block {
 
 struct area {
 	uint64_t base, bytes; /* whole blocks */
-	uint64_t asked;	      /* bytes, as the program said */
+	uint64_t gone;	      /* bytes that were unmapped */
 	uint64_t store_page;  /* where the store has its first page, in pages of 4 KiB */
 	struct block *block;
 };
@@ -47,7 +47,7 @@ struct areas {
 /* NULL: none. */
 struct area *areas_find(const struct areas *areas, uint64_t address);
 /* Whole blocks for `bytes`, at `base`. NULL: no room in the store, or out of memory. */
-struct area *areas_add(struct areas *areas, uint64_t base, uint64_t bytes);
+struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked);
 void areas_remove(struct areas *areas, struct area *area);
 void areas_close(struct areas *areas);
 
@@ -81,6 +81,7 @@ struct uvmp_pager {
 	pthread_t thread;
 	int stop[2]; /* a pipe: closed when the servicing thread is to end */
 	bool is_running;
+	void (*thread_began)(void);
 	struct uvmp_pager *next; /* of the process, for fork */
 
 	struct uvmp_policy policy;
@@ -113,6 +114,8 @@ uint64_t pager_now_ns(void);
 bool serve_take(struct uvmp_pager *pager);
 /* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
 enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);
+/* What the pages hold is gone: they read as zeros. */
+void serve_clear(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 /* What the pages hold is not needed any more: they count as clean, and as never stored. */
 void serve_disown(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 

@@ -262,6 +262,13 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 	}
 }
 
+/* A page that is here and missing is one that the program has dropped: take_missing. */
+void serve_clear(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
+{
+	serve_disown(p, base, bytes);
+	madvise((void *)(uintptr_t)base, bytes, MADV_DONTNEED);
+}
+
 void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
 	while (bytes != 0) {
