@@ -107,7 +107,7 @@ static bool is_in(uint64_t value, uint64_t least, uint64_t most)
 static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
-	uint64_t roots = g->memory_bytes / UVMP_ROOT_CHUNK_BYTES;
+	uint64_t roots = uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none != (roots == 0) || roots > UVMP_ROOTS_MAX || g->splits > roots ||

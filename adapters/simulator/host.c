@@ -138,6 +138,12 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 	return false;
 }
 
+uint64_t host_capacity_bytes(const struct host *h)
+{
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, h->result->memory_bytes,
+	                         h->params.policy->memory_ratio, h->space.page_bytes);
+}
+
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
@@ -159,7 +165,7 @@ bool host_open(struct host *h)
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
 	gpu.memory_bytes = h->result->memory_bytes;
-	gpu.splits = splits(params.blocks, roots);
+	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
 	if (!open_engine(h, &params, roots))
 		return false;
 	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;

@@ -610,7 +610,8 @@ static bool open_machine(struct machine *m, struct source *source)
 
 	if (!open_program(m, source) || !host_open(&shop->host))
 		return false;
-	shop->root_ns = calloc(shop->host.result->memory_bytes / ROOT_BYTES, sizeof(*shop->root_ns));
+	shop->root_ns = calloc(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
+	room_init(&shop->room, host_capacity_bytes(&shop->host) / shop->model->page_bytes);
 	shop->gpu = gpu_open(
 	        shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
 	        counters_are_on(shop->host.params.policy, shop->model->page_bytes) ? use_remote : NULL, m);
