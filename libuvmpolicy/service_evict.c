@@ -257,12 +257,11 @@ static bool has_room(const struct gpu *g, uint32_t pages)
 bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
 {
 	const struct gpu *g = &s->gpu[gpu];
-	uint32_t room = g->coming_pages > g->unit_pages ? g->coming_pages : g->unit_pages;
 
-	if ((g->pmm ? !uvmp_evict_is_next(s, gpu) : has_room(g, room)) ||
+	if ((g->pmm ? !uvmp_evict_is_next(s, gpu) : has_room(g, g->unit_pages)) ||
 	    uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
 		return false;
-	s->evict.room = room;
+	s->evict.room = g->unit_pages;
 	s->evict.for_address = for_address;
 	return true;
 }

@@ -564,8 +564,7 @@ bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
 /* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
- * that the room of a unit is free, or as much as the present step takes. What that brings stays. False: nothing has
- * begun. */
+ * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
 bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
 void uvmp_evict_advance(struct uvmp_service *s);

@@ -30,20 +30,23 @@ void room_delay(struct room *room, uint64_t ready_ns)
 		room->entry[at].ready_ns = ready_ns;
 }
 
-uint64_t room_take(struct room *room, uint64_t pages)
+struct room_times room_take(struct room *room, uint64_t pages)
 {
-	uint64_t fresh = pages < room->fresh_pages ? pages : room->fresh_pages, ready_ns = 0, some;
+	uint64_t fresh = pages < room->fresh_pages ? pages : room->fresh_pages, ready_ns, some;
+	struct room_times times = {0, 0};
 
 	room->fresh_pages -= fresh;
+	if (fresh == 0 && room->count != 0)
+		times.first_ns = times.last_ns = room->entry[room->first].ready_ns;
 	for (pages -= fresh; pages != 0 && room->count != 0; pages -= some) {
 		some = pages < room->entry[room->first].pages ? pages : room->entry[room->first].pages;
-		if (room->entry[room->first].ready_ns > ready_ns)
-			ready_ns = room->entry[room->first].ready_ns;
+		ready_ns = room->entry[room->first].ready_ns;
+		times.last_ns = ready_ns > times.last_ns ? ready_ns : times.last_ns;
 		room->entry[room->first].pages -= some;
 		if (room->entry[room->first].pages != 0)
 			continue;
 		room->first = (room->first + 1u) % ROOM_ENTRIES;
 		room->count--;
 	}
-	return ready_ns;
+	return times;
 }

@@ -21,7 +21,10 @@ void room_init(struct room *room, uint64_t pages);
 void room_empty(struct room *room, uint64_t pages, uint64_t now_ns);
 /* and part of the last ones must be copied first, until then. */
 void room_delay(struct room *room, uint64_t ready_ns);
-/* Pages come: when is there room for them? */
-uint64_t room_take(struct room *room, uint64_t pages);
+/* Pages come: when is there room for the first of them, and for the last? */
+struct room_times {
+	uint64_t first_ns, last_ns;
+};
+struct room_times room_take(struct room *room, uint64_t pages);
 
 #endif

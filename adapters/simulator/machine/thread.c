@@ -3,6 +3,8 @@
 
 #include "../counters.h"
 
+#define BASIC_BLOCK_BYTES 65536u
+
 /* -- faults -- */
 
 void thread_report_faults(struct thread *t)
@@ -152,14 +154,15 @@ static void back_pages(struct thread *t)
 	}
 }
 
-/* When can pages come to the block's memory? Of room in pages the oldest is used first. */
-static uint64_t take_room(struct thread *t, uint32_t pages)
+/* When can pages come to the block's memory, the first and the last? Of room in pages the oldest is used
+ * first. */
+static struct room_times take_room(struct thread *t, uint32_t pages)
 {
 	struct shop *shop = t->shop;
 
 	back_pages(t);
 	if (shop->host.params.policy->evict == UVMP_EVICT_LRU || waits_for_evictions(shop))
-		return t->room_ns;
+		return (struct room_times){t->room_ns, t->room_ns};
 	return room_take(&shop->room, pages);
 }
 
@@ -198,6 +201,16 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
+/* Pages come while room is made for those behind them: the last basic block not before its room is there. */
+static uint64_t wait_for_room(struct link_engine *engine, const struct model *model, uint64_t last_ns,
+                              uint64_t bytes)
+{
+	uint64_t piece = bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES;
+
+	engine->free_ns = later(engine->free_ns, last_ns + model_link_ns(model, MODEL_TO_GPU, piece));
+	return engine->free_ns;
+}
+
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	struct shop *shop = t->shop;
@@ -206,14 +219,18 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
 	uint64_t *sum = is_out ? &shop->times->evict_ns : &shop->times->migrate_ns;
-	uint64_t room_ns = direction == MODEL_TO_GPU ? take_room(t, pages) : 0;
+	struct room_times room = {0, 0};
 
+	if (direction == MODEL_TO_GPU)
+		room = take_room(t, pages);
 	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns, sum);
 	push(t, sum);
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
-	start_ns = later(start_ns, room_ns);
+	start_ns = later(start_ns, room.first_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
 	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	if (room.last_ns > start_ns)
+		end_ns = wait_for_room(&shop->link.engine[direction], shop->model, room.last_ns, bytes);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
 	if (!is_out || waits_for_evictions(shop))
@@ -235,14 +252,15 @@ static void populate(struct thread *t, const struct uvmp_action *a, struct sim_b
 {
 	struct shop *shop = t->shop;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes, room_ns;
+	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes;
+	struct room_times room;
 
 	if (a->to != HOST_GPU) /* the CPU's own, part of cpu_fault_ns */
 		return;
-	room_ns = take_room(t, pages);
+	room = take_room(t, pages);
 	thread_work(t, shop->model->copy_ns, &shop->times->migrate_ns);
 	push(t, &shop->times->migrate_ns);
-	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, room_ns)) +
+	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, room.last_ns)) +
 	                  bytes * 1000u / shop->model->zero_mb_s;
 	block->copied_ns = shop->zeroed_ns;
 	note_push(t, shop->zeroed_ns);
