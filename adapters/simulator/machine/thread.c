@@ -27,6 +27,13 @@ void thread_report_faults(struct thread *t)
 	}
 }
 
+/* So many faults are not in the engine's buffer any more. */
+static void leave_buffer(struct shop *shop, uint64_t faults)
+{
+	shop->in_buffer -= faults;
+	gpu_fetch_faults(shop->gpu, shop->in_buffer);
+}
+
 /* -- batches, for the statistics -- */
 
 static void end_batch(struct thread *t)
@@ -64,7 +71,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->shop->model;
 
-	t->shop->in_buffer -= a->count;
+	leave_buffer(t->shop, a->count);
 	begin_batch(t, a->count);
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
@@ -185,7 +192,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	if (direction == MODEL_TO_GPU)
 		start_ns = later(start_ns, t->room_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
-	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	end_ns = link_copy_pages(&shop->link, direction, start_ns, bytes);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
 	if (direction == MODEL_TO_GPU)
@@ -263,7 +270,7 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 {
 	struct shop *shop = t->shop;
 
-	shop->in_buffer -= a->count;
+	leave_buffer(shop, a->count);
 	thread_work(t, shop->model->flush_ns + (uint64_t)a->count * shop->model->flush_entry_ns,
 	            &shop->times->replay_ns);
 }
@@ -273,7 +280,7 @@ static void wait_for(struct thread *t, const struct uvmp_action *a)
 	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->shop->times->replay_ns);
 }
 
-static void perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
@@ -308,6 +315,9 @@ static void perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	case UVMP_ACTION_CLEAR:
 		counters_clear(&t->shop->host, a);
 		return;
+	case UVMP_ACTION_LIMIT:
+		gpu_limit(t->shop->gpu, t->now_ns, a->count, a->detail);
+		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
 		return;
@@ -332,7 +342,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
 		look_at(t, &action);
-		perform(t, &action, block);
+		thread_perform(t, &action, block);
 		uvmp_service_complete(service, action.id, UVMP_OK);
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;
