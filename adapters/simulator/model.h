@@ -43,6 +43,7 @@ struct model {
 
 	/* the GPU */
 	uint32_t sms, warps_per_sm, blocks_per_sm;
+	uint32_t context_bytes;              /* registers and state of a warp */
 	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
 	uint32_t utlb_faults;                /* outstanding ones, from which on the uTLB takes no translation */
 	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
@@ -54,6 +55,7 @@ struct model {
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */
 	uint32_t page_bytes;        /* of the host */
 	uint32_t fault_entries, fault_write_ns;
+	uint32_t mshr_entries;      /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
 	uint32_t fault_burst_ns;    /* what a uTLB has raised within such a time is written together */
 	uint32_t replay_ns;         /* from the end of the copies to the access that is tried again */
 	uint32_t launch_ns;         /* from the launch of a kernel to its first access */

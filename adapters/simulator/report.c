@@ -73,6 +73,9 @@ static const struct field times[] = {
         TIME(l2_tlb_hits, NULL, AS_COUNT),
         TIME(l2_tlb_misses, NULL, AS_COUNT),
         TIME(remote_accesses, "accesses across the link", AS_COUNT),
+        TIME(context_switches, NULL, AS_COUNT),
+        TIME(mshr_merged, NULL, AS_COUNT),
+        TIME(mshr_stalled, NULL, AS_COUNT),
 };
 
 /* Of each the keys KEY_least, KEY_median and so on; null as above. */

@@ -193,6 +193,13 @@ static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
 	return fail(m, HOST_NEVER_SERVICED);
 }
 
+/* The engine has nothing left: what was reported and not fetched it has dropped. */
+static void forget_buffers(struct shop *shop)
+{
+	shop->in_buffer = shop->in_notes = 0;
+	gpu_fetch_faults(shop->gpu, 0);
+}
+
 /* One bottom half, of faults or of notifications. */
 static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 {
@@ -204,7 +211,7 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
-		m->shop.in_buffer = m->shop.in_notes = 0;
+		forget_buffers(&m->shop);
 	else if (status != UVMP_OK)
 		return fail(m, uvmp_status_text(status));
 	if (goes_nowhere(m))
@@ -652,6 +659,9 @@ static void count(struct machine *m)
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
 	times->remote_accesses = counts.remote_accesses;
+	times->context_switches = counts.context_switches;
+	times->mshr_merged = counts.mshr_merged;
+	times->mshr_stalled = counts.mshr_stalled;
 	times->time_ns = m->program.now_ns;
 	if (m->running != NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
@@ -684,6 +694,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .page_bytes = model->page_bytes,
 	                             .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
 	                             .fault_entries = model->fault_entries,
+	                             .sms = model->sms,
 	                             .reads_ahead = true,
 	                             .seed = seed,
 	                             .log = log};
@@ -696,6 +707,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 		return false;
 	}
 	m->shop.model = m->shop.link.model = model;
+	m->shop.link.ratio_percent = policy->link_ratio;
 	m->shop.times = times;
 	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
 	m->running = NO_STREAM;
