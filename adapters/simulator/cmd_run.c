@@ -327,15 +327,18 @@ static void run_child(void *context, size_t index, void *answer)
 	run_one(((struct batch *)context)->q, index, answer);
 }
 
-static bool take_child(void *context, size_t index, const void *answer, const char *crash)
+static bool take_child(void *context, size_t index, const void *memory, const char *crash)
 {
+	const struct answer *answer = memory;
 	struct batch *batch = context;
 	const struct request *q = batch->q;
+	const char *name =
+	        answer->workload[0] != '\0' ? answer->workload : q->sources.source[source_of(q, index)].spec;
 	char error[SOURCE_ERROR_MAX];
 
 	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
 		return take(batch, index, answer) || interrupt_caught != 0;
-	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", q->sources.source[source_of(q, index)].spec, crash);
+	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
 	batch->report[index].was_crash = true;
 	if (q->policies.is_sweep && !is_bound(q, index) && !describe(q, index, answer, &batch->report[index]))
 		return fail(batch, index, "out of memory");

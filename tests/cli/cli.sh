@@ -472,7 +472,8 @@ says 'no other policy stands beside it'
 expect 2 'compare, another and all' "$uvmsim" compare --workload $small --policy prefetch=none --policy all
 says 'no other policy stands beside it'
 expect 2 'compare, more policies than there is room for' "$uvmsim" compare --workload $small \
-	$(for i in 1 2 3 4 5 6 7 8 9 10; do echo '--policy preset=*'; done)
+	--policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' \
+	--policy 'preset=*'
 says 'more than 256 policies'
 expect 2 'run, all presets' "$uvmsim" run --workload $small --policy all
 says 'uvmsim compare'
@@ -501,6 +502,25 @@ for jobs in 1 4; do
 done
 cp "$work/jobs4" "$work/out"
 same "$work/jobs1"
+# A crash costs its own row. (The killed process is one of those that run first.)
+name='compare, presets, one of which crashes' want=2
+"$uvmsim" compare --jobs 3 --workload regular:bytes=8388608,passes=2000 --policy 'preset=nvidia-*' >"$work/out" 2>"$work/err" </dev/null &
+main=$! tries=0 child=
+while [ -z "$child" ] && [ $tries -lt 50 ] && [ -r /proc/$main/task/$main/children ]; do
+	sleep 0.1
+	read -r child _ </proc/$main/task/$main/children || : # no line feed ends it
+	tries=$((tries + 1))
+done
+if [ -n "$child" ]; then
+	sleep 0.1 # it has opened its workload
+	kill -KILL "$child"
+	wait $main
+	judge $?
+	says ': its process was ended by signal 9' '  nvidia-595 ' '  nvidia-aggressive ' '(least possible)'
+else
+	kill $main
+	wait $main
+fi
 
 # Each seed is the run of that seed.
 seeded="--workload random:bytes=8388608,passes=2 --memory 6M --policy prefetch=density"
