@@ -78,6 +78,7 @@ static const struct field fields[] = {
         COST(cpu_fault_ns),
         COST(prefetch_call_ns),
         COST(prefetch_defer_ns),
+        FIELD(sync_frees, 0, 1),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))

@@ -75,6 +75,7 @@ struct model {
 	uint32_t flush_ns, flush_entry_ns; /* a flush, and an entry that it drops */
 	uint32_t cpu_fault_ns; /* a CPU fault that brings pages back, besides pages and copies */
 	uint32_t prefetch_call_ns, prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
+	uint32_t sync_frees;   /* 1: a device synchronisation sends back what kernels have written (machine/sync.h) */
 };
 
 /* "titan-v", or a file: "my/gpu.gpu". `link` replaces the link that the GPU names; NULL: that one. False with
