@@ -152,8 +152,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 {
 	bool is_write = w->needs > UVMP_PROT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	const struct model_link *link = &gpu->model->link;
-	uint64_t mb_s = link->point[direction][link->points[direction] - 1u].mb_s;
+	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
 	uint64_t owed = gpu->link_debt[direction] + remote_bytes(gpu, w, page) * 1000u, *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
