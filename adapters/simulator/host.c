@@ -312,6 +312,7 @@ static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pag
 	h->resident_pages -= uvmp_mask_weight(&gone);
 	uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
+	uvmp_mask_andnot(&block->written, &block->written, pages);
 }
 
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)

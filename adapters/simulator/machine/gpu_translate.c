@@ -115,9 +115,11 @@ static uint32_t translate(struct gpu *gpu, uint64_t key)
 
 /* -- use -- */
 
-static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page)
+static void note_use(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t page)
 {
 	gpu->counts.accesses++;
+	if (w->needs > UVMP_PROT_READ)
+		uvmp_mask_set(&block->written, page);
 	if (!uvmp_mask_test(&block->touched, page)) {
 		uvmp_mask_set(&block->touched, page);
 		gpu->counts.pages_touched++;
@@ -151,8 +153,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 {
 	bool is_write = w->needs > UVMP_PROT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	const struct model_link *link = &gpu->model->link;
-	uint64_t mb_s = link->point[direction][link->points[direction] - 1u].mb_s;
+	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
 	uint64_t owed = gpu->link_debt[direction] + remote_bytes(gpu, w, page) * 1000u, *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
@@ -171,7 +172,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
                                  uint64_t page, uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
 {
-	note_use(gpu, block, index);
+	note_use(gpu, w, block, index);
 	if (uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(gpu, w, block, page, index, now_ns);
 	if (*ready_ns < now_ns)

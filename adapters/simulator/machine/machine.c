@@ -19,6 +19,7 @@
 #include "../progress.h"
 #include "../workloads/recorded.h"
 #include "stream.h"
+#include "sync.h"
 #include "thread.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
@@ -47,6 +48,9 @@ struct machine {
 	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
+	struct sync sync; /* of the device, while is_syncing */
+	uint64_t synced;  /* kernels that had ended when it was done last */
+	bool is_syncing;
 	struct workload_op held; /* its stream is full, if is_held */
 	struct workload_kernel held_kernel;
 	bool is_held;
@@ -369,6 +373,28 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 	return true;
 }
 
+/* Before the program goes on the device is synchronised, if kernels have ended since it last was. */
+static void start_sync(struct machine *m)
+{
+	m->is_syncing = m->shop.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
+	m->synced = m->workload->kernels_done;
+	m->sync = (struct sync){0};
+	m->program.copies_ns = 0;
+}
+
+/* One run of pages goes back; at the end the thread waits for the last ones. */
+static bool step_sync(struct machine *m)
+{
+	struct job job = {.op = {.to_gpu = false}};
+	uint64_t bytes;
+
+	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
+		return migrate(m, &m->program, &job, bytes);
+	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	m->is_syncing = false;
+	return true;
+}
+
 static bool begin_op(struct machine *m)
 {
 	struct workload_op op = m->workload->op;
@@ -378,6 +404,7 @@ static bool begin_op(struct machine *m)
 		m->op = op;
 		m->cpu_at = op.at;
 		m->is_walking = true;
+		start_sync(m); /* a program that shares memory with its kernels waits for them in this way */
 		return true;
 	case WORKLOAD_PREFETCH:
 		return call_prefetch(m, &op);
@@ -413,6 +440,8 @@ static bool go_on(struct machine *m)
 	m->is_waiting = false;
 	if (m->is_held)
 		return push(m);
+	if (m->is_syncing)
+		return step_sync(m);
 	if (m->call.is_active)
 		return step_job(m, &m->program, &m->call);
 	if (m->is_walking)
