@@ -71,11 +71,14 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
-static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
+static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_service_params *params,
+                                   uint32_t gpu, uint8_t *memory)
 {
+	struct gpu *g = &s->gpu[gpu];
 	enum uvmp_status status;
 
-	g->unit_pages = uvmp_policy_unit_pages(params->policy);
+	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
+	g->unit_pages = s->block_pages / g->block_units;
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
@@ -106,7 +109,7 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
 	if (params->policy->evict != UVMP_EVICT_LRU) {
 		g->capacity_pages = params->gpu[gpu - 1u].memory_bytes / s->page_bytes;
-		return init_order(g, params, memory);
+		return init_order(s, params, gpu, memory);
 	}
 	pmm = pmm_params(params, gpu);
 	return uvmp_pmm_init(&pmm, memory, bytes, &g->pmm);
@@ -384,7 +387,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
 {
-	return p->memory * (UVMP_MASK_BITS / g->unit_pages) + page / g->unit_pages;
+	return p->memory * g->block_units + page / g->unit_pages;
 }
 
 /* The pages of the unit that has this one. */
@@ -457,7 +460,7 @@ static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *p
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
-	if (g->unit_pages == UVMP_MASK_BITS && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
 		(void)uvmp_evict_touch(&g->order, p->memory);
 		return;
 	}
