@@ -189,8 +189,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
-	if (p->memory >= (uint64_t)g->order.units * g->unit_pages / UVMP_MASK_BITS ||
-	    g->unit_block[p->memory] != h)
+	if (p->memory >= g->order.units / g->block_units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
 	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];

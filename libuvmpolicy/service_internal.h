@@ -154,7 +154,7 @@ struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
-	uint32_t unit_pages;
+	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */

@@ -78,11 +78,14 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
-static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
+static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_service_params *params,
+                                   uint32_t gpu, uint8_t *memory)
 {
+	struct gpu *g = &s->gpu[gpu];
 	enum uvmp_status status;
 
-	g->unit_pages = uvmp_policy_unit_pages(params->policy);
+	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
+	g->unit_pages = s->block_pages / g->block_units;
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
@@ -115,7 +118,7 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
 	if (params->policy->evict != UVMP_EVICT_LRU) {
 		g->capacity_pages = uvmp_memory_capacity(params, gpu) / s->page_bytes;
-		return init_order(g, params, memory);
+		return init_order(s, params, gpu, memory);
 	}
 	pmm = pmm_params(params, gpu);
 	return uvmp_pmm_init(&pmm, memory, bytes, &g->pmm);
@@ -393,7 +396,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
 {
-	return p->memory * (UVMP_MASK_BITS / g->unit_pages) + page / g->unit_pages;
+	return p->memory * g->block_units + page / g->unit_pages;
 }
 
 /* The pages of the unit that has this one. */
@@ -466,6 +469,11 @@ static void touch_unit(struct gpu *g, const struct place *p, uint32_t page)
 		(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
 }
 
+static uint32_t pages_of_block(const struct gpu *g)
+{
+	return g->block_units * g->unit_pages;
+}
+
 static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *pages)
 {
 	uvmp_mask resident;
@@ -473,7 +481,7 @@ static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *p
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
-	if (g->unit_pages == UVMP_MASK_BITS && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
 		touch_unit(g, p, 0);
 		return;
 	}
@@ -487,7 +495,7 @@ void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, boo
 	struct gpu *g = &s->gpu[gpu];
 	const struct place *p = uvmp_place_find(s, block_at(s, g->unit_block[number]), gpu);
 
-	for (uint32_t page = 0; page < UVMP_MASK_BITS; page += g->unit_pages) {
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
 		if (!is_listed)
 			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
 		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
@@ -655,7 +663,7 @@ static void free_number(struct gpu *g, struct place *p)
 	uvmp_mask_zero(&all);
 	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
 	remove_pages(g, p, &all);
-	for (uint32_t page = 0; page < UVMP_MASK_BITS; page += g->unit_pages)
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
 	uvmp_circle_forget(g, p->memory);
 	g->unit_block[p->memory] = g->free_number;

@@ -93,14 +93,21 @@ static bool add_known_ranges(struct host *h)
 	return true;
 }
 
+/* Orders whose units are 64 KiB or more. */
+static bool moves_large_units(enum uvmp_evictor evict)
+{
+	return evict == UVMP_EVICT_LRU || evict == UVMP_EVICT_LRU_2M || evict == UVMP_EVICT_LFU_2M ||
+	       evict == UVMP_EVICT_CLOCK_2M;
+}
+
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
 	const struct uvmp_policy *policy = h->params.policy;
 	char text[96];
 
-	if (h->space.page_bytes != PAGE_BYTES && policy->evict != UVMP_EVICT_LRU)
-		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
+	if (h->space.page_bytes != PAGE_BYTES && !moves_large_units(policy->evict))
+		return host_fail(h, "on a host with pages of 64 KiB only evict=lru|lru2m|lfu2m|clock2m work");
 	if (policy->replay.max_batch < ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
