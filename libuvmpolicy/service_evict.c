@@ -404,6 +404,7 @@ static void send_away(struct uvmp_service *s)
 		give_up(s, UVMP_ERR_NO_MEMORY);
 		return;
 	}
+	uvmp_remote_leave(s, e->block, e->gpu, &e->pages);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
 	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
 	if (!uvmp_mask_is_empty(&e->lost))
@@ -536,7 +537,7 @@ static void map_again(struct uvmp_service *s)
 	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
 	uvmp_mask pages;
 
-	if (s->maps_evicted)
+	if (s->maps_evicted && s->policy.remote.remote == UVMP_REMOTE_OFF)
 		processors |= BIT(e->gpu);
 	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
 	if (uvmp_mask_is_empty(&pages))
@@ -545,6 +546,7 @@ static void map_again(struct uvmp_service *s)
 		if ((processors & BIT(p)) != 0)
 			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
 	}
+	uvmp_remote_map_evicted(s, e->block, e->gpu, &pages);
 }
 
 /* All has arrived: the block gives the memory up. */

@@ -9,6 +9,7 @@
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
  * order while a page of it is resident. Units are evicted one by one until what comes fits.
  */
+#include "bits_internal.h"
 #include "service_internal.h"
 
 #define PMM_PAGE_BYTES 4096u
@@ -462,11 +463,41 @@ static void recount(struct gpu *g, const struct place *p, const uvmp_mask *resid
 	g->unit_used[p->memory] = (uint16_t)pages;
 }
 
-/* A pinned unit stays out of the order. */
-static void touch_unit(struct gpu *g, const struct place *p, uint32_t page)
+/* uvm-smart 3.1: where accesses are counted, the tree's node over the unit ranks it, not the order's own
+ * count of touches. */
+static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                  uint32_t page)
 {
-	if (!uvmp_circle_is_pinned(g, p->memory))
-		(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	const struct counters *c = counters_of(s, b);
+	uint32_t first, blocks;
+
+	if (s->policy.evict != UVMP_EVICT_LFU_2M || c == NULL)
+		return;
+	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
+	first = page / g->unit_pages * blocks;
+	blocks = minimum(blocks, c->tree.blocks);
+	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
+	                       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
+	                               uvmp_counter_tree_marks(&c->tree, first, blocks));
+}
+
+void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+{
+	const struct block *b = block_at(s, block);
+	const struct place *p = uvmp_place_find(s, b, gpu);
+
+	if (p != NULL && p->has_memory && s->gpu[gpu].pmm == NULL)
+		weigh(s, &s->gpu[gpu], b, p, page);
+}
+
+/* A pinned unit stays out of the order. */
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                       uint32_t page)
+{
+	if (uvmp_circle_is_pinned(g, p->memory))
+		return;
+	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	weigh(s, g, b, p, page);
 }
 
 static uint32_t pages_of_block(const struct gpu *g)
@@ -474,7 +505,8 @@ static uint32_t pages_of_block(const struct gpu *g)
 	return g->block_units * g->unit_pages;
 }
 
-static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *pages)
+static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                        const uvmp_mask *pages)
 {
 	uvmp_mask resident;
 
@@ -482,12 +514,12 @@ static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *p
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
 	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
-		touch_unit(g, p, 0);
+		touch_unit(s, g, b, p, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer))
-		touch_unit(g, p, page);
+		touch_unit(s, g, b, p, page);
 }
 
 void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
@@ -591,7 +623,7 @@ void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const 
 		return;
 	if (s->gpu[gpu].pmm == NULL) {
 		uvmp_circle_return(s, gpu, block);
-		touch_pages(&s->gpu[gpu], p, pages);
+		touch_pages(s, &s->gpu[gpu], b, p, pages);
 	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
@@ -623,7 +655,7 @@ void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	if (p == NULL || !uvmp_mask_test(&p->resident, page))
 		return;
 	if (g->pmm == NULL) {
-		touch_unit(g, p, page);
+		touch_unit(s, g, b, p, page);
 		return;
 	}
 	uvmp_block_shape(s, b, &shape);

@@ -35,6 +35,11 @@ bool host_init(struct host *h, const struct host_params *params, struct source *
 
 /* -- the engine -- */
 
+bool host_counts_accesses(const struct uvmp_policy *policy)
+{
+	return policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime;
+}
+
 /* Bytes for `blocks` blocks with all that the policy may keep of each. */
 static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
 {
@@ -43,6 +48,8 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 
 	if (h->params.policy->thrash.is_enabled)
 		each += 64;
+	if (host_counts_accesses(h->params.policy))
+		each += 640;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
@@ -296,10 +303,11 @@ static void arrive(struct host *h, struct sim_block *block, const struct uvmp_ac
 {
 	struct driver_result *r = h->result;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uvmp_mask again = a->pages;
+	uvmp_mask again;
 
+	uvmp_mask_and(&again, &a->pages, &block->evicted);
+	r->pages_thrashed += uvmp_mask_weight(&again);
 	uvmp_mask_region_clear(&again, came_along(a)); /* those that faulted */
-	uvmp_mask_and(&again, &again, &block->evicted);
 	r->refaults += uvmp_mask_weight(&again);
 	r->h2d_copies++;
 	r->pages_migrated += pages;
