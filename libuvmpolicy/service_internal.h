@@ -5,16 +5,18 @@
  *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
  *   service_memory.c   memory of the GPUs: chunks or units
  *   service_evict.c    what leaves, as a state machine
+ *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
  *   service_step.c     one service step: pages of one block to their destinations, and mappings (3.4)
  *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
  *   service_counter.c  access counters (8)
+ *   service_remote.c   counted accesses: what stays on the CPU, what has become hot (UVM Smart, 4)
  *   service_check.c    the walk over everything
  *   service_log.c      the text of an action
  *
  * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it is
  * called again when all of them are completed. Levels, the innermost first: eviction, step, then the operation
- * (request, bottom half or counters).
+ * (request, bottom half, counters or hot pages).
  */
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
@@ -80,9 +82,17 @@ struct place {
 struct extra {
 	uvmp_mask duplicated, discarded;
 	handle tree;
-	handle counters; /* remote: struct uvmp_counter_tree */
+	handle counters; /* remote and runtime: struct counters */
 	handle history;
 	uint32_t unused;
+};
+
+/* Counted accesses of a block, by all GPUs, and its pages that have become hot. */
+struct counters {
+	struct uvmp_counter_tree tree;
+	uvmp_mask hot;	     /* on the CPU, to come to `gpu`; empty: the block is not in the list of s->hot_first */
+	handle before, next; /* blocks of that list; 0: none */
+	uint32_t gpu;
 };
 
 /* What controllers and prefetch=pattern know of a block. */
@@ -153,12 +163,13 @@ struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
-	uint32_t unit_pages;
+	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
 	uint32_t free_number;
+	struct uvmp_cyclic_state cyclic; /* cyclic=on: of the blocks with these numbers; without blocks: off */
 
 	/* faults */
 	struct uvmp_fault_buffer buffer;
@@ -199,6 +210,7 @@ struct step {
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
+	uvmp_mask remote;    /* faulted, and stay on the CPU */
 	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
 	uint64_t pin_procs[UVMP_MASK_BITS];
 	uint8_t throttles[UVMP_MASK_BITS];
@@ -231,6 +243,7 @@ struct evict {
 	uint8_t victim;	  /* enum uvmp_victim */
 	uvmp_addr for_address; /* block that needs the room */
 	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
+	uint32_t room;	  /* page-wise order, ahead: so many pages shall be free, beside those that are coming */
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */
 	uint32_t blocks;  /* so many of this victim have begun to leave */
@@ -291,6 +304,7 @@ struct fault_run {
 	uint32_t fatal_gpu; /* 0: none */
 	bool was_enabled;   /* prefetch faults */
 	bool is_trimming;   /* room is made before the batch: free_buffer */
+	bool is_leaving;    /* the first victim is still to leave: plan=unobtrusive */
 };
 
 enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
@@ -307,6 +321,16 @@ struct counter_run {
 };
 
 #define NOTES_MAX 65536u
+
+enum remote_phase { REMOTE_IDLE, REMOTE_BEGUN, REMOTE_STEP };
+
+/* Hot pages of one block that come. */
+struct remote_run {
+	enum remote_phase phase;
+	uint32_t gpu;
+	handle block;
+	uvmp_mask pages;
+};
 
 struct uvmp_service {
 	uint64_t magic;
@@ -362,6 +386,9 @@ struct uvmp_service {
 	struct request_run run;
 	struct fault_run fault;
 	struct counter_run counter;
+	struct remote_run remote;
+	handle hot_first, hot_last; /* blocks with hot pages, oldest first; 0: none */
+	bool was_hot;		    /* they have had their turn, bottom halves go first */
 	uint32_t next_gpu; /* whose turn it is */
 
 	/* 3.6: the CPU fault that was let pass once */
@@ -522,6 +549,8 @@ enum uvmp_status uvmp_queue_status(const struct uvmp_service *s);
 
 /* -- service_memory.c -- */
 
+/* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
+uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu);
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
 size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
@@ -535,8 +564,12 @@ void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, cons
 void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
+/* The units of the block with this number may be evicted, and are the newest, or may not. */
+void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. */
+void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 /* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
@@ -555,11 +588,31 @@ void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, co
 bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
+/* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
+ * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
+bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
 void uvmp_evict_advance(struct uvmp_service *s);
 /* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
  * begun for that? `for_address` is the block that the batch begins with. */
 bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+
+/* -- service_circle.c: page-wise orders, by block number; nothing happens while cyclic=off -- */
+
+size_t uvmp_circle_size(const struct uvmp_service_params *params);
+void uvmp_circle_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
+static inline bool uvmp_circle_is_pinned(const struct gpu *g, uint32_t number)
+{
+	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
+}
+/* Pages of the block have come: where the present step's faults bring it back in a circle, it is pinned. */
+void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block);
+/* Pages of the block were evicted; pins may end. */
+void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block);
+/* Nothing else can go: the oldest pin ends. False: there is none. */
+bool uvmp_circle_give_up(struct uvmp_service *s, uint32_t gpu);
+/* The number will stand for another block. */
+void uvmp_circle_forget(struct gpu *g, uint32_t number);
 
 /* -- service_step.c -- */
 
@@ -592,6 +645,9 @@ void uvmp_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *page
 /* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
 void uvmp_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
 			  enum uvmp_cause cause);
+/* The same, with no more than the right to read. */
+void uvmp_step_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+			 enum uvmp_cause cause);
 /* The pages are not resident on proc any more; bookkeeping, and the root's mark. */
 void uvmp_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
 /* Tells the detector of a migration / forgets thrashing of pages. */
@@ -615,5 +671,31 @@ bool uvmp_unpin_due(struct uvmp_service *s);
 bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_advance(struct uvmp_service *s);
+
+/* -- service_remote.c -- */
+
+/* What counts accesses; NULL: nothing of the block has been counted. */
+static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
+{
+	handle h = b->extra != 0 ? extra_at(s, b->extra)->counters : 0;
+
+	return h != 0 ? uvmp_arena_at(s, h) : NULL;
+}
+/* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
+void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
+/* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */
+bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
+/* Queues MAP for these pages, and for what else of the block would stay. */
+void uvmp_remote_map(struct uvmp_service *s);
+/* Pages of the block begin to leave the GPU: a round trip. */
+void uvmp_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+/* They have left; queues MAP for those that would stay on the CPU anyway. */
+void uvmp_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+/* The block's counters are given up. */
+void uvmp_remote_forget(struct uvmp_service *s, struct block *b);
+/* Hot pages: as access counters. */
+bool uvmp_remote_is_due(const struct uvmp_service *s);
+void uvmp_remote_start(struct uvmp_service *s);
+void uvmp_remote_advance(struct uvmp_service *s);
 
 #endif

@@ -19,6 +19,7 @@
 #include "../progress.h"
 #include "../workloads/recorded.h"
 #include "stream.h"
+#include "sync.h"
 #include "thread.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
@@ -47,10 +48,14 @@ struct machine {
 	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
+	struct sync sync; /* of the device, while is_syncing */
+	uint64_t synced;  /* kernels that had ended when it was done last */
+	bool is_syncing;
 	struct workload_op held; /* its stream is full, if is_held */
 	struct workload_kernel held_kernel;
 	bool is_held;
 
+	bool counts_accesses, has_counters;      /* the engine counts; the GPU does, and notifies */
 	uint64_t note_ns;                        /* of the first notification of those that wait */
 	uint64_t slice_ns;                       /* see SLICE_NS */
 	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
@@ -64,21 +69,33 @@ static bool fail(struct machine *m, const char *text)
 	return host_fail(&m->shop.host, text);
 }
 
-static void touch(void *context, struct sim_block *block, uint32_t page)
+static void tell_access(struct machine *m, const struct sim_block *block, uint32_t page, bool is_write)
+{
+	uvmp_service_access(m->shop.host.service, HOST_GPU, HOST_SPACE,
+	                    block->shape.start + (uint64_t)page * m->shop.model->page_bytes,
+	                    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
+}
+
+/* What crosses the link is told there, if the engine counts it. */
+static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
 {
 	struct machine *m = context;
 
-	uvmp_service_touch(m->shop.host.service, HOST_GPU, HOST_SPACE,
-	                   block->shape.start + (uint64_t)page * m->shop.model->page_bytes);
+	if (!m->counts_accesses || !uvmp_mask_test(&block->remote, page))
+		tell_access(m, block, page, is_write);
 }
 
-/* A notification interrupts like a fault. */
+/* A notification interrupts like a fault, and so does a page that has become hot. */
 static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
 	struct machine *m = context;
+	bool had_notes = uvmp_service_has_notes(m->shop.host.service);
 
-	(void)is_write;
-	if (counters_use(&m->shop.host, block, page) && m->shop.in_notes++ == 0)
+	if (m->counts_accesses)
+		tell_access(m, block, page, is_write);
+	if (m->has_counters)
+		(void)counters_use(&m->shop.host, block, page);
+	if (!had_notes && uvmp_service_has_notes(m->shop.host.service))
 		m->note_ns = now_ns;
 }
 
@@ -130,15 +147,15 @@ static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
 	m->slice_ns = SLICE_NS;
-	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL && shop->in_notes == 0 &&
-	       m->running != NO_STREAM && !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns &&
-	       !gpu_is_stuck(shop->gpu)) {
+	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL &&
+	       !uvmp_service_has_notes(shop->host.service) && m->running != NO_STREAM &&
+	       !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns && !gpu_is_stuck(shop->gpu)) {
 		if (!run_slice(m, limit_ns))
 			return false;
 	}
 	if (first)
 		since_ns = first->time_ns;
-	if (shop->in_notes != 0 && m->note_ns < since_ns)
+	if (uvmp_service_has_notes(shop->host.service) && m->note_ns < since_ns)
 		since_ns = m->note_ns;
 	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
 	return true;
@@ -193,6 +210,13 @@ static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
 	return fail(m, HOST_NEVER_SERVICED);
 }
 
+/* The engine has nothing left: what was reported and not fetched it has dropped. */
+static void forget_buffers(struct shop *shop)
+{
+	shop->in_buffer = 0;
+	gpu_fetch_faults(shop->gpu, 0);
+}
+
 /* One bottom half, of faults or of notifications. */
 static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 {
@@ -204,7 +228,7 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
-		m->shop.in_buffer = m->shop.in_notes = 0;
+		forget_buffers(&m->shop);
 	else if (status != UVMP_OK)
 		return fail(m, uvmp_status_text(status));
 	if (goes_nowhere(m))
@@ -362,6 +386,28 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 	return true;
 }
 
+/* Before the program goes on the device is synchronised, if kernels have ended since it last was. */
+static void start_sync(struct machine *m)
+{
+	m->is_syncing = m->shop.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
+	m->synced = m->workload->kernels_done;
+	m->sync = (struct sync){0};
+	m->program.copies_ns = 0;
+}
+
+/* One run of pages goes back; at the end the thread waits for the last ones. */
+static bool step_sync(struct machine *m)
+{
+	struct job job = {.op = {.to_gpu = false}};
+	uint64_t bytes;
+
+	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
+		return migrate(m, &m->program, &job, bytes);
+	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	m->is_syncing = false;
+	return true;
+}
+
 static bool begin_op(struct machine *m)
 {
 	struct workload_op op = m->workload->op;
@@ -371,6 +417,7 @@ static bool begin_op(struct machine *m)
 		m->op = op;
 		m->cpu_at = op.at;
 		m->is_walking = true;
+		start_sync(m); /* a program that shares memory with its kernels waits for them in this way */
 		return true;
 	case WORKLOAD_PREFETCH:
 		return call_prefetch(m, &op);
@@ -406,6 +453,8 @@ static bool go_on(struct machine *m)
 	m->is_waiting = false;
 	if (m->is_held)
 		return push(m);
+	if (m->is_syncing)
+		return step_sync(m);
 	if (m->call.is_active)
 		return step_job(m, &m->program, &m->call);
 	if (m->is_walking)
@@ -607,13 +656,17 @@ static bool open_program(struct machine *m, struct source *source)
 static bool open_machine(struct machine *m, struct source *source)
 {
 	struct shop *shop = &m->shop;
+	bool is_watching;
 
 	if (!open_program(m, source) || !host_open(&shop->host))
 		return false;
-	shop->root_ns = calloc(shop->host.result->memory_bytes / ROOT_BYTES, sizeof(*shop->root_ns));
-	shop->gpu = gpu_open(
-	        shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
-	        counters_are_on(shop->host.params.policy, shop->model->page_bytes) ? use_remote : NULL, m);
+	m->counts_accesses = host_counts_accesses(shop->host.params.policy);
+	m->has_counters = counters_are_on(shop->host.params.policy, shop->model->page_bytes);
+	is_watching = m->counts_accesses || m->has_counters;
+	shop->root_ns = calloc(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
+	room_init(&shop->room, host_capacity_bytes(&shop->host) / shop->model->page_bytes);
+	shop->gpu = gpu_open(shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
+	                     is_watching ? use_remote : NULL, m);
 	return (shop->root_ns && shop->gpu) || fail(m, "out of memory");
 }
 
@@ -650,7 +703,10 @@ static void count(struct machine *m)
 	times->tlb_misses = counts.tlb_misses;
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
-	times->remote_accesses = counts.remote_accesses;
+	result->remote_accesses = counts.remote_accesses;
+	times->context_switches = counts.context_switches;
+	times->mshr_merged = counts.mshr_merged;
+	times->mshr_stalled = counts.mshr_stalled;
 	times->time_ns = m->program.now_ns;
 	if (m->running != NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
@@ -683,6 +739,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .page_bytes = model->page_bytes,
 	                             .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
 	                             .fault_entries = model->fault_entries,
+	                             .sms = model->sms,
 	                             .reads_ahead = true,
 	                             .seed = seed,
 	                             .log = log};
@@ -695,6 +752,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 		return false;
 	}
 	m->shop.model = m->shop.link.model = model;
+	m->shop.link.ratio_percent = policy->link_ratio;
 	m->shop.times = times;
 	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
 	m->running = NO_STREAM;
