@@ -11,7 +11,7 @@ BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
-HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
@@ -27,6 +27,7 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
+pager := $(addprefix adapters/userspace/,areas.c pager.c serve.c store.c store_file.c store_mem.c store_zstd.c uffd.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -38,7 +39,8 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 .PHONY: all run test check coverage fuzz soak fidelity policies bench install clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
+pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
+all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(pagers)
 
 help: ; @sed -n 's/^## //p' Makefile
 
@@ -151,6 +153,13 @@ $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
 	@$(CC) $(SAN) $^ $(LIBS) -o $@
 $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
+$(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
+	@rm -f $@; $(AR) rcs $@ $^
+$(call obj,rel,$(pager) adapters/userspace/preload.c): HOST += -fPIC -fvisibility=hidden
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,adapters/userspace/preload.c $(pager)) $(BUILD)/libuvmpolicy.a
+	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
+$(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
+	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 
@@ -159,7 +168,7 @@ $(BUILD)/soak: $(call obj,rel,$(wildcard tests/soak/*.c) $(model)) $(BUILD)/libu
 
 # One program per test file: test + models + simulator + core (+ cmocka).
 define test_program
-$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(call obj,$(1),$(model) $(simlib) $(core)) $(3)
+$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(call obj,$(1),$(model) $(simlib) $(pager) $(core)) $(3)
 	@$$(CC) $(4) $$^ $(5) $$(LIBS) -o $$@
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
