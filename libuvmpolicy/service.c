@@ -34,7 +34,13 @@ struct gpu_parts {
 	uint32_t *order_of;
 	uint8_t *fatal;
 	struct uvmp_note *note;
+	uint64_t *adapt, *utlb_seen;
 };
+
+static bool asks_utlbs(const struct uvmp_policy *policy)
+{
+	return uvmp_adapt_prefetches(policy, UVMP_PREFETCH_SAFE);
+}
 
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
                         struct gpu_parts *parts)
@@ -48,6 +54,8 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
 	parts->fatal = part(l, g->fault_entries, 1);
 	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
+	parts->adapt = part(l, uvmp_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
 }
 
 struct parts {
@@ -67,6 +75,7 @@ struct parts {
 	uint32_t *note_order;
 	struct uvmp_note *notes;
 	struct pinned *pinned;
+	void *runtime;
 };
 
 static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
@@ -95,6 +104,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
 	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
 	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+	p->runtime = part(l, 1, uvmp_runtime_bytes(params));
 }
 
 /* -- parameters -- */
@@ -120,7 +130,7 @@ static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint
 /* Prefetchers with state of a range, which knows one GPU only. */
 static bool walks_ranges(enum uvmp_prefetcher prefetcher)
 {
-	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY;
+	return uvmp_prefetch_traits_of(prefetcher)->walks_ranges;
 }
 
 static bool is_full_walking(const struct uvmp_policy *policy)
@@ -191,6 +201,8 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	uvmp_replay_init(&g->replay);
 	(void)uvmp_memory_init(s, params, gpu, parts.memory,
 	                       uvmp_memory_size(params, gpu)); /* checked before */
+	uvmp_adapt_init_gpu(s, params, gpu, parts.adapt);
+	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
 
 static void zero_bytes(void *memory, uint64_t bytes)
@@ -215,6 +227,8 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
 	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct uvmp_counter_tree));
 	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
+	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
+		s->slab_bytes[SLAB_ARRAY + i] = UNIT_BYTES << i;
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
 }
 
@@ -281,6 +295,8 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	s = parts.service;
 	init_parts(s, params, &parts);
 	init_slabs(s);
+	uvmp_adapt_init(s);
+	uvmp_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		init_gpu(s, params, gpu, &l);
 	/* unit 0 is "none" */
@@ -335,8 +351,11 @@ enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, 
 		return UVMP_ERR_RANGE;
 	slot = uvmp_space_find(s, space);
 	h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, address);
-	if (h != 0 && processor != UVMP_CPU)
-		uvmp_memory_touch(s, processor, h, block_page(s, block_at(s, h), address));
+	if (h == 0 || processor == UVMP_CPU)
+		return UVMP_OK;
+	uvmp_memory_touch(s, processor, h, block_page(s, block_at(s, h), address));
+	if (s->adapt.has_pattern)
+		uvmp_adapt_touch(s, processor, h, block_page(s, block_at(s, h), address));
 	return UVMP_OK;
 }
 
@@ -457,7 +476,7 @@ static bool schedule(struct uvmp_service *s)
 		uvmp_request_start(s);
 		return true;
 	}
-	if (uvmp_unpin_due(s))
+	if (uvmp_unpin_due(s) || (s->adapt.is_on && uvmp_adapt_due(s)))
 		return true;
 	for (uint32_t i = 0; i + 1u < count; i++) {
 		uint32_t gpu = 1u + (s->next_gpu - 1u + i) % (count - 1u);
@@ -561,10 +580,11 @@ uint32_t uvmp_service_pending(const struct uvmp_service *s)
 
 uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 {
-	uint64_t soonest = UINT64_MAX;
+	uint64_t soonest;
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
+	soonest = uvmp_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		uint64_t us;
 

@@ -126,6 +126,21 @@ static bool check_spaces(const struct uvmp_service *s)
 	return users == (uint64_t)s->ranges + s->instances;
 }
 
+/* What ranges have: bytes that are managed, and arrays for what was scheduled. The order is sound. */
+static bool check_ranges(const struct uvmp_service *s, struct tally *tally)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->ranges; i++) {
+		const struct range *r = &s->range[s->range_order[i]];
+
+		bytes += r->end - r->start + 1u;
+		if (r->log != 0 && !count_object(s, tally, uvmp_runtime_slab(s, r->allocation), r->log))
+			return false;
+	}
+	return bytes == s->adapt.managed_bytes;
+}
+
 /* Does a range have this slot? The order is sound. */
 static bool is_range(const struct uvmp_service *s, uint32_t slot)
 {
@@ -213,6 +228,22 @@ static bool check_memory(const struct uvmp_service *s, handle h, const struct pl
 
 /* -- blocks -- */
 
+static bool check_history(const struct uvmp_service *s, const struct block *b, struct tally *tally)
+{
+	handle h = extra_at(s, b->extra)->history;
+	const struct history *history;
+
+	if (h == 0)
+		return true;
+	if (!count_object(s, tally, SLAB_HISTORY, h))
+		return false;
+	history = uvmp_arena_at(s, h);
+	return history->gpu < s->processors.count && history->pattern_gpu < s->processors.count &&
+	       uvmp_mask_next_set(&history->evicted, b->pages) == UVMP_MASK_BITS &&
+	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS &&
+	       uvmp_mask_next_set(&history->pattern, b->pages) == UVMP_MASK_BITS;
+}
+
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
                         struct tally *tally)
 {
@@ -226,6 +257,8 @@ static bool check_extra(const struct uvmp_service *s, const struct block *b, con
 	if (!uvmp_mask_is_subset(twice, &extra->duplicated) ||
 	    uvmp_mask_next_set(&extra->duplicated, b->pages) != UVMP_MASK_BITS ||
 	    uvmp_mask_next_set(&extra->discarded, b->pages) != UVMP_MASK_BITS)
+		return false;
+	if (!check_history(s, b, tally))
 		return false;
 	if (extra->tree == 0)
 		return true;
@@ -364,7 +397,7 @@ bool uvmp_service_check(const struct uvmp_service *service)
 		if (!check_free_list(service, slab))
 			return false;
 	ok = check_instances(service) && check_order(service) && check_free_ranges(service) &&
-	     check_spaces(service) && check_gpus(service);
+	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally);
 	for (uint32_t i = 0; ok && i < service->buckets; i++)
 		ok = check_chain(service, i, &tally);
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)

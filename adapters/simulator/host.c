@@ -35,6 +35,12 @@ bool host_init(struct host *h, const struct host_params *params, struct source *
 
 /* -- the engine -- */
 
+static bool prefetches_patterns(const struct uvmp_policy *policy)
+{
+	return policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
+}
+
 /* Bytes for `blocks` blocks with all that the policy may keep of each. */
 static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
 {
@@ -43,6 +49,11 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 
 	if (h->params.policy->thrash.is_enabled)
 		each += 64;
+	if (h->params.policy->adapt != UVMP_ADAPT_OFF || h->params.policy->sm_throttle ||
+	    prefetches_patterns(h->params.policy))
+		each += 256;
+	if (h->params.policy->runtime) /* twice an entry for each 64 KiB */
+		each += 256;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
@@ -162,7 +173,8 @@ bool host_open(struct host *h)
 	gpu.splits = splits(params.blocks, roots);
 	if (!open_engine(h, &params, roots))
 		return false;
-	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
+	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks ||
+	                 prefetches_patterns(h->params.policy);
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
 }

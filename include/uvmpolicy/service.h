@@ -202,6 +202,16 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
+/* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled while
+ * kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no ends has
+ * what UVM Smart does without its profiler (UVM Smart Q17). Other policies take no notice (*kernel is 0 then). Time
+ * that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this one is not known of. UVMP_ERR_STATE: no
+ * such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the first event behind an end. */
+UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu, uint64_t now_ns,
+						    uint64_t *kernel);
+UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
+						  uint64_t now_ns);
+
 /* -- actions --------------------------------------------------------------------------------- */
 
 enum uvmp_action_kind {

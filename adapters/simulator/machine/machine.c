@@ -54,7 +54,7 @@ struct machine {
 	uint64_t note_ns;                        /* of the first notification of those that wait */
 	uint64_t slice_ns;                       /* see SLICE_NS */
 	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns;                      /* of that kernel */
+	uint64_t launch_ns, kernel;              /* of that kernel, and its number in the engine */
 	uint32_t idle;                           /* bottom halves in a row after which nobody went on */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
@@ -119,16 +119,28 @@ static bool run_slice(struct machine *m, uint64_t limit_ns)
 	return look_up(m);
 }
 
+/* When the engine has something to say without being asked: how many SMs shall run, and with how many blocks.
+ */
+static uint64_t timer_ns(const struct machine *m)
+{
+	const struct uvmp_policy *policy = m->shop.host.params.policy;
+
+	return policy->threads || policy->sm_throttle ? uvmp_service_wakeup_ns(m->shop.host.service) : NEVER;
+}
+
 /* When it wakes; NEVER: nothing is there for it until limit_ns. */
 static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 {
 	const struct shop *shop = &m->shop;
 	const struct gpu_fault *first;
-	uint64_t since_ns = NEVER;
+	uint64_t since_ns = NEVER, due_ns;
 
 	*wake = m->bottom_half.now_ns;
 	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
+	due_ns = timer_ns(m);
+	if (due_ns < limit_ns)
+		limit_ns = due_ns;
 	m->slice_ns = SLICE_NS;
 	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL && shop->in_notes == 0 &&
 	       m->running != NO_STREAM && !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns &&
@@ -140,7 +152,11 @@ static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 		since_ns = first->time_ns;
 	if (shop->in_notes != 0 && m->note_ns < since_ns)
 		since_ns = m->note_ns;
-	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
+	if (since_ns != NEVER)
+		since_ns += shop->model->interrupt_ns;
+	if (due_ns < since_ns)
+		since_ns = due_ns;
+	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns);
 	return true;
 }
 
@@ -449,6 +465,7 @@ static bool launch(struct machine *m, unsigned stream, const struct stream_item 
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
 	m->launch_ns = later(at_ns, gpu_now_ns(m->shop.gpu));
+	(void)uvmp_service_begin_kernel(m->shop.host.service, HOST_GPU, m->launch_ns, &m->kernel);
 	if (!gpu_launch(m->shop.gpu, m->workload, m->launch_ns + m->shop.model->launch_ns)) {
 		char text[96];
 
@@ -492,6 +509,7 @@ static void end_kernel(struct machine *m)
 
 	count_sleep(m, end_ns);
 	m->shop.times->kernel_ns += end_ns - m->launch_ns;
+	(void)uvmp_service_end_kernel(m->shop.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
 	workload_end_kernel(m->workload);
