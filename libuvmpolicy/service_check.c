@@ -10,7 +10,7 @@
 #include "service_internal.h"
 
 struct tally {
-	uint32_t live[SLAB_COUNT];
+	uint32_t live[SLAB_ARRAY + 1u];  /* arrays of all sizes together */
 	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
 };
 
@@ -52,10 +52,22 @@ static bool check_free_list(const struct uvmp_service *s, enum slab slab)
 	return true;
 }
 
+/* Objects that exist of a kind: a slab, or all arrays. */
+static uint32_t live(const struct uvmp_service *s, uint32_t kind)
+{
+	uint32_t count = 0;
+
+	if (kind != SLAB_ARRAY)
+		return s->live[kind];
+	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
+		count += s->live[SLAB_ARRAY + i];
+	return count;
+}
+
 /* An object that hangs somewhere. */
 static bool count_object(const struct uvmp_service *s, struct tally *tally, enum slab slab, handle h)
 {
-	tally->live[slab]++;
+	tally->live[slab < SLAB_ARRAY ? slab : SLAB_ARRAY]++;
 	return fits(s, slab, h);
 }
 
@@ -400,8 +412,8 @@ bool uvmp_service_check(const struct uvmp_service *service)
 	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally);
 	for (uint32_t i = 0; ok && i < service->buckets; i++)
 		ok = check_chain(service, i, &tally);
-	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
-		ok = ok && tally.live[slab] == service->live[slab];
+	for (uint32_t kind = 0; kind <= SLAB_ARRAY; kind++)
+		ok = ok && tally.live[kind] == live(service, kind);
 	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
 		ok = check_owned(service, &tally, gpu);
 	return ok && check_lists(service);

@@ -21,12 +21,28 @@
  * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters. Between
  * two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile go first:
  * a range can be freed while faults on it are in the batch. Order among those that wait: requests as they came,
- * the unpinning of thrashing pages, bottom halves (GPUs in turn), access counters (GPUs in turn).
+ * the unpinning of thrashing pages, controllers that are due, bottom halves (GPUs in turn), access counters (GPUs in
+ * turn).
+ *
+ * Where the policy has controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, what happens changes the
+ * parameters of the next decisions:
+ *
+ *   adapt=pressure, early  the density threshold of a GPU, or of a decision: from faults, faults on pages that were
+ *                          evicted before, evictions, and managed bytes against the GPU's memory
+ *   threads, sm_throttle   LIMIT actions: how many thread blocks and SMs shall run. Only with uvmp_service_gpu.sms. The
+ *                          first one comes before the first batch if anything holds from the beginning; later ones
+ *                          behind BATCH, in its group, or when uvmp_service_wakeup_ns is due
+ *   runtime                evict=tbne begins, and remote access, when uvmp_service_begin_kernel and what tree
+ *                          prefetchers scheduled show patterns that want it
+ *   prefetch=pattern       hears of what faults and of uvmp_service_touch; without touches, of faults alone
+ *   prefetch=safe          hears of the uTLBs that fault on a block in a batch: distinct ones, merged faults included
  *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
- * (thrash.h), one below 2 MiB 4.2 KiB for its chunks.
+ * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. What controllers and prefetch=pattern know of a block takes 368
+ * bytes, from the first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for
+ * each unit of a GPU's memory. Where there is no room for these, decisions are taken without.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -81,8 +97,8 @@ UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint
 
 /* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
  * UVMP_ERR_ARGUMENT: NULL, misaligned, policy or processors not valid. UVMP_ERR_RANGE: a parameter.
- * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential or locality prefetch with
- * several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
+ * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential, locality, stride or next
+ * prefetch with several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
 UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
 					    size_t bytes, struct uvmp_service **service);
 
@@ -198,7 +214,7 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
 /* A processor has used a page it has, where a host can see that: a simulator. The driver's order ignores it
  * (Q11); the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or
  * finds them there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced. No
- * effect where nothing is resident. O(1); evict=lfu2m: O(log blocks). */
+ * effect where nothing is resident. prefetch=pattern takes the page for used. O(1); evict=lfu2m: O(log blocks). */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
@@ -324,7 +340,9 @@ UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, ui
 #define UVMP_SERVICE_PENDING_MAX 2048u
 UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
 
-/* When time alone gives work (unpinning), in nanoseconds; UINT64_MAX: never. */
+/* When time alone gives work, in nanoseconds; UINT64_MAX: never. Unpinning; and looks of controllers, as long as they
+ * can change anything without an event: threads until all extra blocks are given and lifetimes are judged, sm_throttle
+ * until all SMs run and no fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
 UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
 
 /* -- looking --------------------------------------------------------------------------------- */
