@@ -101,6 +101,12 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
 }
 
+/* Does a page-wise order send 2 MiB away at once? */
+static bool is_large(const struct uvmp_service *s, const struct gpu *g)
+{
+	return g->block_units == 1u || s->evict.is_whole;
+}
+
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and a basic block
  * that is not complete is spared (uvm-smart 3.2), if that can be and with quirks. A random draw may hit pages
  * of the block whose faults are being serviced, which would send away what has just come. Ahead, the copies
@@ -115,7 +121,7 @@ static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit
 		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
-	if (g->block_units == 1u)
+	if (is_large(s, g))
 		return block == s->step.block;
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
@@ -198,9 +204,12 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 	bool is_strict = s->policy.quirks &&
-	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN);
-	bool found = find_unit(s, gpu, is_strict);
+	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN),
+	     found;
 
+	uvmp_runtime_judge(s);
+	s->evict.is_whole = uvmp_runtime_evicts_whole(s);
+	found = find_unit(s, gpu, is_strict);
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
 		found = find_unit(s, gpu, false);
@@ -212,7 +221,9 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 		return false;
 	uvmp_mask_zero(&s->evict.rest);
 	uvmp_mask_region_set(&s->evict.rest, pages_of_unit(g, s->evict.root));
-	if (s->policy.evict == UVMP_EVICT_TBN)
+	if (s->evict.is_whole)
+		uvmp_mask_region_set(&s->evict.rest, (struct uvmp_region){0, UVMP_MASK_BITS});
+	else if (s->policy.evict == UVMP_EVICT_TBN)
 		add_closure(s, gpu);
 	return true;
 }
@@ -503,7 +514,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = &s->gpu[s->evict.gpu];
 
-	return g->pmm ? block_is_whole(s, b) : g->block_units == 1u;
+	return g->pmm ? block_is_whole(s, b) : is_large(s, g);
 }
 
 /* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */

@@ -59,7 +59,7 @@ struct machine {
 	uint64_t note_ns;                        /* of the first notification of those that wait */
 	uint64_t slice_ns;                       /* see SLICE_NS */
 	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns;                      /* of that kernel */
+	uint64_t launch_ns, kernel;              /* of that kernel, and its number in the engine */
 	bool is_timed;                           /* the next bottom half has time alone for a reason */
 	uint32_t idle;                           /* bottom halves in a row after which nobody went on */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
@@ -520,6 +520,7 @@ static bool launch(struct machine *m, unsigned stream, const struct stream_item 
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
 	m->launch_ns = later(at_ns, gpu_now_ns(m->shop.gpu));
+	(void)uvmp_service_begin_kernel(m->shop.host.service, HOST_GPU, m->launch_ns, &m->kernel);
 	if (!gpu_launch(m->shop.gpu, m->workload, m->launch_ns + m->shop.model->launch_ns)) {
 		char text[96];
 
@@ -563,6 +564,7 @@ static void end_kernel(struct machine *m)
 
 	count_sleep(m, end_ns);
 	m->shop.times->kernel_ns += end_ns - m->launch_ns;
+	(void)uvmp_service_end_kernel(m->shop.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
 	workload_end_kernel(m->workload);
