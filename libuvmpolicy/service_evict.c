@@ -101,9 +101,11 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
 }
 
-/* A large page does not make room for itself, a basic block not for pages that come to it; and a basic block
- * that is not complete is spared (uvm-smart 3.2), if that can be and with quirks. A random draw may hit pages
- * of the block whose faults are being serviced, which would send away what has just come. */
+/* A large page does not make room for itself, a basic block not for pages that come to it; and with quirks a
+ * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is one of 2 MiB that goes by
+ * counted accesses (UVM Smart Q7): it has had few because it is just coming, and would leave as soon as it
+ * has come. A random draw may hit pages of the block whose faults are being serviced, which would send away
+ * what has just come. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -114,7 +116,8 @@ static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit
 	if (block == kept_block(s))
 		return true;
 	if (g->unit_pages == UVMP_MASK_BITS)
-		return block == s->step.block;
+		return block == s->step.block ||
+		       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
@@ -195,7 +198,8 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks && g->unit_pages == UVMP_BASIC_BLOCK_PAGES;
+	bool is_counted = s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.remote.remote != UVMP_REMOTE_OFF;
+	bool is_strict = s->policy.quirks && (g->unit_pages == UVMP_BASIC_BLOCK_PAGES || is_counted);
 	bool found = find_unit(s, gpu, is_strict);
 
 	if (!found && (is_strict || s->policy.reserve != 0)) {

@@ -560,7 +560,8 @@ void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const 
 void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. */
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
+ * a place for the processor. */
 void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
