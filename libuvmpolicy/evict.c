@@ -8,6 +8,8 @@
 #define GROUPED sizeof(struct uvmp_grouped_link)
 #define GROUP   (sizeof(struct uvmp_grouped_ends) + sizeof(struct uvmp_recency_link))
 #define COUNTED (sizeof(struct uvmp_frequency_key) + 2u * sizeof(uint32_t))
+#define CHANCED (LINK + sizeof(uint8_t))
+#define STAMPED (LINK + sizeof(uint64_t))
 #define ORDERS(ROW)                                                                                          \
 	ROW(UVMP_EVICT_LRU_2M, "lru2m", 512, LINK, 0, lru)                                                   \
 	ROW(UVMP_EVICT_LRU_4K, "lru4k", 1, LINK, 0, lru)                                                     \
@@ -15,8 +17,8 @@
 	ROW(UVMP_EVICT_SL_64K, "sl64k", 16, GROUPED, GROUP, sl)                                              \
 	ROW(UVMP_EVICT_TBN, "tbne", 16, GROUPED, GROUP, sl)                                                  \
 	ROW(UVMP_EVICT_LFU_2M, "lfu2m", 512, COUNTED, 0, lfu)                                                \
-	ROW(UVMP_EVICT_CLOCK_2M, "clock2m", 512, LINK, 0, lru)                                               \
-	ROW(UVMP_EVICT_MHPE, "mhpe", 16, LINK, 0, lru)
+	ROW(UVMP_EVICT_CLOCK_2M, "clock2m", 512, CHANCED, 0, clock)                                          \
+	ROW(UVMP_EVICT_MHPE, "mhpe", 16, STAMPED, 0, mhpe)
 
 struct order {
 	char name[12];
@@ -172,13 +174,34 @@ static uint32_t reserved(const struct uvmp_evict *evict)
 	return (uint32_t)((uint64_t)evict->count * evict->reserve_percent / 100u);
 }
 
-enum uvmp_status uvmp_evict_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (!uvmp_evict_is_valid(evict) || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (evict->count == 0)
 		return UVMP_ERR_NO_MEMORY;
 	DISPATCH(victim)
+}
+
+/* MHPE alone has intervals, and a strategy that what left may change. */
+enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict)
+{
+	if (!uvmp_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (evict->evictor == UVMP_EVICT_MHPE)
+		uvmp_evict_mhpe_batch(evict);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
+{
+	if (!uvmp_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (unit >= evict->units || untouched > pages || pages > UVMP_EVICT_PAGES_MAX)
+		return UVMP_ERR_RANGE;
+	if (evict->evictor == UVMP_EVICT_MHPE)
+		uvmp_evict_mhpe_left(evict, unit, pages, untouched);
+	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)

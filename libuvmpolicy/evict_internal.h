@@ -21,7 +21,7 @@ bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_lru_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_lru_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 				      uint32_t *unit);
 enum uvmp_status uvmp_evict_lru_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
@@ -31,7 +31,7 @@ bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_random_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 				      uint32_t *unit);
 enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
@@ -41,7 +41,7 @@ bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_sl_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_sl_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_sl_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_sl_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 				      uint32_t *unit);
 enum uvmp_status uvmp_evict_sl_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
@@ -51,8 +51,31 @@ bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict);
 void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lfu_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_lfu_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_lfu_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 				      uint32_t *unit);
 enum uvmp_status uvmp_evict_lfu_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+
+/* evict_clock.c */
+void uvmp_evict_clock_init(struct uvmp_evict *evict, void *memory);
+bool uvmp_evict_clock_is_valid(const struct uvmp_evict *evict);
+void uvmp_evict_clock_touch(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_clock_remove(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_clock_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_clock_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_clock_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+
+/* evict_mhpe.c */
+void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory);
+bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict);
+void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit);
+void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmp_evict_mhpe_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				      uint32_t *unit);
+enum uvmp_status uvmp_evict_mhpe_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+/* What it alone has: */
+void uvmp_evict_mhpe_batch(struct uvmp_evict *evict);
+void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
 
 #endif

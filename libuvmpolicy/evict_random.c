@@ -51,7 +51,7 @@ enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_evict_random_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_random_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
                                           uint32_t *unit)
 {
 	(void)rank;

@@ -33,7 +33,7 @@ void uvmp_evict_sl_forget(struct uvmp_evict *evict, uint32_t unit)
 	uvmp_evict_sl_remove(evict, unit);
 }
 
-enum uvmp_status uvmp_evict_sl_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+enum uvmp_status uvmp_evict_sl_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
                                       uint32_t *unit)
 {
 	(void)random;

@@ -712,16 +712,20 @@ struct word {
 struct parser {
 	struct span text;
 	uint32_t value[KEYS];
-	struct word given[KEYS]; /* the word that set a key, not counting presets */
-	struct word word;        /* the present one */
-	struct uvmp_policy_error *error;
+	struct word given[KEYS];         /* the word that set a key, not counting presets */
+	struct word word;                /* the present one */
+	struct uvmp_policy_error *error; /* NULL: none is wanted */
 };
 
-/* Points the error at the word and opens its text. */
+/* Points the error at the word and opens its text; nobody reads it where the caller wants none. */
 static struct sink error_at(const struct parser *parser, struct word word)
 {
-	struct sink sink = {parser->error->text, UVMP_POLICY_ERROR_MAX, 0};
+	struct sink sink = {NULL, 0, 0};
 
+	if (parser->error == NULL)
+		return sink;
+	sink.text = parser->error->text;
+	sink.capacity = UVMP_POLICY_ERROR_MAX;
 	parser->error->offset = word.offset;
 	parser->error->length = word.length;
 	parser->error->text[0] = '\0';
@@ -963,8 +967,7 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
                                    struct uvmp_policy_error *error)
 {
-	struct uvmp_policy_error unread;
-	struct parser parser = {.text = {text, 0}, .error = error != NULL ? error : &unread};
+	struct parser parser = {.text = {text, 0}, .error = error};
 	enum uvmp_status status;
 
 	if (text == NULL || policy == NULL) {

@@ -107,7 +107,7 @@ static bool is_in(uint64_t value, uint64_t least, uint64_t most)
 static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
-	uint64_t roots = g->memory_bytes / UVMP_ROOT_CHUNK_BYTES;
+	uint64_t roots = uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none != (roots == 0) || roots > UVMP_ROOTS_MAX || g->splits > roots ||
@@ -129,6 +129,15 @@ static bool is_full_walking(const struct uvmp_policy *policy)
 	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
 }
 
+/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
+static bool can_evict_pages(const struct uvmp_service_params *params)
+{
+	const uint32_t large = 1u << UVMP_EVICT_LRU | 1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M |
+	                       1u << UVMP_EVICT_CLOCK_2M;
+
+	return params->page_bytes == 4096u || (large >> params->policy->evict & 1u) != 0;
+}
+
 static enum uvmp_status check_params(const struct uvmp_service_params *params)
 {
 	if (!params || !params->policy || !params->processors || !params->gpu ||
@@ -143,7 +152,7 @@ static enum uvmp_status check_params(const struct uvmp_service_params *params)
 		if (check_gpu(params, gpu) != UVMP_OK)
 			return UVMP_ERR_RANGE;
 	}
-	if ((params->policy->evict != UVMP_EVICT_LRU && params->page_bytes != 4096u) ||
+	if (!can_evict_pages(params) ||
 	    (params->processors->count > 2u &&
 	     (walks_ranges(params->policy->prefetch.prefetcher) || is_full_walking(params->policy))))
 		return UVMP_ERR_UNSUPPORTED;

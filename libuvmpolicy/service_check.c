@@ -190,8 +190,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
-	if (p->memory >= (uint64_t)g->order.units * g->unit_pages / UVMP_MASK_BITS ||
-	    g->unit_block[p->memory] != h)
+	if (p->memory >= g->order.units / g->block_units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
 	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
@@ -225,7 +224,7 @@ static bool check_counters(const struct uvmp_service *s, const struct block *b, 
 		return false;
 	c = counters_of(s, b);
 	tally->hot += !uvmp_mask_is_empty(&c->hot);
-	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_step_tree_blocks(b) &&
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_remote_leaves(s, b) &&
 	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
 	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
 }

@@ -75,12 +75,12 @@ static bool choose_root(struct uvmp_service *s, uint32_t gpu, bool is_ahead)
 
 static handle block_of_unit(const struct gpu *g, uint32_t unit)
 {
-	return g->unit_block[unit / (UVMP_MASK_BITS / g->unit_pages)];
+	return g->unit_block[unit / g->block_units];
 }
 
 static struct uvmp_region pages_of_unit(const struct gpu *g, uint32_t unit)
 {
-	uint32_t first = unit % (UVMP_MASK_BITS / g->unit_pages) * g->unit_pages;
+	uint32_t first = unit % g->block_units * g->unit_pages;
 
 	return (struct uvmp_region){first, first + g->unit_pages};
 }
@@ -101,21 +101,22 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
 }
 
-/* A large page does not make room for itself, a basic block not for pages that come to it; and with quirks a
- * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is one of 2 MiB that goes by
+/* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
+ * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit that goes by
  * counted accesses (UVM Smart Q7): it has had few because it is just coming, and would leave as soon as it
  * has come. A random draw may hit pages of the block whose faults are being serviced, which would send away
- * what has just come. */
+ * what has just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
 
-	if (g->unit_pages == 1u)
-		return s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s);
+	if (g->block_units == UVMP_MASK_BITS)
+		return (s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s)) ||
+		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
-	if (g->unit_pages == UVMP_MASK_BITS)
+	if (g->block_units == 1u)
 		return block == s->step.block ||
 		       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
@@ -184,7 +185,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 /* The first of the order that is not refused; a random draw may be repeated a few times. */
 static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 {
-	const struct gpu *g = &s->gpu[gpu];
+	struct gpu *g = &s->gpu[gpu];
 	uint32_t most = s->policy.evict == UVMP_EVICT_RANDOM_4K ? DRAWS_MOST : g->order.count;
 	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &s->evict.root);
 
@@ -194,12 +195,13 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 	return status == UVMP_OK;
 }
 
-/* What spares all that there is, is not kept: the original would wait for ever. */
+/* What spares all that there is, is not kept: the original would wait for ever. Pins end last. */
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 	bool is_counted = s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.remote.remote != UVMP_REMOTE_OFF;
-	bool is_strict = s->policy.quirks && (g->unit_pages == UVMP_BASIC_BLOCK_PAGES || is_counted);
+	bool is_strict = s->policy.quirks && (s->policy.evict == UVMP_EVICT_SL_64K ||
+	                                      s->policy.evict == UVMP_EVICT_TBN || is_counted);
 	bool found = find_unit(s, gpu, is_strict);
 
 	if (!found && (is_strict || s->policy.reserve != 0)) {
@@ -207,6 +209,8 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 		found = find_unit(s, gpu, false);
 		g->order.reserve_percent = s->policy.reserve;
 	}
+	while (!found && uvmp_circle_give_up(s, gpu))
+		found = find_unit(s, gpu, false);
 	if (!found)
 		return false;
 	uvmp_mask_zero(&s->evict.rest);
@@ -223,11 +227,12 @@ enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvm
 	struct gpu *g = &s->gpu[gpu];
 
 	e->victim = UVMP_VICTIM_ORDER;
+	e->is_ahead = is_ahead;
+	e->room = 0;
 	if (!(g->pmm ? choose_root(s, gpu, is_ahead) : choose_unit(s, gpu)))
 		return UVMP_ERR_NO_MEMORY;
 	e->phase = EVICT_NEXT;
 	e->gpu = gpu;
-	e->is_ahead = is_ahead;
 	e->for_address = s->step.block != 0 ? block_at(s, s->step.block)->start : 0;
 	e->size = size;
 	e->block = 0;
@@ -245,6 +250,23 @@ bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu)
 		return g->used_pages + g->coming_pages >= g->capacity_pages;
 	uvmp_pmm_count(g->pmm, &counts);
 	return counts.in_pool == 0 && next_root(g->pmm).list != UVMP_VICTIM_FREE;
+}
+
+static bool has_room(const struct gpu *g, uint32_t pages)
+{
+	return g->used_pages + g->coming_pages + pages <= g->capacity_pages;
+}
+
+bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	if ((g->pmm ? !uvmp_evict_is_next(s, gpu) : has_room(g, g->unit_pages)) ||
+	    uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
+		return false;
+	s->evict.room = g->unit_pages;
+	s->evict.for_address = for_address;
+	return true;
 }
 
 bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
@@ -408,6 +430,17 @@ static void park(struct uvmp_service *s, struct uvmp_chunk chunk)
 	        .chunk = chunk, .block = s->step.block, .gpu = (uint8_t)s->evict.gpu, .is_set = true};
 }
 
+/* Ahead, units go until there is the room that is wanted. */
+static void go_on(struct uvmp_service *s)
+{
+	struct evict *e = &s->evict;
+
+	if (has_room(&s->gpu[e->gpu], e->room) || !choose_unit(s, e->gpu))
+		return;
+	e->phase = EVICT_NEXT;
+	e->blocks = 0;
+}
+
 /* Nothing is left in the victim. */
 static void finish(struct uvmp_service *s)
 {
@@ -416,8 +449,10 @@ static void finish(struct uvmp_service *s)
 	struct uvmp_chunk chunk;
 
 	e->phase = EVICT_IDLE;
-	if (pmm == NULL)
+	if (pmm == NULL) {
+		go_on(s);
 		return;
+	}
 	if (e->is_ahead) {
 		(void)uvmp_pmm_evict_release(pmm, e->root);
 		return;
@@ -471,7 +506,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = &s->gpu[s->evict.gpu];
 
-	return g->pmm ? block_is_whole(s, b) : g->unit_pages == UVMP_MASK_BITS;
+	return g->pmm ? block_is_whole(s, b) : g->block_units == 1u;
 }
 
 /* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */
@@ -532,16 +567,47 @@ static void take_away(struct uvmp_service *s)
 	uvmp_memory_forget(s, b, uvmp_place_find(s, b, e->gpu), &e->held);
 }
 
+/* How much of what leaves was not touched since it came? Nothing that nobody knows of. */
+static uint32_t count_untouched(const struct uvmp_service *s)
+{
+	const struct evict *e = &s->evict;
+	const struct block *b = block_at(s, e->block);
+	const struct history *history;
+	uvmp_mask untouched;
+
+	if (b->extra == 0 || extra_at(s, b->extra)->history == 0)
+		return 0;
+	history = uvmp_arena_at(s, extra_at(s, b->extra)->history);
+	if (history->gpu != e->gpu)
+		return 0;
+	uvmp_mask_andnot(&untouched, &e->pages, &history->touched);
+	return uvmp_mask_weight(&untouched);
+}
+
+/* The order and those who look for circles hear of it. */
+static void tell(struct uvmp_service *s, uint32_t untouched)
+{
+	const struct evict *e = &s->evict;
+	struct gpu *g = &s->gpu[e->gpu];
+
+	if (g->pmm)
+		return;
+	(void)uvmp_evict_left(&g->order, e->root, uvmp_mask_weight(&e->pages), untouched);
+	uvmp_circle_leave(s, e->gpu, e->block);
+}
+
 static void commit(struct uvmp_service *s)
 {
 	uvmp_mask failed;
 	enum uvmp_status status = failed_pages(s, &failed);
+	uint32_t untouched = count_untouched(s);
 
 	leave(s, &failed);
 	if (status != UVMP_OK) {
 		give_up(s, status);
 		return;
 	}
+	tell(s, untouched);
 	take_away(s);
 	s->evict.phase = EVICT_NEXT;
 	map_again(s);

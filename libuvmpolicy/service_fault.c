@@ -574,7 +574,9 @@ static void act_on_buffer(struct uvmp_service *s)
 		run->event.is_stale = !preprocess(s);
 		run->fatal_gpu = 0;
 		run->is_trimming = s->policy.free_buffer != 0 && !run->event.is_stale;
+		run->is_leaving = s->policy.plan == UVMP_PLAN_UNOBTRUSIVE && !run->event.is_stale;
 		s->evict.status = UVMP_OK;
+		(void)uvmp_evict_batch(&gpu_of(s)->order);
 		uvmp_step_switch_prefetcher(s);
 	}
 }
@@ -646,6 +648,24 @@ static bool trim(struct uvmp_service *s)
 	return run->is_trimming;
 }
 
+/* Unobtrusive: memory is full, and the first victim leaves before the first block is looked at. It is not
+ * that block. */
+static bool evict_first(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	const struct gpu *g = gpu_of(s);
+	bool is_first = run->is_leaving;
+	const struct uvmp_fault *fault;
+	uvmp_addr start;
+
+	run->is_leaving = false;
+	if (!is_first || !uvmp_fault_has_more(s, &start))
+		return false;
+	fault = &g->batch.entry[g->order_of[run->next_bin]];
+	uvmp_step_clear(s, uvmp_block_find(s, uvmp_space_find(s, fault->va_space), start), run->gpu);
+	return uvmp_evict_ahead(s, run->gpu, start);
+}
+
 void uvmp_fault_advance(struct uvmp_service *s)
 {
 	s->batch = gpu_of(s)->replay.batch_id;
@@ -654,7 +674,7 @@ void uvmp_fault_advance(struct uvmp_service *s)
 		act(s);
 		break;
 	case FAULT_ANSWER:
-		if (!trim(s))
+		if (!trim(s) && !evict_first(s))
 			tell(s);
 		break;
 	case FAULT_STEP:

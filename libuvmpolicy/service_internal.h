@@ -5,6 +5,7 @@
  *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
  *   service_memory.c   memory of the GPUs: chunks or units
  *   service_evict.c    what leaves, as a state machine
+ *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
  *   service_step.c     one service step: pages of one block to their destinations, and mappings (3.4)
  *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
@@ -162,12 +163,13 @@ struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
-	uint32_t unit_pages;
+	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
 	uint32_t free_number;
+	struct uvmp_cyclic_state cyclic; /* cyclic=on: of the blocks with these numbers; without blocks: off */
 
 	/* faults */
 	struct uvmp_fault_buffer buffer;
@@ -241,6 +243,7 @@ struct evict {
 	uint8_t victim;	  /* enum uvmp_victim */
 	uvmp_addr for_address; /* block that needs the room */
 	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
+	uint32_t room;	  /* page-wise order, ahead: so many pages shall be free, beside those that are coming */
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */
 	uint32_t blocks;  /* so many of this victim have begun to leave */
@@ -301,6 +304,7 @@ struct fault_run {
 	uint32_t fatal_gpu; /* 0: none */
 	bool was_enabled;   /* prefetch faults */
 	bool is_trimming;   /* room is made before the batch: free_buffer */
+	bool is_leaving;    /* the first victim is still to leave: plan=unobtrusive */
 };
 
 enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
@@ -545,6 +549,8 @@ enum uvmp_status uvmp_queue_status(const struct uvmp_service *s);
 
 /* -- service_memory.c -- */
 
+/* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
+uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu);
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
 size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
@@ -558,6 +564,8 @@ void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, cons
 void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
+/* The units of the block with this number may be evicted, and are the newest, or may not. */
+void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
@@ -581,11 +589,31 @@ void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, co
 bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
 enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
+/* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
+ * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
+bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
 void uvmp_evict_advance(struct uvmp_service *s);
 /* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
  * begun for that? `for_address` is the block that the batch begins with. */
 bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+
+/* -- service_circle.c: page-wise orders, by block number; nothing happens while cyclic=off -- */
+
+size_t uvmp_circle_size(const struct uvmp_service_params *params);
+void uvmp_circle_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
+static inline bool uvmp_circle_is_pinned(const struct gpu *g, uint32_t number)
+{
+	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
+}
+/* Pages of the block have come: where the present step's faults bring it back in a circle, it is pinned. */
+void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block);
+/* Pages of the block were evicted; pins may end. */
+void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block);
+/* Nothing else can go: the oldest pin ends. False: there is none. */
+bool uvmp_circle_give_up(struct uvmp_service *s, uint32_t gpu);
+/* The number will stand for another block. */
+void uvmp_circle_forget(struct gpu *g, uint32_t number);
 
 /* -- service_step.c -- */
 
@@ -654,6 +682,12 @@ static inline struct counters *counters_of(const struct uvmp_service *s, const s
 
 	return h != 0 ? uvmp_arena_at(s, h) : NULL;
 }
+/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
+static inline uint32_t counter_pages(const struct uvmp_service *s)
+{
+	return 65536u / s->page_bytes;
+}
+uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b);
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
 void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */

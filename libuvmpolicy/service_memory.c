@@ -17,9 +17,15 @@
 
 /* -- setting up -- */
 
+uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, params->gpu[gpu - 1u].memory_bytes,
+	                         params->policy->memory_ratio, params->page_bytes);
+}
+
 static uint64_t roots_of(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	return params->gpu[gpu - 1u].memory_bytes / UVMP_ROOT_CHUNK_BYTES;
+	return uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 }
 
 static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *params, uint32_t gpu)
@@ -66,21 +72,27 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	bytes = order_bytes(params);
 	if (bytes == 0)
 		return 0;
-	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t));
+	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
+	         uvmp_circle_size(params);
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
-static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
+static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_service_params *params,
+                                   uint32_t gpu, uint8_t *memory)
 {
+	struct gpu *g = &s->gpu[gpu];
 	enum uvmp_status status;
 
-	g->unit_pages = uvmp_policy_unit_pages(params->policy);
+	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
+	g->unit_pages = s->block_pages / g->block_units;
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(uint16_t));
+	uvmp_circle_init(g, params, memory);
+	memory += uvmp_circle_size(params);
 	for (uint32_t i = 0; i < params->blocks; i++) {
 		g->unit_block[i] = i + 1u;
 		g->unit_used[i] = 0;
@@ -106,8 +118,8 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 		return UVMP_ERR_RANGE;
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
 	if (params->policy->evict != UVMP_EVICT_LRU) {
-		g->capacity_pages = params->gpu[gpu - 1u].memory_bytes / s->page_bytes;
-		return init_order(g, params, memory);
+		g->capacity_pages = uvmp_memory_capacity(params, gpu) / s->page_bytes;
+		return init_order(s, params, gpu, memory);
 	}
 	pmm = pmm_params(params, gpu);
 	return uvmp_pmm_init(&pmm, memory, bytes, &g->pmm);
@@ -385,7 +397,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
 {
-	return p->memory * (UVMP_MASK_BITS / g->unit_pages) + page / g->unit_pages;
+	return p->memory * g->block_units + page / g->unit_pages;
 }
 
 /* The pages of the unit that has this one. */
@@ -461,8 +473,9 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 
 	if (s->policy.evict != UVMP_EVICT_LFU_2M || c == NULL)
 		return;
-	first = around(g, page).first / UVMP_BASIC_BLOCK_PAGES;
-	blocks = minimum(g->unit_pages / UVMP_BASIC_BLOCK_PAGES, c->tree.blocks);
+	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
+	first = page / g->unit_pages * blocks;
+	blocks = minimum(blocks, c->tree.blocks);
 	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
 	                       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
 	                               uvmp_counter_tree_marks(&c->tree, first, blocks));
@@ -477,11 +490,19 @@ void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		weigh(s, &s->gpu[gpu], b, p, page);
 }
 
+/* A pinned unit stays out of the order. */
 static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
                        uint32_t page)
 {
+	if (uvmp_circle_is_pinned(g, p->memory))
+		return;
 	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
 	weigh(s, g, b, p, page);
+}
+
+static uint32_t pages_of_block(const struct gpu *g)
+{
+	return g->block_units * g->unit_pages;
 }
 
 static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
@@ -492,13 +513,26 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
-	if (g->unit_pages == UVMP_MASK_BITS && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
 		touch_unit(s, g, b, p, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer))
 		touch_unit(s, g, b, p, page);
+}
+
+void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
+{
+	struct gpu *g = &s->gpu[gpu];
+	const struct place *p = uvmp_place_find(s, block_at(s, g->unit_block[number]), gpu);
+
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
+		if (!is_listed)
+			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
+			(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	}
 }
 
 static void remove_pages(struct gpu *g, const struct place *p, const uvmp_mask *pages)
@@ -587,9 +621,10 @@ void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const 
 
 	if (p == NULL || !p->has_memory)
 		return;
-	if (s->gpu[gpu].pmm == NULL)
+	if (s->gpu[gpu].pmm == NULL) {
+		uvmp_circle_return(s, gpu, block);
 		touch_pages(s, &s->gpu[gpu], b, p, pages);
-	else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
+	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);
@@ -660,8 +695,9 @@ static void free_number(struct gpu *g, struct place *p)
 	uvmp_mask_zero(&all);
 	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
 	remove_pages(g, p, &all);
-	(void)uvmp_evict_forget(&g->order,
-	                        unit_of(g, p, 0)); /* all of a large page; others have no history */
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
+		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
+	uvmp_circle_forget(g, p->memory);
 	g->unit_block[p->memory] = g->free_number;
 	g->free_number = p->memory;
 	p->memory = 0;

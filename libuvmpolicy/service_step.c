@@ -584,13 +584,9 @@ static void evict_ahead(struct uvmp_service *s)
 	const struct step *step = &s->step;
 	uvmp_addr next;
 
-	if (s->policy.plan != UVMP_PLAN_OVERLAPPED || step->dst == UVMP_CPU || !s->gpu[step->dst].pmm ||
-	    !uvmp_fault_has_more(s, &next) || !uvmp_evict_is_next(s, step->dst))
-		return;
-	if (uvmp_evict_start(s, step->dst, UVMP_CHUNK_2M, true) != UVMP_OK)
-		return;
-	s->evict.for_address = next;
-	uvmp_evict_advance(s);
+	if (s->policy.plan != UVMP_PLAN_SERIAL && step->dst != UVMP_CPU && uvmp_fault_has_more(s, &next) &&
+	    uvmp_evict_ahead(s, step->dst, next))
+		uvmp_evict_advance(s);
 }
 
 static void copy(struct uvmp_service *s)

@@ -100,14 +100,21 @@ static bool add_known_ranges(struct host *h)
 	return true;
 }
 
+/* Orders whose units are 64 KiB or more. */
+static bool moves_large_units(enum uvmp_evictor evict)
+{
+	return evict == UVMP_EVICT_LRU || evict == UVMP_EVICT_LRU_2M || evict == UVMP_EVICT_LFU_2M ||
+	       evict == UVMP_EVICT_CLOCK_2M;
+}
+
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
 	const struct uvmp_policy *policy = h->params.policy;
 	char text[96];
 
-	if (h->space.page_bytes != PAGE_BYTES && policy->evict != UVMP_EVICT_LRU)
-		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
+	if (h->space.page_bytes != PAGE_BYTES && !moves_large_units(policy->evict))
+		return host_fail(h, "on a host with pages of 64 KiB only evict=lru|lru2m|lfu2m|clock2m work");
 	if (policy->replay.max_batch < ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
@@ -145,11 +152,18 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 	return false;
 }
 
+uint64_t host_capacity_bytes(const struct host *h)
+{
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, h->result->memory_bytes,
+	                         h->params.policy->memory_ratio, h->space.page_bytes);
+}
+
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES};
+	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES,
+	        .sms = h->params.sms};
 	struct uvmp_service_params params = {.policy = h->params.policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
@@ -166,7 +180,7 @@ bool host_open(struct host *h)
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
 	gpu.memory_bytes = h->result->memory_bytes;
-	gpu.splits = splits(params.blocks, roots);
+	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
 	if (!open_engine(h, &params, roots))
 		return false;
 	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
@@ -313,6 +327,7 @@ static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pag
 	h->resident_pages -= uvmp_mask_weight(&gone);
 	uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
+	uvmp_mask_andnot(&block->written, &block->written, pages);
 }
 
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)

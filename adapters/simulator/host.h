@@ -15,6 +15,7 @@ struct host_params {
 	struct driver_memory memory;
 	uint32_t page_bytes;
 	uint32_t utlbs, fault_entries; /* of the fault buffer; a larger batch takes what is there */
+	uint32_t sms; /* 0: not known */
 	bool reads_ahead; /* the source: its line is not that of an error */
 	uint64_t seed;
 	FILE *log; /* NULL: none */
@@ -50,6 +51,8 @@ bool host_init(struct host *host, const struct host_params *params, struct sourc
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
+/* What the GPU's memory holds, with compression more than its size. */
+uint64_t host_capacity_bytes(const struct host *h);
 /* The program's calls: whole pages around [address, address + bytes) move, or are advised on. The processor of an
  * advice may be UVMP_PROC_NONE. The request's DONE has *ticket. */
 bool host_prefetch(struct host *host, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket);

@@ -166,8 +166,7 @@ enum uvmp_evictor {
 };
 
 /* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m",
- * "clock2m", "mhpe"); NULL for a
- * value outside the enumeration. */
+ * "clock2m", "mhpe"); NULL for a value outside the enumeration. */
 UVMP_API const char *uvmp_evict_name(enum uvmp_evictor evictor);
 /* Pages of 4 KiB per unit, 512, 16 or 1; 0 for a value outside the enumeration. */
 UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
@@ -184,10 +183,32 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * LFU_2M counts the touches of a unit by itself (unless uvmp_evict_weigh says otherwise): an arrival is one, an
  * access that the host tells of is one.
  * Counts are historic, removing does not clear them (uvm-smart 4.2), forgetting does. Of equals the one touched
- * longer ago goes first; the original puts the less written before, which touches do not tell, but weights do: the engine gives them where it
- * counts accesses (policy keys remote and runtime). */
+ * longer ago goes first; the original puts the less written before, which touches do not tell, but weights do:
+ * the engine gives them where it counts accesses (policy keys remote and runtime).
+ *
+ * CLOCK_2M gives a unit that is touched while it is there a second chance, and moves its hand in
+ * uvmp_evict_victim.
+ *
+ * MHPE orders by arrival, not by touches. It takes the newest first, but nothing that came in the last two
+ * intervals, until it learns that what leaves was not used yet; then the oldest. For that the host calls
+ * uvmp_evict_batch and uvmp_evict_left, which mean nothing to the other orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
+#define UVMP_EVICT_PAGES_MAX   512u
 #define UVMP_EVICT_RESERVE_MAX 99u
+
+/* What MHPE knows beside its chain; evict_mhpe.c has the words. */
+struct uvmp_mhpe {
+	uint64_t *stamp;       /* [units]: number of the arrival; of one that was evicted since, of the
+				* next arrival then; 0: neither */
+	uint64_t clock;	       /* arrivals */
+	uint64_t current, last; /* first arrival of the present interval, and of the one before */
+	uint64_t left_pages, untouched, wrong; /* of this interval */
+	uint32_t came;	       /* chunks, in this interval */
+	uint32_t old;	       /* newest of the old partition, UVMP_UNIT_NONE: it is empty */
+	uint32_t distance;     /* forward distance in chunks, 0..32 */
+	uint32_t intervals, levels; /* of the first intervals: number, sum of untouch levels */
+	bool is_lru;	       /* the strategy has changed */
+};
 
 struct uvmp_evict {
 	enum uvmp_evictor evictor;
@@ -196,9 +217,11 @@ struct uvmp_evict {
 	 * order are passed over (uvm-smart 3.4, its reserve). Means nothing to RANDOM_4K, which keeps no
 	 * order that could have a cold end; the original sorts by age for that. */
 	uint32_t reserve_percent;
-	struct uvmp_recency list;	 /* the LRU orders */
+	struct uvmp_recency list;	 /* the LRU orders, CLOCK_2M, MHPE */
 	struct uvmp_grouped grouped;	 /* SL_64K, TBN */
 	struct uvmp_frequency frequency; /* LFU_2M; key.frequency stays when a unit is removed */
+	struct uvmp_mhpe mhpe;
+	uint8_t *chance;	  /* CLOCK_2M: touched since the hand passed, or since it came, [units] */
 	uint32_t *dense;	  /* random: units that may be evicted, without gaps, [units] */
 	uint32_t *place;	  /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
 	uint32_t count;		  /* units that may be evicted now */
@@ -227,14 +250,20 @@ UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t un
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
 /* The same, and the unit's history is gone: it will stand for other memory. Errors and cost as remove. */
 UVMP_API enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit);
+/* A batch of faults begins: MHPE's interval may end. UVMP_ERR_ARGUMENT. O(1) amortised. */
+UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
+/* The unit, which has been removed, was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which `untouched`
+ * had not been touched since they came. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
+UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
+					  uint32_t untouched);
 /* Chooses a victim and leaves it in place (the caller removes it when it goes). `random` is the generator's
  * state, needed by RANDOM_4K only, which advances it by one draw; elsewhere it may be NULL.
- * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1); with a reserve
- * O(count). */
-UVMP_API enum uvmp_status uvmp_evict_victim(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+ * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised;
+ * with a reserve O(count). */
+UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 /* Where that victim cannot go: the next one, towards those that would go last; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
- * LFU_2M: O(count). */
+ * LFU_2M, CLOCK_2M: O(count). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
 #ifdef __cplusplus

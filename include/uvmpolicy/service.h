@@ -63,7 +63,7 @@ struct uvmp_service_params {
 	const struct uvmp_policy *policy;	  /* copied */
 	const struct uvmp_processors *processors; /* copied; count 2 or more */
 	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
-	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru); 4096 (other orders) */
+	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
 			     * other than evict=lru the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */

@@ -203,6 +203,8 @@ static void draw_policy(struct service_case *c)
 		p->map_on_eviction = draw(c, 4) != 0;
 	}
 	p->plan = draw(c, 3) == 0 ? UVMP_PLAN_OVERLAPPED : UVMP_PLAN_SERIAL;
+	if (p->evict != UVMP_EVICT_LRU) /* the model does not know that they can */
+		p->plan = UVMP_PLAN_SERIAL;
 	p->map_on_atomics = draw(c, 4) == 0;
 	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
 }

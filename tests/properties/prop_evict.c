@@ -74,7 +74,85 @@ struct naive_order {
 	bool is_listed[UNITS_MAX];
 	uint64_t stamp[UNITS_MAX], touches[UNITS_MAX], clock;
 	uint64_t key[UNITS_MAX][2]; /* set by sort */
+	/* second chance: when it came or the hand passed it, touched since then */
+	bool is_chance[UNITS_MAX];
+	/* MHPE: number of its interval when it came, of the next arrival when it left; per interval what
+	 * came, went, was not touched, came back */
+	uint64_t interval[UNITS_MAX], arrived[UNITS_MAX], gone[UNITS_MAX];
+	uint64_t intervals, arrivals, first_of_last, first_of_current;
+	uint32_t came, went, untouched, back, judged, sum, distance;
+	bool is_old_first;
 };
+
+/* A unit that stands there keeps its place in these orders. */
+static bool keeps_place(enum uvmp_evictor evictor)
+{
+	return evictor == UVMP_EVICT_CLOCK_2M || evictor == UVMP_EVICT_MHPE;
+}
+
+static void naive_touch(struct naive_order *naive, enum uvmp_evictor evictor, uint32_t unit)
+{
+	if (naive->is_listed[unit] && keeps_place(evictor)) {
+		naive->is_chance[unit] = true;
+		return;
+	}
+	if (!naive->is_listed[unit]) {
+		naive->back += naive->gone[unit] != 0 && naive->gone[unit] >= naive->first_of_last;
+		naive->arrived[unit] = ++naive->arrivals;
+		naive->interval[unit] = naive->intervals;
+		naive->came++;
+		naive->is_chance[unit] = false;
+	}
+	naive->is_listed[unit] = true;
+	naive->stamp[unit] = ++naive->clock;
+	naive->touches[unit]++;
+}
+
+static void naive_remove(struct naive_order *naive, uint32_t unit)
+{
+	if (naive->is_listed[unit])
+		naive->gone[unit] = 0;
+	naive->is_listed[unit] = naive->is_chance[unit] = false;
+}
+
+/* evict_mhpe.c: the end of an interval. */
+static void naive_batch(struct naive_order *naive)
+{
+	uint32_t level;
+
+	if (naive->came < 4)
+		return;
+	if (naive->went != 0) {
+		level = naive->untouched * 64 / naive->went;
+		naive->judged++;
+		naive->sum += level;
+		if (naive->judged <= 4 && (level >= 32 || naive->sum >= 40))
+			naive->is_old_first = true;
+		naive->distance += (level + 15) / 16 + naive->back;
+		naive->distance = naive->distance > 32 ? 32 : naive->distance;
+	}
+	naive->intervals++;
+	naive->first_of_last = naive->first_of_current;
+	naive->first_of_current = naive->arrivals + 1;
+	naive->came = naive->went = naive->untouched = naive->back = 0;
+}
+
+/* The listed ones by arrival become: those from the strategy's first on backwards, then the newer ones. */
+static void turn(const struct naive_order *naive, uint32_t *unit, uint32_t count)
+{
+	uint32_t old = 0, first, turned[UNITS_MAX];
+
+	while (old < count && naive->interval[unit[old]] + 1 < naive->intervals)
+		old++;
+	if (old == 0 || naive->is_old_first)
+		first = 0;
+	else
+		first = old - 1 > naive->distance ? old - 1 - naive->distance : 0;
+	for (uint32_t i = 0; i < count; i++)
+		turned[i] = i <= first ? unit[first - i] : unit[i];
+	for (uint32_t i = 0; i < count; i++)
+		unit[i] = turned[i];
+}
 
 static bool is_before(const struct naive_order *naive, uint32_t a, uint32_t b)
 {
@@ -95,6 +173,7 @@ static uint32_t sort(struct naive_order *naive, enum uvmp_evictor evictor, uint3
 		if (!naive->is_listed[unit])
 			continue;
 		naive->key[unit][0] = evictor == UVMP_EVICT_LFU_2M ? naive->touches[unit] : 0;
+		naive->key[unit][0] += evictor == UVMP_EVICT_CLOCK_2M && naive->is_chance[unit];
 		naive->key[unit][1] = naive->stamp[unit];
 		for (uint32_t other = unit / 32 * 32; is_grouped && other < unit / 32 * 32 + 32; other++)
 			if (other < UNITS_MAX && naive->is_listed[other] &&
@@ -105,7 +184,24 @@ static uint32_t sort(struct naive_order *naive, enum uvmp_evictor evictor, uint3
 		sorted[at] = unit;
 		count++;
 	}
+	if (evictor == UVMP_EVICT_MHPE)
+		turn(naive, sorted, count);
 	return count;
+}
+
+/* The hand has passed those with a chance that stood before the first without one: they stand at the end now.
+ * Where all had one, it has been around once. */
+static void pass_hand(struct naive_order *naive, const uint32_t *sorted, uint32_t count)
+{
+	bool is_round = naive->is_chance[sorted[0]];
+	uint64_t victim = naive->stamp[sorted[0]];
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!naive->is_chance[sorted[i]] || (!is_round && naive->stamp[sorted[i]] > victim))
+			continue;
+		naive->is_chance[sorted[i]] = false;
+		naive->stamp[sorted[i]] = ++naive->clock;
+	}
 }
 
 /* The victim, and those behind it to the end. */
@@ -126,6 +222,8 @@ static void assert_victims(struct uvmp_evict *evict, struct naive_order *naive, 
 		assert_true(naive->is_listed[unit]);
 		return;
 	}
+	if (evict->evictor == UVMP_EVICT_CLOCK_2M)
+		pass_hand(naive, sorted, count);
 	for (uint32_t at = count * evict->reserve_percent / 100; at < count; at++) {
 		assert_int_equal(status, UVMP_OK);
 		assert_int_equal(unit, sorted[at]);
@@ -134,12 +232,39 @@ static void assert_victims(struct uvmp_evict *evict, struct naive_order *naive, 
 	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
 }
 
+/* The same in numbers; part of what is removed was evicted. */
+static void follow(struct naive_order *naive, struct uvmp_evict *evict, uint32_t unit, uint64_t what,
+                   enum uvmp_status expected, uint64_t *random)
+{
+	uint32_t untouched = uvmp_random_below(random, 8) == 0 ? (uint32_t)uvmp_random_below(random, 17) : 0;
+
+	if (what == 15) {
+		naive_batch(naive);
+		return;
+	}
+	if (expected != UVMP_OK)
+		return;
+	if (what >= 5) {
+		naive_touch(naive, evict->evictor, unit);
+		return;
+	}
+	naive_remove(naive, unit);
+	if (what < 2) {
+		naive->touches[unit] = naive->gone[unit] = 0;
+	} else if (what < 4) {
+		assert_int_equal(uvmp_evict_left(evict, unit, 16, untouched), UVMP_OK);
+		naive->gone[unit] = naive->arrivals + 1;
+		naive->went += 16;
+		naive->untouched += untouched;
+	}
+}
+
 /* One order: its victims are those of the numbers, in their order (random: any of them). */
 static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
 	static uint64_t memory[4 * UNITS_MAX];
-	struct naive_order naive = {.clock = 0};
+	struct naive_order naive = {.first_of_last = 1, .first_of_current = 1};
 	struct uvmp_evict evict;
 
 	assert_true(uvmp_evict_size(evictor, units) <= sizeof(memory));
@@ -151,17 +276,15 @@ static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 
 		if (what == 0)
 			evict.reserve_percent = (uint32_t)uvmp_random_below(random, 100);
-		if (what < 2)
+		if (what == 15)
+			assert_int_equal(uvmp_evict_batch(&evict), UVMP_OK);
+		else if (what < 2)
 			assert_int_equal(uvmp_evict_forget(&evict, unit), expected);
 		else if (what < 5)
 			assert_int_equal(uvmp_evict_remove(&evict, unit), expected);
 		else
 			assert_int_equal(uvmp_evict_touch(&evict, unit), expected);
-		if (expected == UVMP_OK) {
-			naive.is_listed[unit] = what >= 5;
-			naive.stamp[unit] = ++naive.clock;
-			naive.touches[unit] = what < 2 ? 0 : naive.touches[unit] + (what >= 5);
-		}
+		follow(&naive, &evict, unit, what, expected, random);
 		assert_true(uvmp_evict_is_valid(&evict));
 		if (step % 8 == 0)
 			assert_victims(&evict, &naive, random);
@@ -169,7 +292,7 @@ static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 	for (uint32_t unit = 0; unit < units; unit++) {
 		assert_victims(&evict, &naive, random);
 		uvmp_evict_remove(&evict, unit);
-		naive.is_listed[unit] = false;
+		naive_remove(&naive, unit);
 	}
 	assert_int_equal(evict.count, 0);
 }

@@ -12,7 +12,7 @@
 #include "support/seed.h"
 #include "uvmpolicy/policy.h"
 
-#define CHOICES  7
+#define CHOICES  16
 #define TEXT_MAX (UVMP_POLICY_TEXT_MAX + 200)
 
 static uint64_t below(uint64_t *random, uint64_t bound)
@@ -91,6 +91,21 @@ static bool same_thrash(const struct uvmp_thrash_params *a, const struct uvmp_th
 	       a->pin == b->pin && a->max_resets == b->max_resets && a->quirks == b->quirks;
 }
 
+static bool same_newer(const struct uvmp_policy *a, const struct uvmp_policy *b)
+{
+	return a->adapt == b->adapt && a->pressure_low == b->pressure_low &&
+	       a->pressure_step == b->pressure_step && a->pressure_window == b->pressure_window &&
+	       a->pressure_off == b->pressure_off && a->early_low == b->early_low &&
+	       a->early_high == b->early_high && a->early_epoch_us == b->early_epoch_us &&
+	       a->granularity == b->granularity && a->runtime == b->runtime && a->cyclic == b->cyclic &&
+	       a->cyclic_share == b->cyclic_share && a->remote.remote == b->remote.remote &&
+	       a->remote.threshold == b->remote.threshold && a->remote.penalty == b->remote.penalty &&
+	       a->threads == b->threads && a->extra_blocks == b->extra_blocks &&
+	       a->threads_period_us == b->threads_period_us && a->threads_drop == b->threads_drop &&
+	       a->sm_throttle == b->sm_throttle && a->sm_epoch_us == b->sm_epoch_us &&
+	       a->memory_ratio == b->memory_ratio && a->link_ratio == b->link_ratio;
+}
+
 static bool same(const struct uvmp_policy *a, const struct uvmp_policy *b)
 {
 	return a->prefetch.prefetcher == b->prefetch.prefetcher &&
@@ -117,7 +132,7 @@ static bool same(const struct uvmp_policy *a, const struct uvmp_policy *b)
 	       same_thrash(&a->thrash, &b->thrash) && a->counters == b->counters &&
 	       a->counter_batch == b->counter_batch && a->counter_threshold == b->counter_threshold &&
 	       a->map_on_eviction == b->map_on_eviction && a->map_on_atomics == b->map_on_atomics &&
-	       a->plan == b->plan;
+	       a->plan == b->plan && same_newer(a, b);
 }
 
 static void check_round_trip(const struct uvmp_policy *policy)
@@ -217,6 +232,67 @@ static void random_prefetch(uint64_t *random, struct uvmp_policy *p)
 	}
 }
 
+static void random_adapt(uint64_t *random, struct uvmp_policy *p)
+{
+	enum uvmp_prefetcher prefetcher = p->prefetch.prefetcher;
+
+	if (prefetcher != UVMP_PREFETCH_DENSITY && prefetcher != UVMP_PREFETCH_NEXT &&
+	    prefetcher != UVMP_PREFETCH_PATTERN)
+		return;
+	p->adapt = (enum uvmp_adapt)below(random, UVMP_ADAPT_COUNT);
+	if (p->adapt == UVMP_ADAPT_PRESSURE) {
+		p->pressure_low = pick(random, 1, 100);
+		p->pressure_step = pick(random, 1, 100);
+		p->pressure_window = pick(random, 1, 1048576);
+		p->pressure_off = below(random, 2) != 0;
+	}
+	if (p->adapt == UVMP_ADAPT_EARLY) {
+		p->early_low = pick(random, 1, 100);
+		p->early_high = pick(random, 1, 100);
+		p->early_epoch_us = pick(random, 1, 1000000000);
+	}
+}
+
+static void random_evict(uint64_t *random, struct uvmp_policy *p)
+{
+	p->evict = (enum uvmp_evictor)below(random, UVMP_EVICT_COUNT);
+	if (p->evict == UVMP_EVICT_LRU) {
+		p->pma_order = pick(random, 0, 20);
+		return;
+	}
+	p->free_buffer = pick(random, 0, 100);
+	if (p->evict != UVMP_EVICT_RANDOM_4K)
+		p->reserve = pick(random, 0, UVMP_EVICT_RESERVE_MAX);
+	if (p->evict == UVMP_EVICT_LRU_2M || p->evict == UVMP_EVICT_LFU_2M ||
+	    p->evict == UVMP_EVICT_CLOCK_2M) {
+		p->granularity = (enum uvmp_granularity)pick(random, 0, UVMP_GRANULARITY_2M);
+		p->cyclic = below(random, 2) != 0;
+		p->cyclic_share = p->cyclic ? pick(random, 0, 100) : p->cyclic_share;
+	}
+	if (p->evict == UVMP_EVICT_TBN)
+		p->runtime = below(random, 2) != 0;
+	p->remote.remote = (enum uvmp_remote)below(random, UVMP_REMOTE_COUNT);
+	if (p->remote.remote != UVMP_REMOTE_OFF)
+		p->remote.threshold = pick(random, 1, 134217727);
+	if (p->remote.remote == UVMP_REMOTE_ADAPTIVE)
+		p->remote.penalty = pick(random, 0, 1048576);
+}
+
+static void random_machine(uint64_t *random, struct uvmp_policy *p)
+{
+	p->threads = below(random, 2) != 0;
+	if (p->threads) {
+		p->extra_blocks = pick(random, 1, 16);
+		p->threads_period_us = pick(random, 1, 1000000000);
+		p->threads_drop = pick(random, 1, 100);
+	}
+	p->sm_throttle = below(random, 2) != 0;
+	if (p->sm_throttle)
+		p->sm_epoch_us = pick(random, 10, 1000000000);
+	p->memory_ratio = pick(random, 100, 1000);
+	p->link_ratio = pick(random, 100, 1000);
+}
+
 /* A random policy with every field set by hand, then made valid by resetting what it does not use. */
 static struct uvmp_policy random_policy(uint64_t *random)
 {
@@ -225,17 +301,12 @@ static struct uvmp_policy random_policy(uint64_t *random)
 	uvmp_policy_init(&defaults);
 	p = defaults;
 	p.prefetch.prefetcher = (enum uvmp_prefetcher)below(random, UVMP_PREFETCH_COUNT);
-	p.evict = (enum uvmp_evictor)below(random, UVMP_EVICT_COUNT);
 	p.replay.policy = (enum uvmp_replay_policy)below(random, 4);
 	p.coalesce = below(random, 2) != 0;
 	p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = below(random, 2) != 0;
 	random_prefetch(random, &p);
-	if (p.evict == UVMP_EVICT_LRU)
-		p.pma_order = pick(random, 0, 20);
-	else
-		p.free_buffer = pick(random, 0, 100);
-	if (p.evict != UVMP_EVICT_LRU && p.evict != UVMP_EVICT_RANDOM_4K)
-		p.reserve = pick(random, 0, UVMP_EVICT_RESERVE_MAX);
+	random_adapt(random, &p);
+	random_evict(random, &p);
 	p.prefetch_full = pick(random, UVMP_PREFETCH_FULL_SAME, UVMP_PREFETCH_COUNT);
 	if (p.replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p.replay.update_put_ratio = pick(random, 0, 100);
@@ -246,7 +317,8 @@ static struct uvmp_policy random_policy(uint64_t *random)
 	random_thrash(random, &p);
 	random_counters(random, &p);
 	p.map_on_atomics = below(random, 2) != 0;
-	p.plan = (enum uvmp_plan_order)below(random, 2);
+	p.plan = (enum uvmp_plan_order)below(random, 3);
+	random_machine(random, &p);
 	return p;
 }
 

@@ -398,7 +398,7 @@ static void random_repeats(void **state)
 }
 
 /* All that would go, from the victim on. */
-static void assert_victims(const struct uvmp_evict *evict, const uint32_t *expected, uint32_t count)
+static void assert_victims(struct uvmp_evict *evict, const uint32_t *expected, uint32_t count)
 {
 	uint64_t seed = 1;
 	uint32_t unit;
@@ -538,6 +538,184 @@ static void weights(void **state)
 	ASSERT_VICTIMS(&evict, 0, 1, 2, 3);
 }
 
+/* A touch gives a chance, which the hand takes; what is touched never is only as old as its arrival. */
+static void second_chance(void **state)
+{
+	uint64_t memory[4 * UNITS];
+	struct uvmp_evict evict;
+	uint32_t unit = 7;
+
+	(void)state;
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_CLOCK_2M, UNITS, memory, sizeof(memory)),
+	                 UVMP_OK);
+	for (uint32_t u = 0; u < 4; u++)
+		uvmp_evict_touch(&evict, u);
+	ASSERT_VICTIMS(&evict, 0, 1, 2, 3); /* as they came */
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 2);
+	assert_int_equal(uvmp_evict_next(&evict, NULL, &unit), UVMP_ERR_NO_MEMORY); /* 7 is not there */
+	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
+	ASSERT_ORDER(&evict.list, 1, 2, 3, 0); /* the hand has passed 0 and stands at 1 */
+	uvmp_evict_touch(&evict, 1);
+	uvmp_evict_touch(&evict, 3);
+	uvmp_evict_touch(&evict, 0);
+	ASSERT_VICTIMS(&evict, 1, 2, 3, 0); /* all had one: once around, and the oldest goes after all */
+	uvmp_evict_touch(&evict, 1);
+	uvmp_evict_remove(&evict, 1);
+	uvmp_evict_touch(&evict, 1); /* a pin that ends, or a new stay: no chance */
+	ASSERT_VICTIMS(&evict, 2, 3, 0, 1);
+	uvmp_evict_touch(&evict, 2);
+	evict.reserve_percent = 50;
+	ASSERT_VICTIMS(&evict, 1, 2);
+}
+
+static void open_mhpe(struct uvmp_evict *evict, uint64_t *memory, uint32_t units, size_t bytes)
+{
+	assert_int_equal(uvmp_evict_init(evict, UVMP_EVICT_MHPE, units, memory, bytes), UVMP_OK);
+}
+
+/* So many chunks come in one interval, then it ends. */
+static void come(struct uvmp_evict *evict, uint32_t first, uint32_t count)
+{
+	for (uint32_t unit = first; unit < first + count; unit++)
+		uvmp_evict_touch(evict, unit);
+	assert_int_equal(uvmp_evict_batch(evict), UVMP_OK);
+}
+
+static void leave(struct uvmp_evict *evict, uint32_t unit, uint32_t untouched)
+{
+	uvmp_evict_remove(evict, unit);
+	assert_int_equal(uvmp_evict_left(evict, unit, 16, untouched), UVMP_OK);
+}
+
+/* The newest goes, but for what came in the present interval and in the last. */
+static void mhpe_partitions(void **state)
+{
+	uint64_t memory[4 * 32];
+	struct uvmp_evict evict;
+
+	(void)state;
+	open_mhpe(&evict, memory, 32, sizeof(memory));
+	come(&evict, 0, 3); /* less than an interval */
+	uvmp_evict_touch(&evict, 3);
+	ASSERT_VICTIMS(&evict, 0, 1, 2, 3); /* nothing is old: the first to come */
+	uvmp_evict_batch(&evict);
+	come(&evict, 4, 4);
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 8);
+	ASSERT_VICTIMS(&evict, 3, 2, 1, 0, 4, 5, 6, 7, 8); /* touches change nothing */
+	evict.reserve_percent = 50;
+	ASSERT_VICTIMS(&evict, 4, 5, 6, 7, 8);
+	evict.reserve_percent = 0;
+	uvmp_evict_remove(&evict, 3);
+	ASSERT_VICTIMS(&evict, 2, 1, 0, 4, 5, 6, 7, 8);
+	uvmp_evict_remove(&evict, 1);
+	uvmp_evict_remove(&evict, 2);
+	uvmp_evict_forget(&evict, 0);
+	ASSERT_VICTIMS(&evict, 4, 5, 6, 7, 8); /* none is old any more */
+	come(&evict, 9, 3);
+	ASSERT_VICTIMS(&evict, 7, 6, 5, 4, 8, 9, 10, 11);
+	come(&evict, 12, 4);
+	ASSERT_VICTIMS(&evict, 11, 10, 9, 8, 7, 6, 5, 4, 12, 13, 14, 15);
+}
+
+/* The forward distance grows by what was not touched and by what came back at once. */
+static void mhpe_distance(void **state)
+{
+	uint64_t memory[4 * 64];
+	struct uvmp_evict evict;
+	uint32_t unit = 20;
+
+	(void)state;
+	open_mhpe(&evict, memory, 64, sizeof(memory));
+	come(&evict, 0, 4);
+	come(&evict, 4, 4);
+	assert_int_equal(uvmp_evict_next(&evict, NULL, &unit), UVMP_ERR_NO_MEMORY); /* it is not there */
+	leave(&evict, 3, 0);
+	leave(&evict, 2, 1); /* one of 32 pages: level 2 */
+	come(&evict, 8, 4);
+	assert_int_equal(evict.mhpe.distance, 1);
+	ASSERT_VICTIMS(&evict, 6, 5, 4, 1, 0, 7, 8, 9, 10, 11);
+	leave(&evict, 6, 0);
+	uvmp_evict_touch(&evict, 6); /* wrong: it left in this interval, */
+	uvmp_evict_touch(&evict, 3); /* in the one before */
+	come(&evict, 12, 4);
+	assert_int_equal(evict.mhpe.distance, 3);
+	leave(&evict, 0, 0);
+	assert_int_equal(uvmp_evict_left(&evict, 1, 16, 0), UVMP_OK); /* it was not removed */
+	come(&evict, 16, 4);
+	uvmp_evict_touch(&evict, 0); /* wrong: in the last one */
+	uvmp_evict_touch(&evict, 2); /* not so: long ago */
+	leave(&evict, 1, 16);
+	evict.mhpe.intervals = 4; /* late, so that the strategy stays */
+	come(&evict, 20, 4);
+	assert_int_equal(evict.mhpe.distance, 3 + 4 + 1);
+	evict.mhpe.distance = 30;
+	leave(&evict, 4, 16);
+	come(&evict, 24, 4);
+	assert_int_equal(evict.mhpe.distance, 32);
+	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_OK);
+	assert_int_equal(unit, evict.list.head); /* further than there are */
+	uvmp_evict_remove(&evict, 5);
+	evict.mhpe.distance = 33;
+	assert_false(uvmp_evict_is_valid(&evict));
+}
+
+/* Many untouched pages in the first four intervals with evictions: the oldest go from then on. */
+static void mhpe_strategy(void **state)
+{
+	static const struct {
+		uint32_t untouched[5];
+		bool is_lru;
+	} cases[] = {
+	        {{0, 0, 0, 0, 0}, false}, {{8}, true},          {{7, 0, 0, 0, 0}, false},  {{5, 5}, true},
+	        {{2, 2, 2, 3}, false},    {{2, 2, 2, 4}, true}, {{1, 1, 1, 1, 16}, false},
+	};
+	uint64_t memory[4 * 64];
+	struct uvmp_evict evict;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		open_mhpe(&evict, memory, 64, sizeof(memory));
+		come(&evict, 0, 12); /* nothing leaves: does not count */
+		come(&evict, 12, 4);
+		for (uint32_t k = 0; k < 5; k++) {
+			leave(&evict, k, cases[i].untouched[k]);
+			come(&evict, 16 + 4 * k, 4);
+		}
+		assert_int_equal(evict.mhpe.is_lru, cases[i].is_lru);
+		if (cases[i].is_lru)
+			ASSERT_VICTIMS(&evict, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+			               22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35);
+	}
+}
+
+static void batch_and_left_errors(void **state)
+{
+	uint64_t memory[4 * UNITS];
+	struct uvmp_evict evict, broken;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_MHPE, UNITS, memory, sizeof(memory));
+	broken = evict, broken.mhpe.stamp = NULL;
+	assert_false(uvmp_evict_is_valid(&broken));
+	assert_int_equal(uvmp_evict_batch(&broken), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_left(&broken, 0, 1, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_left(&evict, UNITS, 1, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_left(&evict, 0, 1, 2), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_left(&evict, 0, 513, 2), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_left(&evict, 0, 512, 512), UVMP_OK);
+	uvmp_evict_init(&evict, UVMP_EVICT_CLOCK_2M, UNITS, memory, sizeof(memory));
+	assert_int_equal(uvmp_evict_batch(&evict), UVMP_OK);
+	assert_int_equal(uvmp_evict_left(&evict, 0, 1, 1), UVMP_OK);
+	broken = evict, broken.chance = NULL;
+	assert_false(uvmp_evict_is_valid(&broken));
+	broken = evict, broken.count = 1;
+	assert_false(uvmp_evict_is_valid(&broken));
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 10), 90);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), 160);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -559,6 +737,11 @@ int main(void)
 	        cmocka_unit_test(reserve),
 	        cmocka_unit_test(least_frequently),
 	        cmocka_unit_test(weights),
+	        cmocka_unit_test(second_chance),
+	        cmocka_unit_test(mhpe_partitions),
+	        cmocka_unit_test(mhpe_distance),
+	        cmocka_unit_test(mhpe_strategy),
+	        cmocka_unit_test(batch_and_left_errors),
 	};
 
 	return cmocka_run_group_tests_name("evict", tests, NULL, NULL);

@@ -292,6 +292,7 @@ static void test_merge(void **state)
 	assert_steps(UVMP_PLAN_OVERLAPPED, 0, 2, "o0 o1@0");
 	assert_steps(UVMP_PLAN_OVERLAPPED, 2, 0, "i0 i1@0");
 	assert_steps(UVMP_PLAN_OVERLAPPED, 0, 0, "");
+	assert_steps(UVMP_PLAN_UNOBTRUSIVE, 2, 2, "i0 o0 i1@0 o1@1");
 }
 
 static void test_merge_errors(void **state)
@@ -304,7 +305,7 @@ static void test_merge_errors(void **state)
 	step[0].index = 77;
 	assert_int_equal(uvmp_plan_merge(wide, 0, 1, NULL, 9), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_plan_merge(wide, 1, 0, NULL, 9), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_plan_merge((enum uvmp_plan_order)2, 1, 1, step, 9), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_plan_merge((enum uvmp_plan_order)3, 1, 1, step, 9), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_plan_merge((enum uvmp_plan_order) - 1, 1, 1, step, 9), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_plan_merge(wide, most + 1, 0, step, 2 * most), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_plan_merge(wide, 0, most + 1, step, 2 * most), UVMP_ERR_RANGE);
@@ -322,7 +323,8 @@ static void test_names(void **state)
 	(void)state;
 	assert_string_equal(uvmp_plan_name(UVMP_PLAN_SERIAL), "serial");
 	assert_string_equal(uvmp_plan_name(UVMP_PLAN_OVERLAPPED), "overlapped");
-	assert_null(uvmp_plan_name((enum uvmp_plan_order)2));
+	assert_string_equal(uvmp_plan_name(UVMP_PLAN_UNOBTRUSIVE), "unobtrusive");
+	assert_null(uvmp_plan_name((enum uvmp_plan_order)3));
 	assert_null(uvmp_plan_name((enum uvmp_plan_order) - 1));
 }
 

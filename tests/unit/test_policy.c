@@ -13,10 +13,11 @@
 	"thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=32 nap=1 epoch=2000 "        \
 	"pin=300 max_resets=4 "
 #define COUNTERS "counters=driver counter_batch=256 counter_threshold=256 map_on_eviction=1 "
-#define REST     THRASH COUNTERS "map_on_atomics=0 plan=serial "
+#define LAST     "threads=off sm_throttle=off memory_ratio=100 link_ratio=100 "
+#define REST     THRASH COUNTERS "map_on_atomics=0 plan=serial " LAST
 
 #define DRIVER                                                                                               \
-	"prefetch=density threshold=51 min_faults=1 prefetch_full=same evict=lru pma_order=6 "               \
+	"prefetch=density threshold=51 min_faults=1 prefetch_full=same adapt=off evict=lru pma_order=6 "     \
 	"replay=batch_flush put_ratio=50 batch=256 coalesce=1 max_batches=20 max_throttled=5 "               \
 	"prefetch_lapse_ms=1000 " REST "quirks=1"
 
@@ -108,6 +109,13 @@ static void test_defaults(void **unused)
 	assert_int_equal(p.counter_threshold, 256);
 	assert_true(p.map_on_eviction && !p.map_on_atomics);
 	assert_int_equal(p.plan, UVMP_PLAN_SERIAL);
+	/* what no driver has is off */
+	assert_int_equal(p.adapt, UVMP_ADAPT_OFF);
+	assert_int_equal(p.granularity, UVMP_GRANULARITY_2M);
+	assert_true(!p.runtime && !p.cyclic && !p.threads && !p.sm_throttle && !p.pressure_off);
+	assert_int_equal(p.remote.remote, UVMP_REMOTE_OFF);
+	assert_int_equal(p.memory_ratio, 100);
+	assert_int_equal(p.link_ratio, 100);
 }
 
 /* Each of the newer keys reaches its own field and no other. */
@@ -158,6 +166,44 @@ static void test_fields(void **unused)
 	assert_int_equal(p.reserve, 99);
 	assert_int_equal(p.free_buffer, 100);
 	assert_int_equal(p.prefetch_full, 1 + UVMP_PREFETCH_NONE);
+	assert_int_equal(
+	        parse("adapt=pressure pressure_low=2 pressure_step=3 pressure_window=4 pressure_off=1", &p),
+	        UVMP_OK);
+	assert_int_equal(p.adapt, UVMP_ADAPT_PRESSURE);
+	assert_int_equal(p.pressure_low, 2);
+	assert_int_equal(p.pressure_step, 3);
+	assert_int_equal(p.pressure_window, 4);
+	assert_true(p.pressure_off);
+	assert_int_equal(parse("adapt=early early_low=5 early_high=6 early_epoch_us=7", &p), UVMP_OK);
+	assert_int_equal(p.adapt, UVMP_ADAPT_EARLY);
+	assert_int_equal(p.early_low, 5);
+	assert_int_equal(p.early_high, 6);
+	assert_int_equal(p.early_epoch_us, 7);
+	assert_int_equal(parse("evict=clock2m granularity=512k cyclic=on cyclic_share=8", &p), UVMP_OK);
+	assert_int_equal(p.evict, UVMP_EVICT_CLOCK_2M);
+	assert_int_equal(p.granularity, UVMP_GRANULARITY_512K);
+	assert_true(p.cyclic);
+	assert_int_equal(p.cyclic_share, 8);
+	assert_int_equal(
+	        parse("evict=tbne runtime=on remote=adaptive remote_threshold=9 remote_penalty=10", &p),
+	        UVMP_OK);
+	assert_true(p.runtime);
+	assert_int_equal(p.remote.remote, UVMP_REMOTE_ADAPTIVE);
+	assert_int_equal(p.remote.threshold, 9);
+	assert_int_equal(p.remote.penalty, 10);
+	assert_int_equal(
+	        parse("plan=unobtrusive threads=on extra_blocks=11 threads_period_us=12 threads_drop=13 "
+	              "sm_throttle=on sm_epoch_us=14 memory_ratio=150 link_ratio=160",
+	              &p),
+	        UVMP_OK);
+	assert_int_equal(p.plan, UVMP_PLAN_UNOBTRUSIVE);
+	assert_true(p.threads && p.sm_throttle);
+	assert_int_equal(p.extra_blocks, 11);
+	assert_int_equal(p.threads_period_us, 12);
+	assert_int_equal(p.threads_drop, 13);
+	assert_int_equal(p.sm_epoch_us, 14);
+	assert_int_equal(p.memory_ratio, 150);
+	assert_int_equal(p.link_ratio, 160);
 	assert_int_equal(parse("evict=random4k reserve=1", &p), UVMP_ERR_CONFLICT);
 	assert_int_equal(parse("evict=lru free_buffer=1", &p), UVMP_ERR_CONFLICT);
 	assert_int_equal(parse("evict=sl64k reserve=100", &p), UVMP_ERR_RANGE);
@@ -179,31 +225,36 @@ static void test_canonical(void **unused)
 	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
 	        "batch="
 	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
-	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same evict=lru pma_order=20 "
+	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same adapt=off evict=lru "
+	        "pma_order=20 "
 	        "replay=batch_flush "
 	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
 	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
 	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
 	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
-	                "prefetch=density threshold=0 min_faults=1 prefetch_full=same evict=lru pma_order=0 "
+	                "prefetch=density threshold=0 min_faults=1 prefetch_full=same adapt=off evict=lru "
+	                "pma_order=0 "
 	                "replay=batch_flush "
 	                "put_ratio=0 "
 	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 "
 	                "thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=0 nap=1 "
-	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial quirks=1");
+	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial " LAST
+	                "quirks=1");
 	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block thrash=off counters=on "
 	                "map_on_eviction=0 counter_batch=1",
 	                "prefetch=sequential seq_pages=512 prefetch_full=same evict=lru4k reserve=0 "
-	                "free_buffer=0 replay=block batch=256 coalesce=1 "
+	                "free_buffer=0 remote=off replay=block batch=256 coalesce=1 "
 	                "max_batches=20 "
 	                "max_throttled=5 prefetch_lapse_ms=1000 thrash=off counters=on counter_batch=1 "
-	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial quirks=1");
+	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial " LAST
+	                "quirks=1");
 	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0 counters=off "
 	                "plan=overlapped map_on_atomics=1",
 	                "prefetch=locality locality_pages=1 prefetch_full=same evict=random4k free_buffer=0 "
+	                "remote=off "
 	                "replay=once batch=256 coalesce=1 "
 	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " THRASH
-	                "counters=off map_on_atomics=1 plan=overlapped quirks=0");
+	                "counters=off map_on_atomics=1 plan=overlapped " LAST "quirks=0");
 }
 
 /* No policy prints longer than this: every key at once, each with its longest value. Part of it cannot be
@@ -230,10 +281,21 @@ static void test_longest(void **unused)
 	assert_true(longest <= UVMP_POLICY_TEXT_MAX);
 }
 
-/* A user that is one of several (`counters=driver|on`): the first of them. */
-static void first_user(const struct uvmp_policy_key *key, char text[24])
+/* What the key needs: of several users (`counters=driver|on`) the first, and what that one needs. */
+static void add_users(const struct uvmp_policy_key *key, char text[128])
 {
-	snprintf(text, 24, "%.*s", (int)strcspn(key->used_by, "|"), key->used_by);
+	const struct uvmp_policy_key *user;
+
+	for (uint32_t u = 0; key->used_by[0] != '\0'; u++) {
+		user = uvmp_policy_key_at(u);
+		if (strlen(user->name) != strcspn(key->used_by, "=") ||
+		    strncmp(key->used_by, user->name, strlen(user->name)) != 0)
+			continue;
+		snprintf(text + strlen(text), 128 - strlen(text), " %.*s", (int)strcspn(key->used_by, "|"),
+		         key->used_by);
+		key = user;
+		u = UINT32_MAX; /* from the first key on */
+	}
 }
 
 /* Is `with` (`counters=on`) among the users of the key? */
@@ -266,7 +328,7 @@ static void test_keys(void **unused)
 		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
 		for (uint64_t v = key->min; v <= key->max; v += step) {
 			const char *name = uvmp_policy_choice(i, (uint32_t)v);
-			char word[64], text[128], user[64], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
+			char word[64], text[128], printed[UVMP_POLICY_TEXT_MAX + 2] = " ";
 			struct uvmp_policy policy;
 
 			assert_int_equal(key->is_choice, name != NULL);
@@ -274,8 +336,8 @@ static void test_keys(void **unused)
 				snprintf(word, sizeof(word), "%s=%s", key->name, name);
 			else
 				snprintf(word, sizeof(word), "%s=%lu", key->name, (unsigned long)v);
-			first_user(key, user);
-			snprintf(text, sizeof(text), "%s %s", word, user);
+			snprintf(text, sizeof(text), "%s", word);
+			add_users(key, text);
 			assert_int_equal(parse(text, &policy), UVMP_OK);
 			assert_int_equal(uvmp_policy_print(&policy, printed + 1, UVMP_POLICY_TEXT_MAX),
 			                 UVMP_OK);
@@ -287,7 +349,7 @@ static void test_keys(void **unused)
 		}
 		assert_null(uvmp_policy_choice(i, key->max + 1));
 	}
-	assert_int_equal(i, 40);
+	assert_int_equal(i, 63);
 	assert_null(uvmp_policy_choice(i, 0));
 	assert_null(uvmp_policy_key_at(UINT32_MAX));
 }
@@ -312,8 +374,12 @@ static void test_used_by(void **unused)
 				enum uvmp_status status;
 
 				snprintf(with, sizeof(with), "%s=%s", user->name, uvmp_policy_choice(u, v));
-				snprintf(text, sizeof(text), "%s %s=%lu", with, key->name,
-				         (unsigned long)key->initial);
+				snprintf(text, sizeof(text), "%s %s=", with, key->name);
+				if (key->is_choice)
+					strcat(text, uvmp_policy_choice(i, key->initial));
+				else
+					sprintf(text + strlen(text), "%lu", (unsigned long)key->initial);
+				add_users(user, text);
 				snprintf(says, sizeof(says), "%s: used only by %s", key->name, key->used_by);
 				status = uvmp_policy_parse(text, strlen(text), &policy, &error);
 				if (is_user(key, with)) {
@@ -478,7 +544,7 @@ static void test_long_words(void **unused)
 	               "evict: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" is not accepted; lru lru2m"));
 	assert_int_equal(error.length, UVMP_POLICY_TEXT_MAX);
 	assert_int_equal(uvmp_policy_parse(text, UVMP_POLICY_TEXT_MAX + 1, &policy, &error), UVMP_ERR_SYNTAX);
-	assert_string_equal(error.text, "longer than 1024 bytes");
+	assert_string_equal(error.text, "longer than 2048 bytes");
 	assert_int_equal(error.offset, UVMP_POLICY_TEXT_MAX);
 	assert_int_equal(error.length, 1);
 	assert_int_equal(uvmp_policy_parse(text, SIZE_MAX, &policy, &error), UVMP_ERR_SYNTAX);
@@ -548,7 +614,13 @@ static void test_is_valid(void **unused)
 	INVALID(p.counters = UVMP_COUNTERS_OFF; p.map_on_eviction = false);
 	INVALID(p.counter_batch = 65537);
 	INVALID(p.counter_threshold = 0);
-	INVALID(p.plan = (enum uvmp_plan_order)2);
+	INVALID(p.plan = (enum uvmp_plan_order)3);
+	INVALID(p.adapt = UVMP_ADAPT_COUNT);
+	INVALID(p.granularity = UVMP_GRANULARITY_64K); /* not of lru */
+	INVALID(p.evict = UVMP_EVICT_LRU_2M; p.granularity = UVMP_GRANULARITY_2M + 1);
+	INVALID(p.cyclic = true);
+	INVALID(p.memory_ratio = 99);
+	INVALID(p.threads_drop = 21);
 	INVALID(p.quirks = false);
 #define CORRECTED(p) (p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = false)
 	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* Q8 */

@@ -244,6 +244,30 @@ static void test_notes_of_counters_are_notes(void **unused)
 	assert_false(has_notes());
 }
 
+/* Hosts with pages of 64 KiB: each is a basic block. */
+static void test_large_pages(void **unused)
+{
+	(void)unused;
+	prepare("evict=lfu2m remote=always remote_threshold=3 prefetch=none" COMMON, 1, 4);
+	host.params.page_bytes = KIB64;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, MIB2, UVMP_CPU);
+	fault(BASE + 3 * KIB64, UVMP_ACCESS_READ);
+	engine_expect(&host, "batch to=1 count=1 detail=1\n"
+	                     "map cause=counter block=0x40000000 pages=0-31 from=0 to=1 right=r\n"
+	                     "replay to=1\n"
+	                     "done to=1\n");
+	assert_int_equal(count(BASE + 3 * KIB64), 1);
+	assert_int_equal(counters_at(BASE)->tree.blocks, 32);
+	use(BASE + 3 * KIB64 + PAGE, 2);
+	use(BASE + 4 * KIB64, 2);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(BASE + 3 * KIB64) && is_remote(BASE + 4 * KIB64));
+	/* the mirror of this host knows pages of 4 KiB only */
+	engine_stop(&host);
+	begin("evict=lru2m" COMMON, 1, MIB2);
+}
+
 /* -- modes -- */
 
 /* GPU memory of 2 MiB, full with the first of two windows; the second window has pushed it out. */
@@ -859,6 +883,7 @@ int main(void)
 	        TEST(test_the_cpu_goes_on),
 	        TEST(test_bad_accesses),
 	        TEST(test_notes_of_counters_are_notes),
+	        TEST(test_large_pages),
 	        TEST(test_oversub_waits_for_pressure),
 	        TEST(test_adaptive_follows_pressure_and_round_trips),
 	        TEST(test_hot_blocks_are_not_mapped_when_they_leave),

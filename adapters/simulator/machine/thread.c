@@ -3,6 +3,8 @@
 
 #include "../counters.h"
 
+#define BASIC_BLOCK_BYTES 65536u
+
 /* -- faults -- */
 
 void thread_report_faults(struct thread *t)
@@ -25,6 +27,13 @@ void thread_report_faults(struct thread *t)
 		shop->in_buffer++;
 		gpu_take_fault(shop->gpu);
 	}
+}
+
+/* So many faults are not in the engine's buffer any more. */
+static void leave_buffer(struct shop *shop, uint64_t faults)
+{
+	shop->in_buffer -= faults;
+	gpu_fetch_faults(shop->gpu, shop->in_buffer);
 }
 
 /* -- batches, for the statistics -- */
@@ -64,8 +73,10 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->shop->model;
 
-	t->shop->in_buffer -= a->count;
+	leave_buffer(t->shop, a->count);
 	begin_batch(t, a->count);
+	if (t->shop->host.params.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
+		t->early_ns = t->now_ns;
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
 	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
@@ -80,10 +91,17 @@ static void begin(struct thread *t, const struct uvmp_action *a)
 }
 
 /* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
- * side. */
+ * side, or room is made before anybody asks: then each page waits for the room that it gets. */
+static bool waits_for_evictions(const struct shop *shop)
+{
+	const struct uvmp_policy *policy = shop->host.params.policy;
+
+	return policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0;
+}
+
 static void wait_for_eviction(struct thread *t)
 {
-	if (t->shop->host.params.policy->plan == UVMP_PLAN_SERIAL)
+	if (waits_for_evictions(t->shop))
 		thread_wait(t, t->evicted_ns, &t->shop->times->evict_ns);
 	t->evicted_ns = 0;
 }
@@ -97,6 +115,7 @@ static void look_at(struct thread *t, const struct uvmp_action *a)
 		return;
 	t->block = a->address;
 	t->room_ns = 0;
+	t->early_ns = 0;
 	if (!t->is_fault_of_cpu)
 		thread_work(t, t->shop->model->block_ns, &t->shop->times->service_ns);
 }
@@ -130,7 +149,7 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
 static void back_pages(struct thread *t)
 {
 	struct shop *shop = t->shop;
-	uint64_t most = shop->host.result->memory_bytes / shop->model->page_bytes;
+	uint64_t most = host_capacity_bytes(&shop->host) / shop->model->page_bytes;
 
 	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
 		return;
@@ -138,6 +157,18 @@ static void back_pages(struct thread *t)
 		shop->backed_pages += ROOT_BYTES / shop->model->page_bytes;
 		take_root(t);
 	}
+}
+
+/* When can pages come to the block's memory, the first and the last? Of room in pages the oldest is used
+ * first. */
+static struct room_times take_room(struct thread *t, uint32_t pages)
+{
+	struct shop *shop = t->shop;
+
+	back_pages(t);
+	if (shop->host.params.policy->evict == UVMP_EVICT_LRU || waits_for_evictions(shop))
+		return (struct room_times){t->room_ns, t->room_ns};
+	return room_take(&shop->room, pages);
 }
 
 /* A root (lru), a block (lru2m), or a page, which has its share of a root's cost. */
@@ -150,8 +181,12 @@ static void evict(struct thread *t, const struct uvmp_action *a)
 	t->evict_root = a->offset / ROOT_BYTES;
 	if (order == UVMP_EVICT_LRU_4K || order == UVMP_EVICT_RANDOM_4K)
 		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
-	if (a->count == 0) /* a root of several blocks is one */
+	if (a->count == 0) { /* a root of several blocks is one */
 		thread_work(t, ns, &shop->times->evict_ns);
+		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
+		t->early_ns = 0;
+	}
+	room_empty(&shop->room, uvmp_mask_weight(&a->pages), t->now_ns);
 }
 
 /* What is submitted runs when the thread goes on; but a channel has so many entries and no more. */
@@ -163,6 +198,11 @@ static void push(struct thread *t, uint64_t *sum)
 static void note_push(struct thread *t, uint64_t end_ns)
 {
 	t->shop->push_ns[t->shop->pushes++ % SHOP_PUSHES] = end_ns;
+}
+
+/* Mappings, replays and whoever waits for copies wait for this one. */
+static void note_end(struct thread *t, uint64_t end_ns)
+{
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
@@ -174,22 +214,28 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
 	uint64_t *sum = is_out ? &shop->times->evict_ns : &shop->times->migrate_ns;
+	struct room_times room = {0, 0};
 
 	if (direction == MODEL_TO_GPU)
-		back_pages(t);
+		room = take_room(t, pages);
 	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns, sum);
 	push(t, sum);
-	start_ns = later(t->now_ns, block->copied_ns);
-	if (direction == MODEL_TO_GPU)
-		start_ns = later(start_ns, t->room_ns);
+	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
+	start_ns = later(start_ns, room.first_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
-	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	end_ns = link_copy_pages(&shop->link, direction, start_ns, bytes);
+	if (room.last_ns > start_ns)
+		end_ns = link_delay_pages(&shop->link, direction, room.last_ns,
+		                          bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
+	if (!is_out || waits_for_evictions(shop))
+		note_end(t, end_ns);
 	if (direction == MODEL_TO_GPU)
 		note_copy(t, start_ns, end_ns, pages);
 	if (!is_out)
 		return;
+	room_delay(&shop->room, end_ns);
 	t->evicted_ns = later(t->evicted_ns, end_ns);
 	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
 		shop->root_ns[t->evict_root] = later(shop->root_ns[t->evict_root], end_ns);
@@ -201,17 +247,20 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 static void populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	struct shop *shop = t->shop;
-	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * shop->model->page_bytes;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes;
+	struct room_times room;
 
 	if (a->to != HOST_GPU) /* the CPU's own, part of cpu_fault_ns */
 		return;
-	back_pages(t);
+	room = take_room(t, pages);
 	thread_work(t, shop->model->copy_ns, &shop->times->migrate_ns);
 	push(t, &shop->times->migrate_ns);
-	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, t->room_ns)) +
+	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, room.last_ns)) +
 	                  bytes * 1000u / shop->model->zero_mb_s;
 	block->copied_ns = shop->zeroed_ns;
 	note_push(t, shop->zeroed_ns);
+	note_end(t, shop->zeroed_ns);
 }
 
 /* The CPU's own page tables. */
@@ -261,7 +310,7 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 {
 	struct shop *shop = t->shop;
 
-	shop->in_buffer -= a->count;
+	leave_buffer(shop, a->count);
 	thread_work(t, shop->model->flush_ns + (uint64_t)a->count * shop->model->flush_entry_ns,
 	            &shop->times->replay_ns);
 }
@@ -271,7 +320,7 @@ static void wait_for(struct thread *t, const struct uvmp_action *a)
 	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->shop->times->replay_ns);
 }
 
-static void perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
@@ -306,6 +355,9 @@ static void perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	case UVMP_ACTION_CLEAR:
 		counters_clear(&t->shop->host, a);
 		return;
+	case UVMP_ACTION_LIMIT:
+		gpu_limit(t->shop->gpu, t->now_ns, a->count, a->detail);
+		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
 		return;
@@ -330,7 +382,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
 		look_at(t, &action);
-		perform(t, &action, block);
+		thread_perform(t, &action, block);
 		uvmp_service_complete(service, action.id, UVMP_OK);
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;

@@ -11,6 +11,7 @@
 #include "gpu.h"
 #include "link.h"
 #include "machine.h"
+#include "room.h"
 
 #define SHOP_PUSHES 1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free one */
 
@@ -23,6 +24,7 @@ struct shop {
 	struct link link;
 	uint64_t *root_ns;     /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
 	uint32_t cached_roots; /* got from the physical allocator and not used yet */
+	struct room room;      /* page-wise orders: where pages do not wait for whole evictions */
 	uint64_t backed_pages; /* page-wise orders: of the memory that was ever used, in whole roots */
 	uint64_t push_ns[SHOP_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t zeroed_ns;    /* the last pages that began as zeros have */
@@ -36,6 +38,8 @@ struct thread {
 	uint64_t replay_ns;   /* its last replay has been seen */
 	uint64_t evict_root;  /* being emptied */
 	uint64_t evicted_ns;  /* what the last evictions have copied has arrived; 0: nothing to wait for */
+	uint64_t early_ns;    /* plan=unobtrusive: the batch began then, and nothing has left for it yet; 0: it has */
+	uint64_t leave_ns;    /* the present victim leaves from then on; 0: when the thread gets there */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */
 	uvmp_addr block;      /* being serviced */
 	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
@@ -65,6 +69,8 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
+/* An action takes its time, and is seen by the GPU and the link; `block` is that of its address, NULL: none. */
+void thread_perform(struct thread *t, const struct uvmp_action *action, struct sim_block *block);
 /* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
  * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);

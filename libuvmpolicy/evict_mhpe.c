@@ -1,0 +1,174 @@
+/* MHPE, the eviction of CPPE (Yu, Childers, Huang, Qian, Guo and Wang: Coordinated Page Prefetch and Eviction
+ * for Memory Oversubscription Management in GPUs, IPDPS 2020; a change of the same authors' HPE, TCAD 2020).
+ *
+ * Published idea. Recency fails programs that walk in circles over more than memory holds, so the newest go
+ * first, but not the very newest: chunks of 64 KiB stand in a chain in the order in which they were migrated,
+ * touches do not move them. Time is counted in intervals of migrations; what came in the present interval or
+ * in the one before is left alone, the others are the old partition. The first strategy takes the newest of
+ * the old partition, some distance (the forward distance) away from its end. If many pages of what leaves had
+ * never been touched, prefetched for nothing or sent away before their turn, the strategy becomes recency
+ * (the oldest of the chain goes) and stays that.
+ *
+ * Assumed, as only the abstract and descriptions of it were at hand:
+ * - An interval is at least 64 pages, here four chunks, and ends where a batch begins: the original services
+ *   faults one by one, a driver's batch may bring hundreds of chunks, which must not push each other out
+ *   before the GPU goes on.
+ * - The untouch level of an interval is the number of untouched ones among 64 evicted pages, its mean over
+ *   the interval. Intervals without evictions do not count. The strategy changes if in one of the first four
+ *   the level is 32 or more, or 40 or more in their sum.
+ * - The forward distance begins at 0 and grows at the end of an interval by the level in chunks, and by the
+ *   wrong evictions: chunks that came back in the interval in which they left, or the next. It is at most 32.
+ * - An empty old partition: the oldest of the chain. Where a victim is refused, the next older one is; behind
+ *   the oldest come those that are newer than the first victim, from there on.
+ *
+ * Chunks have the number of their arrival, so that partitions are comparisons. The newest of the old
+ * partition is known: it moves on when an interval ends, once past each chunk. */
+#include "evict_internal.h"
+
+enum {
+	CHUNK_PAGES = 16,
+	INTERVAL_CHUNKS = 4,
+	INTERVAL_PAGES = 64,
+	FIRST_INTERVALS = 4,
+	LEVEL_MOST = 32,  /* of one interval */
+	LEVELS_MOST = 40, /* of the first ones together */
+	DISTANCE_MOST = 32
+};
+
+void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+
+	mhpe->stamp = memory;
+	for (uint32_t unit = 0; unit < evict->units; unit++)
+		mhpe->stamp[unit] = 0;
+	mhpe->current = mhpe->last = 1;
+	mhpe->old = UVMP_UNIT_NONE;
+	(void)uvmp_recency_init(&evict->list, (void *)(mhpe->stamp + evict->units), evict->units);
+}
+
+bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict)
+{
+	return evict->mhpe.stamp != NULL && evict->mhpe.distance <= DISTANCE_MOST &&
+	       uvmp_evict_lru_is_valid(evict);
+}
+
+void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+
+	if (uvmp_recency_contains(&evict->list, unit))
+		return;
+	mhpe->wrong += mhpe->stamp[unit] >= mhpe->last;
+	mhpe->stamp[unit] = ++mhpe->clock;
+	mhpe->came++;
+	uvmp_evict_lru_touch(evict, unit);
+}
+
+void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+
+	if (!uvmp_recency_contains(&evict->list, unit))
+		return;
+	if (mhpe->old == unit)
+		mhpe->old = evict->list.link[unit].prev;
+	mhpe->stamp[unit] = 0;
+	uvmp_evict_lru_remove(evict, unit);
+}
+
+void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit)
+{
+	uvmp_evict_mhpe_remove(evict, unit);
+	evict->mhpe.stamp[unit] = 0;
+}
+
+void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+
+	if (!uvmp_recency_contains(&evict->list, unit))
+		mhpe->stamp[unit] = mhpe->clock + 1u;
+	mhpe->left_pages += pages;
+	mhpe->untouched += untouched;
+}
+
+/* -- the end of an interval -- */
+
+/* How well did the newest go? */
+static void judge(struct uvmp_mhpe *mhpe)
+{
+	uint64_t level, distance;
+
+	if (mhpe->left_pages == 0)
+		return;
+	level = mhpe->untouched * INTERVAL_PAGES / mhpe->left_pages;
+	if (mhpe->intervals < FIRST_INTERVALS) {
+		mhpe->intervals++;
+		mhpe->levels += (uint32_t)level;
+		mhpe->is_lru |= level >= LEVEL_MOST || mhpe->levels >= LEVELS_MOST;
+	}
+	distance = mhpe->distance + (level + CHUNK_PAGES - 1u) / CHUNK_PAGES + mhpe->wrong;
+	mhpe->distance = distance < DISTANCE_MOST ? (uint32_t)distance : DISTANCE_MOST;
+}
+
+/* What came in the interval that was the last one is old now. */
+static void age(struct uvmp_evict *evict)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+	uint32_t next = mhpe->old == UVMP_UNIT_NONE ? evict->list.head : evict->list.link[mhpe->old].next;
+
+	mhpe->last = mhpe->current;
+	mhpe->current = mhpe->clock + 1u;
+	for (; next != UVMP_UNIT_NONE && mhpe->stamp[next] < mhpe->last; next = evict->list.link[next].next)
+		mhpe->old = next;
+}
+
+void uvmp_evict_mhpe_batch(struct uvmp_evict *evict)
+{
+	struct uvmp_mhpe *mhpe = &evict->mhpe;
+
+	if (mhpe->came < INTERVAL_CHUNKS)
+		return;
+	judge(mhpe);
+	age(evict);
+	mhpe->came = 0;
+	mhpe->left_pages = mhpe->untouched = mhpe->wrong = 0;
+}
+
+/* -- victims -- */
+
+/* The first to go. */
+static uint32_t start(const struct uvmp_evict *evict)
+{
+	uint32_t unit = evict->mhpe.old;
+
+	if (evict->mhpe.is_lru || unit == UVMP_UNIT_NONE)
+		return evict->list.head;
+	for (uint32_t i = 0; i < evict->mhpe.distance && unit != evict->list.head; i++)
+		unit = evict->list.link[unit].prev;
+	return unit;
+}
+
+enum uvmp_status uvmp_evict_mhpe_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+{
+	uint32_t first = start(evict);
+
+	(void)random;
+	if (!uvmp_recency_contains(&evict->list, *unit))
+		return UVMP_ERR_NO_MEMORY;
+	if (evict->mhpe.stamp[*unit] > evict->mhpe.stamp[first])
+		return uvmp_evict_found(evict->list.link[*unit].next, unit);
+	if (*unit != evict->list.head)
+		return uvmp_evict_found(evict->list.link[*unit].prev, unit);
+	return uvmp_evict_found(evict->list.link[first].next, unit);
+}
+
+enum uvmp_status uvmp_evict_mhpe_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+                                        uint32_t *unit)
+{
+	*unit = start(evict);
+	while (rank-- > 0)
+		(void)uvmp_evict_mhpe_next(evict, random, unit);
+	return UVMP_OK;
+}
