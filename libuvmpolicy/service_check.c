@@ -217,7 +217,8 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
-	if (p->memory >= g->order.units / g->block_units || g->unit_block[p->memory] != h)
+	/* a GPU without memory has no units at all */
+	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
 	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
@@ -251,7 +252,7 @@ static bool check_counters(const struct uvmp_service *s, const struct block *b, 
 		return false;
 	c = counters_of(s, b);
 	tally->hot += !uvmp_mask_is_empty(&c->hot);
-	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_step_tree_blocks(b) &&
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_remote_leaves(s, b) &&
 	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
 	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
 }
@@ -312,12 +313,11 @@ static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *t
 static bool check_places(const struct uvmp_service *s, handle h, struct tally *tally)
 {
 	const struct block *b = block_at(s, h);
-	uvmp_mask resident, twice, mapped, both;
+	uvmp_mask resident, twice, both;
 	uint64_t seen = 0;
 
 	uvmp_mask_zero(&resident);
 	uvmp_mask_zero(&twice);
-	uvmp_mask_zero(&mapped);
 	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
 		const struct place *p;
 
@@ -331,11 +331,13 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 		uvmp_mask_and(&both, &resident, &p->resident);
 		uvmp_mask_or(&twice, &twice, &both);
 		uvmp_mask_or(&resident, &resident, &p->resident);
-		place_mapped(p, &both);
-		uvmp_mask_or(&mapped, &mapped, &both);
 	}
-	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS &&
-	       uvmp_mask_is_subset(&mapped, &resident) && check_extra(s, b, &twice, tally);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		place_mapped(place_at(s, at), &both);
+		if (!uvmp_mask_is_subset(&both, &resident))
+			return false;
+	}
+	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS && check_extra(s, b, &twice, tally);
 }
 
 /* Does the block cover what a block of its range has to, where it lies? */

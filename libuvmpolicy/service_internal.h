@@ -625,7 +625,8 @@ struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, 
 uint64_t uvmp_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. */
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
+ * a place for the processor. */
 void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
@@ -781,6 +782,12 @@ static inline struct counters *counters_of(const struct uvmp_service *s, const s
 
 	return h != 0 ? uvmp_arena_at(s, h) : NULL;
 }
+/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
+static inline uint32_t counter_pages(const struct uvmp_service *s)
+{
+	return 65536u / s->page_bytes;
+}
+uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b);
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
 void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */

@@ -511,7 +511,7 @@ void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	const struct block *b = block_at(s, block);
 	const struct place *p = uvmp_place_find(s, b, gpu);
 
-	if (p != NULL && p->has_memory && s->gpu[gpu].pmm == NULL)
+	if (p->has_memory)
 		weigh(s, &s->gpu[gpu], b, p, page);
 }
 
