@@ -1385,6 +1385,18 @@ static void circles(void **state)
 	walk_in_circles(3);
 	uvmp_memory_free(s, 1, block(0));
 	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
+	/* a part of it is not there when the pin ends */
+	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	all = pages(0, 256);
+	uvmp_step_leave(s, block(0), 1, &all);
+	assert_true(is_pinned(block(0)));
+	assert_true(uvmp_circle_give_up(s, 1));
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 16); /* of the other block */
+	ASSERT_LEAVES(16, 16);
+	ASSERT_LEAVES(16, 16);
+	assert_int_equal(s->gpu[1].order.count, 0);
 }
 
 /* memory_ratio: more chunks, or pages, than there are bytes. */
