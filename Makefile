@@ -35,7 +35,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity bench install clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity policies bench install clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
@@ -79,6 +79,11 @@ soak: $(BUILD)/soak
 ##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
 fidelity: $(BUILD)/uvmsim
 	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
+
+## make policies   every preset on ten programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
+##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
+policies: $(BUILD)/uvmsim
+	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
 bench: $(BUILD)/bench $(BUILD)/uvmsim

@@ -30,7 +30,9 @@ static void check_link(const struct model_link *link)
 	for (int way = 0; way < MODEL_DIRECTIONS; way++) {
 		uint64_t before = 0;
 
-		require(link->points[way] >= 1 && link->points[way] <= MODEL_POINTS_MAX);
+		require(link->has_formula ? pcie_is_valid(&link->formula) : link->points[way] >= 1);
+		require(link->points[way] <= MODEL_POINTS_MAX);
+		require(model_link_mb_s(link, (enum model_direction)way) != 0);
 		require(model_link_time(link, (enum model_direction)way, 0) == 0);
 		for (unsigned shift = 0; shift < 40; shift++) {
 			uint64_t bytes = (uint64_t)1 << shift;

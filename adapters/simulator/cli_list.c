@@ -1,6 +1,7 @@
 /* list: what there is to choose from. */
 #include "cli.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "import.h"
@@ -41,24 +42,6 @@ static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 	printf("    used by: %s\n", key->used_by[0] != '\0' ? key->used_by : "every policy");
 }
 
-static int list_policies(void)
-{
-	const struct uvmp_policy_key *key;
-
-	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++)
-		list_key(i, key);
-	fputs("\nprefetchers:", stdout);
-	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
-		printf(" %s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
-	fputs("\neviction orders:", stdout);
-	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
-		printf(" %s (%luK)", uvmp_evict_name((enum uvmp_evictor)i),
-		       (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
-	putchar('\n');
-	return CLI_DONE;
-}
-
 /* Words in lines of at most 110 columns, each behind four blanks. */
 static void list_wrapped(const char *text)
 {
@@ -76,6 +59,42 @@ static void list_wrapped(const char *text)
 		text += length + strspn(text + length, " ");
 	}
 	putchar('\n');
+}
+
+/* A word more, behind a blank. */
+__attribute__((format(printf, 3, 4))) static void add_word(char *text, size_t room, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list list;
+
+	if (used > 0 && used + 1 < room) {
+		text[used++] = ' ';
+		text[used] = '\0';
+	}
+	va_start(list, format);
+	vsnprintf(text + used, room - used, format, list);
+	va_end(list);
+}
+
+static int list_policies(void)
+{
+	const struct uvmp_policy_key *key;
+	char text[1024] = "";
+
+	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++)
+		list_key(i, key);
+	puts("\nprefetchers:");
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
+		add_word(text, sizeof(text), "%s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
+	list_wrapped(text);
+	text[0] = '\0';
+	puts("eviction orders, with what leaves as one:");
+	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
+		add_word(text, sizeof(text), "%s:%luK", uvmp_evict_name((enum uvmp_evictor)i),
+		         (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
+	list_wrapped(text);
+	return CLI_DONE;
 }
 
 static int list_presets(void)

@@ -94,12 +94,13 @@ static struct source *open_kept(const struct cli_sources *sources, char error[SO
 
 /* -- opening -- */
 
-struct source *cli_source_open(const struct cli_sources *sources, size_t index, char error[SOURCE_ERROR_MAX])
+struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
+                               char error[SOURCE_ERROR_MAX])
 {
 	const struct cli_source *source = &sources->source[index];
 
 	if (!source->is_trace)
-		return workload_open(source->spec, sources->seed, error);
+		return workload_open(source->spec, seed, error);
 	if (!is_stdin(source))
 		return trace_open(source->spec, error);
 	if (sources->kept)

@@ -18,7 +18,7 @@ struct cli_source {
 struct cli_sources {
 	struct cli_source source[CLI_SOURCES_MAX];
 	size_t count;
-	uint64_t seed; /* of workloads */
+	uint64_t seed; /* as given; of workloads */
 	FILE *kept;    /* standard input, for all readings but a single one */
 	char kept_error[SOURCE_ERROR_MAX];
 };
@@ -29,8 +29,10 @@ int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec)
  * which every opening reads at its own pace, in other processes too. What goes wrong, cli_source_open will
  * say. */
 void cli_source_keep_stdin(struct cli_sources *sources);
-/* Opens one, from its start; standard input directly unless it is kept. NULL with `error` filled. */
-struct source *cli_source_open(const struct cli_sources *sources, size_t index, char error[SOURCE_ERROR_MAX]);
+/* Opens one, from its start, a workload with this seed; standard input directly unless it is kept. NULL with
+ * `error` filled. */
+struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
+                               char error[SOURCE_ERROR_MAX]);
 /* Drops the temporary file; opened sources must have been closed. */
 void cli_source_close_all(struct cli_sources *sources);
 

@@ -65,7 +65,7 @@ static int run(struct request *q)
 
 	interrupt_catch();
 	progress_start(1);
-	source = cli_source_open(&q->sources, 0, error);
+	source = cli_source_open(&q->sources, 0, q->sources.seed, error);
 	if (!source) {
 		progress_end();
 		cli_error("%s", error);

@@ -5,6 +5,7 @@
 
 #include "bound.h"
 #include "cli.h"
+#include "cli_policies.h"
 #include "cli_source.h"
 #include "driver.h"
 #include "interrupt.h"
@@ -40,7 +41,9 @@ const char help_compare[] =
         "\n"
         "The same runs under several policies, side by side. All options of `uvmsim "
         "run`; --workload, --trace, --memory,\n"
-        "--oversub and --policy may be repeated: every combination is run. In each group "
+        "--oversub and --policy may be repeated: every combination is run. `--policy all` is every preset, "
+        "`--policy 'preset=PATTERN'`\n"
+        "those whose names match; a preset that cannot run gets a row that says why. In each group "
         "of runs `*` marks the least value;\n"
         "the last line is what Belady's optimum, which knows the future, moves page by page; "
         "`% above` it is what a\n"
@@ -49,11 +52,15 @@ const char help_compare[] =
         "\n"
         "  --jobs N          runs at a time, each with memory of its own (default: the "
         "number of processors);\n"
-        "                    the results do not depend on it\n";
+        "                    the results do not depend on it\n"
+        "  --seeds N         each with N seeds, from that of --seed on; a row has the medians, and least and "
+        "most\n"
+        "                    below it where they differ; JSON and CSV have every run\n";
 
-static const char *const options[] = {"workload=", "trace=",  "gpu=", "memory=", "oversub=", "policy=",
-                                      "seed=",     "format=", "log=", "jobs=",   "help",     NULL};
-enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, JOBS, HELP };
+static const char *const options[] = {
+        "workload=", "trace=", "gpu=",  "memory=", "oversub=", "policy=", "seed=",
+        "format=",   "log=",   "jobs=", "seeds=",  "help",     NULL};
+enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, JOBS, SEEDS, HELP };
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
 
@@ -62,11 +69,11 @@ struct request {
 	bool has_model;
 	struct cli_sources sources;
 	struct driver_memory memory[MANY];
-	const char *policy_text[MANY];
-	struct uvmp_policy policy[MANY];
-	size_t memories, policies;
+	size_t memories;
+	struct cli_policies policies;
 	bool is_compare;
-	unsigned jobs; /* 0: not given */
+	unsigned jobs;  /* 0: not given */
+	uint32_t seeds; /* 0: not given; the first is that of the sources */
 	enum report_format format;
 	const char *log_path;
 	FILE *log;
@@ -125,10 +132,7 @@ static int add_option(struct request *q, enum option option, const char *value)
 	case OVERSUB:
 		return add_memory(q, option == OVERSUB, value);
 	case POLICY:
-		if (q->policies == MANY)
-			return cli_error("more than %d policies", MANY);
-		q->policy_text[q->policies] = value;
-		return cli_policy("--policy", value, &q->policy[q->policies++]) ? CLI_DONE : CLI_BAD_INPUT;
+		return cli_policies_add(&q->policies, "--policy", value);
 	case SEED:
 		return cli_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
 		                                                                    : CLI_BAD_INPUT;
@@ -141,6 +145,11 @@ static int add_option(struct request *q, enum option option, const char *value)
 		if (!cli_number("--jobs", value, 1, JOBS_MOST, &number))
 			return CLI_BAD_INPUT;
 		q->jobs = (unsigned)number;
+		break;
+	case SEEDS:
+		if (!cli_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
+			return CLI_BAD_INPUT;
+		q->seeds = (uint32_t)number;
 		break;
 	case HELP:
 		break;
@@ -157,26 +166,31 @@ static int set_defaults(struct request *q, const char *command)
 		q->memory[q->memories++].bytes = q->model.memory_bytes;
 	else if (q->memories == 0)
 		q->memory[q->memories++].oversub_percent = 100;
-	if (q->policies == 0) {
+	if (q->policies.count == 0) {
 		const char *text = getenv("UVMP_POLICY");
 
-		q->policy_text[0] = text ? text : "preset=nvidia-595";
-		if (!cli_policy(text ? "UVMP_POLICY" : "--policy", q->policy_text[0], &q->policy[0]))
-			return CLI_BAD_INPUT;
-		q->policies = 1;
+		return text ? cli_policies_add(&q->policies, "UVMP_POLICY", text)
+		            : cli_policies_add(&q->policies, "--policy", "preset=nvidia-595");
 	}
 	return CLI_DONE;
 }
 
 static size_t runs_of(const struct request *q)
 {
-	return q->sources.count * q->memories * q->policies;
+	return q->sources.count * q->memories * q->policies.count;
 }
 
-/* In a comparison the runs of a source and memory are followed by one more task: their bound. */
+/* Tasks are numbered: seeds change fastest, then policies, memory sizes, and sources slowest. */
+static size_t seeds_of(const struct request *q)
+{
+	return q->seeds != 0 ? q->seeds : 1;
+}
+
+/* In a comparison the runs of a source and memory are followed by one more task for each seed: their bound.
+ */
 static size_t group_of(const struct request *q)
 {
-	return q->policies + q->is_compare;
+	return (q->policies.count + q->is_compare) * seeds_of(q);
 }
 
 static size_t tasks_of(const struct request *q)
@@ -186,7 +200,18 @@ static size_t tasks_of(const struct request *q)
 
 static bool is_bound(const struct request *q, size_t index)
 {
-	return index % group_of(q) == q->policies;
+	return index % group_of(q) >= q->policies.count * seeds_of(q);
+}
+
+/* Of a task that is no bound. */
+static const struct cli_policy *policy_of(const struct request *q, size_t index)
+{
+	return &q->policies.policy[index % group_of(q) / seeds_of(q)];
+}
+
+static uint64_t seed_of(const struct request *q, size_t index)
+{
+	return q->sources.seed + index % seeds_of(q);
 }
 
 static size_t source_of(const struct request *q, size_t index)
@@ -212,10 +237,10 @@ struct answer {
 	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
 };
 
-/* Tasks are numbered: policies change fastest, sources slowest. */
 static void run_one(const struct request *q, size_t index, struct answer *answer)
 {
-	struct source *source = cli_source_open(&q->sources, source_of(q, index), answer->error);
+	uint64_t seed = seed_of(q, index);
+	struct source *source = cli_source_open(&q->sources, source_of(q, index), seed, answer->error);
 	struct driver_memory memory = memory_of(q, index);
 
 	if (!source)
@@ -225,11 +250,11 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 		answer->is_complete = bound_run(source, memory, 1, &answer->bound, answer->error);
 	else if (q->has_model)
 		answer->is_complete =
-		        machine_run(source, &q->model, &q->policy[index % group_of(q)], memory,
-		                    q->sources.seed, q->log, &answer->result, &answer->times, answer->error);
+		        machine_run(source, &q->model, &policy_of(q, index)->policy, memory, seed, q->log,
+		                    &answer->result, &answer->times, answer->error);
 	else
-		answer->is_complete = driver_run(source, &q->policy[index % group_of(q)], memory,
-		                                 q->sources.seed, q->log, &answer->result, answer->error);
+		answer->is_complete = driver_run(source, &policy_of(q, index)->policy, memory, seed, q->log,
+		                                 &answer->result, answer->error);
 	source->close(source);
 }
 
@@ -238,17 +263,44 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 struct batch {
 	const struct request *q;
 	struct report *report;
-	size_t count, failed; /* failed: the first task that did, count: none has */
+	size_t count, failed; /* failed: the first task whose failure ends all, count: there is none */
 	char error[SOURCE_ERROR_MAX];
 };
 
+/* Notes what went wrong. False if the tasks behind are not wanted any more: a preset among many says it in
+ * its row, and the others go on. */
 static bool fail(struct batch *batch, size_t index, const char *error)
 {
+	struct report *report = &batch->report[index];
+
+	free(report->error);
+	report->error = strdup(error);
+	if (batch->q->policies.is_sweep && !is_bound(batch->q, index) && interrupt_caught == 0)
+		return true;
 	if (index < batch->failed) {
 		batch->failed = index;
 		snprintf(batch->error, SOURCE_ERROR_MAX, "%s", error);
 	}
 	return false;
+}
+
+/* What was asked for, and what is known of it. False: out of memory. */
+static bool describe(const struct request *q, size_t index, const struct answer *answer,
+                     struct report *report)
+{
+	const struct cli_policy *policy = policy_of(q, index);
+
+	report->memory = memory_of(q, index);
+	report->seed = seed_of(q, index);
+	report->gpu = q->has_model ? q->model.name : NULL;
+	report->preset = policy->preset;
+	uvmp_policy_print(&policy->policy, report->policy, sizeof(report->policy));
+	report->result = answer->result;
+	if (q->has_model)
+		report->times = answer->times;
+	report->workload = strdup(answer->workload);
+	report->policy_given = strdup(policy->given);
+	return report->workload && report->policy_given;
 }
 
 /* Keeps a run's answer. False if those behind it are not wanted any more. */
@@ -257,27 +309,16 @@ static bool take(struct batch *batch, size_t index, const struct answer *answer)
 	const struct request *q = batch->q;
 	struct report *report = &batch->report[index];
 
-	size_t policy = index % group_of(q);
-
 	report->is_complete = answer->is_complete;
 	if (is_bound(q, index)) {
 		report->bound_h2d_bytes = answer->bound.level[0].h2d_bytes;
 		report->bound_d2h_bytes = answer->bound.level[0].d2h_bytes;
 		progress_run_ended(answer->bound.accesses);
-		return answer->is_complete || fail(batch, index, answer->error);
+	} else {
+		if (!describe(q, index, answer, report))
+			return fail(batch, index, "out of memory");
+		progress_run_ended(answer->result.accesses);
 	}
-	report->workload = strdup(answer->workload);
-	report->policy_given = strdup(q->policy_text[policy]);
-	if (!report->workload || !report->policy_given)
-		return fail(batch, index, "out of memory");
-	report->memory = memory_of(q, index);
-	report->seed = q->sources.seed;
-	uvmp_policy_print(&q->policy[policy], report->policy, sizeof(report->policy));
-	report->result = answer->result;
-	report->gpu = q->has_model ? q->model.name : NULL;
-	if (q->has_model)
-		report->times = answer->times;
-	progress_run_ended(answer->result.accesses);
 	return answer->is_complete || fail(batch, index, answer->error);
 }
 
@@ -286,15 +327,21 @@ static void run_child(void *context, size_t index, void *answer)
 	run_one(((struct batch *)context)->q, index, answer);
 }
 
-static bool take_child(void *context, size_t index, const void *answer, const char *crash)
+static bool take_child(void *context, size_t index, const void *memory, const char *crash)
 {
+	const struct answer *answer = memory;
 	struct batch *batch = context;
 	const struct request *q = batch->q;
+	const char *name =
+	        answer->workload[0] != '\0' ? answer->workload : q->sources.source[source_of(q, index)].spec;
 	char error[SOURCE_ERROR_MAX];
 
 	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
 		return take(batch, index, answer) || interrupt_caught != 0;
-	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", q->sources.source[source_of(q, index)].spec, crash);
+	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
+	batch->report[index].was_crash = true;
+	if (q->policies.is_sweep && !is_bound(q, index) && !describe(q, index, answer, &batch->report[index]))
+		return fail(batch, index, "out of memory");
 	return fail(batch, index, error);
 }
 
@@ -337,13 +384,15 @@ static void run_batch(struct batch *batch)
 		run_in_turn(batch);
 }
 
-/* Each run learns the bound of its group, where there is one. */
+/* Each run learns the bound of its group and seed, where there is one. */
 static void share_bounds(struct batch *batch)
 {
 	const struct request *q = batch->q;
 
 	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
-		const struct report *bound = &batch->report[i - i % group_of(q) + q->policies];
+		size_t group = i - i % group_of(q);
+		const struct report *bound =
+		        &batch->report[group + q->policies.count * seeds_of(q) + i % seeds_of(q)];
 
 		batch->report[i].has_bound = bound->is_complete;
 		batch->report[i].bound_h2d_bytes = bound->bound_h2d_bytes;
@@ -351,20 +400,57 @@ static void share_bounds(struct batch *batch)
 	}
 }
 
-/* Which results are printed: of a comparison those before the first error; of a single run, and where the
- * user has interrupted, all that was counted. Moves them to the front. */
+static bool was_refused(const struct report *report)
+{
+	return report->error && report->result.accesses == 0 && !report->was_crash;
+}
+
+/* Among many presets some may be of no use for a model: they are refused before their first access, and their
+ * rows say so. A run that broke later is an error of the whole, and so is it if no preset runs. */
+static void judge_presets(struct batch *batch)
+{
+	const struct report *worst = NULL;
+	size_t good = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct report *report = &batch->report[i];
+
+		if (is_bound(batch->q, i))
+			continue;
+		good += report->is_complete;
+		if (report->error && (!worst || (was_refused(worst) && !was_refused(report))))
+			worst = report;
+	}
+	if (!worst || batch->failed < batch->count || (good > 0 && was_refused(worst)))
+		return;
+	batch->failed = (size_t)(worst - batch->report);
+	snprintf(batch->error, SOURCE_ERROR_MAX, "%s", worst->error);
+}
+
+/* Of a comparison those before the first error; of a single run, and where the user has interrupted, all that
+ * was counted; of many presets all whose source could be opened. */
+static bool is_kept(const struct batch *batch, size_t index)
+{
+	const struct report *report = &batch->report[index];
+
+	if (!report->workload || !report->policy_given) /* no run, but a bound */
+		return false;
+	if (interrupt_caught != 0 || !batch->q->is_compare)
+		return report->is_complete || report->result.accesses > 0;
+	if (batch->q->policies.is_sweep)
+		return report->workload[0] != '\0';
+	return report->is_complete && index < batch->failed;
+}
+
+/* Moves what is printed to the front. */
 static size_t keep_results(struct batch *batch)
 {
-	bool is_partial_kept = !batch->q->is_compare || interrupt_caught != 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < batch->count; i++) {
 		struct report report = batch->report[i];
-		bool is_kept = i < batch->failed && report.is_complete;
 
-		if (is_partial_kept)
-			is_kept = report.is_complete || report.result.accesses > 0;
-		if (!is_kept || !report.workload || !report.policy_given) /* or no run, but a bound */
+		if (!is_kept(batch, i))
 			continue;
 		batch->report[i] = batch->report[kept];
 		batch->report[kept++] = report;
@@ -377,6 +463,7 @@ static void free_reports(struct report *report, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		free(report[i].workload);
 		free(report[i].policy_given);
+		free(report[i].error);
 	}
 	free(report);
 }
@@ -414,6 +501,8 @@ static int run_all(struct request *q)
 	progress_end();
 	interrupt_done();
 	share_bounds(&batch);
+	if (q->policies.is_sweep)
+		judge_presets(&batch);
 	kept = keep_results(&batch);
 	if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
@@ -459,6 +548,11 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 			status = cli_error("compare: --log belongs to one run; use `uvmsim run`");
 		if (status == CLI_DONE && !is_compare && q->jobs != 0)
 			status = cli_error("run: --jobs belongs to several runs; use `uvmsim compare`");
+		if (status == CLI_DONE && !is_compare && q->seeds != 0)
+			status = cli_error("run: --seeds belongs to several runs; use `uvmsim compare`");
+		if (status == CLI_DONE && q->sources.seed > UINT64_MAX - (seeds_of(q) - 1))
+			status = cli_error("--seeds: %zu seeds from %llu on are too many", seeds_of(q),
+			                   (unsigned long long)q->sources.seed);
 		if (status == CLI_DONE)
 			status = open_log(q);
 		if (status == CLI_DONE)

@@ -147,7 +147,7 @@ static int run(const struct cli_sources *sources, struct output *output)
 	if ((output->path && strcmp(output->path, "-") != 0) ||
 	    !isatty(STDOUT_FILENO)) /* else the line would stand among the rows */
 		progress_start(1);
-	source = cli_source_open(sources, 0, error);
+	source = cli_source_open(sources, 0, sources->seed, error);
 	if (!source) {
 		progress_end();
 		cli_error("%s", error);

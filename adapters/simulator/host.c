@@ -148,7 +148,8 @@ bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES};
+	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES,
+	        .sms = h->params.sms};
 	struct uvmp_service_params params = {.policy = h->params.policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
@@ -311,6 +312,7 @@ static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pag
 	h->resident_pages -= uvmp_mask_weight(&gone);
 	uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
+	uvmp_mask_andnot(&block->written, &block->written, pages);
 }
 
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)

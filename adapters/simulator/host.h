@@ -15,6 +15,7 @@ struct host_params {
 	struct driver_memory memory;
 	uint32_t page_bytes;
 	uint32_t utlbs, fault_entries; /* of the fault buffer; a larger batch takes what is there */
+	uint32_t sms; /* 0: not known */
 	bool reads_ahead; /* the source: its line is not that of an error */
 	uint64_t seed;
 	FILE *log; /* NULL: none */

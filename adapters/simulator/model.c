@@ -35,6 +35,7 @@ static const struct field fields[] = {
         FIELD(sms, 1, 1024),
         FIELD(warps_per_sm, 1, 256),
         FIELD(blocks_per_sm, 1, 256),
+        FIELD(context_bytes, 0, 65536),
         FIELD(sms_per_utlb, 1, 64),
         FIELD(utlb_entries, 1, MODEL_UTLB_ENTRIES_MAX),
         FIELD(utlb_faults, 1, 65536),
@@ -53,6 +54,7 @@ static const struct field fields[] = {
         FIELD(fault_entries, 32, 65536),
         FIELD(fault_write_ns, 0, 1000000),
         FIELD(fault_burst_ns, 1, 1000),
+        FIELD(mshr_entries, 0, 1048576),
         COST(replay_ns),
         COST(launch_ns),
         COST(interrupt_ns),
@@ -78,6 +80,7 @@ static const struct field fields[] = {
         COST(cpu_fault_ns),
         COST(prefetch_call_ns),
         COST(prefetch_defer_ns),
+        FIELD(sync_frees, 0, 1),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -90,7 +93,8 @@ struct parse {
 	const char *folder;        /* the user's file that named this one, for relative paths; NULL: none */
 	char *error;
 	/* the line that has set it, 0: none */
-	uint64_t title_line, source_line, link_line, include_line, latency_line;
+	uint64_t title_line, source_line, link_line, include_line;
+	uint64_t latency_line, table_line, formula_line, gbps_line, clock_line;
 	uint64_t line[FIELDS];
 	char link[MODEL_NAME_MAX], include[MODEL_NAME_MAX];
 	char title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
@@ -309,24 +313,48 @@ static bool take_point(struct parse *parse, struct model_link *link, enum model_
 		              (unsigned long long)last->bytes, (unsigned long long)last->ns,
 		              (unsigned long long)before->ns, (unsigned long long)before->bytes);
 	link->points[direction]++;
+	parse->table_line = parse->reader.number;
 	return true;
+}
+
+/* One number, once. */
+static bool take_single(struct parse *parse, const char *key, const char *value, uint64_t *line, uint64_t min,
+                        uint64_t max, uint32_t *out)
+{
+	uint64_t number;
+
+	if (!once(parse, key, line) || !take_number(parse, key, &value, min, max, &number) ||
+	    !is_last(parse, key, value))
+		return false;
+	*out = (uint32_t)number;
+	return true;
+}
+
+static bool take_formula(struct parse *parse, struct model_link *link, const char *value)
+{
+	if (!once(parse, "formula", &parse->formula_line))
+		return false;
+	link->has_formula = true;
+	return strcmp(value, "uvmsmart") == 0 ||
+	       bad_at(parse, parse->formula_line, "formula: there is only uvmsmart");
 }
 
 static bool take_link_key(struct parse *parse, struct model_link *link, const char *key, const char *value)
 {
-	uint64_t number;
-
 	if (strcmp(key, "h2d") == 0)
 		return take_point(parse, link, MODEL_TO_GPU, key, value);
 	if (strcmp(key, "d2h") == 0)
 		return take_point(parse, link, MODEL_TO_CPU, key, value);
-	if (strcmp(key, "latency_ns") != 0)
-		return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
-	if (!once(parse, key, &parse->latency_line) ||
-	    !take_number(parse, key, &value, 0, 1000000, &number) || !is_last(parse, key, value))
-		return false;
-	link->latency_ns = (uint32_t)number;
-	return true;
+	if (strcmp(key, "formula") == 0)
+		return take_formula(parse, link, value);
+	if (strcmp(key, "gbps") == 0)
+		return take_single(parse, key, value, &parse->gbps_line, 16, 64, &link->formula.gbps);
+	if (strcmp(key, "clock_mhz") == 0)
+		return take_single(parse, key, value, &parse->clock_line, 1, PCIE_MHZ_MAX,
+		                   &link->formula.clock_mhz);
+	if (strcmp(key, "latency_ns") == 0)
+		return take_single(parse, key, value, &parse->latency_line, 0, 1000000, &link->latency_ns);
+	return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
 }
 
 static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
@@ -410,6 +438,42 @@ static FILE *open_part(struct parse *parse, enum kind kind, const char *name, co
 	return in;
 }
 
+static uint64_t later_line(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool check_table(struct parse *parse, const struct model_link *link)
+{
+	if (parse->gbps_line != 0 || parse->clock_line != 0)
+		return bad_at(parse, later_line(parse->gbps_line, parse->clock_line),
+		              "gbps and clock_mhz are of a formula");
+	if (parse->latency_line == 0)
+		return bad_at(parse, parse->reader.number, "latency_ns is missing");
+	for (int i = 0; i < MODEL_DIRECTIONS; i++) {
+		const char *key = i == MODEL_TO_GPU ? "h2d" : "d2h";
+
+		if (link->points[i] == 0)
+			return bad_at(parse, parse->reader.number, "%s is missing: at least one point", key);
+		if (link->latency_ns > link->point[i][0].ns)
+			return bad_at(parse, parse->latency_line,
+			              "latency_ns: the first point of %s takes %llu ns only", key,
+			              (unsigned long long)link->point[i][0].ns);
+	}
+	return true;
+}
+
+static bool check_formula(struct parse *parse, const struct model_link *link)
+{
+	if (parse->latency_line != 0 || parse->table_line != 0)
+		return bad_at(parse, later_line(parse->latency_line, parse->table_line),
+		              "with a formula there is no latency_ns and no point");
+	if (parse->gbps_line == 0 || parse->clock_line == 0)
+		return bad_at(parse, parse->reader.number, "%s is missing",
+		              parse->gbps_line == 0 ? "gbps" : "clock_mhz");
+	return pcie_is_valid(&link->formula) || bad_at(parse, parse->gbps_line, "gbps: 16, 32 or 64");
+}
+
 static bool read_link(const char *name, const struct parse *asker, uint64_t line, struct model_link *link,
                       char *error)
 {
@@ -419,18 +483,8 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	memset(link, 0, sizeof(*link));
 	if (!in || !read_lines(&parse, in, NULL, link) || !has_texts(&parse))
 		return false;
-	if (parse.latency_line == 0)
-		return bad_at(&parse, parse.reader.number, "latency_ns is missing");
-	for (int i = 0; i < MODEL_DIRECTIONS; i++) {
-		const char *key = i == MODEL_TO_GPU ? "h2d" : "d2h";
-
-		if (link->points[i] == 0)
-			return bad_at(&parse, parse.reader.number, "%s is missing: at least one point", key);
-		if (link->latency_ns > link->point[i][0].ns)
-			return bad_at(&parse, parse.latency_line,
-			              "latency_ns: the first point of %s takes %llu ns only", key,
-			              (unsigned long long)link->point[i][0].ns);
-	}
+	if (!(link->has_formula ? check_formula(&parse, link) : check_table(&parse, link)))
+		return false;
 	memcpy(link->title, parse.title, sizeof(link->title));
 	memcpy(link->source, parse.source, sizeof(link->source));
 	snprintf(link->name, sizeof(link->name), "%s", name);
@@ -547,20 +601,39 @@ static uint64_t between(uint64_t from, uint64_t to, uint64_t part, uint64_t whol
 	return from + (to - from) / whole * part + (to - from) % whole * part / whole;
 }
 
+uint64_t model_link_mb_s(const struct model_link *link, enum model_direction direction)
+{
+	if (link->has_formula) /* of 2^30 bytes a second the share that its endless transfers reach */
+		return ((uint64_t)link->formula.gbps * 3u / 4u << 30) / 1000000u;
+	return link->point[direction][link->points[direction] - 1u].mb_s;
+}
+
+static uint64_t at_rate(uint64_t bytes, uint64_t mb_s)
+{
+	return bytes / mb_s * 1000 + (bytes % mb_s * 1000 + mb_s / 2) / mb_s;
+}
+
+/* Whole cycles, in ns rounded up. */
+static uint64_t formula_time(const struct pcie *formula, uint64_t bytes)
+{
+	uint64_t cycles = pcie_cycles(formula, PCIE_MIGRATION, bytes);
+
+	return (cycles * 1000u + formula->clock_mhz - 1u) / formula->clock_mhz;
+}
+
 uint64_t model_link_time(const struct model_link *link, enum model_direction direction, uint64_t bytes)
 {
 	const struct model_point *point = link->point[direction];
-	uint32_t i = 0, last = link->points[direction] - 1u;
+	uint32_t i = 0;
 
 	if (bytes == 0)
 		return 0;
+	if (link->has_formula && bytes <= PCIE_BYTES_MAX)
+		return formula_time(&link->formula, bytes);
+	if (link->has_formula || bytes >= point[link->points[direction] - 1u].bytes)
+		return at_rate(bytes, model_link_mb_s(link, direction));
 	if (bytes <= point[0].bytes)
 		return between(link->latency_ns, point[0].ns, bytes, point[0].bytes);
-	if (bytes >= point[last].bytes) {
-		uint64_t mb_s = point[last].mb_s;
-
-		return bytes / mb_s * 1000 + (bytes % mb_s * 1000 + mb_s / 2) / mb_s;
-	}
 	while (bytes > point[i + 1].bytes)
 		i++;
 	return between(point[i].ns, point[i + 1].ns, bytes - point[i].bytes,
@@ -577,8 +650,6 @@ uint64_t model_link_ns(const struct model *model, enum model_direction direction
 static void list_one(const struct model *model, FILE *out)
 {
 	const struct model_link *link = &model->link;
-	const struct model_point *in = &link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1u];
-	const struct model_point *back = &link->point[MODEL_TO_CPU][link->points[MODEL_TO_CPU] - 1u];
 	char text[2 * MODEL_SOURCE_MAX];
 
 	fprintf(out, "%s\n    ", model->name);
@@ -588,8 +659,9 @@ static void list_one(const struct model *model, FILE *out)
 	         "in, %llu "
 	         "out",
 	         model->sms, model->warps_per_sm, (unsigned long long)model->memory_bytes >> 20,
-	         model->memory_mb_s, model->page_bytes >> 10, link->name, (unsigned long long)in->mb_s,
-	         (unsigned long long)back->mb_s);
+	         model->memory_mb_s, model->page_bytes >> 10, link->name,
+	         (unsigned long long)model_link_mb_s(link, MODEL_TO_GPU),
+	         (unsigned long long)model_link_mb_s(link, MODEL_TO_CPU));
 	fputs("    ", out);
 	cli_print_words(4, text, out);
 	fputs("    source: ", out);

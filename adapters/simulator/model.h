@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "pcie.h"
+
 #define MODEL_ERROR_MAX        512
 #define MODEL_NAME_MAX         256
 #define MODEL_TITLE_MAX        128
@@ -29,11 +31,14 @@ struct model_point {
 /* A change in the page tables drops the TLBs' entries of those pages, or all that all TLBs hold. */
 enum model_shootdown { MODEL_SHOOTDOWN_ENTRY = 0, MODEL_SHOOTDOWN_WHOLE };
 
+/* A table of points, or the formula of UVM Smart. */
 struct model_link {
 	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
 	uint32_t latency_ns; /* what remains of a transfer's time when its size goes to 0 */
 	uint32_t points[MODEL_DIRECTIONS];
 	struct model_point point[MODEL_DIRECTIONS][MODEL_POINTS_MAX]; /* by bytes */
+	bool has_formula;
+	struct pcie formula; /* of both directions */
 };
 
 /* docs/models.md says of each which action of the driver, or which part of the GPU, takes the time. */
@@ -43,6 +48,7 @@ struct model {
 
 	/* the GPU */
 	uint32_t sms, warps_per_sm, blocks_per_sm;
+	uint32_t context_bytes;              /* registers and state of a warp */
 	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
 	uint32_t utlb_faults;                /* outstanding ones, from which on the uTLB takes no translation */
 	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
@@ -54,6 +60,7 @@ struct model {
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */
 	uint32_t page_bytes;        /* of the host */
 	uint32_t fault_entries, fault_write_ns;
+	uint32_t mshr_entries;      /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
 	uint32_t fault_burst_ns;    /* what a uTLB has raised within such a time is written together */
 	uint32_t replay_ns;         /* from the end of the copies to the access that is tried again */
 	uint32_t launch_ns;         /* from the launch of a kernel to its first access */
@@ -75,6 +82,7 @@ struct model {
 	uint32_t flush_ns, flush_entry_ns; /* a flush, and an entry that it drops */
 	uint32_t cpu_fault_ns; /* a CPU fault that brings pages back, besides pages and copies */
 	uint32_t prefetch_call_ns, prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
+	uint32_t sync_frees;   /* 1: a device synchronisation sends back what kernels have written (machine/sync.h) */
 };
 
 /* "titan-v", or a file: "my/gpu.gpu". `link` replaces the link that the GPU names; NULL: that one. False with
@@ -82,10 +90,12 @@ struct model {
 bool model_open(const char *gpu, const char *link, struct model *model, char error[MODEL_ERROR_MAX]);
 bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX]);
 
-/* A transfer's time, start to end, on a link that carries nothing else in this direction: exact at the points
- * of the table, in proportion between them, the rate of the last point beyond. Never less for more bytes; 0
- * for none. */
+/* A transfer's time, start to end, on a link that carries nothing else in this direction. Of a table: exact at
+ * its points, in proportion between them, the rate of the last point beyond. Of the formula: its cycles. Never
+ * less for more bytes; 0 for none. */
 uint64_t model_link_time(const struct model_link *link, enum model_direction direction, uint64_t bytes);
+/* 10^6 bytes a second of the largest transfers. */
+uint64_t model_link_mb_s(const struct model_link *link, enum model_direction direction);
 uint64_t model_link_ns(const struct model *model, enum model_direction direction, uint64_t bytes);
 
 /* -- the files that are built in, by name (the Makefile makes the table); the last row has none -- */

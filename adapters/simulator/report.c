@@ -1,6 +1,7 @@
 /* Results as text. Integers only: the same run prints the same bytes everywhere. */
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -73,6 +74,9 @@ static const struct field times[] = {
         TIME(l2_tlb_hits, NULL, AS_COUNT),
         TIME(l2_tlb_misses, NULL, AS_COUNT),
         TIME(remote_accesses, "accesses across the link", AS_COUNT),
+        TIME(context_switches, NULL, AS_COUNT),
+        TIME(mshr_merged, NULL, AS_COUNT),
+        TIME(mshr_stalled, NULL, AS_COUNT),
 };
 
 /* Of each the keys KEY_least, KEY_median and so on; null as above. */
@@ -81,6 +85,21 @@ static const struct field spreads[] = {
         TIME(handling_ns, "  until the first copy, us", AS_TIME),
         TIME(batch_faults, "  faults fetched", AS_COUNT),
         TIME(batch_pages, "  pages moved to the GPU", AS_COUNT),
+};
+
+/* Of each the keys KEY_seeds_least, KEY_seeds_median and KEY_seeds_most, over the runs of one policy. */
+static const struct field seeded[] = {
+        TIME(time_ns, NULL, AS_TIME),      FIELD(h2d_bytes, NULL, AS_BYTES), FIELD(d2h_bytes, NULL, AS_BYTES),
+        FIELD(far_faults, NULL, AS_COUNT), FIELD(refaults, NULL, AS_COUNT),
+};
+
+enum rank { RANK_LEAST = 0, RANK_MEDIAN, RANK_MOST, RANKS };
+static const char *const rank_keys[RANKS] = {"least", "median", "most"};
+
+/* The runs of one policy, which differ in their seeds. */
+struct row {
+	const struct report *run;
+	size_t count;
 };
 
 enum statistic { LEAST = 0, MEDIAN, P90, MOST, MEAN, STATISTICS };
@@ -114,6 +133,69 @@ static uint64_t statistic_of(const struct report *report, const struct field *fi
 		return spread_mean(spread);
 	}
 }
+
+/* -- runs of several seeds -- */
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Of an even number the median is the lower one of the two in the middle: a value that a run has had. */
+static uint64_t value_at(uint64_t *values, size_t count, enum rank rank)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return values[rank == RANK_LEAST ? 0 : rank == RANK_MOST ? count - 1 : (count - 1) / 2];
+}
+
+static size_t complete_of(const struct row *row)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++)
+		count += row->run[i].is_complete;
+	return count;
+}
+
+/* What a run is counted by: that it is complete, or if none is, as far as it came. */
+static bool counts_in(const struct row *row, size_t run)
+{
+	return row->run[run].is_complete || complete_of(row) == 0;
+}
+
+static uint64_t field_at(const struct row *row, const struct field *field, enum rank rank)
+{
+	uint64_t values[REPORT_SEEDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++)
+		if (counts_in(row, i))
+			values[count++] = value_of(&row->run[i], field);
+	return value_at(values, count, rank);
+}
+
+static bool is_same_group(const struct report *a, const struct report *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && a->memory.bytes == b->memory.bytes &&
+	       a->memory.oversub_percent == b->memory.oversub_percent;
+}
+
+/* The row that begins here. */
+static struct row row_at(const struct report *report, size_t count)
+{
+	struct row row = {report, 1};
+
+	while (row.count < count && row.count < REPORT_SEEDS_MAX &&
+	       report[row.count].seed > report[row.count - 1].seed &&
+	       is_same_group(report, &report[row.count]) &&
+	       strcmp(report->policy_given, report[row.count].policy_given) == 0)
+		row.count++;
+	return row;
+}
+
+/* -- text -- */
 
 /* Bytes as MiB with one decimal, rounded. */
 static void print_mib(char text[32], uint64_t bytes)
@@ -178,19 +260,46 @@ static void json_spread(const struct report *report, const struct field *field, 
 	}
 }
 
-static void json_object(const struct report *report, FILE *out)
+static void json_text(const char *key, const char *text, FILE *out)
+{
+	fprintf(out, ", \"%s\": ", key);
+	if (text)
+		json_string(text, out);
+	else
+		fputs("null", out);
+}
+
+/* Null of what has no time, and if no run is complete. */
+static bool has_seeded(const struct row *row, const struct field *field)
+{
+	return complete_of(row) != 0 && (field != &seeded[0] || row->run->gpu);
+}
+
+static void json_seeds(const struct row *row, FILE *out)
+{
+	fprintf(out, ", \"seeds\": %zu", complete_of(row));
+	for (size_t i = 0; i < COUNT(seeded); i++) {
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++) {
+			fprintf(out, ", \"%s_seeds_%s\": ", seeded[i].key, rank_keys[rank]);
+			if (has_seeded(row, &seeded[i]))
+				fprintf(out, "%llu", (unsigned long long)field_at(row, &seeded[i], rank));
+			else
+				fputs("null", out);
+		}
+	}
+}
+
+/* One run of the row. */
+static void json_object(const struct row *row, const struct report *report, FILE *out)
 {
 	fprintf(out, "{\"workload\": ");
 	json_string(report->workload, out);
-	fprintf(out, ", \"gpu\": ");
-	if (report->gpu)
-		json_string(report->gpu, out);
-	else
-		fputs("null", out);
-	fprintf(out, ", \"policy\": ");
-	json_string(report->policy, out);
+	json_text("gpu", report->gpu, out);
+	json_text("policy", report->policy, out);
+	json_text("preset", report->preset, out);
 	fprintf(out, ", \"seed\": %llu, \"complete\": %s", (unsigned long long)report->seed,
 	        report->is_complete ? "true" : "false");
+	json_text("error", report->error, out);
 	json_time(report, &times[0], out);
 	for (size_t i = 0; i < COUNT(fields); i++)
 		fprintf(out, ", \"%s\": %llu", fields[i].key,
@@ -199,6 +308,7 @@ static void json_object(const struct report *report, FILE *out)
 		json_time(report, &times[i], out);
 	for (size_t i = 0; i < COUNT(spreads); i++)
 		json_spread(report, &spreads[i], out);
+	json_seeds(row, out);
 	if (report->has_bound)
 		fprintf(out, ", \"bound_h2d_bytes\": %llu, \"bound_d2h_bytes\": %llu}",
 		        (unsigned long long)report->bound_h2d_bytes,
@@ -229,7 +339,11 @@ static void csv_header(FILE *out)
 	for (size_t i = 0; i < COUNT(spreads); i++)
 		for (enum statistic k = LEAST; k < STATISTICS; k++)
 			fprintf(out, ",%s_%s", spreads[i].key, statistic_keys[k]);
-	fprintf(out, ",bound_h2d_bytes,bound_d2h_bytes\n");
+	fprintf(out, ",bound_h2d_bytes,bound_d2h_bytes,preset,error,seeds");
+	for (size_t i = 0; i < COUNT(seeded); i++)
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+			fprintf(out, ",%s_seeds_%s", seeded[i].key, rank_keys[rank]);
+	fputc('\n', out);
 }
 
 static void csv_time(const struct report *report, const struct field *field, FILE *out)
@@ -249,14 +363,31 @@ static void csv_spread(const struct report *report, const struct field *field, F
 	}
 }
 
-static void csv_row(const struct report *report, FILE *out)
+static void csv_text(const char *text, FILE *out)
+{
+	fputc(',', out);
+	if (text)
+		csv_string(text, out);
+}
+
+static void csv_seeds(const struct row *row, FILE *out)
+{
+	fprintf(out, ",%zu", complete_of(row));
+	for (size_t i = 0; i < COUNT(seeded); i++) {
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++) {
+			fputc(',', out);
+			if (has_seeded(row, &seeded[i]))
+				fprintf(out, "%llu", (unsigned long long)field_at(row, &seeded[i], rank));
+		}
+	}
+}
+
+/* One run of the row. */
+static void csv_row(const struct row *row, const struct report *report, FILE *out)
 {
 	csv_string(report->workload, out);
-	fputc(',', out);
-	if (report->gpu)
-		csv_string(report->gpu, out);
-	fputc(',', out);
-	csv_string(report->policy, out);
+	csv_text(report->gpu, out);
+	csv_text(report->policy, out);
 	fprintf(out, ",%llu,%d", (unsigned long long)report->seed, report->is_complete);
 	csv_time(report, &times[0], out);
 	for (size_t i = 0; i < COUNT(fields); i++)
@@ -266,10 +397,14 @@ static void csv_row(const struct report *report, FILE *out)
 	for (size_t i = 0; i < COUNT(spreads); i++)
 		csv_spread(report, &spreads[i], out);
 	if (report->has_bound)
-		fprintf(out, ",%llu,%llu\n", (unsigned long long)report->bound_h2d_bytes,
+		fprintf(out, ",%llu,%llu", (unsigned long long)report->bound_h2d_bytes,
 		        (unsigned long long)report->bound_d2h_bytes);
 	else
-		fprintf(out, ",,\n");
+		fprintf(out, ",,");
+	csv_text(report->preset, out);
+	csv_text(report->error, out);
+	csv_seeds(row, out);
+	fputc('\n', out);
 }
 
 /* -- the table of one run -- */
@@ -374,14 +509,16 @@ static void print_spreads(const struct report *report, FILE *out)
 
 void report_run(const struct report *report, enum report_format format, FILE *out)
 {
+	struct row row = {report, 1};
+
 	if (format == REPORT_JSON) {
-		json_object(report, out);
+		json_object(&row, report, out);
 		fputc('\n', out);
 		return;
 	}
 	if (format == REPORT_CSV) {
 		csv_header(out);
-		csv_row(report, out);
+		csv_row(&row, report, out);
 		return;
 	}
 	fprintf(out, "%-32s %s\n", "workload", report->workload);
@@ -407,7 +544,7 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 
 /* -- the comparison table -- */
 
-enum { COLUMNS = 8, LABEL_MOST = 21, BYTES_IN = 3, ABOVE_WIDTH = 7 };
+enum { COLUMNS = 8, LABEL_LEAST = 16, LABEL_MOST = 21, BYTES_IN = 3, ABOVE_WIDTH = 7 };
 
 enum cell { COUNT_CELL = 0, MIB_CELL, MS_CELL, MEDIAN_US_CELL, COPY_KIB_CELL };
 
@@ -451,7 +588,7 @@ static const struct column *columns_of(const struct report *report)
 	return report->gpu ? timed : untimed;
 }
 
-/* What a column compares and prints. */
+/* What a column compares and prints, of one run. */
 static uint64_t cell(const struct report *report, int column)
 {
 	const struct column *at = &columns_of(report)[column];
@@ -463,6 +600,35 @@ static uint64_t cell(const struct report *report, int column)
 	if (at->cell == COPY_KIB_CELL)
 		return value != 0 ? report->result.h2d_bytes / value : 0;
 	return value;
+}
+
+static uint64_t cell_at(const struct row *row, int column, enum rank rank)
+{
+	uint64_t values[REPORT_SEEDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++)
+		if (counts_in(row, i))
+			values[count++] = cell(&row->run[i], column);
+	return value_at(values, count, rank);
+}
+
+static uint64_t bound_at(const struct row *row, bool is_out, enum rank rank)
+{
+	uint64_t values[REPORT_SEEDS_MAX];
+
+	for (size_t i = 0; i < row->count; i++)
+		values[i] = is_out ? row->run[i].bound_d2h_bytes : row->run[i].bound_h2d_bytes;
+	return value_at(values, row->count, rank);
+}
+
+static bool has_bound(const struct row *row)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < row->count; i++)
+		all = all && row->run[i].has_bound;
+	return all;
 }
 
 /* A star stands in the gap behind its number, so that no line ends in a blank. */
@@ -496,13 +662,13 @@ static void print_value(const struct report *report, int column, uint64_t value,
 
 /* By how much more comes in than Belady's optimum needs, in percent with one decimal, rounded. A run whose
  * warps overtake each other, or that leaves pages where they are, may be below it. */
-static void print_above(const struct report *report, bool was_best, FILE *out)
+static void print_above(const struct row *row, bool was_best, FILE *out)
 {
-	uint64_t in = report->result.h2d_bytes, bound = report->bound_h2d_bytes;
+	uint64_t in = cell_at(row, BYTES_IN, RANK_MEDIAN), bound = bound_at(row, false, RANK_MEDIAN);
 	uint64_t more = in > bound ? in - bound : bound - in, tenths;
 	char text[32] = "";
 
-	if (report->has_bound && report->is_complete && bound != 0) {
+	if (has_bound(row) && complete_of(row) != 0 && bound != 0) {
 		tenths = (more * 1000u + bound / 2u) / bound;
 		snprintf(text, sizeof(text), "%s%llu.%llu", in < bound && tenths != 0 ? "-" : "",
 		         (unsigned long long)(tenths / 10u), (unsigned long long)(tenths % 10u));
@@ -510,37 +676,33 @@ static void print_above(const struct report *report, bool was_best, FILE *out)
 	fprintf(out, "%c%*s", was_best ? '*' : ' ', ABOVE_WIDTH, text);
 }
 
-static bool is_best(const struct report *report, size_t count, size_t row, int column)
+/* The medians of the rows are what is compared. */
+static bool is_best(const struct report *report, size_t count, const struct row *row, int column)
 {
-	uint64_t least = UINT64_MAX, most = 0;
+	uint64_t least = UINT64_MAX, most = 0, value;
+	struct row other;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t value = cell(&report[i], column);
-
-		if (!report[i].is_complete) /* would win by having done less */
+	for (size_t i = 0; i < count; i += other.count) {
+		other = row_at(&report[i], count - i);
+		if (complete_of(&other) < other.count) /* would win by having done less */
 			continue;
+		value = cell_at(&other, column, RANK_MEDIAN);
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	return columns_of(report)[column].is_marked && report[row].is_complete && least < most &&
-	       cell(&report[row], column) == least;
-}
-
-static bool is_same_group(const struct report *a, const struct report *b)
-{
-	return strcmp(a->workload, b->workload) == 0 && a->memory.bytes == b->memory.bytes &&
-	       a->memory.oversub_percent == b->memory.oversub_percent;
+	return columns_of(report)[column].is_marked && complete_of(row) == row->count && least < most &&
+	       cell_at(row, column, RANK_MEDIAN) == least;
 }
 
 /* What Belady's optimum moves, page by page, with the same accesses. */
-static void print_bound(const struct report *report, int label, FILE *out)
+static void print_bound(const struct row *row, int label, FILE *out)
 {
 	fprintf(out, "  %-*s", label, "(least possible)");
 	for (int c = 0; c < BYTES_IN; c++)
-		print_cell(report, c, "", false, out);
-	print_value(report, BYTES_IN, report->bound_h2d_bytes, false, out);
+		print_cell(row->run, c, "", false, out);
+	print_value(row->run, BYTES_IN, bound_at(row, false, RANK_MEDIAN), false, out);
 	fprintf(out, " %*s", ABOVE_WIDTH, "");
-	print_value(report, BYTES_IN + 1, report->bound_d2h_bytes, false, out);
+	print_value(row->run, BYTES_IN + 1, bound_at(row, true, RANK_MEDIAN), false, out);
 	fputc('\n', out);
 }
 
@@ -558,20 +720,104 @@ static void print_heading(const struct report *report, FILE *out)
 	fputc('\n', out);
 }
 
-/* Long policies get a letter in the table and a line of their own above it. */
+static const char *label_of(const struct report *report)
+{
+	return report->preset ? report->preset : report->policy_given;
+}
+
+/* Policies that would make the table too wide get a number there and a line of their own above it. Returns
+ * how wide the labels are, 0: they are numbers. */
+static int print_legend(const struct report *report, size_t count, FILE *out)
+{
+	size_t longest = LABEL_LEAST, number = 0;
+	struct row row;
+
+	for (size_t i = 0; i < count; i++)
+		longest = strlen(label_of(&report[i])) > longest ? strlen(label_of(&report[i])) : longest;
+	if (longest <= LABEL_MOST)
+		return (int)longest;
+	for (size_t i = 0; i < count; i += row.count) {
+		row = row_at(&report[i], count - i);
+		cli_print_words(fprintf(out, "  %2zu: ", ++number), label_of(&report[i]), out);
+	}
+	return 0;
+}
+
+/* Why there is nothing to be counted. */
+static void print_refusal(const struct row *row, int column, FILE *out)
+{
+	const char *error = row->run->error;
+	size_t name = strlen(row->run->workload);
+
+	if (strncmp(error, row->run->workload, name) == 0 && strncmp(error + name, ": ", 2) == 0)
+		error += name + 2;
+	column += fprintf(out, " does not run: ");
+	cli_print_words(column, error, out);
+}
+
+/* Where the seeds make a difference: the least or greatest values, under the medians. */
+static void print_seeds(const struct row *row, int label, enum rank rank, FILE *out)
+{
+	fprintf(out, "  %*s", label, rank_keys[rank]);
+	for (int c = 0; c < COLUMNS; c++) {
+		print_value(row->run, c, cell_at(row, c, rank), false, out);
+		if (c == BYTES_IN)
+			fprintf(out, " %*s", ABOVE_WIDTH, "");
+	}
+	fputc('\n', out);
+}
+
+static bool has_difference(const struct row *row)
+{
+	for (int c = 0; c < COLUMNS; c++)
+		if (cell_at(row, c, RANK_LEAST) != cell_at(row, c, RANK_MOST))
+			return true;
+	return false;
+}
+
+/* Of the group of `count` reports. */
+static void print_row(const struct report *report, size_t count, const struct row *row, int label, FILE *out)
+{
+	size_t complete = complete_of(row);
+	bool was_best = false;
+
+	if (complete == 0 && row->run->error && row->run->result.accesses == 0) {
+		print_refusal(row, label + 2, out);
+		return;
+	}
+	for (int c = 0; c < COLUMNS; c++) {
+		print_value(row->run, c, cell_at(row, c, RANK_MEDIAN), was_best, out);
+		was_best = is_best(report, count, row, c);
+		if (c != BYTES_IN)
+			continue;
+		print_above(row, was_best, out);
+		was_best = false;
+	}
+	fputs(was_best ? "*" : "", out);
+	if (complete == row->count)
+		fputc('\n', out);
+	else if (row->count == 1)
+		fputs("  complete: no\n", out);
+	else
+		fprintf(out, "  complete: %zu of %zu\n", complete, row->count);
+	if (has_difference(row)) {
+		print_seeds(row, label, RANK_LEAST, out);
+		print_seeds(row, label, RANK_MOST, out);
+	}
+}
+
 static void print_group(const struct report *report, size_t count, FILE *out)
 {
-	size_t longest = 16;
-	bool has_legend;
-	int label;
+	struct row row = row_at(report, count);
+	size_t number = 0;
+	int width, label;
 
 	print_heading(report, out);
-	for (size_t i = 0; i < count; i++)
-		longest = strlen(report[i].policy_given) > longest ? strlen(report[i].policy_given) : longest;
-	has_legend = longest > LABEL_MOST;
-	label = has_legend ? 16 : (int)longest;
-	for (size_t i = 0; has_legend && i < count; i++)
-		cli_print_words(fprintf(out, "  %2zu: ", i + 1), report[i].policy_given, out);
+	if (row.count > 1)
+		fprintf(out, "  medians of %zu runs, of seeds %llu to %llu\n", row.count,
+		        (unsigned long long)row.run->seed, (unsigned long long)row.run[row.count - 1].seed);
+	width = print_legend(report, count, out);
+	label = width != 0 ? width : LABEL_LEAST;
 	fprintf(out, "  %-*s", label, "policy");
 	for (int c = 0; c < COLUMNS; c++) {
 		print_cell(report, c, columns_of(report)[c].title, false, out);
@@ -579,38 +825,42 @@ static void print_group(const struct report *report, size_t count, FILE *out)
 			fprintf(out, " %*s", ABOVE_WIDTH, "% above");
 	}
 	fputc('\n', out);
-	for (size_t i = 0; i < count; i++) {
-		bool was_best = false;
-
-		if (has_legend)
-			fprintf(out, "  %2zu%*s", i + 1, label - 2, "");
+	for (size_t i = 0; i < count; i += row.count) {
+		row = row_at(&report[i], count - i);
+		if (width == 0)
+			fprintf(out, "  %2zu%*s", ++number, label - 2, "");
 		else
-			fprintf(out, "  %-*s", label, report[i].policy_given);
-		for (int c = 0; c < COLUMNS; c++) {
-			print_value(&report[i], c, cell(&report[i], c), was_best, out);
-			was_best = is_best(report, count, i, c);
-			if (c != BYTES_IN)
-				continue;
-			print_above(&report[i], was_best, out);
-			was_best = false;
-		}
-		fputs(was_best ? "*" : "", out);
-		fputs(report[i].is_complete ? "\n" : "  complete: no\n", out);
+			fprintf(out, "  %-*s", label, label_of(&report[i]));
+		print_row(report, count, &row, label, out);
 	}
-	if (report->has_bound)
-		print_bound(report, label, out);
+	row = row_at(report, count);
+	if (has_bound(&row))
+		print_bound(&row, label, out);
+}
+
+static void print_rows(const struct report *report, size_t count, enum report_format format, FILE *out)
+{
+	struct row row;
+
+	for (size_t i = 0; i < count; i += row.count) {
+		row = row_at(&report[i], count - i);
+		for (size_t k = 0; k < row.count; k++) {
+			if (format == REPORT_CSV) {
+				csv_row(&row, &row.run[k], out);
+				continue;
+			}
+			fputs(i + k == 0 ? "[" : ",\n ", out);
+			json_object(&row, &row.run[k], out);
+		}
+	}
 }
 
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out)
 {
 	if (format == REPORT_CSV)
 		csv_header(out);
-	for (size_t i = 0; format == REPORT_CSV && i < count; i++)
-		csv_row(&report[i], out);
-	for (size_t i = 0; format == REPORT_JSON && i < count; i++) {
-		fputs(i == 0 ? "[" : ",\n ", out);
-		json_object(&report[i], out);
-	}
+	if (format != REPORT_TABLE)
+		print_rows(report, count, format, out);
 	if (format == REPORT_JSON)
 		fputs("]\n", out);
 	for (size_t i = 0, group; format == REPORT_TABLE && i < count; i += group) {

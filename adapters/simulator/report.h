@@ -7,6 +7,8 @@
 #include "driver.h"
 #include "machine/machine.h"
 
+#define REPORT_SEEDS_MAX 64 /* runs of one policy in a comparison */
+
 enum report_format { REPORT_TABLE = 0, REPORT_JSON, REPORT_CSV };
 
 /* One run and what it was made from. */
@@ -14,9 +16,12 @@ struct report {
 	char *workload;                    /* canonical name of workload or trace; malloc'd */
 	char *policy_given;                /* as the user wrote it; malloc'd */
 	char policy[UVMP_POLICY_TEXT_MAX]; /* canonical */
+	const char *preset;                /* its name, if the policy is that and nothing else; NULL */
 	struct driver_memory memory;       /* as asked for */
 	uint64_t seed;
 	bool is_complete; /* false: the run ended in an error, result is what was counted so far */
+	bool was_crash;   /* its process was ended from outside */
+	char *error;      /* why it is not complete; malloc'd, NULL: not known */
 	struct driver_result result;
 	const char *gpu;            /* NULL: without time */
 	struct machine_times times; /* if there is a GPU */
@@ -36,9 +41,11 @@ struct bound_report {
 
 /* One run: a table of two columns, one JSON object, or a CSV header and row. */
 void report_run(const struct report *report, enum report_format format, FILE *out);
-/* Several: runs of one workload and memory stand together; in each such group the table marks the best value
- * of a column with `*`, says how far a run is above Belady's optimum, and closes with that. JSON: an array of
- * objects. */
+/* Several: runs of one workload and memory stand together, in them those of one policy, in the order of their
+ * seeds, at most REPORT_SEEDS_MAX. In each such group the table has a row for a policy, marks the best value of
+ * a column with `*`, says how far it is above Belady's optimum, and closes with that. Of several seeds it has the
+ * medians, and where they differ, the least and greatest value below. JSON: an array of objects, one for each
+ * run. */
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out);
 /* The bounds of one source: a table with a column for each size of unit, one JSON object, or a CSV header and a
  * row for each size. */

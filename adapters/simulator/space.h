@@ -37,6 +37,7 @@ struct sim_block {
 	uvmp_mask evicted;   /* evicted at least once */
 	uvmp_mask unused;    /* prefetched and not touched since */
 	uvmp_mask touched;   /* ever */
+	uvmp_mask written;   /* kept by the machine only: by the GPU, since they came */
 	uint32_t waiting;    /* kept by the untimed driver only: first of the agents that wait (agents.h) */
 };
 

@@ -99,11 +99,11 @@ expect 2 'empty subcommand' "$uvmsim" ''
 expect 0 'list workloads' "$uvmsim" list workloads
 says regular random sgemm stream stencil bfs
 expect 0 'list policies' "$uvmsim" list policies
-says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders:' 'default: 51' \
+says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders' 'default: 51' \
 	'used by: thrash=on' 'used by: counters=driver|on' 'driver off on' 'serial overlapped'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list policies: lines are short'; else fail 'list policies: lines are short'; fi
 expect 0 'list presets' "$uvmsim" list presets
-says nvidia-595 uvmsmart 'prefetch=density threshold=51' 'thrash=off counters=off' 'thrash=on' 'plan=serial quirks=1'
+says nvidia-595 uvmsmart 'prefetch=density threshold=51' 'thrash=off counters=off' 'thrash=on' 'plan=serial threads=off'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list presets: lines are short'; else fail 'list presets: lines are short'; fi
 expect 0 'list gpus' "$uvmsim" list gpus
 says titan-v p100-nvlink 'link pcie3' 'host pages of 64 KiB' 'PCIe, extrapolated'
@@ -445,6 +445,111 @@ for jobs in 0 x 1025 ''; do
 done
 expect 2 'run, --jobs' "$uvmsim" run --workload $small --jobs 2
 says 'use `uvmsim compare`'
+
+# -- all presets, several seeds --------------------------------------------------------------------------------------------------
+presets=$("$uvmsim" list presets | grep -c '^[a-z]')
+for gpu in '' '--gpu titan-v'; do
+	expect 0 "compare, all presets $gpu" "$uvmsim" compare $gpu --workload regular:bytes=4m,passes=1 --policy all --format csv
+	if [ "$(wc -l <"$work/out")" = $((presets + 1)) ]; then ok "$name: a row each"; else fail "$name: a row each"; fi
+	"$uvmsim" list presets | grep '^[a-z]' >"$work/want"
+	sed 1d "$work/out" | sed 's/.*,"\([a-z0-9-]*\)",,1,.*/\1/' >"$work/said" && mv "$work/said" "$work/out"
+	same "$work/want"
+done
+expect 0 'compare, all presets, table' "$uvmsim" compare --workload regular:bytes=4m,passes=2 --oversub 200 --policy all
+says '  nvidia-595  ' '  granularity-256k  ' '(least possible)' '* '
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok "$name: lines are short"; else fail "$name: lines are short"; fi
+expect 0 'run of a preset, json' "$uvmsim" run --workload $small --policy preset=on-demand --format json
+says '"policy": "prefetch=none ' '"preset": "on-demand", ' '"complete": true, "error": null' '"seeds": 1, "time_ns_seeds_least": null'
+expect 0 'run of a preset, changed, json' "$uvmsim" run --workload $small --policy 'preset=on-demand batch=9' --format json
+says '"preset": null, '
+expect 0 'compare, presets by pattern' "$uvmsim" compare --workload $small --policy 'preset=nvidia-b*' --policy prefetch=none
+says '  nvidia-block ' '  nvidia-batch ' '  prefetch=none '
+if grep -q '^  nvidia-once' "$work/out"; then fail "$name: no other"; else ok "$name: no other"; fi
+expect 2 'compare, no preset like this' "$uvmsim" compare --workload $small --policy 'preset=bogus*'
+says 'no preset is named like bogus*'
+expect 2 'compare, all and another' "$uvmsim" compare --workload $small --policy all --policy prefetch=none
+says 'no other policy stands beside it'
+expect 2 'compare, another and all' "$uvmsim" compare --workload $small --policy prefetch=none --policy all
+says 'no other policy stands beside it'
+expect 2 'compare, more policies than there is room for' "$uvmsim" compare --workload $small \
+	--policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' \
+	--policy 'preset=*'
+says 'more than 256 policies'
+expect 2 'run, all presets' "$uvmsim" run --workload $small --policy all
+says 'uvmsim compare'
+expect 2 'compare, all with a word more' "$uvmsim" compare --workload $small --policy 'all batch=9'
+name='compare, all presets by UVMP_POLICY' want=0
+UVMP_POLICY=all "$uvmsim" compare --workload regular:bytes=4m,passes=1 >"$work/out" 2>"$work/err"
+judge $?
+says '  second-chance '
+# What a model refuses has a row, and the others theirs.
+expect 0 'compare, presets that a model refuses' "$uvmsim" compare --gpu asplos20 --workload $small --policy 'preset=uvmsmart*' \
+	--policy preset=nvidia-595
+says '  uvmsmart          does not run: on a host with pages of 64 KiB only evict=lru works' '  nvidia-595 ' '(least possible)'
+expect 0 'compare, presets that a model refuses, json' "$uvmsim" compare --gpu asplos20 --workload $small --format json --jobs 1 \
+	--policy 'preset=uvmsmar[t]' --policy preset=nvidia-595
+says '"preset": "uvmsmart", "seed": 1, "complete": false, "error": "' 'only evict=lru works"' '"seeds": 0, ' '"preset": "nvidia-595", "seed": 1, "complete": true'
+expect 2 'compare, nothing but presets that a model refuses' "$uvmsim" compare --gpu asplos20 --workload $small --policy 'preset=uvmsmart*'
+says 'does not run' 'only evict=lru works'
+expect 2 'compare, a preset that a model refuses, alone' "$uvmsim" compare --gpu asplos20 --workload $small --policy preset=uvmsmart
+printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n,0,x,0x200000\n' >"$work/in"
+for jobs in 1 4; do
+	input 2 "compare, all presets, a trace that breaks off, --jobs $jobs" "$uvmsim" compare --jobs $jobs --trace - --policy all
+	says 'complete: no' '-:4: '
+	cp "$work/out" "$work/jobs$jobs"
+	expect 2 "compare, all presets, no such workload, --jobs $jobs" "$uvmsim" compare --jobs $jobs --workload regular:bogus=1 --policy all
+	if [ -s "$work/out" ]; then fail "$name: no rows"; else ok "$name: no rows"; fi
+done
+cp "$work/jobs4" "$work/out"
+same "$work/jobs1"
+# A crash costs its own row. (The killed process is one of those that run first.)
+name='compare, presets, one of which crashes' want=2
+"$uvmsim" compare --jobs 3 --workload regular:bytes=8388608,passes=2000 --policy 'preset=nvidia-*' >"$work/out" 2>"$work/err" </dev/null &
+main=$! tries=0 child=
+while [ -z "$child" ] && [ $tries -lt 50 ] && [ -r /proc/$main/task/$main/children ]; do
+	sleep 0.1
+	read -r child _ </proc/$main/task/$main/children || : # no line feed ends it
+	tries=$((tries + 1))
+done
+if [ -n "$child" ]; then
+	sleep 0.1 # it has opened its workload
+	kill -KILL "$child"
+	wait $main
+	judge $?
+	says ': its process was ended by signal 9' '  nvidia-595 ' '  nvidia-aggressive ' '(least possible)'
+else
+	kill $main
+	wait $main
+fi
+
+# Each seed is the run of that seed.
+seeded="--workload random:bytes=8388608,passes=2 --memory 6M --policy prefetch=density"
+expect 0 'compare, seeds, json' "$uvmsim" compare $seeded --policy prefetch=random --seeds 3 --seed 7 --format json --jobs 4
+says '"seeds": 3, ' '"seed": 7, ' '"seed": 9, ' '_seeds_median": '
+sed 's/^[[ ]//; s/[],]$//; s/, "seeds": .*//' "$work/out" >"$work/rows"
+cp "$work/out" "$work/jobs4"
+expect 0 'compare, seeds, json, --jobs 1' "$uvmsim" compare $seeded --policy prefetch=random --seeds 3 --seed 7 --format json --jobs 1
+same "$work/jobs4"
+for seed in 7 8 9; do
+	expect 0 "run, seed $seed" "$uvmsim" run $seeded --seed $seed --format json
+	sed 's/, "seeds": .*//' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
+	sed -n "$((seed - 6))p" "$work/rows" >"$work/want"
+	same "$work/want"
+done
+expect 0 'compare, seeds, table' "$uvmsim" compare $seeded --policy prefetch=random --seeds 3 --seed 7
+says 'medians of 3 runs, of seeds 7 to 9' ' least ' ' most '
+if awk 'length > 110 { exit 1 }' "$work/out"; then ok "$name: lines are short"; else fail "$name: lines are short"; fi
+expect 0 'compare, seeds that make no difference' "$uvmsim" compare --workload $small --policy prefetch=none --seeds 2
+if grep -q ' least ' "$work/out"; then fail "$name: one line"; else ok "$name: one line"; fi
+for seeds in 0 65 x ''; do
+	expect 2 "compare, --seeds \"$seeds\"" "$uvmsim" compare --workload $small --seeds "$seeds"
+	says '1..64'
+done
+expect 2 'run, --seeds' "$uvmsim" run --workload $small --seeds 2
+says 'use `uvmsim compare`'
+expect 2 'compare, seeds beyond the last' "$uvmsim" compare --workload $small --seed 18446744073709551615 --seeds 2
+says 'are too many'
+expect 0 'compare, the last seed' "$uvmsim" compare --workload $small --seed 18446744073709551615
 
 # -- interrupted --------------------------------------------------------------------------------------------------------------
 long=regular:bytes=16777216,passes=1000000

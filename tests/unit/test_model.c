@@ -214,7 +214,7 @@ static void sand_table(void **state)
 	}
 }
 
-/* The logs of UVM Smart: cycles of 1481 MHz, to one part in two thousand. */
+/* The logs of UVM Smart: cycles of 1481 MHz. */
 static void uvmsmart_cycles(void **state)
 {
 	static const struct {
@@ -226,11 +226,17 @@ static void uvmsmart_cycles(void **state)
 	(void)state;
 	assert_true(model_open_link("uvmsmart", &link, error));
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		uint64_t cycles = model_link_time(&link, MODEL_TO_GPU, row[i].bytes) * 1481 / 1000;
+		for (int k = 0; k < MODEL_DIRECTIONS; k++) {
+			uint64_t ns = model_link_time(&link, (enum model_direction)k, row[i].bytes);
 
-		assert_in_range(cycles, row[i].cycles - row[i].cycles / 2000 - 2,
-		                row[i].cycles + row[i].cycles / 2000 + 2);
+			assert_int_equal(ns, (row[i].cycles * 1000 + 1480) / 1481);
+		}
 	}
+	/* endless ones: 12 * 2^30 bytes a second; what the formula does not reach goes on at that rate */
+	assert_int_equal(model_link_mb_s(&link, MODEL_TO_CPU), 12884);
+	assert_int_equal(model_link_time(&link, MODEL_TO_CPU, UINT64_C(12884) * 6000000), 6000000000);
+	assert_true(model_link_time(&link, MODEL_TO_CPU, PCIE_BYTES_MAX) <
+	            model_link_time(&link, MODEL_TO_CPU, PCIE_BYTES_MAX + 1u));
 }
 
 /* nvprof on a GTX 1080 Ti (UVM Smart artifact): copies, their MiB in all, and their time in us. The size that
@@ -599,6 +605,20 @@ static void bad_links(void **state)
 	assert_bad_link("latency_ns = 900\nh2d = 4096 4096\nd2h = 4096 8192\n",
 	                "bad.link:3: latency_ns: the first point of d2h takes 500 ns only");
 	assert_bad_link("sms = 80\n", "bad.link:3: unknown key \"sms\"");
+	assert_bad_link("formula = pcie\n", "bad.link:3: formula: there is only uvmsmart");
+	assert_bad_link("formula = uvmsmart\nformula = uvmsmart\n", "bad.link:4: formula again");
+	assert_bad_link("formula = uvmsmart\nclock_mhz = 1\n", "bad.link:4: gbps is missing");
+	assert_bad_link("formula = uvmsmart\ngbps = 16\n", "bad.link:4: clock_mhz is missing");
+	assert_bad_link("formula = uvmsmart\ngbps = 24\nclock_mhz = 1\n", "bad.link:4: gbps: 16, 32 or 64");
+	assert_bad_link("gbps = 65\n", "gbps: 65 is out of range, 16..64");
+	assert_bad_link("clock_mhz = 0\n", "clock_mhz: 0 is out of range, 1..65535");
+	assert_bad_link("clock_mhz = 1\nclock_mhz = 1\n", "bad.link:4: clock_mhz again");
+	assert_bad_link("formula = uvmsmart\ngbps = 16\nclock_mhz = 1\nlatency_ns = 1\n",
+	                "bad.link:6: with a formula there is no latency_ns and no point");
+	assert_bad_link("d2h = 1 1\nformula = uvmsmart\ngbps = 16\nclock_mhz = 1\n",
+	                "bad.link:3: with a formula there is no latency_ns and no point");
+	assert_bad_link("latency_ns = 0\nclock_mhz = 1\n", "bad.link:4: gbps and clock_mhz are of a formula");
+	assert_bad_link("gbps = 16\nclock_mhz = 1\n", "bad.link:4: gbps and clock_mhz are of a formula");
 	for (unsigned i = 1; i <= MODEL_POINTS_MAX + 1; i++)
 		snprintf(file + strlen(file), sizeof(file) - strlen(file), "h2d = %u 1\n", i);
 	assert_true(strlen(file) < 480);

@@ -216,6 +216,151 @@ static void comparison(void **state)
 	assert_int_equal(most, 110);
 }
 
+static void print_comparison(const struct report *report, size_t count, enum report_format format)
+{
+	size_t size;
+	FILE *out = begin(&size);
+
+	report_compare(report, count, format, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Two policies, four seeds each, of which the second makes no difference; times 10, 40, 20 and 30 ms. */
+static void fill_seeds(struct report report[8])
+{
+	static const uint64_t ms[4] = {10, 40, 20, 30};
+	static char other[] = "prefetch=block";
+
+	for (unsigned i = 0; i < 8; i++) {
+		fill(&report[i], "titan-v");
+		report[i].seed = 5 + i % 4;
+		report[i].times.time_ns = (i < 4 ? ms[i] : 25) * 1000000;
+		report[i].result.refaults = i < 4 ? 100 - i : 7;
+		report[i].has_bound = true;
+		report[i].bound_h2d_bytes = 65536 + i % 4;
+		if (i >= 4)
+			report[i].policy_given = other;
+	}
+}
+
+static void seeds_as_table(void **state)
+{
+	static struct report report[8];
+
+	(void)state;
+	fill_seeds(report);
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("  medians of 4 runs, of seeds 5 to 8\n");
+	assert_has("      98      20.0*\n"); /* the lower of the two in the middle */
+	assert_has("\n                  least  ");
+	assert_has("      97      10.0\n");
+	assert_has("\n                   most  ");
+	assert_has("     100      40.0\n");
+	assert_has("       7*     25.0\n");
+	assert_null(strstr(strstr(text, "prefetch=block"), "least  ")); /* all four are the same */
+	report[0].is_complete = false; /* does not count, and takes the row out of the marking */
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("      98      30.0  complete: 3 of 4\n");
+	assert_has("      97      20.0\n");
+	assert_has("      99      40.0\n");
+	/* without the bound of one seed there is none */
+	assert_has("(least possible)");
+	report[2].has_bound = false;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_null(strstr(text, "(least possible)"));
+}
+
+static unsigned count_of(const char *part)
+{
+	unsigned count = 0;
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+		count++;
+	return count;
+}
+
+static void seeds_as_json_and_csv(void **state)
+{
+	static struct report report[8];
+
+	(void)state;
+	fill_seeds(report);
+	print_comparison(report, 8, REPORT_JSON);
+	assert_int_equal(count_of("\"seeds\": 4, \"time_ns_seeds_least\": 10000000, "
+	                          "\"time_ns_seeds_median\": 20000000, "
+	                          "\"time_ns_seeds_most\": 40000000, \"h2d_bytes_seeds_least\": 197120, "),
+	                 4);
+	assert_int_equal(count_of("\"refaults_seeds_least\": 97, \"refaults_seeds_median\": 98, "
+	                          "\"refaults_seeds_most\": 100, \"bound_h2d_bytes\": "),
+	                 4);
+	assert_int_equal(count_of("\"time_ns_seeds_median\": 25000000"), 4);
+	assert_has("\"seed\": 6, \"complete\": true, \"error\": null, \"time_ns\": 40000000");
+	print_comparison(report, 8, REPORT_CSV);
+	assert_has(",bound_d2h_bytes,preset,error,seeds,time_ns_seeds_least,");
+	assert_int_equal(
+	        count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100\n"), 4);
+	assert_int_equal(count_of("\n"), 9);
+	/* nothing is said about runs of which none is complete, nor about time where there is none */
+	for (int i = 0; i < 4; i++)
+		report[i].is_complete = false;
+	for (int i = 4; i < 8; i++)
+		report[i].gpu = NULL;
+	print_comparison(report, 8, REPORT_JSON);
+	assert_int_equal(count_of("\"seeds\": 0, \"time_ns_seeds_least\": null"), 4);
+	assert_int_equal(count_of("\"refaults_seeds_most\": null"), 4);
+	assert_int_equal(count_of("\"time_ns_seeds_most\": null, \"h2d_bytes_seeds_least\": 197120"), 4);
+}
+
+/* The same policy twice is two rows, although one stands behind the other. */
+static void seeds_of_the_same_policy(void **state)
+{
+	static struct report report[8];
+
+	(void)state;
+	fill_seeds(report);
+	for (int i = 4; i < 8; i++)
+		report[i].policy_given = policy;
+	print_comparison(report, 8, REPORT_JSON);
+	assert_int_equal(count_of("\"time_ns_seeds_median\": 20000000"), 4);
+	assert_int_equal(count_of("\"time_ns_seeds_median\": 25000000"), 4);
+}
+
+static void presets_and_what_does_not_run(void **state)
+{
+	static char error[] =
+	        "regular:bytes=4096: on a host with pages of 64 KiB only evict=lru works, \"so\"";
+	static struct report report[2];
+
+	(void)state;
+	fill(&report[0], "titan-v");
+	fill(&report[1], "titan-v");
+	report[0].preset = "on-demand";
+	report[1].preset = "uvmsmart-adaptive";
+	report[1].is_complete = false;
+	report[1].error = error;
+	memset(&report[1].result, 0, sizeof(report[1].result));
+	print_comparison(report, 2, REPORT_TABLE);
+	assert_has("\n  on-demand          ");
+	assert_has("\n  uvmsmart-adaptive does not run: on a host with pages of 64 KiB only evict=lru works, "
+	           "\"so\"\n");
+	print_comparison(report, 2, REPORT_JSON);
+	assert_has("\"policy\": \"prefetch=none batch=9\", \"preset\": \"on-demand\", \"seed\": 0, "
+	           "\"complete\": true, "
+	           "\"error\": null");
+	assert_has("\"preset\": \"uvmsmart-adaptive\", \"seed\": 0, \"complete\": false, \"error\": "
+	           "\"regular:bytes=4096: on "
+	           "a host with pages of 64 KiB only evict=lru works, \\\"so\\\"\"");
+	print_comparison(report, 2, REPORT_CSV);
+	assert_has(",\"uvmsmart-adaptive\",\"regular:bytes=4096: on a host with pages of 64 KiB only "
+	           "evict=lru works, "
+	           "\"\"so\"\"\",0,");
+	/* one that has come some way shows how far */
+	report[1].result.accesses = 1;
+	print_comparison(report, 2, REPORT_TABLE);
+	assert_has("complete: no\n");
+	assert_null(strstr(text, "does not run"));
+}
+
 static int clean(void **state)
 {
 	(void)state;
@@ -234,6 +379,10 @@ int main(void)
 	        cmocka_unit_test(table_without_time),
 	        cmocka_unit_test(table_of_nothing),
 	        cmocka_unit_test(comparison),
+	        cmocka_unit_test(seeds_as_table),
+	        cmocka_unit_test(seeds_as_json_and_csv),
+	        cmocka_unit_test(seeds_of_the_same_policy),
+	        cmocka_unit_test(presets_and_what_does_not_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clean);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "gpu_fault.h"
+#include "gpu_group.h"
 #include "gpu_internal.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
@@ -21,13 +22,10 @@ static bool open_sms(struct gpu *gpu)
 {
 	const struct model *m = gpu->model;
 
-	for (uint32_t i = 0; i < m->sms; i++) {
+	for (uint32_t i = 0; i < m->sms; i++)
 		gpu->sm[i].utlb = &gpu->utlb[i / m->sms_per_utlb];
-		gpu->sm[i].ready = calloc(2u * (size_t)m->warps_per_sm, sizeof(*gpu->sm[i].ready));
-		if (!gpu->sm[i].ready)
-			return false;
-	}
-	return true;
+	gpu->may_run = gpu->runs = m->sms;
+	return gpu_group_grow(gpu, 0);
 }
 
 static bool open_tlbs(struct gpu *gpu)
@@ -49,9 +47,8 @@ static bool open_parts(struct gpu *gpu)
 	gpu->page_shift = (uint32_t)__builtin_ctz(m->page_bytes);
 	gpu->sm = calloc(m->sms, sizeof(*gpu->sm));
 	gpu->utlb = calloc(gpu->utlbs, sizeof(*gpu->utlb));
-	gpu->warp = calloc((size_t)m->sms * m->warps_per_sm, sizeof(*gpu->warp));
-	gpu->group = calloc((size_t)m->sms * m->blocks_per_sm, sizeof(*gpu->group));
-	return gpu->sm && gpu->utlb && gpu->warp && gpu->group && open_sms(gpu) && open_tlbs(gpu);
+	return gpu->sm && gpu->utlb && open_sms(gpu) && open_tlbs(gpu) &&
+	       (m->mshr_entries == 0 || mshr_open(&gpu->mshr, m->mshr_entries));
 }
 
 struct gpu *gpu_open(const struct model *model, struct space *space,
@@ -80,15 +77,17 @@ void gpu_close(struct gpu *gpu)
 {
 	if (!gpu)
 		return;
-	for (uint32_t i = 0; gpu->sm && i < gpu->model->sms; i++)
+	for (uint32_t i = 0; gpu->sm && i < gpu->model->sms; i++) {
 		free(gpu->sm[i].ready);
+		free(gpu->sm[i].warp);
+		free(gpu->sm[i].group);
+	}
 	for (uint32_t i = 0; gpu->utlb && i < gpu->utlbs; i++)
 		tlb_close(&gpu->utlb[i].tlb);
 	tlb_close(&gpu->l2.tlb);
+	mshr_close(&gpu->mshr);
 	free(gpu->sm);
 	free(gpu->utlb);
-	free(gpu->warp);
-	free(gpu->group);
 	free(gpu->raised);
 	free(gpu->sorted);
 	free(gpu->written);
@@ -110,10 +109,9 @@ bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns)
 	gpu->kernel = kernel;
 	gpu->next_block = 0;
 	gpu->groups_per_sm = groups < m->blocks_per_sm ? groups : m->blocks_per_sm;
-	gpu->warps_per_sm = gpu->groups_per_sm * kernel.warps;
 	for (uint32_t i = 0; i < m->sms; i++)
 		gpu->sm[i].now_ns = gpu->now_ns;
-	gpu_warp_deal(gpu);
+	gpu_group_begin(gpu);
 	return gpu->groups_per_sm != 0;
 }
 
@@ -149,13 +147,13 @@ uint64_t gpu_now_ns(const struct gpu *gpu)
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 {
 	workload_restore_kernel(gpu->workload, &gpu->kernel);
-	for (uint32_t i = 0; i < gpu->model->sms; i++)
+	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
 	gpu->now_ns = until_ns;
 	gpu->owes_turn = false;
 	gpu_fault_write(gpu);
-	gpu_warp_deal(gpu);
+	gpu_group_deal(gpu);
 }
 
 /* The next event, which is due, happens. Where the driver takes no time, it can take back what a replay has

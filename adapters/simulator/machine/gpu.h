@@ -26,6 +26,8 @@ struct gpu_counts {
 	uint64_t pages_touched; /* distinct pages */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
 	uint64_t remote_accesses;
+	uint64_t context_switches; /* thread blocks switched out */
+	uint64_t mshr_merged, mshr_stalled; /* pages asked for that were in the table; that found it full */
 	uint64_t busy_ns;       /* time in which some SM ran */
 };
 
@@ -63,6 +65,8 @@ uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns);
 /* The next fault that was written at until_ns or before; NULL: none. It stays until gpu_take_fault. */
 const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns);
 void gpu_take_fault(struct gpu *gpu);
+/* Of those that were taken the driver has fetched or flushed all but the last `left`. */
+void gpu_fetch_faults(struct gpu *gpu, uint64_t left);
 /* The buffer has no room: what waits for it is not written before something is taken, and a replay forgets it. */
 void gpu_block_faults(struct gpu *gpu);
 
@@ -75,6 +79,11 @@ void gpu_block_faults(struct gpu *gpu);
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
              bool is_remote);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);
+
+/* From at_ns on the `still` last SMs stand still (all but one at most), and every SM may have `extra` thread
+ * blocks (GPU_EXTRA_MOST at most) besides those that fit. At first both are 0. */
+#define GPU_EXTRA_MOST 64u
+void gpu_limit(struct gpu *gpu, uint64_t at_ns, uint32_t still, uint32_t extra);
 
 void gpu_count(const struct gpu *gpu, struct gpu_counts *counts);
 

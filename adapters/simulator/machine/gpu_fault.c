@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "gpu_mshr.h"
+
 #define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
 
 /* What faults are ordered by. Times of a quantum differ by little more than it lasts; what is later counts as
@@ -33,9 +35,10 @@ static bool grow_raised(struct gpu *gpu)
 	return gpu->raised_room != 0;
 }
 
-void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, uint32_t utlb, uint64_t page, uint32_t right,
-                     enum uvmp_access access)
+void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right)
 {
+	const struct sm *sm = &gpu->sm[who->sm];
+
 	if (!grow_raised(gpu)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
 		return;
@@ -43,11 +46,11 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, uint32_t utlb, uint64_t p
 	gpu->raised[gpu->raised_count++] =
 	        (struct gpu_fault){.time_ns = now_ns + gpu->model->walk_ns,
 	                           .address = page << gpu->page_shift,
-	                           .utlb = utlb,
+	                           .utlb = (uint32_t)(sm->utlb - gpu->utlb),
 	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
 	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
 	                                                             : UVMP_FAULT_ATOMIC,
-	                           .access = (uint8_t)access};
+	                           .access = (uint8_t)sm->warp[who->warp].slot.access};
 }
 
 static uint32_t fault_key(const struct gpu *gpu, enum sort_key key, uint64_t base_ns, size_t index)
@@ -103,7 +106,8 @@ static void order_raised(struct gpu *gpu)
 	for (size_t i = 0; i < gpu->raised_count; i++)
 		base_ns = gpu->raised[i].time_ns < base_ns ? gpu->raised[i].time_ns : base_ns;
 	sort_raised(gpu, BY_TIME, base_ns);
-	admit_raised(gpu);
+	if (!gpu_mshr_is_there(gpu)) /* which are the limit themselves */
+		admit_raised(gpu);
 	sort_raised(gpu, BY_UTLB, base_ns);
 	sort_raised(gpu, BY_BURST, base_ns);
 }
@@ -142,6 +146,8 @@ static void write_one(struct gpu *gpu, const struct gpu_fault *raised)
 	fault = &gpu->written[(gpu->written_first + gpu->written_count++) % gpu->written_room];
 	*fault = *raised;
 	fault->time_ns = gpu->write_ns;
+	if (gpu_mshr_is_there(gpu))
+		gpu_mshr_write(gpu, raised->address >> gpu->page_shift, gpu->written_number++);
 }
 
 void gpu_fault_write(struct gpu *gpu)
@@ -186,7 +192,13 @@ void gpu_take_fault(struct gpu *gpu)
 {
 	gpu->written_first = (gpu->written_first + 1u) % gpu->written_room;
 	gpu->written_count--;
+	gpu->taken++;
 	gpu->is_blocked = false;
+}
+
+void gpu_fetch_faults(struct gpu *gpu, uint64_t left)
+{
+	gpu->fetched = gpu->taken - left;
 }
 
 void gpu_block_faults(struct gpu *gpu)

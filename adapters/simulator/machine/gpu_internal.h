@@ -1,12 +1,14 @@
 /* gpu_internal.h: what the GPU is made of. Only gpu*.c see it; gpu.h is for others.
  *
- * gpu.c lets time pass; gpu_warp.c has SMs, warps and their steps; gpu_translate.c what a page that is asked for
- * comes from; gpu_fault.c the GMMU's faults; gpu_table.c the page tables and what is queued for them. */
+ * gpu.c lets time pass; gpu_warp.c has SMs, warps and their steps, gpu_ready.c which of them can go on;
+ * gpu_group.c the thread blocks; gpu_translate.c what a page that is asked for comes from; gpu_fault.c the GMMU's
+ * faults, gpu_mshr.c who waits for which of them; gpu_table.c the page tables and what is queued for them. */
 #ifndef UVMSIM_GPU_INTERNAL_H
 #define UVMSIM_GPU_INTERNAL_H
 
 #include "gpu.h"
 
+#include "mshr.h"
 #include "tlb.h"
 
 #define GPU_NEVER       UINT64_MAX
@@ -15,12 +17,17 @@
 #define GPU_SECTOR      32u  /* bytes that memory and link move at least for a lane */
 #define GPU_FOUND       256u
 
+enum gpu_outcome { GPU_USED, GPU_FAULTED, GPU_STALLED };
+
 struct warp {
 	uint64_t at;     /* the next address of a span */
 	uint64_t want;   /* pages of a step at once that are still missing, by number */
+	uint64_t pending; /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
+	uint64_t ready_ns; /* goes on no sooner, if it does not wait and its thread block is out */
 	uint32_t group;  /* thread block on the SM */
 	uint8_t needs;   /* enum uvmp_prot that the step asks for */
-	bool is_alive, is_waiting; /* waiting: for a replay */
+	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
+	bool wants_room; /* in the MSHRs */
 	bool has_step;
 	struct workload_slot slot; /* last: what is used most lies together */
 };
@@ -31,8 +38,19 @@ struct found {
 	struct sim_block *block;
 };
 
+/* A thread block. */
 struct group {
-	uint32_t left; /* warps that are not done; 0: free */
+	uint32_t left;    /* warps that are not done; 0: free */
+	uint32_t waiting; /* of those */
+	bool is_in;       /* the SM holds it; else it has been switched out */
+	bool has_run;     /* it has been in, and has a context */
+	bool is_held;     /* it is out, and one too many */
+	uint64_t out_number; /* in the order of going out */
+};
+
+/* A warp that wants a page of its step, by number (a span: 0). */
+struct asker {
+	uint32_t sm, warp, number;
 };
 
 /* A warp that goes on at ready_ns or later. */
@@ -46,6 +64,9 @@ struct sm {
 	uint64_t memory_ns, flop_ns;     /* its share of the memory, and its arithmetic, have time again */
 	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
 	struct utlb *utlb;
+	struct warp *warp;     /* [warps_room] */
+	struct group *group;   /* [groups_room] */
+	uint32_t blocks, blocks_in, blocks_held; /* all; those that are in; those that are held */
 	struct ready *ready;   /* [first .. first + count), by time, those of one time in the order of coming */
 	uint32_t first, count;
 };
@@ -57,12 +78,14 @@ struct utlb {
 	uint32_t faults;  /* since the last replay */
 };
 
-enum event_kind { EVENT_MAP, EVENT_REPLAY };
+enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };
 
 struct event {
 	uint64_t time_ns, number; /* in the order of queueing */
 	struct sim_block *block;
 	uvmp_mask pages;
+	uint64_t fetched;      /* REPLAY: faults, by then */
+	uint32_t still, extra; /* LIMIT */
 	uint8_t kind, right;
 	bool is_remote;
 };
@@ -78,7 +101,11 @@ struct gpu {
 	struct workload *workload;
 	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
 	uint64_t next_block;
-	uint32_t warps_per_sm, groups_per_sm; /* of this kernel */
+	uint32_t groups_per_sm; /* thread blocks of this kernel that an SM holds, */
+	uint32_t extra;         /* and those that it may have besides */
+	uint32_t warps_room, groups_room; /* of an SM */
+	uint64_t out_number;    /* thread blocks that have gone out */
+	uint32_t may_run, runs; /* SMs that do not stand still: as it was said, and now */
 	uint32_t utlbs, page_shift;
 	uint64_t lost; /* address outside every range */
 	bool is_lost;
@@ -87,8 +114,6 @@ struct gpu {
 	struct utlb *utlb;
 	struct utlb l2;      /* the second level; it has no lock */
 	uint64_t emptied;    /* so many times all TLBs were emptied; each does it when it is used next */
-	struct warp *warp;   /* [sms][warps_per_sm of the model] */
-	struct group *group; /* [sms][blocks_per_sm of the model] */
 	uint64_t alive;      /* warps */
 	uint64_t share;      /* bytes per microsecond of one SM */
 	uint64_t link_ns[MODEL_DIRECTIONS];   /* remote accesses: the link has time again */
@@ -98,6 +123,8 @@ struct gpu {
 	size_t raised_count, raised_room;
 	struct gpu_fault *written; /* a ring */
 	size_t written_first, written_count, written_room;
+	uint64_t written_number, taken, fetched; /* faults so far: written; taken out of the ring; fetched by the driver */
+	struct mshr mshr;
 	uint64_t write_ns; /* the GMMU has time again */
 	bool is_blocked;   /* the buffer is full */
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "gpu_fault.h"
-#include "gpu_warp.h"
+#include "gpu_group.h"
+#include "gpu_mshr.h"
 
 /* -- the tables -- */
 
@@ -80,6 +81,8 @@ static void change_map(struct gpu *gpu, const struct event *event)
 		gpu->emptied++;
 	else
 		shoot_down(gpu, block, &changed);
+	if (gpu_mshr_is_there(gpu) && event->right != 0)
+		gpu_mshr_notify(gpu, block, &event->pages);
 }
 
 /* -- events -- */
@@ -106,18 +109,29 @@ static void take_event(struct gpu *gpu)
 	heap[at] = last;
 }
 
+/* Who waits tries again; with MSHRs, who will not be notified. */
+static void try_again(struct gpu *gpu, const struct event *event)
+{
+	if (gpu_mshr_is_there(gpu)) {
+		gpu_mshr_replay(gpu, event->fetched);
+		return;
+	}
+	gpu_fault_forget(gpu);
+	gpu_group_wake_all(gpu, gpu->now_ns + gpu->model->replay_ns);
+	gpu->owes_turn = true;
+}
+
 void gpu_table_step(struct gpu *gpu)
 {
 	const struct event event = gpu->event[0];
 
 	take_event(gpu);
-	if (event.kind == EVENT_MAP) {
+	if (event.kind == EVENT_MAP)
 		change_map(gpu, &event);
-		return;
-	}
-	gpu_fault_forget(gpu);
-	gpu_warp_wake(gpu, gpu->now_ns + gpu->model->replay_ns);
-	gpu->owes_turn = true;
+	else if (event.kind == EVENT_REPLAY)
+		try_again(gpu, &event);
+	else
+		gpu_group_limit(gpu, event.still, event.extra);
 }
 
 static bool grow_events(struct gpu *gpu)
@@ -166,7 +180,17 @@ void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvm
 
 void gpu_replay(struct gpu *gpu, uint64_t at_ns)
 {
-	struct event event = {.time_ns = at_ns, .kind = EVENT_REPLAY};
+	struct event event = {.time_ns = at_ns, .kind = EVENT_REPLAY, .fetched = gpu->fetched};
+
+	queue(gpu, &event);
+}
+
+void gpu_limit(struct gpu *gpu, uint64_t at_ns, uint32_t still, uint32_t extra)
+{
+	struct event event = {.time_ns = at_ns,
+	                      .kind = EVENT_LIMIT,
+	                      .still = still,
+	                      .extra = extra < GPU_EXTRA_MOST ? extra : GPU_EXTRA_MOST};
 
 	queue(gpu, &event);
 }

@@ -7,13 +7,14 @@
  * From a fault on a uTLB takes no new translation until the next replay (Pascal and Volta, NVIDIA blog 2017);
  * translations that were on their way by then, all those of one step among them, still fault, up to a number.
  * Several warps that want one page within that time, and SMs that want the same, are where duplicates come
- * from.
+ * from. A GPU with far-fault MSHRs locks no uTLB (gpu_mshr.h).
  *
  * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new
  * one. */
 #include "gpu_translate.h"
 
 #include "gpu_fault.h"
+#include "gpu_mshr.h"
 
 #define VERSION_SHIFT 48u
 #define REQUEST       128u /* bytes that the link carries at least for neighbouring threads */
@@ -114,9 +115,11 @@ static uint32_t translate(struct gpu *gpu, uint64_t key)
 
 /* -- use -- */
 
-static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page)
+static void note_use(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t page)
 {
 	gpu->counts.accesses++;
+	if (w->needs > UVMP_PROT_READ)
+		uvmp_mask_set(&block->written, page);
 	if (!uvmp_mask_test(&block->touched, page)) {
 		uvmp_mask_set(&block->touched, page);
 		gpu->counts.pages_touched++;
@@ -150,8 +153,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 {
 	bool is_write = w->needs > UVMP_PROT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	const struct model_link *link = &gpu->model->link;
-	uint64_t mb_s = link->point[direction][link->points[direction] - 1u].mb_s;
+	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
 	uint64_t owed = gpu->link_debt[direction] + remote_bytes(gpu, w, page) * 1000u, *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
@@ -170,7 +172,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
                                  uint64_t page, uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
 {
-	note_use(gpu, block, index);
+	note_use(gpu, w, block, index);
 	if (uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(gpu, w, block, page, index, now_ns);
 	if (*ready_ns < now_ns)
@@ -178,10 +180,24 @@ static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct s
 	return GPU_USED;
 }
 
-enum gpu_outcome gpu_ask(struct gpu *gpu, struct utlb *utlb, const struct warp *w, uint64_t issued_ns,
-                         uint64_t now_ns, uint64_t page, uint64_t *ready_ns)
+/* The warp lacks the page, and the uTLB is not locked for it. */
+static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who, uint64_t now_ns,
+                                       uint64_t page, uint32_t right)
+{
+	struct utlb *utlb = gpu->sm[who->sm].utlb;
+
+	if (utlb->lock_ns == GPU_NEVER) /* until the walk has failed, translations go on */
+		utlb->lock_ns = now_ns + gpu->model->walk_ns;
+	gpu_fault_raise(gpu, now_ns, who, page, right);
+	return GPU_FAULTED;
+}
+
+enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
+                         uint64_t page, uint64_t *ready_ns)
 {
 	struct sim_block *block = find_block(gpu, page << gpu->page_shift);
+	struct utlb *utlb = gpu->sm[who->sm].utlb;
+	const struct warp *w = &gpu->sm[who->sm].warp[who->warp];
 	uint32_t index, right;
 	uint64_t key;
 
@@ -203,8 +219,7 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, struct utlb *utlb, const struct warp *
 		return use_page(gpu, w, block, page, index, now_ns, ready_ns);
 	}
 	gpu->counts.l2_tlb_misses++;
-	if (utlb->lock_ns == GPU_NEVER) /* until the walk has failed, translations go on */
-		utlb->lock_ns = now_ns + gpu->model->walk_ns;
-	gpu_fault_raise(gpu, now_ns, (uint32_t)(utlb - gpu->utlb), page, right, w->slot.access);
-	return GPU_FAULTED;
+	if (gpu_mshr_is_there(gpu))
+		return gpu_mshr_miss(gpu, who, now_ns, page, right);
+	return lock_and_fault(gpu, who, now_ns, page, right);
 }

@@ -1,150 +1,28 @@
 /* SMs and warps; gpu_warp.h.
  *
- * An SM's ready warps are in a list by the time from which on they can go on; those of one time take turns.
- * The first of them takes a step, and is ready again, behind most others: its new place is searched from the
- * end on, so that mostly nothing moves.
- *
  * A step asks for one page after another (a span) or for all its pages at once. When they are there, the SM
  * is busy for as long as its share of the memory bandwidth takes, and the warp goes on when latency and
- * arithmetic are over. A page that is not there leaves the warp waiting for a replay. */
+ * arithmetic are over. A page that is not there leaves the warp waiting. */
 #include "gpu_warp.h"
 
-#include <string.h>
-
+#include "gpu_group.h"
+#include "gpu_ready.h"
 #include "gpu_translate.h"
 
 #define ISSUE_NS 2u  /* between two translations that an SM asks for */
 #define WANTS    64u /* pages that a step can ask for at once; more are asked for in turns */
 
-/* -- who is ready -- */
-
-/* The list has room for twice as many as can be ready, and reaches the end of that: back to the middle. */
-static void close_up(const struct gpu *gpu, struct sm *sm)
-{
-	uint32_t first = gpu->model->warps_per_sm / 2u;
-
-	memmove(sm->ready + first, sm->ready + sm->first, sm->count * sizeof(*sm->ready));
-	sm->first = first;
-}
-
-/* The first place behind all that are ready at ready_ns. */
-static uint32_t place_behind(const struct sm *sm, uint64_t ready_ns)
-{
-	uint32_t low = sm->first, high = sm->first + sm->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2u;
-
-		if (sm->ready[middle].ready_ns <= ready_ns)
-			low = middle + 1u;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Makes a free place in the list, which is not at its end, by moving the shorter part of it. */
-static uint32_t free_place(struct sm *sm, uint64_t ready_ns)
-{
-	uint32_t at = place_behind(sm, ready_ns), before = at - sm->first, behind = sm->count - before;
-
-	if (sm->first == 0 || behind < before) {
-		memmove(sm->ready + at + 1u, sm->ready + at, behind * sizeof(*sm->ready));
-		return at;
-	}
-	memmove(sm->ready + sm->first - 1u, sm->ready + sm->first, before * sizeof(*sm->ready));
-	sm->first--;
-	return at - 1u;
-}
-
-static void make_ready(const struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t ready_ns)
-{
-	uint32_t at;
-
-	if (sm->first + sm->count == 2u * gpu->model->warps_per_sm)
-		close_up(gpu, sm);
-	at = sm->first + sm->count;
-	if (sm->count != 0 && sm->ready[at - 1u].ready_ns > ready_ns)
-		at = free_place(sm, ready_ns);
-	sm->ready[at] = (struct ready){ready_ns, warp};
-	sm->count++;
-}
-
 uint64_t gpu_warp_next_ns(const struct gpu *gpu)
 {
 	uint64_t soonest = GPU_NEVER;
 
-	for (uint32_t i = 0; i < gpu->model->sms; i++) {
+	for (uint32_t i = 0; i < gpu->runs; i++) {
 		const struct sm *sm = &gpu->sm[i];
 
 		if (sm->count != 0 && sm->ready[sm->first].ready_ns < soonest)
 			soonest = sm->ready[sm->first].ready_ns;
 	}
 	return soonest;
-}
-
-void gpu_warp_wake(struct gpu *gpu, uint64_t ready_ns)
-{
-	const struct model *m = gpu->model;
-
-	for (uint32_t i = 0; i < m->sms; i++) {
-		struct warp *warp = &gpu->warp[(size_t)i * m->warps_per_sm];
-
-		for (uint32_t k = 0; k < m->warps_per_sm; k++) {
-			if (!warp[k].is_waiting)
-				continue;
-			warp[k].is_waiting = false;
-			make_ready(gpu, &gpu->sm[i], k, ready_ns);
-		}
-	}
-}
-
-/* -- thread blocks -- */
-
-/* Gives the SM's next free place a thread block; false: no block or no place is left. */
-static bool deal_block(struct gpu *gpu, uint32_t sm_index)
-{
-	struct group *group = &gpu->group[(size_t)sm_index * gpu->model->blocks_per_sm];
-	struct warp *warp = &gpu->warp[(size_t)sm_index * gpu->model->warps_per_sm];
-	uint32_t place = 0, number = 0;
-
-	while (place < gpu->groups_per_sm && group[place].left != 0)
-		place++;
-	if (place == gpu->groups_per_sm || gpu->next_block == gpu->kernel.blocks)
-		return false;
-	group[place].left = gpu->kernel.warps;
-	for (uint32_t i = 0; i < gpu->warps_per_sm && number < gpu->kernel.warps; i++) {
-		if (warp[i].is_alive)
-			continue;
-		workload_start_warp(gpu->workload, &warp[i].slot, gpu->next_block, number++);
-		warp[i].group = place;
-		warp[i].has_step = false;
-		warp[i].is_alive = true;
-		make_ready(gpu, &gpu->sm[sm_index], i, gpu->now_ns);
-	}
-	gpu->alive += gpu->kernel.warps;
-	gpu->next_block++;
-	return true;
-}
-
-void gpu_warp_deal(struct gpu *gpu)
-{
-	bool any = gpu->workload && gpu->next_block < gpu->kernel.blocks;
-
-	while (any) {
-		any = false;
-		for (uint32_t i = 0; i < gpu->model->sms; i++)
-			any |= deal_block(gpu, i);
-	}
-}
-
-static void end_warp(struct gpu *gpu, uint32_t sm_index, struct warp *w)
-{
-	if (gpu->end_ns < gpu->sm[sm_index].now_ns)
-		gpu->end_ns = gpu->sm[sm_index].now_ns;
-	w->is_alive = false;
-	gpu->group[(size_t)sm_index * gpu->model->blocks_per_sm + w->group].left--;
-	gpu->alive--;
 }
 
 /* -- steps -- */
@@ -175,11 +53,12 @@ static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint6
 /* A span: pages one after another. When the warp goes on; GPU_NEVER: it waits for a page. */
 static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
+	const struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
 	uint64_t page = w->at >> gpu->page_shift, end = (page + 1u) << gpu->page_shift, ready_ns = sm->now_ns;
 	uint64_t bytes;
 
 	sm->now_ns += ISSUE_NS;
-	if (gpu_ask(gpu, sm->utlb, w, sm->now_ns, sm->now_ns, page, &ready_ns) != GPU_USED)
+	if (gpu_ask(gpu, &who, sm->now_ns, sm->now_ns, page, &ready_ns) != GPU_USED)
 		return GPU_NEVER;
 	if (end > w->slot.end)
 		end = w->slot.end;
@@ -239,23 +118,24 @@ static uint64_t finish_wants(const struct gpu *gpu, struct warp *w)
 	return bytes;
 }
 
-/* All pages at once; as walk_span. */
+/* All pages at once, but those that come with an entry of the MSHRs; as walk_span. */
 static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
-	uint64_t left = w->want, issued_ns = sm->now_ns, ready_ns = sm->now_ns, bytes;
+	struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
+	uint64_t left = w->want & ~w->pending, issued_ns = sm->now_ns, ready_ns = sm->now_ns, bytes;
 
 	while (left != 0) {
-		uint32_t number = (uint32_t)__builtin_ctzll(left);
 		enum gpu_outcome outcome;
 
+		who.number = (uint32_t)__builtin_ctzll(left);
 		left &= left - 1u;
 		sm->now_ns += ISSUE_NS;
-		outcome = gpu_ask(gpu, sm->utlb, w, issued_ns, sm->now_ns, wanted_page(gpu, w, number),
-		                  &ready_ns);
+		outcome =
+		        gpu_ask(gpu, &who, issued_ns, sm->now_ns, wanted_page(gpu, w, who.number), &ready_ns);
 		if (outcome == GPU_STALLED) /* so would be the others */
 			break;
 		if (outcome == GPU_USED)
-			w->want &= ~((uint64_t)1 << number);
+			w->want &= ~((uint64_t)1 << who.number);
 	}
 	if (w->want != 0)
 		return GPU_NEVER;
@@ -280,21 +160,19 @@ static bool begin_step(struct gpu *gpu, struct warp *w)
 static void run_warp(struct gpu *gpu, uint32_t sm_index)
 {
 	struct sm *sm = &gpu->sm[sm_index];
-	uint32_t index = sm->ready[sm->first].warp;
-	struct warp *w = &gpu->warp[(size_t)sm_index * gpu->model->warps_per_sm + index];
+	uint32_t index = gpu_ready_take(sm);
+	struct warp *w = &sm->warp[index];
 	uint64_t ready_ns;
 
-	sm->first++;
-	sm->count--;
 	if (!w->has_step && !begin_step(gpu, w)) {
-		end_warp(gpu, sm_index, w);
+		gpu_group_end(gpu, sm_index, index);
 		return;
 	}
 	ready_ns = w->slot.at_once ? ask_all(gpu, sm, w) : walk_span(gpu, sm, w);
 	if (ready_ns != GPU_NEVER)
-		make_ready(gpu, sm, index, ready_ns);
+		gpu_ready_add(gpu, sm, index, ready_ns);
 	else
-		w->is_waiting = true;
+		gpu_group_wait(gpu, sm_index, index);
 }
 
 void gpu_warp_run(struct gpu *gpu, uint32_t sm_index, uint64_t until_ns)

@@ -19,6 +19,7 @@
 #include "../progress.h"
 #include "../workloads/recorded.h"
 #include "stream.h"
+#include "sync.h"
 #include "thread.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
@@ -47,6 +48,9 @@ struct machine {
 	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
+	struct sync sync; /* of the device, while is_syncing */
+	uint64_t synced;  /* kernels that had ended when it was done last */
+	bool is_syncing;
 	struct workload_op held; /* its stream is full, if is_held */
 	struct workload_kernel held_kernel;
 	bool is_held;
@@ -193,6 +197,13 @@ static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
 	return fail(m, HOST_NEVER_SERVICED);
 }
 
+/* The engine has nothing left: what was reported and not fetched it has dropped. */
+static void forget_buffers(struct shop *shop)
+{
+	shop->in_buffer = shop->in_notes = 0;
+	gpu_fetch_faults(shop->gpu, 0);
+}
+
 /* One bottom half, of faults or of notifications. */
 static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 {
@@ -204,7 +215,7 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
-		m->shop.in_buffer = m->shop.in_notes = 0;
+		forget_buffers(&m->shop);
 	else if (status != UVMP_OK)
 		return fail(m, uvmp_status_text(status));
 	if (goes_nowhere(m))
@@ -362,6 +373,28 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 	return true;
 }
 
+/* Before the program goes on the device is synchronised, if kernels have ended since it last was. */
+static void start_sync(struct machine *m)
+{
+	m->is_syncing = m->shop.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
+	m->synced = m->workload->kernels_done;
+	m->sync = (struct sync){0};
+	m->program.copies_ns = 0;
+}
+
+/* One run of pages goes back; at the end the thread waits for the last ones. */
+static bool step_sync(struct machine *m)
+{
+	struct job job = {.op = {.to_gpu = false}};
+	uint64_t bytes;
+
+	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
+		return migrate(m, &m->program, &job, bytes);
+	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	m->is_syncing = false;
+	return true;
+}
+
 static bool begin_op(struct machine *m)
 {
 	struct workload_op op = m->workload->op;
@@ -371,6 +404,7 @@ static bool begin_op(struct machine *m)
 		m->op = op;
 		m->cpu_at = op.at;
 		m->is_walking = true;
+		start_sync(m); /* a program that shares memory with its kernels waits for them in this way */
 		return true;
 	case WORKLOAD_PREFETCH:
 		return call_prefetch(m, &op);
@@ -406,6 +440,8 @@ static bool go_on(struct machine *m)
 	m->is_waiting = false;
 	if (m->is_held)
 		return push(m);
+	if (m->is_syncing)
+		return step_sync(m);
 	if (m->call.is_active)
 		return step_job(m, &m->program, &m->call);
 	if (m->is_walking)
@@ -652,6 +688,9 @@ static void count(struct machine *m)
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
 	times->remote_accesses = counts.remote_accesses;
+	times->context_switches = counts.context_switches;
+	times->mshr_merged = counts.mshr_merged;
+	times->mshr_stalled = counts.mshr_stalled;
 	times->time_ns = m->program.now_ns;
 	if (m->running != NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
@@ -684,6 +723,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .page_bytes = model->page_bytes,
 	                             .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
 	                             .fault_entries = model->fault_entries,
+	                             .sms = model->sms,
 	                             .reads_ahead = true,
 	                             .seed = seed,
 	                             .log = log};
@@ -696,6 +736,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 		return false;
 	}
 	m->shop.model = m->shop.link.model = model;
+	m->shop.link.ratio_percent = policy->link_ratio;
 	m->shop.times = times;
 	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
 	m->running = NO_STREAM;

@@ -29,6 +29,13 @@ void thread_report_faults(struct thread *t)
 	}
 }
 
+/* So many faults are not in the engine's buffer any more. */
+static void leave_buffer(struct shop *shop, uint64_t faults)
+{
+	shop->in_buffer -= faults;
+	gpu_fetch_faults(shop->gpu, shop->in_buffer);
+}
+
 /* -- batches, for the statistics -- */
 
 static void end_batch(struct thread *t)
@@ -66,7 +73,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->shop->model;
 
-	t->shop->in_buffer -= a->count;
+	leave_buffer(t->shop, a->count);
 	begin_batch(t, a->count);
 	if (t->shop->host.params.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
@@ -201,16 +208,6 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
-/* Pages come while room is made for those behind them: the last basic block not before its room is there. */
-static uint64_t wait_for_room(struct link_engine *engine, const struct model *model, uint64_t last_ns,
-                              uint64_t bytes)
-{
-	uint64_t piece = bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES;
-
-	engine->free_ns = later(engine->free_ns, last_ns + model_link_ns(model, MODEL_TO_GPU, piece));
-	return engine->free_ns;
-}
-
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	struct shop *shop = t->shop;
@@ -228,9 +225,10 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
 	start_ns = later(start_ns, room.first_ns);
 	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
-	end_ns = link_copy(&shop->link, direction, start_ns, bytes);
+	end_ns = link_copy_pages(&shop->link, direction, start_ns, bytes);
 	if (room.last_ns > start_ns)
-		end_ns = wait_for_room(&shop->link.engine[direction], shop->model, room.last_ns, bytes);
+		end_ns = link_delay_pages(&shop->link, direction, room.last_ns,
+		                          bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
 	if (!is_out || waits_for_evictions(shop))
@@ -314,7 +312,7 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 {
 	struct shop *shop = t->shop;
 
-	shop->in_buffer -= a->count;
+	leave_buffer(shop, a->count);
 	thread_work(t, shop->model->flush_ns + (uint64_t)a->count * shop->model->flush_entry_ns,
 	            &shop->times->replay_ns);
 }
@@ -324,7 +322,7 @@ static void wait_for(struct thread *t, const struct uvmp_action *a)
 	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->shop->times->replay_ns);
 }
 
-static void perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
@@ -359,6 +357,9 @@ static void perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	case UVMP_ACTION_CLEAR:
 		counters_clear(&t->shop->host, a);
 		return;
+	case UVMP_ACTION_LIMIT:
+		gpu_limit(t->shop->gpu, t->now_ns, a->count, a->detail);
+		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
 		return;
@@ -383,7 +384,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
 		look_at(t, &action);
-		perform(t, &action, block);
+		thread_perform(t, &action, block);
 		uvmp_service_complete(service, action.id, UVMP_OK);
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;

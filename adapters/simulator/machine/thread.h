@@ -70,6 +70,8 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
+/* An action takes its time, and is seen by the GPU and the link; `block` is that of its address, NULL: none. */
+void thread_perform(struct thread *t, const struct uvmp_action *action, struct sim_block *block);
 /* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
  * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);

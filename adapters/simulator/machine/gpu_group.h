@@ -1,0 +1,24 @@
+/* gpu_group.h: thread blocks on the SMs: dealt, switched in and out, limited. */
+#ifndef UVMSIM_GPU_GROUP_H
+#define UVMSIM_GPU_GROUP_H
+
+#include "gpu_internal.h"
+
+/* Room on each SM for what the model's SM holds, and for so many thread blocks more. False: out of memory. */
+bool gpu_group_grow(struct gpu *gpu, uint32_t extra);
+/* What gpu_limit says holds from now on. */
+void gpu_group_limit(struct gpu *gpu, uint32_t still, uint32_t extra);
+/* A kernel begins. */
+void gpu_group_begin(struct gpu *gpu);
+/* Free places get the kernel's next thread blocks, the SMs in turn. */
+void gpu_group_deal(struct gpu *gpu);
+
+/* The warp, which has had its turn, waits for a page; or has ended. */
+void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
+void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
+/* It can go on at ready_ns, if its thread block is switched in. No effect if it does not wait. */
+void gpu_group_wake(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t ready_ns);
+/* All that wait. */
+void gpu_group_wake_all(struct gpu *gpu, uint64_t ready_ns);
+
+#endif

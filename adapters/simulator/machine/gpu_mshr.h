@@ -1,0 +1,22 @@
+/* gpu_mshr.h: the far-fault MSHRs of a GPU that has them (mshr_entries). */
+#ifndef UVMSIM_GPU_MSHR_H
+#define UVMSIM_GPU_MSHR_H
+
+#include "gpu_internal.h"
+
+static inline bool gpu_mshr_is_there(const struct gpu *gpu)
+{
+	return gpu->model->mshr_entries != 0;
+}
+
+/* The warp lacks the page, on which it has the right `right`. GPU_STALLED: the table is full. */
+enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
+                               uint32_t right);
+/* The page's fault is in the buffer, the so-manieth. */
+void gpu_mshr_write(struct gpu *gpu, uint64_t page, uint64_t number);
+/* These pages of the block are mapped now. */
+void gpu_mshr_notify(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages);
+/* A replay: the driver had fetched so many faults. */
+void gpu_mshr_replay(struct gpu *gpu, uint64_t fetched);
+
+#endif

@@ -1,0 +1,85 @@
+# Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w], w = 1..workload_count;
+# preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p, seed number k:
+# value[w, s, p, k, KEY] for the columns of wanted; ran[w, s, p] how many seeds are complete, error[w, s, p] why the others are not.
+
+# Splits a CSV line, quotes and all, into field[1..]; returns how many.
+function split_csv(line, field,    n, text, end) {
+	n = 0
+	while (line != "") {
+		text = ""
+		if (substr(line, 1, 1) == "\"") {
+			line = substr(line, 2)
+			while ((end = index(line, "\"")) > 0) {
+				text = text substr(line, 1, end - 1)
+				line = substr(line, end + 1)
+				if (substr(line, 1, 1) != "\"") break
+				text = text "\""
+				line = substr(line, 2)
+			}
+			line = substr(line, 2)
+		} else {
+			end = index(line, ",")
+			if (end == 0) end = length(line) + 1
+			text = substr(line, 1, end - 1)
+			line = substr(line, end + 1)
+		}
+		field[++n] = text
+	}
+	return n
+}
+
+function read_results(file, w, s,    line, n, i, f, column, p, k, key) {
+	if ((getline line <file) <= 0) return
+	n = split_csv(line, f)
+	for (i = 1; i <= n; i++) column[f[i]] = i
+	while ((getline line <file) > 0) {
+		n = split_csv(line, f)
+		p = number_of[f[column["preset"]]]
+		k = ++rows[w, s, p]
+		if (f[column["error"]] != "") error[w, s, p] = f[column["error"]]
+		if (f[column["complete"]] != 1) continue
+		k = ++ran[w, s, p]
+		for (i = 1; i <= wanted_count; i++) value[w, s, p, k, wanted[i]] = f[column[wanted[i]]] + 0
+		policy[p] = f[column["policy"]]
+	}
+	close(file)
+}
+
+# The lower median of the complete runs, as the tables of uvmsim have it; sets least and most.
+function median_of(w, s, p, key,    n, i, j, v, x) {
+	n = ran[w, s, p]
+	for (i = 1; i <= n; i++) {
+		x = value[w, s, p, i, key] + 0
+		for (j = i - 1; j > 0 && v[j] > x; j--) v[j + 1] = v[j]
+		v[j + 1] = x
+	}
+	least = v[1]
+	most = v[n]
+	return v[int((n + 1) / 2)]
+}
+
+BEGIN {
+	wanted_count = split("time_ns h2d_bytes d2h_bytes far_faults refaults accesses pages_touched evictions memory_bytes " \
+		"footprint_bytes bound_h2d_bytes bound_d2h_bytes", wanted, " ")
+	while ((getline line <presets) > 0) {
+		preset[++preset_count] = line
+		number_of[line] = preset_count
+	}
+	while ((getline line <workloads) > 0) {
+		split(line, part, "|")
+		workload[++workload_count] = part[1]
+		spec[workload_count] = part[2]
+		kind[workload_count] = part[3]
+		about[workload_count] = part[4]
+		workload_number[part[1]] = workload_count
+	}
+	while ((getline line <runs) > 0) {
+		split(line, part, "|")
+		if (!(part[3] in size_number)) {
+			size[++size_count] = part[3]
+			size_number[part[3]] = size_count
+		}
+		command[workload_number[part[2]], size_number[part[3]]] = part[4]
+		read_results(part[1], workload_number[part[2]], size_number[part[3]])
+	}
+}

@@ -1,0 +1,174 @@
+# The document, in Markdown.
+
+function copy(file,    line) {
+	while ((getline line <file) > 0) print line
+	close(file)
+}
+
+function mib(bytes) { return sprintf("%.1f", bytes / 1048576) }
+function ms(ns) { return sprintf("%.2f", ns / 1e6) }
+function plain(n) { return sprintf("%d", n) }
+function percent(x) { return sprintf("%.1f %%", 100 * x) }
+
+function shown(how, x) {
+	if (how == "mib") return mib(x)
+	if (how == "ms") return ms(x)
+	return plain(x)
+}
+
+# Median, and how far the seeds reach.
+function cell(w, s, p, key, how,    middle) {
+	middle = shown(how, median_of(w, s, p, key))
+	if (least == most) return middle
+	return middle " (" shown(how, least) ".." shown(how, most) ")"
+}
+
+function is_whole(w, s, p) { return ran[w, s, p] == seeds }
+
+function above(w, s, p,    k, bound) {
+	for (k = 1; k <= ran[w, s, p]; k++) {
+		bound = value[w, s, p, k, "bound_h2d_bytes"]
+		if (bound <= 0) return ""
+		value[w, s, p, k, "above"] = value[w, s, p, k, "h2d_bytes"] / bound - 1
+	}
+	bound = percent(median_of(w, s, p, "above"))
+	if (least != most) bound = bound " (" percent(least) ".." percent(most) ")"
+	return bound
+}
+
+# time[w, s, p]; fastest[w, s], ties[w, s] with the same time to the nanosecond
+function compare_times(w, s,    p) {
+	for (p = 1; p <= preset_count; p++) {
+		if (!is_whole(w, s, p)) continue
+		time[w, s, p] = median_of(w, s, p, "time_ns")
+		if (!fastest[w, s] || time[w, s, p] < time[w, s, fastest[w, s]]) {
+			fastest[w, s] = p
+			ties[w, s] = 0
+		} else if (time[w, s, p] == time[w, s, fastest[w, s]])
+			ties[w, s]++
+	}
+	for (p = 1; p <= preset_count; p++)
+		if (is_whole(w, s, p) && time[w, s, p] == time[w, s, fastest[w, s]]) {
+			wins[p]++
+			if (!ties[w, s]) alone[p]++
+		}
+}
+
+function head_row(first,    s, line, rule) {
+	line = "| " first " |"
+	rule = "|---|"
+	for (s = 1; s <= size_count; s++) {
+		line = line " " size[s] " % |"
+		rule = rule "--:|"
+	}
+	return line "\n" rule
+}
+
+# How many times faster than the driver.
+function gain(w, s, p) {
+	return is_whole(w, s, base) ? sprintf(" %.2f", time[w, s, base] / time[w, s, p]) : ""
+}
+
+function print_winners(    w, s, p, line) {
+	print "\n## The fastest\n\nFor each workload and memory size the preset with the least time, and how many times faster it is than" \
+		" nvidia-595. *+n*: so many others took the same time.\n"
+	print head_row("workload")
+	for (w = 1; w <= workload_count; w++) {
+		line = "| [" workload[w] "](#" workload[w] ") |"
+		for (s = 1; s <= size_count; s++) {
+			p = fastest[w, s]
+			if (!p) line = line " not run |"
+			else line = line " " preset[p] (ties[w, s] ? " *+" ties[w, s] "*" : "") gain(w, s, p) " |"
+		}
+		print line
+	}
+}
+
+# Over the workloads that every preset of the column could run.
+function mean(s, p,    w, sum, n) {
+	for (w = 1; w <= workload_count; w++) {
+		if (!is_whole(w, s, p) || !is_whole(w, s, base)) return 0
+		sum += log(time[w, s, p] / time[w, s, base])
+		n++
+	}
+	return exp(sum / n)
+}
+
+function print_means(    s, p, m, best, line) {
+	print "\n## Each preset over all workloads\n\nTime against nvidia-595: the geometric mean over the workloads, below 1 is faster; the least" \
+		" of a column is bold. *Wins*: in how many of the " workload_count * size_count " cases it has the least time, and how often alone.\n"
+	line = head_row("preset")
+	sub(/\n/, " wins | alone |\n", line)
+	print line "--:|--:|"
+	for (s = 1; s <= size_count; s++)
+		for (p = 1; p <= preset_count; p++) {
+			m[s, p] = mean(s, p)
+			if (m[s, p] > 0 && (best[s] == "" || sprintf("%.2f", m[s, p]) + 0 < best[s])) best[s] = sprintf("%.2f", m[s, p]) + 0
+		}
+	for (p = 1; p <= preset_count; p++) {
+		line = "| " preset[p] " |"
+		for (s = 1; s <= size_count; s++)
+			line = line " " (m[s, p] == 0 ? "–" : sprintf(sprintf("%.2f", m[s, p]) + 0 == best[s] ? "**%.2f**" : "%.2f", m[s, p])) " |"
+		print line " " wins[p] + 0 " | " alone[p] + 0 " |"
+	}
+}
+
+# Presets that did exactly the same share a row; the fastest stands first.
+function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
+	for (p = 1; p <= preset_count; p++) {
+		if (!is_whole(w, s, p)) continue
+		any = p
+		key = cell(w, s, p, "time_ns", "ms") " | " (is_whole(w, s, base) ? sprintf("%.2f", time[w, s, p] / time[w, s, base]) : "") \
+			" | " cell(w, s, p, "h2d_bytes", "mib") " | " cell(w, s, p, "d2h_bytes", "mib") " | " above(w, s, p) " | " \
+			cell(w, s, p, "far_faults") " | " cell(w, s, p, "refaults")
+		if (key in names) {
+			names[key] = names[key] ", " preset[p]
+			continue
+		}
+		names[key] = preset[p]
+		rows[++n] = key
+		for (i = n; i > 1 && time[w, s, order[i - 1]] > time[w, s, p]; i--) {
+			order[i] = order[i - 1]
+			rows[i] = rows[i - 1]
+		}
+		order[i] = p
+		rows[i] = key
+	}
+	if (!any) {
+		print "\n### " workload[w] " at " size[s] " %\n\nNot run."
+		return
+	}
+	printf "\n### %s at %s %%\n\n%s MiB managed, %s MiB of GPU memory; least possible: %s MiB in, %s MiB out.\n\n", workload[w], size[s],
+		mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
+		cell(w, s, any, "bound_h2d_bytes", "mib"), cell(w, s, any, "bound_d2h_bytes", "mib")
+	print "| preset | time, ms | against nvidia-595 | MiB in | MiB out | above the bound | far faults | refaults |"
+	print "|---|--:|--:|--:|--:|--:|--:|--:|"
+	for (i = 1; i <= n; i++) print "| " (i == 1 ? "**" names[rows[i]] "**" : names[rows[i]]) " | " rows[i] " |"
+	for (p = 1; p <= preset_count; p++)
+		if (!is_whole(w, s, p)) {
+			text = error[w, s, p] != "" ? error[w, s, p] : "not run"
+			sub(/^.*: /, "", text)
+			print "| " preset[p] " | " ran[w, s, p] + 0 " of " seeds " runs: " text " | | | | | | |"
+		}
+}
+
+BEGIN {
+	base = number_of["nvidia-595"]
+	for (w = 1; w <= workload_count; w++)
+		for (s = 1; s <= size_count; s++)
+			compare_times(w, s)
+	copy(head)
+	print "\n![Time of each preset against nvidia-595](policies-results.svg)\n"
+	print "| workload | what it is | `--workload` |\n|---|---|---|"
+	for (w = 1; w <= workload_count; w++) print "| [" workload[w] "](#" workload[w] ") | " about[w] " | `" spec[w] "` |"
+	print_winners()
+	print_means()
+	for (w = 1; w <= workload_count; w++) {
+		print "\n## " workload[w] "\n\n" about[w] "."
+		for (s = 1; s <= size_count; s++) print_size(w, s)
+	}
+	print "\n## Commands\n\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"
+	for (w = 1; w <= workload_count; w++)
+		for (s = 1; s <= size_count; s++) print "uvmsim " command[w, s]
+	print "```"
+}
