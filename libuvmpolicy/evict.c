@@ -137,6 +137,17 @@ enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)
+{
+	if (!uvmp_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (unit >= evict->units)
+		return UVMP_ERR_RANGE;
+	if (evict->evictor == UVMP_EVICT_LFU_2M)
+		uvmp_frequency_set(&evict->frequency, unit, frequency);
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	if (!uvmp_evict_is_valid(evict))

@@ -129,6 +129,15 @@ static bool is_full_walking(const struct uvmp_policy *policy)
 	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
 }
 
+/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
+static bool can_evict_pages(const struct uvmp_service_params *params)
+{
+	const uint32_t large = 1u << UVMP_EVICT_LRU | 1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M |
+	                       1u << UVMP_EVICT_CLOCK_2M;
+
+	return params->page_bytes == 4096u || (large >> params->policy->evict & 1u) != 0;
+}
+
 static enum uvmp_status check_params(const struct uvmp_service_params *params)
 {
 	if (!params || !params->policy || !params->processors || !params->gpu ||
@@ -143,7 +152,7 @@ static enum uvmp_status check_params(const struct uvmp_service_params *params)
 		if (check_gpu(params, gpu) != UVMP_OK)
 			return UVMP_ERR_RANGE;
 	}
-	if ((params->policy->evict != UVMP_EVICT_LRU && params->page_bytes != 4096u) ||
+	if (!can_evict_pages(params) ||
 	    (params->processors->count > 2u &&
 	     (walks_ranges(params->policy->prefetch.prefetcher) || is_full_walking(params->policy))))
 		return UVMP_ERR_UNSUPPORTED;
@@ -213,7 +222,7 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_EXTRA] = rounded(sizeof(struct extra));
 	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
 	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
-	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct uvmp_counter_tree));
+	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
 	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
 }
@@ -323,21 +332,41 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
-                                    uvmp_addr address)
+enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor, uint64_t space,
+                                     uvmp_addr address, enum uvmp_access access)
 {
-	uint32_t slot;
+	uint32_t slot, page;
 	handle h;
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
-	if (processor >= s->processors.count)
+	if (processor >= s->processors.count || (uint32_t)access >= UVMP_ACCESS_NONE)
 		return UVMP_ERR_RANGE;
 	slot = uvmp_space_find(s, space);
 	h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, address);
-	if (h != 0 && processor != UVMP_CPU)
-		uvmp_memory_touch(s, processor, h, block_page(s, block_at(s, h), address));
+	if (h == 0 || processor == UVMP_CPU)
+		return UVMP_OK;
+	page = block_page(s, block_at(s, h), address);
+	uvmp_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
+	uvmp_memory_touch(s, processor, h, page);
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
+                                    uvmp_addr address)
+{
+	return uvmp_service_access(s, processor, space, address, UVMP_ACCESS_READ);
+}
+
+bool uvmp_service_has_notes(const struct uvmp_service *s)
+{
+	if (!uvmp_service_is_valid(s))
+		return false;
+	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
+		if (uvmp_counter_is_due(s, gpu))
+			return true;
+	}
+	return uvmp_remote_is_due(s);
 }
 
 enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
@@ -459,6 +488,12 @@ static bool schedule(struct uvmp_service *s)
 	}
 	if (uvmp_unpin_due(s))
 		return true;
+	if (uvmp_remote_is_due(s) && !s->was_hot) {
+		s->was_hot = true;
+		uvmp_remote_start(s);
+		return true;
+	}
+	s->was_hot = false;
 	for (uint32_t i = 0; i + 1u < count; i++) {
 		uint32_t gpu = 1u + (s->next_gpu - 1u + i) % (count - 1u);
 
@@ -474,7 +509,7 @@ static bool schedule(struct uvmp_service *s)
 			return true;
 		}
 	}
-	return false;
+	return uvmp_remote_is_due(s);
 }
 
 static void advance_request(struct uvmp_service *s)
@@ -501,6 +536,8 @@ static bool advance(struct uvmp_service *s)
 		uvmp_fault_advance(s);
 	else if (s->counter.phase != COUNTER_IDLE)
 		uvmp_counter_advance(s);
+	else if (s->remote.phase != REMOTE_IDLE)
+		uvmp_remote_advance(s);
 	else
 		return schedule(s);
 	return true;

@@ -11,6 +11,7 @@
 
 struct tally {
 	uint32_t live[SLAB_COUNT];
+	uint32_t hot;                    /* blocks with hot pages */
 	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
 };
 
@@ -189,8 +190,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
-	if (p->memory >= (uint64_t)g->order.units * g->unit_pages / UVMP_MASK_BITS ||
-	    g->unit_block[p->memory] != h)
+	if (p->memory >= g->order.units / g->block_units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
 	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
@@ -213,6 +213,22 @@ static bool check_memory(const struct uvmp_service *s, handle h, const struct pl
 
 /* -- blocks -- */
 
+/* Accesses are counted for all basic blocks, and hot pages are the block's and a GPU's to have. */
+static bool check_counters(const struct uvmp_service *s, const struct block *b, struct tally *tally)
+{
+	const struct counters *c;
+
+	if (extra_at(s, b->extra)->counters == 0)
+		return true;
+	if (!count_object(s, tally, SLAB_COUNTERS, extra_at(s, b->extra)->counters))
+		return false;
+	c = counters_of(s, b);
+	tally->hot += !uvmp_mask_is_empty(&c->hot);
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_step_tree_blocks(b) &&
+	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
+	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
+}
+
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
                         struct tally *tally)
 {
@@ -226,6 +242,8 @@ static bool check_extra(const struct uvmp_service *s, const struct block *b, con
 	if (!uvmp_mask_is_subset(twice, &extra->duplicated) ||
 	    uvmp_mask_next_set(&extra->duplicated, b->pages) != UVMP_MASK_BITS ||
 	    uvmp_mask_next_set(&extra->discarded, b->pages) != UVMP_MASK_BITS)
+		return false;
+	if (!check_counters(s, b, tally))
 		return false;
 	if (extra->tree == 0)
 		return true;
@@ -323,6 +341,30 @@ static bool check_lists(const struct uvmp_service *s)
 	return left == 0;
 }
 
+/* Is this one of the blocks in the table, which is sound? */
+static bool is_block(const struct uvmp_service *s, handle h)
+{
+	return fits(s, SLAB_BLOCK, h) && is_range(s, block_at(s, h)->range) &&
+	       uvmp_block_find(s, range_of(s, block_at(s, h))->space, block_at(s, h)->start) == h;
+}
+
+/* The list of blocks with hot pages has each of them once. */
+static bool check_hot(const struct uvmp_service *s, const struct tally *tally)
+{
+	uint32_t left = tally->hot;
+	handle before = 0, next;
+
+	for (handle h = s->hot_first; h != 0; h = next) {
+		const struct counters *c = is_block(s, h) ? counters_of(s, block_at(s, h)) : NULL;
+
+		if (left-- == 0 || c == NULL || uvmp_mask_is_empty(&c->hot) || c->before != before)
+			return false;
+		before = h;
+		next = c->next;
+	}
+	return left == 0 && s->hot_last == before;
+}
+
 /* -- everything -- */
 
 /* Sound in themselves: chunks and queues, capacity. */
@@ -355,7 +397,7 @@ static bool check_owned(const struct uvmp_service *s, const struct tally *tally,
 
 bool uvmp_service_check(const struct uvmp_service *service)
 {
-	struct tally tally = {{0}, {0}};
+	struct tally tally = {{0}, 0, {0}};
 	bool ok;
 
 	if (!uvmp_service_is_valid(service) || !check_pieces(service))
@@ -371,5 +413,5 @@ bool uvmp_service_check(const struct uvmp_service *service)
 		ok = ok && tally.live[slab] == service->live[slab];
 	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
 		ok = check_owned(service, &tally, gpu);
-	return ok && check_lists(service);
+	return ok && check_lists(service) && check_hot(service, &tally);
 }

@@ -75,12 +75,12 @@ static bool choose_root(struct uvmp_service *s, uint32_t gpu, bool is_ahead)
 
 static handle block_of_unit(const struct gpu *g, uint32_t unit)
 {
-	return g->unit_block[unit / (UVMP_MASK_BITS / g->unit_pages)];
+	return g->unit_block[unit / g->block_units];
 }
 
 static struct uvmp_region pages_of_unit(const struct gpu *g, uint32_t unit)
 {
-	uint32_t first = unit % (UVMP_MASK_BITS / g->unit_pages) * g->unit_pages;
+	uint32_t first = unit % g->block_units * g->unit_pages;
 
 	return (struct uvmp_region){first, first + g->unit_pages};
 }
@@ -110,12 +110,12 @@ static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit
 	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
 
-	if (g->unit_pages == 1u)
+	if (g->block_units == UVMP_MASK_BITS)
 		return (s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s)) ||
 		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
-	if (g->unit_pages == UVMP_MASK_BITS)
+	if (g->block_units == 1u)
 		return block == s->step.block;
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
@@ -404,6 +404,7 @@ static void send_away(struct uvmp_service *s)
 		give_up(s, UVMP_ERR_NO_MEMORY);
 		return;
 	}
+	uvmp_remote_leave(s, e->block, e->gpu, &e->pages);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
 	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
 	if (!uvmp_mask_is_empty(&e->lost))
@@ -502,7 +503,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = &s->gpu[s->evict.gpu];
 
-	return g->pmm ? block_is_whole(s, b) : g->unit_pages == UVMP_MASK_BITS;
+	return g->pmm ? block_is_whole(s, b) : g->block_units == 1u;
 }
 
 /* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */
@@ -536,7 +537,7 @@ static void map_again(struct uvmp_service *s)
 	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
 	uvmp_mask pages;
 
-	if (s->maps_evicted)
+	if (s->maps_evicted && s->policy.remote.remote == UVMP_REMOTE_OFF)
 		processors |= BIT(e->gpu);
 	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
 	if (uvmp_mask_is_empty(&pages))
@@ -545,6 +546,7 @@ static void map_again(struct uvmp_service *s)
 		if ((processors & BIT(p)) != 0)
 			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
 	}
+	uvmp_remote_map_evicted(s, e->block, e->gpu, &pages);
 }
 
 /* All has arrived: the block gives the memory up. */

@@ -215,6 +215,8 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		mark_fatal(s, index, verdict->cancel_mode);
 	if (verdict->service_access == UVMP_ACCESS_NONE)
 		return;
+	if (uvmp_remote_keeps(s, page, verdict->service_access))
+		return;
 	(void)uvmp_step_page(s, page, verdict->service_access, verdict->service_mask, &is_throttled);
 	if (is_throttled && s->fault.retries == 0)
 		verdict->is_throttled = s->fault.event.has_throttled = true;
@@ -238,6 +240,7 @@ static void walk(struct uvmp_service *s, handle h)
 		           &verdict[i % 2u]);
 		previous = &g->batch.entry[index];
 	}
+	uvmp_remote_map(s);
 	run->phase = FAULT_STEP;
 	uvmp_step_start(s);
 }

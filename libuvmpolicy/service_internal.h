@@ -10,12 +10,13 @@
  *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
  *   service_counter.c  access counters (8)
+ *   service_remote.c   counted accesses: what stays on the CPU, what has become hot (UVM Smart, 4)
  *   service_check.c    the walk over everything
  *   service_log.c      the text of an action
  *
  * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it is
  * called again when all of them are completed. Levels, the innermost first: eviction, step, then the operation
- * (request, bottom half or counters).
+ * (request, bottom half, counters or hot pages).
  */
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
@@ -81,9 +82,17 @@ struct place {
 struct extra {
 	uvmp_mask duplicated, discarded;
 	handle tree;
-	handle counters; /* remote: struct uvmp_counter_tree */
+	handle counters; /* remote and runtime: struct counters */
 	handle history;
 	uint32_t unused;
+};
+
+/* Counted accesses of a block, by all GPUs, and its pages that have become hot. */
+struct counters {
+	struct uvmp_counter_tree tree;
+	uvmp_mask hot;	     /* on the CPU, to come to `gpu`; empty: the block is not in the list of s->hot_first */
+	handle before, next; /* blocks of that list; 0: none */
+	uint32_t gpu;
 };
 
 /* What controllers and prefetch=pattern know of a block. */
@@ -154,7 +163,7 @@ struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
-	uint32_t unit_pages;
+	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
@@ -201,6 +210,7 @@ struct step {
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
+	uvmp_mask remote;    /* faulted, and stay on the CPU */
 	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
 	uint64_t pin_procs[UVMP_MASK_BITS];
 	uint8_t throttles[UVMP_MASK_BITS];
@@ -312,6 +322,16 @@ struct counter_run {
 
 #define NOTES_MAX 65536u
 
+enum remote_phase { REMOTE_IDLE, REMOTE_BEGUN, REMOTE_STEP };
+
+/* Hot pages of one block that come. */
+struct remote_run {
+	enum remote_phase phase;
+	uint32_t gpu;
+	handle block;
+	uvmp_mask pages;
+};
+
 struct uvmp_service {
 	uint64_t magic;
 	struct uvmp_policy policy;
@@ -366,6 +386,9 @@ struct uvmp_service {
 	struct request_run run;
 	struct fault_run fault;
 	struct counter_run counter;
+	struct remote_run remote;
+	handle hot_first, hot_last; /* blocks with hot pages, oldest first; 0: none */
+	bool was_hot;		    /* they have had their turn, bottom halves go first */
 	uint32_t next_gpu; /* whose turn it is */
 
 	/* 3.6: the CPU fault that was let pass once */
@@ -545,6 +568,8 @@ void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum u
 void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. */
+void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 /* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
@@ -620,6 +645,9 @@ void uvmp_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *page
 /* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
 void uvmp_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
 			  enum uvmp_cause cause);
+/* The same, with no more than the right to read. */
+void uvmp_step_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+			 enum uvmp_cause cause);
 /* The pages are not resident on proc any more; bookkeeping, and the root's mark. */
 void uvmp_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
 /* Tells the detector of a migration / forgets thrashing of pages. */
@@ -643,5 +671,31 @@ bool uvmp_unpin_due(struct uvmp_service *s);
 bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_advance(struct uvmp_service *s);
+
+/* -- service_remote.c -- */
+
+/* What counts accesses; NULL: nothing of the block has been counted. */
+static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
+{
+	handle h = b->extra != 0 ? extra_at(s, b->extra)->counters : 0;
+
+	return h != 0 ? uvmp_arena_at(s, h) : NULL;
+}
+/* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
+void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
+/* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */
+bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
+/* Queues MAP for these pages, and for what else of the block would stay. */
+void uvmp_remote_map(struct uvmp_service *s);
+/* Pages of the block begin to leave the GPU: a round trip. */
+void uvmp_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+/* They have left; queues MAP for those that would stay on the CPU anyway. */
+void uvmp_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+/* The block's counters are given up. */
+void uvmp_remote_forget(struct uvmp_service *s, struct block *b);
+/* Hot pages: as access counters. */
+bool uvmp_remote_is_due(const struct uvmp_service *s);
+void uvmp_remote_start(struct uvmp_service *s);
+void uvmp_remote_advance(struct uvmp_service *s);
 
 #endif

@@ -9,6 +9,7 @@
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
  * order while a page of it is resident. Units are evicted one by one until what comes fits.
  */
+#include "bits_internal.h"
 #include "service_internal.h"
 
 #define PMM_PAGE_BYTES 4096u
@@ -78,11 +79,14 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
-static enum uvmp_status init_order(struct gpu *g, const struct uvmp_service_params *params, uint8_t *memory)
+static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_service_params *params,
+                                   uint32_t gpu, uint8_t *memory)
 {
+	struct gpu *g = &s->gpu[gpu];
 	enum uvmp_status status;
 
-	g->unit_pages = uvmp_policy_unit_pages(params->policy);
+	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
+	g->unit_pages = s->block_pages / g->block_units;
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
@@ -115,7 +119,7 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
 	if (params->policy->evict != UVMP_EVICT_LRU) {
 		g->capacity_pages = uvmp_memory_capacity(params, gpu) / s->page_bytes;
-		return init_order(g, params, memory);
+		return init_order(s, params, gpu, memory);
 	}
 	pmm = pmm_params(params, gpu);
 	return uvmp_pmm_init(&pmm, memory, bytes, &g->pmm);
@@ -393,7 +397,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
 {
-	return p->memory * (UVMP_MASK_BITS / g->unit_pages) + page / g->unit_pages;
+	return p->memory * g->block_units + page / g->unit_pages;
 }
 
 /* The pages of the unit that has this one. */
@@ -459,27 +463,63 @@ static void recount(struct gpu *g, const struct place *p, const uvmp_mask *resid
 	g->unit_used[p->memory] = (uint16_t)pages;
 }
 
-/* A pinned unit stays out of the order. */
-static void touch_unit(struct gpu *g, const struct place *p, uint32_t page)
+/* uvm-smart 3.1: where accesses are counted, the tree's node over the unit ranks it, not the order's own
+ * count of touches. */
+static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                  uint32_t page)
 {
-	if (!uvmp_circle_is_pinned(g, p->memory))
-		(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	const struct counters *c = counters_of(s, b);
+	uint32_t first, blocks;
+
+	if (s->policy.evict != UVMP_EVICT_LFU_2M || c == NULL)
+		return;
+	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
+	first = page / g->unit_pages * blocks;
+	blocks = minimum(blocks, c->tree.blocks);
+	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
+	                       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
+	                               uvmp_counter_tree_marks(&c->tree, first, blocks));
 }
 
-static void touch_pages(struct gpu *g, const struct place *p, const uvmp_mask *pages)
+void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+{
+	const struct block *b = block_at(s, block);
+	const struct place *p = uvmp_place_find(s, b, gpu);
+
+	if (p != NULL && p->has_memory && s->gpu[gpu].pmm == NULL)
+		weigh(s, &s->gpu[gpu], b, p, page);
+}
+
+/* A pinned unit stays out of the order. */
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                       uint32_t page)
+{
+	if (uvmp_circle_is_pinned(g, p->memory))
+		return;
+	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	weigh(s, g, b, p, page);
+}
+
+static uint32_t pages_of_block(const struct gpu *g)
+{
+	return g->block_units * g->unit_pages;
+}
+
+static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                        const uvmp_mask *pages)
 {
 	uvmp_mask resident;
 
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
-	if (g->unit_pages == UVMP_MASK_BITS && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
-		touch_unit(g, p, 0);
+	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+		touch_unit(s, g, b, p, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer))
-		touch_unit(g, p, page);
+		touch_unit(s, g, b, p, page);
 }
 
 void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
@@ -487,7 +527,7 @@ void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, boo
 	struct gpu *g = &s->gpu[gpu];
 	const struct place *p = uvmp_place_find(s, block_at(s, g->unit_block[number]), gpu);
 
-	for (uint32_t page = 0; page < UVMP_MASK_BITS; page += g->unit_pages) {
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
 		if (!is_listed)
 			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
 		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
@@ -583,7 +623,7 @@ void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const 
 		return;
 	if (s->gpu[gpu].pmm == NULL) {
 		uvmp_circle_return(s, gpu, block);
-		touch_pages(&s->gpu[gpu], p, pages);
+		touch_pages(s, &s->gpu[gpu], b, p, pages);
 	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
@@ -615,7 +655,7 @@ void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	if (p == NULL || !uvmp_mask_test(&p->resident, page))
 		return;
 	if (g->pmm == NULL) {
-		touch_unit(g, p, page);
+		touch_unit(s, g, b, p, page);
 		return;
 	}
 	uvmp_block_shape(s, b, &shape);
@@ -655,7 +695,7 @@ static void free_number(struct gpu *g, struct place *p)
 	uvmp_mask_zero(&all);
 	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
 	remove_pages(g, p, &all);
-	for (uint32_t page = 0; page < UVMP_MASK_BITS; page += g->unit_pages)
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
 	uvmp_circle_forget(g, p->memory);
 	g->unit_block[p->memory] = g->free_number;

@@ -339,6 +339,7 @@ static void give_block(struct uvmp_service *s, handle h)
 	if (b->extra != 0) {
 		if (extra_at(s, b->extra)->tree != 0)
 			uvmp_arena_give(s, SLAB_TREE, extra_at(s, b->extra)->tree);
+		uvmp_remote_forget(s, b);
 		uvmp_arena_give(s, SLAB_EXTRA, b->extra);
 	}
 	if (b->thrash != 0) {
@@ -461,8 +462,8 @@ static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
 	uvmp_mask_region_clear(lower, above);
 }
 
-/* The upper block takes over its pages; what counted faults begins again in both. Without memory on a GPU the
- * tree of pages there says nothing any more. */
+/* The upper block takes over its pages; what counted faults or accesses begins again in both. Without memory
+ * on a GPU the tree of pages there says nothing any more. */
 static void split_block(struct uvmp_service *s, struct block *b, struct block *upper)
 {
 	uint32_t cut = b->pages - upper->pages;
@@ -482,6 +483,7 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 		if (from->tree != 0)
 			uvmp_arena_give(s, SLAB_TREE, from->tree);
 		from->tree = 0;
+		uvmp_remote_forget(s, b);
 	}
 	upper->is_touched = b->is_touched;
 	b->pages = (uint16_t)cut;

@@ -123,6 +123,7 @@ void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 	uvmp_mask_zero(&step->duplicate);
 	uvmp_mask_zero(&step->pinned);
 	uvmp_mask_zero(&step->throttled);
+	uvmp_mask_zero(&step->remote);
 	uvmp_mask_zero(&step->faulted);
 	step->block = block;
 	step->requester = requester;
@@ -1020,9 +1021,9 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 	return (uint8_t)minimum(best, range_of(s, b)->right);
 }
 
-/* The pages, among those that lie closest on `holder`, on which `proc` gains each right. */
+/* The pages, among those that lie closest on `holder`, on which `proc` gains each right, up to `most`. */
 static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
-                         uint32_t proc, uint32_t holder, uvmp_mask gain[3])
+                         uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
 {
 	const struct place *place = uvmp_place_find(s, b, proc);
 	bool any = false;
@@ -1037,7 +1038,7 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 		if ((holders & BIT(proc)) != 0 ||
 		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
 			continue;
-		right = remote_right(s, b, page, proc, holder);
+		right = (uint8_t)minimum(most, remote_right(s, b, page, proc, holder));
 		if (right <= right_on(place, page))
 			continue;
 		uvmp_mask_set(&gain[right - 1], page);
@@ -1053,8 +1054,8 @@ static bool stays_local(const struct uvmp_service *s, const struct range *range,
 	       (range->preferred == proc && (s->processors.no_memory & BIT(proc)) == 0);
 }
 
-void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                          enum uvmp_cause cause)
+static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, uint8_t most,
+                       enum uvmp_cause cause)
 {
 	struct block *b = block_at(s, h);
 	uvmp_mask gain[3];
@@ -1065,7 +1066,7 @@ void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const
 		struct place *place;
 
 		if ((s->processors.can_access[proc] & BIT(holder)) == 0 ||
-		    !gains_remote(s, b, pages, proc, holder, gain))
+		    !gains_remote(s, b, pages, proc, holder, most, gain))
 			continue;
 		place = uvmp_place_make(s, b, proc);
 		if (!place)
@@ -1073,6 +1074,18 @@ void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const
 		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
 			queue_map(s, h, place, &gain[right - 1], right, holder, cause);
 	}
+}
+
+void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+                          enum uvmp_cause cause)
+{
+	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, cause);
+}
+
+void uvmp_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+                         enum uvmp_cause cause)
+{
+	map_remote(s, h, proc, pages, UVMP_PROT_READ, cause);
 }
 
 /* -- the machine -- */

@@ -27,13 +27,12 @@ struct driver {
 	struct agents agents;
 	uint64_t released; /* agents that went on */
 	uint32_t idle;     /* bottom halves in a row that released nobody */
-	bool has_counters; /* remote accesses are counted, */
-	bool has_notes;    /* and counters have notified */
+	bool has_counters; /* remote accesses are counted by the GPU */
 };
 
 /* -- agents -- */
 
-static void access_page(struct driver *d, struct sim_block *block, uint32_t page)
+static void access_page(struct driver *d, struct sim_block *block, uint32_t page, enum uvmp_access access)
 {
 	if (!uvmp_mask_test(&block->touched, page)) {
 		uvmp_mask_set(&block->touched, page);
@@ -41,10 +40,13 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 	}
 	uvmp_mask_clear(&block->unused, page);
 	if (d->host.needs_touch)
-		uvmp_service_touch(d->host.service, HOST_GPU, HOST_SPACE,
-		                   block->shape.start + (uint64_t)page * PAGE_BYTES);
-	if (d->has_counters && uvmp_mask_test(&block->remote, page))
-		d->has_notes |= counters_use(&d->host, block, page);
+		uvmp_service_access(d->host.service, HOST_GPU, HOST_SPACE,
+		                    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
+	if (!uvmp_mask_test(&block->remote, page))
+		return;
+	d->host.result->remote_accesses++;
+	if (d->has_counters)
+		(void)counters_use(&d->host, block, page);
 }
 
 /* Agents whose page has come go on, the others fault again. */
@@ -58,7 +60,7 @@ static void replay(struct driver *d)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct agent *agent = &d->agents.agent[went[i].agent];
 
-		access_page(d, agent->block, agent->page);
+		access_page(d, agent->block, agent->page, agent->access);
 	}
 	agents_fault_again(&d->agents, d->host.service);
 }
@@ -249,7 +251,7 @@ static bool access_row(struct driver *d, const struct source_row *row)
 	if (!block)
 		return host_fail(&d->host, "an access lies outside every range");
 	if (right_on(block, HOST_GPU, page) >= (uint32_t)uvmp_access_prot(row->access))
-		access_page(d, block, page);
+		access_page(d, block, page, row->access);
 	else
 		agents_stall(&d->agents, d->host.service, row->agent, block, page, row->access);
 	return true;
@@ -272,13 +274,10 @@ static bool look_up(struct driver *d, uint64_t kernels)
 	return true;
 }
 
-/* What access counters have notified of. */
+/* What access counters have notified of, and what has become hot. */
 static bool service_notes(struct driver *d)
 {
-	bool has_notes = d->has_notes;
-
-	d->has_notes = false;
-	return !has_notes || pump(d);
+	return !uvmp_service_has_notes(d->host.service) || pump(d);
 }
 
 static bool row_of_program(struct driver *d, const struct source_row *row)

@@ -27,6 +27,8 @@ struct driver_result {
 	uint64_t pages_migrated, pages_prefetched, pages_prefetched_unused;
 	uint64_t evictions, pages_evicted;
 	uint64_t pages_touched; /* distinct pages: the compulsory traffic */
+	uint64_t pages_thrashed;  /* that came again after they had been evicted, however */
+	uint64_t remote_accesses; /* of the GPU, to pages that are mapped where they lie, on the CPU */
 };
 
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a

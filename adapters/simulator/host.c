@@ -35,6 +35,11 @@ bool host_init(struct host *h, const struct host_params *params, struct source *
 
 /* -- the engine -- */
 
+bool host_counts_accesses(const struct uvmp_policy *policy)
+{
+	return policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime;
+}
+
 /* Bytes for `blocks` blocks with all that the policy may keep of each. */
 static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
 {
@@ -43,6 +48,8 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 
 	if (h->params.policy->thrash.is_enabled)
 		each += 64;
+	if (host_counts_accesses(h->params.policy))
+		each += 640;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
@@ -93,14 +100,21 @@ static bool add_known_ranges(struct host *h)
 	return true;
 }
 
+/* Orders whose units are 64 KiB or more. */
+static bool moves_large_units(enum uvmp_evictor evict)
+{
+	return evict == UVMP_EVICT_LRU || evict == UVMP_EVICT_LRU_2M || evict == UVMP_EVICT_LFU_2M ||
+	       evict == UVMP_EVICT_CLOCK_2M;
+}
+
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
 	const struct uvmp_policy *policy = h->params.policy;
 	char text[96];
 
-	if (h->space.page_bytes != PAGE_BYTES && policy->evict != UVMP_EVICT_LRU)
-		return host_fail(h, "on a host with pages of 64 KiB only evict=lru works");
+	if (h->space.page_bytes != PAGE_BYTES && !moves_large_units(policy->evict))
+		return host_fail(h, "on a host with pages of 64 KiB only evict=lru|lru2m|lfu2m|clock2m work");
 	if (policy->replay.max_batch < ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
@@ -289,10 +303,11 @@ static void arrive(struct host *h, struct sim_block *block, const struct uvmp_ac
 {
 	struct driver_result *r = h->result;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uvmp_mask again = a->pages;
+	uvmp_mask again;
 
+	uvmp_mask_and(&again, &a->pages, &block->evicted);
+	r->pages_thrashed += uvmp_mask_weight(&again);
 	uvmp_mask_region_clear(&again, came_along(a)); /* those that faulted */
-	uvmp_mask_and(&again, &again, &block->evicted);
 	r->refaults += uvmp_mask_weight(&again);
 	r->h2d_copies++;
 	r->pages_migrated += pages;

@@ -41,6 +41,8 @@ struct host {
 	"Q23; quirks=0 counts them as 1)"
 #define HOST_NOBODY_GOES_ON "nobody goes on: with this policy and memory every page leaves before it is used"
 
+/* Does the engine count accesses by the GPU, remote ones too? It then is to hear of all. */
+bool host_counts_accesses(const struct uvmp_policy *policy);
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);
 bool host_init(struct host *host, const struct host_params *params, struct source *source,

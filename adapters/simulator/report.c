@@ -48,6 +48,8 @@ static const struct field fields[] = {
         FIELD(d2h_most_bytes, NULL, AS_BYTES),
         FIELD(evictions, "evictions", AS_COUNT),
         FIELD(pages_evicted, "pages evicted", AS_COUNT),
+        FIELD(pages_thrashed, "  of them came again", AS_COUNT),
+        FIELD(remote_accesses, "accesses across the link", AS_COUNT),
 };
 
 #define TIME(name, text, unit)                                                                               \
@@ -73,7 +75,6 @@ static const struct field times[] = {
         TIME(tlb_misses, NULL, AS_COUNT),
         TIME(l2_tlb_hits, NULL, AS_COUNT),
         TIME(l2_tlb_misses, NULL, AS_COUNT),
-        TIME(remote_accesses, "accesses across the link", AS_COUNT),
         TIME(context_switches, NULL, AS_COUNT),
         TIME(mshr_merged, NULL, AS_COUNT),
         TIME(mshr_stalled, NULL, AS_COUNT),

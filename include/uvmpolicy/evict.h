@@ -180,9 +180,11 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  *
  * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
  *
- * LFU_2M counts the touches of a unit by itself: an arrival is one, an access that the host tells of is one.
+ * LFU_2M counts the touches of a unit by itself (unless uvmp_evict_weigh says otherwise): an arrival is one, an
+ * access that the host tells of is one.
  * Counts are historic, removing does not clear them (uvm-smart 4.2), forgetting does. Of equals the one touched
- * longer ago goes first; the original puts the less written before, but touches do not tell writes.
+ * longer ago goes first; the original puts the less written before, which touches do not tell, but weights do:
+ * the engine gives them where it counts accesses (policy keys remote and runtime).
  *
  * CLOCK_2M gives a unit that is touched while it is there a second chance, and moves its hand in
  * uvmp_evict_victim.
@@ -238,6 +240,10 @@ UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 /* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
+/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts (uvm-smart 3.1: counter * 4
+ * + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders. UVMP_ERR_ARGUMENT,
+ * UVMP_ERR_RANGE (unit). O(log units). */
+UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
 /* The unit left, or is pinned: it may not be evicted. Success also if it was not there. To unpin, touch it.
  * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the newest of a group:
  * uvmp_grouped_remove. */

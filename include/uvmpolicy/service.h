@@ -21,12 +21,14 @@
  * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters. Between
  * two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile go first:
  * a range can be freed while faults on it are in the batch. Order among those that wait: requests as they came,
- * the unpinning of thrashing pages, bottom halves (GPUs in turn), access counters (GPUs in turn).
+ * the unpinning of thrashing pages, hot pages of one block and bottom halves (GPUs in turn) by turns, access counters
+ * (GPUs in turn).
  *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
- * (thrash.h), one below 2 MiB 4.2 KiB for its chunks.
+ * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a block
+ * that a GPU has used.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -62,7 +64,7 @@ struct uvmp_service_params {
 	const struct uvmp_policy *policy;	  /* copied */
 	const struct uvmp_processors *processors; /* copied; count 2 or more */
 	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
-	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru); 4096 (other orders) */
+	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
 			     * other than evict=lru the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */
@@ -196,12 +198,24 @@ struct uvmp_note {
 UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32_t gpu,
 					    const struct uvmp_note *note);
 
-/* A processor has used a page it has, where a host can see that: a simulator. The driver's order ignores it
- * (Q11); the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or
- * finds them there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced. No
- * effect where nothing is resident. O(1); evict=lfu2m: O(log blocks). */
+/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11); the
+ * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them there,
+ * as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
+ *
+ * With remote other than off, and with runtime=on, each call is an access for the counters of the basic block, and
+ * hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has become hot waits for
+ * uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these counters (uvm-smart 3.1).
+ *
+ * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE: processor,
+ * access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
+UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor, uint64_t space,
+					      uvmp_addr address, enum uvmp_access access);
+/* The same, to read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
+
+/* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
+UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 
 /* -- actions --------------------------------------------------------------------------------- */
 

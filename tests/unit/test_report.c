@@ -29,7 +29,9 @@ static void fill(struct report *report, const char *gpu)
 	                                        .h2d_copies = 2,
 	                                        .h2d_least_bytes = 64 * 1024,
 	                                        .h2d_most_bytes = 128 * 1024 + 512,
-	                                        .cpu_faults = 7};
+	                                        .cpu_faults = 7,
+	                                        .pages_thrashed = 12,
+	                                        .remote_accesses = 11};
 	if (!gpu)
 		return;
 	report->times.time_ns = 12345678;
@@ -39,7 +41,6 @@ static void fill(struct report *report, const char *gpu)
 	report->times.tlb_misses = 1;
 	report->times.l2_tlb_hits = UINT64_MAX / 4;
 	report->times.l2_tlb_misses = UINT64_MAX / 4;
-	report->times.remote_accesses = 11;
 	for (uint64_t i = 1; i <= 100; i++) {
 		spread_add(&report->times.batch_ns, i * 1000);
 		spread_add(&report->times.handling_ns, i * 100);
@@ -87,7 +88,7 @@ static void json_with_time(void **state)
 	assert_has("\"time_ns\": 12345678");
 	assert_has("\"kernel_ns\": 9000000, \"cpu_ns\": 1500, \"tlb_hits\": 1999, \"tlb_misses\": 1, ");
 	assert_has("\"l2_tlb_hits\": 4611686018427387903, \"l2_tlb_misses\": 4611686018427387903");
-	assert_has("\"remote_accesses\": 11");
+	assert_has("\"pages_thrashed\": 12, \"remote_accesses\": 11");
 	/* the end of a bin of 512 ns at most; exact below 128 */
 	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "
 	           "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
@@ -108,7 +109,7 @@ static void json_without_time(void **state)
 	assert_has("\"cpu_faults\": 7");
 	assert_has("\"time_ns\": null");
 	assert_has("\"kernel_ns\": null, \"cpu_ns\": null, \"tlb_hits\": null");
-	assert_has("\"remote_accesses\": null");
+	assert_has("\"remote_accesses\": 11");
 	assert_has("\"batch_pages_p90\": null");
 }
 
@@ -130,7 +131,8 @@ static void csv_has_a_value_for_every_name(void **state)
 	for (int i = 0; i < 2; i++) {
 		fill(&report, gpus[i]);
 		print_run(&report, REPORT_CSV);
-		assert_has(",remote_accesses,batch_ns_least,batch_ns_median,");
+		assert_has(",pages_thrashed,remote_accesses,");
+		assert_has(",batch_ns_least,batch_ns_median,");
 		assert_int_equal(commas(text), commas(strchr(text, '\n') + 1));
 	}
 }

@@ -91,6 +91,7 @@ static void test_params(void **state)
 	/* more units of 4 KiB than the order can have */
 	REFUSED((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), UVMP_ERR_RANGE);
 	REFUSED((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), UVMP_ERR_UNSUPPORTED);
+	REFUSED((e.policy.evict = UVMP_EVICT_TBN, e.params.page_bytes = 65536), UVMP_ERR_UNSUPPORTED);
 	REFUSED(engine_policy(&e, "prefetch=sequential"), UVMP_ERR_UNSUPPORTED);
 	REFUSED(engine_policy(&e, "prefetch=locality"), UVMP_ERR_UNSUPPORTED);
 	REFUSED(engine_policy(&e, "prefetch_full=sequential"), UVMP_ERR_UNSUPPORTED);

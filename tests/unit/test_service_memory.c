@@ -1452,6 +1452,40 @@ static void untouched_pages(void **state)
 	extra_at(s, block_at(s, a)->extra)->history = 0;
 }
 
+/* A host page of 64 KiB is the least that leaves; a block has 32 of them. */
+static void pages_of_64k(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=lru2m granularity=64k", 65536, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 32);
+	assert_true(uvmp_evict_is_next(s, 1));
+	uvmp_memory_touch(s, 1, a, 0); /* page 0 is the newest now */
+	have(b, 1, 30, 32);
+	assert_string_equal(seen, "ECEC");
+	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);
+	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
+	assert_int_equal(resident(a, UVMP_CPU), 2);
+	assert_int_equal(resident(b, 1), 2);
+	assert_true(uvmp_service_check(s));
+	open("evict=lru2m granularity=128k", 65536, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 32);
+	have(block(1), 1, 0, 1);
+	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 0x20000);
+	assert_int_equal(resident(a, 1), 30);
+	assert_true(uvmp_service_check(s));
+	open("evict=clock2m", 65536, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 32);
+	have(block(1), 1, 0, 1);
+	assert_int_equal(resident(a, 1), 0);
+	assert_true(uvmp_service_check(s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1479,6 +1513,7 @@ int main(void)
 	        cmocka_unit_test(many_pins),
 	        cmocka_unit_test(corrected),
 	        cmocka_unit_test(pages_of_4k),
+	        cmocka_unit_test(pages_of_64k),
 	        cmocka_unit_test(more_blocks_than_numbers),
 	        cmocka_unit_test(large_pages),
 	        cmocka_unit_test(random_pages),

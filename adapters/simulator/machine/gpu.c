@@ -52,7 +52,7 @@ static bool open_parts(struct gpu *gpu)
 }
 
 struct gpu *gpu_open(const struct model *model, struct space *space,
-                     void (*touch)(void *context, struct sim_block *block, uint32_t page),
+                     void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write),
                      void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write,
                                     uint64_t now_ns),
                      void *context)

@@ -34,7 +34,7 @@ struct gpu_counts {
 /* `touch` (may be NULL) hears of every page that is used; `remote` (may be NULL) of every one that is used across
  * the link. NULL: out of memory. */
 struct gpu *gpu_open(const struct model *model, struct space *space,
-                     void (*touch)(void *context, struct sim_block *block, uint32_t page),
+                     void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write),
                      void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write,
                                     uint64_t now_ns),
                      void *context);

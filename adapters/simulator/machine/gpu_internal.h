@@ -93,7 +93,7 @@ struct event {
 struct gpu {
 	const struct model *model;
 	struct space *space;
-	void (*touch)(void *context, struct sim_block *block, uint32_t page);
+	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write);
 	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
 	void *context;
 	uint64_t now_ns;

@@ -115,10 +115,10 @@ static uint32_t translate(struct gpu *gpu, uint64_t key)
 
 /* -- use -- */
 
-static void note_use(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t page)
+static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page, bool is_write)
 {
 	gpu->counts.accesses++;
-	if (w->needs > UVMP_PROT_READ)
+	if (is_write)
 		uvmp_mask_set(&block->written, page);
 	if (!uvmp_mask_test(&block->touched, page)) {
 		uvmp_mask_set(&block->touched, page);
@@ -126,7 +126,7 @@ static void note_use(struct gpu *gpu, const struct warp *w, struct sim_block *bl
 	}
 	uvmp_mask_clear(&block->unused, page);
 	if (gpu->touch)
-		gpu->touch(gpu->context, block, page);
+		gpu->touch(gpu->context, block, page, is_write);
 }
 
 /* The bytes that the step in hand wants of a page, as they cross the link. */
@@ -172,7 +172,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
                                  uint64_t page, uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
 {
-	note_use(gpu, w, block, index);
+	note_use(gpu, block, index, w->needs > UVMP_PROT_READ);
 	if (uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(gpu, w, block, page, index, now_ns);
 	if (*ready_ns < now_ns)

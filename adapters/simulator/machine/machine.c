@@ -55,6 +55,7 @@ struct machine {
 	struct workload_kernel held_kernel;
 	bool is_held;
 
+	bool counts_accesses, has_counters;      /* the engine counts; the GPU does, and notifies */
 	uint64_t note_ns;                        /* of the first notification of those that wait */
 	uint64_t slice_ns;                       /* see SLICE_NS */
 	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
@@ -68,21 +69,33 @@ static bool fail(struct machine *m, const char *text)
 	return host_fail(&m->shop.host, text);
 }
 
-static void touch(void *context, struct sim_block *block, uint32_t page)
+static void tell_access(struct machine *m, const struct sim_block *block, uint32_t page, bool is_write)
+{
+	uvmp_service_access(m->shop.host.service, HOST_GPU, HOST_SPACE,
+	                    block->shape.start + (uint64_t)page * m->shop.model->page_bytes,
+	                    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
+}
+
+/* What crosses the link is told there, if the engine counts it. */
+static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
 {
 	struct machine *m = context;
 
-	uvmp_service_touch(m->shop.host.service, HOST_GPU, HOST_SPACE,
-	                   block->shape.start + (uint64_t)page * m->shop.model->page_bytes);
+	if (!m->counts_accesses || !uvmp_mask_test(&block->remote, page))
+		tell_access(m, block, page, is_write);
 }
 
-/* A notification interrupts like a fault. */
+/* A notification interrupts like a fault, and so does a page that has become hot. */
 static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
 	struct machine *m = context;
+	bool had_notes = uvmp_service_has_notes(m->shop.host.service);
 
-	(void)is_write;
-	if (counters_use(&m->shop.host, block, page) && m->shop.in_notes++ == 0)
+	if (m->counts_accesses)
+		tell_access(m, block, page, is_write);
+	if (m->has_counters)
+		(void)counters_use(&m->shop.host, block, page);
+	if (!had_notes && uvmp_service_has_notes(m->shop.host.service))
 		m->note_ns = now_ns;
 }
 
@@ -134,15 +147,15 @@ static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
 	m->slice_ns = SLICE_NS;
-	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL && shop->in_notes == 0 &&
-	       m->running != NO_STREAM && !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns &&
-	       !gpu_is_stuck(shop->gpu)) {
+	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL &&
+	       !uvmp_service_has_notes(shop->host.service) && m->running != NO_STREAM &&
+	       !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns && !gpu_is_stuck(shop->gpu)) {
 		if (!run_slice(m, limit_ns))
 			return false;
 	}
 	if (first)
 		since_ns = first->time_ns;
-	if (shop->in_notes != 0 && m->note_ns < since_ns)
+	if (uvmp_service_has_notes(shop->host.service) && m->note_ns < since_ns)
 		since_ns = m->note_ns;
 	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
 	return true;
@@ -200,7 +213,7 @@ static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
 /* The engine has nothing left: what was reported and not fetched it has dropped. */
 static void forget_buffers(struct shop *shop)
 {
-	shop->in_buffer = shop->in_notes = 0;
+	shop->in_buffer = 0;
 	gpu_fetch_faults(shop->gpu, 0);
 }
 
@@ -643,14 +656,17 @@ static bool open_program(struct machine *m, struct source *source)
 static bool open_machine(struct machine *m, struct source *source)
 {
 	struct shop *shop = &m->shop;
+	bool is_watching;
 
 	if (!open_program(m, source) || !host_open(&shop->host))
 		return false;
+	m->counts_accesses = host_counts_accesses(shop->host.params.policy);
+	m->has_counters = counters_are_on(shop->host.params.policy, shop->model->page_bytes);
+	is_watching = m->counts_accesses || m->has_counters;
 	shop->root_ns = calloc(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
 	room_init(&shop->room, host_capacity_bytes(&shop->host) / shop->model->page_bytes);
-	shop->gpu = gpu_open(
-	        shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
-	        counters_are_on(shop->host.params.policy, shop->model->page_bytes) ? use_remote : NULL, m);
+	shop->gpu = gpu_open(shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
+	                     is_watching ? use_remote : NULL, m);
 	return (shop->root_ns && shop->gpu) || fail(m, "out of memory");
 }
 
@@ -687,7 +703,7 @@ static void count(struct machine *m)
 	times->tlb_misses = counts.tlb_misses;
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
-	times->remote_accesses = counts.remote_accesses;
+	result->remote_accesses = counts.remote_accesses;
 	times->context_switches = counts.context_switches;
 	times->mshr_merged = counts.mshr_merged;
 	times->mshr_stalled = counts.mshr_stalled;

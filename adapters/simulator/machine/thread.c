@@ -86,9 +86,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 static void begin(struct thread *t, const struct uvmp_action *a)
 {
 	t->block = UINT64_MAX;
-	if (a->cause == UVMP_CAUSE_COUNTER)
-		t->shop->in_notes -= a->count;
-	else
+	if (a->cause != UVMP_CAUSE_COUNTER)
 		fetch(t, a);
 }
 

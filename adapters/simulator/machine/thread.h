@@ -28,8 +28,7 @@ struct shop {
 	uint64_t backed_pages; /* page-wise orders: of the memory that was ever used, in whole roots */
 	uint64_t push_ns[SHOP_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t zeroed_ns;    /* the last pages that began as zeros have */
-	uint64_t in_buffer;    /* faults that the engine has and has not fetched, */
-	uint64_t in_notes;     /* and notifications of access counters */
+	uint64_t in_buffer;    /* faults that the engine has and has not fetched */
 };
 
 struct thread {

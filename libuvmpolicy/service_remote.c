@@ -1,0 +1,333 @@
+/* Delayed migration: a GPU reads over the link until a page is worth its way (UVM Smart, IPDPS'20; uvm-smart
+ * specification 4.1 to 4.4).
+ *
+ * Each block has counters of the accesses to its basic blocks of 64 KiB, and of their round trips. Counted
+ * are the faults that are serviced and the accesses that the host tells of, local and remote ones, of all
+ * GPUs. As in the original (UVM Smart Q11) an access that has faulted counts again when it goes through, with
+ * a host that tells of accesses. The original counts in the GPU's memory unit and looks at each miss of its
+ * TLBs; a fault costs it nothing then. Here the driver decides, so that the GPU need not ask more often than
+ * it must:
+ *
+ *   fault       uvmp_remote_decide, for data that only the CPU has. Remote: the page is mapped for reading
+ * where it lies, and with it whatever else of the block would stay if it were read now. A store faults again,
+ * and migrates. access      to a page mapped so: decided again, with one access more. Migrate: the page has
+ * become hot. hot pages   wait in their block, and blocks in a list, in the order in which they got their
+ * first one. When their turn comes, all of a block come in one step as faulted ones would: the prefetcher is
+ * asked. eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if
+ * it were read now is mapped for reading; the rest faults.
+ *
+ * Advice goes before: where a range has a preferred location, read duplication, or the GPU among its
+ * accessed-by processors, nothing is decided here. Pages that nobody has yet are populated on the GPU, there
+ * is nothing to read; the original has all data on the host. The thrashing detector judges only what
+ * migrates. Memory is over-subscribed once something did not fit (2.7), for good: the engine hears of no
+ * device synchronisation. The pages of an SM's TLB that is filled by a remote access are looked up there
+ * without a further decision (UVM Smart Q14); here each access decides.
+ *
+ * A GPU that finds another one's hot pages in a block is not heard: its next access asks again. Nor is
+ * anybody told if hot pages cannot come, for want of memory or because a copy failed: they stay mapped, and
+ * their next access asks again.
+ */
+#include "bits_internal.h"
+#include "service_internal.h"
+
+/* -- counting (4.1, 4.2) -- */
+
+static bool is_counting(const struct uvmp_service *s)
+{
+	return s->policy.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
+}
+
+/* The block's counters; NULL: nobody counts, or the arena is full. */
+static struct counters *make_counters(struct uvmp_service *s, struct block *b)
+{
+	struct extra *extra = is_counting(s) ? uvmp_extra_make(s, b) : NULL;
+
+	if (extra == NULL)
+		return NULL;
+	if (extra->counters == 0) {
+		extra->counters = uvmp_arena_take(s, SLAB_COUNTERS);
+		if (extra->counters == 0)
+			return NULL;
+		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmp_step_tree_blocks(b));
+	}
+	return counters_of(s, b);
+}
+
+static void weigh_block(struct uvmp_service *s, handle h)
+{
+	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next) {
+		for (uint32_t page = 0; page < block_at(s, h)->pages; page += UVMP_BASIC_BLOCK_PAGES)
+			uvmp_memory_weigh(s, place_at(s, at)->proc, h, page);
+	}
+}
+
+/* One leaf was full: the trees of all other blocks are halved too. */
+static void halve_others(struct uvmp_service *s, const struct counters *but)
+{
+	for (uint32_t i = 0; i < s->buckets; i++) {
+		for (handle h = s->bucket[i]; h != 0; h = block_at(s, h)->chain) {
+			struct counters *c = counters_of(s, block_at(s, h));
+
+			if (c == NULL)
+				continue;
+			uvmp_counter_halve(&c->tree, c != but);
+			weigh_block(s, h);
+		}
+	}
+}
+
+static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bool is_write)
+{
+	struct uvmp_counter_access access = {.block = page / UVMP_BASIC_BLOCK_PAGES, .is_write = is_write};
+	uint32_t before = uvmp_counter_tree_count(&c->tree, access.block);
+
+	(void)uvmp_counter_record(&c->tree, 1, &access, s->policy.quirks);
+	/* 0: it has run over into the round trips (Q12) */
+	if (before == UVMP_COUNTER_COUNT_MAX && uvmp_counter_tree_count(&c->tree, access.block) != 0)
+		halve_others(s, c);
+}
+
+/* -- deciding (4.4) -- */
+
+/* Would a basic block migrate at its `more`-th access from now? A GPU without memory gets nothing, as ever.
+ */
+static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct counters *c, uint32_t leaf,
+                     uint32_t more, bool is_write)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	struct uvmp_remote_facts facts = {.count = uvmp_counter_tree_count(&c->tree, leaf) + more,
+	                                  .rounds = uvmp_counter_tree_rounds(&c->tree, leaf),
+	                                  .is_write = is_write,
+	                                  .is_oversubscribed = s->is_full,
+	                                  .pressure = {.total_pages = g->capacity_pages,
+	                                               .free_pages = g->capacity_pages - g->used_pages,
+	                                               .incoming_pages = g->coming_pages,
+	                                               .buffer_percent = s->policy.free_buffer,
+	                                               .quirks = s->policy.quirks}};
+	struct uvmp_remote_verdict verdict = {.migrates = true};
+
+	(void)uvmp_remote_decide(&s->policy.remote, &facts, &verdict);
+	return verdict.migrates;
+}
+
+/* Is it for us to decide about the pages of this block that the CPU has? */
+static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_t gpu)
+{
+	const struct range *range = range_of(s, b);
+
+	return s->policy.remote.remote != UVMP_REMOTE_OFF && range->preferred == UVMP_PROC_NONE &&
+	       range->duplication != UVMP_DUPLICATION_ENABLED && (range->accessed_by & BIT(gpu)) == 0 &&
+	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
+}
+
+static bool is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return uvmp_block_holders(s, b, page) == BIT(UVMP_CPU);
+}
+
+/* Of the pages those that only the CPU has, and that would stay there if they were read now. */
+static void keep_staying(const struct uvmp_service *s, const struct block *b, uint32_t gpu,
+                         const struct counters *c, uvmp_mask *pages)
+{
+	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
+		struct uvmp_region region = {leaf * UVMP_BASIC_BLOCK_PAGES,
+		                             (leaf + 1u) * UVMP_BASIC_BLOCK_PAGES};
+
+		if (uvmp_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
+			uvmp_mask_region_clear(pages, region);
+	}
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		if (place_at(s, at)->proc == UVMP_CPU)
+			uvmp_mask_and(pages, pages, &place_at(s, at)->resident);
+		else
+			uvmp_mask_andnot(pages, pages, &place_at(s, at)->resident);
+	}
+}
+
+/* -- faults -- */
+
+bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
+{
+	struct step *step = &s->step;
+	struct block *b = block_at(s, step->block);
+	struct counters *c = make_counters(s, b);
+	bool is_write = access >= UVMP_ACCESS_WRITE;
+
+	if (c == NULL)
+		return false;
+	record(s, c, page, is_write);
+	if (!is_free(s, b, step->requester) || !is_on_cpu(s, b, page) ||
+	    migrates(s, step->requester, c, page / UVMP_BASIC_BLOCK_PAGES, 0, is_write) ||
+	    uvmp_place_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
+		return false;
+	uvmp_mask_set(&step->remote, page);
+	return true;
+}
+
+void uvmp_remote_map(struct uvmp_service *s)
+{
+	const struct step *step = &s->step;
+	const struct block *b = block_at(s, step->block);
+	uvmp_mask pages;
+
+	if (uvmp_mask_is_empty(&step->remote))
+		return;
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, (struct uvmp_region){0, b->pages});
+	keep_staying(s, b, step->requester, counters_of(s, b), &pages);
+	uvmp_mask_or(&pages, &pages, &step->remote);
+	uvmp_mask_andnot(&pages, &pages, &step->arrive[step->requester]); /* a store to the same page */
+	uvmp_step_map_reads(s, step->block, step->requester, &pages, UVMP_CAUSE_COUNTER);
+}
+
+/* -- accesses -- */
+
+static void add_hot(struct uvmp_service *s, handle h, struct counters *c, uint32_t gpu, uint32_t page)
+{
+	if (!uvmp_mask_is_empty(&c->hot)) {
+		if (c->gpu == gpu)
+			uvmp_mask_set(&c->hot, page);
+		return;
+	}
+	uvmp_mask_set(&c->hot, page);
+	c->gpu = gpu;
+	c->before = s->hot_last;
+	if (s->hot_last != 0)
+		counters_of(s, block_at(s, s->hot_last))->next = h;
+	else
+		s->hot_first = h;
+	s->hot_last = h;
+}
+
+void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
+{
+	struct block *b = block_at(s, h);
+	const struct place *place = uvmp_place_find(s, b, gpu);
+	bool is_there = place != NULL && (uvmp_mask_test(&place->resident, page) ||
+	                                  place_right(place, page) != UVMP_PROT_NONE);
+	struct counters *c = is_there ? make_counters(s, b) : NULL;
+
+	if (c == NULL)
+		return;
+	record(s, c, page, is_write);
+	uvmp_memory_weigh(s, gpu, h, page);
+	if (is_free(s, b, gpu) && is_on_cpu(s, b, page) &&
+	    migrates(s, gpu, c, page / UVMP_BASIC_BLOCK_PAGES, 0, is_write))
+		add_hot(s, h, c, gpu, page);
+}
+
+/* -- evictions (4.3) -- */
+
+void uvmp_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+{
+	const struct block *b = block_at(s, h);
+	struct counters *c = counters_of(s, b);
+	uvmp_mask rest;
+
+	if (c == NULL || uvmp_mask_is_empty(pages))
+		return;
+	uvmp_counter_tree_round_trip(&c->tree, s->policy.quirks);
+	if (s->policy.quirks) /* Q22: what was read or written stays so */
+		return;
+	uvmp_mask_andnot(&rest, &uvmp_place_find(s, b, gpu)->resident, pages);
+	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
+		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * UVMP_BASIC_BLOCK_PAGES,
+		                                                      (leaf + 1u) * UVMP_BASIC_BLOCK_PAGES}))
+			uvmp_counter_tree_clear_marks(&c->tree, leaf);
+	}
+}
+
+void uvmp_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+{
+	const struct block *b = block_at(s, h);
+	const struct counters *c = counters_of(s, b);
+	uvmp_mask stay = *pages;
+
+	if (c == NULL || !is_free(s, b, gpu))
+		return;
+	keep_staying(s, b, gpu, c, &stay);
+	uvmp_step_map_reads(s, h, gpu, &stay, UVMP_CAUSE_EVICTION);
+}
+
+/* -- the list of blocks with hot pages -- */
+
+static void take_off(struct uvmp_service *s, struct counters *c)
+{
+	if (c->before != 0)
+		counters_of(s, block_at(s, c->before))->next = c->next;
+	else
+		s->hot_first = c->next;
+	if (c->next != 0)
+		counters_of(s, block_at(s, c->next))->before = c->before;
+	else
+		s->hot_last = c->before;
+	c->before = c->next = 0;
+	uvmp_mask_zero(&c->hot);
+}
+
+void uvmp_remote_forget(struct uvmp_service *s, struct block *b)
+{
+	struct counters *c = counters_of(s, b);
+
+	if (c == NULL)
+		return;
+	if (!uvmp_mask_is_empty(&c->hot))
+		take_off(s, c);
+	uvmp_arena_give(s, SLAB_COUNTERS, extra_at(s, b->extra)->counters);
+	extra_at(s, b->extra)->counters = 0;
+}
+
+/* -- hot pages come -- */
+
+bool uvmp_remote_is_due(const struct uvmp_service *s)
+{
+	return s->hot_first != 0;
+}
+
+/* Some may have come meanwhile, with a fault. */
+void uvmp_remote_start(struct uvmp_service *s)
+{
+	struct remote_run *run = &s->remote;
+	struct uvmp_action *a;
+	struct counters *c;
+
+	run->block = s->hot_first;
+	c = counters_of(s, block_at(s, run->block));
+	run->gpu = c->gpu;
+	run->pages = c->hot;
+	take_off(s, c);
+	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&run->pages, page + 1u)) {
+		if (!is_on_cpu(s, block_at(s, run->block), page))
+			uvmp_mask_clear(&run->pages, page);
+	}
+	if (uvmp_mask_is_empty(&run->pages))
+		return;
+	s->batch = ++s->gpu[run->gpu].note_batches;
+	a = uvmp_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
+	a->to = (uint8_t)run->gpu;
+	a->count = a->detail = uvmp_mask_weight(&run->pages);
+	uvmp_step_switch_prefetcher(s);
+	run->phase = REMOTE_BEGUN;
+}
+
+void uvmp_remote_advance(struct uvmp_service *s)
+{
+	struct remote_run *run = &s->remote;
+	bool is_throttled;
+
+	if (run->phase == REMOTE_STEP) {
+		uvmp_memory_settle(s);
+		run->phase = REMOTE_IDLE;
+		return;
+	}
+	uvmp_step_clear(s, run->block, run->gpu);
+	s->step.cause = UVMP_CAUSE_COUNTER;
+	s->step.is_prefetching = true;
+	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&run->pages, page + 1u))
+		(void)uvmp_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
+		                     &is_throttled);
+	run->phase = REMOTE_STEP;
+	uvmp_step_start(s);
+}
