@@ -328,7 +328,7 @@ static const struct row table[KEYS] = {
         [SM_EPOCH_US] = NUMBER_OF("sm_throttle=on", SM_THROTTLE, 1u << 1, "sm_epoch_us", 10, 1000000000, 100,
                                   "a fifth of it SMs are watched, four fifths they are left alone"),
         [MEMORY_RATIO] = NUMBER("memory_ratio", 100, 1000, 100,
-                                "percent of its memory that a GPU holds by compression"),
+                                "percent of its memory that a GPU holds by compression; offsets may lie beyond it"),
         [LINK_RATIO] = NUMBER("link_ratio", 100, 1000, 100,
                               "bytes that stand for 100 on a link that compresses; hosts apply it"),
         [QUIRKS] = NUMBER("quirks", 0, 1, 1, "1: the original's oddities as they are; 0: corrected rules"),

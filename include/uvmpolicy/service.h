@@ -66,7 +66,8 @@ extern "C" {
 struct uvmp_service_gpu {
 	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru: whole
 				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
-				 * and only then) */
+				 * and only then). What counts is what it holds: policy.memory_ratio percent of
+				 * this, so that offsets of chunks may lie beyond it */
 	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */

@@ -617,6 +617,19 @@ static void mhpe_partitions(void **state)
 	ASSERT_VICTIMS(&evict, 7, 6, 5, 4, 8, 9, 10, 11);
 	come(&evict, 12, 4);
 	ASSERT_VICTIMS(&evict, 11, 10, 9, 8, 7, 6, 5, 4, 12, 13, 14, 15);
+	for (uint32_t unit = 16; unit < 20; unit++) {
+		uvmp_evict_touch(&evict, unit);
+		uvmp_evict_remove(&evict, unit); /* came and went in one interval */
+	}
+	uvmp_evict_batch(&evict);
+	for (uint32_t unit = 12; unit < 16; unit++)
+		uvmp_evict_remove(&evict, unit);
+	for (uint32_t unit = 20; unit < 24; unit++) {
+		uvmp_evict_touch(&evict, unit);
+		uvmp_evict_remove(&evict, unit);
+	}
+	uvmp_evict_batch(&evict);
+	ASSERT_VICTIMS(&evict, 11, 10, 9, 8, 7, 6, 5, 4); /* all are old */
 }
 
 /* The forward distance grows by what was not touched and by what came back at once. */
@@ -700,6 +713,8 @@ static void batch_and_left_errors(void **state)
 	broken = evict, broken.mhpe.stamp = NULL;
 	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_batch(&broken), UVMP_ERR_ARGUMENT);
+	broken.mhpe = evict.mhpe, broken.count = 1;
+	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_left(&broken, 0, 1, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_left(&evict, UNITS, 1, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_left(&evict, 0, 1, 2), UVMP_ERR_RANGE);
