@@ -35,6 +35,15 @@ case "$*" in
 	set -- --gpu "$work/$number.gpu" "$@"
 	;;
 esac
+# --gpu MODEL --trace FILE.awk is what that prints.
+case "$*" in
+*--trace\ *.awk*)
+	awk -f "$4" >"$work/$number.trace"
+	gpu=$2
+	shift 4
+	set -- --gpu "$gpu" --trace "$work/$number.trace" "$@"
+	;;
+esac
 kind=$command
 case $command in
 pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
