@@ -390,21 +390,26 @@ static const struct uvmp_policy_preset presets[] = {
          "prefetch=sequential thrash=off counters=off"},
         {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
          "prefetch=locality thrash=off counters=off"},
-        {"batch-aware-base", "what Kim et al. compare with: trees and LRU of 64 KiB (ASPLOS'20)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off"},
+        {"batch-aware-base", "what Kim et al. compare with: Zheng's prefetcher, LRU of 64 KiB (ASPLOS'20)",
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off"},
         {"batch-aware-to", "that with more thread blocks than fit (Kim et al., ASPLOS'20)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off threads=on"},
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "threads=on"},
         {"batch-aware-ue",
          "that with evictions begun with the batch, both ways at once (Kim et al., ASPLOS'20)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off plan=unobtrusive"},
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "plan=unobtrusive"},
         {"batch-aware", "both (Kim et al., ASPLOS'20)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off plan=unobtrusive threads=on"},
-        {"etc", "eviction ahead, SMs throttled, memory compressed (Li et al., ASPLOS'19, as Kim et al. tell)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off free_buffer=2 sm_throttle=on "
-         "memory_ratio=125"},
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "plan=unobtrusive threads=on"},
+        {"etc",
+         "that base with SMs throttled, memory compressed (ETC, Li et al., ASPLOS'19, as Kim et al. tell)",
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "sm_throttle=on memory_ratio=125"},
         {"compressed-link",
-         "that base on a link that compresses 2 to 1 (Kim et al., ASPLOS'20, compared with)",
-         "prefetch=tbn evict=lru2m granularity=64k thrash=off counters=off link_ratio=200"},
+         "that base on a link that compresses 5 to 4 (Kim et al., ASPLOS'20, compared with)",
+         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "link_ratio=125"},
         {"cppe", "pattern-aware prefetching, MHPE eviction (Yu et al., CPPE, IPDPS'20)",
          "prefetch=pattern evict=mhpe thrash=off counters=off"},
         {"early-adaptor", "threshold from fault rates (Go et al., Early-Adaptor, ISPASS'23)", "adapt=early"},
