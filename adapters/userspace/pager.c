@@ -375,8 +375,10 @@ static void free_area(struct uvmp_pager *p, struct area *area)
 {
 	void *memory = (void *)(uintptr_t)area->base;
 	uint64_t bytes = area->bytes, ticket = 0;
+	enum uvmp_status queued;
 
-	(void)finish(p, uvmp_service_free_range(p->service, SPACE, area->base, &ticket), ticket);
+	queued = uvmp_service_free_range(p->service, SPACE, area->base, &ticket);
+	(void)finish(p, queued, ticket);
 	uffd_unregister(&p->uffd, area->base, bytes); /* wakes who waits there */
 	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
@@ -484,14 +486,14 @@ static bool take_pages(const struct uvmp_pager *p, uint64_t *base, uint64_t *byt
 int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, bool is_in)
 {
 	uint64_t base = (uint64_t)(uintptr_t)memory, bytes = asked, ticket = 0;
+	enum uvmp_status queued;
 	int error;
 
 	if (!p || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
-	error = finish(p,
-	               uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket),
-	               ticket);
+	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
+	error = finish(p, queued, ticket);
 	pthread_mutex_unlock(&p->lock);
 	return error;
 }
@@ -519,15 +521,15 @@ static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvmp_pager_advice advice)
 {
 	uint64_t base = (uint64_t)(uintptr_t)memory, bytes = asked, ticket = 0;
+	enum uvmp_status queued;
 	struct translation to;
 	int error;
 
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
-	error = finish(p,
-	               uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket),
-	               ticket);
+	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
+	error = finish(p, queued, ticket);
 	pthread_mutex_unlock(&p->lock);
 	return error;
 }

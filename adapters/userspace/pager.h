@@ -20,6 +20,10 @@
  * vm.unprivileged_userfaultfd=1); without that a system call that meets a page that is not resident fails with
  * EFAULT: bring it in first (uvmp_pager_prefetch).
  *
+ * Where a page cannot be brought in (the store fails, or is full and nothing can leave) the thread gets SIGBUS, with the
+ * page's address in si_value; uvmp_pager_stats tells the error. If a handler lets it go on, it tries again. What is
+ * resident, and what the store has, is as it was.
+ *
  * A fork'ed child goes on with a pager of its own over a copy of everything (see uvmp_pager_create).
  */
 #ifndef UVMP_PAGER_H

@@ -54,6 +54,12 @@ static uint64_t store_page(const struct uvmp_pager *p, const struct area *area, 
 	return area->store_page + (address_of(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
 }
 
+/* Advice cuts the engine's blocks: where in ours an action's block begins. */
+static uint32_t first_page(const struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	return (uint32_t)(a->address % BLOCK_BYTES / p->page_bytes);
+}
+
 /* The next run within `within`, from its start on, whose pages are all in the set, or all not. */
 static struct uvmp_region next_part(const uvmp_mask *set, struct uvmp_region within, bool *is_in)
 {
@@ -130,7 +136,8 @@ static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
-	struct uvmp_region rest = a->run;
+	uint32_t first = first_page(p, a);
+	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest = run;
 	int error = 0;
 
 	while (rest.first != rest.outer && error == 0) {
@@ -142,14 +149,14 @@ static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 	}
 	if (fail(p, error) != 0) {
 		/* what came goes again: the engine counts on none of it */
-		madvise((void *)(uintptr_t)address_of(p, area, block, a->run.first),
-		        (uint64_t)(a->run.outer - a->run.first) * p->page_bytes, MADV_DONTNEED);
-		uvmp_mask_region_clear(&block->dirty, a->run);
+		madvise((void *)(uintptr_t)address_of(p, area, block, run.first),
+		        (uint64_t)(run.outer - run.first) * p->page_bytes, MADV_DONTNEED);
+		uvmp_mask_region_clear(&block->dirty, run);
 		return status_of(error);
 	}
-	uvmp_mask_region_set(&block->here, a->run);
-	uvmp_mask_region_clear(&block->wanted, a->run);
-	p->stats.resident_bytes += (uint64_t)(a->run.outer - a->run.first) * p->page_bytes;
+	uvmp_mask_region_set(&block->here, run);
+	uvmp_mask_region_clear(&block->wanted, run);
+	p->stats.resident_bytes += (uint64_t)(run.outer - run.first) * p->page_bytes;
 	return UVMP_OK;
 }
 
@@ -236,10 +243,12 @@ static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
 	struct uvmp_region run;
+	uvmp_mask pages;
 	int error = 0;
 
-	for (run = uvmp_mask_next_run(&a->pages, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(&a->pages, run.outer))
+	uvmp_mask_shift_up(&pages, &a->pages, first_page(p, a));
+	for (run = uvmp_mask_next_run(&pages, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(&pages, run.outer))
 		error = send_run(p, area, block, run);
 	return status_of(error);
 }
@@ -317,12 +326,14 @@ static void replay(struct uvmp_pager *p)
 	p->stats.replays++;
 }
 
-/* As the kernel does it when a page cannot be read. */
+/* SIGBUS, as when the kernel cannot read a page. Only the kernel may fill in si_addr. */
 static void kill_thread(const struct waiting *waiting)
 {
-	siginfo_t info = {.si_signo = SIGBUS, .si_code = BUS_ADRERR};
+	siginfo_t info = {.si_signo = SIGBUS, .si_code = SI_QUEUE};
 
-	info.si_addr = (void *)(uintptr_t)waiting->address;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr = (void *)(uintptr_t)waiting->address;
 	if (waiting->tid == 0 || syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0)
 		kill(getpid(), SIGBUS);
 }

@@ -1,0 +1,689 @@
+/* The pager with real faults: what is read is what was written, whatever leaves and comes back meanwhile. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pager.h"
+#include "store.h"
+
+#define MIB  ((size_t)1 << 20)
+#define PAGE 4096u
+
+static char error[300];
+
+static struct uvmp_pager *open_with(uint64_t budget, const char *policy, const char *store)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager = NULL;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = budget;
+	config.policy = policy;
+	config.store = store;
+	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
+	return pager;
+}
+
+static struct uvmp_pager_stats stats_of(struct uvmp_pager *pager)
+{
+	struct uvmp_pager_stats stats;
+
+	uvmp_pager_stats(pager, &stats);
+	return stats;
+}
+
+static uint64_t word_of(uint64_t i, uint64_t round)
+{
+	return (i + 1u) * 0x9e3779b97f4a7c15u + round;
+}
+
+/* One word a page, another one in the next round. */
+static void write_pages(uint64_t *memory, size_t bytes, uint64_t round)
+{
+	for (size_t i = 0; i < bytes / PAGE; i++)
+		memory[i * PAGE / 8u + i % 512u] = word_of(i, round);
+}
+
+static void check_pages(const uint64_t *memory, size_t bytes, uint64_t round)
+{
+	for (size_t i = 0; i < bytes / PAGE; i++) {
+		if (memory[i * PAGE / 8u + i % 512u] != word_of(i, round))
+			fail_msg("page %zu of round %u", i, (unsigned)round);
+	}
+}
+
+/* -- bad input -- */
+
+static void refused(struct uvmp_pager_config *config, int status, const char *says)
+{
+	struct uvmp_pager *pager = NULL;
+
+	error[0] = '\0';
+	assert_int_equal(uvmp_pager_create(config, &pager, error, sizeof(error)), status);
+	assert_null(pager);
+	if (!strstr(error, says))
+		fail_msg("\"%s\" does not say \"%s\"", error, says);
+	assert_int_equal(uvmp_pager_create(config, &pager, NULL, 0), status);
+}
+
+static void test_bad_configurations(void **state)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	refused(&config, -EINVAL, "budget: 0 bytes");
+	config.budget_bytes = 2 * MIB - 1u;
+	refused(&config, -EINVAL, "2 MiB (one VABlock) and more");
+	config.budget_bytes = UINT64_MAX;
+	refused(&config, -EINVAL, "budget");
+	config.budget_bytes = 4 * MIB;
+	config.policy = "prefetch=sideways";
+	refused(&config, -EINVAL, "policy: prefetch: \"sideways\" is not accepted");
+	config.policy = "max_batches=0";
+	refused(&config, -EINVAL, "services nothing");
+	config.policy = NULL;
+	config.page_bytes = 8192;
+	refused(&config, -EINVAL, "pages of 8192 bytes");
+	config.page_bytes = 65536;
+	config.policy = "evict=lru4k";
+	refused(&config, -EINVAL, "only evict=lru");
+	config.policy = NULL;
+	config.page_bytes = 4096;
+	config.batch_threads = 0;
+	refused(&config, -EINVAL, "0 threads");
+	config.batch_threads = 1;
+	config.managed_bytes = 1;
+	refused(&config, -EINVAL, "managed memory: 1 bytes");
+	config.managed_bytes = 0;
+	config.store = "tape";
+	refused(&config, -EINVAL, "\"tape\" is not accepted; mem, zstd, file:PATH");
+	config.store = "file:/nowhere/at/all";
+	refused(&config, -ENOENT, "No such file");
+	config.store = "file:/dev/null";
+	refused(&config, -EINVAL, "not a file, directory or block device");
+	assert_int_equal(uvmp_pager_create(NULL, &pager, error, sizeof(error)), -EINVAL);
+	assert_int_equal(uvmp_pager_create(&config, NULL, NULL, 0), -EINVAL);
+	uvmp_pager_destroy(NULL);
+}
+
+/* A file that holds something is not ours. */
+static void test_a_file_in_use_is_left_alone(void **state)
+{
+	struct uvmp_pager_config config;
+	char path[] = "/tmp/test_pager_XXXXXX", store[64];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(write(fd, "mine", 4), 4);
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	snprintf(store, sizeof(store), "file:%s", path);
+	config.store = store;
+	refused(&config, -EEXIST, "holds 4 bytes");
+	assert_int_equal(ftruncate(fd, 0), 0);
+	{
+		struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+
+		assert_int_equal(access(path, F_OK), 0);
+		uvmp_pager_destroy(pager);
+	}
+	assert_int_equal(access(path, F_OK), -1); /* and leaves nothing behind */
+	close(fd);
+}
+
+static void test_bad_calls(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, NULL);
+	uint8_t *memory = uvmp_pager_alloc(pager, 3 * MIB), other[16];
+
+	(void)state;
+	assert_non_null(memory);
+	assert_null(uvmp_pager_alloc(pager, 0));
+	assert_int_equal(errno, EINVAL);
+	assert_null(uvmp_pager_alloc(pager, SIZE_MAX));
+	assert_int_equal(errno, ENOMEM);
+	assert_null(uvmp_pager_alloc(pager, 1000 * MIB)); /* 64 times the budget */
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(uvmp_pager_free(pager, other), -EINVAL);
+	assert_int_equal(uvmp_pager_free(pager, memory + PAGE), -EINVAL);
+	assert_int_equal(uvmp_pager_free(pager, NULL), 0);
+	assert_int_equal(uvmp_pager_prefetch(pager, other, 16, true), -EINVAL);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 0, true), -EINVAL);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 9 * MIB, true), -EINVAL);
+	assert_int_equal(uvmp_pager_advise(pager, memory, PAGE, (enum uvmp_pager_advice)99), -EINVAL);
+	assert_int_equal(uvmp_pager_unmap(pager, memory + 1, PAGE), -EINVAL);
+	assert_int_equal(uvmp_pager_unmap(pager, memory, 5 * MIB), -EINVAL);
+	assert_int_equal(uvmp_pager_clear(pager, other, 16), -EINVAL);
+	assert_int_equal(uvmp_pager_usable(pager, other), 0);
+	assert_int_equal(uvmp_pager_usable(pager, memory + PAGE), 4 * MIB - PAGE); /* whole VABlocks */
+	assert_int_equal(uvmp_pager_free(pager, memory), 0);
+	assert_int_equal(uvmp_pager_free(pager, memory), -EINVAL);
+	uvmp_pager_destroy(pager);
+}
+
+/* -- contents -- */
+
+static void test_contents_outlive_eviction(void **state)
+{
+	static const char *const store[] = {"mem", "zstd", "file:/tmp"};
+	static const char *const policy[] = {"prefetch=density", "prefetch=none evict=lru4k",
+	                                     "preset=uvmsmart-tbn", "plan=overlapped replay=block",
+	                                     "replay=once batch=7"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(store) / sizeof(store[0]); i++) {
+		for (size_t k = 0; k < sizeof(policy) / sizeof(policy[0]); k++) {
+			struct uvmp_pager *pager = open_with(4 * MIB, policy[k], store[i]);
+			uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+			assert_non_null(memory);
+			for (uint64_t round = 0; round < 2; round++) {
+				write_pages(memory, 16 * MIB, round);
+				check_pages(memory, 16 * MIB, round);
+			}
+			assert_true(stats_of(pager).resident_bytes <= 4 * MIB);
+			assert_true(stats_of(pager).bytes_out >= 2u * 12u * MIB);
+			assert_true(stats_of(pager).store_bytes != 0);
+			assert_int_equal(stats_of(pager).store_error, 0);
+			uvmp_pager_destroy(pager);
+		}
+	}
+}
+
+static void test_fresh_memory_is_zero_and_costs_no_write(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB), sum = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 32 * MIB / 8u; i += 64)
+		sum += memory[i];
+	assert_int_equal(sum, 0);
+	assert_int_equal(stats_of(pager).bytes_out, 0);
+	assert_true(stats_of(pager).bytes_dropped >= 28u * MIB);
+	uvmp_pager_destroy(pager);
+}
+
+/* What was written once and is only read from then on is written to the store once. */
+static void test_clean_pages_leave_without_a_write(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+	(void)state;
+	write_pages(memory, 16 * MIB, 0);
+	for (int round = 0; round < 4; round++)
+		check_pages(memory, 16 * MIB, 0);
+	assert_int_equal(stats_of(pager).bytes_out, 16 * MIB);
+	assert_true(stats_of(pager).bytes_in >= 4u * 12u * MIB);
+	memory[0] = 5; /* and a write to a clean page is seen */
+	assert_true(stats_of(pager).write_faults + stats_of(pager).faults > 0);
+	for (size_t i = 4 * MIB / 8u; i < 16 * MIB / 8u; i += 512)
+		(void)*(volatile uint64_t *)&memory[i];
+	assert_int_equal(memory[0], 5);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_pages_of_64_kib(void **state)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	uint64_t *memory;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	config.page_bytes = 65536;
+	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+	memory = uvmp_pager_alloc(pager, 16 * MIB);
+	write_pages(memory, 16 * MIB, 1);
+	check_pages(memory, 16 * MIB, 1);
+	assert_true(stats_of(pager).faults <= 2 * 256);
+	uvmp_pager_destroy(pager);
+}
+
+/* -- calls -- */
+
+static void test_prefetch_in_and_out(void **state)
+{
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	uint64_t faults;
+
+	(void)state;
+	write_pages(memory, 8 * MIB, 0);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, false), 0);
+	assert_int_equal(stats_of(pager).resident_bytes, 0);
+	assert_int_equal(stats_of(pager).bytes_out, 8 * MIB);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, true), 0);
+	assert_int_equal(stats_of(pager).resident_bytes, 8 * MIB);
+	faults = stats_of(pager).faults;
+	check_pages(memory, 8 * MIB, 0);
+	assert_int_equal(stats_of(pager).faults, faults);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_discard_saves_writes_but_not_those_after_it(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+	(void)state;
+	write_pages(memory, 4 * MIB, 0);
+	assert_int_equal(uvmp_pager_advise(pager, memory, 4 * MIB, UVMP_PAGER_DISCARD), 0);
+	memory[3 * 512] = 77; /* page 3 matters again */
+	write_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
+	assert_true(stats_of(pager).bytes_out <= 12u * MIB + PAGE);
+	assert_int_equal(memory[3 * 512], 77);
+	check_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_advice_is_accepted(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	for (int advice = UVMP_PAGER_PREFER_RESIDENT; advice <= UVMP_PAGER_ACCESSED_BY; advice++) {
+		assert_int_equal(uvmp_pager_advise(pager, memory, 3 * MIB, (enum uvmp_pager_advice)advice),
+		                 0);
+		write_pages(memory, 8 * MIB, (uint64_t)advice);
+		check_pages(memory, 8 * MIB, (uint64_t)advice);
+	}
+	uvmp_pager_destroy(pager);
+}
+
+static void test_parts_that_are_given_back(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	memset(memory, 7, 8 * MIB);
+	assert_int_equal(uvmp_pager_clear(pager, memory + MIB + 1, MIB), 0);
+	assert_int_equal(memory[MIB], 7); /* its page is not wholly inside */
+	assert_int_equal(memory[MIB + PAGE], 0);
+	assert_int_equal(memory[2 * MIB - 1], 0);
+	assert_int_equal(memory[2 * MIB], 7);
+	memory[MIB + PAGE] = 9;
+	assert_int_equal(uvmp_pager_unmap(pager, memory + 4 * MIB, 4 * MIB), 0);
+	assert_int_equal(memory[5 * MIB], 0);
+	memset(memory + 2 * MIB, 1, 2 * MIB);
+	assert_int_equal(memory[MIB + PAGE], 9);
+	assert_int_equal(madvise(memory + 2 * MIB, MIB, MADV_DONTNEED), 0); /* unknown to the pager */
+	assert_int_equal(memory[2 * MIB], 0);
+	assert_int_equal(uvmp_pager_unmap(pager, memory, 4 * MIB), 0); /* all of it now */
+	assert_int_equal(uvmp_pager_usable(pager, memory), 0);
+	uvmp_pager_destroy(pager);
+}
+
+/* -- threads -- */
+
+struct job {
+	uint64_t *memory;
+	size_t bytes;
+	uint64_t seed, bad;
+};
+
+static void *hammer(void *context)
+{
+	struct job *job = context;
+	size_t words = job->bytes / 8u;
+	uint64_t *model = calloc(words, 8), x = job->seed;
+
+	for (int i = 0; i < 20000; i++) {
+		size_t at;
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		at = (x >> 33) % words;
+		if (i % 2 == 0)
+			job->memory[at] = model[at] = x;
+		else
+			job->bad += job->memory[at] != model[at];
+	}
+	for (size_t at = 0; at < words; at++)
+		job->bad += job->memory[at] != model[at];
+	free(model);
+	return NULL;
+}
+
+static void test_threads_see_their_own_writes(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct job job[4];
+	pthread_t thread[4];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		job[i] = (struct job){(uint64_t *)(void *)(memory + i * 2 * MIB), 2 * MIB, i + 1u, 0};
+		assert_int_equal(pthread_create(&thread[i], NULL, hammer, &job[i]), 0);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(job[i].bad, 0);
+	}
+	assert_true(stats_of(pager).evictions > 0);
+	uvmp_pager_destroy(pager);
+}
+
+static pthread_barrier_t barrier;
+
+static void *add_one(void *context)
+{
+	uint64_t *word = context;
+
+	pthread_barrier_wait(&barrier);
+	__atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void test_64_threads_on_one_page(void **state)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 4 * MIB);
+	pthread_t thread[64];
+
+	(void)state;
+	for (int round = 1; round <= 4; round++) {
+		pthread_barrier_init(&barrier, NULL, 64);
+		for (int i = 0; i < 64; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, add_one, memory), 0);
+		for (int i = 0; i < 64; i++)
+			pthread_join(thread[i], NULL);
+		pthread_barrier_destroy(&barrier);
+		assert_int_equal(*memory, 64u * (unsigned)round);
+		assert_int_equal(uvmp_pager_prefetch(pager, memory, 4 * MIB, false), 0);
+	}
+	uvmp_pager_destroy(pager);
+}
+
+static void test_two_pagers(void **state)
+{
+	struct uvmp_pager *one = open_with(2 * MIB, NULL, "mem"),
+	                  *two = open_with(4 * MIB, "evict=lru4k", "zstd");
+	uint64_t *a = uvmp_pager_alloc(one, 8 * MIB), *b = uvmp_pager_alloc(two, 8 * MIB);
+
+	(void)state;
+	for (size_t i = 0; i < 8 * MIB / 8u; i += 256)
+		a[i] = b[i] = i;
+	for (size_t i = 0; i < 8 * MIB / 8u; i += 256)
+		assert_true(a[i] == i && b[i] == i);
+	assert_int_equal(uvmp_pager_free(one, b), -EINVAL);
+	uvmp_pager_destroy(one);
+	check_pages(b, 0, 0);
+	assert_int_equal(b[256], 256);
+	uvmp_pager_destroy(two);
+}
+
+/* -- the system -- */
+
+static void test_system_calls_reach_it(void **state)
+{
+	struct uvmp_pager *pager = open_with(2 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB), *copy = malloc(8 * MIB);
+	char path[] = "/tmp/test_pager_XXXXXX", features[600];
+	int fd = mkstemp(path);
+
+	(void)state;
+	unlink(path);
+	uvmp_pager_features(pager, features, sizeof(features));
+	if (!strstr(features, "may be given managed memory")) {
+		print_message("skipped: this process may not handle faults of the kernel\n");
+		skip();
+	}
+	for (size_t i = 0; i < 8 * MIB; i++)
+		memory[i] = (uint8_t)(i * 31u >> 3);
+	assert_int_equal(write(fd, memory, 8 * MIB), 8 * MIB);
+	memset(memory, 0, 8 * MIB);
+	assert_int_equal(pread(fd, memory, 8 * MIB, 0), 8 * MIB);
+	assert_int_equal(pread(fd, copy, 8 * MIB, 0), 8 * MIB);
+	assert_memory_equal(memory, copy, 8 * MIB);
+	close(fd);
+	free(copy);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_user_mode_says_what_it_cannot(void **state)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	char features[600];
+	uint64_t *memory;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 2 * MIB;
+	config.is_user_mode = true;
+	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+	uvmp_pager_features(pager, features, sizeof(features));
+	assert_non_null(strstr(features, "fail with EFAULT"));
+	memory = uvmp_pager_alloc(pager, 8 * MIB);
+	write_pages(memory, 8 * MIB, 3);
+	check_pages(memory, 8 * MIB, 3);
+	uvmp_pager_destroy(pager);
+}
+
+static void fork_with(const char *store)
+{
+	struct uvmp_pager *pager = open_with(2 * MIB, NULL, store);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	int status;
+	pid_t pid;
+
+	write_pages(memory, 8 * MIB, 0);
+	pid = fork();
+	if (pid == 0) {
+		for (size_t i = 0; i < 8 * MIB / PAGE; i++) {
+			if (memory[i * 512u + i % 512u] != word_of(i, 0))
+				_exit(1);
+		}
+		for (size_t i = 0; i < 8 * MIB / PAGE; i++)
+			memory[i * 512u] = i;
+		for (size_t i = 0; i < 8 * MIB / PAGE; i++) {
+			if (memory[i * 512u] != i)
+				_exit(2);
+		}
+		_exit(0);
+	}
+	write_pages(memory, 8 * MIB, 1); /* meanwhile, and not seen there */
+	check_pages(memory, 8 * MIB, 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	check_pages(memory, 8 * MIB, 1);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_a_child_goes_on(void **state)
+{
+	(void)state;
+	fork_with("mem");
+	fork_with("zstd");
+	fork_with("file:/tmp");
+}
+
+/* -- stores that fail -- */
+
+struct broken {
+	struct uvmp_pager_store store, *real;
+	int read_error, write_error;
+	uint64_t writes_left;
+};
+
+static int broken_read(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to)
+{
+	struct broken *broken = (struct broken *)store;
+
+	return broken->read_error != 0 ? broken->read_error
+	                               : broken->real->read(broken->real, page, pages, to);
+}
+
+static int broken_write(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
+{
+	struct broken *broken = (struct broken *)store;
+
+	if (broken->writes_left == 0)
+		return broken->write_error;
+	broken->writes_left--;
+	return broken->real->write(broken->real, page, pages, from);
+}
+
+static void broken_forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages)
+{
+	struct broken *broken = (struct broken *)store;
+
+	broken->real->forget(broken->real, page, pages);
+}
+
+static uint64_t broken_size(const struct uvmp_pager_store *store)
+{
+	const struct broken *broken = (const struct broken *)store;
+
+	return broken->real->size(broken->real);
+}
+
+static void broken_close(struct uvmp_pager_store *store)
+{
+	struct broken *broken = (struct broken *)store;
+
+	broken->real->close(broken->real);
+	free(broken);
+}
+
+static struct broken *break_store(void)
+{
+	struct broken *broken = calloc(1, sizeof(*broken));
+	int status;
+
+	broken->real = uvmp_store_mem(64 * MIB / PAGE, &status);
+	broken->store = (struct uvmp_pager_store){.read = broken_read,
+	                                          .write = broken_write,
+	                                          .forget = broken_forget,
+	                                          .size = broken_size,
+	                                          .close = broken_close};
+	broken->writes_left = UINT64_MAX;
+	return broken;
+}
+
+static struct uvmp_pager *open_broken(struct broken *broken)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 2 * MIB;
+	config.managed_bytes = 64 * MIB;
+	config.policy = "prefetch=none";
+	config.own_store = &broken->store;
+	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+	return pager;
+}
+
+static sigjmp_buf escape;
+static void *volatile bad_address;
+
+static void caught(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	bad_address = info->si_value.sival_ptr;
+	siglongjmp(escape, 1);
+}
+
+/* True: the access raised SIGBUS. */
+static bool dies(volatile uint64_t *word)
+{
+	struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO}, before;
+	bool has_died = false;
+
+	sigaction(SIGBUS, &action, &before);
+	if (sigsetjmp(escape, 1) == 0)
+		(void)*word;
+	else
+		has_died = true;
+	sigaction(SIGBUS, &before, NULL);
+	return has_died;
+}
+
+static void test_a_store_that_cannot_be_read(void **state)
+{
+	struct broken *broken = break_store();
+	struct uvmp_pager *pager = open_broken(broken);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	write_pages(memory, 8 * MIB, 0);
+	broken->read_error = -EIO;
+	assert_true(dies(memory));
+	assert_ptr_equal(bad_address, memory);
+	assert_int_equal(stats_of(pager).store_error, -EIO);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, PAGE, true), -EIO);
+	broken->read_error = 0; /* nothing is lost by that */
+	check_pages(memory, 8 * MIB, 0);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_a_store_that_is_full(void **state)
+{
+	struct broken *broken = break_store();
+	struct uvmp_pager *pager = open_broken(broken);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	write_pages(memory, 2 * MIB, 0);
+	broken->writes_left = 0;
+	broken->write_error = -ENOSPC;
+	assert_true(dies(memory + 4 * MIB / 8u));
+	assert_int_equal(stats_of(pager).store_error, -ENOSPC);
+	check_pages(memory, 2 * MIB, 0); /* what is resident is as it was */
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 2 * MIB, false), -ENOSPC);
+	check_pages(memory, 2 * MIB, 0);
+	broken->writes_left = UINT64_MAX;
+	write_pages(memory, 8 * MIB, 1);
+	check_pages(memory, 8 * MIB, 1);
+	uvmp_pager_destroy(pager);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_configurations),
+	                                   cmocka_unit_test(test_a_file_in_use_is_left_alone),
+	                                   cmocka_unit_test(test_bad_calls),
+	                                   cmocka_unit_test(test_contents_outlive_eviction),
+	                                   cmocka_unit_test(test_fresh_memory_is_zero_and_costs_no_write),
+	                                   cmocka_unit_test(test_clean_pages_leave_without_a_write),
+	                                   cmocka_unit_test(test_pages_of_64_kib),
+	                                   cmocka_unit_test(test_prefetch_in_and_out),
+	                                   cmocka_unit_test(test_discard_saves_writes_but_not_those_after_it),
+	                                   cmocka_unit_test(test_advice_is_accepted),
+	                                   cmocka_unit_test(test_parts_that_are_given_back),
+	                                   cmocka_unit_test(test_threads_see_their_own_writes),
+	                                   cmocka_unit_test(test_64_threads_on_one_page),
+	                                   cmocka_unit_test(test_two_pagers),
+	                                   cmocka_unit_test(test_system_calls_reach_it),
+	                                   cmocka_unit_test(test_user_mode_says_what_it_cannot),
+	                                   cmocka_unit_test(test_a_child_goes_on),
+	                                   cmocka_unit_test(test_a_store_that_cannot_be_read),
+	                                   cmocka_unit_test(test_a_store_that_is_full)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
