@@ -344,7 +344,7 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		if (is_added && p->areas.bytes > p->stats.peak_managed_bytes)
 			p->stats.peak_managed_bytes = p->areas.bytes;
 		if (is_added && p->trace)
-			fprintf(p->trace, "range,0x%llx,%llu\n", (unsigned long long)(uintptr_t)memory,
+			fprintf(p->trace, "range,0x%llx,%llu,,fresh\n", (unsigned long long)(uintptr_t)memory,
 			        (unsigned long long)bytes);
 		pthread_mutex_unlock(&p->lock);
 		if (is_added)
