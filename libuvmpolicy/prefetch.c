@@ -2,28 +2,46 @@
  * hint, and the set of pages that are still absent. */
 #include "prefetch_internal.h"
 
-/* One row per prefetcher: value, name, function. Rows of a macro, because an array of pointers would have to
- * be relocated, and so be written, before it can be read. */
+/* One row per prefetcher: value, name, function, grouping, other traits. Rows of a macro, because an array of
+ * pointers would have to be relocated, and so be written, before it can be read. */
 #define PREFETCHERS(ROW)                                                                                     \
-	ROW(UVMP_PREFETCH_NONE, "none", uvmp_prefetch_none)                                                  \
-	ROW(UVMP_PREFETCH_DENSITY, "density", uvmp_prefetch_density)                                         \
-	ROW(UVMP_PREFETCH_TBN, "tbn", uvmp_prefetch_tbn)                                                     \
-	ROW(UVMP_PREFETCH_SL, "sl", uvmp_prefetch_sl)                                                        \
-	ROW(UVMP_PREFETCH_RANDOM, "random", uvmp_prefetch_random)                                            \
-	ROW(UVMP_PREFETCH_SEQUENTIAL, "sequential", uvmp_prefetch_sequential)                                \
-	ROW(UVMP_PREFETCH_LOCALITY, "locality", uvmp_prefetch_locality)                                      \
-	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block)                                               \
-	ROW(UVMP_PREFETCH_STRIDE, "stride", uvmp_prefetch_stride)                                            \
-	ROW(UVMP_PREFETCH_NEXT, "next", uvmp_prefetch_next)                                                  \
-	ROW(UVMP_PREFETCH_PATTERN, "pattern", uvmp_prefetch_pattern)                                         \
-	ROW(UVMP_PREFETCH_SAFE, "safe", uvmp_prefetch_safe)
+	ROW(UVMP_PREFETCH_NONE, "none", uvmp_prefetch_none, UVMP_GROUPING_BY_CAUSE, 0)                       \
+	ROW(UVMP_PREFETCH_DENSITY, "density", uvmp_prefetch_density, UVMP_GROUPING_BY_CAUSE,                 \
+	    DRIVER | REPEAT | THRESHOLD)                                                                     \
+	ROW(UVMP_PREFETCH_TBN, "tbn", uvmp_prefetch_tbn, UVMP_GROUPING_RUN_TO_FAULT, TREE)                   \
+	ROW(UVMP_PREFETCH_SL, "sl", uvmp_prefetch_sl, UVMP_GROUPING_RUN_TO_FAULT, TREE)                      \
+	ROW(UVMP_PREFETCH_RANDOM, "random", uvmp_prefetch_random, UVMP_GROUPING_SINGLE, 0)                   \
+	ROW(UVMP_PREFETCH_SEQUENTIAL, "sequential", uvmp_prefetch_sequential, UVMP_GROUPING_RUN_TO_FAULT,    \
+	    RANGES)                                                                                          \
+	ROW(UVMP_PREFETCH_LOCALITY, "locality", uvmp_prefetch_locality, UVMP_GROUPING_RUN_TO_FAULT, RANGES)  \
+	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block, UVMP_GROUPING_BY_CAUSE, 0)                    \
+	ROW(UVMP_PREFETCH_STRIDE, "stride", uvmp_prefetch_stride, UVMP_GROUPING_BY_CAUSE, RANGES)            \
+	ROW(UVMP_PREFETCH_NEXT, "next", uvmp_prefetch_next, UVMP_GROUPING_BY_CAUSE,                          \
+	    DRIVER | RANGES | THRESHOLD)                                                                     \
+	ROW(UVMP_PREFETCH_PATTERN, "pattern", uvmp_prefetch_pattern, UVMP_GROUPING_BY_CAUSE,                 \
+	    DRIVER | REPEAT | THRESHOLD)                                                                     \
+	ROW(UVMP_PREFETCH_SAFE, "safe", uvmp_prefetch_safe, UVMP_GROUPING_BY_CAUSE, DRIVER | REPEAT)
 
-#define NAME(value, name, function) [value] = name,
-#define CALL(value, name, function)                                                                          \
+#define DRIVER    1u
+#define REPEAT    2u
+#define TREE      4u
+#define RANGES    8u
+#define THRESHOLD 16u
+
+#define NAME(value, name, function, grouping, traits) [value] = name,
+#define TRAITS(value, name, function, grouping, traits)                                                      \
+	[value] = {grouping,                                                                                 \
+	           ((traits)&DRIVER) != 0,                                                                   \
+	           ((traits)&REPEAT) != 0,                                                                   \
+	           ((traits)&TREE) != 0,                                                                     \
+	           ((traits)&RANGES) != 0,                                                                   \
+	           ((traits)&THRESHOLD) != 0},
+#define CALL(value, name, function, grouping, traits)                                                        \
 	case value:                                                                                          \
 		return function(params, facts, state, hint);
 
 static const char names[UVMP_PREFETCH_COUNT][16] = {PREFETCHERS(NAME)};
+static const struct uvmp_prefetch_traits all_traits[UVMP_PREFETCH_COUNT] = {PREFETCHERS(TRAITS)};
 
 static bool is_known(enum uvmp_prefetcher prefetcher)
 {
@@ -38,6 +56,11 @@ static bool is_between(uint32_t value, uint32_t low, uint32_t high)
 const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher)
 {
 	return is_known(prefetcher) ? names[prefetcher] : NULL;
+}
+
+const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_prefetcher prefetcher)
+{
+	return is_known(prefetcher) ? &all_traits[prefetcher] : NULL;
 }
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)

@@ -34,7 +34,13 @@ struct gpu_parts {
 	uint32_t *order_of;
 	uint8_t *fatal;
 	struct uvmp_note *note;
+	uint64_t *adapt, *utlb_seen;
 };
+
+static bool asks_utlbs(const struct uvmp_policy *policy)
+{
+	return uvmp_adapt_prefetches(policy, UVMP_PREFETCH_SAFE);
+}
 
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
                         struct gpu_parts *parts)
@@ -48,6 +54,8 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
 	parts->fatal = part(l, g->fault_entries, 1);
 	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
+	parts->adapt = part(l, uvmp_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
 }
 
 struct parts {
@@ -67,6 +75,7 @@ struct parts {
 	uint32_t *note_order;
 	struct uvmp_note *notes;
 	struct pinned *pinned;
+	void *runtime;
 };
 
 static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
@@ -95,6 +104,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
 	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
 	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+	p->runtime = part(l, 1, uvmp_runtime_bytes(params));
 }
 
 /* -- parameters -- */
@@ -120,7 +130,7 @@ static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint
 /* Prefetchers with state of a range, which knows one GPU only. */
 static bool walks_ranges(enum uvmp_prefetcher prefetcher)
 {
-	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY;
+	return uvmp_prefetch_traits_of(prefetcher)->walks_ranges;
 }
 
 static bool is_full_walking(const struct uvmp_policy *policy)
@@ -200,6 +210,8 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	uvmp_replay_init(&g->replay);
 	(void)uvmp_memory_init(s, params, gpu, parts.memory,
 	                       uvmp_memory_size(params, gpu)); /* checked before */
+	uvmp_adapt_init_gpu(s, params, gpu, parts.adapt);
+	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
 
 static void zero_bytes(void *memory, uint64_t bytes)
@@ -224,6 +236,8 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
 	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
 	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
+	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
+		s->slab_bytes[SLAB_ARRAY + i] = UNIT_BYTES << i;
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
 }
 
@@ -290,6 +304,8 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	s = parts.service;
 	init_parts(s, params, &parts);
 	init_slabs(s);
+	uvmp_adapt_init(s);
+	uvmp_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		init_gpu(s, params, gpu, &l);
 	/* unit 0 is "none" */
@@ -349,6 +365,8 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	page = block_page(s, block_at(s, h), address);
 	uvmp_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
 	uvmp_memory_touch(s, processor, h, page);
+	if (s->adapt.has_pattern)
+		uvmp_adapt_touch(s, processor, h, page);
 	return UVMP_OK;
 }
 
@@ -486,7 +504,7 @@ static bool schedule(struct uvmp_service *s)
 		uvmp_request_start(s);
 		return true;
 	}
-	if (uvmp_unpin_due(s))
+	if (uvmp_unpin_due(s) || (s->adapt.is_on && uvmp_adapt_due(s)))
 		return true;
 	if (uvmp_remote_is_due(s) && !s->was_hot) {
 		s->was_hot = true;
@@ -598,10 +616,11 @@ uint32_t uvmp_service_pending(const struct uvmp_service *s)
 
 uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 {
-	uint64_t soonest = UINT64_MAX;
+	uint64_t soonest;
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
+	soonest = uvmp_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		uint64_t us;
 

@@ -3,7 +3,8 @@
  * Units of 16 bytes are numbered over all pieces, so that a handle of 4 bytes reaches 64 GiB. An object that
  * is given back goes to the free list of its slab, whose links lie in the objects' first bytes; a new one
  * comes from there, or else from the never used end of the first piece that has room. Objects never move, and
- * memory never changes from one slab to another: what a burst of one kind took stays for that kind.
+ * memory never changes from one slab to another: what a burst of one kind took stays for that kind. Arrays
+ * have a slab for each power of two.
  */
 #include "service_internal.h"
 
@@ -44,6 +45,15 @@ handle uvmp_arena_take(struct uvmp_service *s, enum slab slab)
 		object[i] = 0;
 	s->live[slab]++;
 	return h;
+}
+
+enum slab uvmp_arena_array(uint64_t bytes)
+{
+	uint32_t class = 0;
+
+	while (class < ARRAY_CLASSES && (uint64_t)UNIT_BYTES << class < bytes)
+		class ++;
+	return (enum slab)((uint32_t)SLAB_ARRAY + class);
 }
 
 void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h)

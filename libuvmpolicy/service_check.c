@@ -10,7 +10,7 @@
 #include "service_internal.h"
 
 struct tally {
-	uint32_t live[SLAB_COUNT];
+	uint32_t live[SLAB_ARRAY + 1u];  /* arrays of all sizes together */
 	uint32_t hot;                    /* blocks with hot pages */
 	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
 };
@@ -53,10 +53,22 @@ static bool check_free_list(const struct uvmp_service *s, enum slab slab)
 	return true;
 }
 
+/* Objects that exist of a kind: a slab, or all arrays. */
+static uint32_t live(const struct uvmp_service *s, uint32_t kind)
+{
+	uint32_t count = 0;
+
+	if (kind != SLAB_ARRAY)
+		return s->live[kind];
+	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
+		count += s->live[SLAB_ARRAY + i];
+	return count;
+}
+
 /* An object that hangs somewhere. */
 static bool count_object(const struct uvmp_service *s, struct tally *tally, enum slab slab, handle h)
 {
-	tally->live[slab]++;
+	tally->live[slab < SLAB_ARRAY ? slab : SLAB_ARRAY]++;
 	return fits(s, slab, h);
 }
 
@@ -127,6 +139,21 @@ static bool check_spaces(const struct uvmp_service *s)
 	return users == (uint64_t)s->ranges + s->instances;
 }
 
+/* What ranges have: bytes that are managed, and arrays for what was scheduled. The order is sound. */
+static bool check_ranges(const struct uvmp_service *s, struct tally *tally)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->ranges; i++) {
+		const struct range *r = &s->range[s->range_order[i]];
+
+		bytes += r->end - r->start + 1u;
+		if (r->log != 0 && !count_object(s, tally, uvmp_runtime_slab(s, r->allocation), r->log))
+			return false;
+	}
+	return bytes == s->adapt.managed_bytes;
+}
+
 /* Does a range have this slot? The order is sound. */
 static bool is_range(const struct uvmp_service *s, uint32_t slot)
 {
@@ -190,7 +217,8 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
-	if (p->memory >= g->order.units / g->block_units || g->unit_block[p->memory] != h)
+	/* a GPU without memory has no units at all */
+	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
 	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
@@ -224,9 +252,25 @@ static bool check_counters(const struct uvmp_service *s, const struct block *b, 
 		return false;
 	c = counters_of(s, b);
 	tally->hot += !uvmp_mask_is_empty(&c->hot);
-	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_step_tree_blocks(b) &&
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_remote_leaves(s, b) &&
 	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
 	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
+}
+
+static bool check_history(const struct uvmp_service *s, const struct block *b, struct tally *tally)
+{
+	handle h = extra_at(s, b->extra)->history;
+	const struct history *history;
+
+	if (h == 0)
+		return true;
+	if (!count_object(s, tally, SLAB_HISTORY, h))
+		return false;
+	history = uvmp_arena_at(s, h);
+	return history->gpu < s->processors.count && history->pattern_gpu < s->processors.count &&
+	       uvmp_mask_next_set(&history->evicted, b->pages) == UVMP_MASK_BITS &&
+	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS &&
+	       uvmp_mask_next_set(&history->pattern, b->pages) == UVMP_MASK_BITS;
 }
 
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
@@ -243,7 +287,7 @@ static bool check_extra(const struct uvmp_service *s, const struct block *b, con
 	    uvmp_mask_next_set(&extra->duplicated, b->pages) != UVMP_MASK_BITS ||
 	    uvmp_mask_next_set(&extra->discarded, b->pages) != UVMP_MASK_BITS)
 		return false;
-	if (!check_counters(s, b, tally))
+	if (!check_counters(s, b, tally) || !check_history(s, b, tally))
 		return false;
 	if (extra->tree == 0)
 		return true;
@@ -269,12 +313,11 @@ static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *t
 static bool check_places(const struct uvmp_service *s, handle h, struct tally *tally)
 {
 	const struct block *b = block_at(s, h);
-	uvmp_mask resident, twice, mapped, both;
+	uvmp_mask resident, twice, both;
 	uint64_t seen = 0;
 
 	uvmp_mask_zero(&resident);
 	uvmp_mask_zero(&twice);
-	uvmp_mask_zero(&mapped);
 	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
 		const struct place *p;
 
@@ -288,11 +331,13 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 		uvmp_mask_and(&both, &resident, &p->resident);
 		uvmp_mask_or(&twice, &twice, &both);
 		uvmp_mask_or(&resident, &resident, &p->resident);
-		place_mapped(p, &both);
-		uvmp_mask_or(&mapped, &mapped, &both);
 	}
-	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS &&
-	       uvmp_mask_is_subset(&mapped, &resident) && check_extra(s, b, &twice, tally);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
+		place_mapped(place_at(s, at), &both);
+		if (!uvmp_mask_is_subset(&both, &resident))
+			return false;
+	}
+	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS && check_extra(s, b, &twice, tally);
 }
 
 /* Does the block cover what a block of its range has to, where it lies? */
@@ -406,11 +451,11 @@ bool uvmp_service_check(const struct uvmp_service *service)
 		if (!check_free_list(service, slab))
 			return false;
 	ok = check_instances(service) && check_order(service) && check_free_ranges(service) &&
-	     check_spaces(service) && check_gpus(service);
+	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally);
 	for (uint32_t i = 0; ok && i < service->buckets; i++)
 		ok = check_chain(service, i, &tally);
-	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
-		ok = ok && tally.live[slab] == service->live[slab];
+	for (uint32_t kind = 0; kind <= SLAB_ARRAY; kind++)
+		ok = ok && tally.live[kind] == live(service, kind);
 	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
 		ok = check_owned(service, &tally, gpu);
 	return ok && check_lists(service) && check_hot(service, &tally);

@@ -19,8 +19,9 @@ size_t uvmp_circle_size(const struct uvmp_service_params *params)
 void uvmp_circle_init(struct gpu *g, const struct uvmp_service_params *params, void *memory)
 {
 	if (params->policy->cyclic)
-		(void)uvmp_cyclic_init(&g->cyclic, memory, params->blocks,
-		                       (uint32_t)(g->capacity_pages / UVMP_MASK_BITS));
+		(void)uvmp_cyclic_init(
+		        &g->cyclic, memory, params->blocks,
+		        (uint32_t)(g->capacity_pages / ((uint64_t)g->block_units * g->unit_pages)));
 }
 
 static struct uvmp_cyclic_params params_of(const struct uvmp_service *s)

@@ -101,10 +101,17 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
 }
 
-/* A large page does not make room for itself, a smaller unit not for pages that come to it; and a basic block
- * that is not complete is spared (uvm-smart 3.2), if that can be and with quirks. A random draw may hit pages
- * of the block whose faults are being serviced, which would send away what has just come. Ahead, the copies
- * of what comes are decided, and no page that is wanted may go. */
+/* Does a page-wise order send 2 MiB away at once? */
+static bool is_large(const struct uvmp_service *s, const struct gpu *g)
+{
+	return g->block_units == 1u || s->evict.is_whole;
+}
+
+/* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
+ * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit that goes by
+ * counted accesses (UVM Smart Q7): it has had few because it is just coming, and would leave as soon as it
+ * has come. A random draw may hit pages of the block whose faults are being serviced, which would send away
+ * what has just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -115,8 +122,10 @@ static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit
 		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
-	if (g->block_units == 1u)
-		return block == s->step.block;
+	if (is_large(s, g))
+		return block == s->step.block ||
+		       (is_strict && g->block_units == 1u &&
+		        !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
@@ -197,10 +206,14 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks &&
-	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN);
-	bool found = find_unit(s, gpu, is_strict);
+	bool is_counted = s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.remote.remote != UVMP_REMOTE_OFF;
+	bool is_strict = s->policy.quirks && (s->policy.evict == UVMP_EVICT_SL_64K ||
+	                                      s->policy.evict == UVMP_EVICT_TBN || is_counted);
+	bool found;
 
+	uvmp_runtime_judge(s);
+	s->evict.is_whole = uvmp_runtime_evicts_whole(s);
+	found = find_unit(s, gpu, is_strict);
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
 		found = find_unit(s, gpu, false);
@@ -212,7 +225,9 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 		return false;
 	uvmp_mask_zero(&s->evict.rest);
 	uvmp_mask_region_set(&s->evict.rest, pages_of_unit(g, s->evict.root));
-	if (s->policy.evict == UVMP_EVICT_TBN)
+	if (s->evict.is_whole)
+		uvmp_mask_region_set(&s->evict.rest, (struct uvmp_region){0, UVMP_MASK_BITS});
+	else if (s->policy.evict == UVMP_EVICT_TBN)
 		add_closure(s, gpu);
 	return true;
 }
@@ -503,7 +518,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = &s->gpu[s->evict.gpu];
 
-	return g->pmm ? block_is_whole(s, b) : g->block_units == 1u;
+	return g->pmm ? block_is_whole(s, b) : is_large(s, g);
 }
 
 /* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */

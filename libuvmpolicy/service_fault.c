@@ -196,6 +196,39 @@ static void mark_fatal(struct uvmp_service *s, uint32_t index, uint8_t mode)
 	}
 }
 
+/* Is this its uTLB's first fault in the present walk? */
+static bool is_new_utlb(struct gpu *g, const struct uvmp_fault *fault)
+{
+	uint64_t *seen = &g->utlb_seen[fault->utlb];
+	bool is_new = *seen != g->walks;
+
+	*seen = g->walks;
+	return is_new;
+}
+
+/* prefetch=safe: distinct uTLBs among the faults of the block. A fault for which another one stands was
+ * merged into an earlier one of its own uTLB, or into the latest that stands for itself: so what stands
+ * directly behind that is all that no representative tells of. */
+static uint32_t count_utlbs(struct uvmp_service *s)
+{
+	const struct uvmp_fault_bin *bin = &s->fault.bin;
+	struct gpu *g = gpu_of(s);
+	uint32_t count = 0;
+
+	g->walks++;
+	for (uint32_t i = 0; i < bin->count; i++) {
+		const struct uvmp_fault *first = &g->batch.entry[g->order_of[bin->first + i]];
+		const struct uvmp_fault *outer = g->batch.entry + g->batch.cached;
+
+		count += is_new_utlb(g, first);
+		for (const struct uvmp_fault *at = first + 1; at < outer && at->is_filtered; at++) {
+			if (at->address == first->address && has_same_instance(at, first))
+				count += is_new_utlb(g, at);
+		}
+	}
+	return count;
+}
+
 static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t index,
                        const struct uvmp_fault *previous, const struct uvmp_fault_verdict *before,
                        struct uvmp_fault_verdict *verdict)
@@ -241,6 +274,8 @@ static void walk(struct uvmp_service *s, handle h)
 		previous = &g->batch.entry[index];
 	}
 	uvmp_remote_map(s);
+	if (g->utlb_seen)
+		s->step.utlbs = count_utlbs(s);
 	run->phase = FAULT_STEP;
 	uvmp_step_start(s);
 }
@@ -578,6 +613,8 @@ static void act_on_buffer(struct uvmp_service *s)
 		s->evict.status = UVMP_OK;
 		(void)uvmp_evict_batch(&gpu_of(s)->order);
 		uvmp_step_switch_prefetcher(s);
+		if (s->adapt.is_on)
+			uvmp_adapt_batch(s, run->gpu);
 	}
 }
 

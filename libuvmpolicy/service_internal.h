@@ -11,6 +11,8 @@
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
  *   service_counter.c  access counters (8)
  *   service_remote.c   counted accesses: what stays on the CPU, what has become hot (UVM Smart, 4)
+ *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
+ *   service_runtime.c  the pattern engine and what follows from it: runtime=on
  *   service_check.c    the walk over everything
  *   service_log.c      the text of an action
  *
@@ -47,7 +49,10 @@ struct piece {
 	uint32_t unused;       /* first unit never handed out */
 };
 
-enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNTERS, SLAB_HISTORY, SLAB_COUNT };
+/* The last ones are arrays of 16, 32, ... bytes. */
+#define ARRAY_CLASSES 28u
+enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNTERS, SLAB_HISTORY,
+	    SLAB_ARRAY, SLAB_COUNT = SLAB_ARRAY + ARRAY_CLASSES };
 
 /* One VABlock: 48 bytes. */
 struct block {
@@ -97,10 +102,11 @@ struct counters {
 
 /* What controllers and prefetch=pattern know of a block. */
 struct history {
-	uvmp_mask touched;  /* since it came to `gpu` */
-	uvmp_mask pattern;  /* touched during its last stay there */
+	uvmp_mask evicted; /* from some GPU, once */
+	uvmp_mask touched; /* since they came to `gpu`, and still there */
+	uvmp_mask pattern; /* touched on `pattern_gpu` before they were evicted last */
 	struct uvmp_early_block early;
-	uint32_t gpu;
+	uint8_t gpu, pattern_gpu; /* 0: none yet */
 };
 
 /* Chunks of a block below 2 MiB on one GPU. */
@@ -131,6 +137,8 @@ struct range {
 	uint8_t duplication;
 	uint8_t right;
 	uint8_t home;
+	uint32_t allocation; /* slot of the range that it was split from, or its own */
+	handle log;	     /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 	struct uvmp_prefetch_range prefetch;
 };
 
@@ -159,6 +167,33 @@ struct pinned {
 };
 #define PINNED_MAX 1024u
 
+/* Controllers of a GPU. */
+struct controls {
+	struct uvmp_threshold_load load; /* since the last look */
+	struct uvmp_prefetch_setting setting; /* as pressure or early say */
+	struct uvmp_threshold_state threshold;
+	struct uvmp_lifetime lifetime; /* of its units of memory: roots, or those of the order */
+	struct uvmp_threads_state threads;
+	struct uvmp_throttle_params throttling;
+	struct uvmp_throttle_state throttle;
+	bool has_threads, has_throttle;
+	bool has_begun;	       /* a batch has begun: periods run */
+	uint32_t still, extra; /* as the last LIMIT said */
+};
+
+/* Those of the engine. */
+struct adapt {
+	bool is_on; /* there is any, or a prefetcher that needs a history */
+	bool has_pattern, counts_refaults;
+	struct uvmp_threshold_params threshold;
+	struct uvmp_early_params early_params;
+	struct uvmp_early_state early;
+	struct uvmp_threads_params threads;
+	uint64_t managed_bytes; /* of all ranges */
+};
+
+#define KERNELS_MAX 64u /* running at the same time, that runtime=on knows of */
+
 struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
@@ -186,6 +221,10 @@ struct gpu {
 	struct uvmp_note *note; /* ring */
 	uint32_t note_capacity, note_get, note_put, note_cached_put;
 	uint32_t note_batches;
+
+	struct controls controls;
+	uint64_t *utlb_seen; /* prefetch=safe: [utlbs], the walk in which it was seen last; else NULL */
+	uint64_t walks;
 };
 
 /* -- the present step -- */
@@ -204,6 +243,7 @@ struct step {
 	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
 	handle keep;
+	uint32_t utlbs; /* uvmp_prefetch_facts.utlbs */
 	uint32_t batch;
 	uvmp_mask arrive[UVMP_PROCS_MAX]; /* per destination */
 	uint64_t destinations;
@@ -244,6 +284,7 @@ struct evict {
 	uvmp_addr for_address; /* block that needs the room */
 	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
 	uint32_t room;	  /* page-wise order, ahead: so many pages shall be free, beside those that are coming */
+	bool is_whole;	  /* evict=tbne: all of the victim's block leaves, as the pattern engine has not spoken */
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */
 	uint32_t blocks;  /* so many of this victim have begun to leave */
@@ -390,6 +431,8 @@ struct uvmp_service {
 	handle hot_first, hot_last; /* blocks with hot pages, oldest first; 0: none */
 	bool was_hot;		    /* they have had their turn, bottom halves go first */
 	uint32_t next_gpu; /* whose turn it is */
+	struct adapt adapt;
+	struct uvmp_pattern_engine patterns; /* runtime=on */
 
 	/* 3.6: the CPU fault that was let pass once */
 	uint64_t latch_ns, latch_thread, latch_page, latch_space;
@@ -410,6 +453,8 @@ static inline void *uvmp_arena_at(const struct uvmp_service *s, handle h)
 }
 /* A zeroed object, 0 if the arena is full. */
 handle uvmp_arena_take(struct uvmp_service *s, enum slab slab);
+/* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
+enum slab uvmp_arena_array(uint64_t bytes);
 void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h);
 
 static inline struct block *block_at(const struct uvmp_service *s, handle h)
@@ -500,6 +545,13 @@ struct place *uvmp_place_find(const struct uvmp_service *s, const struct block *
 /* The same, made if need be; NULL: the arena is full. */
 struct place *uvmp_place_make(struct uvmp_service *s, struct block *b, uint32_t proc);
 struct extra *uvmp_extra_make(struct uvmp_service *s, struct block *b);
+/* History of the block; NULL: there is none. */
+static inline struct history *block_history(const struct uvmp_service *s, const struct block *b)
+{
+	if (b->extra == 0 || extra_at(s, b->extra)->history == 0)
+		return NULL;
+	return uvmp_arena_at(s, extra_at(s, b->extra)->history);
+}
 static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
 	return b->extra != 0 && uvmp_mask_test(&extra_at(s, b->extra)->duplicated, page);
@@ -566,9 +618,15 @@ void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const 
 void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
 /* The units of the block with this number may be evicted, and are the newest, or may not. */
 void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
+/* The unit of memory in which the page lies, a root or a unit of the order, and the pages of the block in it. */
+struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
+				    uint32_t *unit);
+/* How many such units there are. */
+uint64_t uvmp_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
 void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. */
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
+ * a place for the processor. */
 void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
@@ -669,6 +727,49 @@ void uvmp_request_advance(struct uvmp_service *s);
 /* Unpins what is due; true if it queued something. */
 bool uvmp_unpin_due(struct uvmp_service *s);
 
+/* -- service_adapt.c -- */
+
+/* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
+uint64_t uvmp_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);
+void uvmp_adapt_init(struct uvmp_service *s);
+void uvmp_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+			 uint64_t *units);
+/* Does the policy ask this prefetcher, or will it once memory is full? */
+bool uvmp_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher);
+/* A batch begins: the controllers of the GPU look; queues LIMIT where their answer has changed. */
+void uvmp_adapt_batch(struct uvmp_service *s, uint32_t gpu);
+/* The same for all GPUs, where time alone gives reason; true if it queued something. */
+bool uvmp_adapt_due(struct uvmp_service *s);
+uint64_t uvmp_adapt_wakeup_ns(const struct uvmp_service *s);
+/* Pages of the step have come to its destination, a GPU (all that it was to bring, and now has). */
+void uvmp_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived);
+/* Pages are not resident on a GPU any more; they still have their memory. */
+void uvmp_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone);
+/* The GPU has used a page, if it has it. */
+void uvmp_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* Parameters for the prefetch decision of the present step; false: prefetch nothing. */
+bool uvmp_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, struct uvmp_prefetch_params *params);
+/* uvmp_prefetch_state.pattern */
+uvmp_mask *uvmp_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
+/* Gives the block's history back. */
+void uvmp_adapt_forget(struct uvmp_service *s, struct block *b);
+
+/* -- service_runtime.c: all without effect unless runtime=on -- */
+
+uint64_t uvmp_runtime_bytes(const struct uvmp_service_params *params);
+void uvmp_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory);
+/* A range was added: its blocks can be logged, if the arena has room for that. It is taken away. */
+void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot);
+void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot);
+/* Where the array of an allocation comes from; it has one. */
+enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
+/* Basic blocks that a tree prefetcher has scheduled. */
+void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
+/* Memory is full: what do the patterns so far say? */
+void uvmp_runtime_judge(struct uvmp_service *s);
+/* Does evict=tbne still send 2 MiB away? */
+bool uvmp_runtime_evicts_whole(const struct uvmp_service *s);
+
 bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu);
 void uvmp_counter_advance(struct uvmp_service *s);
@@ -682,6 +783,12 @@ static inline struct counters *counters_of(const struct uvmp_service *s, const s
 
 	return h != 0 ? uvmp_arena_at(s, h) : NULL;
 }
+/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
+static inline uint32_t counter_pages(const struct uvmp_service *s)
+{
+	return 65536u / s->page_bytes;
+}
+uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b);
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
 void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */

@@ -40,7 +40,7 @@ static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *param
 	                                .quirks = params->policy->quirks};
 }
 
-static uint64_t units_of(const struct uvmp_service_params *params)
+static uint64_t order_units(const struct uvmp_service_params *params)
 {
 	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy));
 }
@@ -53,7 +53,7 @@ static size_t aligned(size_t bytes)
 /* Bytes of the order itself; 0: too many units. */
 static size_t order_bytes(const struct uvmp_service_params *params)
 {
-	uint64_t units = units_of(params);
+	uint64_t units = order_units(params);
 
 	return units <= UVMP_UNITS_MAX ? uvmp_evict_size(params->policy->evict, (uint32_t)units) : 0;
 }
@@ -99,7 +99,7 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	}
 	g->unit_block[params->blocks - 1u] = NO_INDEX;
 	g->free_number = 0;
-	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)units_of(params), memory,
+	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)order_units(params), memory,
 	                         order_bytes(params));
 	g->order.reserve_percent = params->policy->reserve;
 	return status;
@@ -421,6 +421,29 @@ static bool take_number(struct gpu *g, handle block, struct place *p)
 	return true;
 }
 
+uint64_t uvmp_memory_units(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	return params->policy->evict == UVMP_EVICT_LRU ? roots_of(params, gpu) : order_units(params);
+}
+
+struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
+                                    uint32_t page, uint32_t *unit)
+{
+	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct gpu *g = &s->gpu[gpu];
+	struct uvmp_region region;
+	struct uvmp_block shape;
+
+	if (g->pmm == NULL) {
+		*unit = unit_of(g, p, page);
+		return around(g, page);
+	}
+	uvmp_block_shape(s, b, &shape);
+	region = uvmp_block_chunk(&shape, page);
+	*unit = chunk_at(s, b, p, region.first).root;
+	return region;
+}
+
 /* Does what has been asked for fit (uvm-smart 2.7)? */
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
@@ -430,8 +453,10 @@ static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t 
 	                                 .buffer_percent = s->policy.free_buffer,
 	                                 .quirks = s->policy.quirks};
 
-	if (uvmp_pressure_is_over(&pressure))
-		s->is_full = true;
+	if (s->is_full || !uvmp_pressure_is_over(&pressure))
+		return;
+	s->is_full = true;
+	uvmp_runtime_judge(s);
 }
 
 static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p,
@@ -486,7 +511,7 @@ void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	const struct block *b = block_at(s, block);
 	const struct place *p = uvmp_place_find(s, b, gpu);
 
-	if (p != NULL && p->has_memory && s->gpu[gpu].pmm == NULL)
+	if (p->has_memory)
 		weigh(s, &s->gpu[gpu], b, p, page);
 }
 

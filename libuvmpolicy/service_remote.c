@@ -37,6 +37,15 @@ static bool is_counting(const struct uvmp_service *s)
 	return s->policy.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
 }
 
+uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b)
+{
+	uint32_t leaves = 1;
+
+	while (leaves * counter_pages(s) < b->pages)
+		leaves *= 2u;
+	return leaves;
+}
+
 /* The block's counters; NULL: nobody counts, or the arena is full. */
 static struct counters *make_counters(struct uvmp_service *s, struct block *b)
 {
@@ -48,7 +57,7 @@ static struct counters *make_counters(struct uvmp_service *s, struct block *b)
 		extra->counters = uvmp_arena_take(s, SLAB_COUNTERS);
 		if (extra->counters == 0)
 			return NULL;
-		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmp_step_tree_blocks(b));
+		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmp_remote_leaves(s, b));
 	}
 	return counters_of(s, b);
 }
@@ -56,7 +65,7 @@ static struct counters *make_counters(struct uvmp_service *s, struct block *b)
 static void weigh_block(struct uvmp_service *s, handle h)
 {
 	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next) {
-		for (uint32_t page = 0; page < block_at(s, h)->pages; page += UVMP_BASIC_BLOCK_PAGES)
+		for (uint32_t page = 0; page < block_at(s, h)->pages; page += counter_pages(s))
 			uvmp_memory_weigh(s, place_at(s, at)->proc, h, page);
 	}
 }
@@ -78,7 +87,7 @@ static void halve_others(struct uvmp_service *s, const struct counters *but)
 
 static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bool is_write)
 {
-	struct uvmp_counter_access access = {.block = page / UVMP_BASIC_BLOCK_PAGES, .is_write = is_write};
+	struct uvmp_counter_access access = {.block = page / counter_pages(s), .is_write = is_write};
 	uint32_t before = uvmp_counter_tree_count(&c->tree, access.block);
 
 	(void)uvmp_counter_record(&c->tree, 1, &access, s->policy.quirks);
@@ -130,8 +139,7 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
                          const struct counters *c, uvmp_mask *pages)
 {
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
-		struct uvmp_region region = {leaf * UVMP_BASIC_BLOCK_PAGES,
-		                             (leaf + 1u) * UVMP_BASIC_BLOCK_PAGES};
+		struct uvmp_region region = {leaf * counter_pages(s), (leaf + 1u) * counter_pages(s)};
 
 		if (uvmp_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
 			uvmp_mask_region_clear(pages, region);
@@ -157,7 +165,7 @@ bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
 		return false;
 	record(s, c, page, is_write);
 	if (!is_free(s, b, step->requester) || !is_on_cpu(s, b, page) ||
-	    migrates(s, step->requester, c, page / UVMP_BASIC_BLOCK_PAGES, 0, is_write) ||
+	    migrates(s, step->requester, c, page / counter_pages(s), 0, is_write) ||
 	    uvmp_place_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
 		return false;
 	uvmp_mask_set(&step->remote, page);
@@ -212,7 +220,7 @@ void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t pa
 	record(s, c, page, is_write);
 	uvmp_memory_weigh(s, gpu, h, page);
 	if (is_free(s, b, gpu) && is_on_cpu(s, b, page) &&
-	    migrates(s, gpu, c, page / UVMP_BASIC_BLOCK_PAGES, 0, is_write))
+	    migrates(s, gpu, c, page / counter_pages(s), 0, is_write))
 		add_hot(s, h, c, gpu, page);
 }
 
@@ -231,8 +239,8 @@ void uvmp_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvm
 		return;
 	uvmp_mask_andnot(&rest, &uvmp_place_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
-		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * UVMP_BASIC_BLOCK_PAGES,
-		                                                      (leaf + 1u) * UVMP_BASIC_BLOCK_PAGES}))
+		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * counter_pages(s),
+		                                                      (leaf + 1u) * counter_pages(s)}))
 			uvmp_counter_tree_clear_marks(&c->tree, leaf);
 	}
 }

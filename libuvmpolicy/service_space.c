@@ -252,8 +252,11 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	                    .preferred = UVMP_PROC_NONE,
 	                    .duplication = UVMP_DUPLICATION_UNSET,
 	                    .right = (uint8_t)right,
-	                    .home = (uint8_t)home};
-	order_insert(service, index, (uint32_t)(r - service->range));
+	                    .home = (uint8_t)home,
+	                    .allocation = (uint32_t)(r - service->range)};
+	order_insert(service, index, r->allocation);
+	service->adapt.managed_bytes += bytes;
+	uvmp_runtime_watch(service, r->allocation);
 	return UVMP_OK;
 }
 
@@ -262,6 +265,8 @@ void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
 	struct range *r = &s->range[slot];
 	uint32_t index = uvmp_range_from(s, r->space, r->start);
 
+	s->adapt.managed_bytes -= r->end - r->start + 1u;
+	uvmp_runtime_forget(s, slot);
 	s->ranges--;
 	for (; index < s->ranges; index++)
 		s->range_order[index] = s->range_order[index + 1u];
@@ -340,6 +345,7 @@ static void give_block(struct uvmp_service *s, handle h)
 		if (extra_at(s, b->extra)->tree != 0)
 			uvmp_arena_give(s, SLAB_TREE, extra_at(s, b->extra)->tree);
 		uvmp_remote_forget(s, b);
+		uvmp_adapt_forget(s, b);
 		uvmp_arena_give(s, SLAB_EXTRA, b->extra);
 	}
 	if (b->thrash != 0) {
@@ -463,7 +469,7 @@ static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
 }
 
 /* The upper block takes over its pages; what counted faults or accesses begins again in both. Without memory
- * on a GPU the tree of pages there says nothing any more. */
+ * on a GPU the tree of pages there says nothing any more, nor does what controllers know. */
 static void split_block(struct uvmp_service *s, struct block *b, struct block *upper)
 {
 	uint32_t cut = b->pages - upper->pages;
@@ -484,6 +490,7 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 			uvmp_arena_give(s, SLAB_TREE, from->tree);
 		from->tree = 0;
 		uvmp_remote_forget(s, b);
+		uvmp_adapt_forget(s, b);
 	}
 	upper->is_touched = b->is_touched;
 	b->pages = (uint16_t)cut;
@@ -543,6 +550,7 @@ enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_ad
 	*upper = *r;
 	upper->start = address;
 	upper->block = 0;
+	upper->log = 0;
 	upper->prefetch = (struct uvmp_prefetch_range){.cursor = 0};
 	r->end = address - 1u;
 	s->space[r->space].users++;

@@ -133,6 +133,7 @@ void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 	step->is_prefetching = step->is_retry = step->is_follow = false;
 	step->may_map = true;
 	step->keep = 0;
+	step->utlbs = 0;
 	step->destinations = 0;
 	step->phase = STEP_IDLE;
 	step->status = step->error = UVMP_OK;
@@ -258,10 +259,14 @@ enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t a
 
 /* -- prefetching (5.7) -- */
 
+static const struct uvmp_prefetch_traits *traits_of(const struct uvmp_service *s)
+{
+	return uvmp_prefetch_traits_of(s->policy.prefetch.prefetcher);
+}
+
 bool uvmp_step_has_tree(const struct uvmp_service *s)
 {
-	return s->policy.prefetch.prefetcher == UVMP_PREFETCH_TBN ||
-	       s->policy.prefetch.prefetcher == UVMP_PREFETCH_SL;
+	return traits_of(s)->has_tree;
 }
 
 uint32_t uvmp_step_tree_blocks(const struct block *b)
@@ -305,7 +310,7 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	struct block *b = block_at(s, step->block);
 	struct range *range = range_of(s, b);
 	const struct place *place = uvmp_place_find(s, b, dst);
-	bool is_density = s->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY;
+	struct uvmp_prefetch_params params = s->policy.prefetch;
 	uvmp_mask faulted = step->faulted, mapped;
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
 	                                    .faults = b->faults,
@@ -319,12 +324,14 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	                                    .range_first = (b->start - range->start) >> s->page_shift,
 	                                    .range_pages =
 	                                            ((range->end - range->start) >> s->page_shift) + 1u,
+	                                    .utlbs = step->utlbs,
 	                                    .is_follow = step->is_follow};
 
-	if (s->policy.prefetch.prefetcher == UVMP_PREFETCH_NONE)
+	if (params.prefetcher == UVMP_PREFETCH_NONE)
 		return;
 	step->present = place ? uvmp_mask_weight(&place->resident) : 0;
-	if (!is_density && place) /* only the driver's takes pages that are there already for faulted ones */
+	if (!traits_of(s)->is_driver &&
+	    place) /* only the driver's takes pages that are there already for faulted ones */
 		uvmp_mask_andnot(&faulted, &faulted, &place->resident);
 	if (!step->is_follow && uvmp_mask_is_empty(&faulted))
 		return;
@@ -338,8 +345,14 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	}
 	if (uvmp_step_has_tree(s))
 		state.tree = tree_of(s, b);
-	if (uvmp_prefetch_decide(&s->policy.prefetch, &facts, &state, &step->hint) != UVMP_OK)
+	if (s->adapt.is_on) {
+		state.pattern = uvmp_adapt_pattern(s, b, dst);
+		if (!uvmp_adapt_tune(s, step->block, dst, &params))
+			return;
+	}
+	if (uvmp_prefetch_decide(&params, &facts, &state, &step->hint) != UVMP_OK)
 		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	uvmp_runtime_log(s, b, step->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;
 }
@@ -359,17 +372,17 @@ static void add_prefetched(struct uvmp_service *s, uint32_t dst)
 	uvmp_step_add_prefetched(s, &step->prefetched, dst, range_of(s, b)->duplication);
 }
 
-/* UVM Smart's prefetchers know nothing of the CPU, and have counted the pages in their tree: they are not
+/* All but the driver's know nothing of the CPU; those that have counted the faults in their state are not
  * asked again after an eviction. */
 static void prefetch(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
-	bool is_density = s->policy.prefetch.prefetcher == UVMP_PREFETCH_DENSITY;
+	const struct uvmp_prefetch_traits *traits = traits_of(s);
 	uint32_t dst = lowest_bit(step->destinations);
 
 	uvmp_mask_copy(&step->faulted, &step->arrive[dst]);
 	if (!step->is_prefetching || (step->destinations & (step->destinations - 1u)) != 0 ||
-	    (dst == UVMP_CPU && !is_density)) {
+	    (dst == UVMP_CPU && !traits->is_driver)) {
 		step->hint.dst = UVMP_PROC_NONE;
 		step->hint.follow = UVMP_PAGE_NONE;
 		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
@@ -378,7 +391,7 @@ static void prefetch(struct uvmp_service *s)
 			uvmp_mask_zero(&step->prefetched);
 		return;
 	}
-	if (!step->is_retry || is_density) {
+	if (!step->is_retry || traits->may_repeat) {
 		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 		ask_prefetcher(s, dst);
 	}
@@ -547,16 +560,6 @@ static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
 	}
 }
 
-/* How the transfers of the present policy are cut: the driver's by cause, those of the UVM Smart family
- * behind each fault (uvm-smart 2.6), its random prefetcher moves every page alone (2.3). */
-static uint8_t grouping(enum uvmp_prefetcher prefetcher)
-{
-	if (prefetcher == UVMP_PREFETCH_NONE || prefetcher == UVMP_PREFETCH_DENSITY ||
-	    prefetcher == UVMP_PREFETCH_BLOCK)
-		return UVMP_GROUPING_BY_CAUSE;
-	return prefetcher == UVMP_PREFETCH_RANDOM ? UVMP_GROUPING_SINGLE : UVMP_GROUPING_RUN_TO_FAULT;
-}
-
 static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 {
 	struct step *step = &s->step;
@@ -566,7 +569,7 @@ static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 	                                .pages = pages,
 	                                .faulted = &step->faulted,
 	                                .resident = s->holders,
-	                                .grouping = grouping(s->policy.prefetch.prefetcher),
+	                                .grouping = traits_of(s)->grouping,
 	                                .cuts = &cuts};
 
 	uvmp_mask_zero(&cuts);
@@ -634,8 +637,11 @@ void uvmp_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp
 	if (uvmp_mask_is_empty(&gone))
 		return;
 	uvmp_mask_andnot(&place->resident, &place->resident, &gone);
-	if (proc != UVMP_CPU)
-		uvmp_memory_left(s, proc, h, &gone);
+	if (proc == UVMP_CPU)
+		return;
+	if (s->adapt.is_on)
+		uvmp_adapt_left(s, proc, h, &gone);
+	uvmp_memory_left(s, proc, h, &gone);
 }
 
 /* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
@@ -708,8 +714,11 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;
-	if (step->dst != UVMP_CPU)
-		uvmp_memory_used(s, step->dst, step->block, arrived);
+	if (step->dst == UVMP_CPU)
+		return;
+	uvmp_memory_used(s, step->dst, step->block, arrived);
+	if (s->adapt.is_on)
+		uvmp_adapt_arrived(s, arrived);
 }
 
 /* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) --

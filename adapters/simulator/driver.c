@@ -28,6 +28,8 @@ struct driver {
 	uint64_t released; /* agents that went on */
 	uint32_t idle;     /* bottom halves in a row that released nobody */
 	bool has_counters; /* remote accesses are counted by the GPU */
+	uint64_t kernel;   /* that runs, by the engine's number */
+	bool has_kernel;
 };
 
 /* -- agents -- */
@@ -280,13 +282,39 @@ static bool service_notes(struct driver *d)
 	return !uvmp_service_has_notes(d->host.service) || pump(d);
 }
 
+/* A kernel lasts until the next one begins, or the program waits. */
+static void end_kernel(struct driver *d)
+{
+	if (d->has_kernel)
+		(void)uvmp_service_end_kernel(d->host.service, d->kernel, d->now_ns);
+	d->has_kernel = false;
+}
+
+static void begin_kernel(struct driver *d)
+{
+	end_kernel(d);
+	d->has_kernel =
+	        uvmp_service_begin_kernel(d->host.service, HOST_GPU, d->now_ns, &d->kernel) == UVMP_OK;
+}
+
+static bool wait_for_all(struct driver *d)
+{
+	if (!release_all(d))
+		return false;
+	end_kernel(d);
+	return true;
+}
+
 static bool row_of_program(struct driver *d, const struct source_row *row)
 {
 	switch (row->kind) {
 	case SOURCE_ACCESS:
 		return access_row(d, row) && service_notes(d);
 	case SOURCE_SYNC:
-		return release_all(d);
+		return wait_for_all(d);
+	case SOURCE_KERNEL:
+		begin_kernel(d);
+		return true;
 	case SOURCE_PREFETCH:
 	case SOURCE_ADVISE:
 		return call(d, row);

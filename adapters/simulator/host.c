@@ -40,6 +40,12 @@ bool host_counts_accesses(const struct uvmp_policy *policy)
 	return policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime;
 }
 
+static bool prefetches_patterns(const struct uvmp_policy *policy)
+{
+	return policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
+}
+
 /* Bytes for `blocks` blocks with all that the policy may keep of each. */
 static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
 {
@@ -50,6 +56,11 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 		each += 64;
 	if (host_counts_accesses(h->params.policy))
 		each += 640;
+	if (h->params.policy->adapt != UVMP_ADAPT_OFF || h->params.policy->sm_throttle ||
+	    prefetches_patterns(h->params.policy))
+		each += 256;
+	if (h->params.policy->runtime) /* twice an entry for each 64 KiB */
+		each += 256;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
@@ -161,9 +172,10 @@ uint64_t host_capacity_bytes(const struct host *h)
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
-	struct uvmp_service_gpu gpu = {
-	        .utlbs = h->params.utlbs, .fault_entries = h->params.fault_entries, .notes = COUNTERS_NOTES,
-	        .sms = h->params.sms};
+	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs,
+	                               .fault_entries = h->params.fault_entries,
+	                               .notes = COUNTERS_NOTES,
+	                               .sms = h->params.sms};
 	struct uvmp_service_params params = {.policy = h->params.policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
@@ -183,7 +195,8 @@ bool host_open(struct host *h)
 	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
 	if (!open_engine(h, &params, roots))
 		return false;
-	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks;
+	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks ||
+	                 prefetches_patterns(h->params.policy);
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
 }

@@ -44,6 +44,26 @@ enum uvmp_prefetcher {
 /* Name as in the policy string ("none", "density", "tbn", ...); NULL for a value outside the enumeration. */
 UVMP_API const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher);
 
+enum uvmp_grouping {
+	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: runs of pages with one cause, demand or prefetch */
+	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart (2.6): a run is cut behind each faulting page */
+	UVMP_GROUPING_SINGLE = 2	/* UVM Smart, demand paging and random (2.2, 2.3): every page by
+					 * itself. A page that random moves twice (UVM Smart Q3) is one
+					 * group: masks cannot say it twice */
+};
+
+/* What a host has to know of a prefetcher. */
+struct uvmp_prefetch_traits {
+	uint8_t grouping;   /* enum uvmp_grouping: how what comes is cut into transfers */
+	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault although they
+			     * are there. The others decide for GPUs, about pages that are absent */
+	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction. The
+			     * others have counted them in their state */
+	bool has_tree;	    /* needs state->tree */
+	bool walks_ranges;  /* needs state->range, which knows one GPU only */
+	bool has_threshold; /* controllers (adapt.h) may change params->threshold */
+};
+
 struct uvmp_prefetch_params {
 	enum uvmp_prefetcher prefetcher;
 	uint32_t threshold;	    /* density: percent, 0..100 (1..100 without quirks); driver: 51 */
@@ -59,6 +79,9 @@ struct uvmp_prefetch_params {
 	uint32_t private_threshold; /* safe: for the others, 1..100; default 99 (the faulting big pages) */
 	bool quirks;		    /* density; next, pattern and safe, which use it and both its numbers */
 };
+
+/* NULL for a value outside the enumeration. */
+UVMP_API const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_prefetcher prefetcher);
 
 /* The defaults above, with `prefetcher` and quirks on. */
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
@@ -314,14 +337,6 @@ enum uvmp_group_kind {
 	UVMP_GROUP_FAULT = 0,	 /* holds (for RUN_TO_FAULT: ends in) a faulting page */
 	UVMP_GROUP_PREFETCH = 1, /* anything else */
 	UVMP_GROUP_LATENCY = 2	 /* moves nothing: holds the channel for the next group's fault latency */
-};
-
-enum uvmp_grouping {
-	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: runs of pages with one cause, demand or prefetch */
-	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart (2.6): a run is cut behind each faulting page */
-	UVMP_GROUPING_SINGLE = 2	/* UVM Smart, demand paging and random (2.2, 2.3): every page by
-					 * itself. A page that random moves twice (UVM Smart Q3) is one
-					 * group: masks cannot say it twice */
 };
 
 /* One transfer. */

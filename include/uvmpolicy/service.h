@@ -21,14 +21,29 @@
  * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters. Between
  * two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile go first:
  * a range can be freed while faults on it are in the batch. Order among those that wait: requests as they came,
- * the unpinning of thrashing pages, hot pages of one block and bottom halves (GPUs in turn) by turns, access counters
- * (GPUs in turn).
+ * the unpinning of thrashing pages, controllers that are due, hot pages of one block and bottom halves (GPUs in turn)
+ * by turns, access counters (GPUs in turn).
+ *
+ * Where the policy has controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, what happens changes the
+ * parameters of the next decisions:
+ *
+ *   adapt=pressure, early  the density threshold of a GPU, or of a decision: from faults, faults on pages that were
+ *                          evicted before, evictions, and managed bytes against the GPU's memory
+ *   threads, sm_throttle   LIMIT actions: how many thread blocks and SMs shall run. Only with uvmp_service_gpu.sms. The
+ *                          first one comes before the first batch if anything holds from the beginning; later ones
+ *                          behind BATCH, in its group, or when uvmp_service_wakeup_ns is due
+ *   runtime                evict=tbne begins, and remote access, when uvmp_service_begin_kernel and what tree
+ *                          prefetchers scheduled show patterns that want it
+ *   prefetch=pattern       hears of what faults and of uvmp_service_touch; without touches, of faults alone
+ *   prefetch=safe          hears of the uTLBs that fault on a block in a batch: distinct ones, merged faults included
  *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
  * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a block
- * that a GPU has used.
+ * that a GPU has used. What controllers and prefetch=pattern know of a block takes 368
+ * bytes, from the first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for
+ * each unit of a GPU's memory. Where there is no room for these, decisions are taken without.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -51,7 +66,8 @@ extern "C" {
 struct uvmp_service_gpu {
 	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru: whole
 				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
-				 * and only then) */
+				 * and only then). What counts is what it holds: policy.memory_ratio percent of
+				 * this, so that offsets of chunks may lie beyond it */
 	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */
@@ -83,8 +99,8 @@ UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint
 
 /* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
  * UVMP_ERR_ARGUMENT: NULL, misaligned, policy or processors not valid. UVMP_ERR_RANGE: a parameter.
- * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential or locality prefetch with
- * several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
+ * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential, locality, stride or next
+ * prefetch with several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
 UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
 					    size_t bytes, struct uvmp_service **service);
 
@@ -204,6 +220,7 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * With remote other than off, and with runtime=on, each call is an access for the counters of the basic block, and
  * hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has become hot waits for
  * uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these counters (uvm-smart 3.1).
+ * prefetch=pattern takes the page for used.
  *
  * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE: processor,
  * access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
@@ -215,6 +232,16 @@ UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint3
 
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
 UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
+
+/* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled while
+ * kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no ends has
+ * what UVM Smart does without its profiler (UVM Smart Q17). Other policies take no notice (*kernel is 0 then). Time
+ * that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this one is not known of. UVMP_ERR_STATE: no
+ * such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the first event behind an end. */
+UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu, uint64_t now_ns,
+						    uint64_t *kernel);
+UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
+						  uint64_t now_ns);
 
 /* -- actions --------------------------------------------------------------------------------- */
 
@@ -328,7 +355,9 @@ UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, ui
 #define UVMP_SERVICE_PENDING_MAX 2048u
 UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
 
-/* When time alone gives work (unpinning), in nanoseconds; UINT64_MAX: never. */
+/* When time alone gives work, in nanoseconds; UINT64_MAX: never. Unpinning; and looks of controllers, as long as they
+ * can change anything without an event: threads until all extra blocks are given and lifetimes are judged, sm_throttle
+ * until all SMs run and no fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
 UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
 
 /* -- looking --------------------------------------------------------------------------------- */

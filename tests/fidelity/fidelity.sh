@@ -35,16 +35,30 @@ case "$*" in
 	set -- --gpu "$work/$number.gpu" "$@"
 	;;
 esac
+# --gpu MODEL --trace FILE.awk is what that prints.
+case "$*" in
+*--trace\ *.awk*)
+	awk -f "$4" >"$work/$number.trace"
+	gpu=$2
+	shift 4
+	set -- --gpu "$gpu" --trace "$work/$number.trace" "$@"
+	;;
+esac
 kind=$command
 case $command in
 pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
 esac
 [ "$command" != run ] || set -- "$@" --format json
+if [ "$command" = sharing ]; then # of a trace, as it comes
+	timeout "$limit" "$uvmsim" trace "$@" 2>"$work/$number.err" | awk -f "$here/sharing.awk" >"$work/$number.part"
+	command=none
+fi
 status=0
-timeout "$limit" "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
+[ "$command" = none ] ||
+	timeout "$limit" "$uvmsim" "$command" "$@" >"$work/$number.out" 2>"$work/$number.err" || status=$?
 [ "$status" -ne 124 ] || echo "not done within $limit s" >"$work/$number.err"
 # A check that fails has numbers too; a run that ends early has none.
-if [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [ "$command" != run ]; }; then
+if [ "$command" != none ] && { [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [ "$command" != run ]; }; }; then
 	case $command in
 	run) tr ',' '\n' <"$work/$number.out" | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' ;;
 	measured) sed -n 's/^\([0-9]*\) of \([0-9]*\) faults agree.*/agree \1\nfaults \2/p' "$work/$number.out" ;;

@@ -19,11 +19,44 @@ function number_of(command) {
 	}
 	return number[command]
 }
+# `$p` and `$w` of the list's i-th entry.
+function written(text, i) {
+	gsub(/\$p/, member[i], text)
+	gsub(/\$w/, workload[i], text)
+	return text
+}
+# A run, or one for each of the list if its name has `$p`; x: of the figure, `@` before it.
+function define(rest, x, is_for_long,    name, i, one) {
+	name = rest; sub(/ .*/, "", name)
+	for (i = 1; i <= (index(name, "$p") ? members : 1); i++) {
+		one = written(name, i) x
+		if (x == "" && one in command)
+			fail("run " one " twice")
+		command[one] = written(substr(rest, length(name) + 2), i)
+		if (is_for_long)
+			is_long[one] = 1
+		if (x == "")
+			order[++names] = one
+	}
+}
+# mean{EXPRESSION with `$p`} written out over the list.
+function expanded(expression,    start, length_of, inner, sum, i) {
+	while (start = match(expression, /mean[{][^{}]*[}]/)) {
+		length_of = RLENGTH
+		inner = substr(expression, start + 5, length_of - 6)
+		sum = ""
+		for (i = 1; i <= members; i++)
+			sum = sum (i > 1 ? "+" : "") "(" written(inner, i) ")"
+		expression = substr(expression, 1, start - 1) "((" sum ")/" members ")" substr(expression, start + length_of)
+	}
+	return expression
+}
 # The expression with `KEY(NAME)` turned into `KEY(#NUMBER)`; `kept` is 1 if a run in it
 # is long and not asked for, 2 if it is long and asked for.
 function resolved(expression, x,    out, name, key, full) {
 	kept = 0
 	out = ""
+	expression = expanded(expression)
 	while (match(expression, /[a-z][a-z0-9_]*\([A-Za-z0-9_-]+\)/)) {
 		key = name = substr(expression, RSTART, RLENGTH)
 		sub(/\(.*/, "", key)
@@ -57,13 +90,16 @@ BEGIN { FS = " [|] " }
 word == "##" { flush_row(); heading = rest; figure = ""; next }
 word == ">" { print heading "\t" rest > (work "/text"); next }
 word == "run" || word == "long" {
-	name = rest; sub(/ .*/, "", name)
-	if (name in command)
-		fail("run " name " twice")
-	command[name] = substr(rest, length(name) + 2)
-	if (word == "long")
-		is_long[name] = 1
-	order[++names] = name
+	define(rest, "", word == "long")
+	next
+}
+word == "list" {
+	flush_row()
+	members = split(rest, member, " ")
+	for (i = 1; i <= members; i++) {
+		workload[i] = member[i]; sub(/^[^=]*=/, "", workload[i])
+		sub(/=.*/, "", member[i])
+	}
 	next
 }
 word == "row" {
@@ -93,13 +129,10 @@ word == "figure" {
 }
 word == "x" { count = split(rest, xs, " "); next }
 (word == "each" || word == "eachlong") && drawn {
-	name = rest; sub(/ .*/, "", name)
 	for (i = 1; i <= count; i++) {
-		text = substr(rest, length(name) + 2)
+		text = rest
 		gsub(/\$x/, xs[i], text)
-		command[name "@" xs[i]] = text
-		if (word == "eachlong")
-			is_long[name "@" xs[i]] = 1
+		define(text, "@" xs[i], word == "eachlong")
 	}
 	next
 }

@@ -13,14 +13,16 @@ function percent(x) { return sprintf("%.1f %%", 100 * x) }
 function shown(how, x) {
 	if (how == "mib") return mib(x)
 	if (how == "ms") return ms(x)
+	if (how == "percent") return percent(x)
 	return plain(x)
 }
 
-# Median, and how far the seeds reach.
-function cell(w, s, p, key, how,    middle) {
+# Median, and how far the seeds reach, if that can be seen.
+function cell(w, s, p, key, how,    middle, from, to) {
 	middle = shown(how, median_of(w, s, p, key))
-	if (least == most) return middle
-	return middle " (" shown(how, least) ".." shown(how, most) ")"
+	from = shown(how, least)
+	to = shown(how, most)
+	return from == to ? middle : middle " (" from ".." to ")"
 }
 
 function is_whole(w, s, p) { return ran[w, s, p] == seeds }
@@ -31,9 +33,7 @@ function above(w, s, p,    k, bound) {
 		if (bound <= 0) return ""
 		value[w, s, p, k, "above"] = value[w, s, p, k, "h2d_bytes"] / bound - 1
 	}
-	bound = percent(median_of(w, s, p, "above"))
-	if (least != most) bound = bound " (" percent(least) ".." percent(most) ")"
-	return bound
+	return cell(w, s, p, "above", "percent")
 }
 
 # time[w, s, p]; fastest[w, s], ties[w, s] with the same time to the nanosecond
@@ -113,6 +113,26 @@ function print_means(    s, p, m, best, line) {
 	}
 }
 
+# For which presets the seeds make a difference, in time, bytes or faults, at any size.
+function print_spread(w,    p, s, i, n, keys, count, differ, names) {
+	n = split("time_ns h2d_bytes d2h_bytes far_faults refaults", keys, " ")
+	for (p = 1; p <= preset_count; p++) {
+		differ = 0
+		for (s = 1; s <= size_count && !differ; s++)
+			for (i = 1; i <= n && !differ; i++) {
+				median_of(w, s, p, keys[i])
+				differ = least != most
+			}
+		if (!differ) continue
+		count++
+		names = names (names == "" ? "" : ", ") preset[p]
+	}
+	if (seeds == 1) print "\nOne seed."
+	else if (!count) print "\nThe seeds make no difference: all spreads are zero."
+	else if (count == preset_count) print "\nThe seeds make a difference for every preset."
+	else print "\nThe seeds make a difference for " count " of " preset_count " presets: " names ". All other spreads are zero."
+}
+
 # Presets that did exactly the same share a row; the fastest stands first.
 function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 	for (p = 1; p <= preset_count; p++) {
@@ -165,6 +185,7 @@ BEGIN {
 	print_means()
 	for (w = 1; w <= workload_count; w++) {
 		print "\n## " workload[w] "\n\n" about[w] "."
+		print_spread(w)
 		for (s = 1; s <= size_count; s++) print_size(w, s)
 	}
 	print "\n## Commands\n\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"

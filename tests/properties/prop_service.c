@@ -31,7 +31,7 @@ static void live(uint64_t seed)
 
 		for (int cause = 0; cause < UVMP_CAUSE_COUNT; cause++)
 			sum += stats.action[kind][cause];
-		if (sum == 0 && kind != UVMP_ACTION_LIMIT) /* of policies that the model does not know */
+		if (sum == 0 && kind != UVMP_ACTION_LIMIT) /* the model has no controllers */
 			fail_msg("no action %s", uvmp_action_name((enum uvmp_action_kind)kind));
 	}
 }

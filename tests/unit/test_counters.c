@@ -16,6 +16,7 @@
 #define ROOT      (2u << 20)
 #define WAKEUP_NS 1500u
 #define BIG       65536u
+#define PAGE      4096u
 
 static struct driver_result result;
 static struct machine_times times;
@@ -39,6 +40,14 @@ static void begin(void)
 	trace = tmpfile();
 	assert_non_null(trace);
 	fprintf(trace, "uvmp-trace 1\nrange,200000000,4194304\nadvise,accessed-by,gpu,200000000,4194304\n");
+}
+
+/* 4 MiB that lie on the CPU and are mapped nowhere else. */
+static void begin_on_cpu(void)
+{
+	trace = tmpfile();
+	assert_non_null(trace);
+	fprintf(trace, "uvmp-trace 1\nrange,200000000,4194304\n");
 }
 
 /* A kernel of one warp that goes `times` times around `pages` big pages. */
@@ -218,6 +227,71 @@ static void test_after_eviction(void **unused)
 	}
 }
 
+/* -- remote: the engine counts by itself -- */
+
+/* One warp reads 2 pages in turn: they are read where they lie, until the basic block has become hot. */
+static void test_hot_pages(void **unused)
+{
+	(void)unused;
+	begin_on_cpu();
+	add_kernel(0, 2, 100);
+	run("uvmsmart", "evict=lru2m remote=always prefetch=none batch=1 thrash=off counters=off");
+	assert_int_equal(result.accesses, 200);
+	assert_in_range(decided("batch"), 1, 2); /* maybe both at once */
+	assert_int_equal(decided("map"), 1 + decided("batch"));
+	assert_int_equal(result.h2d_bytes, 2 * PAGE);
+	assert_in_range(result.remote_accesses, 2 * 6, 199);
+}
+
+/* The same without time. */
+static void test_hot_pages_without_time(void **unused)
+{
+	struct driver_memory memory = {.bytes = 16u << 20};
+	static const char text[] = "evict=lru2m remote=always prefetch=none batch=1 thrash=off counters=off";
+	struct uvmp_policy policy;
+	struct source *source;
+
+	(void)unused;
+	begin_on_cpu();
+	add_kernel(0, 1, 100);
+	rewind(trace);
+	source = trace_open_stream(trace, "t", error);
+	assert_non_null(source);
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
+	assert_true(driver_run(source, &policy, memory, 1, NULL, &result, error));
+	source->close(source);
+	assert_int_equal(result.accesses, 100);
+	/* one fault and seven accesses, the last of which makes it hot */
+	assert_int_equal(result.remote_accesses, 7);
+	assert_int_equal(result.h2d_bytes, PAGE);
+	assert_int_equal(result.pages_thrashed, 0);
+}
+
+/* UVM Smart's claim: under pressure fewer pages come back that have left. */
+static void test_thrashing_is_less(void **unused)
+{
+	static const char *const text[] = {"preset=uvmsmart evict=lru2m", "preset=uvmsmart-adaptive",
+	                                   "preset=uvmsmart-pinned"};
+	struct driver_memory memory = {.oversub_percent = 150};
+	struct uvmp_policy policy;
+	struct source *source;
+	struct model model;
+	uint64_t thrashed[3];
+
+	(void)unused;
+	assert_true(model_open("uvmsmart", NULL, &model, error));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(uvmp_policy_parse(text[i], strlen(text[i]), &policy, NULL), UVMP_OK);
+		source = workload_open("random:bytes=12m,passes=3", 1, error);
+		assert_non_null(source);
+		assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+		source->close(source);
+		assert_int_equal(result.remote_accesses > 0, i > 0);
+		thrashed[i] = result.pages_thrashed;
+	}
+	assert_true(thrashed[1] < thrashed[0] && thrashed[2] < thrashed[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +302,9 @@ int main(void)
 	        cmocka_unit_test_teardown(test_again, drop_log),
 	        cmocka_unit_test_teardown(test_blocks, drop_log),
 	        cmocka_unit_test(test_after_eviction),
+	        cmocka_unit_test_teardown(test_hot_pages, drop_log),
+	        cmocka_unit_test(test_hot_pages_without_time),
+	        cmocka_unit_test(test_thrashing_is_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -509,6 +509,35 @@ static void least_frequently(void **state)
 	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
 }
 
+/* Somebody else counts. */
+static void weights(void **state)
+{
+	uint64_t memory[4 * UNITS];
+	struct uvmp_evict evict;
+
+	(void)state;
+	assert_int_equal(uvmp_evict_weigh(NULL, 0, 1), UVMP_ERR_ARGUMENT);
+	uvmp_evict_init(&evict, UVMP_EVICT_LFU_2M, UNITS, memory, sizeof(memory));
+	assert_int_equal(uvmp_evict_weigh(&evict, UNITS, 1), UVMP_ERR_RANGE);
+	for (uint32_t unit = 0; unit < 4; unit++) {
+		uvmp_evict_touch(&evict, unit);
+		assert_int_equal(uvmp_evict_weigh(&evict, unit, 10 - unit), UVMP_OK);
+	}
+	ASSERT_VICTIMS(&evict, 3, 2, 1, 0);
+	uvmp_evict_touch(&evict, 3); /* goes on from 7 */
+	uvmp_evict_touch(&evict, 3);
+	ASSERT_VICTIMS(&evict, 2, 1, 3, 0);
+	uvmp_evict_remove(&evict, 0);
+	assert_int_equal(uvmp_evict_weigh(&evict, 0, 1), UVMP_OK); /* not listed */
+	uvmp_evict_touch(&evict, 0);
+	ASSERT_VICTIMS(&evict, 2, 1, 3, 0);
+	uvmp_evict_init(&evict, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
+	for (uint32_t unit = 0; unit < 4; unit++)
+		uvmp_evict_touch(&evict, unit);
+	assert_int_equal(uvmp_evict_weigh(&evict, 0, 100), UVMP_OK); /* means nothing to other orders */
+	ASSERT_VICTIMS(&evict, 0, 1, 2, 3);
+}
+
 /* A touch gives a chance, which the hand takes; what is touched never is only as old as its arrival. */
 static void second_chance(void **state)
 {
@@ -588,6 +617,19 @@ static void mhpe_partitions(void **state)
 	ASSERT_VICTIMS(&evict, 7, 6, 5, 4, 8, 9, 10, 11);
 	come(&evict, 12, 4);
 	ASSERT_VICTIMS(&evict, 11, 10, 9, 8, 7, 6, 5, 4, 12, 13, 14, 15);
+	for (uint32_t unit = 16; unit < 20; unit++) {
+		uvmp_evict_touch(&evict, unit);
+		uvmp_evict_remove(&evict, unit); /* came and went in one interval */
+	}
+	uvmp_evict_batch(&evict);
+	for (uint32_t unit = 12; unit < 16; unit++)
+		uvmp_evict_remove(&evict, unit);
+	for (uint32_t unit = 20; unit < 24; unit++) {
+		uvmp_evict_touch(&evict, unit);
+		uvmp_evict_remove(&evict, unit);
+	}
+	uvmp_evict_batch(&evict);
+	ASSERT_VICTIMS(&evict, 11, 10, 9, 8, 7, 6, 5, 4); /* all are old */
 }
 
 /* The forward distance grows by what was not touched and by what came back at once. */
@@ -671,6 +713,8 @@ static void batch_and_left_errors(void **state)
 	broken = evict, broken.mhpe.stamp = NULL;
 	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_batch(&broken), UVMP_ERR_ARGUMENT);
+	broken.mhpe = evict.mhpe, broken.count = 1;
+	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_left(&broken, 0, 1, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_left(&evict, UNITS, 1, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_left(&evict, 0, 1, 2), UVMP_ERR_RANGE);
@@ -707,6 +751,7 @@ int main(void)
 	        cmocka_unit_test(groups),
 	        cmocka_unit_test(reserve),
 	        cmocka_unit_test(least_frequently),
+	        cmocka_unit_test(weights),
 	        cmocka_unit_test(second_chance),
 	        cmocka_unit_test(mhpe_partitions),
 	        cmocka_unit_test(mhpe_distance),

@@ -13,6 +13,7 @@
 
 #include "machine/link.h"
 #include "machine/machine.h"
+#include "machine/thread.h"
 #include "trace_write.h"
 
 static struct driver_result result;
@@ -371,6 +372,87 @@ static void test_link(void **unused)
 	                 1000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 }
 
+static void test_compressed_link(void **unused)
+{
+	uint64_t plain_ns;
+	struct model model;
+	struct link link = {.model = &model, .ratio_percent = 200};
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 131073),
+	                 1000 + model_link_ns(&model, MODEL_TO_GPU, 65537));
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_CPU, 1000, 4096),
+	                 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
+	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 500000, 4096), /* not of pages */
+	                 500000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
+	/* bytes are those of the pages, whatever the link does with them */
+	assert_true(run("uvmsmart", "regular:bytes=16m,passes=1", "preset=uvmsmart", 100));
+	plain_ns = times.time_ns;
+	assert_true(run("uvmsmart", "regular:bytes=16m,passes=1", "preset=uvmsmart,link_ratio=200", 100));
+	assert_true(times.time_ns < plain_ns);
+	assert_int_equal(result.h2d_bytes, 16u << 20);
+}
+
+/* The engine's limits reach the GPU. */
+static void test_limit(void **unused)
+{
+	struct source *source = workload_open("regular:bytes=8m,passes=1,threads=64", 1, error);
+	struct workload *workload = workload_of(source);
+	struct uvmp_action action = {.kind = UVMP_ACTION_LIMIT, .to = HOST_GPU, .count = 1, .detail = 2};
+	struct gpu_counts counts;
+	struct model model;
+	struct space space;
+	struct shop shop = {.model = &model, .times = &times};
+	struct thread thread = {.shop = &shop, .now_ns = 5};
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	model.sms = 2;
+	model.warps_per_sm = 2;
+	model.blocks_per_sm = 1;
+	model.mshr_entries = 4096;
+	assert_true(space_open(&space, model.page_bytes));
+	assert_true(space_add_range(&space, &workload->range[0], error));
+	shop.gpu = gpu_open(&model, &space, NULL, NULL, NULL);
+	thread_perform(&thread, &action, NULL);
+	assert_int_equal(thread.now_ns, 5); /* which costs the driver nothing */
+	gpu_advance(shop.gpu, 5);
+	assert_true(workload_launch(workload));
+	assert_true(gpu_launch(shop.gpu, workload, 5));
+	gpu_advance(shop.gpu, 1000000);
+	gpu_count(shop.gpu, &counts);
+	assert_int_equal(counts.context_switches, 2); /* of the one SM that does not stand still */
+	assert_int_equal(counts.tlb_misses, 3 * 64);
+	gpu_close(shop.gpu);
+	space_close(&space);
+	source->close(source);
+}
+
+/* With MSHRs the driver gets no duplicates, whichever replays it makes, and all the work is done. */
+static void test_mshr(void **unused)
+{
+	static const char *const policies[] = {"replay=batch_flush", "replay=batch", "replay=once",
+	                                       "replay=block batch=64", "batch=1 thrash=off"};
+	FILE *file = fopen("/tmp/test_machine_mshr.gpu", "w");
+
+	(void)unused;
+	assert_non_null(file);
+	fprintf(file, "include = titan-v\nmshr_entries = 4096\n");
+	fclose(file);
+	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		assert_true(run("/tmp/test_machine_mshr.gpu", "stream_thread:bytes=16m", policies[i], 100));
+		assert_int_equal(result.accesses, 131072);
+		assert_int_equal(result.pages_touched, 4096);
+		assert_int_equal(result.duplicates, 0);
+		assert_int_equal(result.h2d_bytes, 16u << 20);
+		assert_true(times.mshr_merged > 0);
+		assert_true(run("/tmp/test_machine_mshr.gpu", "random:bytes=16m,passes=2", policies[i], 150));
+		assert_int_equal(result.accesses, 2 * 4096);
+	}
+	remove("/tmp/test_machine_mshr.gpu");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +474,9 @@ int main(void)
 	        cmocka_unit_test(test_broken_trace),
 	        cmocka_unit_test(test_errors),
 	        cmocka_unit_test(test_link),
+	        cmocka_unit_test(test_compressed_link),
+	        cmocka_unit_test(test_limit),
+	        cmocka_unit_test(test_mshr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

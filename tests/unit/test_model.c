@@ -139,6 +139,12 @@ static void published_numbers(void **state)
 	assert_int_equal(model.page_bytes, 65536);
 	assert_int_equal(model.batch_ns, 20000);
 	assert_int_equal(model.link.point[MODEL_TO_GPU][0].mb_s, 15750);
+	assert_int_equal(model.mshr_entries, 0);
+	assert_int_equal(model.context_bytes * 64, 85 * 1024); /* footnote 5: 2048 threads */
+	assert_true(model_open("asplos20-4k", NULL, &model, error));
+	assert_int_equal(model.mshr_entries, 1024);
+	assert_int_equal(model.page_bytes, 4096);
+	assert_int_equal(model.sms, 16);
 	/* SAND2022-1528 table 4-2 */
 	assert_true(model_open("v100-sand", NULL, &model, error));
 	assert_int_equal(model.clock_mhz, 1312);
@@ -495,6 +501,9 @@ static void bad_numbers(void **state)
 	assert_bad("fault_entries =", "fault_entries = 65537\n",
 	           "fault_entries: 65537 is out of range, 32..65536");
 	assert_bad("utlb_entries =", "utlb_entries = 4097\n", "utlb_entries: 4097 is out of range, 1..4096");
+	assert_bad("mshr_entries =", "mshr_entries = 1048577\n",
+	           "mshr_entries: 1048577 is out of range, 0..");
+	assert_bad("context_bytes =", "context_bytes = 65537\n", "context_bytes: 65537 is out of range, 0..");
 	assert_bad("alloc_ns =", "alloc_ns = 1000000001\n", "alloc_ns: 1000000001 is out of range");
 }
 

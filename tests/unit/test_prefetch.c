@@ -87,6 +87,27 @@ static void test_names(void **state)
 	assert_null(uvmp_prefetch_name((enum uvmp_prefetcher) - 1));
 }
 
+static void test_traits(void **state)
+{
+	const struct uvmp_prefetch_traits *traits;
+
+	(void)state;
+	assert_null(uvmp_prefetch_traits_of(UVMP_PREFETCH_COUNT));
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		traits = uvmp_prefetch_traits_of((enum uvmp_prefetcher)i);
+		assert_int_equal(traits->has_tree, i == UVMP_PREFETCH_TBN || i == UVMP_PREFETCH_SL);
+		/* what has counted faults in its range or tree must not count them twice */
+		assert_false(traits->may_repeat && (traits->has_tree || traits->walks_ranges));
+		assert_true(!traits->has_threshold || traits->is_driver);
+	}
+	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_NEXT);
+	assert_true(traits->is_driver && traits->walks_ranges && traits->has_threshold);
+	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->grouping, UVMP_GROUPING_SINGLE);
+	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_STRIDE)->grouping, UVMP_GROUPING_BY_CAUSE);
+	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_LOCALITY)->grouping,
+	                 UVMP_GROUPING_RUN_TO_FAULT);
+}
+
 static void test_defaults(void **state)
 {
 	struct uvmp_prefetch_params params;
@@ -454,6 +475,7 @@ static void test_ats_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_traits),
 	        cmocka_unit_test(test_names),
 	        cmocka_unit_test(test_defaults),
 	        cmocka_unit_test(test_parameters),

@@ -41,6 +41,9 @@ static void fill(struct report *report, const char *gpu)
 	report->times.tlb_misses = 1;
 	report->times.l2_tlb_hits = UINT64_MAX / 4;
 	report->times.l2_tlb_misses = UINT64_MAX / 4;
+	report->times.context_switches = 12;
+	report->times.mshr_merged = 13;
+	report->times.mshr_stalled = 14;
 	for (uint64_t i = 1; i <= 100; i++) {
 		spread_add(&report->times.batch_ns, i * 1000);
 		spread_add(&report->times.handling_ns, i * 100);
@@ -89,6 +92,7 @@ static void json_with_time(void **state)
 	assert_has("\"kernel_ns\": 9000000, \"cpu_ns\": 1500, \"tlb_hits\": 1999, \"tlb_misses\": 1, ");
 	assert_has("\"l2_tlb_hits\": 4611686018427387903, \"l2_tlb_misses\": 4611686018427387903");
 	assert_has("\"pages_thrashed\": 12, \"remote_accesses\": 11");
+	assert_has("\"context_switches\": 12, \"mshr_merged\": 13, \"mshr_stalled\": 14");
 	/* the end of a bin of 512 ns at most; exact below 128 */
 	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "
 	           "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
@@ -132,7 +136,7 @@ static void csv_has_a_value_for_every_name(void **state)
 		fill(&report, gpus[i]);
 		print_run(&report, REPORT_CSV);
 		assert_has(",pages_thrashed,remote_accesses,");
-		assert_has(",batch_ns_least,batch_ns_median,");
+		assert_has(",context_switches,mshr_merged,mshr_stalled,batch_ns_least,batch_ns_median,");
 		assert_int_equal(commas(text), commas(strchr(text, '\n') + 1));
 	}
 }

@@ -242,7 +242,7 @@ static void test_stale(void **state)
 	struct uvmp_fault f = engine_entry(SPACE, BASE, UVMP_ACCESS_READ);
 
 	(void)state;
-	start("prefetch=none", 1, 4);
+	start("prefetch=none plan=unobtrusive", 1, 4); /* which does nothing for such a batch */
 	range(1);
 	fault(1, BASE, UVMP_ACCESS_READ);
 	engine_fault(&e, 1, 2, BASE, UVMP_ACCESS_READ); /* nobody's */

@@ -1195,6 +1195,263 @@ static void random_pages(void **state)
 	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_OK);
 }
 
+/* Units between a page and a block: by recency, complete or not, but never what is coming. */
+static void units_of_64k(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=lru2m granularity=64k", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 16, 20); /* not complete: no basic block of UVM Smart's, and not spared */
+	have(a, 1, 0, 16);
+	have(a, 1, 32, 64);
+	uvmp_memory_touch(s, 1, a, 33);
+	s->step.block = b;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	forget();
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_EVICT].pages), 4);
+	ASSERT_LEAVES(0, 1);
+	s->step.block = a;
+	s->step.arrive[1] = pages(48, 49);
+	ASSERT_LEAVES(2, 1); /* the older one is wanted */
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->step.arrive[1] = pages(0, 0);
+	ASSERT_LEAVES(3, 1);
+	assert_int_equal(s->gpu[1].used_pages, 0);
+}
+
+/* Counts of units outlive their pages, not the block's memory. */
+static void counts_of_units(void **state)
+{
+	handle a;
+
+	(void)state;
+	open("evict=lfu2m granularity=128k", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 128);
+	for (uint32_t unit = 0; unit < 3; unit++)
+		uvmp_memory_touch(s, 1, a, 32 * unit);
+	s->step.block = block(1);
+	ASSERT_LEAVES(6, 2);
+	have(a, 1, 96, 128);
+	uvmp_memory_touch(s, 1, a, 127); /* has three by now */
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 2);
+	uvmp_memory_free(s, 1, a);
+	place(a, 1)->resident = pages(0, 0);
+	have(a, 1, 0, 64);
+	uvmp_memory_touch(s, 1, a, 0); /* two; the second has one, for what it had is forgotten */
+	s->step.block = block(1);
+	ASSERT_LEAVES(2, 2);
+}
+
+/* A part of the block that leaves does not empty its tree, all of it does. */
+static void trees_of_units(void **state)
+{
+	for (uint32_t large = 0; large < 2; large++) {
+		struct uvmp_tree *tree;
+		handle a;
+
+		(void)state;
+		open(large ? "evict=lru2m" : "evict=lru2m granularity=1m", 4096, 1, 0);
+		a = block(0);
+		have(a, 1, 0, 512);
+		uvmp_extra_make(s, block_at(s, a))->tree = uvmp_arena_take(s, SLAB_TREE);
+		tree = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->tree);
+		assert_int_equal(uvmp_tree_init(tree, 32), UVMP_OK);
+		uvmp_tree_assign(tree, &place(a, 1)->resident);
+		s->step.block = block(1);
+		ASSERT_LEAVES(0, large ? 32 : 16);
+		assert_int_equal(tree->node[0], large ? 0 : 256);
+	}
+}
+
+static void leave_ahead(const char *kinds)
+{
+	assert_true(uvmp_evict_ahead(s, 1, BASE));
+	forget();
+	assert_int_equal(evict(), UVMP_OK);
+	assert_string_equal(seen, kinds);
+	assert_true(last[UVMP_ACTION_EVICT].for_address == BASE);
+}
+
+/* Ahead, victims go until there is room for a unit; nothing that is wanted now is one. */
+static void ahead_of_pages(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=lru4k", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 512);
+	s->step.block = a;
+	s->step.arrive[1] = pages(0, 2);
+	leave_ahead("EC");
+	assert_int_equal(uvmp_mask_next_set(&last[UVMP_ACTION_EVICT].pages, 0), 2);
+	assert_false(uvmp_evict_ahead(s, 1, BASE)); /* there is room */
+	have(block(1), 1, 0, 1);
+	s->step.block = a;
+	s->step.arrive[1] = pages(0, 512);
+	leave_ahead("EC"); /* the other block's */
+	assert_int_equal(resident(block(1), 1), 0);
+	s->gpu[1].coming_pages = 1;
+	assert_false(uvmp_evict_ahead(s, 1, BASE)); /* all is wanted */
+	open("evict=lru2m granularity=64k", 4096, 1, 0);
+	a = block(0);
+	b = block(1);
+	have(a, 1, 0, 4);
+	have(a, 1, 16, 20);
+	have(a, 1, 32, 36);
+	have(b, 1, 0, 500);
+	s->step.block = b;
+	s->step.arrive[1] = pages(0, 512);
+	leave_ahead("ECECEC");                       /* one is not enough */
+	assert_int_equal(s->gpu[1].used_pages, 500); /* nor are three, but no more may go */
+	open("evict=lru2m", 4096, 2, 0);
+	have(block(0), 1, 0, 512);
+	have(block(1), 1, 0, 1);
+	s->step.block = block(1);
+	leave_ahead("EC");
+	open("preset=nvidia-595", 4096, 2, 2);
+	have(block(0), 1, 0, 512);
+	assert_false(uvmp_evict_ahead(s, 1, BASE));
+	have(block(1), 1, 0, 512);
+	s->step.block = block(2);
+	leave_ahead("EC");
+}
+
+/* Round and round over three blocks with memory for two. */
+static void walk_in_circles(uint32_t rounds)
+{
+	for (uint32_t i = 0; i < 3 * rounds; i++)
+		have(block(i % 3), 1, 0, 512);
+}
+
+static bool is_pinned(handle h)
+{
+	return s->gpu[1].cyclic.block[place(h, 1)->memory].is_pinned;
+}
+
+static void circles(void **state)
+{
+	uvmp_mask all = pages(0, 512);
+
+	(void)state;
+	open("evict=lru2m granularity=1m cyclic=on cyclic_share=50", 4096, 2, 0);
+	walk_in_circles(2);
+	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
+	walk_in_circles(1); /* the second time that the first block returns; the share is one of two */
+	assert_true(is_pinned(block(0)));
+	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
+	forget();
+	walk_in_circles(1); /* it is there, the others go */
+	assert_int_equal(resident(block(0), 1), 512);
+	assert_string_equal(seen, "EEEE");    /* two each; the CPU has the pages yet, here */
+	uvmp_memory_touch(s, 1, block(0), 0); /* changes nothing */
+	assert_true(is_pinned(block(0)));
+	/* what comes by other ways, or behind another block, does not count */
+	s->step.is_follow = true;
+	uvmp_memory_used(s, 1, block(2), &all);
+	s->step.is_follow = false;
+	s->step.cause = UVMP_CAUSE_MIGRATE;
+	uvmp_memory_used(s, 1, block(2), &all);
+	s->step.block = block(0);
+	s->step.cause = UVMP_CAUSE_DEMAND;
+	uvmp_memory_used(s, 1, block(2), &all);
+	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
+	/* the other one is wanted: the pin ends, as nothing else can go */
+	s->step.block = block(2);
+	s->step.arrive[1] = all;
+	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_false(is_pinned(block(0)));
+	assert_int_equal(s->evict.root / 2, place(block(0), 1)->memory);
+	assert_int_equal(evict(), UVMP_OK);
+	s->step.arrive[1] = pages(0, 0);
+	/* the circle stands still: pins end when enough else was evicted */
+	open("evict=lru2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	assert_true(is_pinned(block(0)));
+	for (uint32_t i = 3; i < 13; i++) {
+		have(block(i), 1, 0, 512);
+		if (i < 7)
+			assert_true(is_pinned(block(0)));
+	}
+	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
+	assert_int_equal(resident(block(0), 1), 0); /* and it has gone in its turn */
+	open("evict=lru2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	uvmp_memory_free(s, 1, block(0));
+	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
+	/* a part of it is not there when the pin ends */
+	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	all = pages(0, 256);
+	uvmp_step_leave(s, block(0), 1, &all);
+	assert_true(is_pinned(block(0)));
+	assert_true(uvmp_circle_give_up(s, 1));
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 16); /* of the other block */
+	ASSERT_LEAVES(16, 16);
+	ASSERT_LEAVES(16, 16);
+	assert_int_equal(s->gpu[1].order.count, 0);
+}
+
+/* memory_ratio: more chunks, or pages, than there are bytes. */
+static void compressed(void **state)
+{
+	(void)state;
+	open("preset=nvidia-595 memory_ratio=150", 4096, 2, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		have(block(i), 1, 0, 512);
+	assert_string_equal(seen, "AAA");
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, 2 * MIB2);
+	assert_true(uvmp_evict_is_next(s, 1));
+	gpus[0].splits = 4;
+	assert_int_equal(uvmp_service_size(&params, 0), 0);
+	open("evict=lru4k memory_ratio=125", 4096, 1, 1);
+	assert_int_equal(s->gpu[1].capacity_pages, 640);
+	have(block(0), 1, 0, 512);
+	have(block(1), 1, 0, 128);
+	assert_string_equal(seen, "");
+	assert_true(uvmp_evict_is_next(s, 1));
+	policy.memory_ratio = 1000;
+	gpus[0].memory_bytes = (uint64_t)(UVMP_ROOTS_MAX / 10u + 1u) * MIB2;
+	assert_int_equal(uvmp_service_size(&params, 0), 0);
+}
+
+/* MHPE hears how much of what leaves was not touched, if somebody knows. */
+static void untouched_pages(void **state)
+{
+	struct history *history;
+	handle a;
+
+	(void)state;
+	open("evict=mhpe", 4096, 1, 0);
+	a = block(0);
+	have(a, 1, 0, 64);
+	s->step.block = block(1);
+	ASSERT_LEAVES(0, 1);
+	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 16);
+	assert_int_equal(s->gpu[1].order.mhpe.untouched, 0);
+	uvmp_extra_make(s, block_at(s, a));
+	ASSERT_LEAVES(1, 1);
+	extra_at(s, block_at(s, a)->extra)->history = uvmp_arena_take(s, SLAB_HISTORY);
+	history = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->history);
+	history->gpu = 2;
+	history->touched = pages(30, 34);
+	ASSERT_LEAVES(2, 1);
+	assert_int_equal(s->gpu[1].order.mhpe.untouched, 0);
+	history->gpu = 1;
+	history->touched = pages(47, 50);
+	ASSERT_LEAVES(3, 1);
+	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 64);
+	assert_int_equal(s->gpu[1].order.mhpe.untouched, 14);
+	extra_at(s, block_at(s, a)->extra)->history = 0;
+}
+
 /* A host page of 64 KiB is the least that leaves; a block has 32 of them. */
 static void pages_of_64k(void **state)
 {
@@ -1268,6 +1525,13 @@ int main(void)
 	        cmocka_unit_test(failed_region),
 	        cmocka_unit_test(least_often),
 	        cmocka_unit_test(free_buffer),
+	        cmocka_unit_test(units_of_64k),
+	        cmocka_unit_test(counts_of_units),
+	        cmocka_unit_test(trees_of_units),
+	        cmocka_unit_test(ahead_of_pages),
+	        cmocka_unit_test(circles),
+	        cmocka_unit_test(compressed),
+	        cmocka_unit_test(untouched_pages),
 	};
 	int failed;
 

@@ -148,9 +148,9 @@ static void test_a_page_is_read_until_it_is_hot(void **unused)
 static void test_the_prefetcher_is_asked_for_hot_pages(void **unused)
 {
 	(void)unused;
-	begin("evict=lru2m remote=always remote_threshold=2 prefetch=tbn" COMMON, 4, MIB2);
+	begin("evict=lru2m remote=always remote_threshold=3 prefetch=tbn" COMMON, 4, MIB2);
 	fault(BASE, UVMP_ACCESS_READ);
-	use(BASE + 5 * PAGE, 1);
+	use(BASE + 5 * PAGE, 2);
 	engine_forget(&host);
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_true(
@@ -179,6 +179,9 @@ static void test_stores_migrate(void **unused)
 	engine_fault(&host, 1, SPACE, BASE + MIB2 + KIB64, UVMP_ACCESS_ATOMIC_STRONG);
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_true(is_here(BASE + MIB2 + KIB64));
+	assert_int_equal(uvmp_service_free_range(host.service, SPACE, BASE, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->live[SLAB_COUNTERS], 0);
 }
 
 static void test_what_nobody_has_is_populated(void **unused)
@@ -239,6 +242,30 @@ static void test_notes_of_counters_are_notes(void **unused)
 	assert_true(has_notes());
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_false(has_notes());
+}
+
+/* Hosts with pages of 64 KiB: each is a basic block. */
+static void test_large_pages(void **unused)
+{
+	(void)unused;
+	prepare("evict=lfu2m remote=always remote_threshold=3 prefetch=none" COMMON, 1, 4);
+	host.params.page_bytes = KIB64;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, MIB2, UVMP_CPU);
+	fault(BASE + 3 * KIB64, UVMP_ACCESS_READ);
+	engine_expect(&host, "batch to=1 count=1 detail=1\n"
+	                     "map cause=counter block=0x40000000 pages=0-31 from=0 to=1 right=r\n"
+	                     "replay to=1\n"
+	                     "done to=1\n");
+	assert_int_equal(count(BASE + 3 * KIB64), 1);
+	assert_int_equal(counters_at(BASE)->tree.blocks, 32);
+	use(BASE + 3 * KIB64 + PAGE, 2);
+	use(BASE + 4 * KIB64, 2);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(BASE + 3 * KIB64) && is_remote(BASE + 4 * KIB64));
+	/* the mirror of this host knows pages of 4 KiB only */
+	engine_stop(&host);
+	begin("evict=lru2m" COMMON, 1, MIB2);
 }
 
 /* -- modes -- */
@@ -331,13 +358,24 @@ static void test_runtime_counts_for_later(void **unused)
 static void test_off_counts_nothing(void **unused)
 {
 	(void)unused;
-	begin("evict=lru2m prefetch=none" COMMON, 1, 2 * MIB2);
+	begin("evict=lru2m prefetch=block" COMMON, 1, 2 * MIB2);
 	fault(BASE, UVMP_ACCESS_READ);
 	use(BASE, 3);
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
 	assert_ptr_equal(counters_at(BASE), NULL);
-	assert_true(is_here(BASE) && is_here(BASE + MIB2));
+	assert_true(is_home(BASE) && !is_remote(BASE) && is_here(BASE + MIB2));
 	assert_int_equal(host.service->live[SLAB_COUNTERS], 0);
+}
+
+/* The rest of a basic block whose next access migrates is not mapped for nothing. */
+static void test_what_would_migrate_next_is_not_mapped(void **unused)
+{
+	(void)unused;
+	begin("evict=lru2m remote=always remote_threshold=2 prefetch=none" COMMON, 4, MIB2);
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_remote(BASE) && is_remote(BASE + KIB64) && !is_remote(BASE + PAGE));
+	fault(BASE + PAGE, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE + PAGE) && is_remote(BASE));
 }
 
 /* Counters of the driver's kind map what is evicted, for all accesses; where this one decides, they do not.
@@ -378,6 +416,32 @@ static void test_advice_wins(void **unused)
 	assert_int_equal(engine_page(&host, SPACE, BASE + 2 * PAGE).write, 3);
 	assert_false(has_notes());
 	assert_int_equal(count(BASE), 102);
+}
+
+static void test_advice_wins_in_evictions(void **unused)
+{
+	(void)unused;
+	begin("evict=lru2m remote=oversub prefetch=block" COMMON, 1, 2 * MIB2);
+	advise(UVMP_ADVISE_PREFERRED, 1);
+	fault(BASE, UVMP_ACCESS_READ);
+	fault(BASE + MIB2, UVMP_ACCESS_READ);
+	assert_true(is_home(BASE) && !is_remote(BASE));
+	assert_int_equal(rounds(BASE), 1);
+}
+
+/* Extra state of a block that nobody has counted accesses of: freed, and cut. */
+static void test_pieces_without_counters(void **unused)
+{
+	(void)unused;
+	begin("evict=lru2m prefetch=none" COMMON, 1, MIB2);
+	advise(UVMP_ADVISE_DISCARD, UVMP_CPU);
+	assert_int_not_equal(block_at(host.service, handle_of(BASE))->extra, 0);
+	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE + MIB2 / 2, MIB2 / 2,
+	                                     UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
+	                 UVMP_OK);
+	assert_int_equal(uvmp_service_free_range(host.service, SPACE, BASE, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->live[SLAB_EXTRA], 0);
 }
 
 static void test_a_gpu_that_does_not_reach_the_cpu(void **unused)
@@ -707,7 +771,6 @@ static void test_check(void **unused)
 	DAMAGE(s->hot_first, s->piece[0].unused);
 	DAMAGE(s->hot_first, block_at(s, handle_of(BASE))->place); /* something else */
 	DAMAGE(s->hot_last, handle_of(BASE));
-	extra_at(s, block_at(s, handle_of(BASE + 2 * MIB2))->extra)->unused = 0;
 	/* a block without hot pages stands for one that has */
 	uvmp_mask_zero(&none);
 	{
@@ -820,13 +883,17 @@ int main(void)
 	        TEST(test_the_cpu_goes_on),
 	        TEST(test_bad_accesses),
 	        TEST(test_notes_of_counters_are_notes),
+	        TEST(test_large_pages),
 	        TEST(test_oversub_waits_for_pressure),
 	        TEST(test_adaptive_follows_pressure_and_round_trips),
 	        TEST(test_hot_blocks_are_not_mapped_when_they_leave),
 	        TEST(test_runtime_counts_for_later),
 	        TEST(test_off_counts_nothing),
 	        TEST(test_remote_decides_what_is_mapped_after_an_eviction),
+	        TEST(test_what_would_migrate_next_is_not_mapped),
 	        TEST(test_advice_wins),
+	        TEST(test_advice_wins_in_evictions),
+	        TEST(test_pieces_without_counters),
 	        TEST(test_a_gpu_that_does_not_reach_the_cpu),
 	        TEST(test_blocks_in_order_and_in_turns_with_faults),
 	        TEST(test_what_has_come_meanwhile_is_not_hot),

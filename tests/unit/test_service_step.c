@@ -1384,7 +1384,7 @@ static void eviction_ahead(void **state)
 	assert_int_equal(page(0).resident, 1);
 	assert_int_equal(page(512).resident, 2);
 	stop();
-	/* page-wise orders do not look ahead; nor is there need where memory is left */
+	/* there is no need where memory is left */
 	prepare("prefetch=none plan=overlapped evict=lru4k", 1, 1);
 	assert_true(engine_start(&e, 8, 4096));
 	open_range(2u * MIB2, UVMP_CPU);
@@ -1400,6 +1400,76 @@ static void eviction_ahead(void **state)
 	engine_fault(&e, 1, SPACE, at(512), UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.count[UVMP_ACTION_EVICT], 0);
+	stop();
+}
+
+/* The same with units: one leaves beside the copies, and the block that comes next finds the room. */
+static void units_ahead(void **state)
+{
+	(void)state;
+	prepare("prefetch=none plan=overlapped evict=lru2m granularity=64k", 1, 1);
+	assert_true(engine_start(&e, 8, 4096));
+	open_range(3u * MIB2, UVMP_CPU);
+	for (uint32_t i = 0; i < 512; i++)
+		gpu_fault(1, i, UVMP_ACCESS_WRITE);
+	engine_forget(&e);
+	engine_fault(&e, 1, SPACE, at(512), UVMP_ACCESS_WRITE);
+	engine_fault(&e, 1, SPACE, at(1024), UVMP_ACCESS_WRITE);
+	engine_run(&e);
+	expect("evict cause=eviction block=0x40000000 pages=0-15 from=1 victim=order for=0x40200000 "
+	       "detail=65536\n"
+	       "unmap cause=eviction block=0x40000000 pages=0-15 to=1 for=0x40200000\n"
+	       "copy cause=eviction block=0x40000000 pages=0-15 from=1 to=0 for=0x40200000\n"
+	       "unmap cause=demand block=0x40200000 pages=0 to=0\n"
+	       "evict cause=eviction block=0x40000000 pages=16-31 from=1 victim=order for=0x40400000 "
+	       "detail=65536\n"
+	       "unmap cause=eviction block=0x40000000 pages=16-31 to=1 for=0x40400000\n"
+	       "copy cause=demand block=0x40200000 pages=0 from=0 to=1 detail=1\n"
+	       "copy cause=eviction block=0x40000000 pages=16-31 from=1 to=0 for=0x40400000\n"
+	       "map cause=demand block=0x40200000 pages=0 from=1 to=1 right=rwa\n"
+	       "unmap cause=demand block=0x40400000 pages=0 to=0\n"
+	       "copy cause=demand block=0x40400000 pages=0 from=0 to=1 detail=1\n"
+	       "map cause=demand block=0x40400000 pages=0 from=1 to=1 right=rwa\n");
+	stop();
+}
+
+/* plan=unobtrusive: where memory is full, the first victim leaves when the batch begins; it is not the block
+ * that the batch begins with. */
+static void eviction_with_the_batch(void **state)
+{
+	(void)state;
+	prepare("prefetch=none plan=unobtrusive", 1, 2);
+	assert_true(engine_start(&e, 8, 4096));
+	open_range(5u * MIB2, UVMP_CPU);
+	gpu_fault(1, 0, UVMP_ACCESS_WRITE);
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 0); /* nothing is full */
+	gpu_fault(1, 512, UVMP_ACCESS_WRITE);
+	engine_forget(&e);
+	gpu_fault(1, 1024, UVMP_ACCESS_WRITE);
+	expect("evict cause=eviction block=0x40000000 pages=0-511 from=1 victim=used for=0x40400000 "
+	       "detail=2097152\n"
+	       "unmap cause=eviction block=0x40000000 pages=0 to=1 for=0x40400000\n"
+	       "copy cause=eviction block=0x40000000 pages=0 from=1 to=0 for=0x40400000\n"
+	       "allocate cause=demand block=0x40400000 pages=0-511 to=1 detail=2097152\n"
+	       "unmap cause=demand block=0x40400000 pages=0 to=0\n"
+	       "copy cause=demand block=0x40400000 pages=0 from=0 to=1 detail=1\n"
+	       "map cause=demand block=0x40400000 pages=0 from=1 to=1 right=rwa\n");
+	engine_forget(&e);
+	gpu_fault(1, 513, UVMP_ACCESS_WRITE); /* the next victim is the block that faults */
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 0);
+	assert_int_equal(page(513).resident, 2);
+	stop();
+	prepare("prefetch=none plan=unobtrusive evict=lru4k", 1, 1);
+	assert_true(engine_start(&e, 8, 4096));
+	open_range(2u * MIB2, UVMP_CPU);
+	for (uint32_t i = 0; i < 512; i++)
+		gpu_fault(1, i, UVMP_ACCESS_WRITE);
+	engine_forget(&e);
+	gpu_fault(1, 1023, UVMP_ACCESS_WRITE);
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 1);
+	engine_fault(&e, 1, SPACE, at(5000), UVMP_ACCESS_WRITE); /* no such range: nothing to make room for */
+	engine_run(&e);
+	assert_int_equal(e.count[UVMP_ACTION_EVICT], 1);
 	stop();
 }
 
@@ -1533,6 +1603,8 @@ int main(void)
 	        cmocka_unit_test(mapped_again),
 	        cmocka_unit_test(parted_block),
 	        cmocka_unit_test(eviction_ahead),
+	        cmocka_unit_test(units_ahead),
+	        cmocka_unit_test(eviction_with_the_batch),
 	        cmocka_unit_test(arena_of_every_size),
 	        cmocka_unit_test(large_pages),
 	};

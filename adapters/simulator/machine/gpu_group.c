@@ -112,6 +112,15 @@ static struct group *first_stalled(const struct gpu *gpu, struct sm *sm)
 	return NULL;
 }
 
+/* The warp, whose block is in, goes on when it can and the block has been restored. */
+static void go_on(const struct gpu *gpu, struct sm *sm, uint32_t warp)
+{
+	const struct warp *w = &sm->warp[warp];
+	uint64_t in_ns = sm->group[w->group].in_ns;
+
+	gpu_ready_add(gpu, sm, warp, in_ns > w->ready_ns ? in_ns : w->ready_ns);
+}
+
 /* Saved from at_ns on; when its place is free. */
 static uint64_t switch_out(struct gpu *gpu, struct sm *sm, struct group *group, uint64_t at_ns)
 {
@@ -129,13 +138,14 @@ static void switch_in(struct gpu *gpu, struct sm *sm, struct group *group, uint6
 
 	if (group->has_run)
 		at_ns = move_contexts(gpu, sm, at_ns, group->left) + gpu->model->memory_latency_ns;
+	group->in_ns = at_ns;
 	group->is_in = group->has_run = true;
 	sm->blocks_in++;
 	for (uint32_t i = 0; i < gpu->warps_room; i++) {
 		const struct warp *w = &sm->warp[i];
 
 		if (w->is_alive && w->group == place && !w->is_waiting)
-			gpu_ready_add(gpu, sm, i, at_ns > w->ready_ns ? at_ns : w->ready_ns);
+			go_on(gpu, sm, i);
 	}
 }
 
@@ -228,7 +238,7 @@ static void start_warps(struct gpu *gpu, struct sm *sm, uint32_t place)
 		w->is_alive = true;
 		w->ready_ns = gpu->now_ns;
 		if (sm->group[place].is_in)
-			gpu_ready_add(gpu, sm, i, gpu->now_ns);
+			go_on(gpu, sm, i);
 	}
 }
 
@@ -327,7 +337,7 @@ static bool wake(struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t ready_n
 	w->ready_ns = ready_ns;
 	sm->group[w->group].waiting--;
 	if (sm->group[w->group].is_in)
-		gpu_ready_add(gpu, sm, warp, ready_ns);
+		go_on(gpu, sm, warp);
 	return true;
 }
 

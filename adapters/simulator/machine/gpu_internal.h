@@ -23,7 +23,7 @@ struct warp {
 	uint64_t at;     /* the next address of a span */
 	uint64_t want;   /* pages of a step at once that are still missing, by number */
 	uint64_t pending; /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
-	uint64_t ready_ns; /* goes on no sooner, if it does not wait and its thread block is out */
+	uint64_t ready_ns; /* goes on no sooner: it has begun, or been woken */
 	uint32_t group;  /* thread block on the SM */
 	uint8_t needs;   /* enum uvmp_prot that the step asks for */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
@@ -46,6 +46,7 @@ struct group {
 	bool has_run;     /* it has been in, and has a context */
 	bool is_held;     /* it is out, and one too many */
 	uint64_t out_number; /* in the order of going out */
+	uint64_t in_ns;   /* has been restored */
 };
 
 /* A warp that wants a page of its step, by number (a span: 0). */

@@ -180,13 +180,31 @@ static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct s
 	return GPU_USED;
 }
 
+/* When the warp's thread block was switched in; 0: it was in from the beginning. */
+static uint64_t in_since(const struct gpu *gpu, const struct asker *who)
+{
+	const struct sm *sm = &gpu->sm[who->sm];
+
+	return sm->group[sm->warp[who->warp].group].in_ns;
+}
+
+/* The lock is for those who were in by then: who is switched in later gets through, up to a fault of its own.
+ */
+static bool is_locked(const struct gpu *gpu, const struct asker *who, uint64_t issued_ns)
+{
+	uint64_t lock_ns = gpu->sm[who->sm].utlb->lock_ns;
+
+	return issued_ns >= lock_ns && lock_ns >= in_since(gpu, who);
+}
+
 /* The warp lacks the page, and the uTLB is not locked for it. */
 static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who, uint64_t now_ns,
                                        uint64_t page, uint32_t right)
 {
 	struct utlb *utlb = gpu->sm[who->sm].utlb;
 
-	if (utlb->lock_ns == GPU_NEVER) /* until the walk has failed, translations go on */
+	if (utlb->lock_ns == GPU_NEVER ||
+	    utlb->lock_ns < in_since(gpu, who)) /* until the walk has failed, translations go on */
 		utlb->lock_ns = now_ns + gpu->model->walk_ns;
 	gpu_fault_raise(gpu, now_ns, who, page, right);
 	return GPU_FAULTED;
@@ -210,7 +228,7 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issu
 		gpu->counts.tlb_hits++;
 		return use_page(gpu, w, block, page, index, now_ns, ready_ns);
 	}
-	if (issued_ns >= utlb->lock_ns)
+	if (is_locked(gpu, who, issued_ns))
 		return GPU_STALLED;
 	gpu->counts.tlb_misses++;
 	if (right >= w->needs) {

@@ -59,7 +59,8 @@ struct machine {
 	uint64_t note_ns;                        /* of the first notification of those that wait */
 	uint64_t slice_ns;                       /* see SLICE_NS */
 	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns;                      /* of that kernel */
+	uint64_t launch_ns, kernel;              /* of that kernel, and its number in the engine */
+	bool is_timed;                           /* the next bottom half has time alone for a reason */
 	uint32_t idle;                           /* bottom halves in a row after which nobody went on */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
@@ -136,16 +137,32 @@ static bool run_slice(struct machine *m, uint64_t limit_ns)
 	return look_up(m);
 }
 
+/* When time alone gives the driver's controllers work, while a kernel runs; NEVER: it does not. */
+static uint64_t timer_ns(const struct machine *m)
+{
+	const struct uvmp_policy *policy = m->shop.host.params.policy;
+	uint64_t due_ns;
+
+	if (m->running == NO_STREAM || !(policy->threads || policy->sm_throttle))
+		return NEVER;
+	due_ns = uvmp_service_wakeup_ns(m->shop.host.service);
+	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
+}
+
 /* When it wakes; NEVER: nothing is there for it until limit_ns. */
 static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 {
+	const uint64_t due_ns = timer_ns(m);
 	const struct shop *shop = &m->shop;
 	const struct gpu_fault *first;
 	uint64_t since_ns = NEVER;
 
 	*wake = m->bottom_half.now_ns;
+	m->is_timed = false;
 	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
+	if (due_ns < limit_ns)
+		limit_ns = due_ns;
 	m->slice_ns = SLICE_NS;
 	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL &&
 	       !uvmp_service_has_notes(shop->host.service) && m->running != NO_STREAM &&
@@ -158,6 +175,9 @@ static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 	if (uvmp_service_has_notes(shop->host.service) && m->note_ns < since_ns)
 		since_ns = m->note_ns;
 	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
+	m->is_timed = due_ns < *wake;
+	if (m->is_timed)
+		*wake = due_ns;
 	return true;
 }
 
@@ -171,13 +191,15 @@ static void count_sleep(struct machine *m, uint64_t until_ns)
 }
 
 /* Has a bottom half served faults, or none at all, and nobody has gone on? Working off stale faults is
- * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs. */
+ * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs,
+ * or if it was time for a look at a GPU that works. */
 static bool goes_nowhere(struct machine *m)
 {
 	struct thread *t = &m->bottom_half;
 	const struct driver_result *result = m->shop.host.result;
 	bool has_fetched = m->fetched != result->faults_raw, has_served = m->served != result->far_faults;
 	bool is_throttled = t->until_ns > t->now_ns && t->now_ns > m->last_ns;
+	bool is_look = m->is_timed && !gpu_is_stuck(m->shop.gpu);
 	struct gpu_counts counts;
 
 	gpu_count(m->shop.gpu, &counts);
@@ -187,7 +209,7 @@ static bool goes_nowhere(struct machine *m)
 	m->used = counts.accesses;
 	m->fetched = result->faults_raw;
 	m->served = result->far_faults;
-	return m->running != NO_STREAM && !is_throttled && (has_served || !has_fetched);
+	return m->running != NO_STREAM && !is_throttled && !is_look && (has_served || !has_fetched);
 }
 
 static void wake_up(struct machine *m, uint64_t at_ns)
@@ -498,6 +520,7 @@ static bool launch(struct machine *m, unsigned stream, const struct stream_item 
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
 	m->launch_ns = later(at_ns, gpu_now_ns(m->shop.gpu));
+	(void)uvmp_service_begin_kernel(m->shop.host.service, HOST_GPU, m->launch_ns, &m->kernel);
 	if (!gpu_launch(m->shop.gpu, m->workload, m->launch_ns + m->shop.model->launch_ns)) {
 		char text[96];
 
@@ -541,6 +564,7 @@ static void end_kernel(struct machine *m)
 
 	count_sleep(m, end_ns);
 	m->shop.times->kernel_ns += end_ns - m->launch_ns;
+	(void)uvmp_service_end_kernel(m->shop.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
 	workload_end_kernel(m->workload);

@@ -1,0 +1,124 @@
+/* The runtime engine of DATE'21 in the engine (uvm-smart specification, section 5): runtime=on.
+ *
+ * Allocations are ranges as they were added, kernels what the host tells of, the log what a tree prefetcher
+ * has scheduled, in the order of its decisions. The patterns are judged where the original does: before a
+ * victim is chosen, and once when memory is found full. What follows stays for good:
+ *
+ *   no verdict       the 2 MiB of the oldest basic block leave
+ *   EVICT_TREE       evict=tbne as it is
+ *   REMOTE           that, and the remote mode becomes `oversub`
+ *
+ * Basic blocks are numbered by the 2 MiB window of their VABlock, 32 to each, from that in which the
+ * allocation begins. Each has an entry in an array in the arena; an allocation for which there is no room
+ * shows no pattern. Whether a kernel ever ends (Q17) is the host's to say.
+ */
+#include "service_internal.h"
+
+#define WINDOW_SHIFT 21u
+
+static uint64_t kernels_bytes(void)
+{
+	return KERNELS_MAX * sizeof(struct uvmp_pattern_kernel);
+}
+
+uint64_t uvmp_runtime_bytes(const struct uvmp_service_params *params)
+{
+	return params->policy->runtime
+	               ? kernels_bytes() + params->ranges * (uint64_t)sizeof(struct uvmp_pattern_data)
+	               : 0;
+}
+
+void uvmp_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
+{
+	if (s->policy.runtime)
+		(void)uvmp_pattern_init(
+		        &s->patterns, (struct uvmp_pattern_kernel *)(void *)memory, KERNELS_MAX,
+		        (struct uvmp_pattern_data *)(void *)(memory + kernels_bytes()), params->ranges);
+}
+
+/* -- allocations -- */
+
+static uint64_t window_of(uvmp_addr address)
+{
+	return address >> WINDOW_SHIFT;
+}
+
+void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot)
+{
+	struct range *r = &s->range[slot];
+	uint64_t blocks = (window_of(r->end) - window_of(r->start) + 1u) * UVMP_TREE_BLOCKS_MAX;
+	enum slab slab = uvmp_arena_array(blocks * sizeof(uint32_t));
+
+	if (!s->policy.runtime || slab == SLAB_COUNT)
+		return;
+	r->log = uvmp_arena_take(s, slab);
+	if (r->log != 0)
+		(void)uvmp_pattern_watch(&s->patterns, slot, uvmp_arena_at(s, r->log), (uint32_t)blocks);
+}
+
+enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation)
+{
+	return uvmp_arena_array((uint64_t)s->patterns.data[allocation].blocks * sizeof(uint32_t));
+}
+
+void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot)
+{
+	struct range *r = &s->range[slot];
+
+	if (r->log == 0)
+		return;
+	uvmp_arena_give(s, uvmp_runtime_slab(s, slot), r->log);
+	(void)uvmp_pattern_watch(&s->patterns, slot, NULL, 0);
+}
+
+/* -- events -- */
+
+/* Time of the log; it does not run back, whatever the clocks of a host do. */
+static uint64_t cycle(const struct uvmp_service *s, uint64_t now_ns)
+{
+	return now_ns > s->patterns.now ? now_ns : s->patterns.now;
+}
+
+void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks)
+{
+	const struct range *r = range_of(s, b);
+	uint32_t first = (uint32_t)(window_of(b->start) - window_of(r->origin)) * UVMP_TREE_BLOCKS_MAX;
+
+	if (!s->policy.runtime)
+		return;
+	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
+		if ((basic_blocks >> i & 1u) != 0) /* refused where the allocation has no array */
+			(void)uvmp_pattern_log(&s->patterns, cycle(s, s->now_ns), r->allocation, first + i);
+	}
+}
+
+enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *s, uint32_t gpu, uint64_t now_ns,
+                                           uint64_t *kernel)
+{
+	if (!uvmp_service_is_valid(s) || !kernel)
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	*kernel = 0;
+	return s->policy.runtime ? uvmp_pattern_launch(&s->patterns, cycle(s, now_ns), kernel) : UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *s, uint64_t kernel, uint64_t now_ns)
+{
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	return s->policy.runtime ? uvmp_pattern_end(&s->patterns, kernel, cycle(s, now_ns)) : UVMP_OK;
+}
+
+/* -- verdicts -- */
+
+void uvmp_runtime_judge(struct uvmp_service *s)
+{
+	if (s->policy.runtime && uvmp_pattern_decide(&s->patterns) == UVMP_PATTERN_REMOTE)
+		s->policy.remote.remote = UVMP_REMOTE_OVERSUB;
+}
+
+bool uvmp_runtime_evicts_whole(const struct uvmp_service *s)
+{
+	return s->policy.runtime && uvmp_pattern_decide(&s->patterns) == UVMP_PATTERN_KEEP;
+}
