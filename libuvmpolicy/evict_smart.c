@@ -172,7 +172,7 @@ static uint64_t float_of(uint64_t x)
  * and the bit that decides. */
 static uint32_t reserve(const struct uvmp_smart_evict *e)
 {
-	uint64_t product = float_of((uint64_t)e->entries * e->reserve_percent) << 28;
+	uint64_t product = float_of(float_of(e->entries) * e->reserve_percent) << 28;
 
 	return (uint32_t)(float_of(product / 100u) >> 28);
 }
