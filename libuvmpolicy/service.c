@@ -365,7 +365,7 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	page = block_page(s, block_at(s, h), address);
 	uvmp_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
 	uvmp_memory_touch(s, processor, h, page);
-	if (s->adapt.has_pattern)
+	if (s->adapt.has_touches)
 		uvmp_adapt_touch(s, processor, h, page);
 	return UVMP_OK;
 }

@@ -68,9 +68,10 @@ void uvmp_adapt_init(struct uvmp_service *s)
 	adapt->threads.period = (uint64_t)s->policy.threads_period_us * NS_PER_US;
 	adapt->threads.drop_percent = s->policy.threads_drop;
 	adapt->threads.max = s->policy.extra_blocks;
-	adapt->has_pattern = uvmp_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
+	adapt->has_touches = s->policy.evict == UVMP_EVICT_MHPE ||
+	                     uvmp_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
 	adapt->counts_refaults = s->policy.adapt == UVMP_ADAPT_PRESSURE;
-	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_pattern;
+	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_touches;
 }
 
 static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t sms)
@@ -320,7 +321,7 @@ void uvmp_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
 	if (step->migrate == UVMP_MIGRATE_FAULT && step->requester == step->dst)
 		uvmp_mask_and(&faulted, arrived, &step->faulted);
 	note_faults(s, c, &faulted);
-	if (s->adapt.has_pattern) {
+	if (s->adapt.has_touches) {
 		struct history *history = make_history(s, b);
 
 		if (history != NULL)

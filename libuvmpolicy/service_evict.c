@@ -123,9 +123,8 @@ static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit
 	if (block == kept_block(s))
 		return true;
 	if (is_large(s, g))
-		return block == s->step.block ||
-		       (is_strict && g->block_units == 1u &&
-		        !is_complete(s, block, gpu, pages_of_unit(g, unit)));
+		return block == s->step.block || (is_strict && g->block_units == 1u &&
+		                                  !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
@@ -420,6 +419,7 @@ static void send_away(struct uvmp_service *s)
 		return;
 	}
 	uvmp_remote_leave(s, e->block, e->gpu, &e->pages);
+	uvmp_runtime_tell(s);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
 	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
 	if (!uvmp_mask_is_empty(&e->lost))

@@ -137,6 +137,7 @@ struct range {
 	uint8_t duplication;
 	uint8_t right;
 	uint8_t home;
+	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of the range that it was split from, or its own */
 	handle log;	     /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 	struct uvmp_prefetch_range prefetch;
@@ -183,8 +184,9 @@ struct controls {
 
 /* Those of the engine. */
 struct adapt {
-	bool is_on; /* there is any, or a prefetcher that needs a history */
-	bool has_pattern, counts_refaults;
+	bool is_on; /* there is any, or a prefetcher or an order that needs a history */
+	bool has_touches; /* which pages are touched is of use: prefetch=pattern, evict=mhpe */
+	bool counts_refaults;
 	struct uvmp_threshold_params threshold;
 	struct uvmp_early_params early_params;
 	struct uvmp_early_state early;
@@ -433,6 +435,7 @@ struct uvmp_service {
 	uint32_t next_gpu; /* whose turn it is */
 	struct adapt adapt;
 	struct uvmp_pattern_engine patterns; /* runtime=on */
+	enum uvmp_pattern_verdict verdict, told; /* of theirs: as it was judged last, and as the log was told */
 
 	/* 3.6: the CPU fault that was let pass once */
 	uint64_t latch_ns, latch_thread, latch_page, latch_space;
@@ -763,10 +766,12 @@ void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot);
 void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
 enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
-/* Basic blocks that a tree prefetcher has scheduled. */
+/* Basic blocks that a tree prefetcher has scheduled. Queues PATTERN where the allocation's has changed. */
 void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
 /* Memory is full: what do the patterns so far say? */
 void uvmp_runtime_judge(struct uvmp_service *s);
+/* A victim begins to leave: queues PATTERN where that has changed since. */
+void uvmp_runtime_tell(struct uvmp_service *s);
 /* Does evict=tbne still send 2 MiB away? */
 bool uvmp_runtime_evicts_whole(const struct uvmp_service *s);
 

@@ -272,6 +272,9 @@ enum uvmp_action_kind {
 	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
 	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM may
 				* switch `detail` thread blocks more in than fit (threads=on) */
+	UVMP_ACTION_PATTERN,   /* for the log (runtime=on): the allocation that begins at `address` shows pattern
+				* `count` (enum uvmp_pattern) now; is_update: what the patterns ask for has changed,
+				* it is `detail` (enum uvmp_pattern_verdict) from the next victim on */
 	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
 	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
 				* `status` */

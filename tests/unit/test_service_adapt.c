@@ -701,11 +701,14 @@ static void test_runtime_linear(void **state)
 	range(4);
 	e.step_ns = 100;
 	id = kernel();
-	for (uint32_t page = 0; page < 512; page += 16)
+	fault(1, 0, 0);
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=1 count=1\n"));
+	for (uint32_t page = 16; page < 512; page += 16)
 		fault(1, 0, page);
 	fault(1, 1, 0);
 	assert_int_equal(resident(0), 0);
 	assert_true(engine_has(&e, "pages=0-511 from=1 victim=order"));
+	assert_int_equal(e.count[UVMP_ACTION_PATTERN], 0); /* nothing has changed since */
 	end(id);
 	assert_int_equal(uvmp_pattern_of(&e.service->patterns, 0), UVMP_PATTERN_LINEAR);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
@@ -730,8 +733,11 @@ static void test_runtime_verdicts(void **state)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	id = kernel();
 	fault(1, 0, 0); /* again */
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=33 count=2\n"));
 	fault(1, 0, 16);
+	assert_false(engine_has(&e, "pattern"));
 	fault(1, 1, 0); /* full */
+	assert_true(engine_has(&e, "pattern cause=adapt batch=35 detail=1 update=1\nevict cause=eviction"));
 	end(id);
 	assert_int_equal(uvmp_pattern_decide(&e.service->patterns), UVMP_PATTERN_EVICT_TREE);
 	assert_true(resident(0) >= 256);
@@ -740,6 +746,8 @@ static void test_runtime_verdicts(void **state)
 	fault(1, 2, 0);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
 	fault(1, 1, 16);
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=37 count=6\n"));
+	assert_true(engine_has(&e, "pattern cause=adapt batch=37 detail=2 update=1\nevict cause=eviction"));
 	fault(1, 3, 0);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OVERSUB);
 	end(id);
@@ -845,6 +853,30 @@ static void test_arrays(void **state)
 	assert_int_equal(uvmp_arena_array((uint64_t)1 << 31), SLAB_ARRAY + 27);
 	assert_int_equal(uvmp_arena_array(((uint64_t)1 << 31) + 1u), SLAB_COUNT);
 	assert_int_equal(uvmp_arena_array(UINT64_MAX), SLAB_COUNT);
+}
+
+/* -- evict=mhpe: what left untouched -- */
+
+static void test_mhpe(void **state)
+{
+	const struct uvmp_mhpe *mhpe;
+
+	(void)state;
+	start("prefetch=density evict=mhpe thrash=off counters=off", 1, 1, 0);
+	range(2);
+	mhpe = &e.service->gpu[1].order.mhpe;
+	for (uint32_t page = 0; page < 512; page += 16)
+		fault(1, 0, page);
+	assert_int_equal(resident(0), 512);
+	assert_non_null(history(0));
+	for (uint32_t page = 0; page < 512; page++) /* all but what came last, and one page of each unit */
+		if (page % 16 != 5)
+			assert_int_equal(uvmp_service_touch(e.service, 1, SPACE, at(0, page)), UVMP_OK);
+	fault(1, 1, 0);
+	assert_int_equal(resident(0), 512 - 16);
+	assert_int_equal(mhpe->left_pages, 16);
+	assert_int_equal(mhpe->untouched, 1);
+	stop();
 }
 
 /* -- histories end -- */
@@ -957,6 +989,7 @@ int main(void)
 	        cmocka_unit_test(test_runtime_events),
 	        cmocka_unit_test(test_runtime_ranges),
 	        cmocka_unit_test(test_runtime_no_room),
+	        cmocka_unit_test(test_mhpe),
 	        cmocka_unit_test(test_arrays),
 	        cmocka_unit_test(test_split),
 	        cmocka_unit_test(test_check),
