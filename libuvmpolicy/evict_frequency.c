@@ -156,7 +156,7 @@ uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank)
 		return UVMP_UNIT_NONE;
 	bisect(list, &key, &key.frequency, rank);
 	bisect(list, &key, &key.stamp, rank);
-	while (list->key[list->heap[at]].stamp != key.stamp)
+	while (at < list->count - 1u && list->key[list->heap[at]].stamp != key.stamp)
 		at++;
 	return list->heap[at];
 }

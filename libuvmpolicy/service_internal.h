@@ -666,7 +666,8 @@ static inline bool uvmp_circle_is_pinned(const struct gpu *g, uint32_t number)
 {
 	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
 }
-/* Pages of the block have come: where the present step's faults bring it back in a circle, it is pinned. */
+/* Pages of the block have come: it is back, and where the present step's faults bring it back in a circle, it
+ * is pinned. */
 void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Pages of the block were evicted; pins may end. */
 void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block);

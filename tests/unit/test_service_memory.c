@@ -1399,6 +1399,30 @@ static void circles(void **state)
 	assert_int_equal(s->gpu[1].order.count, 0);
 }
 
+/* What a prefetch has brought back has not returned, but it can leave, and each time is counted. */
+static void circles_with_prefetch(void **state)
+{
+	const struct uvmp_cyclic_block *first;
+
+	(void)state;
+	open("evict=lru2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(1);
+	first = &s->gpu[1].cyclic.block[place(block(0), 1)->memory];
+	assert_true(first->is_away);
+	s->step.is_follow = true;
+	have(block(0), 1, 0, 512);
+	s->step.is_follow = false;
+	assert_false(first->is_away);
+	assert_int_equal(first->rounds, 0);
+	have(block(1), 1, 0, 512);
+	have(block(2), 1, 0, 512);
+	assert_true(first->is_away);
+	assert_int_equal(s->gpu[1].cyclic.evictions, 4);
+	have(block(0), 1, 0, 512);
+	assert_int_equal(first->rounds, 1);
+	assert_false(is_pinned(block(0)));
+}
+
 /* memory_ratio: more chunks, or pages, than there are bytes. */
 static void compressed(void **state)
 {
@@ -1530,6 +1554,7 @@ int main(void)
 	        cmocka_unit_test(trees_of_units),
 	        cmocka_unit_test(ahead_of_pages),
 	        cmocka_unit_test(circles),
+	        cmocka_unit_test(circles_with_prefetch),
 	        cmocka_unit_test(compressed),
 	        cmocka_unit_test(untouched_pages),
 	};

@@ -728,6 +728,8 @@ static void count(struct machine *m)
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
 	result->remote_accesses = counts.remote_accesses;
+	times->remote_h2d_bytes = counts.remote_bytes[MODEL_TO_GPU];
+	times->remote_d2h_bytes = counts.remote_bytes[MODEL_TO_CPU];
 	times->context_switches = counts.context_switches;
 	times->mshr_merged = counts.mshr_merged;
 	times->mshr_stalled = counts.mshr_stalled;
