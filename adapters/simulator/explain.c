@@ -1049,6 +1049,8 @@ static bool count_action(struct explanation *explanation, const struct uvmp_acti
 	struct block *block;
 
 	explanation->kinds[action->kind]++;
+	if (is_finding(action))
+		tell_action(explanation, action, &action->pages, NULL);
 	if (weight == 0)
 		return true;
 	block = find_block(explanation, action->space, action->address);

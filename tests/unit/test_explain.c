@@ -644,6 +644,11 @@ static void test_patterns(void **unused)
 	              "afar\n"
 	              "t=0.004 ms  pattern: from now on ?\n"
 	              "0x7f0000000000: the log says nothing of it\n");
+	/* before the summary */
+	assert_true(explain("1 pattern t=0 cause=adapt space=1 block=0x1000000 count=1\n",
+	                    (struct explain_query){.has_address = false}));
+	assert_ptr_equal(strstr(told, "t=0.000 ms  pattern: the allocation at 0x1000000 is linear\n"), told);
+	assert_non_null(strstr(told, "1 action: 1 pattern\n"));
 }
 
 static void test_other_causes(void **unused)
