@@ -770,12 +770,17 @@ static void test_a_synchronisation_levels_lfu(void **unused)
 	for (uint32_t unit = 0; unit < 4; unit++)
 		assert_int_equal(host.service->gpu[1].order.frequency.key[unit].frequency, 0);
 	engine_stop(&host);
-	prepare("evict=lfu2m prefetch=block" COMMON, 2, 2);
+	prepare("evict=lfu2m remote=always prefetch=block" COMMON, 2, 2);
 	start(1 << 20);
 	engine_range(&host, SPACE, BASE, 3 * MIB2, UVMP_CPU);
-	fault(BASE, UVMP_ACCESS_READ);
+	fault(BASE, UVMP_ACCESS_WRITE);
+	fault(BASE + MIB2, UVMP_ACCESS_READ); /* has no memory there */
+	assert_true(is_here(BASE) && is_remote(BASE + MIB2));
+	use(BASE, 1);
 	assert_int_equal(uvmp_service_synchronise(host.service, 2), UVMP_OK); /* another one */
 	assert_true(frequency_of(BASE) != 0);
+	synchronise();
+	assert_int_equal(frequency_of(BASE), 0);
 	assert_int_equal(uvmp_service_synchronise(NULL, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_synchronise(host.service, UVMP_CPU), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_synchronise(host.service, 3), UVMP_ERR_RANGE);
