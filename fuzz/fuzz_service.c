@@ -542,6 +542,8 @@ static void touch(struct host *h)
 	uvmp_addr address = draw_address(h, &space);
 
 	(void)uvmp_service_touch(h->s, proc, space, address);
+	if (address % 61u == 0)
+		(void)uvmp_service_synchronise(h->s, proc);
 }
 
 static void complete(struct host *h)

@@ -108,10 +108,10 @@ static bool is_large(const struct uvmp_service *s, const struct gpu *g)
 }
 
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
- * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit that goes by
- * counted accesses (UVM Smart Q7): it has had few because it is just coming, and would leave as soon as it
- * has come. A random draw may hit pages of the block whose faults are being serviced, which would send away
- * what has just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
+ * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit of evict=lfu2m
+ * (UVM Smart Q7): it has had few accesses because it is just coming, and would leave as soon as it has come.
+ * A random draw may hit pages of the block whose faults are being serviced, which would send away what has
+ * just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -205,9 +205,9 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_counted = s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.remote.remote != UVMP_REMOTE_OFF;
-	bool is_strict = s->policy.quirks && (s->policy.evict == UVMP_EVICT_SL_64K ||
-	                                      s->policy.evict == UVMP_EVICT_TBN || is_counted);
+	bool is_strict = s->policy.quirks &&
+	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN ||
+	                  s->policy.evict == UVMP_EVICT_LFU_2M);
 	bool found;
 
 	uvmp_runtime_judge(s);

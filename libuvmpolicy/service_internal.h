@@ -631,6 +631,8 @@ void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 /* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
  * a place for the processor. */
 void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
+void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 /* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */

@@ -515,6 +515,22 @@ void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		weigh(s, &s->gpu[gpu], b, p, page);
 }
 
+static uint32_t pages_of_block(const struct gpu *g)
+{
+	return g->block_units * g->unit_pages;
+}
+
+void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	struct gpu *g = &s->gpu[gpu];
+
+	if (s->policy.evict != UVMP_EVICT_LFU_2M || p == NULL || !p->has_memory)
+		return;
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
+		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
+}
+
 /* A pinned unit stays out of the order. */
 static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
                        uint32_t page)
@@ -523,11 +539,6 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 		return;
 	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
 	weigh(s, g, b, p, page);
-}
-
-static uint32_t pages_of_block(const struct gpu *g)
-{
-	return g->block_units * g->unit_pages;
 }
 
 static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,

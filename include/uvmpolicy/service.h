@@ -230,6 +230,17 @@ UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
+/* UVM Smart's device synchronisation (uvm-smart 3.7) has happened on a GPU. What its kernels have written the host has
+ * sent back before, with uvmp_service_migrate; this begins anew what its driver then begins anew: nothing has been
+ * accessed yet, and no block has made a round trip (remote other than off, runtime=on; counters do not tell GPUs apart:
+ * all are cleared), all units of evict=lfu2m on this GPU are alike but for their age, and memory counts as never
+ * having been full, until it is again. What followed from that stays: prefetch_full, and what runtime=on has switched.
+ * So do pages, also hot ones, all other orders and all controllers; pages that were only read go on counting as used
+ * (there nothing counts them any more, UVM Smart Q10). At once, without an action, at any time. Drivers without such a
+ * synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m:
+ * O(blocks * log blocks). */
+UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
+
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
 UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 

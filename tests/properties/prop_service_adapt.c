@@ -105,6 +105,8 @@ static void event(uint64_t *kernel)
 		break;
 	case 1:
 		(void)uvmp_service_touch(e.service, gpu, SPACE, draw_page());
+		if (draw(16) == 0)
+			(void)uvmp_service_synchronise(e.service, gpu);
 		break;
 	case 2:
 		(void)uvmp_service_migrate(e.service, SPACE, draw_page(), (1u + draw(40)) * PAGE,

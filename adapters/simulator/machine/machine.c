@@ -426,6 +426,7 @@ static bool step_sync(struct machine *m)
 	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
 		return migrate(m, &m->program, &job, bytes);
 	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	(void)uvmp_service_synchronise(m->shop.host.service, HOST_GPU);
 	m->is_syncing = false;
 	return true;
 }
