@@ -274,7 +274,7 @@ static const struct row table[KEYS] = {
                           134217727, 8, "accesses to 64 KiB that bring the page after all"),
         [REMOTE_PENALTY] = NUMBER_OF("remote=adaptive", REMOTE, 1u << UVMP_REMOTE_ADAPTIVE, "remote_penalty",
                                      0, 1048576, 2, "factor of that per time out and back; 1048576 pins"),
-        [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
+        [REPLAY] = CHOICE("replay", UVMP_REPLAY_BATCH_WAIT + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
                           "when the GPU goes on"),
         [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, 1u << UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0,
                                 100, 50, "percent of duplicates beyond which a flush re-reads PUT"),
@@ -392,24 +392,31 @@ static const struct uvmp_policy_preset presets[] = {
         {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
          "prefetch=locality thrash=off counters=off"},
         {"batch-aware-base", "what Kim et al. compare with: Zheng's prefetcher, LRU of 64 KiB (ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off"},
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off "
+         "counters=off"},
         {"batch-aware-to", "that with more thread blocks than fit (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "threads=on"},
         {"batch-aware-ue",
          "that with evictions begun with the batch, both ways at once (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "plan=unobtrusive"},
         {"batch-aware", "both (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "plan=unobtrusive threads=on"},
         {"etc",
          "that base with SMs throttled, memory compressed (ETC, Li et al., ASPLOS'19, as Kim et al. tell)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "sm_throttle=on memory_ratio=125"},
         {"compressed-link",
          "that base on a link that compresses 5 to 4 (Kim et al., ASPLOS'20, compared with)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "link_ratio=125"},
         {"cppe", "pattern-aware prefetching, MHPE eviction (Yu et al., CPPE, IPDPS'20)",
          "prefetch=pattern evict=mhpe thrash=off counters=off"},

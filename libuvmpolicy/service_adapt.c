@@ -80,6 +80,7 @@ static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t s
 
 	uvmp_throttle_params_init(&c->throttling);
 	c->throttling.sms = sms;
+	c->throttling.min_running = sms - sms / 2u; /* no source has more than half stand still */
 	c->throttling.initial = epoch;
 	c->throttling.detect = epoch / 5u;
 	c->throttling.execute = epoch - epoch / 5u;

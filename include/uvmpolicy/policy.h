@@ -147,7 +147,7 @@ struct uvmp_policy_key {
 struct uvmp_policy_preset {
 	char name[24];
 	char summary[96]; /* one line, with its source */
-	char text[128];	  /* the keys in which it differs from nvidia-595; "" for none */
+	char text[192];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
 /* The i-th key or preset; NULL beyond the last. */

@@ -175,7 +175,7 @@ static void draw_policy(struct service_case *c)
 	}
 	if (draw(c, 4) == 0)
 		p->prefetch_full = 1u + (uint32_t)prefetchers[draw(c, 5)];
-	p->replay.policy = (enum uvmp_replay_policy)draw(c, 4);
+	p->replay.policy = (enum uvmp_replay_policy)draw(c, 5);
 	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p->replay.update_put_ratio = draw(c, 101);
 	p->replay.max_batch = 1 + draw(c, draw(c, 3) == 0 ? 4 : 256);

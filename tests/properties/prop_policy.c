@@ -301,7 +301,7 @@ static struct uvmp_policy random_policy(uint64_t *random)
 	uvmp_policy_init(&defaults);
 	p = defaults;
 	p.prefetch.prefetcher = (enum uvmp_prefetcher)below(random, UVMP_PREFETCH_COUNT);
-	p.replay.policy = (enum uvmp_replay_policy)below(random, 4);
+	p.replay.policy = (enum uvmp_replay_policy)below(random, 5);
 	p.coalesce = below(random, 2) != 0;
 	p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = below(random, 2) != 0;
 	random_prefetch(random, &p);

@@ -475,7 +475,7 @@ static void test_unknown_choices(void **unused)
 	check_error("counters=1", UVMP_ERR_UNKNOWN, "counters=1",
 	            "counters: \"1\" is not accepted; driver off on");
 	check_error("replay=BATCH", UVMP_ERR_UNKNOWN, "replay=BATCH",
-	            "replay: \"BATCH\" is not accepted; block batch batch_flush once");
+	            "replay: \"BATCH\" is not accepted; block batch batch_flush once batch_wait");
 	for (uint32_t i = 0; uvmp_policy_preset_at(i) != NULL; i++)
 		strcat(strcat(says, " "), uvmp_policy_preset_at(i)->name);
 	says[UVMP_POLICY_ERROR_MAX - 1] = '\0';
@@ -596,7 +596,7 @@ static void test_is_valid(void **unused)
 	INVALID(p.prefetch.quirks = false);
 	INVALID(p.evict = UVMP_EVICT_COUNT);
 	INVALID(p.evict = UVMP_EVICT_LRU_4K; p.pma_order = 7);
-	INVALID(p.replay.policy = (enum uvmp_replay_policy)4);
+	INVALID(p.replay.policy = (enum uvmp_replay_policy)5);
 	INVALID(p.replay.quirks = false);
 	INVALID(p.replay.max_batch = 0);
 	INVALID(p.thrash.quirks = false);

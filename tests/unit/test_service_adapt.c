@@ -633,7 +633,7 @@ static void test_throttle(void **state)
 	e.now_ns = 120 * US;
 	engine_forget(&e);
 	engine_run(&e);
-	engine_expect(&e, "limit cause=adapt to=1 count=5\n");
+	engine_expect(&e, ""); /* never more than half */
 	assert_int_equal(uvmp_service_wakeup_ns(e.service), 200 * US); /* four fifths */
 	/* quiet: one after another goes on, and then nobody needs to be woken */
 	engine_forget(&e);
@@ -642,7 +642,7 @@ static void test_throttle(void **state)
 		engine_run(&e);
 	}
 	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX);
-	assert_int_equal(e.count[UVMP_ACTION_LIMIT], 5);
+	assert_int_equal(e.count[UVMP_ACTION_LIMIT], 4);
 	assert_true(engine_has(&e, "limit cause=adapt to=1\n"));
 	/* all run; a fault is watched to its end again */
 	fault(1, 2, 2);

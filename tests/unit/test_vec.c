@@ -534,7 +534,7 @@ static void test_bad_scripts(void **state)
 	snprintf(text, sizeof(text), "%scase policy=block\n", head);
 	expect_bad(text, "F:2: a name must follow `case`");
 	snprintf(text, sizeof(text), "%scase x policy=best\n", head);
-	expect_bad(text, "F:2: policy=best is not accepted; one of block, batch, batch_flush, once");
+	expect_bad(text, "F:2: policy=best is not accepted; one of block, batch, batch_flush, once, batch_wait");
 	snprintf(text, sizeof(text),
 	         "%scase x policy=block ratio=50 max_batches=20 max_throttled=5 max_batch=256 lapse_ms=1000 "
 	         "y=1\n",
