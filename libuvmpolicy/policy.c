@@ -216,10 +216,10 @@ static const struct row table[KEYS] = {
         [MIN_FAULTS] = DENSITY_NUMBER("min_faults", 1, 20, 1,
                                       "faulted pages of a block before anything is prefetched"),
         [SEQ_PAGES] = NUMBER_OF("prefetch=sequential", PREFETCH, 1u << UVMP_PREFETCH_SEQUENTIAL, "seq_pages",
-                                1, 512, 1, "pages that the cursor takes per decision"),
+                                1, 512, 1, "pages of 4 KiB that the cursor takes per decision"),
         [LOCALITY_PAGES] =
                 NUMBER_OF("prefetch=locality", PREFETCH, 1u << UVMP_PREFETCH_LOCALITY, "locality_pages", 1,
-                          512, 128, "pages from the faulting one on, it included"),
+                          512, 128, "pages of 4 KiB from the faulting one on, it included"),
         [STRIDE_DEPTH] = STRIDE_NUMBER("stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
         [STRIDE_CONFIDENCE] =
                 STRIDE_NUMBER("stride_confidence", 1, 7, 2, "how often a stride must have been seen"),
@@ -384,7 +384,7 @@ static const struct uvmp_policy_preset presets[] = {
          "prefetch=tbn evict=lfu2m remote=adaptive remote_penalty=1048576 batch=1 thrash=off counters=off"},
         {"uvmsmart-runtime",
          "UVM Smart, patterns choose eviction and remote access (Ganguly et al., DATE'21)",
-         "prefetch=tbn evict=tbne runtime=on replay=batch batch=1 thrash=off counters=off"},
+         "prefetch=tbn evict=tbne runtime=on batch=1 thrash=off counters=off"},
         {"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
          "prefetch=random thrash=off counters=off"},
         {"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",

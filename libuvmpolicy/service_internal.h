@@ -689,6 +689,8 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
 /* A batch begins: where memory has been full, the prefetcher for that takes over. */
 void uvmp_step_switch_prefetcher(struct uvmp_service *s);
+/* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
+void uvmp_step_scale(struct uvmp_service *s);
 /* Starts it: prefetch decision, then destination by destination. */
 void uvmp_step_start(struct uvmp_service *s);
 void uvmp_step_advance(struct uvmp_service *s);

@@ -47,6 +47,9 @@ enum uvmp_adapt {
 	UVMP_ADAPT_COUNT
 };
 
+/* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them up. */
+#define UVMP_POLICY_PAGE_BYTES 4096u
+
 /* What leaves as one: 16 pages of 4 KiB times two to this power. */
 enum uvmp_granularity {
 	UVMP_GRANULARITY_64K = 0, /* "64k" */

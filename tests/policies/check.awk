@@ -2,7 +2,7 @@
 
 # Presets that leave pages in the CPU's memory, by design: they may move less than must be moved.
 function may_stay(p) {
-	return policy[p] ~ /remote=(adaptive|always|oversub)|runtime=on|cyclic=on|counters=on|map_on_eviction=1/
+	return policy[p] ~ /remote=(adaptive|always|oversub)|runtime=on|cyclic=on|counters=on/
 }
 
 function bad(w, s, p, text) {
