@@ -110,18 +110,17 @@ static bool is_large(const struct uvmp_service *s, const struct gpu *g)
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
  * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit of evict=lfu2m
  * (UVM Smart Q7): it has had few accesses because it is just coming, and would leave as soon as it has come.
- * A random draw may hit pages of the block whose faults are being serviced, which would send away what has
- * just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
+ * What follows a decision may not send away what has just come for it. Ahead, the copies of what comes are
+ * decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
 
-	if (g->block_units == UVMP_MASK_BITS)
-		return (s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s)) ||
-		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
+	if (g->block_units == UVMP_MASK_BITS)
+		return s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit));
 	if (is_large(s, g))
 		return block == s->step.block || (is_strict && g->block_units == 1u &&
 		                                  !is_complete(s, block, gpu, pages_of_unit(g, unit)));

@@ -729,7 +729,7 @@ static void free_number(struct gpu *g, struct place *p)
 	uvmp_mask all;
 
 	uvmp_mask_zero(&all);
-	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
+	uvmp_mask_region_set(&all, (struct uvmp_region){0, pages_of_block(g)});
 	remove_pages(g, p, &all);
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));

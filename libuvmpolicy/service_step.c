@@ -413,7 +413,8 @@ void uvmp_step_switch_prefetcher(struct uvmp_service *s)
 	struct uvmp_prefetch_params *params = &s->policy.prefetch;
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
 
-	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full)
+	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
+	    s->policy.runtime) /* uvm-smart 2.7: the runtime engine keeps the prefetcher */
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
