@@ -257,6 +257,19 @@ static void test_canonical(void **unused)
 	                "counters=off map_on_atomics=1 plan=overlapped " LAST "quirks=0");
 }
 
+static void test_unit_pages(void **unused)
+{
+	struct uvmp_policy p;
+
+	(void)unused;
+	assert_int_equal(parse("evict=lru4k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 1);
+	assert_int_equal(parse("evict=lfu2m", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 512);
+	assert_int_equal(parse("evict=clock2m granularity=128k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 32);
+}
+
 /* A controller's thresholds that nobody gave follow the policy's, and are printed as what they became. */
 static void check_fitted(const char *text, const char *printed_as, uint32_t pressure_low, uint32_t early_low,
                          uint32_t early_high)
@@ -723,8 +736,8 @@ int main(void)
 	        cmocka_unit_test(test_keys),      cmocka_unit_test(test_used_by),
 	        cmocka_unit_test(test_presets),   cmocka_unit_test(test_unknown_choices),
 	        cmocka_unit_test(test_errors),    cmocka_unit_test(test_long_words),
-	        cmocka_unit_test(test_fitted),    cmocka_unit_test(test_is_valid),
-	        cmocka_unit_test(test_bad_calls),
+	        cmocka_unit_test(test_fitted),    cmocka_unit_test(test_unit_pages),
+	        cmocka_unit_test(test_is_valid),  cmocka_unit_test(test_bad_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
