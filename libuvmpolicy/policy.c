@@ -673,11 +673,44 @@ static bool is_used(const uint32_t value[KEYS], uint32_t k)
 	return table[k].user == ALWAYS || (table[k].users >> value[table[k].user] & 1u) != 0;
 }
 
-/* A 0 that the driver takes by accident, which the corrected rules do not share: a threshold that all exceed
- * (Q8), a number of votes that turns into another (Q18). */
-static bool is_accident(const uint32_t value[KEYS], uint32_t k)
+/* What a key may be beside another one: by names that one, KEYS if the table says it all. */
+struct limit {
+	enum key by;
+	uint32_t min, max;
+};
+
+/* The driver takes a 0 by accident which the corrected rules do not share: a threshold that all exceed (Q8),
+ * a number of votes that turns into another (Q18). The thresholds of a controller lie to either side of the
+ * policy's, of which 0 counts as 1. */
+static struct limit limit_of(const uint32_t value[KEYS], uint32_t k)
 {
-	return (k == THRESHOLD || k == LAPSE_VOTES) && value[k] == 0 && value[QUIRKS] == 0;
+	uint32_t base = value[THRESHOLD] != 0 ? value[THRESHOLD] : 1u;
+	struct limit limit = {KEYS, table[k].key.min, table[k].key.max};
+
+	switch (k) {
+	case THRESHOLD:
+	case LAPSE_VOTES:
+		limit.by = QUIRKS;
+		limit.min = value[QUIRKS] != 0 ? 0 : 1;
+		break;
+	case PRESSURE_LOW:
+	case EARLY_LOW:
+		limit.by = THRESHOLD;
+		limit.max = base;
+		break;
+	case EARLY_HIGH:
+		limit.by = THRESHOLD;
+		limit.min = base;
+		break;
+	default:
+		break;
+	}
+	return limit;
+}
+
+static bool is_within(uint32_t value, struct limit limit)
+{
+	return value >= limit.min && value <= limit.max;
 }
 
 void uvmp_policy_init(struct uvmp_policy *policy)
@@ -699,10 +732,11 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 		return false;
 	load(policy, value);
 	for (uint32_t k = 0; k < KEYS; k++) {
-		if (value[k] < table[k].key.min || value[k] > table[k].key.max || is_accident(value, k))
+		if (value[k] < table[k].key.min || value[k] > table[k].key.max)
 			return false;
 		/* its user stands before it: in range, or we would not be here */
-		if (!is_used(value, k) && value[k] != table[k].key.initial)
+		if (is_used(value, k) ? !is_within(value[k], limit_of(value, k))
+		                      : value[k] != table[k].key.initial)
 			return false;
 	}
 	return true;
@@ -901,17 +935,25 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	return status;
 }
 
-static void reject_accident(const struct parser *parser, uint32_t k)
+static void reject_limit(const struct parser *parser, uint32_t k, struct limit limit)
 {
 	struct sink sink = error_at(parser, parser->given[k]);
 
 	put_text(&sink, table[k].key.name);
-	put_text(&sink, ": 0 is not accepted with quirks=0; 1..");
-	put_number(&sink, table[k].key.max);
+	put_text(&sink, ": ");
+	put_number(&sink, parser->value[k]);
+	put_text(&sink, " is not accepted with ");
+	put_text(&sink, table[limit.by].key.name);
+	put_char(&sink, '=');
+	put_number(&sink, parser->value[limit.by]);
+	put_text(&sink, "; ");
+	put_number(&sink, limit.min);
+	put_text(&sink, "..");
+	put_number(&sink, limit.max);
 }
 
 /* Resets what the result does not use; a key that was asked for in vain is an error. */
-static enum uvmp_status settle(struct parser *parser)
+static enum uvmp_status reset_unused(struct parser *parser)
 {
 	for (uint32_t k = 0; k < KEYS; k++) {
 		if (is_used(parser->value, k))
@@ -923,11 +965,22 @@ static enum uvmp_status settle(struct parser *parser)
 		}
 		parser->value[k] = table[k].key.initial;
 	}
+	return UVMP_OK;
+}
+
+/* What nobody asked for follows what was asked for; two words that contradict each other are an error. */
+static enum uvmp_status fit(struct parser *parser)
+{
 	for (uint32_t k = 0; k < KEYS; k++) {
-		if (!is_accident(parser->value, k))
+		struct limit limit = limit_of(parser->value, k);
+
+		if (!is_used(parser->value, k) || is_within(parser->value[k], limit))
 			continue;
-		reject_accident(parser, k);
-		return UVMP_ERR_CONFLICT;
+		if (parser->given[k].length > 0) {
+			reject_limit(parser, k, limit);
+			return UVMP_ERR_CONFLICT;
+		}
+		parser->value[k] = parser->value[k] < limit.min ? limit.min : limit.max;
 	}
 	return UVMP_OK;
 }
@@ -974,7 +1027,8 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 			return status;
 		is_first = false;
 	}
-	return settle(parser);
+	status = reset_unused(parser);
+	return status == UVMP_OK ? fit(parser) : status;
 }
 
 enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,

@@ -47,14 +47,14 @@ static void init_thresholds(struct adapt *adapt, const struct uvmp_policy *polic
 
 	uvmp_threshold_params_init(&adapt->threshold);
 	adapt->threshold.base = base;
-	adapt->threshold.aggressive = minimum(policy->pressure_low, base);
+	adapt->threshold.aggressive = policy->pressure_low;
 	adapt->threshold.step = policy->pressure_step;
 	adapt->threshold.window = policy->pressure_window;
 	adapt->threshold.is_off_when_full = policy->pressure_off;
 	uvmp_early_params_init(&adapt->early_params);
 	adapt->early_params.base = base;
-	adapt->early_params.aggressive = minimum(policy->early_low, base);
-	adapt->early_params.cautious = policy->early_high > base ? policy->early_high : base;
+	adapt->early_params.aggressive = policy->early_low;
+	adapt->early_params.cautious = policy->early_high;
 	adapt->early_params.epoch_ns = (uint64_t)policy->early_epoch_us * NS_PER_US;
 	uvmp_early_init(&adapt->early_params, 0, &adapt->early);
 }

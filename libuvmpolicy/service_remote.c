@@ -9,12 +9,17 @@
  * it must:
  *
  *   fault       uvmp_remote_decide, for data that only the CPU has. Remote: the page is mapped for reading
- * where it lies, and with it whatever else of the block would stay if it were read now. A store faults again,
- * and migrates. access      to a page mapped so: decided again, with one access more. Migrate: the page has
- * become hot. hot pages   wait in their block, and blocks in a list, in the order in which they got their
- * first one. When their turn comes, all of a block come in one step as faulted ones would: the prefetcher is
- * asked. eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if
- * it were read now is mapped for reading; the rest faults.
+ *               where it lies, and with it whatever else of the block would stay if it were read now. A
+ *               store faults again, and migrates.
+ *
+ *   access      to a page mapped so: decided again, with one access more. Migrate: the page has become hot.
+ *
+ *   hot pages   wait in their block, and blocks in a list, in the order in which they got their first one.
+ *               When their turn comes, all of a block come in one step as faulted ones would: the prefetcher
+ *               is asked.
+ *
+ *   eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if it
+ *               were read now is mapped for reading; the rest faults.
  *
  * Advice goes before: where a range has a preferred location, read duplication, or the GPU among its
  * accessed-by processors, nothing is decided here. Pages that nobody has yet are populated on the GPU, there

@@ -216,14 +216,18 @@ struct uvmp_lifetime {
 	uint64_t pages;
 	uint64_t sum, count; /* of the lifetimes; halved together before sum could overflow */
 	uint64_t evictions;  /* all */
-	uint64_t premature;  /* pages that faulted again after they were evicted */
+	/* pages that faulted again after they were evicted; in the engine with evict=lru a page is a root of 2 MiB,
+	 * whichever block has it next: there it counts roots that were filled by a fault after an eviction, which
+	 * under pressure is nearly each of them */
+	uint64_t premature;
 };
 
 /* All pages not resident. O(pages). UVMP_ERR_ARGUMENT: NULL. */
 UVMP_API enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages);
 /* The page becomes resident, by a fault on it or otherwise (prefetched); is evicted; is freed or given back
  * unasked, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; resident from a
- * time above UINT64_MAX - 2 (an eviction may be at any). UVMP_ERR_STATE: resident already; not resident; evicted before it came. */
+ * time above UINT64_MAX - 2 (an eviction may be at any). UVMP_ERR_STATE: resident already; not resident; evicted
+ * before it came. */
 UVMP_API enum uvmp_status uvmp_lifetime_allocate(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now,
 						 bool is_fault);
 UVMP_API enum uvmp_status uvmp_lifetime_evict(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now);

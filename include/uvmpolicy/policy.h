@@ -65,9 +65,11 @@ struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_adapt adapt;		      /* adapt */
-	uint32_t pressure_low, pressure_step, pressure_window; /* of uvmp_threshold_params; base is threshold */
+	/* of uvmp_threshold_params; base is threshold, or 1 if that is 0; pressure_low at most that */
+	uint32_t pressure_low, pressure_step, pressure_window;
 	bool pressure_off;
-	uint32_t early_low, early_high, early_epoch_us; /* of uvmp_early_params; base is threshold */
+	/* of uvmp_early_params; base is the same; early_low at most that, early_high at least */
+	uint32_t early_low, early_high, early_epoch_us;
 	enum uvmp_evictor evict;	      /* evict */
 	enum uvmp_granularity granularity;    /* granularity: the unit of lru2m, lfu2m, clock2m */
 	bool runtime;			      /* runtime: uvmp_pattern_decide says when evict=tbne begins to

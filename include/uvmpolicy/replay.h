@@ -34,7 +34,8 @@ enum uvmp_replay_policy {
 	UVMP_REPLAY_BATCH_WAIT = 4 /* not the driver's: BATCH, and the next batch waits for it */
 };
 
-/* Name as in the policy string ("block", "batch", "batch_flush", "once", "batch_wait"); NULL outside the enumeration. */
+/* Name as in the policy string ("block", "batch", "batch_flush", "once", "batch_wait"); NULL outside the
+ * enumeration. */
 UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
 
 struct uvmp_replay_params {

@@ -37,6 +37,10 @@
  *   prefetch=pattern       hears of what faults and of uvmp_service_touch; without touches, of faults alone
  *   prefetch=safe          hears of the uTLBs that fault on a block in a batch: distinct ones, merged faults included
  *
+ * Whether memory has been full is one flag of the engine, with several GPUs too: the first of them on which
+ * something does not fit switches prefetch_full, remote=oversub and runtime for all. So is what adapt=early knows of
+ * faults and evictions.
+ *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
@@ -68,7 +72,9 @@ struct uvmp_service_gpu {
 				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
 				 * and only then). What counts is what it holds: policy.memory_ratio percent of
 				 * this, so that offsets of chunks may lie beyond it */
-	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
+	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count. Not
+				 * enlarged by policy.memory_ratio: where it shall do for all roots, it must follow
+				 * the ratio */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
@@ -214,8 +220,8 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
 					    const struct uvmp_note *note);
 
 /* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11); the
- * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them there,
- * as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
+ * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them
+ * there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
  *
  * With remote other than off, and with runtime=on, each call is an access for the counters of the basic block, and
  * hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has become hot waits for

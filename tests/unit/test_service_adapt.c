@@ -403,9 +403,16 @@ static void test_early_eviction(void **state)
 	assert_true(e.service->adapt.early.is_full);
 	assert_int_equal(e.service->adapt.early.faults, 2);
 	stop();
-	start("adapt=early early_low=60 early_high=40 threshold=50", 1, 1, 0);
-	assert_int_equal(e.service->adapt.early_params.aggressive, 50);
-	assert_int_equal(e.service->adapt.early_params.cautious, 50);
+}
+
+/* A threshold of 0, which the driver takes, counts as 1. */
+static void test_early_of_nothing(void **state)
+{
+	(void)state;
+	start("adapt=early threshold=0", 1, 1, 0);
+	assert_int_equal(e.service->adapt.early_params.base, 1);
+	assert_int_equal(e.service->adapt.early_params.aggressive, 1);
+	assert_int_equal(e.service->adapt.early_params.cautious, 76);
 	stop_full();
 }
 
@@ -974,6 +981,7 @@ int main(void)
 	        cmocka_unit_test(test_pressure_of_cpu),
 	        cmocka_unit_test(test_early),
 	        cmocka_unit_test(test_early_eviction),
+	        cmocka_unit_test(test_early_of_nothing),
 	        cmocka_unit_test(test_early_follow),
 	        cmocka_unit_test(test_no_room),
 	        cmocka_unit_test(test_threads),
