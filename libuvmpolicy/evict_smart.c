@@ -150,33 +150,6 @@ uint32_t uvmp_smart_find_evictable(const struct uvmp_smart_evict *e, uint32_t fr
 	return from;
 }
 
-/* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
-static uint64_t float_of(uint64_t x)
-{
-	uint32_t drop = 0;
-	uint64_t kept, twice;
-
-	while (x >> drop >> 24 != 0)
-		drop++;
-	kept = x >> drop;
-	twice = (x - (kept << drop)) * 2u;
-	if (twice + (kept & 1u) > (uint64_t)1 << drop)
-		kept++;
-	return kept << drop;
-}
-
-/* Entries that the reserve protects: the original multiplies, divides by 100 and cuts off, in 32-bit floats
- * (section 13). Above 2^17 entries or so that can be one more than in integers. The quotient is taken with 28
- * bits of fraction. What that cuts off cannot make a tie: a fraction with denominator 25 is at least 2^-5, so
- * no more than four zeros follow a one, and from 2 on the quotient is at least five bits longer than a float
- * and the bit that decides. */
-static uint32_t reserve(const struct uvmp_smart_evict *e)
-{
-	uint64_t product = float_of(float_of(e->entries) * e->reserve_percent) << 28;
-
-	return (uint32_t)(float_of(product / 100u) >> 28);
-}
-
 static bool is_only_read(const struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
 	uint32_t outer = e->quirks ? pages.first + 1u : pages.outer;
@@ -223,7 +196,7 @@ enum uvmp_status uvmp_smart_evict_select(struct uvmp_smart_evict *evict, uint64_
 	    (random == NULL && evict->evictor == UVMP_SMART_RANDOM_4K))
 		return UVMP_ERR_ARGUMENT;
 	uvmp_smart_list_sort(e);
-	skip = reserve(e);
+	skip = percent_as_float(e->entries, e->reserve_percent);
 	switch (e->evictor) {
 	default:
 		POLICIES(CALL)

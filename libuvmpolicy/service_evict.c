@@ -109,7 +109,7 @@ static bool is_large(const struct uvmp_service *s, const struct gpu *g)
 
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
  * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit of evict=lfu2m
- * (UVM Smart Q7): it has had few accesses because it is just coming, and would leave as soon as it has come.
+ * (UVM Smart Q7, spare_unit in service_memory.c), by the order itself unless there is a reserve.
  * What follows a decision may not send away what has just come for it. Ahead, the copies of what comes are
  * decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
@@ -204,7 +204,7 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks &&
+	bool is_strict = s->policy.quirks && !uvmp_evict_spares(s) &&
 	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN ||
 	                  s->policy.evict == UVMP_EVICT_LFU_2M);
 	bool found;

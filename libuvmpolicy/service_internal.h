@@ -647,6 +647,12 @@ void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, co
 
 /* -- service_evict.c -- */
 
+/* Does the order itself put a unit that is not complete behind all others? */
+static inline bool uvmp_evict_spares(const struct uvmp_service *s)
+{
+	return s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.quirks && s->policy.reserve == 0;
+}
+
 /* Is all memory of the GPU in use, so that the next allocation would evict? */
 bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */

@@ -356,8 +356,9 @@ struct uvmp_action {
 
 /* The next action. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
  * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
- * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything
- * to do. */
+ * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything to do,
+ * and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with a reserve: O(units of the GPU),
+ * evict=lfu2m with quirks and a reserve up to O(blocks) for each block passed over. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    struct uvmp_action *action);
 
