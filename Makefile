@@ -82,7 +82,7 @@ soak: $(BUILD)/soak
 fidelity: $(BUILD)/uvmsim
 	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
 
-## make policies   every preset on ten programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
+## make policies   every preset on nine programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
 ##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)

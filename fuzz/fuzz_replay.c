@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEADER || size > INPUT_MAX)
 		return 0;
 	params = (struct uvmp_replay_params){
-	        .policy = (enum uvmp_replay_policy)(data[0] % 8u % 5u),
+	        .policy = (enum uvmp_replay_policy)(data[0] % 8u % 6u),
 	        .quirks = (data[0] & 8u) != 0,
 	        .update_put_ratio = data[1],
 	        .max_batches = data[2],

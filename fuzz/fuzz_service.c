@@ -165,7 +165,8 @@ static void draw_params(struct host *h)
 		                                      .splits = b / 4u % (roots + 1u),
 		                                      .fault_entries = b >= 250u ? 3000u : 2u + b % 70u,
 		                                      .utlbs = 1u + b % 3u,
-		                                      .notes = b % 7u};
+		                                      .notes = b % 7u,
+		                                      .sms = b % 5u};
 		if ((h->processors.no_memory & BIT(i + 1u)) != 0)
 			h->gpu[i].memory_bytes = h->gpu[i].splits = 0;
 	}
@@ -535,13 +536,31 @@ static void pass_time(struct host *h)
 		h->now_ns = b % 3u == 0 ? 0 : (b % 3u == 1u ? UINT64_MAX : uvmp_service_wakeup_ns(h->s));
 }
 
-static void touch(struct host *h)
+/* A run of accesses, all to one page or each to the next; kernels and synchronisations now and then. */
+static void use(struct host *h)
 {
-	uint32_t proc = byte(h) % 5u;
-	uint64_t space;
+	uint32_t proc = byte(h) % 5u, b = byte(h);
+	uint64_t space, kernel;
 	uvmp_addr address = draw_address(h, &space);
 
-	(void)uvmp_service_touch(h->s, proc, space, address);
+	switch (b % 8u) {
+	case 0:
+		(void)uvmp_service_begin_kernel(h->s, proc, h->now_ns, &kernel);
+		return;
+	case 1:
+		(void)uvmp_service_end_kernel(h->s, b / 8u % 8u, h->now_ns);
+		return;
+	case 2:
+		(void)uvmp_service_synchronise(h->s, proc);
+		return;
+	case 3:
+		(void)uvmp_service_touch(h->s, proc, space, address);
+		return;
+	default:
+		for (uint32_t i = 0; i <= b / 8u % 16u; i++)
+			(void)uvmp_service_access(h->s, proc, space, address + i * (b & 1u) * PAGE,
+			                          (enum uvmp_access)(b / 32u % 5u));
+	}
 }
 
 static void complete(struct host *h)
@@ -592,7 +611,7 @@ static void event(struct host *h)
 		channel(h, b < 192u);
 		break;
 	case 15:
-		touch(h);
+		use(h);
 		break;
 	case 16:
 		for (uint32_t n = 1u + b / 24u; n > 0 && take(h); n--)

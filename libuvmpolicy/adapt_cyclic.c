@@ -7,7 +7,8 @@
  * Assumed, for the abstract says no more. A block returns when it faults after an eviction; the return counts
  * if not more than `reach` was evicted in between, else it begins anew. After `rounds` returns in a row it is
  * pinned, as long as the pinned ones stay within their share of memory: the rest of the circle needs some
- * room to pass through. Pinned blocks are the driver's blind spot, since it does not see them used. So all
+ * room to pass through. A block that a prefetch brings back has not returned: nobody knows yet that it is
+ * wanted. Pinned blocks are the driver's blind spot, since it does not see them used. So all
  * pins are given up, oldest first, once `patience` was evicted without a single return that counts: whatever
  * is evicted now is not walking in circles. Distances are numbers of evictions, not time.
  */
@@ -118,11 +119,10 @@ enum uvmp_status uvmp_cyclic_evict(struct uvmp_cyclic_state *state, uint32_t ind
 	return UVMP_OK;
 }
 
-/* A block that is back: does it walk in a circle? */
+/* A block that a fault has brought back: does it walk in a circle? */
 static bool is_circling(const struct uvmp_cyclic_params *params, struct uvmp_cyclic_state *state,
                         struct uvmp_cyclic_block *block)
 {
-	block->is_away = false;
 	if (state->evictions - block->left > share(state, params->reach_percent)) {
 		block->rounds = 0;
 		return false;
@@ -134,18 +134,21 @@ static bool is_circling(const struct uvmp_cyclic_params *params, struct uvmp_cyc
 }
 
 enum uvmp_status uvmp_cyclic_return(const struct uvmp_cyclic_params *params, struct uvmp_cyclic_state *state,
-                                    uint32_t index, bool *is_pinned)
+                                    uint32_t index, bool is_fault, bool *is_pinned)
 {
 	enum uvmp_status status = check(state, index);
+	struct uvmp_cyclic_block *block;
 
 	if (!uvmp_cyclic_params_is_valid(params) || is_pinned == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (status != UVMP_OK)
 		return status;
-	if (state->block[index].is_away && is_circling(params, state, &state->block[index]) &&
+	block = &state->block[index];
+	if (block->is_away && is_fault && is_circling(params, state, block) &&
 	    state->pinned < share(state, params->share_percent))
 		pin(state, index);
-	*is_pinned = state->block[index].is_pinned;
+	block->is_away = false;
+	*is_pinned = block->is_pinned;
 	return UVMP_OK;
 }
 

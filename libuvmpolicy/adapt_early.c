@@ -8,12 +8,12 @@
  *    epoch's count and the last one's, so that neither the start of an epoch nor one quiet epoch hides it.
  *  - It is compared with the mean over the blocks that faulted in the last epoch. Well above it, the block is
  *    being read densely and more of it will be wanted: lower threshold. Well below it, accesses are
- * scattered: higher threshold. Before one epoch is over, or after an epoch without faults, there is no mean:
- * base.
+ *    scattered: higher threshold. Before one epoch is over, or after an epoch without faults, there is no
+ *    mean: base.
  *  - The global rate tells whether prefetching pays. If an epoch in which something was evicted had more
- * faults than the one before (by change_percent), pages were pushed out that were needed: all thresholds go
- * up a step. If it had fewer, or memory was not full, they go down a step, but never below what the
- * parameters say. An epoch that had no predecessor, or one without faults, changes nothing.
+ *    faults than the one before (by change_percent), pages were pushed out that were needed: all thresholds
+ *    go up a step. If it had fewer, or memory was not full, they go down a step, but never below what the
+ *    parameters say. An epoch that had no predecessor, or one without faults, changes nothing.
  *  - Epochs that pass without any fault count as one: they leave no rate behind.
  */
 #include "uvmpolicy/adapt.h"

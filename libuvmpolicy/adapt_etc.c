@@ -57,7 +57,7 @@ uint64_t uvmp_etc_capacity(uint32_t techniques, uint64_t bytes, uint32_t ratio_p
 	if ((techniques & UVMP_ETC_COMPRESSION) != 0 && ratio_percent > 100u) {
 		extra = ratio_percent - 100u;
 		part = bytes % 100u * extra / 100u;
-		if (bytes / 100u > (UINT64_MAX - bytes - part) / extra)
+		if (bytes > UINT64_MAX - part || bytes / 100u > (UINT64_MAX - bytes - part) / extra)
 			capacity = UINT64_MAX;
 		else
 			capacity = bytes + bytes / 100u * extra + part;

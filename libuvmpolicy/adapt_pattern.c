@@ -13,8 +13,8 @@
  *   r  Launches ascend. Two neighbouring records that descend make all running kernels random that were
  *      launched by the first of the two; the eldest running kernel is the first of these, if any is.
  *   u  A block that any kernel had before gives reuse to all running kernels, first of all to the eldest:
- * that other kernel is an elder one, or this one. A new block does so to all but the eldest, which share it
- *      with him.
+ *      that other kernel is an elder one, or this one. A new block does so to all but the eldest, which
+ *      share it with him.
  *   l  A running kernel is linear if it was launched after the first record of the latest descent, and has a
  *      record: a search in the running kernels. Those that are over are looked at once, when they end.
  *
@@ -111,11 +111,14 @@ static void settle(struct uvmp_pattern_engine *engine, const struct uvmp_pattern
 	}
 }
 
-/* Time goes on to `cycle`; kernels that ended before it are over. */
+/* Time goes on to `cycle`; kernels that ended before it are over. Within a cycle none can be newly over,
+ * since an end is reported in its cycle. */
 static void advance(struct uvmp_pattern_engine *engine, uint64_t cycle)
 {
 	uint32_t kept = 0;
 
+	if (cycle == engine->now)
+		return;
 	engine->now = cycle;
 	if (engine->ending == 0)
 		return;

@@ -6,11 +6,12 @@
  *
  * Assumed here. "Fits" is managed bytes against GPU memory. A look is taken every `window` faulted pages. The
  * authors find that programs slow down with the number of pages evicted per fault and with data that is
- * evicted before it is used, so these two are the load: few refaults (data that leaves is not missed:
- * streams)        threshold down a step, prefetch more refaults, many pages evicted a fault threshold up a
- * step, fetch less that nobody uses refaults, few pages evicted a fault (faults are the load)     threshold
- * down a step in between                                                    as it is A step up from 100 is
- * off, a step down from off is 100. Whenever all fits again, tuning starts anew.
+ * evicted before it is used, so these two are the load:
+ *   few refaults (data that leaves is not missed: streams)    threshold down a step, prefetch more
+ *   refaults, many pages evicted a fault                      threshold up a step, fetch less
+ *   refaults, few pages evicted a fault (faults are the load) threshold down a step
+ *   in between                                                as it is
+ * A step up from 100 is off, a step down from off is 100. Whenever all fits again, tuning starts anew.
  */
 #include "uvmpolicy/adapt.h"
 

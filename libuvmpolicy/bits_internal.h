@@ -41,4 +41,31 @@ static inline bool is_page_size(uint64_t bytes)
 	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
 }
 
+/* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
+static inline uint64_t float_of(uint64_t x)
+{
+	uint32_t drop = 0;
+	uint64_t kept, twice;
+
+	while (x >> drop >> 24 != 0)
+		drop++;
+	kept = x >> drop;
+	twice = (x - (kept << drop)) * 2u;
+	if (twice + (kept & 1u) > (uint64_t)1 << drop)
+		kept++;
+	return kept << drop;
+}
+
+/* So many percent of x, what a reserve protects: UVM Smart multiplies, divides by 100 and cuts off, in 32-bit
+ * floats (uvm-smart, section 13). Above 2^17 or so that can be one more than in integers. The quotient is taken
+ * with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with denominator 25 is at least 2^-5,
+ * so no more than four zeros follow a one, and from 2 on the quotient is at least five bits longer than a float and
+ * the bit that decides. */
+static inline uint32_t percent_as_float(uint32_t x, uint32_t percent)
+{
+	uint64_t product = float_of(float_of(x) * percent) << 28;
+
+	return (uint32_t)(float_of(product / 100u) >> 28);
+}
+
 #endif

@@ -1,4 +1,5 @@
 /* The table of eviction orders. Arguments are checked here, once for all; the rows do the work. */
+#include "bits_internal.h"
 #include "evict_internal.h"
 
 /* One row per order: value, name, pages per unit, bytes of state per unit and per group of units, file. Rows
@@ -54,6 +55,9 @@ static const struct order orders[UVMP_EVICT_COUNT] = {
 #define CALL_is_valid(value, name, pages, bytes, group, file)                                                \
 	case value:                                                                                          \
 		return uvmp_evict_##file##_is_valid(evict);
+#define CALL_contains(value, name, pages, bytes, group, file)                                                \
+	case value:                                                                                          \
+		return uvmp_evict_##file##_contains(evict, unit);
 #define CALL_victim(value, name, pages, bytes, group, file)                                                  \
 	case value:                                                                                          \
 		return uvmp_evict_##file##_victim(evict, random, reserved(evict), unit);
@@ -148,6 +152,24 @@ enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint6
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
+{
+	if (!uvmp_evict_is_valid(evict))
+		return UVMP_ERR_ARGUMENT;
+	if (unit >= evict->units)
+		return UVMP_ERR_RANGE;
+	if (evict->evictor == UVMP_EVICT_LFU_2M)
+		uvmp_frequency_spare(&evict->frequency, unit, is_spared);
+	return UVMP_OK;
+}
+
+bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	if (!uvmp_evict_is_valid(evict) || unit >= evict->units)
+		return false;
+	DISPATCH(contains)
+}
+
 enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	if (!uvmp_evict_is_valid(evict))
@@ -171,7 +193,7 @@ enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 /* Units at the cold end that are passed over: fewer than there are. */
 static uint32_t reserved(const struct uvmp_evict *evict)
 {
-	return (uint32_t)((uint64_t)evict->count * evict->reserve_percent / 100u);
+	return percent_as_float(evict->count, evict->reserve_percent);
 }
 
 enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)

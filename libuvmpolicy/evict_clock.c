@@ -24,6 +24,11 @@ bool uvmp_evict_clock_is_valid(const struct uvmp_evict *evict)
 	return evict->chance != NULL && uvmp_evict_lru_is_valid(evict);
 }
 
+bool uvmp_evict_clock_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmp_recency_contains(&evict->list, unit);
+}
+
 void uvmp_evict_clock_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	if (uvmp_recency_contains(&evict->list, unit))

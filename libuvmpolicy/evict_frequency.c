@@ -3,7 +3,8 @@
  * A binary heap of units: none precedes the one above it. When a unit's key changes, the unit rises while it
  * precedes the one above, then sinks while one of the two below precedes it. A unit that leaves is replaced
  * by the last of the heap, which then does the same. Beyond the first unit the heap is no order: the unit of
- * a rank is found by bisection, of its frequency and then of its stamp, counting those that do not exceed. */
+ * a rank is found by bisection, of the parts of its key one after the other, counting those that do not
+ * exceed. The one behind a unit lies below units that precede it: only those are entered. */
 #include "uvmpolicy/evict.h"
 
 enum { UNIT_BYTES = sizeof(struct uvmp_frequency_key) + 2 * sizeof(uint32_t) };
@@ -29,7 +30,7 @@ enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units
 	list->heap = (void *)(list->key + units);
 	list->place = list->heap + units;
 	for (uint32_t unit = 0; unit < units; unit++) {
-		list->key[unit] = (struct uvmp_frequency_key){0, 0};
+		list->key[unit] = (struct uvmp_frequency_key){0};
 		list->heap[unit] = list->place[unit] = UVMP_UNIT_NONE;
 	}
 	return UVMP_OK;
@@ -48,6 +49,8 @@ static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)
 
 static bool is_less(const struct uvmp_frequency_key *x, const struct uvmp_frequency_key *y)
 {
+	if (x->late != y->late)
+		return x->late < y->late;
 	return x->frequency != y->frequency ? x->frequency < y->frequency : x->stamp < y->stamp;
 }
 
@@ -85,7 +88,7 @@ void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t f
 {
 	if (!has_unit(list, unit))
 		return;
-	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock};
+	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock, list->key[unit].late};
 	if (list->place[unit] == UVMP_UNIT_NONE) {
 		list->place[unit] = list->count;
 		list->heap[list->count++] = unit;
@@ -99,6 +102,15 @@ void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t fre
 		return;
 	list->key[unit].frequency = frequency;
 	settle(list, list->place[unit]);
+}
+
+void uvmp_frequency_spare(struct uvmp_frequency *list, uint32_t unit, bool is_spared)
+{
+	if (!has_unit(list, unit))
+		return;
+	list->key[unit].late = is_spared;
+	if (list->place[unit] != UVMP_UNIT_NONE)
+		settle(list, list->place[unit]);
 }
 
 void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
@@ -147,32 +159,50 @@ static void bisect(const struct uvmp_frequency *list, struct uvmp_frequency_key 
 
 uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank)
 {
-	struct uvmp_frequency_key key = {0, UINT64_MAX};
+	struct uvmp_frequency_key key = {UINT64_MAX, UINT64_MAX, 0};
 	uint32_t at = 0;
 
 	if (rank == 0)
 		return uvmp_frequency_least(list);
 	if (!uvmp_frequency_is_valid(list) || rank >= list->count)
 		return UVMP_UNIT_NONE;
+	bisect(list, &key, &key.late, rank);
 	bisect(list, &key, &key.frequency, rank);
 	bisect(list, &key, &key.stamp, rank);
-	while (list->key[list->heap[at]].stamp != key.stamp)
+	while (at < list->count - 1u && list->key[list->heap[at]].stamp != key.stamp)
 		at++;
 	return list->heap[at];
 }
 
+/* The place behind all that lie below this one; the number of units: there is none. */
+static uint32_t place_behind(const struct uvmp_frequency *list, uint32_t at)
+{
+	while (at != 0 && (at % 2u == 0 || at + 1u == list->count))
+		at = (at - 1u) / 2u;
+	return at != 0 ? at + 1u : list->count;
+}
+
+static uint32_t place_below(const struct uvmp_frequency *list, uint32_t at)
+{
+	return 2u * at + 1u < list->count ? 2u * at + 1u : place_behind(list, at);
+}
+
 uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit)
 {
-	uint32_t next = UVMP_UNIT_NONE;
+	uint32_t next = UVMP_UNIT_NONE, at = 0;
 
 	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
 		return UVMP_UNIT_NONE;
-	for (uint32_t at = 0; at < list->count; at++) {
-		uint32_t other = list->heap[at];
+	while (at < list->count) {
+		const struct uvmp_frequency_key *key = &list->key[list->heap[at]];
 
-		if (is_less(&list->key[unit], &list->key[other]) &&
-		    (next == UVMP_UNIT_NONE || is_less(&list->key[other], &list->key[next])))
-			next = other;
+		if (!is_less(&list->key[unit], key)) {
+			at = place_below(list, at);
+			continue;
+		}
+		if (next == UVMP_UNIT_NONE || is_less(key, &list->key[next]))
+			next = list->heap[at];
+		at = place_behind(list, at);
 	}
 	return next;
 }

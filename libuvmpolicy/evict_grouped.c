@@ -71,6 +71,11 @@ static void unlink_unit(struct uvmp_grouped *list, struct uvmp_grouped_ends *end
 	list->count--;
 }
 
+bool uvmp_grouped_contains(const struct uvmp_grouped *list, uint32_t unit)
+{
+	return uvmp_grouped_is_valid(list) && unit < list->units && list->link[unit].next != unit;
+}
+
 void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit)
 {
 	struct uvmp_grouped_ends *ends;

@@ -1,4 +1,4 @@
-/* What an eviction order is made of: seven functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
+/* What an eviction order is made of: eight functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
  * before it calls one of them, but for `random`; victim is called only while `rank`, the number of units to be
  * passed over, is below evict->count. */
 #ifndef UVMPOLICY_EVICT_INTERNAL_H
@@ -18,6 +18,7 @@ static inline enum uvmp_status uvmp_evict_found(uint32_t found, uint32_t *unit)
 /* evict_lru.c: both units */
 void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_lru_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lru_forget(struct uvmp_evict *evict, uint32_t unit);
@@ -28,6 +29,7 @@ enum uvmp_status uvmp_evict_lru_next(const struct uvmp_evict *evict, uint64_t *r
 /* evict_random.c */
 void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_random_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_random_forget(struct uvmp_evict *evict, uint32_t unit);
@@ -38,6 +40,7 @@ enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t
 /* evict_sl.c: both basic-block orders */
 void uvmp_evict_sl_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_sl_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_sl_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_sl_forget(struct uvmp_evict *evict, uint32_t unit);
@@ -48,6 +51,7 @@ enum uvmp_status uvmp_evict_sl_next(const struct uvmp_evict *evict, uint64_t *ra
 /* evict_lfu.c */
 void uvmp_evict_lfu_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_lfu_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lfu_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit);
@@ -58,6 +62,7 @@ enum uvmp_status uvmp_evict_lfu_next(const struct uvmp_evict *evict, uint64_t *r
 /* evict_clock.c */
 void uvmp_evict_clock_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_clock_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_clock_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_clock_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_clock_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_clock_forget(struct uvmp_evict *evict, uint32_t unit);
@@ -68,6 +73,7 @@ enum uvmp_status uvmp_evict_clock_next(const struct uvmp_evict *evict, uint64_t 
 /* evict_mhpe.c */
 void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict);
+bool uvmp_evict_mhpe_contains(const struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit);
 void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit);

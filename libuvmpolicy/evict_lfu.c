@@ -15,6 +15,11 @@ bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict)
 	       evict->frequency.count == evict->count;
 }
 
+bool uvmp_evict_lfu_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return evict->frequency.place[unit] != UVMP_UNIT_NONE;
+}
+
 void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_frequency_touch(&evict->frequency, unit, evict->frequency.key[unit].frequency + 1u);
@@ -31,6 +36,7 @@ void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_evict_lfu_remove(evict, unit);
 	evict->frequency.key[unit].frequency = 0;
+	evict->frequency.key[unit].late = 0;
 }
 
 enum uvmp_status uvmp_evict_lfu_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,

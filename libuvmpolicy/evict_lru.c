@@ -14,6 +14,11 @@ bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict)
 	       evict->list.count == evict->count;
 }
 
+bool uvmp_evict_lru_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmp_recency_contains(&evict->list, unit);
+}
+
 void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_recency_touch(&evict->list, unit);

@@ -53,6 +53,11 @@ bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict)
 	       uvmp_evict_lru_is_valid(evict);
 }
 
+bool uvmp_evict_mhpe_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmp_recency_contains(&evict->list, unit);
+}
+
 void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct uvmp_mhpe *mhpe = &evict->mhpe;

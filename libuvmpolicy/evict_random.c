@@ -17,6 +17,11 @@ bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict)
 	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->units;
 }
 
+bool uvmp_evict_random_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return evict->place[unit] != UVMP_UNIT_NONE;
+}
+
 void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	if (evict->place[unit] != UVMP_UNIT_NONE)

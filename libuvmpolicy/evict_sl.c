@@ -16,6 +16,11 @@ bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict)
 	       evict->grouped.group_units == UVMP_EVICT_GROUP_UNITS && evict->grouped.count == evict->count;
 }
 
+bool uvmp_evict_sl_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmp_grouped_contains(&evict->grouped, unit);
+}
+
 void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_grouped_touch(&evict->grouped, unit);

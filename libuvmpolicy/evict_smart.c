@@ -4,7 +4,11 @@
  * victims in one tree, and each run of them becomes a range at the end of the queue. A range is an
  * invalidation if the entry that holds its first page says "only read" at that moment; then, page by page,
  * the first entry that holds the page leaves the list. Ranges are treated one after the other: an entry that
- * went with the first range has nothing to say about the second. */
+ * went with the first range has nothing to say about the second.
+ *
+ * Without quirks a range is an invalidation if the entries of all its pages say so, and all ranges are
+ * judged before any entry leaves: the entry of a tree with holes speaks for all runs of the tree, and a run
+ * of several blocks is only read if each of them is. */
 #include "bits_internal.h"
 #include "evict_smart_internal.h"
 
@@ -146,40 +150,39 @@ uint32_t uvmp_smart_find_evictable(const struct uvmp_smart_evict *e, uint32_t fr
 	return from;
 }
 
-/* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
-static uint64_t float_of(uint64_t x)
+static bool is_only_read(const struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
-	uint32_t drop = 0;
-	uint64_t kept, twice;
+	uint32_t outer = e->quirks ? pages.first + 1u : pages.outer;
 
-	while (x >> drop >> 24 != 0)
-		drop++;
-	kept = x >> drop;
-	twice = (x - (kept << drop)) * 2u;
-	if (twice + (kept & 1u) > (uint64_t)1 << drop)
-		kept++;
-	return kept << drop;
-}
+	for (uint32_t page = pages.first; page < outer; page++) {
+		uint32_t entry = uvmp_smart_list_find(e, tree, page);
 
-/* Entries that the reserve protects: the original multiplies, divides by 100 and cuts off, in 32-bit floats
- * (section 13). Above 2^17 entries or so that can be one more than in integers. The quotient is taken with 28
- * bits of fraction; the lowest also says whether there is a remainder, lest it be taken for a tie. */
-static uint32_t reserve(const struct uvmp_smart_evict *e)
-{
-	uint64_t product = float_of((uint64_t)e->entries * e->reserve_percent) << 28;
-
-	return (uint32_t)(float_of(product / 100u | (product % 100u != 0)) >> 28);
+		if (entry == e->entries || e->entry[entry].rw != UVMP_COUNTER_READ)
+			return false;
+	}
+	return true;
 }
 
 static void stage(struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
-	uint32_t entry = uvmp_smart_list_find(e, tree, pages.first);
-	bool is_clean = entry < e->entries && e->entry[entry].rw == UVMP_COUNTER_READ;
-
 	e->queue[e->queued++] = (struct uvmp_smart_range){
-	        tree, pages, is_clean ? UVMP_SMART_INVALIDATE : UVMP_SMART_WRITEBACK};
+	        tree, pages, is_only_read(e, tree, pages) ? UVMP_SMART_INVALIDATE : UVMP_SMART_WRITEBACK};
 	uvmp_mask_region_set(&e->tree[tree].staged, pages);
-	uvmp_smart_list_remove(e, tree, pages);
+	if (e->quirks)
+		uvmp_smart_list_remove(e, tree, pages);
+}
+
+/* Each run of the victims becomes a range; returns how many there are. */
+static uint32_t stage_all(struct uvmp_smart_evict *e, const struct uvmp_smart_victims *victims)
+{
+	uint32_t before = e->queued;
+
+	for (struct uvmp_region run = uvmp_mask_next_run(&victims->pages, 0); run.outer != 0;
+	     run = uvmp_mask_next_run(&victims->pages, run.outer))
+		stage(e, victims->tree, run);
+	for (uint32_t i = before; !e->quirks && i < e->queued; i++)
+		uvmp_smart_list_remove(e, victims->tree, e->queue[i].pages);
+	return e->queued - before;
 }
 
 enum uvmp_status uvmp_smart_evict_select(struct uvmp_smart_evict *evict, uint64_t *random,
@@ -187,23 +190,17 @@ enum uvmp_status uvmp_smart_evict_select(struct uvmp_smart_evict *evict, uint64_
 {
 	struct uvmp_smart_victims victims = {0};
 	struct uvmp_smart_evict *e = evict;
-	struct uvmp_region run;
 	uint32_t skip;
 
 	if (!uvmp_smart_evict_is_valid(evict) || choice == NULL ||
 	    (random == NULL && evict->evictor == UVMP_SMART_RANDOM_4K))
 		return UVMP_ERR_ARGUMENT;
 	uvmp_smart_list_sort(e);
-	skip = reserve(e);
+	skip = percent_as_float(e->entries, e->reserve_percent);
 	switch (e->evictor) {
 	default:
 		POLICIES(CALL)
 	}
-	*choice = (struct uvmp_smart_choice){0, victims.tree, victims.first};
-	for (run = uvmp_mask_next_run(&victims.pages, 0); run.outer != 0;
-	     run = uvmp_mask_next_run(&victims.pages, run.outer)) {
-		stage(e, victims.tree, run);
-		choice->ranges++;
-	}
+	*choice = (struct uvmp_smart_choice){stage_all(e, &victims), victims.tree, victims.first};
 	return UVMP_OK;
 }

@@ -3,9 +3,11 @@
  * An array of entries, each some pages of one tree and the cycle of their last touch. A touch looks for the
  * entry that holds the page; without one, a new entry of the present policy's unit goes to the end. Before
  * each eviction the list is sorted, stably, so the order of equal entries is what earlier sorts and removals
- * have left. By policy the order is by cycle      LRU 2 MiB, LRU 4 KiB, random by group      SL, TBNe: trees
- * by the newest touch of any of their entries, inside a tree by cycle by frequency  LFU: the tree's counter,
- * then its marks, then cycle The sort merges runs of 1, 2, 4, ... entries, in place but for a copy of the
+ * have left. By policy the order is
+ *   by cycle      LRU 2 MiB, LRU 4 KiB, random
+ *   by group      SL, TBNe: trees by the newest touch of any of their entries, inside a tree by cycle
+ *   by frequency  LFU: the tree's counter, then its marks, then cycle
+ * The sort merges runs of 1, 2, 4, ... entries, in place but for a copy of the
  * left run; runs that follow each other in order already are left as they are, which makes a sorted list cost
  * one comparison an entry.
  *
@@ -101,27 +103,28 @@ void uvmp_smart_list_remove(struct uvmp_smart_evict *e, uint32_t tree, struct uv
 
 /* -- sorting -- */
 
-/* Counter and marks from the host's counters. The original looks at roots only (UVM Smart Q6); the corrected
- * rule takes the marks of the entry's own block, unless it is a whole tree. */
+/* Counter and marks from the host's counters: of the root, and by the original only for entries that start
+ * where the tree does (UVM Smart Q6). The corrected rule takes those of the entry's own block, unless it is a
+ * whole tree. */
 static void renew(const struct uvmp_smart_evict *e, struct uvmp_smart_entry *entry)
 {
 	const struct uvmp_counter_tree *counter = &e->counter[entry->tree];
-	uint32_t blocks = counter->blocks;
+	uint32_t first = 0, blocks = counter->blocks;
 
+	if (e->quirks && entry->first != 0)
+		return;
 	if (!e->quirks && entry->pages != smart_tree_pages(e, entry->tree)) {
-		entry->rw = uvmp_counter_tree_marks(counter, entry->first / UVMP_BASIC_BLOCK_PAGES, 1);
-		return;
+		first = entry->first / UVMP_BASIC_BLOCK_PAGES;
+		blocks = 1;
 	}
-	if (entry->first != 0)
-		return;
-	entry->counter = uvmp_counter_tree_word(counter, 0, blocks);
-	entry->rw = uvmp_counter_tree_marks(counter, 0, blocks);
+	entry->counter = uvmp_counter_tree_word(counter, first, blocks);
+	entry->rw = uvmp_counter_tree_marks(counter, first, blocks);
 }
 
 static void find_newest(struct uvmp_smart_evict *e)
 {
-	for (uint32_t i = 0; i < e->trees; i++)
-		e->tree[i].newest = 0;
+	for (uint32_t i = 0; i < e->entries; i++)
+		e->tree[e->entry[i].tree].newest = 0;
 	for (uint32_t i = 0; i < e->entries; i++) {
 		uint64_t *newest = &e->tree[e->entry[i].tree].newest;
 
@@ -209,19 +212,23 @@ void uvmp_smart_list_sort(struct uvmp_smart_evict *e)
 
 /* -- rebuilding (UVM Smart Q15 mended) -- */
 
-/* Appends the new policy's units that hold a resident page of the old entry. Old entries come by place, so a
+/* Appends the new policy's units that hold a page of the old entry which stays: resident, and not on its way
+ * out. Old entries come by place, so a
  * unit that exists already is the last one (or, where entries overlap because quirks were on before, one
  * further back). */
 static uint32_t cut_entry(struct uvmp_smart_evict *e, const struct uvmp_smart_entry *old, uint32_t made)
 {
+	const struct uvmp_smart_tree *tree = &e->tree[old->tree];
 	struct uvmp_region pages = smart_entry_region(old);
 	struct uvmp_region unit;
+	uvmp_mask staying;
 
+	uvmp_mask_andnot(&staying, &tree->valid, &tree->staged);
 	for (uint32_t page = pages.first; page < pages.outer; page = unit.outer) {
 		struct uvmp_smart_entry *last = made != 0 ? &e->scratch[made - 1u] : NULL;
 
 		unit = unit_of(e, old->tree, page);
-		if (!uvmp_mask_region_any(&e->tree[old->tree].valid, uvmp_region_intersect(unit, pages)))
+		if (!uvmp_mask_region_any(&staying, uvmp_region_intersect(unit, pages)))
 			continue;
 		if (last == NULL || last->tree != old->tree || unit.first > last->first)
 			e->scratch[made++] = new_entry(old->tree, unit, old->cycle);

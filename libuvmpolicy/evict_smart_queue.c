@@ -125,6 +125,8 @@ static void call_back(struct uvmp_smart_evict *e, const struct uvmp_smart_range 
 	if (e->quirks) /* UVM Smart Q9 */
 		uvmp_mask_region_set(&tree->dirty, range->pages);
 	for (uint32_t page = range->pages.first; page < range->pages.outer; page++) {
+		if (!e->quirks && !uvmp_mask_test(&tree->valid, page)) /* UVM Smart Q15 */
+			continue;
 		uvmp_tree_add(&tree->fill, page, 1, e->quirks);
 		uvmp_smart_list_touch(e, range->tree, page, cycle);
 	}
@@ -159,11 +161,15 @@ enum uvmp_status uvmp_smart_evict_synchronise(struct uvmp_smart_evict *evict)
 	for (uint32_t i = 0; i < evict->trees; i++) {
 		struct uvmp_smart_tree *tree = &evict->tree[i];
 
-		/* UVM Smart Q10: clean pages stay; or not. */
+		/* UVM Smart Q10: clean pages stay, and ranges are still to be written; or nothing is left. */
 		uvmp_mask_andnot(&tree->valid, &tree->valid, evict->quirks ? &tree->dirty : &tree->valid);
 		uvmp_mask_zero(&tree->dirty);
+		if (!evict->quirks)
+			uvmp_mask_zero(&tree->staged);
 		(void)uvmp_tree_init(&tree->fill, tree->fill.blocks);
 	}
+	if (!evict->quirks)
+		evict->queued = 0;
 	evict->free = evict->total;
 	uvmp_smart_list_clear(evict);
 	return UVMP_OK;

@@ -216,10 +216,10 @@ static const struct row table[KEYS] = {
         [MIN_FAULTS] = DENSITY_NUMBER("min_faults", 1, 20, 1,
                                       "faulted pages of a block before anything is prefetched"),
         [SEQ_PAGES] = NUMBER_OF("prefetch=sequential", PREFETCH, 1u << UVMP_PREFETCH_SEQUENTIAL, "seq_pages",
-                                1, 512, 1, "pages that the cursor takes per decision"),
+                                1, 512, 1, "pages of 4 KiB that the cursor takes per decision"),
         [LOCALITY_PAGES] =
                 NUMBER_OF("prefetch=locality", PREFETCH, 1u << UVMP_PREFETCH_LOCALITY, "locality_pages", 1,
-                          512, 128, "pages from the faulting one on, it included"),
+                          512, 128, "pages of 4 KiB from the faulting one on, it included"),
         [STRIDE_DEPTH] = STRIDE_NUMBER("stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
         [STRIDE_CONFIDENCE] =
                 STRIDE_NUMBER("stride_confidence", 1, 7, 2, "how often a stride must have been seen"),
@@ -274,7 +274,7 @@ static const struct row table[KEYS] = {
                           134217727, 8, "accesses to 64 KiB that bring the page after all"),
         [REMOTE_PENALTY] = NUMBER_OF("remote=adaptive", REMOTE, 1u << UVMP_REMOTE_ADAPTIVE, "remote_penalty",
                                      0, 1048576, 2, "factor of that per time out and back; 1048576 pins"),
-        [REPLAY] = CHOICE("replay", UVMP_REPLAY_ONCE + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
+        [REPLAY] = CHOICE("replay", UVMP_REPLAY_BATCH_WAIT + 1, UVMP_REPLAY_BATCH_FLUSH, REPLAYS,
                           "when the GPU goes on"),
         [PUT_RATIO] = NUMBER_OF("replay=batch_flush", REPLAY, 1u << UVMP_REPLAY_BATCH_FLUSH, "put_ratio", 0,
                                 100, 50, "percent of duplicates beyond which a flush re-reads PUT"),
@@ -327,8 +327,9 @@ static const struct row table[KEYS] = {
                 CHOICE("sm_throttle", 2, 0, SWITCHES, "whether SMs stand still while memory thrashes (ETC)"),
         [SM_EPOCH_US] = NUMBER_OF("sm_throttle=on", SM_THROTTLE, 1u << 1, "sm_epoch_us", 10, 1000000000, 100,
                                   "a fifth of it SMs are watched, four fifths they are left alone"),
-        [MEMORY_RATIO] = NUMBER("memory_ratio", 100, 1000, 100,
-                                "percent of its memory that a GPU holds by compression; offsets may lie beyond it"),
+        [MEMORY_RATIO] =
+                NUMBER("memory_ratio", 100, 1000, 100,
+                       "percent of its memory that a GPU holds by compression; offsets may lie beyond it"),
         [LINK_RATIO] = NUMBER("link_ratio", 100, 1000, 100,
                               "bytes that stand for 100 on a link that compresses; hosts apply it"),
         [QUIRKS] = NUMBER("quirks", 0, 1, 1, "1: the original's oddities as they are; 0: corrected rules"),
@@ -391,24 +392,31 @@ static const struct uvmp_policy_preset presets[] = {
         {"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
          "prefetch=locality thrash=off counters=off"},
         {"batch-aware-base", "what Kim et al. compare with: Zheng's prefetcher, LRU of 64 KiB (ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off"},
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off "
+         "counters=off"},
         {"batch-aware-to", "that with more thread blocks than fit (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "threads=on"},
         {"batch-aware-ue",
          "that with evictions begun with the batch, both ways at once (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "plan=unobtrusive"},
         {"batch-aware", "both (Kim et al., ASPLOS'20)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "plan=unobtrusive threads=on"},
         {"etc",
          "that base with SMs throttled, memory compressed (ETC, Li et al., ASPLOS'19, as Kim et al. tell)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "sm_throttle=on memory_ratio=125"},
         {"compressed-link",
          "that base on a link that compresses 5 to 4 (Kim et al., ASPLOS'20, compared with)",
-         "prefetch=locality evict=lru2m granularity=64k replay=block batch=1024 thrash=off counters=off "
+         "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+         "thrash=off counters=off "
          "link_ratio=125"},
         {"cppe", "pattern-aware prefetching, MHPE eviction (Yu et al., CPPE, IPDPS'20)",
          "prefetch=pattern evict=mhpe thrash=off counters=off"},
@@ -665,11 +673,44 @@ static bool is_used(const uint32_t value[KEYS], uint32_t k)
 	return table[k].user == ALWAYS || (table[k].users >> value[table[k].user] & 1u) != 0;
 }
 
-/* A 0 that the driver takes by accident, which the corrected rules do not share: a threshold that all exceed
- * (Q8), a number of votes that turns into another (Q18). */
-static bool is_accident(const uint32_t value[KEYS], uint32_t k)
+/* What a key may be beside another one: by names that one, KEYS if the table says it all. */
+struct limit {
+	enum key by;
+	uint32_t min, max;
+};
+
+/* The driver takes a 0 by accident which the corrected rules do not share: a threshold that all exceed (Q8),
+ * a number of votes that turns into another (Q18). The thresholds of a controller lie to either side of the
+ * policy's, of which 0 counts as 1. */
+static struct limit limit_of(const uint32_t value[KEYS], uint32_t k)
 {
-	return (k == THRESHOLD || k == LAPSE_VOTES) && value[k] == 0 && value[QUIRKS] == 0;
+	uint32_t base = value[THRESHOLD] != 0 ? value[THRESHOLD] : 1u;
+	struct limit limit = {KEYS, table[k].key.min, table[k].key.max};
+
+	switch (k) {
+	case THRESHOLD:
+	case LAPSE_VOTES:
+		limit.by = QUIRKS;
+		limit.min = value[QUIRKS] != 0 ? 0 : 1;
+		break;
+	case PRESSURE_LOW:
+	case EARLY_LOW:
+		limit.by = THRESHOLD;
+		limit.max = base;
+		break;
+	case EARLY_HIGH:
+		limit.by = THRESHOLD;
+		limit.min = base;
+		break;
+	default:
+		break;
+	}
+	return limit;
+}
+
+static bool is_within(uint32_t value, struct limit limit)
+{
+	return value >= limit.min && value <= limit.max;
 }
 
 void uvmp_policy_init(struct uvmp_policy *policy)
@@ -691,10 +732,11 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 		return false;
 	load(policy, value);
 	for (uint32_t k = 0; k < KEYS; k++) {
-		if (value[k] < table[k].key.min || value[k] > table[k].key.max || is_accident(value, k))
+		if (value[k] < table[k].key.min || value[k] > table[k].key.max)
 			return false;
 		/* its user stands before it: in range, or we would not be here */
-		if (!is_used(value, k) && value[k] != table[k].key.initial)
+		if (is_used(value, k) ? !is_within(value[k], limit_of(value, k))
+		                      : value[k] != table[k].key.initial)
 			return false;
 	}
 	return true;
@@ -893,17 +935,25 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	return status;
 }
 
-static void reject_accident(const struct parser *parser, uint32_t k)
+static void reject_limit(const struct parser *parser, uint32_t k, struct limit limit)
 {
 	struct sink sink = error_at(parser, parser->given[k]);
 
 	put_text(&sink, table[k].key.name);
-	put_text(&sink, ": 0 is not accepted with quirks=0; 1..");
-	put_number(&sink, table[k].key.max);
+	put_text(&sink, ": ");
+	put_number(&sink, parser->value[k]);
+	put_text(&sink, " is not accepted with ");
+	put_text(&sink, table[limit.by].key.name);
+	put_char(&sink, '=');
+	put_number(&sink, parser->value[limit.by]);
+	put_text(&sink, "; ");
+	put_number(&sink, limit.min);
+	put_text(&sink, "..");
+	put_number(&sink, limit.max);
 }
 
 /* Resets what the result does not use; a key that was asked for in vain is an error. */
-static enum uvmp_status settle(struct parser *parser)
+static enum uvmp_status reset_unused(struct parser *parser)
 {
 	for (uint32_t k = 0; k < KEYS; k++) {
 		if (is_used(parser->value, k))
@@ -915,11 +965,22 @@ static enum uvmp_status settle(struct parser *parser)
 		}
 		parser->value[k] = table[k].key.initial;
 	}
+	return UVMP_OK;
+}
+
+/* What nobody asked for follows what was asked for; two words that contradict each other are an error. */
+static enum uvmp_status fit(struct parser *parser)
+{
 	for (uint32_t k = 0; k < KEYS; k++) {
-		if (!is_accident(parser->value, k))
+		struct limit limit = limit_of(parser->value, k);
+
+		if (!is_used(parser->value, k) || is_within(parser->value[k], limit))
 			continue;
-		reject_accident(parser, k);
-		return UVMP_ERR_CONFLICT;
+		if (parser->given[k].length > 0) {
+			reject_limit(parser, k, limit);
+			return UVMP_ERR_CONFLICT;
+		}
+		parser->value[k] = parser->value[k] < limit.min ? limit.min : limit.max;
 	}
 	return UVMP_OK;
 }
@@ -966,7 +1027,8 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 			return status;
 		is_first = false;
 	}
-	return settle(parser);
+	status = reset_unused(parser);
+	return status == UVMP_OK ? fit(parser) : status;
 }
 
 enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,

@@ -6,17 +6,17 @@
  * are fetched. Only that idea is taken from there; what follows is ours:
  *
  *  - The faults of a range are kept as a few streams, the last used first, so that a stride may cross blocks
- * and several of them may run at once. The pages of one decision are looked at in ascending order.
+ *    and several of them may run at once. The pages of one decision are looked at in ascending order.
  *  - A stream is expected to fault one stride behind its last fault; once it is trusted, at any multiple up
- * to one stride behind what it has fetched: what came ahead of time does not fault any more. A page that no
- *    stream expects goes to the nearest stream within 512 pages (the size of a block, where gpu_ext looks).
- * It costs a point of confidence; from the last point on the stream takes the new distance for its stride. A
- *    page that is nowhere near begins a stream, in place of the one not used for longest.
+ *    to one stride behind what it has fetched: what came ahead of time does not fault any more.
+ *  - A page that no stream expects goes to the nearest stream within 512 pages (the size of a block, where
+ *    gpu_ext looks). It costs a point of confidence; from the last point on the stream takes the new distance
+ *    for its stride. A page that is nowhere near begins a stream, in place of the one not used for longest.
  *  - Each faulting page of a trusted stream fetches the next `stride_depth` pages of its stride. Where that
  *    leaves the block, hint->follow asks for the other block with what is left; of several streams that leave
  *    it in one decision the last one goes on.
  *  - Pages that bounce, range groups without a fault and ranges that prefer to be elsewhere are left alone,
- * as the driver's own prefetcher leaves them. */
+ *    as the driver's own prefetcher leaves them. */
 #include "bits_internal.h"
 #include "prefetch_internal.h"
 

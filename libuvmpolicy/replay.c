@@ -28,9 +28,9 @@ enum position {
 
 const char *uvmp_replay_name(enum uvmp_replay_policy policy)
 {
-	static const char name[][12] = {"block", "batch", "batch_flush", "once"};
+	static const char name[][12] = {"block", "batch", "batch_flush", "once", "batch_wait"};
 
-	return (uint32_t)policy <= UVMP_REPLAY_ONCE ? name[policy] : NULL;
+	return (uint32_t)policy <= UVMP_REPLAY_BATCH_WAIT ? name[policy] : NULL;
 }
 
 bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint32_t ratio)
@@ -123,7 +123,7 @@ static enum position end_service(const struct uvmp_replay_params *params, struct
 		return CANCELLING_BATCH;
 	if (state->has_fatal)
 		return WAITING_WORK;
-	if (params->policy == UVMP_REPLAY_BATCH)
+	if (params->policy == UVMP_REPLAY_BATCH || params->policy == UVMP_REPLAY_BATCH_WAIT)
 		return PUSHING_BATCH;
 	if (params->policy == UVMP_REPLAY_BLOCK || params->policy == UVMP_REPLAY_ONCE)
 		return batch_done(params, state);
@@ -171,7 +171,9 @@ static enum position on_batch_pushed(const struct uvmp_replay_params *params, st
 	if (event->status != UVMP_OK)
 		return finish(params, state);
 	state->replays++;
-	return state->position == PUSHING_FLUSH ? WAITING_REPLAY : batch_done(params, state);
+	return state->position == PUSHING_FLUSH || params->policy == UVMP_REPLAY_BATCH_WAIT
+	               ? WAITING_REPLAY
+	               : batch_done(params, state);
 }
 
 static enum position on_replay_waited(const struct uvmp_replay_params *params,

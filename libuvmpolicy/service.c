@@ -249,6 +249,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->page_bytes = params->page_bytes;
 	s->page_shift = lowest_bit(params->page_bytes);
 	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
+	uvmp_step_scale(s);
 	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
 	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
 	                  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
@@ -365,7 +366,7 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	page = block_page(s, block_at(s, h), address);
 	uvmp_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
 	uvmp_memory_touch(s, processor, h, page);
-	if (s->adapt.has_pattern)
+	if (s->adapt.has_touches)
 		uvmp_adapt_touch(s, processor, h, page);
 	return UVMP_OK;
 }

@@ -47,14 +47,14 @@ static void init_thresholds(struct adapt *adapt, const struct uvmp_policy *polic
 
 	uvmp_threshold_params_init(&adapt->threshold);
 	adapt->threshold.base = base;
-	adapt->threshold.aggressive = minimum(policy->pressure_low, base);
+	adapt->threshold.aggressive = policy->pressure_low;
 	adapt->threshold.step = policy->pressure_step;
 	adapt->threshold.window = policy->pressure_window;
 	adapt->threshold.is_off_when_full = policy->pressure_off;
 	uvmp_early_params_init(&adapt->early_params);
 	adapt->early_params.base = base;
-	adapt->early_params.aggressive = minimum(policy->early_low, base);
-	adapt->early_params.cautious = policy->early_high > base ? policy->early_high : base;
+	adapt->early_params.aggressive = policy->early_low;
+	adapt->early_params.cautious = policy->early_high;
 	adapt->early_params.epoch_ns = (uint64_t)policy->early_epoch_us * NS_PER_US;
 	uvmp_early_init(&adapt->early_params, 0, &adapt->early);
 }
@@ -68,9 +68,10 @@ void uvmp_adapt_init(struct uvmp_service *s)
 	adapt->threads.period = (uint64_t)s->policy.threads_period_us * NS_PER_US;
 	adapt->threads.drop_percent = s->policy.threads_drop;
 	adapt->threads.max = s->policy.extra_blocks;
-	adapt->has_pattern = uvmp_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
+	adapt->has_touches = s->policy.evict == UVMP_EVICT_MHPE ||
+	                     uvmp_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
 	adapt->counts_refaults = s->policy.adapt == UVMP_ADAPT_PRESSURE;
-	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_pattern;
+	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_touches;
 }
 
 static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t sms)
@@ -79,6 +80,7 @@ static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t s
 
 	uvmp_throttle_params_init(&c->throttling);
 	c->throttling.sms = sms;
+	c->throttling.min_running = sms - sms / 2u; /* no source has more than half stand still */
 	c->throttling.initial = epoch;
 	c->throttling.detect = epoch / 5u;
 	c->throttling.execute = epoch - epoch / 5u;
@@ -320,7 +322,7 @@ void uvmp_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
 	if (step->migrate == UVMP_MIGRATE_FAULT && step->requester == step->dst)
 		uvmp_mask_and(&faulted, arrived, &step->faulted);
 	note_faults(s, c, &faulted);
-	if (s->adapt.has_pattern) {
+	if (s->adapt.has_touches) {
 		struct history *history = make_history(s, b);
 
 		if (history != NULL)

@@ -213,6 +213,24 @@ static bool check_sub(const struct uvmp_service *s, handle h, const struct place
 	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &sub->backed);
 }
 
+/* Between steps and evictions a unit is in the order if something of it is resident, unless the block is
+ * pinned. */
+static bool check_listed(const struct uvmp_service *s, const struct gpu *g, const struct place *p)
+{
+	bool is_pinned = uvmp_circle_is_pinned(g, p->memory);
+
+	if (s->step.phase != STEP_IDLE || s->evict.phase != EVICT_IDLE)
+		return true;
+	for (uint32_t i = 0; i < g->block_units; i++) {
+		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
+		bool is_due = !is_pinned && uvmp_mask_region_any(&p->resident, region);
+
+		if (uvmp_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
+			return false;
+	}
+	return true;
+}
+
 static bool check_unit(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
 {
 	const struct gpu *g = &s->gpu[p->proc];
@@ -221,7 +239,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
-	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory];
+	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] && check_listed(s, g, p);
 }
 
 /* What is resident on a GPU lies in memory that the block owns there. */

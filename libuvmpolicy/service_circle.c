@@ -1,9 +1,9 @@
 /* Pinning against cyclic thrashing (CASES'20; adapt_cyclic.c has the rule and its source).
  *
  * The engine pins blocks of 2 MiB, whatever the unit of eviction: a block has left when its last page has,
- * and returns when a fault brings pages of it. The units of a pinned block are out of the order of eviction,
- * so that choosing a victim costs nothing more; they come back as the newest when the pin ends. Where nothing
- * is left in the order, the oldest pin ends.
+ * and returns when a fault brings pages of it; a prefetch only brings it back. The units of a pinned block
+ * are out of the order of eviction, so that choosing a victim costs nothing more; they come back as the
+ * newest when the pin ends. Where nothing is left in the order, the oldest pin ends.
  */
 #include "service_internal.h"
 
@@ -38,12 +38,12 @@ void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block)
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_cyclic_params params = params_of(s);
 	uint32_t number = uvmp_place_find(s, block_at(s, block), gpu)->memory;
+	bool is_fault = block == s->step.block && s->step.cause == UVMP_CAUSE_DEMAND && !s->step.is_follow;
 	bool is_pinned, was_pinned = uvmp_circle_is_pinned(g, number);
 
-	if (g->cyclic.block == NULL || block != s->step.block || s->step.cause != UVMP_CAUSE_DEMAND ||
-	    s->step.is_follow)
+	if (g->cyclic.block == NULL)
 		return;
-	(void)uvmp_cyclic_return(&params, &g->cyclic, number, &is_pinned);
+	(void)uvmp_cyclic_return(&params, &g->cyclic, number, is_fault, &is_pinned);
 	if (is_pinned && !was_pinned)
 		uvmp_memory_list(s, gpu, number, false);
 }

@@ -108,24 +108,22 @@ static bool is_large(const struct uvmp_service *s, const struct gpu *g)
 }
 
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
- * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit that goes by
- * counted accesses (UVM Smart Q7): it has had few because it is just coming, and would leave as soon as it
- * has come. A random draw may hit pages of the block whose faults are being serviced, which would send away
- * what has just come. Ahead, the copies of what comes are decided, and no page that is wanted may go. */
+ * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit of evict=lfu2m
+ * (UVM Smart Q7, spare_unit in service_memory.c), by the order itself unless there is a reserve.
+ * What follows a decision may not send away what has just come for it. Ahead, the copies of what comes are
+ * decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
 
-	if (g->block_units == UVMP_MASK_BITS)
-		return (s->policy.evict == UVMP_EVICT_RANDOM_4K && block == kept_block(s)) ||
-		       (s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit)));
 	if (block == kept_block(s))
 		return true;
+	if (g->block_units == UVMP_MASK_BITS)
+		return s->evict.is_ahead && is_coming(s, block, gpu, pages_of_unit(g, unit));
 	if (is_large(s, g))
-		return block == s->step.block ||
-		       (is_strict && g->block_units == 1u &&
-		        !is_complete(s, block, gpu, pages_of_unit(g, unit)));
+		return block == s->step.block || (is_strict && g->block_units == 1u &&
+		                                  !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 	return is_coming(s, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
@@ -206,9 +204,9 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_counted = s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.remote.remote != UVMP_REMOTE_OFF;
-	bool is_strict = s->policy.quirks && (s->policy.evict == UVMP_EVICT_SL_64K ||
-	                                      s->policy.evict == UVMP_EVICT_TBN || is_counted);
+	bool is_strict = s->policy.quirks && !uvmp_evict_spares(s) &&
+	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN ||
+	                  s->policy.evict == UVMP_EVICT_LFU_2M);
 	bool found;
 
 	uvmp_runtime_judge(s);
@@ -420,6 +418,7 @@ static void send_away(struct uvmp_service *s)
 		return;
 	}
 	uvmp_remote_leave(s, e->block, e->gpu, &e->pages);
+	uvmp_runtime_tell(s);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
 	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
 	if (!uvmp_mask_is_empty(&e->lost))

@@ -137,6 +137,7 @@ struct range {
 	uint8_t duplication;
 	uint8_t right;
 	uint8_t home;
+	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of the range that it was split from, or its own */
 	handle log;	     /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 	struct uvmp_prefetch_range prefetch;
@@ -183,8 +184,9 @@ struct controls {
 
 /* Those of the engine. */
 struct adapt {
-	bool is_on; /* there is any, or a prefetcher that needs a history */
-	bool has_pattern, counts_refaults;
+	bool is_on; /* there is any, or a prefetcher or an order that needs a history */
+	bool has_touches; /* which pages are touched is of use: prefetch=pattern, evict=mhpe */
+	bool counts_refaults;
 	struct uvmp_threshold_params threshold;
 	struct uvmp_early_params early_params;
 	struct uvmp_early_state early;
@@ -433,6 +435,7 @@ struct uvmp_service {
 	uint32_t next_gpu; /* whose turn it is */
 	struct adapt adapt;
 	struct uvmp_pattern_engine patterns; /* runtime=on */
+	enum uvmp_pattern_verdict verdict, told; /* of theirs: as it was judged last, and as the log was told */
 
 	/* 3.6: the CPU fault that was let pass once */
 	uint64_t latch_ns, latch_thread, latch_page, latch_space;
@@ -628,6 +631,8 @@ void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 /* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
  * a place for the processor. */
 void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
+void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
 void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 /* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
@@ -641,6 +646,12 @@ void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, co
 			 uvmp_mask *pages);
 
 /* -- service_evict.c -- */
+
+/* Does the order itself put a unit that is not complete behind all others? */
+static inline bool uvmp_evict_spares(const struct uvmp_service *s)
+{
+	return s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.quirks && s->policy.reserve == 0;
+}
 
 /* Is all memory of the GPU in use, so that the next allocation would evict? */
 bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
@@ -663,7 +674,8 @@ static inline bool uvmp_circle_is_pinned(const struct gpu *g, uint32_t number)
 {
 	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
 }
-/* Pages of the block have come: where the present step's faults bring it back in a circle, it is pinned. */
+/* Pages of the block have come: it is back, and where the present step's faults bring it back in a circle, it
+ * is pinned. */
 void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Pages of the block were evicted; pins may end. */
 void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block);
@@ -683,6 +695,8 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
 /* A batch begins: where memory has been full, the prefetcher for that takes over. */
 void uvmp_step_switch_prefetcher(struct uvmp_service *s);
+/* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
+void uvmp_step_scale(struct uvmp_service *s);
 /* Starts it: prefetch decision, then destination by destination. */
 void uvmp_step_start(struct uvmp_service *s);
 void uvmp_step_advance(struct uvmp_service *s);
@@ -762,10 +776,12 @@ void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot);
 void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
 enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
-/* Basic blocks that a tree prefetcher has scheduled. */
+/* Basic blocks that a tree prefetcher has scheduled. Queues PATTERN where the allocation's has changed. */
 void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
 /* Memory is full: what do the patterns so far say? */
 void uvmp_runtime_judge(struct uvmp_service *s);
+/* A victim begins to leave: queues PATTERN where that has changed since. */
+void uvmp_runtime_tell(struct uvmp_service *s);
 /* Does evict=tbne still send 2 MiB away? */
 bool uvmp_runtime_evicts_whole(const struct uvmp_service *s);
 

@@ -95,9 +95,9 @@ static const struct row table[FIELDS] = {
 const char *uvmp_action_name(enum uvmp_action_kind kind)
 {
 	static const char name[UVMP_ACTION_COUNT][12] = {
-	        "batch",  "allocate", "populate", "copy",  "unmap",  "map",  "revoke",
-	        "evict",  "discard",  "free",     "flush", "replay", "wait", "throttle",
-	        "cancel", "clear",    "toggle",   "limit", "unpin",  "done"};
+	        "batch",  "allocate", "populate", "copy",  "unmap",   "map",   "revoke",
+	        "evict",  "discard",  "free",     "flush", "replay",  "wait",  "throttle",
+	        "cancel", "clear",    "toggle",   "limit", "pattern", "unpin", "done"};
 
 	return (uint32_t)kind < UVMP_ACTION_COUNT ? name[kind] : NULL;
 }

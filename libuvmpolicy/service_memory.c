@@ -515,19 +515,48 @@ void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		weigh(s, &s->gpu[gpu], b, p, page);
 }
 
-/* A pinned unit stays out of the order. */
-static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
-                       uint32_t page)
-{
-	if (uvmp_circle_is_pinned(g, p->memory))
-		return;
-	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
-	weigh(s, g, b, p, page);
-}
-
 static uint32_t pages_of_block(const struct gpu *g)
 {
 	return g->block_units * g->unit_pages;
+}
+
+void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	struct gpu *g = &s->gpu[gpu];
+
+	if (s->policy.evict != UVMP_EVICT_LFU_2M || p == NULL || !p->has_memory)
+		return;
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
+		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
+}
+
+/* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+                       uint32_t page)
+{
+	bool is_pinned = uvmp_circle_is_pinned(g, p->memory);
+
+	if (is_pinned && s->policy.evict != UVMP_EVICT_LFU_2M)
+		return;
+	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	if (is_pinned)
+		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+	weigh(s, g, b, p, page);
+}
+
+/* UVM Smart Q7: a unit that is not complete has had few uses because it is just coming, and would leave as
+ * soon as it has come. A reserve is counted in an order without that (uvmp_evict_start passes such units
+ * over). */
+static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+                       const struct place *p, const uvmp_mask *resident, uint32_t page)
+{
+	struct uvmp_region region = around(g, page);
+
+	if (!uvmp_evict_spares(s))
+		return;
+	region.outer = minimum(region.outer, b->pages);
+	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
 }
 
 static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
@@ -539,28 +568,33 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
 	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+		spare_unit(s, g, b, p, &resident, 0);
 		touch_unit(s, g, b, p, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, around(g, page).outer))
+	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
+		spare_unit(s, g, b, p, &resident, page);
 		touch_unit(s, g, b, p, page);
+	}
 }
 
 void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
 {
 	struct gpu *g = &s->gpu[gpu];
-	const struct place *p = uvmp_place_find(s, block_at(s, g->unit_block[number]), gpu);
+	const struct block *b = block_at(s, g->unit_block[number]);
+	const struct place *p = uvmp_place_find(s, b, gpu);
 
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
 		if (!is_listed)
 			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
 		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
-			(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+			touch_unit(s, g, b, p, page);
 	}
 }
 
-static void remove_pages(struct gpu *g, const struct place *p, const uvmp_mask *pages)
+static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+                         const struct place *p, const uvmp_mask *pages)
 {
 	uvmp_mask rest;
 
@@ -568,6 +602,7 @@ static void remove_pages(struct gpu *g, const struct place *p, const uvmp_mask *
 	recount(g, p, &rest);
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
+		spare_unit(s, g, b, p, &rest, page);
 		if (!uvmp_mask_region_any(&rest, around(g, page)))
 			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
 	}
@@ -665,7 +700,7 @@ void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const 
 		return;
 	uvmp_mask_andnot(&rest, &p->resident, pages);
 	if (s->gpu[gpu].pmm == NULL)
-		remove_pages(&s->gpu[gpu], p, pages);
+		remove_pages(s, &s->gpu[gpu], b, p, pages);
 	else if (uvmp_mask_is_empty(&rest))
 		uvmp_memory_mark(s, gpu, block, UVMP_MARK_UNUSED);
 }
@@ -713,13 +748,13 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 	uvmp_memory_forget(s, b, p, &backed);
 }
 
-static void free_number(struct gpu *g, struct place *p)
+static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b, struct place *p)
 {
 	uvmp_mask all;
 
 	uvmp_mask_zero(&all);
-	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
-	remove_pages(g, p, &all);
+	uvmp_mask_region_set(&all, (struct uvmp_region){0, pages_of_block(g)});
+	remove_pages(s, g, b, p, &all);
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
 	uvmp_circle_forget(g, p->memory);
@@ -738,7 +773,7 @@ void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
 	if (s->gpu[gpu].pmm)
 		free_chunks(s, gpu, block, p);
 	else
-		free_number(&s->gpu[gpu], p);
+		free_number(s, &s->gpu[gpu], block_at(s, block), p);
 }
 
 void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts)

@@ -9,19 +9,24 @@
  * it must:
  *
  *   fault       uvmp_remote_decide, for data that only the CPU has. Remote: the page is mapped for reading
- * where it lies, and with it whatever else of the block would stay if it were read now. A store faults again,
- * and migrates. access      to a page mapped so: decided again, with one access more. Migrate: the page has
- * become hot. hot pages   wait in their block, and blocks in a list, in the order in which they got their
- * first one. When their turn comes, all of a block come in one step as faulted ones would: the prefetcher is
- * asked. eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if
- * it were read now is mapped for reading; the rest faults.
+ *               where it lies, and with it whatever else of the block would stay if it were read now. A
+ *               store faults again, and migrates.
+ *
+ *   access      to a page mapped so: decided again, with one access more. Migrate: the page has become hot.
+ *
+ *   hot pages   wait in their block, and blocks in a list, in the order in which they got their first one.
+ *               When their turn comes, all of a block come in one step as faulted ones would: the prefetcher
+ *               is asked.
+ *
+ *   eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if it
+ *               were read now is mapped for reading; the rest faults.
  *
  * Advice goes before: where a range has a preferred location, read duplication, or the GPU among its
  * accessed-by processors, nothing is decided here. Pages that nobody has yet are populated on the GPU, there
  * is nothing to read; the original has all data on the host. The thrashing detector judges only what
- * migrates. Memory is over-subscribed once something did not fit (2.7), for good: the engine hears of no
- * device synchronisation. The pages of an SM's TLB that is filled by a remote access are looked up there
- * without a further decision (UVM Smart Q14); here each access decides.
+ * migrates. Memory is over-subscribed once something did not fit (2.7), until the host tells of
+ * a device synchronisation, which clears the counters too (3.7). The pages of an SM's TLB that is filled by a
+ * remote access are looked up there without a further decision (UVM Smart Q14); here each access decides.
  *
  * A GPU that finds another one's hot pages in a block is not heard: its next access asks again. Nor is
  * anybody told if hot pages cannot come, for want of memory or because a copy failed: they stay mapped, and
@@ -94,6 +99,29 @@ static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bo
 	/* 0: it has run over into the round trips (Q12) */
 	if (before == UVMP_COUNTER_COUNT_MAX && uvmp_counter_tree_count(&c->tree, access.block) != 0)
 		halve_others(s, c);
+}
+
+/* -- device synchronisation (3.7) -- */
+
+enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
+{
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	for (uint32_t i = 0; i < s->buckets; i++) {
+		for (handle h = s->bucket[i]; h != 0; h = block_at(s, h)->chain) {
+			struct counters *c = counters_of(s, block_at(s, h));
+
+			if (c != NULL)
+				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
+			uvmp_memory_level(s, gpu, h);
+		}
+	}
+	uvmp_step_switch_prefetcher(
+	        s); /* which stays (Q4), even if no batch has seen yet that memory is full */
+	s->is_full = false;
+	return UVMP_OK;
 }
 
 /* -- deciding (4.4) -- */

@@ -79,6 +79,20 @@ static uint64_t cycle(const struct uvmp_service *s, uint64_t now_ns)
 	return now_ns > s->patterns.now ? now_ns : s->patterns.now;
 }
 
+static void tell_pattern(struct uvmp_service *s, const struct range *r)
+{
+	uint8_t pattern = (uint8_t)uvmp_pattern_of(&s->patterns, r->allocation);
+	struct uvmp_action *a;
+
+	if (s->range[r->allocation].pattern == pattern)
+		return;
+	s->range[r->allocation].pattern = pattern;
+	a = uvmp_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
+	a->space = s->space[r->space].id;
+	a->address = r->origin;
+	a->count = pattern;
+}
+
 void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks)
 {
 	const struct range *r = range_of(s, b);
@@ -90,6 +104,7 @@ void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t ba
 		if ((basic_blocks >> i & 1u) != 0) /* refused where the allocation has no array */
 			(void)uvmp_pattern_log(&s->patterns, cycle(s, s->now_ns), r->allocation, first + i);
 	}
+	tell_pattern(s, r);
 }
 
 enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *s, uint32_t gpu, uint64_t now_ns,
@@ -114,11 +129,26 @@ enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *s, uint64_t kernel
 
 void uvmp_runtime_judge(struct uvmp_service *s)
 {
-	if (s->policy.runtime && uvmp_pattern_decide(&s->patterns) == UVMP_PATTERN_REMOTE)
+	if (!s->policy.runtime)
+		return;
+	s->verdict = uvmp_pattern_decide(&s->patterns);
+	if (s->verdict == UVMP_PATTERN_REMOTE)
 		s->policy.remote.remote = UVMP_REMOTE_OVERSUB;
+}
+
+void uvmp_runtime_tell(struct uvmp_service *s)
+{
+	struct uvmp_action *a;
+
+	if (s->verdict == s->told)
+		return;
+	s->told = s->verdict;
+	a = uvmp_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
+	a->is_update = true;
+	a->detail = s->verdict;
 }
 
 bool uvmp_runtime_evicts_whole(const struct uvmp_service *s)
 {
-	return s->policy.runtime && uvmp_pattern_decide(&s->patterns) == UVMP_PATTERN_KEEP;
+	return s->policy.runtime && s->verdict == UVMP_PATTERN_KEEP;
 }

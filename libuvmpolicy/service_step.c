@@ -398,15 +398,27 @@ static void prefetch(struct uvmp_service *s)
 	add_prefetched(s, dst);
 }
 
+/* Zheng's distances are in pages of 4 KiB, decisions in the host's. */
+void uvmp_step_scale(struct uvmp_service *s)
+{
+	struct uvmp_prefetch_params *params = &s->policy.prefetch;
+	uint32_t smaller = s->page_bytes / UVMP_POLICY_PAGE_BYTES;
+
+	params->locality_pages = (params->locality_pages + smaller - 1u) / smaller;
+	params->sequential_pages = (params->sequential_pages + smaller - 1u) / smaller;
+}
+
 void uvmp_step_switch_prefetcher(struct uvmp_service *s)
 {
 	struct uvmp_prefetch_params *params = &s->policy.prefetch;
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
 
-	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full)
+	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
+	    s->policy.runtime) /* uvm-smart 2.7: the runtime engine keeps the prefetcher */
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
+	uvmp_step_scale(s);
 }
 
 void uvmp_step_start(struct uvmp_service *s)

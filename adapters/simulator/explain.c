@@ -559,6 +559,18 @@ static bool find_subtree(const struct explanation *explanation, const struct uvm
 
 /* -- the story -- */
 
+/* What runtime=on has found concerns all that follows, whatever page is asked for; */
+static bool is_finding(const struct uvmp_action *action)
+{
+	return action->kind == UVMP_ACTION_PATTERN;
+}
+
+/* and what it concludes, all spaces. */
+static bool is_conclusion(const struct uvmp_action *action)
+{
+	return is_finding(action) && action->is_update;
+}
+
 /* The action's pages that are meant. False if it does not concern them. */
 static bool find_pages(const struct explain_query *query, const struct uvmp_action *action, uvmp_mask *pages)
 {
@@ -567,6 +579,8 @@ static bool find_pages(const struct explain_query *query, const struct uvmp_acti
 
 	uvmp_mask_zero(pages);
 	if (uvmp_mask_is_empty(&action->pages)) {
+		if (is_finding(action))
+			return true;
 		/* An access outside every block has an address alone. */
 		base -= base % bytes;
 		return action->kind == UVMP_ACTION_CANCEL && last >= base &&
@@ -830,6 +844,23 @@ static void tell_cancel(FILE *out, const struct uvmp_action *action, const uvmp_
 		tell_reason(out, action);
 }
 
+static void tell_finding(FILE *out, const struct uvmp_action *action)
+{
+	static const char *const pattern[] = {"undecided",          "linear", "linear, with reuse", "random",
+	                                      "random, with reuse", "mixed",  "mixed, with reuse"};
+	static const char *const verdict[] = {"2 MiB leave at a time", "victims are chosen by trees",
+	                                      "victims are chosen by trees, and the GPU reads from afar"};
+
+	fputs("pattern: ", out);
+	if (action->is_update)
+		fprintf(out, "from now on %s",
+		        action->detail < sizeof(verdict) / sizeof(verdict[0]) ? verdict[action->detail]
+		                                                              : "?");
+	else
+		fprintf(out, "the allocation at 0x%" PRIx64 " is %s", action->address,
+		        action->count < sizeof(pattern) / sizeof(pattern[0]) ? pattern[action->count] : "?");
+}
+
 /* Kinds that say the same of all their pages: `word: PAGES ... `. */
 static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
 {
@@ -878,9 +909,10 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 {
 	FILE *out = explanation->out;
 
-	if (!explanation->has_told)
+	if (!explanation->has_told && !is_finding(action)) {
 		explanation->space = action->space;
-	explanation->has_told = true;
+		explanation->has_told = true;
+	}
 	fputs("t=", out);
 	tell_time(out, action->time_ns);
 	fputs("  ", out);
@@ -888,7 +920,7 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 		fprintf(out, "batch %" PRIu32 "  ", action->batch);
 	if (action->ticket != 0)
 		fprintf(out, "request %" PRIu64 "  ", action->ticket);
-	if (action->space != explanation->space)
+	if (explanation->has_told && action->space != explanation->space && !is_conclusion(action))
 		fprintf(out, "space %" PRIu64 "  ", action->space);
 	if (action->kind == UVMP_ACTION_COPY)
 		tell_copy(out, action, pages, subtree);
@@ -901,6 +933,8 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 		tell_mapping(out, action, pages);
 	else if (action->kind == UVMP_ACTION_CANCEL)
 		tell_cancel(out, action, pages);
+	else if (is_finding(action))
+		tell_finding(out, action);
 	else
 		tell_other(out, action, pages);
 	fputc('\n', out);
@@ -1015,6 +1049,8 @@ static bool count_action(struct explanation *explanation, const struct uvmp_acti
 	struct block *block;
 
 	explanation->kinds[action->kind]++;
+	if (is_finding(action))
+		tell_action(explanation, action, &action->pages, NULL);
 	if (weight == 0)
 		return true;
 	block = find_block(explanation, action->space, action->address);
@@ -1134,7 +1170,7 @@ static bool take_action(struct explanation *explanation, const struct uvmp_actio
 {
 	const struct explain_query *query = explanation->query;
 
-	if (query->has_space && action->space != query->space)
+	if (query->has_space && action->space != query->space && !is_conclusion(action))
 		return true;
 	return query->has_address ? take_action_of_story(explanation, action)
 	                          : count_action(explanation, action);

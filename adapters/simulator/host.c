@@ -40,9 +40,10 @@ bool host_counts_accesses(const struct uvmp_policy *policy)
 	return policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime;
 }
 
-static bool prefetches_patterns(const struct uvmp_policy *policy)
+/* Does the engine keep which pages of a block were touched? */
+static bool keeps_touches(const struct uvmp_policy *policy)
 {
-	return policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	return policy->evict == UVMP_EVICT_MHPE || policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
 	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
 }
 
@@ -57,7 +58,7 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 	if (host_counts_accesses(h->params.policy))
 		each += 640;
 	if (h->params.policy->adapt != UVMP_ADAPT_OFF || h->params.policy->sm_throttle ||
-	    prefetches_patterns(h->params.policy))
+	    keeps_touches(h->params.policy))
 		each += 256;
 	if (h->params.policy->runtime) /* twice an entry for each 64 KiB */
 		each += 256;
@@ -196,7 +197,7 @@ bool host_open(struct host *h)
 	if (!open_engine(h, &params, roots))
 		return false;
 	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks ||
-	                 prefetches_patterns(h->params.policy);
+	                 keeps_touches(h->params.policy);
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
 }

@@ -75,6 +75,8 @@ static const struct field times[] = {
         TIME(tlb_misses, NULL, AS_COUNT),
         TIME(l2_tlb_hits, NULL, AS_COUNT),
         TIME(l2_tlb_misses, NULL, AS_COUNT),
+        TIME(remote_h2d_bytes, "loads across the link", AS_BYTES),
+        TIME(remote_d2h_bytes, "stores across the link", AS_BYTES),
         TIME(context_switches, NULL, AS_COUNT),
         TIME(mshr_merged, NULL, AS_COUNT),
         TIME(mshr_stalled, NULL, AS_COUNT),
@@ -547,7 +549,7 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 
 enum { COLUMNS = 8, LABEL_LEAST = 16, LABEL_MOST = 21, BYTES_IN = 3, ABOVE_WIDTH = 7 };
 
-enum cell { COUNT_CELL = 0, MIB_CELL, MS_CELL, MEDIAN_US_CELL, COPY_KIB_CELL };
+enum cell { COUNT_CELL = 0, MIB_CELL, LINK_IN_CELL, LINK_OUT_CELL, MS_CELL, MEDIAN_US_CELL, COPY_KIB_CELL };
 
 struct column {
 	const char *title;
@@ -572,13 +574,14 @@ static const struct column untimed[COLUMNS] = {
 };
 
 /* With time the last column is what matters most; how long a batch takes (the median) and how large a copy to
- * the GPU is (the mean) say where it went. */
+ * the GPU is (the mean) say where it went. What is used across the link counts as moved: a policy that leaves
+ * pages where they are would seem to move nothing. */
 static const struct column timed[COLUMNS] = {
         {"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
         {"batches", RESULT(batches), COUNT_CELL, true, 8},
         {"batch us", offsetof(struct report, times.batch_ns), MEDIAN_US_CELL, false, 8},
-        {"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
-        {"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
+        {"MiB in", RESULT(h2d_bytes), LINK_IN_CELL, true, 9},
+        {"MiB out", RESULT(d2h_bytes), LINK_OUT_CELL, true, 9},
         {"KiB/copy", RESULT(h2d_copies), COPY_KIB_CELL, false, 9},
         {"refaults", RESULT(refaults), COUNT_CELL, true, 8},
         {"time ms", offsetof(struct report, times.time_ns), MS_CELL, true, 9},
@@ -600,6 +603,10 @@ static uint64_t cell(const struct report *report, int column)
 	memcpy(&value, (const char *)report + at->offset, sizeof(value));
 	if (at->cell == COPY_KIB_CELL)
 		return value != 0 ? report->result.h2d_bytes / value : 0;
+	if (at->cell == LINK_IN_CELL)
+		return value + report->times.remote_h2d_bytes;
+	if (at->cell == LINK_OUT_CELL)
+		return value + report->times.remote_d2h_bytes;
 	return value;
 }
 
@@ -644,6 +651,8 @@ static void print_value(const struct report *report, int column, uint64_t value,
 
 	switch (columns_of(report)[column].cell) {
 	case MIB_CELL:
+	case LINK_IN_CELL:
+	case LINK_OUT_CELL:
 		print_mib(text, value);
 		break;
 	case MS_CELL:

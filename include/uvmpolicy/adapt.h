@@ -95,8 +95,10 @@ UVMP_API enum uvmp_status uvmp_pattern_watch(struct uvmp_pattern_engine *engine,
  * bounds of a kernel are inclusive: what is logged in the cycle of its launch or end belongs to it, also what
  * was logged before the launch was reported; so a record may belong to several kernels. Q17 (without the
  * profiler option no kernel ever ends) is reproduced by never reporting an end.
- * Launch: O(data) if that cycle has records, else O(1), and O(blocks of these records) once. End: O(log
- * open); the first event behind it costs O(open + data). Record: O(1), counted over many.
+ * Launch: O(data) if that cycle has records, else O(1), and O(blocks of these records) once; O(open) where
+ * open_max kernels are open. End: O(log open); the first event of a later cycle costs O(open), and O(data) for
+ * each kernel that is over, and O(open) while others that have ended are still to be over. Record: O(1),
+ * counted over many.
  * UVMP_ERR_ARGUMENT: NULL, engine not valid. UVMP_ERR_STATE: the cycle runs back; no such kernel, or it has
  * ended. UVMP_ERR_RANGE: cycle UINT64_MAX; no such allocation or block. UVMP_ERR_SPACE: open_max kernels are
  * open. */
@@ -197,7 +199,7 @@ UVMP_API void uvmp_early_init(const struct uvmp_early_params *params, uint64_t n
 			      struct uvmp_early_state *state);
 /* A block with `faults` (at least 1) faulted pages is about to be serviced: counts them and gives the
  * threshold for it. UVMP_ERR_ARGUMENT: NULL, params not valid. UVMP_ERR_RANGE: no faults. UVMP_ERR_STATE:
- * time runs back. */
+ * time runs back to an earlier epoch; within the epoch it may. */
 UVMP_API enum uvmp_status uvmp_early_fault(const struct uvmp_early_params *params,
 					   struct uvmp_early_state *state, struct uvmp_early_block *block,
 					   uint64_t now_ns, uint32_t faults, uint32_t *threshold);
@@ -214,14 +216,18 @@ struct uvmp_lifetime {
 	uint64_t pages;
 	uint64_t sum, count; /* of the lifetimes; halved together before sum could overflow */
 	uint64_t evictions;  /* all */
-	uint64_t premature;  /* pages that faulted again after they were evicted */
+	/* pages that faulted again after they were evicted; in the engine with evict=lru a page is a root of 2 MiB,
+	 * whichever block has it next: there it counts roots that were filled by a fault after an eviction, which
+	 * under pressure is nearly each of them */
+	uint64_t premature;
 };
 
 /* All pages not resident. O(pages). UVMP_ERR_ARGUMENT: NULL. */
 UVMP_API enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages);
 /* The page becomes resident, by a fault on it or otherwise (prefetched); is evicted; is freed or given back
- * unasked, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; time above
- * UINT64_MAX - 2. UVMP_ERR_STATE: resident already; not resident; evicted before it came. */
+ * unasked, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; resident from a
+ * time above UINT64_MAX - 2 (an eviction may be at any). UVMP_ERR_STATE: resident already; not resident; evicted
+ * before it came. */
 UVMP_API enum uvmp_status uvmp_lifetime_allocate(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now,
 						 bool is_fault);
 UVMP_API enum uvmp_status uvmp_lifetime_evict(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now);
@@ -359,10 +365,11 @@ UVMP_API bool uvmp_cyclic_is_valid(const struct uvmp_cyclic_state *state);
 /* The block was evicted (whole). A pinned one may be, if the host finds nothing else; its pin ends.
  * UVMP_ERR_ARGUMENT: NULL, not valid. UVMP_ERR_RANGE: no such block. UVMP_ERR_STATE: it is away already. */
 UVMP_API enum uvmp_status uvmp_cyclic_evict(struct uvmp_cyclic_state *state, uint32_t block);
-/* The block is resident again, by a fault; *is_pinned: it is to be kept (state->block[].is_pinned says so
- * too). A block that is not away changes nothing. Errors as above, and for params. */
+/* The block is resident again, by a fault on it or otherwise (prefetched): then it is not away any more, but
+ * that is no return, and its rounds stay what they were. *is_pinned: it is to be kept
+ * (state->block[].is_pinned says so too). A block that is not away changes nothing. Errors as above, and for params. */
 UVMP_API enum uvmp_status uvmp_cyclic_return(const struct uvmp_cyclic_params *params,
-					     struct uvmp_cyclic_state *state, uint32_t block,
+					     struct uvmp_cyclic_state *state, uint32_t block, bool is_fault,
 					     bool *is_pinned);
 /* The block was freed: its history is gone. Errors as above. */
 UVMP_API enum uvmp_status uvmp_cyclic_free(struct uvmp_cyclic_state *state, uint32_t block);

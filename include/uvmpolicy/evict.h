@@ -93,6 +93,8 @@ UVMP_API enum uvmp_status uvmp_grouped_init(struct uvmp_grouped *list, uint32_t 
 /* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
  * nothing on, a list that is not valid. */
 UVMP_API bool uvmp_grouped_is_valid(const struct uvmp_grouped *list);
+/* Is the unit on the list? False outside 0..units-1. O(1). */
+UVMP_API bool uvmp_grouped_contains(const struct uvmp_grouped *list, uint32_t unit);
 /* Makes the unit the newest of its group, and its group the newest, inserting it if need be. No effect
  * outside 0..units-1. O(1). */
 UVMP_API void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit);
@@ -114,6 +116,7 @@ UVMP_API uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t un
 struct uvmp_frequency_key {
 	uint64_t frequency;
 	uint64_t stamp; /* number of the unit's last touch */
+	uint64_t late;	/* 1: behind all that are not (uvmp_frequency_spare), else 0 */
 };
 
 struct uvmp_frequency {
@@ -139,15 +142,18 @@ UVMP_API bool uvmp_frequency_is_valid(const struct uvmp_frequency *list);
 UVMP_API void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
 /* The same without a touch (all counters were halved); no effect if the unit is not listed. */
 UVMP_API void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
+/* The unit, listed or not, goes behind all others, or among them again; touches change nothing about that. No
+ * effect outside 0..units-1. O(log units). */
+UVMP_API void uvmp_frequency_spare(struct uvmp_frequency *list, uint32_t unit, bool is_spared);
 /* Takes the unit off; no effect if it is not listed. */
 UVMP_API void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit);
 /* The victim, UVMP_UNIT_NONE if the heap is empty. O(1). */
 UVMP_API uint32_t uvmp_frequency_least(const struct uvmp_frequency *list);
 /* The unit that `rank` listed ones precede, UVMP_UNIT_NONE beyond the last. O(1) for rank 0, else O(count):
- * at most 128 looks at each. */
+ * at most 192 looks at each. */
 UVMP_API uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank);
 /* The one that follows `unit` in the order, UVMP_UNIT_NONE at the end or for one that is not listed.
- * O(count). */
+ * O(units that precede it). */
 UVMP_API uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit);
 
 /* -- orders ---------------------------------------------------------------------------------- */
@@ -214,7 +220,7 @@ struct uvmp_evict {
 	enum uvmp_evictor evictor;
 	uint32_t units;
 	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at the cold end of the
-	 * order are passed over (uvm-smart 3.4, its reserve). Means nothing to RANDOM_4K, which keeps no
+	 * order are passed over (uvm-smart 3.4, its reserve, in 32-bit floats as there). Means nothing to RANDOM_4K, which keeps no
 	 * order that could have a cold end; the original sorts by age for that. */
 	uint32_t reserve_percent;
 	struct uvmp_recency list;	 /* the LRU orders, CLOCK_2M, MHPE */
@@ -244,6 +250,12 @@ UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t un
  * + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
+/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer (UVM Smart Q7: one that is
+ * not complete); it stays so until it is forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE
+ * (unit). O(log units). */
+UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
+/* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
+UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* The unit left, or is pinned: it may not be evicted. Success also if it was not there. To unpin, touch it.
  * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the newest of a group:
  * uvmp_grouped_remove. */
@@ -263,7 +275,7 @@ UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t uni
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 /* Where that victim cannot go: the next one, towards those that would go last; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
- * LFU_2M, CLOCK_2M: O(count). */
+ * LFU_2M: O(units that precede it); CLOCK_2M: O(count). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
 #ifdef __cplusplus

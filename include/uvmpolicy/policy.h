@@ -47,6 +47,9 @@ enum uvmp_adapt {
 	UVMP_ADAPT_COUNT
 };
 
+/* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them up. */
+#define UVMP_POLICY_PAGE_BYTES 4096u
+
 /* What leaves as one: 16 pages of 4 KiB times two to this power. */
 enum uvmp_granularity {
 	UVMP_GRANULARITY_64K = 0, /* "64k" */
@@ -62,9 +65,11 @@ struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_adapt adapt;		      /* adapt */
-	uint32_t pressure_low, pressure_step, pressure_window; /* of uvmp_threshold_params; base is threshold */
+	/* of uvmp_threshold_params; base is threshold, or 1 if that is 0; pressure_low at most that */
+	uint32_t pressure_low, pressure_step, pressure_window;
 	bool pressure_off;
-	uint32_t early_low, early_high, early_epoch_us; /* of uvmp_early_params; base is threshold */
+	/* of uvmp_early_params; base is the same; early_low at most that, early_high at least */
+	uint32_t early_low, early_high, early_epoch_us;
 	enum uvmp_evictor evict;	      /* evict */
 	enum uvmp_granularity granularity;    /* granularity: the unit of lru2m, lfu2m, clock2m */
 	bool runtime;			      /* runtime: uvmp_pattern_decide says when evict=tbne begins to
@@ -147,7 +152,7 @@ struct uvmp_policy_key {
 struct uvmp_policy_preset {
 	char name[24];
 	char summary[96]; /* one line, with its source */
-	char text[128];	  /* the keys in which it differs from nvidia-595; "" for none */
+	char text[192];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
 /* The i-th key or preset; NULL beyond the last. */

@@ -6,7 +6,8 @@
  * 13), so that equality falls on the same side.
  *
  * Quirks reproduced by default: Q10 (more free than there is: the difference wraps, memory is fuller than
- * full). Q8 is the caller's: it counts the write in flight among the leaving pages, or not.
+ * full). Q8 and Q20 are the caller's: it counts the write in flight among the leaving pages, or not, and a
+ * fault-latency entry of the read stage queue as a page that comes, or not.
  */
 #ifndef UVMPOLICY_PRESSURE_H
 #define UVMPOLICY_PRESSURE_H
@@ -24,7 +25,7 @@ struct uvmp_pressure {
 	uint64_t total_pages; /* capacity, at least 1 */
 	uint64_t free_pages;  /* above total_pages: Q10 */
 	/* Asked for and not yet given memory. 3.3, 4.4: the read stage queue (a fault-latency entry counts
-	 * one page, a remote access none). 2.7: that queue before the batch and the pages that the batch
+	 * one page, Q20; a remote access none). 2.7: that queue before the batch and the pages that the batch
 	 * has asked for. */
 	uint64_t incoming_pages;
 	/* On their way out. 3.3: the write stage queue and, as the original has it (Q8), the write in

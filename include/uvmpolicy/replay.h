@@ -30,14 +30,16 @@ enum uvmp_replay_policy {
 	UVMP_REPLAY_BLOCK = 0,
 	UVMP_REPLAY_BATCH = 1,
 	UVMP_REPLAY_BATCH_FLUSH = 2, /* the driver's default */
-	UVMP_REPLAY_ONCE = 3
+	UVMP_REPLAY_ONCE = 3,
+	UVMP_REPLAY_BATCH_WAIT = 4 /* not the driver's: BATCH, and the next batch waits for it */
 };
 
-/* Name as in the policy string ("block", "batch", "batch_flush", "once"); NULL outside the enumeration. */
+/* Name as in the policy string ("block", "batch", "batch_flush", "once", "batch_wait"); NULL outside the
+ * enumeration. */
 UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
 
 struct uvmp_replay_params {
-	enum uvmp_replay_policy policy; /* values above 3 count as BATCH_FLUSH */
+	enum uvmp_replay_policy policy; /* values above 4 count as BATCH_FLUSH */
 	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100 */
 	uint32_t max_batches;		/* per bottom half, driver: 20 */
 	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5 */

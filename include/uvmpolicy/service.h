@@ -37,6 +37,10 @@
  *   prefetch=pattern       hears of what faults and of uvmp_service_touch; without touches, of faults alone
  *   prefetch=safe          hears of the uTLBs that fault on a block in a batch: distinct ones, merged faults included
  *
+ * Whether memory has been full is one flag of the engine, with several GPUs too: the first of them on which
+ * something does not fit switches prefetch_full, remote=oversub and runtime for all. So is what adapt=early knows of
+ * faults and evictions.
+ *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
@@ -68,7 +72,9 @@ struct uvmp_service_gpu {
 				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
 				 * and only then). What counts is what it holds: policy.memory_ratio percent of
 				 * this, so that offsets of chunks may lie beyond it */
-	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count */
+	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count. Not
+				 * enlarged by policy.memory_ratio: where it shall do for all roots, it must follow
+				 * the ratio */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
 	uint32_t utlbs;		/* 1..4096 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
@@ -214,8 +220,8 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
 					    const struct uvmp_note *note);
 
 /* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11); the
- * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them there,
- * as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
+ * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them
+ * there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
  *
  * With remote other than off, and with runtime=on, each call is an access for the counters of the basic block, and
  * hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has become hot waits for
@@ -229,6 +235,17 @@ UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint
 /* The same, to read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
+
+/* UVM Smart's device synchronisation (uvm-smart 3.7) has happened on a GPU. What its kernels have written the host has
+ * sent back before, with uvmp_service_migrate; this begins anew what its driver then begins anew: nothing has been
+ * accessed yet, and no block has made a round trip (remote other than off, runtime=on; counters do not tell GPUs apart:
+ * all are cleared), all units of evict=lfu2m on this GPU are alike but for their age, and memory counts as never
+ * having been full, until it is again. What followed from that stays: prefetch_full, and what runtime=on has switched.
+ * So do pages, also hot ones, all other orders and all controllers; pages that were only read go on counting as used
+ * (there nothing counts them any more, UVM Smart Q10). At once, without an action, at any time. Drivers without such a
+ * synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m:
+ * O(blocks * log blocks). */
+UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
 
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
 UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
@@ -272,6 +289,9 @@ enum uvmp_action_kind {
 	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
 	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM may
 				* switch `detail` thread blocks more in than fit (threads=on) */
+	UVMP_ACTION_PATTERN,   /* for the log (runtime=on): the allocation that begins at `address` shows pattern
+				* `count` (enum uvmp_pattern) now; is_update: what the patterns ask for has changed,
+				* it is `detail` (enum uvmp_pattern_verdict) from the next victim on */
 	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
 	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
 				* `status` */
@@ -336,8 +356,9 @@ struct uvmp_action {
 
 /* The next action. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
  * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
- * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything
- * to do. */
+ * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything to do,
+ * and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with a reserve: O(units of the GPU),
+ * evict=lfu2m with quirks and a reserve up to O(blocks) for each block passed over. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    struct uvmp_action *action);
 

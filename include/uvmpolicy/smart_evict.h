@@ -20,16 +20,19 @@
  * section 10; UVM Smart Q2 is in tree.h, Q4, Q19 and Q22 are the host's):
  *   Q5   pages of a user prefetch do not count in the tree: the host adds them (uvmp_tree_add), or not
  *   Q6   counter and rw of an entry are renewed from the tree's root, if the entry starts where the tree
- *        does, and else never; corrected: rw is that of the entry's own basic block
+ *        does, and else never, and a range is judged by the entry of its first page; corrected: both are
+ *        those of the entry's own basic block, and all entries of a range are asked
  *   Q7   LRU 2 MiB and LFU 2 MiB leave a tree alone that is not wholly resident; corrected: its resident
  *        pages leave
  *   Q8   a write on the wire counts as memory to come, although its pages are free already: the host hands
  *        uvmp_smart_evict_leaving to pressure.h
  *   Q9   calling a range back makes all its pages dirty; corrected: they stay what they were
  *   Q10  clean pages stay resident through a synchronisation, but are not accounted for; later more pages
- *        than there are can be free, and `total - free` wraps. Corrected: they are invalidated as well
+ *        than there are can be free, and `total - free` wraps. Corrected: they are invalidated as well,
+ *        and the queue is empty
  *   Q13  accesses to remote memory wait behind a migration that waits for memory
- *   Q15  a change of policy leaves entries of another size in the list; corrected: the list is rebuilt
+ *   Q15  a change of policy leaves entries of another size in the list; corrected: the list is rebuilt,
+ *        and pages that are not resident are neither written nor called back
  */
 #ifndef UVMPOLICY_SMART_EVICT_H
 #define UVMPOLICY_SMART_EVICT_H
@@ -79,7 +82,7 @@ struct uvmp_smart_entry {
 	uint32_t tree;
 	uint16_t first; /* page of the tree */
 	uint16_t pages; /* 1..512; 1, 16 or the whole tree */
-	uint32_t counter; /* of the tree's root when the list was last sorted (Q6) */
+	uint32_t counter; /* word of the tree's root when the list was last sorted (Q6) */
 	uint32_t rw;	  /* likewise its marks: 0 untouched, 1 read only, 2 written only, 3 both */
 };
 
@@ -151,8 +154,8 @@ UVMP_API bool uvmp_smart_evict_is_valid(const struct uvmp_smart_evict *evict);
 UVMP_API enum uvmp_status uvmp_smart_evict_add_tree(struct uvmp_smart_evict *evict, uint32_t blocks);
 
 /* Another policy, from now on (Q15). Without quirks the list is rebuilt: an entry that was larger becomes one
- * for each smaller unit that holds a resident page, entries that were smaller become one with the newest of
- * their cycles. UVMP_ERR_RANGE: evictor. O(1); without quirks O(n log n). */
+ * for each smaller unit that holds a resident page outside the queue, entries that were smaller become one
+ * with the newest of their cycles. UVMP_ERR_RANGE: evictor. O(1); without quirks O(n log n). */
 UVMP_API enum uvmp_status uvmp_smart_evict_switch(struct uvmp_smart_evict *evict,
 						  enum uvmp_smart_evictor evictor);
 
@@ -216,8 +219,9 @@ UVMP_API enum uvmp_status uvmp_smart_evict_start(struct uvmp_smart_evict *evict,
 UVMP_API enum uvmp_status uvmp_smart_evict_end(struct uvmp_smart_evict *evict);
 
 /* An access has found the page resident, by TLB or by page walk, or a user prefetch has passed it: the oldest
- * range of the queue that holds it is withdrawn. Its pages count in the tree again, become dirty (Q9) and are
- * touched, in order. range->pages is (0,0) if there was none. `range` may be NULL.
+ * range of the queue that holds it is withdrawn. Its pages (without quirks those that
+ * are resident) count in the tree again, become dirty (Q9) and are touched, in order. range->pages is (0,0) if
+ * there was none. `range` may be NULL.
  * O(1) if the page is not staged, else O(queue). */
 UVMP_API enum uvmp_status uvmp_smart_evict_cancel(struct uvmp_smart_evict *evict, uint32_t tree,
 						  uint32_t page, uint64_t cycle,
@@ -225,7 +229,8 @@ UVMP_API enum uvmp_status uvmp_smart_evict_cancel(struct uvmp_smart_evict *evict
 
 /* The device is synchronised: the pages in `dirty` of all trees, which the host copies back before the call,
  * are not resident any more (Q10); all memory is free, the list empty, all fill states zero, and the host
- * makes its counters zero. The queue stays. O(trees + entries). */
+ * makes its counters zero. The queue stays; without quirks it is empty, for nothing is left to write. A write
+ * in flight goes on to its end: its pages were free before. O(trees + entries). */
 UVMP_API enum uvmp_status uvmp_smart_evict_synchronise(struct uvmp_smart_evict *evict);
 
 #ifdef __cplusplus

@@ -198,13 +198,15 @@ static bool take_out(struct circle *c, uint32_t block)
 }
 
 static void come_back(struct circle *c, const struct uvmp_cyclic_params *params, uint32_t capacity,
-                      uint32_t block)
+                      uint32_t block, bool is_fault)
 {
 	double away = c->evictions - c->left[block];
 
 	if (c->left[block] == 0)
 		return;
 	c->left[block] = 0;
+	if (!is_fault)
+		return;
 	if (away > (double)(capacity * params->reach_percent / 100)) {
 		c->rounds[block] = 0;
 		return;
@@ -230,7 +232,9 @@ uint32_t naive_cyclic(const struct naive_cyclic *naive, const struct uvmp_cyclic
 			c.left[block] = ++c.evictions;
 			break;
 		case NAIVE_CYCLIC_RETURN:
-			come_back(&c, params, naive->capacity, block);
+		case NAIVE_CYCLIC_PREFETCH:
+			come_back(&c, params, naive->capacity, block,
+			          naive->event[i].kind == NAIVE_CYCLIC_RETURN);
 			break;
 		case NAIVE_CYCLIC_FREE:
 			(void)take_out(&c, block);

@@ -49,7 +49,13 @@ struct naive_throttle {
 uint32_t naive_throttle(const struct naive_throttle *naive, const struct uvmp_throttle_params *params);
 
 /* -- cyclic -- */
-enum naive_cyclic_kind { NAIVE_CYCLIC_EVICT, NAIVE_CYCLIC_RETURN, NAIVE_CYCLIC_FREE, NAIVE_CYCLIC_RELEASE };
+enum naive_cyclic_kind {
+	NAIVE_CYCLIC_EVICT,
+	NAIVE_CYCLIC_RETURN,
+	NAIVE_CYCLIC_PREFETCH,
+	NAIVE_CYCLIC_FREE,
+	NAIVE_CYCLIC_RELEASE
+};
 struct naive_cyclic {
 	struct {
 		enum naive_cyclic_kind kind;

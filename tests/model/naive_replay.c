@@ -11,7 +11,7 @@ enum uvmp_status naive_replay_run(struct naive_replay *gpu, const struct uvmp_re
 	enum uvmp_status status = UVMP_OK;
 	struct uvmp_replay_event e;
 
-	if (policy > 3)
+	if (policy > 4)
 		policy = UVMP_REPLAY_BATCH_FLUSH;
 	if (!params->quirks && max_throttled == 0)
 		max_throttled = 1;
@@ -84,11 +84,16 @@ enum uvmp_status naive_replay_run(struct naive_replay *gpu, const struct uvmp_re
 			batches++;
 			continue;
 		}
-		if (policy == UVMP_REPLAY_BATCH) {
+		if (policy == UVMP_REPLAY_BATCH || policy == UVMP_REPLAY_BATCH_WAIT) {
 			status = perform(host, UVMP_REPLAY_PUSH, false).status;
 			if (status != UVMP_OK)
 				break;
 			replays++;
+		}
+		if (policy == UVMP_REPLAY_BATCH_WAIT) {
+			status = perform(host, UVMP_REPLAY_WAIT_REPLAY, false).status;
+			if (status != UVMP_OK)
+				break;
 		}
 		if (policy == UVMP_REPLAY_BATCH_FLUSH) {
 			status = perform(host, UVMP_REPLAY_FLUSH, duplicates * 100u > cached * ratio).status;

@@ -663,12 +663,15 @@ static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool 
 	return g->unit_pages == PAGES;
 }
 
-/* 3.2: a basic block leaves when all of it is there. */
+/* 3.2: a basic block leaves when all of it is there, and so does a unit of lfu2m (Q7). */
 static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
 {
-	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + 16; i++)
+	bool spares = n->gpu[gpu].unit_pages == 16 || n->policy.evict == UVMP_EVICT_LFU_2M;
+
+	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + n->gpu[gpu].unit_pages;
+	     i++)
 		if (!is_on(unit->block, i, gpu))
-			return n->gpu[gpu].unit_pages == 16 && n->policy.quirks;
+			return spares && n->policy.quirks;
 	return false;
 }
 

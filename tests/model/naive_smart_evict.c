@@ -109,6 +109,7 @@ void naive_smart_count(struct naive_smart *m, int page, bool is_write)
 	int block = (page - t->start) / 16;
 
 	t->count++;
+	t->leaf[block]++;
 	if (is_write)
 		t->written[block] = true;
 	else
@@ -214,6 +215,7 @@ void naive_smart_sort(struct naive_smart *m)
 		struct naive_smart_tree *t = tree_of(m, e->addr);
 
 		if (!m->quirks && e->size != t->pages) {
+			e->counter = t->leaf[(e->addr - t->start) / 16];
 			e->rw = marks(t, (e->addr - t->start) / 16, 1);
 		} else if (e->addr == t->start) {
 			e->counter = t->count;
@@ -329,11 +331,26 @@ static void tree_victims(struct naive_smart *m, int skip, bool *gone)
 	}
 }
 
-static void stage(struct naive_smart *m, int addr, int size)
+/* By the list before anything of this eviction has left it, and page by page; the original as it goes. */
+static bool only_read(const struct naive_smart *m, const struct naive_smart *before, int addr, int size)
 {
 	int i = find(m, addr);
 
-	m->queue[m->queued++] = (struct naive_smart_range){addr, size, i >= 0 && m->list[i].rw == 1};
+	if (m->quirks)
+		return i >= 0 && m->list[i].rw == 1;
+	for (int p = addr; p < addr + size; p++) {
+		i = find(before, p);
+		if (i < 0 || before->list[i].rw != 1)
+			return false;
+	}
+	return true;
+}
+
+static void stage(struct naive_smart *m, const struct naive_smart *before, int addr, int size)
+{
+	int i;
+
+	m->queue[m->queued++] = (struct naive_smart_range){addr, size, only_read(m, before, addr, size)};
 	for (int p = addr; p < addr + size; p++) {
 		i = find(m, p);
 		if (i < 0)
@@ -345,6 +362,7 @@ static void stage(struct naive_smart *m, int addr, int size)
 
 int naive_smart_select(struct naive_smart *m, uint64_t *random)
 {
+	static struct naive_smart before;
 	bool gone[NAIVE_SMART_PAGES + 1] = {false};
 	int skip, places, before_queued = m->queued;
 	volatile float part;
@@ -371,11 +389,12 @@ int naive_smart_select(struct naive_smart *m, uint64_t *random)
 		page_victims(m, skip, gone);
 		break;
 	}
+	before = *m;
 	for (int p = 0, end; p < m->pages; p = end) {
 		for (end = p + 1; gone[p] && gone[end]; end++)
 			;
 		if (gone[p])
-			stage(m, p, end - p);
+			stage(m, &before, p, end - p);
 	}
 	return m->queued - before_queued;
 }
@@ -410,6 +429,8 @@ bool naive_smart_start(struct naive_smart *m, int *dirty, int *clean)
 	t = tree_of(m, m->in_flight.addr);
 	if (t->pages == 16)
 		t->count += 1u << 27;
+	for (int b = 0; b < t->pages / 16; b++)
+		t->leaf[b] += 1u << 27;
 	return true;
 }
 
@@ -430,6 +451,8 @@ bool naive_smart_cancel(struct naive_smart *m, int page, uint64_t cycle)
 			continue;
 		take(m, i);
 		for (int p = r.addr; p < r.addr + r.size; p++) {
+			if (!m->quirks && !m->valid[p])
+				continue;
 			if (m->quirks)
 				m->dirty[p] = true;
 			naive_smart_add(m, p, 1);
@@ -453,13 +476,17 @@ void naive_smart_synchronise(struct naive_smart *m)
 		memset(t->valid, 0, sizeof(t->valid));
 		memset(t->read, 0, sizeof(t->read));
 		memset(t->written, 0, sizeof(t->written));
+		memset(t->leaf, 0, sizeof(t->leaf));
 		t->count = 0;
 	}
 	m->free = m->total;
 	m->entries = 0;
+	if (!m->quirks)
+		m->queued = 0;
 }
 
-/* Q15 mended: page by page, the unit of each resident page that an old entry held, at the newest cycle. */
+/* Q15 mended: page by page, the unit of each resident page that an old entry held and that does not wait to
+ * be written, at the newest cycle. */
 void naive_smart_switch(struct naive_smart *m, enum naive_smart_policy policy)
 {
 	struct naive_smart_entry old[NAIVE_SMART_PAGES];
@@ -474,7 +501,7 @@ void naive_smart_switch(struct naive_smart *m, enum naive_smart_policy policy)
 		for (int i = 0; i < entries; i++) {
 			int at = find(m, p);
 
-			if (!m->valid[p] || !holds(&old[i], p))
+			if (!m->valid[p] || naive_smart_staged(m, p) || !holds(&old[i], p))
 				continue;
 			if (at < 0)
 				m->list[m->entries++] = unit(m, p, old[i].cycle);

@@ -22,6 +22,7 @@ struct naive_smart_tree {
 	int start, pages;
 	uint64_t valid[63]; /* bytes; node 0 is the root, 2i+1 and 2i+2 are the children of i */
 	uint32_t count;     /* of the root; with one block the register, round trips above bit 26 */
+	uint32_t leaf[32]; /* the blocks' registers */
 	bool read[32], written[32];
 };
 

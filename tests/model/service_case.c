@@ -175,7 +175,7 @@ static void draw_policy(struct service_case *c)
 	}
 	if (draw(c, 4) == 0)
 		p->prefetch_full = 1u + (uint32_t)prefetchers[draw(c, 5)];
-	p->replay.policy = (enum uvmp_replay_policy)draw(c, 4);
+	p->replay.policy = (enum uvmp_replay_policy)draw(c, 5);
 	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p->replay.update_put_ratio = draw(c, 101);
 	p->replay.max_batch = 1 + draw(c, draw(c, 3) == 0 ? 4 : 256);
@@ -209,6 +209,14 @@ static void draw_policy(struct service_case *c)
 	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
 }
 
+/* Larger pages fit into units of 512 pages of 4 KiB. */
+static uint32_t draw_page_bytes(struct service_case *c)
+{
+	bool is_large = draw(c, 3) == 0;
+
+	return is_large && uvmp_evict_unit_pages(c->policy.evict) == 512 ? 65536 : 4096;
+}
+
 static bool start(struct service_case *c)
 {
 	size_t bytes;
@@ -233,18 +241,17 @@ static bool start(struct service_case *c)
 		                                  .utlbs = 4,
 		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40)};
 	}
-	c->params = (struct uvmp_service_params){
-	        .policy = &c->policy,
-	        .processors = &c->processors,
-	        .gpu = c->gpu,
-	        .page_bytes = draw(c, 3) == 0 && c->policy.evict == UVMP_EVICT_LRU ? 65536 : 4096,
-	        .blocks = NAIVE_BLOCKS,
-	        .spaces = 2 + draw(c, 2),
-	        .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
-	        .has_ats = draw(c, 2) == 0,
-	        .instances = 8,
-	        .requests = 4,
-	        .seed = 1};
+	c->params = (struct uvmp_service_params){.policy = &c->policy,
+	                                         .processors = &c->processors,
+	                                         .gpu = c->gpu,
+	                                         .page_bytes = draw_page_bytes(c),
+	                                         .blocks = NAIVE_BLOCKS,
+	                                         .spaces = 2 + draw(c, 2),
+	                                         .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
+	                                         .has_ats = draw(c, 2) == 0,
+	                                         .instances = 8,
+	                                         .requests = 4,
+	                                         .seed = 1};
 	bytes = uvmp_service_size(&c->params, 64) + (8u << 20);
 	c->memory = aligned_alloc(16, bytes / 16 * 16);
 	if (uvmp_service_init(&c->params, c->memory, bytes / 16 * 16, &c->engine) != UVMP_OK) {

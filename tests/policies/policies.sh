@@ -18,24 +18,37 @@ grep -v '^#' "$here/workloads.txt" | if [ -n "$short" ]; then grep '^\*'; else c
 	sed 's/^\*//; s/ *| */|/g' >"$kept/workloads"
 "$uvmsim" list presets | grep '^[a-z]' >"$kept/presets"
 
-# One comparison a workload and size: it uses all processors, and shows on a terminal how far it is.
+# Presets that draw, on workloads that do not (`two` in workloads.txt). Of all others there two seeds must do the same, and stand for five.
+drawing=$("$uvmsim" list presets | awk '/^[a-z]/ { name = $1 } /(^|[ =])(prefetch|prefetch_full|evict)=random/ { print name }' |
+	sort -u | sed 's/^/--policy preset=/' | tr '\n' ' ')
+
+# It uses all processors, and shows on a terminal how far it is.
+compare() { # CSV ARGUMENTS: made again only if need be
+	csv=$1 arguments=$2
+	printf '%s|%s|%s|%s\n' "$csv" "$name" "$size" "$arguments" >>"$kept/runs"
+	if [ -f "$csv.key" ] && [ "$(cat "$csv.key")" = "$program $arguments" ]; then return; fi
+	[ ! -t 2 ] || echo "policies: $name at $size %, $count of $all" >&2
+	status=0
+	# shellcheck disable=SC2086 # words on purpose; none of them holds blanks
+	timeout --foreground -s INT "$limit" "$uvmsim" $arguments --format csv >"$csv.part" </dev/null || status=$?
+	rm -f "$csv.key"
+	mv "$csv.part" "$csv"
+	# What was cut short is shown as it is, and tried again the next time.
+	if [ "$status" = 0 ] || [ "$status" = 2 ]; then echo "$program $arguments" >"$csv.key"; fi
+}
+
 count=0 all=$(($(wc -l <"$kept/workloads") * $(echo "$sizes" | wc -w)))
 : >"$kept/runs"
-while IFS='|' read -r name spec _; do
+while IFS='|' read -r name spec _ drawn _; do
 	for size in $sizes; do
 		count=$((count + 1))
-		csv=$kept/$name-$size.csv
-		arguments="compare --gpu $gpu --workload $spec --oversub $size --policy all --seeds $seeds"
-		printf '%s|%s|%s|%s\n' "$csv" "$name" "$size" "$arguments" >>"$kept/runs"
-		if [ -f "$csv.key" ] && [ "$(cat "$csv.key")" = "$program $arguments" ]; then continue; fi
-		[ ! -t 2 ] || echo "policies: $name at $size %, $count of $all" >&2
-		status=0
-		# shellcheck disable=SC2086 # words on purpose; none of them holds blanks
-		timeout --foreground -s INT "$limit" "$uvmsim" $arguments --format csv >"$csv.part" </dev/null || status=$?
-		rm -f "$csv.key"
-		mv "$csv.part" "$csv"
-		# What was cut short is shown as it is, and tried again the next time.
-		if [ "$status" = 0 ] || [ "$status" = 2 ]; then echo "$program $arguments" >"$csv.key"; fi
+		case="compare --gpu $gpu --workload $spec --oversub $size"
+		if [ "$drawn" = five ] || [ "$seeds" = 1 ]; then
+			compare "$kept/$name-$size.csv" "$case --policy all --seeds $seeds"
+		else
+			compare "$kept/$name-$size.csv" "$case --policy all --seeds 2"
+			compare "$kept/$name-$size-drawn.csv" "$case $drawing--seeds $seeds"
+		fi
 	done
 done <"$kept/workloads"
 

@@ -28,18 +28,44 @@ function split_csv(line, field,    n, text, end) {
 	return n
 }
 
-function read_results(file, w, s,    line, n, i, f, column, p, k, key) {
+# What a run did, its seed apart.
+function deeds(f, n, column,    i, text) {
+	for (i = 1; i <= n; i++)
+		if (i != column["seed"]) text = text "," f[i]
+	return text
+}
+
+# Two runs of a preset and a workload that draw nothing do the same, and so would all: they stand for the rest.
+function repeat(w, s,    p, k, i) {
+	for (p = 1; p <= preset_count; p++) {
+		if (ran[w, s, p] != 2 || seeds < 2 || deed[w, s, p, 1] != deed[w, s, p, 2]) continue
+		for (k = 3; k <= seeds; k++)
+			for (i = 1; i <= wanted_count; i++) value[w, s, p, k, wanted[i]] = value[w, s, p, 1, wanted[i]]
+		ran[w, s, p] = seeds
+	}
+}
+
+# A second file of a case replaces what the first one has of its presets.
+function read_results(file, w, s,    line, n, i, f, column, p, k, key, seen) {
 	if ((getline line <file) <= 0) return
 	n = split_csv(line, f)
 	for (i = 1; i <= n; i++) column[f[i]] = i
 	while ((getline line <file) > 0) {
 		n = split_csv(line, f)
 		p = number_of[f[column["preset"]]]
-		k = ++rows[w, s, p]
+		if (!seen[p]++) {
+			ran[w, s, p] = 0
+			error[w, s, p] = ""
+		}
 		if (f[column["error"]] != "") error[w, s, p] = f[column["error"]]
 		if (f[column["complete"]] != 1) continue
 		k = ++ran[w, s, p]
-		for (i = 1; i <= wanted_count; i++) value[w, s, p, k, wanted[i]] = f[column[wanted[i]]] + 0
+		deed[w, s, p, k] = deeds(f, n, column)
+		for (i = 1; i <= wanted_count; i++)
+			if (wanted[i] in column) value[w, s, p, k, wanted[i]] = f[column[wanted[i]]] + 0
+		# what is used across the link has crossed it as well as what is moved
+		value[w, s, p, k, "in_bytes"] = value[w, s, p, k, "h2d_bytes"] + value[w, s, p, k, "remote_h2d_bytes"]
+		value[w, s, p, k, "out_bytes"] = value[w, s, p, k, "d2h_bytes"] + value[w, s, p, k, "remote_d2h_bytes"]
 		policy[p] = f[column["policy"]]
 	}
 	close(file)
@@ -60,7 +86,7 @@ function median_of(w, s, p, key,    n, i, j, v, x) {
 
 BEGIN {
 	wanted_count = split("time_ns h2d_bytes d2h_bytes far_faults refaults accesses pages_touched evictions memory_bytes " \
-		"footprint_bytes bound_h2d_bytes bound_d2h_bytes", wanted, " ")
+		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes in_bytes out_bytes", wanted, " ")
 	while ((getline line <presets) > 0) {
 		preset[++preset_count] = line
 		number_of[line] = preset_count
@@ -70,7 +96,7 @@ BEGIN {
 		workload[++workload_count] = part[1]
 		spec[workload_count] = part[2]
 		kind[workload_count] = part[3]
-		about[workload_count] = part[4]
+		about[workload_count] = part[5]
 		workload_number[part[1]] = workload_count
 	}
 	while ((getline line <runs) > 0) {
@@ -79,7 +105,9 @@ BEGIN {
 			size[++size_count] = part[3]
 			size_number[part[3]] = size_count
 		}
-		command[workload_number[part[2]], size_number[part[3]]] = part[4]
+		command[++command_count] = part[4]
 		read_results(part[1], workload_number[part[2]], size_number[part[3]])
 	}
+	for (w = 1; w <= workload_count; w++)
+		for (s = 1; s <= size_count; s++) repeat(w, s)
 }

@@ -31,7 +31,7 @@ function above(w, s, p,    k, bound) {
 	for (k = 1; k <= ran[w, s, p]; k++) {
 		bound = value[w, s, p, k, "bound_h2d_bytes"]
 		if (bound <= 0) return ""
-		value[w, s, p, k, "above"] = value[w, s, p, k, "h2d_bytes"] / bound - 1
+		value[w, s, p, k, "above"] = value[w, s, p, k, "in_bytes"] / bound - 1
 	}
 	return cell(w, s, p, "above", "percent")
 }
@@ -115,7 +115,7 @@ function print_means(    s, p, m, best, line) {
 
 # For which presets the seeds make a difference, in time, bytes or faults, at any size.
 function print_spread(w,    p, s, i, n, keys, count, differ, names) {
-	n = split("time_ns h2d_bytes d2h_bytes far_faults refaults", keys, " ")
+	n = split("time_ns in_bytes out_bytes far_faults refaults", keys, " ")
 	for (p = 1; p <= preset_count; p++) {
 		differ = 0
 		for (s = 1; s <= size_count && !differ; s++)
@@ -139,7 +139,7 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 		if (!is_whole(w, s, p)) continue
 		any = p
 		key = cell(w, s, p, "time_ns", "ms") " | " (is_whole(w, s, base) ? sprintf("%.2f", time[w, s, p] / time[w, s, base]) : "") \
-			" | " cell(w, s, p, "h2d_bytes", "mib") " | " cell(w, s, p, "d2h_bytes", "mib") " | " above(w, s, p) " | " \
+			" | " cell(w, s, p, "in_bytes", "mib") " | " cell(w, s, p, "out_bytes", "mib") " | " above(w, s, p) " | " \
 			cell(w, s, p, "far_faults") " | " cell(w, s, p, "refaults")
 		if (key in names) {
 			names[key] = names[key] ", " preset[p]
@@ -189,7 +189,6 @@ BEGIN {
 		for (s = 1; s <= size_count; s++) print_size(w, s)
 	}
 	print "\n## Commands\n\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"
-	for (w = 1; w <= workload_count; w++)
-		for (s = 1; s <= size_count; s++) print "uvmsim " command[w, s]
+	for (i = 1; i <= command_count; i++) print "uvmsim " command[i]
 	print "```"
 }

@@ -247,8 +247,12 @@ static void check_cyclic(uint32_t events)
 			naive.event[naive.count].kind = NAIVE_CYCLIC_EVICT;
 			assert_int_equal(uvmp_cyclic_evict(&state, b), UVMP_OK);
 		} else {
-			naive.event[naive.count].kind = NAIVE_CYCLIC_RETURN;
-			assert_int_equal(uvmp_cyclic_return(&params, &state, b, &is_pinned), UVMP_OK);
+			bool is_fault = draw(8) != 0;
+
+			naive.event[naive.count].kind =
+			        is_fault ? NAIVE_CYCLIC_RETURN : NAIVE_CYCLIC_PREFETCH;
+			assert_int_equal(uvmp_cyclic_return(&params, &state, b, is_fault, &is_pinned),
+			                 UVMP_OK);
 			assert_int_equal(is_pinned, state.block[b].is_pinned);
 		}
 		naive.count++;

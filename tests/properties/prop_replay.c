@@ -118,8 +118,8 @@ static void check_bound(const struct uvmp_replay_params *params, const struct ho
 static void check_log(const struct uvmp_replay_params *params, const struct host *host, uint32_t batch_ids)
 {
 	bool is_block = params->policy == UVMP_REPLAY_BLOCK;
-	bool is_flush =
-	        params->policy != UVMP_REPLAY_BATCH && params->policy != UVMP_REPLAY_ONCE && !is_block;
+	bool is_batch = params->policy == UVMP_REPLAY_BATCH || params->policy == UVMP_REPLAY_BATCH_WAIT;
+	bool is_flush = !is_batch && params->policy != UVMP_REPLAY_ONCE && !is_block;
 	bool is_fatal = false;
 	uint32_t pushes = 0, stale = 0, grown = 0;
 
@@ -139,8 +139,7 @@ static void check_log(const struct uvmp_replay_params *params, const struct host
 		if (kind == UVMP_REPLAY_FLUSH || kind == 16)
 			assert_true(is_flush);
 		if (kind == UVMP_REPLAY_PUSH && i > 0 && host->log[i - 1] == UVMP_REPLAY_SERVICE) {
-			assert_true(is_block || params->policy == UVMP_REPLAY_BATCH ||
-			            i + 1 == host->actions);
+			assert_true(is_block || is_batch || i + 1 == host->actions);
 			assert_false(is_fatal);
 			grown += is_block && is_ok && !host->answer[i - 1].is_none;
 		}
@@ -156,7 +155,7 @@ static void check_log(const struct uvmp_replay_params *params, const struct host
 static struct uvmp_replay_params random_params(uint64_t *random)
 {
 	struct uvmp_replay_params params = {
-	        .policy = (enum uvmp_replay_policy)uvmp_random_below(random, 5),
+	        .policy = (enum uvmp_replay_policy)uvmp_random_below(random, 6),
 	        .update_put_ratio = (uint32_t)uvmp_random_below(random, 130),
 	        .max_batches = (uint32_t)uvmp_random_below(random, 22),
 	        .max_throttled = (uint32_t)uvmp_random_below(random, 7),

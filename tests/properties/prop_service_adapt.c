@@ -10,6 +10,7 @@
 
 #include "support/engine_host.h"
 #include "support/seed.h"
+#include "uvmpolicy/adapt.h"
 #include "uvmpolicy/base.h"
 
 #define MIB2   0x200000u
@@ -24,14 +25,31 @@
 static struct engine e;
 static uint64_t random_state;
 static uint32_t told[ENGINE_GPUS_MAX + 1u][2]; /* by the last LIMIT */
+static uint32_t pattern, concluded;            /* by the last PATTERNs */
 
 static uint32_t draw(uint32_t bound)
 {
 	return (uint32_t)(uvmp_random_next(&random_state) >> 33) % bound;
 }
 
+/* One range; what is said is news, and conclusions are never taken back. */
+static void heed_pattern(const struct engine *host, const struct uvmp_action *a)
+{
+	assert_true(host->policy.runtime);
+	if (a->is_update) {
+		assert_true(a->detail > concluded && a->detail <= UVMP_PATTERN_REMOTE);
+		concluded = a->detail;
+		return;
+	}
+	assert_int_equal(a->address, BASE);
+	assert_true(a->count != pattern && a->count != UVMP_PATTERN_UNDECIDED);
+	pattern = a->count;
+}
+
 static void heed(struct engine *host, const struct uvmp_action *a)
 {
+	if (a->kind == UVMP_ACTION_PATTERN)
+		heed_pattern(host, a);
 	if (a->kind != UVMP_ACTION_LIMIT)
 		return;
 	assert_true(host->gpu[a->to - 1u].sms != 0);
@@ -87,6 +105,8 @@ static void event(uint64_t *kernel)
 		break;
 	case 1:
 		(void)uvmp_service_touch(e.service, gpu, SPACE, draw_page());
+		if (draw(16) == 0)
+			(void)uvmp_service_synchronise(e.service, gpu);
 		break;
 	case 2:
 		(void)uvmp_service_migrate(e.service, SPACE, draw_page(), (1u + draw(40)) * PAGE,
@@ -107,6 +127,7 @@ static void event(uint64_t *kernel)
 			break;
 		(void)uvmp_service_free_range(e.service, SPACE, BASE, NULL);
 		(void)engine_run(&e);
+		pattern = UVMP_PATTERN_UNDECIDED;
 		(void)uvmp_service_add_range(e.service, SPACE, BASE,
 		                             (uint64_t)BLOCKS * MIB2 - PAGE * draw(300),
 		                             UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE);
@@ -138,6 +159,7 @@ static void live(uint64_t seed)
 		draw_policy();
 	} while (uvmp_service_size(&e.params, 1) == 0); /* some know one GPU only */
 	memset(told, 0, sizeof(told));
+	pattern = concluded = 0;
 	e.is_checking = false;
 	e.hook = heed;
 	for (uint32_t i = 0; i < gpus; i++)

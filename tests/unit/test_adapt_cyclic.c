@@ -35,7 +35,7 @@ static bool come_back(uint32_t b)
 {
 	bool is_pinned = false;
 
-	assert_int_equal(uvmp_cyclic_return(&params, &state, b, &is_pinned), UVMP_OK);
+	assert_int_equal(uvmp_cyclic_return(&params, &state, b, true, &is_pinned), UVMP_OK);
 	assert_int_equal(is_pinned, block[b].is_pinned);
 	return is_pinned;
 }
@@ -106,6 +106,26 @@ static void test_rounds(void **unused)
 	assert_true(come_back(0));
 }
 
+/* A prefetch brings the block back, and it can leave again, but it has not returned: neither a round nor the
+ * end of one, and nothing for the patience. */
+static void test_prefetched(void **unused)
+{
+	bool is_pinned = true;
+
+	(void)unused;
+	circle(0, 1);
+	leave(0);
+	assert_int_equal(uvmp_cyclic_return(&params, &state, 0, false, &is_pinned), UVMP_OK);
+	assert_false(is_pinned || block[0].is_away);
+	assert_int_equal(block[0].rounds, 1);
+	assert_int_equal(state.returned, 1);
+	leave(0);
+	assert_int_equal(state.evictions, 3);
+	assert_true(come_back(0));
+	assert_int_equal(uvmp_cyclic_return(&params, &state, 0, false, &is_pinned), UVMP_OK);
+	assert_true(is_pinned);
+}
+
 /* Too much was evicted in between: the block begins anew. */
 static void test_reach(void **unused)
 {
@@ -171,7 +191,7 @@ static void refuse(struct uvmp_cyclic_params bad)
 	bool is_pinned;
 
 	assert_false(uvmp_cyclic_params_is_valid(&bad));
-	assert_int_equal(uvmp_cyclic_return(&bad, &state, 0, &is_pinned), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_cyclic_return(&bad, &state, 0, true, &is_pinned), UVMP_ERR_ARGUMENT);
 }
 
 static void test_params(void **unused)
@@ -235,9 +255,9 @@ static void test_errors(void **unused)
 	assert_int_equal(uvmp_cyclic_init(&state, block, UINT32_MAX, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_cyclic_evict(&state, BLOCKS), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_cyclic_free(&state, BLOCKS), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_cyclic_return(&params, &state, BLOCKS, &is_pinned), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_cyclic_return(&params, &state, 0, NULL), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_cyclic_return(&params, NULL, 0, &is_pinned), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_cyclic_return(&params, &state, BLOCKS, true, &is_pinned), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_cyclic_return(&params, &state, 0, true, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_cyclic_return(&params, NULL, 0, true, &is_pinned), UVMP_ERR_ARGUMENT);
 	leave(0);
 	assert_int_equal(uvmp_cyclic_evict(&state, 0), UVMP_ERR_STATE);
 	assert_int_equal(uvmp_cyclic_release(NULL, &state, &b), UVMP_ERR_ARGUMENT);
@@ -248,10 +268,15 @@ static void test_errors(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup(test_walk, set_up),     cmocka_unit_test_setup(test_rounds, set_up),
-	        cmocka_unit_test_setup(test_reach, set_up),    cmocka_unit_test_setup(test_share, set_up),
-	        cmocka_unit_test_setup(test_patience, set_up), cmocka_unit_test_setup(test_params, set_up),
-	        cmocka_unit_test_setup(test_is_valid, set_up), cmocka_unit_test_setup(test_errors, set_up),
+	        cmocka_unit_test_setup(test_walk, set_up),
+	        cmocka_unit_test_setup(test_rounds, set_up),
+	        cmocka_unit_test_setup(test_prefetched, set_up),
+	        cmocka_unit_test_setup(test_reach, set_up),
+	        cmocka_unit_test_setup(test_share, set_up),
+	        cmocka_unit_test_setup(test_patience, set_up),
+	        cmocka_unit_test_setup(test_params, set_up),
+	        cmocka_unit_test_setup(test_is_valid, set_up),
+	        cmocka_unit_test_setup(test_errors, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,9 @@ static void test_capacity(void **unused)
 	assert_int_equal(uvmp_etc_capacity(UVMP_ETC_COMPRESSION, 8192, 150, 0), 0);
 	assert_true(uvmp_etc_capacity(UVMP_ETC_COMPRESSION, UINT64_MAX / 2, 250, 1) == UINT64_MAX);
 	assert_true(uvmp_etc_capacity(UVMP_ETC_COMPRESSION, UINT64_MAX, 101, 1) == UINT64_MAX);
+	/* the hundredths alone are too much already */
+	assert_true(uvmp_etc_capacity(UVMP_ETC_COMPRESSION, UINT64_MAX - 16, 200, 1) == UINT64_MAX);
+	assert_true(uvmp_etc_capacity(UVMP_ETC_COMPRESSION, UINT64_MAX / 2, 200, 1) == UINT64_MAX - 1);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -509,6 +510,69 @@ static void least_frequently(void **state)
 	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
 }
 
+/* What is spared goes when nothing else is left, whatever its touches, until it is forgotten. */
+static void spared(void **state)
+{
+	uint64_t memory[4 * UNITS];
+	struct uvmp_evict evict;
+
+	(void)state;
+	assert_int_equal(uvmp_evict_spare(NULL, 0, true), UVMP_ERR_ARGUMENT);
+	uvmp_evict_init(&evict, UVMP_EVICT_LFU_2M, UNITS, memory, sizeof(memory));
+	assert_int_equal(uvmp_evict_spare(&evict, UNITS, true), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_spare(&evict, 0, true), UVMP_OK);
+	assert_int_equal(uvmp_evict_spare(&evict, 1, true), UVMP_OK);
+	for (uint32_t unit = 0; unit < 4; unit++)
+		uvmp_evict_touch(&evict, unit);
+	ASSERT_VICTIMS(&evict, 2, 3, 0, 1);
+	uvmp_evict_spare(&evict, 0, false);
+	uvmp_evict_forget(&evict, 1);
+	uvmp_evict_touch(&evict, 1);
+	ASSERT_VICTIMS(&evict, 0, 2, 3, 1);
+	uvmp_evict_init(&evict, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 1);
+	assert_int_equal(uvmp_evict_spare(&evict, 0, true), UVMP_OK); /* means nothing to other orders */
+	ASSERT_VICTIMS(&evict, 0, 1);
+}
+
+static void membership(void **state)
+{
+	static uint64_t memory[256];
+	struct uvmp_evict evict;
+
+	(void)state;
+	assert_false(uvmp_evict_contains(NULL, 0));
+	for (uint32_t order = UVMP_EVICT_LRU_2M; order < UVMP_EVICT_COUNT; order++) {
+		assert_int_equal(
+		        uvmp_evict_init(&evict, (enum uvmp_evictor)order, UNITS, memory, sizeof(memory)),
+		        UVMP_OK);
+		uvmp_evict_touch(&evict, 2);
+		uvmp_evict_touch(&evict, 5);
+		uvmp_evict_remove(&evict, 5);
+		for (uint32_t unit = 0; unit <= UNITS; unit++)
+			assert_int_equal(uvmp_evict_contains(&evict, unit), unit == 2);
+	}
+}
+
+/* 99 % of 169501 are 167805.99, and 167806 in 32-bit floats, as the list of smart_evict.h has it. */
+static void reserve_in_floats(void **state)
+{
+	size_t bytes = uvmp_evict_size(UVMP_EVICT_LRU_2M, 169501);
+	void *memory = malloc(bytes);
+	struct uvmp_evict evict;
+	uint32_t unit;
+
+	(void)state;
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_2M, 169501, memory, bytes), UVMP_OK);
+	for (unit = 0; unit < 169501; unit++)
+		uvmp_evict_touch(&evict, unit);
+	evict.reserve_percent = 99;
+	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_OK);
+	assert_int_equal(unit, 167806);
+	free(memory);
+}
+
 /* Somebody else counts. */
 static void weights(void **state)
 {
@@ -751,6 +815,9 @@ int main(void)
 	        cmocka_unit_test(groups),
 	        cmocka_unit_test(reserve),
 	        cmocka_unit_test(least_frequently),
+	        cmocka_unit_test(spared),
+	        cmocka_unit_test(membership),
+	        cmocka_unit_test(reserve_in_floats),
 	        cmocka_unit_test(weights),
 	        cmocka_unit_test(second_chance),
 	        cmocka_unit_test(mhpe_partitions),

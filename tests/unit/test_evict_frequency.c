@@ -10,7 +10,7 @@
 
 #define UNITS 12u
 
-static _Alignas(uint64_t) unsigned char memory[24 * UNITS];
+static _Alignas(uint64_t) unsigned char memory[32 * UNITS];
 static struct uvmp_frequency list;
 
 static void begin(void)
@@ -98,13 +98,37 @@ static void test_ranks(void **state)
 	assert_int_equal(uvmp_frequency_next(&bad, 1), UVMP_UNIT_NONE);
 }
 
+/* Those that are spared come behind all others, in the same order among themselves. */
+static void test_spared(void **state)
+{
+	static const uint32_t expected[] = {2, 4, 5, 0, 1, 3};
+
+	(void)state;
+	begin();
+	uvmp_frequency_spare(&list, 3, true); /* before it is listed */
+	for (uint32_t unit = 0; unit < 6; unit++)
+		uvmp_frequency_touch(&list, unit, 10 * (unit + 1));
+	uvmp_frequency_spare(&list, 0, true);
+	uvmp_frequency_spare(&list, 1, true);
+	uvmp_frequency_spare(&list, 2, true);
+	uvmp_frequency_spare(&list, 2, false);
+	uvmp_frequency_spare(&list, UNITS, true);
+	uvmp_frequency_touch(&list, 0, 5);
+	for (uint32_t i = 0; i < 6; i++) {
+		assert_int_equal(uvmp_frequency_at(&list, i), expected[i]);
+		assert_int_equal(uvmp_frequency_next(&list, expected[i]),
+		                 i < 5 ? expected[i + 1] : UVMP_UNIT_NONE);
+	}
+	drain(6, expected);
+}
+
 static void test_init(void **state)
 {
 	struct uvmp_frequency x, blank;
 	size_t size = uvmp_frequency_size(UNITS);
 
 	(void)state;
-	assert_int_equal(size, 24 * UNITS);
+	assert_int_equal(size, 32 * UNITS);
 	assert_int_equal(uvmp_frequency_size(0), 0);
 	assert_int_equal(uvmp_frequency_size(UVMP_UNITS_MAX + 1u), 0);
 	memset(&x, 0x5a, sizeof(x));
@@ -122,6 +146,7 @@ static void assert_refused(struct uvmp_frequency *bad)
 	assert_false(uvmp_frequency_is_valid(bad));
 	uvmp_frequency_touch(bad, 0, 1);
 	uvmp_frequency_set(bad, 0, 1);
+	uvmp_frequency_spare(bad, 0, true);
 	uvmp_frequency_remove(bad, 0);
 	assert_int_equal(uvmp_frequency_least(bad), UVMP_UNIT_NONE);
 }
@@ -144,7 +169,8 @@ static void test_is_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_order), cmocka_unit_test(test_changes),  cmocka_unit_test(test_ranks),
+	        cmocka_unit_test(test_order), cmocka_unit_test(test_changes),
+	        cmocka_unit_test(test_ranks), cmocka_unit_test(test_spared),
 	        cmocka_unit_test(test_init),  cmocka_unit_test(test_is_valid),
 	};
 

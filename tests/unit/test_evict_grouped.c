@@ -54,6 +54,10 @@ static void test_order(void **state)
 	TOUCH(0, 1, 4, 0);
 	DRAIN(4, 1, 0);
 	TOUCH(3, 3, 3);
+	assert_true(uvmp_grouped_contains(&list, 3));
+	assert_false(uvmp_grouped_contains(&list, 2));
+	assert_false(uvmp_grouped_contains(&list, UNITS));
+	assert_false(uvmp_grouped_contains(NULL, 3));
 	DRAIN(3);
 }
 

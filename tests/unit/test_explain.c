@@ -612,6 +612,45 @@ static void test_thrashing(void **unused)
 	        "0x7f0000005678: came 1 time: 1 pin; left 0 times; throttled 1 time; pinned 2 times\n");
 }
 
+/* Patterns are told in every story: they decide what leaves next. They say nothing of the page itself. */
+static void test_patterns(void **unused)
+{
+	struct explain_query query = {
+	        .has_address = true, .first = AT, .last = AT, .has_space = true, .space = 2};
+	static const char log[] = "1 pattern t=0 cause=adapt space=1 block=0x1000000 count=1\n"
+	                          "2 copy t=0 cause=demand space=1 block=" BLOCK " pages=5 from=0 to=1\n"
+	                          "3 pattern t=1000 cause=adapt space=2 block=0x2000000 batch=7 count=4\n"
+	                          "4 pattern t=2000 cause=adapt batch=8 detail=2 update=1\n"
+	                          "5 pattern t=3000 cause=adapt space=1 block=0x1000000 count=7\n"
+	                          "6 pattern t=4000 cause=adapt detail=3 update=1\n";
+
+	(void)unused;
+	check_story(
+	        log,
+	        "t=0.000 ms  pattern: the allocation at 0x1000000 is linear\n"
+	        "t=0.000 ms  demand: page 5 of block " BLOCK " was not on GPU 1; came from the CPU\n"
+	        "t=0.001 ms  batch 7  space 2  pattern: the allocation at 0x2000000 is random, with "
+	        "reuse\n"
+	        "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and the GPU reads "
+	        "from afar\n"
+	        "t=0.003 ms  pattern: the allocation at 0x1000000 is ?\n"
+	        "t=0.004 ms  pattern: from now on ?\n"
+	        "0x7f0000005678: came 1 time: 1 demand; left 0 times\n");
+	assert_true(explain(log, query));
+	assert_string_equal(
+	        told, "t=0.001 ms  batch 7  pattern: the allocation at 0x2000000 is random, with reuse\n"
+	              "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and the GPU "
+	              "reads from "
+	              "afar\n"
+	              "t=0.004 ms  pattern: from now on ?\n"
+	              "0x7f0000000000: the log says nothing of it\n");
+	/* before the summary */
+	assert_true(explain("1 pattern t=0 cause=adapt space=1 block=0x1000000 count=1\n",
+	                    (struct explain_query){.has_address = false}));
+	assert_ptr_equal(strstr(told, "t=0.000 ms  pattern: the allocation at 0x1000000 is linear\n"), told);
+	assert_non_null(strstr(told, "1 action: 1 pattern\n"));
+}
+
 static void test_other_causes(void **unused)
 {
 	(void)unused;
@@ -956,6 +995,7 @@ int main(void)
 	        cmocka_unit_test(test_big_page_is_page),
 	        cmocka_unit_test(test_overlapped),
 	        cmocka_unit_test(test_thrashing),
+	        cmocka_unit_test(test_patterns),
 	        cmocka_unit_test(test_other_causes),
 	        cmocka_unit_test(test_victims),
 	        cmocka_unit_test(test_cancelled),

@@ -677,6 +677,8 @@ static void test_remote(void **unused)
 	assert_int_equal(now.remote_accesses, now.accesses / 2);
 	assert_int_equal(heard.calls, now.remote_accesses);
 	assert_int_equal(heard.writes, now.remote_accesses / 3);
+	assert_int_equal(now.remote_bytes[MODEL_TO_GPU], 8u << 20);
+	assert_int_equal(now.remote_bytes[MODEL_TO_CPU], 4u << 20);
 	assert_true(heard.last_ns <= gpu_now_ns(gpu));
 	/* 8 MiB to the GPU and at the same time 4 MiB back: the link is what takes the time */
 	link_ns =

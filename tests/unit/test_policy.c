@@ -174,10 +174,10 @@ static void test_fields(void **unused)
 	assert_int_equal(p.pressure_step, 3);
 	assert_int_equal(p.pressure_window, 4);
 	assert_true(p.pressure_off);
-	assert_int_equal(parse("adapt=early early_low=5 early_high=6 early_epoch_us=7", &p), UVMP_OK);
+	assert_int_equal(parse("adapt=early early_low=5 early_high=60 early_epoch_us=7", &p), UVMP_OK);
 	assert_int_equal(p.adapt, UVMP_ADAPT_EARLY);
 	assert_int_equal(p.early_low, 5);
-	assert_int_equal(p.early_high, 6);
+	assert_int_equal(p.early_high, 60);
 	assert_int_equal(p.early_epoch_us, 7);
 	assert_int_equal(parse("evict=clock2m granularity=512k cyclic=on cyclic_share=8", &p), UVMP_OK);
 	assert_int_equal(p.evict, UVMP_EVICT_CLOCK_2M);
@@ -257,6 +257,52 @@ static void test_canonical(void **unused)
 	                "counters=off map_on_atomics=1 plan=overlapped " LAST "quirks=0");
 }
 
+static void test_unit_pages(void **unused)
+{
+	struct uvmp_policy p;
+
+	(void)unused;
+	assert_int_equal(parse("evict=lru4k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 1);
+	assert_int_equal(parse("evict=lfu2m", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 512);
+	assert_int_equal(parse("evict=clock2m granularity=128k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 32);
+}
+
+/* A controller's thresholds that nobody gave follow the policy's, and are printed as what they became. */
+static void check_fitted(const char *text, const char *printed_as, uint32_t pressure_low, uint32_t early_low,
+                         uint32_t early_high)
+{
+	struct uvmp_policy p, again;
+	char printed[UVMP_POLICY_TEXT_MAX];
+
+	assert_int_equal(parse(text, &p), UVMP_OK);
+	assert_true(uvmp_policy_is_valid(&p));
+	assert_int_equal(p.pressure_low, pressure_low);
+	assert_int_equal(p.early_low, early_low);
+	assert_int_equal(p.early_high, early_high);
+	assert_int_equal(uvmp_policy_print(&p, printed, sizeof(printed)), UVMP_OK);
+	assert_non_null(strstr(printed, printed_as));
+	assert_int_equal(parse(printed, &again), UVMP_OK);
+	assert_int_equal(again.pressure_low, pressure_low);
+	assert_int_equal(again.early_low, early_low);
+	assert_int_equal(again.early_high, early_high);
+}
+
+static void test_fitted(void **unused)
+{
+	(void)unused;
+	check_fitted("adapt=early", "early_low=26 early_high=76", 1, 26, 76);
+	check_fitted("adapt=early threshold=1", "early_low=1 early_high=76", 1, 1, 76);
+	check_fitted("preset=early-adaptor threshold=0", "early_low=1 early_high=76", 1, 1, 76);
+	check_fitted("threshold=90 adapt=early", "early_low=26 early_high=90", 1, 26, 90);
+	check_fitted("threshold=90 adapt=early early_low=90", "early_low=90 early_high=90", 1, 90, 90);
+	check_fitted("threshold=1 adapt=off", "adapt=off", 1, 26, 76);
+	check_fitted("adapt=pressure threshold=0", "pressure_low=1", 1, 26, 76);
+	check_fitted("adapt=pressure threshold=7 pressure_low=7", "pressure_low=7", 7, 26, 76);
+}
+
 /* No policy prints longer than this: every key at once, each with its longest value. Part of it cannot be
  * used together, so UVMP_POLICY_TEXT_MAX is more than enough. */
 static void test_longest(void **unused)
@@ -312,6 +358,15 @@ static bool is_user(const struct uvmp_policy_key *key, const char *with)
 	return true;
 }
 
+/* The thresholds of controllers are bounded by `threshold`: as far away as it goes. */
+static void add_threshold(const struct uvmp_policy_key *key, char text[128])
+{
+	if (strcmp(key->name, "pressure_low") == 0 || strcmp(key->name, "early_low") == 0)
+		strcat(text, " threshold=100");
+	if (strcmp(key->name, "early_high") == 0)
+		strcat(text, " threshold=1");
+}
+
 /* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
 static void test_keys(void **unused)
 {
@@ -338,6 +393,7 @@ static void test_keys(void **unused)
 				snprintf(word, sizeof(word), "%s=%lu", key->name, (unsigned long)v);
 			snprintf(text, sizeof(text), "%s", word);
 			add_users(key, text);
+			add_threshold(key, text);
 			assert_int_equal(parse(text, &policy), UVMP_OK);
 			assert_int_equal(uvmp_policy_print(&policy, printed + 1, UVMP_POLICY_TEXT_MAX),
 			                 UVMP_OK);
@@ -475,7 +531,7 @@ static void test_unknown_choices(void **unused)
 	check_error("counters=1", UVMP_ERR_UNKNOWN, "counters=1",
 	            "counters: \"1\" is not accepted; driver off on");
 	check_error("replay=BATCH", UVMP_ERR_UNKNOWN, "replay=BATCH",
-	            "replay: \"BATCH\" is not accepted; block batch batch_flush once");
+	            "replay: \"BATCH\" is not accepted; block batch batch_flush once batch_wait");
 	for (uint32_t i = 0; uvmp_policy_preset_at(i) != NULL; i++)
 		strcat(strcat(says, " "), uvmp_policy_preset_at(i)->name);
 	says[UVMP_POLICY_ERROR_MAX - 1] = '\0';
@@ -523,6 +579,14 @@ static void test_errors(void **unused)
 	            "threshold: 0 is not accepted with quirks=0; 1..100");
 	check_error("quirks=0 lapse_votes=0", UVMP_ERR_CONFLICT, "lapse_votes=0",
 	            "lapse_votes: 0 is not accepted with quirks=0; 1..1000000"); /* Q18 */
+	check_error("pressure_low=61 threshold=60 adapt=pressure", UVMP_ERR_CONFLICT, "pressure_low=61",
+	            "pressure_low: 61 is not accepted with threshold=60; 1..60");
+	check_error("adapt=early early_low=52", UVMP_ERR_CONFLICT, "early_low=52",
+	            "early_low: 52 is not accepted with threshold=51; 1..51");
+	check_error("preset=early-adaptor early_high=50", UVMP_ERR_CONFLICT, "early_high=50",
+	            "early_high: 50 is not accepted with threshold=51; 51..100");
+	check_error("threshold=0 adapt=early early_low=2", UVMP_ERR_CONFLICT, "early_low=2",
+	            "early_low: 2 is not accepted with threshold=0; 1..1");
 	check_error("preset=uvmsmart nap=2", UVMP_ERR_CONFLICT, "nap=2", "nap: used only by thrash=on");
 	check_error("counters=off map_on_eviction=1", UVMP_ERR_CONFLICT, "map_on_eviction=1",
 	            "map_on_eviction: used only by counters=driver|on");
@@ -596,7 +660,7 @@ static void test_is_valid(void **unused)
 	INVALID(p.prefetch.quirks = false);
 	INVALID(p.evict = UVMP_EVICT_COUNT);
 	INVALID(p.evict = UVMP_EVICT_LRU_4K; p.pma_order = 7);
-	INVALID(p.replay.policy = (enum uvmp_replay_policy)4);
+	INVALID(p.replay.policy = (enum uvmp_replay_policy)5);
 	INVALID(p.replay.quirks = false);
 	INVALID(p.replay.max_batch = 0);
 	INVALID(p.thrash.quirks = false);
@@ -625,6 +689,11 @@ static void test_is_valid(void **unused)
 #define CORRECTED(p) (p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = false)
 	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* Q8 */
 	INVALID(CORRECTED(p); p.thrash.vote_threshold = 0); /* Q18 */
+	INVALID(p.adapt = UVMP_ADAPT_PRESSURE; p.pressure_low = 52);
+	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_low = 52);
+	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_high = 50);
+	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.prefetch.threshold = 0);
+	INVALID(p.early_low = 25); /* unused */
 	uvmp_policy_init(&p);
 	p.prefetch.threshold = 0;
 	p.thrash.vote_threshold = 0;
@@ -667,6 +736,7 @@ int main(void)
 	        cmocka_unit_test(test_keys),      cmocka_unit_test(test_used_by),
 	        cmocka_unit_test(test_presets),   cmocka_unit_test(test_unknown_choices),
 	        cmocka_unit_test(test_errors),    cmocka_unit_test(test_long_words),
+	        cmocka_unit_test(test_fitted),    cmocka_unit_test(test_unit_pages),
 	        cmocka_unit_test(test_is_valid),  cmocka_unit_test(test_bad_calls),
 	};
 

@@ -196,7 +196,8 @@ static void test_names(void **unused)
 	assert_string_equal(uvmp_replay_name(UVMP_REPLAY_BATCH), "batch");
 	assert_string_equal(uvmp_replay_name(UVMP_REPLAY_BATCH_FLUSH), "batch_flush");
 	assert_string_equal(uvmp_replay_name(UVMP_REPLAY_ONCE), "once");
-	assert_null(uvmp_replay_name((enum uvmp_replay_policy)4));
+	assert_string_equal(uvmp_replay_name(UVMP_REPLAY_BATCH_WAIT), "batch_wait");
+	assert_null(uvmp_replay_name((enum uvmp_replay_policy)5));
 }
 
 /* 4.2: what each policy pushes and when. Two batches, then nothing. */
@@ -212,7 +213,9 @@ static void test_policies(void **unused)
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSRFPSRF.", 2), UVMP_OK);
 	p.policy = UVMP_REPLAY_BATCH_FLUSH;
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSCRWFPSURWF.", 2), UVMP_OK);
-	p.policy = (enum uvmp_replay_policy)4; /* 4.4 */
+	p.policy = UVMP_REPLAY_BATCH_WAIT;
+	assert_int_equal(play_fresh(&p, b, 2, "FPSSSRWFPSRWF.", 2), UVMP_OK);
+	p.policy = (enum uvmp_replay_policy)5; /* 4.4 */
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSCRWFPSURWF.", 2), UVMP_OK);
 	p.policy = UVMP_REPLAY_ONCE;
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSFPSFR.", 2), UVMP_OK);
@@ -222,7 +225,7 @@ static void test_policies(void **unused)
 static void test_nothing(void **unused)
 {
 	(void)unused;
-	for (uint32_t policy = 0; policy < 4; policy++) {
+	for (uint32_t policy = 0; policy < 5; policy++) {
 		struct uvmp_replay_params p = with((enum uvmp_replay_policy)policy, policy % 2 == 0);
 
 		assert_int_equal(play_fresh(&p, NULL, 0, "FR.", 0), UVMP_OK);

@@ -41,6 +41,8 @@ static void fill(struct report *report, const char *gpu)
 	report->times.tlb_misses = 1;
 	report->times.l2_tlb_hits = UINT64_MAX / 4;
 	report->times.l2_tlb_misses = UINT64_MAX / 4;
+	report->times.remote_h2d_bytes = 3u << 20;
+	report->times.remote_d2h_bytes = 1u << 19;
 	report->times.context_switches = 12;
 	report->times.mshr_merged = 13;
 	report->times.mshr_stalled = 14;
@@ -92,6 +94,7 @@ static void json_with_time(void **state)
 	assert_has("\"kernel_ns\": 9000000, \"cpu_ns\": 1500, \"tlb_hits\": 1999, \"tlb_misses\": 1, ");
 	assert_has("\"l2_tlb_hits\": 4611686018427387903, \"l2_tlb_misses\": 4611686018427387903");
 	assert_has("\"pages_thrashed\": 12, \"remote_accesses\": 11");
+	assert_has("\"remote_h2d_bytes\": 3145728, \"remote_d2h_bytes\": 524288");
 	assert_has("\"context_switches\": 12, \"mshr_merged\": 13, \"mshr_stalled\": 14");
 	/* the end of a bin of 512 ns at most; exact below 128 */
 	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "

@@ -403,9 +403,16 @@ static void test_early_eviction(void **state)
 	assert_true(e.service->adapt.early.is_full);
 	assert_int_equal(e.service->adapt.early.faults, 2);
 	stop();
-	start("adapt=early early_low=60 early_high=40 threshold=50", 1, 1, 0);
-	assert_int_equal(e.service->adapt.early_params.aggressive, 50);
-	assert_int_equal(e.service->adapt.early_params.cautious, 50);
+}
+
+/* A threshold of 0, which the driver takes, counts as 1. */
+static void test_early_of_nothing(void **state)
+{
+	(void)state;
+	start("adapt=early threshold=0", 1, 1, 0);
+	assert_int_equal(e.service->adapt.early_params.base, 1);
+	assert_int_equal(e.service->adapt.early_params.aggressive, 1);
+	assert_int_equal(e.service->adapt.early_params.cautious, 76);
 	stop_full();
 }
 
@@ -633,7 +640,7 @@ static void test_throttle(void **state)
 	e.now_ns = 120 * US;
 	engine_forget(&e);
 	engine_run(&e);
-	engine_expect(&e, "limit cause=adapt to=1 count=5\n");
+	engine_expect(&e, ""); /* never more than half */
 	assert_int_equal(uvmp_service_wakeup_ns(e.service), 200 * US); /* four fifths */
 	/* quiet: one after another goes on, and then nobody needs to be woken */
 	engine_forget(&e);
@@ -642,7 +649,7 @@ static void test_throttle(void **state)
 		engine_run(&e);
 	}
 	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX);
-	assert_int_equal(e.count[UVMP_ACTION_LIMIT], 5);
+	assert_int_equal(e.count[UVMP_ACTION_LIMIT], 4);
 	assert_true(engine_has(&e, "limit cause=adapt to=1\n"));
 	/* all run; a fault is watched to its end again */
 	fault(1, 2, 2);
@@ -701,11 +708,14 @@ static void test_runtime_linear(void **state)
 	range(4);
 	e.step_ns = 100;
 	id = kernel();
-	for (uint32_t page = 0; page < 512; page += 16)
+	fault(1, 0, 0);
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=1 count=1\n"));
+	for (uint32_t page = 16; page < 512; page += 16)
 		fault(1, 0, page);
 	fault(1, 1, 0);
 	assert_int_equal(resident(0), 0);
 	assert_true(engine_has(&e, "pages=0-511 from=1 victim=order"));
+	assert_int_equal(e.count[UVMP_ACTION_PATTERN], 0); /* nothing has changed since */
 	end(id);
 	assert_int_equal(uvmp_pattern_of(&e.service->patterns, 0), UVMP_PATTERN_LINEAR);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
@@ -730,8 +740,11 @@ static void test_runtime_verdicts(void **state)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	id = kernel();
 	fault(1, 0, 0); /* again */
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=33 count=2\n"));
 	fault(1, 0, 16);
+	assert_false(engine_has(&e, "pattern"));
 	fault(1, 1, 0); /* full */
+	assert_true(engine_has(&e, "pattern cause=adapt batch=35 detail=1 update=1\nevict cause=eviction"));
 	end(id);
 	assert_int_equal(uvmp_pattern_decide(&e.service->patterns), UVMP_PATTERN_EVICT_TREE);
 	assert_true(resident(0) >= 256);
@@ -740,6 +753,8 @@ static void test_runtime_verdicts(void **state)
 	fault(1, 2, 0);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
 	fault(1, 1, 16);
+	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=37 count=6\n"));
+	assert_true(engine_has(&e, "pattern cause=adapt batch=37 detail=2 update=1\nevict cause=eviction"));
 	fault(1, 3, 0);
 	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OVERSUB);
 	end(id);
@@ -847,6 +862,30 @@ static void test_arrays(void **state)
 	assert_int_equal(uvmp_arena_array(UINT64_MAX), SLAB_COUNT);
 }
 
+/* -- evict=mhpe: what left untouched -- */
+
+static void test_mhpe(void **state)
+{
+	const struct uvmp_mhpe *mhpe;
+
+	(void)state;
+	start("prefetch=density evict=mhpe thrash=off counters=off", 1, 1, 0);
+	range(2);
+	mhpe = &e.service->gpu[1].order.mhpe;
+	for (uint32_t page = 0; page < 512; page += 16)
+		fault(1, 0, page);
+	assert_int_equal(resident(0), 512);
+	assert_non_null(history(0));
+	for (uint32_t page = 0; page < 512; page++) /* all but what came last, and one page of each unit */
+		if (page % 16 != 5)
+			assert_int_equal(uvmp_service_touch(e.service, 1, SPACE, at(0, page)), UVMP_OK);
+	fault(1, 1, 0);
+	assert_int_equal(resident(0), 512 - 16);
+	assert_int_equal(mhpe->left_pages, 16);
+	assert_int_equal(mhpe->untouched, 1);
+	stop();
+}
+
 /* -- histories end -- */
 
 static void test_split(void **state)
@@ -942,6 +981,7 @@ int main(void)
 	        cmocka_unit_test(test_pressure_of_cpu),
 	        cmocka_unit_test(test_early),
 	        cmocka_unit_test(test_early_eviction),
+	        cmocka_unit_test(test_early_of_nothing),
 	        cmocka_unit_test(test_early_follow),
 	        cmocka_unit_test(test_no_room),
 	        cmocka_unit_test(test_threads),
@@ -957,6 +997,7 @@ int main(void)
 	        cmocka_unit_test(test_runtime_events),
 	        cmocka_unit_test(test_runtime_ranges),
 	        cmocka_unit_test(test_runtime_no_room),
+	        cmocka_unit_test(test_mhpe),
 	        cmocka_unit_test(test_arrays),
 	        cmocka_unit_test(test_split),
 	        cmocka_unit_test(test_check),

@@ -205,7 +205,7 @@ static void sizes(void **state)
 	prepare("evict=tbne", 4096, 4, 4);
 	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * (32 * 16 + 16));
 	prepare("evict=lfu2m", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 24);
+	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 32);
 	prepare("evict=lru4k", 4096, 4, 4);
 	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
 	params.blocks = 1u << 24; /* too many units */
@@ -1399,6 +1399,147 @@ static void circles(void **state)
 	assert_int_equal(s->gpu[1].order.count, 0);
 }
 
+/* What a pinned block is used counts, and it stays out of the order. */
+static void counted_circles(void **state)
+{
+	const struct uvmp_frequency_key *key;
+	uint64_t before;
+	uint32_t unit;
+
+	(void)state;
+	open("evict=lfu2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	assert_true(is_pinned(block(0)));
+	unit = place(block(0), 1)->memory;
+	key = &s->gpu[1].order.frequency.key[unit];
+	before = key->frequency;
+	for (uint32_t i = 0; i < 10; i++)
+		uvmp_memory_touch(s, 1, block(0), 0);
+	assert_int_equal(key->frequency, before + 10);
+	assert_false(uvmp_evict_contains(&s->gpu[1].order, unit));
+	assert_true(uvmp_circle_give_up(s, 1));
+	assert_true(uvmp_evict_contains(&s->gpu[1].order, unit));
+	assert_int_equal(key->frequency, before + 11);
+	/* somebody else counts: that goes by, as soon as it is listed */
+	open("evict=lfu2m cyclic=on remote=always", 4096, 2, 0);
+	walk_in_circles(3);
+	assert_true(is_pinned(block(0)));
+	unit = place(block(0), 1)->memory;
+	key = &s->gpu[1].order.frequency.key[unit];
+	for (uint32_t i = 0; i < 10; i++)
+		uvmp_remote_use(s, 1, block(0), 0, false);
+	assert_true(uvmp_circle_give_up(s, 1));
+	assert_int_equal(key->frequency, 10 * 4 + 1);
+}
+
+/* evict=lfu2m, UVM Smart Q7: a block that is not complete goes last, however seldom it was used. */
+static void incomplete(void **state)
+{
+	static const char *const policies[] = {"evict=lfu2m", "evict=lfu2m reserve=10",
+	                                       "evict=lfu2m granularity=1m", "evict=lfu2m quirks=0"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		uvmp_mask some = pages(0, 1);
+		handle a, b, c;
+
+		open(policies[i], 4096, 2, 0);
+		a = block(0);
+		b = at(SMALL); /* 507 pages are all that it has */
+		c = block(2);
+		have(a, 1, 0, 100);
+		have(c, 1, 0, 256);
+		have(c, 1, 256, 512); /* complete now */
+		have(b, 1, 0, 200);
+		have(b, 1, 200, 300);
+		s->step.block = block(3);
+		(void)leave_once();
+		assert_int_equal(resident(a, 1), i == 3 ? 0 : 100);
+		assert_true(i == 3 || resident(c, 1) < 512);
+		open(policies[i], 4096, 2, 0);
+		a = block(0);
+		b = at(SMALL);
+		have(a, 1, 0, 512);
+		have(b, 1, 0, 507);
+		uvmp_step_leave(s, a, 1, &some); /* not complete any more */
+		s->step.block = block(3);
+		(void)leave_once();
+		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
+		if (i != 2) {
+			(void)leave_once(); /* nothing else is left */
+			assert_int_equal(s->gpu[1].used_pages, 0);
+		}
+	}
+}
+
+/* What follows a decision spares the block that it came for, whatever the order. */
+static void kept(void **state)
+{
+	static const char *const policies[] = {"evict=lru2m", "evict=lru4k", "evict=sl64k",
+	                                       "evict=tbne",  "evict=lfu2m", "evict=clock2m"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		open(policies[i], 4096, 2, 0);
+		have(block(0), 1, 0, 512);
+		have(block(1), 1, 0, 512);
+		s->step.block = block(2);
+		s->step.is_follow = true;
+		s->step.keep = block(0);
+		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(1), 1)->memory);
+		assert_int_equal(evict(), UVMP_OK);
+		s->step.is_follow = false;
+		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(0), 1)->memory);
+	}
+}
+
+/* A block with pages of 64 KiB is freed: the units of those with the numbers behind it stay in the order. */
+static void neighbours(void **state)
+{
+	static const char *const policies[] = {"evict=lru2m", "evict=lfu2m", "evict=clock2m",
+	                                       "evict=lru2m granularity=64k"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		open(policies[i], 65536, 4, 0);
+		for (uint32_t j = 0; j < 4; j++)
+			have(block(j), 1, 0, 32);
+		uvmp_memory_free(s, 1, block(0));
+		place(block(0), 1)->resident = pages(0, 0);
+		assert_int_equal(s->gpu[1].order.count, 3 * s->gpu[1].block_units);
+		for (uint32_t j = 1; j < 4; j++)
+			assert_true(uvmp_evict_contains(&s->gpu[1].order,
+			                                place(block(j), 1)->memory * s->gpu[1].block_units));
+		assert_true(uvmp_service_check(s));
+	}
+}
+
+/* What a prefetch has brought back has not returned, but it can leave, and each time is counted. */
+static void circles_with_prefetch(void **state)
+{
+	const struct uvmp_cyclic_block *first;
+
+	(void)state;
+	open("evict=lru2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(1);
+	first = &s->gpu[1].cyclic.block[place(block(0), 1)->memory];
+	assert_true(first->is_away);
+	s->step.is_follow = true;
+	have(block(0), 1, 0, 512);
+	s->step.is_follow = false;
+	assert_false(first->is_away);
+	assert_int_equal(first->rounds, 0);
+	have(block(1), 1, 0, 512);
+	have(block(2), 1, 0, 512);
+	assert_true(first->is_away);
+	assert_int_equal(s->gpu[1].cyclic.evictions, 4);
+	have(block(0), 1, 0, 512);
+	assert_int_equal(first->rounds, 1);
+	assert_false(is_pinned(block(0)));
+}
+
 /* memory_ratio: more chunks, or pages, than there are bytes. */
 static void compressed(void **state)
 {
@@ -1530,6 +1671,11 @@ int main(void)
 	        cmocka_unit_test(trees_of_units),
 	        cmocka_unit_test(ahead_of_pages),
 	        cmocka_unit_test(circles),
+	        cmocka_unit_test(circles_with_prefetch),
+	        cmocka_unit_test(counted_circles),
+	        cmocka_unit_test(incomplete),
+	        cmocka_unit_test(kept),
+	        cmocka_unit_test(neighbours),
 	        cmocka_unit_test(compressed),
 	        cmocka_unit_test(untouched_pages),
 	};

@@ -691,6 +691,101 @@ static void test_all_are_halved(void **unused)
 	assert_int_equal(count(BASE + MIB2), 5);
 }
 
+/* -- device synchronisation (3.7) -- */
+
+static void synchronise(void)
+{
+	assert_int_equal(uvmp_service_synchronise(host.service, 1), UVMP_OK);
+	assert_true(uvmp_service_check(host.service));
+}
+
+/* Accesses, round trips and full memory are forgotten, hot pages and what lies on the GPU are not. */
+static void test_a_synchronisation_begins_anew(void **unused)
+{
+	(void)unused;
+	begin("evict=lru2m remote=oversub remote_threshold=3 prefetch=block" COMMON, 1, 3 * MIB2);
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE));
+	fault(BASE + MIB2, UVMP_ACCESS_READ); /* full: the first block goes */
+	assert_true(is_home(BASE) && host.service->is_full);
+	assert_int_equal(rounds(BASE), 1);
+	use(BASE + KIB64, 2); /* it is mapped where it lies */
+	assert_true(is_remote(BASE + KIB64) && !has_notes());
+	use(BASE + KIB64, 1);
+	assert_true(has_notes());
+	engine_forget(&host);
+	synchronise();
+	assert_true(is_here(BASE + MIB2) && has_notes());
+	assert_int_equal(count(BASE) + count(BASE + KIB64) + count(BASE + MIB2), 0);
+	assert_int_equal(rounds(BASE), 0);
+	assert_int_equal(uvmp_counter_tree_marks(&counters_at(BASE)->tree, 0, 32), 0);
+	assert_false(host.service->is_full);
+	assert_int_equal(engine_run(&host), UVMP_OK); /* the hot page comes */
+	assert_true(is_here(BASE + KIB64));
+	engine_forget(&host);
+	assert_true(host.service->is_full); /* again, as there was no room for it */
+	synchronise();
+	assert_false(engine_step(&host));         /* no action */
+	fault(BASE + 2 * MIB2, UVMP_ACCESS_READ); /* not full yet: migrates */
+	assert_true(is_here(BASE + 2 * MIB2));
+}
+
+/* What full memory has switched stays switched, even if no batch has come since. */
+static void test_a_synchronisation_keeps_the_prefetcher(void **unused)
+{
+	(void)unused;
+	for (uint32_t batches = 1; batches <= 2; batches++) {
+		begin("evict=lru2m prefetch=block prefetch_full=none" COMMON, 1, 3 * MIB2);
+		fault(BASE, UVMP_ACCESS_READ);
+		for (uint32_t i = 1; i <= batches; i++)
+			fault(BASE + MIB2 * i, UVMP_ACCESS_READ);
+		synchronise();
+		assert_false(host.service->is_full);
+		fault(BASE, UVMP_ACCESS_READ);
+		assert_true(is_here(BASE) && is_home(BASE + PAGE));
+		if (batches == 1)
+			engine_stop(&host);
+	}
+}
+
+/* The least often used is then the oldest, on this GPU. */
+static void test_a_synchronisation_levels_lfu(void **unused)
+{
+	(void)unused;
+	begin("evict=lfu2m remote=oversub prefetch=block" COMMON, 2, 3 * MIB2);
+	fault(BASE, UVMP_ACCESS_READ);
+	fault(BASE + MIB2, UVMP_ACCESS_WRITE);
+	use(BASE, 5);
+	synchronise();
+	assert_int_equal(frequency_of(BASE), 0);
+	assert_int_equal(frequency_of(BASE + MIB2), 0);
+	engine_stop(&host);
+	/* also where nobody counts but the order, and for smaller units */
+	begin("evict=lfu2m granularity=1m prefetch=block" COMMON, 2, 3 * MIB2);
+	fault(BASE, UVMP_ACCESS_READ);
+	fault(BASE + MIB2, UVMP_ACCESS_READ);
+	use(BASE + MIB2 / 2, 5);
+	assert_true(host.service->gpu[1].order.frequency.key[1].frequency > 1);
+	synchronise();
+	for (uint32_t unit = 0; unit < 4; unit++)
+		assert_int_equal(host.service->gpu[1].order.frequency.key[unit].frequency, 0);
+	engine_stop(&host);
+	prepare("evict=lfu2m remote=always prefetch=block" COMMON, 2, 2);
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, 3 * MIB2, UVMP_CPU);
+	fault(BASE, UVMP_ACCESS_WRITE);
+	fault(BASE + MIB2, UVMP_ACCESS_READ); /* has no memory there */
+	assert_true(is_here(BASE) && is_remote(BASE + MIB2));
+	use(BASE, 1);
+	assert_int_equal(uvmp_service_synchronise(host.service, 2), UVMP_OK); /* another one */
+	assert_true(frequency_of(BASE) != 0);
+	synchronise();
+	assert_int_equal(frequency_of(BASE), 0);
+	assert_int_equal(uvmp_service_synchronise(NULL, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_synchronise(host.service, UVMP_CPU), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_synchronise(host.service, 3), UVMP_ERR_RANGE);
+}
+
 /* Q22: the original never forgets what was written. */
 static void test_marks_go_with_the_pages(void **unused)
 {
@@ -906,6 +1001,9 @@ int main(void)
 	        TEST(test_lfu_ranks_by_counted_accesses),
 	        TEST(test_smaller_units_are_ranked_by_their_node),
 	        TEST(test_all_are_halved),
+	        TEST(test_a_synchronisation_begins_anew),
+	        TEST(test_a_synchronisation_keeps_the_prefetcher),
+	        TEST(test_a_synchronisation_levels_lfu),
 	        TEST(test_marks_go_with_the_pages),
 	        TEST(test_nothing_leaves),
 	        TEST(test_check),

@@ -1114,6 +1114,24 @@ static void test_check_units(void **state)
 	DAMAGE(g->unit_used[p->memory], 2);
 	DAMAGE(g->used_pages, 2);
 	DAMAGE_PAGE(p->resident, 7);
+	/* what may leave, or not, but for while something comes or goes */
+	(void)uvmp_evict_remove(&g->order, p->memory * 512u + 3u);
+	assert_false(uvmp_service_check(s));
+	s->step.phase = STEP_COPY;
+	assert_true(uvmp_service_check(s));
+	s->step.phase = STEP_IDLE;
+	s->evict.phase = EVICT_NEXT;
+	assert_true(uvmp_service_check(s));
+	s->evict.phase = EVICT_IDLE;
+	(void)uvmp_evict_touch(&g->order, p->memory * 512u + 3u);
+	assert_true(uvmp_service_check(s));
+	(void)uvmp_evict_touch(&g->order, p->memory * 512u + 5u);
+	assert_false(uvmp_service_check(s));
+	(void)uvmp_evict_remove(&g->order, p->memory * 512u + 5u);
+	g->cyclic.block = &(struct uvmp_cyclic_block){.is_pinned = true};
+	assert_false(uvmp_service_check(s)); /* pinned, and in the order */
+	g->cyclic.block = NULL;
+	assert_true(uvmp_service_check(s));
 	/* A small block has no struct sub here. */
 	uvmp_block_remove(s, h);
 	assert_int_equal(s->live[SLAB_PLACE], 0);

@@ -148,6 +148,21 @@ static void test_group_order(void **state)
 	expect_entry(3, 1, 0, 16, 20);
 }
 
+/* Only trees with entries are looked at: the others keep what they had, whatever their number. */
+static void test_newest(void **state)
+{
+	(void)state;
+	begin(UVMP_SMART_TBN);
+	tree(1);
+	tree(1);
+	block_in(0, 0, 4);
+	e.tree[0].newest = 99;
+	e.tree[1].newest = 99;
+	assert_int_equal(uvmp_smart_evict_order(&e), UVMP_OK);
+	assert_int_equal(e.tree[0].newest, 4);
+	assert_int_equal(e.tree[1].newest, 99);
+}
+
 /* LFU, (counter, rw, cycle) = (5,1,16) (3,2,48) (3,1,500) (3,1,older): T3, T2, T1, T0; T3 is invalidated. */
 static void test_lfu_order(void **state)
 {
@@ -460,6 +475,15 @@ static void test_q6(void **state)
 	assert_int_equal(e.queue[0].kind, UVMP_SMART_WRITEBACK);
 	EXPECT(0, 16, 32);
 	assert_int_equal(e.queue[1].kind, UVMP_SMART_INVALIDATE);
+	/* the counter is the block's as well, with its round trips */
+	block_in(0, 2, 3);
+	block_in(0, 3, 4);
+	access_page(0, 32, false, 1);
+	access_page(0, 48, false, 7);
+	uvmp_counter_tree_round_trip(&counter[0], true);
+	assert_int_equal(uvmp_smart_evict_order(&e), UVMP_OK);
+	assert_int_equal(e.entry[0].counter, (1u << 27) + 1);
+	assert_int_equal(e.entry[1].counter, (1u << 27) + 7);
 	/* a whole tree has the root's */
 	begin(UVMP_SMART_LRU_2M);
 	e.quirks = false;
@@ -470,6 +494,37 @@ static void test_q6(void **state)
 	assert_int_equal(uvmp_smart_evict_order(&e), UVMP_OK);
 	assert_int_equal(e.entry[0].rw, 3);
 	assert_int_equal(e.entry[0].counter, 2);
+}
+
+/* A tree with holes leaves as several ranges; its one entry speaks for all of them. */
+static void test_kind_of_runs(void **state)
+{
+	(void)state;
+	begin(UVMP_SMART_LRU_2M);
+	e.quirks = false;
+	tree(8);
+	for (uint32_t b = 0; b < 6; b += 2) {
+		block_in(0, b, 1);
+		access_page(0, 16 * b, false, 1);
+	}
+	EXPECT(0, 0, 16, 32, 48, 64, 80);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(e.queue[i].kind, UVMP_SMART_INVALIDATE);
+	assert_int_equal(e.entries, 0);
+	/* one range of two blocks, the second of them written: the original asks the first (here the root) */
+	for (uint32_t quirks = 0; quirks < 2; quirks++) {
+		tbn_begin(8);
+		e.quirks = quirks != 0;
+		block_in(0, 1, 0);
+		for (uint32_t b = 4; b < 8; b++)
+			block_in(0, b, b);
+		block_in(0, 0, 9);
+		access_page(0, 0, false, 1);
+		access_page(0, 16, !e.quirks, 1);
+		EXPECT(0, 0, 32);
+		assert_int_equal(e.queue[0].kind, e.quirks ? UVMP_SMART_INVALIDATE : UVMP_SMART_WRITEBACK);
+		assert_int_equal(e.entries, 4);
+	}
 }
 
 /* -- 3.6: calling back -- */
@@ -517,6 +572,21 @@ static void test_cancel(void **state)
 	assert_int_equal(cancel(1, 3, 12).pages.outer, 0);
 }
 
+/* Q15 mended: a page that is gone, here freed by the host, does not come back with its range. */
+static void test_cancel_absent(void **state)
+{
+	(void)state;
+	begin(UVMP_SMART_SL);
+	e.quirks = false;
+	tree(2);
+	block_in(0, 0, 1);
+	EXPECT(0, 0, 16);
+	uvmp_mask_clear(&e.tree[0].valid, 3);
+	assert_int_equal(cancel(0, 5, 9).pages.outer, 16);
+	assert_int_equal(e.tree[0].fill.node[0], 15);
+	assert_int_equal(e.entries, 1);
+}
+
 /* -- 3.7 -- */
 
 static void synchronise(bool quirks, uint32_t valid)
@@ -532,11 +602,37 @@ static void synchronise(bool quirks, uint32_t valid)
 	assert_true(uvmp_mask_is_empty(&e.tree[0].dirty));
 	assert_int_equal(e.free, 4096);
 	assert_int_equal(e.entries, 0);
-	assert_int_equal(e.queued, 1);
+	assert_int_equal(e.queued, quirks);
+	assert_int_equal(uvmp_mask_weight(&e.tree[0].staged), quirks ? 16 : 0);
+	assert_int_equal(uvmp_smart_evict_leaving(&e), quirks ? 16 : 0);
 	assert_int_equal(e.tree[0].fill.node[0], 0);
 	/* Q10: now the write frees what was free already */
-	assert_true(start().is_started);
+	assert_int_equal(start().is_started, quirks);
 	assert_int_equal(e.free, quirks ? 4096 + 16 : 4096);
+}
+
+/* Without quirks nothing is left of a range whose pages come back: it is neither called back nor written. The
+ * write that was on the wire ends. */
+static void test_synchronise_mended(void **state)
+{
+	(void)state;
+	begin(UVMP_SMART_SL);
+	e.quirks = false;
+	tree(2);
+	tree_in(0, 1);
+	EXPECT(0, 0, 16);
+	EXPECT(0, 16, 32);
+	assert_true(start().is_started);
+	assert_int_equal(uvmp_smart_evict_synchronise(&e), UVMP_OK);
+	assert_true(e.is_writing);
+	assert_int_equal(e.free, 4096);
+	page_in(0, 16, 2);
+	assert_int_equal(cancel(0, 16, 3).pages.outer, 0);
+	assert_int_equal(e.tree[0].fill.node[0], 1);
+	assert_int_equal(uvmp_smart_evict_end(&e), UVMP_OK);
+	assert_false(start().is_started);
+	assert_true(uvmp_mask_test(&e.tree[0].valid, 16));
+	assert_int_equal(e.free, 4095);
 }
 
 static void test_synchronise(void **state)
@@ -653,6 +749,24 @@ static void test_q15_mended(void **state)
 	expect_entry(3, 1, 16, 16, 5);
 }
 
+/* What waits to be written has no entry, and a rebuilt list gives it none. */
+static void test_q15_mended_staged(void **state)
+{
+	(void)state;
+	begin(UVMP_SMART_SL);
+	e.quirks = false;
+	tree(4);
+	block_in(0, 0, 1);
+	block_in(0, 1, 2);
+	EXPECT(0, 0, 16);
+	assert_int_equal(uvmp_smart_evict_switch(&e, UVMP_SMART_LRU_2M), UVMP_OK);
+	assert_int_equal(uvmp_smart_evict_switch(&e, UVMP_SMART_SL), UVMP_OK);
+	assert_int_equal(e.entries, 1);
+	expect_entry(0, 0, 16, 16, 2);
+	assert_int_equal(cancel(0, 0, 5).pages.outer, 16);
+	assert_int_equal(e.entries, 2);
+}
+
 /* Q5: what came by user prefetch is resident, but the tree does not know it; its neighbours leave alone. */
 static void test_q5(void **state)
 {
@@ -688,6 +802,13 @@ static void test_size(void **state)
 	assert_int_equal(uvmp_smart_evict_size(1, 0), 0);
 	assert_int_equal(uvmp_smart_evict_size(UVMP_SMART_TREES_MAX + 1, 1), 0);
 	assert_int_equal(uvmp_smart_evict_size(1, UVMP_SMART_PAGES_MAX + 1), 0);
+	assert_int_not_equal(uvmp_smart_evict_size(UVMP_SMART_TREES_MAX, 1), 0);
+	assert_int_equal(uvmp_smart_evict_size(UVMP_SMART_TREES_MAX, UVMP_SMART_PAGES_MAX),
+	                 ((uint64_t)sizeof(struct uvmp_smart_tree) + 4) * UVMP_SMART_TREES_MAX +
+	                         ((uint64_t)2 * sizeof(struct uvmp_smart_entry) +
+	                          sizeof(struct uvmp_smart_range) + 4) *
+	                                 UVMP_SMART_PAGES_MAX +
+	                         UVMP_SMART_PAGES_MAX / 16 * 4);
 	assert_int_equal(uvmp_smart_evict_size(3, 37),
 	                 3 * sizeof(struct uvmp_smart_tree) + 74 * sizeof(struct uvmp_smart_entry) +
 	                         37 * sizeof(struct uvmp_smart_range) + (3 + 37 + 2) * sizeof(uint32_t));
@@ -778,6 +899,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_units),
 	        cmocka_unit_test(test_group_order),
+	        cmocka_unit_test(test_newest),
 	        cmocka_unit_test(test_lfu_order),
 	        cmocka_unit_test(test_without_counters),
 	        cmocka_unit_test(test_q7),
@@ -790,13 +912,17 @@ int main(void)
 	        cmocka_unit_test(test_closure),
 	        cmocka_unit_test(test_write),
 	        cmocka_unit_test(test_q6),
+	        cmocka_unit_test(test_kind_of_runs),
 	        cmocka_unit_test(test_cancel),
+	        cmocka_unit_test(test_cancel_absent),
 	        cmocka_unit_test(test_synchronise),
+	        cmocka_unit_test(test_synchronise_mended),
 	        cmocka_unit_test(test_q13),
 	        cmocka_unit_test(test_q15_to_smaller),
 	        cmocka_unit_test(test_q15_to_larger),
 	        cmocka_unit_test(test_overlapping_entries),
 	        cmocka_unit_test(test_q15_mended),
+	        cmocka_unit_test(test_q15_mended_staged),
 	        cmocka_unit_test(test_q5),
 	        cmocka_unit_test(test_names),
 	        cmocka_unit_test(test_size),

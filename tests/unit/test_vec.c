@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "vectors/vec.h"
 
@@ -401,6 +402,79 @@ static void test_check_several_lines(void **state)
 	                             "  computed => start=0xc0000000 rounded=65536 trees=1x65536\n");
 }
 
+/* A leaf below zero, as it is printed. */
+static void test_negative_leaf(void **state)
+{
+#define LEAF(leaf)                                                                                           \
+	"uvmpolicy-vectors 1 tbn_evict\ntbn_evict tree=4 resident=- pending=- staged=- pinned=- "            \
+	"leaf=" leaf " order=- quirks=1\n"
+	(void)state;
+	decide(LEAF("1:8,3:-60"));
+	assert_string_equal(printed, LEAF("1:8,3:-60") "=> first=- victims=- bytes=-\n"
+	                                               "=> full=- part=1:8,3:-60 root=-52\n");
+	expect_bad(LEAF("3:-"), "F:2: leaf: a list of BLOCK:KB is accepted, KB a multiple of 4");
+	expect_bad(LEAF("3:-62"), "F:2: leaf: a list of BLOCK:KB is accepted, KB a multiple of 4");
+	expect_bad(LEAF("3:--4"), "F:2: leaf: a list of BLOCK:KB is accepted, KB a multiple of 4");
+}
+
+/* The pieces of the largest synchronisation fit a line, so that what decide prints can be checked. */
+static void test_longest_pieces(void **state)
+{
+#define SYNC(bytes) "uvmpolicy-vectors 1 pcie\npcie op=sync bytes=" bytes " gbps=16 clock_mhz=1481 quirks=1\n"
+	char *text;
+
+	(void)state;
+	decide(SYNC("268435456"));
+	assert_false(result.is_bad);
+	text = strdup(printed);
+	check(text);
+	expect_totals(1, 0);
+	free(text);
+	expect_bad(SYNC("268435457"),
+	           "F:2: bytes=268435457 is not accepted; 0..268435456, decimal, without leading zeros");
+}
+
+#define PINS                                                                                                 \
+	"uvmpolicy-vectors 1 smart_evict\ncase a policy=sl capacity=9 alloc=1,65537,4096 "                   \
+	"prefetch=none oversub_prefetch=none reserve=0 buffer=0 invalidate_clean=0\n"
+
+/* A page stays pinned until the last access lets go of it. */
+static void test_pins(void **state)
+{
+	(void)state;
+	check(PINS "pin page=50 id=1\n=> pinned=50\npin page=50 id=2\n=> pinned=50\n"
+	           "pin page=15 id=1\n=> pinned=15,50\npin page=16 id=1\n=> pinned=15-16,50\n"
+	           "unpin page=50 id=3\n=> pinned=15-16,50\nunpin page=50 id=1\n=> pinned=15-16,50\n"
+	           "unpin page=16 id=1\n=> pinned=15,50\nunpin page=50 id=2\n=> pinned=15\n"
+	           "unpin page=50 id=2\n=> pinned=15\n");
+	expect_totals(9, 0);
+}
+
+/* 5000 accesses to the last of 8000 trees: a step looks at no other pin than its own. Once that took a minute
+ * and more, now it is well below one second. */
+static void test_many_pins(void **state)
+{
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	clock_t begin;
+
+	(void)state;
+	assert_non_null(to);
+	fprintf(to, "uvmpolicy-vectors 1 smart_evict\ncase a policy=sl capacity=1 alloc=1");
+	for (int i = 1; i < 8000; i++)
+		fprintf(to, ",1");
+	fprintf(to, " prefetch=none oversub_prefetch=none reserve=0 buffer=0 invalidate_clean=0\n");
+	for (int i = 0; i < 5000; i++)
+		fprintf(to, "pin page=127999 id=%d\n", i);
+	fclose(to);
+	begin = clock();
+	decide(text);
+	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+	assert_false(result.is_bad);
+	free(text);
+}
+
 static void test_bad_header(void **state)
 {
 	(void)state;
@@ -460,7 +534,7 @@ static void test_bad_scripts(void **state)
 	snprintf(text, sizeof(text), "%scase policy=block\n", head);
 	expect_bad(text, "F:2: a name must follow `case`");
 	snprintf(text, sizeof(text), "%scase x policy=best\n", head);
-	expect_bad(text, "F:2: policy=best is not accepted; one of block, batch, batch_flush, once");
+	expect_bad(text, "F:2: policy=best is not accepted; one of block, batch, batch_flush, once, batch_wait");
 	snprintf(text, sizeof(text),
 	         "%scase x policy=block ratio=50 max_batches=20 max_throttled=5 max_batch=256 lapse_ms=1000 "
 	         "y=1\n",
@@ -530,6 +604,10 @@ int main(void)
 	        cmocka_unit_test(test_decide),
 	        cmocka_unit_test(test_check),
 	        cmocka_unit_test(test_check_several_lines),
+	        cmocka_unit_test(test_negative_leaf),
+	        cmocka_unit_test(test_longest_pieces),
+	        cmocka_unit_test(test_pins),
+	        cmocka_unit_test(test_many_pins),
 	        cmocka_unit_test(test_bad_header),
 	        cmocka_unit_test(test_bad_lines),
 	        cmocka_unit_test(test_bad_scripts),

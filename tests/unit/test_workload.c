@@ -225,12 +225,14 @@ static void parameters_without_effect(void **state)
 	(void)state;
 	assert_int_equal(write(fd, "0 1\n", 4), 4);
 	close(fd);
-	assert_name("pr:degree=2,scale=3", "pr:scale=3,degree=2,iterations=5,agents=80");
-	assert_name("pr:file=,scale=3", "pr:scale=3,degree=8,iterations=5,agents=80");
+	assert_name("pr:degree=2,scale=3", "pr:scale=3,degree=2,skew=100,iterations=5,agents=80");
+	assert_name("pr:file=,scale=3,skew=7", "pr:scale=3,degree=8,skew=7,iterations=5,agents=80");
 	assert_refused("pr:directed=0", "workload pr: directed has no effect without file=");
 	assert_refused("pr:directed=1,scale=3", "workload pr: directed has no effect without file=");
 	assert_refused("pr:file=a,scale=3", "workload pr: scale has no effect with file=");
 	assert_refused("pr:degree=8,file=a", "workload pr: degree has no effect with file=");
+	assert_refused("pr:skew=8,file=a", "workload pr: skew has no effect with file=");
+	assert_refused("pr:skew=101", "workload pr: skew=101 is not accepted; 0..100");
 	snprintf(spec, sizeof(spec), "pr:file=%s", path);
 	snprintf(name, sizeof(name), "%s,directed=0,iterations=5,agents=80", spec);
 	assert_name(spec, name);
@@ -243,7 +245,7 @@ static void parameters_without_effect(void **state)
 static void interrupted(void **state)
 {
 	static const char *const specs[] = {"bfs:scale=3,degree=12,agents=80",
-	                                    "pr:scale=3,degree=8,iterations=5,agents=80",
+	                                    "pr:scale=3,degree=8,skew=100,iterations=5,agents=80",
 	                                    "sssp:nodes=9,degree=2,rounds=15,cpu=1,agents=80",
 	                                    "rodinia_bfs:nodes=9,edges=0,cpu=1,agents=80",
 	                                    "rodinia_bfs:nodes=9,edges=1,cpu=1,agents=80",
@@ -412,11 +414,12 @@ static void permutation(void **state)
 
 static void graph(void **state)
 {
+	const struct graph_shape shape = {.scale = 8, .degree = 6, .skew = GRAPH_SKEW_MAX};
 	uint64_t random = 5, most;
 	struct graph g;
 
 	(void)state;
-	assert_true(graph_build(&g, 8, 6, &random));
+	assert_true(graph_build(&g, shape, &random));
 	assert_int_equal(g.vertices, 256);
 	assert_int_equal(g.edges, 256 * 6);
 	assert_int_equal(g.offset[0], 0);
@@ -638,13 +641,14 @@ static uint32_t want_level(const struct graph *g, int *level_of, int level)
 static void bfs_case(const char *spec, unsigned scale, unsigned degree, uint64_t seed)
 {
 	struct opened w = open_seeded(spec, seed);
+	const struct graph_shape shape = {.scale = scale, .degree = degree, .skew = GRAPH_SKEW_MAX};
 	int *level_of = malloc(sizeof(int) << scale);
 	uint64_t random = seed;
 	uint32_t found = 1;
 	struct graph g;
 
 	assert_non_null(level_of);
-	assert_true(graph_build(&g, scale, degree, &random));
+	assert_true(graph_build(&g, shape, &random));
 	assert_int_equal(w.ranges, 5);
 	assert_int_equal(w.range[EDGES].bytes, g.edges * 8);
 	memset(level_of, 0xff, sizeof(int) << scale);

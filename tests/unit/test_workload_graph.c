@@ -343,13 +343,14 @@ static void list_compressed(void **state)
 
 static void rmat_weights(void **state)
 {
+	const struct graph_shape shape = {.scale = 9, .degree = 6, .skew = GRAPH_SKEW_MAX};
 	uint64_t random[2] = {9, 9};
 	struct graph g, h;
 	uint32_t seen = 0;
 
 	(void)state;
-	assert_true(graph_build(&g, 9, 6, &random[0]));
-	assert_true(graph_build_weighted(&h, 9, 6, &random[1]));
+	assert_true(graph_build(&g, shape, &random[0]));
+	assert_true(graph_build_weighted(&h, shape, &random[1]));
 	assert_true(random[0] == random[1]);
 	assert_int_equal(g.edges, h.edges);
 	assert_memory_equal(g.offset, h.offset, (g.vertices + 1) * sizeof(*g.offset));
@@ -369,6 +370,30 @@ static void rmat_weights(void **state)
 	assert_int_equal(seen, 3);
 	graph_free(&g);
 	graph_free(&h);
+}
+
+/* Entries of the largest row of 4096 with 16 on average. */
+static uint64_t largest_row(unsigned skew)
+{
+	const struct graph_shape shape = {.scale = 12, .degree = 16, .skew = skew};
+	uint64_t random = 4, row;
+	struct graph g;
+
+	assert_true(graph_build(&g, shape, &random));
+	assert_int_equal(g.edges, 4096 * 16);
+	row = g.offset[graph_hub(&g) + 1] - g.offset[graph_hub(&g)];
+	graph_free(&g);
+	return row;
+}
+
+/* The first row is expected to have 16 (1 + 0.52 skew)^12 entries, three standard deviations more or less.
+ * Without skew all rows have 16, but for chance. */
+static void rmat_skew(void **state)
+{
+	(void)state;
+	assert_in_range(largest_row(0), 24, 48);
+	assert_in_range(largest_row(50), 256 - 3 * 16, 256 + 3 * 16);
+	assert_in_range(largest_row(GRAPH_SKEW_MAX), 2434 - 3 * 49, 2434 + 3 * 49);
 }
 
 /* -- what holds for all programs -- */
@@ -855,8 +880,13 @@ static void draw_numbers(uint32_t *number, uint64_t random)
 	struct graph graph;
 
 	if (model.workload->text[GRAPH_FILE] == NULL) {
-		assert_true(graph_build(&graph, (unsigned)model.workload->value[GRAPH_SCALE],
-		                        (unsigned)model.workload->value[GRAPH_DEGREE], &random));
+		const struct graph_shape shape = {
+		        .scale = (unsigned)model.workload->value[GRAPH_SCALE],
+		        .degree = (unsigned)model.workload->value[GRAPH_DEGREE],
+		        .skew = (unsigned)model.workload->value[GRAPH_SKEW],
+		};
+
+		assert_true(graph_build(&graph, shape, &random));
 		graph_free(&graph);
 	}
 	for (EACH_VERTEX(v))
@@ -1450,6 +1480,7 @@ int main(void)
 	        cmocka_unit_test(list_long),
 	        cmocka_unit_test(list_compressed),
 	        cmocka_unit_test(rmat_weights),
+	        cmocka_unit_test(rmat_skew),
 	        cmocka_unit_test(footprints),
 	        cmocka_unit_test(determinism),
 	        cmocka_unit_test(path_bfs),

@@ -25,7 +25,7 @@ struct gpu_counts {
 	uint64_t accesses;      /* pages that warps went through, each time they did */
 	uint64_t pages_touched; /* distinct pages */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
-	uint64_t remote_accesses;
+	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* what they took across the link, each way */
 	uint64_t context_switches; /* thread blocks switched out */
 	uint64_t mshr_merged, mshr_stalled; /* pages asked for that were in the table; that found it full */
 	uint64_t busy_ns;       /* time in which some SM ran */

@@ -154,7 +154,8 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 	bool is_write = w->needs > UVMP_PROT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
 	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
-	uint64_t owed = gpu->link_debt[direction] + remote_bytes(gpu, w, page) * 1000u, *link_ns;
+	uint64_t bytes = remote_bytes(gpu, w, page), owed = gpu->link_debt[direction] + bytes * 1000u,
+	         *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
 	if (*link_ns < gpu->now_ns)
@@ -162,6 +163,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 	*link_ns += owed / mb_s;
 	gpu->link_debt[direction] = owed % mb_s;
 	gpu->counts.remote_accesses++;
+	gpu->counts.remote_bytes[direction] += bytes;
 	if (gpu->remote)
 		gpu->remote(gpu->context, block, index, is_write, now_ns);
 	now_ns += owed / mb_s;

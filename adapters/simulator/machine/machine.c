@@ -426,6 +426,7 @@ static bool step_sync(struct machine *m)
 	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
 		return migrate(m, &m->program, &job, bytes);
 	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	(void)uvmp_service_synchronise(m->shop.host.service, HOST_GPU);
 	m->is_syncing = false;
 	return true;
 }
@@ -728,6 +729,8 @@ static void count(struct machine *m)
 	times->l2_tlb_hits = counts.l2_tlb_hits;
 	times->l2_tlb_misses = counts.l2_tlb_misses;
 	result->remote_accesses = counts.remote_accesses;
+	times->remote_h2d_bytes = counts.remote_bytes[MODEL_TO_GPU];
+	times->remote_d2h_bytes = counts.remote_bytes[MODEL_TO_CPU];
 	times->context_switches = counts.context_switches;
 	times->mshr_merged = counts.mshr_merged;
 	times->mshr_stalled = counts.mshr_stalled;

@@ -21,6 +21,7 @@ struct machine_times {
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
 	uint64_t kernel_ns, cpu_ns;
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses; /* of the uTLBs; of the second level */
+	uint64_t remote_h2d_bytes, remote_d2h_bytes; /* across the link without a copy: loads, stores */
 	uint64_t context_switches, mshr_merged, mshr_stalled; /* gpu.h */
 	/* Over the batches: time from the fetch to the last copy's end and mapping; of that, until the first copy begins
 	 * (the handling, Kim et al. ASPLOS'20); entries fetched; pages moved to the GPU. Batches that move nothing count only

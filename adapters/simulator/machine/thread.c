@@ -77,6 +77,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 	begin_batch(t, a->count);
 	if (t->shop->host.params.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
+	t->is_ahead = t->shop->host.params.policy->free_buffer != 0;
 	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
 	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
 	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
@@ -91,19 +92,27 @@ static void begin(struct thread *t, const struct uvmp_action *a)
 }
 
 /* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
- * side, or room is made before anybody asks: then each page waits for the room that it gets. */
-static bool waits_for_evictions(const struct shop *shop)
+ * side, or room is made before anybody asks. */
+static bool waits_for_evictions(const struct thread *t)
+{
+	return t->shop->host.params.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
+}
+
+/* Else pages that come wait for the room that they get, each for its own. */
+static bool waits_for_all(const struct shop *shop)
 {
 	const struct uvmp_policy *policy = shop->host.params.policy;
 
-	return policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0;
+	return policy->evict == UVMP_EVICT_LRU ||
+	       (policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0);
 }
 
 static void wait_for_eviction(struct thread *t)
 {
-	if (waits_for_evictions(t->shop))
+	if (waits_for_evictions(t))
 		thread_wait(t, t->evicted_ns, &t->shop->times->evict_ns);
 	t->evicted_ns = 0;
+	t->is_ahead = false;
 }
 
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
@@ -166,7 +175,7 @@ static struct room_times take_room(struct thread *t, uint32_t pages)
 	struct shop *shop = t->shop;
 
 	back_pages(t);
-	if (shop->host.params.policy->evict == UVMP_EVICT_LRU || waits_for_evictions(shop))
+	if (waits_for_all(shop))
 		return (struct room_times){t->room_ns, t->room_ns};
 	return room_take(&shop->room, pages);
 }
@@ -229,7 +238,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		                          bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
-	if (!is_out || waits_for_evictions(shop))
+	if (!is_out || waits_for_evictions(t))
 		note_end(t, end_ns);
 	if (direction == MODEL_TO_GPU)
 		note_copy(t, start_ns, end_ns, pages);

@@ -39,6 +39,7 @@ struct thread {
 	uint64_t evict_root;  /* being emptied */
 	uint64_t evicted_ns;  /* what the last evictions have copied has arrived; 0: nothing to wait for */
 	uint64_t early_ns;    /* plan=unobtrusive: the batch began then, and nothing has left for it yet; 0: it has */
+	bool is_ahead;        /* free_buffer: what leaves now leaves before the batch has asked for room */
 	uint64_t leave_ns;    /* the present victim leaves from then on; 0: when the thread gets there */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */
 	uvmp_addr block;      /* being serviced */

@@ -8,7 +8,8 @@
 #include "pcie.h"
 #include "vec.h"
 
-#define SYNC_BYTES_MAX ((uint64_t)1 << 32)
+/* A line must hold the pieces: 95 characters for each 2 MiB, twelve runs. */
+#define SYNC_BYTES_MAX ((uint64_t)1 << 28)
 
 enum op { OP_H2D, OP_D2H, OP_MEMCPY, OP_REMOTE, OP_SYNC };
 
@@ -40,7 +41,6 @@ static void pcie_line(void *state, const char *word, struct vec_args *args, stru
 	static const char *const ops[] = {"h2d", "d2h", "memcpy", "remote", "sync", NULL};
 	static const char *const gbps[] = {"16", "32", "64", NULL};
 	enum op op = (enum op)vec_choice(args, "op", ops);
-	/* The pieces of more than SYNC_BYTES_MAX would not fit a line. */
 	uint64_t bytes =
 	        vec_number(args, "bytes", op != OP_SYNC, op == OP_SYNC ? SYNC_BYTES_MAX : PCIE_BYTES_MAX);
 	struct pcie pcie;

@@ -37,7 +37,7 @@ struct offer {
 
 static void *open_script(struct vec_args *args, const char *case_name)
 {
-	static const char *const policies[] = {"block", "batch", "batch_flush", "once", NULL};
+	static const char *const policies[] = {"block", "batch", "batch_flush", "once", "batch_wait", NULL};
 	struct script *script = calloc(1, sizeof(*script));
 
 	(void)case_name;

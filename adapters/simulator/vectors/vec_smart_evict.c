@@ -2,9 +2,16 @@
  *
  *   case NAME policy=sl capacity=48 alloc=524288 prefetch=tbn oversub_prefetch=none reserve=0 buffer=0
  *        invalidate_clean=0                     (one line)
- *   fault pages=0 at=1     => batch=0 migrate=0-15 blocks=0   => cancelled=- over=0 prefetch=tbn   =>
- * xfer=... tick at=4              => need=1 rd=6 wr=0 free=4   => evict pages=0 kind=writeback   =>
- * entries=27 staged=1 write at=52            => write pages=1 kind=writeback dirty=0 clean=1 free=61
+ *   fault pages=0 at=1
+ *   => batch=0 migrate=0-15 blocks=0
+ *   => cancelled=- over=0 prefetch=tbn
+ *   => xfer=...
+ *   tick at=4
+ *   => need=1 rd=6 wr=0 free=4
+ *   => evict pages=0 kind=writeback
+ *   => entries=27 staged=1
+ *   write at=52
+ *   => write pages=1 kind=writeback dirty=0 clean=1 free=61
  *
  * The heap and its prefetchers are those of vec_heap.h; fill states and resident pages are those of
  * smart_evict.h. Every quirk is as in the original. */
@@ -28,9 +35,15 @@ static const char *const kind_names[] = {
         [UVMP_SMART_INVALIDATE] = "invalidate",
 };
 
+/* A page of the heap as tree and page of the tree. */
+struct place {
+	uint32_t tree, page;
+};
+
 /* An access that holds a page. */
 struct pin {
-	uint64_t page, id;
+	struct place at;
+	uint64_t id;
 };
 
 struct script {
@@ -114,22 +127,24 @@ static void take_now(struct script *script, struct vec_args *args)
 	script->now = vec_number(args, "at", 0, UINT64_MAX);
 }
 
-/* A page of the heap as tree and page of the tree. */
-struct place {
-	uint32_t tree, page;
-};
-
+/* The page lies in the last part that does not begin behind it. */
 static struct place place_of(const struct script *script, uint64_t page)
 {
-	struct place place = {0, 0};
+	const struct heap_part *part = script->heap.part;
+	uint32_t tree = 0, outer = (uint32_t)script->heap.parts;
 
-	while (page >= script->heap.part[place.tree].first + script->heap.part[place.tree].pages)
-		place.tree++;
-	place.page = (uint32_t)(page - script->heap.part[place.tree].first);
-	return place;
+	while (outer - tree > 1) {
+		uint32_t middle = tree + (outer - tree) / 2;
+
+		if (part[middle].first <= page)
+			tree = middle;
+		else
+			outer = middle;
+	}
+	return (struct place){tree, (uint32_t)(page - part[tree].first)};
 }
 
-/* A page of the heap, as tree and page of the tree; args->failed if there is none. */
+/* args->failed if there is no such page. */
 static struct place take_page(struct script *script, struct vec_args *args)
 {
 	uint64_t page;
@@ -278,13 +293,6 @@ static void print_pinned(struct script *script, struct vec_out *out)
 {
 	struct vec_set_printer printer;
 
-	for (size_t i = 0; i < script->heap.parts; i++)
-		uvmp_mask_zero(&script->evict.tree[i].pinned);
-	for (size_t i = 0; i < script->pins; i++) {
-		struct place at = place_of(script, script->pin[i].page);
-
-		uvmp_mask_set(&script->evict.tree[at.tree].pinned, at.page);
-	}
 	vec_printf(out, "=> pinned=");
 	vec_set_begin(&printer, out);
 	for (size_t i = 0; i < script->heap.parts; i++)
@@ -296,11 +304,21 @@ static void print_pinned(struct script *script, struct vec_out *out)
 static struct pin take_pin(struct script *script, struct vec_args *args)
 {
 	struct place at = take_page(script, args);
-	struct pin pin = {0, vec_number(args, "id", 0, UINT64_MAX)};
 
-	if (!args->failed)
-		pin.page = script->heap.part[at.tree].first + at.page;
-	return pin;
+	return (struct pin){at, vec_number(args, "id", 0, UINT64_MAX)};
+}
+
+static bool is_at(const struct pin *pin, struct place at)
+{
+	return pin->at.tree == at.tree && pin->at.page == at.page;
+}
+
+static bool is_pinned(const struct script *script, struct place at)
+{
+	for (size_t i = 0; i < script->pins; i++)
+		if (is_at(&script->pin[i], at))
+			return true;
+	return false;
 }
 
 static void step_pin(struct script *script, struct vec_args *args, struct vec_out *out)
@@ -311,6 +329,7 @@ static void step_pin(struct script *script, struct vec_args *args, struct vec_ou
 		return;
 	script->pin = heap_grow(script->pin, script->pins + 1, sizeof(*script->pin));
 	script->pin[script->pins++] = pin;
+	uvmp_mask_set(&script->evict.tree[pin.at.tree].pinned, pin.at.page);
 	print_pinned(script, out);
 }
 
@@ -321,10 +340,12 @@ static void step_unpin(struct script *script, struct vec_args *args, struct vec_
 
 	if (args->failed)
 		return;
-	while (i < script->pins && (script->pin[i].page != pin.page || script->pin[i].id != pin.id))
+	while (i < script->pins && (!is_at(&script->pin[i], pin.at) || script->pin[i].id != pin.id))
 		i++;
 	if (i < script->pins)
 		script->pin[i] = script->pin[--script->pins];
+	if (!is_pinned(script, pin.at)) /* another access may hold the page as well */
+		uvmp_mask_clear(&script->evict.tree[pin.at.tree].pinned, pin.at.page);
 	print_pinned(script, out);
 }
 

@@ -1,9 +1,10 @@
 /* Kind "smart_migrate": does a miss migrate the page, or access it remotely?
  *
- *   smart_migrate mode=adaptive ts=8 penalty=2 capacity=1000 free=500 rd=0 wr=0 buffer=0 over=0 count=4
- * rounds=0 write=0                                                    => migrate=0 threshold=5
+ *   smart_migrate mode=adaptive ts=8 penalty=2 capacity=1000 free=500 rd=0 wr=0 buffer=0 over=0
+ *        count=4 rounds=0 write=0                       (one line)
+ *   => migrate=0 threshold=5
  *
- * (one line). The threshold is the least count that migrates; `none` if none of 27 bits does.
+ * The threshold is the least count that migrates; `none` if none of 27 bits does.
  */
 #include <inttypes.h>
 

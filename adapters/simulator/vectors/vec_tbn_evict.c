@@ -4,7 +4,7 @@
  *   => first=5 victims=4-5 bytes=131072
  *   => full=0-3 part=- root=256
  *
- * `leaf` is a list of BLOCK:KB. Sets are pages of the tree, but for `staged`, which is blocks. */
+ * `leaf` is a list of BLOCK:KB, KB signed. Sets are pages of the tree, but for `staged`, which is blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,21 +30,37 @@ static void stage(struct uvmp_smart_evict *e, uint32_t block)
 	uvmp_tree_set_leaf(&e->tree[0].fill, block, 0);
 }
 
+/* Whole pages as a signed number of KB; what is below zero wraps, as in the tree. */
+static bool scan_leaf(const char **text, uint32_t *pages)
+{
+	bool is_negative = **text == '-';
+	uint64_t kilobytes;
+
+	*text += is_negative;
+	if (!vec_scan_number(text, LEAF_KB_MAX, &kilobytes) || kilobytes % 4 != 0)
+		return false;
+	*pages = (uint32_t)kilobytes / 4;
+	if (is_negative)
+		*pages = 0u - *pages;
+	return true;
+}
+
 /* BLOCK:KB,... */
 static void take_leaves(struct vec_args *args, struct uvmp_tree *tree)
 {
 	const char *text = vec_text(args, "leaf");
-	uint64_t block, kilobytes;
+	uint64_t block;
+	uint32_t pages;
 
 	if (text == NULL || strcmp(text, "-") == 0)
 		return;
 	do {
 		if (!vec_scan_number(&text, tree->blocks - 1, &block) || *text++ != ':' ||
-		    !vec_scan_number(&text, LEAF_KB_MAX, &kilobytes) || kilobytes % 4 != 0) {
+		    !scan_leaf(&text, &pages)) {
 			vec_fail(args, "leaf: a list of BLOCK:KB is accepted, KB a multiple of 4");
 			return;
 		}
-		uvmp_tree_set_leaf(tree, (uint32_t)block, (uint32_t)kilobytes / 4);
+		uvmp_tree_set_leaf(tree, (uint32_t)block, pages);
 	} while (*text++ == ',');
 	if (text[-1] != '\0')
 		vec_fail(args, "leaf: a list of BLOCK:KB is accepted");

@@ -42,10 +42,12 @@ static bool bfs_open(struct workload *workload)
 {
 	struct bfs *bfs = workload->state = calloc(1, sizeof(*bfs));
 	uint64_t vertices = (uint64_t)1 << workload->value[SCALE];
+	struct graph_shape shape = {.scale = (unsigned)workload->value[SCALE],
+	                            .degree = (unsigned)workload->value[DEGREE],
+	                            .skew = GRAPH_SKEW_MAX};
 	uint32_t start;
 
-	if (bfs == NULL || !graph_build(&bfs->graph, (unsigned)workload->value[SCALE],
-	                                (unsigned)workload->value[DEGREE], &workload->random))
+	if (bfs == NULL || !graph_build(&bfs->graph, shape, &workload->random))
 		return false;
 	bfs->frontier[0] = malloc(vertices * sizeof(*bfs->frontier[0]));
 	bfs->frontier[1] = malloc(vertices * sizeof(*bfs->frontier[1]));

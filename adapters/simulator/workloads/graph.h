@@ -22,12 +22,18 @@ struct graph {
 /* Weights of generated edges are 1..GRAPH_WEIGHT_MAX. */
 #define GRAPH_WEIGHT_MAX 64u
 
-/* An undirected R-MAT graph of 2^scale vertices (scale 1..31) and `degree` (1 or more) row entries per vertex
- * on average, drawn from *random, without weights. False when memory is short, or interrupted
+/* Of a generated graph: 2^scale vertices (scale 1..31) and `degree` (1 or more) row entries per vertex on
+ * average; skew: 0 (all vertices are alike) to GRAPH_SKEW_MAX (R-MAT's usual quadrants). */
+struct graph_shape {
+	unsigned scale, degree, skew;
+};
+#define GRAPH_SKEW_MAX 100u
+
+/* An undirected R-MAT graph, drawn from *random, without weights. False when memory is short, or interrupted
  * (interrupt.h); *graph is then empty. */
-bool graph_build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random);
+bool graph_build(struct graph *graph, struct graph_shape shape, uint64_t *random);
 /* The same with weights, which both directions of an edge share. */
-bool graph_build_weighted(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random);
+bool graph_build_weighted(struct graph *graph, struct graph_shape shape, uint64_t *random);
 
 struct graph_options {
 	bool is_directed; /* an edge stands in the row of its first end only */

@@ -8,15 +8,16 @@
 static bool make_graph(struct workload *workload, struct graph *graph, bool is_weighted)
 {
 	const char *path = workload->text[GRAPH_FILE];
-	unsigned scale = (unsigned)workload->value[GRAPH_SCALE];
-	unsigned degree = (unsigned)workload->value[GRAPH_DEGREE];
+	struct graph_shape shape = {.scale = (unsigned)workload->value[GRAPH_SCALE],
+	                            .degree = (unsigned)workload->value[GRAPH_DEGREE],
+	                            .skew = (unsigned)workload->value[GRAPH_SKEW]};
 	struct graph_options options = {workload->value[GRAPH_DIRECTED] != 0, is_weighted};
 
 	if (path != NULL)
 		return graph_load(graph, path, options, workload->source.error);
 	if (is_weighted)
-		return graph_build_weighted(graph, scale, degree, &workload->random);
-	return graph_build(graph, scale, degree, &workload->random);
+		return graph_build_weighted(graph, shape, &workload->random);
+	return graph_build(graph, shape, &workload->random);
 }
 
 bool graph_open(struct workload *workload, size_t bytes, bool is_weighted)

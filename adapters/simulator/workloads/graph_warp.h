@@ -19,11 +19,13 @@
 #define GRAPH_ARRAYS_MAX 8
 
 /* Every such workload's first parameters, with the degree that it has by default. */
-enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
+enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_SKEW, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
 #define GRAPH_PARAMS(start_degree)                                                                           \
 	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, 17, false},             \
 		{"degree", "its edges per vertex, each counted at both ends", 1, 64, start_degree, false},   \
-		{"file", "edge list to use instead: lines `u v` or `u v w`", 2, WORKLOAD_TEXT, 1, false},    \
+		{"skew", "how uneven they are, in percent of R-MAT's usual; 0: all vertices are alike", 0,   \
+		 GRAPH_SKEW_MAX, GRAPH_SKEW_MAX, false},                                                     \
+		{"file", "edge list to use instead: lines `u v` or `u v w`", 3, WORKLOAD_TEXT, 1, false},    \
 		{"directed", "1: edges of the file go one way only", 0, 1, 0, false}
 /* The first own parameter of programs with worklists; GraphBIG's room is part of the text. */
 #define GRAPH_ROOM GRAPH_OWN

@@ -1,7 +1,8 @@
 /* R-MAT: an edge is found by dividing the adjacency matrix into quadrants, one of which is chosen with
- * unequal probabilities (0.57, 0.19, 0.19, 0.05), again and again down to one cell. Vertex numbers are then
- * shuffled, so that hubs do not stand side by side. The edges are drawn twice from the same random numbers.
- * An interrupt ends all of it. */
+ * unequal probabilities (0.57, 0.19, 0.19, 0.05), again and again down to one cell. Less skew draws them
+ * towards 0.25 each, in equal steps, and so makes the hubs smaller: a row is expected to have up to
+ * edges * (0.5 + 0.26 * skew)^scale entries. Vertex numbers are then shuffled, so that hubs do not stand side
+ * by side. The edges are drawn twice from the same random numbers. An interrupt ends all of it. */
 #include <stdlib.h>
 
 #include "building.h"
@@ -9,14 +10,29 @@
 #include "permute.h"
 #include "uvmpolicy/base.h"
 
-/* One edge; each level of the division takes 16 random bits. */
-static void draw_edge(uint64_t *random, unsigned scale, uint64_t *row, uint64_t *column)
+/* The generator: where the quadrants end in 65536 parts. */
+struct rmat {
+	unsigned scale;
+	uint32_t a, b, c;
+	const uint32_t *shuffled;
+	uint64_t seed;
+};
+
+static void set_quadrants(struct rmat *rmat, unsigned skew)
 {
-	const uint32_t a = 65536u * 57 / 100, b = 65536u * 76 / 100, c = 65536u * 95 / 100;
+	rmat->a = 65536u * (2500 + 32 * skew) / 10000;
+	rmat->b = 65536u * (5000 + 26 * skew) / 10000;
+	rmat->c = 65536u * (7500 + 20 * skew) / 10000;
+}
+
+/* One edge; each level of the division takes 16 random bits. */
+static void draw_edge(const struct rmat *rmat, uint64_t *random, uint64_t *row, uint64_t *column)
+{
+	const uint32_t a = rmat->a, b = rmat->b, c = rmat->c;
 	uint64_t bits = 0;
 
 	*row = *column = 0;
-	for (unsigned level = 0; level < scale; level++) {
+	for (unsigned level = 0; level < rmat->scale; level++) {
 		uint32_t draw;
 
 		if (level % 4 == 0)
@@ -44,15 +60,15 @@ struct batch {
 	uint32_t from[BATCH], to[BATCH];
 };
 
-static void draw_batch(struct batch *batch, const struct graph *graph, unsigned scale,
-                       const uint32_t *shuffled, uint64_t *random)
+static void draw_batch(struct batch *batch, const struct graph *graph, const struct rmat *rmat,
+                       uint64_t *random)
 {
 	for (unsigned i = 0; i < batch->count; i++) {
 		uint64_t row, column;
 
-		draw_edge(random, scale, &row, &column);
-		batch->from[i] = shuffled[row];
-		batch->to[i] = shuffled[column];
+		draw_edge(rmat, random, &row, &column);
+		batch->from[i] = rmat->shuffled[row];
+		batch->to[i] = rmat->shuffled[column];
 		__builtin_prefetch(&graph->offset[batch->from[i]]);
 		__builtin_prefetch(&graph->offset[batch->to[i]]);
 	}
@@ -83,21 +99,20 @@ static void store_batch(struct graph *graph, const struct batch *batch, uint64_t
 
 /* Draws all edges: the first time to count those of each vertex, the second time to store them. False:
  * interrupted. */
-static bool draw_edges(struct graph *graph, unsigned scale, uint64_t edges, const uint32_t *shuffled,
-                       uint64_t seed, bool is_counting)
+static bool draw_edges(struct graph *graph, const struct rmat *rmat, uint64_t edges, bool is_counting)
 {
-	uint64_t random = seed, before = graph->vertices + (is_counting ? 0 : edges);
+	uint64_t random = rmat->seed, before = graph->vertices + (is_counting ? 0 : edges);
 
 	for (uint64_t done = 0; done < edges; done += BATCH) {
 		if (!building_goes_on(done, before, graph->vertices + 2 * edges))
 			return false;
 		struct batch batch = {.count = edges - done < BATCH ? (unsigned)(edges - done) : BATCH};
 
-		draw_batch(&batch, graph, scale, shuffled, &random);
+		draw_batch(&batch, graph, rmat, &random);
 		if (is_counting)
 			count_batch(graph, &batch);
 		else
-			store_batch(graph, &batch, seed);
+			store_batch(graph, &batch, rmat->seed);
 	}
 	return true;
 }
@@ -119,17 +134,19 @@ static uint32_t *shuffle(uint64_t vertices, uint64_t edges, uint64_t *random)
 	return shuffled;
 }
 
-static bool build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random, bool is_weighted)
+static bool build(struct graph *graph, struct graph_shape shape, uint64_t *random, bool is_weighted)
 {
-	uint64_t vertices = (uint64_t)1 << scale, edges = vertices * degree / 2, seed;
+	uint64_t vertices = (uint64_t)1 << shape.scale, edges = vertices * shape.degree / 2;
 	uint32_t *shuffled = shuffle(vertices, edges, random);
+	struct rmat rmat = {.scale = shape.scale, .shuffled = shuffled};
 	bool is_built;
 
 	*graph = (struct graph){0};
-	seed = uvmp_random_next(random);
+	set_quadrants(&rmat, shape.skew);
+	rmat.seed = uvmp_random_next(random);
 	is_built = shuffled != NULL && graph_reserve(graph, vertices) &&
-	           draw_edges(graph, scale, edges, shuffled, seed, true) && graph_place(graph, is_weighted) &&
-	           draw_edges(graph, scale, edges, shuffled, seed, false);
+	           draw_edges(graph, &rmat, edges, true) && graph_place(graph, is_weighted) &&
+	           draw_edges(graph, &rmat, edges, false);
 	if (is_built)
 		graph_close_rows(graph);
 	else
@@ -138,12 +155,12 @@ static bool build(struct graph *graph, unsigned scale, unsigned degree, uint64_t
 	return is_built;
 }
 
-bool graph_build(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random)
+bool graph_build(struct graph *graph, struct graph_shape shape, uint64_t *random)
 {
-	return build(graph, scale, degree, random, false);
+	return build(graph, shape, random, false);
 }
 
-bool graph_build_weighted(struct graph *graph, unsigned scale, unsigned degree, uint64_t *random)
+bool graph_build_weighted(struct graph *graph, struct graph_shape shape, uint64_t *random)
 {
-	return build(graph, scale, degree, random, true);
+	return build(graph, shape, random, true);
 }

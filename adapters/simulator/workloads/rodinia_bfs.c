@@ -226,35 +226,44 @@ static bool set_masked(struct workload *workload, struct workload_slot *slot, un
 }
 
 /* What lane[] is to hold for the edge in hand of each of the mask's nodes: */
-enum target { THE_EDGE, THE_SEEN, UNSEEN_COST, UNSEEN_FOUND };
+enum target { THE_EDGE, THE_SEEN, THE_COST, THE_FOUND };
 
-/* Fills lane[]; *unseen are the nodes whose edge leads to one that is not seen. Returns the lanes. */
+/* Fills lane[]; returns the lanes. */
 static uint32_t gather(const struct workload *workload, struct workload_slot *slot, uint64_t first,
-                       enum target target, uint32_t *unseen)
+                       uint64_t mask, enum target target)
 {
 	static const unsigned range[] = {EDGE_ARRAY, SEEN, COST, FOUND};
 	const struct bfs *bfs = workload->state;
-	uint64_t base = workload->range[range[target]].base, next_level = workload->kernels_done / 2 + 1;
+	uint64_t base = workload->range[range[target]].base;
 	uint32_t lanes = 0;
 
-	*unseen = 0;
-	for (uint32_t mask = (uint32_t)slot->own[0]; mask != 0; mask &= mask - 1) {
-		unsigned bit = (unsigned)__builtin_ctz(mask);
-		uint64_t at = bfs->offset[first + bit] + slot->row;
-		uint32_t end;
-		bool is_unseen;
+	for (; mask != 0; mask &= mask - 1) {
+		uint64_t node = first + (uint64_t)__builtin_ctzll(mask), at = bfs->offset[node] + slot->row;
 
-		if (at >= bfs->offset[first + bit + 1])
+		if (at >= bfs->offset[node + 1])
 			continue;
-		end = bfs->edge[at];
-		is_unseen = bfs->level[end] == next_level;
-		*unseen |= (uint32_t)is_unseen << bit;
 		if (target == THE_EDGE)
 			slot->lane[lanes++] = base + at * INT_BYTES;
-		else if (target == THE_SEEN || is_unseen)
-			slot->lane[lanes++] = base + end * (target == UNSEEN_COST ? INT_BYTES : 1u);
+		else
+			slot->lane[lanes++] = base + bfs->edge[at] * (target == THE_COST ? INT_BYTES : 1u);
 	}
 	return lanes;
+}
+
+/* Those of the mask's nodes whose edge in hand leads to one that is not seen. */
+static uint64_t unseen_of(const struct workload *workload, const struct workload_slot *slot, uint64_t first,
+                          uint64_t mask)
+{
+	const struct bfs *bfs = workload->state;
+	uint64_t next_level = workload->kernels_done / 2 + 1, unseen = 0;
+
+	for (; mask != 0; mask &= mask - 1) {
+		uint64_t node = first + (uint64_t)__builtin_ctzll(mask), at = bfs->offset[node] + slot->row;
+
+		if (at < bfs->offset[node + 1] && bfs->level[bfs->edge[at]] == next_level)
+			unseen |= mask & (0 - mask);
+	}
+	return unseen;
 }
 
 /* One of the two fields of the mask's nodes. */
@@ -270,7 +279,7 @@ static bool load_nodes(struct workload *workload, struct workload_slot *slot, ui
 static bool expand(struct workload *workload, struct workload_slot *slot, uint64_t first, uint64_t end)
 {
 	const struct bfs *bfs = workload->state;
-	uint32_t lanes, unseen;
+	uint32_t lanes;
 
 	switch (slot->step++) {
 	case 0:
@@ -286,17 +295,17 @@ static bool expand(struct workload *workload, struct workload_slot *slot, uint64
 	case 3:
 		return load_nodes(workload, slot, first, (uint32_t)slot->own[0]);
 	case 4:
-		lanes = gather(workload, slot, first, THE_EDGE, &unseen);
+		lanes = gather(workload, slot, first, slot->own[0], THE_EDGE);
 		if (lanes == 0)
 			return false;
 		workload_set_lanes(slot, lanes, INT_BYTES, UVMP_ACCESS_READ);
 		return true;
 	case 5:
-		lanes = gather(workload, slot, first, THE_SEEN, &unseen);
+		lanes = gather(workload, slot, first, slot->own[0], THE_SEEN);
 		workload_set_lanes(slot, lanes, 1, UVMP_ACCESS_READ);
 		slot->flops = 2 * WORKLOAD_LANES;
-		slot->own[1] = unseen;
-		if (unseen == 0) {
+		slot->own[1] = unseen_of(workload, slot, first, slot->own[0]);
+		if (slot->own[1] == 0) {
 			slot->step = 4;
 			slot->row++;
 		}
@@ -305,11 +314,11 @@ static bool expand(struct workload *workload, struct workload_slot *slot, uint64
 		return set_masked(workload, slot, COST, INT_BYTES, first, (uint32_t)slot->own[1],
 		                  UVMP_ACCESS_READ);
 	case 7:
-		lanes = gather(workload, slot, first, UNSEEN_COST, &unseen);
+		lanes = gather(workload, slot, first, slot->own[1], THE_COST);
 		workload_set_lanes(slot, lanes, INT_BYTES, UVMP_ACCESS_WRITE);
 		return workload_go_on(slot);
 	case 8:
-		lanes = gather(workload, slot, first, UNSEEN_FOUND, &unseen);
+		lanes = gather(workload, slot, first, slot->own[1], THE_FOUND);
 		workload_set_lanes(slot, lanes, 1, UVMP_ACCESS_WRITE);
 		return true;
 	case 9:
