@@ -582,14 +582,10 @@ static void take_away(struct uvmp_service *s)
 static uint32_t count_untouched(const struct uvmp_service *s)
 {
 	const struct evict *e = &s->evict;
-	const struct block *b = block_at(s, e->block);
-	const struct history *history;
+	const struct history *history = block_history(s, block_at(s, e->block));
 	uvmp_mask untouched;
 
-	if (b->extra == 0 || extra_at(s, b->extra)->history == 0)
-		return 0;
-	history = uvmp_arena_at(s, extra_at(s, b->extra)->history);
-	if (history->gpu != e->gpu)
+	if (history == NULL || history->gpu != e->gpu)
 		return 0;
 	uvmp_mask_andnot(&untouched, &e->pages, &history->touched);
 	return uvmp_mask_weight(&untouched);
