@@ -89,10 +89,11 @@ policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
-bench: $(BUILD)/bench $(BUILD)/uvmsim
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD)
 
 ## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -165,8 +166,10 @@ $(BUILD)/libuvmp-preload.so: $(call obj,rel,adapters/userspace/preload.c $(pager
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
 	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
-$(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
+$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a
+	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
 
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
