@@ -161,8 +161,10 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(call obj,rel,$(pager) adapters/userspace/preload.c): HOST += -fPIC -fvisibility=hidden
-$(BUILD)/libuvmp-preload.so: $(call obj,rel,adapters/userspace/preload.c $(pager)) $(BUILD)/libuvmpolicy.a
+preload := adapters/userspace/preload.c adapters/userspace/preload_calls.c
+$(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
 	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
