@@ -105,6 +105,7 @@ struct uvmp_pager_stats {
 	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
 	uint64_t batches, replays;
+	uint64_t wakeups; /* of threads by replays; one whose page has not come waits again, and for the next replay */
 	uint64_t bytes_in, copies_in, bytes_zeroed;
 	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
 	uint64_t evictions;
@@ -118,6 +119,8 @@ void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* Does the kernel's own access to managed memory work, as a part of system calls? */
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
 void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 

@@ -34,14 +34,16 @@ static const char usage[] =
         "  --store WHERE      mem (default), zstd, file:PATH (a new or empty file, a directory, a block "
         "device)\n"
         "  --managed SIZE     most managed memory; default 64 times the budget\n"
+        "  --threads N        threads that copy, 1 to 16; default 1\n"
         "  --log FILE         decision log, for uvmsim explain\n"
         "  --record FILE      every fault as a trace, for uvmsim run --trace; FILE.zst is compressed\n"
+        "  --user-mode        leave the kernel's faults alone, as for users who may not handle them\n"
         "  --quiet            no report\n"
         "  --help, --version\n";
 
 struct options {
-	const char *budget, *threshold, *policy, *store, *managed, *log, *record;
-	bool is_quiet;
+	const char *budget, *threshold, *policy, *store, *managed, *threads, *log, *record;
+	bool is_quiet, is_user_mode;
 	char **program;
 };
 
@@ -85,12 +87,16 @@ static int take_option(struct options *o, char **argument, int *taken)
 {
 	const struct flag flags[] = {{"--budget", &o->budget},   {"--threshold", &o->threshold},
 	                             {"--policy", &o->policy},   {"--store", &o->store},
-	                             {"--managed", &o->managed}, {"--log", &o->log},
-	                             {"--record", &o->record}};
+	                             {"--managed", &o->managed}, {"--threads", &o->threads},
+	                             {"--log", &o->log},         {"--record", &o->record}};
 
 	*taken = 1;
 	if (strcmp(argument[0], "--quiet") == 0) {
 		o->is_quiet = true;
+		return 0;
+	}
+	if (strcmp(argument[0], "--user-mode") == 0) {
+		o->is_user_mode = true;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -143,6 +149,26 @@ static int pass_size(const char *flag, const char *text, const char *name, uint6
 	return 0;
 }
 
+static void pass_text(const char *name, const char *text)
+{
+	if (text)
+		setenv(name, text, 1);
+	else
+		unsetenv(name);
+}
+
+static int pass_threads(const char *text)
+{
+	uint64_t threads;
+
+	if (!text || (parse_size(text, &threads) && threads >= 1 && threads <= 16)) {
+		pass_text(RUN_THREADS, text);
+		return 0;
+	}
+	fprintf(stderr, "uvmp-run: --threads: \"%s\" is not accepted; 1 to 16\n", text);
+	return USAGE_STATUS;
+}
+
 static int pass_policy(const char *text)
 {
 	struct uvmp_policy_error error;
@@ -184,14 +210,6 @@ static int pass_library(void)
 	return 0;
 }
 
-static void pass_text(const char *name, const char *text)
-{
-	if (text)
-		setenv(name, text, 1);
-	else
-		unsetenv(name);
-}
-
 static int pass_options(const struct options *o)
 {
 	int status = pass_size("--budget", o->budget, RUN_BUDGET, UVMP_PAGER_BLOCK_BYTES);
@@ -203,10 +221,13 @@ static int pass_options(const struct options *o)
 	if (status == 0)
 		status = pass_policy(o->policy);
 	if (status == 0)
+		status = pass_threads(o->threads);
+	if (status == 0)
 		status = pass_library();
 	pass_text(RUN_STORE, o->store);
 	pass_text(RUN_LOG, o->log);
 	pass_text(RUN_TRACE, o->record);
+	pass_text(RUN_USER_MODE, o->is_user_mode ? "1" : NULL);
 	return status;
 }
 
