@@ -28,6 +28,7 @@ core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 pager := $(addprefix adapters/userspace/,areas.c pager.c serve.c store.c store_file.c store_mem.c store_zstd.c uffd.c)
+runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/simulator/,number.c quote.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -155,11 +156,11 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(call obj,rel,$(pager) adapters/userspace/preload.c): HOST += -fPIC -fvisibility=hidden
-$(BUILD)/libuvmp-preload.so: $(call obj,rel,adapters/userspace/preload.c $(pager)) $(BUILD)/libuvmpolicy.a
+$(call obj,rel,$(pager) $(addprefix adapters/userspace/,preload.c run_config.c)): HOST += -fPIC -fvisibility=hidden
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(addprefix adapters/userspace/,preload.c run_config.c) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
-$(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
-	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
+$(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
+	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 

@@ -102,11 +102,13 @@ struct uvmp_pager {
 	uint32_t agents, agent_room;
 	uint64_t start_ns;
 
-	struct uvmp_pager_stats stats;
+	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
 };
 
 uint64_t pager_now_ns(void);
+/* Statistics to who looks from outside; the lock is held. */
+void pager_show(struct uvmp_pager *pager);
 
 /* -- serve.c; the lock is held -- */
 

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT    __attribute__((visibility("default")))
-#define REPORT_NS 200000000u
+#define EXPORT __attribute__((visibility("default")))
 
 /* The C library's own, by the names under which they cannot be replaced. */
 extern void *__libc_malloc(size_t);
@@ -32,6 +33,7 @@ extern void *__libc_memalign(size_t, size_t);
 static struct uvmp_pager *pager;
 static struct run_slot *slot;
 static struct run_shared *shared;
+static FILE *log_file, *trace_file; /* NULL: this process has none */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tried;
 static size_t threshold = SIZE_MAX;
@@ -39,13 +41,6 @@ static __thread bool is_inside
         __attribute__((tls_model("initial-exec"))); /* this thread works for the pager */
 
 /* -- making the pager -- */
-
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 static void open_shared(void)
 {
@@ -63,14 +58,13 @@ static void open_shared(void)
 
 static void take_slot(void)
 {
-	slot = NULL;
-	for (uint32_t i = 0; shared && !slot && i < RUN_PROCESSES; i++) {
-		int32_t free_pid = 0;
+	uint32_t number = shared ? __atomic_fetch_add(&shared->slots, 1, __ATOMIC_ACQ_REL) : RUN_PROCESSES;
 
-		if (__atomic_compare_exchange_n(&shared->slot[i].pid, &free_pid, (int32_t)getpid(), false,
-		                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			slot = &shared->slot[i];
-	}
+	slot = number < RUN_PROCESSES ? &shared->slot[number] : NULL;
+	if (!slot)
+		return;
+	slot->pid = (int32_t)getpid();
+	snprintf(slot->name, sizeof(slot->name), "%s", program_invocation_short_name);
 }
 
 static FILE *open_log(const char *name)
@@ -85,59 +79,80 @@ static void go_inside(void)
 	is_inside = true;
 }
 
-static void make_pager(void)
+/* One process has the log, the trace, and the store's file by its name. */
+static bool become_first(void)
 {
-	struct uvmp_pager_config config;
 	uint32_t nobody = 0;
 
-	uvmp_pager_config_init(&config);
-	config.budget_bytes = number_of(RUN_BUDGET, 0);
-	config.managed_bytes = number_of(RUN_MANAGED, 0);
-	config.store = getenv(RUN_STORE);
-	config.policy = getenv(RUN_POLICY);
+	return shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
+	                                             __ATOMIC_ACQUIRE);
+}
+
+/* A file by its name is for the first process; where it is others make theirs, without a name. */
+static int store_beside(const char *store, char text[PATH_MAX])
+{
+	struct stat info;
+	char *slash;
+
+	snprintf(text, PATH_MAX, "%s", store ? store : "mem");
+	slash = strrchr(text, '/');
+	if (strncmp(text, "file:", 5) != 0 || !slash)
+		return 0;
+	if (stat(text + 5, &info) == 0 && S_ISBLK(info.st_mode))
+		return -EBUSY;
+	if (stat(text + 5, &info) != 0 || !S_ISDIR(info.st_mode))
+		slash[slash == text + 5] = '\0';
+	return 0;
+}
+
+/* Nothing is left of it then, however the process ends. */
+static void remove_name(const char *store)
+{
+	struct stat info;
+
+	if (store && strncmp(store, "file:", 5) == 0 && stat(store + 5, &info) == 0 && S_ISREG(info.st_mode))
+		unlink(store + 5);
+}
+
+static int create(char *text, size_t bytes)
+{
+	struct uvmp_pager_config config;
+	bool is_first = become_first();
+	char store[PATH_MAX];
+	int error;
+
+	run_config(&config);
 	config.thread_began = go_inside;
-	if (shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
-	                                          __ATOMIC_ACQUIRE)) {
-		config.log = open_log(RUN_LOG);
-		config.trace = open_log(RUN_TRACE);
+	if (is_first) {
+		config.log = log_file = open_log(RUN_LOG);
+		config.trace = trace_file = open_log(RUN_TRACE);
+	} else {
+		error = store_beside(config.store, store);
+		config.store = store;
+		if (error != 0) {
+			snprintf(text, bytes, "%.180s: the first process has the device", store);
+			return error;
+		}
 	}
-	if (slot)
-		slot->error = uvmp_pager_create(&config, &pager, slot->text, sizeof(slot->text));
-	else
-		(void)uvmp_pager_create(&config, &pager, NULL, 0);
+	error = uvmp_pager_create(&config, &pager, text, bytes);
+	if (error == 0 && is_first)
+		remove_name(config.store);
+	return error;
 }
 
-/* Statistics where uvmp-run sees them. */
-static void report(void)
+static void make_pager(void)
 {
-	if (slot && pager)
-		uvmp_pager_stats(pager, &slot->stats);
-}
+	char text[sizeof(slot->text)] = "";
+	int error;
 
-static void *report_often(void *unused)
-{
-	struct timespec pause = {0, REPORT_NS};
-
-	is_inside = true;
-	for (;;) {
-		nanosleep(&pause, NULL);
-		report();
-	}
-	return unused;
-}
-
-static void begin_reports(void)
-{
-	sigset_t every, before;
-	pthread_t thread;
-
-	if (!slot || !pager)
+	take_slot();
+	error = create(text, sizeof(text));
+	if (!slot)
 		return;
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
-	if (pthread_create(&thread, NULL, report_often, NULL) == 0)
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	slot->error = error;
+	memcpy(slot->text, text, sizeof(text));
+	if (pager)
+		uvmp_pager_show_stats(pager, &slot->stats);
 }
 
 /* A fork finds the pager made, or not begun. Children of this process have slots of their own. */
@@ -154,9 +169,11 @@ static void in_parent(void)
 static void in_child(void)
 {
 	pthread_mutex_init(&making, NULL);
+	log_file = trace_file = NULL;
 	is_inside = true;
 	take_slot();
-	begin_reports();
+	if (slot)
+		uvmp_pager_show_stats(pager, &slot->stats);
 	is_inside = false;
 }
 
@@ -167,28 +184,39 @@ static struct uvmp_pager *the_pager(void)
 		is_tried = true;
 		is_inside = true;
 		make_pager();
-		pthread_atfork(before_fork, in_parent,
-		               in_child); /* behind the pager's: in the child it comes later */
-		begin_reports();
+		if (pager) /* behind the pager's: in the child it comes later */
+			pthread_atfork(before_fork, in_parent, in_child);
 		is_inside = false;
 	}
 	pthread_mutex_unlock(&making);
 	return pager;
 }
 
+/* A uvmp-run within another has nothing to be managed. */
 __attribute__((constructor)) static void begin(void)
 {
+	if (strcmp(program_invocation_short_name, "uvmp-run") == 0)
+		return;
 	is_inside = true;
 	open_shared();
-	take_slot();
-	threshold = number_of(RUN_THRESHOLD, SIZE_MAX);
+	if (shared)
+		__atomic_fetch_add(&shared->loaded, 1, __ATOMIC_ACQ_REL);
+	threshold = run_threshold();
 	is_inside = false;
+}
+
+static void finish_log(FILE *file)
+{
+	if (file && (fflush(file) != 0 || ferror(file)) && slot)
+		slot->log_error = errno != 0 ? errno : EIO;
 }
 
 __attribute__((destructor)) static void end(void)
 {
 	is_inside = true;
-	report();
+	finish_log(log_file);
+	finish_log(trace_file);
+	is_inside = false;
 }
 
 /* -- whose memory -- */
