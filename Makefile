@@ -13,6 +13,7 @@ NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
 HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
@@ -27,7 +28,7 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
-pager := $(addprefix adapters/userspace/,areas.c pager.c serve.c store.c store_file.c store_mem.c store_zstd.c uffd.c)
+pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -119,7 +120,7 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 $(foreach k,rel san cov fuzzed,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 # Objects are rebuilt when the compiler or its flags change.
-flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(COV))
+flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(TSAN) $(COV))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD); echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 .PHONY: FORCE
@@ -132,12 +133,16 @@ $(BUILD)/fast/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(FAST) -c $< -o $@
 $(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(SAN) -c $< -o $@
+$(BUILD)/tsan/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(TSAN) -c $< -o $@
 $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(COV) -c $< -o $@
 $(BUILD)/rel/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(CFLAGS) -c $< -o $@
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
+$(BUILD)/tsan/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(TSAN) -c $< -o $@
 $(BUILD)/cov/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(COV) -c $< -o $@
 
@@ -163,8 +168,16 @@ $(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolic
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 
-$(BUILD)/soak: $(call obj,rel,$(wildcard tests/soak/*.c) $(model)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
+# The soak of the pager, also as the sanitizers see it.
+soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
+$(BUILD)/soak_pager: $(call obj,rel,$(soaks)) $(BUILD)/libuvmpolicy.a
+	@$(CC) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/san/soak_pager: $(call obj,san,$(soaks) $(core))
+	@$(CC) $(SAN) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
+	@$(CC) $(TSAN) $^ $(LIBS) -lpthread -o $@
 
 # One program per test file: test + models + simulator + core (+ cmocka).
 define test_program
