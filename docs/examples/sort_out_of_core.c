@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	    uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
 		return fprintf(stderr, "sort: %s\n", error), 2;
 	uint64_t *key = uvmp_pager_alloc(pager, bytes / 2), *result = uvmp_pager_alloc(pager, bytes / 2);
-	while (run < keys && run * sizeof(*key) * 8 <= config.budget_bytes)
+	while (keys % (2 * run) == 0 && run * sizeof(*key) * 8 <= config.budget_bytes)
 		run *= 2; /* a quarter of the budget, or more than an eighth */
 	size_t *at = calloc(keys / run, sizeof(*at));
 
