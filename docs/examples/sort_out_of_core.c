@@ -3,9 +3,8 @@
  *   cc -O2 sort_out_of_core.c $(pkg-config --cflags --libs libuvmpolicy-pager) -o sort_out_of_core
  *   ./sort_out_of_core -n 8 -b 32 -p "prefetch=none" -s zstd -f 0
  *
- * -n millions of keys; -b budget in MiB, if not a quarter of keys and result; -p policy; -s store. With -f 1
- * (as without -f) runs, and pieces of them when they are merged, are fetched by a call, and what is not
- * needed any more is given up by advice, so that it leaves without a write; with -f 0 all comes by faults. */
+ * -n millions of keys; -b budget in MiB, if not a quarter of keys and result; -p policy; -s store; -f 1 (as
+ * without -f): runs and their pieces are fetched by a call, and what was merged is given up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -20,43 +19,29 @@ static uint64_t mix(uint64_t i)
 	return ((i ^ 0x5851f42d4c957f2du) * 0x9e3779b97f4a7c15u ^ i >> 3) * 0xbf58476d1ce4e5b9u;
 }
 
-/* By bytes, the lowest first. After eight turns the keys are where they were. */
-static void sort(uint64_t *key, uint64_t *spare, size_t keys)
+static int compare(const void *a, const void *b)
 {
-	for (unsigned shift = 0; shift < 64; shift += 8) {
-		size_t place[257] = {0};
-		uint64_t *sorted = spare;
-
-		for (size_t i = 0; i < keys; i++)
-			place[(key[i] >> shift & 255) + 1]++;
-		for (size_t i = 1; i < 256; i++)
-			place[i] += place[i - 1];
-		for (size_t i = 0; i < keys; i++)
-			sorted[place[key[i] >> shift & 255]++] = key[i];
-		spare = key;
-		key = sorted;
-	}
+	return (*(const uint64_t *)a > *(const uint64_t *)b) - (*(const uint64_t *)a < *(const uint64_t *)b);
 }
 
 static void merge(uint64_t *to, uint64_t *from, size_t keys, size_t run, size_t *at, bool is_ahead)
 {
 	for (size_t done = 0; done < keys; done++) {
-		size_t least = keys;
+		size_t best = keys;
 
 		for (size_t i = 0; i * run < keys; i++)
 			if (at[i] < run &&
-			    (least == keys || from[i * run + at[i]] < from[least * run + at[least]]))
-				least = i;
-		uint64_t *key = from + least * run + at[least];
+			    (best == keys || from[i * run + at[i]] < from[best * run + at[best]]))
+				best = i;
+		uint64_t *key = from + best * run + at[best];
 
 		if (is_ahead && done % PIECE == 0)
 			uvmp_pager_prefetch(pager, to + done, PIECE * sizeof(*to), true);
 		to[done] = *key;
-		if (++at[least] % PIECE != 0 || !is_ahead)
-			continue;
-		uvmp_pager_advise(pager, key + 1 - PIECE, PIECE * sizeof(*key), UVMP_PAGER_DISCARD);
-		if (at[least] < run)
+		if (++at[best] % PIECE == 0 && at[best] < run && is_ahead) {
+			uvmp_pager_advise(pager, key + 1 - PIECE, PIECE * sizeof(*key), UVMP_PAGER_DISCARD);
 			uvmp_pager_prefetch(pager, key + 1, PIECE * sizeof(*key), true);
+		}
 	}
 }
 
@@ -73,7 +58,6 @@ int main(int argc, char **argv)
 	size_t keys = strtoull(value['n'], NULL, 10) % (1 << 20) << 20, bytes = 2 * keys * sizeof(uint64_t);
 	size_t budget = strtoull(value['b'], NULL, 10) << 20, run = PIECE, is_ahead = *value['f'] == '1';
 	uint64_t sum = 0, wrong = 0;
-
 	uvmp_pager_config_init(&config);
 	config.budget_bytes = budget != 0 ? budget : bytes / 4;
 	config.policy = value['p'];
@@ -83,9 +67,8 @@ int main(int argc, char **argv)
 		return fprintf(stderr, "sort: %s\n", error), 2;
 	uint64_t *key = uvmp_pager_alloc(pager, bytes / 2), *result = uvmp_pager_alloc(pager, bytes / 2);
 	while (keys % (2 * run) == 0 && run * sizeof(*key) * 8 <= config.budget_bytes)
-		run *= 2; /* a quarter of the budget, or more than an eighth */
+		run *= 2;
 	size_t *at = calloc(keys / run, sizeof(*at));
-
 	if (!key || !result || !at)
 		return perror("sort"), 2;
 	for (size_t i = 0; i < keys; i++) {
@@ -96,9 +79,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < keys; i += run) {
 		if (is_ahead)
 			uvmp_pager_prefetch(pager, key + i, run * sizeof(*key), true);
-		sort(key + i, result + i, run);
-		if (is_ahead)
-			uvmp_pager_advise(pager, result + i, run * sizeof(*key), UVMP_PAGER_DISCARD);
+		qsort(key + i, run, sizeof(*key), compare);
 	}
 	merge(result, key, keys, run, at, is_ahead);
 	timespec_get(&end, TIME_UTC);
