@@ -583,6 +583,11 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	                 : "Faults do not tell their thread: traces have one, errors go to the process.");
 }
 
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *p)
+{
+	return p->uffd.serves_kernel;
+}
+
 void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
 {
 	if (uvmp_policy_print(&p->policy, text, bytes) != UVMP_OK && bytes != 0)

@@ -119,6 +119,8 @@ void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* Does the kernel's own access to managed memory work, as a part of system calls? */
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
 void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 

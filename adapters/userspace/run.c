@@ -37,12 +37,13 @@ static const char usage[] =
         "  --threads N        threads that copy, 1 to 16; default 1\n"
         "  --log FILE         decision log, for uvmsim explain\n"
         "  --record FILE      every fault as a trace, for uvmsim run --trace; FILE.zst is compressed\n"
+        "  --user-mode        leave the kernel's faults alone, as for users who may not handle them\n"
         "  --quiet            no report\n"
         "  --help, --version\n";
 
 struct options {
 	const char *budget, *threshold, *policy, *store, *managed, *threads, *log, *record;
-	bool is_quiet;
+	bool is_quiet, is_user_mode;
 	char **program;
 };
 
@@ -92,6 +93,10 @@ static int take_option(struct options *o, char **argument, int *taken)
 	*taken = 1;
 	if (strcmp(argument[0], "--quiet") == 0) {
 		o->is_quiet = true;
+		return 0;
+	}
+	if (strcmp(argument[0], "--user-mode") == 0) {
+		o->is_user_mode = true;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -222,6 +227,7 @@ static int pass_options(const struct options *o)
 	pass_text(RUN_STORE, o->store);
 	pass_text(RUN_LOG, o->log);
 	pass_text(RUN_TRACE, o->record);
+	pass_text(RUN_USER_MODE, o->is_user_mode ? "1" : NULL);
 	return status;
 }
 
