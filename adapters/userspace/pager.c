@@ -475,7 +475,9 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 	return area ? 0 : -EINVAL;
 }
 
-int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+/* Whole pages within the range: what shares a page with its neighbours keeps it. */
+static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
+                   void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -486,9 +488,14 @@ int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 	pthread_mutex_lock(&p->lock);
 	is_ours = areas_find(&p->areas, base) != NULL;
 	if (is_ours && first < end && whole_pages(p, first, end - first))
-		serve_clear(p, first, end - first);
+		how(p, first, end - first);
 	pthread_mutex_unlock(&p->lock);
 	return is_ours ? 0 : -EINVAL;
+}
+
+int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	return give_up(p, memory, bytes, serve_clear);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
@@ -544,8 +551,7 @@ static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
 	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
 	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU},
-	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU}};
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -560,6 +566,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	struct translation to;
 	int error;
 
+	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
+		return give_up(p, memory, asked, serve_disown);
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);

@@ -94,8 +94,8 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
-					 * write, and may read as zeros then */
+	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+					 * to again leave without a write, and may read as zeros then */
 };
 /* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
