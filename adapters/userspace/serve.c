@@ -310,8 +310,7 @@ static int send_stretch(struct uvmp_pager *p, const struct area *area, struct bl
 	return 0;
 }
 
-/* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
- * know. */
+/* Pages leave. */
 static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
@@ -359,7 +358,7 @@ void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 		uint64_t offset = base % BLOCK_BYTES, some = BLOCK_BYTES - offset;
 		struct uvmp_region run;
 
-		if (!area) /* the engine will say so */
+		if (!area)
 			return;
 		some = some < bytes ? some : bytes;
 		run = (struct uvmp_region){(uint32_t)(offset / p->page_bytes),
@@ -462,6 +461,7 @@ static void kill_thread(const struct waiting *waiting)
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 {
+	pager_show(p); /* it may be the end of the process */
 	for (size_t i = 0; i < p->waitings; i++) {
 		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
 
@@ -487,8 +487,6 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		return a->to == GPU ? bring(p, a) : UVMP_OK;
 	case UVMP_ACTION_COPY:
 		return a->to == GPU ? bring(p, a) : send(p, a);
-	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
-		return a->cause == UVMP_CAUSE_EVICTION ? send(p, a) : UVMP_OK;
 	case UVMP_ACTION_EVICT:
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
