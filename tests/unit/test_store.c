@@ -713,6 +713,120 @@ static void test_device_with_a_file_system(void **state)
 	close_loop(&loop);
 }
 
+/* -- a pager that cannot be made leaves nothing behind, and closes its store -- */
+
+struct own {
+	struct uvmp_pager_store store;
+	uint32_t closed;
+};
+
+static void close_own(struct uvmp_pager_store *store)
+{
+	((struct own *)store)->closed++;
+}
+
+static uint32_t count_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	assert_non_null(fds);
+	while (readdir(fds))
+		count++;
+	closedir(fds);
+	return count;
+}
+
+static uint64_t first_free_fd(void)
+{
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return (uint64_t)fd;
+}
+
+static uint64_t mapped(void)
+{
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &pages), 1);
+	fclose(file);
+	return pages * PAGE;
+}
+
+static int create(struct own *own, const char *store, const char *policy)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager = NULL;
+	int status;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	config.managed_bytes = 1024 * MIB;
+	config.batch_threads = 3;
+	config.policy = policy;
+	config.store = store;
+	config.own_store = own ? &own->store : NULL;
+	status = uvmp_pager_create(&config, &pager, error_text, sizeof(error_text));
+	if (status == 0)
+		uvmp_pager_destroy(pager);
+	return status;
+}
+
+/* With so many descriptors, or so much address space, more than there are: until it can be made. */
+static void with_limits(int resource, uint64_t now, uint64_t step, int error, const char *store)
+{
+	struct rlimit before, limit;
+	struct own own = {{.close = close_own}, 0};
+	uint32_t fds = count_fds(), failures = 0;
+	uint64_t bytes;
+	int status;
+
+	assert_int_equal(getrlimit(resource, &before), 0);
+	limit = before;
+	bytes = mapped();
+	do {
+		limit.rlim_cur = now + step * failures;
+		assert_int_equal(setrlimit(resource, &limit), 0);
+		status = create(store ? NULL : &own, store, NULL);
+		assert_int_equal(setrlimit(resource, &before), 0);
+		failures++;
+		assert_int_equal(count_fds(), fds);
+		assert_int_equal(own.closed, store ? 0 : failures);
+		if (status != 0 && status != error && status != -EAGAIN)
+			fail_msg("%d: %s", status, error_text);
+	} while (status != 0 && failures < 200);
+	assert_int_equal(status, 0);
+	assert_true(failures > 2); /* and the last one is a success */
+	assert_true(mapped() < bytes + 64 * MIB);
+}
+
+static void test_pagers_that_cannot_be_made(void **state)
+{
+	struct own own = {{.close = close_own}, 0};
+	char file[64];
+
+	(void)state;
+	snprintf(file, sizeof(file), "file:%s", directory);
+	if (create(NULL, NULL, NULL) != 0)
+		SKIP("pagers that cannot be made: no userfaultfd");
+	assert_int_equal(create(&own, NULL, "prefetch=sideways"), -EINVAL);
+	assert_int_equal(own.closed, 1);
+	assert_int_equal(
+	        uvmp_pager_create(&(struct uvmp_pager_config){.own_store = &own.store}, NULL, NULL, 0),
+	        -EINVAL);
+	assert_int_equal(own.closed, 2);
+	with_limits(RLIMIT_NOFILE, first_free_fd(), 1, -EMFILE, NULL);
+	with_limits(RLIMIT_NOFILE, first_free_fd(), 1, -EMFILE, file);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	with_limits(RLIMIT_AS, mapped(), 16 * MIB, -ENOMEM, "mem");
+	with_limits(RLIMIT_AS, mapped(), 16 * MIB, -ENOMEM, "zstd");
+#endif
+}
+
 /* -- */
 
 static int begin(void **state)
@@ -744,6 +858,7 @@ int main(void)
 	        cmocka_unit_test(test_full_memory_disk),
 	        cmocka_unit_test(test_devices),
 	        cmocka_unit_test(test_device_with_a_file_system),
+	        cmocka_unit_test(test_pagers_that_cannot_be_made),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
