@@ -90,11 +90,12 @@ policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
-bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/uvmsim
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
 	@sh tests/bench/pager.sh $(BUILD)
+	@$(BUILD)/bench-store
 
 ## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -171,7 +172,7 @@ $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUI
 	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
-$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a
+$(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
 	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
 
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
