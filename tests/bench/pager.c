@@ -5,7 +5,7 @@
  *   quarter   access patterns over four times the memory; against the kernel's paging of a mapped file
  *
  * usage: pager SECTION REPEATS SEED MIB DIRECTORY. One line per row on standard output:
- * section,what,system,unit,min,median,max,ratio to the section's reference row (of medians),goal. Status 77:
+ * section,what,system,unit,min,median,max,ratio of its median to that of the first row. Status 77:
  * cannot be measured here, and why. */
 #include <errno.h>
 #include <fcntl.h>
@@ -523,14 +523,17 @@ static bool open_group(void)
 	return is_made;
 }
 
-static uint64_t map_and_run(const struct program *program, int fd)
+static uint64_t map_and_run(const struct program *program, int fd, int advice)
 {
 	uint64_t *memory = mmap(NULL, program->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return memory == MAP_FAILED ? 0 : run_program(program, memory);
+	if (memory == MAP_FAILED)
+		return 0;
+	madvise(memory, program->bytes, advice);
+	return run_program(program, memory);
 }
 
-static double run_kernel(const struct program *program, int fd)
+static double run_kernel(const struct program *program, int fd, int advice)
 {
 	uint64_t spent_ns = 0;
 	int result[2];
@@ -543,7 +546,7 @@ static double run_kernel(const struct program *program, int fd)
 	pid = fork();
 	if (pid == 0) {
 		if (write_text(group, "cgroup.procs", "0"))
-			spent_ns = map_and_run(program, fd);
+			spent_ns = map_and_run(program, fd, advice);
 		_exit(write(result[1], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns));
 	}
 	close(result[1]);
@@ -592,7 +595,8 @@ static void quarter(uint32_t repeats, uint64_t seed, size_t bytes, const char *d
 		                      .repeats = repeats};
 
 		for (uint32_t i = 0; i < repeats; i++) {
-			note(&table, "kernel: mapped file", i, run_kernel(&program, fd));
+			note(&table, "kernel: MADV_NORMAL", i, run_kernel(&program, fd, MADV_NORMAL));
+			note(&table, "kernel: MADV_RANDOM", i, run_kernel(&program, fd, MADV_RANDOM));
 			note(&table, "pager: file; driver's policy", i, run_pager(&program, "", store));
 			note(&table, "pager: file; " PAGEWISE, i, run_pager(&program, PAGEWISE, store));
 			note(&table, "pager: file; " DEMAND, i, run_pager(&program, DEMAND, store));
