@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -230,12 +231,26 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct de
 	return error;
 }
 
+/* Who waited there has been woken, and is not to be looked after any more. */
+static void forget_heard(struct uvmp_pager *p, uint64_t at, uint64_t bytes)
+{
+	for (size_t i = 0; i < p->heards; i++) {
+		if (p->heard[i].address - at < bytes)
+			p->heard[i].address = 0;
+	}
+}
+
 /* The memory is the kernel's now. -EAGAIN: not yet. */
 static int let_go(struct uvmp_pager *p, uint64_t at, uint64_t bytes)
 {
-	if (uffd_protect(&p->uffd, at, bytes, false) == -EAGAIN)
-		return -EAGAIN;
-	return uffd_unregister(&p->uffd, at, bytes);
+	int error = uffd_protect(&p->uffd, at, bytes, false);
+
+	if (error == -EAGAIN)
+		return error;
+	error = uffd_unregister(&p->uffd, at, bytes);
+	uffd_wake(&p->uffd, at, bytes);
+	forget_heard(p, at, bytes);
+	return error;
 }
 
 /* A mapping of the store's file has all its contents with it, so the file must keep them. */
@@ -309,14 +324,41 @@ static void unknown_around(const struct uvmp_pager *p, uint64_t address, uint64_
 		*bytes = block + BLOCK_BYTES - *first;
 }
 
-/* The file behind it has other areas' pages there: it becomes memory of its own. */
+struct replacing {
+	const struct uvmp_pager *pager;
+	uint64_t page;
+	atomic_bool is_done;
+};
+
+static void *replace(void *context)
+{
+	struct replacing *r = context;
+
+	if (r->pager->thread_began)
+		r->pager->thread_began();
+	(void)mmap((void *)(uintptr_t)r->page, KERNEL_PAGE, PROT_READ | PROT_WRITE,
+	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	atomic_store(&r->is_done, true);
+	return NULL;
+}
+
+/* The file behind it has other areas' pages there: it becomes memory of its own. Registered until it has, so
+ * that nobody writes to the file meanwhile; hence the kernel sends a message, which one of us waits for and
+ * one reads. */
 static void detach(struct uvmp_pager *p, uint64_t page)
 {
-	if (uffd_continue(&p->uffd, page, KERNEL_PAGE) == -ENOENT)
-		return; /* not ours at all */
-	if (uffd_unregister(&p->uffd, page, KERNEL_PAGE) == 0)
-		(void)mmap((void *)(uintptr_t)page, KERNEL_PAGE, PROT_READ | PROT_WRITE,
-		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	struct replacing replacing = {p, page, false};
+	pthread_t thread;
+
+	if (pager_thread(&thread, replace, &replacing) != 0)
+		return; /* it faults again */
+	while (!atomic_load(&replacing.is_done)) {
+		while (away_hear(p, AWAY_HEAR_MOST) != 0)
+			;
+		sched_yield();
+	}
+	pthread_join(thread, NULL);
+	forget_heard(p, page, KERNEL_PAGE);
 }
 
 void away_let_go(struct uvmp_pager *p, uint64_t address)

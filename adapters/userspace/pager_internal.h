@@ -85,7 +85,7 @@ struct waiting {
 
 /* A fault that was read, and waits for its turn. */
 struct heard {
-	uint64_t address, flags;
+	uint64_t address, flags; /* address 0: it is over */
 	uint32_t tid;
 };
 

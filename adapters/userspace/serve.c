@@ -715,14 +715,18 @@ static struct block *look_again(struct uvmp_pager *p, uint64_t address, uint32_t
 	return ours(p, address, page);
 }
 
-static void take(struct uvmp_pager *p, struct heard heard)
+/* The one with this number. It may be over by what it is preceded by. */
+static void take(struct uvmp_pager *p, uint32_t i)
 {
+	struct heard heard = p->heard[i];
 	uint64_t address = heard.address & ~(uint64_t)(p->page_bytes - 1u);
 	uint32_t page;
 	struct block *block = ours(p, address, &page);
 
 	if (!block)
 		block = look_again(p, address, &page);
+	if (p->heard[i].address == 0)
+		return;
 	if (!block)
 		away_let_go(p, heard.address);
 	else if ((heard.flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
@@ -747,7 +751,7 @@ bool serve_take(struct uvmp_pager *p)
 	away_settle(p);
 	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
 	for (uint32_t i = 0; i < count; i++)
-		take(p, p->heard[i]);
+		take(p, i);
 	p->heards -= count;
 	if (p->heards != 0)
 		memmove(p->heard, p->heard + count, p->heards * sizeof(*p->heard));
