@@ -129,13 +129,45 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	return 0;
 }
 
+/* -- statistics that others look at -- */
+
+static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+{
+	*stats = p->stats;
+	stats->managed_bytes = p->areas.bytes;
+	stats->store_bytes = p->store->size(p->store);
+}
+
+void pager_show(struct uvmp_pager *p)
+{
+	if (p->shown)
+		count(p, p->shown);
+}
+
+/* -- the lock, taken and given back -- */
+
+/* What is known of managed memory is true from here on. */
+static void enter(struct uvmp_pager *p)
+{
+	pthread_mutex_lock(&p->lock);
+	away_settle(p);
+}
+
+/* Faults that a call has read, for a message that came with them, are nobody else's any more. */
+static void leave(struct uvmp_pager *p)
+{
+	if (p->heards != 0 || p->departures != 0)
+		serve_all(p);
+	pager_show(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* -- the servicing thread -- */
 
 static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
-	bool has_more;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -148,11 +180,9 @@ static void *serve(void *context)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
 		start_ns = pager_now_ns();
-		do
-			has_more = serve_take(p);
-		while (serve_pump(p, 0), has_more);
+		serve_all(p);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 	}
 }
 
@@ -330,22 +360,6 @@ void uvmp_pager_destroy(struct uvmp_pager *p)
 	*at = p->next;
 	pthread_mutex_unlock(&all_lock);
 	close_all(p);
-}
-
-/* -- the program's calls -- */
-
-static void enter(struct uvmp_pager *p)
-{
-	pthread_mutex_lock(&p->lock);
-	away_settle(p);
-}
-
-/* Faults that were read on the way, for a message that came with them, are nobody else's any more. */
-static void leave(struct uvmp_pager *p)
-{
-	if (p->heards != 0 || p->departures != 0)
-		serve_all(p);
-	pthread_mutex_unlock(&p->lock);
 }
 
 /* -- memory -- */
@@ -533,7 +547,9 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 	return area ? 0 : -EINVAL;
 }
 
-int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+/* Whole pages within the range: what shares a page with its neighbours keeps it. */
+static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
+                   void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -544,9 +560,14 @@ int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 	enter(p);
 	is_ours = areas_find(&p->areas, base) != NULL;
 	if (is_ours && first < end && whole_pages(p, first, end - first))
-		serve_clear(p, first, end - first);
+		how(p, first, end - first);
 	leave(p);
 	return is_ours ? 0 : -EINVAL;
+}
+
+int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	return give_up(p, memory, bytes, serve_clear);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
@@ -600,8 +621,7 @@ static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
 	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
 	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU},
-	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU}};
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -616,6 +636,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	struct translation to;
 	int error;
 
+	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
+		return give_up(p, memory, asked, serve_disown);
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	enter(p);
@@ -632,11 +654,16 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	struct uvmp_pager_stats now;
 
 	enter(p);
-	now = p->stats;
-	now.managed_bytes = p->areas.bytes;
-	now.store_bytes = p->store->size(p->store);
+	count(p, &now);
 	leave(p);
 	*stats = now; /* may be managed memory */
+}
+
+void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
+{
+	enter(p);
+	p->shown = shown;
+	leave(p);
 }
 
 struct feature {
@@ -679,6 +706,11 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	}
 }
 
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *p)
+{
+	return p->uffd.serves_kernel;
+}
+
 void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
 {
 	if (uvmp_policy_print(&p->policy, text, bytes) != UVMP_OK && bytes != 0)
@@ -694,6 +726,10 @@ static void before_fork(void)
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
 		away_settle(p);
+		if (p->log)
+			fflush(p->log); /* what the child inherits is not to be written twice */
+		if (p->trace)
+			fflush(p->trace);
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -737,6 +773,10 @@ static bool begin_again(struct uvmp_pager *p)
 	close(p->stop[1]);
 	p->is_running = false;
 	p->log = p->trace = NULL; /* the parent's */
+	p->shown = NULL;
+	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
+	                                     .resident_bytes = p->stats.resident_bytes,
+	                                     .peak_managed_bytes = p->areas.bytes};
 	p->waitings = p->heards = p->departures = 0;
 	if (uffd_open(&p->uffd, is_user_mode, p->store->is_mapped) != 0)
 		return false;

@@ -183,13 +183,15 @@ struct uvmp_pager {
 	uint32_t agents, agent_room;
 	uint64_t start_ns;
 
-	struct uvmp_pager_stats stats;
+	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
 };
 
 uint64_t pager_now_ns(void);
 /* A thread that gets none of the program's signals. 0 or a negative errno. */
 int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context);
+/* Statistics to who looks from outside; the lock is held. */
+void pager_show(struct uvmp_pager *pager);
 
 /* -- pager.c; the lock is held -- */
 
@@ -198,10 +200,7 @@ void pager_free_area(struct uvmp_pager *pager, struct area *area);
 
 /* -- serve.c; the lock is held -- */
 
-/* Services the faults that were heard, or that the kernel has to say, as far as the engine has room for them. True: there
- * may be more. */
-bool serve_take(struct uvmp_pager *pager);
-/* All that was heard, and what the kernel has to say meanwhile. */
+/* Services the faults that were heard, and those that the kernel has to say meanwhile. */
 void serve_all(struct uvmp_pager *pager);
 /* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
 enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);
@@ -214,7 +213,7 @@ void serve_disown(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 
 #define AWAY_HEAR_MOST 256u
 
-/* Reads up to `most` messages, AWAY_HEAR_MOST or fewer: how many there were. Faults are kept for serve_take; of what is
+/* Reads up to `most` messages, AWAY_HEAR_MOST or fewer: how many there were. Faults are kept for serve_all; of what is
  * unmapped or moved the area's pages are lost at once. */
 uint32_t away_hear(struct uvmp_pager *pager, uint32_t most);
 /* Hears until no change is under way. May be called in the middle of an action. */

@@ -407,8 +407,7 @@ static int send_stretch(struct uvmp_pager *p, const struct area *area, struct bl
 	return 0;
 }
 
-/* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
- * know. */
+/* Pages leave. */
 static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
@@ -580,6 +579,7 @@ static void kill_thread(const struct waiting *waiting)
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 {
+	pager_show(p); /* it may be the end of the process */
 	for (size_t i = 0; i < p->waitings; i++) {
 		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
 
@@ -605,8 +605,6 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		return a->to == GPU ? bring(p, a) : UVMP_OK;
 	case UVMP_ACTION_COPY:
 		return a->to == GPU ? bring(p, a) : send(p, a);
-	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
-		return a->cause == UVMP_CAUSE_EVICTION ? send(p, a) : UVMP_OK;
 	case UVMP_ACTION_EVICT:
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
@@ -737,8 +735,8 @@ static void take(struct uvmp_pager *p, uint32_t i)
 }
 
 /* The engine's fault buffer holds what is pending, as a GPU's does; batches are made of it as the policy
- * says. What was unmapped comes before the faults. */
-bool serve_take(struct uvmp_pager *p)
+ * says. What was unmapped comes before the faults. True: there may be more. */
+static bool take_some(struct uvmp_pager *p)
 {
 	uint32_t asked, got, count;
 
@@ -763,7 +761,7 @@ void serve_all(struct uvmp_pager *p)
 	bool has_more;
 
 	do {
-		has_more = serve_take(p);
+		has_more = take_some(p);
 		serve_pump(p, 0);
 	} while (has_more || p->heards != 0 || p->departures != 0);
 }

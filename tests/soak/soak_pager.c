@@ -1,7 +1,7 @@
 /* No write is ever lost: threads that read, write, copy, zero, clear, allocate, free, prefetch and advise
  * managed memory that is eight times the budget, beside a model that knows what every word must hold.
  *
- *   soak_pager [SECONDS [SEED [THREADS [BUDGET_MIB [STORE]]]]]        STORE: mem, zstd, file:PATH, any
+ *   soak_pager [SECONDS [SEED [THREADS [BUDGET_MIB [STORE [POLICY]]]]]]      STORE: mem, zstd, file:PATH, any
  *
  * One life of a pager follows the other, each with a policy, a page size, a number of copying threads and
  * (any) a store of its own, drawn from its seed; a life as it is printed is the first one of a run with that
@@ -597,7 +597,7 @@ static int create(struct life *life, char *text, size_t text_bytes)
 }
 
 /* Pages of 64 KiB go with some policies only. */
-static int begin_life(struct life *life, const char *store, char *text, size_t text_bytes)
+static int begin_life(struct life *life, const char *store, const char *policy, char *text, size_t text_bytes)
 {
 	static const char *const stores[] = {"mem", "zstd", "file:/tmp"};
 	uint64_t random = life->seed;
@@ -605,6 +605,8 @@ static int begin_life(struct life *life, const char *store, char *text, size_t t
 	int error;
 
 	draw_policy(life, &random);
+	if (policy)
+		snprintf(life->policy, sizeof(life->policy), "%s", policy);
 	life->store = store ? store : stores[draw(&random, 3)];
 	life->is_failing = draw(&random, 3) == 0;
 	life->page_bytes = draw(&random, 3) == 0 ? 65536 : 4096;
@@ -822,7 +824,8 @@ int main(int argc, char **argv)
 
 	if (threads < 1 || threads > THREADS_MOST || budget < 2 || seconds <= 0) {
 		fprintf(stderr,
-		        "usage: soak_pager [SECONDS [SEED|random [1..%u THREADS [BUDGET_MIB [STORE]]]]]\n",
+		        "usage: soak_pager [SECONDS [SEED|random [1..%u THREADS [BUDGET_MIB [STORE "
+		        "[POLICY]]]]]]\n",
 		        THREADS_MOST);
 		return 2;
 	}
@@ -836,7 +839,7 @@ int main(int argc, char **argv)
 		life->threads = threads;
 		life->budget = budget * MIB;
 		life->total = TIMES * life->budget;
-		error = begin_life(life, store, text, sizeof(text));
+		error = begin_life(life, store, argc > 6 ? argv[6] : NULL, text, sizeof(text));
 		if (sums.lives == 0 && (error == -EPERM || error == -ENOSYS)) {
 			printf("skipped: %s\n", text);
 			return 0;
