@@ -25,6 +25,8 @@
 
 #include <linux/userfaultfd.h>
 
+#define AHEAD_MOST 64u /* pages that are opened with one that is written */
+
 uint64_t pager_now_ns(void)
 {
 	struct timespec now;
@@ -664,13 +666,33 @@ static void record(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is
 		        agent_of(p, tid), is_write ? 'w' : 'r', address);
 }
 
+/* Writes go on as they began: with a page as many of the next ones are opened as changed just before it.
+ * Whoever writes a page after the other waits a few times then, and not at each; pages opened in vain are
+ * written out in vain. */
+static struct uvmp_region pages_to_open(const struct block *block, uint32_t page)
+{
+	struct uvmp_region run = {page, page + 1u};
+	uint32_t before = 0;
+
+	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
+		before++;
+	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
+	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
+		run.outer++;
+	return run;
+}
+
 static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page)
 {
+	struct uvmp_region run = {page, page + 1u};
+
 	p->stats.write_faults++;
-	if (uvmp_mask_test(&block->here, page))
-		uvmp_mask_set(&block->dirty, page);
-	uffd_protect(&p->uffd, address, p->page_bytes, false);
-	uffd_wake(&p->uffd, address, p->page_bytes);
+	if (uvmp_mask_test(&block->here, page)) {
+		run = pages_to_open(block, page);
+		uvmp_mask_region_set(&block->dirty, run);
+	}
+	uffd_protect(&p->uffd, address, bytes_of(p, run), false);
+	uffd_wake(&p->uffd, address, bytes_of(p, run));
 }
 
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
