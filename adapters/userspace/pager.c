@@ -108,6 +108,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .requests = 16};
 	size_t size;
 
+	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
 	if (gpu.splits > budget / BLOCK_BYTES)
 		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
@@ -127,12 +128,35 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	return 0;
 }
 
+/* -- statistics that others look at -- */
+
+static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+{
+	*stats = p->stats;
+	stats->managed_bytes = p->areas.bytes;
+	stats->store_bytes = p->store->size(p->store);
+}
+
+void pager_show(struct uvmp_pager *p)
+{
+	if (p->shown)
+		count(p, p->shown);
+}
+
+/* Gives the lock back after something has happened. */
+static void leave(struct uvmp_pager *p)
+{
+	pager_show(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* -- the servicing thread -- */
 
 static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
+	bool has_more;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -145,32 +169,42 @@ static void *serve(void *context)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
 		start_ns = pager_now_ns();
-		while (serve_take(p))
-			serve_pump(p, 0);
+		do
+			has_more = serve_take(p);
+		while (serve_pump(p, 0), has_more);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 	}
 }
 
-/* The program's signals are not for this thread. */
-static int start(struct uvmp_pager *p)
+int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context)
 {
 	sigset_t every, before;
 	int error;
 
-	if (pipe2(p->stop, O_CLOEXEC) != 0)
-		return -errno;
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
-	error = pthread_create(&p->thread, NULL, serve, p);
+	error = pthread_create(thread, NULL, begin, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0) {
-		p->is_running = true;
+	return -error;
+}
+
+static int start(struct uvmp_pager *p, uint32_t copy_threads)
+{
+	int error;
+
+	if (pipe2(p->stop, O_CLOEXEC) != 0)
+		return -errno;
+	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
+	if (error == 0)
+		error = pager_thread(&p->thread, serve, p);
+	p->is_running = error == 0;
+	if (error == 0)
 		return 0;
-	}
+	copiers_close(&p->copiers);
 	close(p->stop[0]);
 	close(p->stop[1]);
-	return -EAGAIN;
+	return error;
 }
 
 static void stop(struct uvmp_pager *p)
@@ -179,6 +213,7 @@ static void stop(struct uvmp_pager *p)
 		return;
 	close(p->stop[1]);
 	pthread_join(p->thread, NULL);
+	copiers_close(&p->copiers);
 	close(p->stop[0]);
 	p->is_running = false;
 }
@@ -211,7 +246,7 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	if (status != 0)
 		return refuse(error, status, "userfaultfd: %s", strerror(-status));
 	p->start_ns = pager_now_ns();
-	status = start(p);
+	status = start(p, c->batch_threads);
 	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
 }
 
@@ -346,7 +381,7 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		if (is_added && p->trace)
 			fprintf(p->trace, "range,0x%llx,%llu,,fresh\n", (unsigned long long)(uintptr_t)memory,
 			        (unsigned long long)bytes);
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 		if (is_added)
 			return memory;
 		munmap(memory, bytes);
@@ -405,7 +440,7 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		free_area(p, area);
 	else
 		area = NULL;
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
@@ -436,11 +471,13 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 		else
 			serve_clear(p, base, bytes);
 	}
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
-int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+/* Whole pages within the range: what shares a page with its neighbours keeps it. */
+static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
+                   void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -451,9 +488,14 @@ int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 	pthread_mutex_lock(&p->lock);
 	is_ours = areas_find(&p->areas, base) != NULL;
 	if (is_ours && first < end && whole_pages(p, first, end - first))
-		serve_clear(p, first, end - first);
+		how(p, first, end - first);
 	pthread_mutex_unlock(&p->lock);
 	return is_ours ? 0 : -EINVAL;
+}
+
+int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	return give_up(p, memory, bytes, serve_clear);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
@@ -494,7 +536,7 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
 	error = finish(p, queued, ticket);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -509,8 +551,7 @@ static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
 	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
 	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU},
-	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU}};
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -525,12 +566,14 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	struct translation to;
 	int error;
 
+	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
+		return give_up(p, memory, asked, serve_disown);
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -541,11 +584,16 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	struct uvmp_pager_stats now;
 
 	pthread_mutex_lock(&p->lock);
-	now = p->stats;
-	now.managed_bytes = p->areas.bytes;
-	now.store_bytes = p->store->size(p->store);
+	count(p, &now);
 	pthread_mutex_unlock(&p->lock);
 	*stats = now; /* may be managed memory */
+}
+
+void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
+{
+	pthread_mutex_lock(&p->lock);
+	p->shown = shown;
+	leave(p);
 }
 
 void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
@@ -580,6 +628,10 @@ static void before_fork(void)
 	pthread_mutex_lock(&all_lock);
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
+		if (p->log)
+			fflush(p->log); /* what the child inherits is not to be written twice */
+		if (p->trace)
+			fflush(p->trace);
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -607,6 +659,10 @@ static bool begin_again(struct uvmp_pager *p)
 	close(p->stop[1]);
 	p->is_running = false;
 	p->log = p->trace = NULL; /* the parent's */
+	p->shown = NULL;
+	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
+	                                     .resident_bytes = p->stats.resident_bytes,
+	                                     .peak_managed_bytes = p->areas.bytes};
 	p->waitings = 0;
 	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
 		return false;
@@ -618,7 +674,7 @@ static bool begin_again(struct uvmp_pager *p)
 		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++)
 			area->block[k].dirty = area->block[k].here; /* protection is not inherited */
 	}
-	return start(p) == 0;
+	return start(p, p->copiers.wanted) == 0;
 }
 
 static void in_child(void)
