@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define EVICT_BYTES ((size_t)6 << 20)
-#define LARGE       ((size_t)3 << 20) /* several pieces */
+#define LARGE       ((size_t)5 << 18) /* several pieces */
 
 static uint8_t *others;
 static int failed;
@@ -41,7 +41,7 @@ static void check(int is_right, const char *name)
 static void evict(void)
 {
 	for (size_t i = 0; i < EVICT_BYTES; i += 4096)
-		others[i]++;
+		(void)*(volatile uint8_t *)(others + i);
 }
 
 /* Managed memory, not resident. Never freed. */
@@ -396,6 +396,7 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	others = fresh(EVICT_BYTES);
+	memset(others, 1, EVICT_BYTES);
 	files();
 	pipes();
 	interrupted();
