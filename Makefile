@@ -54,7 +54,7 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim check
+test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run check
 	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
