@@ -40,6 +40,11 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
+sh tests/cli/examples.sh "$build" >"$logs/examples.log" 2>&1
+status=$?
+note "tests/cli/examples.sh" $status "$(grep -c '^ok' "$logs/examples.log")" "$logs/examples.log"
+grep '^skipped' "$logs/examples.log" | sed 's/^/       /'
+
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

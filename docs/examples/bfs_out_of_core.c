@@ -53,7 +53,6 @@ int main(int argc, char **argv)
 	struct uvmp_pager_config config;
 	struct uvmp_pager_stats s;
 	struct timespec start, end;
-
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
 	n = 1u << atoi(value['n']) % 32;
