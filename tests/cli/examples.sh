@@ -40,12 +40,12 @@ for name in sgemm_out_of_core bfs_out_of_core sort_out_of_core own_store; do
 done
 [ $failed = 0 ] || exit 1
 
-./own_store >out 2>&1
-if grep -q userfaultfd out; then
-	echo "skipped: $(cat out)"
+./own_store >own 2>&1
+if grep -q userfaultfd own; then
+	echo "skipped: $(cat own)"
 	exit 0
 fi
-check "a store of one's own" grep -q '^own_store right: 1[0-9]* MiB written' out
+check "a store of one's own" grep -q '^own_store right: 1[0-9]* MiB written' own
 
 # NAME SIZE: right with each policy and store, and more came back than fits.
 runs()
@@ -54,7 +54,7 @@ runs()
 		for store in mem zstd file:"$tmp/store"; do
 			for ahead in 0 1; do
 				rm -f "$tmp/store"
-				case $store in zstd) [ $ahead = 1 ] || continue ;; esac
+				case $store in zstd | file:*) [ $ahead = 1 ] || continue ;; esac
 				what="$1 -n $2, $policy, ${store%%:*}, -f $ahead"
 				timeout 60 "./$1_out_of_core" -n "$2" -p "$policy" -s "$store" -f $ahead >out 2>&1
 				status=$?
@@ -78,13 +78,13 @@ for example in "sgemm 1152" "bfs 17" "sort 1"; do
 	check "$name: $(cat faults.0) faults without fetching ahead, $(cat faults.1) with it" test "$(cat faults.1)" -lt "$(cat faults.0)"
 done
 
-# Bad input: one line, exit status 2.
+# Bad input: what is wrong, exit status 2.
 for bad in "sgemm -n x" "sgemm -b 1" "bfs -n 5" "sort -n 0" "sort -p no=1" "sort -s nowhere" "bfs -q" "sgemm extra"; do
 	set -- $bad
 	program=./$1_out_of_core
 	shift
 	"$program" "$@" >out 2>&1
 	status=$?
-	if [ $status = 2 ] && grep -q "^${program#./}\|^${program%_out_of_core}\|: " out; then ok "refused: $bad"; else fail "refused: $bad"; fi
+	if [ $status = 2 ] && [ "$(wc -l <out)" -le 2 ] && grep -q ': ' out; then ok "refused: $bad"; else fail "refused: $bad"; fi
 done
 exit $failed
