@@ -29,6 +29,7 @@ core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
+runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/simulator/,number.c quote.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -172,13 +173,13 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-preload := adapters/userspace/preload.c adapters/userspace/preload_calls.c
+preload := $(addprefix adapters/userspace/,preload.c preload_calls.c run_config.c)
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
-$(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
-	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
+$(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
+	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 $(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a

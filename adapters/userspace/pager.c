@@ -128,6 +128,28 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	return 0;
 }
 
+/* -- statistics that others look at -- */
+
+static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+{
+	*stats = p->stats;
+	stats->managed_bytes = p->areas.bytes;
+	stats->store_bytes = p->store->size(p->store);
+}
+
+void pager_show(struct uvmp_pager *p)
+{
+	if (p->shown)
+		count(p, p->shown);
+}
+
+/* Gives the lock back after something has happened. */
+static void leave(struct uvmp_pager *p)
+{
+	pager_show(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* -- the servicing thread -- */
 
 static void *serve(void *context)
@@ -151,7 +173,7 @@ static void *serve(void *context)
 			has_more = serve_take(p);
 		while (serve_pump(p, 0), has_more);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 	}
 }
 
@@ -359,7 +381,7 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		if (is_added && p->trace)
 			fprintf(p->trace, "range,0x%llx,%llu,,fresh\n", (unsigned long long)(uintptr_t)memory,
 			        (unsigned long long)bytes);
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 		if (is_added)
 			return memory;
 		munmap(memory, bytes);
@@ -418,7 +440,7 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		free_area(p, area);
 	else
 		area = NULL;
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
@@ -449,7 +471,7 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 		else
 			serve_clear(p, base, bytes);
 	}
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
@@ -514,7 +536,7 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
 	error = finish(p, queued, ticket);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -551,7 +573,7 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -562,11 +584,16 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	struct uvmp_pager_stats now;
 
 	pthread_mutex_lock(&p->lock);
-	now = p->stats;
-	now.managed_bytes = p->areas.bytes;
-	now.store_bytes = p->store->size(p->store);
+	count(p, &now);
 	pthread_mutex_unlock(&p->lock);
 	*stats = now; /* may be managed memory */
+}
+
+void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
+{
+	pthread_mutex_lock(&p->lock);
+	p->shown = shown;
+	leave(p);
 }
 
 void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
@@ -601,6 +628,10 @@ static void before_fork(void)
 	pthread_mutex_lock(&all_lock);
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
+		if (p->log)
+			fflush(p->log); /* what the child inherits is not to be written twice */
+		if (p->trace)
+			fflush(p->trace);
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -628,6 +659,10 @@ static bool begin_again(struct uvmp_pager *p)
 	close(p->stop[1]);
 	p->is_running = false;
 	p->log = p->trace = NULL; /* the parent's */
+	p->shown = NULL;
+	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
+	                                     .resident_bytes = p->stats.resident_bytes,
+	                                     .peak_managed_bytes = p->areas.bytes};
 	p->waitings = 0;
 	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
 		return false;

@@ -116,6 +116,10 @@ struct uvmp_pager_stats {
 	int store_error;     /* first one, negative errno; 0: none */
 };
 void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
+/* Keeps them in *shown from now on, as they are after each round of faults and each call: for another process to
+ * look at, in shared memory, also when this one has died. NULL: no more. A fork'ed child begins at 0, and shows
+ * nothing. */
+void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
