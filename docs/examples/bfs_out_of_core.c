@@ -1,7 +1,7 @@
 /* Breadth-first search in a graph that is larger than the memory that it may take.
  *
  *   cc -O2 bfs_out_of_core.c $(pkg-config --cflags --libs libuvmpolicy-pager) -o bfs_out_of_core
- *   ./bfs_out_of_core -n 17 -b 8 -p "prefetch=none" -s file:/var/tmp -f 0
+ *   ./bfs_out_of_core -n 18 -b 8 -p "prefetch=none" -s file:/var/tmp -f 0
  *
  * -n: 2^n vertices with 1 to 64 edges each, half of them to popular ones, as in R-MAT; -b budget in MiB, if
  * not a quarter of the graph; -p policy; -s store; -f 1 (as without -f): levels with many edges fetch them in
@@ -48,7 +48,7 @@ static uint64_t visit(uint32_t level, bool is_ahead)
 
 int main(int argc, char **argv)
 {
-	const char *value[128] = {['n'] = "17", ['b'] = "0", ['f'] = "1"};
+	const char *value[128] = {['n'] = "18", ['b'] = "0", ['f'] = "1"};
 	char error[256] = "-n 10..27, for 2^n vertices; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
 	struct uvmp_pager_stats before, s;
