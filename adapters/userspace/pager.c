@@ -278,12 +278,13 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
                       size_t text_bytes)
 {
 	struct error error = {text, text ? text_bytes : 0};
-	struct uvmp_pager *p;
+	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
 	int status;
 
+	if (!p && c && c->own_store)
+		c->own_store->close(c->own_store);
 	if (!c || !pager)
 		return refuse(error, -EINVAL, "no configuration");
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return refuse(error, -ENOMEM, "out of memory");
 	pthread_mutex_init(&p->lock, NULL);

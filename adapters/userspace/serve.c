@@ -90,7 +90,9 @@ static enum uvmp_status status_of(int error)
 {
 	if (error == 0)
 		return UVMP_OK;
-	return error == -ENOMEM || error == -ENOSPC ? UVMP_ERR_NO_MEMORY : UVMP_ERR_STATE;
+	if (error == -ENOMEM || error == -ENOSPC || error == -EDQUOT || error == -EFBIG)
+		return UVMP_ERR_NO_MEMORY;
+	return UVMP_ERR_STATE;
 }
 
 /* -- in -- */

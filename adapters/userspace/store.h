@@ -40,7 +40,7 @@ struct uvmp_pager_store {
 struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text, size_t text_bytes);
 
 #define UVMP_STORE_ZSTD_FASTEST	 (-50)
-#define UVMP_STORE_ZSTD_LEVEL	 1
+#define UVMP_STORE_ZSTD_LEVEL	 (-1)
 #define UVMP_STORE_ZSTD_SMALLEST 19
 
 /* One kind each. -EINVAL: no pages, or more than 2^34; -ENOMEM: no address space. */
