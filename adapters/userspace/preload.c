@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,10 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REPORT_NS  200000000u
 #define PAGE_BYTES ((size_t)4096)
 #define CALLER     __builtin_return_address(0)
 
@@ -44,6 +45,7 @@ uint64_t *preload_managed, *preload_kept;
 static struct uvmp_pager *pager;
 static struct run_slot *slot;
 static struct run_shared *shared;
+static FILE *log_file, *trace_file; /* NULL: this process has none */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tried, is_made;
 static size_t threshold = SIZE_MAX;
@@ -69,13 +71,6 @@ static void leave(const sigset_t *before)
 
 /* -- making the pager -- */
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void open_shared(void)
 {
 	const char *path = getenv(RUN_SHARED);
@@ -92,14 +87,13 @@ static void open_shared(void)
 
 static void take_slot(void)
 {
-	slot = NULL;
-	for (uint32_t i = 0; shared && !slot && i < RUN_PROCESSES; i++) {
-		int32_t free_pid = 0;
+	uint32_t number = shared ? __atomic_fetch_add(&shared->slots, 1, __ATOMIC_ACQ_REL) : RUN_PROCESSES;
 
-		if (__atomic_compare_exchange_n(&shared->slot[i].pid, &free_pid, (int32_t)getpid(), false,
-		                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			slot = &shared->slot[i];
-	}
+	slot = number < RUN_PROCESSES ? &shared->slot[number] : NULL;
+	if (!slot)
+		return;
+	slot->pid = (int32_t)getpid();
+	snprintf(slot->name, sizeof(slot->name), "%s", program_invocation_short_name);
 }
 
 static FILE *open_log(const char *name)
@@ -114,28 +108,65 @@ static void go_inside(void)
 	is_inside = true;
 }
 
-static void make_pager(void)
+/* One process has the log, the trace, and the store's file by its name. */
+static bool become_first(void)
 {
-	struct uvmp_pager_config config;
 	uint32_t nobody = 0;
 
-	uvmp_pager_config_init(&config);
-	config.budget_bytes = number_of(RUN_BUDGET, 0);
-	config.managed_bytes = number_of(RUN_MANAGED, 0);
-	config.store = getenv(RUN_STORE);
-	config.policy = getenv(RUN_POLICY);
-	config.batch_threads = (uint32_t)number_of(RUN_THREADS, config.batch_threads);
-	config.is_user_mode = getenv(RUN_USER_MODE) != NULL;
+	return shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
+	                                             __ATOMIC_ACQUIRE);
+}
+
+/* A file by its name is for the first process; where it is others make theirs, without a name. */
+static int store_beside(const char *store, char text[PATH_MAX])
+{
+	struct stat info;
+	char *slash;
+
+	snprintf(text, PATH_MAX, "%s", store ? store : "mem");
+	slash = strrchr(text, '/');
+	if (strncmp(text, "file:", 5) != 0 || !slash)
+		return 0;
+	if (stat(text + 5, &info) == 0 && S_ISBLK(info.st_mode))
+		return -EBUSY;
+	if (stat(text + 5, &info) != 0 || !S_ISDIR(info.st_mode))
+		slash[slash == text + 5] = '\0';
+	return 0;
+}
+
+/* Nothing is left of it then, however the process ends. */
+static void remove_name(const char *store)
+{
+	struct stat info;
+
+	if (store && strncmp(store, "file:", 5) == 0 && stat(store + 5, &info) == 0 && S_ISREG(info.st_mode))
+		unlink(store + 5);
+}
+
+static int create(char *text, size_t bytes)
+{
+	struct uvmp_pager_config config;
+	bool is_first = become_first();
+	char store[PATH_MAX];
+	int error;
+
+	run_config(&config);
 	config.thread_began = go_inside;
-	if (shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
-	                                          __ATOMIC_ACQUIRE)) {
-		config.log = open_log(RUN_LOG);
-		config.trace = open_log(RUN_TRACE);
+	if (is_first) {
+		config.log = log_file = open_log(RUN_LOG);
+		config.trace = trace_file = open_log(RUN_TRACE);
+	} else {
+		error = store_beside(config.store, store);
+		config.store = store;
+		if (error != 0) {
+			snprintf(text, bytes, "%.180s: the first process has the device", store);
+			return error;
+		}
 	}
-	if (slot)
-		slot->error = uvmp_pager_create(&config, &pager, slot->text, sizeof(slot->text));
-	else
-		(void)uvmp_pager_create(&config, &pager, NULL, 0);
+	error = uvmp_pager_create(&config, &pager, text, bytes);
+	if (error == 0 && is_first)
+		remove_name(config.store);
+	return error;
 }
 
 /* Without a map of what is managed there is none. */
@@ -151,49 +182,18 @@ static void make_map(void)
 	}
 }
 
-/* Statistics where uvmp-run sees them. */
-static void report(void)
+static void make_pager(void)
 {
-	if (slot && pager)
-		uvmp_pager_stats(pager, &slot->stats);
-}
+	char text[sizeof(slot->text)] = "";
+	int error = create(text, sizeof(text));
 
-void preload_report(void)
-{
-	sigset_t before;
-
-	if (is_inside || !slot || slot->pid != getpid()) /* behind vfork it is the parent's */
-		return;
-	enter(&before);
-	report();
-	leave(&before);
-}
-
-static void *report_often(void *unused)
-{
-	struct timespec pause = {0, REPORT_NS};
-
-	is_inside = true;
-	for (;;) {
-		report();
-		nanosleep(&pause, NULL);
+	if (slot) {
+		slot->error = error;
+		memcpy(slot->text, text, sizeof(text));
 	}
-	return unused;
-}
-
-static void begin_reports(void)
-{
-	sigset_t every, before;
-	pthread_t thread;
-
-	if (!slot || !pager)
-		return;
-	report();
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
-	if (pthread_create(&thread, NULL, report_often, NULL) == 0)
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	make_map();
+	if (slot && pager)
+		uvmp_pager_show_stats(pager, &slot->stats);
 }
 
 /* A fork finds the pager made, or not begun: then the child makes its own. Signals wait from before the fork
@@ -226,8 +226,10 @@ static void in_any_child(void)
 
 static void in_child(void)
 {
+	log_file = trace_file = NULL;
 	take_slot();
-	begin_reports();
+	if (slot && pager)
+		uvmp_pager_show_stats(pager, &slot->stats);
 	leave(&mask_at_fork);
 }
 
@@ -240,10 +242,8 @@ static struct uvmp_pager *the_pager(void)
 		is_tried = true;
 		take_slot();
 		make_pager();
-		make_map();
-		pthread_atfork(before_fork, in_parent,
-		               in_child); /* behind the pager's: in the child it comes later */
-		begin_reports();
+		if (pager) /* behind the pager's: in the child it comes later */
+			pthread_atfork(before_fork, in_parent, in_child);
 		__atomic_store_n(&is_made, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&making);
@@ -282,23 +282,46 @@ static bool is_for_libc(const void *caller)
 
 __attribute__((constructor)) static void begin(void)
 {
+	if (strcmp(program_invocation_short_name, "uvmp-run") == 0)
+		return;
 	is_inside = true;
 	open_shared();
+	if (shared)
+		__atomic_fetch_add(&shared->loaded, 1, __ATOMIC_ACQ_REL);
 	dl_iterate_phdr(find_libc, NULL);
 	pthread_atfork(NULL, NULL, in_any_child);
-	at_quick_exit(preload_report);
-	threshold = number_of(RUN_THRESHOLD, SIZE_MAX);
+	at_quick_exit(preload_end);
+	threshold = run_threshold();
 	is_inside = false;
+}
+
+static void finish_log(FILE *file)
+{
+	if (file && (fflush(file) != 0 || ferror(file)) && slot)
+		slot->log_error = errno != 0 ? errno : EIO;
+}
+
+/* What is written is complete, before this process ends or is replaced. Behind vfork it is the parent's. */
+void preload_end(void)
+{
+	sigset_t before;
+
+	if (is_inside || !slot || slot->pid != getpid())
+		return;
+	enter(&before);
+	finish_log(log_file);
+	finish_log(trace_file);
+	leave(&before);
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	preload_report();
+	preload_end();
 }
 
 EXPORT void _exit(int status)
 {
-	preload_report();
+	preload_end();
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -651,13 +674,23 @@ static bool is_plain(int protection, int flags)
 	       (flags & odd) == 0 && protection == (PROT_READ | PROT_WRITE);
 }
 
+/* Managed memory is whole blocks; munmap will not give back what mmap was not asked for. */
+static void *trim(uint8_t *memory, size_t bytes)
+{
+	size_t all = usable(memory);
+
+	if (bytes < all)
+		unmap_managed(memory + bytes, all - bytes);
+	return memory;
+}
+
 /* What is mapped over managed memory is the program's, and no more managed. */
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	void *memory = is_plain(protection, flags) && !at ? take(bytes, CALLER) : NULL;
 
 	if (memory)
-		return memory;
+		return trim(memory, whole_pages(bytes));
 	if ((flags & MAP_FIXED) != 0 && preload_managed && !is_inside && (uintptr_t)at % PAGE_BYTES == 0)
 		for (size_t done = 0; done < whole_pages(bytes);) {
 			struct part part = first_part((uint8_t *)at + done, whole_pages(bytes) - done);
@@ -687,8 +720,6 @@ static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags,
 			munmap(memory + bytes, old - bytes);
 		return memory;
 	}
-	if (!at && bytes <= usable(memory))
-		return memory;
 	if ((flags & MREMAP_MAYMOVE) == 0) {
 		errno = ENOMEM;
 		return MAP_FAILED;

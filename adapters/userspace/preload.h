@@ -19,8 +19,8 @@ extern HIDDEN uint64_t *preload_managed;
 /* The same, if the kernel must not be given managed memory (its faults are not served); else NULL. */
 extern HIDDEN uint64_t *preload_kept;
 
-/* Statistics to uvmp-run, before this process is replaced. */
-HIDDEN void preload_report(void);
+/* Log and trace are complete, before this process is replaced. */
+HIDDEN void preload_end(void);
 
 static inline bool preload_is_in(uint64_t *const *map, const void *memory)
 {

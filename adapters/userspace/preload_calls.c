@@ -856,7 +856,7 @@ static char *const *stacked_vector(char *const text[], size_t bytes, char **room
 		STACKED_TEXT(p, path);                                                                       \
 		STACKED_VECTOR(a, argument);                                                                 \
 		STACKED_VECTOR(e, environment);                                                              \
-		preload_report();                                                                            \
+		preload_end();                                                                               \
                                                                                                              \
 		return REAL(name)(__VA_ARGS__);                                                              \
 	}
@@ -869,7 +869,7 @@ EXPORT int fexecve(int fd, char *const argument[], char *const with[])
 	STACKED_VECTOR(a, argument);
 	STACKED_VECTOR(e, with);
 
-	preload_report();
+	preload_end();
 	return REAL(fexecve)(fd, a, e);
 }
 
