@@ -11,11 +11,12 @@
  * and writing to pipes. Elsewhere (datagrams, reads of pipes, terminals, character devices) the call is made
  * once, with as much lent memory as it asks for.
  *
- * Not covered: system calls not made by the functions below, among them syscall(), io_uring, aio, vmsplice,
- * process_vm_readv, sendmmsg, recvmmsg, MSG_ZEROCOPY, memory named by ioctl and fcntl, mkstemp, wide
- * character streams; pthread condition variables, semaphores and barriers in managed memory; thread stacks
- * and signal stacks that are managed memory. They fail with EFAULT when they meet a page as above. A read or
- * write of a file that is larger than PIECE is not atomic towards other readers and writers of that file. */
+ * Not covered: system calls not made by the functions here and in preload_data.c, among them syscall(),
+ * io_uring, aio, vmsplice, process_vm_readv, sendmmsg, recvmmsg, MSG_ZEROCOPY, memory named by ioctl and
+ * fcntl, mkstemp, wide character streams; pthread condition variables, semaphores and barriers in managed
+ * memory; thread stacks and signal stacks that are managed memory. They fail with EFAULT when they meet a
+ * page as above. A read or write of a file that is larger than PIECE is not atomic towards other readers and
+ * writers of that file. */
 #undef _FORTIFY_SOURCE
 #include "preload_lend.h"
 
