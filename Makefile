@@ -38,7 +38,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity policies bench install clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -107,7 +107,18 @@ install: all
 	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
 	install -m755 $(BUILD)/uvmsim $(DESTDIR)$(PREFIX)/bin
+	install -m644 $(BUILD)/libuvmpolicy-pager.a $(DESTDIR)$(PREFIX)/lib
+	install -m644 $(addprefix adapters/userspace/,pager.h store.h) $(DESTDIR)$(PREFIX)/include/uvmpolicy
+	printf 'prefix=%s\nName: libuvmpolicy-pager\nDescription: managed memory larger than what is resident\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy-pager $(LIBS) -lpthread\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy-pager.pc
 	install -Dm644 docs/uvmsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/uvmsim.1
+
+## make examples   programs that need more memory than they may take, into build/examples
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out %/engine.c,$(wildcard docs/examples/*.c)))
+$(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
+	@mkdir -p $(@D); $(CC) -I$(BUILD)/include -Wall -Wextra $(WERROR) $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
+$(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
+	@mkdir -p $(@D); cp $< $@
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)

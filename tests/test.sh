@@ -40,8 +40,8 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
-for script in preload; do # programs under the pager
-	sh "tests/cli/$script.sh" "$build/uvmp-run" >"$logs/$script.log" 2>&1
+for script in preload examples; do # programs under the pager
+	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
 	status=$?
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 	grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'

@@ -175,11 +175,16 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct bl
 }
 
 /* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
- * are looked at when they leave. */
+ * are looked at when they leave. A page that comes alone to be written gets memory at once: with the kernel's
+ * page of zeros it would fault a second time. */
 static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+	static const uint8_t zeros[UVMP_STORE_PAGE_BYTES] __attribute__((aligned(UVMP_STORE_PAGE_BYTES)));
+	uint64_t at = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	bool is_written = bytes == sizeof(zeros) && uvmp_mask_test(&block->wanted, run.first);
+	int error =
+	        is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
 
 	if (error != 0)
 		return error;

@@ -1,7 +1,7 @@
 /* Breadth-first search in a graph that is larger than the memory that it may take.
  *
  *   cc -O2 bfs_out_of_core.c $(pkg-config --cflags --libs libuvmpolicy-pager) -o bfs_out_of_core
- *   ./bfs_out_of_core -n 17 -b 8 -p "prefetch=none" -s file:/var/tmp -f 0
+ *   ./bfs_out_of_core -n 18 -b 8 -p "prefetch=none" -s file:/var/tmp -f 0
  *
  * -n: 2^n vertices with 1 to 64 edges each, half of them to popular ones, as in R-MAT; -b budget in MiB, if
  * not a quarter of the graph; -p policy; -s store; -f 1 (as without -f): levels with many edges fetch them in
@@ -48,12 +48,11 @@ static uint64_t visit(uint32_t level, bool is_ahead)
 
 int main(int argc, char **argv)
 {
-	const char *value[128] = {['n'] = "17", ['b'] = "0", ['f'] = "1"};
+	const char *value[128] = {['n'] = "18", ['b'] = "0", ['f'] = "1"};
 	char error[256] = "-n 10..27, for 2^n vertices; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
-	struct uvmp_pager_stats s;
+	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
-
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
 	n = 1u << atoi(value['n']) % 32;
@@ -76,9 +75,9 @@ int main(int argc, char **argv)
 		for (uint64_t e = offset[v]; e < offset[v + 1]; e++)
 			edge[e] = target(e);
 	}
-	distance[0] = 1;
+	uvmp_pager_stats(pager, &before);
 	timespec_get(&start, TIME_UTC);
-	for (uint32_t level = 1; wanted != 0; level++, seen += wanted)
+	for (uint32_t level = distance[0] = 1; wanted != 0; level++, seen += wanted)
 		wanted = visit(level, *value['f'] == '1' && wanted > n);
 	timespec_get(&end, TIME_UTC);
 	uvmp_pager_stats(pager, &s);
@@ -93,8 +92,8 @@ int main(int argc, char **argv)
 	double took = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
 	printf("bfs %s: %.2f s, %.1f M edges/s, %.0f MiB/s, %zu faults, %zu evictions, %zu MiB in, %zu out\n",
 	       wrong == 0 ? "right" : "WRONG", took, (double)seen / took * 1e-6,
-	       (double)(s.bytes_in + s.bytes_out) / took / (1 << 20), s.faults, s.evictions, s.bytes_in >> 20,
-	       s.bytes_out >> 20);
+	       (double)(s.bytes_in + s.bytes_out - before.bytes_in - before.bytes_out) / took / (1 << 20),
+	       s.faults, s.evictions, s.bytes_in >> 20, s.bytes_out >> 20);
 	uvmp_pager_destroy(pager);
 	return wrong != 0;
 }

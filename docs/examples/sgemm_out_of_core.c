@@ -55,9 +55,8 @@ int main(int argc, char **argv)
 	const char *value[128] = {['n'] = "2048", ['b'] = "0", ['f'] = "1"};
 	char error[256] = "-n ROWS; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
-	struct uvmp_pager_stats s;
+	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
-
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
 	n = (strtoull(value['n'], NULL, 10) + DEPTH - 1) / DEPTH * DEPTH % 65536;
@@ -77,6 +76,7 @@ int main(int argc, char **argv)
 		return perror("sgemm"), 2;
 	for (size_t i = 0; i < 2 * n * n; i++)
 		a[i] = (float)(mix(i) >> 61);
+	uvmp_pager_stats(pager, &before);
 	timespec_get(&start, TIME_UTC);
 	sgemm(c, a, b, config.budget_bytes / 16 / n + 1, *value['f'] == '1');
 	timespec_get(&end, TIME_UTC);
@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 
 	printf("sgemm %s: %.2f s, %.1f GFLOP/s, %.0f MiB/s, %zu faults, %zu evictions, %zu MiB in, %zu out\n",
 	       wrong == 0 ? "right" : "WRONG", took, 2e-9 * (double)(n * n * n) / took,
-	       (double)(s.bytes_in + s.bytes_out) / took / (1 << 20), s.faults, s.evictions, s.bytes_in >> 20,
-	       s.bytes_out >> 20);
+	       (double)(s.bytes_in + s.bytes_out - before.bytes_in - before.bytes_out) / took / (1 << 20),
+	       s.faults, s.evictions, s.bytes_in >> 20, s.bytes_out >> 20);
 	uvmp_pager_destroy(pager);
 	return wrong != 0;
 }

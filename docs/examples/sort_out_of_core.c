@@ -50,9 +50,8 @@ int main(int argc, char **argv)
 	const char *value[128] = {['n'] = "8", ['b'] = "0", ['f'] = "1"};
 	char error[256] = "-n MILLIONS; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
-	struct uvmp_pager_stats s;
+	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
-
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
 	size_t keys = strtoull(value['n'], NULL, 10) % (1 << 20) << 20, bytes = 2 * keys * sizeof(uint64_t);
@@ -75,6 +74,7 @@ int main(int argc, char **argv)
 		key[i] = mix(i);
 		sum += mix(key[i]);
 	}
+	uvmp_pager_stats(pager, &before);
 	timespec_get(&start, TIME_UTC);
 	for (size_t i = 0; i < keys; i += run) {
 		if (is_ahead)
@@ -92,8 +92,8 @@ int main(int argc, char **argv)
 
 	printf("sort %s: %.2f s, %.1f M keys/s, %.0f MiB/s, %zu faults, %zu evictions, %zu MiB in, %zu out\n",
 	       wrong == 0 && sum == 0 ? "right" : "WRONG", took, (double)keys / took * 1e-6,
-	       (double)(s.bytes_in + s.bytes_out) / took / (1 << 20), s.faults, s.evictions, s.bytes_in >> 20,
-	       s.bytes_out >> 20);
+	       (double)(s.bytes_in + s.bytes_out - before.bytes_in - before.bytes_out) / took / (1 << 20),
+	       s.faults, s.evictions, s.bytes_in >> 20, s.bytes_out >> 20);
 	uvmp_pager_destroy(pager);
 	return wrong != 0 || sum != 0;
 }

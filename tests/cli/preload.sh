@@ -1,8 +1,8 @@
 #!/bin/sh
 # libuvmp-preload: allocations, system calls on managed memory, real programs, as root and as an ordinary user.
-# usage: preload.sh UVMP-RUN
+# usage: preload.sh BUILD (with uvmp-run)
 set -u
-run=$1
+run=$(cd "$1" && pwd)/uvmp-run
 work=$(mktemp -d "${TMPDIR:-/tmp}/uvmp-preload.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
