@@ -201,7 +201,7 @@ static ssize_t file_call(const struct transfer *t, void *room, size_t bytes, siz
 	return t->is_write ? REAL(write)(t->fd, room, bytes) : REAL(read)(t->fd, room, bytes);
 }
 
-__attribute__((noinline)) static ssize_t plain(int fd, const void *memory, size_t bytes, bool is_write)
+static ssize_t plain(int fd, const void *memory, size_t bytes, bool is_write)
 {
 	struct iovec part = {(void *)(uintptr_t)memory, bytes};
 	struct transfer t = {.call = file_call, .fd = fd, .is_write = is_write, .part = &part, .parts = 1};
@@ -209,8 +209,7 @@ __attribute__((noinline)) static ssize_t plain(int fd, const void *memory, size_
 	return transfer(&t, bytes < READ_MOST ? bytes : READ_MOST);
 }
 
-__attribute__((noinline)) static ssize_t at_offset(int fd, const void *memory, size_t bytes, off_t at,
-                                                   bool is_write)
+static ssize_t at_offset(int fd, const void *memory, size_t bytes, off_t at, bool is_write)
 {
 	struct iovec part = {(void *)(uintptr_t)memory, bytes};
 	struct transfer t = {.call = file_call,
