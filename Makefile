@@ -174,9 +174,9 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-preload := $(addprefix adapters/userspace/,preload.c preload_calls.c run_config.c)
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
-$(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
+$(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so

@@ -17,8 +17,9 @@
  *
  * All functions may be called from any thread. Errors are negative errno values. Managed memory may be given to
  * system calls if the process may handle faults of the kernel (uvmp_pager_features says so: root, or
- * vm.unprivileged_userfaultfd=1); without that a system call that meets a page that is not resident fails with
- * EFAULT: bring it in first (uvmp_pager_prefetch).
+ * vm.unprivileged_userfaultfd=1); without that a system call fails with EFAULT where it
+ * meets a page that is not resident, or would write to one that was not changed since it came: give it other memory
+ * and copy (as uvmp-run's preload_calls.c does).
  *
  * Where a page cannot be brought in (the store fails, or is full and nothing can leave) the thread gets SIGBUS, with the
  * page's address in si_value; uvmp_pager_stats tells the error. If a handler lets it go on, it tries again. What is
