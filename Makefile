@@ -53,7 +53,7 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim check
+test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(pagers) $(BUILD)/uvmp_run_program check
 	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
@@ -94,7 +94,7 @@ bench: $(BUILD)/bench $(BUILD)/uvmsim
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
 
-## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
+## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/include/uvmpolicy $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/bin
 	install -m644 include/uvmpolicy/*.h $(DESTDIR)$(PREFIX)/include/uvmpolicy
@@ -104,8 +104,10 @@ install: all
 	ln -sf libuvmpolicy.so.$(SOMAJOR) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so
 	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
-	install -m755 $(BUILD)/uvmsim $(DESTDIR)$(PREFIX)/bin
-	install -Dm644 docs/uvmsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/uvmsim.1
+	install -m755 $(BUILD)/uvmsim $(BUILD)/uvmp-run $(DESTDIR)$(PREFIX)/bin
+	install -m755 $(BUILD)/libuvmp-preload.so $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)
@@ -161,6 +163,8 @@ $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(addprefix adapters/userspace/,prel
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
 	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
+$(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
+	@$(CC) $(HOST) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
 

@@ -40,6 +40,14 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
+for script in cli/uvmp_run programs; do
+	name=$(basename "$script")
+	sh "tests/$script.sh" "$build" >"$logs/$name.log" 2>&1
+	status=$?
+	note "tests/$script.sh" $status "$(grep -c '^ok' "$logs/$name.log")" "$logs/$name.log"
+	grep -h '^skipped' "$logs/$name.log" | sed 's/^/       /'
+done
+
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
