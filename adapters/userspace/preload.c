@@ -155,14 +155,17 @@ static void make_pager(void)
 		uvmp_pager_show_stats(pager, &slot->stats);
 }
 
-/* A fork finds the pager made, or not begun. Children of this process have slots of their own. */
+/* A fork finds the pager made, or not begun; what the pager does for it is its own. Children of this process
+ * have slots of their own. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&making);
+	is_inside = true;
 }
 
 static void in_parent(void)
 {
+	is_inside = false;
 	pthread_mutex_unlock(&making);
 }
 
@@ -170,7 +173,6 @@ static void in_child(void)
 {
 	pthread_mutex_init(&making, NULL);
 	log_file = trace_file = NULL;
-	is_inside = true;
 	take_slot();
 	if (slot)
 		uvmp_pager_show_stats(pager, &slot->stats);
@@ -216,6 +218,8 @@ __attribute__((destructor)) static void end(void)
 	is_inside = true;
 	finish_log(log_file);
 	finish_log(trace_file);
+	if (pager && slot) /* with what the pager's thread has in hand */
+		uvmp_pager_show_stats(pager, &slot->stats);
 	is_inside = false;
 }
 

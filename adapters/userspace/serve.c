@@ -314,16 +314,18 @@ static void note_waiting(struct uvmp_pager *p, uint64_t address, uint32_t tid)
 	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid};
 }
 
+/* Counted and shown first: whoever is woken may end the process. */
 static void replay(struct uvmp_pager *p)
 {
 	uint64_t now_ns = pager_now_ns();
 
-	for (size_t i = 0; i < p->waitings; i++) {
-		uffd_wake(&p->uffd, p->waiting[i].address, p->page_bytes);
+	for (size_t i = 0; i < p->waitings; i++)
 		p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
-	}
-	p->waitings = 0;
 	p->stats.replays++;
+	pager_show(p);
+	for (size_t i = 0; i < p->waitings; i++)
+		uffd_wake(&p->uffd, p->waiting[i].address, p->page_bytes);
+	p->waitings = 0;
 }
 
 /* SIGBUS, as when the kernel cannot read a page. Only the kernel may fill in si_addr. */
