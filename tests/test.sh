@@ -40,12 +40,11 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
-for script in cli/uvmp_run programs; do
-	name=$(basename "$script")
-	sh "tests/$script.sh" "$build" >"$logs/$name.log" 2>&1
+for script in preload examples uvmp_run programs; do # programs under the pager
+	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
 	status=$?
-	note "tests/$script.sh" $status "$(grep -c '^ok' "$logs/$name.log")" "$logs/$name.log"
-	grep -h '^skipped' "$logs/$name.log" | sed 's/^/       /'
+	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
+	grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'
 done
 
 echo

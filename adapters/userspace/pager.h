@@ -94,8 +94,8 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
-					 * write, and may read as zeros then */
+	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+					 * to again leave without a write, and may read as zeros then */
 };
 /* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
@@ -105,6 +105,7 @@ struct uvmp_pager_stats {
 	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
 	uint64_t batches, replays;
+	uint64_t wakeups; /* of threads by replays; one whose page has not come waits again, and for the next replay */
 	uint64_t bytes_in, copies_in, bytes_zeroed;
 	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
 	uint64_t evictions;
@@ -122,6 +123,8 @@ void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *sh
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* Does the kernel's own access to managed memory work, as a part of system calls? */
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
 void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 

@@ -10,6 +10,7 @@
 #define RUN_THREADS   "UVMP_RUN_THREADS"   /* that copy; unset: the pager's default */
 #define RUN_STORE     "UVMP_RUN_STORE"
 #define RUN_POLICY    "UVMP_RUN_POLICY"
+#define RUN_USER_MODE "UVMP_RUN_USER_MODE" /* 1: as for a user who may not handle the kernel's faults */
 #define RUN_LOG	      "UVMP_RUN_LOG"	/* absolute paths; the first process alone writes them */
 #define RUN_TRACE     "UVMP_RUN_TRACE"
 #define RUN_SHARED    "UVMP_RUN_SHARED" /* path of the file with struct run_shared */

@@ -19,6 +19,7 @@ void run_config(struct uvmp_pager_config *config)
 	config->batch_threads = (uint32_t)number_of(RUN_THREADS, config->batch_threads);
 	config->store = getenv(RUN_STORE);
 	config->policy = getenv(RUN_POLICY);
+	config->is_user_mode = getenv(RUN_USER_MODE) != NULL;
 }
 
 size_t run_threshold(void)

@@ -49,6 +49,8 @@ static const struct option table[] = {
         {"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
         {"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
          "the report has the policy and what this kernel can do"},
+        {"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
+         "leave the kernel's faults alone, as for users who may not handle\nthem"},
         {"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
 };
 

@@ -9,8 +9,8 @@
  *
  * What the engine says: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones
  * write-protected; a COPY to the CPU protects the pages, writes those that are dirty, and drops them all; a
- * REPLAY wakes all that wait, who fault again if their page has not come; a CANCEL is a SIGBUS. The rest
- * concerns page tables and memory that the kernel keeps for us. */
+ * REPLAY wakes all that wait, who fault again, and wait for the next, if their page has not come; a CANCEL is
+ * a SIGBUS. The rest concerns page tables and memory that the kernel keeps for us. */
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #include <linux/userfaultfd.h>
 
-#define MESSAGES_MOST 256u
+#define AHEAD_MOST 64u /* pages that are opened with one that is written */
 
 uint64_t pager_now_ns(void)
 {
@@ -52,6 +52,11 @@ static uint64_t store_page(const struct uvmp_pager *p, const struct area *area, 
                            uint32_t page)
 {
 	return area->store_page + (address_of(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
+}
+
+static uint64_t bytes_of(const struct uvmp_pager *p, struct uvmp_region run)
+{
+	return (uint64_t)(run.outer - run.first) * p->page_bytes;
 }
 
 /* Advice cuts the engine's blocks: where in ours an action's block begins. */
@@ -85,51 +90,148 @@ static enum uvmp_status status_of(int error)
 {
 	if (error == 0)
 		return UVMP_OK;
-	return error == -ENOMEM || error == -ENOSPC ? UVMP_ERR_NO_MEMORY : UVMP_ERR_STATE;
+	if (error == -ENOMEM || error == -ENOSPC || error == -EDQUOT || error == -EFBIG)
+		return UVMP_ERR_NO_MEMORY;
+	return UVMP_ERR_STATE;
 }
 
 /* -- in -- */
 
-/* The run holds something in the store. Pages that somebody wants to write come without protection. */
-static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
-                        struct uvmp_region run)
+/* A copy that several threads may work on: they only read what is known of the block. */
+struct copy {
+	struct uvmp_pager *pager;
+	const struct area *area;
+	const struct block *block;
+	struct uvmp_region run;
+	const uint8_t *data; /* of the run; NULL: to be read, each part by whoever copies it */
+};
+
+static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to)
 {
-	uint64_t from = store_page(p, area, block, run.first);
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	const uint8_t *data = p->store->at ? p->store->at(p->store, from) : NULL;
-	int error = 0;
+	struct uvmp_pager *p = copy->pager;
 
-	if (!data) {
-		error = p->store->read(p->store, from, bytes / UVMP_STORE_PAGE_BYTES, p->bounce);
-		data = p->bounce;
-	}
-	while (run.first != run.outer && error == 0) {
+	return p->store->read(p->store, store_page(p, copy->area, copy->block, run.first),
+	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
+}
+
+/* Pages that somebody wants to write come without protection. */
+static int bring_part(void *context, struct uvmp_region rest)
+{
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
+	uint64_t offset = (uint64_t)(rest.first - copy->run.first) * p->page_bytes;
+	const uint8_t *data = copy->data ? copy->data + offset : p->bounce + offset;
+	int error = copy->data ? 0 : read_run(copy, rest, p->bounce + offset);
+
+	while (rest.first != rest.outer && error == 0) {
 		bool is_wanted;
-		struct uvmp_region part = next_part(&block->wanted, run, &is_wanted);
-		uint64_t some = (uint64_t)(part.outer - part.first) * p->page_bytes;
+		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
 
-		error = uffd_copy(&p->uffd, address_of(p, area, block, part.first), data, some, !is_wanted);
-		if (is_wanted || !p->uffd.has_protect)
-			uvmp_mask_region_set(&block->dirty, part);
-		data += some;
-		run.first = part.outer;
+		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
+		                  bytes_of(p, part), !is_wanted);
+		data += bytes_of(p, part);
+		rest.first = part.outer;
 	}
-	p->stats.bytes_in += error == 0 ? bytes : 0;
-	p->stats.copies_in += error == 0;
 	return error;
 }
 
+static int copy_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       struct uvmp_region run)
+{
+	struct copy copy = {p, area, block, run, NULL};
+	uvmp_mask written;
+	int error = 0;
+
+	if (p->store->at)
+		copy.data = p->store->at(p->store, store_page(p, area, block, run.first));
+	if (!copy.data && !p->store->is_parallel) {
+		error = read_run(&copy, run, p->bounce);
+		copy.data = p->bounce;
+	}
+	if (error == 0)
+		error = copiers_run(&p->copiers, bring_part, &copy, run);
+	if (error != 0)
+		return error;
+	uvmp_mask_region_and(&written, &block->wanted, run);
+	if (!p->uffd.has_protect)
+		uvmp_mask_region_set(&written, run);
+	uvmp_mask_or(&block->dirty, &block->dirty, &written);
+	return 0;
+}
+
+/* The run holds something in the store. */
+static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
+                        struct uvmp_region run)
+{
+	int error = p->store->is_mapped
+	                    ? uffd_continue(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run))
+	                    : copy_stored(p, area, block, run);
+
+	if (error != 0)
+		return error;
+	p->stats.bytes_in += bytes_of(p, run);
+	p->stats.copies_in++;
+	return 0;
+}
+
 /* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
- * are looked at when they leave. */
+ * are looked at when they leave. A page that comes alone to be written gets memory at once: with the kernel's
+ * page of zeros it would fault a second time. */
 static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes);
+	static const uint8_t zeros[UVMP_STORE_PAGE_BYTES] __attribute__((aligned(UVMP_STORE_PAGE_BYTES)));
+	uint64_t at = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	bool is_written = bytes == sizeof(zeros) && uvmp_mask_test(&block->wanted, run.first);
+	int error =
+	        is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
 
+	if (error != 0)
+		return error;
 	uvmp_mask_region_set(&block->dirty, run);
-	p->stats.bytes_zeroed += bytes;
+	p->stats.bytes_zeroed += bytes_of(p, run);
+	return 0;
+}
+
+/* Pages that are lost are as good as brought: the engine does not know better. */
+static int bring_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                     struct uvmp_region rest)
+{
+	int error = 0;
+
+	while (rest.first != rest.outer && error == 0) {
+		bool is_lost, is_stored = false;
+		struct uvmp_region part = next_part(&block->lost, rest, &is_lost);
+
+		if (!is_lost) {
+			part = next_part(&block->stored, part, &is_stored);
+			error = is_stored ? bring_stored(p, area, block, part)
+			                  : bring_zeros(p, area, block, part);
+		}
+		if (error == -EAGAIN) {
+			away_listen(p);
+			error = 0;
+			continue;
+		}
+		rest.first = part.outer;
+	}
 	return error;
+}
+
+/* What of the run is ours leaves the program's sight. Between the last look at what was unmapped and this
+ * call nothing may come that takes time. */
+static void drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region rest)
+{
+	away_listen(p);
+	while (rest.first != rest.outer) {
+		bool is_lost;
+		struct uvmp_region part = next_part(&block->lost, rest, &is_lost);
+
+		if (!is_lost)
+			madvise((void *)(uintptr_t)address_of(p, area, block, part.first), bytes_of(p, part),
+			        MADV_DONTNEED);
+		rest.first = part.outer;
+	}
 }
 
 static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
@@ -137,26 +239,21 @@ static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
 	uint32_t first = first_page(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest = run;
-	int error = 0;
+	struct uvmp_region run = {a->run.first + first, a->run.outer + first};
+	int error = fail(p, bring_run(p, area, block, run));
+	uvmp_mask came;
 
-	while (rest.first != rest.outer && error == 0) {
-		bool is_stored;
-		struct uvmp_region part = next_part(&block->stored, rest, &is_stored);
-
-		error = is_stored ? bring_stored(p, area, block, part) : bring_zeros(p, area, block, part);
-		rest.first = part.outer;
-	}
-	if (fail(p, error) != 0) {
-		/* what came goes again: the engine counts on none of it */
-		madvise((void *)(uintptr_t)address_of(p, area, block, run.first),
-		        (uint64_t)(run.outer - run.first) * p->page_bytes, MADV_DONTNEED);
+	if (error != 0) {
+		drop(p, area, block, run); /* what came goes again: the engine counts on none of it */
 		uvmp_mask_region_clear(&block->dirty, run);
 		return status_of(error);
 	}
-	uvmp_mask_region_set(&block->here, run);
+	uvmp_mask_zero(&came);
+	uvmp_mask_region_set(&came, run);
+	uvmp_mask_andnot(&came, &came, &block->lost);
+	uvmp_mask_or(&block->here, &block->here, &came);
 	uvmp_mask_region_clear(&block->wanted, run);
-	p->stats.resident_bytes += (uint64_t)(run.outer - run.first) * p->page_bytes;
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&came) * p->page_bytes;
 	return UVMP_OK;
 }
 
@@ -171,92 +268,186 @@ static bool is_zero(const uint64_t *word, uint64_t bytes)
 	return true;
 }
 
-/* Dirty pages that the store does not know, and that hold zeros, are as if they had never been touched. */
-static void forgive_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
-                          struct uvmp_region run)
+static uint8_t *lifted(const struct uvmp_pager *p, uint32_t page)
 {
-	for (uint32_t page = run.first; page < run.outer; page++) {
-		const void *data = (const void *)(uintptr_t)address_of(p, area, block, page);
-
-		if (uvmp_mask_test(&block->dirty, page) && !uvmp_mask_test(&block->stored, page) &&
-		    is_zero(data, p->page_bytes))
-			uvmp_mask_clear(&block->dirty, page);
-	}
+	return p->bounce + (uint64_t)page * p->page_bytes;
 }
 
-static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
-                       struct uvmp_region rest)
+static int lift_part(void *context, struct uvmp_region part)
 {
-	while (rest.first != rest.outer) {
-		bool is_dirty;
-		struct uvmp_region part = next_part(&block->dirty, rest, &is_dirty);
-		uint64_t bytes = (uint64_t)(part.outer - part.first) * p->page_bytes;
-		int error = 0;
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
 
-		if (is_dirty) {
-			error = p->store->write(p->store, store_page(p, area, block, part.first),
-			                        bytes / UVMP_STORE_PAGE_BYTES,
-			                        (void *)(uintptr_t)address_of(p, area, block, part.first));
-			if (error != 0)
-				return error;
-			uvmp_mask_region_set(&block->stored, part);
-			uvmp_mask_region_clear(&block->dirty, part);
-			p->stats.bytes_out += bytes;
-			p->stats.copies_out++;
-		} else {
-			p->stats.bytes_dropped += bytes;
-		}
-		rest.first = part.outer;
-	}
-	return 0;
+	return peek(&p->uffd, lifted(p, part.first), address_of(p, copy->area, copy->block, part.first),
+	            bytes_of(p, part));
 }
 
-static void drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region run)
+/* Dirty pages to where they can be looked at whatever the program does. What lies between them is clean, or
+ * missing: one call protects it all. */
+static int lift(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                const uvmp_mask *dirty)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	struct uvmp_region hull = uvmp_mask_hull(dirty), run;
+	int error = 0;
 
-	madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes, MADV_DONTNEED);
-	uvmp_mask_region_clear(&block->here, run);
-	uvmp_mask_region_clear(&block->dirty, run);
-	p->stats.resident_bytes -= bytes;
-}
+	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer))
+		error = peek_prepare(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+	if (error == 0)
+		error = uffd_protect(&p->uffd, address_of(p, area, block, hull.first), bytes_of(p, hull),
+		                     true);
+	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer)) {
+		struct copy copy = {p, area, block, run, NULL};
 
-static int send_run(struct uvmp_pager *p, const struct area *area, struct block *block,
-                    struct uvmp_region run)
-{
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	int error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true);
-
-	if (error == 0) {
-		forgive_zeros(p, area, block, run);
-		error = write_dirty(p, area, block, run);
+		error = copiers_run(&p->copiers, lift_part, &copy, run);
 	}
-	if (fail(p, error) == 0)
-		drop(p, area, block, run);
 	return error;
 }
 
-/* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
- * know. */
+/* Dirty pages that the store does not know, and that hold zeros, are as if they had never been touched. */
+static void forgive_zeros(const struct uvmp_pager *p, struct block *block, uvmp_mask *dirty)
+{
+	uvmp_mask fresh;
+
+	uvmp_mask_andnot(&fresh, dirty, &block->stored);
+	for (uint32_t page = uvmp_mask_next_set(&fresh, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&fresh, page + 1u)) {
+		if (!is_zero((const void *)lifted(p, page), p->page_bytes)) /* of a page, so aligned */
+			continue;
+		uvmp_mask_clear(dirty, page);
+		uvmp_mask_clear(&block->dirty, page);
+	}
+}
+
+static int write_part(void *context, struct uvmp_region part)
+{
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
+
+	return p->store->write(p->store, store_page(p, copy->area, copy->block, part.first),
+	                       bytes_of(p, part) / UVMP_STORE_PAGE_BYTES, lifted(p, part.first));
+}
+
+static int write_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                     struct uvmp_region run)
+{
+	struct copy copy = {p, area, block, run, NULL};
+	int error = p->store->is_parallel ? copiers_run(&p->copiers, write_part, &copy, run)
+	                                  : write_part(&copy, run);
+
+	if (error != 0)
+		return error;
+	uvmp_mask_region_set(&block->stored, run);
+	uvmp_mask_region_clear(&block->dirty, run);
+	p->stats.bytes_out += bytes_of(p, run);
+	p->stats.copies_out++;
+	return 0;
+}
+
+static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       const uvmp_mask *dirty)
+{
+	int error = 0;
+
+	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer))
+		error = write_run(p, area, block, run);
+	return error;
+}
+
+/* The next stretch, from `from` on, that holds leaving pages and none that stay or are lost: what lies
+ * between them is missing, and one call does for all of it. */
+static struct uvmp_region next_stretch(const struct block *block, const uvmp_mask *leaving, uint32_t from)
+{
+	struct uvmp_region stretch = uvmp_mask_next_run(leaving, from), run = stretch;
+	uvmp_mask stay;
+
+	uvmp_mask_or(&stay, &block->here, &block->lost);
+	uvmp_mask_andnot(&stay, &stay, leaving);
+	while (run.outer != 0 && uvmp_mask_next_set(&stay, stretch.first) >= run.outer) {
+		stretch.outer = run.outer;
+		run = uvmp_mask_next_run(leaving, run.outer);
+	}
+	return stretch;
+}
+
+/* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
+ * missing. Those of a mapped file are in it anyway. -EAGAIN, nothing written: the program is unmapping
+ * something. */
+static int save(struct uvmp_pager *p, const struct area *area, struct block *block, const uvmp_mask *pages)
+{
+	uvmp_mask dirty;
+	int error;
+
+	if (p->store->is_mapped) {
+		uvmp_mask_or(&block->stored, &block->stored, pages);
+		uvmp_mask_andnot(&block->dirty, &block->dirty, pages);
+		return 0;
+	}
+	uvmp_mask_and(&dirty, pages, &block->dirty);
+	if (uvmp_mask_is_empty(&dirty))
+		return 0;
+	error = lift(p, area, block, &dirty);
+	if (error != 0)
+		return error;
+	forgive_zeros(p, block, &dirty);
+	return write_dirty(p, area, block, &dirty);
+}
+
+static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
+                        const uvmp_mask *leaving, struct uvmp_region stretch)
+{
+	uint64_t written = p->stats.bytes_out;
+	uvmp_mask pages;
+	uint64_t bytes;
+	int error;
+
+	uvmp_mask_region_and(&pages, leaving, stretch);
+	error = save(p, area, block, &pages);
+	if (error != 0)
+		return error;
+	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
+	p->stats.bytes_dropped += bytes - (p->stats.bytes_out - written);
+	drop(p, area, block, stretch);
+	uvmp_mask_and(&pages, &pages, &block->here); /* but for what was lost on the way */
+	uvmp_mask_andnot(&block->here, &block->here, &pages);
+	p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
+	return 0;
+}
+
+/* Pages leave. */
 static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
-	struct uvmp_region run;
-	uvmp_mask pages;
+	uint32_t from = 0;
+	uvmp_mask leaving;
 	int error = 0;
 
-	uvmp_mask_shift_up(&pages, &a->pages, first_page(p, a));
-	for (run = uvmp_mask_next_run(&pages, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(&pages, run.outer))
-		error = send_run(p, area, block, run);
-	return status_of(error);
+	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
+	while (error == 0) {
+		struct uvmp_region stretch;
+
+		uvmp_mask_andnot(&leaving, &leaving, &block->lost);
+		stretch = next_stretch(block, &leaving, from);
+		if (stretch.outer == 0)
+			break;
+		error = send_stretch(p, area, block, &leaving, stretch);
+		if (error == -EAGAIN) {
+			away_listen(p);
+			error = 0;
+			continue;
+		}
+		from = stretch.outer;
+	}
+	return status_of(fail(p, error));
 }
 
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	uint64_t bytes = bytes_of(p, run);
 	uvmp_mask here;
 
 	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
@@ -265,34 +456,43 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 		return;
 	uvmp_mask_region_and(&here, &block->here, run);
 	for (run = uvmp_mask_next_run(&here, 0); run.outer != 0; run = uvmp_mask_next_run(&here, run.outer)) {
-		bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true) == 0)
+		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run), true) ==
+		    0)
 			uvmp_mask_region_clear(&block->dirty, run);
 	}
 }
 
-/* A page that is here and missing is one that the program has dropped: take_missing. */
+/* All of it lies in one area. A page that is here and missing is one that the program has dropped:
+ * take_missing. */
 void serve_clear(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
+	const struct area *area = areas_find(&p->areas, base);
+	uint64_t first = base, some = 0;
+
 	serve_disown(p, base, bytes);
-	madvise((void *)(uintptr_t)base, bytes, MADV_DONTNEED);
+	away_listen(p);
+	for (; area_next_ours(area, first, &first, &some) && first < base + bytes; first += some) {
+		some = some < base + bytes - first ? some : base + bytes - first;
+		madvise((void *)(uintptr_t)first, some, MADV_DONTNEED);
+	}
 }
 
 void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
-	while (bytes != 0) {
-		const struct area *area = areas_find(&p->areas, base);
-		uint64_t offset = base % BLOCK_BYTES, some = BLOCK_BYTES - offset;
-		struct uvmp_region run;
+	const struct area *area = areas_find(&p->areas, base);
+	struct part part;
 
-		if (!area) /* the engine will say so */
-			return;
-		some = some < bytes ? some : bytes;
-		run = (struct uvmp_region){(uint32_t)(offset / p->page_bytes),
-		                           (uint32_t)((offset + some) / p->page_bytes)};
-		disown_run(p, area, block_of(area, base), run);
-		base += some;
-		bytes -= some;
+	for (uint64_t at = base; area_next(area, at, base + bytes, &part); at += part.bytes) {
+		struct uvmp_region rest = part.run;
+
+		while (rest.first != rest.outer) {
+			bool is_lost;
+			struct uvmp_region some = next_part(&part.block->lost, rest, &is_lost);
+
+			if (!is_lost)
+				disown_run(p, area, part.block, some);
+			rest.first = some.outer;
+		}
 	}
 }
 
@@ -311,21 +511,68 @@ static void note_waiting(struct uvmp_pager *p, uint64_t address, uint32_t tid)
 		p->waiting = waiting;
 		p->waiting_room = room;
 	}
-	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid};
+	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid, false};
 }
 
-/* Counted and shown first: whoever is woken may end the process. */
+static bool is_here(const struct uvmp_pager *p, uint64_t address)
+{
+	const struct area *area = areas_find(&p->areas, address);
+
+	return area && uvmp_mask_test(&block_of(area, address)->here,
+	                              (uint32_t)(address % BLOCK_BYTES / p->page_bytes));
+}
+
+/* One call for those that were noted one after the other and wait for the same page, or for the next. */
+static size_t wake_some(const struct uvmp_pager *p, size_t first)
+{
+	uint64_t base = p->waiting[first].address, end = base + p->page_bytes;
+	size_t i = first + 1u;
+
+	while (i < p->waitings && p->waiting[i].address >= base && p->waiting[i].address <= end) {
+		if (p->waiting[i].address == end)
+			end += p->page_bytes;
+		i++;
+	}
+	uffd_wake(&p->uffd, base, end - base);
+	return i;
+}
+
+/* All try again. Those whose page has not come fault again, which the kernel keeps to itself for now, as this
+ * bottom half has their first fault: the next replay wakes them again, from that. */
 static void replay(struct uvmp_pager *p)
 {
-	uint64_t now_ns = pager_now_ns();
+	size_t stay = 0, i = 0;
+	uint64_t now_ns;
 
-	for (size_t i = 0; i < p->waitings; i++)
-		p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
 	p->stats.replays++;
-	pager_show(p);
-	for (size_t i = 0; i < p->waitings; i++)
-		uffd_wake(&p->uffd, p->waiting[i].address, p->page_bytes);
-	p->waitings = 0;
+	pager_show(p); /* whoever is woken may end the process */
+	while (i < p->waitings)
+		i = wake_some(p, i);
+	now_ns = pager_now_ns();
+	for (i = 0; i < p->waitings; i++) {
+		if (is_here(p, p->waiting[i].address)) {
+			p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
+			continue;
+		}
+		p->waiting[i].is_woken = true;
+		p->waiting[stay++] = p->waiting[i];
+	}
+	p->stats.wakeups += p->waitings;
+	p->waitings = stay;
+}
+
+/* The engine has nothing more to do: who was woken and still misses its page has to ask anew. */
+static void forget_woken(struct uvmp_pager *p)
+{
+	size_t stay = 0;
+
+	for (size_t i = 0; i < p->waitings; i++) {
+		if (!p->waiting[i].is_woken)
+			p->waiting[stay++] = p->waiting[i];
+		else
+			p->stats.stall_ns += pager_now_ns() - p->waiting[i].since_ns;
+	}
+	p->waitings = stay;
 }
 
 /* SIGBUS, as when the kernel cannot read a page. Only the kernel may fill in si_addr. */
@@ -368,8 +615,6 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		return a->to == GPU ? bring(p, a) : UVMP_OK;
 	case UVMP_ACTION_COPY:
 		return a->to == GPU ? bring(p, a) : send(p, a);
-	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
-		return a->cause == UVMP_CAUSE_EVICTION ? send(p, a) : UVMP_OK;
 	case UVMP_ACTION_EVICT:
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
@@ -394,6 +639,7 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)
 			status = (enum uvmp_status)action.status;
 	}
+	forget_woken(p);
 	return status;
 }
 
@@ -426,13 +672,33 @@ static void record(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is
 		        agent_of(p, tid), is_write ? 'w' : 'r', address);
 }
 
+/* Writes go on as they began: with a page as many of the next ones are opened as changed just before it.
+ * Whoever writes a page after the other waits a few times then, and not at each; pages opened in vain are
+ * written out in vain. */
+static struct uvmp_region pages_to_open(const struct block *block, uint32_t page)
+{
+	struct uvmp_region run = {page, page + 1u};
+	uint32_t before = 0;
+
+	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
+		before++;
+	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
+	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
+		run.outer++;
+	return run;
+}
+
 static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page)
 {
+	struct uvmp_region run = {page, page + 1u};
+
 	p->stats.write_faults++;
-	if (uvmp_mask_test(&block->here, page))
-		uvmp_mask_set(&block->dirty, page);
-	uffd_protect(&p->uffd, address, p->page_bytes, false);
-	uffd_wake(&p->uffd, address, p->page_bytes);
+	if (uvmp_mask_test(&block->here, page)) {
+		run = pages_to_open(block, page);
+		uvmp_mask_region_set(&block->dirty, run);
+	}
+	uffd_protect(&p->uffd, address, bytes_of(p, run), false);
+	uffd_wake(&p->uffd, address, bytes_of(p, run));
 }
 
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
@@ -457,37 +723,75 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 	(void)uvmp_service_fault(p->service, GPU, &fault); /* full: it faults again after the next replay */
 }
 
-static void take(struct uvmp_pager *p, const struct uffd_msg *message)
+static struct block *ours(const struct uvmp_pager *p, uint64_t address, uint32_t *page)
 {
-	uint64_t address = message->arg.pagefault.address & ~(uint64_t)(p->page_bytes - 1u);
 	const struct area *area = areas_find(&p->areas, address);
-	uint64_t flags = message->arg.pagefault.flags;
-	uint32_t tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0, page;
 	struct block *block;
 
-	if (message->event != UFFD_EVENT_PAGEFAULT)
-		return;
-	if (!area) { /* freed meanwhile */
-		uffd_wake(&p->uffd, address, p->page_bytes);
-		return;
-	}
+	if (!area)
+		return NULL;
 	block = block_of(area, address);
-	page = (uint32_t)((address - area->base) % BLOCK_BYTES / p->page_bytes);
-	if ((flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
-		take_write(p, block, address, page);
-	else
-		take_missing(p, block, address, page, tid, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+	*page = (uint32_t)(address % BLOCK_BYTES / p->page_bytes);
+	return uvmp_mask_test(&block->lost, *page) ? NULL : block;
 }
 
-bool serve_take(struct uvmp_pager *p)
+/* Freed meanwhile, or moved, or part of a mapping that has grown: known only when no change is under way. */
+static struct block *look_again(struct uvmp_pager *p, uint64_t address, uint32_t *page)
 {
-	struct uffd_msg message[MESSAGES_MOST];
-	size_t most = p->policy.replay.max_batch < MESSAGES_MOST ? p->policy.replay.max_batch : MESSAGES_MOST;
-	ssize_t bytes = read(p->uffd.fd, message, most * sizeof(message[0]));
+	away_listen(p);
+	away_settle(p);
+	return ours(p, address, page);
+}
 
-	if (bytes <= 0)
-		return false;
-	for (size_t i = 0; i < (size_t)bytes / sizeof(message[0]); i++)
-		take(p, &message[i]);
-	return true;
+/* The one with this number. It may be over by what it is preceded by. */
+static void take(struct uvmp_pager *p, uint32_t i)
+{
+	struct heard heard = p->heard[i];
+	uint64_t address = heard.address & ~(uint64_t)(p->page_bytes - 1u);
+	uint32_t page;
+	struct block *block = ours(p, address, &page);
+
+	if (!block)
+		block = look_again(p, address, &page);
+	if (p->heard[i].address == 0)
+		return;
+	if (!block)
+		away_let_go(p, heard.address);
+	else if ((heard.flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
+		take_write(p, block, address, page);
+	else
+		take_missing(p, block, address, page, heard.tid,
+		             (heard.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+}
+
+/* The engine's fault buffer holds what is pending, as a GPU's does; batches are made of it as the policy
+ * says. What was unmapped comes before the faults. True: there may be more. */
+static bool take_some(struct uvmp_pager *p)
+{
+	uint32_t asked, got, count;
+
+	do {
+		uint32_t room = p->heards < p->fault_room ? p->fault_room - (uint32_t)p->heards : 0;
+
+		asked = room < AWAY_HEAR_MOST ? room : AWAY_HEAR_MOST;
+		got = asked == 0 ? 0 : away_hear(p, asked);
+	} while (got == asked && asked != 0);
+	away_settle(p);
+	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
+	for (uint32_t i = 0; i < count; i++)
+		take(p, i);
+	p->heards -= count;
+	if (p->heards != 0)
+		memmove(p->heard, p->heard + count, p->heards * sizeof(*p->heard));
+	return got == asked;
+}
+
+void serve_all(struct uvmp_pager *p)
+{
+	bool has_more;
+
+	do {
+		has_more = take_some(p);
+		serve_pump(p, 0);
+	} while (has_more || p->heards != 0 || p->departures != 0);
 }

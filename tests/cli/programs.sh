@@ -49,7 +49,7 @@ try() {
 	start=$(now_ms)
 	sh -c "$command" >want 2>err || { echo "FAIL $name by itself: $(head -n 1 err)"; failed=1; return; }
 	plain=$(($(now_ms) - start))
-	measured preset=nvidia-595 4G
+	measured preset=nvidia-595 1G
 	if grep -q 'without a pager' err; then
 		echo "skipped: $(head -n 1 err), $name"
 		return
