@@ -137,13 +137,14 @@ const char *run_option(const struct run_options *options, const char *flag)
 
 static int pass_size(const struct option *option, const char *text)
 {
-	char number[32], least[NUMBER_TEXT_MAX];
+	char number[32], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
 	uint64_t bytes;
 
 	if (!number_parse_size(text, strlen(text), &bytes) || bytes < option->least || bytes > option->most) {
 		number_print_size(least, option->least);
-		return run_say("%s: \"%.100s\" is not accepted; %s and more " NUMBER_SIZE_HINT, option->flag,
-		               text, least);
+		number_print_size(most, option->most);
+		return run_say("%s: \"%.100s\" is not accepted; %s..%s " NUMBER_SIZE_HINT, option->flag, text,
+		               least, most);
 	}
 	snprintf(number, sizeof(number), "%" PRIu64, bytes);
 	setenv(option->name, number, 1);
