@@ -90,11 +90,12 @@ policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
-bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/uvmsim
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
 	@sh tests/bench/pager.sh $(BUILD)
+	@$(BUILD)/bench-store
 
 ## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -175,9 +176,9 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-preload := $(addprefix adapters/userspace/,preload.c preload_calls.c run_config.c)
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
-$(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
+$(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
@@ -186,7 +187,7 @@ $(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
 	@$(CC) $(HOST) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
-$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a
+$(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
 	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
 
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a

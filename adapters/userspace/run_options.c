@@ -39,7 +39,8 @@ static const struct option table[] = {
          "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or the driver's"},
         {"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
          "where pages are that are not resident: mem (default), zstd,\n"
-         "file:PATH (a new or empty file, a directory, a block device)"},
+         "file:PATH (a new or empty file, a directory, a block device);\n"
+         "map: in place, without copies, for traces: saves no memory"},
         {"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
          "managed memory at most; default 64 times the budget"},
         {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
