@@ -96,6 +96,7 @@ struct flaky_store *flaky_store_around(struct uvmp_pager_store *real, uint64_t s
 	                                         .forget = forget,
 	                                         .fork = fork_both,
 	                                         .size = size,
-	                                         .close = close_both};
+	                                         .close = close_both,
+	                                         .is_parallel = real->is_parallel};
 	return flaky;
 }

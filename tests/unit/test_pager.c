@@ -290,7 +290,7 @@ static void test_discard_saves_writes_but_not_those_after_it(void **state)
 	assert_int_equal(uvmp_pager_advise(pager, memory, 4 * MIB, UVMP_PAGER_DISCARD), 0);
 	memory[3 * 512] = 77; /* page 3 matters again */
 	write_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
-	assert_true(stats_of(pager).bytes_out <= 12u * MIB + PAGE);
+	assert_true(stats_of(pager).bytes_out <= 8u * MIB + PAGE);
 	assert_int_equal(memory[3 * 512], 77);
 	check_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
 	uvmp_pager_destroy(pager);
