@@ -14,9 +14,11 @@
 #define UTLBS         64u
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
-#define RANGES_MOST   65536u
-#define TIMES_BUDGET  64u   /* managed memory, if nothing else is said */
-#define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
+#define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
+#define RANGES_MOST   (1u << 20)
+#define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
+/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is needed. */
+#define EACH_BYTES    45056u
 
 /* -- all pagers of the process, for fork -- */
 
@@ -101,13 +103,13 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = p->page_bytes,
-	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
+	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES) + CUTS_MOST,
 	                                     .spaces = 1,
-	                                     .ranges = RANGES_MOST,
 	                                     .instances = 1,
 	                                     .requests = 16};
 	size_t size;
 
+	params.ranges = params.blocks < RANGES_MOST ? params.blocks : RANGES_MOST;
 	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
 	if (gpu.splits > budget / BLOCK_BYTES)
@@ -462,8 +464,9 @@ int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 	if (!p)
 		return -EINVAL;
 	pthread_mutex_lock(&p->lock);
-	is_ours = areas_find(&p->areas, base) != NULL;
-	if (is_ours && first < end && whole_pages(p, first, end - first))
+	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
+	                      : areas_find(&p->areas, base) != NULL;
+	if (is_ours && first < end)
 		serve_clear(p, first, end - first);
 	pthread_mutex_unlock(&p->lock);
 	return is_ours ? 0 : -EINVAL;
@@ -543,6 +546,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
+	if (error == 0 && advice == UVMP_PAGER_DISCARD)
+		serve_disown(p, base, bytes);
 	pthread_mutex_unlock(&p->lock);
 	return error;
 }
@@ -603,19 +608,21 @@ static void in_parent(void)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* The child has the memory and all that is known of it, but neither thread nor registration. */
+/* The child has the memory and all that is known of it, but neither thread nor registration. The descriptor
+ * is the parent's: what it is asked for happens to the parent's memory. */
 static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
 
-	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
-		return false;
 	close(p->uffd.fd);
 	close(p->stop[0]);
 	close(p->stop[1]);
+	p->uffd.fd = -1;
 	p->is_running = false;
 	p->log = p->trace = NULL; /* the parent's */
 	p->waitings = 0;
+	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
+		return false;
 	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
 		return false;
 	for (size_t i = 0; i < p->areas.count; i++) {

@@ -97,7 +97,8 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
 					 * write, and may read as zeros then */
 };
-/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
+/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
+ * also where advice has begun or ended within allocations some 2000 times. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {
