@@ -30,6 +30,7 @@ struct block {
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
+	uvmp_mask kept;	  /* here, though the engine has given them up: the store has failed */
 };
 
 struct area {
@@ -136,6 +137,7 @@ struct uvmp_pager {
 
 	struct uvmp_pager_stats stats;
 	int error; /* of the action in hand */
+	bool has_kept; /* some block may */
 };
 
 uint64_t pager_now_ns(void);

@@ -112,7 +112,8 @@ static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to
 	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
 }
 
-/* Pages that somebody wants to write come without protection. */
+/* Pages that somebody wants to write come without protection, but for large ones: when such a copy fails half
+ * way, a page that is there in part must not have been written to. */
 static int bring_part(void *context, struct uvmp_region rest)
 {
 	const struct copy *copy = context;
@@ -126,10 +127,22 @@ static int bring_part(void *context, struct uvmp_region rest)
 		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
-		                  bytes_of(p, part), !is_wanted);
+		                  bytes_of(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
 		data += bytes_of(p, part);
 		rest.first = part.outer;
 	}
+	return error;
+}
+
+static int allow_writes(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                        const uvmp_mask *pages)
+{
+	int error = 0;
+
+	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(pages, run.outer))
+		error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run),
+		                     false);
 	return error;
 }
 
@@ -149,15 +162,17 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct bl
 	}
 	if (error == 0)
 		error = copiers_run(&p->copiers, bring_part, &copy, run);
-	if (error != 0)
-		return error;
 	uvmp_mask_region_and(&written, &block->wanted, run);
 	if (!p->uffd.has_protect)
 		uvmp_mask_region_set(&written, run);
 	uvmp_mask_or(&block->dirty, &block->dirty, &written);
+	if (error != 0)
+		return error;
+	if (p->page_bytes != UVMP_STORE_PAGE_BYTES)
+		error = allow_writes(p, area, block, &written);
 	p->stats.bytes_in += bytes_of(p, run);
 	p->stats.copies_in++;
-	return 0;
+	return error;
 }
 
 /* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
@@ -172,12 +187,64 @@ static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct blo
 	return error;
 }
 
-static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
+/* The pages of the run that are in place, and those of which only a part is. */
+static void look(const struct uvmp_pager *p, const struct area *area, const struct block *block,
+                 struct uvmp_region run, uvmp_mask *there, uvmp_mask *in_part)
 {
-	const struct area *area = areas_find(&p->areas, a->address);
-	struct block *block = block_of(area, a->address);
-	uint32_t first = first_page(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest = run;
+	uint32_t parts = p->page_bytes / UVMP_STORE_PAGE_BYTES;
+	unsigned char is_there[BLOCK_BYTES / UVMP_STORE_PAGE_BYTES] = {0};
+
+	uvmp_mask_zero(there);
+	uvmp_mask_zero(in_part);
+	(void)mincore((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run), is_there);
+	for (uint32_t page = run.first; page < run.outer; page++) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < parts; i++)
+			count += is_there[(page - run.first) * parts + i] & 1u;
+		if (count == parts)
+			uvmp_mask_set(there, page);
+		else if (count != 0)
+			uvmp_mask_set(in_part, page);
+	}
+}
+
+/* Pages that the engine has given up, and that are here all the same. */
+static void keep(struct uvmp_pager *p, struct block *block, const uvmp_mask *pages)
+{
+	uvmp_mask_or(&block->kept, &block->kept, pages);
+	p->has_kept = p->has_kept || !uvmp_mask_is_empty(pages);
+}
+
+/* A copy has failed half way, and the engine counts on none of it. But threads may have written to what came
+ * without protection: that has to leave as all pages leave. What is in place in part cannot have been written
+ * to if it was stored, and goes; if not, what misses is zero. */
+static void bring_failed(struct uvmp_pager *p, const struct area *area, struct block *block,
+                         struct uvmp_region run, const uvmp_mask *coming)
+{
+	uvmp_mask there, in_part, missing;
+
+	look(p, area, block, run, &there, &in_part);
+	uvmp_mask_and(&there, &there, coming);
+	uvmp_mask_and(&in_part, &in_part, coming);
+	for (uint32_t page = uvmp_mask_next_set(&in_part, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&in_part, page + 1u)) {
+		if (uvmp_mask_test(&block->stored, page))
+			madvise((void *)(uintptr_t)address_of(p, area, block, page), p->page_bytes,
+			        MADV_DONTNEED);
+		else
+			uvmp_mask_set(&there, page);
+	}
+	uvmp_mask_andnot(&missing, coming, &there);
+	uvmp_mask_andnot(&block->dirty, &block->dirty, &missing);
+	uvmp_mask_or(&block->here, &block->here, &there);
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&there) * p->page_bytes;
+	keep(p, block, &there);
+}
+
+static int bring_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                     struct uvmp_region rest)
+{
 	int error = 0;
 
 	while (rest.first != rest.outer && error == 0) {
@@ -187,16 +254,33 @@ static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 		error = is_stored ? bring_stored(p, area, block, part) : bring_zeros(p, area, block, part);
 		rest.first = part.outer;
 	}
+	return error;
+}
+
+/* What is here already was kept. */
+static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	const struct area *area = areas_find(&p->areas, a->address);
+	struct block *block = block_of(area, a->address);
+	uint32_t first = first_page(p, a);
+	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest;
+	uvmp_mask coming;
+	int error = 0;
+
+	uvmp_mask_zero(&coming);
+	uvmp_mask_region_set(&coming, run);
+	uvmp_mask_andnot(&coming, &coming, &block->here);
+	for (rest = uvmp_mask_next_run(&coming, 0); rest.outer != 0 && error == 0;
+	     rest = uvmp_mask_next_run(&coming, rest.outer))
+		error = bring_run(p, area, block, rest);
 	if (fail(p, error) != 0) {
-		/* what came goes again: the engine counts on none of it */
-		madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run),
-		        MADV_DONTNEED);
-		uvmp_mask_region_clear(&block->dirty, run);
+		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
-	uvmp_mask_region_set(&block->here, run);
+	uvmp_mask_region_clear(&block->kept, run);
+	uvmp_mask_or(&block->here, &block->here, &coming);
 	uvmp_mask_region_clear(&block->wanted, run);
-	p->stats.resident_bytes += bytes_of(p, run);
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&coming) * p->page_bytes;
 	return UVMP_OK;
 }
 
@@ -279,6 +363,22 @@ static struct uvmp_region next_stretch(const struct block *block, const uvmp_mas
 	return stretch;
 }
 
+/* Pages that the program has dropped itself (MADV_DONTNEED) hold zeros. They are put into place: nobody would
+ * service a fault of ours. */
+static int fill_dropped(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                        struct uvmp_region stretch, const uvmp_mask *dirty)
+{
+	uvmp_mask there, in_part;
+	int error = 0;
+
+	look(p, area, block, stretch, &there, &in_part);
+	uvmp_mask_andnot(&there, dirty, &there);
+	for (struct uvmp_region run = uvmp_mask_next_run(&there, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(&there, run.outer))
+		error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+	return error;
+}
+
 /* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
  * missing. */
 static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -294,6 +394,8 @@ static int send_stretch(struct uvmp_pager *p, const struct area *area, struct bl
 	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
 	if (!uvmp_mask_is_empty(&dirty)) {
 		error = uffd_protect(&p->uffd, at, bytes_of(p, stretch), true);
+		if (error == 0)
+			error = fill_dropped(p, area, block, stretch, &dirty);
 		if (error != 0)
 			return error;
 		forgive_zeros(p, area, block, &dirty);
@@ -303,26 +405,60 @@ static int send_stretch(struct uvmp_pager *p, const struct area *area, struct bl
 		return error;
 	madvise((void *)(uintptr_t)at, bytes_of(p, stretch), MADV_DONTNEED);
 	uvmp_mask_andnot(&block->here, &block->here, &pages);
+	uvmp_mask_andnot(&block->kept, &block->kept, &pages);
 	p->stats.resident_bytes -= bytes;
 	p->stats.bytes_dropped += bytes - (uint64_t)uvmp_mask_weight(&dirty) * p->page_bytes;
 	return 0;
 }
 
+static int send_pages(struct uvmp_pager *p, const struct area *area, struct block *block,
+                      const uvmp_mask *leaving)
+{
+	struct uvmp_region stretch;
+	int error = 0;
+
+	for (stretch = next_stretch(block, leaving, 0); stretch.outer != 0 && error == 0;
+	     stretch = next_stretch(block, leaving, stretch.outer))
+		error = send_stretch(p, area, block, leaving, stretch);
+	return fail(p, error);
+}
+
 /* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
- * know. */
+ * know: for it such pages are gone, also if the store does not take them. */
 static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
-	struct uvmp_region stretch;
 	uvmp_mask leaving;
-	int error = 0;
+	int error;
 
 	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
-	for (stretch = next_stretch(block, &leaving, 0); stretch.outer != 0 && error == 0;
-	     stretch = next_stretch(block, &leaving, stretch.outer))
-		error = send_stretch(p, area, block, &leaving, stretch);
-	return status_of(fail(p, error));
+	uvmp_mask_and(&leaving, &leaving, &block->here);
+	error = send_pages(p, area, block, &leaving);
+	if (error != 0 && a->kind == UVMP_ACTION_DISCARD) {
+		uvmp_mask_and(&leaving, &leaving, &block->here);
+		keep(p, block, &leaving);
+	}
+	return status_of(error);
+}
+
+/* The store may work again. */
+static void send_kept(struct uvmp_pager *p)
+{
+	bool is_left = false;
+
+	for (size_t i = 0; i < p->areas.count && p->has_kept; i++) {
+		const struct area *area = p->areas.area[i];
+
+		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++) {
+			uvmp_mask leaving = area->block[k].kept;
+
+			if (!uvmp_mask_is_empty(&leaving) &&
+			    send_pages(p, area, &area->block[k], &leaving) != 0)
+				is_left = true;
+		}
+	}
+	p->has_kept = is_left;
 }
 
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -454,8 +590,11 @@ static void kill_thread(const struct waiting *waiting)
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = (void *)(uintptr_t)waiting->address;
-	if (waiting->tid == 0 || syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0)
+	if (waiting->tid == 0)
 		kill(getpid(), SIGBUS);
+	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0 &&
+	         errno == EAGAIN)
+		syscall(SYS_tgkill, getpid(), waiting->tid, SIGBUS); /* else it has ended meanwhile */
 }
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
@@ -506,6 +645,8 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	enum uvmp_status status = UVMP_OK;
 	struct uvmp_action action;
 
+	send_kept(p);
+	p->error = 0;
 	while (uvmp_service_next(p->service, pager_now_ns() - p->start_ns, &action) == UVMP_OK) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
 		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)

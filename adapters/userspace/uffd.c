@@ -128,11 +128,18 @@ int uffd_zero(const struct uffd *uffd, uint64_t start, uint64_t bytes)
 	return error;
 }
 
-bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+bool uffd_fill(const struct uffd *uffd, uint64_t start, uint64_t bytes)
 {
-	struct uffdio_zeropage zero = {.range = {at, bytes}, .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+	bool was_missing = false;
 
-	return ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero) == 0 || zero.zeropage > 0;
+	for (uint64_t at = start; at < start + bytes; at += UVMP_STORE_PAGE_BYTES) {
+		struct uffdio_zeropage zero = {.range = {at, UVMP_STORE_PAGE_BYTES},
+		                               .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+
+		if (ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero) == 0)
+			was_missing = true;
+	}
+	return was_missing;
 }
 
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects)
