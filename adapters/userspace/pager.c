@@ -16,9 +16,11 @@
 #define ENTRIES_MOST  65536u
 #define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
 #define RANGES_MOST   (1u << 20)
+#define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
-/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is needed. */
-#define EACH_BYTES    45056u
+/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
+ * needed. */
+#define EACH_BYTES 45056u
 
 /* -- all pagers of the process, for fork -- */
 
@@ -94,11 +96,21 @@ static uint32_t entries(const struct uvmp_policy *policy)
 	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
 }
 
+/* A policy may hold more than its memory, as if it were compressed; here that is not: the budget is what it
+ * holds. */
+static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
+{
+	uint64_t bytes = budget * 100u / policy->memory_ratio / LARGE_PAGE * LARGE_PAGE;
+
+	return bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
+}
+
 static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct error error)
 {
+	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = budget, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+	        .memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
 	struct uvmp_service_params params = {.policy = &p->policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
@@ -112,8 +124,8 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	params.ranges = params.blocks < RANGES_MOST ? params.blocks : RANGES_MOST;
 	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
-	if (gpu.splits > budget / BLOCK_BYTES)
-		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
+	if (gpu.splits > held / BLOCK_BYTES)
+		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
 	size = uvmp_service_size(&params, params.blocks);
 	if (size == 0)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");

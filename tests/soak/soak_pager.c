@@ -196,11 +196,13 @@ static UNWATCHED void copy_words(struct area *to, uint64_t at, const struct area
                                  uint64_t words)
 {
 	begin(to, at, words);
-#ifdef __SANITIZE_THREAD__ /* memcpy would be watched */
-	for (uint64_t i = 0; i < words; i++)
-		__atomic_store_n(&to->memory[at + i],
-		                 __atomic_load_n(&from->memory[first + i], __ATOMIC_RELAXED),
-		                 __ATOMIC_RELAXED);
+#ifdef __SANITIZE_THREAD__ /* memmove would be watched */
+	for (uint64_t k = 0; k < words; k++) {
+		uint64_t i = to == from && at > first ? words - 1u - k : k;
+		uint64_t word = __atomic_load_n(&from->memory[first + i], __ATOMIC_RELAXED);
+
+		__atomic_store_n(&to->memory[at + i], word, __ATOMIC_RELAXED);
+	}
 #else
 	memmove(to->memory + at, from->memory + first, 8u * words);
 #endif
