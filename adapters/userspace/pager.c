@@ -248,6 +248,8 @@ static void close_all(struct uvmp_pager *p)
 	for (size_t i = 0; i < p->areas.count; i++) {
 		const struct area *area = p->areas.area[i];
 
+		mprotect((void *)(uintptr_t)area->base, area->bytes,
+		         PROT_NONE); /* whoever waits reads no zeros */
 		uffd_unregister(&p->uffd, area->base, area->bytes);
 		munmap((void *)(uintptr_t)area->base, area->bytes);
 	}
