@@ -15,7 +15,7 @@
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
 #define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
-#define RANGES_MOST   (1u << 20)
+#define AREAS_MOST    8192u /* at a time */
 #define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
 /* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
@@ -115,13 +115,14 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = p->page_bytes,
-	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES) + CUTS_MOST,
+	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
 	                                     .spaces = 1,
 	                                     .instances = 1,
 	                                     .requests = 16};
 	size_t size;
 
-	params.ranges = params.blocks < RANGES_MOST ? params.blocks : RANGES_MOST;
+	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
+	params.blocks += params.ranges;
 	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
 	if (gpu.splits > held / BLOCK_BYTES)
