@@ -27,6 +27,7 @@ int main(void) { return 0; }' -lcmocka
 		probe libzstd-dev '#include <zstd.h>
 int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program zstd zstd
+		program pkg-config pkg-config
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)

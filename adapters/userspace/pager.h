@@ -94,8 +94,8 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
-					 * write, and may read as zeros then */
+	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+					 * to again leave without a write, and may read as zeros then */
 };
 /* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
  * also where advice has begun or ended within allocations some 2000 times. */
@@ -117,9 +117,15 @@ struct uvmp_pager_stats {
 	int store_error;     /* first one, negative errno; 0: none */
 };
 void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
+/* Keeps them in *shown from now on, as they are after each round of faults and each call: for another process to
+ * look at, in shared memory, also when this one has died. NULL: no more. A fork'ed child begins at 0, and shows
+ * nothing. */
+void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* Does the kernel's own access to managed memory work, as a part of system calls? */
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
 void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 

@@ -911,8 +911,8 @@ static void work_under(const char *policy, const char *store, uint32_t page_byte
 			fail_msg("%s, store %s, pages of %u: page %zu", policy, store, page_bytes, i);
 	}
 	assert_true(spans((uint8_t *)memory));
-	if (stats_of(pager).resident_bytes > budget || stats_of(pager).bytes_out == 0 ||
-	    stats_of(pager).evictions == 0)
+	if (stats_of(pager).resident_bytes > budget ||
+	    (stats_of(pager).bytes_out == 0 && strcmp(store, "map") != 0) || stats_of(pager).evictions == 0)
 		fail_msg("%s, store %s, pages of %u: %llu bytes resident, %llu written, %llu evictions",
 		         policy, store, page_bytes, (unsigned long long)stats_of(pager).resident_bytes,
 		         (unsigned long long)stats_of(pager).bytes_out,
@@ -920,19 +920,20 @@ static void work_under(const char *policy, const char *store, uint32_t page_byte
 	uvmp_pager_destroy(pager);
 }
 
+/* Each with memory as its store, and with one other in turn. */
 static void test_every_preset(void **state)
 {
-	static const char *const store[] = {"mem", "zstd", "file:/tmp"};
+	static const char *const store[] = {"zstd", "file:/tmp", "map"};
 
 	(void)state;
 	for (uint32_t i = 0; uvmp_policy_preset_at(i); i++) {
 		char policy[64];
 
 		snprintf(policy, sizeof(policy), "preset=%s", uvmp_policy_preset_at(i)->name);
-		for (size_t k = 0; k < 3; k++) {
-			work_under(policy, store[k], 4096, 4 * MIB);
-			work_under(policy, store[k], 65536, 4 * MIB);
-		}
+		work_under(policy, "mem", 4096, 4 * MIB);
+		work_under(policy, "mem", 65536, 4 * MIB);
+		work_under(policy, store[i % 3u], 4096, 4 * MIB);
+		work_under(policy, store[i % 3u], 65536, 4 * MIB);
 	}
 }
 
