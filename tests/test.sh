@@ -51,7 +51,7 @@ done
 for soak in "$build/san/soak_pager" "$build/soak_pager"; do
 	name=${soak#"$build"/}
 	log=$logs/$(echo "$name" | tr / -).log
-	"$soak" 10 random 8 4 >"$log" 2>&1
+	"$soak" 10 random 8 8 >"$log" 2>&1
 	status=$?
 	note "$name, 10 s" $status "$(grep -c '^ok: every word' "$log")" "$log"
 	grep -hE 'seed|skipped' "$log" | sed 's/^/       /'

@@ -44,7 +44,10 @@ struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for stores of one's own */
 
 struct uvmp_pager_config {
-	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more */
+	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more. An instruction whose operands
+				 * lie in several VABlocks ends only where they are resident together: one that crosses
+				 * a border needs 4 MiB, movs between two borders 8 MiB; with less its thread faults for
+				 * ever */
 	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
 				 * default */
 	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a

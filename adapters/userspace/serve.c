@@ -172,13 +172,29 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct blo
 	return p->page_bytes == UVMP_STORE_PAGE_BYTES ? 0 : allow_writes(p, area, block, &written);
 }
 
+/* What was given up while it was here left as if the file had it: where it has nothing there are zeros. */
+static int map_stored(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                      struct uvmp_region run)
+{
+	uint64_t start = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	int error = uffd_continue(&p->uffd, start, bytes);
+
+	if (error != -EFAULT)
+		return error;
+	error = 0;
+	for (uint64_t at = start; at < start + bytes && error == 0; at += UVMP_STORE_PAGE_BYTES) {
+		error = uffd_continue(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+		if (error == -EFAULT)
+			error = uffd_zero(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+	}
+	return error;
+}
+
 /* The run holds something in the store. */
 static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
                         struct uvmp_region run)
 {
-	int error = p->store->is_mapped
-	                    ? uffd_continue(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run))
-	                    : copy_stored(p, area, block, run);
+	int error = p->store->is_mapped ? map_stored(p, area, block, run) : copy_stored(p, area, block, run);
 
 	if (error != 0)
 		return error;

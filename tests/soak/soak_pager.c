@@ -6,7 +6,8 @@
  *
  * One life of a pager follows the other, each with a policy, a page size, a number of copying threads and
  * (any) a store of its own, drawn from its seed; a life as it is printed is the first one of a run with that
- * seed. In every third life the store fails at random in the middle third of its time.
+ * seed. In every third life the store fails at random in the middle third of its time. With UVMP_TRACE=FILE
+ * in the environment the decisions of the life in hand stand there.
  *
  * Who may write a word is fixed by its place: an area is striped by words, lines, pages or 64 KiB among the
  * threads, or belongs to one thread. Its owner knows what it holds. Others read it too, and know what it

@@ -847,6 +847,30 @@ static void test_dropped_pages_leave(void **state)
 	}
 }
 
+/* Also where the store is what is mapped. */
+static void test_cleared_pages_leave(void **state)
+{
+	static const char *const store[] = {"mem", "zstd", "file:/tmp", "map"};
+
+	(void)state;
+	for (size_t k = 0; k < 4; k++) {
+		struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", store[k]);
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+		write_pages(memory, 4 * MIB, 1);
+		assert_int_equal(uvmp_pager_clear(pager, memory + 512, 7 * PAGE), 0);
+		assert_int_equal(uvmp_pager_advise(pager, memory + 16 * 512, 8 * PAGE, UVMP_PAGER_DISCARD),
+		                 0);
+		write_pages(memory + 4 * MIB / 8u, 12 * MIB, 2);
+		for (size_t i = 0; i < 16; i++)
+			assert_int_equal(memory[i * 512u + i], i >= 1 && i < 8 ? 0 : word_of(i, 1));
+		for (size_t i = 16; i < 24; i++)
+			assert_true(memory[i * 512u + i] == 0 || memory[i * 512u + i] == word_of(i, 1));
+		assert_true(are_pages(memory + 4 * MIB / 8u, 12 * MIB, 2));
+		uvmp_pager_destroy(pager);
+	}
+}
+
 /* Advice cuts memory up; what nobody has touched yet still comes. */
 static void test_much_advice_leaves_room(void **state)
 {
@@ -954,6 +978,7 @@ int main(void)
 	                                   cmocka_unit_test(test_a_full_store_and_room_again),
 	                                   cmocka_unit_test(test_copies_that_fail_half_way_lose_nothing),
 	                                   cmocka_unit_test(test_dropped_pages_leave),
+	                                   cmocka_unit_test(test_cleared_pages_leave),
 	                                   cmocka_unit_test(test_much_advice_leaves_room),
 	                                   cmocka_unit_test(test_every_preset)};
 	struct uvmp_pager_config config;
