@@ -311,6 +311,8 @@ void preload_end(void)
 	enter(&before);
 	finish_log(log_file);
 	finish_log(trace_file);
+	if (pager) /* with what the pager's thread has in hand */
+		uvmp_pager_show_stats(pager, &slot->stats);
 	leave(&before);
 }
 

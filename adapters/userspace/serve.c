@@ -660,6 +660,8 @@ static void replay(struct uvmp_pager *p)
 	size_t stay = 0, i = 0;
 	uint64_t now_ns;
 
+	p->stats.replays++;
+	pager_show(p); /* whoever is woken may end the process */
 	while (i < p->waitings)
 		i = wake_some(p, i);
 	now_ns = pager_now_ns();
@@ -673,7 +675,6 @@ static void replay(struct uvmp_pager *p)
 	}
 	p->stats.wakeups += p->waitings;
 	p->waitings = stay;
-	p->stats.replays++;
 }
 
 /* The engine has nothing more to do: who was woken and still misses its page has to ask anew. */

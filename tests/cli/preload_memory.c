@@ -154,6 +154,10 @@ static void mappings(void)
 	check(other == memory + 2 * MiB && strcmp((char *)other, "mapped") == 0, "mmap: a file over managed memory");
 	check(is_filled(memory, MiB, 2) && memory[2 * MiB - 1] == 7 && memory[4 * MiB] == 7,
 	      "mmap: what is around it");
+	other = mmap(memory + MiB + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fileno(file), 0);
+	evict();
+	check(strcmp((char *)other, "mapped") == 0 && memory[MiB + 4095] == 7 && memory[MiB + 8192] == 7 &&
+	              is_filled(memory, MiB, 2), "mmap: a page of a file among managed ones");
 	check(munmap(memory, 5 * MiB) == 0, "munmap");
 	other = mmap(NULL, 4 * MiB, PROT_NONE, plain, -1, 0);
 	check(mprotect(other, 4 * MiB, rw) == 0 && is_zero(other, 4 * MiB), "mmap: PROT_NONE first");
