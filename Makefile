@@ -54,7 +54,8 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program check
+test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
+          $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
 	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
@@ -75,9 +76,15 @@ fuzz:
 fuzz-run: $(call prog,fuzz,$(fuzzs))
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
-## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1)
-soak: $(BUILD)/soak
+## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1); then the pager:
+##                 8 threads over 8 times the budget for SOAK_SECONDS (600), every word against a model, also with the
+##                 address and thread sanitizers for a tenth of that each
+SECONDS_OF = $$(( ($(or $(SOAK_SECONDS),600) + $(1) - 1) / $(1) )) $(or $(SOAK_SEED),1)
+soak: $(BUILD)/soak $(BUILD)/soak_pager $(BUILD)/san/soak_pager $(BUILD)/tsan/soak_pager
 	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
+	@$(BUILD)/soak_pager $(call SECONDS_OF,1)
+	@$(BUILD)/san/soak_pager $(call SECONDS_OF,10)
+	@$(BUILD)/tsan/soak_pager $(call SECONDS_OF,10)
 
 ## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
 ##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes

@@ -14,10 +14,14 @@
 #define UTLBS         64u
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
-#define RANGES_MOST   65536u
+#define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
+#define AREAS_MOST    8192u /* at a time */
+#define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
 #define HOLES_MOST    64u
-#define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
+/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
+ * needed. */
+#define EACH_BYTES 45056u
 
 /* -- all pagers of the process, for fork -- */
 
@@ -93,26 +97,37 @@ static uint32_t entries(const struct uvmp_policy *policy)
 	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
 }
 
+/* A policy may hold more than its memory, as if it were compressed; here it is not: the budget is what it
+ * holds. */
+static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
+{
+	uint64_t bytes = budget * 100u / policy->memory_ratio / LARGE_PAGE * LARGE_PAGE;
+
+	return bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
+}
+
 static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct error error)
 {
+	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = budget, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+	        .memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
 	struct uvmp_service_params params = {.policy = &p->policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = p->page_bytes,
 	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
 	                                     .spaces = 1,
-	                                     .ranges = RANGES_MOST,
 	                                     .instances = 1,
 	                                     .requests = 16};
 	size_t size;
 
+	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
+	params.blocks += params.ranges;
 	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
-	if (gpu.splits > budget / BLOCK_BYTES)
-		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
+	if (gpu.splits > held / BLOCK_BYTES)
+		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
 	size = uvmp_service_size(&params, params.blocks);
 	if (size == 0)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
@@ -278,6 +293,7 @@ static void unmap_area(struct uvmp_pager *p, const struct area *area)
 	for (; area_next_ours(area, first, &first, &bytes); first += bytes) {
 		p->store->forget(p->store, area->store_page + (first - area->base) / UVMP_STORE_PAGE_BYTES,
 		                 bytes / UVMP_STORE_PAGE_BYTES);
+		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE); /* whoever waits there reads no zeros */
 		if (uffd_unregister(&p->uffd, first, bytes) != 0)
 			continue;
 		if (p->trace) /* the trace must not see the address again: it stays taken */
@@ -559,8 +575,9 @@ static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
 	if (!p)
 		return -EINVAL;
 	enter(p);
-	is_ours = areas_find(&p->areas, base) != NULL;
-	if (is_ours && first < end && whole_pages(p, first, end - first))
+	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
+	                      : areas_find(&p->areas, base) != NULL;
+	if (is_ours && first < end)
 		how(p, first, end - first);
 	leave(p);
 	return is_ours ? 0 : -EINVAL;
@@ -762,16 +779,16 @@ static bool begin_area(struct uvmp_pager *p, struct area *area)
 	return true;
 }
 
-/* The child has the memory and all that is known of it, but neither thread nor registration. */
+/* The child has the memory and all that is known of it, but neither thread nor registration. The descriptor
+ * is the parent's: what it is asked for happens to the parent's memory. */
 static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
 
-	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
-		return false;
 	close(p->uffd.fd);
 	close(p->stop[0]);
 	close(p->stop[1]);
+	p->uffd.fd = -1;
 	p->is_running = false;
 	p->log = p->trace = NULL; /* the parent's */
 	p->shown = NULL;
@@ -779,6 +796,8 @@ static bool begin_again(struct uvmp_pager *p)
 	                                     .resident_bytes = p->stats.resident_bytes,
 	                                     .peak_managed_bytes = p->areas.bytes};
 	p->waitings = p->heards = p->departures = 0;
+	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
+		return false;
 	if (uffd_open(&p->uffd, is_user_mode, p->store->is_mapped) != 0)
 		return false;
 	for (size_t i = 0; i < p->areas.count; i++) {

@@ -64,7 +64,10 @@ struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for stores of one's own */
 
 struct uvmp_pager_config {
-	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more */
+	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more. An instruction whose operands
+				 * lie in several VABlocks ends only where they are resident together: one that crosses
+				 * a border needs 4 MiB, movs between two borders 8 MiB; with less its thread faults for
+				 * ever */
 	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
 				 * default */
 	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a
@@ -117,7 +120,8 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
 					 * to again leave without a write, and may read as zeros then */
 };
-/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
+/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
+ * also where advice has begun or ended within allocations some 2000 times. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {

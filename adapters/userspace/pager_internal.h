@@ -32,6 +32,7 @@ struct block {
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
+	uvmp_mask kept;	  /* here, though the engine counts on none of it: a copy has failed half way */
 	uvmp_mask gone;	  /* the program has unmapped them; */
 	uvmp_mask lost;	  /* of these: behind our back. Nothing of ours is there, and foreign memory may be */
 };
@@ -185,6 +186,7 @@ struct uvmp_pager {
 
 	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
+	bool has_kept; /* some block may */
 };
 
 uint64_t pager_now_ns(void);

@@ -114,7 +114,8 @@ static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to
 	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
 }
 
-/* Pages that somebody wants to write come without protection. */
+/* Pages that somebody wants to write come without protection, but for large ones: when such a copy fails half
+ * way, a page that is there in part must not have been written to. */
 static int bring_part(void *context, struct uvmp_region rest)
 {
 	const struct copy *copy = context;
@@ -128,10 +129,22 @@ static int bring_part(void *context, struct uvmp_region rest)
 		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
-		                  bytes_of(p, part), !is_wanted);
+		                  bytes_of(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
 		data += bytes_of(p, part);
 		rest.first = part.outer;
 	}
+	return error;
+}
+
+static int allow_writes(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                        const uvmp_mask *pages)
+{
+	int error = 0;
+
+	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(pages, run.outer))
+		error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run),
+		                     false);
 	return error;
 }
 
@@ -156,16 +169,32 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct blo
 	if (!p->uffd.has_protect)
 		uvmp_mask_region_set(&written, run);
 	uvmp_mask_or(&block->dirty, &block->dirty, &written);
-	return 0;
+	return p->page_bytes == UVMP_STORE_PAGE_BYTES ? 0 : allow_writes(p, area, block, &written);
+}
+
+/* What was given up while it was here left as if the file had it: where it has nothing there are zeros. */
+static int map_stored(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                      struct uvmp_region run)
+{
+	uint64_t start = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	int error = uffd_continue(&p->uffd, start, bytes);
+
+	if (error != -EFAULT)
+		return error;
+	error = 0;
+	for (uint64_t at = start; at < start + bytes && error == 0; at += UVMP_STORE_PAGE_BYTES) {
+		error = uffd_continue(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+		if (error == -EFAULT)
+			error = uffd_zero(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+	}
+	return error;
 }
 
 /* The run holds something in the store. */
 static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
                         struct uvmp_region run)
 {
-	int error = p->store->is_mapped
-	                    ? uffd_continue(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run))
-	                    : copy_stored(p, area, block, run);
+	int error = p->store->is_mapped ? map_stored(p, area, block, run) : copy_stored(p, area, block, run);
 
 	if (error != 0)
 		return error;
@@ -234,26 +263,88 @@ static void drop(struct uvmp_pager *p, const struct area *area, struct block *bl
 	}
 }
 
+/* The pages of the run that are in place, and those of which only a part is. */
+static void look(const struct uvmp_pager *p, const struct area *area, const struct block *block,
+                 struct uvmp_region run, uvmp_mask *there, uvmp_mask *in_part)
+{
+	uint32_t parts = p->page_bytes / UVMP_STORE_PAGE_BYTES;
+	unsigned char is_there[BLOCK_BYTES / UVMP_STORE_PAGE_BYTES] = {0};
+
+	uvmp_mask_zero(there);
+	uvmp_mask_zero(in_part);
+	(void)mincore((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run), is_there);
+	for (uint32_t page = run.first; page < run.outer; page++) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < parts; i++)
+			count += is_there[(page - run.first) * parts + i] & 1u;
+		if (count == parts)
+			uvmp_mask_set(there, page);
+		else if (count != 0)
+			uvmp_mask_set(in_part, page);
+	}
+}
+
+/* A copy has failed half way, and the engine counts on none of it. But threads may have written to what came
+ * without protection: it is kept, until it can leave as all pages leave. What is in place in part cannot have
+ * been written to if it was stored, and goes; if not, what misses is zero. */
+static void bring_failed(struct uvmp_pager *p, const struct area *area, struct block *block,
+                         struct uvmp_region run, const uvmp_mask *coming)
+{
+	uvmp_mask there, in_part, dirty;
+
+	if (p->store->is_mapped) { /* what was written is in the file */
+		drop(p, area, block, run);
+		return;
+	}
+	away_listen(p);
+	look(p, area, block, run, &there, &in_part);
+	uvmp_mask_or(&there, &there, &in_part);
+	uvmp_mask_and(&in_part, &in_part, &block->stored);
+	uvmp_mask_andnot(&there, &there, &in_part);
+	uvmp_mask_and(&there, &there, coming);
+	uvmp_mask_andnot(&there, &there, &block->lost);
+	for (uint32_t page = uvmp_mask_next_set(&in_part, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&in_part, page + 1u)) {
+		if (uvmp_mask_test(coming, page))
+			drop(p, area, block, (struct uvmp_region){page, page + 1u});
+	}
+	uvmp_mask_andnot(&dirty, &there, &block->stored);
+	uvmp_mask_or(&dirty, &dirty, &block->wanted);
+	uvmp_mask_and(&dirty, &dirty, &there);
+	uvmp_mask_andnot(&block->dirty, &block->dirty, coming);
+	uvmp_mask_or(&block->dirty, &block->dirty, p->uffd.has_protect ? &dirty : &there);
+	uvmp_mask_or(&block->here, &block->here, &there);
+	uvmp_mask_or(&block->kept, &block->kept, &there);
+	p->has_kept = true;
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&there) * p->page_bytes;
+}
+
+/* What is here already was kept. */
 static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
 	uint32_t first = first_page(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.outer + first};
-	int error = fail(p, bring_run(p, area, block, run));
-	uvmp_mask came;
+	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest;
+	uvmp_mask coming;
+	int error = 0;
 
-	if (error != 0) {
-		drop(p, area, block, run); /* what came goes again: the engine counts on none of it */
-		uvmp_mask_region_clear(&block->dirty, run);
+	uvmp_mask_zero(&coming);
+	uvmp_mask_region_set(&coming, run);
+	uvmp_mask_andnot(&coming, &coming, &block->here);
+	for (rest = uvmp_mask_next_run(&coming, 0); rest.outer != 0 && error == 0;
+	     rest = uvmp_mask_next_run(&coming, rest.outer))
+		error = bring_run(p, area, block, rest);
+	if (fail(p, error) != 0) {
+		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
-	uvmp_mask_zero(&came);
-	uvmp_mask_region_set(&came, run);
-	uvmp_mask_andnot(&came, &came, &block->lost);
-	uvmp_mask_or(&block->here, &block->here, &came);
+	uvmp_mask_andnot(&coming, &coming, &block->lost);
+	uvmp_mask_region_clear(&block->kept, run);
+	uvmp_mask_or(&block->here, &block->here, &coming);
 	uvmp_mask_region_clear(&block->wanted, run);
-	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&came) * p->page_bytes;
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&coming) * p->page_bytes;
 	return UVMP_OK;
 }
 
@@ -412,20 +503,16 @@ static int send_stretch(struct uvmp_pager *p, const struct area *area, struct bl
 	drop(p, area, block, stretch);
 	uvmp_mask_and(&pages, &pages, &block->here); /* but for what was lost on the way */
 	uvmp_mask_andnot(&block->here, &block->here, &pages);
+	uvmp_mask_andnot(&block->kept, &block->kept, &pages);
 	p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
 	return 0;
 }
 
-/* Pages leave. */
-static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
+static int send_pages(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving)
 {
-	const struct area *area = areas_find(&p->areas, a->address);
-	struct block *block = block_of(area, a->address);
 	uint32_t from = 0;
-	uvmp_mask leaving;
 	int error = 0;
 
-	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
 	while (error == 0) {
 		struct uvmp_region stretch;
 
@@ -441,7 +528,36 @@ static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 		}
 		from = stretch.outer;
 	}
-	return status_of(fail(p, error));
+	return fail(p, error);
+}
+
+/* Pages leave. */
+static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	const struct area *area = areas_find(&p->areas, a->address);
+	uvmp_mask leaving;
+
+	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
+	return status_of(send_pages(p, area, block_of(area, a->address), leaving));
+}
+
+/* The store may work again. */
+static void send_kept(struct uvmp_pager *p)
+{
+	bool is_left = false;
+
+	for (size_t i = 0; i < p->areas.count && p->has_kept; i++) {
+		const struct area *area = p->areas.area[i];
+
+		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++) {
+			struct block *block = &area->block[k];
+
+			uvmp_mask_and(&block->kept, &block->kept, &block->here);
+			if (!uvmp_mask_is_empty(&block->kept) && send_pages(p, area, block, block->kept) != 0)
+				is_left = true;
+		}
+	}
+	p->has_kept = is_left;
 }
 
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -583,8 +699,11 @@ static void kill_thread(const struct waiting *waiting)
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = (void *)(uintptr_t)waiting->address;
-	if (waiting->tid == 0 || syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0)
+	if (waiting->tid == 0)
 		kill(getpid(), SIGBUS);
+	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0 &&
+	         errno == EAGAIN)
+		syscall(SYS_tgkill, getpid(), waiting->tid, SIGBUS); /* else it has ended meanwhile */
 }
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
@@ -634,6 +753,8 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	enum uvmp_status status = UVMP_OK;
 	struct uvmp_action action;
 
+	send_kept(p);
+	p->error = 0;
 	while (uvmp_service_next(p->service, pager_now_ns() - p->start_ns, &action) == UVMP_OK) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
 		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)

@@ -183,13 +183,17 @@ int uffd_continue(const struct uffd *uffd, uint64_t at, uint64_t bytes)
 	return over(uffd, &step, bytes);
 }
 
-bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+bool uffd_fill(const struct uffd *uffd, uint64_t start, uint64_t bytes)
 {
-	struct step step = {zero_step, at, NULL, false};
+	struct step step = {zero_step, start, NULL, false};
+	bool was_missing = false;
 
-	if (uffd->is_mapped && uffd_continue(uffd, at, bytes) == 0)
+	if (uffd->is_mapped && uffd_continue(uffd, start, bytes) == 0)
 		return true;
-	return zero_step(uffd, &step, at, bytes) > 0;
+	for (uint64_t at = start; at < start + bytes;
+	     at += UVMP_STORE_PAGE_BYTES) /* a part of a page may be there */
+		was_missing = zero_step(uffd, &step, at, UVMP_STORE_PAGE_BYTES) > 0 || was_missing;
+	return was_missing;
 }
 
 static int64_t protect_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
