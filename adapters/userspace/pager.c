@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#define UTLBS         64u
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
 #define RANGES_MOST   65536u
 #define TIMES_BUDGET  64u   /* managed memory, if nothing else is said */
+#define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
+#define FLUSH_MS      500   /* a row waits no longer before it is in the file */
 #define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
 
 /* -- all pagers of the process, for fork -- */
@@ -105,7 +107,8 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .spaces = 1,
 	                                     .ranges = RANGES_MOST,
 	                                     .instances = 1,
-	                                     .requests = 16};
+	                                     .requests = 16,
+	                                     .seed = SEED};
 	size_t size;
 
 	gpu.splits = 16;
@@ -133,20 +136,24 @@ static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
+	bool is_row_waiting = false;
 
 	if (p->thread_began)
 		p->thread_began();
 	for (;;) {
 		uint64_t start_ns;
 
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, 2, is_row_waiting ? FLUSH_MS : -1) < 0)
 			continue;
 		if (fds[1].revents != 0)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
+		if (fds[0].revents == 0)
+			trace_file_flush(p->trace);
 		start_ns = pager_now_ns();
 		while (serve_take(p))
 			serve_pump(p, 0);
+		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		pthread_mutex_unlock(&p->lock);
 	}
@@ -183,6 +190,36 @@ static void stop(struct uvmp_pager *p)
 	p->is_running = false;
 }
 
+/* Does the policy look at touches? As the simulator tells it. */
+static bool wants_touches(const struct uvmp_policy *policy)
+{
+	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
+	       policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
+}
+
+static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+{
+	char policy[UVMP_POLICY_TEXT_MAX];
+	int status;
+
+	if (!c->trace)
+		return 0;
+	p->trace = trace_file_open(c->trace, &status);
+	if (status == -ENOTSUP)
+		return refuse(error, status, "%s cannot be compressed: built without zstd", c->trace);
+	if (!p->trace)
+		return refuse(error, status, "%s: %s", c->trace, strerror(-status));
+	uvmp_pager_policy(p, policy, sizeof(policy));
+	trace_file_comment(p->trace, "recorded by the pager of libuvmpolicy from %s",
+	                   program_invocation_name);
+	trace_file_comment(p->trace, "uvmsim run --memory %llu --policy '%s' --trace %s",
+	                   (unsigned long long)p->stats.budget_bytes, policy, c->trace);
+	trace_file_comment(p->trace, "pages of %u bytes", p->page_bytes);
+	trace_file_flush(p->trace);
+	return 0;
+}
+
 static void register_forks(void);
 
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
@@ -211,6 +248,10 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	if (status != 0)
 		return refuse(error, status, "userfaultfd: %s", strerror(-status));
 	p->start_ns = pager_now_ns();
+	p->wants_touches = wants_touches(&p->policy);
+	status = open_trace(p, c, error);
+	if (status != 0)
+		return status;
 	status = start(p);
 	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
 }
@@ -235,7 +276,8 @@ static void close_all(struct uvmp_pager *p)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);
 	free(p->waiting);
-	free(p->agent);
+	threads_close(&p->threads);
+	(void)trace_file_close(p->trace);
 	free(p);
 }
 
@@ -256,7 +298,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	p->store = c->own_store;
 	p->thread_began = c->thread_began;
 	p->log = c->log;
-	p->trace = c->trace;
 	p->page_bytes = c->page_bytes;
 	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
 	status = check(c, error);
@@ -266,8 +307,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 		close_all(p);
 		return status;
 	}
-	if (p->trace)
-		fprintf(p->trace, "uvmp-trace 1\n");
 	pthread_once(&once, register_forks);
 	pthread_mutex_lock(&all_lock);
 	p->next = all;
@@ -343,9 +382,8 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		is_added = add_area(p, (uint64_t)(uintptr_t)memory, asked);
 		if (is_added && p->areas.bytes > p->stats.peak_managed_bytes)
 			p->stats.peak_managed_bytes = p->areas.bytes;
-		if (is_added && p->trace)
-			fprintf(p->trace, "range,0x%llx,%llu,,fresh\n", (unsigned long long)(uintptr_t)memory,
-			        (unsigned long long)bytes);
+		if (is_added)
+			trace_file_range(p->trace, (uint64_t)(uintptr_t)memory, bytes);
 		pthread_mutex_unlock(&p->lock);
 		if (is_added)
 			return memory;
@@ -383,8 +421,9 @@ static void free_area(struct uvmp_pager *p, struct area *area)
 	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
 	p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
+	trace_file_free(p->trace, area->base);
 	areas_remove(&p->areas, area);
-	if (p->trace) /* the trace must not see the address again: it stays taken */
+	if (p->trace) /* in a trace an address belongs to one range: it stays taken */
 		madvise(memory, bytes, MADV_DONTNEED);
 	else
 		munmap(memory, bytes);
@@ -494,6 +533,8 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
 	error = finish(p, queued, ticket);
+	if (error == 0)
+		trace_file_prefetch(p->trace, base, bytes, is_in);
 	pthread_mutex_unlock(&p->lock);
 	return error;
 }
@@ -501,16 +542,17 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 struct translation {
 	enum uvmp_advice advice;
 	uint32_t processor;
+	const char *row; /* of the trace */
 };
 
 static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 {
 	static const struct translation table[] = {
-	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
-	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
-	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU},
-	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU}};
+	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "preferred,gpu"},
+	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "preferred,cpu"},
+	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "preferred,none"},
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "accessed-by,gpu"},
+	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU, "discard,"}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -530,11 +572,31 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	pthread_mutex_lock(&p->lock);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
+	if (error == 0)
+		trace_file_advise(p->trace, to.row, base, bytes);
 	pthread_mutex_unlock(&p->lock);
 	return error;
 }
 
 /* -- looking -- */
+
+/* In a signal handler the thread may hold the lock itself. */
+int uvmp_pager_flush(struct uvmp_pager *p)
+{
+	struct timespec until;
+	int error;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	if (pthread_mutex_timedlock(&p->lock, &until) != 0)
+		return -EBUSY;
+	if (p->log)
+		fflush(p->log);
+	trace_file_flush(p->trace);
+	error = trace_file_error(p->trace);
+	pthread_mutex_unlock(&p->lock);
+	return error;
+}
 
 void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 {
@@ -544,6 +606,7 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	now = p->stats;
 	now.managed_bytes = p->areas.bytes;
 	now.store_bytes = p->store->size(p->store);
+	now.trace_error = trace_file_error(p->trace);
 	pthread_mutex_unlock(&p->lock);
 	*stats = now; /* may be managed memory */
 }
@@ -575,6 +638,8 @@ static void before_fork(void)
 	pthread_mutex_lock(&all_lock);
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
+		if (p->log) /* or the child would write it, too, when it exits */
+			fflush(p->log);
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -595,13 +660,15 @@ static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
 
+	p->log = NULL; /* the parent's, as is the trace */
+	trace_file_leave(p->trace);
+	p->trace = NULL;
 	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
 		return false;
 	close(p->uffd.fd);
 	close(p->stop[0]);
 	close(p->stop[1]);
 	p->is_running = false;
-	p->log = p->trace = NULL; /* the parent's */
 	p->waitings = 0;
 	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
 		return false;

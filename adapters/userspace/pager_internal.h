@@ -2,6 +2,10 @@
  *
  *   pager.c    the program's calls, the servicing thread, fork
  *   serve.c    faults in, engine, actions out
+ *   waiting.c  threads that wait for a page
+ *   threads.c  their numbers
+ *   sample.c   touches of pages that are resident
+ *   trace_file.c  what is recorded
  *   uffd.c     userfaultfd: what this kernel can do, and the calls
  *   areas.c    managed memory by address: areas, their blocks, their places in the store
  *   store*.c   backing stores
@@ -13,6 +17,7 @@
 
 #include "pager.h"
 #include "store.h"
+#include "trace_file.h"
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -21,6 +26,7 @@
 
 #define GPU	   1u
 #define SPACE	   1u
+#define UTLBS	   64u /* threads share them by number */
 #define BLOCK_BYTES UVMP_PAGER_BLOCK_BYTES
 
 /* A VABlock. Pages are the engine's. */
@@ -51,10 +57,28 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked);
 void areas_remove(struct areas *areas, struct area *area);
 void areas_close(struct areas *areas);
 
+/* Threads by their numbers. */
+#define THREADS_MOST (1u << 20) /* numbers that a trace can hold; then they begin again */
+
+struct threads_one {
+	uint32_t tid, number; /* tid 0: a free place */
+};
+
+struct threads {
+	struct threads_one *one;
+	uint32_t count, room;
+};
+
+/* 0, too, without a thread id (0) or memory. */
+uint32_t threads_number(struct threads *threads, uint32_t tid);
+void threads_close(struct threads *threads);
+
 /* A thread that waits for a page. */
 struct waiting {
 	uint64_t address, since_ns;
-	uint32_t tid;
+	uint32_t tid, thread; /* its id, and its number */
+	bool is_write, is_cancelled;
+	bool is_told, was_told; /* has the engine the fault since the last replay, and had it before? */
 };
 
 struct uffd {
@@ -93,13 +117,18 @@ struct uvmp_pager {
 	struct uvmp_pager_store *store;
 	struct areas areas;
 
-	struct waiting *waiting;
-	size_t waitings, waiting_room;
+	struct threads threads;
+	struct waiting *waiting; /* in the order in which they came */
+	size_t waitings, untold, waiting_room;
+	uint32_t idle;		     /* bottom halves in a row that released nobody */
+	bool is_released;	     /* somebody has gone on in this one */
+	bool wants_touches;	     /* the policy looks at touches */
+	uint64_t now_ns;	     /* the engine's clock: whole microseconds; of the batch, and one more for each replay */
+	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
 	uint8_t *bounce; /* a block */
 
-	FILE *log, *trace;
-	uint32_t *agent; /* thread ids by number in the trace */
-	uint32_t agents, agent_room;
+	FILE *log;
+	struct trace_file *trace; /* NULL: nothing is recorded */
 	uint64_t start_ns;
 
 	struct uvmp_pager_stats stats;
@@ -107,6 +136,15 @@ struct uvmp_pager {
 };
 
 uint64_t pager_now_ns(void);
+
+/* -- waiting.c; the lock is held -- */
+
+/* Copied; is_told and was_told are found out. */
+void waiting_add(struct uvmp_pager *pager, const struct waiting *waiting);
+/* Tells the engine what it had no room for; cheap if there is nothing. */
+void waiting_report(struct uvmp_pager *pager);
+void waiting_replay(struct uvmp_pager *pager);
+void waiting_bottom_half_ended(struct uvmp_pager *pager);
 
 /* -- serve.c; the lock is held -- */
 

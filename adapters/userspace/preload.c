@@ -99,7 +99,7 @@ static void make_pager(void)
 	if (shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
 	                                          __ATOMIC_ACQUIRE)) {
 		config.log = open_log(RUN_LOG);
-		config.trace = open_log(RUN_TRACE);
+		config.trace = getenv(RUN_TRACE);
 	}
 	if (slot)
 		slot->error = uvmp_pager_create(&config, &pager, slot->text, sizeof(slot->text));
@@ -188,7 +188,25 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void end(void)
 {
 	is_inside = true;
-	report();
+	if (!pager || uvmp_pager_flush(pager) != -EBUSY)
+		report();
+}
+
+/* A program that leaves without its destructors; perhaps a child of vfork, which lives in its parent's
+ * memory. */
+EXPORT void _exit(int status)
+{
+	bool was_inside = is_inside;
+
+	end();
+	is_inside = was_inside;
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+EXPORT void _Exit(int status)
+{
+	_exit(status);
 }
 
 /* -- whose memory -- */

@@ -9,12 +9,11 @@
  *
  * What the engine says: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones
  * write-protected; a COPY to the CPU protects the pages, writes those that are dirty, and drops them all; a
- * REPLAY wakes all that wait, who fault again if their page has not come; a CANCEL is a SIGBUS. The rest
+ * REPLAY wakes those whose page has come; a CANCEL is a SIGBUS. The rest
  * concerns page tables and memory that the kernel keeps for us. */
 #include "pager_internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,35 +295,7 @@ void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 	}
 }
 
-/* -- who waits -- */
-
-static void note_waiting(struct uvmp_pager *p, uint64_t address, uint32_t tid)
-{
-	if (p->waitings == p->waiting_room) {
-		size_t room = p->waiting_room == 0 ? 256 : 2u * p->waiting_room;
-		struct waiting *waiting = realloc(p->waiting, room * sizeof(*waiting));
-
-		if (!waiting) { /* it is woken now, and faults again */
-			uffd_wake(&p->uffd, address, p->page_bytes);
-			return;
-		}
-		p->waiting = waiting;
-		p->waiting_room = room;
-	}
-	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid};
-}
-
-static void replay(struct uvmp_pager *p)
-{
-	uint64_t now_ns = pager_now_ns();
-
-	for (size_t i = 0; i < p->waitings; i++) {
-		uffd_wake(&p->uffd, p->waiting[i].address, p->page_bytes);
-		p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
-	}
-	p->waitings = 0;
-	p->stats.replays++;
-}
+/* -- who waits in vain -- */
 
 /* SIGBUS, as when the kernel cannot read a page. Only the kernel may fill in si_addr. */
 static void kill_thread(const struct waiting *waiting)
@@ -343,8 +314,10 @@ static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 	for (size_t i = 0; i < p->waitings; i++) {
 		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
 
-		if (page < UVMP_MASK_BITS && uvmp_mask_test(&a->pages, (uint32_t)page))
-			kill_thread(&p->waiting[i]);
+		if (page >= UVMP_MASK_BITS || !uvmp_mask_test(&a->pages, (uint32_t)page))
+			continue;
+		p->waiting[i].is_cancelled = true;
+		kill_thread(&p->waiting[i]);
 	}
 }
 
@@ -371,7 +344,10 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
 	case UVMP_ACTION_REPLAY:
-		replay(p);
+		waiting_replay(p);
+		return UVMP_OK;
+	case UVMP_ACTION_THROTTLE:
+		p->throttled_until_ns = a->until_ns;
 		return UVMP_OK;
 	case UVMP_ACTION_CANCEL:
 		cancel(p, a);
@@ -386,9 +362,15 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	enum uvmp_status status = UVMP_OK;
 	struct uvmp_action action;
 
-	while (uvmp_service_next(p->service, pager_now_ns() - p->start_ns, &action) == UVMP_OK) {
+	waiting_report(p);
+	while (uvmp_service_next(p->service, p->now_ns, &action) == UVMP_OK) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
-		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)
+		waiting_report(p);
+		if (action.kind != UVMP_ACTION_DONE)
+			continue;
+		if (action.ticket == 0)
+			waiting_bottom_half_ended(p);
+		else if (action.ticket == ticket)
 			status = (enum uvmp_status)action.status;
 	}
 	return status;
@@ -396,38 +378,25 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 
 /* -- what the kernel tells -- */
 
-static uint32_t agent_of(struct uvmp_pager *p, uint32_t tid)
+/* A page that is here was touched. */
+static void touch(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_write)
 {
-	uint32_t i = 0;
+	uint32_t thread = threads_number(&p->threads, tid);
 
-	while (i < p->agents && p->agent[i] != tid)
-		i++;
-	if (i == p->agents && p->agents == p->agent_room) {
-		uint32_t room = p->agent_room == 0 ? 64 : 2u * p->agent_room;
-		uint32_t *agent = realloc(p->agent, room * sizeof(*agent));
-
-		if (!agent)
-			return 0;
-		p->agent = agent;
-		p->agent_room = room;
-	}
-	if (i == p->agents)
-		p->agent[p->agents++] = tid;
-	return i;
+	trace_file_access(p->trace, p->now_ns, thread, is_write, address, false);
+	if (p->wants_touches)
+		(void)uvmp_service_access(p->service, GPU, SPACE, address,
+		                          is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
-static void record(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_write)
-{
-	if (p->trace)
-		fprintf(p->trace, "%" PRIu64 ",%" PRIu32 ",%c,0x%" PRIx64 "\n", pager_now_ns() - p->start_ns,
-		        agent_of(p, tid), is_write ? 'w' : 'r', address);
-}
-
-static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page)
+static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
+                       uint32_t tid)
 {
 	p->stats.write_faults++;
-	if (uvmp_mask_test(&block->here, page))
+	if (uvmp_mask_test(&block->here, page)) {
 		uvmp_mask_set(&block->dirty, page);
+		touch(p, address, tid, true);
+	}
 	uffd_protect(&p->uffd, address, p->page_bytes, false);
 	uffd_wake(&p->uffd, address, p->page_bytes);
 }
@@ -435,10 +404,7 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
                          uint32_t tid, bool is_write)
 {
-	struct uvmp_fault fault = {.address = address,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .type = UVMP_FAULT_INVALID_PTE,
-	                           .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
+	struct waiting waiting = {.address = address, .tid = tid, .is_write = is_write};
 
 	p->stats.faults++;
 	if (uvmp_mask_test(&block->here, page)) {
@@ -447,11 +413,12 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 		uffd_wake(&p->uffd, address, p->page_bytes);
 		return;
 	}
-	record(p, address, tid, is_write);
-	note_waiting(p, address, tid);
 	if (is_write)
 		uvmp_mask_set(&block->wanted, page);
-	(void)uvmp_service_fault(p->service, GPU, &fault); /* full: it faults again after the next replay */
+	waiting.since_ns = pager_now_ns();
+	waiting.thread = threads_number(&p->threads, tid);
+	trace_file_access(p->trace, p->now_ns, waiting.thread, is_write, address, true);
+	waiting_add(p, &waiting);
 }
 
 static void take(struct uvmp_pager *p, const struct uffd_msg *message)
@@ -471,9 +438,18 @@ static void take(struct uvmp_pager *p, const struct uffd_msg *message)
 	block = block_of(area, address);
 	page = (uint32_t)((address - area->base) % BLOCK_BYTES / p->page_bytes);
 	if ((flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
-		take_write(p, block, address, page);
+		take_write(p, block, address, page, tid);
 	else
 		take_missing(p, block, address, page, tid, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+}
+
+/* The engine's clock. It is that of the rows that are recorded, so that the simulator has the same one. */
+static void pass_time(struct uvmp_pager *p)
+{
+	uint64_t now_ns = (pager_now_ns() - p->start_ns) / 1000u * 1000u;
+
+	if (now_ns > p->now_ns)
+		p->now_ns = now_ns;
 }
 
 bool serve_take(struct uvmp_pager *p)
@@ -484,7 +460,9 @@ bool serve_take(struct uvmp_pager *p)
 
 	if (bytes <= 0)
 		return false;
+	pass_time(p);
 	for (size_t i = 0; i < (size_t)bytes / sizeof(message[0]); i++)
 		take(p, &message[i]);
+	trace_file_batch(p->trace);
 	return true;
 }
