@@ -111,6 +111,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .seed = SEED};
 	size_t size;
 
+	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
 	if (gpu.splits > budget / BLOCK_BYTES)
 		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
@@ -136,7 +137,7 @@ static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
-	bool is_row_waiting = false;
+	bool is_row_waiting = false, has_more;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -151,33 +152,43 @@ static void *serve(void *context)
 		if (fds[0].revents == 0)
 			trace_file_flush(p->trace);
 		start_ns = pager_now_ns();
-		while (serve_take(p))
-			serve_pump(p, 0);
+		do
+			has_more = serve_take(p);
+		while (serve_pump(p, 0), has_more);
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		pthread_mutex_unlock(&p->lock);
 	}
 }
 
-/* The program's signals are not for this thread. */
-static int start(struct uvmp_pager *p)
+int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context)
 {
 	sigset_t every, before;
 	int error;
 
-	if (pipe2(p->stop, O_CLOEXEC) != 0)
-		return -errno;
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
-	error = pthread_create(&p->thread, NULL, serve, p);
+	error = pthread_create(thread, NULL, begin, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0) {
-		p->is_running = true;
+	return -error;
+}
+
+static int start(struct uvmp_pager *p, uint32_t copy_threads)
+{
+	int error;
+
+	if (pipe2(p->stop, O_CLOEXEC) != 0)
+		return -errno;
+	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
+	if (error == 0)
+		error = pager_thread(&p->thread, serve, p);
+	p->is_running = error == 0;
+	if (error == 0)
 		return 0;
-	}
+	copiers_close(&p->copiers);
 	close(p->stop[0]);
 	close(p->stop[1]);
-	return -EAGAIN;
+	return error;
 }
 
 static void stop(struct uvmp_pager *p)
@@ -186,6 +197,7 @@ static void stop(struct uvmp_pager *p)
 		return;
 	close(p->stop[1]);
 	pthread_join(p->thread, NULL);
+	copiers_close(&p->copiers);
 	close(p->stop[0]);
 	p->is_running = false;
 }
@@ -252,7 +264,7 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	status = open_trace(p, c, error);
 	if (status != 0)
 		return status;
-	status = start(p);
+	status = start(p, c->batch_threads);
 	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
 }
 
@@ -680,7 +692,7 @@ static bool begin_again(struct uvmp_pager *p)
 		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++)
 			area->block[k].dirty = area->block[k].here; /* protection is not inherited */
 	}
-	return start(p) == 0;
+	return start(p, p->copiers.wanted) == 0;
 }
 
 static void in_child(void)

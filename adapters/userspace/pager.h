@@ -108,6 +108,7 @@ struct uvmp_pager_stats {
 	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
 	uint64_t batches, replays;
+	uint64_t wakeups; /* threads that tried again at replays; one whose page has not come faults again at once */
 	uint64_t bytes_in, copies_in, bytes_zeroed;
 	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
 	uint64_t evictions;

@@ -6,6 +6,7 @@
  *   threads.c  their numbers
  *   sample.c   touches of pages that are resident
  *   trace_file.c  what is recorded
+ *   copy.c     threads that perform one copy together
  *   uffd.c     userfaultfd: what this kernel can do, and the calls
  *   areas.c    managed memory by address: areas, their blocks, their places in the store
  *   store*.c   backing stores
@@ -100,6 +101,34 @@ bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects);
 void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 
+#define COPIERS_MOST 16u
+
+/* Copies pages [part.first, part.outer); 0 or a negative errno. May run in several threads for parts of one copy. */
+typedef int copy_part(void *context, struct uvmp_region part);
+
+struct copiers {
+	uint32_t wanted; /* threads, with the one that asks; 0: not open */
+	uint32_t part_pages;
+	void (*thread_began)(void);
+	pthread_t helper[COPIERS_MOST];
+	uint32_t helpers;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t begun, ended;
+	copy_part *copy;
+	void *context;
+	struct uvmp_region rest; /* that nobody has taken yet */
+	uint32_t busy;		 /* parts in work */
+	int error;
+	uint32_t error_page;
+	bool ends;
+};
+
+/* `threads` from 1 to COPIERS_MOST. -EAGAIN: fewer than that could be made; works all the same. */
+int copiers_open(struct copiers *copiers, uint32_t threads, uint32_t page_bytes, void (*thread_began)(void));
+void copiers_close(struct copiers *copiers);
+/* One copy at a time. Comes back when nobody works on it any more. After an error no part may count as copied. */
+int copiers_run(struct copiers *copiers, copy_part *copy, void *context, struct uvmp_region run);
+
 struct uvmp_pager {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -109,7 +138,8 @@ struct uvmp_pager {
 	struct uvmp_pager *next; /* of the process, for fork */
 
 	struct uvmp_policy policy;
-	uint32_t page_bytes, store_pages; /* a page, and how many of the store it is */
+	uint32_t page_bytes;
+	uint32_t fault_room; /* faults that the engine takes before it is pumped */
 	struct uvmp_service *service;
 	void *arena;
 	size_t arena_bytes;
@@ -126,6 +156,7 @@ struct uvmp_pager {
 	uint64_t now_ns;	     /* the engine's clock: whole microseconds; of the batch, and one more for each replay */
 	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
 	uint8_t *bounce; /* a block */
+	struct copiers copiers;
 
 	FILE *log;
 	struct trace_file *trace; /* NULL: nothing is recorded */
@@ -136,6 +167,8 @@ struct uvmp_pager {
 };
 
 uint64_t pager_now_ns(void);
+/* A thread that gets none of the program's signals. 0 or a negative errno. */
+int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context);
 
 /* -- waiting.c; the lock is held -- */
 
@@ -148,7 +181,7 @@ void waiting_bottom_half_ended(struct uvmp_pager *pager);
 
 /* -- serve.c; the lock is held -- */
 
-/* Takes what the kernel has to say, up to a batch of it. False: nothing was there. */
+/* Takes what the kernel has to say, as far as the engine has room for it. True: there may be more. */
 bool serve_take(struct uvmp_pager *pager);
 /* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
 enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);

@@ -95,6 +95,7 @@ static void make_pager(void)
 	config.managed_bytes = number_of(RUN_MANAGED, 0);
 	config.store = getenv(RUN_STORE);
 	config.policy = getenv(RUN_POLICY);
+	config.batch_threads = (uint32_t)number_of(RUN_THREADS, config.batch_threads);
 	config.thread_began = go_inside;
 	if (shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
 	                                          __ATOMIC_ACQUIRE)) {

@@ -34,13 +34,14 @@ static const char usage[] =
         "  --store WHERE      mem (default), zstd, file:PATH (a new or empty file, a directory, a block "
         "device)\n"
         "  --managed SIZE     most managed memory; default 64 times the budget\n"
+        "  --threads N        threads that copy, 1 to 16; default 1\n"
         "  --log FILE         decision log, for uvmsim explain\n"
         "  --record FILE      every fault as a trace, for uvmsim run --trace; FILE.zst is compressed\n"
         "  --quiet            no report\n"
         "  --help, --version\n";
 
 struct options {
-	const char *budget, *threshold, *policy, *store, *managed, *log, *record;
+	const char *budget, *threshold, *policy, *store, *managed, *threads, *log, *record;
 	bool is_quiet;
 	char **program;
 };
@@ -85,8 +86,8 @@ static int take_option(struct options *o, char **argument, int *taken)
 {
 	const struct flag flags[] = {{"--budget", &o->budget},   {"--threshold", &o->threshold},
 	                             {"--policy", &o->policy},   {"--store", &o->store},
-	                             {"--managed", &o->managed}, {"--log", &o->log},
-	                             {"--record", &o->record}};
+	                             {"--managed", &o->managed}, {"--threads", &o->threads},
+	                             {"--log", &o->log},         {"--record", &o->record}};
 
 	*taken = 1;
 	if (strcmp(argument[0], "--quiet") == 0) {
@@ -143,6 +144,26 @@ static int pass_size(const char *flag, const char *text, const char *name, uint6
 	return 0;
 }
 
+static void pass_text(const char *name, const char *text)
+{
+	if (text)
+		setenv(name, text, 1);
+	else
+		unsetenv(name);
+}
+
+static int pass_threads(const char *text)
+{
+	uint64_t threads;
+
+	if (!text || (parse_size(text, &threads) && threads >= 1 && threads <= 16)) {
+		pass_text(RUN_THREADS, text);
+		return 0;
+	}
+	fprintf(stderr, "uvmp-run: --threads: \"%s\" is not accepted; 1 to 16\n", text);
+	return USAGE_STATUS;
+}
+
 static int pass_policy(const char *text)
 {
 	struct uvmp_policy_error error;
@@ -184,14 +205,6 @@ static int pass_library(void)
 	return 0;
 }
 
-static void pass_text(const char *name, const char *text)
-{
-	if (text)
-		setenv(name, text, 1);
-	else
-		unsetenv(name);
-}
-
 static int pass_options(const struct options *o)
 {
 	int status = pass_size("--budget", o->budget, RUN_BUDGET, UVMP_PAGER_BLOCK_BYTES);
@@ -202,6 +215,8 @@ static int pass_options(const struct options *o)
 		status = pass_size("--managed", o->managed, RUN_MANAGED, UVMP_PAGER_BLOCK_BYTES);
 	if (status == 0)
 		status = pass_policy(o->policy);
+	if (status == 0)
+		status = pass_threads(o->threads);
 	if (status == 0)
 		status = pass_library();
 	pass_text(RUN_STORE, o->store);

@@ -9,6 +9,7 @@
 #define RUN_MANAGED   "UVMP_RUN_MANAGED"   /* bytes; unset: the pager's default */
 #define RUN_STORE     "UVMP_RUN_STORE"
 #define RUN_POLICY    "UVMP_RUN_POLICY"
+#define RUN_THREADS   "UVMP_RUN_THREADS" /* that copy; unset: one */
 #define RUN_LOG	      "UVMP_RUN_LOG"	  /* paths; the first process alone writes them */
 #define RUN_TRACE     "UVMP_RUN_TRACE"
 #define RUN_SHARED    "UVMP_RUN_SHARED"	  /* path of the file with struct run_shared */

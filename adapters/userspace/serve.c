@@ -53,6 +53,11 @@ static uint64_t store_page(const struct uvmp_pager *p, const struct area *area, 
 	return area->store_page + (address_of(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
 }
 
+static uint64_t bytes_of(const struct uvmp_pager *p, struct uvmp_region run)
+{
+	return (uint64_t)(run.outer - run.first) * p->page_bytes;
+}
+
 /* Advice cuts the engine's blocks: where in ours an action's block begins. */
 static uint32_t first_page(const struct uvmp_pager *p, const struct uvmp_action *a)
 {
@@ -89,33 +94,69 @@ static enum uvmp_status status_of(int error)
 
 /* -- in -- */
 
-/* The run holds something in the store. Pages that somebody wants to write come without protection. */
+/* A copy that several threads may work on: they only read what is known of the block. */
+struct copy {
+	struct uvmp_pager *pager;
+	const struct area *area;
+	const struct block *block;
+	struct uvmp_region run;
+	const uint8_t *data; /* of the run; NULL: to be read, each part by whoever copies it */
+};
+
+static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to)
+{
+	struct uvmp_pager *p = copy->pager;
+
+	return p->store->read(p->store, store_page(p, copy->area, copy->block, run.first),
+	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
+}
+
+/* Pages that somebody wants to write come without protection. */
+static int bring_part(void *context, struct uvmp_region rest)
+{
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
+	uint64_t offset = (uint64_t)(rest.first - copy->run.first) * p->page_bytes;
+	const uint8_t *data = copy->data ? copy->data + offset : p->bounce + offset;
+	int error = copy->data ? 0 : read_run(copy, rest, p->bounce + offset);
+
+	while (rest.first != rest.outer && error == 0) {
+		bool is_wanted;
+		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
+
+		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
+		                  bytes_of(p, part), !is_wanted);
+		data += bytes_of(p, part);
+		rest.first = part.outer;
+	}
+	return error;
+}
+
+/* The run holds something in the store. */
 static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
                         struct uvmp_region run)
 {
-	uint64_t from = store_page(p, area, block, run.first);
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	const uint8_t *data = p->store->at ? p->store->at(p->store, from) : NULL;
+	struct copy copy = {p, area, block, run, NULL};
+	uvmp_mask written;
 	int error = 0;
 
-	if (!data) {
-		error = p->store->read(p->store, from, bytes / UVMP_STORE_PAGE_BYTES, p->bounce);
-		data = p->bounce;
+	if (p->store->at)
+		copy.data = p->store->at(p->store, store_page(p, area, block, run.first));
+	if (!copy.data && !p->store->is_parallel) {
+		error = read_run(&copy, run, p->bounce);
+		copy.data = p->bounce;
 	}
-	while (run.first != run.outer && error == 0) {
-		bool is_wanted;
-		struct uvmp_region part = next_part(&block->wanted, run, &is_wanted);
-		uint64_t some = (uint64_t)(part.outer - part.first) * p->page_bytes;
-
-		error = uffd_copy(&p->uffd, address_of(p, area, block, part.first), data, some, !is_wanted);
-		if (is_wanted || !p->uffd.has_protect)
-			uvmp_mask_region_set(&block->dirty, part);
-		data += some;
-		run.first = part.outer;
-	}
-	p->stats.bytes_in += error == 0 ? bytes : 0;
-	p->stats.copies_in += error == 0;
-	return error;
+	if (error == 0)
+		error = copiers_run(&p->copiers, bring_part, &copy, run);
+	if (error != 0)
+		return error;
+	uvmp_mask_region_and(&written, &block->wanted, run);
+	if (!p->uffd.has_protect)
+		uvmp_mask_region_set(&written, run);
+	uvmp_mask_or(&block->dirty, &block->dirty, &written);
+	p->stats.bytes_in += bytes_of(p, run);
+	p->stats.copies_in++;
+	return 0;
 }
 
 /* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
@@ -123,11 +164,10 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct bl
 static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes);
+	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
 
 	uvmp_mask_region_set(&block->dirty, run);
-	p->stats.bytes_zeroed += bytes;
+	p->stats.bytes_zeroed += bytes_of(p, run);
 	return error;
 }
 
@@ -148,14 +188,14 @@ static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 	}
 	if (fail(p, error) != 0) {
 		/* what came goes again: the engine counts on none of it */
-		madvise((void *)(uintptr_t)address_of(p, area, block, run.first),
-		        (uint64_t)(run.outer - run.first) * p->page_bytes, MADV_DONTNEED);
+		madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run),
+		        MADV_DONTNEED);
 		uvmp_mask_region_clear(&block->dirty, run);
 		return status_of(error);
 	}
 	uvmp_mask_region_set(&block->here, run);
 	uvmp_mask_region_clear(&block->wanted, run);
-	p->stats.resident_bytes += (uint64_t)(run.outer - run.first) * p->page_bytes;
+	p->stats.resident_bytes += bytes_of(p, run);
 	return UVMP_OK;
 }
 
@@ -171,68 +211,100 @@ static bool is_zero(const uint64_t *word, uint64_t bytes)
 }
 
 /* Dirty pages that the store does not know, and that hold zeros, are as if they had never been touched. */
-static void forgive_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
-                          struct uvmp_region run)
+static void forgive_zeros(const struct uvmp_pager *p, const struct area *area, struct block *block,
+                          uvmp_mask *dirty)
 {
-	for (uint32_t page = run.first; page < run.outer; page++) {
-		const void *data = (const void *)(uintptr_t)address_of(p, area, block, page);
+	uvmp_mask fresh;
 
-		if (uvmp_mask_test(&block->dirty, page) && !uvmp_mask_test(&block->stored, page) &&
-		    is_zero(data, p->page_bytes))
-			uvmp_mask_clear(&block->dirty, page);
+	uvmp_mask_andnot(&fresh, dirty, &block->stored);
+	for (uint32_t page = uvmp_mask_next_set(&fresh, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&fresh, page + 1u)) {
+		if (!is_zero((const void *)(uintptr_t)address_of(p, area, block, page), p->page_bytes))
+			continue;
+		uvmp_mask_clear(dirty, page);
+		uvmp_mask_clear(&block->dirty, page);
 	}
 }
 
-static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
-                       struct uvmp_region rest)
+static int write_part(void *context, struct uvmp_region part)
 {
-	while (rest.first != rest.outer) {
-		bool is_dirty;
-		struct uvmp_region part = next_part(&block->dirty, rest, &is_dirty);
-		uint64_t bytes = (uint64_t)(part.outer - part.first) * p->page_bytes;
-		int error = 0;
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
 
-		if (is_dirty) {
-			error = p->store->write(p->store, store_page(p, area, block, part.first),
-			                        bytes / UVMP_STORE_PAGE_BYTES,
-			                        (void *)(uintptr_t)address_of(p, area, block, part.first));
-			if (error != 0)
-				return error;
-			uvmp_mask_region_set(&block->stored, part);
-			uvmp_mask_region_clear(&block->dirty, part);
-			p->stats.bytes_out += bytes;
-			p->stats.copies_out++;
-		} else {
-			p->stats.bytes_dropped += bytes;
-		}
-		rest.first = part.outer;
-	}
+	return p->store->write(p->store, store_page(p, copy->area, copy->block, part.first),
+	                       bytes_of(p, part) / UVMP_STORE_PAGE_BYTES,
+	                       (void *)(uintptr_t)address_of(p, copy->area, copy->block, part.first));
+}
+
+static int write_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                     struct uvmp_region run)
+{
+	struct copy copy = {p, area, block, run, NULL};
+	int error = p->store->is_parallel ? copiers_run(&p->copiers, write_part, &copy, run)
+	                                  : write_part(&copy, run);
+
+	if (error != 0)
+		return error;
+	uvmp_mask_region_set(&block->stored, run);
+	uvmp_mask_region_clear(&block->dirty, run);
+	p->stats.bytes_out += bytes_of(p, run);
+	p->stats.copies_out++;
 	return 0;
 }
 
-static void drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region run)
+static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       const uvmp_mask *dirty)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	int error = 0;
 
-	madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes, MADV_DONTNEED);
-	uvmp_mask_region_clear(&block->here, run);
-	uvmp_mask_region_clear(&block->dirty, run);
-	p->stats.resident_bytes -= bytes;
+	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer))
+		error = write_run(p, area, block, run);
+	return error;
 }
 
-static int send_run(struct uvmp_pager *p, const struct area *area, struct block *block,
-                    struct uvmp_region run)
+/* The next stretch, from `from` on, that holds leaving pages and none that stay: what lies between them is
+ * missing, and one call does for all of it. */
+static struct uvmp_region next_stretch(const struct block *block, const uvmp_mask *leaving, uint32_t from)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-	int error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true);
+	struct uvmp_region stretch = uvmp_mask_next_run(leaving, from), run = stretch;
+	uvmp_mask stay;
 
-	if (error == 0) {
-		forgive_zeros(p, area, block, run);
-		error = write_dirty(p, area, block, run);
+	uvmp_mask_andnot(&stay, &block->here, leaving);
+	while (run.outer != 0 && uvmp_mask_next_set(&stay, stretch.first) >= run.outer) {
+		stretch.outer = run.outer;
+		run = uvmp_mask_next_run(leaving, run.outer);
 	}
-	if (fail(p, error) == 0)
-		drop(p, area, block, run);
-	return error;
+	return stretch;
+}
+
+/* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
+ * missing. */
+static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
+                        const uvmp_mask *leaving, struct uvmp_region stretch)
+{
+	uint64_t at = address_of(p, area, block, stretch.first);
+	uvmp_mask pages, dirty;
+	uint64_t bytes;
+	int error = 0;
+
+	uvmp_mask_region_and(&pages, leaving, stretch);
+	uvmp_mask_and(&dirty, &pages, &block->dirty);
+	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
+	if (!uvmp_mask_is_empty(&dirty)) {
+		error = uffd_protect(&p->uffd, at, bytes_of(p, stretch), true);
+		if (error != 0)
+			return error;
+		forgive_zeros(p, area, block, &dirty);
+		error = write_dirty(p, area, block, &dirty);
+	}
+	if (error != 0)
+		return error;
+	madvise((void *)(uintptr_t)at, bytes_of(p, stretch), MADV_DONTNEED);
+	uvmp_mask_andnot(&block->here, &block->here, &pages);
+	p->stats.resident_bytes -= bytes;
+	p->stats.bytes_dropped += bytes - (uint64_t)uvmp_mask_weight(&dirty) * p->page_bytes;
+	return 0;
 }
 
 /* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
@@ -241,15 +313,15 @@ static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
-	struct uvmp_region run;
-	uvmp_mask pages;
+	struct uvmp_region stretch;
+	uvmp_mask leaving;
 	int error = 0;
 
-	uvmp_mask_shift_up(&pages, &a->pages, first_page(p, a));
-	for (run = uvmp_mask_next_run(&pages, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(&pages, run.outer))
-		error = send_run(p, area, block, run);
-	return status_of(error);
+	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
+	for (stretch = next_stretch(block, &leaving, 0); stretch.outer != 0 && error == 0;
+	     stretch = next_stretch(block, &leaving, stretch.outer))
+		error = send_stretch(p, area, block, &leaving, stretch);
+	return status_of(fail(p, error));
 }
 
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -452,17 +524,24 @@ static void pass_time(struct uvmp_pager *p)
 		p->now_ns = now_ns;
 }
 
+/* The engine's fault buffer holds what is pending, as a GPU's does; batches are made of it as the policy
+ * says. */
 bool serve_take(struct uvmp_pager *p)
 {
 	struct uffd_msg message[MESSAGES_MOST];
-	size_t most = p->policy.replay.max_batch < MESSAGES_MOST ? p->policy.replay.max_batch : MESSAGES_MOST;
-	ssize_t bytes = read(p->uffd.fd, message, most * sizeof(message[0]));
+	uint32_t room = p->fault_room, asked, got = 0;
 
-	if (bytes <= 0)
-		return false;
-	pass_time(p);
-	for (size_t i = 0; i < (size_t)bytes / sizeof(message[0]); i++)
-		take(p, &message[i]);
+	do {
+		ssize_t bytes;
+
+		asked = room < MESSAGES_MOST ? room : MESSAGES_MOST;
+		bytes = read(p->uffd.fd, message, asked * sizeof(message[0]));
+		pass_time(p);
+		got = bytes <= 0 ? 0 : (uint32_t)((size_t)bytes / sizeof(message[0]));
+		for (uint32_t i = 0; i < got; i++)
+			take(p, &message[i]);
+		room -= got;
+	} while (got == asked && room != 0);
 	trace_file_batch(p->trace);
-	return true;
+	return got == asked;
 }

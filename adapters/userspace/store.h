@@ -1,5 +1,5 @@
 /* store.h: where pages live that are not resident. A store is a space of pages, numbered from 0, that are read and
- * written in runs. The pager calls one function at a time. */
+ * written in runs. */
 #ifndef UVMP_PAGER_STORE_H
 #define UVMP_PAGER_STORE_H
 
@@ -31,6 +31,9 @@ struct uvmp_pager_store {
 	int (*fork)(struct uvmp_pager_store *store, enum uvmp_store_fork stage);
 	uint64_t (*size)(const struct uvmp_pager_store *store); /* bytes that it takes */
 	void (*close)(struct uvmp_pager_store *store);		/* and frees it */
+	/* read, write and at may run at the same time in several threads, for pages that do not overlap, and size beside
+	 * them; forget, fork and close never beside anything. False: one function at a time. */
+	bool is_parallel;
 };
 
 /* "mem", "file:PATH", "zstd", for `pages` pages. NULL: *error is negative, `text` says what is wrong. */

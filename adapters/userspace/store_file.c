@@ -276,6 +276,7 @@ struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *
 	                                        .forget = forget,
 	                                        .fork = fork_file,
 	                                        .size = size,
-	                                        .close = close_file};
+	                                        .close = close_file,
+	                                        .is_parallel = true};
 	return &file->store;
 }

@@ -85,6 +85,7 @@ struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error)
 	                                       .forget = forget,
 	                                       .at = at,
 	                                       .size = size,
-	                                       .close = close_mem};
+	                                       .close = close_mem,
+	                                       .is_parallel = true};
 	return &mem->store;
 }

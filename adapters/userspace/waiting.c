@@ -15,6 +15,11 @@
 #define REPLAY_NS 1000u /* the engine's clock goes on by this much with each, as the simulator's */
 #define IDLE_MOST 1000u /* bottom halves that release nobody */
 
+/* Pages whose threads are to be woken; end 0: none. */
+struct waking {
+	uint64_t base, end;
+};
+
 static bool tell(struct uvmp_pager *p, const struct waiting *w)
 {
 	struct uvmp_fault fault = {.address = w->address,
@@ -97,30 +102,47 @@ static void let_go(struct uvmp_pager *p, const struct waiting *w, uint64_t now_n
 	if (p->wants_touches && !w->is_cancelled)
 		(void)uvmp_service_access(p->service, GPU, SPACE, w->address,
 		                          w->is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
-	uffd_wake(&p->uffd, w->address, p->page_bytes);
 	p->stats.stall_ns += now_ns - w->since_ns;
 	p->is_released = true;
+}
+
+/* One call for those that come one after the other and wait for the same page, or for the next. */
+static void wake(struct uvmp_pager *p, struct waking *waking, uint64_t address)
+{
+	if (waking->end != 0 && address >= waking->base && address <= waking->end) {
+		if (address == waking->end)
+			waking->end += p->page_bytes;
+		return;
+	}
+	if (waking->end != 0)
+		uffd_wake(&p->uffd, waking->base, waking->end - waking->base);
+	*waking = (struct waking){address, address + p->page_bytes};
 }
 
 void waiting_replay(struct uvmp_pager *p)
 {
 	uint64_t now_ns = pager_now_ns();
+	struct waking waking = {0, 0};
 	size_t stay = 0;
 
 	p->now_ns += REPLAY_NS;
+	p->stats.replays++;
+	p->stats.wakeups += p->waitings;
 	for (size_t i = 0; i < p->waitings; i++) {
 		struct waiting w = p->waiting[i];
 
 		if (can_go_on(p, &w)) {
 			let_go(p, &w, now_ns);
+			wake(p, &waking, w.address);
 			continue;
 		}
 		w.was_told = w.is_told;
 		w.is_told = false;
 		p->waiting[stay++] = w;
 	}
+	if (waking.end != 0)
+		uffd_wake(&p->uffd, waking.base, waking.end - waking.base);
 	p->waitings = p->untold = stay;
-	p->stats.replays++;
 	tell_all(p, false);
 	tell_all(p, true);
 }
