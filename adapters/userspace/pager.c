@@ -17,7 +17,8 @@
 #define RANGES_MOST   65536u
 #define TIMES_BUDGET  64u   /* managed memory, if nothing else is said */
 #define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
-#define FLUSH_MS      500   /* a row waits no longer before it is in the file */
+#define SAMPLE_MOST   4096u /* pages */
+#define FLUSH_MS      500u  /* a row waits no longer before it is in the file */
 #define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
 
 /* -- all pagers of the process, for fork -- */
@@ -64,6 +65,9 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 	if (c->page_bytes != 4096 && c->page_bytes != 65536)
 		return refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
 		              c->page_bytes);
+	if (c->sample_pages > SAMPLE_MOST)
+		return refuse(error, -EINVAL, "a sample of %u pages is not accepted; 0..%u", c->sample_pages,
+		              SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
 	return 0;
@@ -138,23 +142,27 @@ static void *serve(void *context)
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 	bool is_row_waiting = false, has_more;
+	uint64_t flushed_ns = 0;
 
 	if (p->thread_began)
 		p->thread_began();
 	for (;;) {
 		uint64_t start_ns;
 
-		if (poll(fds, 2, is_row_waiting ? FLUSH_MS : -1) < 0)
+		if (poll(fds, 2, p->sample.pages != 0 ? SAMPLE_MS : is_row_waiting ? (int)FLUSH_MS : -1) < 0)
 			continue;
 		if (fds[1].revents != 0)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
-		if (fds[0].revents == 0)
-			trace_file_flush(p->trace);
 		start_ns = pager_now_ns();
 		do
 			has_more = serve_take(p);
 		while (serve_pump(p, 0), has_more);
+		sample_turn(p);
+		if (start_ns - flushed_ns >= FLUSH_MS * 1000000u) {
+			trace_file_flush(p->trace);
+			flushed_ns = start_ns;
+		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		pthread_mutex_unlock(&p->lock);
@@ -227,7 +235,8 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 	                   program_invocation_name);
 	trace_file_comment(p->trace, "uvmsim run --memory %llu --policy '%s' --trace %s",
 	                   (unsigned long long)p->stats.budget_bytes, policy, c->trace);
-	trace_file_comment(p->trace, "pages of %u bytes", p->page_bytes);
+	trace_file_comment(p->trace, "pages of %u bytes; %u resident ones sampled every %u ms", p->page_bytes,
+	                   p->sample.pages, SAMPLE_MS);
 	trace_file_flush(p->trace);
 	return 0;
 }
@@ -261,6 +270,9 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		return refuse(error, status, "userfaultfd: %s", strerror(-status));
 	p->start_ns = pager_now_ns();
 	p->wants_touches = wants_touches(&p->policy);
+	status = sample_open(&p->sample, p->uffd.has_protect ? c->sample_pages : 0, p->page_bytes);
+	if (status != 0)
+		return refuse(error, status, "out of memory");
 	status = open_trace(p, c, error);
 	if (status != 0)
 		return status;
@@ -288,6 +300,7 @@ static void close_all(struct uvmp_pager *p)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);
 	free(p->waiting);
+	sample_close(&p->sample);
 	threads_close(&p->threads);
 	(void)trace_file_close(p->trace);
 	free(p);
@@ -433,6 +446,7 @@ static void free_area(struct uvmp_pager *p, struct area *area)
 	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
 	p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
+	sample_forget(p, area->base, bytes);
 	trace_file_free(p->trace, area->base);
 	areas_remove(&p->areas, area);
 	if (p->trace) /* in a trace an address belongs to one range: it stays taken */

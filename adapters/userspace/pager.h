@@ -57,6 +57,12 @@ struct uvmp_pager_config {
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
 	void (*thread_began)(void); /* called first in each thread that the pager makes, also after fork; NULL: not */
 	FILE *log;		/* decision log (service.h), one action a line; NULL: none. Belongs to the caller */
+	uint32_t sample_pages;	/* 0..4096: so many resident pages at a time are set aside, others every 10 ms, to see
+				 * whether they are touched: the policy hears of it, and the trace gets a row. 0:
+				 * faults alone are seen. A page costs two copies, a touch what a fault costs without
+				 * the store; so N of them up to about N us each ms. Without effect where pages cannot
+				 * be write-protected (uvmp_pager_features). MADV_DONTNEED that goes round
+				 * uvmp_pager_clear may be undone for such a page */
 	const char *trace;	/* a file that is made, or emptied, and gets every fault as a row of the project's
 				 * trace format (docs/uvmsim.md), with ranges, frees, prefetches and advice;
 				 * NAME.zst is compressed. NULL: none */
@@ -107,6 +113,7 @@ struct uvmp_pager_stats {
 	uint64_t budget_bytes, managed_bytes, resident_bytes; /* now */
 	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
+	uint64_t touches;	     /* of pages that are there, seen by sampling */
 	uint64_t batches, replays;
 	uint64_t wakeups; /* threads that tried again at replays; one whose page has not come faults again at once */
 	uint64_t bytes_in, copies_in, bytes_zeroed;

@@ -36,6 +36,7 @@ struct block {
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
+	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
 };
 
 struct area {
@@ -129,6 +130,21 @@ void copiers_close(struct copiers *copiers);
 /* One copy at a time. Comes back when nobody works on it any more. After an error no part may count as copied. */
 int copiers_run(struct copiers *copiers, copy_part *copy, void *context, struct uvmp_region run);
 
+#define SAMPLE_MS 10 /* from turn to turn */
+
+/* Pages that are resident and set aside, to see whether they are touched. */
+struct sample {
+	uint32_t pages, room, page_bytes; /* at most, 0: none; and there is room for */
+	uint64_t *page;		    /* their addresses */
+	uint8_t *aside;		    /* and contents */
+	uint64_t cursor, turn_ns;
+	uint32_t round;
+};
+
+/* 0 or -ENOMEM. */
+int sample_open(struct sample *sample, uint32_t pages, uint32_t page_bytes);
+void sample_close(struct sample *sample);
+
 struct uvmp_pager {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -158,6 +174,7 @@ struct uvmp_pager {
 	uint8_t *bounce; /* a block */
 	struct copiers copiers;
 
+	struct sample sample;
 	FILE *log;
 	struct trace_file *trace; /* NULL: nothing is recorded */
 	uint64_t start_ns;
@@ -178,6 +195,16 @@ void waiting_add(struct uvmp_pager *pager, const struct waiting *waiting);
 void waiting_report(struct uvmp_pager *pager);
 void waiting_replay(struct uvmp_pager *pager);
 void waiting_bottom_half_ended(struct uvmp_pager *pager);
+
+/* -- sample.c; the lock is held -- */
+
+/* Another sample, if it is time. */
+void sample_turn(struct uvmp_pager *pager);
+/* The page, which is set aside, was touched: it is back, and whoever waited goes on. False: it is not. */
+bool sample_touch(struct uvmp_pager *pager, uint64_t address, bool is_write);
+/* Pages of [base, base + bytes) get their contents back (0 or a negative errno), or lose them. */
+int sample_restore(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
+void sample_forget(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 
 /* -- serve.c; the lock is held -- */
 

@@ -5,7 +5,7 @@
  *   missing page   a fault of the GPU; the thread is noted as waiting
  *   write to a page that is write-protected: it was clean. It becomes dirty; no decision is asked for
  *   missing page that should be here: another thread's fault has brought it meanwhile, or the program has
- * dropped it (MADV_DONTNEED): then zeros are what it wants
+ * dropped it (MADV_DONTNEED): then zeros are what it wants; or the sample has it aside
  *
  * What the engine says: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones
  * write-protected; a COPY to the CPU protects the pages, writes those that are dirty, and drops them all; a
@@ -318,6 +318,8 @@ static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 	int error = 0;
 
 	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
+	if (!uvmp_mask_is_empty(&block->aside))
+		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
 	for (stretch = next_stretch(block, &leaving, 0); stretch.outer != 0 && error == 0;
 	     stretch = next_stretch(block, &leaving, stretch.outer))
 		error = send_stretch(p, area, block, &leaving, stretch);
@@ -345,6 +347,7 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 /* A page that is here and missing is one that the program has dropped: take_missing. */
 void serve_clear(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
+	sample_forget(p, base, bytes);
 	serve_disown(p, base, bytes);
 	madvise((void *)(uintptr_t)base, bytes, MADV_DONTNEED);
 }
@@ -465,7 +468,7 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
                        uint32_t tid)
 {
 	p->stats.write_faults++;
-	if (uvmp_mask_test(&block->here, page)) {
+	if (uvmp_mask_test(&block->here, page) && !uvmp_mask_test(&block->aside, page)) {
 		uvmp_mask_set(&block->dirty, page);
 		touch(p, address, tid, true);
 	}
@@ -478,6 +481,11 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 {
 	struct waiting waiting = {.address = address, .tid = tid, .is_write = is_write};
 
+	if (uvmp_mask_test(&block->aside, page) && sample_touch(p, address, is_write)) {
+		p->stats.touches++;
+		touch(p, address, tid, is_write);
+		return;
+	}
 	p->stats.faults++;
 	if (uvmp_mask_test(&block->here, page)) {
 		if (uffd_fill(&p->uffd, address, p->page_bytes))
