@@ -13,6 +13,7 @@ NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
 HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
@@ -27,7 +28,8 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 core  := $(wildcard libuvmpolicy/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
-pager := $(addprefix adapters/userspace/,areas.c copy.c pager.c sample.c serve.c store.c store_file.c store_mem.c store_zstd.c threads.c trace_file.c uffd.c waiting.c)
+pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
+runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/simulator/,number.c quote.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/unit/*.c tests/properties/*.c)
@@ -88,10 +90,11 @@ policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
-bench: $(BUILD)/bench $(BUILD)/uvmsim
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD)
 
 ## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -119,7 +122,7 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 $(foreach k,rel san cov fuzzed,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 # Objects are rebuilt when the compiler or its flags change.
-flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(COV))
+flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(TSAN) $(COV))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD); echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 .PHONY: FORCE
@@ -132,12 +135,16 @@ $(BUILD)/fast/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(FAST) -c $< -o $@
 $(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(SAN) -c $< -o $@
+$(BUILD)/tsan/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(TSAN) -c $< -o $@
 $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(COV) -c $< -o $@
 $(BUILD)/rel/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(CFLAGS) -c $< -o $@
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
+$(BUILD)/tsan/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(TSAN) -c $< -o $@
 $(BUILD)/cov/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(COV) -c $< -o $@
 
@@ -155,16 +162,28 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(call obj,rel,$(pager) adapters/userspace/preload.c): HOST += -fPIC -fvisibility=hidden
-$(BUILD)/libuvmp-preload.so: $(call obj,rel,adapters/userspace/preload.c $(pager)) $(BUILD)/libuvmpolicy.a
+preload := $(addprefix adapters/userspace/,preload.c preload_calls.c run_config.c)
+$(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
-$(BUILD)/uvmp-run: $(call obj,rel,adapters/userspace/run.c) $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmp-preload.so
-	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) -o $@
-$(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/*.c)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
+	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
+$(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
+$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a
+	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
 
-$(BUILD)/soak: $(call obj,rel,$(wildcard tests/soak/*.c) $(model)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
+# The soak of the pager, also as the sanitizers see it.
+soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
+$(BUILD)/soak_pager: $(call obj,rel,$(soaks)) $(BUILD)/libuvmpolicy.a
+	@$(CC) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/san/soak_pager: $(call obj,san,$(soaks) $(core))
+	@$(CC) $(SAN) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
+	@$(CC) $(TSAN) $^ $(LIBS) -lpthread -o $@
 
 # One program per test file: test + models + simulator + core (+ cmocka).
 define test_program

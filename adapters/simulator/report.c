@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "quote.h"
 
 #define MIB 1048576u
 
@@ -209,41 +210,6 @@ static void print_mib(char text[32], uint64_t bytes)
 	         (unsigned long long)(tenths % 10u));
 }
 
-/* Bytes of the UTF-8 character at text, 0 if there is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	size_t length = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-
-	if (text[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80) /* also where the text ends */
-			return 0;
-	return length;
-}
-
-/* File names may hold any byte; JSON may not. */
-static void json_string(const char *text, FILE *out)
-{
-	const unsigned char *c = (const unsigned char *)text;
-
-	fputc('"', out);
-	while (*c) {
-		size_t length = utf8_length(c);
-
-		if (length == 0)
-			fputs("\\ufffd", out);
-		else if (*c < 0x20)
-			fprintf(out, "\\u%04x", *c);
-		else if (*c == '"' || *c == '\\')
-			fprintf(out, "\\%c", *c);
-		else
-			fwrite(c, 1, length, out);
-		c += length ? length : 1;
-	}
-	fputc('"', out);
-}
-
 static void json_time(const struct report *report, const struct field *field, FILE *out)
 {
 	if (report->gpu)
@@ -267,7 +233,7 @@ static void json_text(const char *key, const char *text, FILE *out)
 {
 	fprintf(out, ", \"%s\": ", key);
 	if (text)
-		json_string(text, out);
+		quote_json(text, out);
 	else
 		fputs("null", out);
 }
@@ -296,7 +262,7 @@ static void json_seeds(const struct row *row, FILE *out)
 static void json_object(const struct row *row, const struct report *report, FILE *out)
 {
 	fprintf(out, "{\"workload\": ");
-	json_string(report->workload, out);
+	quote_json(report->workload, out);
 	json_text("gpu", report->gpu, out);
 	json_text("policy", report->policy, out);
 	json_text("preset", report->preset, out);
@@ -318,18 +284,6 @@ static void json_object(const struct row *row, const struct report *report, FILE
 		        (unsigned long long)report->bound_d2h_bytes);
 	else
 		fprintf(out, ", \"bound_h2d_bytes\": null, \"bound_d2h_bytes\": null}");
-}
-
-/* RFC 4180: always quoted, quotes doubled. */
-static void csv_string(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
 }
 
 static void csv_header(FILE *out)
@@ -370,7 +324,7 @@ static void csv_text(const char *text, FILE *out)
 {
 	fputc(',', out);
 	if (text)
-		csv_string(text, out);
+		quote_csv(text, out);
 }
 
 static void csv_seeds(const struct row *row, FILE *out)
@@ -388,7 +342,7 @@ static void csv_seeds(const struct row *row, FILE *out)
 /* One run of the row. */
 static void csv_row(const struct row *row, const struct report *report, FILE *out)
 {
-	csv_string(report->workload, out);
+	quote_csv(report->workload, out);
 	csv_text(report->gpu, out);
 	csv_text(report->policy, out);
 	fprintf(out, ",%llu,%d", (unsigned long long)report->seed, report->is_complete);
@@ -915,7 +869,7 @@ static void bound_json(const struct bound_report *report, FILE *out)
 	const struct bound_result *result = &report->result;
 
 	fprintf(out, "{\"workload\": ");
-	json_string(report->workload, out);
+	quote_json(report->workload, out);
 	fprintf(out,
 	        ", \"seed\": %llu, \"complete\": %s, \"memory_bytes\": %llu, \"footprint_bytes\": %llu, "
 	        "\"accesses\": %llu, \"units\": [",
@@ -941,7 +895,7 @@ static void bound_csv(const struct bound_report *report, FILE *out)
 		fprintf(out, ",%s", level_fields[k].key);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < result->levels; i++) {
-		csv_string(report->workload, out);
+		quote_csv(report->workload, out);
 		fprintf(out, ",%llu,%d,%llu,%llu,%llu", (unsigned long long)report->seed, report->is_complete,
 		        (unsigned long long)result->memory_bytes, (unsigned long long)result->footprint_bytes,
 		        (unsigned long long)result->accesses);

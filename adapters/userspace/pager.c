@@ -135,6 +135,29 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	return 0;
 }
 
+/* -- statistics that others look at -- */
+
+static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+{
+	*stats = p->stats;
+	stats->managed_bytes = p->areas.bytes;
+	stats->store_bytes = p->store->size(p->store);
+	stats->trace_error = trace_file_error(p->trace);
+}
+
+void pager_show(struct uvmp_pager *p)
+{
+	if (p->shown)
+		count(p, p->shown);
+}
+
+/* Gives the lock back after something has happened. */
+static void leave(struct uvmp_pager *p)
+{
+	pager_show(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* -- the servicing thread -- */
 
 static void *serve(void *context)
@@ -165,7 +188,7 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 	}
 }
 
@@ -409,7 +432,7 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 			p->stats.peak_managed_bytes = p->areas.bytes;
 		if (is_added)
 			trace_file_range(p->trace, (uint64_t)(uintptr_t)memory, bytes);
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 		if (is_added)
 			return memory;
 		munmap(memory, bytes);
@@ -470,7 +493,7 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		free_area(p, area);
 	else
 		area = NULL;
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
@@ -501,7 +524,7 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 		else
 			serve_clear(p, base, bytes);
 	}
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return area ? 0 : -EINVAL;
 }
 
@@ -561,7 +584,7 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 	error = finish(p, queued, ticket);
 	if (error == 0)
 		trace_file_prefetch(p->trace, base, bytes, is_in);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -600,7 +623,7 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	error = finish(p, queued, ticket);
 	if (error == 0)
 		trace_file_advise(p->trace, to.row, base, bytes);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	return error;
 }
 
@@ -629,12 +652,16 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	struct uvmp_pager_stats now;
 
 	pthread_mutex_lock(&p->lock);
-	now = p->stats;
-	now.managed_bytes = p->areas.bytes;
-	now.store_bytes = p->store->size(p->store);
-	now.trace_error = trace_file_error(p->trace);
+	count(p, &now);
 	pthread_mutex_unlock(&p->lock);
 	*stats = now; /* may be managed memory */
+}
+
+void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
+{
+	pthread_mutex_lock(&p->lock);
+	p->shown = shown;
+	leave(p);
 }
 
 void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
@@ -649,6 +676,11 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	         p->uffd.has_tid
 	                 ? "Faults tell their thread."
 	                 : "Faults do not tell their thread: traces have one, errors go to the process.");
+}
+
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *p)
+{
+	return p->uffd.serves_kernel;
 }
 
 void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
@@ -695,6 +727,10 @@ static bool begin_again(struct uvmp_pager *p)
 	close(p->stop[0]);
 	close(p->stop[1]);
 	p->is_running = false;
+	p->shown = NULL;
+	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
+	                                     .resident_bytes = p->stats.resident_bytes,
+	                                     .peak_managed_bytes = p->areas.bytes};
 	p->waitings = 0;
 	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
 		return false;

@@ -127,6 +127,10 @@ struct uvmp_pager_stats {
 	int trace_error;     /* the same; the trace ends there, and reads up to it */
 };
 void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
+/* Keeps them in *shown from now on, as they are after each round of faults and each call: for another process to
+ * look at, in shared memory, also when this one has died. NULL: no more. A fork'ed child begins at 0, and shows
+ * nothing. */
+void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown);
 
 /* Writes what the trace and the log have not written yet, which otherwise happens now and then, and in
  * uvmp_pager_destroy: for programs that leave by _exit. The trace's first error, negative errno; -EBUSY: the pager was
@@ -135,6 +139,8 @@ int uvmp_pager_flush(struct uvmp_pager *pager);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* Does the kernel's own access to managed memory work, as a part of system calls? */
+bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
 void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 

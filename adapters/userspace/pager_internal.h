@@ -179,13 +179,15 @@ struct uvmp_pager {
 	struct trace_file *trace; /* NULL: nothing is recorded */
 	uint64_t start_ns;
 
-	struct uvmp_pager_stats stats;
+	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
 };
 
 uint64_t pager_now_ns(void);
 /* A thread that gets none of the program's signals. 0 or a negative errno. */
 int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context);
+/* Statistics to who looks from outside; the lock is held. */
+void pager_show(struct uvmp_pager *pager);
 
 /* -- waiting.c; the lock is held -- */
 

@@ -3,12 +3,21 @@
  * malloc and its kin, and anonymous private mmap, of RUN_THRESHOLD bytes and more give managed memory; the
  * rest is the C library's. Managed memory begins at multiples of 2 MiB, so most pointers are told apart by
  * their last bits. The pager is made at the first large allocation; what it allocates itself is never
- * managed. If it cannot be made the program runs without it, and uvmp-run says so. */
+ * managed. If it cannot be made the program runs without it, and uvmp-run says so.
+ *
+ * Not managed: mappings at an address that the program names, shared ones, and such as are not for reading
+ * and writing from the start (arenas reserved with PROT_NONE, as of Go, Java and jemalloc); alignments above
+ * 2 MiB; brk; allocations through the C library's __libc_malloc; allocations made on a stack that is managed
+ * memory itself, for the pager works on the stack of who calls it. */
+#undef _FORTIFY_SOURCE
+#include "preload.h"
 #include "run.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,11 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT    __attribute__((visibility("default")))
-#define REPORT_NS 200000000u
+#define PAGE_BYTES ((size_t)4096)
+#define CALLER     __builtin_return_address(0)
 
 /* The C library's own, by the names under which they cannot be replaced. */
 extern void *__libc_malloc(size_t);
@@ -28,24 +38,38 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void __libc_free(void *);
 extern void *__libc_memalign(size_t, size_t);
+extern void cfree(void *); /* of old programs */
+
+uint64_t *preload_managed, *preload_kept;
 
 static struct uvmp_pager *pager;
 static struct run_slot *slot;
 static struct run_shared *shared;
+static FILE *log_file; /* NULL: this process has none */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static bool is_tried;
+static bool is_tried, is_made;
 static size_t threshold = SIZE_MAX;
 static __thread bool is_inside
         __attribute__((tls_model("initial-exec"))); /* this thread works for the pager */
 
-/* -- making the pager -- */
-
-static uint64_t number_of(const char *name, uint64_t otherwise)
+/* Signals wait while a thread works for the pager: a handler may touch managed memory or allocate, and
+ * nobody would service it while the thread has the pager's lock. */
+static void enter(sigset_t *before)
 {
-	const char *text = getenv(name);
+	sigset_t every;
 
-	return text && *text ? strtoull(text, NULL, 10) : otherwise;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, before);
+	is_inside = true;
 }
+
+static void leave(const sigset_t *before)
+{
+	is_inside = false;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* -- making the pager -- */
 
 static void open_shared(void)
 {
@@ -63,14 +87,13 @@ static void open_shared(void)
 
 static void take_slot(void)
 {
-	slot = NULL;
-	for (uint32_t i = 0; shared && !slot && i < RUN_PROCESSES; i++) {
-		int32_t free_pid = 0;
+	uint32_t number = shared ? __atomic_fetch_add(&shared->slots, 1, __ATOMIC_ACQ_REL) : RUN_PROCESSES;
 
-		if (__atomic_compare_exchange_n(&shared->slot[i].pid, &free_pid, (int32_t)getpid(), false,
-		                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			slot = &shared->slot[i];
-	}
+	slot = number < RUN_PROCESSES ? &shared->slot[number] : NULL;
+	if (!slot)
+		return;
+	slot->pid = (int32_t)getpid();
+	snprintf(slot->name, sizeof(slot->name), "%s", program_invocation_short_name);
 }
 
 static FILE *open_log(const char *name)
@@ -85,122 +108,221 @@ static void go_inside(void)
 	is_inside = true;
 }
 
-static void make_pager(void)
+/* One process has the log, the trace, and the store's file by its name. */
+static bool become_first(void)
 {
-	struct uvmp_pager_config config;
 	uint32_t nobody = 0;
 
-	uvmp_pager_config_init(&config);
-	config.budget_bytes = number_of(RUN_BUDGET, 0);
-	config.managed_bytes = number_of(RUN_MANAGED, 0);
-	config.store = getenv(RUN_STORE);
-	config.policy = getenv(RUN_POLICY);
-	config.batch_threads = (uint32_t)number_of(RUN_THREADS, config.batch_threads);
+	return shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
+	                                             __ATOMIC_ACQUIRE);
+}
+
+/* A file by its name is for the first process; where it is others make theirs, without a name. */
+static int store_beside(const char *store, char text[PATH_MAX])
+{
+	struct stat info;
+	char *slash;
+
+	snprintf(text, PATH_MAX, "%s", store ? store : "mem");
+	slash = strrchr(text, '/');
+	if (strncmp(text, "file:", 5) != 0 || !slash)
+		return 0;
+	if (stat(text + 5, &info) == 0 && S_ISBLK(info.st_mode))
+		return -EBUSY;
+	if (stat(text + 5, &info) != 0 || !S_ISDIR(info.st_mode))
+		slash[slash == text + 5] = '\0';
+	return 0;
+}
+
+/* Nothing is left of it then, however the process ends. */
+static void remove_name(const char *store)
+{
+	struct stat info;
+
+	if (store && strncmp(store, "file:", 5) == 0 && stat(store + 5, &info) == 0 && S_ISREG(info.st_mode))
+		unlink(store + 5);
+}
+
+static int create(char *text, size_t bytes)
+{
+	struct uvmp_pager_config config;
+	bool is_first = become_first();
+	char store[PATH_MAX];
+	int error;
+
+	run_config(&config);
 	config.thread_began = go_inside;
-	if (shared && __atomic_compare_exchange_n(&shared->first, &nobody, 1, false, __ATOMIC_ACQ_REL,
-	                                          __ATOMIC_ACQUIRE)) {
-		config.log = open_log(RUN_LOG);
+	if (is_first) {
+		config.log = log_file = open_log(RUN_LOG);
 		config.trace = getenv(RUN_TRACE);
+	} else {
+		error = store_beside(config.store, store);
+		config.store = store;
+		if (error != 0) {
+			snprintf(text, bytes, "%.180s: the first process has the device", store);
+			return error;
+		}
 	}
-	if (slot)
-		slot->error = uvmp_pager_create(&config, &pager, slot->text, sizeof(slot->text));
-	else
-		(void)uvmp_pager_create(&config, &pager, NULL, 0);
+	error = uvmp_pager_create(&config, &pager, text, bytes);
+	if (error == 0 && is_first)
+		remove_name(config.store);
+	return error;
 }
 
-/* Statistics where uvmp-run sees them. */
-static void report(void)
+/* Without a map of what is managed there is none. */
+static void make_map(void)
 {
+	preload_managed = (void *)syscall(SYS_mmap, NULL, PRELOAD_BLOCKS / 8u, PROT_READ | PROT_WRITE,
+	                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+	if (preload_managed == MAP_FAILED) {
+		preload_managed = NULL;
+		pager = NULL;
+	} else if (pager && !uvmp_pager_serves_kernel(pager)) {
+		preload_kept = preload_managed;
+	}
+}
+
+static void make_pager(void)
+{
+	char text[sizeof(slot->text)] = "";
+	int error = create(text, sizeof(text));
+
+	if (slot) {
+		slot->error = error;
+		memcpy(slot->text, text, sizeof(text));
+	}
+	make_map();
 	if (slot && pager)
-		uvmp_pager_stats(pager, &slot->stats);
+		uvmp_pager_show_stats(pager, &slot->stats);
 }
 
-static void *report_often(void *unused)
-{
-	struct timespec pause = {0, REPORT_NS};
+/* A fork finds the pager made, or not begun: then the child makes its own. Signals wait from before the fork
+ * until behind it, as everywhere that locks are held. */
+static sigset_t mask_at_fork;
 
-	is_inside = true;
-	for (;;) {
-		nanosleep(&pause, NULL);
-		report();
-	}
-	return unused;
-}
-
-static void begin_reports(void)
-{
-	sigset_t every, before;
-	pthread_t thread;
-
-	if (!slot || !pager)
-		return;
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
-	if (pthread_create(&thread, NULL, report_often, NULL) == 0)
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* A fork finds the pager made, or not begun. Children of this process have slots of their own. */
 static void before_fork(void)
 {
+	sigset_t before;
+
+	enter(&before);
 	pthread_mutex_lock(&making);
+	mask_at_fork = before;
 }
 
 static void in_parent(void)
 {
+	sigset_t before = mask_at_fork;
+
 	pthread_mutex_unlock(&making);
+	leave(&before);
+}
+
+/* Children of a process have slots of their own. */
+static void in_any_child(void)
+{
+	pthread_mutex_init(&making, NULL);
+	slot = NULL;
 }
 
 static void in_child(void)
 {
-	pthread_mutex_init(&making, NULL);
-	is_inside = true;
+	log_file = NULL;
 	take_slot();
-	begin_reports();
-	is_inside = false;
+	if (slot && pager)
+		uvmp_pager_show_stats(pager, &slot->stats);
+	leave(&mask_at_fork);
 }
 
 static struct uvmp_pager *the_pager(void)
 {
+	if (__atomic_load_n(&is_made, __ATOMIC_ACQUIRE))
+		return pager;
 	pthread_mutex_lock(&making);
 	if (!is_tried) {
 		is_tried = true;
-		is_inside = true;
+		take_slot();
 		make_pager();
-		pthread_atfork(before_fork, in_parent,
-		               in_child); /* behind the pager's: in the child it comes later */
-		begin_reports();
-		is_inside = false;
+		if (pager) /* behind the pager's: in the child it comes later */
+			pthread_atfork(before_fork, in_parent, in_child);
+		__atomic_store_n(&is_made, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&making);
-	return pager;
+	return is_made ? pager : NULL; /* a child of a fork in the midst of it has none */
 }
+
+/* -- what the C library allocates for itself: buffers of files and folders, that it gives to the kernel -- */
+
+static uintptr_t libc_begin, libc_end;
+
+static int find_libc(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+	uintptr_t known = (uintptr_t)__libc_malloc;
+
+	(void)bytes;
+	(void)unused;
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		uintptr_t begin = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+
+		if (object->dlpi_phdr[i].p_type != PT_LOAD || known < begin ||
+		    known - begin >= object->dlpi_phdr[i].p_memsz)
+			continue;
+		libc_begin = begin;
+		libc_end = begin + object->dlpi_phdr[i].p_memsz;
+		return 1;
+	}
+	return 0;
+}
+
+static bool is_for_libc(const void *caller)
+{
+	return preload_kept && (uintptr_t)caller >= libc_begin && (uintptr_t)caller < libc_end;
+}
+
+/* -- the life of a process -- */
 
 __attribute__((constructor)) static void begin(void)
 {
+	if (strcmp(program_invocation_short_name, "uvmp-run") == 0)
+		return;
 	is_inside = true;
 	open_shared();
-	take_slot();
-	threshold = number_of(RUN_THRESHOLD, SIZE_MAX);
+	if (shared)
+		__atomic_fetch_add(&shared->loaded, 1, __ATOMIC_ACQ_REL);
+	dl_iterate_phdr(find_libc, NULL);
+	pthread_atfork(NULL, NULL, in_any_child);
+	at_quick_exit(preload_end);
+	threshold = run_threshold();
 	is_inside = false;
+}
+
+static void finish_log(FILE *file)
+{
+	if (file && (fflush(file) != 0 || ferror(file)) && slot)
+		slot->log_error = errno != 0 ? errno : EIO;
+}
+
+/* What is written is complete, before this process ends or is replaced. Behind vfork it is the parent's. */
+void preload_end(void)
+{
+	sigset_t before;
+
+	if (is_inside || !slot || slot->pid != getpid())
+		return;
+	enter(&before);
+	finish_log(log_file);
+	if (pager)
+		(void)uvmp_pager_flush(pager);
+	leave(&before);
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	is_inside = true;
-	if (!pager || uvmp_pager_flush(pager) != -EBUSY)
-		report();
+	preload_end();
 }
 
-/* A program that leaves without its destructors; perhaps a child of vfork, which lives in its parent's
- * memory. */
 EXPORT void _exit(int status)
 {
-	bool was_inside = is_inside;
-
-	end();
-	is_inside = was_inside;
+	preload_end();
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -212,36 +334,110 @@ EXPORT void _Exit(int status)
 
 /* -- whose memory -- */
 
-static void *take(size_t bytes)
+static void mark(const void *memory, size_t bytes, bool is_managed)
+{
+	uintptr_t block = (uintptr_t)memory >> PRELOAD_BLOCK_SHIFT;
+	uintptr_t end = ((uintptr_t)memory + bytes) >> PRELOAD_BLOCK_SHIFT;
+
+	for (; block < end && block < PRELOAD_BLOCKS; block++) {
+		uint64_t bit = (uint64_t)1 << (block % 64u);
+
+		if (is_managed)
+			__atomic_fetch_or(&preload_managed[block / 64u], bit, __ATOMIC_RELEASE);
+		else
+			__atomic_fetch_and(&preload_managed[block / 64u], ~bit, __ATOMIC_RELEASE);
+	}
+}
+
+static bool is_on_managed_stack(void)
+{
+	return preload_is_in(&preload_managed, __builtin_frame_address(0));
+}
+
+__attribute__((noinline)) static void *take_large(size_t bytes, const void *caller)
 {
 	void *memory = NULL;
+	int error = errno;
+	sigset_t before;
 
-	if (bytes < threshold || is_inside || !the_pager())
+	if (is_on_managed_stack())
 		return NULL;
-	is_inside = true;
-	memory = uvmp_pager_alloc(pager, bytes);
-	is_inside = false;
+	enter(&before);
+	if (the_pager() && !is_for_libc(caller)) {
+		memory = uvmp_pager_alloc(pager, bytes);
+		if (memory)
+			mark(memory, uvmp_pager_usable(pager, memory), true);
+	}
+	leave(&before);
+	errno = error;
 	return memory;
 }
 
-static bool is_managed(const void *memory)
+/* NULL: the C library's turn. */
+static inline void *take(size_t bytes, const void *caller)
 {
-	return memory && (uintptr_t)memory % UVMP_PAGER_BLOCK_BYTES == 0 && pager && !is_inside &&
-	       uvmp_pager_usable(pager, memory) != 0;
+	return bytes < threshold || is_inside ? NULL : take_large(bytes, caller);
+}
+
+/* From here to the end of its allocation; 0: not managed. */
+static size_t usable(const void *memory)
+{
+	size_t bytes;
+	sigset_t before;
+
+	if (!preload_is_in(&preload_managed, memory) || is_inside)
+		return 0;
+	enter(&before);
+	bytes = uvmp_pager_usable(pager, memory);
+	leave(&before);
+	return bytes;
+}
+
+/* Of an allocation's begin. */
+static inline size_t usable_whole(const void *memory)
+{
+	return (uintptr_t)memory % UVMP_PAGER_BLOCK_BYTES != 0 ? 0 : usable(memory);
+}
+
+/* Freed on a managed stack: somebody else does it. Linked by their first words. */
+static void *late;
+
+static void give_late(void *memory)
+{
+	void *next = __atomic_load_n(&late, __ATOMIC_RELAXED);
+
+	do
+		memcpy(memory, &next, sizeof(next));
+	while (!__atomic_compare_exchange_n(&late, &next, memory, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 static void give(void *memory)
 {
-	is_inside = true;
-	uvmp_pager_free(pager, memory);
-	is_inside = false;
+	void *next = NULL;
+	sigset_t before;
+
+	if (is_on_managed_stack()) {
+		give_late(memory);
+		return;
+	}
+	enter(&before);
+	if (late)
+		next = __atomic_exchange_n(&late, NULL, __ATOMIC_ACQUIRE);
+	while (memory) {
+		mark(memory, uvmp_pager_usable(pager, memory), false);
+		uvmp_pager_free(pager, memory);
+		memory = next;
+		if (memory)
+			memcpy(&next, memory, sizeof(next));
+	}
+	leave(&before);
 }
 
 /* -- malloc and its kin -- */
 
 EXPORT void *malloc(size_t bytes)
 {
-	void *memory = take(bytes);
+	void *memory = take(bytes, CALLER);
 
 	return memory ? memory : __libc_malloc(bytes);
 }
@@ -249,7 +445,7 @@ EXPORT void *malloc(size_t bytes)
 EXPORT void *calloc(size_t count, size_t bytes)
 {
 	size_t all;
-	void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : take(all);
+	void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : take(all, CALLER);
 
 	return memory ? memory : __libc_calloc(count, bytes);
 }
@@ -258,66 +454,99 @@ EXPORT void free(void *memory)
 {
 	int error = errno;
 
-	if (is_managed(memory))
+	if (memory && usable_whole(memory) != 0)
 		give(memory);
 	else
 		__libc_free(memory);
 	errno = error;
 }
 
-EXPORT size_t malloc_usable_size(void *memory)
+EXPORT void cfree(void *memory)
 {
-	static size_t (*real)(void *);
-
-	if (is_managed(memory))
-		return uvmp_pager_usable(pager, memory);
-	if (!real) {
-		void *found = dlsym(RTLD_NEXT, "malloc_usable_size");
-
-		memcpy(&real, &found, sizeof(real));
-	}
-	return real ? real(memory) : 0;
+	free(memory);
 }
 
-/* Into other memory, from managed or to it. */
-static void *move(void *memory, size_t old, size_t bytes)
+EXPORT size_t malloc_usable_size(void *memory)
 {
-	void *to = malloc(bytes);
+	static uintptr_t real;
+	size_t bytes = usable_whole(memory);
 
+	if (bytes != 0)
+		return bytes;
+	if (real == 0)
+		real = (uintptr_t)dlsym(RTLD_NEXT, "malloc_usable_size");
+	return real != 0 ? ((size_t(*)(void *))real)(memory) : 0;
+}
+
+/* Managed memory shrinks in place down to a half, and moves otherwise. */
+static void *resize_managed(void *memory, size_t old, size_t bytes, const void *caller)
+{
+	void *to;
+
+	if (bytes <= old && bytes > old / 2u)
+		return memory;
+	to = take(bytes, caller);
 	if (!to)
-		return NULL;
+		to = __libc_malloc(bytes);
+	if (!to)
+		return bytes <= old ? memory : NULL;
 	memcpy(to, memory, old < bytes ? old : bytes);
 	free(memory);
 	return to;
 }
 
-EXPORT void *realloc(void *memory, size_t bytes)
+static void *resize(void *memory, size_t bytes, const void *caller)
 {
-	size_t old;
+	size_t old = usable_whole(memory);
+	void *to;
 
-	if (!memory)
-		return malloc(bytes);
-	if (!is_managed(memory))
-		return bytes < threshold || is_inside ? __libc_realloc(memory, bytes)
-		                                      : move(memory, malloc_usable_size(memory), bytes);
-	if (bytes == 0) {
+	if (old != 0 && bytes != 0)
+		return resize_managed(memory, old, bytes, caller);
+	if (old != 0) {
 		free(memory);
 		return NULL;
 	}
-	old = uvmp_pager_usable(pager, memory);
-	return bytes <= old && bytes > old / 2u ? memory : move(memory, old, bytes);
+	to = take(bytes, caller);
+	if (!to)
+		return __libc_realloc(memory, bytes);
+	if (!memory)
+		return to;
+	old = malloc_usable_size(memory);
+	memcpy(to, memory, old < bytes ? old : bytes);
+	__libc_free(memory);
+	return to;
 }
 
-EXPORT void *memalign(size_t alignment, size_t bytes)
+EXPORT void *realloc(void *memory, size_t bytes)
 {
-	void *memory = alignment <= UVMP_PAGER_BLOCK_BYTES ? take(bytes) : NULL;
+	return resize(memory, bytes, CALLER);
+}
+
+EXPORT void *reallocarray(void *memory, size_t count, size_t bytes)
+{
+	size_t all;
+
+	if (!__builtin_mul_overflow(count, bytes, &all))
+		return resize(memory, all, CALLER);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *align(size_t alignment, size_t bytes, const void *caller)
+{
+	void *memory = alignment <= UVMP_PAGER_BLOCK_BYTES ? take(bytes, caller) : NULL;
 
 	return memory ? memory : __libc_memalign(alignment, bytes);
 }
 
+EXPORT void *memalign(size_t alignment, size_t bytes)
+{
+	return align(alignment, bytes, CALLER);
+}
+
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	return memalign(alignment, bytes);
+	return align(alignment, bytes, CALLER);
 }
 
 EXPORT int posix_memalign(void **memory, size_t alignment, size_t bytes)
@@ -327,7 +556,7 @@ EXPORT int posix_memalign(void **memory, size_t alignment, size_t bytes)
 
 	if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1u)) != 0)
 		return EINVAL;
-	got = memalign(alignment, bytes);
+	got = align(alignment, bytes, CALLER);
 	errno = error;
 	if (!got)
 		return ENOMEM;
@@ -337,26 +566,131 @@ EXPORT int posix_memalign(void **memory, size_t alignment, size_t bytes)
 
 EXPORT void *valloc(size_t bytes)
 {
-	return memalign((size_t)sysconf(_SC_PAGESIZE), bytes);
+	return align(PAGE_BYTES, bytes, CALLER);
+}
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1u) & ~(PAGE_BYTES - 1u);
+}
+
+EXPORT void *pvalloc(size_t bytes)
+{
+	if (bytes <= SIZE_MAX - PAGE_BYTES)
+		return align(PAGE_BYTES, whole_pages(bytes), CALLER);
+	errno = ENOMEM;
+	return NULL;
 }
 
 /* -- mmap and its kin -- */
+
+static int answer(int error)
+{
+	if (error == 0)
+		return 0;
+	errno = -error;
+	return -1;
+}
+
+/* The first part of a range that is all managed, by one allocation, or all not. */
+struct part {
+	size_t bytes;
+	bool is_managed;
+};
+
+static struct part first_part(const uint8_t *memory, size_t bytes)
+{
+	struct part part = {usable(memory), true};
+
+	if (part.bytes > bytes)
+		part.bytes = bytes;
+	if (part.bytes != 0)
+		return part;
+	part.is_managed = false;
+	while (part.bytes < bytes) {
+		size_t step =
+		        UVMP_PAGER_BLOCK_BYTES - (uintptr_t)(memory + part.bytes) % UVMP_PAGER_BLOCK_BYTES;
+
+		part.bytes = step < bytes - part.bytes ? part.bytes + step : bytes;
+		if (part.bytes < bytes && usable(memory + part.bytes) != 0)
+			break;
+	}
+	return part;
+}
+
+/* Whole blocks that go lose their marks; those at the edges may be needed yet. */
+static int unmap_managed(uint8_t *memory, size_t bytes)
+{
+	uintptr_t mask = UVMP_PAGER_BLOCK_BYTES - 1u;
+	uintptr_t first = ((uintptr_t)memory + mask) & ~mask, end = ((uintptr_t)memory + bytes) & ~mask;
+	sigset_t before;
+	int error;
+
+	enter(&before);
+	if (first < end)
+		mark((void *)first, end - first, false);
+	error = uvmp_pager_unmap(pager, memory, bytes);
+	leave(&before);
+	return answer(error);
+}
+
+static bool is_any_managed(const void *memory, size_t bytes)
+{
+	struct part part = first_part(memory, bytes);
+
+	return part.is_managed || part.bytes < bytes;
+}
+
+EXPORT int munmap(void *memory, size_t asked)
+{
+	size_t bytes = whole_pages(asked);
+	uint8_t *at = memory;
+	int result = 0;
+
+	if (!preload_managed || is_inside || bytes == 0 || (uintptr_t)memory % PAGE_BYTES != 0 ||
+	    !is_any_managed(memory, bytes))
+		return (int)syscall(SYS_munmap, memory, asked);
+	while (bytes != 0 && result == 0) {
+		struct part part = first_part(at, bytes);
+
+		result = part.is_managed ? unmap_managed(at, part.bytes)
+		                         : (int)syscall(SYS_munmap, at, part.bytes);
+		at += part.bytes;
+		bytes -= part.bytes;
+	}
+	return result;
+}
 
 static void *real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
 }
 
-EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+static bool is_plain(int protection, int flags)
 {
 	const int odd = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB |
-	                MAP_LOCKED | MAP_32BIT;
-	void *memory = NULL;
+	                MAP_LOCKED | MAP_32BIT | MAP_SHARED;
 
-	if ((flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) && (flags & odd) == 0 &&
-	    protection == (PROT_READ | PROT_WRITE) && !at)
-		memory = take(bytes);
-	return memory ? memory : real_mmap(at, bytes, protection, flags, fd, offset);
+	return (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
+	       (flags & odd) == 0 && protection == (PROT_READ | PROT_WRITE);
+}
+
+/* What is mapped over managed memory is the program's, and no more managed. */
+EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	void *memory = is_plain(protection, flags) && !at ? take(bytes, CALLER) : NULL;
+
+	if (memory)
+		return memory;
+	if ((flags & MAP_FIXED) != 0 && preload_managed && !is_inside && (uintptr_t)at % PAGE_BYTES == 0)
+		for (size_t done = 0; done < whole_pages(bytes);) {
+			struct part part = first_part((uint8_t *)at + done, whole_pages(bytes) - done);
+
+			if (part.is_managed)
+				unmap_managed((uint8_t *)at + done, part.bytes);
+			done += part.bytes;
+		}
+	return real_mmap(at, bytes, protection, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -364,53 +698,27 @@ EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
 	return mmap(at, bytes, protection, flags, fd, offset);
 }
 
-static bool is_within_managed(const void *memory)
+static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at)
 {
-	return pager && !is_inside && uvmp_pager_usable(pager, memory) != 0;
-}
+	void *to;
 
-static size_t whole_pages(size_t bytes)
-{
-	return (bytes + 4095u) & ~(size_t)4095u;
-}
-
-EXPORT int munmap(void *memory, size_t bytes)
-{
-	size_t usable;
-	int error;
-
-	if (!is_within_managed(memory))
-		return (int)syscall(SYS_munmap, memory, bytes);
-	is_inside = true;
-	usable = uvmp_pager_usable(pager, memory);
-	if (is_managed(memory) && whole_pages(bytes) > usable)
-		bytes = usable;
-	error = uvmp_pager_unmap(pager, memory, whole_pages(bytes));
-	is_inside = false;
-	if (error == 0)
-		return 0;
-	errno = -error;
-	return -1;
-}
-
-EXPORT void *mremap(void *memory, size_t old, size_t bytes, int flags, ...)
-{
-	va_list arguments;
-	void *at, *to;
-
-	va_start(arguments, flags);
-	at = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
-	va_end(arguments);
-	if (!is_within_managed(memory))
-		return (void *)syscall(SYS_mremap, memory, old, bytes, flags, at);
-	if (bytes <= uvmp_pager_usable(pager, memory) && !at)
+	if ((flags & MREMAP_DONTUNMAP) != 0) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	if (!at && bytes <= old) {
+		if (bytes < old)
+			munmap(memory + bytes, old - bytes);
+		return memory;
+	}
+	if (!at && bytes <= usable(memory))
 		return memory;
 	if ((flags & MREMAP_MAYMOVE) == 0) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
-	to = at ? real_mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
-	        : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	to = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1,
+	          0);
 	if (to == MAP_FAILED)
 		return MAP_FAILED;
 	memcpy(to, memory, old < bytes ? old : bytes);
@@ -418,19 +726,98 @@ EXPORT void *mremap(void *memory, size_t old, size_t bytes, int flags, ...)
 	return to;
 }
 
-EXPORT int madvise(void *memory, size_t bytes, int advice)
+EXPORT void *mremap(void *memory, size_t old, size_t bytes, int flags, ...)
 {
+	va_list arguments;
+	void *at;
+
+	va_start(arguments, flags);
+	at = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
+	va_end(arguments);
+	if (bytes != 0 && usable(memory) != 0)
+		return remap_managed(memory, whole_pages(old), whole_pages(bytes), flags, at);
+	return (void *)syscall(SYS_mremap, memory, old, bytes, flags, at);
+}
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum use { CLEARS, IDLE, REFUSED, OF_KERNEL };
+
+/* What is resident is the pager's business, and its memory is inherited by a fork in its own way. */
+static enum use use_of(int advice)
+{
+	static const int idle[] = {MADV_WILLNEED, MADV_COLD,      MADV_PAGEOUT,        MADV_POPULATE_READ,
+	                           MADV_HUGEPAGE, MADV_MERGEABLE, MADV_POPULATE_WRITE, MADV_COLLAPSE,
+	                           MADV_DONTFORK, MADV_DOFORK};
+
+	if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_DONTNEED_LOCKED)
+		return CLEARS;
+	if (advice == MADV_WIPEONFORK)
+		return REFUSED;
+	for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+		if (advice == idle[i])
+			return IDLE;
+	return OF_KERNEL;
+}
+
+static int advise_managed(uint8_t *memory, size_t bytes, int advice)
+{
+	sigset_t before;
 	int error;
 
-	if (!is_within_managed(memory))
+	switch (use_of(advice)) {
+	case IDLE:
+		return 0;
+	case REFUSED:
+		return answer(-EINVAL);
+	case OF_KERNEL:
 		return (int)syscall(SYS_madvise, memory, bytes, advice);
-	if (advice != MADV_DONTNEED && advice != MADV_FREE)
-		return 0;
-	is_inside = true;
+	case CLEARS:
+		break;
+	}
+	enter(&before);
 	error = uvmp_pager_clear(pager, memory, bytes);
-	is_inside = false;
-	if (error == 0)
-		return 0;
-	errno = -error;
-	return -1;
+	leave(&before);
+	return answer(error);
+}
+
+EXPORT int madvise(void *memory, size_t bytes, int advice)
+{
+	uint8_t *at = memory;
+	size_t left = whole_pages(bytes);
+	int result = 0;
+
+	if (!preload_managed || is_inside || (uintptr_t)memory % PAGE_BYTES != 0 ||
+	    !is_any_managed(memory, left))
+		return (int)syscall(SYS_madvise, memory, bytes, advice);
+	while (left != 0 && result == 0) {
+		struct part part = first_part(at, left);
+
+		result = part.is_managed ? advise_managed(at, part.bytes, advice)
+		                         : (int)syscall(SYS_madvise, at, part.bytes, advice);
+		at += part.bytes;
+		left -= part.bytes;
+	}
+	return result;
+}
+
+/* Locked memory would stay beyond the budget, and the pager could not take it away. Who asked believes it. */
+EXPORT int mlock(const void *memory, size_t bytes)
+{
+	return usable(memory) != 0 ? 0 : (int)syscall(SYS_mlock, memory, bytes);
+}
+
+EXPORT int mlock2(const void *memory, size_t bytes, unsigned flags)
+{
+	return usable(memory) != 0 ? 0 : (int)syscall(SYS_mlock2, memory, bytes, flags);
+}
+
+EXPORT int mlockall(int flags)
+{
+	return threshold != SIZE_MAX ? 0 : (int)syscall(SYS_mlockall, flags);
 }

@@ -1,8 +1,12 @@
 /* uvmp-run: a program with its large allocations under a pager; docs/uvmp-run.md.
  *
- * Starts the program with libuvmp-preload, forwards signals to it, shows what its pagers report while it runs
- * (on a terminal), prints a report when it has ended, and ends as it did. */
+ * Tries what is asked for with a pager of its own, so that what cannot work is said before anything is
+ * started; starts the program with libuvmp-preload; hands signals on to it, and stops when it stops; shows
+ * what its pagers report while it runs (on a terminal), reports when it has ended, and ends as it did. */
 #include "run.h"
+#include "run_options.h"
+#include "run_program.h"
+#include "run_report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,450 +16,347 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "uvmpolicy/policy.h"
 
-#define USAGE_STATUS 2
-#define LIVE_MS      500
+#define LIVE_MS        500
+#define FEATURES_BYTES 1024
+#define NOT_RUN        126 /* exit statuses of shells */
+#define NOT_FOUND      127
 
-static const char usage[] =
-        "usage: uvmp-run --budget SIZE [OPTION...] -- PROGRAM [ARGUMENT...]\n"
-        "\n"
-        "Runs PROGRAM with its large allocations resident only within a budget; what does not fit is paged "
-        "to a store.\n"
-        "\n"
-        "  --budget SIZE      resident at most, 2M and more (K, M, G, T: powers of 1024)\n"
-        "  --threshold SIZE   allocations from this size on are managed; default 1M\n"
-        "  --policy \"KEYS\"    policy string (uvmsim list policies); default: that of UVMP_POLICY, or the "
-        "driver's\n"
-        "  --store WHERE      mem (default), zstd, file:PATH (a new or empty file, a directory, a block "
-        "device)\n"
-        "  --managed SIZE     most managed memory; default 64 times the budget\n"
-        "  --threads N        threads that copy, 1 to 16; default 1\n"
-        "  --log FILE         decision log, for uvmsim explain\n"
-        "  --record FILE      every fault as a trace, for uvmsim run --trace; FILE.zst is compressed\n"
-        "  --quiet            no report\n"
-        "  --help, --version\n";
-
-struct options {
-	const char *budget, *threshold, *policy, *store, *managed, *threads, *log, *record;
-	bool is_quiet;
-	char **program;
-};
-
-/* -- arguments -- */
-
-static int fail(const char *what, const char *which)
-{
-	fprintf(stderr, "uvmp-run: %s%s%s\n", what, which ? ": " : "", which ? which : "");
-	return USAGE_STATUS;
-}
-
-static bool parse_size(const char *text, uint64_t *bytes)
-{
-	static const char unit[] = "kmgt";
-	unsigned shift = 0;
-	char *end;
-	const char *at;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*bytes = strtoull(text, &end, 10);
-	if (*end != '\0') {
-		at = strchr(unit, *end | 0x20);
-		if (!at || end[1] != '\0')
-			return false;
-		shift = 10u * (unsigned)(at - unit + 1);
-	}
-	if (errno != 0 || *bytes > UINT64_MAX >> shift)
-		return false;
-	*bytes <<= shift;
-	return true;
-}
-
-struct flag {
-	const char *name;
-	const char **value;
-};
-
-static int take_option(struct options *o, char **argument, int *taken)
-{
-	const struct flag flags[] = {{"--budget", &o->budget},   {"--threshold", &o->threshold},
-	                             {"--policy", &o->policy},   {"--store", &o->store},
-	                             {"--managed", &o->managed}, {"--threads", &o->threads},
-	                             {"--log", &o->log},         {"--record", &o->record}};
-
-	*taken = 1;
-	if (strcmp(argument[0], "--quiet") == 0) {
-		o->is_quiet = true;
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (strcmp(argument[0], flags[i].name) != 0)
-			continue;
-		if (!argument[1])
-			return fail(flags[i].name, "a value is missing");
-		if (*flags[i].value)
-			return fail(flags[i].name, "given twice");
-		*flags[i].value = argument[1];
-		*taken = 2;
-		return 0;
-	}
-	return fail(argument[0], "no such option");
-}
-
-static int parse(struct options *o, char **argument)
-{
-	int taken, status;
-
-	for (; *argument && (*argument)[0] == '-' && strcmp(*argument, "--") != 0; argument += taken) {
-		status = take_option(o, argument, &taken);
-		if (status != 0)
-			return status;
-	}
-	if (*argument && strcmp(*argument, "--") == 0)
-		argument++;
-	o->program = argument;
-	if (!*argument)
-		return fail("no program", NULL);
-	return o->budget ? 0 : fail("--budget is missing", NULL);
-}
-
-/* -- the environment of the program -- */
-
-static int pass_size(const char *flag, const char *text, const char *name, uint64_t least)
-{
-	char number[32];
-	uint64_t bytes;
-
-	if (!text)
-		return 0;
-	if (!parse_size(text, &bytes) || bytes < least) {
-		fprintf(stderr, "uvmp-run: %s: \"%s\" is not accepted; %s and more\n", flag, text,
-		        least == 1 ? "1" : "2M");
-		return USAGE_STATUS;
-	}
-	snprintf(number, sizeof(number), "%" PRIu64, bytes);
-	setenv(name, number, 1);
-	return 0;
-}
-
-static void pass_text(const char *name, const char *text)
-{
-	if (text)
-		setenv(name, text, 1);
-	else
-		unsetenv(name);
-}
-
-static int pass_threads(const char *text)
-{
-	uint64_t threads;
-
-	if (!text || (parse_size(text, &threads) && threads >= 1 && threads <= 16)) {
-		pass_text(RUN_THREADS, text);
-		return 0;
-	}
-	fprintf(stderr, "uvmp-run: --threads: \"%s\" is not accepted; 1 to 16\n", text);
-	return USAGE_STATUS;
-}
-
-static int pass_policy(const char *text)
-{
-	struct uvmp_policy_error error;
-	struct uvmp_policy policy;
-
-	if (!text)
-		text = getenv("UVMP_POLICY");
-	if (!text)
-		return 0;
-	if (uvmp_policy_parse(text, strlen(text), &policy, &error) != UVMP_OK)
-		return fail("--policy", error.text);
-	setenv(RUN_POLICY, text, 1);
-	return 0;
-}
-
-static int pass_library(void)
-{
-	char path[PATH_MAX], all[2 * PATH_MAX];
-	const char *before = getenv("LD_PRELOAD");
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1u);
-	char *slash;
-
-	if (length < 0)
-		return fail("/proc/self/exe", strerror(errno));
-	path[length] = '\0';
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	snprintf(all, sizeof(all), "%s/libuvmp-preload.so", path);
-	if (access(all, R_OK) != 0) /* installed: PREFIX/bin and PREFIX/lib */
-		snprintf(all, sizeof(all), "%s/../lib/libuvmp-preload.so", path);
-	if (access(all, R_OK) != 0)
-		return fail("libuvmp-preload.so", "not found beside this program, nor in ../lib");
-	if (before && *before) {
-		size_t end = strlen(all);
-
-		snprintf(all + end, sizeof(all) - end, ":%s", before);
-	}
-	setenv("LD_PRELOAD", all, 1);
-	return 0;
-}
-
-static int pass_options(const struct options *o)
-{
-	int status = pass_size("--budget", o->budget, RUN_BUDGET, UVMP_PAGER_BLOCK_BYTES);
-
-	if (status == 0)
-		status = pass_size("--threshold", o->threshold ? o->threshold : "1M", RUN_THRESHOLD, 1);
-	if (status == 0)
-		status = pass_size("--managed", o->managed, RUN_MANAGED, UVMP_PAGER_BLOCK_BYTES);
-	if (status == 0)
-		status = pass_policy(o->policy);
-	if (status == 0)
-		status = pass_threads(o->threads);
-	if (status == 0)
-		status = pass_library();
-	pass_text(RUN_STORE, o->store);
-	pass_text(RUN_LOG, o->log);
-	pass_text(RUN_TRACE, o->record);
-	return status;
-}
-
-static struct run_shared *share(char path[64], int *fd)
-{
+struct run {
+	struct run_options options;
+	struct run_report report;
 	struct run_shared *shared;
+	FILE *out; /* where the report goes; NULL: standard error */
+	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
+	int exec_error; /* of the child, which shares this structure */
+};
 
-	*fd = memfd_create("uvmp-run", MFD_CLOEXEC);
-	if (*fd < 0 || ftruncate(*fd, sizeof(*shared)) != 0)
-		return NULL;
-	snprintf(path, 64, "/proc/%d/fd/%d", getpid(), *fd);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	return shared == MAP_FAILED ? NULL : shared;
-}
-
-/* -- signals -- */
-
-static volatile sig_atomic_t child;
-
-static void forward(int number)
-{
-	if (child > 0)
-		kill((pid_t)child, number);
-}
-
-/* From a terminal the program gets them by itself. */
-static void catch_signals(void)
-{
-	static const int number[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
-	struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
-
-	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
-		sigaction(number[i], &action, NULL);
-	action.sa_handler = isatty(STDIN_FILENO) ? SIG_IGN : forward;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGQUIT, &action, NULL);
-}
-
-/* -- the report -- */
-
-static void add(struct uvmp_pager_stats *sum, const struct uvmp_pager_stats *one)
-{
-	sum->faults += one->faults;
-	sum->duplicates += one->duplicates;
-	sum->write_faults += one->write_faults;
-	sum->batches += one->batches;
-	sum->replays += one->replays;
-	sum->bytes_in += one->bytes_in;
-	sum->copies_in += one->copies_in;
-	sum->bytes_zeroed += one->bytes_zeroed;
-	sum->bytes_out += one->bytes_out;
-	sum->copies_out += one->copies_out;
-	sum->bytes_dropped += one->bytes_dropped;
-	sum->evictions += one->evictions;
-	sum->stall_ns += one->stall_ns;
-	sum->service_ns += one->service_ns;
-	sum->managed_bytes += one->managed_bytes;
-	sum->peak_managed_bytes += one->peak_managed_bytes;
-	sum->resident_bytes += one->resident_bytes;
-	sum->store_bytes += one->store_bytes;
-	if (sum->store_error == 0)
-		sum->store_error = one->store_error;
-}
-
-static uint32_t sum_up(const struct run_shared *shared, struct uvmp_pager_stats *sum, const char **error)
-{
-	uint32_t managed = 0;
-
-	*sum = (struct uvmp_pager_stats){0};
-	*error = NULL;
-	for (uint32_t i = 0; i < RUN_PROCESSES; i++) {
-		const struct run_slot *slot = &shared->slot[i];
-
-		if (slot->pid == 0)
-			continue;
-		if (slot->error != 0)
-			*error = slot->text;
-		managed += slot->stats.budget_bytes != 0;
-		add(sum, &slot->stats);
-	}
-	return managed;
-}
-
-static void print_bytes(FILE *out, uint64_t bytes)
-{
-	static const char unit[][4] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	unsigned i = 0;
-	uint64_t tenths = bytes * 10u;
-
-	for (; i < 4 && tenths >= 10240u; i++)
-		tenths /= 1024u;
-	if (i == 0)
-		fprintf(out, "%" PRIu64 " B", bytes);
-	else
-		fprintf(out, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10u, tenths % 10u, unit[i]);
-}
-
-static void line(const char *name, uint64_t bytes, const char *more)
-{
-	fprintf(stderr, "  %-12s ", name);
-	print_bytes(stderr, bytes);
-	fprintf(stderr, "%s\n", more);
-}
-
-static void print_report(const struct run_shared *shared, double seconds)
-{
-	struct uvmp_pager_stats sum;
-	const char *error;
-	uint32_t managed = sum_up(shared, &sum, &error);
-	char more[128];
-
-	if (error)
-		fprintf(stderr, "uvmp-run: a process ran without a pager: %s\n", error);
-	if (managed == 0) {
-		if (!error)
-			fprintf(stderr,
-			        "uvmp-run: no allocation reached the threshold; nothing was managed\n");
-		return;
-	}
-	fprintf(stderr, "uvmp-run: %.2f s, %u process%s with managed memory\n", seconds, managed,
-	        managed == 1 ? "" : "es");
-	line("managed", sum.peak_managed_bytes, " at most");
-	snprintf(more, sizeof(more), " in %" PRIu64 " copies, and ", sum.copies_in);
-	fprintf(stderr, "  %-12s ", "in");
-	print_bytes(stderr, sum.bytes_in);
-	fputs(more, stderr);
-	print_bytes(stderr, sum.bytes_zeroed);
-	fputs(" of zeros\n", stderr);
-	fprintf(stderr, "  %-12s ", "out");
-	print_bytes(stderr, sum.bytes_out);
-	fprintf(stderr, " in %" PRIu64 " writes; ", sum.copies_out);
-	print_bytes(stderr, sum.bytes_dropped);
-	fputs(" left unchanged\n", stderr);
-	fprintf(stderr,
-	        "  %-12s %" PRIu64 " in %" PRIu64 " batches; %" PRIu64 " first writes to clean pages\n",
-	        "faults", sum.faults, sum.batches, sum.write_faults);
-	fprintf(stderr, "  %-12s %" PRIu64 "\n", "evictions", sum.evictions);
-	fprintf(stderr, "  %-12s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
-	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
-	if (sum.store_error != 0)
-		fprintf(stderr, "uvmp-run: the store failed: %s\n", strerror(-sum.store_error));
-}
-
-static void show_live(const struct run_shared *shared, double seconds)
-{
-	struct uvmp_pager_stats sum;
-	const char *error;
-
-	if (sum_up(shared, &sum, &error) == 0)
-		return;
-	fprintf(stderr, "\r%6.1f s  %" PRIu64 " faults  resident ", seconds, sum.faults);
-	print_bytes(stderr, sum.resident_bytes);
-	fputs(" of ", stderr);
-	print_bytes(stderr, sum.managed_bytes);
-	fputs("  in ", stderr);
-	print_bytes(stderr, sum.bytes_in);
-	fputs("  out ", stderr);
-	print_bytes(stderr, sum.bytes_out);
-	fputs("\033[K", stderr);
-}
-
-/* -- running -- */
-
-static double now(void)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int wait_for(pid_t pid, const struct run_shared *shared, bool is_live, double start)
+/* -- before anything is started -- */
+
+/* What the machine does not give today is no reason not to run the program; what is wrong with what was asked
+ * for is. */
+static bool is_of_machine(int error)
 {
-	struct timespec pause = {0, LIVE_MS * 1000000L};
-	int status = 0;
+	return error == -EPERM || error == -ENOSYS || error == -EMFILE || error == -ENFILE ||
+	       error == -ENOMEM || error == -EAGAIN;
+}
+
+static int try_pager(struct run *run)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	char text[256];
+	int error;
+
+	run_config(&config);
+	run->report.budget_bytes = config.budget_bytes;
+	run->report.threshold_bytes = run_threshold();
+	run->report.store = config.store ? config.store : "mem";
+	error = uvmp_pager_create(&config, &pager, text, sizeof(text));
+	if (error == 0) {
+		uvmp_pager_features(pager, run->features, sizeof(run->features));
+		uvmp_pager_policy(pager, run->policy, sizeof(run->policy));
+		uvmp_pager_destroy(pager);
+		return 0;
+	}
+	run_say("%s%s", text, is_of_machine(error) ? ": the program runs without a pager" : "");
+	run->report.is_alone = true;
+	return is_of_machine(error) ? 0 : RUN_USAGE;
+}
+
+static void note_memory(uint64_t budget)
+{
+	char size[NUMBER_TEXT_MAX];
+	struct sysinfo info;
+	uint64_t ram;
+
+	if (sysinfo(&info) != 0)
+		return;
+	ram = (uint64_t)info.totalram * info.mem_unit;
+	number_print_size(size, budget);
+	if (budget > ram)
+		run_say("note: the budget of %s is more than the memory of this machine, %" PRIu64 "M", size,
+		        ram >> 20);
+}
+
+static int find_program(struct run *run)
+{
+	const char *name = run->options.program[0];
+	int error = run_program_find(name, run->program);
+
+	if (error == 0)
+		run->report.objection = run_program_objection(run->program);
+	else
+		run_say("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
+	if (error == 0)
+		return 0;
+	return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUN;
+}
+
+static int open_report(struct run *run)
+{
+	const char *path = run_option(&run->options, "--report"),
+	           *format = run_option(&run->options, "--format");
+
+	run->report.program = run->options.program;
+	run->report.policy = run->policy;
+	run->report.features = run->features;
+	run->report.is_verbose = run_option(&run->options, "--verbose") != NULL;
+	run->report.is_quiet = run_option(&run->options, "--quiet") != NULL;
+	if (!run_report_format(format, &run->report.format))
+		return run_say("--format: \"%.100s\" is not accepted; table json csv", format);
+	if (!path)
+		return 0;
+	run->out = fopen(path, "we");
+	return run->out ? 0 : run_say("--report: %.200s: %s", path, strerror(errno));
+}
+
+/* Beside this program, or installed in PREFIX/lib with this one in PREFIX/bin. */
+static int find_library(char path[2 * PATH_MAX])
+{
+	char own[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1u);
+
+	if (length < 0)
+		return run_say("/proc/self/exe: %s", strerror(errno));
+	own[length] = '\0';
+	*strrchr(own, '/') = '\0';
+	snprintf(path, 2 * PATH_MAX, "%s/libuvmp-preload.so", own);
+	if (access(path, R_OK) != 0)
+		snprintf(path, 2 * PATH_MAX, "%s/../lib/libuvmp-preload.so", own);
+	if (access(path, R_OK) != 0)
+		return run_say("libuvmp-preload.so: not found in %s, nor in ../lib", own);
+	if (strpbrk(path, " :"))
+		return run_say("%s: a path with a blank or a colon cannot be preloaded", path);
+	return 0;
+}
+
+static int preload(void)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char path[2 * PATH_MAX], *all;
+	int status = find_library(path);
+
+	if (status != 0)
+		return status;
+	if (!before || !*before || strstr(before, path)) { /* there already: a uvmp-run within another */
+		setenv("LD_PRELOAD", before && *before ? before : path, 1);
+		return 0;
+	}
+	if (asprintf(&all, "%s:%s", path, before) < 0)
+		return run_say("LD_PRELOAD: %s", strerror(ENOMEM));
+	setenv("LD_PRELOAD", all, 1);
+	free(all);
+	return 0;
+}
+
+static void *map_shared(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* The processes open it by its name; it is not among the descriptors that they inherit. */
+static struct run_shared *share(void)
+{
+	int fd = memfd_create("uvmp-run", MFD_CLOEXEC);
+	struct run_shared *shared;
+	char path[64];
+
+	if (fd < 0 || ftruncate(fd, sizeof(*shared)) != 0)
+		return NULL;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	setenv(RUN_SHARED, path, 1);
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+static int open_shared(struct run *run)
+{
+	run->shared = share();
+	if (!run->shared) {
+		run_say("shared memory: %s: the program runs without a pager", strerror(errno));
+		run->report.is_alone = true;
+		run->shared = map_shared(sizeof(*run->shared));
+	}
+	run->report.shared = run->shared;
+	return run->shared ? 0 : run_say("out of memory");
+}
+
+static int prepare(struct run *run, char **argument)
+{
+	int status = run_options_parse(&run->options, argument);
+
+	if (status == 0)
+		status = run_options_pass(&run->options);
+	if (status == 0)
+		status = try_pager(run);
+	if (status == 0)
+		status = find_program(run);
+	if (status == 0)
+		status = run_options_make_files(&run->options);
+	if (status == 0)
+		status = open_report(run);
+	if (status == 0)
+		status = open_shared(run);
+	if (status == 0 && !run->report.is_alone)
+		status = preload();
+	if (status == 0 && !run->report.is_quiet)
+		note_memory(run->report.budget_bytes);
+	return status;
+}
+
+/* -- signals: none is handled, all are waited for -- */
+
+/* Those that somebody may send to a program. */
+static void fill(sigset_t *set)
+{
+	static const int number[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,  SIGUSR2, SIGALRM,
+	                             SIGTERM, SIGCONT, SIGTSTP, SIGWINCH, SIGPWR,  SIGCHLD};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		sigaddset(set, number[i]);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		sigaddset(set, i);
+}
+
+/* What the terminal sends, the kernel, goes to all in the foreground: the program has it already. */
+static void hand_on(pid_t pid, const siginfo_t *info)
+{
+	if (info->si_signo != SIGCHLD && info->si_code <= 0)
+		kill(pid, info->si_signo);
+}
+
+/* The shell that controls our job is to see it stop. */
+static void stop_too(int number)
+{
+	if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
+		raise(SIGSTOP);
+}
+
+/* -- running -- */
+
+static bool is_watched(void)
+{
+	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static int wait_for(struct run *run, pid_t pid, const sigset_t *set, uint64_t start_ns)
+{
+	const struct timespec pause = {0, LIVE_MS * 1000000L};
+	bool is_live = !run->report.is_quiet && isatty(STDERR_FILENO), is_shown = false;
+	int status;
 	pid_t got;
 
-	while ((got = waitpid(pid, &status, is_live ? WNOHANG : 0)) <= 0) {
+	while ((got = waitpid(pid, &status, WNOHANG | WUNTRACED)) != pid || WIFSTOPPED(status)) {
+		siginfo_t info;
+
+		if (got == pid)
+			stop_too(WSTOPSIG(status));
 		if (got < 0 && errno != EINTR)
-			break;
-		if (got == 0) {
-			nanosleep(&pause, NULL);
-			show_live(shared, now() - start);
-		}
+			return 0;
+		if (sigtimedwait(set, &info, is_live ? &pause : NULL) >= 0)
+			hand_on(pid, &info);
+		else if (is_live && errno == EAGAIN && is_watched())
+			is_shown |= run_report_live(run->shared, (double)(now_ns() - start_ns) / 1e9);
 	}
-	if (is_live)
+	if (is_shown)
 		fputs("\r\033[K", stderr);
 	return status;
 }
 
-static int run(const struct options *o)
+static void become_program(struct run *run, const sigset_t *mask, const struct sigaction *children)
 {
-	struct run_shared *shared;
-	bool is_live = !o->is_quiet && isatty(STDERR_FILENO);
-	double start = now();
-	char path[64];
-	int fd, status;
-	pid_t pid;
+	sigaction(SIGCHLD, children, NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(run->options.program[0], run->options.program);
+	run->exec_error = errno;
+	_exit(NOT_RUN);
+}
 
-	shared = share(path, &fd);
-	if (!shared)
-		return fail("shared memory", strerror(errno));
-	setenv(RUN_SHARED, path, 1);
-	pid = fork();
-	if (pid == 0) {
-		execvp(o->program[0], o->program);
-		fprintf(stderr, "uvmp-run: %s: %s\n", o->program[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
-	}
-	if (pid < 0)
-		return fail("fork", strerror(errno));
-	child = pid;
-	catch_signals();
-	status = wait_for(pid, shared, is_live, start);
-	if (!o->is_quiet)
-		print_report(shared, now() - start);
+static void report(struct run *run)
+{
+	if (run->out || !run->report.is_quiet)
+		run_report_write(run->out ? run->out : stderr, &run->report);
+	if (run->out && (fflush(run->out) != 0 || ferror(run->out)))
+		run_say("--report: %s: %s", run_option(&run->options, "--report"), strerror(errno));
+	run_report_trouble(&run->report);
+}
+
+/* By the same signal, without a core over that of the program. */
+static int end_as(int status)
+{
+	const struct rlimit none = {0, 0};
+	sigset_t set;
+
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
-	signal(WTERMSIG(status), SIG_DFL); /* ends as the program did */
-	kill(getpid(), WTERMSIG(status));
+	setrlimit(RLIMIT_CORE, &none);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	fflush(NULL);
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return 128 + WTERMSIG(status);
+}
+
+static int execute(struct run *run)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL}, children;
+	uint64_t start_ns = now_ns();
+	sigset_t set, mask;
+	pid_t pid;
+
+	fill(&set);
+	sigaction(SIGCHLD, &usual, &children);
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	pid = fork();
+	if (pid < 0)
+		return run_say("fork: %s", strerror(errno));
+	if (pid == 0)
+		become_program(run, &mask, &children);
+	run->report.status = wait_for(run, pid, &set, start_ns);
+	run->report.time_ns = now_ns() - start_ns;
+	if (run->exec_error != 0) {
+		run_say("%s: %s", run->options.program[0], strerror(run->exec_error));
+		return run->exec_error == ENOENT ? NOT_FOUND : NOT_RUN;
+	}
+	report(run);
+	return end_as(run->report.status);
 }
 
 int main(int arguments, char **argument)
 {
-	struct options options = {0};
+	struct run *run = map_shared(sizeof(*run));
 	int status;
 
-	if (arguments > 1 && strcmp(argument[1], "--help") == 0)
-		return fputs(usage, stdout) < 0;
+	if (arguments > 1 && strcmp(argument[1], "--help") == 0) {
+		run_options_help();
+		return fflush(stdout) != 0;
+	}
 	if (arguments > 1 && strcmp(argument[1], "--version") == 0)
 		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
-	status = parse(&options, argument + 1);
-	if (status == 0)
-		status = pass_options(&options);
-	return status != 0 ? status : run(&options);
+	if (!run)
+		return run_say("out of memory");
+	status = prepare(run, argument + 1);
+	return status != 0 ? status : execute(run);
 }

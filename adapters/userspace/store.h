@@ -36,13 +36,19 @@ struct uvmp_pager_store {
 	bool is_parallel;
 };
 
-/* "mem", "file:PATH", "zstd", for `pages` pages. NULL: *error is negative, `text` says what is wrong. */
+/* "mem", "file:PATH", "zstd", "zstd:LEVEL", for `pages` pages. NULL: *error is negative, `text` says what is wrong. */
 struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text, size_t text_bytes);
 
-/* One kind each. */
+#define UVMP_STORE_ZSTD_FASTEST	 (-50)
+#define UVMP_STORE_ZSTD_LEVEL	 1
+#define UVMP_STORE_ZSTD_SMALLEST 19
+
+/* One kind each. -EINVAL: no pages, or more than 2^34; -ENOMEM: no address space. */
 struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error);
+/* A directory, a new or empty file, or a block device (store_path.c). */
 struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error, char *text, size_t text_bytes);
-struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int *error); /* -ENOTSUP: built without zstd */
+/* -ENOTSUP: built without zstd. */
+struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error);
 
 #ifdef __cplusplus
 }

@@ -1,139 +1,275 @@
 /* Pages in compressed memory: cells of 16 pages, each compressed as one. A write of part of a cell opens it
- * first. A fork copies it as it copies all memory. */
+ * first.
+ *
+ * Each cell has its own 64 KiB of address space, of which memory is there for what it compresses to, in whole
+ * pages: nothing can be fragmented, and what a cell no longer needs is the system's at once. A cell that does
+ * not become smaller is kept as it is. A fork copies all this as it copies all memory. */
 #include "store.h"
 
 #include <errno.h>
 
 #ifdef HAVE_ZSTD
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <zstd.h>
 
+#include "store_internal.h"
+
+#define PAGE       UVMP_STORE_PAGE_BYTES
 #define CELL_PAGES 16u
-#define CELL_BYTES (CELL_PAGES * UVMP_STORE_PAGE_BYTES)
-#define LEVEL      1
+#define CELL_BYTES (CELL_PAGES * PAGE)
+#define LOCKS      64u
 
 struct cell {
-	void *data; /* NULL: nothing was written, or all is forgotten */
-	uint32_t bytes;
+	uint32_t bytes;   /* compressed; CELL_BYTES: as they are; 0: none, nothing was written, or all is
+	                     forgotten */
 	uint32_t written; /* pages that hold something */
+};
+
+/* What one thread needs to open and close a cell. */
+struct bench {
+	struct bench *next;
+	ZSTD_CCtx *press;
+	ZSTD_DCtx *open;
+	uint8_t *plain, *packed;
 };
 
 struct zstd {
 	struct uvmp_pager_store store;
+	int level;
+	uint64_t cells;
 	struct cell *cell;
-	uint64_t cells, bytes;
-	ZSTD_CCtx *press;
-	ZSTD_DCtx *open;
-	uint8_t *plain, *packed;
+	uint8_t *memory;
+	pthread_mutex_t lock[LOCKS]; /* of the cells whose number has this remainder */
+	_Atomic uint64_t bytes;
 	size_t packed_bytes;
+	struct bench *idle;
+	pthread_mutex_t idle_lock;
+	pthread_cond_t is_idle;
 };
 
-static uint32_t pages_mask(uint32_t first, uint32_t outer)
+/* -- benches: as many as threads have worked at a time -- */
+
+static void close_bench(struct bench *bench)
 {
-	return (uint32_t)((1u << outer) - (1u << first));
+	ZSTD_freeCCtx(bench->press);
+	ZSTD_freeDCtx(bench->open);
+	free(bench->plain);
+	free(bench->packed);
+	free(bench);
 }
 
-static int open_cell(struct zstd *z, const struct cell *cell)
+static size_t press(const struct zstd *z, struct bench *bench, const uint8_t *plain)
 {
-	size_t bytes = ZSTD_decompressDCtx(z->open, z->plain, CELL_BYTES, cell->data, cell->bytes);
-
-	return bytes == CELL_BYTES ? 0 : -EIO;
+	return ZSTD_compressCCtx(bench->press, bench->packed, z->packed_bytes, plain, CELL_BYTES, z->level);
 }
 
-static void drop(struct zstd *z, struct cell *cell)
+/* Uses it once: what it allocates for itself is there from then on. */
+static struct bench *open_bench(const struct zstd *z)
 {
-	z->bytes -= cell->bytes;
-	free(cell->data);
-	*cell = (struct cell){0};
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	if (!bench)
+		return NULL;
+	bench->press = ZSTD_createCCtx();
+	bench->open = ZSTD_createDCtx();
+	bench->plain = calloc(1, CELL_BYTES);
+	bench->packed = malloc(z->packed_bytes);
+	if (bench->press && bench->open && bench->plain && bench->packed &&
+	    !ZSTD_isError(press(z, bench, bench->plain)))
+		return bench;
+	close_bench(bench);
+	return NULL;
 }
 
-static int press_cell(struct zstd *z, struct cell *cell, uint32_t written, const uint8_t *plain)
+/* Out of memory: another thread's will do, when it is done. There is one at least. */
+static struct bench *take_bench(struct zstd *z)
 {
-	size_t bytes = ZSTD_compressCCtx(z->press, z->packed, z->packed_bytes, plain, CELL_BYTES, LEVEL);
-	void *data = ZSTD_isError(bytes) ? NULL : malloc(bytes);
+	struct bench *bench;
 
-	if (!data)
-		return -ENOMEM;
-	memcpy(data, z->packed, bytes);
-	z->bytes = z->bytes - cell->bytes + bytes;
-	free(cell->data);
-	*cell = (struct cell){data, (uint32_t)bytes, written};
+	pthread_mutex_lock(&z->idle_lock);
+	if (!z->idle && (bench = open_bench(z))) {
+		pthread_mutex_unlock(&z->idle_lock);
+		return bench;
+	}
+	while (!z->idle)
+		pthread_cond_wait(&z->is_idle, &z->idle_lock);
+	bench = z->idle;
+	z->idle = bench->next;
+	pthread_mutex_unlock(&z->idle_lock);
+	return bench;
+}
+
+static void give_bench(struct zstd *z, struct bench *bench)
+{
+	pthread_mutex_lock(&z->idle_lock);
+	bench->next = z->idle;
+	z->idle = bench;
+	pthread_cond_signal(&z->is_idle);
+	pthread_mutex_unlock(&z->idle_lock);
+}
+
+/* -- cells -- */
+
+static uint8_t *place(const struct zstd *z, const struct cell *cell)
+{
+	return z->memory + (uint64_t)(cell - z->cell) * CELL_BYTES;
+}
+
+static uint32_t whole_pages(uint32_t bytes)
+{
+	return (bytes + PAGE - 1u) / PAGE * PAGE;
+}
+
+/* The memory that is there follows. */
+static void resize(struct zstd *z, struct cell *cell, uint32_t bytes)
+{
+	uint32_t before = whole_pages(cell->bytes), after = whole_pages(bytes);
+
+	if (after < before)
+		madvise(place(z, cell) + after, before - after, MADV_DONTNEED);
+	atomic_fetch_add_explicit(&z->bytes, (uint64_t)after - before, memory_order_relaxed);
+	cell->bytes = bytes;
+}
+
+static int open_cell(const struct zstd *z, const struct cell *cell, ZSTD_DCtx *open, uint8_t *to)
+{
+	if (cell->bytes == CELL_BYTES) {
+		memcpy(to, place(z, cell), CELL_BYTES);
+		return 0;
+	}
+	if (ZSTD_decompressDCtx(open, to, CELL_BYTES, place(z, cell), cell->bytes) != CELL_BYTES)
+		return -EIO;
 	return 0;
 }
 
-/* Calls for the parts of cells that a run of pages consists of. */
+/* A cell that would take as many pages anyway is faster to read as it is. */
+static int press_cell(struct zstd *z, struct cell *cell, struct bench *bench, const uint8_t *plain)
+{
+	size_t bytes = press(z, bench, plain);
+	const uint8_t *from = bench->packed;
+
+	if (ZSTD_isError(bytes))
+		return -ENOMEM;
+	if (bytes > CELL_BYTES - PAGE) {
+		bytes = CELL_BYTES;
+		from = plain;
+	}
+	memcpy(place(z, cell), from, bytes);
+	resize(z, cell, (uint32_t)bytes);
+	return 0;
+}
+
+/* -- parts of cells, of which a run of pages consists -- */
+
 struct part {
 	struct cell *cell;
-	uint32_t first, outer; /* pages of the cell */
+	uint32_t pages;     /* as a set; */
+	uint32_t at, bytes; /* in the cell */
 };
 
-static struct part next_part(struct zstd *z, uint64_t page, uint64_t pages)
+static struct part next_part(const struct zstd *z, uint64_t page, uint64_t pages)
 {
-	struct part part = {&z->cell[page / CELL_PAGES], (uint32_t)(page % CELL_PAGES), CELL_PAGES};
+	uint32_t first = (uint32_t)(page % CELL_PAGES), outer = CELL_PAGES;
 
-	if (pages < part.outer - part.first)
-		part.outer = part.first + (uint32_t)pages;
-	return part;
+	if (pages < outer - first)
+		outer = first + (uint32_t)pages;
+	return (struct part){.cell = &z->cell[page / CELL_PAGES],
+	                     .pages = (1u << outer) - (1u << first),
+	                     .at = first * PAGE,
+	                     .bytes = (outer - first) * PAGE};
 }
+
+static pthread_mutex_t *lock_of(struct zstd *z, const struct cell *cell)
+{
+	return &z->lock[(uint64_t)(cell - z->cell) % LOCKS];
+}
+
+static int read_part(const struct zstd *z, const struct part *part, struct bench *bench, uint8_t *to)
+{
+	int error;
+
+	if ((part->pages & ~part->cell->written) != 0)
+		return -EIO;
+	if (part->bytes == CELL_BYTES)
+		return open_cell(z, part->cell, bench->open, to);
+	if (part->cell->bytes == CELL_BYTES) {
+		memcpy(to, place(z, part->cell) + part->at, part->bytes);
+		return 0;
+	}
+	error = open_cell(z, part->cell, bench->open, bench->plain);
+	if (error == 0)
+		memcpy(to, bench->plain + part->at, part->bytes);
+	return error;
+}
+
+static int write_part(struct zstd *z, const struct part *part, struct bench *bench, const uint8_t *from)
+{
+	int error = 0;
+
+	if (part->bytes == CELL_BYTES) {
+		error = press_cell(z, part->cell, bench, from);
+	} else {
+		if ((part->cell->written & ~part->pages) != 0)
+			error = open_cell(z, part->cell, bench->open, bench->plain);
+		else
+			memset(bench->plain, 0, CELL_BYTES);
+		if (error != 0)
+			return error;
+		memcpy(bench->plain + part->at, from, part->bytes);
+		error = press_cell(z, part->cell, bench, bench->plain);
+	}
+	if (error == 0)
+		part->cell->written |= part->pages;
+	return error;
+}
+
+/* -- the store -- */
 
 static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to)
 {
 	struct zstd *z = (struct zstd *)store;
+	struct bench *bench = take_bench(z);
 	uint8_t *memory = to;
-
-	while (pages != 0) {
-		struct part part = next_part(z, page, pages);
-		uint32_t some = part.outer - part.first;
-		int error = part.cell->data ? open_cell(z, part.cell) : -EIO;
-
-		if (error != 0)
-			return error;
-		memcpy(memory, z->plain + part.first * UVMP_STORE_PAGE_BYTES, some * UVMP_STORE_PAGE_BYTES);
-		memory += some * UVMP_STORE_PAGE_BYTES;
-		page += some;
-		pages -= some;
-	}
-	return 0;
-}
-
-static int write_part(struct zstd *z, const struct part *part, const uint8_t *from)
-{
-	uint32_t fresh = pages_mask(part->first, part->outer);
 	int error = 0;
 
-	if (fresh == pages_mask(0, CELL_PAGES))
-		return press_cell(z, part->cell, fresh, from);
-	if (part->cell->data)
-		error = open_cell(z, part->cell);
-	else
-		memset(z->plain, 0, CELL_BYTES);
-	if (error != 0)
-		return error;
-	memcpy(z->plain + part->first * UVMP_STORE_PAGE_BYTES, from,
-	       (part->outer - part->first) * UVMP_STORE_PAGE_BYTES);
-	return press_cell(z, part->cell, part->cell->written | fresh, z->plain);
+	while (pages != 0 && error == 0) {
+		struct part part = next_part(z, page, pages);
+
+		pthread_mutex_lock(lock_of(z, part.cell));
+		error = read_part(z, &part, bench, memory);
+		pthread_mutex_unlock(lock_of(z, part.cell));
+		memory += part.bytes;
+		page += part.bytes / PAGE;
+		pages -= part.bytes / PAGE;
+	}
+	give_bench(z, bench);
+	return error;
 }
 
 static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
 {
 	struct zstd *z = (struct zstd *)store;
+	struct bench *bench = take_bench(z);
 	const uint8_t *memory = from;
+	int error = 0;
 
-	while (pages != 0) {
+	while (pages != 0 && error == 0) {
 		struct part part = next_part(z, page, pages);
-		uint32_t some = part.outer - part.first;
-		int error = write_part(z, &part, memory);
 
-		if (error != 0)
-			return error;
-		memory += some * UVMP_STORE_PAGE_BYTES;
-		page += some;
-		pages -= some;
+		pthread_mutex_lock(lock_of(z, part.cell));
+		error = write_part(z, &part, bench, memory);
+		pthread_mutex_unlock(lock_of(z, part.cell));
+		memory += part.bytes;
+		page += part.bytes / PAGE;
+		pages -= part.bytes / PAGE;
 	}
-	return 0;
+	give_bench(z, bench);
+	return error;
 }
 
 /* A cell goes when nothing of it is needed any more. */
@@ -144,11 +280,11 @@ static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages
 	while (pages != 0) {
 		struct part part = next_part(z, page, pages);
 
-		part.cell->written &= ~pages_mask(part.first, part.outer);
-		if (part.cell->data && part.cell->written == 0)
-			drop(z, part.cell);
-		page += part.outer - part.first;
-		pages -= part.outer - part.first;
+		part.cell->written &= ~part.pages;
+		if (part.cell->written == 0 && part.cell->bytes != 0)
+			resize(z, part.cell, 0);
+		page += part.bytes / PAGE;
+		pages -= part.bytes / PAGE;
 	}
 }
 
@@ -161,49 +297,70 @@ static void close_zstd(struct uvmp_pager_store *store)
 {
 	struct zstd *z = (struct zstd *)store;
 
-	for (uint64_t i = 0; z->cell && i < z->cells; i++)
-		free(z->cell[i].data);
+	while (z->idle) {
+		struct bench *bench = z->idle;
+
+		z->idle = bench->next;
+		close_bench(bench);
+	}
 	if (z->cell)
 		munmap(z->cell, z->cells * sizeof(*z->cell));
-	ZSTD_freeCCtx(z->press);
-	ZSTD_freeDCtx(z->open);
-	free(z->plain);
-	free(z->packed);
+	if (z->memory)
+		munmap(z->memory, z->cells * CELL_BYTES);
+	for (uint32_t i = 0; i < LOCKS; i++)
+		pthread_mutex_destroy(&z->lock[i]);
+	pthread_mutex_destroy(&z->idle_lock);
+	pthread_cond_destroy(&z->is_idle);
 	free(z);
 }
 
-struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int *error)
+static void *reserve(uint64_t bytes)
 {
-	struct zstd *z = calloc(1, sizeof(*z));
+	void *memory =
+	        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error)
+{
+	struct zstd *z;
+
+	*error = -EINVAL;
+	if (pages == 0 || pages > STORE_PAGES_MOST)
+		return NULL;
 	*error = -ENOMEM;
+	z = calloc(1, sizeof(*z));
 	if (!z)
 		return NULL;
+	for (uint32_t i = 0; i < LOCKS; i++)
+		pthread_mutex_init(&z->lock[i], NULL);
+	pthread_mutex_init(&z->idle_lock, NULL);
+	pthread_cond_init(&z->is_idle, NULL);
+	z->level = level;
 	z->cells = (pages + CELL_PAGES - 1u) / CELL_PAGES;
-	z->cell = mmap(NULL, z->cells * sizeof(*z->cell), PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (z->cell == MAP_FAILED)
-		z->cell = NULL;
+	z->cell = reserve(z->cells * sizeof(*z->cell));
+	z->memory = reserve(z->cells * CELL_BYTES);
 	z->packed_bytes = ZSTD_compressBound(CELL_BYTES);
-	z->press = ZSTD_createCCtx();
-	z->open = ZSTD_createDCtx();
-	z->plain = malloc(CELL_BYTES);
-	z->packed = malloc(z->packed_bytes);
-	if (!z->cell || !z->press || !z->open || !z->plain || !z->packed) {
+	z->idle = open_bench(z);
+	if (!z->cell || !z->memory || !z->idle) {
 		close_zstd(&z->store);
 		return NULL;
 	}
+	madvise(z->memory, z->cells * CELL_BYTES, MADV_NOHUGEPAGE); /* a cell's own pages only */
 	z->store = (struct uvmp_pager_store){.read = read_pages,
 	                                     .write = write_pages,
 	                                     .forget = forget,
 	                                     .size = size,
-	                                     .close = close_zstd};
+	                                     .close = close_zstd,
+	                                     .is_parallel = true};
 	return &z->store;
 }
 #else
-struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int *error)
+struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error)
 {
 	(void)pages;
+	(void)level;
 	*error = -ENOTSUP;
 	return NULL;
 }

@@ -1,0 +1,11 @@
+/* quote.h: texts in what programs read. */
+#ifndef UVMSIM_QUOTE_H
+#define UVMSIM_QUOTE_H
+
+#include <stdio.h>
+
+/* With the quotation marks; bytes that are not UTF-8 become U+FFFD. */
+void quote_json(const char *text, FILE *out);
+void quote_csv(const char *text, FILE *out);
+
+#endif

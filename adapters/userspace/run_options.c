@@ -1,0 +1,311 @@
+/* The command line of uvmp-run: one row an option. A row's value is checked as its kind says and, if it has a
+ * name in the environment, passed to the program, where run_config.c and preload.c take it. */
+#include "run_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "number.h"
+#include "run.h"
+#include "uvmpolicy/policy.h"
+
+#define SIZE_MOST ((uint64_t)1 << 46)
+
+enum kind { SWITCH, SIZE, COUNT, TEXT, POLICY, STORE, OUTPUT };
+
+struct option {
+	const char *flag, *value; /* value: as help calls it; NULL: a switch takes none */
+	enum kind kind;
+	const char *name;     /* in the environment of the program; NULL: it is not told */
+	const char *initial;  /* passed if the option is not given; NULL: nothing is */
+	uint64_t least, most; /* of sizes and counts */
+	const char *help;
+};
+
+static const struct option table[] = {
+        {"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
+         "resident at most, in each process: 2M and more (needed)"},
+        {"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
+         "allocations from this size on are managed; default 1M"},
+        {"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
+         "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or the driver's"},
+        {"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
+         "where pages are that are not resident: mem (default), zstd,\n"
+         "file:PATH (a new or empty file, a directory, a block device)"},
+        {"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
+         "managed memory at most; default 64 times the budget"},
+        {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
+        {"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
+        {"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
+         "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
+        {"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
+         "recorded, too, and heard by the policy: touches of so many\n"
+         "resident pages at a time, others every 10 ms; 64, say"},
+        {"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
+        {"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
+        {"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
+         "the report has the policy and what this kernel can do"},
+        {"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
+         "leave the kernel's faults alone, as for users who may not handle\nthem"},
+        {"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
+};
+
+#define ROWS (sizeof(table) / sizeof(table[0]))
+_Static_assert(ROWS <= RUN_OPTIONS_MOST, "struct run_options has a place for each");
+
+int run_say(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("uvmp-run: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return RUN_USAGE;
+}
+
+/* -- parsing -- */
+
+/* Is the argument this option, as `--flag` or `--flag=value`? */
+static bool is_option(const struct option *option, const char *argument, const char **value)
+{
+	size_t length = strlen(option->flag);
+
+	*value = NULL;
+	if (strncmp(argument, option->flag, length) != 0)
+		return false;
+	if (argument[length] == '=')
+		*value = argument + length + 1;
+	return argument[length] == '\0' || argument[length] == '=';
+}
+
+static int take(struct run_options *options, char ***argument)
+{
+	const char *given = **argument, *value;
+	size_t row = 0;
+
+	while (row < ROWS && !is_option(&table[row], given, &value))
+		row++;
+	if (row == ROWS)
+		return run_say("%.100s: no such option; see uvmp-run --help", given);
+	if (options->value[row])
+		return run_say("%s: given twice", table[row].flag);
+	if (table[row].kind == SWITCH && value)
+		return run_say("%s: takes no value", table[row].flag);
+	if (table[row].kind == SWITCH)
+		value = "";
+	if (!value)
+		value = *++*argument;
+	if (!value)
+		return run_say("%s: a value is missing", table[row].flag);
+	options->value[row] = value;
+	++*argument;
+	return 0;
+}
+
+int run_options_parse(struct run_options *options, char **argument)
+{
+	int status = 0;
+
+	while (status == 0 && *argument && (*argument)[0] == '-' && strcmp(*argument, "--") != 0)
+		status = take(options, &argument);
+	if (status != 0)
+		return status;
+	if (*argument && strcmp(*argument, "--") == 0)
+		argument++;
+	options->program = argument;
+	if (!run_option(options, "--budget"))
+		return run_say("--budget is missing; see uvmp-run --help");
+	return *argument ? 0 : run_say("no program is given; see uvmp-run --help");
+}
+
+const char *run_option(const struct run_options *options, const char *flag)
+{
+	for (size_t row = 0; row < ROWS; row++) {
+		if (strcmp(table[row].flag, flag) == 0)
+			return options->value[row];
+	}
+	return NULL;
+}
+
+/* -- checking and passing on -- */
+
+static int pass_size(const struct option *option, const char *text)
+{
+	char number[32], least[NUMBER_TEXT_MAX];
+	uint64_t bytes;
+
+	if (!number_parse_size(text, strlen(text), &bytes) || bytes < option->least || bytes > option->most) {
+		number_print_size(least, option->least);
+		return run_say("%s: \"%.100s\" is not accepted; %s and more " NUMBER_SIZE_HINT, option->flag,
+		               text, least);
+	}
+	snprintf(number, sizeof(number), "%" PRIu64, bytes);
+	setenv(option->name, number, 1);
+	return 0;
+}
+
+static int pass_count(const struct option *option, const char *text)
+{
+	uint64_t count;
+
+	if (!number_parse(text, strlen(text), &count) || count < option->least || count > option->most)
+		return run_say("%s: \"%.100s\" is not accepted; %" PRIu64 "..%" PRIu64, option->flag, text,
+		               option->least, option->most);
+	setenv(option->name, text, 1);
+	return 0;
+}
+
+static int pass_policy(const struct option *option, const char *text)
+{
+	struct uvmp_policy_error error = {0, 0, ""};
+	const char *whose = text ? option->flag : "UVMP_POLICY";
+	struct uvmp_policy policy;
+	enum uvmp_status status;
+
+	if (!text)
+		text = getenv("UVMP_POLICY");
+	if (!text) {
+		unsetenv(option->name);
+		return 0;
+	}
+	status = uvmp_policy_parse(text, strlen(text), &policy, &error);
+	if (status != UVMP_OK)
+		return run_say("%s: character %" PRIu32 ": %s; see `uvmsim list policies`", whose,
+		               error.offset + 1u, error.text[0] ? error.text : uvmp_status_text(status));
+	setenv(option->name, text, 1);
+	return 0;
+}
+
+/* The program may go to another directory before it opens the file. */
+static int pass_path(const struct option *option, const char *prefix, const char *path)
+{
+	char directory[PATH_MAX] = "", all[2 * PATH_MAX];
+
+	if (path[0] != '/' && !getcwd(directory, sizeof(directory)))
+		return run_say("%s: the working directory: %s", option->flag, strerror(errno));
+	if (strlen(path) >= PATH_MAX)
+		return run_say("%s: %.100s...: %s", option->flag, path, strerror(ENAMETOOLONG));
+	snprintf(all, sizeof(all), "%s%s%s%s", prefix, directory, path[0] == '/' ? "" : "/", path);
+	setenv(option->name, all, 1);
+	return 0;
+}
+
+static int pass_store(const struct option *option, const char *text)
+{
+	if (strncmp(text, "file:", 5) == 0 && text[5] != '\0')
+		return pass_path(option, "file:", text + 5);
+	setenv(option->name, text, 1); /* trying it says whether there is such a store */
+	return 0;
+}
+
+/* To open a pipe would be taken for its writer. */
+static bool is_writable(const char *path)
+{
+	struct stat info;
+	int fd;
+
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+		return access(path, W_OK) == 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int pass_output(const struct option *option, const char *text)
+{
+	if (!is_writable(text))
+		return run_say("%s: %.200s: %s", option->flag, text, strerror(errno));
+	return option->name ? pass_path(option, "", text) : 0;
+}
+
+static int pass(const struct option *option, const char *text)
+{
+	if (option->kind == POLICY)
+		return pass_policy(option, text);
+	if (!text)
+		text = option->initial;
+	if (!text) {
+		if (option->name)
+			unsetenv(option->name); /* of a uvmp-run around this one */
+		return 0;
+	}
+	switch (option->kind) {
+	case SIZE:
+		return pass_size(option, text);
+	case COUNT:
+		return pass_count(option, text);
+	case STORE:
+		return pass_store(option, text);
+	case OUTPUT:
+		return pass_output(option, text);
+	default:
+		if (option->name)
+			setenv(option->name, text, 1);
+		return 0;
+	}
+}
+
+static int pass_all(const struct run_options *options, bool is_output)
+{
+	int status = 0;
+
+	for (size_t row = 0; row < ROWS && status == 0; row++) {
+		if ((table[row].kind == OUTPUT) == is_output)
+			status = pass(&table[row], options->value[row]);
+	}
+	return status;
+}
+
+int run_options_pass(const struct run_options *options)
+{
+	return pass_all(options, false);
+}
+
+int run_options_make_files(const struct run_options *options)
+{
+	return pass_all(options, true);
+}
+
+/* -- help -- */
+
+static void print_row(const struct option *option)
+{
+	char head[64];
+
+	snprintf(head, sizeof(head), "%s %s", option->flag, option->value ? option->value : "");
+	printf("  %-19s ", head);
+	for (const char *at = option->help; *at; at++) {
+		putchar(*at);
+		if (*at == '\n')
+			printf("%22s", "");
+	}
+	putchar('\n');
+}
+
+void run_options_help(void)
+{
+	printf("usage: uvmp-run --budget SIZE [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+	       "\n"
+	       "Runs PROGRAM with its large allocations under a pager: at most the budget of them is "
+	       "resident,\n"
+	       "the rest is paged to a store. What happened is reported at the end.\n"
+	       "\n");
+	for (size_t row = 0; row < ROWS; row++)
+		print_row(&table[row]);
+	printf("  --help, --version\n"
+	       "\n"
+	       "Sizes are bytes, or a number with K, M, G or T (powers of 1024). Exit status: that of "
+	       "PROGRAM,\n"
+	       "its signal too; 2 wrong usage, 126 PROGRAM cannot be run, 127 it is not found.\n");
+}

@@ -1,0 +1,399 @@
+/* What happened in the processes of a run, from what each has left on the shared page. */
+#include "run_report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "quote.h"
+
+#define LISTED_MOST 16u /* processes in the table */
+#define LIVE_MOST   256
+
+/* Counts: sums over processes. The greatest process alone says how much memory was managed: the budget holds
+ * for each. */
+struct column {
+	const char *key;
+	size_t offset;
+	bool is_greatest;
+};
+
+#define COLUMN(name)                                                                                         \
+	{                                                                                                    \
+#name, offsetof(struct uvmp_pager_stats, name), false                                        \
+	}
+static const struct column columns[] = {
+        {"peak_managed_bytes", offsetof(struct uvmp_pager_stats, peak_managed_bytes), true},
+        COLUMN(faults),
+        COLUMN(duplicates),
+        COLUMN(write_faults),
+        COLUMN(batches),
+        COLUMN(replays),
+        COLUMN(bytes_in),
+        COLUMN(copies_in),
+        COLUMN(bytes_zeroed),
+        COLUMN(bytes_out),
+        COLUMN(copies_out),
+        COLUMN(bytes_dropped),
+        COLUMN(evictions),
+        COLUMN(managed_bytes),
+        COLUMN(resident_bytes),
+        COLUMN(store_bytes),
+        COLUMN(stall_ns),
+        COLUMN(service_ns),
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static uint64_t value_of(const struct column *column, const struct uvmp_pager_stats *stats)
+{
+	uint64_t value;
+
+	memcpy(&value, (const uint8_t *)stats + column->offset, sizeof(value));
+	return value;
+}
+
+/* -- over all processes -- */
+
+static uint32_t slots(const struct run_shared *shared)
+{
+	return shared->slots < RUN_PROCESSES ? shared->slots : RUN_PROCESSES;
+}
+
+static bool has_managed(const struct run_slot *slot)
+{
+	return slot->stats.peak_managed_bytes != 0;
+}
+
+/* Children have what their parent had, but most are forked to start something else. */
+static bool has_used(const struct run_slot *slot)
+{
+	return slot->stats.faults != 0;
+}
+
+/* Processes that used managed memory. */
+static uint32_t sum_up(const struct run_shared *shared, struct uvmp_pager_stats *sum)
+{
+	uint32_t managed = 0;
+
+	*sum = (struct uvmp_pager_stats){0};
+	for (uint32_t i = 0; i < slots(shared); i++) {
+		const struct uvmp_pager_stats *one = &shared->slot[i].stats;
+
+		managed += has_used(&shared->slot[i]);
+		for (size_t c = 0; c < COLUMNS; c++) {
+			uint64_t value = value_of(&columns[c], sum), more = value_of(&columns[c], one);
+
+			if (!columns[c].is_greatest)
+				value += more;
+			else if (value < more)
+				value = more;
+			memcpy((uint8_t *)sum + columns[c].offset, &value, sizeof(value));
+		}
+		if (sum->store_error == 0)
+			sum->store_error = one->store_error;
+	}
+	return managed;
+}
+
+static uint32_t more_processes(const struct run_shared *shared)
+{
+	return shared->slots > RUN_PROCESSES ? shared->slots - RUN_PROCESSES : 0;
+}
+
+/* -- the table -- */
+
+struct bytes_text {
+	char text[32];
+};
+
+static struct bytes_text bytes_of(uint64_t bytes)
+{
+	static const char unit[][4] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	uint64_t tenths = bytes * 10u;
+	struct bytes_text to;
+	unsigned i = 0;
+
+	for (; i < 4 && tenths >= 10240u; i++)
+		tenths /= 1024u;
+	if (i == 0)
+		snprintf(to.text, sizeof(to.text), "%" PRIu64 " B", bytes);
+	else
+		snprintf(to.text, sizeof(to.text), "%" PRIu64 ".%" PRIu64 " %s", tenths / 10u, tenths % 10u,
+		         unit[i]);
+	return to;
+}
+
+static void write_processes(FILE *out, const struct run_report *report)
+{
+	uint32_t listed = 0, left = 0;
+
+	fprintf(out, "  %8s %-15s %11s %9s %11s %11s %9s\n", "process", "", "managed", "faults", "in", "out",
+	        "stalled");
+	for (uint32_t i = 0; i < slots(report->shared); i++) {
+		const struct run_slot *slot = &report->shared->slot[i];
+		const struct uvmp_pager_stats *s = &slot->stats;
+
+		if (!has_used(slot))
+			continue;
+		if (listed == LISTED_MOST) {
+			left++;
+			continue;
+		}
+		listed++;
+		fprintf(out, "  %8" PRId32 " %-15.15s %11s %9" PRIu64 " %11s %11s %7.2f s\n", slot->pid,
+		        slot->name, bytes_of(s->peak_managed_bytes).text, s->faults,
+		        bytes_of(s->bytes_in).text, bytes_of(s->bytes_out).text, (double)s->stall_ns / 1e9);
+	}
+	if (left != 0)
+		fprintf(out, "  and %" PRIu32 " more; --format csv has all\n", left);
+}
+
+static void write_verbose(FILE *out, const struct run_report *report)
+{
+	const char *at = report->features;
+
+	fprintf(out, "  %-10s %s\n", "policy", report->policy);
+	for (const char *head = "kernel"; *at; head = "") {
+		size_t length = strcspn(at, "\n");
+
+		fprintf(out, "  %-10s %.*s\n", head, (int)length, at);
+		at += length + (at[length] == '\n');
+	}
+}
+
+static void write_table(FILE *out, const struct run_report *report)
+{
+	struct uvmp_pager_stats sum;
+	uint32_t managed = sum_up(report->shared, &sum);
+	bool is_ram = strncmp(report->store, "file:", 5) != 0;
+
+	if (managed == 0)
+		return;
+	fprintf(out, "uvmp-run: %.2f s, %" PRIu32 " process%s with managed memory\n",
+	        (double)report->time_ns / 1e9, managed, managed == 1 ? "" : "es");
+	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", bytes_of(sum.peak_managed_bytes).text,
+	        managed == 1 ? "" : " in one process", bytes_of(report->budget_bytes).text);
+	fprintf(out,
+	        "  %-10s %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " duplicates; %" PRIu64
+	        " first writes to clean pages\n",
+	        "faults", sum.faults, sum.batches, sum.duplicates, sum.write_faults);
+	fprintf(out, "  %-10s %s in %" PRIu64 " copies, and %s of zeros\n", "in", bytes_of(sum.bytes_in).text,
+	        sum.copies_in, bytes_of(sum.bytes_zeroed).text);
+	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
+	        bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
+	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
+	fprintf(out, "  %-10s %s%s (%s)\n", "store", bytes_of(sum.store_bytes).text, is_ram ? " of RAM" : "",
+	        report->store);
+	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
+	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
+	if (report->is_verbose)
+		write_verbose(out, report);
+	if (managed > 1)
+		write_processes(out, report);
+	if (more_processes(report->shared) != 0)
+		fprintf(out, "  %" PRIu32 " more processes are not in these figures\n",
+		        more_processes(report->shared));
+}
+
+/* -- JSON and CSV -- */
+
+static void write_counts(FILE *out, const struct uvmp_pager_stats *stats, const char *indent)
+{
+	for (size_t c = 0; c < COLUMNS; c++)
+		fprintf(out, "%s\"%s\": %" PRIu64 ",\n", indent, columns[c].key,
+		        value_of(&columns[c], stats));
+}
+
+static void write_texts(FILE *out, const char *lines)
+{
+	char line[256];
+
+	fputc('[', out);
+	for (const char *between = ""; *lines; between = ", ") {
+		size_t length = strcspn(lines, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+		fputs(between, out);
+		quote_json(line, out);
+		lines += length + (lines[length] == '\n');
+	}
+	fputc(']', out);
+}
+
+static void write_status(FILE *out, const struct run_report *report)
+{
+	if (WIFSIGNALED(report->status))
+		fprintf(out, "  \"exit_status\": null,\n  \"signal\": %d,\n", WTERMSIG(report->status));
+	else
+		fprintf(out, "  \"exit_status\": %d,\n  \"signal\": null,\n", WEXITSTATUS(report->status));
+	fprintf(out, "  \"core_dumped\": %s,\n",
+	        WIFSIGNALED(report->status) && WCOREDUMP(report->status) ? "true" : "false");
+}
+
+static void write_process(FILE *out, const struct run_slot *slot)
+{
+	fprintf(out, "    {\n      \"pid\": %" PRId32 ",\n      \"name\": ", slot->pid);
+	quote_json(slot->name, out);
+	fputs(",\n      \"error\": ", out);
+	if (slot->error != 0)
+		quote_json(slot->text, out);
+	else
+		fputs("null", out);
+	fputs(",\n", out);
+	write_counts(out, &slot->stats, "      ");
+	fprintf(out, "      \"store_error\": %d\n    }", -slot->stats.store_error);
+}
+
+static void write_json(FILE *out, const struct run_report *report)
+{
+	struct uvmp_pager_stats sum;
+	uint32_t managed = sum_up(report->shared, &sum);
+
+	fputs("{\n  \"program\": [", out);
+	for (char **argument = report->program; *argument; argument++) {
+		fputs(argument == report->program ? "" : ", ", out);
+		quote_json(*argument, out);
+	}
+	fputs("],\n  \"policy\": ", out);
+	quote_json(report->policy, out);
+	fputs(",\n  \"store\": ", out);
+	quote_json(report->store, out);
+	fprintf(out, ",\n  \"budget_bytes\": %" PRIu64 ",\n  \"threshold_bytes\": %" PRIu64 ",\n",
+	        report->budget_bytes, report->threshold_bytes);
+	write_status(out, report);
+	fprintf(out, "  \"time_ns\": %" PRIu64 ",\n  \"loaded\": %" PRIu32 ",\n  \"managed\": %" PRIu32 ",\n",
+	        report->time_ns, report->shared->loaded, managed);
+	fprintf(out, "  \"unlisted\": %" PRIu32 ",\n", more_processes(report->shared));
+	write_counts(out, &sum, "  ");
+	fprintf(out, "  \"store_error\": %d,\n  \"features\": ", -sum.store_error);
+	write_texts(out, report->features);
+	fputs(",\n  \"processes\": [", out);
+	for (uint32_t i = 0; i < slots(report->shared); i++) {
+		fputs(i == 0 ? "\n" : ",\n", out);
+		write_process(out, &report->shared->slot[i]);
+	}
+	fprintf(out, "%s]\n}\n", slots(report->shared) == 0 ? "" : "\n  ");
+}
+
+static void write_csv(FILE *out, const struct run_report *report)
+{
+	fputs("pid,name,error,policy,store,budget_bytes", out);
+	for (size_t c = 0; c < COLUMNS; c++)
+		fprintf(out, ",%s", columns[c].key);
+	fputs(",store_error\n", out);
+	for (uint32_t i = 0; i < slots(report->shared); i++) {
+		const struct run_slot *slot = &report->shared->slot[i];
+
+		fprintf(out, "%" PRId32 ",", slot->pid);
+		quote_csv(slot->name, out);
+		fputc(',', out);
+		if (slot->error != 0)
+			quote_csv(slot->text, out);
+		fputc(',', out);
+		quote_csv(report->policy, out);
+		fputc(',', out);
+		quote_csv(report->store, out);
+		fprintf(out, ",%" PRIu64, report->budget_bytes);
+		for (size_t c = 0; c < COLUMNS; c++)
+			fprintf(out, ",%" PRIu64, value_of(&columns[c], &slot->stats));
+		fprintf(out, ",%d\n", -slot->stats.store_error);
+	}
+}
+
+bool run_report_format(const char *name, enum run_format *format)
+{
+	static const char names[][8] = {[RUN_TABLE] = "table", [RUN_JSON] = "json", [RUN_CSV] = "csv"};
+
+	*format = RUN_TABLE;
+	if (!name)
+		return true;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*format = (enum run_format)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void run_report_write(FILE *out, const struct run_report *report)
+{
+	if (report->format == RUN_JSON)
+		write_json(out, report);
+	else if (report->format == RUN_CSV)
+		write_csv(out, report);
+	else
+		write_table(out, report);
+}
+
+/* -- trouble -- */
+
+static void say_nothing_managed(const struct run_report *report)
+{
+	const struct bytes_text threshold = bytes_of(report->threshold_bytes);
+
+	if (report->shared->loaded != 0)
+		fprintf(stderr, "uvmp-run: nothing was managed: no allocation reached the threshold of %s\n",
+		        threshold.text);
+	else if (report->objection)
+		fprintf(stderr, "uvmp-run: nothing was managed: %s %s\n", report->program[0],
+		        report->objection);
+	else
+		fprintf(stderr,
+		        "uvmp-run: nothing was managed: %s did not load libuvmp-preload.so (is it statically "
+		        "linked, or setuid?)\n",
+		        report->program[0]);
+}
+
+void run_report_trouble(const struct run_report *report)
+{
+	uint32_t managed = 0, failed = 0;
+
+	for (uint32_t i = 0; i < slots(report->shared); i++) {
+		const struct run_slot *slot = &report->shared->slot[i];
+
+		managed += has_managed(slot);
+		failed += slot->error != 0;
+		if (slot->error != 0 && failed <= LISTED_MOST)
+			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
+			        slot->name, slot->pid, slot->text);
+		if (slot->stats.store_error != 0)
+			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
+			        slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
+		if (slot->log_error != 0)
+			fprintf(stderr, "uvmp-run: the log is not complete: %s\n", strerror(slot->log_error));
+		if (slot->stats.trace_error != 0)
+			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
+			        strerror(-slot->stats.trace_error));
+	}
+	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet)
+		say_nothing_managed(report);
+	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
+		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
+		        WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
+		        WCOREDUMP(report->status) ? ", core dumped" : "");
+}
+
+/* -- while it runs -- */
+
+bool run_report_live(const struct run_shared *shared, double seconds)
+{
+	struct winsize size = {0};
+	struct uvmp_pager_stats sum;
+	char text[LIVE_MOST];
+	int width = LIVE_MOST;
+
+	if (sum_up(shared, &sum) == 0)
+		return false;
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+		width = size.ws_col;
+	snprintf(text, sizeof(text), "%6.1f s  %" PRIu64 " faults  resident %s of %s  in %s  out %s", seconds,
+	         sum.faults, bytes_of(sum.resident_bytes).text, bytes_of(sum.managed_bytes).text,
+	         bytes_of(sum.bytes_in).text, bytes_of(sum.bytes_out).text);
+	fprintf(stderr, "\r%.*s\033[K", width - 1, text);
+	return true;
+}
