@@ -128,12 +128,27 @@ void sample_forget(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 
 /* -- aside -- */
 
+/* A page that the program has cleared is here for the engine alone, and reading it would be a fault of ours.
+ */
+static bool is_present(const struct sample *s, uint64_t address)
+{
+	unsigned char present[16];
+
+	if (mincore((void *)(uintptr_t)address, s->page_bytes, present) != 0)
+		return false;
+	for (uint32_t i = 0; i < s->page_bytes / UVMP_STORE_PAGE_BYTES; i++) {
+		if ((present[i] & 1u) == 0)
+			return false;
+	}
+	return true;
+}
+
 /* Protected first: a write in between waits, and finds the page missing when it is tried again. */
 static bool set_aside(struct uvmp_pager *p, uint32_t i, struct block *block, uint64_t address, uint32_t page)
 {
 	struct sample *s = &p->sample;
 
-	if (uffd_protect(&p->uffd, address, s->page_bytes, true) != 0)
+	if (!is_present(s, address) || uffd_protect(&p->uffd, address, s->page_bytes, true) != 0)
 		return false;
 	memcpy(aside(s, i), (const void *)(uintptr_t)address, s->page_bytes);
 	madvise((void *)(uintptr_t)address, s->page_bytes, MADV_DONTNEED);
