@@ -40,6 +40,12 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
+script=pager_decisions
+sh tests/cli/$script.sh "$build" >"$logs/$script.log" 2>&1
+status=$?
+note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
+grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'
+
 echo
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

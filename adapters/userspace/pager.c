@@ -257,7 +257,7 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 	trace_file_comment(p->trace, "recorded by the pager of libuvmpolicy from %s",
 	                   program_invocation_short_name);
 	trace_file_comment(p->trace, "uvmsim run --memory %llu --policy '%s'",
-	                   (unsigned long long)p->stats.budget_bytes, policy);
+	                   (unsigned long long)c->budget_bytes, policy);
 	trace_file_comment(p->trace, "pages of %u bytes; %u resident ones sampled every %u ms", p->page_bytes,
 	                   p->sample.pages, SAMPLE_MS);
 	trace_file_flush(p->trace);
