@@ -1,13 +1,13 @@
-/* Reads and writes at random, in N threads (argument, default 1) over memory that is shared, allocates and frees in
- * between; for pager_decisions.sh. */
+/* Reads and writes at random, in N threads (argument, default 1) over memory that is shared, allocates and
+ * frees in between; for pager_decisions.sh. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTES	 ((size_t)24 << 20)
-#define TOUCHES	 2000
-#define MOST	 64
+#define BYTES    ((size_t)24 << 20)
+#define TOUCHES  2000
+#define MOST     64
 #define MULTIPLY 1103515245u
 
 static volatile unsigned char *memory;

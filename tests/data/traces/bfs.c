@@ -25,8 +25,10 @@ static void draw_edge(unsigned scale, uint32_t *u, uint32_t *v)
 int main(int arguments, char **argument)
 {
 	unsigned scale = arguments > 1 ? (unsigned)atoi(argument[1]) : 16u;
-	uint32_t n = 1u << scale, m = n * (arguments > 2 ? (uint32_t)atoi(argument[2]) : 8u), head = 0, tail = 0;
-	uint32_t *offset = calloc(n + 2u, 4), *edge = malloc(4u * (size_t)m), *level = calloc(n, 4), *queue = malloc(4u * (size_t)n);
+	uint32_t n = 1u << scale, m = n * (arguments > 2 ? (uint32_t)atoi(argument[2]) : 8u), head = 0,
+	         tail = 0;
+	uint32_t *offset = calloc(n + 2u, 4), *edge = malloc(4u * (size_t)m), *level = calloc(n, 4),
+	         *queue = malloc(4u * (size_t)n);
 	uint64_t sum = 0, seed = state;
 	uint32_t u, v;
 

@@ -15,7 +15,8 @@ static void multiply_tile(const float *a, const float *b, float *c, size_t n)
 int main(int arguments, char **argument)
 {
 	size_t n = arguments > 1 ? (size_t)atoi(argument[1]) : 512u;
-	float *a = malloc(n * n * sizeof(*a)), *b = malloc(n * n * sizeof(*b)), *c = calloc(n * n, sizeof(*c));
+	float *a = malloc(n * n * sizeof(*a)), *b = malloc(n * n * sizeof(*b)),
+	      *c = calloc(n * n, sizeof(*c));
 	double sum = 0;
 
 	if (!a || !b || !c)
