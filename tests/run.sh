@@ -47,7 +47,19 @@ printf '%s\n' "$timed"
 
 cat <<'T'
 
-4. In short
+4. A real program
+   SQLite builds an index, recorded by uvmp-run: the faults of an unmodified program in less memory than it asks for (the pager,
+   adapters/userspace; tests/data/traces has more programs). Given the trace, every policy can be tried on it. Read faults against MiB in:
+   where the program nearly fits (4 MiB) fetching ahead saves almost all faults and moves little more; at 2 MiB the driver's density
+   prefetcher fetches what it has just evicted, again and again. Evicting single pages (lru4k) moves least.
+
+T
+"$uvmsim" compare --trace tests/data/traces/sqlite.csv --memory 4M --memory 2M \
+	--policy prefetch=none --policy 'prefetch=none evict=lru4k' --policy prefetch=density --policy preset=uvmsmart-tbn
+
+cat <<'T'
+
+5. In short
    The driver's density prefetcher against none: far faults that it saves, and what it moves. A fault costs the GPU tens of
    microseconds, so with room for everything prefetching wins. When memory is short it wins for programs that walk their data in order,
    and moves many times as much for irregular ones: no fixed choice is right for all.

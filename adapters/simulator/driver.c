@@ -177,6 +177,22 @@ static bool release_all(struct driver *d)
 	return true;
 }
 
+/* The same, and what else the engine has to do, as after a batch on the recording machine. */
+static bool service_all(struct driver *d)
+{
+	struct uvmp_service_counts before, after;
+
+	if (!release_all(d))
+		return false;
+	do {
+		(void)uvmp_service_count(d->host.service, HOST_GPU, &before);
+		if (!pump(d))
+			return false;
+		(void)uvmp_service_count(d->host.service, HOST_GPU, &after);
+	} while (after.bottom_halves != before.bottom_halves);
+	return true;
+}
+
 /* -- rows -- */
 
 static void pass_time(struct driver *d, const struct source_row *row)
@@ -216,23 +232,32 @@ static bool access_cpu(struct driver *d, const struct source_row *row)
 	return true;
 }
 
-/* A prefetch or advice comes after what the GPU has asked for, and is done before the program goes on. */
-static bool call(struct driver *d, const struct source_row *row)
+static bool request(struct driver *d, const struct source_row *row, uint64_t *ticket)
 {
 	uint32_t processor = row->to_none ? UVMP_PROC_NONE : row->to_gpu ? HOST_GPU : UVMP_CPU;
+
+	if (row->kind == SOURCE_FREE)
+		return host_free(&d->host, row->address, ticket);
+	if (row->kind == SOURCE_PREFETCH)
+		return host_prefetch(&d->host, row->address, row->bytes, row->to_gpu, ticket);
+	return host_advise(&d->host, row->address, row->bytes, row->advice, processor, ticket);
+}
+
+/* A free, prefetch or advice comes after what the GPU has asked for, and is done before the program goes on.
+ */
+static bool call(struct driver *d, const struct source_row *row)
+{
 	uint64_t ticket;
 
-	if (!release_all(d))
-		return false;
-	if (row->kind == SOURCE_PREFETCH
-	            ? !host_prefetch(&d->host, row->address, row->bytes, row->to_gpu, &ticket)
-	            : !host_advise(&d->host, row->address, row->bytes, row->advice, processor, &ticket))
+	if (!release_all(d) || !request(d, row, &ticket))
 		return false;
 	d->ticket = 0;
 	while (d->ticket != ticket) {
 		if (!pump(d))
 			return false;
 	}
+	if (row->kind == SOURCE_FREE)
+		host_freed(&d->host, row->address);
 	return d->ended == UVMP_OK || host_fail_call(&d->host, row->address, row->bytes, d->ended);
 }
 
@@ -317,7 +342,10 @@ static bool row_of_program(struct driver *d, const struct source_row *row)
 		return true;
 	case SOURCE_PREFETCH:
 	case SOURCE_ADVISE:
+	case SOURCE_FREE:
 		return call(d, row);
+	case SOURCE_BATCH:
+		return service_all(d);
 	default:
 		return true;
 	}

@@ -278,6 +278,13 @@ bool host_advise(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_adv
 	return status == UVMP_OK || host_fail_call(h, address, bytes, status);
 }
 
+bool host_free(struct host *h, uint64_t address, uint64_t *ticket)
+{
+	if (uvmp_service_free_range(h->service, HOST_SPACE, address, ticket) == UVMP_OK)
+		return true;
+	return host_fail(h, "a range cannot be freed");
+}
+
 /* -- actions -- */
 
 /* Of one copy, into the least and the most of its direction. */
@@ -400,6 +407,15 @@ static void count_batch(struct host *h, const struct uvmp_action *a)
 	h->result->batches++;
 	h->result->faults_raw += a->count;
 	h->result->faults_coalesced += a->detail;
+}
+
+void host_freed(struct host *h, uint64_t address)
+{
+	uint32_t page;
+	struct sim_block *first = space_find(&h->space, address, &page);
+
+	for (uint64_t i = 0; first && i < first->range->blocks; i++)
+		forget(h, &first->range->block[i], &first->range->block[i].resident);
 }
 
 bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block **block)

@@ -27,6 +27,8 @@ enum source_row_kind {
 	SOURCE_RANGE,
 	SOURCE_PREFETCH, /* a call that moves [address, address + bytes) (cudaMemPrefetchAsync) */
 	SOURCE_ADVISE,   /* a call that advises on it (cudaMemAdvise) */
+	SOURCE_FREE,     /* the range that begins at address, of so many bytes, is gone */
+	SOURCE_BATCH,    /* what has faulted so far was serviced before what follows */
 	SOURCE_BAD
 };
 
@@ -41,7 +43,7 @@ struct source_row {
 	uint64_t address;
 	/* KERNEL */
 	char name[64];
-	/* PREFETCH, ADVISE; address as above */
+	/* PREFETCH, ADVISE, FREE; address as above */
 	uint64_t bytes;
 	bool to_gpu;             /* the processor that is meant: GPU or CPU */
 	bool to_none;            /* ADVISE: none; a preferred location is unset */

@@ -25,6 +25,7 @@
 /* Addresses first..last, both included: the last may be the highest of all. */
 struct extent {
 	uint64_t first, last;
+	bool is_freed;
 };
 
 struct trace {
@@ -353,7 +354,7 @@ static bool is_declared(struct trace *trace, uint64_t address)
 	if (trace->last_hit < trace->ranges && is_inside(&trace->range[trace->last_hit], address))
 		return true;
 	at = search_range(trace, address);
-	if (at == trace->ranges || !is_inside(&trace->range[at], address))
+	if (at == trace->ranges || !is_inside(&trace->range[at], address) || trace->range[at].is_freed)
 		return false;
 	trace->last_hit = at;
 	return true;
@@ -425,7 +426,25 @@ static bool parse_range(struct trace *trace, struct text line, struct source_row
 		return fail(trace, "range of %" PRIu64 " bytes reaches beyond the address space",
 		            range->bytes);
 	row->kind = SOURCE_RANGE;
-	return insert_range(trace, (struct extent){range->base, range->base + (range->bytes - 1)});
+	return insert_range(trace, (struct extent){range->base, range->base + (range->bytes - 1), false});
+}
+
+/* free,BASE */
+static bool parse_free(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text field = take_field(&line);
+	size_t at;
+
+	row->kind = SOURCE_FREE;
+	if (!parse_hex(trace, field, "base", &row->address) || !no_more(trace, line, field))
+		return false;
+	at = search_range(trace, row->address);
+	if (at == trace->ranges || trace->range[at].first != row->address || trace->range[at].is_freed)
+		return fail(trace, "no range begins at 0x%" PRIx64, row->address);
+	trace->range[at].is_freed = true;
+	trace->last_hit = trace->ranges;
+	row->bytes = trace->range[at].last - row->address + 1;
+	return true;
 }
 
 static bool parse_access(struct trace *trace, struct text field, enum uvmp_access *access)
@@ -491,7 +510,7 @@ static bool is_covered(const struct trace *trace, uint64_t address, uint64_t byt
 	for (size_t at = search_range(trace, address); at < trace->ranges; at++) {
 		const struct extent *range = &trace->range[at];
 
-		if (range->first > address)
+		if (range->first > address || range->is_freed)
 			return false;
 		if ((range->last | PAGE_MASK) >= last)
 			return true;
@@ -593,8 +612,10 @@ static bool parse_row(struct trace *trace, struct text line, struct source_row *
 		return parse_prefetch(trace, rest, row);
 	if (is_word(word, "advise"))
 		return parse_advise(trace, rest, row);
-	if (is_word(word, "sync")) {
-		row->kind = SOURCE_SYNC;
+	if (is_word(word, "free"))
+		return parse_free(trace, rest, row);
+	if (is_word(word, "sync") || is_word(word, "batch")) {
+		row->kind = is_word(word, "sync") ? SOURCE_SYNC : SOURCE_BATCH;
 		return no_more(trace, rest, word);
 	}
 	if (line.at == line.end)

@@ -269,6 +269,13 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 	case SOURCE_SYNC:
 		put_text(writer, "sync");
 		break;
+	case SOURCE_BATCH:
+		put_text(writer, "batch");
+		break;
+	case SOURCE_FREE:
+		put_text(writer, "free,");
+		put_address(writer, row->address);
+		break;
 	case SOURCE_PREFETCH:
 		is_good = put_prefetch(writer, row, error);
 		break;

@@ -16,7 +16,7 @@ struct trace_writer;
  * was built without zstd. */
 struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
                                       char error[SOURCE_ERROR_MAX]);
-/* One row: an access, kernel, sync, range, prefetch or advice. False with `error` filled if it could not be written, or if it
+/* One row: an access, kernel, sync, range, free, prefetch, advice or batch. False with `error` filled if it could not be written, or if it
  * could not be read back (a name with a comma, say). */
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX]);
 /* Writes what is left; only when this is true has the stream got the whole trace. Frees the writer. */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#define UTLBS         64u
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
 #define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
@@ -19,6 +19,9 @@
 #define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
 #define HOLES_MOST    64u
+#define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
+#define SAMPLE_MOST   4096u /* pages */
+#define FLUSH_MS      500u  /* a row waits no longer before it is in the file */
 /* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
  * needed. */
 #define EACH_BYTES 45056u
@@ -67,6 +70,9 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 	if (c->page_bytes != 4096 && c->page_bytes != 65536)
 		return refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
 		              c->page_bytes);
+	if (c->sample_pages > SAMPLE_MOST)
+		return refuse(error, -EINVAL, "a sample of %u pages is not accepted; 0..%u", c->sample_pages,
+		              SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
 	return 0;
@@ -119,7 +125,8 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
 	                                     .spaces = 1,
 	                                     .instances = 1,
-	                                     .requests = 16};
+	                                     .requests = 16,
+	                                     .seed = SEED};
 	size_t size;
 
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
@@ -151,6 +158,7 @@ static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	*stats = p->stats;
 	stats->managed_bytes = p->areas.bytes;
 	stats->store_bytes = p->store->size(p->store);
+	stats->trace_error = trace_file_error(p->trace);
 }
 
 void pager_show(struct uvmp_pager *p)
@@ -183,19 +191,27 @@ static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
+	bool is_row_waiting = false;
+	uint64_t flushed_ns = 0;
 
 	if (p->thread_began)
 		p->thread_began();
 	for (;;) {
 		uint64_t start_ns;
 
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, 2, p->sample.pages != 0 ? SAMPLE_MS : is_row_waiting ? (int)FLUSH_MS : -1) < 0)
 			continue;
 		if (fds[1].revents != 0)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
 		start_ns = pager_now_ns();
 		serve_all(p);
+		sample_turn(p);
+		if (start_ns - flushed_ns >= FLUSH_MS * 1000000u) {
+			trace_file_flush(p->trace);
+			flushed_ns = start_ns;
+		}
+		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		leave(p);
 	}
@@ -242,6 +258,37 @@ static void stop(struct uvmp_pager *p)
 	p->is_running = false;
 }
 
+/* Does the policy look at touches? As the simulator tells it. */
+static bool wants_touches(const struct uvmp_policy *policy)
+{
+	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
+	       policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
+}
+
+static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+{
+	char policy[UVMP_POLICY_TEXT_MAX];
+	int status;
+
+	if (!c->trace)
+		return 0;
+	p->trace = trace_file_open(c->trace, &status);
+	if (status == -ENOTSUP)
+		return refuse(error, status, "%s cannot be compressed: built without zstd", c->trace);
+	if (!p->trace)
+		return refuse(error, status, "%s: %s", c->trace, strerror(-status));
+	uvmp_pager_policy(p, policy, sizeof(policy));
+	trace_file_comment(p->trace, "recorded by the pager of libuvmpolicy from %s",
+	                   program_invocation_short_name);
+	trace_file_comment(p->trace, "uvmsim run --memory %llu --policy '%s'",
+	                   (unsigned long long)c->budget_bytes, policy);
+	trace_file_comment(p->trace, "pages of %u bytes; %u resident ones sampled every %u ms", p->page_bytes,
+	                   p->sample.pages, SAMPLE_MS);
+	trace_file_flush(p->trace);
+	return 0;
+}
+
 static void register_forks(void);
 
 static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
@@ -280,6 +327,13 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	if (status != 0)
 		return refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
 	p->start_ns = pager_now_ns();
+	p->wants_touches = wants_touches(&p->policy);
+	status = sample_open(&p->sample, p->uffd.has_protect ? c->sample_pages : 0, p->page_bytes);
+	if (status != 0)
+		return refuse(error, status, "out of memory");
+	status = open_trace(p, c, error);
+	if (status != 0)
+		return status;
 	status = start(p, c->batch_threads);
 	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
 }
@@ -306,6 +360,7 @@ static void unmap_area(struct uvmp_pager *p, const struct area *area)
 static void close_all(struct uvmp_pager *p)
 {
 	stop(p);
+	(void)trace_file_close(p->trace);
 	p->trace = NULL;
 	for (size_t i = 0; i < p->areas.count; i++)
 		unmap_area(p, p->areas.area[i]);
@@ -322,7 +377,8 @@ static void close_all(struct uvmp_pager *p)
 	free(p->waiting);
 	free(p->heard);
 	free(p->departed);
-	free(p->agent);
+	sample_close(&p->sample);
+	threads_close(&p->threads);
 	free(p);
 }
 
@@ -344,7 +400,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	p->store = c->own_store;
 	p->thread_began = c->thread_began;
 	p->log = c->log;
-	p->trace = c->trace;
 	p->page_bytes = c->page_bytes;
 	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
 	status = check(c, error);
@@ -354,8 +409,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 		close_all(p);
 		return status;
 	}
-	if (p->trace)
-		fprintf(p->trace, "uvmp-trace 1\n");
 	pthread_once(&once, register_forks);
 	pthread_mutex_lock(&all_lock);
 	p->next = all;
@@ -463,9 +516,8 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		is_added = add_area(p, (uint64_t)(uintptr_t)memory, asked);
 		if (is_added && p->areas.bytes > p->stats.peak_managed_bytes)
 			p->stats.peak_managed_bytes = p->areas.bytes;
-		if (is_added && p->trace)
-			fprintf(p->trace, "range,0x%llx,%llu,,fresh\n", (unsigned long long)(uintptr_t)memory,
-			        (unsigned long long)bytes);
+		if (is_added)
+			trace_file_range(p->trace, (uint64_t)(uintptr_t)memory, bytes);
 		if (!is_added) {
 			munmap(memory, bytes);
 			memory = NULL;
@@ -501,6 +553,8 @@ void pager_free_area(struct uvmp_pager *p, struct area *area)
 	(void)finish(p, queued, ticket);
 	for (uint64_t i = 0; i < area->bytes / BLOCK_BYTES; i++)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
+	sample_forget(p, area->base, area->bytes);
+	trace_file_free(p->trace, area->base);
 	unmap_area(p, area);
 	areas_remove(&p->areas, area);
 }
@@ -624,6 +678,8 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 	enter(p);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
 	error = finish(p, queued, ticket);
+	if (error == 0)
+		trace_file_prefetch(p->trace, base, bytes, is_in);
 	leave(p);
 	return error;
 }
@@ -631,15 +687,16 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 struct translation {
 	enum uvmp_advice advice;
 	uint32_t processor;
+	const char *row; /* of the trace */
 };
 
 static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 {
 	static const struct translation table[] = {
-	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU},
-	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU},
-	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU}};
+	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "preferred,gpu"},
+	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "preferred,cpu"},
+	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "preferred,none"},
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "accessed-by,gpu"}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -661,11 +718,31 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	enter(p);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
+	if (error == 0)
+		trace_file_advise(p->trace, to.row, base, bytes);
 	leave(p);
 	return error;
 }
 
 /* -- looking -- */
+
+/* In a signal handler the thread may hold the lock itself. */
+int uvmp_pager_flush(struct uvmp_pager *p)
+{
+	struct timespec until;
+	int error;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	if (pthread_mutex_timedlock(&p->lock, &until) != 0)
+		return -EBUSY;
+	if (p->log)
+		fflush(p->log);
+	trace_file_flush(p->trace);
+	error = trace_file_error(p->trace);
+	pthread_mutex_unlock(&p->lock);
+	return error;
+}
 
 void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 {
@@ -744,10 +821,8 @@ static void before_fork(void)
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
 		away_settle(p);
-		if (p->log)
-			fflush(p->log); /* what the child inherits is not to be written twice */
-		if (p->trace)
-			fflush(p->trace);
+		if (p->log) /* or the child would write it, too, when it exits */
+			fflush(p->log);
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -785,17 +860,19 @@ static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
 
+	p->log = NULL; /* the parent's, as is the trace */
+	trace_file_leave(p->trace);
+	p->trace = NULL;
 	close(p->uffd.fd);
 	close(p->stop[0]);
 	close(p->stop[1]);
 	p->uffd.fd = -1;
 	p->is_running = false;
-	p->log = p->trace = NULL; /* the parent's */
 	p->shown = NULL;
 	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
 	                                     .resident_bytes = p->stats.resident_bytes,
 	                                     .peak_managed_bytes = p->areas.bytes};
-	p->waitings = p->heards = p->departures = 0;
+	p->waitings = p->untold = p->heards = p->departures = 0;
 	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
 		return false;
 	if (uffd_open(&p->uffd, is_user_mode, p->store->is_mapped) != 0)

@@ -80,14 +80,23 @@ struct uvmp_pager_config {
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
 	void (*thread_began)(void); /* called first in each thread that the pager makes, also after fork; NULL: not */
 	FILE *log;		/* decision log (service.h), one action a line; NULL: none. Belongs to the caller */
-	FILE *trace;		/* every fault as a row of the project's trace format; NULL: none. Likewise */
+	uint32_t sample_pages;	/* 0..4096: so many resident pages at a time are set aside, others every 10 ms, to see
+				 * whether they are touched: the policy hears of it, and the trace gets a row. 0:
+				 * faults alone are seen. A page costs two copies, a touch what a fault costs without
+				 * the store; so N of them up to about N us each ms. Without effect where pages cannot
+				 * be write-protected (uvmp_pager_features). MADV_DONTNEED that goes round
+				 * uvmp_pager_clear may be undone for such a page */
+	const char *trace;	/* a file that is made, or emptied, and gets every fault as a row of the project's
+				 * trace format (docs/uvmsim.md), with ranges, frees, prefetches and advice;
+				 * NAME.zst is compressed. NULL: none */
 };
 
 /* Budget 0 (to be set), policy of the environment, store "mem", pages of 4096 bytes, one thread. */
 void uvmp_pager_config_init(struct uvmp_pager_config *config);
 
 /* Reads nothing from `config` afterwards. -EINVAL: what is wrong stands in `error` (error_bytes > 0; may be NULL), as
- * for all that follow; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOMEM; errors of the store. After fork
+ * for all that follow; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOMEM; errors of the store, and
+ * of opening the trace (-ENOTSUP: built without zstd). After fork
  * the child has the same pager: resident pages are shared as fork shares memory, the store is copied (a file into an
  * unnamed one beside it), and a thread of its own services it. -EBUSY there means that the copy failed; managed
  * memory of the child then raises SIGSEGV. */
@@ -128,8 +137,9 @@ struct uvmp_pager_stats {
 	uint64_t budget_bytes, managed_bytes, resident_bytes; /* now */
 	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
+	uint64_t touches;	     /* of pages that are there, seen by sampling */
 	uint64_t batches, replays;
-	uint64_t wakeups; /* of threads by replays; one whose page has not come waits again, and for the next replay */
+	uint64_t wakeups; /* threads that tried again at replays; one whose page has not come faults again at once */
 	uint64_t bytes_in, copies_in, bytes_zeroed;
 	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
 	uint64_t evictions;
@@ -138,12 +148,18 @@ struct uvmp_pager_stats {
 	uint64_t store_bytes; /* that the store takes for what it holds */
 	uint64_t peak_managed_bytes;
 	int store_error;     /* first one, negative errno; 0: none */
+	int trace_error;     /* the same; the trace ends there, and reads up to it */
 };
 void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
 /* Keeps them in *shown from now on, as they are after each round of faults and each call: for another process to
  * look at, in shared memory, also when this one has died. NULL: no more. A fork'ed child begins at 0, and shows
  * nothing. */
 void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown);
+
+/* Writes what the trace and the log have not written yet, which otherwise happens now and then, and in
+ * uvmp_pager_destroy: for programs that leave by _exit. The trace's first error, negative errno; -EBUSY: the pager was
+ * busy for a second, as it is for a signal handler that has interrupted one of these functions. */
+int uvmp_pager_flush(struct uvmp_pager *pager);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);

@@ -2,6 +2,10 @@
  *
  *   pager.c    the program's calls, the servicing thread, fork
  *   serve.c    faults in, engine, actions out
+ *   waiting.c  threads that wait for a page
+ *   threads.c  their numbers
+ *   sample.c   touches of pages that are resident
+ *   trace_file.c  what is recorded
  *   copy.c     threads that perform one copy together
  *   away.c     managed memory that the program unmaps or moves behind the pager's back
  *   peek.c     reading managed memory that may be unmapped meanwhile
@@ -16,6 +20,7 @@
 
 #include "pager.h"
 #include "store.h"
+#include "trace_file.h"
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -24,6 +29,7 @@
 
 #define GPU	   1u
 #define SPACE	   1u
+#define UTLBS	   64u /* threads share them by number */
 #define BLOCK_BYTES UVMP_PAGER_BLOCK_BYTES
 
 /* A VABlock. Pages are the engine's. */
@@ -35,6 +41,7 @@ struct block {
 	uvmp_mask kept;	  /* here, though the engine counts on none of it: a copy has failed half way */
 	uvmp_mask gone;	  /* the program has unmapped them; */
 	uvmp_mask lost;	  /* of these: behind our back. Nothing of ours is there, and foreign memory may be */
+	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
 };
 
 struct area {
@@ -76,12 +83,28 @@ bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part
 void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost);
 /* The next stretch of pages that are not lost, from the page `from` on; false: there is none. */
 bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes);
+/* Threads by their numbers. */
+#define THREADS_MOST (1u << 20) /* numbers that a trace can hold; then they begin again */
+
+struct threads_one {
+	uint32_t tid, number; /* tid 0: a free place */
+};
+
+struct threads {
+	struct threads_one *one;
+	uint32_t count, room;
+};
+
+/* 0, too, without a thread id (0) or memory. */
+uint32_t threads_number(struct threads *threads, uint32_t tid);
+void threads_close(struct threads *threads);
 
 /* A thread that waits for a page. */
 struct waiting {
 	uint64_t address, since_ns;
-	uint32_t tid;
-	bool is_woken; /* it has tried again, and may have told the kernel so */
+	uint32_t tid, thread; /* its id, and its number */
+	bool is_write, is_cancelled;
+	bool is_told, was_told; /* has the engine the fault since the last replay, and had it before? */
 };
 
 /* A fault that was read, and waits for its turn. */
@@ -152,6 +175,21 @@ void copiers_close(struct copiers *copiers);
 /* One copy at a time. Comes back when nobody works on it any more. After an error no part may count as copied. */
 int copiers_run(struct copiers *copiers, copy_part *copy, void *context, struct uvmp_region run);
 
+#define SAMPLE_MS 10 /* from turn to turn */
+
+/* Pages that are resident and set aside, to see whether they are touched. */
+struct sample {
+	uint32_t pages, room, page_bytes; /* at most, 0: none; and there is room for */
+	uint64_t *page;		    /* their addresses */
+	uint8_t *aside;		    /* and contents */
+	uint64_t cursor, turn_ns;
+	uint32_t round;
+};
+
+/* 0 or -ENOMEM. */
+int sample_open(struct sample *sample, uint32_t pages, uint32_t page_bytes);
+void sample_close(struct sample *sample);
+
 struct uvmp_pager {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -170,8 +208,14 @@ struct uvmp_pager {
 	struct uvmp_pager_store *store;
 	struct areas areas;
 
-	struct waiting *waiting;
-	size_t waitings, waiting_room;
+	struct threads threads;
+	struct waiting *waiting; /* in the order in which they came */
+	size_t waitings, untold, waiting_room;
+	uint32_t idle;		     /* bottom halves in a row that released nobody */
+	bool is_released;	     /* somebody has gone on in this one */
+	bool wants_touches;	     /* the policy looks at touches */
+	uint64_t now_ns;	     /* the engine's clock: whole microseconds; of the batch, and one more for each replay */
+	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
 	struct heard *heard;
 	size_t heards, heard_room;
 	struct departed *departed;
@@ -179,9 +223,9 @@ struct uvmp_pager {
 	uint8_t *bounce; /* a block */
 	struct copiers copiers;
 
-	FILE *log, *trace;
-	uint32_t *agent; /* thread ids by number in the trace */
-	uint32_t agents, agent_room;
+	struct sample sample;
+	FILE *log;
+	struct trace_file *trace; /* NULL: nothing is recorded */
 	uint64_t start_ns;
 
 	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
@@ -199,6 +243,27 @@ void pager_show(struct uvmp_pager *pager);
 
 /* The range is no memory of the engine's any more; what is not lost is unmapped. */
 void pager_free_area(struct uvmp_pager *pager, struct area *area);
+
+/* -- waiting.c; the lock is held -- */
+
+/* Copied; is_told and was_told are found out. */
+void waiting_add(struct uvmp_pager *pager, const struct waiting *waiting);
+/* Tells the engine what it had no room for; cheap if there is nothing. */
+void waiting_report(struct uvmp_pager *pager);
+void waiting_replay(struct uvmp_pager *pager);
+void waiting_bottom_half_ended(struct uvmp_pager *pager);
+
+/* -- sample.c; the lock is held -- */
+
+/* Another sample, if it is time. */
+void sample_turn(struct uvmp_pager *pager);
+/* The page, which is set aside, was touched: it is back, and whoever waited goes on. False: it is not. */
+bool sample_touch(struct uvmp_pager *pager, uint64_t address, bool is_write);
+/* Pages of [base, base + bytes) get their contents back (0 or a negative errno), or lose them. */
+int sample_restore(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
+/* Pages of [base, base + bytes) leave with their memory: their contents are in the store, for where it goes. */
+void sample_surrender(struct uvmp_pager *pager, const struct area *area, uint64_t base, uint64_t bytes);
+void sample_forget(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 
 /* -- serve.c; the lock is held -- */
 

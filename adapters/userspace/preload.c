@@ -45,7 +45,7 @@ uint64_t *preload_managed, *preload_kept;
 static struct uvmp_pager *pager;
 static struct run_slot *slot;
 static struct run_shared *shared;
-static FILE *log_file, *trace_file; /* NULL: this process has none */
+static FILE *log_file; /* NULL: this process has none */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tried, is_made;
 static size_t threshold = SIZE_MAX;
@@ -154,7 +154,7 @@ static int create(char *text, size_t bytes)
 	config.thread_began = go_inside;
 	if (is_first) {
 		config.log = log_file = open_log(RUN_LOG);
-		config.trace = trace_file = open_log(RUN_TRACE);
+		config.trace = getenv(RUN_TRACE);
 	} else {
 		error = store_beside(config.store, store);
 		config.store = store;
@@ -226,7 +226,7 @@ static void in_any_child(void)
 
 static void in_child(void)
 {
-	log_file = trace_file = NULL;
+	log_file = NULL;
 	take_slot();
 	if (slot && pager)
 		uvmp_pager_show_stats(pager, &slot->stats);
@@ -310,9 +310,10 @@ void preload_end(void)
 		return;
 	enter(&before);
 	finish_log(log_file);
-	finish_log(trace_file);
-	if (pager) /* with what the pager's thread has in hand */
-		uvmp_pager_show_stats(pager, &slot->stats);
+	if (pager) {
+		(void)uvmp_pager_flush(pager);
+		uvmp_pager_show_stats(pager, &slot->stats); /* with what the pager's thread has in hand */
+	}
 	leave(&before);
 }
 

@@ -65,6 +65,7 @@ static int try_pager(struct run *run)
 	int error;
 
 	run_config(&config);
+	config.trace = getenv(RUN_TRACE);
 	run->report.budget_bytes = config.budget_bytes;
 	run->report.threshold_bytes = run_threshold();
 	run->report.store = config.store ? config.store : "mem";

@@ -13,6 +13,7 @@
 #define RUN_USER_MODE "UVMP_RUN_USER_MODE" /* 1: as for a user who may not handle the kernel's faults */
 #define RUN_LOG	      "UVMP_RUN_LOG"	/* absolute paths; the first process alone writes them */
 #define RUN_TRACE     "UVMP_RUN_TRACE"
+#define RUN_SAMPLE    "UVMP_RUN_SAMPLE"
 #define RUN_SHARED    "UVMP_RUN_SHARED" /* path of the file with struct run_shared */
 
 #define RUN_PROCESSES 256u /* that are told apart; how many more there were is counted */
@@ -21,7 +22,7 @@
 struct run_slot {
 	int32_t pid;
 	int32_t error;	   /* of creating the pager, negative errno; `text` says which */
-	int32_t log_error; /* of writing log or trace, errno */
+	int32_t log_error; /* of writing the log, errno */
 	char name[16];
 	char text[236];
 	struct uvmp_pager_stats stats; /* up to date at any moment: uvmp_pager_show_stats */

@@ -17,6 +17,7 @@ void run_config(struct uvmp_pager_config *config)
 	config->budget_bytes = number_of(RUN_BUDGET, 0);
 	config->managed_bytes = number_of(RUN_MANAGED, 0);
 	config->batch_threads = (uint32_t)number_of(RUN_THREADS, config->batch_threads);
+	config->sample_pages = (uint32_t)number_of(RUN_SAMPLE, 0);
 	config->store = getenv(RUN_STORE);
 	config->policy = getenv(RUN_POLICY);
 	config->is_user_mode = getenv(RUN_USER_MODE) != NULL;

@@ -45,7 +45,11 @@ static const struct option table[] = {
          "managed memory at most; default 64 times the budget"},
         {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
         {"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
-        {"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0, "every fault as a trace, for uvmsim run --trace"},
+        {"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
+         "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
+        {"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
+         "recorded, too, and heard by the policy: touches of so many\n"
+         "resident pages at a time, others every 10 ms; 64, say"},
         {"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
         {"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
         {"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,

@@ -365,8 +365,10 @@ void run_report_trouble(const struct run_report *report)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
 			        slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
 		if (slot->log_error != 0)
-			fprintf(stderr, "uvmp-run: log or record is not complete: %s\n",
-			        strerror(slot->log_error));
+			fprintf(stderr, "uvmp-run: the log is not complete: %s\n", strerror(slot->log_error));
+		if (slot->stats.trace_error != 0)
+			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
+			        strerror(-slot->stats.trace_error));
 	}
 	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet)
 		say_nothing_managed(report);

@@ -5,16 +5,15 @@
  *   missing page   a fault of the GPU; the thread is noted as waiting
  *   write to a page that is write-protected: it was clean. It becomes dirty; no decision is asked for
  *   missing page that should be here: another thread's fault has brought it meanwhile, or the program has
- * dropped it (MADV_DONTNEED): then zeros are what it wants
+ * dropped it (MADV_DONTNEED): then zeros are what it wants; or the sample has it aside
  *
  * What the engine says: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones
  * write-protected; a COPY to the CPU protects the pages, writes those that are dirty, and drops them all; a
- * REPLAY wakes all that wait, who fault again, and wait for the next, if their page has not come; a CANCEL is
- * a SIGBUS. The rest concerns page tables and memory that the kernel keeps for us. */
+ * REPLAY wakes those whose page has come; a CANCEL is a SIGBUS. The rest
+ * concerns page tables and memory that the kernel keeps for us. */
 #include "pager_internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -513,6 +512,8 @@ static int send_pages(struct uvmp_pager *p, const struct area *area, struct bloc
 	uint32_t from = 0;
 	int error = 0;
 
+	if (!uvmp_mask_is_empty(&block->aside))
+		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
 	while (error == 0) {
 		struct uvmp_region stretch;
 
@@ -585,6 +586,7 @@ void serve_clear(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 	const struct area *area = areas_find(&p->areas, base);
 	uint64_t first = base, some = 0;
 
+	sample_forget(p, base, bytes);
 	serve_disown(p, base, bytes);
 	away_listen(p);
 	for (; area_next_ours(area, first, &first, &some) && first < base + bytes; first += some) {
@@ -612,84 +614,7 @@ void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 	}
 }
 
-/* -- who waits -- */
-
-static void note_waiting(struct uvmp_pager *p, uint64_t address, uint32_t tid)
-{
-	if (p->waitings == p->waiting_room) {
-		size_t room = p->waiting_room == 0 ? 256 : 2u * p->waiting_room;
-		struct waiting *waiting = realloc(p->waiting, room * sizeof(*waiting));
-
-		if (!waiting) { /* it is woken now, and faults again */
-			uffd_wake(&p->uffd, address, p->page_bytes);
-			return;
-		}
-		p->waiting = waiting;
-		p->waiting_room = room;
-	}
-	p->waiting[p->waitings++] = (struct waiting){address, pager_now_ns(), tid, false};
-}
-
-static bool is_here(const struct uvmp_pager *p, uint64_t address)
-{
-	const struct area *area = areas_find(&p->areas, address);
-
-	return area && uvmp_mask_test(&block_of(area, address)->here,
-	                              (uint32_t)(address % BLOCK_BYTES / p->page_bytes));
-}
-
-/* One call for those that were noted one after the other and wait for the same page, or for the next. */
-static size_t wake_some(const struct uvmp_pager *p, size_t first)
-{
-	uint64_t base = p->waiting[first].address, end = base + p->page_bytes;
-	size_t i = first + 1u;
-
-	while (i < p->waitings && p->waiting[i].address >= base && p->waiting[i].address <= end) {
-		if (p->waiting[i].address == end)
-			end += p->page_bytes;
-		i++;
-	}
-	uffd_wake(&p->uffd, base, end - base);
-	return i;
-}
-
-/* All try again. Those whose page has not come fault again, which the kernel keeps to itself for now, as this
- * bottom half has their first fault: the next replay wakes them again, from that. */
-static void replay(struct uvmp_pager *p)
-{
-	size_t stay = 0, i = 0;
-	uint64_t now_ns;
-
-	p->stats.replays++;
-	pager_show(p); /* whoever is woken may end the process */
-	while (i < p->waitings)
-		i = wake_some(p, i);
-	now_ns = pager_now_ns();
-	for (i = 0; i < p->waitings; i++) {
-		if (is_here(p, p->waiting[i].address)) {
-			p->stats.stall_ns += now_ns - p->waiting[i].since_ns;
-			continue;
-		}
-		p->waiting[i].is_woken = true;
-		p->waiting[stay++] = p->waiting[i];
-	}
-	p->stats.wakeups += p->waitings;
-	p->waitings = stay;
-}
-
-/* The engine has nothing more to do: who was woken and still misses its page has to ask anew. */
-static void forget_woken(struct uvmp_pager *p)
-{
-	size_t stay = 0;
-
-	for (size_t i = 0; i < p->waitings; i++) {
-		if (!p->waiting[i].is_woken)
-			p->waiting[stay++] = p->waiting[i];
-		else
-			p->stats.stall_ns += pager_now_ns() - p->waiting[i].since_ns;
-	}
-	p->waitings = stay;
-}
+/* -- who waits in vain -- */
 
 /* SIGBUS, as when the kernel cannot read a page. Only the kernel may fill in si_addr. */
 static void kill_thread(const struct waiting *waiting)
@@ -712,8 +637,10 @@ static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 	for (size_t i = 0; i < p->waitings; i++) {
 		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
 
-		if (page < UVMP_MASK_BITS && uvmp_mask_test(&a->pages, (uint32_t)page))
-			kill_thread(&p->waiting[i]);
+		if (page >= UVMP_MASK_BITS || !uvmp_mask_test(&a->pages, (uint32_t)page))
+			continue;
+		p->waiting[i].is_cancelled = true;
+		kill_thread(&p->waiting[i]);
 	}
 }
 
@@ -738,7 +665,10 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
 	case UVMP_ACTION_REPLAY:
-		replay(p);
+		waiting_replay(p);
+		return UVMP_OK;
+	case UVMP_ACTION_THROTTLE:
+		p->throttled_until_ns = a->until_ns;
 		return UVMP_OK;
 	case UVMP_ACTION_CANCEL:
 		cancel(p, a);
@@ -755,42 +685,31 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 
 	send_kept(p);
 	p->error = 0;
-	while (uvmp_service_next(p->service, pager_now_ns() - p->start_ns, &action) == UVMP_OK) {
+	waiting_report(p);
+	while (uvmp_service_next(p->service, p->now_ns, &action) == UVMP_OK) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
-		if (action.kind == UVMP_ACTION_DONE && ticket != 0 && action.ticket == ticket)
+		waiting_report(p);
+		if (action.kind != UVMP_ACTION_DONE)
+			continue;
+		if (action.ticket == 0)
+			waiting_bottom_half_ended(p);
+		else if (action.ticket == ticket)
 			status = (enum uvmp_status)action.status;
 	}
-	forget_woken(p);
 	return status;
 }
 
 /* -- what the kernel tells -- */
 
-static uint32_t agent_of(struct uvmp_pager *p, uint32_t tid)
+/* A page that is here was touched. */
+static void touch(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_write)
 {
-	uint32_t i = 0;
+	uint32_t thread = threads_number(&p->threads, tid);
 
-	while (i < p->agents && p->agent[i] != tid)
-		i++;
-	if (i == p->agents && p->agents == p->agent_room) {
-		uint32_t room = p->agent_room == 0 ? 64 : 2u * p->agent_room;
-		uint32_t *agent = realloc(p->agent, room * sizeof(*agent));
-
-		if (!agent)
-			return 0;
-		p->agent = agent;
-		p->agent_room = room;
-	}
-	if (i == p->agents)
-		p->agent[p->agents++] = tid;
-	return i;
-}
-
-static void record(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_write)
-{
-	if (p->trace)
-		fprintf(p->trace, "%" PRIu64 ",%" PRIu32 ",%c,0x%" PRIx64 "\n", pager_now_ns() - p->start_ns,
-		        agent_of(p, tid), is_write ? 'w' : 'r', address);
+	trace_file_access(p->trace, p->now_ns, thread, is_write, address, false);
+	if (p->wants_touches)
+		(void)uvmp_service_access(p->service, GPU, SPACE, address,
+		                          is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
 /* Writes go on as they began: with a page as many of the next ones are opened as changed just before it.
@@ -804,19 +723,22 @@ static struct uvmp_region pages_to_open(const struct block *block, uint32_t page
 	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
 		before++;
 	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
-	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
+	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer) &&
+	       !uvmp_mask_test(&block->aside, run.outer))
 		run.outer++;
 	return run;
 }
 
-static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page)
+static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
+                       uint32_t tid)
 {
 	struct uvmp_region run = {page, page + 1u};
 
 	p->stats.write_faults++;
-	if (uvmp_mask_test(&block->here, page)) {
+	if (uvmp_mask_test(&block->here, page) && !uvmp_mask_test(&block->aside, page)) {
 		run = pages_to_open(block, page);
 		uvmp_mask_region_set(&block->dirty, run);
+		touch(p, address, tid, true);
 	}
 	uffd_protect(&p->uffd, address, bytes_of(p, run), false);
 	uffd_wake(&p->uffd, address, bytes_of(p, run));
@@ -825,11 +747,13 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
                          uint32_t tid, bool is_write)
 {
-	struct uvmp_fault fault = {.address = address,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .type = UVMP_FAULT_INVALID_PTE,
-	                           .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
+	struct waiting waiting = {.address = address, .tid = tid, .is_write = is_write};
 
+	if (uvmp_mask_test(&block->aside, page) && sample_touch(p, address, is_write)) {
+		p->stats.touches++;
+		touch(p, address, tid, is_write);
+		return;
+	}
 	p->stats.faults++;
 	if (uvmp_mask_test(&block->here, page)) {
 		if (uffd_fill(&p->uffd, address, p->page_bytes))
@@ -837,11 +761,12 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 		uffd_wake(&p->uffd, address, p->page_bytes);
 		return;
 	}
-	record(p, address, tid, is_write);
-	note_waiting(p, address, tid);
 	if (is_write)
 		uvmp_mask_set(&block->wanted, page);
-	(void)uvmp_service_fault(p->service, GPU, &fault); /* full: it faults again after the next replay */
+	waiting.since_ns = pager_now_ns();
+	waiting.thread = threads_number(&p->threads, tid);
+	trace_file_access(p->trace, p->now_ns, waiting.thread, is_write, address, true);
+	waiting_add(p, &waiting);
 }
 
 static struct block *ours(const struct uvmp_pager *p, uint64_t address, uint32_t *page)
@@ -879,10 +804,19 @@ static void take(struct uvmp_pager *p, uint32_t i)
 	if (!block)
 		away_let_go(p, heard.address);
 	else if ((heard.flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
-		take_write(p, block, address, page);
+		take_write(p, block, address, page, heard.tid);
 	else
 		take_missing(p, block, address, page, heard.tid,
 		             (heard.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+}
+
+/* The engine's clock. It is that of the rows that are recorded, so that the simulator has the same one. */
+static void pass_time(struct uvmp_pager *p)
+{
+	uint64_t now_ns = (pager_now_ns() - p->start_ns) / 1000u * 1000u;
+
+	if (now_ns > p->now_ns)
+		p->now_ns = now_ns;
 }
 
 /* The engine's fault buffer holds what is pending, as a GPU's does; batches are made of it as the policy
@@ -898,12 +832,14 @@ static bool take_some(struct uvmp_pager *p)
 		got = asked == 0 ? 0 : away_hear(p, asked);
 	} while (got == asked && asked != 0);
 	away_settle(p);
+	pass_time(p);
 	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
 	for (uint32_t i = 0; i < count; i++)
 		take(p, i);
 	p->heards -= count;
 	if (p->heards != 0)
 		memmove(p->heard, p->heard + count, p->heards * sizeof(*p->heard));
+	trace_file_batch(p->trace);
 	return got == asked;
 }
 

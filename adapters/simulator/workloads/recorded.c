@@ -48,7 +48,7 @@ static void fail(struct recorded *r, const char *text)
 	r->row.kind = SOURCE_END;
 }
 
-/* Reads the next row that is no range. */
+/* Reads the next row that is no range. Batches are made by what runs here. */
 static void next_row(struct recorded *r)
 {
 	const char *wrong;
@@ -59,6 +59,8 @@ static void next_row(struct recorded *r)
 			fail(r, r->source->error);
 			return;
 		}
+		if (r->row.kind == SOURCE_BATCH)
+			continue;
 		if (r->row.kind != SOURCE_RANGE)
 			return;
 		wrong = r->add_range(r->context, &r->row.range);
@@ -214,6 +216,8 @@ static void launch_call(struct recorded *r)
 
 	if (r->row.kind == SOURCE_PREFETCH)
 		workload_set_prefetch(&r->workload, r->row.address, bytes, r->row.to_gpu, 0);
+	else if (r->row.kind == SOURCE_FREE) /* nobody needs it any more, which is what counts */
+		workload_set_advise(&r->workload, r->row.address, bytes, UVMP_ADVISE_DISCARD, false);
 	else
 		workload_set_advise(&r->workload, r->row.address, bytes, r->row.advice, r->row.to_gpu);
 	r->workload.op.to_none = r->row.kind == SOURCE_ADVISE && r->row.to_none;
@@ -243,6 +247,7 @@ static bool launch(struct workload *workload)
 			break;
 		case SOURCE_PREFETCH:
 		case SOURCE_ADVISE:
+		case SOURCE_FREE:
 			launch_call(r);
 			break;
 		default:

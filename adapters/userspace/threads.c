@@ -1,0 +1,51 @@
+/* Numbers for threads: 0, 1, 2, ... in the order in which they first fault. Traces name threads so, and the
+ * engine's uTLBs are shared by number, as in the simulator. A table of open addresses by thread id; nothing
+ * leaves it, since a thread id that comes again may keep its number. */
+#include "pager_internal.h"
+
+#include <stdlib.h>
+
+#define LEAST 256u /* places at first; a power of two, as all numbers of places are */
+
+static uint32_t place_of(const struct threads *threads, uint32_t tid)
+{
+	uint32_t mask = threads->room - 1u, at = tid * 2654435769u & mask;
+
+	while (threads->one[at].tid != 0 && threads->one[at].tid != tid)
+		at = (at + 1u) & mask;
+	return at;
+}
+
+static bool grow(struct threads *threads)
+{
+	uint32_t room = threads->room == 0 ? LEAST : 2u * threads->room;
+	struct threads grown = {calloc(room, sizeof(*grown.one)), threads->count, room};
+
+	if (!grown.one)
+		return false;
+	for (uint32_t i = 0; i < threads->room; i++) {
+		if (threads->one[i].tid != 0)
+			grown.one[place_of(&grown, threads->one[i].tid)] = threads->one[i];
+	}
+	free(threads->one);
+	*threads = grown;
+	return true;
+}
+
+uint32_t threads_number(struct threads *threads, uint32_t tid)
+{
+	struct threads_one *thread;
+
+	if (tid == 0 || (2u * threads->count >= threads->room && !grow(threads)))
+		return 0;
+	thread = &threads->one[place_of(threads, tid)];
+	if (thread->tid == 0)
+		*thread = (struct threads_one){tid, threads->count++ % THREADS_MOST};
+	return thread->number;
+}
+
+void threads_close(struct threads *threads)
+{
+	free(threads->one);
+	*threads = (struct threads){0};
+}

@@ -1,0 +1,353 @@
+/* The recorded trace: rows of the project's format (docs/uvmsim.md) into a file, as `uvmsim run --trace`
+ * reads them.
+ *
+ * Rows are put together by hand in one buffer, since they are written while every faulting thread waits. A
+ * full buffer, or one that has waited for a while (the servicing thread looks), goes out whole: rows are
+ * never cut, and compressed each piece is a zstd frame of its own. So a program that is killed leaves a trace
+ * that reads up to the last piece.
+ *
+ * What the simulator needs to form the same batches: the faults that were serviced together are followed by a
+ * row `batch`. It is left out where the next row says it anyway, since its thread is the only one that
+ * waited.
+ *
+ * A piece that cannot be written ends the trace before it: the error is kept for the statistics, the program
+ * goes on. The descriptor lives in a process that is not ours, which may close it and use its number for a
+ * file of its own: so each time it is asked whether it is still the same file. */
+#include "trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#define BUFFER_BYTES ((size_t)256 << 10)
+#define ROW_MOST     128u /* no row is longer; comments are cut */
+#define HIGH_FD      512  /* programs count on low numbers */
+#define NOBODY       UINT32_MAX
+
+struct trace_file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	uint64_t written; /* bytes of whole pieces */
+	int error;        /* the first one, negative errno; then nothing more is written */
+	size_t length;    /* bytes in the buffer */
+	uint32_t stalled; /* faults since the last batch was told, */
+	uint32_t last;    /* and the thread of the last one */
+	bool is_batch_over;
+	char *buffer;
+#ifdef HAVE_ZSTD
+	ZSTD_CCtx *zstd; /* NULL: plain text */
+	size_t packed_room;
+	char *packed;
+#endif
+};
+
+/* -- pieces -- */
+
+static bool is_ours(const struct trace_file *t)
+{
+	struct stat now;
+
+	return fstat(t->fd, &now) == 0 && now.st_dev == t->device && now.st_ino == t->inode;
+}
+
+static int put_out(const struct trace_file *t, const char *bytes, size_t left)
+{
+	while (left != 0) {
+		ssize_t some = write(t->fd, bytes, left);
+
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some <= 0)
+			return some < 0 ? -errno : -EIO;
+		bytes += some;
+		left -= (size_t)some;
+	}
+	return 0;
+}
+
+void trace_file_flush(struct trace_file *t)
+{
+	const char *bytes;
+	size_t length;
+
+	if (!t || t->length == 0)
+		return;
+	bytes = t->buffer;
+	length = t->length;
+	t->length = 0;
+	if (t->error != 0)
+		return;
+#ifdef HAVE_ZSTD
+	if (t->zstd) {
+		length = ZSTD_compress2(t->zstd, t->packed, t->packed_room, t->buffer, length);
+		if (ZSTD_isError(length)) {
+			t->error = -ENOMEM;
+			return;
+		}
+		bytes = t->packed;
+	}
+#endif
+	t->error = is_ours(t) ? put_out(t, bytes, length) : -EBADF;
+	if (t->error == 0)
+		t->written += length;
+	else if (is_ours(t)) /* part of a piece is worse than none; what is no file cannot be cut */
+		(void)!ftruncate(t->fd, (off_t)t->written);
+}
+
+bool trace_file_waits(const struct trace_file *t)
+{
+	return t && t->length != 0;
+}
+
+int trace_file_error(const struct trace_file *t)
+{
+	return t ? t->error : 0;
+}
+
+/* -- fields; there is room for a row -- */
+
+static void put_char(struct trace_file *t, char c)
+{
+	t->buffer[t->length++] = c;
+}
+
+static void put_text(struct trace_file *t, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(t->buffer + t->length, text, length);
+	t->length += length;
+}
+
+static void put_number(struct trace_file *t, uint64_t number, unsigned base)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do {
+		digits[count++] = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (number != 0);
+	while (count > 0)
+		put_char(t, digits[--count]);
+}
+
+static void put_address(struct trace_file *t, uint64_t address)
+{
+	put_text(t, "0x");
+	put_number(t, address, 16);
+}
+
+static void put_part(struct trace_file *t, uint64_t address, uint64_t bytes)
+{
+	put_address(t, address);
+	put_char(t, ',');
+	put_number(t, bytes, 10);
+	put_char(t, '\n');
+}
+
+static void make_room(struct trace_file *t)
+{
+	if (t->length > BUFFER_BYTES - 2u * ROW_MOST)
+		trace_file_flush(t);
+}
+
+/* -- rows -- */
+
+/* Before a row that comes behind a batch. `thread` is whose row it is, NOBODY: the program's. */
+static void end_batch(struct trace_file *t, uint32_t thread)
+{
+	make_room(t);
+	if (!t->is_batch_over)
+		return;
+	if (t->stalled > 1 || (t->stalled == 1 && t->last != thread))
+		put_text(t, "batch\n");
+	t->stalled = 0;
+	t->is_batch_over = false;
+}
+
+void trace_file_batch(struct trace_file *t)
+{
+	if (t)
+		t->is_batch_over = true;
+}
+
+void trace_file_access(struct trace_file *t, uint64_t time_ns, uint32_t thread, bool is_write,
+                       uint64_t address, bool is_fault)
+{
+	if (!t)
+		return;
+	end_batch(t, thread);
+	put_number(t, time_ns, 10);
+	put_char(t, ',');
+	put_number(t, thread, 10);
+	put_text(t, is_write ? ",w," : ",r,");
+	put_address(t, address);
+	put_char(t, '\n');
+	t->stalled += is_fault;
+	if (is_fault)
+		t->last = thread;
+}
+
+void trace_file_range(struct trace_file *t, uint64_t base, uint64_t bytes)
+{
+	if (!t)
+		return;
+	make_room(t);
+	put_text(t, "range,");
+	put_address(t, base);
+	put_char(t, ',');
+	put_number(t, bytes, 10);
+	put_text(t, ",,fresh\n");
+}
+
+void trace_file_free(struct trace_file *t, uint64_t base)
+{
+	if (!t)
+		return;
+	end_batch(t, NOBODY);
+	put_text(t, "free,");
+	put_address(t, base);
+	put_char(t, '\n');
+}
+
+void trace_file_prefetch(struct trace_file *t, uint64_t address, uint64_t bytes, bool is_in)
+{
+	if (!t)
+		return;
+	end_batch(t, NOBODY);
+	put_text(t, is_in ? "prefetch,gpu," : "prefetch,cpu,");
+	put_part(t, address, bytes);
+}
+
+void trace_file_advise(struct trace_file *t, const char *what, uint64_t address, uint64_t bytes)
+{
+	if (!t)
+		return;
+	end_batch(t, NOBODY);
+	put_text(t, "advise,");
+	put_text(t, what);
+	put_char(t, ',');
+	put_part(t, address, bytes);
+}
+
+/* What a line cannot hold becomes `?`. */
+void trace_file_comment(struct trace_file *t, const char *format, ...)
+{
+	char text[2048];
+	va_list list;
+
+	if (!t)
+		return;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	for (char *c = text; *c != '\0'; c++)
+		*c = *c >= ' ' && *c <= '~' ? *c : '?';
+	put_text(t, "# ");
+	put_text(t, text);
+	put_char(t, '\n');
+}
+
+/* -- the whole -- */
+
+static bool is_packed_name(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 4 && strcmp(path + length - 4, ".zst") == 0;
+}
+
+static int start_packing(struct trace_file *t)
+{
+#ifdef HAVE_ZSTD
+	t->packed_room = ZSTD_compressBound(BUFFER_BYTES);
+	t->packed = malloc(t->packed_room);
+	t->zstd = ZSTD_createCCtx();
+	if (!t->packed || !t->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_checksumFlag, 1)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_compressionLevel, 3)))
+		return -ENOMEM;
+	return 0;
+#else
+	(void)t;
+	return -ENOTSUP;
+#endif
+}
+
+/* Not among the low numbers, if that can be had. */
+static int open_high(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static int open_file(struct trace_file *t, const char *path)
+{
+	struct stat info;
+	int error = is_packed_name(path) ? start_packing(t) : 0;
+
+	t->buffer = malloc(BUFFER_BYTES);
+	if (error != 0 || !t->buffer)
+		return error != 0 ? error : -ENOMEM;
+	t->fd = open_high(path);
+	if (t->fd < 0 || fstat(t->fd, &info) != 0)
+		return -errno;
+	t->device = info.st_dev;
+	t->inode = info.st_ino;
+	put_text(t, "uvmp-trace 1\n");
+	return 0;
+}
+
+struct trace_file *trace_file_open(const char *path, int *error)
+{
+	struct trace_file *t = calloc(1, sizeof(*t));
+
+	*error = -ENOMEM;
+	if (!t)
+		return NULL;
+	t->fd = -1;
+	*error = open_file(t, path);
+	if (*error == 0)
+		return t;
+	trace_file_leave(t);
+	return NULL;
+}
+
+void trace_file_leave(struct trace_file *t)
+{
+	if (!t)
+		return;
+	if (t->fd >= 0)
+		close(t->fd);
+#ifdef HAVE_ZSTD
+	ZSTD_freeCCtx(t->zstd);
+	free(t->packed);
+#endif
+	free(t->buffer);
+	free(t);
+}
+
+int trace_file_close(struct trace_file *t)
+{
+	int error;
+
+	trace_file_flush(t);
+	error = trace_file_error(t);
+	trace_file_leave(t);
+	return error;
+}
