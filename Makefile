@@ -38,7 +38,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity policies bench install clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -54,7 +54,8 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim check
+test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
+          $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
 	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
@@ -75,9 +76,15 @@ fuzz:
 fuzz-run: $(call prog,fuzz,$(fuzzs))
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
-## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1)
-soak: $(BUILD)/soak
+## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1); then the pager:
+##                 8 threads over 8 times the budget for SOAK_SECONDS (600), every word against a model, also with the
+##                 address and thread sanitizers for a tenth of that each
+SECONDS_OF = $$(( ($(or $(SOAK_SECONDS),600) + $(1) - 1) / $(1) )) $(or $(SOAK_SEED),1)
+soak: $(BUILD)/soak $(BUILD)/soak_pager $(BUILD)/san/soak_pager $(BUILD)/tsan/soak_pager
 	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
+	@$(BUILD)/soak_pager $(call SECONDS_OF,1)
+	@$(BUILD)/san/soak_pager $(call SECONDS_OF,10)
+	@$(BUILD)/tsan/soak_pager $(call SECONDS_OF,10)
 
 ## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
 ##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
@@ -90,13 +97,14 @@ policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
-bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/uvmsim
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
 	@sh tests/bench/pager.sh $(BUILD)
+	@$(BUILD)/bench-store
 
-## make install    library, headers, uvmsim under PREFIX (default /usr/local; DESTDIR honoured)
+## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/include/uvmpolicy $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/bin
 	install -m644 include/uvmpolicy/*.h $(DESTDIR)$(PREFIX)/include/uvmpolicy
@@ -106,8 +114,21 @@ install: all
 	ln -sf libuvmpolicy.so.$(SOMAJOR) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so
 	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
-	install -m755 $(BUILD)/uvmsim $(DESTDIR)$(PREFIX)/bin
-	install -Dm644 docs/uvmsim.1 $(DESTDIR)$(PREFIX)/share/man/man1/uvmsim.1
+	install -m755 $(BUILD)/uvmsim $(BUILD)/uvmp-run $(DESTDIR)$(PREFIX)/bin
+	install -m755 $(BUILD)/libuvmp-preload.so $(DESTDIR)$(PREFIX)/lib
+	install -m644 $(BUILD)/libuvmpolicy-pager.a $(DESTDIR)$(PREFIX)/lib
+	install -m644 $(addprefix adapters/userspace/,pager.h store.h) $(DESTDIR)$(PREFIX)/include/uvmpolicy
+	printf 'prefix=%s\nName: libuvmpolicy-pager\nDescription: managed memory larger than what is resident\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy-pager $(LIBS) -lpthread\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy-pager.pc
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+## make examples   programs that need more memory than they may take, into build/examples
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out %/engine.c,$(wildcard docs/examples/*.c)))
+$(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
+	@mkdir -p $(@D); $(CC) -I$(BUILD)/include -Wall -Wextra $(WERROR) $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
+$(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
+	@mkdir -p $(@D); cp $< $@
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)
@@ -162,16 +183,18 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	@$(CC) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
-preload := $(addprefix adapters/userspace/,preload.c preload_calls.c run_config.c)
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
-$(call obj,rel,adapters/userspace/preload_calls.c): HOST += -fexceptions
+$(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
 	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
 	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
+$(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
+	@$(CC) $(HOST) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 	@$(CC) $(CFLAGS) $^ -o $@
-$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c) $(BUILD)/libuvmpolicy-pager.a
+$(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
 	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
 
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a

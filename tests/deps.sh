@@ -27,6 +27,11 @@ int main(void) { return 0; }' -lcmocka
 		probe libzstd-dev '#include <zstd.h>
 int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program zstd zstd
+		program xz-utils xz
+		program sqlite3 sqlite3
+		program python3 python3
+		program perl perl
+		program pkg-config pkg-config
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)

@@ -40,11 +40,22 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
-script=pager_decisions
-sh tests/cli/$script.sh "$build" >"$logs/$script.log" 2>&1
-status=$?
-note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
-grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'
+for script in preload examples uvmp_run programs pager_decisions; do # programs under the pager
+	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
+	status=$?
+	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
+	grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'
+done
+
+# A little of the pager's long soak (make soak): with the address sanitizer, and at full speed. Seeds change.
+for soak in "$build/san/soak_pager" "$build/soak_pager"; do
+	name=${soak#"$build"/}
+	log=$logs/$(echo "$name" | tr / -).log
+	"$soak" 10 random 8 8 >"$log" 2>&1
+	status=$?
+	note "$name, 10 s" $status "$(grep -c '^ok: every word' "$log")" "$log"
+	grep -hE 'seed|skipped' "$log" | sed 's/^/       /'
+done
 
 echo
 echo "$passed passed, $failed failed"

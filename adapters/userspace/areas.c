@@ -1,5 +1,9 @@
 /* Managed memory by address, and where the store has it: areas in an array by address; places in the store
- * are given first fit. There are few of them. */
+ * are given first fit. There are few of them.
+ *
+ * An area stays whole, as the engine knows it, until nothing of it is held any more. Pages that the program
+ * has unmapped are gone. They are ours still, and read as zeros, where it was told; where it was done behind
+ * our back they are lost: whatever lies there is not ours, and must not be touched. */
 #include "pager_internal.h"
 
 #include <stdlib.h>
@@ -29,21 +33,25 @@ struct area *areas_find(const struct areas *areas, uint64_t address)
 	return area && address - area->base < area->bytes ? area : NULL;
 }
 
-/* Does [first, first + pages) of the store meet an area, and where does the last such one end? */
-static bool is_taken(const struct areas *areas, uint64_t first, uint64_t pages, uint64_t *outer)
+/* If the area's place in the store meets [first, first + pages): `first` goes behind it. */
+static bool goes_behind(const struct area *area, uint64_t *first, uint64_t pages)
+{
+	uint64_t end = area->store_page + area->bytes / UVMP_STORE_PAGE_BYTES;
+
+	if (area->store_page >= *first + pages || end <= *first)
+		return false;
+	*first = end;
+	return true;
+}
+
+static bool is_taken(const struct areas *areas, uint64_t *first, uint64_t pages)
 {
 	bool is_taken = false;
 
-	for (size_t i = 0; i < areas->count; i++) {
-		const struct area *area = areas->area[i];
-		uint64_t end = area->store_page + area->bytes / UVMP_STORE_PAGE_BYTES;
-
-		if (area->store_page >= first + pages || end <= first)
-			continue;
-		if (!is_taken || end > *outer)
-			*outer = end;
-		is_taken = true;
-	}
+	for (size_t i = 0; i < areas->count; i++)
+		is_taken |= goes_behind(areas->area[i], first, pages);
+	for (const struct area *area = areas->kept; area; area = area->next_kept)
+		is_taken |= goes_behind(area, first, pages);
 	return is_taken;
 }
 
@@ -51,7 +59,7 @@ static bool find_place(const struct areas *areas, uint64_t bytes, uint64_t *plac
 {
 	uint64_t pages = bytes / UVMP_STORE_PAGE_BYTES, first = 0;
 
-	while (is_taken(areas, first, pages, &first))
+	while (is_taken(areas, &first, pages))
 		;
 	*place = first;
 	return (first + pages) * UVMP_STORE_PAGE_BYTES <= areas->most;
@@ -90,6 +98,8 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	area->base = base;
 	area->bytes = bytes;
 	area->store_page = place;
+	area->page_bytes = areas->page_bytes;
+	area->held = bytes / areas->page_bytes;
 	at = behind(areas, base);
 	memmove(areas->area + at + 1u, areas->area + at, (areas->count - at) * sizeof(struct area *));
 	areas->area[at] = area;
@@ -106,13 +116,88 @@ void areas_remove(struct areas *areas, struct area *area)
 	areas->count--;
 	memmove(areas->area + at, areas->area + at + 1u, (areas->count - at) * sizeof(struct area *));
 	free(area->block);
-	free(area);
+	area->block = NULL;
+	if (!area->is_kept) {
+		free(area);
+		return;
+	}
+	area->next_kept = areas->kept;
+	areas->kept = area;
+}
+
+bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes)
+{
+	size_t at = behind(areas, base + bytes - 1u);
+
+	return at != 0 && areas->area[at - 1u]->base + areas->area[at - 1u]->bytes > base;
+}
+
+/* -- parts of an area -- */
+
+bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part *part)
+{
+	uint64_t offset = from - area->base, within = offset % BLOCK_BYTES, bytes = BLOCK_BYTES - within;
+
+	if (from >= end)
+		return false;
+	bytes = bytes < end - from ? bytes : end - from;
+	part->block = &area->block[offset / BLOCK_BYTES];
+	part->address = from;
+	part->bytes = bytes;
+	part->run =
+	        (struct uvmp_region){(uint32_t)(within / area->page_bytes),
+	                             (uint32_t)((within + bytes + area->page_bytes - 1u) / area->page_bytes)};
+	return true;
+}
+
+void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost)
+{
+	struct part part;
+
+	for (uint64_t at = from; area_next(area, at, from + bytes, &part); at += part.bytes) {
+		area->held -=
+		        uvmp_region_pages(part.run) - uvmp_mask_region_weight(&part.block->gone, part.run);
+		uvmp_mask_region_set(&part.block->gone, part.run);
+		if (is_lost)
+			uvmp_mask_region_set(&part.block->lost, part.run);
+	}
+}
+
+/* The address of the first page from here on that is lost, or is not; the area's end if there is none. */
+static uint64_t next_page(const struct area *area, uint64_t from, bool is_lost)
+{
+	uint64_t end = area->base + area->bytes;
+	struct part part;
+
+	for (uint64_t at = from; area_next(area, at, end, &part); at += part.bytes) {
+		uint32_t page = is_lost ? uvmp_mask_next_set(&part.block->lost, part.run.first)
+		                        : uvmp_mask_next_clear(&part.block->lost, part.run.first);
+
+		uint64_t address = at - at % BLOCK_BYTES + (uint64_t)page * area->page_bytes;
+
+		if (page < part.run.outer)
+			return address > at ? address : at;
+	}
+	return end;
+}
+
+bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes)
+{
+	*first = next_page(area, from, false);
+	*bytes = next_page(area, *first, true) - *first;
+	return *bytes != 0;
 }
 
 void areas_close(struct areas *areas)
 {
 	while (areas->count != 0)
 		areas_remove(areas, areas->area[areas->count - 1u]);
+	while (areas->kept) {
+		struct area *area = areas->kept;
+
+		areas->kept = area->next_kept;
+		free(area);
+	}
 	free(areas->area);
 	*areas = (struct areas){0};
 }

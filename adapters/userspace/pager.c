@@ -14,12 +14,17 @@
 
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
-#define RANGES_MOST   65536u
-#define TIMES_BUDGET  64u   /* managed memory, if nothing else is said */
+#define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
+#define AREAS_MOST    8192u /* at a time */
+#define LARGE_PAGE    65536u
+#define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
+#define HOLES_MOST    64u
 #define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
 #define SAMPLE_MOST   4096u /* pages */
 #define FLUSH_MS      500u  /* a row waits no longer before it is in the file */
-#define EACH_BYTES    1024u /* of arena, for what a policy may keep of a block beside the usual */
+/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
+ * needed. */
+#define EACH_BYTES 45056u
 
 /* -- all pagers of the process, for fork -- */
 
@@ -98,27 +103,38 @@ static uint32_t entries(const struct uvmp_policy *policy)
 	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
 }
 
+/* A policy may hold more than its memory, as if it were compressed; here it is not: the budget is what it
+ * holds. */
+static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
+{
+	uint64_t bytes = budget * 100u / policy->memory_ratio / LARGE_PAGE * LARGE_PAGE;
+
+	return bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
+}
+
 static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct error error)
 {
+	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = budget, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+	        .memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
 	struct uvmp_service_params params = {.policy = &p->policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = p->page_bytes,
 	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
 	                                     .spaces = 1,
-	                                     .ranges = RANGES_MOST,
 	                                     .instances = 1,
 	                                     .requests = 16,
 	                                     .seed = SEED};
 	size_t size;
 
+	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
+	params.blocks += params.ranges;
 	p->fault_room = gpu.fault_entries - 1u;
 	gpu.splits = 16;
-	if (gpu.splits > budget / BLOCK_BYTES)
-		gpu.splits = (uint32_t)(budget / BLOCK_BYTES);
+	if (gpu.splits > held / BLOCK_BYTES)
+		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
 	size = uvmp_service_size(&params, params.blocks);
 	if (size == 0)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
@@ -151,9 +167,20 @@ void pager_show(struct uvmp_pager *p)
 		count(p, p->shown);
 }
 
-/* Gives the lock back after something has happened. */
+/* -- the lock, taken and given back -- */
+
+/* What is known of managed memory is true from here on. */
+static void enter(struct uvmp_pager *p)
+{
+	pthread_mutex_lock(&p->lock);
+	away_settle(p);
+}
+
+/* Faults that a call has read, for a message that came with them, are nobody else's any more. */
 static void leave(struct uvmp_pager *p)
 {
+	if (p->heards != 0 || p->departures != 0)
+		serve_all(p);
 	pager_show(p);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -164,7 +191,7 @@ static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
-	bool is_row_waiting = false, has_more;
+	bool is_row_waiting = false;
 	uint64_t flushed_ns = 0;
 
 	if (p->thread_began)
@@ -178,9 +205,7 @@ static void *serve(void *context)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
 		start_ns = pager_now_ns();
-		do
-			has_more = serve_take(p);
-		while (serve_pump(p, 0), has_more);
+		serve_all(p);
 		sample_turn(p);
 		if (start_ns - flushed_ns >= FLUSH_MS * 1000000u) {
 			trace_file_flush(p->trace);
@@ -266,6 +291,15 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 
 static void register_forks(void);
 
+static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
+{
+	return status == -ENOTSUP && p->store->is_mapped
+	               ? "store map needs UFFDIO_CONTINUE for memory files, which this kernel does not have "
+	                 "(Linux 5.14 "
+	                 "does)"
+	               : strerror(-status);
+}
+
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
 {
 	uint64_t managed = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
@@ -283,14 +317,15 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	if (!p->store)
 		return refuse(error, status, "%s", text);
 	p->areas.most = managed;
+	p->areas.page_bytes = p->page_bytes;
 	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p->bounce == MAP_FAILED) {
 		p->bounce = NULL;
 		return refuse(error, -ENOMEM, "out of memory");
 	}
-	status = uffd_open(&p->uffd, c->is_user_mode, p->page_bytes);
+	status = uffd_open(&p->uffd, c->is_user_mode, p->store->is_mapped);
 	if (status != 0)
-		return refuse(error, status, "userfaultfd: %s", strerror(-status));
+		return refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
 	p->start_ns = pager_now_ns();
 	p->wants_touches = wants_touches(&p->policy);
 	status = sample_open(&p->sample, p->uffd.has_protect ? c->sample_pages : 0, p->page_bytes);
@@ -303,15 +338,32 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
 }
 
+/* What is unregistered first sends no message, for which nobody but us would be there; what cannot be is
+ * left. */
+static void unmap_area(struct uvmp_pager *p, const struct area *area)
+{
+	uint64_t first = area->base, bytes = 0;
+
+	for (; area_next_ours(area, first, &first, &bytes); first += bytes) {
+		p->store->forget(p->store, area->store_page + (first - area->base) / UVMP_STORE_PAGE_BYTES,
+		                 bytes / UVMP_STORE_PAGE_BYTES);
+		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE); /* whoever waits there reads no zeros */
+		if (uffd_unregister(&p->uffd, first, bytes) != 0)
+			continue;
+		if (p->trace) /* the trace must not see the address again: it stays taken */
+			madvise((void *)(uintptr_t)first, bytes, MADV_DONTNEED);
+		else
+			munmap((void *)(uintptr_t)first, bytes);
+	}
+}
+
 static void close_all(struct uvmp_pager *p)
 {
 	stop(p);
-	for (size_t i = 0; i < p->areas.count; i++) {
-		const struct area *area = p->areas.area[i];
-
-		uffd_unregister(&p->uffd, area->base, area->bytes);
-		munmap((void *)(uintptr_t)area->base, area->bytes);
-	}
+	(void)trace_file_close(p->trace);
+	p->trace = NULL;
+	for (size_t i = 0; i < p->areas.count; i++)
+		unmap_area(p, p->areas.area[i]);
 	areas_close(&p->areas);
 	if (p->uffd.fd >= 0)
 		close(p->uffd.fd);
@@ -323,9 +375,10 @@ static void close_all(struct uvmp_pager *p)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);
 	free(p->waiting);
+	free(p->heard);
+	free(p->departed);
 	sample_close(&p->sample);
 	threads_close(&p->threads);
-	(void)trace_file_close(p->trace);
 	free(p);
 }
 
@@ -333,12 +386,13 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
                       size_t text_bytes)
 {
 	struct error error = {text, text ? text_bytes : 0};
-	struct uvmp_pager *p;
+	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
 	int status;
 
+	if (!p && c && c->own_store)
+		c->own_store->close(c->own_store);
 	if (!c || !pager)
 		return refuse(error, -EINVAL, "no configuration");
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return refuse(error, -ENOMEM, "out of memory");
 	pthread_mutex_init(&p->lock, NULL);
@@ -396,6 +450,34 @@ static uint8_t *reserve(uint64_t bytes)
 	return memory + before;
 }
 
+/* Not in a hole that the program has made in an area: the engine knows that as a whole. */
+static uint8_t *reserve_apart(const struct uvmp_pager *p, uint64_t bytes)
+{
+	uint8_t *hole[HOLES_MOST], *memory = NULL;
+	size_t holes = 0;
+
+	while (!memory && holes < HOLES_MOST) {
+		memory = reserve(bytes);
+		if (!memory)
+			break;
+		if (areas_overlap(&p->areas, (uint64_t)(uintptr_t)memory, bytes)) {
+			hole[holes++] = memory;
+			memory = NULL;
+		}
+	}
+	while (holes != 0)
+		munmap(hole[--holes], bytes);
+	return memory;
+}
+
+static bool map_area(const struct uvmp_pager *p, const struct area *area, uint64_t first, uint64_t bytes)
+{
+	uint64_t offset = area->store_page * UVMP_STORE_PAGE_BYTES + (first - area->base);
+
+	return mmap((void *)(uintptr_t)first, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+	            p->store->fd, (off_t)offset) != MAP_FAILED;
+}
+
 /* Pages of 4 KiB come and go: the kernel is not to make larger ones of them. */
 static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
 {
@@ -403,6 +485,10 @@ static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
 
 	if (!area)
 		return false;
+	if (p->store->is_mapped && !map_area(p, area, base, area->bytes)) {
+		areas_remove(&p->areas, area);
+		return false;
+	}
 	madvise((void *)(uintptr_t)base, area->bytes, MADV_NOHUGEPAGE);
 	if (uffd_register(&p->uffd, base, area->bytes) == 0) {
 		if (uvmp_service_add_range(p->service, SPACE, base, area->bytes, UVMP_PROT_READ_WRITE_ATOMIC,
@@ -424,21 +510,23 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 		errno = EINVAL;
 		return NULL;
 	}
-	memory = bytes < asked || bytes > (uint64_t)1 << 46 ? NULL : reserve(bytes);
+	enter(p);
+	memory = bytes < asked || bytes > (uint64_t)1 << 46 ? NULL : reserve_apart(p, bytes);
 	if (memory) {
-		pthread_mutex_lock(&p->lock);
 		is_added = add_area(p, (uint64_t)(uintptr_t)memory, asked);
 		if (is_added && p->areas.bytes > p->stats.peak_managed_bytes)
 			p->stats.peak_managed_bytes = p->areas.bytes;
 		if (is_added)
 			trace_file_range(p->trace, (uint64_t)(uintptr_t)memory, bytes);
-		leave(p);
-		if (is_added)
-			return memory;
-		munmap(memory, bytes);
+		if (!is_added) {
+			munmap(memory, bytes);
+			memory = NULL;
+		}
 	}
-	errno = ENOMEM;
-	return NULL;
+	leave(p);
+	if (!memory)
+		errno = ENOMEM;
+	return memory;
 }
 
 /* Requests: the lock is held, and what the engine wants done for them is done here. */
@@ -456,26 +544,19 @@ static int finish(struct uvmp_pager *p, enum uvmp_status queued, uint64_t ticket
 	return status == UVMP_ERR_UNKNOWN || status == UVMP_ERR_RANGE ? -EINVAL : -ENOMEM;
 }
 
-/* The lock is held. */
-static void free_area(struct uvmp_pager *p, struct area *area)
+void pager_free_area(struct uvmp_pager *p, struct area *area)
 {
-	void *memory = (void *)(uintptr_t)area->base;
-	uint64_t bytes = area->bytes, ticket = 0;
+	uint64_t ticket = 0;
 	enum uvmp_status queued;
 
 	queued = uvmp_service_free_range(p->service, SPACE, area->base, &ticket);
 	(void)finish(p, queued, ticket);
-	uffd_unregister(&p->uffd, area->base, bytes); /* wakes who waits there */
-	for (uint64_t i = 0; i < bytes / BLOCK_BYTES; i++)
+	for (uint64_t i = 0; i < area->bytes / BLOCK_BYTES; i++)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
-	p->store->forget(p->store, area->store_page, bytes / UVMP_STORE_PAGE_BYTES);
-	sample_forget(p, area->base, bytes);
+	sample_forget(p, area->base, area->bytes);
 	trace_file_free(p->trace, area->base);
+	unmap_area(p, area);
 	areas_remove(&p->areas, area);
-	if (p->trace) /* in a trace an address belongs to one range: it stays taken */
-		madvise(memory, bytes, MADV_DONTNEED);
-	else
-		munmap(memory, bytes);
 }
 
 int uvmp_pager_free(struct uvmp_pager *p, void *memory)
@@ -487,14 +568,24 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		return 0;
 	if (!p)
 		return -EINVAL;
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	area = areas_find(&p->areas, base);
 	if (area && area->base == base)
-		free_area(p, area);
+		pager_free_area(p, area);
 	else
 		area = NULL;
 	leave(p);
 	return area ? 0 : -EINVAL;
+}
+
+/* From here to the end of the area, or to what is lost. */
+static uint64_t usable(const struct area *area, uint64_t base)
+{
+	uint64_t first, bytes;
+
+	if (!area || !area_next_ours(area, base, &first, &bytes))
+		return 0;
+	return first == base ? bytes : 0;
 }
 
 /* The area that holds all of these whole pages; NULL: none does. */
@@ -502,8 +593,7 @@ static struct area *whole_pages(const struct uvmp_pager *p, uint64_t base, uint6
 {
 	struct area *area = areas_find(&p->areas, base);
 
-	if (!area || base % p->page_bytes != 0 || bytes % p->page_bytes != 0 ||
-	    bytes > area->base + area->bytes - base)
+	if (!area || base % p->page_bytes != 0 || bytes % p->page_bytes != 0 || bytes > usable(area, base))
 		return NULL;
 	return area;
 }
@@ -515,12 +605,12 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 
 	if (!p || bytes == 0)
 		return -EINVAL;
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	area = whole_pages(p, base, bytes);
 	if (area) {
-		area->gone += bytes;
-		if (area->gone >= area->bytes)
-			free_area(p, area);
+		area_give(area, base, bytes, false);
+		if (area->held == 0)
+			pager_free_area(p, area);
 		else
 			serve_clear(p, base, bytes);
 	}
@@ -528,7 +618,9 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 	return area ? 0 : -EINVAL;
 }
 
-int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+/* Whole pages within the range: what shares a page with its neighbours keeps it. */
+static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
+                   void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -536,26 +628,30 @@ int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 
 	if (!p)
 		return -EINVAL;
-	pthread_mutex_lock(&p->lock);
-	is_ours = areas_find(&p->areas, base) != NULL;
-	if (is_ours && first < end && whole_pages(p, first, end - first))
-		serve_clear(p, first, end - first);
-	pthread_mutex_unlock(&p->lock);
+	enter(p);
+	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
+	                      : areas_find(&p->areas, base) != NULL;
+	if (is_ours && first < end)
+		how(p, first, end - first);
+	leave(p);
 	return is_ours ? 0 : -EINVAL;
+}
+
+int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
+{
+	return give_up(p, memory, bytes, serve_clear);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
 {
 	uint64_t base = (uint64_t)(uintptr_t)memory;
-	const struct area *area;
 	size_t bytes;
 
 	if (!p)
 		return 0;
-	pthread_mutex_lock(&p->lock);
-	area = areas_find(&p->areas, base);
-	bytes = area ? (size_t)(area->base + area->bytes - base) : 0;
-	pthread_mutex_unlock(&p->lock);
+	enter(p);
+	bytes = (size_t)usable(areas_find(&p->areas, base), base);
+	leave(p);
 	return bytes;
 }
 
@@ -579,7 +675,7 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 
 	if (!p || !take_pages(p, &base, &bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
 	error = finish(p, queued, ticket);
 	if (error == 0)
@@ -600,8 +696,7 @@ static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "preferred,gpu"},
 	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "preferred,cpu"},
 	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "preferred,none"},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "accessed-by,gpu"},
-	        [UVMP_PAGER_DISCARD] = {UVMP_ADVISE_DISCARD, UVMP_CPU, "discard,"}};
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "accessed-by,gpu"}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -616,9 +711,11 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	struct translation to;
 	int error;
 
+	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
+		return give_up(p, memory, asked, serve_disown);
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = finish(p, queued, ticket);
 	if (error == 0)
@@ -651,31 +748,57 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 {
 	struct uvmp_pager_stats now;
 
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	count(p, &now);
-	pthread_mutex_unlock(&p->lock);
+	leave(p);
 	*stats = now; /* may be managed memory */
 }
 
 void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
 {
-	pthread_mutex_lock(&p->lock);
+	enter(p);
 	p->shown = shown;
 	leave(p);
 }
 
+struct feature {
+	bool is_there;
+	const char *with, *without; /* NULL: nothing to be said */
+};
+
 void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "%s\n%s\n%s\n",
-	         p->uffd.serves_kernel
-	                 ? "System calls may be given managed memory that is not resident."
-	                 : "System calls fail with EFAULT on managed memory that is not resident: this "
-	                   "process may not handle faults of the kernel.",
-	         p->uffd.has_protect ? "Pages that were not changed leave without a write."
-	                             : "This kernel cannot write-protect pages: all that leaves is written.",
-	         p->uffd.has_tid
-	                 ? "Faults tell their thread."
-	                 : "Faults do not tell their thread: traces have one, errors go to the process.");
+	const struct feature feature[] = {
+	        {p->uffd.serves_kernel, "System calls may be given managed memory that is not resident.",
+	         "System calls fail with EFAULT on managed memory that is not resident: this process may not "
+	         "handle "
+	         "faults of the kernel."},
+	        {p->uffd.is_mapped,
+	         "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
+	         "saved.",
+	         NULL},
+	        {p->uffd.has_protect || p->uffd.is_mapped,
+	         p->uffd.is_mapped ? NULL : "Pages that were not changed leave without a write.",
+	         "This kernel cannot write-protect pages: all that leaves is written, and what is written to "
+	         "meanwhile "
+	         "is lost."},
+	        {p->uffd.has_tid, "Faults tell their thread.",
+	         "Faults do not tell their thread: traces have one, errors go to the process."},
+	        {p->uffd.has_events,
+	         "Managed memory that is unmapped or moved behind the pager's back is let go.",
+	         "This kernel does not tell what is unmapped or moved behind the pager's back: the program "
+	         "must not do "
+	         "that."}};
+	size_t used = 0;
+
+	if (bytes != 0)
+		text[0] = '\0';
+	for (size_t i = 0; i < sizeof(feature) / sizeof(feature[0]) && used < bytes; i++) {
+		const char *line = feature[i].is_there ? feature[i].with : feature[i].without;
+
+		if (line)
+			used += (size_t)snprintf(text + used, bytes - used, "%s\n", line);
+	}
 }
 
 bool uvmp_pager_serves_kernel(const struct uvmp_pager *p)
@@ -696,8 +819,10 @@ static void before_fork(void)
 	pthread_mutex_lock(&all_lock);
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
-		if (p->log) /* or the child would write it, too, when it exits */
-			fflush(p->log);
+		away_listen(p); /* the child will not be told */
+		away_settle(p);
+		if (p->log)
+			fflush(p->log); /* what the child inherits is not to be written twice */
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}
@@ -708,12 +833,29 @@ static void in_parent(void)
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_PARENT);
-		pthread_mutex_unlock(&p->lock);
+		leave(p);
 	}
 	pthread_mutex_unlock(&all_lock);
 }
 
-/* The child has the memory and all that is known of it, but neither thread nor registration. */
+/* Mapped memory would be the parent's: its copy takes the place. Protection is not inherited. */
+static bool begin_area(struct uvmp_pager *p, struct area *area)
+{
+	uint64_t first = area->base, bytes = 0;
+
+	for (; area_next_ours(area, first, &first, &bytes); first += bytes) {
+		if (p->store->is_mapped && !map_area(p, area, first, bytes))
+			return false;
+		if (uffd_register(&p->uffd, first, bytes) != 0)
+			return false;
+	}
+	for (uint64_t i = 0; i < area->bytes / BLOCK_BYTES; i++)
+		area->block[i].dirty = area->block[i].here;
+	return true;
+}
+
+/* The child has the memory and all that is known of it, but neither thread nor registration. The descriptor
+ * is the parent's: what it is asked for happens to the parent's memory. */
 static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
@@ -721,28 +863,34 @@ static bool begin_again(struct uvmp_pager *p)
 	p->log = NULL; /* the parent's, as is the trace */
 	trace_file_leave(p->trace);
 	p->trace = NULL;
-	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
-		return false;
 	close(p->uffd.fd);
 	close(p->stop[0]);
 	close(p->stop[1]);
+	p->uffd.fd = -1;
 	p->is_running = false;
 	p->shown = NULL;
 	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
 	                                     .resident_bytes = p->stats.resident_bytes,
 	                                     .peak_managed_bytes = p->areas.bytes};
-	p->waitings = 0;
-	if (uffd_open(&p->uffd, is_user_mode, p->page_bytes) != 0)
+	p->waitings = p->untold = p->heards = p->departures = 0;
+	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
+		return false;
+	if (uffd_open(&p->uffd, is_user_mode, p->store->is_mapped) != 0)
 		return false;
 	for (size_t i = 0; i < p->areas.count; i++) {
-		struct area *area = p->areas.area[i];
-
-		if (uffd_register(&p->uffd, area->base, area->bytes) != 0)
+		if (!begin_area(p, p->areas.area[i]))
 			return false;
-		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++)
-			area->block[k].dirty = area->block[k].here; /* protection is not inherited */
 	}
 	return start(p, p->copiers.wanted) == 0;
+}
+
+/* What is missing must not read as zeros. */
+static void close_off(const struct area *area)
+{
+	uint64_t first = area->base, bytes = 0;
+
+	for (; area_next_ours(area, first, &first, &bytes); first += bytes)
+		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE);
 }
 
 static void in_child(void)
@@ -751,9 +899,8 @@ static void in_child(void)
 		pthread_mutex_init(&p->lock, NULL);
 		if (begin_again(p))
 			continue;
-		for (size_t i = 0; i < p->areas.count; i++) /* what is missing must not read as zeros */
-			mprotect((void *)(uintptr_t)p->areas.area[i]->base, p->areas.area[i]->bytes,
-			         PROT_NONE);
+		for (size_t i = 0; i < p->areas.count; i++)
+			close_off(p->areas.area[i]);
 	}
 	pthread_mutex_init(&all_lock, NULL);
 }

@@ -17,14 +17,34 @@
  *
  * All functions may be called from any thread. Errors are negative errno values. Managed memory may be given to
  * system calls if the process may handle faults of the kernel (uvmp_pager_features says so: root, or
- * vm.unprivileged_userfaultfd=1); without that a system call that meets a page that is not resident fails with
- * EFAULT: bring it in first (uvmp_pager_prefetch).
+ * vm.unprivileged_userfaultfd=1); without that a system call fails with EFAULT where it
+ * meets a page that is not resident, or would write to one that was not changed since it came: give it other memory
+ * and copy (as uvmp-run's preload_calls.c does).
  *
  * Where a page cannot be brought in (the store fails, or is full and nothing can leave) the thread gets SIGBUS, with the
  * page's address in si_value; uvmp_pager_stats tells the error. If a handler lets it go on, it tries again. What is
  * resident, and what the store has, is as it was.
  *
- * A fork'ed child goes on with a pager of its own over a copy of everything (see uvmp_pager_create).
+ * A fork'ed child goes on with a pager of its own over a copy of everything (see uvmp_pager_create). That is the work of
+ * pthread_atfork: a child that the C library does not know of (clone(2) by itself, without CLONE_VM) has managed memory
+ * with nobody to service it, where pages that were not resident read as zeros; it should do no more than exec. A vfork'ed
+ * child shares its parent's memory and pager, as long as it lasts.
+ *
+ * What the program unmaps, moves or maps over by system calls of its own, without a word to the pager, is let go (if the
+ * kernel tells of it: uvmp_pager_features): what lies there from then on is not touched; memory that mremap has moved has
+ * all its contents, and is not managed any more, as is what mremap has added; freeing the rest leaves both alone. Two
+ * things the kernel gives no means against: a thread's new mapping may lose what is written to it in the instant in which
+ * another thread has unmapped managed memory there and the pager is about to drop these pages; and a child that is forked
+ * in the instant in which another thread unmaps may take what lies there for managed memory. Managed memory may be
+ * protected (mprotect), and dropped (MADV_DONTNEED: zeros, for a page that was resident; uvmp_pager_clear is for all).
+ *
+ * The store "map" is another thing: managed memory is a shared mapping of a memory file, and a page that is not
+ * resident is only not mapped. Bringing it in is one UFFDIO_CONTINUE, sending it out one MADV_DONTNEED; nothing is
+ * copied, and no memory is saved: the cheap way to record the trace of a program, and to study decisions. Linux 5.14;
+ * -ENOTSUP before. What differs: all that leaves counts as bytes_dropped and nothing as bytes_out or write_faults,
+ * as the kernel is not asked who writes; bytes_in is what was mapped again, bytes_zeroed what was mapped for the first
+ * time; MADV_DONTNEED by the program itself does not clear; what mremap has moved stays a mapping of that file, shared
+ * with children forked later.
  */
 #ifndef UVMP_PAGER_H
 #define UVMP_PAGER_H
@@ -44,11 +64,14 @@ struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for stores of one's own */
 
 struct uvmp_pager_config {
-	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more */
+	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more. An instruction whose operands
+				 * lie in several VABlocks ends only where they are resident together: one that crosses
+				 * a border needs 4 MiB, movs between two borders 8 MiB; with less its thread faults for
+				 * ever */
 	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
 				 * default */
 	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a
-				 * block device; "zstd": compressed memory. NULL: "mem" */
+				 * block device; "zstd": compressed memory; "map": see above. NULL: "mem" */
 	struct uvmp_pager_store *own_store; /* instead of `store`; belongs to the pager from then on, also if creating
 					     * it fails */
 	uint64_t managed_bytes; /* most managed memory at a time; 0: 64 times the budget */
@@ -76,7 +99,7 @@ void uvmp_pager_config_init(struct uvmp_pager_config *config);
  * of opening the trace (-ENOTSUP: built without zstd). After fork
  * the child has the same pager: resident pages are shared as fork shares memory, the store is copied (a file into an
  * unnamed one beside it), and a thread of its own services it. -EBUSY there means that the copy failed; managed
- * memory of the child then raises SIGBUS. */
+ * memory of the child then raises SIGSEGV. */
 int uvmp_pager_create(const struct uvmp_pager_config *config, struct uvmp_pager **pager, char *error,
 		      size_t error_bytes);
 /* Managed memory is gone with it: nobody may use it any more. Closes the store. NULL: nothing. */
@@ -103,10 +126,11 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents are not needed: pages that are not written to again leave without a
-					 * write, and may read as zeros then */
+	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+					 * to again leave without a write, and may read as zeros then */
 };
-/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch. */
+/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
+ * also where advice has begun or ended within allocations some 2000 times. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {

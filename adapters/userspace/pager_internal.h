@@ -7,6 +7,8 @@
  *   sample.c   touches of pages that are resident
  *   trace_file.c  what is recorded
  *   copy.c     threads that perform one copy together
+ *   away.c     managed memory that the program unmaps or moves behind the pager's back
+ *   peek.c     reading managed memory that may be unmapped meanwhile
  *   uffd.c     userfaultfd: what this kernel can do, and the calls
  *   areas.c    managed memory by address: areas, their blocks, their places in the store
  *   store*.c   backing stores
@@ -37,12 +39,18 @@ struct block {
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
 	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
+	uvmp_mask kept;	  /* here, though the engine counts on none of it: a copy has failed half way */
+	uvmp_mask gone;	  /* the program has unmapped them; */
+	uvmp_mask lost;	  /* of these: behind our back. Nothing of ours is there, and foreign memory may be */
 };
 
 struct area {
 	uint64_t base, bytes; /* whole blocks */
-	uint64_t gone;	      /* bytes that were unmapped */
+	uint32_t page_bytes;  /* of the engine's pages */
+	uint64_t held;	      /* of these, that are not gone */
 	uint64_t store_page;  /* where the store has its first page, in pages of 4 KiB */
+	bool is_kept;	      /* its place in the store stays taken: something is mapped there for good */
+	struct area *next_kept;
 	struct block *block;
 };
 
@@ -50,6 +58,8 @@ struct areas {
 	struct area **area; /* by base */
 	size_t count, room;
 	uint64_t bytes, most; /* of all; most: pages of the store times their size */
+	uint32_t page_bytes;
+	struct area *kept; /* freed, but for their places in the store */
 };
 
 /* NULL: none. */
@@ -57,6 +67,7 @@ struct area *areas_find(const struct areas *areas, uint64_t address);
 /* Whole blocks for `bytes`, at `base`. NULL: no room in the store, or out of memory. */
 struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked);
 void areas_remove(struct areas *areas, struct area *area);
+bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes);
 void areas_close(struct areas *areas);
 
 /* Threads by their numbers. */
@@ -74,6 +85,19 @@ struct threads {
 /* 0, too, without a thread id (0) or memory. */
 uint32_t threads_number(struct threads *threads, uint32_t tid);
 void threads_close(struct threads *threads);
+/* What of a range lies in one block. */
+struct part {
+	struct block *block;
+	uint64_t address, bytes;
+	struct uvmp_region run; /* pages that it touches */
+};
+
+/* The first part of [from, end), which lies in the area. False: from is the end. */
+bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part *part);
+/* All pages that the range touches are gone. */
+void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost);
+/* The next stretch of pages that are not lost, from the page `from` on; false: there is none. */
+bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes);
 
 /* A thread that waits for a page. */
 struct waiting {
@@ -83,24 +107,45 @@ struct waiting {
 	bool is_told, was_told; /* has the engine the fault since the last replay, and had it before? */
 };
 
+/* A fault that was read, and waits for its turn. */
+struct heard {
+	uint64_t address, flags; /* address 0: it is over */
+	uint32_t tid;
+};
+
+/* [from, from + bytes) of an area is lost. What the store has of it belongs at `to` from now on; 0: nowhere. */
+struct departed {
+	uint64_t from, to, bytes;
+};
+
 struct uffd {
 	int fd;
 	uint64_t features;
-	bool serves_kernel, has_protect, has_tid;
-	uint64_t page_bytes;
+	bool serves_kernel, has_protect, has_tid, has_events;
+	bool is_mapped; /* memory is a mapping of the store's file */
 };
 
-/* 0 or a negative errno. */
-int uffd_open(struct uffd *uffd, bool is_user_mode, uint64_t page_bytes);
+/* 0 or a negative errno. -ENOTSUP: this kernel cannot do it for mapped memory. */
+int uffd_open(struct uffd *uffd, bool is_user_mode, bool is_mapped);
 int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes);
-void uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes);
-/* Nobody is woken by these; pages that are there already stay as they are. */
+int uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes); /* wakes who waits there */
+/* Nobody is woken by these; pages that are there already stay as they are. -EAGAIN: the program is changing its
+ * mappings; uffd_is_changing until it has been heard (away_listen). -ENOENT: that is no memory of ours. After an error
+ * the call may be made again as it was. */
 int uffd_copy(const struct uffd *uffd, uint64_t to, const void *from, uint64_t bytes, bool protects);
 int uffd_zero(const struct uffd *uffd, uint64_t at, uint64_t bytes);
-/* Zeros, if nothing is there: was anything missing? */
-bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects);
+int uffd_continue(const struct uffd *uffd, uint64_t at, uint64_t bytes); /* maps what the file has */
+/* What the file has, or else zeros, if nothing is there: was anything missing? */
+bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes);
+bool uffd_is_changing(const struct uffd *uffd);
+
+/* -- peek.c: pages of one block; any thread. -EAGAIN: they are being unmapped -- */
+
+/* Pages that the program has dropped are there again, as zeros: before they are protected, and then read. */
+int peek_prepare(const struct uffd *uffd, uint64_t from, uint64_t bytes);
+int peek(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes);
 
 #define COPIERS_MOST 16u
 
@@ -171,6 +216,10 @@ struct uvmp_pager {
 	bool wants_touches;	     /* the policy looks at touches */
 	uint64_t now_ns;	     /* the engine's clock: whole microseconds; of the batch, and one more for each replay */
 	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
+	struct heard *heard;
+	size_t heards, heard_room;
+	struct departed *departed;
+	size_t departures, departed_room;
 	uint8_t *bounce; /* a block */
 	struct copiers copiers;
 
@@ -181,6 +230,7 @@ struct uvmp_pager {
 
 	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
+	bool has_kept; /* some block may */
 };
 
 uint64_t pager_now_ns(void);
@@ -207,16 +257,36 @@ bool sample_touch(struct uvmp_pager *pager, uint64_t address, bool is_write);
 /* Pages of [base, base + bytes) get their contents back (0 or a negative errno), or lose them. */
 int sample_restore(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 void sample_forget(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
+/* Or they go to the store, where the area has its place, and are not here any more. */
+void sample_depart(struct uvmp_pager *pager, const struct area *area, uint64_t base, uint64_t bytes);
+/* -- pager.c; the lock is held -- */
+
+/* The range is no memory of the engine's any more; what is not lost is unmapped. */
+void pager_free_area(struct uvmp_pager *pager, struct area *area);
 
 /* -- serve.c; the lock is held -- */
 
-/* Takes what the kernel has to say, as far as the engine has room for it. True: there may be more. */
-bool serve_take(struct uvmp_pager *pager);
+/* Services the faults that were heard, and those that the kernel has to say meanwhile. */
+void serve_all(struct uvmp_pager *pager);
 /* Performs the engine's actions until it has none. Status of the request `ticket`, UVMP_OK without. */
 enum uvmp_status serve_pump(struct uvmp_pager *pager, uint64_t ticket);
 /* What the pages hold is gone: they read as zeros. */
 void serve_clear(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 /* What the pages hold is not needed any more: they count as clean, and as never stored. */
 void serve_disown(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
+
+/* -- away.c; the lock is held -- */
+
+#define AWAY_HEAR_MOST 256u
+
+/* Reads up to `most` messages, AWAY_HEAR_MOST or fewer: how many there were. Faults are kept for serve_all; of what is
+ * unmapped or moved the area's pages are lost at once. */
+uint32_t away_hear(struct uvmp_pager *pager, uint32_t most);
+/* Hears until no change is under way. May be called in the middle of an action. */
+void away_listen(struct uvmp_pager *pager);
+/* Brings contents to where the program has moved them, and frees areas of which nothing is held. */
+void away_settle(struct uvmp_pager *pager);
+/* A fault where nothing of ours is: the kernel serves that memory from now on. */
+void away_let_go(struct uvmp_pager *pager, uint64_t address);
 
 #endif

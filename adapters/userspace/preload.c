@@ -310,8 +310,8 @@ void preload_end(void)
 		return;
 	enter(&before);
 	finish_log(log_file);
-	if (pager)
-		(void)uvmp_pager_flush(pager);
+	if (pager && uvmp_pager_flush(pager) != -EBUSY) /* with what the pager's thread has in hand */
+		uvmp_pager_show_stats(pager, &slot->stats);
 	leave(&before);
 }
 
@@ -675,13 +675,23 @@ static bool is_plain(int protection, int flags)
 	       (flags & odd) == 0 && protection == (PROT_READ | PROT_WRITE);
 }
 
+/* Managed memory is whole blocks; munmap will not give back what mmap was not asked for. */
+static void *trim(uint8_t *memory, size_t bytes)
+{
+	size_t all = usable(memory);
+
+	if (bytes < all)
+		unmap_managed(memory + bytes, all - bytes);
+	return memory;
+}
+
 /* What is mapped over managed memory is the program's, and no more managed. */
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	void *memory = is_plain(protection, flags) && !at ? take(bytes, CALLER) : NULL;
 
 	if (memory)
-		return memory;
+		return trim(memory, whole_pages(bytes));
 	if ((flags & MAP_FIXED) != 0 && preload_managed && !is_inside && (uintptr_t)at % PAGE_BYTES == 0)
 		for (size_t done = 0; done < whole_pages(bytes);) {
 			struct part part = first_part((uint8_t *)at + done, whole_pages(bytes) - done);
@@ -711,8 +721,6 @@ static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags,
 			munmap(memory + bytes, old - bytes);
 		return memory;
 	}
-	if (!at && bytes <= usable(memory))
-		return memory;
 	if ((flags & MREMAP_MAYMOVE) == 0) {
 		errno = ENOMEM;
 		return MAP_FAILED;

@@ -112,20 +112,26 @@ static int find_program(struct run *run)
 
 static int open_report(struct run *run)
 {
-	const char *path = run_option(&run->options, "--report"),
-	           *format = run_option(&run->options, "--format");
+	const char *path = run_option(&run->options, "--report");
+
+	if (!path)
+		return 0;
+	run->out = fopen(path, "we");
+	return run->out ? 0 : run_say("--report: %.200s: %s", path, strerror(errno));
+}
+
+static int describe_report(struct run *run)
+{
+	const char *format = run_option(&run->options, "--format");
 
 	run->report.program = run->options.program;
 	run->report.policy = run->policy;
 	run->report.features = run->features;
 	run->report.is_verbose = run_option(&run->options, "--verbose") != NULL;
 	run->report.is_quiet = run_option(&run->options, "--quiet") != NULL;
-	if (!run_report_format(format, &run->report.format))
-		return run_say("--format: \"%.100s\" is not accepted; table json csv", format);
-	if (!path)
+	if (run_report_format(format, &run->report.format))
 		return 0;
-	run->out = fopen(path, "we");
-	return run->out ? 0 : run_say("--report: %.200s: %s", path, strerror(errno));
+	return run_say("--format: \"%.100s\" is not accepted; table json csv", format);
 }
 
 /* Beside this program, or installed in PREFIX/lib with this one in PREFIX/bin. */
@@ -207,6 +213,8 @@ static int prepare(struct run *run, char **argument)
 
 	if (status == 0)
 		status = run_options_pass(&run->options);
+	if (status == 0)
+		status = describe_report(run);
 	if (status == 0)
 		status = try_pager(run);
 	if (status == 0)

@@ -16,7 +16,7 @@
 #define RUN_SAMPLE    "UVMP_RUN_SAMPLE"
 #define RUN_SHARED    "UVMP_RUN_SHARED" /* path of the file with struct run_shared */
 
-#define RUN_PROCESSES 1024u /* that are told apart; how many more there were is counted */
+#define RUN_PROCESSES 256u /* that are told apart; how many more there were is counted */
 
 /* A process that made a pager, or tried to. It alone writes it. */
 struct run_slot {

@@ -39,7 +39,8 @@ static const struct option table[] = {
          "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or the driver's"},
         {"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
          "where pages are that are not resident: mem (default), zstd,\n"
-         "file:PATH (a new or empty file, a directory, a block device)"},
+         "file:PATH (a new or empty file, a directory, a block device);\n"
+         "map: in place, without copies, for traces: saves no memory"},
         {"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
          "managed memory at most; default 64 times the budget"},
         {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
@@ -141,13 +142,14 @@ const char *run_option(const struct run_options *options, const char *flag)
 
 static int pass_size(const struct option *option, const char *text)
 {
-	char number[32], least[NUMBER_TEXT_MAX];
+	char number[32], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
 	uint64_t bytes;
 
 	if (!number_parse_size(text, strlen(text), &bytes) || bytes < option->least || bytes > option->most) {
 		number_print_size(least, option->least);
-		return run_say("%s: \"%.100s\" is not accepted; %s and more " NUMBER_SIZE_HINT, option->flag,
-		               text, least);
+		number_print_size(most, option->most);
+		return run_say("%s: \"%.100s\" is not accepted; %s..%s " NUMBER_SIZE_HINT, option->flag, text,
+		               least, most);
 	}
 	snprintf(number, sizeof(number), "%" PRIu64, bytes);
 	setenv(option->name, number, 1);

@@ -4,13 +4,12 @@
  * recorded, and is told the engine, as the simulator does for an access to a page that is there. Pages that
  * nobody has touched by the next turn go back as they were, so that the sample moves on.
  *
- * What is set aside has no copy elsewhere: whoever moves or drops pages of a block calls sample_restore or
- * sample_forget first. */
+ * What is set aside has no copy elsewhere: whoever moves or drops pages of a block calls sample_restore,
+ * sample_depart or sample_forget first. */
 #include "pager_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define TURN_NS     (SAMPLE_MS * 1000000u)
@@ -68,6 +67,10 @@ static int put_back(struct uvmp_pager *p, uint32_t i, bool is_write)
 	bool is_dirty = is_write || uvmp_mask_test(&block->dirty, page);
 	int error = uffd_copy(&p->uffd, s->page[i], aside(s, i), s->page_bytes, !is_dirty);
 
+	if (error == -EAGAIN) { /* it may be elsewhere then */
+		away_listen(p);
+		return s->page[i] == NOWHERE ? 0 : put_back(p, i, is_write);
+	}
 	if (error != 0)
 		return error;
 	if (is_write)
@@ -92,6 +95,33 @@ bool sample_touch(struct uvmp_pager *p, uint64_t address, bool is_write)
 	uint32_t i = find(&p->sample, address);
 
 	return i < p->sample.pages && put_back(p, i, is_write) == 0;
+}
+
+/* The program moves the pages, or unmaps them: their contents go to the store, from where such pages follow.
+ */
+void sample_depart(struct uvmp_pager *p, const struct area *area, uint64_t base, uint64_t bytes)
+{
+	struct sample *s = &p->sample;
+
+	for (uint32_t i = 0; i < s->pages; i++) {
+		struct block *block;
+		uint32_t page;
+		int error;
+
+		if (s->page[i] == NOWHERE || s->page[i] - base >= bytes)
+			continue;
+		block = block_at(p, s->page[i], &page);
+		error = p->store->write(p->store,
+		                        area->store_page + (s->page[i] - area->base) / UVMP_STORE_PAGE_BYTES,
+		                        s->page_bytes / UVMP_STORE_PAGE_BYTES, aside(s, i));
+		if (error != 0 && p->stats.store_error == 0)
+			p->stats.store_error = error;
+		uvmp_mask_set(&block->stored, page);
+		uvmp_mask_clear(&block->here, page);
+		uvmp_mask_clear(&block->aside, page);
+		p->stats.resident_bytes -= s->page_bytes;
+		s->page[i] = NOWHERE;
+	}
 }
 
 /* For each page of the sample in [base, base + bytes). */
@@ -150,7 +180,8 @@ static bool set_aside(struct uvmp_pager *p, uint32_t i, struct block *block, uin
 
 	if (!is_present(s, address) || uffd_protect(&p->uffd, address, s->page_bytes, true) != 0)
 		return false;
-	memcpy(aside(s, i), (const void *)(uintptr_t)address, s->page_bytes);
+	if (peek(&p->uffd, aside(s, i), address, s->page_bytes) != 0 || uffd_is_changing(&p->uffd))
+		return false;
 	madvise((void *)(uintptr_t)address, s->page_bytes, MADV_DONTNEED);
 	uvmp_mask_set(&block->aside, page);
 	s->page[i] = address;

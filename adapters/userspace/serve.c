@@ -24,7 +24,7 @@
 
 #include <linux/userfaultfd.h>
 
-#define MESSAGES_MOST 256u
+#define AHEAD_MOST 64u /* pages that are opened with one that is written */
 
 uint64_t pager_now_ns(void)
 {
@@ -89,7 +89,9 @@ static enum uvmp_status status_of(int error)
 {
 	if (error == 0)
 		return UVMP_OK;
-	return error == -ENOMEM || error == -ENOSPC ? UVMP_ERR_NO_MEMORY : UVMP_ERR_STATE;
+	if (error == -ENOMEM || error == -ENOSPC || error == -EDQUOT || error == -EFBIG)
+		return UVMP_ERR_NO_MEMORY;
+	return UVMP_ERR_STATE;
 }
 
 /* -- in -- */
@@ -111,7 +113,8 @@ static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to
 	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
 }
 
-/* Pages that somebody wants to write come without protection. */
+/* Pages that somebody wants to write come without protection, but for large ones: when such a copy fails half
+ * way, a page that is there in part must not have been written to. */
 static int bring_part(void *context, struct uvmp_region rest)
 {
 	const struct copy *copy = context;
@@ -125,16 +128,27 @@ static int bring_part(void *context, struct uvmp_region rest)
 		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
-		                  bytes_of(p, part), !is_wanted);
+		                  bytes_of(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
 		data += bytes_of(p, part);
 		rest.first = part.outer;
 	}
 	return error;
 }
 
-/* The run holds something in the store. */
-static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
-                        struct uvmp_region run)
+static int allow_writes(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                        const uvmp_mask *pages)
+{
+	int error = 0;
+
+	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(pages, run.outer))
+		error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run),
+		                     false);
+	return error;
+}
+
+static int copy_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
+                       struct uvmp_region run)
 {
 	struct copy copy = {p, area, block, run, NULL};
 	uvmp_mask written;
@@ -154,48 +168,182 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct bl
 	if (!p->uffd.has_protect)
 		uvmp_mask_region_set(&written, run);
 	uvmp_mask_or(&block->dirty, &block->dirty, &written);
+	return p->page_bytes == UVMP_STORE_PAGE_BYTES ? 0 : allow_writes(p, area, block, &written);
+}
+
+/* What was given up while it was here left as if the file had it: where it has nothing there are zeros. */
+static int map_stored(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                      struct uvmp_region run)
+{
+	uint64_t start = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	int error = uffd_continue(&p->uffd, start, bytes);
+
+	if (error != -EFAULT)
+		return error;
+	error = 0;
+	for (uint64_t at = start; at < start + bytes && error == 0; at += UVMP_STORE_PAGE_BYTES) {
+		error = uffd_continue(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+		if (error == -EFAULT)
+			error = uffd_zero(&p->uffd, at, UVMP_STORE_PAGE_BYTES);
+	}
+	return error;
+}
+
+/* The run holds something in the store. */
+static int bring_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
+                        struct uvmp_region run)
+{
+	int error = p->store->is_mapped ? map_stored(p, area, block, run) : copy_stored(p, area, block, run);
+
+	if (error != 0)
+		return error;
 	p->stats.bytes_in += bytes_of(p, run);
 	p->stats.copies_in++;
 	return 0;
 }
 
 /* Zeros cannot be protected on the way in: whoever uses the page first may write. So they count as dirty, and
- * are looked at when they leave. */
+ * are looked at when they leave. A page that comes alone to be written gets memory at once: with the kernel's
+ * page of zeros it would fault a second time. */
 static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	int error = uffd_zero(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+	static const uint8_t zeros[UVMP_STORE_PAGE_BYTES] __attribute__((aligned(UVMP_STORE_PAGE_BYTES)));
+	uint64_t at = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	bool is_written = bytes == sizeof(zeros) && uvmp_mask_test(&block->wanted, run.first);
+	int error =
+	        is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
 
+	if (error != 0)
+		return error;
 	uvmp_mask_region_set(&block->dirty, run);
 	p->stats.bytes_zeroed += bytes_of(p, run);
+	return 0;
+}
+
+/* Pages that are lost are as good as brought: the engine does not know better. */
+static int bring_run(struct uvmp_pager *p, const struct area *area, struct block *block,
+                     struct uvmp_region rest)
+{
+	int error = 0;
+
+	while (rest.first != rest.outer && error == 0) {
+		bool is_lost, is_stored = false;
+		struct uvmp_region part = next_part(&block->lost, rest, &is_lost);
+
+		if (!is_lost) {
+			part = next_part(&block->stored, part, &is_stored);
+			error = is_stored ? bring_stored(p, area, block, part)
+			                  : bring_zeros(p, area, block, part);
+		}
+		if (error == -EAGAIN) {
+			away_listen(p);
+			error = 0;
+			continue;
+		}
+		rest.first = part.outer;
+	}
 	return error;
 }
 
+/* What of the run is ours leaves the program's sight. Between the last look at what was unmapped and this
+ * call nothing may come that takes time. */
+static void drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region rest)
+{
+	away_listen(p);
+	while (rest.first != rest.outer) {
+		bool is_lost;
+		struct uvmp_region part = next_part(&block->lost, rest, &is_lost);
+
+		if (!is_lost)
+			madvise((void *)(uintptr_t)address_of(p, area, block, part.first), bytes_of(p, part),
+			        MADV_DONTNEED);
+		rest.first = part.outer;
+	}
+}
+
+/* The pages of the run that are in place, and those of which only a part is. */
+static void look(const struct uvmp_pager *p, const struct area *area, const struct block *block,
+                 struct uvmp_region run, uvmp_mask *there, uvmp_mask *in_part)
+{
+	uint32_t parts = p->page_bytes / UVMP_STORE_PAGE_BYTES;
+	unsigned char is_there[BLOCK_BYTES / UVMP_STORE_PAGE_BYTES] = {0};
+
+	uvmp_mask_zero(there);
+	uvmp_mask_zero(in_part);
+	(void)mincore((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run), is_there);
+	for (uint32_t page = run.first; page < run.outer; page++) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < parts; i++)
+			count += is_there[(page - run.first) * parts + i] & 1u;
+		if (count == parts)
+			uvmp_mask_set(there, page);
+		else if (count != 0)
+			uvmp_mask_set(in_part, page);
+	}
+}
+
+/* A copy has failed half way, and the engine counts on none of it. But threads may have written to what came
+ * without protection: it is kept, until it can leave as all pages leave. What is in place in part cannot have
+ * been written to if it was stored, and goes; if not, what misses is zero. */
+static void bring_failed(struct uvmp_pager *p, const struct area *area, struct block *block,
+                         struct uvmp_region run, const uvmp_mask *coming)
+{
+	uvmp_mask there, in_part, dirty;
+
+	if (p->store->is_mapped) { /* what was written is in the file */
+		drop(p, area, block, run);
+		return;
+	}
+	away_listen(p);
+	look(p, area, block, run, &there, &in_part);
+	uvmp_mask_or(&there, &there, &in_part);
+	uvmp_mask_and(&in_part, &in_part, &block->stored);
+	uvmp_mask_andnot(&there, &there, &in_part);
+	uvmp_mask_and(&there, &there, coming);
+	uvmp_mask_andnot(&there, &there, &block->lost);
+	for (uint32_t page = uvmp_mask_next_set(&in_part, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&in_part, page + 1u)) {
+		if (uvmp_mask_test(coming, page))
+			drop(p, area, block, (struct uvmp_region){page, page + 1u});
+	}
+	uvmp_mask_andnot(&dirty, &there, &block->stored);
+	uvmp_mask_or(&dirty, &dirty, &block->wanted);
+	uvmp_mask_and(&dirty, &dirty, &there);
+	uvmp_mask_andnot(&block->dirty, &block->dirty, coming);
+	uvmp_mask_or(&block->dirty, &block->dirty, p->uffd.has_protect ? &dirty : &there);
+	uvmp_mask_or(&block->here, &block->here, &there);
+	uvmp_mask_or(&block->kept, &block->kept, &there);
+	p->has_kept = true;
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&there) * p->page_bytes;
+}
+
+/* What is here already was kept. */
 static enum uvmp_status bring(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = block_of(area, a->address);
 	uint32_t first = first_page(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest = run;
+	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest;
+	uvmp_mask coming;
 	int error = 0;
 
-	while (rest.first != rest.outer && error == 0) {
-		bool is_stored;
-		struct uvmp_region part = next_part(&block->stored, rest, &is_stored);
-
-		error = is_stored ? bring_stored(p, area, block, part) : bring_zeros(p, area, block, part);
-		rest.first = part.outer;
-	}
+	uvmp_mask_zero(&coming);
+	uvmp_mask_region_set(&coming, run);
+	uvmp_mask_andnot(&coming, &coming, &block->here);
+	for (rest = uvmp_mask_next_run(&coming, 0); rest.outer != 0 && error == 0;
+	     rest = uvmp_mask_next_run(&coming, rest.outer))
+		error = bring_run(p, area, block, rest);
 	if (fail(p, error) != 0) {
-		/* what came goes again: the engine counts on none of it */
-		madvise((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run),
-		        MADV_DONTNEED);
-		uvmp_mask_region_clear(&block->dirty, run);
+		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
-	uvmp_mask_region_set(&block->here, run);
+	uvmp_mask_andnot(&coming, &coming, &block->lost);
+	uvmp_mask_region_clear(&block->kept, run);
+	uvmp_mask_or(&block->here, &block->here, &coming);
 	uvmp_mask_region_clear(&block->wanted, run);
-	p->stats.resident_bytes += bytes_of(p, run);
+	p->stats.resident_bytes += (uint64_t)uvmp_mask_weight(&coming) * p->page_bytes;
 	return UVMP_OK;
 }
 
@@ -210,16 +358,52 @@ static bool is_zero(const uint64_t *word, uint64_t bytes)
 	return true;
 }
 
+static uint8_t *lifted(const struct uvmp_pager *p, uint32_t page)
+{
+	return p->bounce + (uint64_t)page * p->page_bytes;
+}
+
+static int lift_part(void *context, struct uvmp_region part)
+{
+	const struct copy *copy = context;
+	struct uvmp_pager *p = copy->pager;
+
+	return peek(&p->uffd, lifted(p, part.first), address_of(p, copy->area, copy->block, part.first),
+	            bytes_of(p, part));
+}
+
+/* Dirty pages to where they can be looked at whatever the program does. What lies between them is clean, or
+ * missing: one call protects it all. */
+static int lift(struct uvmp_pager *p, const struct area *area, const struct block *block,
+                const uvmp_mask *dirty)
+{
+	struct uvmp_region hull = uvmp_mask_hull(dirty), run;
+	int error = 0;
+
+	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer))
+		error = peek_prepare(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+	if (error == 0)
+		error = uffd_protect(&p->uffd, address_of(p, area, block, hull.first), bytes_of(p, hull),
+		                     true);
+	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.outer)) {
+		struct copy copy = {p, area, block, run, NULL};
+
+		error = copiers_run(&p->copiers, lift_part, &copy, run);
+	}
+	return error;
+}
+
 /* Dirty pages that the store does not know, and that hold zeros, are as if they had never been touched. */
-static void forgive_zeros(const struct uvmp_pager *p, const struct area *area, struct block *block,
-                          uvmp_mask *dirty)
+static void forgive_zeros(const struct uvmp_pager *p, struct block *block, uvmp_mask *dirty)
 {
 	uvmp_mask fresh;
 
 	uvmp_mask_andnot(&fresh, dirty, &block->stored);
 	for (uint32_t page = uvmp_mask_next_set(&fresh, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&fresh, page + 1u)) {
-		if (!is_zero((const void *)(uintptr_t)address_of(p, area, block, page), p->page_bytes))
+		if (!is_zero((const void *)lifted(p, page), p->page_bytes)) /* of a page, so aligned */
 			continue;
 		uvmp_mask_clear(dirty, page);
 		uvmp_mask_clear(&block->dirty, page);
@@ -232,8 +416,7 @@ static int write_part(void *context, struct uvmp_region part)
 	struct uvmp_pager *p = copy->pager;
 
 	return p->store->write(p->store, store_page(p, copy->area, copy->block, part.first),
-	                       bytes_of(p, part) / UVMP_STORE_PAGE_BYTES,
-	                       (void *)(uintptr_t)address_of(p, copy->area, copy->block, part.first));
+	                       bytes_of(p, part) / UVMP_STORE_PAGE_BYTES, lifted(p, part.first));
 }
 
 static int write_run(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -263,14 +446,15 @@ static int write_dirty(struct uvmp_pager *p, const struct area *area, struct blo
 	return error;
 }
 
-/* The next stretch, from `from` on, that holds leaving pages and none that stay: what lies between them is
- * missing, and one call does for all of it. */
+/* The next stretch, from `from` on, that holds leaving pages and none that stay or are lost: what lies
+ * between them is missing, and one call does for all of it. */
 static struct uvmp_region next_stretch(const struct block *block, const uvmp_mask *leaving, uint32_t from)
 {
 	struct uvmp_region stretch = uvmp_mask_next_run(leaving, from), run = stretch;
 	uvmp_mask stay;
 
-	uvmp_mask_andnot(&stay, &block->here, leaving);
+	uvmp_mask_or(&stay, &block->here, &block->lost);
+	uvmp_mask_andnot(&stay, &stay, leaving);
 	while (run.outer != 0 && uvmp_mask_next_set(&stay, stretch.first) >= run.outer) {
 		stretch.outer = run.outer;
 		run = uvmp_mask_next_run(leaving, run.outer);
@@ -279,57 +463,108 @@ static struct uvmp_region next_stretch(const struct block *block, const uvmp_mas
 }
 
 /* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
- * missing. */
+ * missing. Those of a mapped file are in it anyway. -EAGAIN, nothing written: the program is unmapping
+ * something. */
+static int save(struct uvmp_pager *p, const struct area *area, struct block *block, const uvmp_mask *pages)
+{
+	uvmp_mask dirty;
+	int error;
+
+	if (p->store->is_mapped) {
+		uvmp_mask_or(&block->stored, &block->stored, pages);
+		uvmp_mask_andnot(&block->dirty, &block->dirty, pages);
+		return 0;
+	}
+	uvmp_mask_and(&dirty, pages, &block->dirty);
+	if (uvmp_mask_is_empty(&dirty))
+		return 0;
+	error = lift(p, area, block, &dirty);
+	if (error != 0)
+		return error;
+	forgive_zeros(p, block, &dirty);
+	return write_dirty(p, area, block, &dirty);
+}
+
 static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
                         const uvmp_mask *leaving, struct uvmp_region stretch)
 {
-	uint64_t at = address_of(p, area, block, stretch.first);
-	uvmp_mask pages, dirty;
+	uint64_t written = p->stats.bytes_out;
+	uvmp_mask pages;
 	uint64_t bytes;
-	int error = 0;
+	int error;
 
 	uvmp_mask_region_and(&pages, leaving, stretch);
-	uvmp_mask_and(&dirty, &pages, &block->dirty);
-	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
-	if (!uvmp_mask_is_empty(&dirty)) {
-		error = uffd_protect(&p->uffd, at, bytes_of(p, stretch), true);
-		if (error != 0)
-			return error;
-		forgive_zeros(p, area, block, &dirty);
-		error = write_dirty(p, area, block, &dirty);
-	}
+	error = save(p, area, block, &pages);
 	if (error != 0)
 		return error;
-	madvise((void *)(uintptr_t)at, bytes_of(p, stretch), MADV_DONTNEED);
+	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
+	p->stats.bytes_dropped += bytes - (p->stats.bytes_out - written);
+	drop(p, area, block, stretch);
+	uvmp_mask_and(&pages, &pages, &block->here); /* but for what was lost on the way */
 	uvmp_mask_andnot(&block->here, &block->here, &pages);
-	p->stats.resident_bytes -= bytes;
-	p->stats.bytes_dropped += bytes - (uint64_t)uvmp_mask_weight(&dirty) * p->page_bytes;
+	uvmp_mask_andnot(&block->kept, &block->kept, &pages);
+	p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
 	return 0;
 }
 
-/* Pages leave. What was discarded and then written to again is as good as any other, which the engine cannot
- * know. */
+static int send_pages(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving)
+{
+	uint32_t from = 0;
+	int error = 0;
+
+	if (!uvmp_mask_is_empty(&block->aside))
+		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
+	while (error == 0) {
+		struct uvmp_region stretch;
+
+		uvmp_mask_andnot(&leaving, &leaving, &block->lost);
+		stretch = next_stretch(block, &leaving, from);
+		if (stretch.outer == 0)
+			break;
+		error = send_stretch(p, area, block, &leaving, stretch);
+		if (error == -EAGAIN) {
+			away_listen(p);
+			error = 0;
+			continue;
+		}
+		from = stretch.outer;
+	}
+	return fail(p, error);
+}
+
+/* Pages leave. */
 static enum uvmp_status send(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
-	struct block *block = block_of(area, a->address);
-	struct uvmp_region stretch;
 	uvmp_mask leaving;
-	int error = 0;
 
 	uvmp_mask_shift_up(&leaving, &a->pages, first_page(p, a));
-	if (!uvmp_mask_is_empty(&block->aside))
-		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
-	for (stretch = next_stretch(block, &leaving, 0); stretch.outer != 0 && error == 0;
-	     stretch = next_stretch(block, &leaving, stretch.outer))
-		error = send_stretch(p, area, block, &leaving, stretch);
-	return status_of(fail(p, error));
+	return status_of(send_pages(p, area, block_of(area, a->address), leaving));
+}
+
+/* The store may work again. */
+static void send_kept(struct uvmp_pager *p)
+{
+	bool is_left = false;
+
+	for (size_t i = 0; i < p->areas.count && p->has_kept; i++) {
+		const struct area *area = p->areas.area[i];
+
+		for (uint64_t k = 0; k < area->bytes / BLOCK_BYTES; k++) {
+			struct block *block = &area->block[k];
+
+			uvmp_mask_and(&block->kept, &block->kept, &block->here);
+			if (!uvmp_mask_is_empty(&block->kept) && send_pages(p, area, block, block->kept) != 0)
+				is_left = true;
+		}
+	}
+	p->has_kept = is_left;
 }
 
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	uint64_t bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	uint64_t bytes = bytes_of(p, run);
 	uvmp_mask here;
 
 	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
@@ -338,35 +573,44 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 		return;
 	uvmp_mask_region_and(&here, &block->here, run);
 	for (run = uvmp_mask_next_run(&here, 0); run.outer != 0; run = uvmp_mask_next_run(&here, run.outer)) {
-		bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
-		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes, true) == 0)
+		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run), true) ==
+		    0)
 			uvmp_mask_region_clear(&block->dirty, run);
 	}
 }
 
-/* A page that is here and missing is one that the program has dropped: take_missing. */
+/* All of it lies in one area. A page that is here and missing is one that the program has dropped:
+ * take_missing. */
 void serve_clear(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
+	const struct area *area = areas_find(&p->areas, base);
+	uint64_t first = base, some = 0;
+
 	sample_forget(p, base, bytes);
 	serve_disown(p, base, bytes);
-	madvise((void *)(uintptr_t)base, bytes, MADV_DONTNEED);
+	away_listen(p);
+	for (; area_next_ours(area, first, &first, &some) && first < base + bytes; first += some) {
+		some = some < base + bytes - first ? some : base + bytes - first;
+		madvise((void *)(uintptr_t)first, some, MADV_DONTNEED);
+	}
 }
 
 void serve_disown(struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
-	while (bytes != 0) {
-		const struct area *area = areas_find(&p->areas, base);
-		uint64_t offset = base % BLOCK_BYTES, some = BLOCK_BYTES - offset;
-		struct uvmp_region run;
+	const struct area *area = areas_find(&p->areas, base);
+	struct part part;
 
-		if (!area) /* the engine will say so */
-			return;
-		some = some < bytes ? some : bytes;
-		run = (struct uvmp_region){(uint32_t)(offset / p->page_bytes),
-		                           (uint32_t)((offset + some) / p->page_bytes)};
-		disown_run(p, area, block_of(area, base), run);
-		base += some;
-		bytes -= some;
+	for (uint64_t at = base; area_next(area, at, base + bytes, &part); at += part.bytes) {
+		struct uvmp_region rest = part.run;
+
+		while (rest.first != rest.outer) {
+			bool is_lost;
+			struct uvmp_region some = next_part(&part.block->lost, rest, &is_lost);
+
+			if (!is_lost)
+				disown_run(p, area, part.block, some);
+			rest.first = some.outer;
+		}
 	}
 }
 
@@ -380,8 +624,11 @@ static void kill_thread(const struct waiting *waiting)
 	info.si_pid = getpid();
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = (void *)(uintptr_t)waiting->address;
-	if (waiting->tid == 0 || syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0)
+	if (waiting->tid == 0)
 		kill(getpid(), SIGBUS);
+	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0 &&
+	         errno == EAGAIN)
+		syscall(SYS_tgkill, getpid(), waiting->tid, SIGBUS); /* else it has ended meanwhile */
 }
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
@@ -414,8 +661,6 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		return a->to == GPU ? bring(p, a) : UVMP_OK;
 	case UVMP_ACTION_COPY:
 		return a->to == GPU ? bring(p, a) : send(p, a);
-	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
-		return a->cause == UVMP_CAUSE_EVICTION ? send(p, a) : UVMP_OK;
 	case UVMP_ACTION_EVICT:
 		p->stats.evictions += a->count == 0;
 		return UVMP_OK;
@@ -438,6 +683,8 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	enum uvmp_status status = UVMP_OK;
 	struct uvmp_action action;
 
+	send_kept(p);
+	p->error = 0;
 	waiting_report(p);
 	while (uvmp_service_next(p->service, p->now_ns, &action) == UVMP_OK) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
@@ -465,16 +712,35 @@ static void touch(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_
 		                          is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
+/* Writes go on as they began: with a page as many of the next ones are opened as changed just before it.
+ * Whoever writes a page after the other waits a few times then, and not at each; pages opened in vain are
+ * written out in vain. */
+static struct uvmp_region pages_to_open(const struct block *block, uint32_t page)
+{
+	struct uvmp_region run = {page, page + 1u};
+	uint32_t before = 0;
+
+	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
+		before++;
+	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
+	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
+		run.outer++;
+	return run;
+}
+
 static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
                        uint32_t tid)
 {
+	struct uvmp_region run = {page, page + 1u};
+
 	p->stats.write_faults++;
 	if (uvmp_mask_test(&block->here, page) && !uvmp_mask_test(&block->aside, page)) {
-		uvmp_mask_set(&block->dirty, page);
+		run = pages_to_open(block, page);
+		uvmp_mask_region_set(&block->dirty, run);
 		touch(p, address, tid, true);
 	}
-	uffd_protect(&p->uffd, address, p->page_bytes, false);
-	uffd_wake(&p->uffd, address, p->page_bytes);
+	uffd_protect(&p->uffd, address, bytes_of(p, run), false);
+	uffd_wake(&p->uffd, address, bytes_of(p, run));
 }
 
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
@@ -502,26 +768,45 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 	waiting_add(p, &waiting);
 }
 
-static void take(struct uvmp_pager *p, const struct uffd_msg *message)
+static struct block *ours(const struct uvmp_pager *p, uint64_t address, uint32_t *page)
 {
-	uint64_t address = message->arg.pagefault.address & ~(uint64_t)(p->page_bytes - 1u);
 	const struct area *area = areas_find(&p->areas, address);
-	uint64_t flags = message->arg.pagefault.flags;
-	uint32_t tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0, page;
 	struct block *block;
 
-	if (message->event != UFFD_EVENT_PAGEFAULT)
-		return;
-	if (!area) { /* freed meanwhile */
-		uffd_wake(&p->uffd, address, p->page_bytes);
-		return;
-	}
+	if (!area)
+		return NULL;
 	block = block_of(area, address);
-	page = (uint32_t)((address - area->base) % BLOCK_BYTES / p->page_bytes);
-	if ((flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
-		take_write(p, block, address, page, tid);
+	*page = (uint32_t)(address % BLOCK_BYTES / p->page_bytes);
+	return uvmp_mask_test(&block->lost, *page) ? NULL : block;
+}
+
+/* Freed meanwhile, or moved, or part of a mapping that has grown: known only when no change is under way. */
+static struct block *look_again(struct uvmp_pager *p, uint64_t address, uint32_t *page)
+{
+	away_listen(p);
+	away_settle(p);
+	return ours(p, address, page);
+}
+
+/* The one with this number. It may be over by what it is preceded by. */
+static void take(struct uvmp_pager *p, uint32_t i)
+{
+	struct heard heard = p->heard[i];
+	uint64_t address = heard.address & ~(uint64_t)(p->page_bytes - 1u);
+	uint32_t page;
+	struct block *block = ours(p, address, &page);
+
+	if (!block)
+		block = look_again(p, address, &page);
+	if (p->heard[i].address == 0)
+		return;
+	if (!block)
+		away_let_go(p, heard.address);
+	else if ((heard.flags & UFFD_PAGEFAULT_FLAG_WP) != 0)
+		take_write(p, block, address, page, heard.tid);
 	else
-		take_missing(p, block, address, page, tid, (flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+		take_missing(p, block, address, page, heard.tid,
+		             (heard.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
 }
 
 /* The engine's clock. It is that of the rows that are recorded, so that the simulator has the same one. */
@@ -534,23 +819,35 @@ static void pass_time(struct uvmp_pager *p)
 }
 
 /* The engine's fault buffer holds what is pending, as a GPU's does; batches are made of it as the policy
- * says. */
-bool serve_take(struct uvmp_pager *p)
+ * says. What was unmapped comes before the faults. True: there may be more. */
+static bool take_some(struct uvmp_pager *p)
 {
-	struct uffd_msg message[MESSAGES_MOST];
-	uint32_t room = p->fault_room, asked, got = 0;
+	uint32_t asked, got, count;
 
 	do {
-		ssize_t bytes;
+		uint32_t room = p->heards < p->fault_room ? p->fault_room - (uint32_t)p->heards : 0;
 
-		asked = room < MESSAGES_MOST ? room : MESSAGES_MOST;
-		bytes = read(p->uffd.fd, message, asked * sizeof(message[0]));
-		pass_time(p);
-		got = bytes <= 0 ? 0 : (uint32_t)((size_t)bytes / sizeof(message[0]));
-		for (uint32_t i = 0; i < got; i++)
-			take(p, &message[i]);
-		room -= got;
-	} while (got == asked && room != 0);
+		asked = room < AWAY_HEAR_MOST ? room : AWAY_HEAR_MOST;
+		got = asked == 0 ? 0 : away_hear(p, asked);
+	} while (got == asked && asked != 0);
+	away_settle(p);
+	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
+	pass_time(p);
+	for (uint32_t i = 0; i < count; i++)
+		take(p, i);
 	trace_file_batch(p->trace);
+	p->heards -= count;
+	if (p->heards != 0)
+		memmove(p->heard, p->heard + count, p->heards * sizeof(*p->heard));
 	return got == asked;
+}
+
+void serve_all(struct uvmp_pager *p)
+{
+	bool has_more;
+
+	do {
+		has_more = take_some(p);
+		serve_pump(p, 0);
+	} while (has_more || p->heards != 0 || p->departures != 0);
 }

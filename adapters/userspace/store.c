@@ -43,14 +43,16 @@ struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *
 	*error = -EINVAL;
 	if (strcmp(name, "mem") == 0)
 		store = uvmp_store_mem(pages, error);
+	else if (strcmp(name, "map") == 0)
+		store = uvmp_store_map(pages, error);
 	else if ((strcmp(name, "zstd") == 0 || begins(name, "zstd:")) && take_level(name, &level))
 		store = uvmp_store_zstd(pages, level, error);
 	else if (begins(name, "file:") && name[5] != '\0')
 		store = uvmp_store_file(name + 5, pages, error, text, text_bytes);
 	else if (text_bytes != 0)
 		snprintf(text, text_bytes,
-		         "store: \"%.100s\" is not accepted; mem, zstd, file:PATH, zstd:LEVEL (%d..%d)", name,
-		         UVMP_STORE_ZSTD_FASTEST, UVMP_STORE_ZSTD_SMALLEST);
+		         "store: \"%.100s\" is not accepted; mem, zstd, file:PATH, map, zstd:LEVEL (%d..%d)",
+		         name, UVMP_STORE_ZSTD_FASTEST, UVMP_STORE_ZSTD_SMALLEST);
 	if (!store)
 		say(text, text_bytes, name, *error);
 	return store;

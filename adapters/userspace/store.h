@@ -34,13 +34,18 @@ struct uvmp_pager_store {
 	/* read, write and at may run at the same time in several threads, for pages that do not overlap, and size beside
 	 * them; forget, fork and close never beside anything. False: one function at a time. */
 	bool is_parallel;
+	/* Managed memory is a shared mapping of this file, a page of the store at its number times 4 KiB: nothing is read
+	 * or written then, and forgotten pages must be holes. The child's file after fork is another one. */
+	bool is_mapped;
+	int fd;
 };
 
-/* "mem", "file:PATH", "zstd", "zstd:LEVEL", for `pages` pages. NULL: *error is negative, `text` says what is wrong. */
+/* "mem", "file:PATH", "zstd", "zstd:LEVEL", "map", for `pages` pages. NULL: *error is negative, `text` says what is
+ * wrong. */
 struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text, size_t text_bytes);
 
 #define UVMP_STORE_ZSTD_FASTEST	 (-50)
-#define UVMP_STORE_ZSTD_LEVEL	 1
+#define UVMP_STORE_ZSTD_LEVEL	 (-1)
 #define UVMP_STORE_ZSTD_SMALLEST 19
 
 /* One kind each. -EINVAL: no pages, or more than 2^34; -ENOMEM: no address space. */
@@ -49,6 +54,8 @@ struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error);
 struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error, char *text, size_t text_bytes);
 /* -ENOTSUP: built without zstd. */
 struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error);
+/* Memory that is shared with the managed memory itself: saves nothing, copies nothing (store_map.c). */
+struct uvmp_pager_store *uvmp_store_map(uint64_t pages, int *error);
 
 #ifdef __cplusplus
 }

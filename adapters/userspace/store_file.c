@@ -8,12 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/fs.h>
@@ -57,21 +55,14 @@ static int transfer(int fd, bool is_write, uint64_t at, uint64_t bytes, uint8_t 
 	return 0;
 }
 
-/* A file that may not become so large (RLIMIT_FSIZE) is an error here, and not the end of the program. */
-static int write_quietly(int fd, uint64_t at, uint64_t bytes, uint8_t *memory)
+static int write_all(int fd, uint64_t at, uint64_t bytes, uint8_t *memory)
 {
-	static const struct timespec now;
-	sigset_t too_large, before;
+	sigset_t before;
 	int error;
 
-	sigemptyset(&too_large);
-	sigaddset(&too_large, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &too_large, &before);
+	hold_too_large(&before);
 	error = transfer(fd, true, at, bytes, memory);
-	if (error == -EFBIG)
-		while (sigtimedwait(&too_large, NULL, &now) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	release_too_large(&before, error == -EFBIG);
 	return error;
 }
 
@@ -96,7 +87,7 @@ static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t p
 	int error;
 
 	memcpy(&memory, &from, sizeof(memory)); /* pwrite does not change it */
-	error = write_quietly(file->place.fd, byte_of(file, page), pages * PAGE, memory);
+	error = write_all(file->place.fd, byte_of(file, page), pages * PAGE, memory);
 	if (error == 0)
 		held_add(&file->held, page, pages);
 	return error;
@@ -130,7 +121,7 @@ static int copy_pages(const struct file *file, int to, uint8_t *memory)
 
 		error = transfer(file->place.fd, false, byte_of(file, run.first), bytes, memory);
 		if (error == 0)
-			error = write_quietly(to, byte_of(file, run.first), bytes, memory);
+			error = write_all(to, byte_of(file, run.first), bytes, memory);
 	}
 	return error;
 }

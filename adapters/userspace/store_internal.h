@@ -3,6 +3,7 @@
 #define UVMP_PAGER_STORE_INTERNAL_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +55,10 @@ struct place {
 int place_open(struct place *place, const char *path, uint64_t pages, struct text text);
 /* Another file beside it, of the same size; a descriptor or a negative errno. */
 int place_open_beside(const struct place *place);
+
+/* Around what may make a file too large (RLIMIT_FSIZE): that is an error here, and not the end of the program by
+ * SIGXFSZ. `came`: the error was EFBIG. */
+void hold_too_large(sigset_t *before);
+void release_too_large(const sigset_t *before, bool came);
 
 #endif

@@ -88,6 +88,8 @@ struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error)
 		close_mem(&mem->store);
 		return NULL;
 	}
+	madvise(mem->memory, pages * PAGE,
+	        MADV_NOHUGEPAGE); /* a page's own memory goes when it is forgotten */
 	mem->store = (struct uvmp_pager_store){.read = read_pages,
 	                                       .write = write_pages,
 	                                       .forget = forget,

@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/fs.h>
@@ -54,12 +55,37 @@ static void go_direct(int fd)
 
 /* -- files -- */
 
+void hold_too_large(sigset_t *before)
+{
+	sigset_t too_large;
+
+	sigemptyset(&too_large);
+	sigaddset(&too_large, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &too_large, before);
+}
+
+void release_too_large(const sigset_t *before, bool came)
+{
+	const struct timespec now = {0};
+	sigset_t too_large;
+
+	sigemptyset(&too_large);
+	sigaddset(&too_large, SIGXFSZ);
+	while (came && sigtimedwait(&too_large, NULL, &now) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* A limit on the size of files, of the process or of the file system, is met when it is met. */
 static int make_large(int fd, uint64_t pages)
 {
-	if (ftruncate(fd, (off_t)(pages * UVMP_STORE_PAGE_BYTES)) == 0 || errno == EFBIG)
-		return 0;
-	return -errno;
+	sigset_t before;
+	int error;
+
+	hold_too_large(&before);
+	error = ftruncate(fd, (off_t)(pages * UVMP_STORE_PAGE_BYTES)) == 0 ? 0 : -errno;
+	release_too_large(&before, error == -EFBIG);
+	return error == -EFBIG ? 0 : error;
 }
 
 /* Not O_TMPFILE, which not every file system has. */

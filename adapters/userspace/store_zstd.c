@@ -3,7 +3,9 @@
  *
  * Each cell has its own 64 KiB of address space, of which memory is there for what it compresses to, in whole
  * pages: nothing can be fragmented, and what a cell no longer needs is the system's at once. A cell that does
- * not become smaller is kept as it is. A fork copies all this as it copies all memory. */
+ * not become smaller is kept as it is. The level is one of the fast ones: a higher one saves little more and
+ * is slower (bench-store of `make bench` shows what each takes). A page alone costs a whole cell. A fork
+ * copies all this as it copies all memory. */
 #include "store.h"
 
 #include <errno.h>

@@ -13,7 +13,9 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-#define WANTED (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID)
+#define EVENTS  (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
+#define MAPPING (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM)
+#define WANTED  (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID | EVENTS | MAPPING)
 
 static int open_fd(bool is_user_mode)
 {
@@ -33,29 +35,39 @@ static uint64_t available(bool is_user_mode)
 	return is_known ? api.features : 0;
 }
 
-int uffd_open(struct uffd *uffd, bool is_user_mode, uint64_t page_bytes)
+static int open_either(struct uffd *uffd, bool is_user_mode)
 {
-	struct uffdio_api api = {.api = UFFD_API};
-
-	uffd->page_bytes = page_bytes;
 	uffd->serves_kernel = !is_user_mode;
 	uffd->fd = open_fd(is_user_mode);
 	if (uffd->fd < 0 && errno == EPERM && !is_user_mode) {
 		uffd->serves_kernel = false;
 		uffd->fd = open_fd(true);
 	}
-	if (uffd->fd < 0)
-		return -errno;
+	return uffd->fd < 0 ? -errno : 0;
+}
+
+int uffd_open(struct uffd *uffd, bool is_user_mode, bool is_mapped)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	int error = open_either(uffd, is_user_mode);
+
+	if (error != 0)
+		return error;
 	uffd->features = available(!uffd->serves_kernel) & WANTED;
 	api.features = uffd->features;
-	if (ioctl(uffd->fd, UFFDIO_API, &api) != 0) {
-		int error = -errno;
-
+	if (ioctl(uffd->fd, UFFDIO_API, &api) != 0)
+		error = -errno;
+	else if (is_mapped && (uffd->features & MAPPING) != MAPPING)
+		error = -ENOTSUP;
+	if (error != 0) {
 		close(uffd->fd);
+		uffd->fd = -1;
 		return error;
 	}
-	uffd->has_protect = (uffd->features & UFFD_FEATURE_PAGEFAULT_FLAG_WP) != 0;
+	uffd->is_mapped = is_mapped;
+	uffd->has_protect = !is_mapped && (uffd->features & UFFD_FEATURE_PAGEFAULT_FLAG_WP) != 0;
 	uffd->has_tid = (uffd->features & UFFD_FEATURE_THREAD_ID) != 0;
+	uffd->has_events = (uffd->features & EVENTS) == EVENTS;
 	return 0;
 }
 
@@ -65,89 +77,140 @@ int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes)
 
 	if (uffd->has_protect)
 		r.mode |= UFFDIO_REGISTER_MODE_WP;
+	if (uffd->is_mapped)
+		r.mode |= UFFDIO_REGISTER_MODE_MINOR;
 	return ioctl(uffd->fd, UFFDIO_REGISTER, &r) == 0 ? 0 : -errno;
 }
 
-void uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes)
+int uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes)
 {
 	struct uffdio_range range = {base, bytes};
 
-	ioctl(uffd->fd, UFFDIO_UNREGISTER, &range);
+	return ioctl(uffd->fd, UFFDIO_UNREGISTER, &range) == 0 ? 0 : -errno;
 }
 
-/* Both calls may stop on the way, at a page that is there already or because the address space is changing;
- * how far they came is in `done`. */
-static int go_on(int64_t done, uint64_t *at, uint64_t *left, uint64_t page_bytes)
+/* -- calls over a range -- */
+
+/* One call of the kernel for [at, at + bytes): how many bytes it came, or a negative errno. */
+struct step {
+	int64_t (*call)(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes);
+	uint64_t start;
+	const uint8_t *from; /* for `start` */
+	bool protects;
+};
+
+/* A call may stop on the way: at a page that is there already (left as it is), or at the end of a mapping:
+ * the program's mprotect and the like make several of one, which is then taken page by page. */
+static int over(const struct uffd *uffd, const struct step *step, uint64_t bytes)
 {
-	if (done > 0) {
-		*at += (uint64_t)done;
-		*left -= (uint64_t)done;
-		return 0;
+	uint64_t at = step->start, end = at + bytes, most = bytes;
+
+	while (at != end) {
+		uint64_t some = most < end - at ? most : end - at;
+		int64_t done = step->call(uffd, step, at, some);
+
+		if (done == -EEXIST)
+			done = UVMP_STORE_PAGE_BYTES;
+		if (done == -ENOENT && some > UVMP_STORE_PAGE_BYTES) {
+			most = UVMP_STORE_PAGE_BYTES;
+			continue;
+		}
+		if (done < 0)
+			return (int)done;
+		at += (uint64_t)done;
 	}
-	if (done == -EAGAIN)
-		return 0;
-	if (done != -EEXIST)
-		return (int)done;
-	*at += page_bytes;
-	*left -= page_bytes;
 	return 0;
+}
+
+/* What a call leaves behind: `done` is filled in if it has come far enough to know. */
+static int64_t result_of(int result, uint64_t bytes, int64_t done)
+{
+	if (result == 0)
+		return (int64_t)bytes;
+	return done != 0 ? done : -errno;
+}
+
+static int64_t copy_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
+{
+	struct uffdio_copy copy = {.dst = at,
+	                           .src = (uint64_t)(uintptr_t)step->from + (at - step->start),
+	                           .len = bytes,
+	                           .mode = UFFDIO_COPY_MODE_DONTWAKE};
+	int result;
+
+	if (step->protects && uffd->has_protect)
+		copy.mode |= UFFDIO_COPY_MODE_WP;
+	result = ioctl(uffd->fd, UFFDIO_COPY, &copy);
+	return result_of(result, bytes, copy.copy);
 }
 
 int uffd_copy(const struct uffd *uffd, uint64_t to, const void *from, uint64_t bytes, bool protects)
 {
-	uint64_t at = 0, left = bytes;
-	int error = 0;
+	struct step step = {copy_step, to, from, protects};
 
-	while (left != 0 && error == 0) {
-		struct uffdio_copy copy = {.dst = to + at,
-		                           .src = (uint64_t)(uintptr_t)from + at,
-		                           .len = left,
-		                           .mode = UFFDIO_COPY_MODE_DONTWAKE};
-
-		if (protects && uffd->has_protect)
-			copy.mode |= UFFDIO_COPY_MODE_WP;
-		if (ioctl(uffd->fd, UFFDIO_COPY, &copy) == 0)
-			return 0;
-		error = go_on(copy.copy != 0 ? copy.copy : -errno, &at, &left, UVMP_STORE_PAGE_BYTES);
-	}
-	return error;
+	return over(uffd, &step, bytes);
 }
 
-int uffd_zero(const struct uffd *uffd, uint64_t start, uint64_t bytes)
-{
-	uint64_t at = start, left = bytes;
-	int error = 0;
-
-	while (left != 0 && error == 0) {
-		struct uffdio_zeropage zero = {.range = {at, left}, .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
-
-		if (ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero) == 0)
-			return 0;
-		error = go_on(zero.zeropage != 0 ? zero.zeropage : -errno, &at, &left, UVMP_STORE_PAGE_BYTES);
-	}
-	return error;
-}
-
-bool uffd_fill(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+static int64_t zero_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
 {
 	struct uffdio_zeropage zero = {.range = {at, bytes}, .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+	int result = ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero);
 
-	return ioctl(uffd->fd, UFFDIO_ZEROPAGE, &zero) == 0 || zero.zeropage > 0;
+	(void)step;
+	return result_of(result, bytes, zero.zeropage);
+}
+
+int uffd_zero(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+{
+	struct step step = {zero_step, at, NULL, false};
+
+	return over(uffd, &step, bytes);
+}
+
+static int64_t continue_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
+{
+	struct uffdio_continue go_on = {.range = {at, bytes}, .mode = UFFDIO_CONTINUE_MODE_DONTWAKE};
+	int result = ioctl(uffd->fd, UFFDIO_CONTINUE, &go_on);
+
+	(void)step;
+	return result_of(result, bytes, go_on.mapped);
+}
+
+int uffd_continue(const struct uffd *uffd, uint64_t at, uint64_t bytes)
+{
+	struct step step = {continue_step, at, NULL, false};
+
+	return over(uffd, &step, bytes);
+}
+
+bool uffd_fill(const struct uffd *uffd, uint64_t start, uint64_t bytes)
+{
+	struct step step = {zero_step, start, NULL, false};
+	bool was_missing = false;
+
+	if (uffd->is_mapped && uffd_continue(uffd, start, bytes) == 0)
+		return true;
+	for (uint64_t at = start; at < start + bytes;
+	     at += UVMP_STORE_PAGE_BYTES) /* a part of a page may be there */
+		was_missing = zero_step(uffd, &step, at, UVMP_STORE_PAGE_BYTES) > 0 || was_missing;
+	return was_missing;
+}
+
+static int64_t protect_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
+{
+	struct uffdio_writeprotect protect = {.range = {at, bytes},
+	                                      .mode = step->protects ? UFFDIO_WRITEPROTECT_MODE_WP
+	                                                             : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
+	int result = ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &protect);
+
+	return result_of(result, bytes, 0);
 }
 
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects)
 {
-	struct uffdio_writeprotect protect = {.range = {at, bytes},
-	                                      .mode = protects ? UFFDIO_WRITEPROTECT_MODE_WP
-	                                                       : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
-	int result;
+	struct step step = {protect_step, at, NULL, protects};
 
-	if (!uffd->has_protect)
-		return 0;
-	do
-		result = ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &protect);
-	while (result != 0 && errno == EAGAIN);
-	return result == 0 ? 0 : -errno;
+	return uffd->has_protect ? over(uffd, &step, bytes) : 0;
 }
 
 void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes)
@@ -155,4 +218,12 @@ void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes)
 	struct uffdio_range range = {at, bytes};
 
 	ioctl(uffd->fd, UFFDIO_WAKE, &range);
+}
+
+/* Every call says EAGAIN then, before it looks at what it was asked for. */
+bool uffd_is_changing(const struct uffd *uffd)
+{
+	struct uffdio_zeropage nothing = {.mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+
+	return ioctl(uffd->fd, UFFDIO_ZEROPAGE, &nothing) != 0 && errno == EAGAIN;
 }

@@ -5,7 +5,7 @@
  *   quarter   access patterns over four times the memory; against the kernel's paging of a mapped file
  *
  * usage: pager SECTION REPEATS SEED MIB DIRECTORY. One line per row on standard output:
- * section,what,system,unit,min,median,max,ratio to the section's reference row (of medians),goal. Status 77:
+ * section,what,system,unit,min,median,max,ratio of its median to that of the first row. Status 77:
  * cannot be measured here, and why. */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,8 +125,9 @@ static void print(struct table *table)
 struct loop {
 	int fd, stop[2];
 	pthread_t thread;
-	uint64_t region_bytes;
-	uint8_t *source; /* a region */
+	uint64_t region_bytes, base;
+	size_t source_bytes; /* one region, again and again; or as much as there is memory */
+	uint8_t *source;
 };
 
 static void *serve(void *context)
@@ -134,14 +135,17 @@ static void *serve(void *context)
 	struct loop *loop = context;
 	struct pollfd fds[2] = {{.fd = loop->fd, .events = POLLIN}, {.fd = loop->stop[0], .events = POLLIN}};
 	struct uffd_msg message;
+	uint64_t to;
 
 	for (;;) {
 		if (poll(fds, 2, -1) < 0 || fds[1].revents != 0)
 			return NULL;
 		if (read(loop->fd, &message, sizeof(message)) != sizeof(message))
 			continue;
-		struct uffdio_copy copy = {.dst = message.arg.pagefault.address & ~(loop->region_bytes - 1u),
-		                           .src = (uint64_t)(uintptr_t)loop->source,
+		to = message.arg.pagefault.address & ~(loop->region_bytes - 1u);
+		struct uffdio_copy copy = {.dst = to,
+		                           .src = (uint64_t)(uintptr_t)loop->source +
+		                                  (to - loop->base) % loop->source_bytes,
 		                           .len = loop->region_bytes};
 
 		ioctl(loop->fd, UFFDIO_COPY, &copy);
@@ -169,12 +173,14 @@ static void watch(int fd, void *memory, size_t bytes)
 		die("UFFDIO_REGISTER", errno);
 }
 
-static void begin_loop(struct loop *loop, uint64_t region_bytes)
+static void begin_loop(struct loop *loop, const void *memory, uint64_t region_bytes, size_t source_bytes)
 {
 	loop->fd = open_userfaultfd();
 	loop->region_bytes = region_bytes;
-	loop->source = map(region_bytes);
-	memset(loop->source, 1, region_bytes);
+	loop->base = (uint64_t)(uintptr_t)memory;
+	loop->source_bytes = source_bytes;
+	loop->source = map(source_bytes);
+	memset(loop->source, 1, source_bytes);
 	if (pipe(loop->stop) != 0 || pthread_create(&loop->thread, NULL, serve, loop) != 0)
 		die("the loop", errno);
 }
@@ -185,7 +191,7 @@ static void end_loop(struct loop *loop)
 	pthread_join(loop->thread, NULL);
 	close(loop->stop[0]);
 	close(loop->fd);
-	munmap(loop->source, loop->region_bytes);
+	munmap(loop->source, loop->source_bytes);
 }
 
 /* -- the pager -- */
@@ -266,18 +272,20 @@ static double touch_all(uint64_t *memory, uint64_t region_bytes, const uint32_t 
 	return touch_us[TOUCHES / 2u];
 }
 
-static double time_loop(uint64_t region_bytes, const uint32_t *order, bool is_write)
+static double time_loop(uint64_t region_bytes, const uint32_t *order, bool has_source, bool is_write)
 {
 	size_t bytes = TOUCHES * region_bytes;
-	uint64_t *memory = map(bytes);
+	uint8_t *room = map(bytes + region_bytes);
+	uint64_t *memory =
+	        (uint64_t *)(void *)(room + (region_bytes - (uintptr_t)room % region_bytes) % region_bytes);
 	struct loop loop;
 	double touch_us;
 
-	begin_loop(&loop, region_bytes);
+	begin_loop(&loop, memory, region_bytes, has_source ? bytes : region_bytes);
 	watch(loop.fd, memory, bytes);
 	touch_us = touch_all(memory, region_bytes, order, is_write);
 	end_loop(&loop);
-	munmap(memory, bytes);
+	munmap(room, bytes + region_bytes);
 	return touch_us;
 }
 
@@ -300,7 +308,9 @@ static void latency(uint32_t repeats, const char *what, uint32_t region_bytes, b
 
 	for (uint32_t i = 0; i < repeats; i++) {
 		shuffle(order, TOUCHES);
-		note(&table, "poll + read + UFFDIO_COPY", i, time_loop(region_bytes, order, is_write));
+		note(&table, "poll + read + UFFDIO_COPY", i, time_loop(region_bytes, order, true, is_write));
+		note(&table, "the same; always the same source", i,
+		     time_loop(region_bytes, order, false, is_write));
 		note(&table, "pager: fresh memory", i, time_pager(region_bytes, order, false, is_write));
 		note(&table, "pager: stored memory", i, time_pager(region_bytes, order, true, is_write));
 	}
@@ -383,9 +393,10 @@ static void scan(uint32_t repeats, size_t bytes, const struct scan *s)
 enum pattern { SEQUENTIAL, STRIDED, BLOCKED, RANDOM, PATTERNS };
 
 static const char *const pattern_text[PATTERNS] = {
-        "sequential: 2 passes", "strided: a word each 256 KiB; 64 offsets; 2 passes",
+        "sequential: a word each 4 KiB; 2 passes",
+        "strided: a word each 256 KiB; 64 passes; each a page further",
         "blocked: tiles of 64 rows of 16 KiB; rows 256 KiB apart; each tile 4 times",
-        "random: as many pages as there are; 2 times"};
+        "random: as many accesses as there are pages"};
 
 struct program {
 	enum pattern pattern;
@@ -434,10 +445,12 @@ static uint64_t run_program(const struct program *program, uint64_t *memory)
 	random_state = program->seed;
 	if (program->pattern == BLOCKED)
 		run_blocked(program, memory);
-	for (size_t i = 0; program->pattern == RANDOM && i < 2u * pages; i++)
+	for (size_t i = 0; program->pattern == RANDOM && i < pages; i++)
 		use(program, memory, draw(pages));
-	for (int pass = 0; program->pattern < BLOCKED && pass < 2; pass++)
-		run_strided(program, memory, program->pattern == STRIDED ? 64 : 1);
+	for (int pass = 0; program->pattern == SEQUENTIAL && pass < 2; pass++)
+		run_strided(program, memory, 1);
+	if (program->pattern == STRIDED)
+		run_strided(program, memory, 64);
 	return now_ns() - start_ns;
 }
 
@@ -510,14 +523,17 @@ static bool open_group(void)
 	return is_made;
 }
 
-static uint64_t map_and_run(const struct program *program, int fd)
+static uint64_t map_and_run(const struct program *program, int fd, int advice)
 {
 	uint64_t *memory = mmap(NULL, program->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return memory == MAP_FAILED ? 0 : run_program(program, memory);
+	if (memory == MAP_FAILED)
+		return 0;
+	madvise(memory, program->bytes, advice);
+	return run_program(program, memory);
 }
 
-static double run_kernel(const struct program *program, int fd)
+static double run_kernel(const struct program *program, int fd, int advice)
 {
 	uint64_t spent_ns = 0;
 	int result[2];
@@ -530,7 +546,7 @@ static double run_kernel(const struct program *program, int fd)
 	pid = fork();
 	if (pid == 0) {
 		if (write_text(group, "cgroup.procs", "0"))
-			spent_ns = map_and_run(program, fd);
+			spent_ns = map_and_run(program, fd, advice);
 		_exit(write(result[1], &spent_ns, sizeof(spent_ns)) != sizeof(spent_ns));
 	}
 	close(result[1]);
@@ -556,7 +572,8 @@ static int make_file(const char *directory, size_t bytes)
 	return fd;
 }
 
-#define SMALL "prefetch=none evict=lru4k"
+#define PAGEWISE "evict=lru4k" /* the driver's prefetcher; pages leave one by one */
+#define DEMAND   "prefetch=none evict=lru4k"
 
 static void quarter(uint32_t repeats, uint64_t seed, size_t bytes, const char *directory)
 {
@@ -578,11 +595,13 @@ static void quarter(uint32_t repeats, uint64_t seed, size_t bytes, const char *d
 		                      .repeats = repeats};
 
 		for (uint32_t i = 0; i < repeats; i++) {
-			note(&table, "kernel: mapped file", i, run_kernel(&program, fd));
-			note(&table, "pager: file; default policy", i, run_pager(&program, "", store));
-			note(&table, "pager: file; " SMALL, i, run_pager(&program, SMALL, store));
-			note(&table, "pager: RAM; default policy", i, run_pager(&program, "", "mem"));
-			note(&table, "pager: RAM; " SMALL, i, run_pager(&program, SMALL, "mem"));
+			note(&table, "kernel: MADV_NORMAL", i, run_kernel(&program, fd, MADV_NORMAL));
+			note(&table, "kernel: MADV_RANDOM", i, run_kernel(&program, fd, MADV_RANDOM));
+			note(&table, "pager: file; driver's policy", i, run_pager(&program, "", store));
+			note(&table, "pager: file; " PAGEWISE, i, run_pager(&program, PAGEWISE, store));
+			note(&table, "pager: file; " DEMAND, i, run_pager(&program, DEMAND, store));
+			note(&table, "pager: RAM; driver's policy", i, run_pager(&program, "", "mem"));
+			note(&table, "pager: RAM; " PAGEWISE, i, run_pager(&program, PAGEWISE, "mem"));
 		}
 		print(&table);
 	}
@@ -595,7 +614,7 @@ int main(int count, char **argument)
 	static const struct scan scans[] = {
 	        {"64 KiB regions: pages of 64 KiB; prefetch=none", 64u * KIB, "prefetch=none", 65536},
 	        {"2 MiB regions: prefetch=block", 2u * MIB, "prefetch=block", 4096},
-	        {"2 MiB regions: default policy", 2u * MIB, "", 4096}};
+	        {"2 MiB regions: driver's policy", 2u * MIB, "", 4096}};
 	uint32_t repeats;
 	size_t bytes;
 

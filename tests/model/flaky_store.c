@@ -46,11 +46,29 @@ static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pa
 	return -EIO;
 }
 
+/* Counted at once, also if the write fails then. */
+static bool take_room(struct flaky_store *flaky, uint64_t page, uint64_t pages)
+{
+	uint64_t fresh = 0;
+
+	if (!flaky->held)
+		return true;
+	for (uint64_t i = page; i < page + pages; i++)
+		fresh += flaky->held[i] == 0;
+	if (atomic_load(&flaky->count) + fresh > flaky->most)
+		return false;
+	memset(flaky->held + page, 1, pages);
+	atomic_fetch_add(&flaky->count, fresh);
+	return true;
+}
+
 static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
 {
 	struct flaky_store *flaky = flaky_of(store);
 	int error = error_of(flaky, atomic_load(&flaky->writes_fail));
 
+	if (!take_room(flaky, page, pages))
+		return -ENOSPC;
 	if (error == 0)
 		return flaky->real->write(flaky->real, page, pages, from);
 	if (pages > 1)
@@ -60,13 +78,21 @@ static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t p
 
 static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages)
 {
-	flaky_of(store)->real->forget(flaky_of(store)->real, page, pages);
+	struct flaky_store *flaky = flaky_of(store);
+
+	flaky->real->forget(flaky->real, page, pages);
+	for (uint64_t i = page; flaky->held && i < page + pages; i++) {
+		atomic_fetch_sub(&flaky->count, flaky->held[i]);
+		flaky->held[i] = 0;
+	}
 }
 
 static int fork_both(struct uvmp_pager_store *store, enum uvmp_store_fork stage)
 {
 	struct uvmp_pager_store *real = flaky_of(store)->real;
 
+	if (stage == UVMP_STORE_CHILD && atomic_load(&flaky_of(store)->forks_fail))
+		return -EIO;
 	return real->fork ? real->fork(real, stage) : 0;
 }
 
@@ -80,6 +106,7 @@ static uint64_t size(const struct uvmp_pager_store *store)
 static void close_both(struct uvmp_pager_store *store)
 {
 	flaky_of(store)->real->close(flaky_of(store)->real);
+	free(flaky_of(store)->held);
 	free(store);
 }
 
@@ -96,6 +123,16 @@ struct flaky_store *flaky_store_around(struct uvmp_pager_store *real, uint64_t s
 	                                         .forget = forget,
 	                                         .fork = fork_both,
 	                                         .size = size,
-	                                         .close = close_both};
+	                                         .close = close_both,
+	                                         .is_parallel = real->is_parallel};
 	return flaky;
+}
+
+bool flaky_store_limit(struct flaky_store *flaky, uint64_t pages, uint64_t most)
+{
+	flaky->held = calloc(pages, 1);
+	flaky->store.is_parallel = false; /* pages are counted by one thread at a time */
+	flaky->pages = pages;
+	flaky->most = most;
+	return flaky->held != NULL;
 }

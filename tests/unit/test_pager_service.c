@@ -393,6 +393,49 @@ static void test_a_batch_is_no_more_than_the_policy_says(void **state)
 	assert_int_equal(stats.wakeups, MANY);
 }
 
+/* -- first writes to clean pages -- */
+
+/* Whoever writes page after page waits a few times, not 512 times; a write here and there opens nothing
+ * beside itself. */
+static void test_writes_that_go_on_are_let_through(void **state)
+{
+	struct uvmp_pager_stats before, after;
+	struct uvmp_pager *pager;
+	struct watched w;
+	uint64_t *memory;
+
+	(void)state;
+	open_watched(&w);
+	pager = open_on(&w, "");
+	memory = uvmp_pager_alloc(pager, BLOCK);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		memory[i * PAGE / 8u] = 1000u + i;
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, true), 0);
+	before = stats_of(pager);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		memory[i * PAGE / 8u] = 2000u + i;
+	after = stats_of(pager);
+	assert_in_range(after.write_faults - before.write_faults, 2, 20);
+	assert_int_equal(after.faults, before.faults);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+	assert_int_equal(stats_of(pager).bytes_out - before.bytes_out, BLOCK);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, true), 0);
+	before = stats_of(pager);
+	for (size_t i = 0; i < BLOCK / PAGE; i++) {
+		assert_int_equal(memory[i * PAGE / 8u], 2000u + i);
+		if (i % 7u == 3)
+			memory[i * PAGE / 8u] = 3000u + i;
+	}
+	after = stats_of(pager);
+	assert_int_equal(after.write_faults - before.write_faults, 73);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+	assert_int_equal(stats_of(pager).bytes_out - before.bytes_out, 73u * PAGE);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		assert_int_equal(memory[i * PAGE / 8u], (i % 7u == 3 ? 3000u : 2000u) + i);
+	uvmp_pager_destroy(pager);
+}
+
 /* -- threads that copy -- */
 
 struct crowd {
@@ -662,6 +705,7 @@ int main(void)
 	                                   cmocka_unit_test(test_replay_once),
 	                                   cmocka_unit_test(test_a_batch_is_all_that_is_pending),
 	                                   cmocka_unit_test(test_a_batch_is_no_more_than_the_policy_says),
+	                                   cmocka_unit_test(test_writes_that_go_on_are_let_through),
 	                                   cmocka_unit_test(test_threads_share_a_copy),
 	                                   cmocka_unit_test(test_a_part_that_fails),
 	                                   cmocka_unit_test(test_the_number_of_threads_decides_nothing)};

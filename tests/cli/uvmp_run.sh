@@ -1,0 +1,235 @@
+#!/bin/sh
+# uvmp-run from outside: what is wrong is said before anything starts; programs that fork, exec, get signals, leave in the
+# middle or run out of store keep their contents, or die as they would have. usage: uvmp_run.sh BUILD
+set -u
+case $1 in /*) build=$1 ;; *) build=$PWD/$1 ;; esac
+cd "$(dirname "$0")/../.." || exit 1
+run=$build/uvmp-run
+program=$build/uvmp_run_program
+work=$(mktemp -d "$build/work.XXXXXX") || exit 1
+trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+unset UVMP_POLICY
+LC_ALL=C
+export LC_ALL
+failed=0
+
+ok() { echo "ok   $1"; }
+fail() {
+	failed=1
+	echo "FAIL $1"
+	shift
+	for line in "$@"; do echo "     $line"; done
+}
+
+# expect STATUS NAME COMMAND...: the exit status; output stays in $work/out and $work/err
+expect() {
+	want=$1 name=$2
+	shift 2
+	timeout -s KILL 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	if [ "$status" = "$want" ]; then
+		ok "$name"
+	else
+		fail "$name" "exit status $status, not $want" "$(tail -n 3 "$work/out")" "$(tail -n 5 "$work/err")"
+	fi
+}
+
+refuses() { # NAME TEXT COMMAND...: status 2 and one line that says it
+	name=$1 text=$2
+	shift 2
+	expect 2 "$name" "$@"
+	if [ "$(wc -l <"$work/err")" = 1 ] && grep -qF -- "$text" "$work/err" && [ ! -s "$work/out" ]; then
+		ok "$name: one line says $text"
+	else
+		fail "$name: one line says $text" "$(cat "$work/out" "$work/err")"
+	fi
+}
+
+says() { # TEXT...: in what the last command printed
+	for text in "$@"; do
+		if cat "$work/out" "$work/err" | grep -qF -- "$text"; then
+			ok "$name: says $text"
+		else
+			fail "$name: says $text" "$(tail -n 3 "$work/out")" "$(tail -n 5 "$work/err")"
+		fi
+	done
+}
+
+prints() { # LINE...: the last command's standard output is exactly this
+	printf '%s\n' "$@" >"$work/want"
+	if cmp -s "$work/want" "$work/out"; then ok "$name: output"; else fail "$name: output" "$(head -n 5 "$work/out")"; fi
+}
+
+value() { # KEY: of the JSON report
+	sed -n "s/^  \"$1\": \"*\([^\",]*\)\"*,*\$/\1/p" "$work/report"
+}
+
+# -- what cannot be -------------------------------------------------------------------------------------------------------
+expect 0 '--version' "$run" --version
+expect 0 '--help' "$run" --help
+says --budget --threshold --policy --store --record --log --report 'default 64 times the budget'
+refuses 'no arguments' '--budget is missing' "$run"
+refuses 'no budget' '--budget is missing' "$run" true
+refuses 'no program' 'no program' "$run" --budget 8M --
+refuses 'budget 0' '--budget: "0" is not accepted; 2M..64T' "$run" --budget 0 true
+refuses 'budget below a block' '--budget: "2097151" is not accepted; 2M..64T' "$run" --budget 2097151 true
+refuses 'budget, no number' '--budget: "8Q" is not accepted' "$run" --budget 8Q true
+refuses 'budget twice' '--budget: given twice' "$run" --budget 8M --budget=8M true
+refuses 'value missing' '--policy: a value is missing' "$run" --budget 8M --policy
+refuses 'option unknown' '--bogus: no such option' "$run" --budget 8M --bogus true
+refuses 'switch with a value' '--quiet: takes no value' "$run" --budget 8M --quiet=yes true
+refuses 'threads' '--threads: "17" is not accepted; 1..16' "$run" --budget 8M --threads 17 true
+refuses 'format' '--format: "xml" is not accepted' "$run" --budget 8M --format xml true
+refuses 'policy unknown' '--policy: character 18: foo: no such key' "$run" --budget 8M --policy 'prefetch=density foo=3' true
+refuses 'policy of the environment' 'UVMP_POLICY: character 1: zork' env UVMP_POLICY=zork "$run" --budget 8M true
+refuses 'store unknown' 'store: "disk" is not accepted' "$run" --budget 8M --store disk true
+refuses 'log not writable' '--log: /nonexistent/log: No such file' "$run" --budget 8M --log /nonexistent/log true
+refuses 'record is a directory' '--record: /: Is a directory' "$run" --budget 8M --record / true
+refuses 'report not writable' '--report: /nonexistent/r: No such file' "$run" --budget 8M --report /nonexistent/r true
+echo data >"$work/mine"
+refuses 'store holds something' 'mine: holds 5 bytes' "$run" --budget 8M --store "file:$work/mine" true
+[ "$(cat "$work/mine")" = data ] && ok 'a file that holds something is not touched' || fail 'a file that holds something is not touched'
+refuses 'store in no directory' 'No such file' "$run" --budget 8M --store file:/nonexistent/store true
+expect 127 'program not found' "$run" --budget 8M no-such-program
+says 'uvmp-run: no-such-program: not found'
+expect 126 'program not executable' "$run" --budget 8M "$work/mine"
+says 'Permission denied'
+expect 126 'program is a directory' "$run" --budget 8M "$work"
+
+# -- programs of which nothing is managed ---------------------------------------------------------------------------------
+expect 0 'small program' "$run" --budget 8M true
+says 'nothing was managed: no allocation reached the threshold of 1.0 MiB'
+expect 0 'quiet' "$run" --budget 8M --quiet true
+[ -s "$work/err" ] && fail 'quiet: says nothing' "$(cat "$work/err")" || ok 'quiet: says nothing'
+expect 0 'budget above memory' "$run" --budget 64G true
+says 'note: the budget of 64G is more than the memory of this machine'
+printf 'int main(void) { return 5; }\n' >"$work/static.c"
+if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
+	expect 5 'static program' "$run" --budget 8M "$work/static"
+	says 'nothing was managed' 'is statically linked'
+else
+	echo 'skipped: no static C library, a static program'
+fi
+if [ "$(id -u)" = 0 ]; then
+	cp /bin/true "$work/setuid" && chown 65534 "$work/setuid" && chmod 4755 "$work/setuid"
+	expect 0 'setuid program' "$run" --budget 8M "$work/setuid"
+	says 'is setuid'
+fi
+
+# -- is there userfaultfd? ------------------------------------------------------------------------------------------------
+expect 0 'memory of four times the budget' "$run" --budget 4M --format json --report "$work/report" "$program" simple 16
+if grep -q 'userfaultfd' "$work/err"; then
+	echo 'skipped: no userfaultfd for this process, all that follows'
+	exit $failed
+fi
+prints 'program: all words right'
+[ "$(value budget_bytes)" = 4194304 ] && [ "$(value peak_managed_bytes)" = 16777216 ] && [ "$(value faults)" -gt 0 ] &&
+	[ "$(value evictions)" -ge 6 ] && [ "$(value bytes_out)" -ge 12582912 ] && [ "$(value exit_status)" = 0 ] &&
+	[ "$(value signal)" = null ] && ok 'JSON: the counts' || fail 'JSON: the counts' "$(cat "$work/report")"
+[ -s "$work/err" ] && fail 'report in a file: nothing on stderr' "$(cat "$work/err")" || ok 'report in a file: nothing on stderr'
+expect 0 'CSV' "$run" --budget 4M --format csv "$program" simple 16
+[ "$(wc -l <"$work/err")" = 2 ] && head -n 1 "$work/err" | grep -q '^pid,name,.*peak_managed_bytes' && ok 'CSV: a row' ||
+	fail 'CSV: a row' "$(cat "$work/err")"
+expect 0 'verbose' "$run" --budget 4M --verbose "$program" simple 16
+says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 4.0 MiB'
+for store in mem zstd "file:$work" "file:$work/store"; do
+	expect 0 "store $store" "$run" --budget 4M --store "$store" "$program" simple 16
+	prints 'program: all words right'
+done
+[ -e "$work/store" ] && fail 'the store leaves no file' || ok 'the store leaves no file'
+(cd "$work" && timeout 60 "$run" --budget 4M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 16") >"$work/out"
+prints 'program: all words right'
+[ -s "$work/log" ] && ok 'paths are those of the directory of the start' || fail 'paths are those of the directory of the start'
+expect 3 'exit status' "$run" --budget 4M sh -c "$program simple 16; exit 3"
+expect 0 'standard input' sh -c "echo text | $run --budget 4M --quiet cat"
+prints text
+expect 0 'two, one in the other' "$run" --budget 8M "$run" --budget 4M "$program" simple 16
+says 'budget 4.0 MiB' 'nothing was managed'
+
+# -- signals --------------------------------------------------------------------------------------------------------------
+for number in 15 2 1 10 3; do
+	# not in the background of a shell: SIGINT and SIGQUIT would be ignored
+	name="signal $number while faults are serviced"
+	perl -e '
+		$SIG{INT} = $SIG{QUIT} = "DEFAULT"; my ($run, $program, $number) = @ARGV;
+		my $pid = open(my $out, "-|", $run, "--budget", "4M", "--quiet", $program, "signal", "16") or die;
+		print scalar <$out>; select(undef, undef, undef, 0.2); kill $number, $pid; print <$out>; close $out; exit($? >> 8)' \
+		"$run" "$program" $number >"$work/out" 2>"$work/err"
+	status=$?
+	prints ready "signal $number" 'written: all words right' 'not yet: all words right'
+	[ $status = 0 ] && ok "$name: exit status" || fail "$name: exit status" "$status" "$(cat "$work/err")"
+done
+# 134 from a shell that sees uvmp-run itself die of SIGABRT
+expect 134 'death by a signal is passed on' sh -c "ulimit -c 0; $run --budget 4M $program abort 16; exit \$?"
+says 'was ended by signal 6'
+name='SIGKILL to uvmp-run: the program goes on'
+"$run" --budget 4M --quiet "$program" signal 16 >"$work/out" 2>"$work/err" &
+pid=$!
+i=0
+while ! grep -q ready "$work/out" && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+child=$(ps -o pid= --ppid $pid | tr -d ' ')
+kill -KILL $pid
+wait $pid 2>/dev/null
+sleep 0.1
+kill -TERM "$child"
+i=0
+while ! grep -q 'not yet' "$work/out" && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+prints ready 'signal 15' 'written: all words right' 'not yet: all words right'
+
+# -- processes ------------------------------------------------------------------------------------------------------------
+for store in mem zstd "file:$work/store"; do
+	expect 0 "fork, store $store" "$run" --budget 4M --store "$store" "$program" fork 16
+	sort "$work/out" >"$work/sorted" && mv "$work/sorted" "$work/out"
+	prints 'child, its own: all words right' 'child, the rest: all words right' 'child: all words right' \
+		'parent, first half: all words right' 'parent, second half: all words right'
+	says '2 processes with managed memory'
+done
+expect 0 'fork and exec, exec' "$run" --budget 4M --store "file:$work/store" --report "$work/report" --format json \
+	"$program" exec 16 "$program" simple 8
+prints 'program: all words right' 'parent: all words right' 'program: all words right'
+grep -q '"error": "' "$work/report" && fail 'fork and exec: every process has a store' "$(cat "$work/report")" ||
+	ok 'fork and exec: every process has a store'
+expect 0 'a pipeline of processes' "$run" --budget 4M sh -c "$program simple 8 | cat & $program simple 8 | cat; wait; true"
+prints 'program: all words right' 'program: all words right'
+expect 0 'children by the hundred' "$run" --budget 4M --quiet --report "$work/report" --format json "$program" many 8 300
+prints '300 children, 0 wrong'
+[ "$(value unlisted)" = 45 ] && ok 'more processes than are told apart: counted' ||
+	fail 'more processes than are told apart: counted' "$(value unlisted)"
+expect 0 '64 threads' "$run" --budget 4M "$program" threads 16
+prints 'all words right'
+expect 7 'exit while 64 threads fault' "$run" --budget 4M "$program" leave 16
+prints leaving
+
+# -- limits ---------------------------------------------------------------------------------------------------------------
+"$program" simple 16 >"$work/plain"
+for n in 4 5 6 7 8 9 10 12; do
+	expect 0 "$n descriptors" sh -c "ulimit -n $n; exec $run --budget 4M $program simple 16"
+	prints 'program: all words right'
+	grep -q 'without a pager: \|: the program runs without a pager\|1 process with managed memory' "$work/err" &&
+		ok "$name: says whether there is a pager" || fail "$name: says whether there is a pager" "$(cat "$work/err")"
+done
+expect 0 'log on a full disk' "$run" --budget 4M --log /dev/full "$program" simple 16
+prints 'program: all words right'
+says 'log or record is not complete: No space left'
+if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=6m tmpfs "$work/disk" 2>/dev/null; then
+	echo others >"$work/disk/others"
+	for store in "file:$work/disk" "file:$work/disk/store"; do
+		expect 135 "store full, $store" sh -c "ulimit -c 0; $run --budget 4M --store $store $program simple 16; exit \$?"
+		says 'the store failed' 'No space left on device' 'was ended by signal 7'
+	done
+	[ "$(cat "$work/disk/others")" = others ] && ok 'store full: the file of another is as it was' ||
+		fail 'store full: the file of another is as it was'
+	[ "$(ls "$work/disk")" = others ] && ok 'store full: no file is left' || fail 'store full: no file is left' "$(ls "$work/disk")"
+	umount "$work/disk"
+else
+	echo 'skipped: no tmpfs can be mounted, a full store'
+fi
+
+# -- installed ------------------------------------------------------------------------------------------------------------
+mkdir -p "$work/usr/bin" "$work/usr/lib"
+install -m755 "$run" "$work/usr/bin" && install -m755 "$build/libuvmp-preload.so" "$work/usr/lib"
+expect 0 'installed: the library is found in ../lib' "$work/usr/bin/uvmp-run" --budget 4M "$program" simple 16
+says '1 process with managed memory'
+rm "$work/usr/lib/libuvmp-preload.so"
+refuses 'no library' 'libuvmp-preload.so: not found' "$work/usr/bin/uvmp-run" --budget 4M true
+exit $failed

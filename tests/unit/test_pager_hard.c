@@ -1,0 +1,998 @@
+/* The pager where programs are unkind to it: many threads on a page, threads that end in a fault, signals,
+ * fork, exec and exit in mid-service, several pagers, limits, stores that fill up. What memory holds is
+ * checked each time. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/flaky_store.h"
+#include "pager.h"
+#include "uvmpolicy/uvmpolicy.h"
+
+#define MIB     ((size_t)1 << 20)
+#define PAGE    4096u
+#define BLOCK   (2 * MIB)
+#define SECONDS 120u /* a child that takes longer hangs */
+
+static char error[300];
+
+static struct uvmp_pager *open_with(uint64_t budget, const char *policy, const char *store)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager = NULL;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = budget;
+	config.policy = policy;
+	config.store = store;
+	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
+	return pager;
+}
+
+static struct uvmp_pager *open_flaky(uint64_t budget, struct flaky_store **flaky)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager = NULL;
+	int status;
+
+	*flaky = flaky_store_around(uvmp_store_mem(64 * MIB / PAGE, &status), 1);
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = budget;
+	config.managed_bytes = 64 * MIB;
+	config.policy = "prefetch=none";
+	config.own_store = &(*flaky)->store;
+	assert_int_equal(uvmp_pager_create(&config, &pager, error, sizeof(error)), 0);
+	return pager;
+}
+
+static struct uvmp_pager_stats stats_of(struct uvmp_pager *pager)
+{
+	struct uvmp_pager_stats stats;
+
+	uvmp_pager_stats(pager, &stats);
+	return stats;
+}
+
+static uint64_t word_of(uint64_t i, uint64_t round)
+{
+	return (i + 1u) * 0x9e3779b97f4a7c15u + round;
+}
+
+static void write_pages(uint64_t *memory, size_t bytes, uint64_t round)
+{
+	for (size_t i = 0; i < bytes / PAGE; i++)
+		memory[i * 512u + i % 512u] = word_of(i, round);
+}
+
+static bool are_pages(const uint64_t *memory, size_t bytes, uint64_t round)
+{
+	for (size_t i = 0; i < bytes / PAGE; i++) {
+		if (memory[i * 512u + i % 512u] != word_of(i, round))
+			return false;
+	}
+	return true;
+}
+
+/* fork; in the child signals end it, as they end programs, and so does a hang. */
+static pid_t fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	alarm(SECONDS);
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGBUS, SIG_DFL);
+	return 0;
+}
+
+/* In a child, which returns 0 if all is well. */
+static void in_child(int (*body)(void), int expected)
+{
+	int status;
+	pid_t pid = fork_child();
+
+	if (pid == 0)
+		_exit(body());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status))
+		fail_msg("the child died of signal %d", WTERMSIG(status));
+	assert_int_equal(WEXITSTATUS(status), expected);
+}
+
+static bool ends_well(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* -- many threads -- */
+
+#define CROWD 64u
+static pthread_barrier_t barrier;
+static struct {
+	uint64_t *memory;
+	size_t stride; /* words between the threads' own */
+	atomic_uint bad;
+} crowd;
+
+/* Each adds to the common word and writes its own; then each reads its neighbour's. */
+static void *one_of_the_crowd(void *context)
+{
+	size_t i = (size_t)(uintptr_t)context, next = (i + 1u) % CROWD;
+	uint64_t before;
+
+	pthread_barrier_wait(&barrier);
+	before = __atomic_load_n(&crowd.memory[next * crowd.stride + 1u], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&crowd.memory[0], 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&crowd.memory[i * crowd.stride + 1u], i + 1u, __ATOMIC_SEQ_CST);
+	pthread_barrier_wait(&barrier);
+	if (__atomic_load_n(&crowd.memory[next * crowd.stride + 1u], __ATOMIC_RELAXED) < before)
+		atomic_fetch_add(&crowd.bad, 1);
+	return NULL;
+}
+
+static void crowd_in(struct uvmp_pager *pager, size_t stride)
+{
+	pthread_t thread[CROWD];
+
+	crowd.memory = uvmp_pager_alloc(pager, BLOCK);
+	crowd.stride = stride;
+	atomic_store(&crowd.bad, 0);
+	for (uint64_t round = 1; round <= 3; round++) {
+		pthread_barrier_init(&barrier, NULL, CROWD);
+		for (size_t i = 0; i < CROWD; i++)
+			assert_int_equal(
+			        pthread_create(&thread[i], NULL, one_of_the_crowd, (void *)(uintptr_t)i), 0);
+		for (size_t i = 0; i < CROWD; i++)
+			pthread_join(thread[i], NULL);
+		pthread_barrier_destroy(&barrier);
+		assert_int_equal(atomic_load(&crowd.bad), 0);
+		assert_int_equal(crowd.memory[0], round * CROWD);
+		for (size_t i = 0; i < CROWD; i++)
+			assert_int_equal(crowd.memory[i * stride + 1u], round * (i + 1u));
+		assert_int_equal(uvmp_pager_prefetch(pager, crowd.memory, BLOCK, false), 0);
+	}
+	assert_int_equal(uvmp_pager_free(pager, crowd.memory), 0);
+}
+
+static void test_64_threads_on_a_page_and_on_a_block(void **state)
+{
+	static const char *const policy[] = {"prefetch=density", "prefetch=none replay=block",
+	                                     "replay=once batch=5"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(policy) / sizeof(policy[0]); i++) {
+		struct uvmp_pager *pager = open_with(4 * MIB, policy[i], NULL);
+
+		crowd_in(pager, 1);
+		crowd_in(pager, 512);
+		uvmp_pager_destroy(pager);
+	}
+}
+
+/* -- threads that end in a fault -- */
+
+static sigjmp_buf escape;
+static atomic_bool is_about_to;
+
+static void *touch(void *word)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	atomic_store(&is_about_to, true);
+	return (void *)(uintptr_t) * (volatile uint64_t *)word;
+}
+
+static void *touch_or_escape(void *word)
+{
+	if (sigsetjmp(escape, 1) != 0)
+		return NULL;
+	return touch(word);
+}
+
+static void jump_out(int number)
+{
+	(void)number;
+	siglongjmp(escape, 1);
+}
+
+static void leave_thread(int number)
+{
+	(void)number;
+	pthread_exit(NULL);
+}
+
+enum end { CANCELLED, JUMPED, EXITED };
+
+/* The fault waits behind a slow store while its thread goes. */
+static void end_in_a_fault(struct uvmp_pager *pager, struct flaky_store *flaky, uint64_t *memory,
+                           enum end end)
+{
+	struct sigaction action = {.sa_handler = end == JUMPED ? jump_out : leave_thread};
+	pthread_t thread;
+
+	sigaction(SIGUSR1, &action, NULL);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, false), 0);
+	atomic_store(&flaky->delay_us, 100000);
+	atomic_store(&is_about_to, false);
+	assert_int_equal(pthread_create(&thread, NULL, touch_or_escape, memory + 512u * 3u), 0);
+	while (!atomic_load(&is_about_to))
+		;
+	usleep(30000);
+	if (end == CANCELLED)
+		pthread_cancel(thread);
+	else
+		pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	atomic_store(&flaky->delay_us, 0);
+}
+
+static void test_threads_that_end_in_a_fault(void **state)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	for (uint64_t round = 0; round < 6; round++) {
+		write_pages(memory, 8 * MIB, round);
+		end_in_a_fault(pager, flaky, memory, (enum end)(round % 3u));
+		assert_true(are_pages(memory, 8 * MIB, round));
+	}
+	uvmp_pager_destroy(pager);
+}
+
+/* It ends, and then its page cannot come: the process lives, and the others' pages come. */
+static void test_a_thread_that_ended_before_its_page_failed(void **state)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+
+	(void)state;
+	write_pages(memory, 8 * MIB, 1);
+	atomic_store(&flaky->reads_fail, 1000);
+	end_in_a_fault(pager, flaky, memory, CANCELLED);
+	usleep(150000);
+	atomic_store(&flaky->reads_fail, 0);
+	assert_true(are_pages(memory, 8 * MIB, 1));
+	uvmp_pager_destroy(pager);
+}
+
+/* -- workers in the background -- */
+
+static struct {
+	uint64_t *memory;
+	size_t bytes;
+	atomic_bool stops;
+	atomic_uint bad;
+	_Atomic uint64_t rounds;
+} work;
+
+/* Each has every fourth page. */
+static void *worker(void *context)
+{
+	size_t first = (size_t)(uintptr_t)context;
+
+	for (uint64_t round = 1; !atomic_load(&work.stops); round++) {
+		for (size_t i = first; i < work.bytes / PAGE; i += 4)
+			work.memory[i * 512u] = word_of(i, round);
+		for (size_t i = first; i < work.bytes / PAGE; i += 4) {
+			if (work.memory[i * 512u] != word_of(i, round))
+				atomic_fetch_add(&work.bad, 1);
+		}
+		atomic_fetch_add(&work.rounds, 1);
+	}
+	return NULL;
+}
+
+static void begin_work(pthread_t thread[4], uint64_t *memory, size_t bytes)
+{
+	work.memory = memory;
+	work.bytes = bytes;
+	atomic_store(&work.stops, false);
+	atomic_store(&work.bad, 0);
+	atomic_store(&work.rounds, 0);
+	for (size_t i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)i);
+}
+
+static void end_work(pthread_t thread[4])
+{
+	while (atomic_load(&work.rounds) < 8)
+		usleep(1000);
+	atomic_store(&work.stops, true);
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(atomic_load(&work.bad), 0);
+}
+
+static _Atomic uint64_t caught;
+
+static void count_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&caught, 1);
+}
+
+static void test_storms_of_signals(void **state)
+{
+	struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_handler = count_signal};
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "zstd");
+	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	static const int signals[] = {SIGTERM, SIGINT, SIGUSR2};
+	pthread_t thread[4];
+
+	(void)state;
+	sigaction(SIGALRM, &action, NULL);
+	for (size_t i = 0; i < 3; i++)
+		sigaction(signals[i], &action, NULL);
+	begin_work(thread, memory, 16 * MIB);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (size_t i = 0; i < 3000; i++) {
+		pthread_kill(thread[i % 4u], signals[i % 3u]);
+		if (i % 8u == 0)
+			usleep(100);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	end_work(thread);
+	assert_true(atomic_load(&caught) > 100);
+	signal(SIGALRM, SIG_DFL);
+	for (size_t i = 0; i < 3; i++)
+		signal(signals[i], SIG_DFL);
+	uvmp_pager_destroy(pager);
+}
+
+/* -- fork, exec, exit -- */
+
+/* What the workers write is of some round, word by word; what they leave alone is as it was. */
+static bool is_whole(const uint64_t *quiet, size_t bytes)
+{
+	if (!are_pages(quiet, bytes, 5))
+		return false;
+	for (size_t i = 0; i < work.bytes / PAGE; i++) {
+		uint64_t word = work.memory[i * 512u];
+
+		if (word != 0 && word - word_of(i, 0) > atomic_load(&work.rounds) + 8u)
+			return false;
+	}
+	return true;
+}
+
+static int child_of(uint64_t *quiet, size_t bytes)
+{
+	pid_t grandchild;
+
+	if (!is_whole(quiet, bytes))
+		return 1;
+	write_pages(quiet, bytes, 6);
+	grandchild = fork_child();
+	if (grandchild == 0)
+		_exit(!are_pages(quiet, bytes, 6));
+	write_pages(quiet, bytes, 7);
+	if (!ends_well(grandchild) || !are_pages(quiet, bytes, 7))
+		return 2;
+	return 0;
+}
+
+static void fork_at_work(const char *store)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB), *quiet = uvmp_pager_alloc(pager, 8 * MIB);
+	pthread_t thread[4];
+	pid_t pid[4];
+
+	write_pages(quiet, 8 * MIB, 5);
+	begin_work(thread, memory, 8 * MIB);
+	for (size_t i = 0; i < 4; i++) {
+		usleep(3000);
+		pid[i] = fork_child();
+		if (pid[i] == 0)
+			_exit(child_of(quiet, 8 * MIB));
+	}
+	for (size_t i = 0; i < 4; i++)
+		assert_true(ends_well(pid[i]));
+	end_work(thread);
+	assert_true(are_pages(quiet, 8 * MIB, 5));
+	uvmp_pager_destroy(pager);
+}
+
+static void test_fork_in_mid_service(void **state)
+{
+	(void)state;
+	fork_at_work("mem");
+	fork_at_work("zstd");
+	fork_at_work("file:/tmp");
+}
+
+/* A child whose store could not be copied has no memory, rather than zeros; and what it does to it is not
+ * done to the parent's. */
+static void test_fork_while_the_store_fails(void **state)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB), *other = uvmp_pager_alloc(pager, 2 * MIB);
+	pid_t reads, frees;
+	int status;
+
+	(void)state;
+	write_pages(memory, 8 * MIB, 3);
+	write_pages(other, 2 * MIB, 4);
+	atomic_store(&flaky->forks_fail, true);
+	reads = fork_child();
+	if (reads == 0)
+		_exit(memory[0] == 0 ? 0 : 1);
+	assert_int_equal(waitpid(reads, &status, 0), reads);
+	assert_true(WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS));
+	frees = fork_child();
+	if (frees == 0)
+		_exit(uvmp_pager_free(pager, memory) != 0 || (uvmp_pager_destroy(pager), false));
+	assert_true(ends_well(frees));
+	atomic_store(&flaky->forks_fail, false);
+	assert_true(are_pages(memory, 8 * MIB, 3));
+	assert_true(are_pages(other, 2 * MIB, 4));
+	uvmp_pager_destroy(pager);
+}
+
+static int exec_at_work(void)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, NULL);
+	pthread_t thread[4];
+
+	begin_work(thread, uvmp_pager_alloc(pager, 16 * MIB), 16 * MIB);
+	usleep(5000);
+	execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+	return 1;
+}
+
+static int exit_at_work(void)
+{
+	struct uvmp_pager *pager = open_with(4 * MIB, NULL, NULL);
+	pthread_t thread[4];
+
+	begin_work(thread, uvmp_pager_alloc(pager, 16 * MIB), 16 * MIB);
+	usleep(5000);
+	exit(9);
+}
+
+static void test_exec_and_exit_in_mid_service(void **state)
+{
+	(void)state;
+	in_child(exec_at_work, 7);
+	in_child(exit_at_work, 9);
+}
+
+/* -- two pagers -- */
+
+struct transfer {
+	uint8_t *to;
+	const uint8_t *from;
+	size_t bytes;
+};
+
+static void *transfer(void *context)
+{
+	const struct transfer *t = context;
+
+	for (int round = 0; round < 3; round++)
+		memcpy(t->to, t->from, t->bytes);
+	return NULL;
+}
+
+static void test_copies_between_two_pagers_both_ways(void **state)
+{
+	struct uvmp_pager *one = open_with(4 * MIB, NULL, "mem"),
+	                  *two = open_with(6 * MIB, "prefetch=none", "zstd");
+	uint8_t *a = uvmp_pager_alloc(one, 16 * MIB), *b = uvmp_pager_alloc(two, 16 * MIB);
+	struct transfer there = {b, a, 8 * MIB}, back = {a + 8 * MIB, b + 8 * MIB, 8 * MIB};
+	pthread_t thread;
+
+	(void)state;
+	for (size_t i = 0; i < 8 * MIB; i += 8) {
+		*(uint64_t *)(void *)(a + i) = word_of(i, 1);
+		*(uint64_t *)(void *)(b + 8 * MIB + i) = word_of(i, 2);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, transfer, &there), 0);
+	transfer(&back);
+	pthread_join(thread, NULL);
+	for (size_t i = 0; i < 8 * MIB; i += 8) {
+		assert_int_equal(*(uint64_t *)(void *)(b + i), word_of(i, 1));
+		assert_int_equal(*(uint64_t *)(void *)(a + 8 * MIB + i), word_of(i, 2));
+	}
+	uvmp_pager_destroy(one);
+	assert_int_equal(*(uint64_t *)(void *)b, word_of(0, 1));
+	uvmp_pager_destroy(two);
+}
+
+static void test_a_system_call_on_the_memory_of_both(void **state)
+{
+	struct uvmp_pager *one = open_with(4 * MIB, NULL, "mem"),
+	                  *two = open_with(4 * MIB, NULL, "file:/tmp");
+	uint64_t *a = uvmp_pager_alloc(one, 8 * MIB), *b = uvmp_pager_alloc(two, 8 * MIB);
+	struct iovec all[2] = {{a, 8 * MIB}, {b, 8 * MIB}}, swapped[2] = {{b, 8 * MIB}, {a, 8 * MIB}};
+	char path[] = "/tmp/test_pager_hard_XXXXXX", features[1000];
+	int fd = mkstemp(path);
+
+	(void)state;
+	unlink(path);
+	uvmp_pager_features(one, features, sizeof(features));
+	if (strstr(features, "may be given managed memory")) {
+		write_pages(a, 8 * MIB, 1);
+		write_pages(b, 8 * MIB, 2);
+		assert_int_equal(pwritev(fd, all, 2, 0), 16 * MIB);
+		assert_int_equal(preadv(fd, swapped, 2, 0), 16 * MIB);
+		assert_true(are_pages(b, 8 * MIB, 1));
+		assert_true(are_pages(a, 8 * MIB, 2));
+	} else {
+		print_message("skipped: this process may not handle faults of the kernel\n");
+	}
+	close(fd);
+	uvmp_pager_destroy(one);
+	uvmp_pager_destroy(two);
+}
+
+/* -- limits -- */
+
+static size_t entries(const char *path)
+{
+	DIR *directory = opendir(path);
+	size_t count = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+static size_t mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	size_t lines = 0;
+	int c;
+
+	while ((c = fgetc(maps)) != EOF)
+		lines += c == '\n';
+	fclose(maps);
+	return lines;
+}
+
+static int creates_without_descriptors(void)
+{
+	struct rlimit limit = {3, 1024};
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	for (limit.rlim_cur = 3; limit.rlim_cur < 5; limit.rlim_cur++) {
+		setrlimit(RLIMIT_NOFILE, &limit);
+		error[0] = '\0';
+		if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != -EMFILE ||
+		    !strstr(error, "Too many open files"))
+			return 1;
+	}
+	return 0;
+}
+
+static int forks_without_descriptors(void)
+{
+	struct uvmp_pager *file = open_with(4 * MIB, NULL, "file:/tmp"),
+	                  *mem = open_with(4 * MIB, NULL, "mem");
+	uint64_t *in_file = uvmp_pager_alloc(file, 8 * MIB), *in_mem = uvmp_pager_alloc(mem, 8 * MIB);
+	struct rlimit limit = {3, 1024};
+	int status;
+	pid_t pid;
+
+	write_pages(in_file, 8 * MIB, 1);
+	write_pages(in_mem, 8 * MIB, 2);
+	for (;; limit.rlim_cur++) { /* all that are open, and no more */
+		int fd;
+
+		setrlimit(RLIMIT_NOFILE, &limit);
+		fd = dup(0);
+		if (fd >= 0) {
+			close(fd);
+			break;
+		}
+	}
+	limit.rlim_cur--;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	pid = fork_child();
+	if (pid == 0)
+		_exit(!are_pages(in_mem, 8 * MIB, 2)); /* needs no more than the parent has */
+	if (!ends_well(pid))
+		return 1;
+	pid = fork_child();
+	if (pid == 0)
+		_exit(in_file[0] == 0);
+	waitpid(pid, &status, 0);
+	if (!WIFSIGNALED(status)) /* neither zeros nor anything */
+		return 2;
+	return !are_pages(in_file, 8 * MIB, 1) || !are_pages(in_mem, 8 * MIB, 2);
+}
+
+static int creates_without_address_space(void)
+{
+	struct rlimit limit = {256 * MIB, 256 * MIB};
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	size_t before = mappings();
+
+	setrlimit(RLIMIT_AS, &limit);
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 1024 * MIB;
+	error[0] = '\0';
+	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != -ENOMEM || error[0] == '\0')
+		return 1;
+	return mappings() > before + 1u;
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	in_child(forks_without_descriptors, 0);
+	in_child(creates_without_descriptors, 0);
+	in_child(creates_without_address_space, 0);
+}
+
+static void test_200_pagers_leave_nothing_behind(void **state)
+{
+	static const char *const store[] = {"mem", "zstd", "file:/tmp"};
+	size_t files = 0, threads = 0, maps = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 220; i++) {
+		struct uvmp_pager_config config;
+		struct uvmp_pager *pager;
+		uint64_t *memory;
+
+		if (i == 20) {
+			files = entries("/proc/self/fd");
+			threads = entries("/proc/self/task");
+			maps = mappings();
+		}
+		uvmp_pager_config_init(&config);
+		config.budget_bytes = 4 * MIB;
+		config.store = store[i % 3u];
+		config.batch_threads = 1u + (uint32_t)i % 3u;
+		assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+		memory = uvmp_pager_alloc(pager, 6 * MIB);
+		write_pages(memory, 6 * MIB, i);
+		assert_true(are_pages(memory, 6 * MIB, i));
+		uvmp_pager_destroy(pager);
+	}
+	assert_int_equal(entries("/proc/self/fd"), files);
+	assert_int_equal(entries("/proc/self/task"), threads);
+	assert_true(mappings() <= maps + 20u); /* of malloc and of the sanitizer */
+}
+
+/* -- the end of memory that is in use -- */
+
+static void *wait_in_a_fault(void *word)
+{
+	if (sigsetjmp(escape, 1) != 0)
+		return (void *)(uintptr_t)1;
+	atomic_store(&is_about_to, true);
+	return (void *)(uintptr_t)(*(volatile uint64_t *)word == word_of(0, 0) ? 2 : 3);
+}
+
+/* It reads what was there, or gets SIGSEGV; it neither hangs nor reads zeros. */
+static int destroys_while_a_thread_waits(void)
+{
+	struct sigaction action = {.sa_handler = jump_out};
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	pthread_t thread;
+	void *result;
+
+	sigaction(SIGSEGV, &action, NULL);
+	write_pages(memory, 8 * MIB, 0);
+	if (uvmp_pager_prefetch(pager, memory, 8 * MIB, false) != 0)
+		return 1;
+	atomic_store(&flaky->delay_us, 50000);
+	pthread_create(&thread, NULL, wait_in_a_fault, memory);
+	while (!atomic_load(&is_about_to))
+		;
+	usleep(10000);
+	uvmp_pager_destroy(pager);
+	pthread_join(thread, &result);
+	return result == (void *)(uintptr_t)3;
+}
+
+static void test_destroy_while_a_thread_waits(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		in_child(destroys_while_a_thread_waits, 0);
+}
+
+/* -- a store that fills up -- */
+
+static sigjmp_buf full;
+
+static void on_full(int number)
+{
+	(void)number;
+	siglongjmp(full, 1);
+}
+
+static void test_a_full_store_and_room_again(void **state)
+{
+	struct sigaction action = {.sa_handler = on_full}, before;
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint64_t *first = uvmp_pager_alloc(pager, 8 * MIB), *second = uvmp_pager_alloc(pager, 16 * MIB);
+	volatile bool was_full = false;
+
+	(void)state;
+	assert_true(flaky_store_limit(flaky, 64 * MIB / PAGE, 10 * MIB / PAGE));
+	write_pages(first, 8 * MIB, 1);
+	sigaction(SIGBUS, &action, &before);
+	if (sigsetjmp(full, 1) == 0)
+		write_pages(second, 16 * MIB, 2);
+	else
+		was_full = true;
+	sigaction(SIGBUS, &before, NULL);
+	assert_true(was_full);
+	assert_int_equal(stats_of(pager).store_error, -ENOSPC);
+	assert_int_equal(uvmp_pager_free(pager, second), 0);
+	assert_true(are_pages(first, 8 * MIB, 1));
+	second = uvmp_pager_alloc(pager, 2 * MIB); /* all that the store has room for */
+	write_pages(second, 2 * MIB, 3);
+	assert_true(are_pages(first, 8 * MIB, 1));
+	assert_true(are_pages(second, 2 * MIB, 3));
+	uvmp_pager_destroy(pager);
+}
+
+/* Threads write to pages that come without protection, while the rest of the copy fails. */
+static void *write_what_comes(void *memory)
+{
+	uint64_t *word = memory;
+
+	for (uint64_t round = 1; !atomic_load(&work.stops); round++) {
+		for (size_t i = 0; i < 4 * MIB / PAGE; i++)
+			word[i * 512u + 7u] = word_of(i, round);
+		for (size_t i = 0; i < 4 * MIB / PAGE; i++) {
+			if (word[i * 512u + 7u] != word_of(i, round))
+				atomic_fetch_add(&work.bad, 1);
+		}
+	}
+	return NULL;
+}
+
+static void test_copies_that_fail_half_way_lose_nothing(void **state)
+{
+	struct sigaction action = {.sa_handler = count_signal}, before;
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(4 * MIB, &flaky);
+	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	pthread_t thread[4];
+
+	(void)state;
+	sigaction(SIGBUS, &action, &before);
+	atomic_store(&work.stops, false);
+	atomic_store(&work.bad, 0);
+	for (size_t i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, write_what_comes, memory + i * 4u * MIB);
+	for (size_t i = 0; i < 200; i++) {
+		atomic_store(&flaky->reads_fail, i % 4u == 0 ? 0 : 200);
+		atomic_store(&flaky->writes_fail, i % 3u == 0 ? 0 : 200);
+		(void)uvmp_pager_prefetch(pager, memory + i % 8u * BLOCK, BLOCK, true);
+		usleep(2000);
+	}
+	atomic_store(&flaky->reads_fail, 0);
+	atomic_store(&flaky->writes_fail, 0);
+	atomic_store(&work.stops, true);
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	sigaction(SIGBUS, &before, NULL);
+	assert_int_equal(atomic_load(&work.bad), 0);
+	assert_true(atomic_load(&flaky->failed) != 0);
+	assert_true(stats_of(pager).resident_bytes <= 4 * MIB);
+	uvmp_pager_destroy(pager);
+}
+
+/* -- what programs do behind the pager's back -- */
+
+/* Pages that were dropped, and that nobody looks at before they leave. */
+static void test_dropped_pages_leave(void **state)
+{
+	static const uint32_t page_bytes[] = {4096, 65536};
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct uvmp_pager_config config;
+		struct uvmp_pager *pager;
+		uint64_t *memory;
+
+		uvmp_pager_config_init(&config);
+		config.budget_bytes = 4 * MIB;
+		config.page_bytes = page_bytes[k];
+		assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+		memory = uvmp_pager_alloc(pager, 16 * MIB);
+		write_pages(memory, 4 * MIB, 1);
+		assert_int_equal(madvise(memory + 512, 5 * PAGE, MADV_DONTNEED), 0);
+		assert_int_equal(memory[3 * 512 + 3], 0);
+		write_pages(memory + 4 * MIB / 8u, 12 * MIB, 2);
+		for (size_t i = 0; i < 20; i++)
+			assert_int_equal(memory[i * 512u + i], i >= 1 && i < 6 ? 0 : word_of(i, 1));
+		assert_true(are_pages(memory + 4 * MIB / 8u, 12 * MIB, 2));
+		assert_int_equal(uvmp_pager_clear(pager, memory, 32 * MIB), -EINVAL);
+		uvmp_pager_destroy(pager);
+	}
+}
+
+/* Also where the store is what is mapped. */
+static void test_cleared_pages_leave(void **state)
+{
+	static const char *const store[] = {"mem", "zstd", "file:/tmp", "map"};
+
+	(void)state;
+	for (size_t k = 0; k < 4; k++) {
+		struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", store[k]);
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+		write_pages(memory, 4 * MIB, 1);
+		assert_int_equal(uvmp_pager_clear(pager, memory + 512, 7 * PAGE), 0);
+		assert_int_equal(uvmp_pager_advise(pager, memory + 16 * 512, 8 * PAGE, UVMP_PAGER_DISCARD),
+		                 0);
+		write_pages(memory + 4 * MIB / 8u, 12 * MIB, 2);
+		for (size_t i = 0; i < 16; i++)
+			assert_int_equal(memory[i * 512u + i], i >= 1 && i < 8 ? 0 : word_of(i, 1));
+		for (size_t i = 16; i < 24; i++)
+			assert_true(memory[i * 512u + i] == 0 || memory[i * 512u + i] == word_of(i, 1));
+		assert_true(are_pages(memory + 4 * MIB / 8u, 12 * MIB, 2));
+		uvmp_pager_destroy(pager);
+	}
+}
+
+/* Advice cuts memory up; what nobody has touched yet still comes. */
+static void test_much_advice_leaves_room(void **state)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	uint64_t *memory;
+	int status = 0, cuts = 0;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	config.managed_bytes = 32 * MIB;
+	config.policy = "prefetch=none evict=lru4k";
+	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+	memory = uvmp_pager_alloc(pager, 32 * MIB);
+	for (size_t i = 0; i < 16 * MIB / PAGE && status == 0; i += 3, cuts++) {
+		status = uvmp_pager_advise(pager, memory + i * 512u, PAGE, UVMP_PAGER_PREFER_RESIDENT);
+		memory[i * 512u] = 1;
+	}
+	assert_int_equal(status, -ENOMEM);
+	assert_true(cuts > 1000);
+	write_pages(memory, 32 * MIB, 1);
+	assert_true(are_pages(memory, 32 * MIB, 1));
+	uvmp_pager_destroy(pager);
+}
+
+/* -- every preset -- */
+
+/* An access that needs two blocks at a time, and one that needs four. */
+static bool spans(uint8_t *memory)
+{
+	volatile uint64_t *border = (volatile uint64_t *)(void *)(memory + BLOCK - 4u);
+	uint64_t value = 0x0123456789abcdefu;
+
+	__builtin_memcpy((void *)(uintptr_t)border, &value, sizeof(value));
+	memcpy(memory + 3 * BLOCK - 3u, memory + BLOCK - 4u, 8);
+	return memcmp(memory + 3 * BLOCK - 3u, &value, 8) == 0;
+}
+
+static void work_under(const char *policy, const char *store, uint32_t page_bytes, uint64_t budget)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	uint64_t *memory;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = budget;
+	config.policy = policy;
+	config.store = store;
+	config.page_bytes = page_bytes;
+	config.batch_threads = 2;
+	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0) {
+		if (page_bytes != 65536 || !strstr(error, "only evict=lru"))
+			fail_msg("%s: %s", policy, error);
+		return;
+	}
+	memory = uvmp_pager_alloc(pager, 4 * budget);
+	for (size_t i = 0; i < 4 * budget / PAGE; i += 3) /* not all of them */
+		memory[i * 512u] = word_of(i, 0);
+	for (size_t i = 0; i < 4 * budget / PAGE; i += 3) {
+		if (memory[i * 512u] != word_of(i, 0))
+			fail_msg("%s, store %s, pages of %u: page %zu", policy, store, page_bytes, i);
+	}
+	assert_true(spans((uint8_t *)memory));
+	if (stats_of(pager).resident_bytes > budget ||
+	    (stats_of(pager).bytes_out == 0 && strcmp(store, "map") != 0) || stats_of(pager).evictions == 0)
+		fail_msg("%s, store %s, pages of %u: %llu bytes resident, %llu written, %llu evictions",
+		         policy, store, page_bytes, (unsigned long long)stats_of(pager).resident_bytes,
+		         (unsigned long long)stats_of(pager).bytes_out,
+		         (unsigned long long)stats_of(pager).evictions);
+	uvmp_pager_destroy(pager);
+}
+
+/* Each with memory as its store, and with one other in turn. */
+static void test_every_preset(void **state)
+{
+	static const char *const store[] = {"zstd", "file:/tmp", "map"};
+
+	(void)state;
+	for (uint32_t i = 0; uvmp_policy_preset_at(i); i++) {
+		char policy[64];
+
+		snprintf(policy, sizeof(policy), "preset=%s", uvmp_policy_preset_at(i)->name);
+		work_under(policy, "mem", 4096, 4 * MIB);
+		work_under(policy, "mem", 65536, 4 * MIB);
+		work_under(policy, store[i % 3u], 4096, 4 * MIB);
+		work_under(policy, store[i % 3u], 65536, 4 * MIB);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_64_threads_on_a_page_and_on_a_block),
+	                                   cmocka_unit_test(test_threads_that_end_in_a_fault),
+	                                   cmocka_unit_test(test_a_thread_that_ended_before_its_page_failed),
+	                                   cmocka_unit_test(test_storms_of_signals),
+	                                   cmocka_unit_test(test_fork_in_mid_service),
+	                                   cmocka_unit_test(test_fork_while_the_store_fails),
+	                                   cmocka_unit_test(test_exec_and_exit_in_mid_service),
+	                                   cmocka_unit_test(test_copies_between_two_pagers_both_ways),
+	                                   cmocka_unit_test(test_a_system_call_on_the_memory_of_both),
+	                                   cmocka_unit_test(test_limits),
+	                                   cmocka_unit_test(test_200_pagers_leave_nothing_behind),
+	                                   cmocka_unit_test(test_destroy_while_a_thread_waits),
+	                                   cmocka_unit_test(test_a_full_store_and_room_again),
+	                                   cmocka_unit_test(test_copies_that_fail_half_way_lose_nothing),
+	                                   cmocka_unit_test(test_dropped_pages_leave),
+	                                   cmocka_unit_test(test_cleared_pages_leave),
+	                                   cmocka_unit_test(test_much_advice_leaves_room),
+	                                   cmocka_unit_test(test_every_preset)};
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	int status;
+
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 4 * MIB;
+	status = uvmp_pager_create(&config, &pager, error, sizeof(error));
+	if (status == -EPERM || status == -ENOSYS) {
+		printf("skipped: %s\n[  PASSED  ] 0 test(s).\n", error);
+		return 0;
+	}
+	uvmp_pager_destroy(pager);
+	cmocka_set_test_filter(getenv("UVMP_TEST_FILTER")); /* a pattern; all without */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
