@@ -94,7 +94,7 @@ static void lose_run(struct uvmp_pager *p, struct area *area, uint64_t from, uin
 	uint64_t first = from & ~mask, outer = (end + mask) & ~mask;
 	struct part part;
 
-	sample_surrender(p, area, first, outer - first);
+	sample_depart(p, area, first, outer - first);
 	for (uint64_t at = first; area_next(area, at, outer, &part); at += part.bytes)
 		lose_part(p, &part);
 	area_give(area, first, outer - first, true);

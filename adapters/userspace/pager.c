@@ -821,8 +821,8 @@ static void before_fork(void)
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
 		away_settle(p);
-		if (p->log) /* or the child would write it, too, when it exits */
-			fflush(p->log);
+		if (p->log)
+			fflush(p->log); /* what the child inherits is not to be written twice */
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}

@@ -38,10 +38,10 @@ struct block {
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
+	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
 	uvmp_mask kept;	  /* here, though the engine counts on none of it: a copy has failed half way */
 	uvmp_mask gone;	  /* the program has unmapped them; */
 	uvmp_mask lost;	  /* of these: behind our back. Nothing of ours is there, and foreign memory may be */
-	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
 };
 
 struct area {
@@ -70,19 +70,6 @@ void areas_remove(struct areas *areas, struct area *area);
 bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes);
 void areas_close(struct areas *areas);
 
-/* What of a range lies in one block. */
-struct part {
-	struct block *block;
-	uint64_t address, bytes;
-	struct uvmp_region run; /* pages that it touches */
-};
-
-/* The first part of [from, end), which lies in the area. False: from is the end. */
-bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part *part);
-/* All pages that the range touches are gone. */
-void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost);
-/* The next stretch of pages that are not lost, from the page `from` on; false: there is none. */
-bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes);
 /* Threads by their numbers. */
 #define THREADS_MOST (1u << 20) /* numbers that a trace can hold; then they begin again */
 
@@ -98,6 +85,19 @@ struct threads {
 /* 0, too, without a thread id (0) or memory. */
 uint32_t threads_number(struct threads *threads, uint32_t tid);
 void threads_close(struct threads *threads);
+/* What of a range lies in one block. */
+struct part {
+	struct block *block;
+	uint64_t address, bytes;
+	struct uvmp_region run; /* pages that it touches */
+};
+
+/* The first part of [from, end), which lies in the area. False: from is the end. */
+bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part *part);
+/* All pages that the range touches are gone. */
+void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost);
+/* The next stretch of pages that are not lost, from the page `from` on; false: there is none. */
+bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes);
 
 /* A thread that waits for a page. */
 struct waiting {
@@ -239,11 +239,6 @@ int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context);
 /* Statistics to who looks from outside; the lock is held. */
 void pager_show(struct uvmp_pager *pager);
 
-/* -- pager.c; the lock is held -- */
-
-/* The range is no memory of the engine's any more; what is not lost is unmapped. */
-void pager_free_area(struct uvmp_pager *pager, struct area *area);
-
 /* -- waiting.c; the lock is held -- */
 
 /* Copied; is_told and was_told are found out. */
@@ -261,9 +256,14 @@ void sample_turn(struct uvmp_pager *pager);
 bool sample_touch(struct uvmp_pager *pager, uint64_t address, bool is_write);
 /* Pages of [base, base + bytes) get their contents back (0 or a negative errno), or lose them. */
 int sample_restore(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
-/* Pages of [base, base + bytes) leave with their memory: their contents are in the store, for where it goes. */
-void sample_surrender(struct uvmp_pager *pager, const struct area *area, uint64_t base, uint64_t bytes);
 void sample_forget(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
+/* Or they go to the store, where the area has its place, and are not here any more. */
+void sample_depart(struct uvmp_pager *pager, const struct area *area, uint64_t base, uint64_t bytes);
+
+/* -- pager.c; the lock is held -- */
+
+/* The range is no memory of the engine's any more; what is not lost is unmapped. */
+void pager_free_area(struct uvmp_pager *pager, struct area *area);
 
 /* -- serve.c; the lock is held -- */
 

@@ -310,10 +310,8 @@ void preload_end(void)
 		return;
 	enter(&before);
 	finish_log(log_file);
-	if (pager) {
-		(void)uvmp_pager_flush(pager);
-		uvmp_pager_show_stats(pager, &slot->stats); /* with what the pager's thread has in hand */
-	}
+	if (pager && uvmp_pager_flush(pager) != -EBUSY) /* with what the pager's thread has in hand */
+		uvmp_pager_show_stats(pager, &slot->stats);
 	leave(&before);
 }
 

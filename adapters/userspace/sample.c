@@ -4,13 +4,12 @@
  * recorded, and is told the engine, as the simulator does for an access to a page that is there. Pages that
  * nobody has touched by the next turn go back as they were, so that the sample moves on.
  *
- * What is set aside has no copy elsewhere: whoever moves or drops pages of a block calls sample_restore or
- * sample_forget first. */
+ * What is set aside has no copy elsewhere: whoever moves or drops pages of a block calls sample_restore,
+ * sample_depart or sample_forget first. */
 #include "pager_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define TURN_NS     (SAMPLE_MS * 1000000u)
@@ -59,21 +58,19 @@ static uint8_t *aside(const struct sample *s, uint32_t i)
 
 /* -- back -- */
 
-/* A page that is written comes without protection. While the program unmaps something it may be lost. */
+/* A page that is written comes without protection. */
 static int put_back(struct uvmp_pager *p, uint32_t i, bool is_write)
 {
 	struct sample *s = &p->sample;
 	uint32_t page;
 	struct block *block = block_at(p, s->page[i], &page);
 	bool is_dirty = is_write || uvmp_mask_test(&block->dirty, page);
-	int error;
+	int error = uffd_copy(&p->uffd, s->page[i], aside(s, i), s->page_bytes, !is_dirty);
 
-	do {
+	if (error == -EAGAIN) { /* it may be elsewhere then */
 		away_listen(p);
-		if (s->page[i] == NOWHERE)
-			return 0;
-		error = uffd_copy(&p->uffd, s->page[i], aside(s, i), s->page_bytes, !is_dirty);
-	} while (error == -EAGAIN);
+		return s->page[i] == NOWHERE ? 0 : put_back(p, i, is_write);
+	}
 	if (error != 0)
 		return error;
 	if (is_write)
@@ -100,27 +97,30 @@ bool sample_touch(struct uvmp_pager *p, uint64_t address, bool is_write)
 	return i < p->sample.pages && put_back(p, i, is_write) == 0;
 }
 
-void sample_surrender(struct uvmp_pager *p, const struct area *area, uint64_t base, uint64_t bytes)
+/* The program moves the pages, or unmaps them: their contents go to the store, from where such pages follow.
+ */
+void sample_depart(struct uvmp_pager *p, const struct area *area, uint64_t base, uint64_t bytes)
 {
 	struct sample *s = &p->sample;
 
 	for (uint32_t i = 0; i < s->pages; i++) {
-		uint64_t at = s->page[i];
 		struct block *block;
 		uint32_t page;
+		int error;
 
-		if (at == NOWHERE || at - base >= bytes)
+		if (s->page[i] == NOWHERE || s->page[i] - base >= bytes)
 			continue;
-		block = block_at(p, at, &page);
-		s->page[i] = NOWHERE;
-		uvmp_mask_clear(&block->aside, page);
+		block = block_at(p, s->page[i], &page);
+		error = p->store->write(p->store,
+		                        area->store_page + (s->page[i] - area->base) / UVMP_STORE_PAGE_BYTES,
+		                        s->page_bytes / UVMP_STORE_PAGE_BYTES, aside(s, i));
+		if (error != 0 && p->stats.store_error == 0)
+			p->stats.store_error = error;
+		uvmp_mask_set(&block->stored, page);
 		uvmp_mask_clear(&block->here, page);
+		uvmp_mask_clear(&block->aside, page);
 		p->stats.resident_bytes -= s->page_bytes;
-		if (p->store->write(p->store, area->store_page + (at - area->base) / UVMP_STORE_PAGE_BYTES,
-		                    s->page_bytes / UVMP_STORE_PAGE_BYTES, aside(s, i)) == 0)
-			uvmp_mask_set(&block->stored, page);
-		else if (p->stats.store_error == 0)
-			p->stats.store_error = -EIO;
+		s->page[i] = NOWHERE;
 	}
 }
 
@@ -178,11 +178,9 @@ static bool set_aside(struct uvmp_pager *p, uint32_t i, struct block *block, uin
 {
 	struct sample *s = &p->sample;
 
-	if (!is_present(s, address) || uffd_protect(&p->uffd, address, s->page_bytes, true) != 0 ||
-	    peek(&p->uffd, aside(s, i), address, s->page_bytes) != 0)
+	if (!is_present(s, address) || uffd_protect(&p->uffd, address, s->page_bytes, true) != 0)
 		return false;
-	away_listen(p);
-	if (!uvmp_mask_test(&block->here, page))
+	if (peek(&p->uffd, aside(s, i), address, s->page_bytes) != 0 || uffd_is_changing(&p->uffd))
 		return false;
 	madvise((void *)(uintptr_t)address, s->page_bytes, MADV_DONTNEED);
 	uvmp_mask_set(&block->aside, page);

@@ -723,8 +723,7 @@ static struct uvmp_region pages_to_open(const struct block *block, uint32_t page
 	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
 		before++;
 	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
-	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer) &&
-	       !uvmp_mask_test(&block->aside, run.outer))
+	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
 		run.outer++;
 	return run;
 }
@@ -832,14 +831,14 @@ static bool take_some(struct uvmp_pager *p)
 		got = asked == 0 ? 0 : away_hear(p, asked);
 	} while (got == asked && asked != 0);
 	away_settle(p);
-	pass_time(p);
 	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
+	pass_time(p);
 	for (uint32_t i = 0; i < count; i++)
 		take(p, i);
+	trace_file_batch(p->trace);
 	p->heards -= count;
 	if (p->heards != 0)
 		memmove(p->heard, p->heard + count, p->heards * sizeof(*p->heard));
-	trace_file_batch(p->trace);
 	return got == asked;
 }
 

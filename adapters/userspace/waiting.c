@@ -88,15 +88,13 @@ void waiting_report(struct uvmp_pager *p)
 static bool can_go_on(const struct uvmp_pager *p, const struct waiting *w)
 {
 	const struct area *area = areas_find(&p->areas, w->address);
-	uint64_t offset;
-	uint32_t page;
+	uint32_t page = (uint32_t)(w->address % BLOCK_BYTES / p->page_bytes);
+	const struct block *block;
 
 	if (!area || w->is_cancelled)
 		return true;
-	offset = w->address - area->base;
-	page = (uint32_t)(offset % BLOCK_BYTES / p->page_bytes);
-	return uvmp_mask_test(&area->block[offset / BLOCK_BYTES].here, page) ||
-	       uvmp_mask_test(&area->block[offset / BLOCK_BYTES].lost, page);
+	block = &area->block[(w->address - area->base) / BLOCK_BYTES];
+	return uvmp_mask_test(&block->here, page) || uvmp_mask_test(&block->lost, page);
 }
 
 static void let_go(struct uvmp_pager *p, const struct waiting *w, uint64_t now_ns)

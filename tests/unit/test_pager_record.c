@@ -259,7 +259,7 @@ static void play(struct uvmp_pager *pager)
 	check_pages(a, 6 * MIB);
 	assert_int_equal(uvmp_pager_prefetch(pager, a + MIB, MIB, false), 0);
 	assert_int_equal(uvmp_pager_advise(pager, b, MIB, UVMP_PAGER_DISCARD), 0);
-	assert_int_equal(uvmp_pager_advise(pager, a, MIB, UVMP_PAGER_PREFER_RESIDENT), 0);
+	assert_int_equal(uvmp_pager_advise(pager, a, 2 * MIB, UVMP_PAGER_PREFER_RESIDENT), 0);
 	touch_pages(a, 6 * MIB);
 	assert_int_equal(uvmp_pager_clear(pager, a, 65536), 0);
 	assert_int_equal(uvmp_pager_free(pager, b), 0);
