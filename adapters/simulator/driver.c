@@ -80,7 +80,7 @@ static void map(struct sim_block *block, const struct uvmp_action *a)
 		uvmp_mask_andnot(&block->remote, &block->remote, &a->pages);
 }
 
-static bool perform(struct driver *d, const struct uvmp_action *a)
+static bool perform(struct driver *d, struct uvmp_action *a)
 {
 	struct sim_block *block;
 
@@ -109,13 +109,16 @@ static bool perform(struct driver *d, const struct uvmp_action *a)
 	return true;
 }
 
-/* Performs the engine's actions up to the end of one bottom half. */
+/* Performs the engine's actions up to the end of one bottom half. One row can ask for many: whoever
+ * interrupts does not wait for the next. */
 static bool pump(struct driver *d)
 {
 	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
 
 	agents_report(&d->agents, d->host.service);
 	while (uvmp_service_next(d->host.service, d->now_ns, &action) == UVMP_OK) {
+		if (interrupt_caught != 0)
+			return host_fail(&d->host, "interrupted");
 		if (!perform(d, &action))
 			return false;
 		uvmp_service_complete(d->host.service, action.id, UVMP_OK);

@@ -418,13 +418,26 @@ void host_freed(struct host *h, uint64_t address)
 		forget(h, &first->range->block[i], &first->range->block[i].resident);
 }
 
-bool host_perform(struct host *h, const struct uvmp_action *a, struct sim_block **block)
+/* Advice on a part of a block splits it for the engine; for the machine it stays whole. An action about an
+ * upper part is moved to where its pages lie in the whole. */
+static struct sim_block *find_whole(struct host *h, struct uvmp_action *a)
 {
 	uint32_t page;
+	struct sim_block *block = space_find(&h->space, a->address, &page);
 
-	*block = a->page_bytes != 0 ? space_find(&h->space, a->address, &page) : NULL;
+	if (!block || page == 0)
+		return block;
+	uvmp_mask_shift_up(&a->pages, &a->pages, page);
+	a->run.first += page;
+	a->run.outer += page;
+	return block;
+}
+
+bool host_perform(struct host *h, struct uvmp_action *a, struct sim_block **block)
+{
 	if (!write_log(h, a))
 		return false;
+	*block = a->page_bytes != 0 ? find_whole(h, a) : NULL;
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		count_batch(h, a);

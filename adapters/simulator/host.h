@@ -65,9 +65,10 @@ void host_freed(struct host *host, uint64_t address);
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
 /* MAP, UNMAP and REVOKE: what the processor may do with the pages from now on. */
 void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
-/* What an action does to residency and counts; the log line. *block: the VABlock it is about, or
- * NULL. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
-bool host_perform(struct host *host, const struct uvmp_action *action, struct sim_block **block);
+/* What an action does to residency and counts; the log line. *block: the block it is about, or NULL; afterwards the
+ * action's pages and run are counted from its first page, where those of the engine are counted from its own block,
+ * which advice may have made smaller. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
+bool host_perform(struct host *host, struct uvmp_action *action, struct sim_block **block);
 /* Closes all and completes the counts. */
 void host_close(struct host *host, bool is_complete);
 

@@ -5,12 +5,13 @@ set -u
 build=$(cd "$1" && pwd)
 walk=$(cd "$(dirname "$0")" && pwd)/pager_walk.c
 run=$build/uvmp-run sim=$build/uvmsim
+limit='timeout -k 5 120' # what hangs fails
 work=$(mktemp -d "$build/decisions.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
 
 ${CC:-cc} -O1 -o "$work/walk" "$walk" -lpthread || exit 1
-"$run" --budget 8M --quiet -- "$work/walk" 2>"$work/err"
+$limit "$run" --budget 8M --quiet -- "$work/walk" 2>"$work/err"
 if grep -q 'without a pager' "$work/err"; then
 	echo "skipped: no userfaultfd for this process: $(grep 'without a pager' "$work/err")"
 	exit 0
@@ -23,8 +24,8 @@ equal() {
 	threads=$1 policy=$2 least=$3
 	shift 3
 	name="$policy, $threads threads${*:+, $*}"
-	if ! "$run" --budget 8M --quiet --policy "$policy" --log "$work/a" --record "$trace" "$@" -- "$work/walk" "$threads" ||
-		! "$sim" run --trace "$trace" --memory 8M --policy "$policy" --log "$work/b" >"$work/out" 2>"$work/err"; then
+	if ! $limit "$run" --budget 8M --quiet --policy "$policy" --log "$work/a" --record "$trace" "$@" -- "$work/walk" "$threads" ||
+		! $limit "$sim" run --trace "$trace" --memory 8M --policy "$policy" --log "$work/b" >"$work/out" 2>"$work/err"; then
 		failed=1
 		echo "FAIL $name: $(cat "$work/err")"
 	elif cmp -s "$work/a" "$work/b" && [ "$(wc -l <"$work/a")" -ge "$least" ]; then
@@ -37,25 +38,25 @@ equal() {
 for policy in prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
 	'preset=nvidia-once batch=4' preset=access-lfu preset=cppe 'prefetch=random evict=random4k'; do
 	equal 1 "$policy" 10000
-	equal 8 "$policy" 10000
+	equal 4 "$policy" 10000
 done
 for policy in 'prefetch=none evict=lru4k' preset=access-lfu preset=second-chance; do
 	equal 4 "$policy" 10000 --sample 512
 done
 cd "$work" || exit 1
 for store in zstd map file:.; do
-	"$run" --budget 8M --quiet --store $store -- true 2>/dev/null && equal 8 prefetch=density 10000 --store $store
+	"$run" --budget 8M --quiet --store $store -- true 2>/dev/null && equal 4 prefetch=density 10000 --store $store
 done
 equal 8 prefetch=density 10000 --threads 2
 
 # sampling sees what faults do not: a program that stays within its budget
-"$run" --budget 64M --quiet --sample 256 --record "$work/s.csv" -- python3 -c '
+$limit "$run" --budget 64M --quiet --sample 256 --record "$work/s.csv" -- python3 -c '
 import sys
 a = bytearray(16 << 20)
 for r in range(300):
     for i in range(0, len(a), 4096): a[i] = r & 255
 print(sum(a[::4096]))' >"$work/sum" 2>"$work/err"
-"$run" --budget 64M --quiet --record "$work/f.csv" -- python3 -c 'a = bytearray(16 << 20)
+$limit "$run" --budget 64M --quiet --record "$work/f.csv" -- python3 -c 'a = bytearray(16 << 20)
 for i in range(0, len(a), 4096): a[i] = 1' 2>"$work/err"
 if [ "$(cat "$work/sum")" = $((4096 * (299 & 255))) ] && [ "$(grep -c ,w, "$work/s.csv")" -gt $(($(grep -c ,w, "$work/f.csv") + 200)) ]; then
 	echo "ok   sampling: $(grep -c ,w, "$work/s.csv") rows, where faults alone are $(grep -c ,w, "$work/f.csv")"

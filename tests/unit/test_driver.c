@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "driver.h"
+#include "interrupt.h"
 #include "trace_write.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -426,6 +429,52 @@ static void test_advice(void **unused)
 	assert_int_equal(result.cpu_faults + result.d2h_copies, 0);
 }
 
+/* Advice on half a block makes two of it for the engine. Actions about the upper one are about the upper
+ * half. */
+static void test_advice_on_half_a_block(void **unused)
+{
+	(void)unused;
+	assert_true(run_rows(CALLS "advise,preferred,gpu,200000000,1048576\n"
+	                           "prefetch,gpu,200000000,1048576\nprefetch,gpu,200100000,1048576\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.pages_prefetched_unused, 512);
+	assert_true(run_rows(CALLS "advise,preferred,gpu,200400000,1048576\n"
+	                           ",0,w,200500000\n,0,w,200500000\n,0,w,200400000\n"
+	                           ",cpu,r,200500000\n,cpu,r,200400000\n",
+	                     "prefetch=none", 6291456));
+	assert_int_equal(result.far_faults, 2);
+	assert_int_equal(result.cpu_faults, 2);
+	assert_true(run_rows(CALLS "advise,preferred,gpu,200400000,1048576\n"
+	                           ",0,w,200500000\n,0,w,200400000\n,0,r,200000000\n,0,r,200500000\n",
+	                     "prefetch=none", 2097152));
+	assert_int_equal(result.refaults, 1);
+}
+
+/* Somebody interrupts at the first decision of a row that takes many. */
+static ssize_t interrupt_at_write(void *lines, const char *text, size_t bytes)
+{
+	interrupt_caught = SIGTERM;
+	for (size_t i = 0; i < bytes; i++)
+		*(uint32_t *)lines += text[i] == '\n';
+	return (ssize_t)bytes;
+}
+
+static void test_interrupted_within_a_row(void **unused)
+{
+	uint32_t lines = 0;
+
+	(void)unused;
+	decisions = fopencookie(&lines, "w", (cookie_io_functions_t){.write = interrupt_at_write});
+	assert_non_null(decisions);
+	setvbuf(decisions, NULL, _IOLBF, 0);
+	assert_false(run_rows(CALLS "prefetch,gpu,200000000,4194304\n", "prefetch=none", 6291456));
+	fclose(decisions);
+	decisions = NULL;
+	interrupt_caught = 0;
+	assert_non_null(strstr(error, "interrupted"));
+	assert_int_equal(lines, 1);
+}
+
 /* Rows that no trace could hold. */
 struct list {
 	struct source source;
@@ -650,6 +699,8 @@ int main(void)
 	        cmocka_unit_test(test_prefetch_calls),
 	        cmocka_unit_test(test_fresh),
 	        cmocka_unit_test(test_advice),
+	        cmocka_unit_test(test_advice_on_half_a_block),
+	        cmocka_unit_test(test_interrupted_within_a_row),
 	        cmocka_unit_test(test_calls_outside),
 	        cmocka_unit_test(test_device_ranges),
 	        cmocka_unit_test(test_nothing_managed),
