@@ -37,6 +37,7 @@
 struct block {
 	uvmp_mask here;	  /* resident; */
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
+	uvmp_mask washed; /* were dirty, and are clean as they were written along with others. The engine knows nothing of it */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
 	uvmp_mask aside;  /* here for the engine, but the sample has the contents */

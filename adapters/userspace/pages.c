@@ -1,8 +1,11 @@
 /* Pages of a block in and out: what the engine's copies do.
  *
- * In: POPULATE and COPY to the GPU put pages into place without waking anybody, clean ones write-protected.
- * Out: a COPY to the CPU protects the pages, writes those that are dirty, and drops them all. The page tables
- * are the kernel's; what it may do behind our back, while we work, is to lose a page (away.c). */
+ * In: pages are put into place without waking anybody, clean ones write-protected.
+ * Out: pages are protected, written if they are dirty, and dropped. Where a write of many pages costs the
+ * store as much as one of a few, dirty pages beside them that stay are written along and are clean then: when
+ * they leave there is nothing left to do. The engine knows nothing of it.
+ *
+ * While we work the program may unmap pages (away.c): then they are lost. */
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -302,6 +305,7 @@ enum uvmp_status pages_bring(struct uvmp_pager *p, const struct uvmp_action *a)
 	uvmp_mask_zero(&coming);
 	uvmp_mask_region_set(&coming, run);
 	uvmp_mask_andnot(&coming, &coming, &block->here);
+	uvmp_mask_andnot(&block->washed, &block->washed, &coming);
 	for (rest = uvmp_mask_next_run(&coming, 0); rest.outer != 0 && error == 0;
 	     rest = uvmp_mask_next_run(&coming, rest.outer))
 		error = bring_run(p, area, block, rest);
@@ -432,14 +436,81 @@ static struct uvmp_region next_stretch(const struct block *block, const uvmp_mas
 	return stretch;
 }
 
-/* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
- * missing. Those of a mapped file are in it anyway. -EAGAIN, nothing written: the program is unmapping
- * something. */
-static int save(struct uvmp_pager *p, const struct area *area, struct block *block, const uvmp_mask *pages)
+/* Stays within the block, whose place in the store begins with a cluster. */
+static struct uvmp_region cluster_around(const struct uvmp_pager *p, struct uvmp_region run)
 {
-	uvmp_mask dirty;
+	uint32_t pages = p->store->cluster_pages / (p->page_bytes / UVMP_STORE_PAGE_BYTES);
+	uint32_t block_pages = (uint32_t)(BLOCK_BYTES / p->page_bytes);
+
+	if (pages <= 1u)
+		return run;
+	run.first -= run.first % pages;
+	run.outer += pages - 1u - (run.outer - 1u) % pages;
+	run.outer = run.outer < block_pages ? run.outer : block_pages;
+	return run;
+}
+
+/* Of `pages`, those that follow each other up to the run and from it on, within the limits. */
+static void add_beside(uvmp_mask *to, const uvmp_mask *pages, struct uvmp_region run,
+                       struct uvmp_region limits)
+{
+	while (run.first > limits.first && uvmp_mask_test(pages, run.first - 1u))
+		run.first--;
+	while (run.outer < limits.outer && uvmp_mask_test(pages, run.outer))
+		run.outer++;
+	uvmp_mask_region_set(to, run);
+}
+
+/* Dirty pages, and those that are written along. Without protection these could not be clean afterwards. The
+ * sample has none of them: send_pages. */
+static uvmp_mask with_neighbours(const struct uvmp_pager *p, const struct block *block,
+                                 const uvmp_mask *dirty)
+{
+	uvmp_mask together = *dirty, others;
+
+	if (!p->uffd.has_protect)
+		return together;
+	uvmp_mask_and(&others, &block->here, &block->dirty);
+	uvmp_mask_andnot(&others, &others, &block->lost);
+	uvmp_mask_andnot(&others, &others, &block->kept);
+	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.outer != 0;
+	     run = uvmp_mask_next_run(dirty, run.outer))
+		add_beside(&together, &others, run, cluster_around(p, run));
+	return together;
+}
+
+/* `dirty`: what was written, afterwards. */
+static int write_back(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask *dirty)
+{
+	int error = lift(p, area, block, dirty);
+
+	if (error != 0)
+		return error;
+	forgive_zeros(p, block, dirty);
+	return write_dirty(p, area, block, dirty);
+}
+
+/* Those of `together` that stay, if they have become clean. */
+static void wash(struct block *block, const uvmp_mask *together, const uvmp_mask *leaving)
+{
+	uvmp_mask washed;
+
+	uvmp_mask_andnot(&washed, together, leaving);
+	uvmp_mask_andnot(&washed, &washed, &block->dirty);
+	uvmp_mask_or(&block->washed, &block->washed, &washed);
+}
+
+/* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
+ * missing. Those of a mapped file are in it anyway. What the store has no room for, or cannot write, shall
+ * not keep those from leaving for which it has. -EAGAIN, nothing written: the program is unmapping something.
+ */
+static int save(struct uvmp_pager *p, const struct area *area, struct block *block, const uvmp_mask *pages,
+                uvmp_mask *written)
+{
+	uvmp_mask dirty, together;
 	int error;
 
+	uvmp_mask_zero(written);
 	if (p->store->is_mapped) {
 		uvmp_mask_or(&block->stored, &block->stored, pages);
 		uvmp_mask_andnot(&block->dirty, &block->dirty, pages);
@@ -448,27 +519,27 @@ static int save(struct uvmp_pager *p, const struct area *area, struct block *blo
 	uvmp_mask_and(&dirty, pages, &block->dirty);
 	if (uvmp_mask_is_empty(&dirty))
 		return 0;
-	error = lift(p, area, block, &dirty);
-	if (error != 0)
+	together = *written = with_neighbours(p, block, &dirty);
+	error = write_back(p, area, block, written);
+	wash(block, &together, &dirty);
+	if (error == 0 || error == -EAGAIN || uvmp_mask_equal(&together, &dirty))
 		return error;
-	forgive_zeros(p, block, &dirty);
-	return write_dirty(p, area, block, &dirty);
+	uvmp_mask_and(&dirty, &dirty, &block->dirty);
+	return write_back(p, area, block, &dirty);
 }
 
 static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
                         const uvmp_mask *leaving, struct uvmp_region stretch)
 {
-	uint64_t written = p->stats.bytes_out;
-	uvmp_mask pages;
-	uint64_t bytes;
+	uvmp_mask pages, dropped;
 	int error;
 
 	uvmp_mask_region_and(&pages, leaving, stretch);
-	error = save(p, area, block, &pages);
+	error = save(p, area, block, &pages, &dropped);
 	if (error != 0)
 		return error;
-	bytes = (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
-	p->stats.bytes_dropped += bytes - (p->stats.bytes_out - written);
+	uvmp_mask_andnot(&dropped, &pages, &dropped);
+	p->stats.bytes_dropped += (uint64_t)uvmp_mask_weight(&dropped) * p->page_bytes;
 	drop(p, area, block, stretch);
 	uvmp_mask_and(&pages, &pages, &block->here); /* but for what was lost on the way */
 	uvmp_mask_andnot(&block->here, &block->here, &pages);
@@ -539,6 +610,7 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 
 	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
 	uvmp_mask_region_clear(&block->stored, run);
+	uvmp_mask_region_clear(&block->washed, run);
 	if (!p->uffd.has_protect)
 		return;
 	uvmp_mask_region_and(&here, &block->here, run);

@@ -160,16 +160,23 @@ static void touch(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_
 
 /* Writes go on as they began: with a page as many of the next ones are opened as changed just before it.
  * Whoever writes a page after the other waits a few times then, and not at each; pages opened in vain are
- * written out in vain. */
+ * written out in vain. To pages that were not washed washed ones are dirty, and only washed ones open washed
+ * ones: what the engine hears of does not depend on the store. */
 static struct uvmp_region pages_to_open(const struct block *block, uint32_t page)
 {
 	struct uvmp_region run = {page, page + 1u};
+	uvmp_mask changed = block->dirty, open;
 	uint32_t before = 0;
 
-	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&block->dirty, page - before - 1u))
+	if (uvmp_mask_test(&block->washed, page)) {
+		uvmp_mask_andnot(&open, &block->washed, &changed);
+	} else {
+		uvmp_mask_or(&changed, &changed, &block->washed);
+		uvmp_mask_andnot(&open, &block->here, &changed);
+	}
+	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&changed, page - before - 1u))
 		before++;
-	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS &&
-	       uvmp_mask_test(&block->here, run.outer) && !uvmp_mask_test(&block->dirty, run.outer))
+	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS && uvmp_mask_test(&open, run.outer))
 		run.outer++;
 	return run;
 }
@@ -184,7 +191,9 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 	if (uvmp_mask_test(&block->here, page) && !uvmp_mask_test(&block->aside, page)) {
 		run = pages_to_open(block, page);
 		uvmp_mask_region_set(&block->dirty, run);
-		touch(p, address, tid, true);
+		if (!uvmp_mask_test(&block->washed, page))
+			touch(p, address, tid, true);
+		uvmp_mask_region_clear(&block->washed, run);
 	}
 	bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
 	uffd_protect(&p->uffd, address, bytes, false);
