@@ -33,6 +33,11 @@ struct area *areas_find(const struct areas *areas, uint64_t address)
 	return area && address - area->base < area->bytes ? area : NULL;
 }
 
+struct block *area_block(const struct area *area, uint64_t address)
+{
+	return &area->block[(address - area->base) / BLOCK_BYTES];
+}
+
 /* If the area's place in the store meets [first, first + pages): `first` goes behind it. */
 static bool goes_behind(const struct area *area, uint64_t *first, uint64_t pages)
 {

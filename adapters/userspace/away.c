@@ -315,7 +315,7 @@ static void unknown_around(const struct uvmp_pager *p, uint64_t address, uint64_
 	*bytes = BLOCK_BYTES;
 	if (!area)
 		return;
-	lost = &area->block[(address - area->base) / BLOCK_BYTES].lost;
+	lost = &area_block(area, address)->lost;
 	while (page != 0 && uvmp_mask_test(lost, page - 1u))
 		page--;
 	outer = uvmp_mask_next_clear(lost, outer);

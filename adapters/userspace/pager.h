@@ -141,7 +141,7 @@ struct uvmp_pager_stats {
 	uint64_t batches, replays;
 	uint64_t wakeups; /* threads that tried again at replays; one whose page has not come faults again at once */
 	uint64_t bytes_in, copies_in, bytes_zeroed;
-	uint64_t bytes_out, copies_out, bytes_dropped; /* written; left without a write */
+	uint64_t bytes_out, copies_out, bytes_dropped; /* written, also along with others that leave; left without a write */
 	uint64_t evictions;
 	uint64_t stall_ns;   /* sum over faults, from the message until the thread was woken */
 	uint64_t service_ns; /* of the servicing thread */

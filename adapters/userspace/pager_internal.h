@@ -2,6 +2,7 @@
  *
  *   pager.c    the program's calls, the servicing thread, fork
  *   serve.c    faults in, engine, actions out
+ *   pages.c    what copies do: pages of a block in and out
  *   waiting.c  threads that wait for a page
  *   threads.c  their numbers
  *   sample.c   touches of pages that are resident
@@ -36,6 +37,7 @@
 struct block {
 	uvmp_mask here;	  /* resident; */
 	uvmp_mask dirty;  /* of these: may differ from what the store has */
+	uvmp_mask washed; /* were dirty, and are clean as they were written along with others. The engine knows nothing of it */
 	uvmp_mask stored; /* the store has something; other pages that are not here are zero */
 	uvmp_mask wanted; /* somebody waits to write */
 	uvmp_mask aside;  /* here for the engine, but the sample has the contents */
@@ -67,6 +69,8 @@ struct area *areas_find(const struct areas *areas, uint64_t address);
 /* Whole blocks for `bytes`, at `base`. NULL: no room in the store, or out of memory. */
 struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked);
 void areas_remove(struct areas *areas, struct area *area);
+/* `address` lies in the area. */
+struct block *area_block(const struct area *area, uint64_t address);
 bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes);
 void areas_close(struct areas *areas);
 
@@ -264,6 +268,16 @@ void sample_depart(struct uvmp_pager *pager, const struct area *area, uint64_t b
 
 /* The range is no memory of the engine's any more; what is not lost is unmapped. */
 void pager_free_area(struct uvmp_pager *pager, struct area *area);
+
+/* -- pages.c; the lock is held -- */
+
+/* What the engine's POPULATE and COPY to the GPU say, and its COPY to the CPU. */
+enum uvmp_status pages_bring(struct uvmp_pager *pager, const struct uvmp_action *action);
+enum uvmp_status pages_send(struct uvmp_pager *pager, const struct uvmp_action *action);
+/* Pages that were kept after an error leave, if the store works again. */
+void pages_send_kept(struct uvmp_pager *pager);
+/* Pages of the run count as clean, and as never stored. */
+void pages_disown(struct uvmp_pager *pager, const struct area *area, struct block *block, struct uvmp_region run);
 
 /* -- serve.c; the lock is held -- */
 

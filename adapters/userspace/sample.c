@@ -48,7 +48,7 @@ static struct block *block_at(struct uvmp_pager *p, uint64_t address, uint32_t *
 	const struct area *area = areas_find(&p->areas, address);
 
 	*page = (uint32_t)(address % BLOCK_BYTES / p->page_bytes);
-	return &area->block[(address - area->base) / BLOCK_BYTES];
+	return area_block(area, address);
 }
 
 static uint8_t *aside(const struct sample *s, uint32_t i)
@@ -207,7 +207,7 @@ static struct block *next_block(struct uvmp_pager *p, uint64_t *base)
 	}
 	*base = s->cursor < area->base ? area->base : s->cursor;
 	s->cursor = *base + BLOCK_BYTES;
-	return &area->block[(*base - area->base) / BLOCK_BYTES];
+	return area_block(area, *base);
 }
 
 /* A page that is here, from that of this round on. */

@@ -34,6 +34,9 @@ struct uvmp_pager_store {
 	/* read, write and at may run at the same time in several threads, for pages that do not overlap, and size beside
 	 * them; forget, fork and close never beside anything. False: one function at a time. */
 	bool is_parallel;
+	/* 0 or 1, or a power of two to 512: writing that many pages from a multiple of it on takes hardly longer than writing
+	 * a few of them. Pages that need not be written yet are then written along. */
+	uint32_t cluster_pages;
 	/* Managed memory is a shared mapping of this file, a page of the store at its number times 4 KiB: nothing is read
 	 * or written then, and forgotten pages must be holes. The child's file after fork is another one. */
 	bool is_mapped;

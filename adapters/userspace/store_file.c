@@ -18,8 +18,9 @@
 
 #include "store_internal.h"
 
-#define PAGE       UVMP_STORE_PAGE_BYTES
-#define COPY_PAGES 256u
+#define PAGE          UVMP_STORE_PAGE_BYTES
+#define COPY_PAGES    256u
+#define CLUSTER_PAGES 16u
 
 struct file {
 	struct uvmp_pager_store store;
@@ -212,6 +213,7 @@ struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *
 	                                        .fork = fork_file,
 	                                        .size = size,
 	                                        .close = close_file,
-	                                        .is_parallel = true};
+	                                        .is_parallel = true,
+	                                        .cluster_pages = CLUSTER_PAGES};
 	return &file->store;
 }

@@ -355,7 +355,8 @@ struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error)
 	                                     .forget = forget,
 	                                     .size = size,
 	                                     .close = close_zstd,
-	                                     .is_parallel = true};
+	                                     .is_parallel = true,
+	                                     .cluster_pages = CELL_PAGES};
 	return &z->store;
 }
 #else

@@ -93,7 +93,7 @@ static bool can_go_on(const struct uvmp_pager *p, const struct waiting *w)
 
 	if (!area || w->is_cancelled)
 		return true;
-	block = &area->block[(w->address - area->base) / BLOCK_BYTES];
+	block = area_block(area, w->address);
 	return uvmp_mask_test(&block->here, page) || uvmp_mask_test(&block->lost, page);
 }
 

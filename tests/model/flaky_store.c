@@ -124,7 +124,8 @@ struct flaky_store *flaky_store_around(struct uvmp_pager_store *real, uint64_t s
 	                                         .fork = fork_both,
 	                                         .size = size,
 	                                         .close = close_both,
-	                                         .is_parallel = real->is_parallel};
+	                                         .is_parallel = real->is_parallel,
+	                                         .cluster_pages = real->cluster_pages};
 	return flaky;
 }
 

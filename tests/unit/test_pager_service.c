@@ -59,6 +59,8 @@ struct watched {
 	uint32_t reads;          /* of blocks 1, 2, ... */
 	uint32_t block[8];       /* in this order, */
 	uint32_t gone_on[8];     /* and threads that had gone on when each was asked for */
+	uint32_t writes;
+	uint64_t first, pages, bad_page; /* of the last write; one with this page fails, 0: none */
 };
 
 static uint32_t count_gone_on(struct watched *w)
@@ -93,6 +95,11 @@ static int watched_write(struct uvmp_pager_store *store, uint64_t page, uint64_t
 {
 	struct watched *w = (struct watched *)store;
 
+	if (w->bad_page != 0 && w->bad_page - page < pages)
+		return -EIO;
+	w->writes++;
+	w->first = page;
+	w->pages = pages;
 	return w->real->write(w->real, page, pages, from);
 }
 
@@ -436,6 +443,113 @@ static void test_writes_that_go_on_are_let_through(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* -- pages that are written along -- */
+
+#define CLUSTER 16u
+
+static struct uvmp_pager *open_clustered(struct watched *w, uint64_t **memory)
+{
+	struct uvmp_pager *pager;
+
+	open_watched(w);
+	w->store.cluster_pages = CLUSTER;
+	pager = open_on(w, "");
+	*memory = uvmp_pager_alloc(pager, BLOCK);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		(*memory)[i * PAGE / 8u] = 1000u + i;
+	return pager;
+}
+
+static int send_out(struct uvmp_pager *pager, const uint64_t *memory, size_t page, size_t pages)
+{
+	return uvmp_pager_prefetch(pager, memory + page * PAGE / 8u, pages * PAGE, false);
+}
+
+static void was_written(const struct watched *w, uint32_t writes, uint64_t first, uint64_t pages)
+{
+	assert_int_equal(w->writes, writes);
+	assert_int_equal(w->first, first);
+	assert_int_equal(w->pages, pages);
+}
+
+/* One page leaves, its cluster is written and stays; what changes afterwards is written again, and only that.
+ */
+static void test_neighbours_are_written_along(void **state)
+{
+	struct uvmp_pager_stats before, after;
+	struct uvmp_pager *pager;
+	struct watched w;
+	uint64_t *memory;
+
+	(void)state;
+	pager = open_clustered(&w, &memory);
+	assert_int_equal(send_out(pager, memory, 37, 1), 0);
+	was_written(&w, 1, 32, CLUSTER);
+	before = stats_of(pager);
+	assert_int_equal(before.resident_bytes, BLOCK - PAGE);
+	assert_int_equal(before.bytes_out, CLUSTER * PAGE);
+	assert_int_equal(before.bytes_dropped, 0);
+	for (size_t i = 32; i < 32 + CLUSTER; i++) /* they are here */
+		assert_int_equal(i == 37 ? 1037 : memory[i * PAGE / 8u], 1000u + i);
+	assert_int_equal(stats_of(pager).faults, before.faults);
+	memory[40 * PAGE / 8u] = 77;
+	assert_int_equal(stats_of(pager).write_faults, before.write_faults + 1u);
+	assert_int_equal(send_out(pager, memory, 32, CLUSTER), 0);
+	was_written(&w, 2, 40, 1);
+	after = stats_of(pager);
+	assert_int_equal(after.bytes_out - before.bytes_out, PAGE);
+	assert_int_equal(after.bytes_dropped, (CLUSTER - 2u) * PAGE);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		assert_int_equal(memory[i * PAGE / 8u], i == 40 ? 77 : 1000u + i);
+	uvmp_pager_destroy(pager);
+}
+
+/* What cannot be written along keeps nothing from leaving, and is dirty still. */
+static void test_neighbours_that_cannot_be_written(void **state)
+{
+	struct uvmp_pager *pager;
+	struct watched w;
+	uint64_t *memory;
+
+	(void)state;
+	pager = open_clustered(&w, &memory);
+	w.bad_page = 20;
+	assert_int_equal(send_out(pager, memory, 18, 1), 0);
+	was_written(&w, 1, 18, 1);
+	assert_int_equal(send_out(pager, memory, 20, 1), -EIO);
+	assert_int_equal(w.writes, 1);
+	assert_int_equal(stats_of(pager).resident_bytes, BLOCK - PAGE);
+	memory[21 * PAGE / 8u] = 77;
+	w.bad_page = 0;
+	assert_int_equal(send_out(pager, memory, 19, CLUSTER - 3u), 0);
+	was_written(&w, 2, 19, CLUSTER - 3u);
+	assert_int_equal(send_out(pager, memory, 16, 2), 0);
+	was_written(&w, 3, 16, 2);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		assert_int_equal(memory[i * PAGE / 8u], i == 21 ? 77 : 1000u + i);
+	uvmp_pager_destroy(pager);
+}
+
+/* Never touched, or zero again: nothing to write, now or later. */
+static void test_neighbours_that_are_zero(void **state)
+{
+	struct uvmp_pager *pager;
+	struct watched w;
+	uint64_t *memory;
+
+	(void)state;
+	pager = open_clustered(&w, &memory);
+	memory[3 * PAGE / 8u] = 0;
+	assert_int_equal(send_out(pager, memory, 0, 1), 0);
+	was_written(&w, 2, 4, CLUSTER - 4u);
+	assert_int_equal(stats_of(pager).bytes_out, (CLUSTER - 1u) * PAGE);
+	memory[3 * PAGE / 8u] = 77; /* it was the only one to stay without a place in the store */
+	assert_int_equal(send_out(pager, memory, 0, CLUSTER), 0);
+	was_written(&w, 3, 3, 1);
+	assert_int_equal(memory[3 * PAGE / 8u], 77);
+	uvmp_pager_destroy(pager);
+}
+
 /* -- threads that copy -- */
 
 struct crowd {
@@ -605,7 +719,8 @@ static void test_a_part_that_fails(void **state)
 	crowd.bad_page = 70;
 	crowd.worse_page = 100;
 	assert_int_equal(uvmp_pager_prefetch(pager, memory, 2 * MIB, true), -EIO);
-	assert_in_range(stats_of(pager).resident_bytes, 0, 2 * MIB - 2 * PAGE); /* what came before it may stay */
+	assert_in_range(stats_of(pager).resident_bytes, 0,
+	                2 * MIB - 2 * PAGE); /* what came before it may stay */
 	assert_int_equal(stats_of(pager).store_error, -EIO);
 	crowd.bad_page = crowd.worse_page = UINT64_MAX;
 	assert_int_equal(memory[5], 77);
@@ -696,6 +811,29 @@ static void test_the_number_of_threads_decides_nothing(void **state)
 	}
 }
 
+/* Nor does what the store likes to have written along. */
+static void test_the_store_decides_nothing(void **state)
+{
+	static const char *const policy[] = {"evict=lru4k", "prefetch=none evict=lru4k"};
+	static const char *const store[] = {"zstd", "file:/tmp"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct uvmp_pager_stats one, other;
+		char *log = log_of(policy[i], "mem", 1, &one);
+
+		for (size_t k = 0; k < 2; k++) {
+			char *text = log_of(policy[i], store[k], 1, &other);
+
+			assert_string_equal(log, text);
+			assert_int_equal(one.faults, other.faults);
+			assert_true(other.copies_out < one.copies_out);
+			free(text);
+		}
+		free(log);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay_block),
@@ -706,9 +844,13 @@ int main(void)
 	                                   cmocka_unit_test(test_a_batch_is_all_that_is_pending),
 	                                   cmocka_unit_test(test_a_batch_is_no_more_than_the_policy_says),
 	                                   cmocka_unit_test(test_writes_that_go_on_are_let_through),
+	                                   cmocka_unit_test(test_neighbours_are_written_along),
+	                                   cmocka_unit_test(test_neighbours_that_cannot_be_written),
+	                                   cmocka_unit_test(test_neighbours_that_are_zero),
 	                                   cmocka_unit_test(test_threads_share_a_copy),
 	                                   cmocka_unit_test(test_a_part_that_fails),
-	                                   cmocka_unit_test(test_the_number_of_threads_decides_nothing)};
+	                                   cmocka_unit_test(test_the_number_of_threads_decides_nothing),
+	                                   cmocka_unit_test(test_the_store_decides_nothing)};
 	struct uvmp_pager_config config;
 	struct uvmp_pager *pager;
 	char error[300];
