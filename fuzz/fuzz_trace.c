@@ -14,6 +14,7 @@
 
 struct ranges {
 	struct source_range range[RANGES_MAX];
+	bool is_freed[RANGES_MAX];
 	unsigned count;
 };
 
@@ -40,6 +41,16 @@ static void add_range(struct ranges *ranges, const struct source_range *range)
 	ranges->range[ranges->count++] = *range;
 }
 
+static void free_range(struct ranges *ranges, const struct source_row *row)
+{
+	unsigned i = 0;
+
+	while (i < ranges->count && ranges->range[i].base != row->address)
+		i++;
+	require(i < ranges->count && !ranges->is_freed[i] && ranges->range[i].bytes == row->bytes);
+	ranges->is_freed[i] = true;
+}
+
 static void check_access(const struct ranges *ranges, const struct source_row *row, uint64_t *time_ns)
 {
 	bool is_found = false;
@@ -48,7 +59,7 @@ static void check_access(const struct ranges *ranges, const struct source_row *r
 	require(row->access == UVMP_ACCESS_READ || row->access == UVMP_ACCESS_WRITE ||
 	        row->access == UVMP_ACCESS_ATOMIC_STRONG || row->access == UVMP_ACCESS_PREFETCH);
 	for (unsigned i = 0; i < ranges->count; i++)
-		is_found |= is_inside(&ranges->range[i], row->address);
+		is_found |= !ranges->is_freed[i] && is_inside(&ranges->range[i], row->address);
 	require(is_found);
 	if (row->has_time) {
 		require(row->time_ns >= *time_ns);
@@ -70,7 +81,7 @@ static void check_call(const struct ranges *ranges, const struct source_row *row
 		const struct source_range *range = NULL;
 
 		for (unsigned i = 0; i < ranges->count; i++)
-			if (is_inside(&ranges->range[i], at))
+			if (!ranges->is_freed[i] && is_inside(&ranges->range[i], at))
 				range = &ranges->range[i];
 		require(range != NULL);
 		at = range->base + (range->bytes - 1);
@@ -107,7 +118,11 @@ static void walk(struct source *source)
 		case SOURCE_KERNEL:
 			require(row.name[0] != '\0' && memchr(row.name, '\0', sizeof(row.name)) != NULL);
 			break;
+		case SOURCE_FREE:
+			free_range(&ranges, &row);
+			break;
 		case SOURCE_SYNC:
+		case SOURCE_BATCH:
 			break;
 		case SOURCE_PREFETCH:
 		case SOURCE_ADVISE:
