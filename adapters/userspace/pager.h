@@ -138,7 +138,10 @@ int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum
 
 struct uvmp_pager_stats {
 	uint64_t budget_bytes, managed_bytes, resident_bytes; /* now */
-	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
+	uint64_t faults; /* messages of the kernel for pages that were not there */
+	uint64_t duplicates; /* of these, merged into another one for the same page as a batch was fetched (count -
+			      * detail of the BATCH actions). Those that the engine finds as it services the batch are
+			      * not among them, nor a fault whose page has come meanwhile */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
 	uint64_t touches;	     /* of pages that are there, seen by sampling */
 	uint64_t batches, replays;

@@ -145,6 +145,12 @@ expect 0 'standard input' sh -c "echo text | $run --budget 8M --quiet cat"
 prints text
 expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$program" simple 32
 says 'budget 8.0 MiB' 'nothing was managed'
+"$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
+"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --record "$work/trace.csv" \
+	--sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
+sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
+	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
+	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"
 
 # -- signals --------------------------------------------------------------------------------------------------------------
 for number in 15 2 1 10 3; do
@@ -210,7 +216,7 @@ for n in 4 5 6 7 8 9 10 12; do
 done
 expect 0 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
-says 'log or record is not complete: No space left'
+says 'the log is not complete: No space left'
 if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=12m tmpfs "$work/disk" 2>/dev/null; then
 	echo others >"$work/disk/others"
 	for store in "file:$work/disk" "file:$work/disk/store"; do
