@@ -969,14 +969,14 @@ static void work_under(const char *policy, const char *store, uint32_t page_byte
 			fail_msg("%s: %s", policy, error);
 		return;
 	}
-	memory = uvmp_pager_alloc(pager, 2 * budget);
-	for (size_t i = 0; i < 2 * budget / PAGE; i += 3) /* not all of them */
+	memory = uvmp_pager_alloc(pager, 4 * budget);
+	for (size_t i = 0; i < 4 * budget / PAGE; i += 3) /* not all of them */
 		memory[i * 512u] = word_of(i, 0);
-	for (size_t i = 0; i < 2 * budget / PAGE; i += 3) {
+	for (size_t i = 0; i < 4 * budget / PAGE; i += 3) {
 		if (memory[i * 512u] != word_of(i, 0))
 			fail_msg("%s, store %s, pages of %u: page %zu", policy, store, page_bytes, i);
 	}
-	assert_true(spans((uint8_t *)memory, 2 * budget));
+	assert_true(spans((uint8_t *)memory, 4 * budget));
 	if (stats_of(pager).resident_bytes > budget ||
 	    (stats_of(pager).bytes_out == 0 && strcmp(store, "map") != 0) || stats_of(pager).evictions == 0)
 		fail_msg("%s, store %s, pages of %u: %llu bytes resident, %llu written, %llu evictions",
