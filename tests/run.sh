@@ -50,11 +50,11 @@ cat <<'T'
 4. A real program
    SQLite builds an index, recorded by uvmp-run: the faults of an unmodified program in less memory than it asks for (the pager,
    adapters/userspace; tests/data/traces has more programs). Given the trace, every policy can be tried on it. Read faults against MiB in:
-   where the program nearly fits (4 MiB) fetching ahead saves almost all faults and moves little more; at 2 MiB the driver's density
-   prefetcher fetches what it has just evicted, again and again. Evicting single pages (lru4k) moves least.
+   fetching ahead saves almost all faults. With 8 MiB it moves hardly more for that, or less; with 4 MiB the driver's density prefetcher
+   moves several times as much, and evicting single pages (lru4k) moves least.
 
 T
-"$uvmsim" compare --trace tests/data/traces/sqlite.csv --memory 4M --memory 2M \
+"$uvmsim" compare --trace tests/data/traces/sqlite.csv --memory 8M --memory 4M \
 	--policy prefetch=none --policy 'prefetch=none evict=lru4k' --policy prefetch=density --policy preset=uvmsmart-tbn
 
 cat <<'T'

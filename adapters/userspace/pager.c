@@ -60,9 +60,13 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 {
 	uint64_t most = (uint64_t)1 << 46;
 
-	if (c->budget_bytes < BLOCK_BYTES || c->budget_bytes > most)
+	if (c->budget_bytes < UVMP_PAGER_BUDGET_LEAST)
 		return refuse(error, -EINVAL,
-		              "budget: %llu bytes are not accepted; 2 MiB (one VABlock) and more",
+		              "budget: %llu bytes are not accepted; 8 MiB and more: one instruction may need "
+		              "four VABlocks at once",
+		              (unsigned long long)c->budget_bytes);
+	if (c->budget_bytes > most)
+		return refuse(error, -EINVAL, "budget: %llu bytes are not accepted; 64 TiB at most",
 		              (unsigned long long)c->budget_bytes);
 	if (c->managed_bytes != 0 && (c->managed_bytes < BLOCK_BYTES || c->managed_bytes > most))
 		return refuse(error, -EINVAL, "managed memory: %llu bytes are not accepted; 2 MiB and more",
@@ -293,11 +297,14 @@ static void register_forks(void);
 
 static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 {
-	return status == -ENOTSUP && p->store->is_mapped
+	if (status != -ENOTSUP)
+		return strerror(-status);
+	return p->store->is_mapped
 	               ? "store map needs UFFDIO_CONTINUE for memory files, which this kernel does not have "
-	                 "(Linux 5.14 "
-	                 "does)"
-	               : strerror(-status);
+	                 "(Linux 5.14 does)"
+	               : "this kernel cannot write-protect pages, which keeps writes from being lost (Linux "
+	                 "5.7 "
+	                 "can); store map works without";
 }
 
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
@@ -328,7 +335,7 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		return refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
 	p->start_ns = pager_now_ns();
 	p->wants_touches = wants_touches(&p->policy);
-	status = sample_open(&p->sample, p->uffd.has_protect ? c->sample_pages : 0, p->page_bytes);
+	status = sample_open(&p->sample, p->uffd.is_mapped ? 0 : c->sample_pages, p->page_bytes);
 	if (status != 0)
 		return refuse(error, status, "out of memory");
 	status = open_trace(p, c, error);
@@ -777,11 +784,7 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	         "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
 	         "saved.",
 	         NULL},
-	        {p->uffd.has_protect || p->uffd.is_mapped,
-	         p->uffd.is_mapped ? NULL : "Pages that were not changed leave without a write.",
-	         "This kernel cannot write-protect pages: all that leaves is written, and what is written to "
-	         "meanwhile "
-	         "is lost."},
+	        {!p->uffd.is_mapped, "Pages that were not changed leave without a write.", NULL},
 	        {p->uffd.has_tid, "Faults tell their thread.",
 	         "Faults do not tell their thread: traces have one, errors go to the process."},
 	        {p->uffd.has_events,

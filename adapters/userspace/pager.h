@@ -60,14 +60,16 @@ extern "C" {
 
 #define UVMP_PAGER_BLOCK_BYTES ((uint64_t)2 << 20) /* a VABlock */
 
+/* The least budget. An instruction ends only where all that it touches is resident together: one that moves memory to
+ * memory, both operands across a border, needs four VABlocks. With less, each of its faults would evict what the one
+ * before has brought, for ever. */
+#define UVMP_PAGER_BUDGET_LEAST (4u * UVMP_PAGER_BLOCK_BYTES)
+
 struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for stores of one's own */
 
 struct uvmp_pager_config {
-	uint64_t budget_bytes;	/* resident at most, whole VABlocks count: 2 MiB and more. An instruction whose operands
-				 * lie in several VABlocks ends only where they are resident together: one that crosses
-				 * a border needs 4 MiB, movs between two borders 8 MiB; with less its thread faults for
-				 * ever */
+	uint64_t budget_bytes;	/* resident at most, UVMP_PAGER_BUDGET_LEAST..64 TiB, whole VABlocks count */
 	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
 				 * default */
 	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a
@@ -83,8 +85,8 @@ struct uvmp_pager_config {
 	uint32_t sample_pages;	/* 0..4096: so many resident pages at a time are set aside, others every 10 ms, to see
 				 * whether they are touched: the policy hears of it, and the trace gets a row. 0:
 				 * faults alone are seen. A page costs two copies, a touch what a fault costs without
-				 * the store; so N of them up to about N us each ms. Without effect where pages cannot
-				 * be write-protected (uvmp_pager_features). MADV_DONTNEED that goes round
+				 * the store; so N of them up to about N us each ms. Without effect with store
+				 * "map". MADV_DONTNEED that goes round
 				 * uvmp_pager_clear may be undone for such a page */
 	const char *trace;	/* a file that is made, or emptied, and gets every fault as a row of the project's
 				 * trace format (docs/uvmsim.md), with ranges, frees, prefetches and advice;
@@ -95,8 +97,9 @@ struct uvmp_pager_config {
 void uvmp_pager_config_init(struct uvmp_pager_config *config);
 
 /* Reads nothing from `config` afterwards. -EINVAL: what is wrong stands in `error` (error_bytes > 0; may be NULL), as
- * for all that follow; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOMEM; errors of the store, and
- * of opening the trace (-ENOTSUP: built without zstd). After fork
+ * for all that follow; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOTSUP: the kernel cannot
+ * write-protect pages (before 5.7), without which writes would be lost, or, with store "map", not map them
+ * (before 5.14); -ENOMEM; errors of the store, and of opening the trace (-ENOTSUP: built without zstd). After fork
  * the child has the same pager: resident pages are shared as fork shares memory, the store is copied (a file into an
  * unnamed one beside it), and a thread of its own services it. -EBUSY there means that the copy failed; managed
  * memory of the child then raises SIGSEGV. */
@@ -135,7 +138,10 @@ int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum
 
 struct uvmp_pager_stats {
 	uint64_t budget_bytes, managed_bytes, resident_bytes; /* now */
-	uint64_t faults, duplicates; /* messages of the kernel for pages that were not there; of these merged */
+	uint64_t faults; /* messages of the kernel for pages that were not there */
+	uint64_t duplicates; /* of these, merged into another one for the same page as a batch was fetched (count -
+			      * detail of the BATCH actions). Those that the engine finds as it services the batch are
+			      * not among them, nor a fault whose page has come meanwhile */
 	uint64_t write_faults;	     /* first writes to clean pages, no faults for the engine */
 	uint64_t touches;	     /* of pages that are there, seen by sampling */
 	uint64_t batches, replays;

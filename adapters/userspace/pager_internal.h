@@ -125,11 +125,11 @@ struct departed {
 struct uffd {
 	int fd;
 	uint64_t features;
-	bool serves_kernel, has_protect, has_tid, has_events;
+	bool serves_kernel, has_tid, has_events;
 	bool is_mapped; /* memory is a mapping of the store's file */
 };
 
-/* 0 or a negative errno. -ENOTSUP: this kernel cannot do it for mapped memory. */
+/* 0 or a negative errno. -ENOTSUP: this kernel cannot protect pages, or, for mapped memory, map them. */
 int uffd_open(struct uffd *uffd, bool is_user_mode, bool is_mapped);
 int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes);
 int uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes); /* wakes who waits there */

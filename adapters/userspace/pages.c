@@ -138,8 +138,6 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct blo
 	if (error != 0)
 		return error;
 	uvmp_mask_region_and(&written, &block->wanted, run);
-	if (!p->uffd.has_protect)
-		uvmp_mask_region_set(&written, run);
 	uvmp_mask_or(&block->dirty, &block->dirty, &written);
 	return p->page_bytes == UVMP_STORE_PAGE_BYTES ? 0 : allow_writes(p, area, block, &written);
 }
@@ -285,7 +283,7 @@ static void bring_failed(struct uvmp_pager *p, const struct area *area, struct b
 	uvmp_mask_or(&dirty, &dirty, &block->wanted);
 	uvmp_mask_and(&dirty, &dirty, &there);
 	uvmp_mask_andnot(&block->dirty, &block->dirty, coming);
-	uvmp_mask_or(&block->dirty, &block->dirty, p->uffd.has_protect ? &dirty : &there);
+	uvmp_mask_or(&block->dirty, &block->dirty, &dirty);
 	uvmp_mask_or(&block->here, &block->here, &there);
 	uvmp_mask_or(&block->kept, &block->kept, &there);
 	p->has_kept = true;
@@ -468,8 +466,6 @@ static uvmp_mask with_neighbours(const struct uvmp_pager *p, const struct block 
 {
 	uvmp_mask together = *dirty, others;
 
-	if (!p->uffd.has_protect)
-		return together;
 	uvmp_mask_and(&others, &block->here, &block->dirty);
 	uvmp_mask_andnot(&others, &others, &block->lost);
 	uvmp_mask_andnot(&others, &others, &block->kept);
@@ -611,7 +607,7 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
 	uvmp_mask_region_clear(&block->stored, run);
 	uvmp_mask_region_clear(&block->washed, run);
-	if (!p->uffd.has_protect)
+	if (p->uffd.is_mapped)
 		return;
 	uvmp_mask_region_and(&here, &block->here, run);
 	for (run = uvmp_mask_next_run(&here, 0); run.outer != 0; run = uvmp_mask_next_run(&here, run.outer)) {

@@ -31,8 +31,8 @@ struct option {
 };
 
 static const struct option table[] = {
-        {"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
-         "resident at most, in each process: 2M and more (needed)"},
+        {"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BUDGET_LEAST, SIZE_MOST,
+         "resident at most, in each process: 8M and more (needed)"},
         {"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
          "allocations from this size on are managed; default 1M"},
         {"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,

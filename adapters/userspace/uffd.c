@@ -13,9 +13,10 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-#define EVENTS  (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
-#define MAPPING (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM)
-#define WANTED  (UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID | EVENTS | MAPPING)
+#define EVENTS     (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
+#define MAPPING    (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM)
+#define PROTECTING UFFD_FEATURE_PAGEFAULT_FLAG_WP
+#define WANTED     (PROTECTING | UFFD_FEATURE_THREAD_ID | EVENTS | MAPPING)
 
 static int open_fd(bool is_user_mode)
 {
@@ -24,15 +25,17 @@ static int open_fd(bool is_user_mode)
 }
 
 /* An API handshake per descriptor: the first asks what there is. */
-static uint64_t available(bool is_user_mode)
+static int find_features(bool is_user_mode, uint64_t *features)
 {
 	struct uffdio_api api = {.api = UFFD_API};
-	int fd = open_fd(is_user_mode);
-	bool is_known = fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0;
+	int fd = open_fd(is_user_mode), error;
 
-	if (fd >= 0)
-		close(fd);
-	return is_known ? api.features : 0;
+	if (fd < 0)
+		return -errno;
+	error = ioctl(fd, UFFDIO_API, &api) == 0 ? 0 : -errno;
+	close(fd);
+	*features = api.features & WANTED;
+	return error;
 }
 
 static int open_either(struct uffd *uffd, bool is_user_mode)
@@ -48,24 +51,24 @@ static int open_either(struct uffd *uffd, bool is_user_mode)
 
 int uffd_open(struct uffd *uffd, bool is_user_mode, bool is_mapped)
 {
+	const uint64_t needed = is_mapped ? MAPPING : PROTECTING;
 	struct uffdio_api api = {.api = UFFD_API};
 	int error = open_either(uffd, is_user_mode);
 
 	if (error != 0)
 		return error;
-	uffd->features = available(!uffd->serves_kernel) & WANTED;
+	error = find_features(!uffd->serves_kernel, &uffd->features);
 	api.features = uffd->features;
-	if (ioctl(uffd->fd, UFFDIO_API, &api) != 0)
-		error = -errno;
-	else if (is_mapped && (uffd->features & MAPPING) != MAPPING)
+	if (error == 0 && (uffd->features & needed) != needed)
 		error = -ENOTSUP;
+	if (error == 0 && ioctl(uffd->fd, UFFDIO_API, &api) != 0)
+		error = -errno;
 	if (error != 0) {
 		close(uffd->fd);
 		uffd->fd = -1;
 		return error;
 	}
 	uffd->is_mapped = is_mapped;
-	uffd->has_protect = !is_mapped && (uffd->features & UFFD_FEATURE_PAGEFAULT_FLAG_WP) != 0;
 	uffd->has_tid = (uffd->features & UFFD_FEATURE_THREAD_ID) != 0;
 	uffd->has_events = (uffd->features & EVENTS) == EVENTS;
 	return 0;
@@ -75,10 +78,7 @@ int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes)
 {
 	struct uffdio_register r = {.range = {base, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
 
-	if (uffd->has_protect)
-		r.mode |= UFFDIO_REGISTER_MODE_WP;
-	if (uffd->is_mapped)
-		r.mode |= UFFDIO_REGISTER_MODE_MINOR;
+	r.mode |= uffd->is_mapped ? UFFDIO_REGISTER_MODE_MINOR : UFFDIO_REGISTER_MODE_WP;
 	return ioctl(uffd->fd, UFFDIO_REGISTER, &r) == 0 ? 0 : -errno;
 }
 
@@ -138,7 +138,7 @@ static int64_t copy_step(const struct uffd *uffd, const struct step *step, uint6
 	                           .mode = UFFDIO_COPY_MODE_DONTWAKE};
 	int result;
 
-	if (step->protects && uffd->has_protect)
+	if (step->protects)
 		copy.mode |= UFFDIO_COPY_MODE_WP;
 	result = ioctl(uffd->fd, UFFDIO_COPY, &copy);
 	return result_of(result, bytes, copy.copy);
@@ -210,7 +210,7 @@ int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool prot
 {
 	struct step step = {protect_step, at, NULL, protects};
 
-	return uffd->has_protect ? over(uffd, &step, bytes) : 0;
+	return uffd->is_mapped ? 0 : over(uffd, &step, bytes);
 }
 
 void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes)

@@ -8,7 +8,7 @@
 #include <uvmpolicy/pager.h>
 #include <uvmpolicy/store.h>
 
-#define PAGES 4096u /* 16 MiB */
+#define PAGES 8192u /* 32 MiB */
 
 struct checked {
 	struct uvmp_pager_store store; /* first: the pager hands it back to the functions */
@@ -82,7 +82,7 @@ int main(void)
 	                                           .size = size,
 	                                           .close = close_store};
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 4 << 20;
+	config.budget_bytes = 8 << 20;
 	config.managed_bytes = (uint64_t)PAGES * UVMP_STORE_PAGE_BYTES;
 	config.own_store = &checked->store; /* the pager's from here on */
 	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)

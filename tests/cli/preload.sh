@@ -20,7 +20,7 @@ judge() { # STATUS NAME
 }
 
 # Managed memory for whom? The mode of ordinary users works wherever the kernel has userfaultfd; the rest is root's.
-limits='--budget 4M --managed 512M'
+limits='--budget 8M --managed 512M'
 # shellcheck disable=SC2086
 managed() { # MODE COMMAND...
 	mode=$1
@@ -64,7 +64,7 @@ done
 for way in e:7 _:7 q:7 a:134 k:137 x:0; do
 	managed --user-mode "$work/preload_memory" "${way%:*}" 2>"$work/err"
 	status=$?
-	if [ $status = "${way#*:}" ] && grep -q '6.0 MiB at most' "$work/err" && grep -q 'faults  *[1-9]' "$work/err"; then
+	if [ $status = "${way#*:}" ] && grep -q '16.0 MiB at most' "$work/err" && grep -q 'faults  *[1-9]' "$work/err"; then
 		ok "a process that ends by ${way%:*} is in the report"
 	else
 		fail "a process that ends by ${way%:*} is in the report (exit status $status)"
@@ -178,7 +178,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$1"; }
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1; then
 	mkdir "$work/bin" && cp "$run" "$(dirname "$run")/libuvmp-preload.so" "$work/bin" && chmod 755 "$work/bin"
 	preloaded="$work/bin/uvmp-run"
-	if as_nobody "$preloaded --budget 4M -- $work/preload_memory e" 2>&1 | grep -q 'with managed memory'; then
+	if as_nobody "$preloaded --budget 8M -- $work/preload_memory e" 2>&1 | grep -q 'with managed memory'; then
 		programs as_nobody
 		mkdir -m 777 "$work/theirs"
 		(cd "$work/theirs" && UVMP_RUN_USER_MODE=1 as_nobody "timeout 100 $preloaded $limits -- $work/preload_calls") >"$work/out" 2>"$work/err"

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EVICT_BYTES ((size_t)6 << 20)
+#define EVICT_BYTES ((size_t)16 << 20)
 #define LARGE       ((size_t)5 << 18) /* several pieces */
 
 static uint8_t *others;

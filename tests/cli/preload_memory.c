@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define MiB         ((size_t)1 << 20)
-#define EVICT_BYTES (6 * MiB)
+#define EVICT_BYTES (16 * MiB)
 
 static uint8_t *others;
 static int failed;

@@ -56,7 +56,7 @@ try() {
 	fi
 	peak=$(value peak_managed_bytes report)
 	quarter=$(((peak / 4 + 2097151) / 2097152 * 2))
-	if [ $status != 0 ] || ! cmp -s want out || [ "${peak:-0}" -lt 8388608 ]; then
+	if [ $status != 0 ] || ! cmp -s want out || [ "${peak:-0}" -lt 27262977 ]; then
 		echo "FAIL $name, all resident: status $status, peak ${peak:-none}"
 		failed=1
 		return
@@ -86,7 +86,7 @@ fi
 
 cat >bytes.py <<'P'
 import hashlib
-n = 24 << 20
+n = 28 << 20
 a = bytearray(n)
 for i in range(0, n, 65536):
     a[i:i + 65536] = hashlib.sha256(str(i).encode()).digest() * 2048
@@ -102,23 +102,23 @@ try python3 $python preset=nvidia-595 '' "$python bytes.py"
 
 cat >index.sql <<'P'
 create table t(a integer primary key, b text, c int);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
-insert into t select i, printf('name%08d', (i * 7919) % 100000), i * 31 % 1009 from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 220000)
+insert into t select i, printf('name%08d', (i * 7919) % 220000), i * 31 % 1009 from n;
 create index tb on t(b);
 select count(*), sum(length(b)) from t;
 select c, count(*), min(b) from t group by c order by c limit 20;
 select group_concat(a) from (select a from t order by b limit 50);
 P
-try sqlite3 sqlite3 "$small" '' 'sqlite3 -pagecache 4360 5000 :memory: <index.sql'
+try sqlite3 sqlite3 "$small" '' 'sqlite3 -pagecache 4360 8000 :memory: <index.sql'
 
 awk 'BEGIN { for (i = 1; i <= 700000; i++) printf "%d line %d of a text that is read from its beginning to its end\n", (i * 7919) % 1000003, i }' >text
 try zstd zstd "$small" '' 'zstd -1 -T2 -B4M -c text'
 zstd -q -3 --long=25 text -o text.zst 2>/dev/null
 try 'zstd -d' zstd preset=nvidia-595 '' 'zstd -dc --long=25 text.zst'
-xz -0 -T1 --lzma2=preset=0,dict=24MiB -c text >text.xz 2>/dev/null
+xz -0 -T1 --lzma2=preset=0,dict=32MiB -c text >text.xz 2>/dev/null
 try 'xz -d' xz preset=nvidia-595 '' 'xz -dc text.xz'
 
-awk 'BEGIN { for (f = 0; f < 40; f++) {
+awk 'BEGIN { for (f = 0; f < 90; f++) {
 	printf "int f%d(int a, int b)\n{\n\tint s = 0;\n", f
 	for (i = 0; i < 8; i++)
 		printf "\tfor (int i = a; i < b; i++) {\n\t\ts += i * %d ^ (s >> %d);\n\t\tif (s & %d)\n\t\t\ts -= b * %d;\n\t}\n", i + f, i % 7 + 1, i * 3 + 1, f + 1
@@ -126,8 +126,8 @@ awk 'BEGIN { for (f = 0; f < 40; f++) {
 } }' >big.c
 try gcc gcc "$small" '--threshold 256K' 'gcc -O1 -S -o - big.c'
 
-head -n 40000 text | sed 's/$/ and has a tail that is not looked at, so that the buffer holds more than it compares/' >lines
-try sort sort "$small" '' 'sort -S 16M lines'
+head -n 80000 text | sed 's/$/ and has a tail that is not looked at, so that the buffer holds more than it compares/' >lines
+try sort sort "$small" '' 'sort -S 32M lines'
 try perl perl preset=nvidia-595 '' \
 	"perl -e '\$s = join(q(,), map { \$_ * 7 } 1..900000); (\$t = \$s) =~ tr/0-9/9876543210/; print unpack(q(%32C*), \$t . \$s), qq(\\n)'"
 exit $failed

@@ -71,8 +71,8 @@ says --budget --threshold --policy --store --record --log --report 'default 64 t
 refuses 'no arguments' '--budget is missing' "$run"
 refuses 'no budget' '--budget is missing' "$run" true
 refuses 'no program' 'no program' "$run" --budget 8M --
-refuses 'budget 0' '--budget: "0" is not accepted; 2M..64T' "$run" --budget 0 true
-refuses 'budget below a block' '--budget: "2097151" is not accepted; 2M..64T' "$run" --budget 2097151 true
+refuses 'budget 0' '--budget: "0" is not accepted; 8M..64T' "$run" --budget 0 true
+refuses 'budget below four blocks' '--budget: "8388607" is not accepted; 8M..64T' "$run" --budget 8388607 true
 refuses 'budget, no number' '--budget: "8Q" is not accepted' "$run" --budget 8Q true
 refuses 'budget twice' '--budget: given twice' "$run" --budget 8M --budget=8M true
 refuses 'value missing' '--policy: a value is missing' "$run" --budget 8M --policy
@@ -117,34 +117,40 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # -- is there userfaultfd? ------------------------------------------------------------------------------------------------
-expect 0 'memory of four times the budget' "$run" --budget 4M --format json --report "$work/report" "$program" simple 16
+expect 0 'memory of four times the budget' "$run" --budget 8M --format json --report "$work/report" "$program" simple 32
 if grep -q 'userfaultfd' "$work/err"; then
 	echo 'skipped: no userfaultfd for this process, all that follows'
 	exit $failed
 fi
 prints 'program: all words right'
-[ "$(value budget_bytes)" = 4194304 ] && [ "$(value peak_managed_bytes)" = 16777216 ] && [ "$(value faults)" -gt 0 ] &&
-	[ "$(value evictions)" -ge 6 ] && [ "$(value bytes_out)" -ge 12582912 ] && [ "$(value exit_status)" = 0 ] &&
+[ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_managed_bytes)" = 33554432 ] && [ "$(value faults)" -gt 0 ] &&
+	[ "$(value evictions)" -ge 12 ] && [ "$(value bytes_out)" -ge 25165824 ] && [ "$(value exit_status)" = 0 ] &&
 	[ "$(value signal)" = null ] && ok 'JSON: the counts' || fail 'JSON: the counts' "$(cat "$work/report")"
 [ -s "$work/err" ] && fail 'report in a file: nothing on stderr' "$(cat "$work/err")" || ok 'report in a file: nothing on stderr'
-expect 0 'CSV' "$run" --budget 4M --format csv "$program" simple 16
+expect 0 'CSV' "$run" --budget 8M --format csv "$program" simple 32
 [ "$(wc -l <"$work/err")" = 2 ] && head -n 1 "$work/err" | grep -q '^pid,name,.*peak_managed_bytes' && ok 'CSV: a row' ||
 	fail 'CSV: a row' "$(cat "$work/err")"
-expect 0 'verbose' "$run" --budget 4M --verbose "$program" simple 16
-says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 4.0 MiB'
+expect 0 'verbose' "$run" --budget 8M --verbose "$program" simple 32
+says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 8.0 MiB'
 for store in mem zstd "file:$work" "file:$work/store"; do
-	expect 0 "store $store" "$run" --budget 4M --store "$store" "$program" simple 16
+	expect 0 "store $store" "$run" --budget 8M --store "$store" "$program" simple 32
 	prints 'program: all words right'
 done
 [ -e "$work/store" ] && fail 'the store leaves no file' || ok 'the store leaves no file'
-(cd "$work" && timeout 60 "$run" --budget 4M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 16") >"$work/out"
+(cd "$work" && timeout 60 "$run" --budget 8M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 32") >"$work/out"
 prints 'program: all words right'
 [ -s "$work/log" ] && ok 'paths are those of the directory of the start' || fail 'paths are those of the directory of the start'
-expect 3 'exit status' "$run" --budget 4M sh -c "$program simple 16; exit 3"
-expect 0 'standard input' sh -c "echo text | $run --budget 4M --quiet cat"
+expect 3 'exit status' "$run" --budget 8M sh -c "$program simple 32; exit 3"
+expect 0 'standard input' sh -c "echo text | $run --budget 8M --quiet cat"
 prints text
-expect 0 'two, one in the other' "$run" --budget 8M "$run" --budget 4M "$program" simple 16
-says 'budget 4.0 MiB' 'nothing was managed'
+expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$program" simple 32
+says 'budget 8.0 MiB' 'nothing was managed'
+"$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
+"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --record "$work/trace.csv" \
+	--sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
+sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
+	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
+	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"
 
 # -- signals --------------------------------------------------------------------------------------------------------------
 for number in 15 2 1 10 3; do
@@ -152,7 +158,7 @@ for number in 15 2 1 10 3; do
 	name="signal $number while faults are serviced"
 	perl -e '
 		$SIG{INT} = $SIG{QUIT} = "DEFAULT"; my ($run, $program, $number) = @ARGV;
-		my $pid = open(my $out, "-|", $run, "--budget", "4M", "--quiet", $program, "signal", "16") or die;
+		my $pid = open(my $out, "-|", $run, "--budget", "8M", "--quiet", $program, "signal", "32") or die;
 		print scalar <$out>; select(undef, undef, undef, 0.2); kill $number, $pid; print <$out>; close $out; exit($? >> 8)' \
 		"$run" "$program" $number >"$work/out" 2>"$work/err"
 	status=$?
@@ -160,10 +166,10 @@ for number in 15 2 1 10 3; do
 	[ $status = 0 ] && ok "$name: exit status" || fail "$name: exit status" "$status" "$(cat "$work/err")"
 done
 # 134 from a shell that sees uvmp-run itself die of SIGABRT
-expect 134 'death by a signal is passed on' sh -c "ulimit -c 0; $run --budget 4M $program abort 16; exit \$?"
+expect 134 'death by a signal is passed on' sh -c "ulimit -c 0; $run --budget 8M $program abort 32; exit \$?"
 says 'was ended by signal 6'
 name='SIGKILL to uvmp-run: the program goes on'
-"$run" --budget 4M --quiet "$program" signal 16 >"$work/out" 2>"$work/err" &
+"$run" --budget 8M --quiet "$program" signal 32 >"$work/out" 2>"$work/err" &
 pid=$!
 i=0
 while ! grep -q ready "$work/out" && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
@@ -178,43 +184,43 @@ prints ready 'signal 15' 'written: all words right' 'not yet: all words right'
 
 # -- processes ------------------------------------------------------------------------------------------------------------
 for store in mem zstd "file:$work/store"; do
-	expect 0 "fork, store $store" "$run" --budget 4M --store "$store" "$program" fork 16
+	expect 0 "fork, store $store" "$run" --budget 8M --store "$store" "$program" fork 32
 	sort "$work/out" >"$work/sorted" && mv "$work/sorted" "$work/out"
 	prints 'child, its own: all words right' 'child, the rest: all words right' 'child: all words right' \
 		'parent, first half: all words right' 'parent, second half: all words right'
 	says '2 processes with managed memory'
 done
-expect 0 'fork and exec, exec' "$run" --budget 4M --store "file:$work/store" --report "$work/report" --format json \
-	"$program" exec 16 "$program" simple 8
+expect 0 'fork and exec, exec' "$run" --budget 8M --store "file:$work/store" --report "$work/report" --format json \
+	"$program" exec 32 "$program" simple 16
 prints 'program: all words right' 'parent: all words right' 'program: all words right'
 grep -q '"error": "' "$work/report" && fail 'fork and exec: every process has a store' "$(cat "$work/report")" ||
 	ok 'fork and exec: every process has a store'
-expect 0 'a pipeline of processes' "$run" --budget 4M sh -c "$program simple 8 | cat & $program simple 8 | cat; wait; true"
+expect 0 'a pipeline of processes' "$run" --budget 8M sh -c "$program simple 16 | cat & $program simple 16 | cat; wait; true"
 prints 'program: all words right' 'program: all words right'
-expect 0 'children by the hundred' "$run" --budget 4M --quiet --report "$work/report" --format json "$program" many 8 300
+expect 0 'children by the hundred' "$run" --budget 8M --quiet --report "$work/report" --format json "$program" many 16 300
 prints '300 children, 0 wrong'
 [ "$(value unlisted)" = 45 ] && ok 'more processes than are told apart: counted' ||
 	fail 'more processes than are told apart: counted' "$(value unlisted)"
-expect 0 '64 threads' "$run" --budget 4M "$program" threads 16
+expect 0 '64 threads' "$run" --budget 8M "$program" threads 32
 prints 'all words right'
-expect 7 'exit while 64 threads fault' "$run" --budget 4M "$program" leave 16
+expect 7 'exit while 64 threads fault' "$run" --budget 8M "$program" leave 32
 prints leaving
 
 # -- limits ---------------------------------------------------------------------------------------------------------------
-"$program" simple 16 >"$work/plain"
+"$program" simple 32 >"$work/plain"
 for n in 4 5 6 7 8 9 10 12; do
-	expect 0 "$n descriptors" sh -c "ulimit -n $n; exec $run --budget 4M $program simple 16"
+	expect 0 "$n descriptors" sh -c "ulimit -n $n; exec $run --budget 8M $program simple 32"
 	prints 'program: all words right'
 	grep -q 'without a pager: \|: the program runs without a pager\|1 process with managed memory' "$work/err" &&
 		ok "$name: says whether there is a pager" || fail "$name: says whether there is a pager" "$(cat "$work/err")"
 done
-expect 0 'log on a full disk' "$run" --budget 4M --log /dev/full "$program" simple 16
+expect 0 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
-says 'log or record is not complete: No space left'
-if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=6m tmpfs "$work/disk" 2>/dev/null; then
+says 'the log is not complete: No space left'
+if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=12m tmpfs "$work/disk" 2>/dev/null; then
 	echo others >"$work/disk/others"
 	for store in "file:$work/disk" "file:$work/disk/store"; do
-		expect 135 "store full, $store" sh -c "ulimit -c 0; $run --budget 4M --store $store $program simple 16; exit \$?"
+		expect 135 "store full, $store" sh -c "ulimit -c 0; $run --budget 8M --store $store $program simple 32; exit \$?"
 		says 'the store failed' 'No space left on device' 'was ended by signal 7'
 	done
 	[ "$(cat "$work/disk/others")" = others ] && ok 'store full: the file of another is as it was' ||
@@ -228,8 +234,8 @@ fi
 # -- installed ------------------------------------------------------------------------------------------------------------
 mkdir -p "$work/usr/bin" "$work/usr/lib"
 install -m755 "$run" "$work/usr/bin" && install -m755 "$build/libuvmp-preload.so" "$work/usr/lib"
-expect 0 'installed: the library is found in ../lib' "$work/usr/bin/uvmp-run" --budget 4M "$program" simple 16
+expect 0 'installed: the library is found in ../lib' "$work/usr/bin/uvmp-run" --budget 8M "$program" simple 32
 says '1 process with managed memory'
 rm "$work/usr/lib/libuvmp-preload.so"
-refuses 'no library' 'libuvmp-preload.so: not found' "$work/usr/bin/uvmp-run" --budget 4M true
+refuses 'no library' 'libuvmp-preload.so: not found' "$work/usr/bin/uvmp-run" --budget 8M true
 exit $failed

@@ -834,7 +834,7 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_handler = on_error, .sa_flags = SA_RESTART};
 	struct sums sums = {0};
 
-	if (threads < 1 || threads > THREADS_MOST || budget < 2 || seconds <= 0) {
+	if (threads < 1 || threads > THREADS_MOST || budget < UVMP_PAGER_BUDGET_LEAST / MIB || seconds <= 0) {
 		fprintf(stderr,
 		        "usage: soak_pager [SECONDS [SEED|random [1..%u THREADS [BUDGET_MIB [STORE "
 		        "[POLICY]]]]]]\n",

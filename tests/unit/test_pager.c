@@ -89,11 +89,13 @@ static void test_bad_configurations(void **state)
 	(void)state;
 	uvmp_pager_config_init(&config);
 	refused(&config, -EINVAL, "budget: 0 bytes");
-	config.budget_bytes = 2 * MIB - 1u;
-	refused(&config, -EINVAL, "2 MiB (one VABlock) and more");
+	config.budget_bytes = 8 * MIB - 1u;
+	refused(&config, -EINVAL,
+	        "budget: 8388607 bytes are not accepted; 8 MiB and more: one instruction may need four "
+	        "VABlocks");
 	config.budget_bytes = UINT64_MAX;
-	refused(&config, -EINVAL, "budget");
-	config.budget_bytes = 4 * MIB;
+	refused(&config, -EINVAL, "64 TiB at most");
+	config.budget_bytes = 8 * MIB;
 	config.policy = "prefetch=sideways";
 	refused(&config, -EINVAL, "policy: prefetch: \"sideways\" is not accepted");
 	config.policy = "max_batches=0";
@@ -133,13 +135,13 @@ static void test_a_file_in_use_is_left_alone(void **state)
 	(void)state;
 	assert_int_equal(write(fd, "mine", 4), 4);
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 4 * MIB;
+	config.budget_bytes = 8 * MIB;
 	snprintf(store, sizeof(store), "file:%s", path);
 	config.store = store;
 	refused(&config, -EEXIST, "holds 4 bytes");
 	assert_int_equal(ftruncate(fd, 0), 0);
 	{
-		struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+		struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 
 		assert_int_equal(access(path, F_OK), -1); /* nothing is left behind, whatever happens */
 		uvmp_pager_destroy(pager);
@@ -149,8 +151,8 @@ static void test_a_file_in_use_is_left_alone(void **state)
 
 static void test_bad_calls(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, NULL);
-	uint8_t *memory = uvmp_pager_alloc(pager, 3 * MIB), other[16];
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, NULL);
+	uint8_t *memory = uvmp_pager_alloc(pager, 7 * MIB), other[16];
 
 	(void)state;
 	assert_non_null(memory);
@@ -158,20 +160,20 @@ static void test_bad_calls(void **state)
 	assert_int_equal(errno, EINVAL);
 	assert_null(uvmp_pager_alloc(pager, SIZE_MAX));
 	assert_int_equal(errno, ENOMEM);
-	assert_null(uvmp_pager_alloc(pager, 1000 * MIB)); /* 64 times the budget */
+	assert_null(uvmp_pager_alloc(pager, 2000 * MIB)); /* 64 times the budget */
 	assert_int_equal(errno, ENOMEM);
 	assert_int_equal(uvmp_pager_free(pager, other), -EINVAL);
 	assert_int_equal(uvmp_pager_free(pager, memory + PAGE), -EINVAL);
 	assert_int_equal(uvmp_pager_free(pager, NULL), 0);
 	assert_int_equal(uvmp_pager_prefetch(pager, other, 16, true), -EINVAL);
 	assert_int_equal(uvmp_pager_prefetch(pager, memory, 0, true), -EINVAL);
-	assert_int_equal(uvmp_pager_prefetch(pager, memory, 9 * MIB, true), -EINVAL);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 18 * MIB, true), -EINVAL);
 	assert_int_equal(uvmp_pager_advise(pager, memory, PAGE, (enum uvmp_pager_advice)99), -EINVAL);
 	assert_int_equal(uvmp_pager_unmap(pager, memory + 1, PAGE), -EINVAL);
-	assert_int_equal(uvmp_pager_unmap(pager, memory, 5 * MIB), -EINVAL);
+	assert_int_equal(uvmp_pager_unmap(pager, memory, 10 * MIB), -EINVAL);
 	assert_int_equal(uvmp_pager_clear(pager, other, 16), -EINVAL);
 	assert_int_equal(uvmp_pager_usable(pager, other), 0);
-	assert_int_equal(uvmp_pager_usable(pager, memory + PAGE), 4 * MIB - PAGE); /* whole VABlocks */
+	assert_int_equal(uvmp_pager_usable(pager, memory + PAGE), 8 * MIB - PAGE); /* whole VABlocks */
 	assert_int_equal(uvmp_pager_free(pager, memory), 0);
 	assert_int_equal(uvmp_pager_free(pager, memory), -EINVAL);
 	uvmp_pager_destroy(pager);
@@ -189,16 +191,16 @@ static void test_contents_outlive_eviction(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(store) / sizeof(store[0]); i++) {
 		for (size_t k = 0; k < sizeof(policy) / sizeof(policy[0]); k++) {
-			struct uvmp_pager *pager = open_with(4 * MIB, policy[k], store[i]);
-			uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+			struct uvmp_pager *pager = open_with(8 * MIB, policy[k], store[i]);
+			uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 
 			assert_non_null(memory);
 			for (uint64_t round = 0; round < 2; round++) {
-				write_pages(memory, 16 * MIB, round);
-				check_pages(memory, 16 * MIB, round);
+				write_pages(memory, 32 * MIB, round);
+				check_pages(memory, 32 * MIB, round);
 			}
-			assert_true(stats_of(pager).resident_bytes <= 4 * MIB);
-			assert_true(stats_of(pager).bytes_out >= 2u * 12u * MIB);
+			assert_true(stats_of(pager).resident_bytes <= 8 * MIB);
+			assert_true(stats_of(pager).bytes_out >= 2u * 24u * MIB);
 			assert_true(stats_of(pager).store_bytes != 0);
 			assert_int_equal(stats_of(pager).store_error, 0);
 			uvmp_pager_destroy(pager);
@@ -208,33 +210,33 @@ static void test_contents_outlive_eviction(void **state)
 
 static void test_fresh_memory_is_zero_and_costs_no_write(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
-	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB), sum = 0;
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 64 * MIB), sum = 0;
 
 	(void)state;
-	for (size_t i = 0; i < 32 * MIB / 8u; i += 64)
+	for (size_t i = 0; i < 64 * MIB / 8u; i += 64)
 		sum += memory[i];
 	assert_int_equal(sum, 0);
 	assert_int_equal(stats_of(pager).bytes_out, 0);
-	assert_true(stats_of(pager).bytes_dropped >= 28u * MIB);
+	assert_true(stats_of(pager).bytes_dropped >= 56u * MIB);
 	uvmp_pager_destroy(pager);
 }
 
 /* What was written once and is only read from then on is written to the store once. */
 static void test_clean_pages_leave_without_a_write(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", "mem");
-	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, "prefetch=none", "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 
 	(void)state;
-	write_pages(memory, 16 * MIB, 0);
+	write_pages(memory, 32 * MIB, 0);
 	for (int round = 0; round < 4; round++)
-		check_pages(memory, 16 * MIB, 0);
-	assert_int_equal(stats_of(pager).bytes_out, 16 * MIB);
-	assert_true(stats_of(pager).bytes_in >= 4u * 12u * MIB);
+		check_pages(memory, 32 * MIB, 0);
+	assert_int_equal(stats_of(pager).bytes_out, 32 * MIB);
+	assert_true(stats_of(pager).bytes_in >= 4u * 24u * MIB);
 	memory[0] = 5; /* and a write to a clean page is seen */
 	assert_true(stats_of(pager).write_faults + stats_of(pager).faults > 0);
-	for (size_t i = 4 * MIB / 8u; i < 16 * MIB / 8u; i += 512)
+	for (size_t i = 8 * MIB / 8u; i < 32 * MIB / 8u; i += 512)
 		(void)*(volatile uint64_t *)&memory[i];
 	assert_int_equal(memory[0], 5);
 	uvmp_pager_destroy(pager);
@@ -248,12 +250,12 @@ static void test_pages_of_64_kib(void **state)
 
 	(void)state;
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 4 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.page_bytes = 65536;
 	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
-	memory = uvmp_pager_alloc(pager, 16 * MIB);
-	write_pages(memory, 16 * MIB, 1);
-	check_pages(memory, 16 * MIB, 1);
+	memory = uvmp_pager_alloc(pager, 32 * MIB);
+	write_pages(memory, 32 * MIB, 1);
+	check_pages(memory, 32 * MIB, 1);
 	assert_true(stats_of(pager).faults <= 2 * 256);
 	uvmp_pager_destroy(pager);
 }
@@ -281,57 +283,57 @@ static void test_prefetch_in_and_out(void **state)
 
 static void test_discard_saves_writes_but_not_those_after_it(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", "mem");
-	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, "prefetch=none", "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 
 	(void)state;
-	write_pages(memory, 4 * MIB, 0);
-	assert_int_equal(uvmp_pager_advise(pager, (uint8_t *)memory + 1, 4 * MIB - 2, UVMP_PAGER_DISCARD), 0);
+	write_pages(memory, 8 * MIB, 0);
+	assert_int_equal(uvmp_pager_advise(pager, (uint8_t *)memory + 1, 8 * MIB - 2, UVMP_PAGER_DISCARD), 0);
 	memory[3 * 512] = 77; /* page 3 matters again */
-	write_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
-	assert_int_equal(stats_of(pager).bytes_out, 8u * MIB + 3u * PAGE); /* of the 12 MiB four are here */
+	write_pages(memory + 8 * MIB / 8u, 24 * MIB, 1);
+	assert_int_equal(stats_of(pager).bytes_out, 16u * MIB + 3u * PAGE); /* of the 24 MiB eight are here */
 	assert_int_equal(memory[3 * 512], 77);
 	assert_int_equal(memory[0], word_of(0, 0)); /* not all of their pages was discarded */
-	assert_int_equal(memory[4 * MIB / 8u - 1u], word_of(1023, 0));
-	check_pages(memory + 4 * MIB / 8u, 12 * MIB, 1);
+	assert_int_equal(memory[8 * MIB / 8u - 1u], word_of(2047, 0));
+	check_pages(memory + 8 * MIB / 8u, 24 * MIB, 1);
 	uvmp_pager_destroy(pager);
 }
 
 static void test_advice_is_accepted(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
-	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 	(void)state;
 	for (int advice = UVMP_PAGER_PREFER_RESIDENT; advice <= UVMP_PAGER_ACCESSED_BY; advice++) {
-		assert_int_equal(uvmp_pager_advise(pager, memory, 3 * MIB, (enum uvmp_pager_advice)advice),
+		assert_int_equal(uvmp_pager_advise(pager, memory, 6 * MIB, (enum uvmp_pager_advice)advice),
 		                 0);
-		write_pages(memory, 8 * MIB, (uint64_t)advice);
-		check_pages(memory, 8 * MIB, (uint64_t)advice);
+		write_pages(memory, 16 * MIB, (uint64_t)advice);
+		check_pages(memory, 16 * MIB, (uint64_t)advice);
 	}
 	uvmp_pager_destroy(pager);
 }
 
 static void test_parts_that_are_given_back(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
-	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 	(void)state;
-	memset(memory, 7, 8 * MIB);
-	assert_int_equal(uvmp_pager_clear(pager, memory + MIB + 1, MIB), 0);
+	memset(memory, 7, 16 * MIB);
+	assert_int_equal(uvmp_pager_clear(pager, memory + MIB + 1, 3 * MIB), 0);
 	assert_int_equal(memory[MIB], 7); /* its page is not wholly inside */
 	assert_int_equal(memory[MIB + PAGE], 0);
-	assert_int_equal(memory[2 * MIB - 1], 0);
-	assert_int_equal(memory[2 * MIB], 7);
+	assert_int_equal(memory[4 * MIB - 1], 0);
+	assert_int_equal(memory[4 * MIB], 7);
 	memory[MIB + PAGE] = 9;
-	assert_int_equal(uvmp_pager_unmap(pager, memory + 4 * MIB, 4 * MIB), 0);
-	assert_int_equal(memory[5 * MIB], 0);
-	memset(memory + 2 * MIB, 1, 2 * MIB);
+	assert_int_equal(uvmp_pager_unmap(pager, memory + 8 * MIB, 8 * MIB), 0);
+	assert_int_equal(memory[10 * MIB], 0);
+	memset(memory + 4 * MIB, 1, 4 * MIB);
 	assert_int_equal(memory[MIB + PAGE], 9);
-	assert_int_equal(madvise(memory + 2 * MIB, MIB, MADV_DONTNEED), 0); /* unknown to the pager */
-	assert_int_equal(memory[2 * MIB], 0);
-	assert_int_equal(uvmp_pager_unmap(pager, memory, 4 * MIB), 0); /* all of it now */
+	assert_int_equal(madvise(memory + 4 * MIB, MIB, MADV_DONTNEED), 0); /* unknown to the pager */
+	assert_int_equal(memory[4 * MIB], 0);
+	assert_int_equal(uvmp_pager_unmap(pager, memory, 8 * MIB), 0); /* all of it now */
 	assert_int_equal(uvmp_pager_usable(pager, memory), 0);
 	uvmp_pager_destroy(pager);
 }
@@ -368,14 +370,14 @@ static void *hammer(void *context)
 
 static void test_threads_see_their_own_writes(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
-	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 	struct job job[4];
 	pthread_t thread[4];
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		job[i] = (struct job){(uint64_t *)(void *)(memory + i * 2 * MIB), 2 * MIB, i + 1u, 0};
+		job[i] = (struct job){(uint64_t *)(void *)(memory + i * 4 * MIB), 4 * MIB, i + 1u, 0};
 		assert_int_equal(pthread_create(&thread[i], NULL, hammer, &job[i]), 0);
 	}
 	for (size_t i = 0; i < 4; i++) {
@@ -399,8 +401,8 @@ static void *add_one(void *context)
 
 static void test_64_threads_on_one_page(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
-	uint64_t *memory = uvmp_pager_alloc(pager, 4 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
 	pthread_t thread[64];
 
 	(void)state;
@@ -412,21 +414,21 @@ static void test_64_threads_on_one_page(void **state)
 			pthread_join(thread[i], NULL);
 		pthread_barrier_destroy(&barrier);
 		assert_int_equal(*memory, 64u * (unsigned)round);
-		assert_int_equal(uvmp_pager_prefetch(pager, memory, 4 * MIB, false), 0);
+		assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, false), 0);
 	}
 	uvmp_pager_destroy(pager);
 }
 
 static void test_two_pagers(void **state)
 {
-	struct uvmp_pager *one = open_with(2 * MIB, NULL, "mem"),
-	                  *two = open_with(4 * MIB, "evict=lru4k", "zstd");
-	uint64_t *a = uvmp_pager_alloc(one, 8 * MIB), *b = uvmp_pager_alloc(two, 8 * MIB);
+	struct uvmp_pager *one = open_with(8 * MIB, NULL, "mem"),
+	                  *two = open_with(16 * MIB, "evict=lru4k", "zstd");
+	uint64_t *a = uvmp_pager_alloc(one, 32 * MIB), *b = uvmp_pager_alloc(two, 32 * MIB);
 
 	(void)state;
-	for (size_t i = 0; i < 8 * MIB / 8u; i += 256)
+	for (size_t i = 0; i < 32 * MIB / 8u; i += 256)
 		a[i] = b[i] = i;
-	for (size_t i = 0; i < 8 * MIB / 8u; i += 256)
+	for (size_t i = 0; i < 32 * MIB / 8u; i += 256)
 		assert_true(a[i] == i && b[i] == i);
 	assert_int_equal(uvmp_pager_free(one, b), -EINVAL);
 	uvmp_pager_destroy(one);
@@ -439,8 +441,8 @@ static void test_two_pagers(void **state)
 
 static void test_system_calls_reach_it(void **state)
 {
-	struct uvmp_pager *pager = open_with(2 * MIB, NULL, "mem");
-	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB), *copy = malloc(8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	uint8_t *memory = uvmp_pager_alloc(pager, 32 * MIB), *copy = malloc(32 * MIB);
 	char path[] = "/tmp/test_pager_XXXXXX", features[600];
 	int fd = mkstemp(path);
 
@@ -451,13 +453,13 @@ static void test_system_calls_reach_it(void **state)
 		print_message("skipped: this process may not handle faults of the kernel\n");
 		skip();
 	}
-	for (size_t i = 0; i < 8 * MIB; i++)
+	for (size_t i = 0; i < 32 * MIB; i++)
 		memory[i] = (uint8_t)(i * 31u >> 3);
-	assert_int_equal(write(fd, memory, 8 * MIB), 8 * MIB);
-	memset(memory, 0, 8 * MIB);
-	assert_int_equal(pread(fd, memory, 8 * MIB, 0), 8 * MIB);
-	assert_int_equal(pread(fd, copy, 8 * MIB, 0), 8 * MIB);
-	assert_memory_equal(memory, copy, 8 * MIB);
+	assert_int_equal(write(fd, memory, 32 * MIB), 32 * MIB);
+	memset(memory, 0, 32 * MIB);
+	assert_int_equal(pread(fd, memory, 32 * MIB, 0), 32 * MIB);
+	assert_int_equal(pread(fd, copy, 32 * MIB, 0), 32 * MIB);
+	assert_memory_equal(memory, copy, 32 * MIB);
 	close(fd);
 	free(copy);
 	uvmp_pager_destroy(pager);
@@ -472,45 +474,45 @@ static void test_user_mode_says_what_it_cannot(void **state)
 
 	(void)state;
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 2 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.is_user_mode = true;
 	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
 	uvmp_pager_features(pager, features, sizeof(features));
 	assert_non_null(strstr(features, "fail with EFAULT"));
-	memory = uvmp_pager_alloc(pager, 8 * MIB);
-	write_pages(memory, 8 * MIB, 3);
-	check_pages(memory, 8 * MIB, 3);
+	memory = uvmp_pager_alloc(pager, 32 * MIB);
+	write_pages(memory, 32 * MIB, 3);
+	check_pages(memory, 32 * MIB, 3);
 	uvmp_pager_destroy(pager);
 }
 
 static void fork_with(const char *store)
 {
-	struct uvmp_pager *pager = open_with(2 * MIB, NULL, store);
-	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 	int status;
 	pid_t pid;
 
-	write_pages(memory, 8 * MIB, 0);
+	write_pages(memory, 32 * MIB, 0);
 	pid = fork();
 	if (pid == 0) {
-		for (size_t i = 0; i < 8 * MIB / PAGE; i++) {
+		for (size_t i = 0; i < 32 * MIB / PAGE; i++) {
 			if (memory[i * 512u + i % 512u] != word_of(i, 0))
 				_exit(1);
 		}
-		for (size_t i = 0; i < 8 * MIB / PAGE; i++)
+		for (size_t i = 0; i < 32 * MIB / PAGE; i++)
 			memory[i * 512u] = i;
-		for (size_t i = 0; i < 8 * MIB / PAGE; i++) {
+		for (size_t i = 0; i < 32 * MIB / PAGE; i++) {
 			if (memory[i * 512u] != i)
 				_exit(2);
 		}
 		_exit(0);
 	}
-	write_pages(memory, 8 * MIB, 1); /* meanwhile, and not seen there */
-	check_pages(memory, 8 * MIB, 1);
+	write_pages(memory, 32 * MIB, 1); /* meanwhile, and not seen there */
+	check_pages(memory, 32 * MIB, 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-	check_pages(memory, 8 * MIB, 1);
+	check_pages(memory, 32 * MIB, 1);
 	uvmp_pager_destroy(pager);
 }
 
@@ -591,7 +593,7 @@ static struct uvmp_pager *open_broken(struct broken *broken)
 	struct uvmp_pager *pager;
 
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 2 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.managed_bytes = 64 * MIB;
 	config.policy = "prefetch=none";
 	config.own_store = &broken->store;
@@ -629,17 +631,17 @@ static void test_a_store_that_cannot_be_read(void **state)
 {
 	struct broken *broken = break_store();
 	struct uvmp_pager *pager = open_broken(broken);
-	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 
 	(void)state;
-	write_pages(memory, 8 * MIB, 0);
+	write_pages(memory, 32 * MIB, 0);
 	broken->read_error = -EIO;
 	assert_true(dies(memory));
 	assert_ptr_equal(bad_address, memory);
 	assert_int_equal(stats_of(pager).store_error, -EIO);
 	assert_int_equal(uvmp_pager_prefetch(pager, memory, PAGE, true), -EIO);
 	broken->read_error = 0; /* nothing is lost by that */
-	check_pages(memory, 8 * MIB, 0);
+	check_pages(memory, 32 * MIB, 0);
 	uvmp_pager_destroy(pager);
 }
 
@@ -647,20 +649,20 @@ static void test_a_store_that_is_full(void **state)
 {
 	struct broken *broken = break_store();
 	struct uvmp_pager *pager = open_broken(broken);
-	uint64_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
 
 	(void)state;
-	write_pages(memory, 2 * MIB, 0);
+	write_pages(memory, 8 * MIB, 0);
 	broken->writes_left = 0;
 	broken->write_error = -ENOSPC;
-	assert_true(dies(memory + 4 * MIB / 8u));
+	assert_true(dies(memory + 16 * MIB / 8u));
 	assert_int_equal(stats_of(pager).store_error, -ENOSPC);
-	check_pages(memory, 2 * MIB, 0); /* what is resident is as it was */
-	assert_int_equal(uvmp_pager_prefetch(pager, memory, 2 * MIB, false), -ENOSPC);
-	check_pages(memory, 2 * MIB, 0);
+	check_pages(memory, 8 * MIB, 0); /* what is resident is as it was */
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, false), -ENOSPC);
+	check_pages(memory, 8 * MIB, 0);
 	broken->writes_left = UINT64_MAX;
-	write_pages(memory, 8 * MIB, 1);
-	check_pages(memory, 8 * MIB, 1);
+	write_pages(memory, 32 * MIB, 1);
+	check_pages(memory, 32 * MIB, 1);
 	uvmp_pager_destroy(pager);
 }
 
@@ -691,9 +693,9 @@ int main(void)
 	int status;
 
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 2 * MIB;
+	config.budget_bytes = 8 * MIB;
 	status = uvmp_pager_create(&config, &pager, error, sizeof(error));
-	if (status == -EPERM || status == -ENOSYS) {
+	if (status == -EPERM || status == -ENOSYS || status == -ENOTSUP) {
 		printf("skipped: %s\n[  PASSED  ] 0 test(s).\n", error);
 		return 0;
 	}

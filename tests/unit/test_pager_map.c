@@ -108,7 +108,7 @@ static void test_map_holds_what_does_not_fit(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(policy) / sizeof(policy[0]); i++) {
-		struct uvmp_pager *pager = open_with(4 * MIB, policy[i], "map");
+		struct uvmp_pager *pager = open_with(8 * MIB, policy[i], "map");
 		void *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 		assert_non_null(memory);
@@ -116,14 +116,14 @@ static void test_map_holds_what_does_not_fit(void **state)
 			write_pages(memory, 0, 4096, round);
 			check_pages(memory, 0, 4096, round);
 		}
-		assert_true(stats_of(pager).resident_bytes <= 4 * MIB);
+		assert_true(stats_of(pager).resident_bytes <= 8 * MIB);
 		uvmp_pager_destroy(pager);
 	}
 }
 
 static void test_map_with_strides_and_at_random(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "map");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "map");
 	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB), x = 1;
 	uint8_t *model = calloc(1, 16 * MIB / 64u);
 
@@ -151,25 +151,25 @@ static void test_map_with_strides_and_at_random(void **state)
 /* Pages that come are counted as in, or as zeros the first time; none is written. */
 static void test_map_counts(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, "prefetch=none", "map");
-	void *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, "prefetch=none", "map");
+	void *memory = uvmp_pager_alloc(pager, 32 * MIB);
 	struct uvmp_pager_stats stats;
 
 	(void)state;
-	write_pages(memory, 0, 4096, 0);
+	write_pages(memory, 0, 8192, 0);
 	stats = stats_of(pager);
-	assert_int_equal(stats.faults, 4096);
-	assert_int_equal(stats.bytes_zeroed, 16 * MIB);
+	assert_int_equal(stats.faults, 8192);
+	assert_int_equal(stats.bytes_zeroed, 32 * MIB);
 	assert_int_equal(stats.bytes_in, 0);
-	assert_int_equal(stats.bytes_dropped, 12 * MIB);
-	assert_int_equal(stats.resident_bytes, 4 * MIB);
-	assert_int_equal(stats.store_bytes, 16 * MIB);
-	check_pages(memory, 0, 4096, 0);
+	assert_int_equal(stats.bytes_dropped, 24 * MIB);
+	assert_int_equal(stats.resident_bytes, 8 * MIB);
+	assert_int_equal(stats.store_bytes, 32 * MIB);
+	check_pages(memory, 0, 8192, 0);
 	stats = stats_of(pager);
-	assert_int_equal(stats.faults, 2 * 4096);
-	assert_int_equal(stats.bytes_in, 16 * MIB);
-	assert_int_equal(stats.bytes_zeroed, 16 * MIB);
-	assert_int_equal(stats.bytes_dropped, 28 * MIB);
+	assert_int_equal(stats.faults, 2 * 8192);
+	assert_int_equal(stats.bytes_in, 32 * MIB);
+	assert_int_equal(stats.bytes_zeroed, 32 * MIB);
+	assert_int_equal(stats.bytes_dropped, 56 * MIB);
 	assert_int_equal(stats.bytes_out, 0);
 	assert_int_equal(stats.write_faults, 0);
 	assert_int_equal(stats.store_error, 0);
@@ -181,25 +181,25 @@ static void test_map_counts(void **state)
 
 static void test_map_gives_fresh_memory_again(void **state)
 {
-	struct uvmp_pager *pager = open_with(2 * MIB, NULL, "map");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "map");
 
 	(void)state;
 	for (uint64_t round = 0; round < 4; round++) {
-		uint8_t *a = uvmp_pager_alloc(pager, 6 * MIB), *b = uvmp_pager_alloc(pager, 4 * MIB);
+		uint8_t *a = uvmp_pager_alloc(pager, 12 * MIB), *b = uvmp_pager_alloc(pager, 8 * MIB);
 
-		for (size_t i = 0; i < 6 * MIB; i += 512)
+		for (size_t i = 0; i < 12 * MIB; i += 512)
 			assert_int_equal(a[i], 0);
-		write_pages(a, 0, 1536, round);
-		write_pages(b, 0, 1024, round + 100u);
-		assert_int_equal(uvmp_pager_clear(pager, b, 2 * MIB), 0);
+		write_pages(a, 0, 3072, round);
+		write_pages(b, 0, 2048, round + 100u);
+		assert_int_equal(uvmp_pager_clear(pager, b, 4 * MIB), 0);
 		assert_int_equal(*word_at(b, 3), 0);
-		check_pages(a, 0, 1536, round);
-		check_pages(b, 512, 512, round + 100u);
-		assert_int_equal(uvmp_pager_unmap(pager, a, 4 * MIB), 0);
-		assert_int_equal(uvmp_pager_unmap(pager, a, 4 * MIB), 0); /* the same again is not the rest */
+		check_pages(a, 0, 3072, round);
+		check_pages(b, 1024, 1024, round + 100u);
+		assert_int_equal(uvmp_pager_unmap(pager, a, 8 * MIB), 0);
+		assert_int_equal(uvmp_pager_unmap(pager, a, 8 * MIB), 0); /* the same again is not the rest */
 		assert_int_equal(*word_at(a, 5), 0);
-		check_pages(a, 1024, 512, round);
-		assert_int_equal(uvmp_pager_unmap(pager, a + 4 * MIB, 2 * MIB), 0);
+		check_pages(a, 2048, 1024, round);
+		assert_int_equal(uvmp_pager_unmap(pager, a + 8 * MIB, 4 * MIB), 0);
 		assert_int_equal(uvmp_pager_usable(pager, a), 0);
 		assert_int_equal(uvmp_pager_free(pager, b), 0);
 	}
@@ -209,35 +209,35 @@ static void test_map_gives_fresh_memory_again(void **state)
 
 static int child_of(void *memory)
 {
-	if (first_wrong(memory, 0, 2048, 0) != 2048)
+	if (first_wrong(memory, 0, 8192, 0) != 8192)
 		return 1;
-	write_pages(memory, 0, 2048, 7);
-	if (first_wrong(memory, 0, 2048, 7) != 2048)
+	write_pages(memory, 0, 8192, 7);
+	if (first_wrong(memory, 0, 8192, 7) != 8192)
 		return 2;
-	return first_wrong(memory, 0, 2048, 7) == 2048 ? 0 : 3;
+	return first_wrong(memory, 0, 8192, 7) == 8192 ? 0 : 3;
 }
 
 static void test_map_and_fork(void **state)
 {
-	struct uvmp_pager *pager = open_with(2 * MIB, NULL, "map");
-	void *memory = uvmp_pager_alloc(pager, 8 * MIB);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "map");
+	void *memory = uvmp_pager_alloc(pager, 32 * MIB);
 	int status, ready[2];
 	pid_t pid;
 	char c;
 
 	(void)state;
-	write_pages(memory, 0, 2048, 0);
+	write_pages(memory, 0, 8192, 0);
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) { /* reads what was at the fork, after the parent has written all anew */
 		_exit(read(ready[0], &c, 1) == 1 ? child_of(memory) : 9);
 	}
-	write_pages(memory, 0, 2048, 1);
+	write_pages(memory, 0, 8192, 1);
 	assert_int_equal(write(ready[1], "x", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-	check_pages(memory, 0, 2048, 1); /* and nothing of what the child has written */
+	check_pages(memory, 0, 8192, 1); /* and nothing of what the child has written */
 	assert_int_equal(uvmp_pager_free(pager, memory), 0);
 	assert_int_equal(stats_of(pager).store_bytes, 0);
 	close(ready[0]);
@@ -271,7 +271,7 @@ static const char *const stores[] = {"mem", "zstd", "file:/tmp", "map"};
 
 static void unmap_parts(const char *store)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB), *other = uvmp_pager_alloc(pager, 8 * MIB);
 
 	write_pages(memory, 0, 4096, 0);
@@ -285,7 +285,7 @@ static void unmap_parts(const char *store)
 		check_pages(memory, 2304, 1792, 0);
 		check_pages(other, 0, 2048, 1);
 	}
-	assert_true(stats_of(pager).resident_bytes <= 4 * MIB);
+	assert_true(stats_of(pager).resident_bytes <= 8 * MIB);
 	assert_int_equal(uvmp_pager_prefetch(pager, memory, 16 * MIB, false), 0);
 	assert_int_equal(uvmp_pager_unmap(pager, memory + 2 * MIB, 4 * MIB), -EINVAL);
 	assert_int_equal(uvmp_pager_clear(pager, memory + 2 * MIB, MIB), 0);
@@ -313,7 +313,7 @@ static void test_unmapped_parts(void **state)
 /* Addresses of a hole are free for anybody, but not for a new allocation of ours. */
 static void test_allocating_beside_a_hole(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
 	uint8_t *memory = uvmp_pager_alloc(pager, 32 * MIB), *more[8];
 
 	(void)state;
@@ -333,7 +333,7 @@ static void test_allocating_beside_a_hole(void **state)
 
 static void foreign_memory(const char *store)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 	write_pages(memory, 0, 4096, 0);
@@ -370,7 +370,7 @@ static void test_foreign_memory_over_ours(void **state)
 
 static void move_whole(const char *store)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB), *to;
 
 	write_pages(memory, 0, 4096, 0);
@@ -400,7 +400,7 @@ static void move_whole(const char *store)
 
 static void move_parts(const char *store)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB), *part, *again;
 
 	write_pages(memory, 0, 4096, 0);
@@ -431,7 +431,7 @@ static void move_parts(const char *store)
  * behind it and is freed makes room. */
 static void grow_in_place(const char *store)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint8_t *behind = uvmp_pager_alloc(pager, 8 * MIB), *memory = uvmp_pager_alloc(pager, 8 * MIB),
 	        *other;
 
@@ -473,7 +473,7 @@ static void test_a_part_of_a_page_of_64_kib(void **state)
 
 	(void)state;
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 4 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.page_bytes = 65536;
 	assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
 	memory = uvmp_pager_alloc(pager, 16 * MIB);
@@ -551,7 +551,7 @@ static bool go(uint64_t round, uint8_t *memory)
 
 static void beside_others(const char *store, uint64_t rounds)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, store);
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 	uint64_t wrong = UINT64_MAX;
 	struct neighbour n[3];
 	pthread_t thread[3];
@@ -590,21 +590,21 @@ static void test_beside_threads_that_fault(void **state)
 static void *call(void *context)
 {
 	struct uvmp_pager *pager = context;
-	uint8_t *memory = uvmp_pager_alloc(pager, 4 * MIB);
+	uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
 	uint64_t bad = 0;
 
 	for (uint64_t round = 0; !__atomic_load_n(&is_over, __ATOMIC_SEQ_CST); round++) {
-		write_pages(memory, 0, 1024, round);
-		bad += uvmp_pager_prefetch(pager, memory, 4 * MIB, false) != 0;
-		bad += uvmp_pager_prefetch(pager, memory, 2 * MIB, true) != 0;
-		bad += first_wrong(memory, 0, 1024, round) != 1024;
+		write_pages(memory, 0, 2048, round);
+		bad += uvmp_pager_prefetch(pager, memory, 8 * MIB, false) != 0;
+		bad += uvmp_pager_prefetch(pager, memory, 4 * MIB, true) != 0;
+		bad += first_wrong(memory, 0, 2048, round) != 2048;
 	}
 	return (void *)(uintptr_t)bad;
 }
 
 static void test_calls_do_not_wait_for_each_other(void **state)
 {
-	struct uvmp_pager *pager = open_with(6 * MIB, NULL, "mem");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
 	pthread_t thread;
 	void *bad;
 
@@ -612,9 +612,9 @@ static void test_calls_do_not_wait_for_each_other(void **state)
 	__atomic_store_n(&is_over, false, __ATOMIC_SEQ_CST);
 	assert_int_equal(pthread_create(&thread, NULL, call, pager), 0);
 	for (uint64_t round = 0; round < 24; round++) {
-		uint8_t *memory = uvmp_pager_alloc(pager, 4 * MIB);
+		uint8_t *memory = uvmp_pager_alloc(pager, 8 * MIB);
 
-		write_pages(memory, 0, 1024, round);
+		write_pages(memory, 0, 2048, round);
 		assert_true(go(round, memory));
 	}
 	__atomic_store_n(&is_over, true, __ATOMIC_SEQ_CST);
@@ -628,7 +628,7 @@ static void test_calls_do_not_wait_for_each_other(void **state)
 /* The page is missing when it is to leave: who looks at it then must not wait for himself. */
 static void test_dropped_pages_leave_as_zeros(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 	(void)state;
@@ -644,7 +644,7 @@ static void test_dropped_pages_leave_as_zeros(void **state)
 
 static void test_protected_pages_leave_and_come_back(void **state)
 {
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "mem");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
 	uint8_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
 
 	(void)state;
@@ -659,7 +659,7 @@ static void test_protected_pages_leave_and_come_back(void **state)
 static void test_features_say_what_there_is(void **state)
 {
 	char text[900], cut[20];
-	struct uvmp_pager *pager = open_with(4 * MIB, NULL, "map");
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "map");
 
 	(void)state;
 	uvmp_pager_features(pager, text, sizeof(text));
@@ -669,7 +669,7 @@ static void test_features_say_what_there_is(void **state)
 	uvmp_pager_features(pager, cut, sizeof(cut));
 	assert_int_equal(strlen(cut), sizeof(cut) - 1u);
 	uvmp_pager_destroy(pager);
-	pager = open_with(4 * MIB, NULL, "mem");
+	pager = open_with(8 * MIB, NULL, "mem");
 	uvmp_pager_features(pager, text, sizeof(text));
 	assert_null(strstr(text, "memory file"));
 	assert_non_null(strstr(text, "leave without a write"));
@@ -699,7 +699,7 @@ int main(void)
 	int status;
 
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 2 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.store = "map";
 	status = uvmp_pager_create(&config, &pager, error, sizeof(error));
 	if (status == -EPERM || status == -ENOSYS || status == -ENOTSUP) {

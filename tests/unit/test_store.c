@@ -764,7 +764,7 @@ static int create(struct own *own, const char *store, const char *policy)
 	int status;
 
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = 4 * MIB;
+	config.budget_bytes = 8 * MIB;
 	config.managed_bytes = 1024 * MIB;
 	config.batch_threads = 3;
 	config.policy = policy;

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 wanted=" $* "
-awk 'BEGIN { srand(1); for (i = 0; i < 150000; i++) print int(rand() * 1e9), i }' >numbers
+awk 'BEGIN { srand(1); for (i = 0; i < 300000; i++) print int(rand() * 1e9), i }' >numbers
 for program in bfs sgemm; do ${CC:-cc} -O2 -o $program "$here/$program.c"; done
 
 # Every page that is not there faults by itself, and some that are there are looked at, so that a trace tells more than the policy under
@@ -27,12 +27,12 @@ record() { # NAME BUDGET COMMAND...
 	fi
 	echo "$name: $(grep -c , trace.csv) rows, $(cat "$here/$name".csv* | wc -c) bytes"
 }
-record sort 2M sort -n --parallel=1 --buffer-size=8M numbers
+record sort 8M sort -n --parallel=1 --buffer-size=24M numbers
 record join 8M python3 "$here/join.py" 60000 120000
-record bfs 3M ./bfs 16 12
-record sgemm 4M ./sgemm 768
-head -n 90000 numbers >few
+record bfs 8M ./bfs 18 7
+record sgemm 8M ./sgemm 1088
+head -n 142000 numbers >few
 printf "create table t(a, b);\n.separator \" \"\n.import few t\ncreate index i on t(a);\nselect sum(b), count(*) from t where a < 500000000;\n" >query
-head -n 12000 numbers >some
-record zstd 4M zstd -19 --single-thread -q -c some
-record sqlite 3M sqlite3 -cmd 'pragma cache_size=-12000' :memory: '.read query'
+head -n 24000 numbers >some
+record zstd 8M zstd -19 --single-thread -q -c some
+record sqlite 8M sqlite3 -cmd 'pragma cache_size=-24000' :memory: '.read query'
