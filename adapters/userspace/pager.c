@@ -87,11 +87,15 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
 	struct uvmp_policy_error what;
 
+	if (!text)
+		text = UVMP_PAGER_POLICY;
 	uvmp_policy_init(&p->policy);
-	if (text && uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
+	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
 		return refuse(error, -EINVAL, "policy: %s", what.text);
-	if (p->policy.evict != UVMP_EVICT_LRU && c->page_bytes != 4096)
-		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=lru works",
+	if (p->policy.evict != UVMP_EVICT_LRU && p->policy.evict != UVMP_EVICT_LRU_2M &&
+	    c->page_bytes != 4096)
+		return refuse(error, -EINVAL,
+		              "policy: with pages of %u bytes only evict=lru and evict=lru2m work",
 		              c->page_bytes);
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
 		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
