@@ -240,7 +240,7 @@ static int start(struct uvmp_pager *p, uint32_t copy_threads)
 	if (pipe2(p->stop, O_CLOEXEC) != 0)
 		return -errno;
 	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
-	if (error == 0)
+	if (error == 0 || error == -EAGAIN) /* fewer do, too */
 		error = pager_thread(&p->thread, serve, p);
 	p->is_running = error == 0;
 	if (error == 0)
@@ -633,7 +633,7 @@ static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
 	bool is_ours;
 
-	if (!p)
+	if (!p || bytes > UINT64_MAX - base)
 		return -EINVAL;
 	enter(p);
 	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
