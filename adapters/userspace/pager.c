@@ -28,6 +28,9 @@
 
 /* -- all pagers of the process, for fork -- */
 
+#define VAIN_MOST 1000u /* cancels, after which the next ones */
+#define VAIN_MS   10    /* come this much apart */
+
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uvmp_pager *all;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -197,6 +200,7 @@ static void *serve(void *context)
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 	bool is_row_waiting = false;
 	uint64_t flushed_ns = 0;
+	bool is_vain;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -217,7 +221,10 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
+		is_vain = p->vain >= VAIN_MOST;
 		leave(p);
+		if (is_vain) /* whoever cannot be killed tries again at once, for ever */
+			(void)poll(&fds[1], 1, VAIN_MS);
 	}
 }
 

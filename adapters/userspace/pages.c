@@ -311,6 +311,7 @@ enum uvmp_status pages_bring(struct uvmp_pager *p, const struct uvmp_action *a)
 		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
+	p->vain = 0;
 	uvmp_mask_andnot(&coming, &coming, &block->lost);
 	uvmp_mask_region_clear(&block->kept, run);
 	uvmp_mask_or(&block->here, &block->here, &coming);

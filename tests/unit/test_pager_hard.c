@@ -769,6 +769,45 @@ static void test_a_full_store_and_room_again(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* A thread that cannot be told tries again, but not without pause; and goes on when the store works. */
+static void *touch_unsignalled(void *word)
+{
+	sigset_t every;
+
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, NULL);
+	return (void *)(uintptr_t) * (volatile uint64_t *)word;
+}
+
+static void test_a_cancel_that_cannot_be_delivered(void **state)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(8 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, BLOCK), before;
+	sigset_t every, mask;
+	pthread_t thread;
+	void *word;
+
+	(void)state;
+	memory[0] = 77;
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+	before = stats_of(pager).faults;
+	atomic_store(&flaky->reads_fail, 1000);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &mask); /* nor can the process be told */
+	assert_int_equal(pthread_create(&thread, NULL, touch_unsignalled, memory), 0);
+	while (stats_of(pager).faults - before < 1010)
+		usleep(1000);
+	before = stats_of(pager).faults;
+	usleep(500000);
+	assert_in_range(stats_of(pager).faults - before, 1, 200);
+	atomic_store(&flaky->reads_fail, 0);
+	pthread_join(thread, &word);
+	assert_int_equal((uintptr_t)word, 77);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	uvmp_pager_destroy(pager);
+}
+
 /* Threads write to pages that come without protection, while the rest of the copy fails. */
 static void *write_what_comes(void *memory)
 {
@@ -1049,6 +1088,7 @@ int main(void)
 	                                   cmocka_unit_test(test_destroy_while_a_thread_waits),
 	                                   cmocka_unit_test(test_a_full_store_and_room_again),
 	                                   cmocka_unit_test(test_copies_that_fail_half_way_lose_nothing),
+	                                   cmocka_unit_test(test_a_cancel_that_cannot_be_delivered),
 	                                   cmocka_unit_test(test_dropped_pages_leave),
 	                                   cmocka_unit_test(test_dropped_clean_pages_leave_as_zeros),
 	                                   cmocka_unit_test(test_cleared_pages_leave),
