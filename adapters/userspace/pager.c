@@ -28,6 +28,9 @@
 
 /* -- all pagers of the process, for fork -- */
 
+#define VAIN_MOST 1000u /* cancels, after which the next ones */
+#define VAIN_MS   10    /* come this much apart */
+
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uvmp_pager *all;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -201,6 +204,7 @@ static void *serve(void *context)
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 	bool is_row_waiting = false;
 	uint64_t flushed_ns = 0;
+	bool is_vain;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -221,7 +225,10 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
+		is_vain = p->vain >= VAIN_MOST;
 		leave(p);
+		if (is_vain) /* whoever cannot be killed tries again at once, for ever */
+			(void)poll(&fds[1], 1, VAIN_MS);
 	}
 }
 
@@ -244,7 +251,7 @@ static int start(struct uvmp_pager *p, uint32_t copy_threads)
 	if (pipe2(p->stop, O_CLOEXEC) != 0)
 		return -errno;
 	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
-	if (error == 0)
+	if (error == 0 || error == -EAGAIN) /* fewer do, too */
 		error = pager_thread(&p->thread, serve, p);
 	p->is_running = error == 0;
 	if (error == 0)
@@ -637,7 +644,7 @@ static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
 	bool is_ours;
 
-	if (!p)
+	if (!p || bytes > UINT64_MAX - base)
 		return -EINVAL;
 	enter(p);
 	is_ours = first < end ? whole_pages(p, first, end - first) != NULL

@@ -41,6 +41,11 @@
  * in the instant in which another thread unmaps may take what lies there for managed memory. Managed memory may be
  * protected (mprotect), and dropped (MADV_DONTNEED: zeros, for a page that was resident; uvmp_pager_clear is for all).
  *
+ * Two more: pages that another thread drops (MADV_DONTNEED) in the instant in which they are being written to the store
+ * may hang the pager, and every thread that waits for a page with it; and dropped as they leave they may keep what they
+ * held. A thread to which SIGBUS cannot be delivered (blocked, or in a system call) tries again until its page comes:
+ * once 1000 of its tries have failed and no page has come meanwhile, every 10 ms, and others may wait as long.
+ *
  * The store "map" is another thing: managed memory is a shared mapping of a memory file, and a page that is not
  * resident is only not mapped. Bringing it in is one UFFDIO_CONTINUE, sending it out one MADV_DONTNEED; nothing is
  * copied, and no memory is saved: the cheap way to record the trace of a program, and to study decisions. Linux 5.14;

@@ -311,6 +311,7 @@ enum uvmp_status pages_bring(struct uvmp_pager *p, const struct uvmp_action *a)
 		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
+	p->vain = 0;
 	uvmp_mask_andnot(&coming, &coming, &block->lost);
 	uvmp_mask_region_clear(&block->kept, run);
 	uvmp_mask_or(&block->here, &block->here, &coming);
@@ -496,6 +497,22 @@ static void wash(struct block *block, const uvmp_mask *together, const uvmp_mask
 	uvmp_mask_or(&block->washed, &block->washed, &washed);
 }
 
+/* Clean pages of which something is not in place, as the program has dropped it: not what the store has.
+ * Where the kernel has swapped a page out it is only written once more. */
+static void find_dropped(const struct uvmp_pager *p, const struct area *area, struct block *block,
+                         const uvmp_mask *leaving)
+{
+	uvmp_mask clean, there, in_part;
+
+	uvmp_mask_and(&clean, leaving, &block->stored);
+	uvmp_mask_andnot(&clean, &clean, &block->dirty);
+	if (uvmp_mask_is_empty(&clean))
+		return;
+	look(p, area, block, uvmp_mask_hull(&clean), &there, &in_part);
+	uvmp_mask_andnot(&clean, &clean, &there);
+	uvmp_mask_or(&block->dirty, &block->dirty, &clean);
+}
+
 /* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
  * missing. Those of a mapped file are in it anyway. What the store has no room for, or cannot write, shall
  * not keep those from leaving for which it has. -EAGAIN, nothing written: the program is unmapping something.
@@ -512,6 +529,7 @@ static int save(struct uvmp_pager *p, const struct area *area, struct block *blo
 		uvmp_mask_andnot(&block->dirty, &block->dirty, pages);
 		return 0;
 	}
+	find_dropped(p, area, block, pages);
 	uvmp_mask_and(&dirty, pages, &block->dirty);
 	if (uvmp_mask_is_empty(&dirty))
 		return 0;
