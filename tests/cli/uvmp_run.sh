@@ -68,6 +68,11 @@ value() { # KEY: of the JSON report
 expect 0 '--version' "$run" --version
 expect 0 '--help' "$run" --help
 says --budget --threshold --policy --store --record --log --report 'default 64 times the budget'
+for option in $("$run" --help | grep -o '^  --[a-z-]*' | tr -d ' '); do
+	case $option in --help | --version) continue ;; esac
+	grep -qF -- "$option" docs/uvmp-run.md && grep -qF -- "It Fl ${option#-}" docs/uvmp-run.1 && ok "$option is in both manuals" ||
+		fail "$option is in both manuals"
+done
 refuses 'no arguments' '--budget is missing' "$run"
 refuses 'no budget' '--budget is missing' "$run" true
 refuses 'no program' 'no program' "$run" --budget 8M --
@@ -101,8 +106,6 @@ expect 0 'small program' "$run" --budget 8M true
 says 'nothing was managed: no allocation reached the threshold of 1.0 MiB'
 expect 0 'quiet' "$run" --budget 8M --quiet true
 [ -s "$work/err" ] && fail 'quiet: says nothing' "$(cat "$work/err")" || ok 'quiet: says nothing'
-expect 0 'budget above memory' "$run" --budget 64G true
-says 'note: the budget of 64G is more than the memory of this machine'
 printf 'int main(void) { return 5; }\n' >"$work/static.c"
 if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 	expect 5 'static program' "$run" --budget 8M "$work/static"
@@ -151,6 +154,13 @@ says 'budget 8.0 MiB' 'nothing was managed'
 sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
 	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
 	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"
+
+memory=$(awk '/^MemTotal/ { print int($2 / 524288) + 1 }' /proc/meminfo) # twice, in GiB
+expect 0 'budget above memory' "$run" --budget "${memory}G" --managed 64M "$program" simple 32
+prints 'program: all words right'
+says "note: the budget of ${memory}G is more than the memory of this machine"
+expect 0 'a budget of which 64 times is more than can be managed' "$run" --budget 512G true
+refuses 'too much managed' '(managed_bytes, --managed)' "$run" --budget 8M --managed 64T true
 
 # -- signals --------------------------------------------------------------------------------------------------------------
 for number in 15 2 1 10 3; do
