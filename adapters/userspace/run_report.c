@@ -369,8 +369,10 @@ static void say_nothing_managed(const struct run_report *report)
 		        report->program[0]);
 }
 
+/* What an object or rows on the same standard error have already is not said again. */
 void run_report_trouble(const struct run_report *report)
 {
+	bool is_told = report->format != RUN_TABLE && !report->is_aside && !report->is_quiet;
 	uint32_t managed = 0, failed = 0;
 
 	for (uint32_t i = 0; i < slots(report->shared); i++) {
@@ -378,10 +380,10 @@ void run_report_trouble(const struct run_report *report)
 
 		managed += has_managed(slot);
 		failed += slot->error != 0;
-		if (slot->error != 0 && failed <= LISTED_MOST)
+		if (!is_told && slot->error != 0 && failed <= LISTED_MOST)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
 			        slot->name, slot->pid, slot->text);
-		if (slot->stats.store_error != 0)
+		if (!is_told && slot->stats.store_error != 0)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
 			        slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
 		if (slot->log_error != 0)
@@ -390,11 +392,11 @@ void run_report_trouble(const struct run_report *report)
 			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
 			        strerror(-slot->stats.trace_error));
 	}
-	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet &&
-	    report->format == RUN_TABLE) /* JSON and CSV say so by `managed`, and no rows */
+	if (is_told)
+		return;
+	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet)
 		say_nothing_managed(report);
-	if (WIFSIGNALED(report->status) && report->format == RUN_TABLE &&
-	    (!report->is_quiet || WCOREDUMP(report->status)))
+	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
 		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
 		        WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
 		        WCOREDUMP(report->status) ? ", core dumped" : "");

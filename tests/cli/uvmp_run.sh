@@ -87,12 +87,12 @@ refuses 'threads' '--threads: "17" is not accepted; 1..16' "$run" --budget 8M --
 refuses 'format' '--format: "xml" is not accepted' "$run" --budget 8M --format xml true
 refuses 'policy unknown' '--policy: character 18: foo: no such key' "$run" --budget 8M --policy 'prefetch=density foo=3' true
 refuses 'policy of the environment' 'UVMP_POLICY: character 1: zork' env UVMP_POLICY=zork "$run" --budget 8M true
-refuses 'store unknown' 'store: "disk" is not accepted' "$run" --budget 8M --store disk true
+refuses 'store unknown' '--store: "disk" is not accepted' "$run" --budget 8M --store disk true
 refuses 'log not writable' '--log: /nonexistent/log: No such file' "$run" --budget 8M --log /nonexistent/log true
 refuses 'record is a directory' '--record: /: Is a directory' "$run" --budget 8M --record / true
 refuses 'report not writable' '--report: /nonexistent/r: No such file' "$run" --budget 8M --report /nonexistent/r true
 echo data >"$work/mine"
-refuses 'store holds something' 'mine: holds 5 bytes' "$run" --budget 8M --store "file:$work/mine" true
+refuses 'store holds something' "--store: $work/mine: holds 5 bytes" "$run" --budget 8M --store "file:$work/mine" true
 [ "$(cat "$work/mine")" = data ] && ok 'a file that holds something is not touched' || fail 'a file that holds something is not touched'
 refuses 'store in no directory' 'No such file' "$run" --budget 8M --store file:/nonexistent/store true
 expect 127 'program not found' "$run" --budget 8M no-such-program
@@ -118,6 +118,10 @@ if [ "$(id -u)" = 0 ]; then
 	expect 0 'setuid program' "$run" --budget 8M "$work/setuid"
 	says 'is setuid'
 fi
+
+expect 0 'JSON on standard error' "$run" --budget 8M --format json true
+[ "$(head -n 1 "$work/err")" = '{' ] && [ "$(tail -n 1 "$work/err")" = '}' ] && ok 'JSON on standard error: nothing else' ||
+	fail 'JSON on standard error: nothing else' "$(cat "$work/err")"
 
 # -- is there userfaultfd? ------------------------------------------------------------------------------------------------
 expect 0 'memory of four times the budget' "$run" --budget 8M --format json --report "$work/report" "$program" simple 32
