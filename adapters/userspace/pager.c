@@ -18,10 +18,12 @@
 #define AREAS_MOST    8192u /* at a time */
 #define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
-#define HOLES_MOST    64u
-#define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
-#define SAMPLE_MOST   4096u /* pages */
-#define FLUSH_MS      500u  /* a row waits no longer before it is in the file */
+/* Managed: the engine's (service.h), less those that ranges may need. */
+#define BLOCKS_MOST ((1u << 24) - CUTS_MOST - AREAS_MOST)
+#define HOLES_MOST  64u
+#define SEED        1u    /* of what is random, as uvmsim's unless told otherwise */
+#define SAMPLE_MOST 4096u /* pages */
+#define FLUSH_MS    500u  /* a row waits no longer before it is in the file */
 /* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
  * needed. */
 #define EACH_BYTES 45056u
@@ -82,6 +84,12 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 		              SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
+	if (c->managed_bytes / BLOCK_BYTES > BLOCKS_MOST)
+		return refuse(
+		        error, -EINVAL,
+		        "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
+		        "most",
+		        (unsigned long long)c->managed_bytes, BLOCKS_MOST * (unsigned long long)BLOCK_BYTES);
 	return 0;
 }
 
@@ -318,13 +326,21 @@ static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 	                 "can); store map works without";
 }
 
+/* Whole blocks. */
+static uint64_t managed_for(const struct uvmp_pager_config *c)
+{
+	uint64_t most = BLOCKS_MOST * (uint64_t)BLOCK_BYTES;
+	uint64_t bytes = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
+
+	return (bytes < most ? bytes : most) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
 {
-	uint64_t managed = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
+	uint64_t managed = managed_for(c);
 	char text[256] = "";
 	int status = take_policy(p, c, error);
 
-	managed = managed / BLOCK_BYTES * BLOCK_BYTES;
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)
@@ -731,6 +747,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 
 	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
 		return give_up(p, memory, asked, serve_disown);
+	if (advice == UVMP_PAGER_READ_MOSTLY) /* a clean page has its second copy, in the store */
+		return asked != 0 && asked <= uvmp_pager_usable(p, memory) ? 0 : -EINVAL;
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	enter(p);
@@ -789,8 +807,8 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	const struct feature feature[] = {
 	        {p->uffd.serves_kernel, "System calls may be given managed memory that is not resident.",
 	         "System calls fail with EFAULT on managed memory that is not resident: this process may not "
-	         "handle "
-	         "faults of the kernel."},
+	         "handle faults of the kernel. (Under uvmp-run the C library's calls copy through other "
+	         "memory.)"},
 	        {p->uffd.is_mapped,
 	         "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
 	         "saved.",

@@ -90,7 +90,8 @@ struct uvmp_pager_config {
 				 * compressed memory, -50..19; "map": see above. NULL: "mem" */
 	struct uvmp_pager_store *own_store; /* instead of `store`; belongs to the pager from then on, also if creating
 					     * it fails */
-	uint64_t managed_bytes; /* most managed memory at a time; 0: 64 times the budget */
+	uint64_t managed_bytes; /* most managed memory at a time, 2 MiB to about 32 TiB; 0: 64 times the budget, or
+				 * that most */
 	uint32_t page_bytes;	/* 4096, or 65536 (policies with evict=lru or lru2m only) */
 	uint32_t batch_threads; /* threads that copy, 1..16, the pager's own among them */
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
@@ -143,11 +144,12 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+	UVMP_PAGER_DISCARD,		/* contents of the whole pages within are not needed: pages that are not written
 					 * to again leave without a write, and may read as zeros then */
+	UVMP_PAGER_READ_MOSTLY		/* accepted, without effect: it asks for a copy that stays with the other
+					 * processor, and what was not changed since it came is in the store anyway */
 };
-/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
- * also where advice has begun or ended within allocations some 2000 times. */
+/* Errors as prefetch; -ENOMEM also where advice has begun or ended within allocations some 2000 times. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {
