@@ -30,7 +30,6 @@
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uvmp_pager *all;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* -- creating -- */
 
@@ -173,20 +172,51 @@ void pager_show(struct uvmp_pager *p)
 
 /* -- the lock, taken and given back -- */
 
+/* Who holds a lock of ours must come to its end: a handler of a signal may touch managed memory, which nobody
+ * would service, and a thread that is cancelled leaves the lock held for good. */
+static void hold_off(struct pager_caller *caller)
+{
+	sigset_t every;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel_state);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &caller->mask);
+}
+
+static void hold_off_no_more(const struct pager_caller *caller)
+{
+	int ours;
+
+	pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
+	pthread_setcancelstate(caller->cancel_state, &ours);
+}
+
 /* What is known of managed memory is true from here on. */
 static void enter(struct uvmp_pager *p)
 {
+	struct pager_caller caller;
+
+	hold_off(&caller);
 	pthread_mutex_lock(&p->lock);
+	p->caller = caller;
 	away_settle(p);
 }
 
 /* Faults that a call has read, for a message that came with them, are nobody else's any more. */
-static void leave(struct uvmp_pager *p)
+static void release(struct uvmp_pager *p)
 {
 	if (p->heards != 0 || p->departures != 0)
 		serve_all(p);
 	pager_show(p);
 	pthread_mutex_unlock(&p->lock);
+}
+
+static void leave(struct uvmp_pager *p)
+{
+	struct pager_caller caller = p->caller;
+
+	release(p);
+	hold_off_no_more(&caller);
 }
 
 /* -- the servicing thread -- */
@@ -217,7 +247,7 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		leave(p);
+		release(p);
 	}
 }
 
@@ -292,8 +322,6 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 	trace_file_flush(p->trace);
 	return 0;
 }
-
-static void register_forks(void);
 
 static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 {
@@ -389,8 +417,7 @@ static void close_all(struct uvmp_pager *p)
 	free(p);
 }
 
-int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
-                      size_t text_bytes)
+static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text, size_t text_bytes)
 {
 	struct error error = {text, text ? text_bytes : 0};
 	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
@@ -416,7 +443,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 		close_all(p);
 		return status;
 	}
-	pthread_once(&once, register_forks);
 	pthread_mutex_lock(&all_lock);
 	p->next = all;
 	all = p;
@@ -425,18 +451,33 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	return 0;
 }
 
+int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
+                      size_t text_bytes)
+{
+	struct pager_caller caller;
+	int status;
+
+	hold_off(&caller);
+	status = create(c, pager, text, text_bytes);
+	hold_off_no_more(&caller);
+	return status;
+}
+
 void uvmp_pager_destroy(struct uvmp_pager *p)
 {
 	struct uvmp_pager **at = &all;
+	struct pager_caller caller;
 
 	if (!p)
 		return;
+	hold_off(&caller);
 	pthread_mutex_lock(&all_lock);
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
 	pthread_mutex_unlock(&all_lock);
 	close_all(p);
+	hold_off_no_more(&caller);
 }
 
 /* -- memory -- */
@@ -733,8 +774,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 
 /* -- looking -- */
 
-/* In a signal handler the thread may hold the lock itself. */
-int uvmp_pager_flush(struct uvmp_pager *p)
+/* A process ends with this: it does not wait for a store that does not answer. */
+static int flush(struct uvmp_pager *p)
 {
 	struct timespec until;
 	int error;
@@ -748,6 +789,19 @@ int uvmp_pager_flush(struct uvmp_pager *p)
 	trace_file_flush(p->trace);
 	error = trace_file_error(p->trace);
 	pthread_mutex_unlock(&p->lock);
+	return error;
+}
+
+int uvmp_pager_flush(struct uvmp_pager *p)
+{
+	struct pager_caller caller;
+	int error;
+
+	if (!p)
+		return -EINVAL;
+	hold_off(&caller);
+	error = flush(p);
+	hold_off_no_more(&caller);
 	return error;
 }
 
@@ -817,9 +871,15 @@ void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
 
 /* -- fork -- */
 
+static struct pager_caller at_fork; /* of who has all_lock */
+
 static void before_fork(void)
 {
+	struct pager_caller caller;
+
+	hold_off(&caller);
 	pthread_mutex_lock(&all_lock);
+	at_fork = caller;
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
@@ -833,12 +893,15 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
+	struct pager_caller caller = at_fork;
+
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_PARENT);
-		leave(p);
+		release(p);
 	}
 	pthread_mutex_unlock(&all_lock);
+	hold_off_no_more(&caller);
 }
 
 /* Mapped memory would be the parent's: its copy takes the place. Protection is not inherited. */
@@ -906,9 +969,11 @@ static void in_child(void)
 			close_off(p->areas.area[i]);
 	}
 	pthread_mutex_init(&all_lock, NULL);
+	hold_off_no_more(&at_fork);
 }
 
-static void register_forks(void)
+/* Before the program's, which so run outside of ours and find its memory at work, in the child too. */
+__attribute__((constructor(101))) static void register_forks(void)
 {
 	pthread_atfork(before_fork, in_parent, in_child);
 }
