@@ -1,4 +1,5 @@
 /* The program's calls, the servicing thread, and what happens at a fork. */
+#include "high_fd.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -221,6 +222,15 @@ static void leave(struct uvmp_pager *p)
 
 /* -- the servicing thread -- */
 
+/* The program has closed the userfaultfd: what is missing would read as zeros from now on. */
+static void give_up_all(void)
+{
+	static const char text[] = "uvmpolicy: the program has closed the pager's descriptors\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1u);
+	abort();
+}
+
 static void *serve(void *context)
 {
 	struct uvmp_pager *p = context;
@@ -235,6 +245,8 @@ static void *serve(void *context)
 
 		if (poll(fds, 2, p->sample.pages != 0 ? SAMPLE_MS : is_row_waiting ? (int)FLUSH_MS : -1) < 0)
 			continue;
+		if (((fds[0].revents & (POLLNVAL | POLLERR | POLLHUP)) | (fds[1].revents & POLLNVAL)) != 0)
+			give_up_all();
 		if (fds[1].revents != 0)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
@@ -269,6 +281,8 @@ static int start(struct uvmp_pager *p, uint32_t copy_threads)
 
 	if (pipe2(p->stop, O_CLOEXEC) != 0)
 		return -errno;
+	p->stop[0] = high_fd(p->stop[0]);
+	p->stop[1] = high_fd(p->stop[1]);
 	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
 	if (error == 0)
 		error = pager_thread(&p->thread, serve, p);
@@ -351,6 +365,8 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		                           &status, text, sizeof(text));
 	if (!p->store)
 		return refuse(error, status, "%s", text);
+	if (p->store->is_mapped && !c->own_store)
+		p->store->fd = high_fd(p->store->fd);
 	p->areas.most = managed;
 	p->areas.page_bytes = p->page_bytes;
 	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

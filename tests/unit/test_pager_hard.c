@@ -514,6 +514,70 @@ static void test_fork_in_mid_service(void **state)
 
 /* A child whose store could not be copied has no memory, rather than zeros; and what it does to it is not
  * done to the parent's. */
+/* -- descriptors: a program closes those of low numbers, as at a daemon's start, or all -- */
+
+static void close_from(int first, int last)
+{
+	for (int fd = first; fd < last; fd++)
+		close(fd);
+}
+
+static int close_low(void)
+{
+	static const char *const stores[] = {"mem", "map"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct uvmp_pager *pager = open_with(8 * MIB, NULL, stores[i]);
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+		pid_t pid;
+
+		write_pages(memory, 16 * MIB, i);
+		close_from(3, 512);
+		if (!are_pages(memory, 16 * MIB, i))
+			return 1;
+		pid = fork_child();
+		if (pid == 0)
+			_exit(are_pages(memory, 16 * MIB, i) ? 0 : 1);
+		if (!ends_well(pid))
+			return 2;
+		uvmp_pager_destroy(pager);
+	}
+	return 0;
+}
+
+static void test_low_descriptors_are_the_programs(void **state)
+{
+	struct rlimit limit;
+
+	(void)state;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 600) {
+		printf("skipped: no descriptors above 512 here\n");
+		return;
+	}
+	in_child(close_low, 0);
+}
+
+/* Better no program than one whose memory reads as zeros. */
+static void test_without_descriptors_the_process_ends(void **state)
+{
+	pid_t pid = fork_child();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+		signal(SIGABRT, SIG_DFL);
+		write_pages(memory, 16 * MIB, 1);
+		close_from(3, 1024);
+		for (;;)
+			(void)are_pages(memory, 16 * MIB, 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 /* Handlers that the program has registered before its first pager. */
 static struct {
 	uint64_t *memory; /* NULL: not for this test */
@@ -1150,6 +1214,8 @@ int main(void)
 	                                   cmocka_unit_test(test_storms_of_signals),
 	                                   cmocka_unit_test(test_fork_in_mid_service),
 	                                   cmocka_unit_test(test_fork_while_the_store_fails),
+	                                   cmocka_unit_test(test_low_descriptors_are_the_programs),
+	                                   cmocka_unit_test(test_without_descriptors_the_process_ends),
 	                                   cmocka_unit_test(test_fork_handlers_see_the_memory),
 	                                   cmocka_unit_test(test_exec_and_exit_in_mid_service),
 	                                   cmocka_unit_test(test_copies_between_two_pagers_both_ways),
