@@ -1,4 +1,5 @@
 /* The program's calls, the servicing thread, and what happens at a fork. */
+#include "high_fd.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -35,7 +36,6 @@
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uvmp_pager *all;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* -- creating -- */
 
@@ -188,15 +188,38 @@ void pager_show(struct uvmp_pager *p)
 
 /* -- the lock, taken and given back -- */
 
+/* Who holds a lock of ours must come to its end: a handler of a signal may touch managed memory, which nobody
+ * would service, and a thread that is cancelled leaves the lock held for good. */
+static void hold_off(struct pager_caller *caller)
+{
+	sigset_t every;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &caller->cancel_state);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &caller->mask);
+}
+
+static void hold_off_no_more(const struct pager_caller *caller)
+{
+	int ours;
+
+	pthread_sigmask(SIG_SETMASK, &caller->mask, NULL);
+	pthread_setcancelstate(caller->cancel_state, &ours);
+}
+
 /* What is known of managed memory is true from here on. */
 static void enter(struct uvmp_pager *p)
 {
+	struct pager_caller caller;
+
+	hold_off(&caller);
 	pthread_mutex_lock(&p->lock);
+	p->caller = caller;
 	away_settle(p);
 }
 
 /* Faults that a call has read, for a message that came with them, are nobody else's any more. */
-static void leave(struct uvmp_pager *p)
+static void release(struct uvmp_pager *p)
 {
 	if (p->heards != 0 || p->departures != 0)
 		serve_all(p);
@@ -204,7 +227,24 @@ static void leave(struct uvmp_pager *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static void leave(struct uvmp_pager *p)
+{
+	struct pager_caller caller = p->caller;
+
+	release(p);
+	hold_off_no_more(&caller);
+}
+
 /* -- the servicing thread -- */
+
+/* The program has closed the userfaultfd: what is missing would read as zeros from now on. */
+static void give_up_all(void)
+{
+	static const char text[] = "uvmpolicy: the program has closed the pager's descriptors\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1u);
+	abort();
+}
 
 static void *serve(void *context)
 {
@@ -221,6 +261,8 @@ static void *serve(void *context)
 
 		if (poll(fds, 2, p->sample.pages != 0 ? SAMPLE_MS : is_row_waiting ? (int)FLUSH_MS : -1) < 0)
 			continue;
+		if (((fds[0].revents & (POLLNVAL | POLLERR | POLLHUP)) | (fds[1].revents & POLLNVAL)) != 0)
+			give_up_all();
 		if (fds[1].revents != 0)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
@@ -234,7 +276,7 @@ static void *serve(void *context)
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		is_vain = p->vain >= VAIN_MOST;
-		leave(p);
+		release(p);
 		if (is_vain) /* whoever cannot be killed tries again at once, for ever */
 			(void)poll(&fds[1], 1, VAIN_MS);
 	}
@@ -258,6 +300,8 @@ static int start(struct uvmp_pager *p, uint32_t copy_threads)
 
 	if (pipe2(p->stop, O_CLOEXEC) != 0)
 		return -errno;
+	p->stop[0] = high_fd(p->stop[0]);
+	p->stop[1] = high_fd(p->stop[1]);
 	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
 	if (error == 0 || error == -EAGAIN) /* fewer do, too */
 		error = pager_thread(&p->thread, serve, p);
@@ -312,8 +356,6 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 	return 0;
 }
 
-static void register_forks(void);
-
 static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 {
 	if (status != -ENOTSUP)
@@ -350,6 +392,8 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		                           &status, text, sizeof(text));
 	if (!p->store)
 		return refuse(error, status, "%s", text);
+	if (p->store->is_mapped && !c->own_store)
+		p->store->fd = high_fd(p->store->fd);
 	p->areas.most = managed;
 	p->areas.page_bytes = p->page_bytes;
 	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -416,8 +460,7 @@ static void close_all(struct uvmp_pager *p)
 	free(p);
 }
 
-int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
-                      size_t text_bytes)
+static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text, size_t text_bytes)
 {
 	struct error error = {text, text ? text_bytes : 0};
 	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
@@ -443,7 +486,6 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 		close_all(p);
 		return status;
 	}
-	pthread_once(&once, register_forks);
 	pthread_mutex_lock(&all_lock);
 	p->next = all;
 	all = p;
@@ -452,18 +494,33 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	return 0;
 }
 
+int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
+                      size_t text_bytes)
+{
+	struct pager_caller caller;
+	int status;
+
+	hold_off(&caller);
+	status = create(c, pager, text, text_bytes);
+	hold_off_no_more(&caller);
+	return status;
+}
+
 void uvmp_pager_destroy(struct uvmp_pager *p)
 {
 	struct uvmp_pager **at = &all;
+	struct pager_caller caller;
 
 	if (!p)
 		return;
+	hold_off(&caller);
 	pthread_mutex_lock(&all_lock);
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
 	pthread_mutex_unlock(&all_lock);
 	close_all(p);
+	hold_off_no_more(&caller);
 }
 
 /* -- memory -- */
@@ -762,8 +819,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 
 /* -- looking -- */
 
-/* In a signal handler the thread may hold the lock itself. */
-int uvmp_pager_flush(struct uvmp_pager *p)
+/* A process ends with this: it does not wait for a store that does not answer. */
+static int flush(struct uvmp_pager *p)
 {
 	struct timespec until;
 	int error;
@@ -777,6 +834,19 @@ int uvmp_pager_flush(struct uvmp_pager *p)
 	trace_file_flush(p->trace);
 	error = trace_file_error(p->trace);
 	pthread_mutex_unlock(&p->lock);
+	return error;
+}
+
+int uvmp_pager_flush(struct uvmp_pager *p)
+{
+	struct pager_caller caller;
+	int error;
+
+	if (!p)
+		return -EINVAL;
+	hold_off(&caller);
+	error = flush(p);
+	hold_off_no_more(&caller);
 	return error;
 }
 
@@ -846,9 +916,15 @@ void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
 
 /* -- fork -- */
 
+static struct pager_caller at_fork; /* of who has all_lock */
+
 static void before_fork(void)
 {
+	struct pager_caller caller;
+
+	hold_off(&caller);
 	pthread_mutex_lock(&all_lock);
+	at_fork = caller;
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
@@ -862,12 +938,15 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
+	struct pager_caller caller = at_fork;
+
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_PARENT);
-		leave(p);
+		release(p);
 	}
 	pthread_mutex_unlock(&all_lock);
+	hold_off_no_more(&caller);
 }
 
 /* Mapped memory would be the parent's: its copy takes the place. Protection is not inherited. */
@@ -935,9 +1014,11 @@ static void in_child(void)
 			close_off(p->areas.area[i]);
 	}
 	pthread_mutex_init(&all_lock, NULL);
+	hold_off_no_more(&at_fork);
 }
 
-static void register_forks(void)
+/* Before the program's, which so run outside of ours and find its memory at work, in the child too. */
+__attribute__((constructor(101))) static void register_forks(void)
 {
 	pthread_atfork(before_fork, in_parent, in_child);
 }

@@ -24,6 +24,7 @@
 #include "trace_file.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/types.h>
 
 #include "uvmpolicy/uvmpolicy.h"
@@ -194,8 +195,15 @@ struct sample {
 int sample_open(struct sample *sample, uint32_t pages, uint32_t page_bytes);
 void sample_close(struct sample *sample);
 
+/* What a thread of the program was like before it came in. */
+struct pager_caller {
+	int cancel_state;
+	sigset_t mask;
+};
+
 struct uvmp_pager {
 	pthread_mutex_t lock;
+	struct pager_caller caller; /* of the program's call that holds the lock */
 	pthread_t thread;
 	int stop[2]; /* a pipe: closed when the servicing thread is to end */
 	bool is_running;

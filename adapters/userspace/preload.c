@@ -169,6 +169,13 @@ static int create(char *text, size_t bytes)
 	return error;
 }
 
+/* The kernel is not given managed memory whose faults it may not make. */
+static void keep(void)
+{
+	if (pager && !uvmp_pager_serves_kernel(pager))
+		preload_kept = preload_managed;
+}
+
 /* Without a map of what is managed there is none. */
 static void make_map(void)
 {
@@ -177,9 +184,8 @@ static void make_map(void)
 	if (preload_managed == MAP_FAILED) {
 		preload_managed = NULL;
 		pager = NULL;
-	} else if (pager && !uvmp_pager_serves_kernel(pager)) {
-		preload_kept = preload_managed;
 	}
+	keep();
 }
 
 static void make_pager(void)
@@ -197,7 +203,8 @@ static void make_pager(void)
 }
 
 /* A fork finds the pager made, or not begun: then the child makes its own. Signals wait from before the fork
- * until behind it, as everywhere that locks are held. */
+ * until behind it, as everywhere that locks are held. The program's handlers run outside of these, the
+ * pager's within. */
 static sigset_t mask_at_fork;
 
 static void before_fork(void)
@@ -217,20 +224,20 @@ static void in_parent(void)
 	leave(&before);
 }
 
-/* Children of a process have slots of their own. */
-static void in_any_child(void)
-{
-	pthread_mutex_init(&making, NULL);
-	slot = NULL;
-}
-
+/* Children of a process have slots of their own. The user may have changed since the pager was made. */
 static void in_child(void)
 {
+	sigset_t before = mask_at_fork;
+
+	pthread_mutex_init(&making, NULL);
+	slot = NULL;
 	log_file = NULL;
-	take_slot();
-	if (slot && pager)
+	keep();
+	if (pager)
+		take_slot();
+	if (slot)
 		uvmp_pager_show_stats(pager, &slot->stats);
-	leave(&mask_at_fork);
+	leave(&before);
 }
 
 static struct uvmp_pager *the_pager(void)
@@ -242,12 +249,10 @@ static struct uvmp_pager *the_pager(void)
 		is_tried = true;
 		take_slot();
 		make_pager();
-		if (pager) /* behind the pager's: in the child it comes later */
-			pthread_atfork(before_fork, in_parent, in_child);
 		__atomic_store_n(&is_made, true, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&making);
-	return is_made ? pager : NULL; /* a child of a fork in the midst of it has none */
+	return pager;
 }
 
 /* -- what the C library allocates for itself: buffers of files and folders, that it gives to the kernel -- */
@@ -289,7 +294,7 @@ __attribute__((constructor)) static void begin(void)
 	if (shared)
 		__atomic_fetch_add(&shared->loaded, 1, __ATOMIC_ACQ_REL);
 	dl_iterate_phdr(find_libc, NULL);
-	pthread_atfork(NULL, NULL, in_any_child);
+	pthread_atfork(before_fork, in_parent, in_child);
 	at_quick_exit(preload_end);
 	threshold = run_threshold();
 	is_inside = false;

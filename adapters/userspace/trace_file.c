@@ -14,6 +14,7 @@
  * goes on. The descriptor lives in a process that is not ours, which may close it and use its number for a
  * file of its own: so each time it is asked whether it is still the same file. */
 #include "trace_file.h"
+#include "high_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,6 @@
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define ROW_MOST     128u /* no row is longer; comments are cut */
-#define HIGH_FD      512  /* programs count on low numbers */
 #define NOBODY       UINT32_MAX
 
 struct trace_file {
@@ -284,18 +284,6 @@ static int start_packing(struct trace_file *t)
 #endif
 }
 
-/* Not among the low numbers, if that can be had. */
-static int open_high(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
-
 static int open_file(struct trace_file *t, const char *path)
 {
 	struct stat info;
@@ -304,7 +292,7 @@ static int open_file(struct trace_file *t, const char *path)
 	t->buffer = malloc(BUFFER_BYTES);
 	if (error != 0 || !t->buffer)
 		return error != 0 ? error : -ENOMEM;
-	t->fd = open_high(path);
+	t->fd = high_fd(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
 	if (t->fd < 0 || fstat(t->fd, &info) != 0)
 		return -errno;
 	t->device = info.st_dev;
@@ -332,7 +320,7 @@ void trace_file_leave(struct trace_file *t)
 {
 	if (!t)
 		return;
-	if (t->fd >= 0)
+	if (t->fd >= 0 && is_ours(t))
 		close(t->fd);
 #ifdef HAVE_ZSTD
 	ZSTD_freeCCtx(t->zstd);

@@ -1,4 +1,5 @@
 /* userfaultfd: what this kernel lets this process do, and the calls. */
+#include "high_fd.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ static int open_either(struct uffd *uffd, bool is_user_mode)
 		uffd->serves_kernel = false;
 		uffd->fd = open_fd(true);
 	}
+	uffd->fd = high_fd(uffd->fd);
 	return uffd->fd < 0 ? -errno : 0;
 }
 

@@ -261,9 +261,96 @@ static void signals_and_forks(void)
 	check(is_filled(memory, 4 * MiB, 5), "signals: what is held");
 }
 
+/* Handlers that free what is managed; they were there before the pager. */
+static uint8_t *of_parent, *of_child, *for_both;
+static int seen;
+
+static void free_one(uint8_t **memory)
+{
+	seen += for_both && is_filled(for_both, 4 * MiB, 6);
+	free(*memory);
+	*memory = NULL;
+}
+
+static void look(void)
+{
+	seen += for_both && is_filled(for_both, 4 * MiB, 6);
+}
+
+static void in_parent(void)
+{
+	free_one(&of_parent);
+}
+
+static void in_child(void)
+{
+	free_one(&of_child);
+}
+
+static int ends_well(pid_t pid)
+{
+	int status = 1;
+
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void fork_handlers(void)
+{
+	pid_t pid;
+
+	of_parent = malloc(2 * MiB);
+	of_child = malloc(2 * MiB);
+	memset(of_parent, 1, 2 * MiB);
+	memset(of_child, 1, 2 * MiB);
+	for_both = malloc(4 * MiB);
+	fill(for_both, 4 * MiB, 6);
+	evict();
+	pid = fork();
+	if (pid == 0)
+		_exit(seen == 2 && !of_child && is_managed(malloc(2 * MiB)) ? 0 : 1);
+	check(ends_well(pid), "fork handlers: in the child");
+	check(seen == 2 && !of_parent && is_filled(for_both, 4 * MiB, 6), "fork handlers: in the parent");
+}
+
+static int write_and_read(void)
+{
+	uint8_t got[64];
+	int fds[2];
+
+	evict();
+	return pipe(fds) == 0 && write(fds[1], for_both, 64) == 64 && read(fds[0], got, 64) == 64 &&
+	       is_filled(got, 64, 6);
+}
+
+static int fork_as_nobody(void)
+{
+	pid_t pid;
+
+	if (setuid(65534) != 0)
+		return 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(write_and_read() ? 0 : 1);
+	return ends_well(pid) && write_and_read() ? 0 : 2;
+}
+
+/* The child of a process that has become an ordinary user's may not let the kernel fault. */
+static void other_users(void)
+{
+	pid_t pid;
+
+	if (getuid() != 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(fork_as_nobody());
+	check(ends_well(pid), "fork as another user: system calls");
+}
+
 int main(int arguments, char **argument)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
+	pthread_atfork(look, in_parent, in_child);
 	others = malloc(EVICT_BYTES);
 	memset(others, 1, EVICT_BYTES);
 	if (arguments > 1) { /* ways to end */
@@ -281,5 +368,7 @@ int main(int arguments, char **argument)
 	mappings();
 	threads();
 	signals_and_forks();
+	fork_handlers();
+	other_users();
 	return failed;
 }

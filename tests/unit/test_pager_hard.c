@@ -279,6 +279,92 @@ static void test_a_thread_that_ended_before_its_page_failed(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* A cancel that comes while a thread works for the pager waits until it is back. */
+static atomic_bool is_back;
+
+static void *free_cancelled(void *pager)
+{
+	void *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+	write_pages(memory, 16 * MIB, 1);
+	pthread_cancel(pthread_self());
+	uvmp_pager_flush(pager);
+	uvmp_pager_free(pager, memory); /* makes holes in a file */
+	atomic_store(&is_back, true);
+	pthread_testcancel();
+	return NULL;
+}
+
+static int cancel_in_a_call(void)
+{
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "file:/tmp");
+	uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+	pthread_t thread;
+	void *result;
+
+	write_pages(memory, 16 * MIB, 1);
+	pthread_create(&thread, NULL, free_cancelled, pager);
+	pthread_join(thread, &result);
+	if (result != PTHREAD_CANCELED || !atomic_load(&is_back) || !are_pages(memory, 16 * MIB, 1))
+		return 1;
+	uvmp_pager_destroy(pager);
+	return 0;
+}
+
+static void test_a_cancel_waits_for_the_pager(void **state)
+{
+	(void)state;
+	in_child(cancel_in_a_call, 0);
+}
+
+/* Likewise a signal, whose handler touches managed memory. */
+static struct {
+	uint64_t *memory;
+	int (*write)(struct uvmp_pager_store *, uint64_t, uint64_t, const void *);
+	volatile sig_atomic_t caught, bad;
+} handler;
+
+static void touch_all(int number)
+{
+	(void)number;
+	handler.caught++;
+	if (!are_pages(handler.memory, 16 * MIB, 1))
+		handler.bad++;
+}
+
+static int write_with_signal(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
+{
+	raise(SIGUSR2);
+	return handler.write(store, page, pages, from);
+}
+
+static int signals_in_a_call(void)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(8 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, 4 * MIB);
+
+	handler.memory = uvmp_pager_alloc(pager, 16 * MIB);
+	write_pages(handler.memory, 16 * MIB, 1);
+	handler.write = flaky->store.write;
+	flaky->store.write = write_with_signal;
+	signal(SIGUSR2, touch_all);
+	for (uint64_t round = 0; round < 4; round++) {
+		write_pages(memory, 4 * MIB, round);
+		if (uvmp_pager_prefetch(pager, memory, 4 * MIB, false) != 0 ||
+		    !are_pages(memory, 4 * MIB, round))
+			return 1;
+	}
+	uvmp_pager_destroy(pager);
+	return handler.caught >= 4 && handler.bad == 0 ? 0 : 2;
+}
+
+static void test_signals_wait_for_the_pager(void **state)
+{
+	(void)state;
+	in_child(signals_in_a_call, 0);
+}
+
 /* -- workers in the background -- */
 
 static struct {
@@ -428,6 +514,121 @@ static void test_fork_in_mid_service(void **state)
 
 /* A child whose store could not be copied has no memory, rather than zeros; and what it does to it is not
  * done to the parent's. */
+/* -- descriptors: a program closes those of low numbers, as at a daemon's start, or all -- */
+
+static void close_from(int first, int last)
+{
+	for (int fd = first; fd < last; fd++)
+		close(fd);
+}
+
+static int close_low(void)
+{
+	static const char *const stores[] = {"mem", "map"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct uvmp_pager *pager = open_with(8 * MIB, NULL, stores[i]);
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+		pid_t pid;
+
+		write_pages(memory, 16 * MIB, i);
+		close_from(3, 512);
+		if (!are_pages(memory, 16 * MIB, i))
+			return 1;
+		pid = fork_child();
+		if (pid == 0)
+			_exit(are_pages(memory, 16 * MIB, i) ? 0 : 1);
+		if (!ends_well(pid))
+			return 2;
+		uvmp_pager_destroy(pager);
+	}
+	return 0;
+}
+
+static void test_low_descriptors_are_the_programs(void **state)
+{
+	struct rlimit limit;
+
+	(void)state;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 600) {
+		printf("skipped: no descriptors above 512 here\n");
+		return;
+	}
+	in_child(close_low, 0);
+}
+
+/* Better no program than one whose memory reads as zeros. */
+static void test_without_descriptors_the_process_ends(void **state)
+{
+	pid_t pid = fork_child();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+		uint64_t *memory = uvmp_pager_alloc(pager, 16 * MIB);
+
+		signal(SIGABRT, SIG_DFL);
+		write_pages(memory, 16 * MIB, 1);
+		close_from(3, 1024);
+		for (;;)
+			(void)are_pages(memory, 16 * MIB, 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* Handlers that the program has registered before its first pager. */
+static struct {
+	uint64_t *memory; /* NULL: not for this test */
+	unsigned prepared, in_child;
+} forked;
+
+static void on_prepare(void)
+{
+	forked.prepared += forked.memory && are_pages(forked.memory, 16 * MIB, 1);
+}
+
+static void on_child(void)
+{
+	forked.in_child += forked.memory && are_pages(forked.memory, 16 * MIB, 1);
+}
+
+static int forks_with_handlers(void)
+{
+	struct uvmp_pager *pager[2] = {open_with(8 * MIB, NULL, "mem"), open_with(8 * MIB, NULL, "mem")};
+	sigset_t mask, before;
+	int cancel_state, unused;
+	pid_t pid;
+
+	sigemptyset(&before);
+	sigaddset(&before, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	for (int is_last = 0; is_last < 2; is_last++) {
+		forked.prepared = forked.in_child = 0;
+		forked.memory = uvmp_pager_alloc(pager[is_last], 16 * MIB);
+		write_pages(forked.memory, 16 * MIB, 1);
+		pid = fork_child();
+		pthread_sigmask(SIG_SETMASK, NULL, &mask);
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
+		pthread_setcancelstate(cancel_state, &unused);
+		if (!sigismember(&mask, SIGUSR1) || sigismember(&mask, SIGUSR2) ||
+		    cancel_state != PTHREAD_CANCEL_ENABLE)
+			_exit(3);
+		if (pid == 0)
+			_exit(forked.prepared == 1 && forked.in_child == 1 ? 0 : 1);
+		if (!ends_well(pid))
+			return 1;
+	}
+	return are_pages(forked.memory, 16 * MIB, 1) ? 0 : 2;
+}
+
+static void test_fork_handlers_see_the_memory(void **state)
+{
+	(void)state;
+	in_child(forks_with_handlers, 0);
+}
+
 static void test_fork_while_the_store_fails(void **state)
 {
 	struct flaky_store *flaky;
@@ -1077,9 +1278,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_64_threads_on_a_page_and_on_a_block),
 	                                   cmocka_unit_test(test_threads_that_end_in_a_fault),
 	                                   cmocka_unit_test(test_a_thread_that_ended_before_its_page_failed),
+	                                   cmocka_unit_test(test_a_cancel_waits_for_the_pager),
+	                                   cmocka_unit_test(test_signals_wait_for_the_pager),
 	                                   cmocka_unit_test(test_storms_of_signals),
 	                                   cmocka_unit_test(test_fork_in_mid_service),
 	                                   cmocka_unit_test(test_fork_while_the_store_fails),
+	                                   cmocka_unit_test(test_low_descriptors_are_the_programs),
+	                                   cmocka_unit_test(test_without_descriptors_the_process_ends),
+	                                   cmocka_unit_test(test_fork_handlers_see_the_memory),
 	                                   cmocka_unit_test(test_exec_and_exit_in_mid_service),
 	                                   cmocka_unit_test(test_copies_between_two_pagers_both_ways),
 	                                   cmocka_unit_test(test_a_system_call_on_the_memory_of_both),
@@ -1099,6 +1305,7 @@ int main(void)
 	struct uvmp_pager *pager;
 	int status;
 
+	pthread_atfork(on_prepare, NULL, on_child); /* before the first pager */
 	uvmp_pager_config_init(&config);
 	config.budget_bytes = 8 * MIB;
 	status = uvmp_pager_create(&config, &pager, error, sizeof(error));
