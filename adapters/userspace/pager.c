@@ -903,6 +903,19 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	}
 }
 
+int uvmp_pager_next_descriptor(const struct uvmp_pager *p, int from)
+{
+	const int ours[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->is_mapped ? p->store->fd : -1,
+	                    trace_file_descriptor(p->trace)};
+	int next = -1;
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (ours[i] >= from && (next < 0 || ours[i] < next))
+			next = ours[i];
+	}
+	return next;
+}
+
 bool uvmp_pager_serves_kernel(const struct uvmp_pager *p)
 {
 	return p->uffd.serves_kernel;

@@ -185,6 +185,8 @@ int uvmp_pager_flush(struct uvmp_pager *pager);
 
 /* What this kernel and process have, and what is done instead: one sentence a line, NUL-terminated, cut to `bytes`. */
 void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+/* The lowest descriptor number of the pager's own from `from` on, which must not be closed; -1: none. Takes no lock. */
+int uvmp_pager_next_descriptor(const struct uvmp_pager *pager, int from);
 /* Does the kernel's own access to managed memory work, as a part of system calls? */
 bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */

@@ -255,6 +255,11 @@ static struct uvmp_pager *the_pager(void)
 	return pager;
 }
 
+int preload_next_descriptor(int from)
+{
+	return pager && !is_inside ? uvmp_pager_next_descriptor(pager, from) : -1;
+}
+
 /* -- what the C library allocates for itself: buffers of files and folders, that it gives to the kernel -- */
 
 static uintptr_t libc_begin, libc_end;

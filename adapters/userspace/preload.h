@@ -22,6 +22,9 @@ extern HIDDEN uint64_t *preload_kept;
 /* Log and trace are complete, before this process is replaced. */
 HIDDEN void preload_end(void);
 
+/* The lowest of the pager's descriptors from `from` on that the program must leave alone; -1: none. */
+HIDDEN int preload_next_descriptor(int from);
+
 static inline bool preload_is_in(uint64_t *const *map, const void *memory)
 {
 	const uint64_t *blocks = __atomic_load_n(map, __ATOMIC_ACQUIRE);

@@ -109,6 +109,11 @@ bool trace_file_waits(const struct trace_file *t)
 	return t && t->length != 0;
 }
 
+int trace_file_descriptor(const struct trace_file *t)
+{
+	return t ? t->fd : -1;
+}
+
 int trace_file_error(const struct trace_file *t)
 {
 	return t ? t->error : 0;

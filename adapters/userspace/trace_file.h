@@ -32,6 +32,7 @@ void trace_file_batch(struct trace_file *trace);
 /* Is something not in the file yet? And: it goes there now. */
 bool trace_file_waits(const struct trace_file *trace);
 void trace_file_flush(struct trace_file *trace);
+int trace_file_descriptor(const struct trace_file *trace); /* -1: none */
 /* The first error, negative errno; 0: none. */
 int trace_file_error(const struct trace_file *trace);
 

@@ -1,6 +1,7 @@
 /* malloc, mmap and their kin under uvmp-run: what is managed, what it holds, and what libuvmp-preload must not disturb.
  * Run by preload.sh with a threshold of 1 MiB and a budget of EVICT_BYTES / 2 or less. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -347,6 +348,26 @@ static void other_users(void)
 	check(ends_well(pid), "fork as another user: system calls");
 }
 
+/* A daemon's start. */
+static void descriptors(void)
+{
+	int is_kept;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		is_kept = close_range(3, ~0u, 0) == 0;
+		for (int fd = 3; fd < 2000; fd++) {
+			close(fd);
+			dup2(1, fd);
+		}
+		closefrom(3);
+		fill(for_both, 4 * MiB, 8);
+		evict();
+		_exit(is_kept && is_filled(for_both, 4 * MiB, 8) && fcntl(3, F_GETFD) < 0 ? 0 : 1);
+	}
+	check(ends_well(pid), "close_range, close, dup2, closefrom: managed memory stays");
+}
+
 int main(int arguments, char **argument)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -370,5 +391,6 @@ int main(int arguments, char **argument)
 	signals_and_forks();
 	fork_handlers();
 	other_users();
+	descriptors();
 	return failed;
 }
