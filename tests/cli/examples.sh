@@ -31,7 +31,7 @@ cp docs/examples/*.c "$tmp"
 cd "$tmp" || exit 1
 for name in sgemm_out_of_core bfs_out_of_core sort_out_of_core own_store; do
 	line=$(sed -n 's/^ \*   cc \(.*\) -o .*/\1/p' $name.c) # the line that the document gives
-	line=$(echo "$line" | sed 's/pkg-config/pkg-config --define-variable=prefix=$tmp\/root\/usr/')
+	line=$(echo "$line" | sed 's/pkg-config/pkg-config --define-variable=prefix=$tmp\/installed\/usr/')
 	check "$name.c compiles by its own line" sh -c "tmp=$tmp; ${CC:-cc} $line -Wall -Wextra -Werror -o $name"
 	if [ $name != own_store ]; then
 		lines=$(wc -l <$name.c)
