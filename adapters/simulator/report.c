@@ -37,7 +37,7 @@ static const struct field fields[] = {
         FIELD(refaults, "refaults (page evicted before)", AS_COUNT),
         FIELD(cpu_faults, "faults of the CPU", AS_COUNT),
         FIELD(pages_migrated, "pages migrated in", AS_COUNT),
-        FIELD(pages_prefetched, "of them prefetched", AS_COUNT),
+        FIELD(pages_prefetched, "prefetched, zeros among them", AS_COUNT),
         FIELD(pages_prefetched_unused, "prefetched and never touched", AS_COUNT),
         FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
         FIELD(h2d_copies, "in copies", AS_COUNT),

@@ -19,15 +19,20 @@
 #define AREAS_MOST    8192u /* at a time */
 #define LARGE_PAGE    65536u
 #define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
-#define HOLES_MOST    64u
-#define SEED          1u    /* of what is random, as uvmsim's unless told otherwise */
-#define SAMPLE_MOST   4096u /* pages */
-#define FLUSH_MS      500u  /* a row waits no longer before it is in the file */
+/* Managed: the engine's (service.h), less those that ranges may need. */
+#define BLOCKS_MOST ((1u << 24) - CUTS_MOST - AREAS_MOST)
+#define HOLES_MOST  64u
+#define SEED        1u    /* of what is random, as uvmsim's unless told otherwise */
+#define SAMPLE_MOST 4096u /* pages */
+#define FLUSH_MS    500u  /* a row waits no longer before it is in the file */
 /* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
  * needed. */
 #define EACH_BYTES 45056u
 
 /* -- all pagers of the process, for fork -- */
+
+#define VAIN_MOST 1000u /* cancels, after which the next ones */
+#define VAIN_MS   10    /* come this much apart */
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uvmp_pager *all;
@@ -79,6 +84,12 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 		              SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
+	if (c->managed_bytes / BLOCK_BYTES > BLOCKS_MOST)
+		return refuse(
+		        error, -EINVAL,
+		        "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
+		        "most",
+		        (unsigned long long)c->managed_bytes, BLOCKS_MOST * (unsigned long long)BLOCK_BYTES);
 	return 0;
 }
 
@@ -87,11 +98,15 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
 	struct uvmp_policy_error what;
 
+	if (!text)
+		text = UVMP_PAGER_POLICY;
 	uvmp_policy_init(&p->policy);
-	if (text && uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
+	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
 		return refuse(error, -EINVAL, "policy: %s", what.text);
-	if (p->policy.evict != UVMP_EVICT_LRU && c->page_bytes != 4096)
-		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=lru works",
+	if (p->policy.evict != UVMP_EVICT_LRU && p->policy.evict != UVMP_EVICT_LRU_2M &&
+	    c->page_bytes != 4096)
+		return refuse(error, -EINVAL,
+		              "policy: with pages of %u bytes only evict=lru and evict=lru2m work",
 		              c->page_bytes);
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
 		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
@@ -237,6 +252,7 @@ static void *serve(void *context)
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 	bool is_row_waiting = false;
 	uint64_t flushed_ns = 0;
+	bool is_vain;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -259,7 +275,10 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
+		is_vain = p->vain >= VAIN_MOST;
 		release(p);
+		if (is_vain) /* whoever cannot be killed tries again at once, for ever */
+			(void)poll(&fds[1], 1, VAIN_MS);
 	}
 }
 
@@ -284,7 +303,7 @@ static int start(struct uvmp_pager *p, uint32_t copy_threads)
 	p->stop[0] = high_fd(p->stop[0]);
 	p->stop[1] = high_fd(p->stop[1]);
 	error = copiers_open(&p->copiers, copy_threads, p->page_bytes, p->thread_began);
-	if (error == 0)
+	if (error == 0 || error == -EAGAIN) /* fewer do, too */
 		error = pager_thread(&p->thread, serve, p);
 	p->is_running = error == 0;
 	if (error == 0)
@@ -349,13 +368,21 @@ static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 	                 "can); store map works without";
 }
 
+/* Whole blocks. */
+static uint64_t managed_for(const struct uvmp_pager_config *c)
+{
+	uint64_t most = BLOCKS_MOST * (uint64_t)BLOCK_BYTES;
+	uint64_t bytes = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
+
+	return (bytes < most ? bytes : most) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
 {
-	uint64_t managed = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
+	uint64_t managed = managed_for(c);
 	char text[256] = "";
 	int status = take_policy(p, c, error);
 
-	managed = managed / BLOCK_BYTES * BLOCK_BYTES;
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)
@@ -690,7 +717,7 @@ static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
 	bool is_ours;
 
-	if (!p)
+	if (!p || bytes > UINT64_MAX - base)
 		return -EINVAL;
 	enter(p);
 	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
@@ -777,6 +804,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 
 	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
 		return give_up(p, memory, asked, serve_disown);
+	if (advice == UVMP_PAGER_READ_MOSTLY) /* a clean page has its second copy, in the store */
+		return asked != 0 && asked <= uvmp_pager_usable(p, memory) ? 0 : -EINVAL;
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	enter(p);
@@ -848,8 +877,8 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 	const struct feature feature[] = {
 	        {p->uffd.serves_kernel, "System calls may be given managed memory that is not resident.",
 	         "System calls fail with EFAULT on managed memory that is not resident: this process may not "
-	         "handle "
-	         "faults of the kernel."},
+	         "handle faults of the kernel. (Under uvmp-run the C library's calls copy through other "
+	         "memory.)"},
 	        {p->uffd.is_mapped,
 	         "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
 	         "saved.",

@@ -1,11 +1,14 @@
 /* pager.h: managed memory of which only so much is resident, paged by the engine of libuvmpolicy.
  *
  *   struct uvmp_pager_config config;
+ *   struct uvmp_pager *pager;
+ *   char error[256];
+ *
  *   uvmp_pager_config_init(&config);
  *   config.budget_bytes = 512 << 20;
- *   config.store = "file:/var/tmp/out-of-core";
- *   if (uvmp_pager_create(&config, &pager) != 0) ...          (negative errno; uvmp_pager_create_error says what)
- *   double *a = uvmp_pager_alloc(pager, 8ull << 30);
+ *   config.store = "file:/var/tmp";
+ *   if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0) ...    (negative errno; error says what is wrong)
+ *   double *a = uvmp_pager_alloc(pager, (size_t)8 << 30);
  *   ... use it as any memory, from any thread ...
  *   uvmp_pager_destroy(pager);
  *
@@ -38,6 +41,11 @@
  * in the instant in which another thread unmaps may take what lies there for managed memory. Managed memory may be
  * protected (mprotect), and dropped (MADV_DONTNEED: zeros, for a page that was resident; uvmp_pager_clear is for all).
  *
+ * Two more: pages that another thread drops (MADV_DONTNEED) in the instant in which they are being written to the store
+ * may hang the pager, and every thread that waits for a page with it; and dropped as they leave they may keep what they
+ * held. A thread to which SIGBUS cannot be delivered (blocked, or in a system call) tries again until its page comes:
+ * once 1000 of its tries have failed and no page has come meanwhile, every 10 ms, and others may wait as long.
+ *
  * The store "map" is another thing: managed memory is a shared mapping of a memory file, and a page that is not
  * resident is only not mapped. Bringing it in is one UFFDIO_CONTINUE, sending it out one MADV_DONTNEED; nothing is
  * copied, and no memory is saved: the cheap way to record the trace of a program, and to study decisions. Linux 5.14;
@@ -65,19 +73,26 @@ extern "C" {
  * before has brought, for ever. */
 #define UVMP_PAGER_BUDGET_LEAST (4u * UVMP_PAGER_BLOCK_BYTES)
 
+/* The policy if nothing else is said: the driver's, but pieces of 64 KiB leave, not whole VABlocks. A pager's budget is
+ * often a few VABlocks, and a program works at more places than that: if whole ones leave, each access pushes out what
+ * the next one needs. The driver's own policy is "". */
+#define UVMP_PAGER_POLICY "evict=lru2m granularity=64k"
+
 struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for stores of one's own */
 
 struct uvmp_pager_config {
 	uint64_t budget_bytes;	/* resident at most, UVMP_PAGER_BUDGET_LEAST..64 TiB, whole VABlocks count */
-	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or the
-				 * default */
-	const char *store;	/* "mem": other memory of this process; "file:PATH": a file, made if need be, or a
-				 * block device; "zstd": compressed memory; "map": see above. NULL: "mem" */
+	const char *policy;	/* policy string (policy.h); NULL: that of the environment variable UVMP_POLICY, or
+				 * UVMP_PAGER_POLICY */
+	const char *store;	/* "mem": other memory of this process; "file:PATH": an unnamed file in that directory,
+				 * a new or empty file, or a block device that holds nothing; "zstd", "zstd:LEVEL":
+				 * compressed memory, -50..19; "map": see above. NULL: "mem" */
 	struct uvmp_pager_store *own_store; /* instead of `store`; belongs to the pager from then on, also if creating
 					     * it fails */
-	uint64_t managed_bytes; /* most managed memory at a time; 0: 64 times the budget */
-	uint32_t page_bytes;	/* 4096, or 65536 (policies with evict=lru only) */
+	uint64_t managed_bytes; /* most managed memory at a time, 2 MiB to about 32 TiB; 0: 64 times the budget, or
+				 * that most */
+	uint32_t page_bytes;	/* 4096, or 65536 (policies with evict=lru or lru2m only) */
 	uint32_t batch_threads; /* threads that copy, 1..16, the pager's own among them */
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
 	void (*thread_began)(void); /* called first in each thread that the pager makes, also after fork; NULL: not */
@@ -93,7 +108,7 @@ struct uvmp_pager_config {
 				 * NAME.zst is compressed. NULL: none */
 };
 
-/* Budget 0 (to be set), policy of the environment, store "mem", pages of 4096 bytes, one thread. */
+/* Budget 0 (to be set), policy of the environment or UVMP_PAGER_POLICY, store "mem", pages of 4096 bytes, one thread. */
 void uvmp_pager_config_init(struct uvmp_pager_config *config);
 
 /* Reads nothing from `config` afterwards. -EINVAL: what is wrong stands in `error` (error_bytes > 0; may be NULL), as
@@ -129,11 +144,12 @@ enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_STORE,	/* the store; */
 	UVMP_PAGER_PREFER_NONE,		/* unset */
 	UVMP_PAGER_ACCESSED_BY,		/* accepted, without effect: what is not resident cannot be reached */
-	UVMP_PAGER_DISCARD		/* contents of the whole pages within are not needed: pages that are not written
+	UVMP_PAGER_DISCARD,		/* contents of the whole pages within are not needed: pages that are not written
 					 * to again leave without a write, and may read as zeros then */
+	UVMP_PAGER_READ_MOSTLY		/* accepted, without effect: it asks for a copy that stays with the other
+					 * processor, and what was not changed since it came is in the store anyway */
 };
-/* Read-mostly needs no advice: what was not changed since it came is in the store anyway. Errors as prefetch; -ENOMEM
- * also where advice has begun or ended within allocations some 2000 times. */
+/* Errors as prefetch; -ENOMEM also where advice has begun or ended within allocations some 2000 times. */
 int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {

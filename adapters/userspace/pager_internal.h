@@ -243,6 +243,7 @@ struct uvmp_pager {
 	struct uvmp_pager_stats stats, *shown; /* shown: to others; NULL: not */
 	int error; /* of the action in hand */
 	bool has_kept; /* some block may */
+	uint32_t vain; /* cancels since pages came last */
 };
 
 uint64_t pager_now_ns(void);

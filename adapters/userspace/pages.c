@@ -311,6 +311,7 @@ enum uvmp_status pages_bring(struct uvmp_pager *p, const struct uvmp_action *a)
 		bring_failed(p, area, block, run, &coming);
 		return status_of(error);
 	}
+	p->vain = 0;
 	uvmp_mask_andnot(&coming, &coming, &block->lost);
 	uvmp_mask_region_clear(&block->kept, run);
 	uvmp_mask_or(&block->here, &block->here, &coming);
@@ -496,6 +497,22 @@ static void wash(struct block *block, const uvmp_mask *together, const uvmp_mask
 	uvmp_mask_or(&block->washed, &block->washed, &washed);
 }
 
+/* Clean pages of which something is not in place, as the program has dropped it: not what the store has.
+ * Where the kernel has swapped a page out it is only written once more. */
+static void find_dropped(const struct uvmp_pager *p, const struct area *area, struct block *block,
+                         const uvmp_mask *leaving)
+{
+	uvmp_mask clean, there, in_part;
+
+	uvmp_mask_and(&clean, leaving, &block->stored);
+	uvmp_mask_andnot(&clean, &clean, &block->dirty);
+	if (uvmp_mask_is_empty(&clean))
+		return;
+	look(p, area, block, uvmp_mask_hull(&clean), &there, &in_part);
+	uvmp_mask_andnot(&clean, &clean, &there);
+	uvmp_mask_or(&block->dirty, &block->dirty, &clean);
+}
+
 /* Pages that are clean are protected already: whoever writes to one of them meanwhile waits, and finds it
  * missing. Those of a mapped file are in it anyway. What the store has no room for, or cannot write, shall
  * not keep those from leaving for which it has. -EAGAIN, nothing written: the program is unmapping something.
@@ -512,6 +529,7 @@ static int save(struct uvmp_pager *p, const struct area *area, struct block *blo
 		uvmp_mask_andnot(&block->dirty, &block->dirty, pages);
 		return 0;
 	}
+	find_dropped(p, area, block, pages);
 	uvmp_mask_and(&dirty, pages, &block->dirty);
 	if (uvmp_mask_is_empty(&dirty))
 		return 0;
@@ -524,49 +542,82 @@ static int save(struct uvmp_pager *p, const struct area *area, struct block *blo
 	return write_back(p, area, block, &dirty);
 }
 
-static int send_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
-                        const uvmp_mask *leaving, struct uvmp_region stretch)
+/* All is saved before any of it is dropped: after an error all of it is here, as the engine has it.
+ * `written`: what could not just be dropped. */
+static int save_all(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving,
+                    uvmp_mask *written)
 {
-	uvmp_mask pages, dropped;
-	int error;
+	uint32_t from = 0;
 
-	uvmp_mask_region_and(&pages, leaving, stretch);
-	error = save(p, area, block, &pages, &dropped);
-	if (error != 0)
-		return error;
-	uvmp_mask_andnot(&dropped, &pages, &dropped);
-	p->stats.bytes_dropped += (uint64_t)uvmp_mask_weight(&dropped) * p->page_bytes;
+	uvmp_mask_zero(written);
+	for (;;) {
+		struct uvmp_region stretch;
+		uvmp_mask pages, some;
+		int error;
+
+		uvmp_mask_andnot(&leaving, &leaving, &block->lost);
+		stretch = next_stretch(block, &leaving, from);
+		if (stretch.outer == 0)
+			return 0;
+		uvmp_mask_region_and(&pages, &leaving, stretch);
+		error = save(p, area, block, &pages, &some);
+		if (error == -EAGAIN) {
+			away_listen(p);
+			continue;
+		}
+		if (error != 0)
+			return error;
+		uvmp_mask_and(&some, &some, &pages);
+		uvmp_mask_or(written, written, &some);
+		from = stretch.outer;
+	}
+}
+
+static void drop_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
+                         const uvmp_mask *leaving, struct uvmp_region stretch)
+{
+	uvmp_mask pages;
+
 	drop(p, area, block, stretch);
+	uvmp_mask_region_and(&pages, leaving, stretch);
 	uvmp_mask_and(&pages, &pages, &block->here); /* but for what was lost on the way */
 	uvmp_mask_andnot(&block->here, &block->here, &pages);
 	uvmp_mask_andnot(&block->kept, &block->kept, &pages);
 	p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&pages) * p->page_bytes;
-	return 0;
 }
 
-static int send_pages(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving)
+static void drop_all(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving)
 {
 	uint32_t from = 0;
-	int error = 0;
 
-	if (!uvmp_mask_is_empty(&block->aside))
-		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
-	while (error == 0) {
+	for (;;) {
 		struct uvmp_region stretch;
 
 		uvmp_mask_andnot(&leaving, &leaving, &block->lost);
 		stretch = next_stretch(block, &leaving, from);
 		if (stretch.outer == 0)
-			break;
-		error = send_stretch(p, area, block, &leaving, stretch);
-		if (error == -EAGAIN) {
-			away_listen(p);
-			error = 0;
-			continue;
-		}
+			return;
+		drop_stretch(p, area, block, &leaving, stretch);
 		from = stretch.outer;
 	}
-	return fail(p, error);
+}
+
+static int send_pages(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask leaving)
+{
+	uvmp_mask written, untouched;
+	int error = 0;
+
+	if (!uvmp_mask_is_empty(&block->aside))
+		error = sample_restore(p, address_of(p, area, block, 0), BLOCK_BYTES);
+	if (error == 0)
+		error = save_all(p, area, block, leaving, &written);
+	if (fail(p, error) != 0)
+		return error;
+	uvmp_mask_andnot(&untouched, &leaving, &written);
+	uvmp_mask_andnot(&untouched, &untouched, &block->lost);
+	p->stats.bytes_dropped += (uint64_t)uvmp_mask_weight(&untouched) * p->page_bytes;
+	drop_all(p, area, block, leaving);
+	return 0;
 }
 
 /* Pages leave. */

@@ -57,6 +57,12 @@ static bool is_of_machine(int error)
 	       error == -ENOMEM || error == -EAGAIN;
 }
 
+/* Is it the store that refuses, by its name or that of its file? */
+static bool is_of_store(const char *text, const char *store)
+{
+	return store && strncmp(store, "file:", 5) == 0 && strncmp(text, store + 5, strlen(store + 5)) == 0;
+}
+
 static int try_pager(struct run *run)
 {
 	struct uvmp_pager_config config;
@@ -76,7 +82,11 @@ static int try_pager(struct run *run)
 		uvmp_pager_destroy(pager);
 		return 0;
 	}
-	run_say("%s%s", text, is_of_machine(error) ? ": the program runs without a pager" : "");
+	run_say("%s%s%s",
+	        is_of_store(text, config.store)    ? "--store: "
+	        : strncmp(text, "store: ", 7) == 0 ? "--"
+	                                           : "",
+	        text, is_of_machine(error) ? ": the program runs without a pager" : "");
 	run->report.is_alone = true;
 	return is_of_machine(error) ? 0 : RUN_USAGE;
 }
@@ -303,6 +313,7 @@ static void become_program(struct run *run, const sigset_t *mask, const struct s
 
 static void report(struct run *run)
 {
+	run->report.is_aside = run->out != NULL;
 	if (run->out || !run->report.is_quiet)
 		run_report_write(run->out ? run->out : stderr, &run->report);
 	if (run->out && (fflush(run->out) != 0 || ferror(run->out)))

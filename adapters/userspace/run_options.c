@@ -36,7 +36,9 @@ static const struct option table[] = {
         {"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
          "allocations from this size on are managed; default 1M"},
         {"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
-         "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or the driver's"},
+         "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
+         ":\nthe driver's prefetcher, but pieces of 64 KiB leave, as budgets\nare small; the driver's own: "
+         "preset=nvidia-595"},
         {"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
          "where pages are that are not resident: mem (default), zstd,\n"
          "file:PATH (a new or empty file, a directory, a block device);\n"

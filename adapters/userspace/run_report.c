@@ -11,8 +11,9 @@
 
 #include "quote.h"
 
-#define LISTED_MOST 16u /* processes in the table */
-#define LIVE_MOST   256
+#define LISTED_MOST  16u /* processes in the table */
+#define LIVE_MOST    256
+#define THRASH_TIMES 20u /* moved in, over what is managed: the pages circle */
 
 /* Counts: sums over processes. The greatest process alone says how much memory was managed: the budget holds
  * for each. */
@@ -165,6 +166,20 @@ static void write_verbose(FILE *out, const struct run_report *report)
 	}
 }
 
+/* In each process by itself: the one that moved most, for what it managed. */
+static uint64_t moved_times(const struct run_shared *shared)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < slots(shared); i++) {
+		const struct uvmp_pager_stats *s = &shared->slot[i].stats;
+		uint64_t times = has_managed(&shared->slot[i]) ? s->bytes_in / s->peak_managed_bytes : 0;
+
+		most = times > most ? times : most;
+	}
+	return most;
+}
+
 static void write_table(FILE *out, const struct run_report *report)
 {
 	struct uvmp_pager_stats sum;
@@ -186,8 +201,8 @@ static void write_table(FILE *out, const struct run_report *report)
 	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
 	        bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
-	fprintf(out, "  %-10s %s%s (%s)\n", "store", bytes_of(sum.store_bytes).text, is_ram ? " of RAM" : "",
-	        report->store);
+	fprintf(out, "  %-10s %s%s at the end (%s)\n", "store", bytes_of(sum.store_bytes).text,
+	        is_ram ? " of RAM" : "", report->store);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
 	if (report->is_verbose)
@@ -197,6 +212,11 @@ static void write_table(FILE *out, const struct run_report *report)
 	if (more_processes(report->shared) != 0)
 		fprintf(out, "  %" PRIu32 " more processes are not in these figures\n",
 		        more_processes(report->shared));
+	if (moved_times(report->shared) > THRASH_TIMES)
+		fprintf(out,
+		        "  moved %" PRIu64 " times what it managed: another --policy or --budget may suit it "
+		        "better\n",
+		        moved_times(report->shared));
 }
 
 /* -- JSON and CSV -- */
@@ -349,8 +369,10 @@ static void say_nothing_managed(const struct run_report *report)
 		        report->program[0]);
 }
 
+/* What an object or rows on the same standard error have already is not said again. */
 void run_report_trouble(const struct run_report *report)
 {
+	bool is_told = report->format != RUN_TABLE && !report->is_aside && !report->is_quiet;
 	uint32_t managed = 0, failed = 0;
 
 	for (uint32_t i = 0; i < slots(report->shared); i++) {
@@ -358,10 +380,10 @@ void run_report_trouble(const struct run_report *report)
 
 		managed += has_managed(slot);
 		failed += slot->error != 0;
-		if (slot->error != 0 && failed <= LISTED_MOST)
+		if (!is_told && slot->error != 0 && failed <= LISTED_MOST)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
 			        slot->name, slot->pid, slot->text);
-		if (slot->stats.store_error != 0)
+		if (!is_told && slot->stats.store_error != 0)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
 			        slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
 		if (slot->log_error != 0)
@@ -370,6 +392,8 @@ void run_report_trouble(const struct run_report *report)
 			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
 			        strerror(-slot->stats.trace_error));
 	}
+	if (is_told)
+		return;
 	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet)
 		say_nothing_managed(report);
 	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))

@@ -12,6 +12,7 @@ enum run_format { RUN_TABLE, RUN_JSON, RUN_CSV };
 struct run_report {
 	enum run_format format;
 	bool is_verbose, is_quiet; /* is_quiet: only what went wrong is said */
+	bool is_aside;		   /* the report has a file of its own */
 	bool is_alone;		   /* it was said that the program runs without the library */
 	char **program;
 	const char *policy;    /* canonical */

@@ -80,6 +80,7 @@ static void kill_thread(const struct waiting *waiting)
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	pager_show(p); /* it may be the end of the process */
+	p->vain += p->vain != UINT32_MAX;
 	for (size_t i = 0; i < p->waitings; i++) {
 		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
 

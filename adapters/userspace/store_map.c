@@ -118,18 +118,17 @@ static int copy_for_child(struct map *map)
 static int fork_map(struct uvmp_pager_store *store, enum uvmp_store_fork stage)
 {
 	struct map *map = (struct map *)store;
-	int old = map->child;
 
 	if (stage == UVMP_STORE_BEFORE_FORK)
 		return copy_for_child(map);
-	if (stage == UVMP_STORE_CHILD) {
-		if (map->child < 0)
-			return -EBUSY;
-		old = store->fd;
+	if (stage == UVMP_STORE_CHILD) { /* the file is the parent's, even where there is no copy */
+		close(store->fd);
 		store->fd = map->child;
+		map->child = -1;
+		return store->fd < 0 ? -EBUSY : 0;
 	}
-	if (old >= 0)
-		close(old);
+	if (map->child >= 0)
+		close(map->child);
 	map->child = -1;
 	return 0;
 }
@@ -138,7 +137,8 @@ static int fork_map(struct uvmp_pager_store *store, enum uvmp_store_fork stage)
 
 static void close_map(struct uvmp_pager_store *store)
 {
-	close(store->fd);
+	if (store->fd >= 0)
+		close(store->fd);
 	free(store);
 }
 

@@ -63,7 +63,7 @@ try() {
 	fi
 	if [ -n "$table" ]; then
 		printf '| %s | %s | %s | %s | | | | | |\n' "$name" "$plain" $((peak / 1048576)) $quarter
-		for policy in preset=nvidia-595 prefetch=none 'evict=lru4k threshold=100' "$small"; do
+		for policy in preset=nvidia-595 'evict=lru2m granularity=64k' prefetch=none 'evict=lru4k threshold=100' "$small"; do
 			measured "$policy" ${quarter}M
 			[ $status != 0 ] || cmp -s want out || echo "FAIL $name, $policy"
 			row "$policy"

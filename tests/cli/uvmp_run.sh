@@ -68,6 +68,11 @@ value() { # KEY: of the JSON report
 expect 0 '--version' "$run" --version
 expect 0 '--help' "$run" --help
 says --budget --threshold --policy --store --record --log --report 'default 64 times the budget'
+for option in $("$run" --help | grep -o '^  --[a-z-]*' | tr -d ' '); do
+	case $option in --help | --version) continue ;; esac
+	grep -qF -- "$option" docs/uvmp-run.md && grep -qF -- "It Fl ${option#-}" docs/uvmp-run.1 && ok "$option is in both manuals" ||
+		fail "$option is in both manuals"
+done
 refuses 'no arguments' '--budget is missing' "$run"
 refuses 'no budget' '--budget is missing' "$run" true
 refuses 'no program' 'no program' "$run" --budget 8M --
@@ -82,12 +87,12 @@ refuses 'threads' '--threads: "17" is not accepted; 1..16' "$run" --budget 8M --
 refuses 'format' '--format: "xml" is not accepted' "$run" --budget 8M --format xml true
 refuses 'policy unknown' '--policy: character 18: foo: no such key' "$run" --budget 8M --policy 'prefetch=density foo=3' true
 refuses 'policy of the environment' 'UVMP_POLICY: character 1: zork' env UVMP_POLICY=zork "$run" --budget 8M true
-refuses 'store unknown' 'store: "disk" is not accepted' "$run" --budget 8M --store disk true
+refuses 'store unknown' '--store: "disk" is not accepted' "$run" --budget 8M --store disk true
 refuses 'log not writable' '--log: /nonexistent/log: No such file' "$run" --budget 8M --log /nonexistent/log true
 refuses 'record is a directory' '--record: /: Is a directory' "$run" --budget 8M --record / true
 refuses 'report not writable' '--report: /nonexistent/r: No such file' "$run" --budget 8M --report /nonexistent/r true
 echo data >"$work/mine"
-refuses 'store holds something' 'mine: holds 5 bytes' "$run" --budget 8M --store "file:$work/mine" true
+refuses 'store holds something' "--store: $work/mine: holds 5 bytes" "$run" --budget 8M --store "file:$work/mine" true
 [ "$(cat "$work/mine")" = data ] && ok 'a file that holds something is not touched' || fail 'a file that holds something is not touched'
 refuses 'store in no directory' 'No such file' "$run" --budget 8M --store file:/nonexistent/store true
 expect 127 'program not found' "$run" --budget 8M no-such-program
@@ -101,8 +106,6 @@ expect 0 'small program' "$run" --budget 8M true
 says 'nothing was managed: no allocation reached the threshold of 1.0 MiB'
 expect 0 'quiet' "$run" --budget 8M --quiet true
 [ -s "$work/err" ] && fail 'quiet: says nothing' "$(cat "$work/err")" || ok 'quiet: says nothing'
-expect 0 'budget above memory' "$run" --budget 64G true
-says 'note: the budget of 64G is more than the memory of this machine'
 printf 'int main(void) { return 5; }\n' >"$work/static.c"
 if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 	expect 5 'static program' "$run" --budget 8M "$work/static"
@@ -115,6 +118,10 @@ if [ "$(id -u)" = 0 ]; then
 	expect 0 'setuid program' "$run" --budget 8M "$work/setuid"
 	says 'is setuid'
 fi
+
+expect 0 'JSON on standard error' "$run" --budget 8M --format json true
+[ "$(head -n 1 "$work/err")" = '{' ] && [ "$(tail -n 1 "$work/err")" = '}' ] && ok 'JSON on standard error: nothing else' ||
+	fail 'JSON on standard error: nothing else' "$(cat "$work/err")"
 
 # -- is there userfaultfd? ------------------------------------------------------------------------------------------------
 expect 0 'memory of four times the budget' "$run" --budget 8M --format json --report "$work/report" "$program" simple 32
@@ -151,6 +158,13 @@ says 'budget 8.0 MiB' 'nothing was managed'
 sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
 	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
 	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"
+
+memory=$(awk '/^MemTotal/ { print int($2 / 524288) + 1 }' /proc/meminfo) # twice, in GiB
+expect 0 'budget above memory' "$run" --budget "${memory}G" --managed 64M "$program" simple 32
+prints 'program: all words right'
+says "note: the budget of ${memory}G is more than the memory of this machine"
+expect 0 'a budget of which 64 times is more than can be managed' "$run" --budget 512G true
+refuses 'too much managed' '(managed_bytes, --managed)' "$run" --budget 8M --managed 64T true
 
 # -- signals --------------------------------------------------------------------------------------------------------------
 for number in 15 2 1 10 3; do

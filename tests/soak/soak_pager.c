@@ -557,25 +557,37 @@ static void *live(void *context)
 
 /* -- a life -- */
 
+static const char *const other_policy[] = {
+        "prefetch=none evict=lru4k", "plan=overlapped replay=block",       "batch=1",
+        "replay=once batch=7",       "prefetch=none batch=3 replay=batch", "threshold=1 evict=random4k"};
+#define OTHER_POLICIES (sizeof(other_policy) / sizeof(other_policy[0]))
+
+static bool are_policies(void)
+{
+	for (size_t i = 0; i < OTHER_POLICIES; i++) {
+		struct uvmp_policy policy;
+
+		if (uvmp_policy_parse(other_policy[i], strlen(other_policy[i]), &policy, NULL) == UVMP_OK)
+			continue;
+		printf("no policy: %s\n", other_policy[i]);
+		return false;
+	}
+	return true;
+}
+
 static void draw_policy(struct life *life, uint64_t *random)
 {
-	static const char *const other[] = {"prefetch=none evict=lru4k",
-	                                    "plan=overlapped replay=block",
-	                                    "batch=1",
-	                                    "replay=once batch=7",
-	                                    "prefetch=none batch=3 replay=batch",
-	                                    "threshold=1 evict=random"};
 	uint32_t presets = 0;
 	uint64_t i;
 
 	while (uvmp_policy_preset_at(presets))
 		presets++;
-	i = draw(random, presets + sizeof(other) / sizeof(other[0]));
+	i = draw(random, presets + OTHER_POLICIES);
 	if (i < presets)
 		snprintf(life->policy, sizeof(life->policy), "preset=%s",
 		         uvmp_policy_preset_at((uint32_t)i)->name);
 	else
-		snprintf(life->policy, sizeof(life->policy), "%s", other[i - presets]);
+		snprintf(life->policy, sizeof(life->policy), "%s", other_policy[i - presets]);
 }
 
 static int create(struct life *life, char *text, size_t text_bytes)
@@ -841,6 +853,8 @@ int main(int argc, char **argv)
 		        THREADS_MOST);
 		return 2;
 	}
+	if (!are_policies())
+		return 1;
 	sigaction(SIGBUS, &action, NULL);
 	while (now() - start < seconds && !atomic_load(&is_bad)) {
 		struct life *life = calloc(1, sizeof(*life));

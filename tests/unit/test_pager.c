@@ -113,6 +113,8 @@ static void test_bad_configurations(void **state)
 	config.batch_threads = 1;
 	config.managed_bytes = 1;
 	refused(&config, -EINVAL, "managed memory: 1 bytes");
+	config.managed_bytes = (uint64_t)1 << 46;
+	refused(&config, -EINVAL, "(managed_bytes, --managed): 70368744177664 bytes are not accepted; 3516");
 	config.managed_bytes = 0;
 	config.store = "tape";
 	refused(&config, -EINVAL, "\"tape\" is not accepted; mem, zstd, file:PATH");
@@ -311,6 +313,8 @@ static void test_advice_is_accepted(void **state)
 		write_pages(memory, 16 * MIB, (uint64_t)advice);
 		check_pages(memory, 16 * MIB, (uint64_t)advice);
 	}
+	assert_int_equal(uvmp_pager_advise(pager, memory, 6 * MIB, UVMP_PAGER_READ_MOSTLY), 0);
+	assert_int_equal(uvmp_pager_advise(pager, memory, 17 * MIB, UVMP_PAGER_READ_MOSTLY), -EINVAL);
 	uvmp_pager_destroy(pager);
 }
 

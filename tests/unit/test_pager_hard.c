@@ -801,13 +801,18 @@ static int creates_without_descriptors(void)
 
 static int forks_without_descriptors(void)
 {
-	struct uvmp_pager *file = open_with(8 * MIB, NULL, "file:/tmp"),
-	                  *mem = open_with(8 * MIB, NULL, "mem");
-	uint64_t *in_file = uvmp_pager_alloc(file, 16 * MIB), *in_mem = uvmp_pager_alloc(mem, 16 * MIB);
-	struct rlimit limit = {3, 1024};
+	struct rlimit limit = {64, 1024}; /* a limit is one of numbers: none of the pagers' is to be high */
+	struct uvmp_pager *file, *mem;
+	uint64_t *in_file, *in_mem;
 	int status;
 	pid_t pid;
 
+	setrlimit(RLIMIT_NOFILE, &limit);
+	file = open_with(8 * MIB, NULL, "file:/tmp");
+	mem = open_with(8 * MIB, NULL, "mem");
+	in_file = uvmp_pager_alloc(file, 16 * MIB);
+	in_mem = uvmp_pager_alloc(mem, 16 * MIB);
+	limit.rlim_cur = 3;
 	write_pages(in_file, 16 * MIB, 1);
 	write_pages(in_mem, 16 * MIB, 2);
 	for (;; limit.rlim_cur++) { /* all that are open, and no more */
@@ -970,6 +975,45 @@ static void test_a_full_store_and_room_again(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* A thread that cannot be told tries again, but not without pause; and goes on when the store works. */
+static void *touch_unsignalled(void *word)
+{
+	sigset_t every;
+
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, NULL);
+	return (void *)(uintptr_t) * (volatile uint64_t *)word;
+}
+
+static void test_a_cancel_that_cannot_be_delivered(void **state)
+{
+	struct flaky_store *flaky;
+	struct uvmp_pager *pager = open_flaky(8 * MIB, &flaky);
+	uint64_t *memory = uvmp_pager_alloc(pager, BLOCK), before;
+	sigset_t every, mask;
+	pthread_t thread;
+	void *word;
+
+	(void)state;
+	memory[0] = 77;
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+	before = stats_of(pager).faults;
+	atomic_store(&flaky->reads_fail, 1000);
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &mask); /* nor can the process be told */
+	assert_int_equal(pthread_create(&thread, NULL, touch_unsignalled, memory), 0);
+	while (stats_of(pager).faults - before < 1010)
+		usleep(1000);
+	before = stats_of(pager).faults;
+	usleep(500000);
+	assert_in_range(stats_of(pager).faults - before, 1, 200);
+	atomic_store(&flaky->reads_fail, 0);
+	pthread_join(thread, &word);
+	assert_int_equal((uintptr_t)word, 77);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	uvmp_pager_destroy(pager);
+}
+
 /* Threads write to pages that come without protection, while the rest of the copy fails. */
 static void *write_what_comes(void *memory)
 {
@@ -1044,6 +1088,36 @@ static void test_dropped_pages_leave(void **state)
 			assert_int_equal(memory[i * 512u + i], i >= 1 && i < 6 ? 0 : word_of(i, 1));
 		assert_true(are_pages(memory + 8 * MIB / 8u, 24 * MIB, 2));
 		assert_int_equal(uvmp_pager_clear(pager, memory, 64 * MIB), -EINVAL);
+		assert_int_equal(uvmp_pager_clear(pager, memory, SIZE_MAX), -EINVAL);
+		uvmp_pager_destroy(pager);
+	}
+}
+
+/* Those that the store has are zero, too: they leave as what they are, and not as what they were. */
+static void test_dropped_clean_pages_leave_as_zeros(void **state)
+{
+	static const uint32_t page_bytes[] = {4096, 65536};
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct uvmp_pager_config config;
+		struct uvmp_pager *pager;
+		uint64_t *memory, out;
+
+		uvmp_pager_config_init(&config);
+		config.budget_bytes = 8 * MIB;
+		config.page_bytes = page_bytes[k];
+		assert_int_equal(uvmp_pager_create(&config, &pager, NULL, 0), 0);
+		memory = uvmp_pager_alloc(pager, BLOCK);
+		write_pages(memory, BLOCK, 1);
+		assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+		assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, true), 0);
+		out = stats_of(pager).bytes_out;
+		assert_int_equal(madvise(memory + 512, 35 * PAGE, MADV_DONTNEED), 0);
+		assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, false), 0);
+		assert_true(stats_of(pager).bytes_out - out <= 3 * 65536); /* and no others */
+		for (size_t i = 0; i < BLOCK / PAGE; i++)
+			assert_int_equal(memory[i * 512u + i % 512u], i >= 1 && i < 36 ? 0 : word_of(i, 1));
 		uvmp_pager_destroy(pager);
 	}
 }
@@ -1225,7 +1299,9 @@ int main(void)
 	                                   cmocka_unit_test(test_destroy_while_a_thread_waits),
 	                                   cmocka_unit_test(test_a_full_store_and_room_again),
 	                                   cmocka_unit_test(test_copies_that_fail_half_way_lose_nothing),
+	                                   cmocka_unit_test(test_a_cancel_that_cannot_be_delivered),
 	                                   cmocka_unit_test(test_dropped_pages_leave),
+	                                   cmocka_unit_test(test_dropped_clean_pages_leave_as_zeros),
 	                                   cmocka_unit_test(test_cleared_pages_leave),
 	                                   cmocka_unit_test(test_much_advice_leaves_room),
 	                                   cmocka_unit_test(test_one_instruction_needs_four_blocks),

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +243,38 @@ static void test_map_and_fork(void **state)
 	assert_int_equal(stats_of(pager).store_bytes, 0);
 	close(ready[0]);
 	close(ready[1]);
+	uvmp_pager_destroy(pager);
+}
+
+/* No descriptor is left for the child's copy: what it gives up is not the parent's. */
+static void test_map_and_a_fork_without_a_copy(void **state)
+{
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "map");
+	void *memory = uvmp_pager_alloc(pager, 4 * MIB), *more = uvmp_pager_alloc(pager, 4 * MIB);
+	struct rlimit before, none;
+	int status, next = dup(0);
+	pid_t pid;
+
+	(void)state;
+	write_pages(memory, 0, 1024, 1);
+	write_pages(more, 0, 1024, 2);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)next;
+	close(next);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)uvmp_pager_free(pager, more);
+		uvmp_pager_destroy(pager);
+		_exit(0);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	check_pages(memory, 0, 1024, 1);
+	check_pages(more, 0, 1024, 2);
 	uvmp_pager_destroy(pager);
 }
 
@@ -683,6 +716,7 @@ int main(void)
 	                                   cmocka_unit_test(test_map_counts),
 	                                   cmocka_unit_test(test_map_gives_fresh_memory_again),
 	                                   cmocka_unit_test(test_map_and_fork),
+	                                   cmocka_unit_test(test_map_and_a_fork_without_a_copy),
 	                                   cmocka_unit_test(test_map_as_a_plain_store),
 	                                   cmocka_unit_test(test_unmapped_parts),
 	                                   cmocka_unit_test(test_allocating_beside_a_hole),

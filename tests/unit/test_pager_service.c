@@ -530,6 +530,38 @@ static void test_neighbours_that_cannot_be_written(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* A hole makes two stretches of a block. The second cannot be written: the first stays, too. */
+static void test_a_block_leaves_whole_or_not_at_all(void **state)
+{
+	struct uvmp_pager_stats before;
+	struct uvmp_pager *pager;
+	struct watched w;
+	uint64_t *memory;
+
+	(void)state;
+	open_watched(&w);
+	pager = open_on(&w, "");
+	memory = uvmp_pager_alloc(pager, BLOCK);
+	for (size_t i = 0; i < BLOCK / PAGE; i++)
+		memory[i * PAGE / 8u] = 1000u + i;
+	assert_int_equal(send_out(pager, memory, 0, BLOCK / PAGE), 0);
+	assert_int_equal(uvmp_pager_prefetch(pager, memory, BLOCK, true), 0);
+	assert_int_equal(munmap(memory + 256u * PAGE / 8u, PAGE), 0);
+	memory[300u * PAGE / 8u] = 77;
+	before = stats_of(pager);
+	w.bad_page = 300;
+	assert_int_equal(send_out(pager, memory, 0, BLOCK / PAGE), -EIO);
+	w.bad_page = 0;
+	assert_int_equal(stats_of(pager).resident_bytes, before.resident_bytes);
+	assert_int_equal(stats_of(pager).bytes_dropped, before.bytes_dropped);
+	for (size_t i = 0; i < BLOCK / PAGE; i++) {
+		if (i != 256)
+			assert_int_equal(memory[i * PAGE / 8u], i == 300 ? 77 : 1000u + i);
+	}
+	assert_int_equal(stats_of(pager).faults, before.faults);
+	uvmp_pager_destroy(pager);
+}
+
 /* Never touched, or zero again: nothing to write, now or later. */
 static void test_neighbours_that_are_zero(void **state)
 {
@@ -847,6 +879,7 @@ int main(void)
 	                                   cmocka_unit_test(test_neighbours_are_written_along),
 	                                   cmocka_unit_test(test_neighbours_that_cannot_be_written),
 	                                   cmocka_unit_test(test_neighbours_that_are_zero),
+	                                   cmocka_unit_test(test_a_block_leaves_whole_or_not_at_all),
 	                                   cmocka_unit_test(test_threads_share_a_copy),
 	                                   cmocka_unit_test(test_a_part_that_fails),
 	                                   cmocka_unit_test(test_the_number_of_threads_decides_nothing),
