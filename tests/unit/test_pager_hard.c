@@ -801,13 +801,18 @@ static int creates_without_descriptors(void)
 
 static int forks_without_descriptors(void)
 {
-	struct uvmp_pager *file = open_with(8 * MIB, NULL, "file:/tmp"),
-	                  *mem = open_with(8 * MIB, NULL, "mem");
-	uint64_t *in_file = uvmp_pager_alloc(file, 16 * MIB), *in_mem = uvmp_pager_alloc(mem, 16 * MIB);
-	struct rlimit limit = {3, 1024};
+	struct rlimit limit = {64, 1024}; /* a limit is one of numbers: none of the pagers' is to be high */
+	struct uvmp_pager *file, *mem;
+	uint64_t *in_file, *in_mem;
 	int status;
 	pid_t pid;
 
+	setrlimit(RLIMIT_NOFILE, &limit);
+	file = open_with(8 * MIB, NULL, "file:/tmp");
+	mem = open_with(8 * MIB, NULL, "mem");
+	in_file = uvmp_pager_alloc(file, 16 * MIB);
+	in_mem = uvmp_pager_alloc(mem, 16 * MIB);
+	limit.rlim_cur = 3;
 	write_pages(in_file, 16 * MIB, 1);
 	write_pages(in_mem, 16 * MIB, 2);
 	for (;; limit.rlim_cur++) { /* all that are open, and no more */
