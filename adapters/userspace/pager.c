@@ -905,7 +905,7 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 
 int uvmp_pager_next_descriptor(const struct uvmp_pager *p, int from)
 {
-	const int ours[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->is_mapped ? p->store->fd : -1,
+	const int ours[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->fd > 0 ? p->store->fd : -1,
 	                    trace_file_descriptor(p->trace)};
 	int next = -1;
 

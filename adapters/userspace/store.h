@@ -40,7 +40,7 @@ struct uvmp_pager_store {
 	/* Managed memory is a shared mapping of this file, a page of the store at its number times 4 KiB: nothing is read
 	 * or written then, and forgotten pages must be holes. The child's file after fork is another one. */
 	bool is_mapped;
-	int fd;
+	int fd; /* that file; for other stores the descriptor that they must not lose, 0 and negative: none */
 };
 
 /* "mem", "file:PATH", "zstd", "zstd:LEVEL", "map", for `pages` pages. NULL: *error is negative, `text` says what is

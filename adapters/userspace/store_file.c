@@ -16,6 +16,7 @@
 
 #include <linux/fs.h>
 
+#include "high_fd.h"
 #include "store_internal.h"
 
 #define PAGE          UVMP_STORE_PAGE_BYTES
@@ -175,7 +176,7 @@ static int fork_file(struct uvmp_pager_store *store, enum uvmp_store_fork stage)
 		return 0;
 	}
 	close(file->place.fd);
-	file->place.fd = copy;
+	file->place.fd = store->fd = high_fd(copy);
 	return copy >= 0 ? 0 : -EBUSY;
 }
 
@@ -207,6 +208,7 @@ struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *
 		close_file(&file->store);
 		return NULL;
 	}
+	file->place.fd = high_fd(file->place.fd);
 	file->store = (struct uvmp_pager_store){.read = read_pages,
 	                                        .write = write_pages,
 	                                        .forget = forget,
@@ -214,6 +216,7 @@ struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *
 	                                        .size = size,
 	                                        .close = close_file,
 	                                        .is_parallel = true,
-	                                        .cluster_pages = CLUSTER_PAGES};
+	                                        .cluster_pages = CLUSTER_PAGES,
+	                                        .fd = file->place.fd};
 	return &file->store;
 }
