@@ -25,19 +25,18 @@ HIDDEN void preload_end(void);
 /* The lowest of the pager's descriptors from `from` on that the program must leave alone; -1: none. */
 HIDDEN int preload_next_descriptor(int from);
 
-static inline bool preload_is_in(uint64_t *const *map, const void *memory)
+static inline bool preload_is_at(uint64_t *const *map, uintptr_t address)
 {
 	const uint64_t *blocks = __atomic_load_n(map, __ATOMIC_ACQUIRE);
-	uintptr_t block = (uintptr_t)memory >> PRELOAD_BLOCK_SHIFT;
+	uintptr_t block = address >> PRELOAD_BLOCK_SHIFT;
 
 	return blocks && block < PRELOAD_BLOCKS &&
 	       (__atomic_load_n(&blocks[block / 64u], __ATOMIC_RELAXED) >> (block % 64u) & 1u) != 0;
 }
 
+/* By number: compilers take a pointer to what is yet to be read for one to what is not initialised. */
+#define preload_is_in(map, memory) preload_is_at(map, (uintptr_t)(memory))
 /* Must this memory be kept from the kernel? */
-static inline bool preload_is_kept(const void *memory)
-{
-	return preload_is_in(&preload_kept, memory);
-}
+#define preload_is_kept(memory)	   preload_is_in(&preload_kept, memory)
 
 #endif
