@@ -5,6 +5,9 @@ uvmsim=$1
 data=tests/data/gtx1080ti.txt
 
 cat <<'T'
+libuvmpolicy takes the decisions of a GPU's unified-memory driver: which pages come when one is missing, and which leave when memory
+is full. First it is held against a real driver; then you see what these decisions cost, and that none is right for every program.
+
 1. Real faults against the library
    Three micro-benchmarks on a GTX 1080 Ti touch 64 KiB pieces of one 2 MiB block; the profiler shows what the driver moved for
    each fault. The library gets the same faults and decides by itself.
@@ -59,10 +62,13 @@ T
 
 cat <<'T'
 
-5. In short
-   The driver's density prefetcher against none: far faults that it saves, and what it moves. A fault costs the GPU tens of
-   microseconds, so with room for everything prefetching wins. When memory is short it wins for programs that walk their data in order,
-   and moves many times as much for irregular ones: no fixed choice is right for all.
+5. What you have just seen
+
+T
+printf '   It decides as the real driver did: '
+"$uvmsim" measured --brief "$data" | sed 's/ (default policy)//'
+cat <<'T'
+   The same code on six programs, the driver's prefetcher against none:
 
 T
 # Figures from the same runs as above, as CSV; workload and policy are quoted and hold commas.
@@ -78,13 +84,13 @@ compare --format csv | awk -F, '
 		moved[key, full] = $column["h2d_bytes"] + $column["d2h_bytes"]
 	}
 	END {
-		printf "   %-10s %25s %25s\n", "", "everything fits", "125 % of memory"
-		printf "   %-10s %12s %12s %12s %12s\n", "program", "faults", "data moved", "faults", "data moved"
+		printf "   %-10s %27s %27s\n", "", "everything fits", "a fifth does not fit"
+		printf "   %-10s %14s %12s %14s %12s\n", "program", "faults saved", "data moved", "faults saved", "data moved"
 		for (n = 1; n <= count; n++) {
 			printf "   %-10s", names[n]
 			for (full = 1; full <= 2; full++) {
 				d = names[n] SUBSEP "density"; z = names[n] SUBSEP "none"
-				printf " %10.1f %% %10.1f x", 100 * (faults[d, full] / faults[z, full] - 1), moved[d, full] / moved[z, full]
+				printf " %12.1f %% %10.1f x", 100 * (1 - faults[d, full] / faults[z, full]), moved[d, full] / moved[z, full]
 			}
 			printf "\n"
 		}
@@ -93,9 +99,10 @@ compare --format csv | awk -F, '
 printf '%s\n' "$timed" | awk '
 	$1 == "prefetch=none" { none = $NF + 0 }
 	$1 == "prefetch=density" { density = $NF + 0 }
-	END { printf "\n   What moves is not what it takes: random at 125 %% ran %.0f ms without prefetching and %.0f with it (part 3).\n", none, density }'
-echo
-printf '   And the library decides as the real driver did: '
-"$uvmsim" measured --brief "$data" | sed 's/ (default policy)//'
-echo
-echo "More: $uvmsim --help, README.md"
+	END { printf "\n   With room, fetching ahead saves nearly every fault and moves nothing more. Without, it moves many times as much for programs\n   that reach here and there, and can win all the same: random took %.0f ms without and %.0f with it (part 3), as a fault costs\n   the GPU tens of microseconds. No fixed choice is right for all. Which one is for yours?\n", none, density }'
+cat <<T
+
+   build/uvmp-run --budget 64M --record t.csv -- PROGRAM        (make all) your program in 64 MiB, its faults recorded
+   build/uvmsim compare --trace t.csv --memory 64M --policy all    every policy on them
+   $uvmsim --help, README.md
+T
