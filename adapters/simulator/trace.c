@@ -344,7 +344,7 @@ static size_t search_range(const struct trace *trace, uint64_t address)
 
 static bool is_inside(const struct extent *range, uint64_t address)
 {
-	return address >= range->first && address <= range->last;
+	return !range->is_freed && address >= range->first && address <= range->last;
 }
 
 static bool is_declared(struct trace *trace, uint64_t address)
@@ -354,7 +354,7 @@ static bool is_declared(struct trace *trace, uint64_t address)
 	if (trace->last_hit < trace->ranges && is_inside(&trace->range[trace->last_hit], address))
 		return true;
 	at = search_range(trace, address);
-	if (at == trace->ranges || !is_inside(&trace->range[at], address) || trace->range[at].is_freed)
+	if (at == trace->ranges || !is_inside(&trace->range[at], address))
 		return false;
 	trace->last_hit = at;
 	return true;
@@ -442,7 +442,6 @@ static bool parse_free(struct trace *trace, struct text line, struct source_row 
 	if (at == trace->ranges || trace->range[at].first != row->address || trace->range[at].is_freed)
 		return fail(trace, "no range begins at 0x%" PRIx64, row->address);
 	trace->range[at].is_freed = true;
-	trace->last_hit = trace->ranges;
 	row->bytes = trace->range[at].last - row->address + 1;
 	return true;
 }

@@ -340,6 +340,36 @@ static void good_ranges(void **state)
 	assert_end(source);
 }
 
+static void frees_and_batches(void **state)
+{
+	struct source *source = open_text(ONE ",0,w,10000\nbatch\nfree,0x10000\nrange,0,4096\n,0,r,fff\n");
+	struct source_row row;
+
+	(void)state;
+	assert_range(source, 0x10000, 65536, "");
+	assert_access(source, 0, UVMP_ACCESS_WRITE, 0x10000);
+	assert_int_equal(next(source).kind, SOURCE_BATCH);
+	row = next(source);
+	assert_int_equal(row.kind, SOURCE_FREE);
+	assert_int_equal(row.address, 0x10000);
+	assert_int_equal(row.bytes, 65536);
+	assert_range(source, 0, 4096, "");
+	assert_access(source, 0, UVMP_ACCESS_READ, 0xfff);
+	assert_end(source);
+	assert_bad(ONE "free\n", "t.csv:3: base is missing");
+	assert_bad(ONE "free,11000\n", "t.csv:3: no range begins at 0x11000");
+	assert_bad(ONE "free,20000\n", "t.csv:3: no range begins at 0x20000");
+	assert_bad(ONE "free,10000,1\n", "t.csv:3: too many fields: `1`");
+	assert_bad(ONE "batch,1\n", "t.csv:3: too many fields: `1`");
+	assert_bad(ONE "free,10000\nfree,10000\n", "t.csv:4: no range begins at 0x10000");
+	assert_bad(ONE "free,10000\n,0,r,10000\n", "t.csv:4: address 0x10000 is in no range declared so far");
+	assert_bad(ONE "free,10000\nprefetch,gpu,10000,1\n",
+	           "t.csv:4: 1 bytes from 0x10000 on are not all in ranges declared so far");
+	/* a range below moves the freed one up in the table */
+	assert_bad(ONE ",0,r,10000\nfree,10000\nrange,0,4096\n,0,r,10000\n",
+	           "t.csv:6: address 0x10000 is in no range declared so far");
+}
+
 /* Many ranges in descending and alternating order; every address is found in its own. */
 static void many_ranges(void **state)
 {
@@ -687,6 +717,7 @@ int main(void)
 	        cmocka_unit_test(first_line),      cmocka_unit_test(bad_rows),
 	        cmocka_unit_test(calls),           cmocka_unit_test(bad_calls),
 	        cmocka_unit_test(bad_ranges),      cmocka_unit_test(good_ranges),
+	        cmocka_unit_test(frees_and_batches),
 	        cmocka_unit_test(many_ranges),     cmocka_unit_test(too_many_ranges),
 	        cmocka_unit_test(cpu_accesses),    cmocka_unit_test(bad_accesses),
 	        cmocka_unit_test(long_lines),      cmocka_unit_test(nul_bytes),

@@ -43,6 +43,8 @@ static void assert_same(const struct source_row *a, const struct source_row *b)
 		assert_string_equal(a->range.name, b->range.name);
 		assert_int_equal(a->range.is_fresh, b->range.is_fresh);
 		assert_false(b->range.is_device);
+	} else if (a->kind == SOURCE_FREE) {
+		assert_int_equal(a->address, b->address);
 	} else if (a->kind == SOURCE_PREFETCH || a->kind == SOURCE_ADVISE) {
 		assert_int_equal(a->address, b->address);
 		assert_int_equal(a->bytes, b->bytes);
@@ -136,7 +138,7 @@ enum { ROWS = 20000, RANGES = 40 };
 struct maker {
 	uint64_t random;
 	struct source_range range[RANGES];
-	unsigned ranges;
+	unsigned freed, ranges; /* the first `freed` are */
 	uint64_t time_ns;
 };
 
@@ -152,6 +154,11 @@ static void make_name(struct maker *maker, char *name, uint64_t length)
 		name[i] = name[i] == ',' ? ';' : name[i];
 	}
 	name[length] = '\0';
+}
+
+static const struct source_range *pick_range(struct maker *maker)
+{
+	return &maker->range[maker->freed + pick(maker, maker->ranges - maker->freed)];
 }
 
 /* Ranges are of odd sizes and far from each other; the last one ends where addresses do. */
@@ -176,7 +183,7 @@ static void make_access(struct maker *maker, struct source_row *row)
 {
 	static const enum uvmp_access sorts[] = {UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
 	                                         UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
-	const struct source_range *range = &maker->range[pick(maker, maker->ranges)];
+	const struct source_range *range = pick_range(maker);
 
 	row->kind = SOURCE_ACCESS;
 	row->has_time = pick(maker, 2) != 0;
@@ -191,7 +198,7 @@ static void make_access(struct maker *maker, struct source_row *row)
 /* For part of a range; some advice names no processor, and a preferred location can be none. */
 static void make_call(struct maker *maker, struct source_row *row)
 {
-	const struct source_range *range = &maker->range[pick(maker, maker->ranges)];
+	const struct source_range *range = pick_range(maker);
 
 	row->kind = pick(maker, 2) != 0 ? SOURCE_PREFETCH : SOURCE_ADVISE;
 	row->address = range->base + (pick(maker, range->bytes) & ~UINT64_C(4095));
@@ -217,7 +224,12 @@ static struct source_row make_row(struct maker *maker)
 		make_name(maker, row.name, 1 + pick(maker, sizeof(row.name) - 1));
 	} else if (sort == 2) {
 		make_call(maker, &row);
-	} else if (sort > 3) {
+	} else if (sort == 3) {
+		row.kind = SOURCE_BATCH;
+	} else if (sort == 4 && maker->freed + 1 < maker->ranges) {
+		row.kind = SOURCE_FREE;
+		row.address = maker->range[maker->freed++].base;
+	} else if (sort > 5) {
 		make_access(maker, &row);
 	}
 	return row;
