@@ -108,7 +108,7 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 
 ## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
 kernel:
-	@$(MAKE) -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
+	@$(MAKE) --no-print-directory -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
 
 ## make kernel-test  the modules in Debian's cloud kernel under qemu, in under 3 minutes; nothing is installed but packages.
 ##                 kernel-test-debug: in a kernel with KASAN, lockdep, UBSAN and kmemleak, built first, which takes long
