@@ -54,9 +54,9 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
+test-run: $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
           $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
-	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu
+	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
@@ -221,7 +221,7 @@ $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
 hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
 $(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
 $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
-$(BUILD)/tsan/test_emu_gpu: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
+$(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
 	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))

@@ -897,7 +897,10 @@ static void service(struct emu_gpu *gpu, u64 *random)
 
 	while (emu_ring_fetch(gpu, &fault)) {
 		page = (u32)((fault.address - BASE) / PAGE_SIZE);
-		map(gpu->id, page, 1, UVMP_PROT_READ_WRITE_ATOMIC);
+		if (page < PAGES)
+			map(gpu->id, page, 1, UVMP_PROT_READ_WRITE_ATOMIC);
+		else
+			emu_gpu_cancel(gpu, 7, fault.address, false);
 		page = (u32)uvmp_random_below(random, PAGES);
 		map(1u + (u32)uvmp_random_below(random, 2), page, 1, UVMP_PROT_NONE);
 	}
@@ -905,7 +908,6 @@ static void service(struct emu_gpu *gpu, u64 *random)
 		emu_gpu_flush(gpu);
 	if (uvmp_random_below(random, 8) == 0)
 		emu_gpu_limit(gpu, (u32)uvmp_random_below(random, EMU_SMS));
-	emu_gpu_cancel(gpu, 7, BASE + PAGES * PAGE_SIZE, false);
 	emu_gpu_replay(gpu);
 	emu_gpu_limit(gpu, 0);
 	emu_gpu_unmask(gpu);
