@@ -227,7 +227,7 @@ static uint64_t pages_of(const char *line)
 
 	if (!at)
 		return 0;
-	for (at += 7; isdigit((unsigned char)*at; at += *at == ',') {
+	for (at += 7; isdigit((unsigned char)*at); at += *at == ',') {
 		char *end;
 		uint64_t first = strtoull(at, &end, 10), last = first;
 
