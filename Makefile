@@ -38,7 +38,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help kernel kernel-test kernel-test-debug test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -105,6 +105,16 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/bench/speed.sh $(BUILD)
 	@sh tests/bench/pager.sh $(BUILD)
 	@$(BUILD)/bench-store
+
+## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
+kernel:
+	@$(MAKE) -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
+
+## make kernel-test  the modules in Debian's cloud kernel under qemu, in under 3 minutes; nothing is installed but packages.
+##                 kernel-test-debug: in a kernel with KASAN, lockdep, UBSAN and kmemleak, built first, which takes long
+kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
+	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
+	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
 ## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -225,4 +235,4 @@ $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path '$(BUILD)/kernel*' -prune -o -name '*.d' -print 2>/dev/null)
