@@ -40,7 +40,7 @@ for script in vectors cli; do
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
 done
 
-for script in preload examples uvmp_run programs pager_decisions; do # programs under the pager
+for script in kernel_examples preload examples uvmp_run programs pager_decisions; do # the last five: programs under the pager
 	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
 	status=$?
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
