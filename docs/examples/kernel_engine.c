@@ -110,16 +110,20 @@ void bottom_half(struct driver *driver)
 	}
 }
 
-/* A process: vm_operations_struct.fault, or a call such as free or advise. The ticket is in the DONE that
- * perform() sees; there the process is woken, with the status that DONE has. */
+/* A process: vm_operations_struct.fault, or a call such as free or advise. It then sleeps until perform() has
+ * seen the DONE with its ticket, which wakes it with the status that DONE has. The ticket is noted before the
+ * lock is let go: afterwards the worker may be quicker. */
 enum uvmp_status cpu_fault(struct driver *driver, uint64_t space, uvmp_addr address, bool is_write,
-                           uint64_t thread, uint64_t *ticket)
+                           uint64_t thread, struct waiter *waiter)
 {
 	enum uvmp_status status;
+	uint64_t ticket;
 
 	mutex_lock(&driver->lock);
 	status = uvmp_service_cpu_fault(driver->service, space, address,
-	                                is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, thread, ticket);
+	                                is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, thread, &ticket);
+	if (status == UVMP_OK)
+		waiter_expect(waiter, ticket);
 	mutex_unlock(&driver->lock);
 	if (status == UVMP_OK)
 		queue_work_on_our_queue(&driver->work);
