@@ -52,6 +52,10 @@
 
 #define EMU_PROCS   (1u + UVMP_EMU_GPUS_MAX)
 #define EMU_NOWHERE 255u
+#define EMU_SMS	    64u /* of each GPU; a warp with `sm` runs on SM sm % EMU_SMS */
+
+struct emu_driver;
+struct emu_gpu;
 
 struct emu_driver;
 struct emu_gpu;
@@ -134,12 +138,11 @@ void emu_frame_stats(struct emu_driver *driver, struct emu_gpu *gpu, struct uvmp
 
 /* One warp of a submission. */
 struct emu_warp {
-	struct list_head link; /* gpu->runnable or gpu->stalled */
+	struct list_head link; /* in one of the GPU's lists; in none: it has ended */
 	struct emu_job *job;
 	struct uvmp_emu_access *access; /* [accesses] */
 	u32 accesses, done, sm;
 	s32 status;
-	bool is_reported; /* stalled, and its fault is in the ring (or was fetched); not: the ring was full */
 };
 
 /* One submission. */
@@ -147,7 +150,6 @@ struct emu_job {
 	struct emu_space *space;
 	struct completion ended; /* all warps have */
 	u32 warps, running;
-	bool is_given_up;
 	struct emu_warp warp[];
 };
 
@@ -159,10 +161,11 @@ struct emu_gpu {
 	spinlock_t lock;
 	struct task_struct *thread; /* runs the warps */
 	wait_queue_head_t wait;	    /* of the thread: for runnable warps */
-	struct list_head runnable, stalled;
-	/* the fault ring: `entries` slots; put is reserved first and the entry is ready some time later, as hardware does it */
+	struct list_head runnable, stalled, standing; /* warps; standing: runnable, but their SM stands still */
+	/* the fault ring: `entries` slots, one of which is always free. PUT moves first, the entry is ready some time later, as
+	 * hardware does it: those from `written` on are not. GET is moved by the worker, without the lock */
 	struct emu_entry *entry;
-	u32 entries, get, put;
+	u32 entries, get, put, written;
 	bool is_masked; /* interrupts */
 	bool is_prefetching; /* prefetch accesses fault */
 	u32 idle_sms;	/* that stand still (LIMIT) */
@@ -177,9 +180,10 @@ struct emu_gpu {
 int emu_gpu_init(struct emu_gpu *gpu, struct emu_driver *driver, u32 id);
 void emu_gpu_exit(struct emu_gpu *gpu);
 /* Runs the warps of the job; waits until all have ended. 0, or -EINTR: a signal that kills; then no warp runs any more either. The caller
- * has checked everything but the addresses. */
+ * has set space, warps and each warp's access, accesses and sm, and has checked them, but for what lies at the addresses: whoever asks for
+ * 8 bytes does so at a multiple of 8. Faults carry aperture VID, the space's id as instance, subcontext 0. */
 int emu_gpu_submit(struct emu_gpu *gpu, struct emu_job *job);
-/* Worker. REPLAY: stalled warps run again. CANCEL: warps of the space that stalled at `address` (a page) end with -EFAULT; only writes and
+/* Worker; these count what they do in gpu->stats. REPLAY: stalled warps run again. CANCEL: warps of the space that stalled at `address` (a page) end with -EFAULT; only writes and
  * atomics: only those whose access is one. FLUSH: entries up to the newest that are there go (is_update or not is the same to this hardware),
  * the number of them. LIMIT, TOGGLE. */
 void emu_gpu_replay(struct emu_gpu *gpu);
@@ -187,14 +191,20 @@ void emu_gpu_cancel(struct emu_gpu *gpu, u64 space, u64 address, bool only_write
 u32 emu_gpu_flush(struct emu_gpu *gpu);
 void emu_gpu_limit(struct emu_gpu *gpu, u32 idle_sms);
 void emu_gpu_toggle(struct emu_gpu *gpu, bool is_prefetching);
-/* Worker: the interrupt may come again; it does at once if something is waiting. */
-void emu_gpu_unmask(struct emu_gpu *gpu);
 
-/* emu_ring.c. Put: under gpu->lock; false: full. Fetch: worker; the oldest entry, once it is ready (waits for it, bounded: hardware is
- * quick), GET moves on; false: none. */
+/* emu_ring.c. Put: under gpu->lock; false: full. Write: under gpu->lock; all entries that were put become ready. Fetch: worker; the oldest
+ * entry, once it is ready (waits for it, bounded: hardware is quick), GET moves on; false: none, or it was not ready in time: then the
+ * interrupt comes again when it is unmasked. */
+int emu_ring_init(struct emu_gpu *gpu);
+void emu_ring_exit(struct emu_gpu *gpu); /* no interrupt comes any more */
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
+void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);
 bool emu_ring_is_empty(struct emu_gpu *gpu);
+/* Under gpu->lock: interrupts, if something waits (faults, notifications, touches) and the interrupt is not masked. */
+void emu_ring_interrupt(struct emu_gpu *gpu);
+/* Worker: the interrupt may come again; it does at once if something is waiting. */
+void emu_gpu_unmask(struct emu_gpu *gpu);
 
 /* emu_counter.c: one counter for 2 MiB of a space; notifies at `threshold` (of the policy in force, 0: off), once until cleared. Use: under
  * gpu->lock. Fetch: worker. A touch is an access that the engine wants to hear of (policies with remote, runtime, orders that count): kept in a small
@@ -209,6 +219,7 @@ void emu_counter_set(struct emu_gpu *gpu, u32 threshold, bool wants_touches);
 void emu_counter_use(struct emu_gpu *gpu, u64 space, u64 address, bool is_remote, enum uvmp_access access);
 bool emu_counter_fetch(struct emu_gpu *gpu, struct uvmp_note *note);
 bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch);
+bool emu_counter_is_waiting(struct emu_gpu *gpu); /* notifications or touches are there; under gpu->lock */
 void emu_counter_clear(struct emu_gpu *gpu, u32 bank, u32 tag, bool is_all);
 
 /* -- the bottom half (emu_bottom.c) ------------------------------------------------------------------ */
