@@ -110,7 +110,7 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
-	@sh tests/bench/pager.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD) $(BENCH_PAGER)
 	@$(BUILD)/bench-store
 
 ## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)

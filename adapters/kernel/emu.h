@@ -166,7 +166,8 @@ struct emu_gpu {
 	 * hardware does it: those from `written` on are not. GET is moved by the worker, without the lock */
 	struct emu_entry *entry;
 	u32 entries, get, put, written;
-	bool is_masked; /* interrupts */
+	bool is_masked;	    /* interrupts */
+	bool is_silent;	    /* none comes any more */
 	bool is_prefetching; /* prefetch accesses fault */
 	u32 idle_sms;	/* that stand still (LIMIT) */
 	struct irq_work irq;
@@ -196,7 +197,9 @@ void emu_gpu_toggle(struct emu_gpu *gpu, bool is_prefetching);
  * entry, once it is ready (waits for it, bounded: hardware is quick), GET moves on; false: none, or it was not ready in time: then the
  * interrupt comes again when it is unmasked. */
 int emu_ring_init(struct emu_gpu *gpu);
-void emu_ring_exit(struct emu_gpu *gpu); /* no interrupt comes any more */
+void emu_ring_exit(struct emu_gpu *gpu);
+/* No interrupt comes any more: when it returns, and from then on. Before the bottom half goes; there are no submissions. */
+void emu_gpu_silence(struct emu_gpu *gpu);
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);

@@ -140,10 +140,13 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 		return result;
 	}
 	result = emu_ask(space->driver, &request);
-	if (result != 0) {
-		mtree_erase(&space->ranges, first);
-		drop_range(range);
-	}
+	if (result == 0)
+		return 0;
+	/* a GPU's fault there may have led the worker to it meanwhile */
+	mutex_lock(&space->driver->engine_lock);
+	mtree_erase(&space->ranges, first);
+	drop_range(range);
+	mutex_unlock(&space->driver->engine_lock);
 	return result;
 }
 
