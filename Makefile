@@ -38,7 +38,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help kernel kernel-test kernel-test-debug test-run coverage-run fuzz-run
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -54,9 +54,9 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
+test-run: $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
           $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
-	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
+	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
@@ -67,7 +67,7 @@ coverage:
 	@sh tests/deps.sh coverage
 	@$(MAKE) --no-print-directory coverage-run
 # Coverage is that of the core; tests of the pager have threads, which gcov cannot count.
-covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c,$(tests))
+covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c,$(tests))
 coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
 	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(covered))
 
@@ -105,6 +105,16 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/bench/speed.sh $(BUILD)
 	@sh tests/bench/pager.sh $(BUILD)
 	@$(BUILD)/bench-store
+
+## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
+kernel:
+	@$(MAKE) --no-print-directory -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
+
+## make kernel-test  the modules in Debian's cloud kernel under qemu, in under 3 minutes; nothing is installed but packages.
+##                 kernel-test-debug: in a kernel with KASAN, lockdep, UBSAN and kmemleak, built first, which takes long
+kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
+	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
+	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
 ## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -217,6 +227,12 @@ $(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(cal
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
+# The emulated GPU of the kernel adapter, outside of the kernel: threads stand for what it needs of it.
+hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
+$(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
+$(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
+$(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
+	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -225,4 +241,4 @@ $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path '$(BUILD)/kernel*' -prune -o -name '*.d' -print 2>/dev/null)

@@ -36,7 +36,6 @@
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/maple_tree.h>
 #include <linux/miscdevice.h>
@@ -55,6 +54,9 @@
 #define EMU_PROCS   (1u + UVMP_EMU_GPUS_MAX)
 #define EMU_NOWHERE 255u
 #define EMU_SMS	    64u /* of each GPU; a warp with `sm` runs on SM sm % EMU_SMS */
+
+struct emu_driver;
+struct emu_gpu;
 
 struct emu_driver;
 struct emu_gpu;
@@ -89,7 +91,6 @@ struct emu_range {
 /* One open file. Its mappings have a page cache of their own (an inode of a file system of the module's), in which a page's offset is
  * its address: unmap_mapping_range finds its entries by that. */
 struct emu_space {
-	struct kref kref;
 	struct emu_driver *driver;
 	u64 id;			   /* of the engine: 1, 2, ... */
 	struct mm_struct *mm;	   /* mmgrab: to compare, never to use */

@@ -2,9 +2,9 @@
  * touches.
  *
  * A counter stands for 2 MiB of an address space. There are SETS * WAYS of them; where all of a set are
- * taken, the one that counted least gives way and the others are halved, so that what is used no more gives
- * way in the end. Set and way are the tag and the bank by which a notification is cleared. A counter that was
- * given away since is cleared for its new owner, as in hardware: it counts anew. */
+ * taken, the one that counted least gives way and the others lose a sixteenth, so that what is used no more
+ * gives way in the end. Set and way are the tag and the bank by which a notification is cleared. A counter
+ * that was given away since is cleared for its new owner, as in hardware: it counts anew. */
 #include "emu.h"
 
 #include <linux/hash.h>
@@ -100,7 +100,7 @@ bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch)
 
 static u32 set_of(u64 space, u64 span)
 {
-	return (u32)hash_64(span ^ hash_64(space, 64), SET_BITS);
+	return (u32)hash_64(space << 43 ^ span, SET_BITS);
 }
 
 /* The way of the counter; it is the one that gives way if there is none yet. */
@@ -115,7 +115,7 @@ static u32 find_way(struct counter *set, u64 space, u64 span)
 			least = way;
 	}
 	for (u32 way = 0; way < WAYS; way++)
-		set[way].uses /= 2u;
+		set[way].uses -= set[way].uses / 16u + (set[way].uses != 0);
 	set[least] = (struct counter){.space = space, .span = span};
 	return least;
 }
