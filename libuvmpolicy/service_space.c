@@ -7,7 +7,9 @@
  * too.
  *
  * A range is split (9.1) by copying its record into a new slot, moving the blocks above the cut over, and
- * cutting the block that lies across. All that needs memory is made before anything is changed.
+ * cutting the block that lies across. All that needs memory is made before anything is changed. The pieces
+ * belong together as long as they live: by their origin they are found when the range is freed. So the origin
+ * is an address that a piece has, and no range that is added can have: where the lowest of them begins.
  */
 #include "service_internal.h"
 
@@ -256,7 +258,7 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	                    .allocation = (uint32_t)(r - service->range)};
 	order_insert(service, index, r->allocation);
 	service->adapt.managed_bytes += bytes;
-	uvmp_runtime_watch(service, r->allocation);
+	uvmp_runtime_watch(service, r->allocation, r->end);
 	return UVMP_OK;
 }
 
@@ -273,6 +275,32 @@ void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
 	uvmp_space_unuse(s, r->space);
 	r->next_free = s->free_range;
 	s->free_range = slot;
+}
+
+void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot)
+{
+	struct range gone = s->range[slot];
+	uint32_t heir = NO_INDEX;
+	uvmp_addr end = 0;
+
+	uvmp_range_remove(s, slot);
+	if (gone.start != gone.origin)
+		return;
+	for (uint32_t i = uvmp_range_from(s, gone.space, gone.start); i < s->ranges; i++) {
+		struct range *r = &s->range[s->range_order[i]];
+
+		if (r->space != gone.space || r->origin != gone.origin)
+			continue;
+		if (heir == NO_INDEX)
+			heir = s->range_order[i];
+		r->origin = s->range[heir].start;
+		r->allocation = heir;
+		end = r->end;
+	}
+	if (heir == NO_INDEX)
+		return;
+	s->range[heir].pattern = UVMP_PATTERN_UNDECIDED;
+	uvmp_runtime_watch(s, heir, end);
 }
 
 /* -- blocks -- */

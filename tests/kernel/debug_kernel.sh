@@ -2,6 +2,7 @@
 # A kernel that looks for mistakes, from Debian's source package: debug_kernel.sh DIRECTORY. It is built once (the
 # better part of an hour on two slow cores; the sources stay, 2.5 GB in all) and again when debug.config changes.
 set -eu
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
@@ -25,7 +26,7 @@ if ! cmp -s "$config" config.built; then
 	(cd "$source" && scripts/kconfig/merge_config.sh -m .config "$config" && make olddefconfig) >>kernel.log 2>&1
 	grep '^CONFIG' "$config" | grep -vxFf "$source/.config" >config.lost || true
 	[ ! -s config.lost ] || { echo "this kernel has no such options:" >&2; cat config.lost >&2; exit 1; }
-	make -C "$source" -j"${JOBS:-1}" bzImage modules >>kernel.log 2>&1 || { tail -n 20 kernel.log >&2; exit 1; }
+	make -C "$source" -j"${JOBS:-$(nproc)}" bzImage modules >>kernel.log 2>&1 || { tail -n 20 kernel.log >&2; exit 1; }
 	cp "$config" config.built
 fi
 ln -sfn "$source" source

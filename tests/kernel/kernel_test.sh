@@ -13,6 +13,7 @@ case $1 in /*) build=$1 ;; *) build=$PWD/$1 ;; esac
 which=$2
 here=tests/kernel
 CC=${CC:-cc}
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS # CC is that of the programs; a kernel knows its own compiler
 skip() { echo "skipped: make kernel-test: $1"; exit 0; }
 die() { echo "FAIL $1"; [ -z "${2:-}" ] || tail -n 20 "$2" | sed 's/^/     /'; exit 1; }
 
@@ -22,7 +23,7 @@ stock)
 	work=$build/kernel seconds=${KERNEL_TEST_SECONDS:-160}
 	arguments="slub_debug=FZPU"
 	mkdir -p "$work"
-	sh tests/deps.sh kernel-test >"$work/deps.log" 2>&1 || skip "$(tail -n 1 "$work/deps.log")"
+	sh tests/deps.sh kernel-test >"$work/deps.log" 2>&1 || skip "$(tail -n 2 "$work/deps.log" | tr -s '\n ' ' ')"
 	KDIR=$(ls -d /usr/src/linux-headers-*-cloud-amd64 | sort -V | tail -n 1)
 	version=${KDIR#*linux-headers-}
 	kernel=$work/image/boot/vmlinuz-$version
@@ -44,10 +45,11 @@ esac
 # -- build ------------------------------------------------------------------------------------------------------------
 mkdir -p "$work"
 log=$work/build.log
-make -C adapters/kernel KDIR="$KDIR" BUILD="$work" EXTRA="$PWD/$here/uvmp_selftest.c" >"$log" 2>&1 || die "the modules build" "$log"
+modules() { make -j"$(nproc)" -C adapters/kernel KDIR="$KDIR" BUILD="$work" EXTRA="$PWD/$here/uvmp_selftest.c" "$@" >"$log" 2>&1; }
+modules || die "the modules build" "$log"
 echo "ok   the modules build without a warning (W=1, frames up to 1024 bytes)" | tee "$log.lines"
 if [ "$which" = stock ]; then
-	make -C adapters/kernel KDIR="$KDIR" BUILD="$work" EXTRA="$PWD/$here/uvmp_selftest.c" sparse >"$log" 2>&1 || die "sparse is content" "$log"
+	modules sparse || die "sparse is content" "$log"
 	echo "ok   sparse is content" | tee -a "$log.lines"
 fi
 root=$work/root
