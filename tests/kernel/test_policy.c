@@ -320,7 +320,7 @@ static void small_log(void)
 	struct told told;
 	char *text;
 
-	for (size_t page = 0; page < 8u * MIB / PAGE_BYTES; page += 2)
+	for (size_t page = 0; page < 8u * MIB / PAGE_BYTES; page++)
 		at[page * PAGE_WORDS] = page;
 	EXPECT(emu_prefetch(fd, at, 8u * MIB, 1) == 0, "PREFETCH");
 	text = emu_debugfs_read("log");
