@@ -9,7 +9,7 @@ SOMAJOR := 0
 WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes $(WERROR)
 BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
-NOFPU := $(if $(filter x86_64 aarch64,$(shell uname -m)),-mgeneral-regs-only)
+NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
 HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -38,7 +38,8 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak fidelity policies bench install examples clean help kernel kernel-test kernel-test-debug test-run coverage-run fuzz-run
+.PHONY: all run test check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install examples clean help
+.PHONY: test-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -87,6 +88,12 @@ soak: $(BUILD)/soak $(BUILD)/soak_pager $(BUILD)/san/soak_pager $(BUILD)/tsan/so
 	@$(BUILD)/soak_pager $(call SECONDS_OF,1)
 	@$(BUILD)/san/soak_pager $(call SECONDS_OF,10)
 	@$(BUILD)/tsan/soak_pager $(call SECONDS_OF,10)
+
+## make cross      the core on machines of 32 bits, big-endian, with pages of 64 KiB: unit tests, vectors, decisions as here;
+##                 CROSS='i386 s390x': only these (of i386 s390x powerpc aarch64)
+cross: $(BUILD)/uvmsim
+	@CROSS='$(CROSS)' sh tests/deps.sh cross || true # what is missing is skipped, with the reason
+	@MAKE='$(MAKE)' sh tests/cross.sh $(BUILD) $(CROSS)
 
 ## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
 ##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
@@ -233,6 +240,13 @@ $(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HO
 $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
 $(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
 	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
+# As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
+cross-programs: $(BUILD)/uvmsim $(call prog,foreign,$(covered))
+$(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))
+	@rm -f $@; $(AR) rcs $@ $^
+$(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUILD)/rel/$(basename $(t)).o))
+$(BUILD)/foreign/%: $(BUILD)/foreign.a
+	@mkdir -p $(@D); $(CC) $(CFLAGS) $(filter-out %.a,$^) $< $(LDFLAGS) $(LIBS) -lcmocka -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all

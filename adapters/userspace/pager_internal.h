@@ -1,6 +1,10 @@
 /* What the pager is made of.
  *
- *   pager.c    the program's calls, the servicing thread, fork
+ *   pager.c    creating one, and its end
+ *   calls.c    the program's calls about its memory; look.c: what a pager tells of itself
+ *   enter.c    the lock, as calls take it
+ *   servicing.c  the servicing thread
+ *   fork.c     all pagers of the process, and children
  *   serve.c    faults in, engine, actions out
  *   pages.c    what copies do: pages of a block in and out
  *   waiting.c  threads that wait for a page
