@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|coverage|fuzz|bench
+# usage: deps.sh test|coverage|fuzz|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -12,6 +12,9 @@ probe() { # PACKAGE SOURCE FLAGS...: does this C program compile and link?
 }
 program() { # PACKAGE PROGRAM
 	command -v "$2" >/dev/null 2>&1 || missing="$missing $1"
+}
+foreign() { # TOOLS NAME: a cross compiler and its C library
+	command -v "$1-gcc" >/dev/null 2>&1 && [ -f "/usr/${1}/lib/libc.a" ] || missing="$missing gcc-$1 libc6-dev-$2-cross"
 }
 
 look() {
@@ -41,6 +44,32 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		;;
 	bench)
 		program valgrind valgrind
+		;;
+	kernel-test | kernel-test-debug)
+		program qemu-system-x86 qemu-system-x86_64
+		program busybox-static busybox
+		program cpio cpio
+		program sparse sparse
+		if [ "$1" = kernel-test ]; then
+			ls /usr/src/linux-headers-*-cloud-amd64/.config >/dev/null 2>&1 || missing="$missing linux-headers-cloud-amd64"
+		else
+			program flex flex
+			program bison bison
+			program bc bc
+			probe libelf-dev '#include <gelf.h>
+int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
+		fi
+		;;
+	cross)
+		program qemu-user-static qemu-i386-static
+		program xz-utils xz
+		for architecture in ${CROSS:-i386 s390x powerpc aarch64}; do
+			case $architecture in
+			i386) foreign i686-linux-gnu i386 ;;
+			aarch64) foreign aarch64-linux-gnu arm64 ;;
+			*) foreign "$architecture-linux-gnu" "$architecture" ;;
+			esac
+		done
 		;;
 	esac
 	# the package of libFuzzer carries clang's version

@@ -539,7 +539,7 @@ static bool find_subtree(const struct explanation *explanation, const struct uvm
 {
 	struct uvmp_region hull = uvmp_mask_hull(pages);
 	struct forest forest;
-	struct node node;
+	struct node node = {0};
 	bool has_node;
 
 	if (!plant(explanation, action, &forest))

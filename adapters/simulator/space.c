@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
 
 bool space_open(struct space *space, uint32_t page_bytes)
@@ -117,7 +119,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	}
 	range = calloc(1, sizeof(*range));
 	if (range)
-		range->block = calloc(blocks, sizeof(*range->block));
+		range->block = array_zeros(blocks, sizeof(*range->block));
 	if (!range || !range->block || !grow(space)) {
 		if (range)
 			free(range->block);

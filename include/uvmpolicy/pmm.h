@@ -77,7 +77,7 @@ struct uvmp_pmm;
  * parameter is out of range or the size does not fit size_t. */
 UVMP_API size_t uvmp_pmm_size(const struct uvmp_pmm_params *params);
 
-/* Builds the state in `memory` (aligned for uint64_t): all roots in the pool. *pmm then points into memory.
+/* Builds the state in `memory` (aligned to 8): all roots in the pool. *pmm then points into memory.
  * O(roots). UVMP_ERR_ARGUMENT: NULL or misaligned. UVMP_ERR_RANGE: parameters. UVMP_ERR_SPACE: bytes <
  * uvmp_pmm_size. */
 UVMP_API enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memory, size_t bytes,

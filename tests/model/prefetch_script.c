@@ -140,11 +140,12 @@ static void naive_rest(struct script *s, uint32_t b)
 static void naive_strides(struct script *s, uint32_t b)
 {
 	bool faulted[NAIVE_PAGES] = {false}, wanted[NAIVE_PAGES] = {false};
-	long first = (long)b * s->block_pages;
+	long first = (long)(b * s->block_pages);
 
 	for (uint32_t p = 0; p < s->pages; p++)
 		faulted[p] = uvmp_mask_test(&s->block[p / s->block_pages].faulted, p % s->block_pages);
-	naive_stride(&s->params, &s->streams, faulted, first, first + pages_of(s, b), s->pages, wanted);
+	naive_stride(&s->params, &s->streams, faulted, first, first + (long)pages_of(s, b), (long)s->pages,
+	             wanted);
 	for (uint32_t i = 0; i < s->blocks; i++) {
 		struct uvmp_prefetch_facts facts = facts_of(s, i, false);
 

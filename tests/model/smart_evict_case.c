@@ -23,7 +23,7 @@ struct both {
 	struct naive_smart naive;
 	struct uvmp_smart_evict e;
 	struct uvmp_counter_tree counter[NAIVE_SMART_TREES];
-	uint64_t memory[16384];
+	_Alignas(8) uint64_t memory[16384];
 	uint64_t now, random[2];
 };
 

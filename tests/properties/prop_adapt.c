@@ -281,7 +281,7 @@ static void check_etc(void)
 static void check_many(uint64_t seed)
 {
 	source = seed;
-	for (uint32_t i = 0; i < 1000; i++) {
+	for (uint32_t i = 0; i < test_share_of(1000); i++) {
 		check_threshold(10 + i % 150);
 		check_early(10 + i % 80);
 		check_threads(10 + i % 200);

@@ -19,7 +19,7 @@ static void live(uint64_t seed)
 	static char error[8192];
 	struct service_case_stats stats = {0};
 
-	for (uint64_t i = 0; stats.events < EVENTS; i++) {
+	for (uint64_t i = 0; stats.events < test_share_of(EVENTS); i++) {
 		enum service_case_level level = (enum service_case_level)(i % SERVICE_CASE_LEVELS);
 		uint64_t own = (seed + i) * 0x9e3779b97f4a7c15u;
 

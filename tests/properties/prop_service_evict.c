@@ -107,7 +107,7 @@ static void live(uint64_t *random)
 
 static void check(uint64_t random)
 {
-	for (int i = 0; i < CASES; i++)
+	for (uint32_t i = 0; i < test_share_of(CASES); i++)
 		live(&random);
 }
 

@@ -1,5 +1,5 @@
 /* The seed of a property test that changes from run to run, and is printed: UVMP_TEST_SEED in the environment repeats
- * a run. */
+ * a run. And how much of a long one is run: UVMP_TEST_SHARE=10 is a tenth, for machines that are emulated. */
 #ifndef TESTS_SEED_H
 #define TESTS_SEED_H
 
@@ -16,6 +16,14 @@ static inline uint64_t test_seed(void)
 
 	printf("UVMP_TEST_SEED=%" PRIu64 "\n", seed);
 	return seed;
+}
+
+static inline uint32_t test_share_of(uint32_t usual)
+{
+	const char *given = getenv("UVMP_TEST_SHARE");
+	unsigned long share = given != NULL ? strtoul(given, NULL, 10) : 1;
+
+	return share > 1 ? usual / (uint32_t)share + 1u : usual;
 }
 
 #endif

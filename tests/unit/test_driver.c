@@ -63,8 +63,8 @@ static void test_sequential_touch(void **unused)
 
 	(void)unused;
 	for (uint32_t page = 0; page < 512; page++)
-		length += (size_t)snprintf(rows + length, sizeof(rows) - length, ",0,r,%lx\n",
-		                           (unsigned long)BASE + page * 4096ul);
+		length += (size_t)snprintf(rows + length, sizeof(rows) - length, ",0,r,%llx\n",
+		                           (unsigned long long)BASE + page * 4096ull);
 	assert_true(run_rows(rows, "prefetch=density", 2097152));
 	assert_int_equal(result.accesses, 512);
 	assert_int_equal(result.far_faults, 6);

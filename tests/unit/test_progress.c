@@ -101,7 +101,8 @@ static void several_runs(void **state)
 	(void)state;
 	progress_print(text, running, 2, &past);
 	assert_string_equal(text, "1 of 5 runs done, 6000 accesses, 200/s, 30 %, 1:10 left");
-	past.ended = past.ended_accesses = 0;
+	past.ended = 0;
+	past.ended_accesses = 0;
 	progress_print(text, running, 0, &past);
 	assert_string_equal(text, "0 of 5 runs done, 0 accesses, 0/s");
 	running[1].kernel_done = 1;

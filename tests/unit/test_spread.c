@@ -43,7 +43,7 @@ static void assert_as_sorted(uint64_t *number, uint64_t count)
 {
 	uint64_t sum = 0;
 
-	qsort(number, count, sizeof(*number), by_value);
+	qsort(number, (size_t)count, sizeof(*number), by_value);
 	for (uint64_t i = 0; i < count; i++)
 		sum += number[i];
 	assert_true(spread.count == count && spread.sum == sum);

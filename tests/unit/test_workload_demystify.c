@@ -70,7 +70,7 @@ static struct pages new_pages(const struct workload *w)
 	for (unsigned r = 0; r < w->ranges; r++) {
 		pages.count[r] = (w->range[r].bytes + PAGE - 1) / PAGE;
 		for (unsigned kind = 0; kind < 2; kind++)
-			pages.touched[kind][r] = calloc(pages.count[r], sizeof(bool));
+			pages.touched[kind][r] = calloc((size_t)pages.count[r], sizeof(bool));
 	}
 	return pages;
 }
@@ -79,7 +79,7 @@ static void clear_pages(struct pages *pages)
 {
 	for (unsigned r = 0; r < pages->ranges; r++)
 		for (unsigned kind = 0; kind < 2; kind++)
-			memset(pages->touched[kind][r], 0, pages->count[r]);
+			memset(pages->touched[kind][r], 0, (size_t)pages->count[r]);
 }
 
 static void free_pages(struct pages *pages)

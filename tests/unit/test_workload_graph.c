@@ -353,8 +353,8 @@ static void rmat_weights(void **state)
 	assert_true(graph_build_weighted(&h, shape, &random[1]));
 	assert_true(random[0] == random[1]);
 	assert_int_equal(g.edges, h.edges);
-	assert_memory_equal(g.offset, h.offset, (g.vertices + 1) * sizeof(*g.offset));
-	assert_memory_equal(g.edge, h.edge, g.edges * sizeof(*g.edge));
+	assert_memory_equal(g.offset, h.offset, (size_t)(g.vertices + 1) * sizeof(*g.offset));
+	assert_memory_equal(g.edge, h.edge, (size_t)g.edges * sizeof(*g.edge));
 	assert_null(g.weight);
 	/* an edge weighs the same in both rows, as do all between the same two vertices */
 	for (uint32_t u = 0; u < h.vertices; u++)
@@ -1375,7 +1375,7 @@ static void run_in_disorder(struct workload *workload)
 
 	while (workload_launch(workload)) {
 		uint64_t warps = workload->blocks * workload->warps, left = warps;
-		struct workload_slot *slot = calloc(warps, sizeof(*slot));
+		struct workload_slot *slot = calloc((size_t)warps, sizeof(*slot));
 
 		assert_non_null(slot);
 		for (uint64_t i = 0; i < warps; i++)

@@ -527,7 +527,7 @@ static void regular_warps(void **state)
 static void each_page_once(const char *spec, uint64_t pages, unsigned passes, enum uvmp_access access)
 {
 	struct workload *w = open_workload(spec);
-	uint8_t *count = calloc(pages, 1);
+	uint8_t *count = calloc((size_t)pages, 1);
 	struct source_row row;
 	uint64_t rows = 0;
 	unsigned kernels = 0;

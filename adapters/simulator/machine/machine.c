@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../array.h"
 #include "../counters.h"
 #include "../interrupt.h"
 #include "../progress.h"
@@ -688,7 +689,7 @@ static bool open_machine(struct machine *m, struct source *source)
 	m->counts_accesses = host_counts_accesses(shop->host.params.policy);
 	m->has_counters = counters_are_on(shop->host.params.policy, shop->model->page_bytes);
 	is_watching = m->counts_accesses || m->has_counters;
-	shop->root_ns = calloc(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
+	shop->root_ns = array_zeros(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
 	room_init(&shop->room, host_capacity_bytes(&shop->host) / shop->model->page_bytes);
 	shop->gpu = gpu_open(shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
 	                     is_watching ? use_remote : NULL, m);

@@ -7,6 +7,7 @@
  * On the GPU: offsets[vertices + 1] and edges[] of 8 bytes, levels[] and two frontiers of 4. */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "graph.h"
 #include "workload.h"
 
@@ -49,9 +50,9 @@ static bool bfs_open(struct workload *workload)
 
 	if (bfs == NULL || !graph_build(&bfs->graph, shape, &workload->random))
 		return false;
-	bfs->frontier[0] = malloc(vertices * sizeof(*bfs->frontier[0]));
-	bfs->frontier[1] = malloc(vertices * sizeof(*bfs->frontier[1]));
-	bfs->is_seen = calloc(vertices, sizeof(*bfs->is_seen));
+	bfs->frontier[0] = array_again(NULL, vertices, sizeof(*bfs->frontier[0]));
+	bfs->frontier[1] = array_again(NULL, vertices, sizeof(*bfs->frontier[1]));
+	bfs->is_seen = array_zeros(vertices, sizeof(*bfs->is_seen));
 	if (bfs->frontier[0] == NULL || bfs->frontier[1] == NULL || bfs->is_seen == NULL)
 		return false;
 	workload_add_range(workload, "offsets", (vertices + 1) * OFFSET_BYTES);

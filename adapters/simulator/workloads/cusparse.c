@@ -19,6 +19,7 @@
  * faults without prefetching (table I) fit n=32768 (about 1.75 million pages). */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "gather.h"
 #include "uvmpolicy/base.h"
 
@@ -95,7 +96,7 @@ static bool cusparse_open(struct workload *workload)
 		return false;
 	workload->state = cusparse;
 	cusparse->key = uvmp_random_next(&workload->random);
-	cusparse->pointer = calloc(n + 1, sizeof(*cusparse->pointer));
+	cusparse->pointer = array_zeros(n + 1, sizeof(*cusparse->pointer));
 	if (cusparse->pointer == NULL)
 		return false;
 	for (uint64_t row = 0; row < n; row++)

@@ -3,17 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../array.h"
 #include "graph.h"
 
 bool graph_reserve(struct graph *graph, uint64_t vertices)
 {
 	uint64_t had = graph->offset != NULL ? graph->vertices + 1 : 0;
-	uint64_t *offset = realloc(graph->offset, (vertices + 1) * sizeof(*offset));
+	uint64_t *offset = array_again(graph->offset, vertices + 1, sizeof(*offset));
 
 	if (offset == NULL)
 		return false;
 	if (vertices + 1 > had)
-		memset(offset + had, 0, (vertices + 1 - had) * sizeof(*offset));
+		memset(offset + had, 0, (size_t)(vertices + 1 - had) * sizeof(*offset));
 	graph->offset = offset;
 	graph->vertices = vertices;
 	return true;
@@ -23,9 +24,9 @@ bool graph_place(struct graph *graph, bool is_weighted)
 {
 	uint64_t entries = graph->edges != 0 ? graph->edges : 1;
 
-	graph->edge = malloc(entries * sizeof(*graph->edge));
+	graph->edge = array_again(NULL, entries, sizeof(*graph->edge));
 	if (is_weighted)
-		graph->weight = malloc(entries * sizeof(*graph->weight));
+		graph->weight = array_again(NULL, entries, sizeof(*graph->weight));
 	if (graph->edge == NULL || (is_weighted && graph->weight == NULL))
 		return false;
 	for (uint64_t v = 0; v < graph->vertices; v++)
@@ -36,7 +37,7 @@ bool graph_place(struct graph *graph, bool is_weighted)
 /* Every offset has moved to the end of its row, which is the start of the next one. */
 void graph_close_rows(struct graph *graph)
 {
-	memmove(graph->offset + 1, graph->offset, graph->vertices * sizeof(*graph->offset));
+	memmove(graph->offset + 1, graph->offset, (size_t)graph->vertices * sizeof(*graph->offset));
 	graph->offset[0] = 0;
 }
 

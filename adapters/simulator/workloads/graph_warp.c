@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "graph_warp.h"
+#include "../array.h"
 
 /* -- state -- */
 
@@ -44,7 +45,7 @@ void graph_close(struct workload *workload)
 
 void *graph_array(struct graph_state *state, uint64_t count, size_t size)
 {
-	void *array = calloc(count, size);
+	void *array = array_zeros(count, size);
 
 	state->array[state->arrays++] = array;
 	return array;

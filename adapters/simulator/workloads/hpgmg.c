@@ -20,6 +20,7 @@
  */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "gather.h"
 
 enum { BOX, BOXES, SMOOTHS, CYCLES };
@@ -285,9 +286,9 @@ static bool hpgmg_open(struct workload *workload)
 		hpgmg->levels++;
 	}
 	/* a level: 3 launches a sweep, twice, and 8 more */
-	hpgmg->launch = calloc(hpgmg->levels * (2 * 3 * sweeps + 8), sizeof(*hpgmg->launch));
-	hpgmg->inner = calloc(box_count(workload) * 6, sizeof(*hpgmg->inner));
-	hpgmg->outer = calloc(box_count(workload) * 6, sizeof(*hpgmg->outer));
+	hpgmg->launch = array_zeros(hpgmg->levels * (2 * 3 * sweeps + 8), sizeof(*hpgmg->launch));
+	hpgmg->inner = array_zeros(box_count(workload) * 6, sizeof(*hpgmg->inner));
+	hpgmg->outer = array_zeros(box_count(workload) * 6, sizeof(*hpgmg->outer));
 	if (hpgmg->launch == NULL || hpgmg->inner == NULL || hpgmg->outer == NULL)
 		return false;
 	add_faces(workload, hpgmg);

@@ -5,6 +5,7 @@
  * by side. The edges are drawn twice from the same random numbers. An interrupt ends all of it. */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "building.h"
 #include "graph.h"
 #include "permute.h"
@@ -120,7 +121,7 @@ static bool draw_edges(struct graph *graph, const struct rmat *rmat, uint64_t ed
 /* New numbers for the vertices; NULL: out of memory, or interrupted. */
 static uint32_t *shuffle(uint64_t vertices, uint64_t edges, uint64_t *random)
 {
-	uint32_t *shuffled = malloc(vertices * sizeof(*shuffled));
+	uint32_t *shuffled = array_again(NULL, vertices, sizeof(*shuffled));
 	struct permutation permutation;
 
 	permutation_init(&permutation, vertices, random);

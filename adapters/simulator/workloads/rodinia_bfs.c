@@ -18,6 +18,7 @@
  * SAND2022-1528) 4096 nodes. */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "building.h"
 #include "cpu.h"
 #include "runs.h"
@@ -113,7 +114,7 @@ static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *ra
 
 	if (!draw_degrees(workload, bfs, degree, random))
 		return false;
-	bfs->edge = malloc(bfs->edges * sizeof(*bfs->edge));
+	bfs->edge = array_again(NULL, bfs->edges, sizeof(*bfs->edge));
 	if (bfs->edge == NULL)
 		return false;
 	seed = uvmp_random_next(random);
@@ -133,7 +134,7 @@ static bool build(const struct workload *workload, struct bfs *bfs, uint64_t *ra
 /* All levels; false: out of memory, or interrupted. */
 static bool search(struct bfs *bfs)
 {
-	uint32_t *queue = malloc(bfs->nodes * sizeof(*queue));
+	uint32_t *queue = array_again(NULL, bfs->nodes, sizeof(*queue));
 	uint64_t head = 0, tail = 1;
 
 	if (queue == NULL)
@@ -164,8 +165,8 @@ static bool bfs_open(struct workload *workload)
 	if (bfs == NULL)
 		return false;
 	bfs->nodes = nodes;
-	bfs->offset = calloc(nodes + 1, sizeof(*bfs->offset));
-	bfs->level = malloc(nodes * sizeof(*bfs->level));
+	bfs->offset = array_zeros(nodes + 1, sizeof(*bfs->offset));
+	bfs->level = array_again(NULL, nodes, sizeof(*bfs->level));
 	if (bfs->offset == NULL || bfs->level == NULL || !build(workload, bfs, &workload->random) ||
 	    !search(bfs))
 		return false;

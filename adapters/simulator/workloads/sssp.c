@@ -16,6 +16,7 @@
  * nodes=1048576,degree=2 are the published logs. */
 #include <stdlib.h>
 
+#include "../array.h"
 #include "building.h"
 #include "cpu.h"
 #include "runs.h"
@@ -79,11 +80,11 @@ static bool sssp_open(struct workload *workload)
 
 	if (sssp == NULL)
 		return false;
-	sssp->edge = malloc(edges * sizeof(*sssp->edge));
-	sssp->weight = malloc(edges * sizeof(*sssp->weight));
-	sssp->distance = malloc(nodes * sizeof(*sssp->distance));
-	sssp->updating = malloc(nodes * sizeof(*sssp->updating));
-	sssp->is_active = calloc(nodes, sizeof(*sssp->is_active));
+	sssp->edge = array_again(NULL, edges, sizeof(*sssp->edge));
+	sssp->weight = array_again(NULL, edges, sizeof(*sssp->weight));
+	sssp->distance = array_again(NULL, nodes, sizeof(*sssp->distance));
+	sssp->updating = array_again(NULL, nodes, sizeof(*sssp->updating));
+	sssp->is_active = array_zeros(nodes, sizeof(*sssp->is_active));
 	if (sssp->edge == NULL || sssp->weight == NULL || sssp->distance == NULL || sssp->updating == NULL ||
 	    sssp->is_active == NULL)
 		return false;
