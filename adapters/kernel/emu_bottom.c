@@ -124,7 +124,7 @@ static void close_space(struct emu_bottom *b, struct emu_space *space)
 	xa_erase(&b->spaces, space->id);
 }
 
-static int add_range(struct emu_bottom *b, struct emu_request *request)
+static int manage(struct emu_bottom *b, struct emu_request *request)
 {
 	struct emu_range *range = request->range;
 	enum uvmp_status status = uvmp_service_add_range(b->driver->service, request->space->id, range->base,
@@ -261,7 +261,7 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 		finish(request, 0);
 		break;
 	case EMU_ASK_ADD:
-		finish(request, add_range(b, request));
+		finish(request, manage(b, request));
 		break;
 	case EMU_ASK_BEGIN:
 		begin_kernel(b, request);

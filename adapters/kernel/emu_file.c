@@ -308,7 +308,7 @@ static int run_job(struct emu_space *space, struct uvmp_emu_submit *submit, stru
 
 	if (IS_ERR(job))
 		return PTR_ERR(job);
-	result = emu_gpu_submit(&space->driver->gpu[submit->gpu - 1], job);
+	result = emu_submit(&space->driver->gpu[submit->gpu - 1], job);
 	if (result == 0)
 		result = write_job(job, warp, submit);
 	free_job(job);

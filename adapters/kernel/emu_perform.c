@@ -214,7 +214,7 @@ static enum uvmp_status free_chunk(struct emu_bottom *b, struct emu_space *space
 	return UVMP_OK;
 }
 
-static int populate_page(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+static int populate_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
 	enum uvmp_status status = take(b, page, a->to);
@@ -228,7 +228,7 @@ static int populate_page(struct emu_page *page, u64 address, const struct uvmp_a
 }
 
 /* Data that is at home on the CPU and was never used has no frame: zeros. */
-static int copy_page(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+static int copy_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
 	enum uvmp_status status = take(b, page, a->to);
@@ -263,7 +263,7 @@ static void count_copy(struct emu_bottom *b, const struct uvmp_action *a)
 
 static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status = emu_page_each(space, a, &a->pages, copy_page, b);
+	int status = emu_page_each(space, a, &a->pages, copy_one, b);
 
 	note_leaving(b, a, status == 0 ? a->from : a->to);
 	if (status == 0)
@@ -273,7 +273,7 @@ static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, cons
 
 static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status = emu_page_each(space, a, &a->pages, populate_page, b);
+	int status = emu_page_each(space, a, &a->pages, populate_one, b);
 
 	if (status != 0)
 		note_leaving(b, a, a->to);
