@@ -38,7 +38,7 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak cross fidelity policies bench install examples clean help
+.PHONY: all run test check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install examples clean help
 .PHONY: test-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -55,9 +55,9 @@ run: $(BUILD)/uvmsim
 test:
 	@sh tests/deps.sh test
 	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
+test-run: $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
           $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
-	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests))
+	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
@@ -68,7 +68,7 @@ coverage:
 	@sh tests/deps.sh coverage
 	@$(MAKE) --no-print-directory coverage-run
 # Coverage is that of the core; tests of the pager have threads, which gcov cannot count.
-covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c,$(tests))
+covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c,$(tests))
 coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
 	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(covered))
 
@@ -110,8 +110,18 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
-	@sh tests/bench/pager.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD) $(BENCH_PAGER)
 	@$(BUILD)/bench-store
+
+## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
+kernel:
+	@$(MAKE) --no-print-directory -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
+
+## make kernel-test  the modules in Debian's cloud kernel under qemu, in under 3 minutes; nothing is installed but packages.
+##                 kernel-test-debug: in a kernel with KASAN, lockdep, UBSAN and kmemleak, built first, which takes long
+kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
+	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
+	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
 ## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
@@ -133,7 +143,7 @@ install: all
 	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 ## make examples   programs that need more memory than they may take, into build/examples
-examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out %/engine.c,$(wildcard docs/examples/*.c)))
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c kernel_%),$(wildcard docs/examples/*.c)))
 $(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
 	@mkdir -p $(@D); $(CC) -I$(BUILD)/include -Wall -Wextra $(WERROR) $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
 $(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
@@ -224,6 +234,12 @@ $(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(cal
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
+# The emulated GPU of the kernel adapter, outside of the kernel: threads stand for what it needs of it.
+hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
+$(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
+$(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
+$(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
+	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
 # As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
 cross-programs: $(BUILD)/uvmsim $(call prog,foreign,$(covered))
 $(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))
@@ -239,4 +255,4 @@ $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path '$(BUILD)/kernel*' -prune -o -name '*.d' -print 2>/dev/null)

@@ -402,10 +402,9 @@ static void add_range(struct host *h)
 	status = uvmp_service_add_range(h->s, r.space, r.base, r.bytes,
 	                                b < 128u ? UVMP_PROT_READ_WRITE_ATOMIC : (enum uvmp_prot)(b % 5u),
 	                                b % 3u == 0 ? UVMP_CPU : (b % 3u == 1u ? UVMP_PROC_NONE : b % 70u));
-	if (status == UVMP_OK) {
-		require(h->ranges < RANGES || h->params.ranges > RANGES);
-		h->range[h->ranges++ % RANGES] = r;
-	}
+	if (status ==
+	    UVMP_OK) /* of the known ones some may be gone: parts of them were freed, one after the other */
+		h->range[h->ranges < RANGES ? h->ranges++ : b % RANGES] = r;
 }
 
 static void draw_part(struct host *h, uint64_t *space, uvmp_addr *base, uint64_t *bytes)
@@ -444,6 +443,15 @@ static void free_range(struct host *h)
 	if (h->ranges == 0 || uvmp_service_free_range(h->s, r->space, r->base, NULL) != UVMP_OK)
 		return;
 	*r = h->range[--h->ranges];
+}
+
+static void free_part(struct host *h)
+{
+	uint64_t space, bytes;
+	uvmp_addr base;
+
+	draw_part(h, &space, &base, &bytes);
+	(void)uvmp_service_free_part(h->s, space, base, bytes, NULL);
 }
 
 /* Channels: instance = space, so that most faults find one. */
@@ -584,7 +592,10 @@ static void event(struct host *h)
 		add_range(h);
 		break;
 	case 2:
-		free_range(h);
+		if (b < 144u)
+			free_range(h);
+		else
+			free_part(h);
 		break;
 	case 3:
 	case 4:
@@ -649,6 +660,17 @@ static bool has_end(const struct host *h)
 	       (h->policy.replay.max_batches != 0 && h->policy.replay.max_throttled != 0);
 }
 
+/* What lies lowest in its space is the lowest of its pieces, so its start is the base that frees them all. */
+static void free_lowest(struct host *h)
+{
+	const struct range *r = &h->s->range[h->s->range_order[0]];
+	uint32_t before = h->s->ranges;
+
+	require(uvmp_service_free_range(h->s, h->s->space[r->space].id, r->start, NULL) == UVMP_OK);
+	finish(h);
+	require(h->s->ranges < before);
+}
+
 static void end_all(struct host *h)
 {
 	if (!has_end(h))
@@ -657,11 +679,8 @@ static void end_all(struct host *h)
 	compare(h);
 	for (uint32_t gpu = 1; gpu < h->processors.count && !h->has_failed; gpu++)
 		require(h->last_replay[gpu] >= h->last_fault[gpu]);
-	while (h->ranges > 0) {
-		free_range(h);
-		finish(h);
-	}
-	require(h->s->ranges == 0);
+	while (h->s->ranges > 0)
+		free_lowest(h);
 	compare(h);
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
 		require(h->s->live[slab] == 0);

@@ -42,7 +42,7 @@ void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory)
 	mhpe->stamp = memory;
 	for (uint32_t unit = 0; unit < evict->units; unit++)
 		mhpe->stamp[unit] = 0;
-	mhpe->current = mhpe->last = 1;
+	mhpe->begun = mhpe->last = 1;
 	mhpe->old = UVMP_UNIT_NONE;
 	(void)uvmp_recency_init(&evict->list, (void *)(mhpe->stamp + evict->units), evict->units);
 }
@@ -123,8 +123,8 @@ static void age(struct uvmp_evict *evict)
 	struct uvmp_mhpe *mhpe = &evict->mhpe;
 	uint32_t next = mhpe->old == UVMP_UNIT_NONE ? evict->list.head : evict->list.link[mhpe->old].next;
 
-	mhpe->last = mhpe->current;
-	mhpe->current = mhpe->clock + 1u;
+	mhpe->last = mhpe->begun;
+	mhpe->begun = mhpe->clock + 1u;
 	for (; next != UVMP_UNIT_NONE && mhpe->stamp[next] < mhpe->last; next = evict->list.link[next].next)
 		mhpe->old = next;
 }

@@ -128,7 +128,7 @@ struct space {
 
 struct range {
 	uvmp_addr start, end; /* inclusive */
-	uvmp_addr origin;     /* start of the range that it was split from */
+	uvmp_addr origin;     /* start of the lowest piece that is left of the range that was added */
 	uint64_t accessed_by;
 	uint32_t space; /* slot */
 	handle block;	/* first of its blocks */
@@ -138,7 +138,7 @@ struct range {
 	uint8_t right;
 	uint8_t home;
 	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
-	uint32_t allocation; /* slot of the range that it was split from, or its own */
+	uint32_t allocation; /* slot of that piece, which may be its own */
 	handle log;	     /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 	struct uvmp_prefetch_range prefetch;
 };
@@ -300,7 +300,7 @@ struct evict {
 
 /* -- operations -- */
 
-enum request_kind { REQUEST_FREE, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT };
+enum request_kind { REQUEST_FREE, REQUEST_FREE_PART, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT };
 
 struct request {
 	uint64_t ticket, space, thread;
@@ -512,6 +512,11 @@ bool uvmp_instance_is_before(const struct instance *a, const struct instance *b)
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */
 uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Is there a range at this index of range_order, and is it one of the space? */
+static inline bool uvmp_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
+{
+	return index < s->ranges && s->range[s->range_order[index]].space == space;
+}
 /* Is [base, end] wholly in ranges? */
 bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
 /* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a block if
@@ -521,6 +526,8 @@ bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr b
 enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 /* Takes an empty range (no blocks) away. */
 void uvmp_range_remove(struct uvmp_service *s, uint32_t slot);
+/* The same, while other pieces of the range that was added may stay: if it was the lowest, they have another origin. */
+void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot);
 /* Where in the table blocks of this window hang. */
 uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */
@@ -771,8 +778,9 @@ void uvmp_adapt_forget(struct uvmp_service *s, struct block *b);
 
 uint64_t uvmp_runtime_bytes(const struct uvmp_service_params *params);
 void uvmp_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory);
-/* A range was added: its blocks can be logged, if the arena has room for that. It is taken away. */
-void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot);
+/* A range was added, or begins here now, and its last piece ends at `end`: its blocks can be logged, if the arena has
+ * room for that. It is taken away. */
+void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end);
 void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
 enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation);

@@ -5,6 +5,8 @@
  * it needs later is kept by index: ranges are looked up again by address, because splitting moves them.
  *
  *   free      each block: unmapped, its GPU memory given back one GPU at a time, removed; then the range
+ *   free part the same, between two cuts: from a block that lies across an end its pages that go leave first,
+ *             and the rest of it is cut as by advice
  *   migrate   each block, made if need be: one service step with all pages of the part
  *   advise    cuts the ranges at both ends where the value differs, sets the value, and then sees to what
  *             follows from it for each block (9.1): mappings that must go, copies that collapse, mappings for
@@ -18,7 +20,7 @@
 #define LATCH_NS    300000u /* 3.6 */
 #define UNPINS_MAX  64u
 
-enum request_phase { BEGIN, WORK, SPLIT, VACATE, RANGE, MAKE, BLOCK, MAP };
+enum request_phase { BEGIN, WORK, SPLIT, LEAVE, VACATE, REMOVE, RANGE, MAKE, BLOCK, MAP };
 
 /* -- the ring -- */
 
@@ -52,6 +54,19 @@ enum uvmp_status uvmp_service_free_range(struct uvmp_service *s, uint64_t space,
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
 	if (!is_part(s, base, s->page_bytes))
+		return UVMP_ERR_RANGE;
+	return enqueue(s, &request, ticket);
+}
+
+enum uvmp_status uvmp_service_free_part(struct uvmp_service *s, uint64_t space, uvmp_addr base,
+                                        uint64_t bytes, uint64_t *ticket)
+{
+	const struct request request = {
+	        .kind = REQUEST_FREE_PART, .space = space, .base = base, .bytes = bytes};
+
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (!is_part(s, base, bytes))
 		return UVMP_ERR_RANGE;
 	return enqueue(s, &request, ticket);
 }
@@ -126,7 +141,7 @@ enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *s, uint64_t space, 
 
 static void finish(struct uvmp_service *s, enum uvmp_status status)
 {
-	static const uint8_t cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
+	static const uint8_t cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
 	                                UVMP_CAUSE_DEMAND};
 	struct request_run *run = &s->run;
 	struct uvmp_action *a;
@@ -209,23 +224,40 @@ static void free_block(struct uvmp_service *s, handle h)
 
 static void begin_free(struct uvmp_service *s)
 {
-	uint32_t slot = range_at(s, s->run.request.base);
+	struct request_run *run = &s->run;
+	uint32_t slot = range_at(s, run->request.base);
 
-	if (slot == NO_INDEX || s->range[slot].start != s->run.request.base ||
-	    s->range[slot].origin != s->run.request.base) {
+	if (slot == NO_INDEX || s->range[slot].start != run->request.base ||
+	    s->range[slot].origin != run->request.base) {
 		finish(s, UVMP_ERR_UNKNOWN);
 		return;
 	}
-	s->run.phase = WORK;
+	run->end = UINT64_MAX; /* pieces may lie anywhere above */
+	run->phase = REMOVE;
 }
 
-/* The pieces of a range lie side by side. */
-static void free_range(struct uvmp_service *s)
+/* Slot of the next range that goes. Between the pieces of a range others may lie, where a part was freed. */
+static uint32_t next_piece(const struct uvmp_service *s)
+{
+	const struct request_run *run = &s->run;
+	uint32_t space = uvmp_space_find(s, run->request.space);
+	uint32_t index = uvmp_range_from(s, space, run->next);
+
+	for (; uvmp_range_is_in(s, index, space); index++) {
+		uint32_t slot = s->range_order[index];
+
+		if (run->request.kind == REQUEST_FREE_PART || s->range[slot].origin == run->request.base)
+			return slot;
+	}
+	return NO_INDEX;
+}
+
+static void free_pieces(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
-	uint32_t slot = range_at(s, run->next);
+	uint32_t slot = run->is_last ? NO_INDEX : next_piece(s);
 
-	if (slot == NO_INDEX || s->range[slot].origin != run->request.base) {
+	if (slot == NO_INDEX) {
 		finish(s, run->status);
 		return;
 	}
@@ -233,8 +265,12 @@ static void free_range(struct uvmp_service *s)
 		free_block(s, s->range[slot].block);
 		return;
 	}
+	run->is_last = s->range[slot].end >= run->end;
 	run->next = s->range[slot].end + 1u;
-	uvmp_range_remove(s, slot);
+	if (run->request.kind == REQUEST_FREE_PART)
+		uvmp_range_remove_piece(s, slot);
+	else
+		uvmp_range_remove(s, slot);
 }
 
 /* -- migrate -- */
@@ -290,7 +326,7 @@ static void migrate(struct uvmp_service *s)
 		migrate_block(s, run->block);
 }
 
-/* -- advise: ranges -- */
+/* -- advise and free a part: ranges are cut -- */
 
 /* Would the advice change the policy of the range? Discarding is no policy. */
 static bool differs(const struct range *range, const struct request *request)
@@ -341,28 +377,71 @@ static void set_policy(struct request_run *run, struct range *range)
 	}
 }
 
-/* A range that the advice would change begins or ends here, at the edge of the part. */
-static enum uvmp_status cut(struct uvmp_service *s, uvmp_addr address)
+/* Slot of the range that is to be cut here, at the edge of the part; NO_INDEX: none. */
+static uint32_t range_across(const struct uvmp_service *s, uvmp_addr address)
 {
+	const struct request *request = &s->run.request;
 	uint32_t slot = range_at(s, address);
 
-	if (slot == NO_INDEX || s->range[slot].start == address || !differs(&s->range[slot], &s->run.request))
-		return UVMP_OK;
-	return uvmp_range_split(s, slot, address, &s->run.block);
+	if (slot == NO_INDEX || s->range[slot].start == address)
+		return NO_INDEX;
+	return request->kind == REQUEST_FREE_PART || differs(&s->range[slot], request) ? slot : NO_INDEX;
+}
+
+static enum uvmp_status cut(struct uvmp_service *s, uvmp_addr address)
+{
+	uint32_t slot = range_across(s, address);
+
+	return slot == NO_INDEX ? UVMP_OK : uvmp_range_split(s, slot, address, &s->run.block);
+}
+
+/* Whoever frees a part finds all as it was if there is no room for both cuts. */
+static void begin_free_part(struct uvmp_service *s)
+{
+	struct request_run *run = &s->run;
+	uint32_t cuts = range_across(s, run->request.base) != NO_INDEX;
+
+	cuts += range_across(s, run->end + 1u) != NO_INDEX;
+	begin_window(s, SPLIT);
+	if (run->is_active && cuts > s->range_slots - s->ranges)
+		finish(s, UVMP_ERR_SPACE);
 }
 
 static void split(struct uvmp_service *s)
 {
+	bool is_free = s->run.request.kind == REQUEST_FREE_PART;
 	enum uvmp_status status = cut(s, s->run.request.base);
 
 	if (status == UVMP_OK)
 		status = cut(s, s->run.end + 1u);
 	if (status == UVMP_OK)
-		s->run.phase = RANGE;
+		s->run.phase = is_free ? REMOVE : RANGE;
 	else if (status == UVMP_ERR_RETRY)
-		s->run.phase = VACATE;
+		s->run.phase = is_free ? LEAVE : VACATE;
 	else
 		finish(s, status);
+}
+
+/* Pages that are freed are not carried to the CPU with the rest of their block. */
+static void leave(struct uvmp_service *s)
+{
+	handle h = s->run.block;
+	struct block *b = block_at(s, h);
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, part_of(s, b));
+	uvmp_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
+	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
+		uvmp_step_leave(s, h, place_at(s, at)->proc, &pages);
+	if (b->extra != 0) {
+		struct extra *extra = extra_at(s, b->extra);
+
+		uvmp_mask_andnot(&extra->duplicated, &extra->duplicated, &pages);
+		uvmp_mask_andnot(&extra->discarded, &extra->discarded, &pages);
+		uvmp_remote_forget(s, b);
+	}
+	s->run.phase = VACATE;
 }
 
 static void end_thrashing(struct uvmp_service *s, handle h)
@@ -415,6 +494,8 @@ static void vacate(struct uvmp_service *s)
 		s->run.phase = SPLIT;
 	}
 }
+
+/* -- advise: ranges -- */
 
 /* What the CPU has from the beginning is there without a block too: it is to be mapped, or given up. */
 static bool needs_blocks(const struct range *range, const struct request *request)
@@ -620,11 +701,14 @@ static void map_next(struct uvmp_service *s)
 	map_accessor(s, run->block, proc);
 }
 
-static void advise(struct uvmp_service *s)
+static void advise_or_free(struct uvmp_service *s)
 {
 	switch (s->run.phase) {
 	case SPLIT:
 		split(s);
+		break;
+	case LEAVE:
+		leave(s);
 		break;
 	case VACATE:
 		vacate(s);
@@ -785,6 +869,9 @@ static void begin(struct uvmp_service *s)
 	case REQUEST_FREE:
 		begin_free(s);
 		break;
+	case REQUEST_FREE_PART:
+		begin_free_part(s);
+		break;
 	case REQUEST_ADVISE:
 		begin_window(s, SPLIT);
 		break;
@@ -806,14 +893,14 @@ void uvmp_request_advance(struct uvmp_service *s)
 		begin(s);
 		return;
 	}
-	if (run->request.kind == REQUEST_FREE) { /* goes on to the end, and tells the first failure */
+	if (run->phase == REMOVE) { /* goes on to the end, and tells the first failure */
 		if (run->status == UVMP_OK)
 			run->status = status;
-		free_range(s);
+		free_pieces(s);
 	} else if (status != UVMP_OK) {
 		finish(s, status);
-	} else if (run->request.kind == REQUEST_ADVISE) {
-		advise(s);
+	} else if (run->phase != WORK) {
+		advise_or_free(s);
 	} else if (run->request.kind == REQUEST_MIGRATE) {
 		migrate(s);
 	} else {

@@ -7,7 +7,9 @@
  * too.
  *
  * A range is split (9.1) by copying its record into a new slot, moving the blocks above the cut over, and
- * cutting the block that lies across. All that needs memory is made before anything is changed.
+ * cutting the block that lies across. All that needs memory is made before anything is changed. The pieces
+ * belong together as long as they live: by their origin they are found when the range is freed. So the origin
+ * is an address that a piece has, and no range that is added can have: where the lowest of them begins.
  */
 #include "service_internal.h"
 
@@ -170,12 +172,7 @@ uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr
 /* Does the range at this index of range_order belong to the space and begin at or below the address? */
 static bool begins_below(const struct uvmp_service *s, uint32_t index, uint32_t space, uvmp_addr address)
 {
-	const struct range *r;
-
-	if (index == s->ranges)
-		return false;
-	r = &s->range[s->range_order[index]];
-	return r->space == space && r->start <= address;
+	return uvmp_range_is_in(s, index, space) && s->range[s->range_order[index]].start <= address;
 }
 
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
@@ -256,7 +253,7 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	                    .allocation = (uint32_t)(r - service->range)};
 	order_insert(service, index, r->allocation);
 	service->adapt.managed_bytes += bytes;
-	uvmp_runtime_watch(service, r->allocation);
+	uvmp_runtime_watch(service, r->allocation, r->end);
 	return UVMP_OK;
 }
 
@@ -273,6 +270,31 @@ void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
 	uvmp_space_unuse(s, r->space);
 	r->next_free = s->free_range;
 	s->free_range = slot;
+}
+
+void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot)
+{
+	uvmp_addr start = s->range[slot].start, origin = s->range[slot].origin, end = 0;
+	uint32_t space = s->range[slot].space, heir = NO_INDEX, index;
+
+	uvmp_range_remove(s, slot);
+	if (start != origin)
+		return;
+	for (index = uvmp_range_from(s, space, start); uvmp_range_is_in(s, index, space); index++) {
+		struct range *r = &s->range[s->range_order[index]];
+
+		if (r->origin != origin)
+			continue;
+		if (heir == NO_INDEX)
+			heir = s->range_order[index];
+		r->origin = s->range[heir].start;
+		r->allocation = heir;
+		end = r->end;
+	}
+	if (heir == NO_INDEX)
+		return;
+	s->range[heir].pattern = UVMP_PATTERN_UNDECIDED;
+	uvmp_runtime_watch(s, heir, end);
 }
 
 /* -- blocks -- */

@@ -52,7 +52,7 @@ fetch_cmocka() {
 		set -- -q -o Dir::Etc::sourcelist="$PWD/list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$PWD/lists" \
 			-o Dir::Cache="$PWD/cache" -o APT::Sandbox::User="$(id -un)"
 		apt-get "$@" update && apt-get "$@" --download-only source cmocka
-	) && tar -xf "$out"/apt/cmocka_*.orig.tar.* -C "$cmocka" --strip-components=1
+	) && tar -xf "$out"/apt/cmocka_*.orig.tar.[gx]z -C "$cmocka" --strip-components=1
 }
 build_cmocka() { # DIRECTORY
 	has=$(for name in MALLOC_H INTTYPES_H SIGNAL_H STRINGS_H GCC_THREAD_LOCAL_STORAGE CLOCK_REALTIME SIGLONGJMP STRSIGNAL \

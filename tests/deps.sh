@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|coverage|fuzz|bench|cross (of the architectures in CROSS)
+# usage: deps.sh test|coverage|fuzz|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -44,6 +44,21 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		;;
 	bench)
 		program valgrind valgrind
+		;;
+	kernel-test | kernel-test-debug)
+		program qemu-system-x86 qemu-system-x86_64
+		program busybox-static busybox
+		program cpio cpio
+		program sparse sparse
+		if [ "$1" = kernel-test ]; then
+			ls /usr/src/linux-headers-*-cloud-amd64/.config >/dev/null 2>&1 || missing="$missing linux-headers-cloud-amd64"
+		else
+			program flex flex
+			program bison bison
+			program bc bc
+			probe libelf-dev '#include <gelf.h>
+int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
+		fi
 		;;
 	cross)
 		program qemu-user-static qemu-i386-static

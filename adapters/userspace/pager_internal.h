@@ -1,6 +1,10 @@
 /* What the pager is made of.
  *
- *   pager.c    the program's calls, the servicing thread, fork
+ *   pager.c    creating one, and its end
+ *   calls.c    the program's calls about its memory; look.c: what a pager tells of itself
+ *   enter.c    the lock, as calls take it
+ *   servicing.c  the servicing thread
+ *   fork.c     all pagers of the process, and children
  *   serve.c    faults in, engine, actions out
  *   pages.c    what copies do: pages of a block in and out
  *   waiting.c  threads that wait for a page
@@ -247,10 +251,31 @@ struct uvmp_pager {
 };
 
 uint64_t pager_now_ns(void);
+/* Statistics to who looks from outside (look.c); the lock is held. */
+void pager_show(struct uvmp_pager *pager);
+
+/* -- enter.c -- */
+
+/* No signal and no cancelling while a lock is held. */
+void pager_hold_off(struct pager_caller *caller);
+void pager_hold_off_no_more(const struct pager_caller *caller);
+/* A call of the program has the lock; and gives it back. */
+void pager_enter(struct uvmp_pager *pager);
+void pager_leave(struct uvmp_pager *pager);
+/* Gives the lock back, of whoever took it. */
+void pager_release(struct uvmp_pager *pager);
+
+/* -- servicing.c -- */
+
 /* A thread that gets none of the program's signals. 0 or a negative errno. */
 int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context);
-/* Statistics to who looks from outside; the lock is held. */
-void pager_show(struct uvmp_pager *pager);
+int pager_start(struct uvmp_pager *pager, uint32_t copy_threads);
+void pager_stop(struct uvmp_pager *pager);
+
+/* -- fork.c: all pagers of the process -- */
+
+void pager_list_add(struct uvmp_pager *pager);
+void pager_list_remove(struct uvmp_pager *pager);
 
 /* -- waiting.c; the lock is held -- */
 
@@ -273,10 +298,14 @@ void sample_forget(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 /* Or they go to the store, where the area has its place, and are not here any more. */
 void sample_depart(struct uvmp_pager *pager, const struct area *area, uint64_t base, uint64_t bytes);
 
-/* -- pager.c; the lock is held -- */
+/* -- calls.c; the lock is held -- */
 
 /* The range is no memory of the engine's any more; what is not lost is unmapped. */
 void pager_free_area(struct uvmp_pager *pager, struct area *area);
+/* Its address space is the program's no more. */
+void pager_unmap_area(struct uvmp_pager *pager, const struct area *area);
+/* Part of an area of a mapped store. */
+bool pager_map_area(const struct uvmp_pager *pager, const struct area *area, uint64_t first, uint64_t bytes);
 
 /* -- pages.c; the lock is held -- */
 

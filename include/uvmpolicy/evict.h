@@ -207,7 +207,7 @@ struct uvmp_mhpe {
 	uint64_t *stamp;       /* [units]: number of the arrival; of one that was evicted since, of the
 				* next arrival then; 0: neither */
 	uint64_t clock;	       /* arrivals */
-	uint64_t current, last; /* first arrival of the present interval, and of the one before */
+	uint64_t begun, last;   /* first arrival of the present interval, and of the one before */
 	uint64_t left_pages, untouched, wrong; /* of this interval */
 	uint32_t came;	       /* chunks, in this interval */
 	uint32_t old;	       /* newest of the old partition, UVMP_UNIT_NONE: it is empty */

@@ -89,7 +89,8 @@ struct uvmp_service_params {
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
 			     * other than evict=lru the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */
-	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts splits ranges */
+	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them, splits
+			     * ranges */
 	uint32_t instances; /* channels that can be bound, 1..65536 */
 	uint32_t requests;  /* requests that can wait, 1..4096 */
 	bool has_ats;	    /* for counters=driver */
@@ -158,14 +159,30 @@ UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, u
 /* All get a ticket (*ticket, may be NULL) and end with a DONE action that names it and the status. Errors at
  * once: UVMP_ERR_RANGE: a processor that does not exist, unknown advice or access, not whole pages;
  * UVMP_ERR_SPACE: params.requests wait already. Errors in DONE: UVMP_ERR_UNKNOWN: [base, base + bytes) is not
- * wholly in managed ranges (free: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
+ * wholly in managed ranges (free_range: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
  * UVMP_ERR_NO_MEMORY: no memory, in the arena or on the GPU; or the status of a failed action. What was done
  * before an error stays. */
 
-/* Frees all ranges that came from the range added at `base` (it may have been split by advice). A failed
- * action does not stop it: the rest is freed, and DONE has the first failure. */
+/* Frees all that is left of the range added at `base`: it may have been split by advice, and have holes where parts
+ * were freed. A failed action does not stop it: the rest is freed, and DONE has the first failure. */
 UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						  uint64_t *ticket);
+/* Frees the part [base, base + bytes) of one or more ranges, as munmap of a part does. Nothing of it is managed from
+ * then on, and ranges can be added there, also next to what stays in the same 2 MiB. What stays keeps its policy and is
+ * freed by the base of its range; where the part begins at that base, by the address at which the lowest piece
+ * that stays begins, from now on (runtime=on: with a new pattern).
+ *
+ * Ranges are cut at the ends of the part, as by advice. A block across an end that has memory on a GPU, or thrashing
+ * state, cannot be cut as it is: its pages in the part leave first (UNMAP, cause FREE, and no copy), the rest of
+ * it moves to the CPU (cause HINT), and its memory is freed. All other pages outside the part stay where they are.
+ *
+ * Errors in DONE, beside those above: UVMP_ERR_SPACE: each end that lies inside a range takes one of params.ranges (the
+ * one between two is free again afterwards); nothing is changed, unless ranges were added since it began.
+ * UVMP_ERR_NO_MEMORY (the arena), or the status of a failed action before both ends were cut: all of the part is still
+ * managed, pages of it in blocks across its ends may have lost their contents; it can be asked for again. Any later
+ * failure does not stop it. */
+UVMP_API enum uvmp_status uvmp_service_free_part(struct uvmp_service *service, uint64_t space, uvmp_addr base,
+						 uint64_t bytes, uint64_t *ticket);
 
 enum uvmp_advice {
 	UVMP_ADVISE_PREFERRED = 0,   /* preferred location: `processor`, or UVMP_PROC_NONE to unset */
@@ -311,7 +328,7 @@ enum uvmp_cause {
 	UVMP_CAUSE_REVOKE,	/* another processor writes */
 	UVMP_CAUSE_THRASHING,	/* throttled: others need the page too */
 	UVMP_CAUSE_FATAL,	/* no range, no right */
-	UVMP_CAUSE_FREE,	/* the range is gone */
+	UVMP_CAUSE_FREE,	/* the range, or a part of it, is gone */
 	UVMP_CAUSE_ADAPT,	/* a controller of adapt.h */
 	UVMP_CAUSE_ERROR,	/* something failed: `status` */
 	UVMP_CAUSE_COUNT

@@ -597,9 +597,11 @@ static void quarter(uint32_t repeats, uint64_t seed, size_t bytes, const char *d
 		for (uint32_t i = 0; i < repeats; i++) {
 			note(&table, "kernel: MADV_NORMAL", i, run_kernel(&program, fd, MADV_NORMAL));
 			note(&table, "kernel: MADV_RANDOM", i, run_kernel(&program, fd, MADV_RANDOM));
+			note(&table, "pager: file; its default policy", i, run_pager(&program, NULL, store));
 			note(&table, "pager: file; driver's policy", i, run_pager(&program, "", store));
 			note(&table, "pager: file; " PAGEWISE, i, run_pager(&program, PAGEWISE, store));
 			note(&table, "pager: file; " DEMAND, i, run_pager(&program, DEMAND, store));
+			note(&table, "pager: RAM; its default policy", i, run_pager(&program, NULL, "mem"));
 			note(&table, "pager: RAM; driver's policy", i, run_pager(&program, "", "mem"));
 			note(&table, "pager: RAM; " PAGEWISE, i, run_pager(&program, PAGEWISE, "mem"));
 		}

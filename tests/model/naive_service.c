@@ -84,7 +84,7 @@ struct gpu {
 	uint32_t notes, note_get, note_put, note_cached_put, note_batches;
 };
 
-enum request_kind { FREE_RANGE, ADVISE, MIGRATE, CPU_FAULT };
+enum request_kind { FREE_RANGE, FREE_PART, ADVISE, MIGRATE, CPU_FAULT };
 
 struct request {
 	enum request_kind kind;
@@ -1859,25 +1859,42 @@ static struct block *block_before(struct naive_service *n, const struct range *r
 	return newest;
 }
 
-/* Its pieces lie side by side. */
+/* The lowest piece of what was added as a range at `origin`, from `from` on; NULL: none. */
+static struct range *lowest_piece(struct naive_service *n, uint64_t space, uvmp_addr origin, uvmp_addr from)
+{
+	struct range *lowest = NULL;
+
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++) {
+		struct range *r = &n->range[i];
+
+		if (r->exists && r->space == space && r->origin == origin && r->base >= from &&
+		    (lowest == NULL || r->base < lowest->base))
+			lowest = r;
+	}
+	return lowest;
+}
+
+static void free_piece(struct naive_service *n, struct range *range)
+{
+	while (block_before(n, range, UINT64_MAX) != NULL)
+		free_block(n, block_before(n, range, UINT64_MAX));
+	range->exists = false;
+	drop_space(n, range->space);
+}
+
 static enum uvmp_status free_range(struct naive_service *n, const struct request *r)
 {
 	struct range *range = find_range(n, r->space, r->base);
-	enum uvmp_status status = UVMP_ERR_UNKNOWN;
 
-	while (range != NULL && range->origin == r->base && range->base >= r->base) {
+	if (range == NULL || range->base != r->base || range->origin != r->base)
+		return UVMP_ERR_UNKNOWN;
+	while (range != NULL) {
 		uvmp_addr next = range->end + 1;
 
-		if (status == UVMP_ERR_UNKNOWN && range->base != r->base)
-			break;
-		status = UVMP_OK;
-		while (block_before(n, range, UINT64_MAX) != NULL)
-			free_block(n, block_before(n, range, UINT64_MAX));
-		range->exists = false;
-		drop_space(n, r->space);
-		range = find_range(n, r->space, next);
+		free_piece(n, range);
+		range = lowest_piece(n, r->space, r->base, next);
 	}
-	return status;
+	return UVMP_OK;
 }
 
 /* Nothing can be done about it. */
@@ -2037,6 +2054,8 @@ static enum uvmp_status migrate(struct naive_service *n, const struct request *r
 
 static bool has_effect(const struct range *range, const struct request *r)
 {
+	if (r->kind == FREE_PART)
+		return true;
 	switch (r->advice) {
 	case UVMP_ADVISE_PREFERRED:
 		return range->preferred != r->processor;
@@ -2143,7 +2162,25 @@ static bool has_memory(const struct naive_service *n, const struct block *b)
 	return false;
 }
 
-/* A range that the advice changes begins here. UVMP_ERR_RETRY: look again. */
+/* Pages that will be freed are forgotten before the rest of their block moves. */
+static enum uvmp_status leave_part(struct naive_service *n, struct block *b, const struct request *r)
+{
+	bool pages[PAGES] = {false};
+
+	for (uint32_t i = 0; i < b->pages; i++)
+		pages[i] =
+		        page_address(n, b, i) >= r->base && page_address(n, b, i) <= r->base + r->bytes - 1;
+	for (uint32_t k = 0; k < b->places; k++) {
+		unmap(n, UVMP_CAUSE_FREE, b, b->place[k], pages, 0);
+		leave(n, b, b->place[k], pages);
+	}
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (pages[i])
+			b->page[i].is_duplicated = b->page[i].is_discarded = false;
+	return perform(n);
+}
+
+/* A range that the advice changes, or the part ends, begins here. UVMP_ERR_RETRY: look again. */
 static enum uvmp_status cut(struct naive_service *n, const struct request *r, uvmp_addr address)
 {
 	struct range *range = find_range(n, r->space, address), *upper = NULL;
@@ -2161,8 +2198,10 @@ static enum uvmp_status cut(struct naive_service *n, const struct request *r, uv
 		return UVMP_ERR_SPACE;
 	if (b != NULL && b->start < address) {
 		if (b->is_suspect || has_memory(n, b)) {
-			enum uvmp_status status = vacate(n, b);
+			enum uvmp_status status = r->kind == FREE_PART ? leave_part(n, b, r) : UVMP_OK;
 
+			if (status == UVMP_OK)
+				status = vacate(n, b);
 			return status == UVMP_OK ? UVMP_ERR_RETRY : status;
 		}
 		cut_block(n, b, (uint32_t)((address - b->start) / n->page_bytes));
@@ -2324,10 +2363,57 @@ static enum uvmp_status advise(struct naive_service *n, const struct request *r)
 	return UVMP_OK;
 }
 
+/* -- freeing a part -------------------------------------------------------------------------- */
+
+static uint32_t ranges_across(struct naive_service *n, uint64_t space, uvmp_addr address)
+{
+	struct range *range = find_range(n, space, address);
+
+	return range != NULL && range->base != address;
+}
+
+/* The lowest piece is gone: the others go by where the next one begins. */
+static void rename_pieces(struct naive_service *n, uint64_t space, uvmp_addr origin)
+{
+	struct range *heir = lowest_piece(n, space, origin, 0), *piece;
+
+	while (heir != NULL && (piece = lowest_piece(n, space, origin, 0)) != NULL)
+		piece->origin = heir->base;
+}
+
+static enum uvmp_status free_part(struct naive_service *n, const struct request *r)
+{
+	uvmp_addr end = r->base + r->bytes - 1, next = r->base;
+	enum uvmp_status status;
+	uint32_t ranges = 0;
+
+	if (!is_covered(n, r))
+		return UVMP_ERR_UNKNOWN;
+	for (uint32_t i = 0; i < NAIVE_RANGES; i++)
+		ranges += n->range[i].exists;
+	if (ranges + ranges_across(n, r->space, r->base) + ranges_across(n, r->space, end + 1) >
+	    n->max_ranges)
+		return UVMP_ERR_SPACE;
+	do {
+		status = cut(n, r, r->base);
+		if (status == UVMP_OK)
+			status = cut(n, r, end + 1);
+	} while (status == UVMP_ERR_RETRY);
+	while (status == UVMP_OK && next <= end) {
+		struct range *range = find_range(n, r->space, next);
+
+		next = range->end + 1;
+		free_piece(n, range);
+		if (range->base == range->origin)
+			rename_pieces(n, r->space, range->origin);
+	}
+	return status;
+}
+
 static void serve_request(struct naive_service *n)
 {
-	static const enum uvmp_cause cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
-	                                        UVMP_CAUSE_DEMAND};
+	static const enum uvmp_cause cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_FREE, UVMP_CAUSE_HINT,
+	                                        UVMP_CAUSE_MIGRATE, UVMP_CAUSE_DEMAND};
 	struct request r = n->request[0];
 	uint32_t batch = n->batch;
 	struct uvmp_action *action;
@@ -2339,6 +2425,9 @@ static void serve_request(struct naive_service *n)
 	switch (r.kind) {
 	case FREE_RANGE:
 		status = free_range(n, &r);
+		break;
+	case FREE_PART:
+		status = free_part(n, &r);
 		break;
 	case ADVISE:
 		status = advise(n, &r);
@@ -3146,6 +3235,12 @@ static enum uvmp_status enqueue(struct naive_service *n, struct request r)
 enum uvmp_status naive_service_free_range(struct naive_service *n, uint64_t space, uvmp_addr base)
 {
 	return enqueue(n, (struct request){.kind = FREE_RANGE, .space = space, .base = base});
+}
+
+enum uvmp_status naive_service_free_part(struct naive_service *n, uint64_t space, uvmp_addr base,
+                                         uint64_t bytes)
+{
+	return enqueue(n, (struct request){.kind = FREE_PART, .space = space, .base = base, .bytes = bytes});
 }
 
 enum uvmp_status naive_service_advise(struct naive_service *n, uint64_t space, uvmp_addr base, uint64_t bytes,

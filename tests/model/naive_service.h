@@ -45,6 +45,8 @@ enum uvmp_status naive_service_unbind(struct naive_service *n, uint32_t gpu, uin
 enum uvmp_status naive_service_add_range(struct naive_service *n, uint64_t space, uvmp_addr base,
 					 uint64_t bytes, enum uvmp_prot right, uint32_t home); /* overlaps */
 enum uvmp_status naive_service_free_range(struct naive_service *n, uint64_t space, uvmp_addr base);
+enum uvmp_status naive_service_free_part(struct naive_service *n, uint64_t space, uvmp_addr base,
+					 uint64_t bytes);
 enum uvmp_status naive_service_advise(struct naive_service *n, uint64_t space, uvmp_addr base, uint64_t bytes,
 				      enum uvmp_advice advice, uint32_t processor);
 enum uvmp_status naive_service_migrate(struct naive_service *n, uint64_t space, uvmp_addr base,

@@ -79,8 +79,9 @@ struct service_case {
 
 const char *service_case_event_name(enum service_case_event event)
 {
-	static const char *const name[] = {"fault",  "cpu fault", "add range", "free range", "bind", "unbind",
-	                                   "advise", "migrate",   "touch",     "note",       "time", "bad"};
+	static const char *const name[] = {"fault", "cpu fault", "add range", "free range", "free part",
+	                                   "bind",  "unbind",    "advise",    "migrate",    "touch",
+	                                   "note",  "time",      "bad"};
 
 	return name[event];
 }
@@ -359,6 +360,36 @@ static void do_free_range(struct service_case *c)
 	r->exists = false; /* if it could be queued; if not it is forgotten, and addresses stay taken */
 }
 
+/* Beyond both ends of a range at times, where there is another or none. What is known of the range is where
+ * it can lie: if its base goes it is freed by the address at which it begins then. */
+static void do_free_part(struct service_case *c)
+{
+	struct known_range *r = &c->range[draw(c, RANGES)];
+	uint32_t page = c->params.page_bytes, pages = (uint32_t)(r->bytes / page), first, count;
+	uvmp_addr base;
+	uint64_t bytes;
+
+	if (!r->exists)
+		return;
+	first = draw(c, 3) == 0 ? 0 : draw(c, pages);
+	count = draw(c, 2) == 0 ? 1u + draw(c, 16) : 1u + draw(c, pages);
+	if (first + count > pages && draw(c, 4) != 0)
+		count = pages - first;
+	base = r->base + (uint64_t)first * page;
+	bytes = (uint64_t)count * page;
+	tell(c, SERVICE_CASE_FREE_PART, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64, r->space, base, bytes);
+	if (!same(c, "free_part", uvmp_service_free_part(c->engine, r->space, base, bytes, NULL),
+	          naive_service_free_part(c->model, r->space, base, bytes)) ||
+	    first != 0)
+		return;
+	if (count >= pages) {
+		r->exists = false;
+		return;
+	}
+	r->base += bytes;
+	r->bytes -= bytes;
+}
+
 static void do_bind(struct service_case *c)
 {
 	struct known_channel *known = &c->channel[draw(c, CHANNELS)];
@@ -627,8 +658,10 @@ static void do_event(struct service_case *c)
 		do_time(c);
 	else if (k < 880)
 		do_add_range(c);
-	else if (k < 892)
+	else if (k < 890)
 		do_free_range(c);
+	else if (k < 898)
+		do_free_part(c);
 	else if (k < 912)
 		do_bind(c);
 	else if (k < 915)

@@ -24,34 +24,15 @@
 #include <unistd.h>
 
 #include "model/flaky_store.h"
-#include "pager.h"
+#include "support/paging.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-#define MIB     ((size_t)1 << 20)
-#define PAGE    4096u
 #define BLOCK   (2 * MIB)
 #define SECONDS 120u /* a child that takes longer hangs */
-
-static char error[300];
-
-static struct uvmp_pager *open_with(uint64_t budget, const char *policy, const char *store)
-{
-	struct uvmp_pager_config config;
-	struct uvmp_pager *pager = NULL;
-
-	uvmp_pager_config_init(&config);
-	config.budget_bytes = budget;
-	config.policy = policy;
-	config.store = store;
-	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
-		fail_msg("%s", error);
-	return pager;
-}
 
 static struct uvmp_pager *open_flaky(uint64_t budget, struct flaky_store **flaky)
 {
 	struct uvmp_pager_config config;
-	struct uvmp_pager *pager = NULL;
 	int status;
 
 	*flaky = flaky_store_around(uvmp_store_mem(64 * MIB / PAGE, &status), 1);
@@ -60,36 +41,7 @@ static struct uvmp_pager *open_flaky(uint64_t budget, struct flaky_store **flaky
 	config.managed_bytes = 64 * MIB;
 	config.policy = "prefetch=none";
 	config.own_store = &(*flaky)->store;
-	assert_int_equal(uvmp_pager_create(&config, &pager, error, sizeof(error)), 0);
-	return pager;
-}
-
-static struct uvmp_pager_stats stats_of(struct uvmp_pager *pager)
-{
-	struct uvmp_pager_stats stats;
-
-	uvmp_pager_stats(pager, &stats);
-	return stats;
-}
-
-static uint64_t word_of(uint64_t i, uint64_t round)
-{
-	return (i + 1u) * 0x9e3779b97f4a7c15u + round;
-}
-
-static void write_pages(uint64_t *memory, size_t bytes, uint64_t round)
-{
-	for (size_t i = 0; i < bytes / PAGE; i++)
-		memory[i * 512u + i % 512u] = word_of(i, round);
-}
-
-static bool are_pages(const uint64_t *memory, size_t bytes, uint64_t round)
-{
-	for (size_t i = 0; i < bytes / PAGE; i++) {
-		if (memory[i * 512u + i % 512u] != word_of(i, round))
-			return false;
-	}
-	return true;
+	return open_config(&config);
 }
 
 /* fork; in the child signals end it, as they end programs, and so does a hang. */
@@ -791,9 +743,9 @@ static int creates_without_descriptors(void)
 	config.budget_bytes = 8 * MIB;
 	for (limit.rlim_cur = 3; limit.rlim_cur < 5; limit.rlim_cur++) {
 		setrlimit(RLIMIT_NOFILE, &limit);
-		error[0] = '\0';
-		if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != -EMFILE ||
-		    !strstr(error, "Too many open files"))
+		pager_error[0] = '\0';
+		if (uvmp_pager_create(&config, &pager, pager_error, sizeof(pager_error)) != -EMFILE ||
+		    !strstr(pager_error, "Too many open files"))
 			return 1;
 	}
 	return 0;
@@ -851,8 +803,9 @@ static int creates_without_address_space(void)
 	setrlimit(RLIMIT_AS, &limit);
 	uvmp_pager_config_init(&config);
 	config.budget_bytes = 1024 * MIB;
-	error[0] = '\0';
-	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != -ENOMEM || error[0] == '\0')
+	pager_error[0] = '\0';
+	if (uvmp_pager_create(&config, &pager, pager_error, sizeof(pager_error)) != -ENOMEM ||
+	    pager_error[0] == '\0')
 		return 1;
 	return mappings() > before + 1u;
 }
@@ -1239,9 +1192,9 @@ static void work_under(const char *policy, const char *store, uint32_t page_byte
 	config.store = store;
 	config.page_bytes = page_bytes;
 	config.batch_threads = 2;
-	if (uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0) {
-		if (page_bytes != 65536 || !strstr(error, "only evict=lru"))
-			fail_msg("%s: %s", policy, error);
+	if (uvmp_pager_create(&config, &pager, pager_error, sizeof(pager_error)) != 0) {
+		if (page_bytes != 65536 || !strstr(pager_error, "only evict=lru"))
+			fail_msg("%s: %s", policy, pager_error);
 		return;
 	}
 	memory = uvmp_pager_alloc(pager, 4 * budget);
@@ -1313,9 +1266,9 @@ int main(void)
 	pthread_atfork(on_prepare, NULL, on_child); /* before the first pager */
 	uvmp_pager_config_init(&config);
 	config.budget_bytes = 8 * MIB;
-	status = uvmp_pager_create(&config, &pager, error, sizeof(error));
+	status = uvmp_pager_create(&config, &pager, pager_error, sizeof(pager_error));
 	if (status == -EPERM || status == -ENOSYS || status == -ENOTSUP) {
-		printf("skipped: %s\n[  PASSED  ] 0 test(s).\n", error);
+		printf("skipped: %s\n[  PASSED  ] 0 test(s).\n", pager_error);
 		return 0;
 	}
 	uvmp_pager_destroy(pager);

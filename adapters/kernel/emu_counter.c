@@ -1,0 +1,210 @@
+/* What a GPU tells of accesses that do not fault: counters of remote accesses with their notifications, and
+ * touches.
+ *
+ * A counter stands for 2 MiB of an address space. There are SETS * WAYS of them; where all of a set are
+ * taken, the one that counted least gives way and the others lose a sixteenth, so that what is used no more
+ * gives way in the end. Set and way are the tag and the bank by which a notification is cleared. A counter
+ * that was given away since is cleared for its new owner, as in hardware: it counts anew. */
+#include "emu.h"
+
+#include <linux/hash.h>
+#include <linux/slab.h>
+
+#define SET_BITS      8
+#define SETS          (1u << SET_BITS)
+#define WAYS          4u
+#define SPAN_BYTES    (2u << 20)
+#define PIECE_BYTES   (64u << 10)
+#define TOUCH_ENTRIES 1024u
+
+struct counter {
+	u64 space, span;  /* space 0: free */
+	u32 uses, pieces; /* of 64 KiB that were used */
+	bool has_notified;
+};
+
+struct emu_counters {
+	u32 threshold;
+	bool wants_touches;
+	u32 notes, note_get, note_put;
+	u32 touch_get, touch_put;
+	struct uvmp_note *note; /* [notes], one slot is always free */
+	struct emu_touch touch[TOUCH_ENTRIES];
+	struct counter counter[SETS][WAYS];
+};
+
+/* -- both rings: the newest is lost when they are full -- */
+
+static u32 after(u32 at, u32 entries)
+{
+	return at + 1u == entries ? 0 : at + 1u;
+}
+
+static bool put_note(struct emu_counters *c, const struct uvmp_note *note)
+{
+	if (c->notes == 0 || after(c->note_put, c->notes) == c->note_get)
+		return false;
+	c->note[c->note_put] = *note;
+	c->note_put = after(c->note_put, c->notes);
+	return true;
+}
+
+static void put_touch(struct emu_counters *c, u64 space, u64 address, enum uvmp_access access)
+{
+	if (after(c->touch_put, TOUCH_ENTRIES) == c->touch_get)
+		return;
+	c->touch[c->touch_put] = (struct emu_touch){space, address, (u8)access};
+	c->touch_put = after(c->touch_put, TOUCH_ENTRIES);
+}
+
+bool emu_counter_is_waiting(struct emu_gpu *gpu)
+{
+	const struct emu_counters *c = gpu->counters;
+
+	return c->note_get != c->note_put || c->touch_get != c->touch_put;
+}
+
+bool emu_counter_fetch(struct emu_gpu *gpu, struct uvmp_note *note)
+{
+	struct emu_counters *c = gpu->counters;
+	unsigned long flags;
+	bool is_there;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	is_there = c->note_get != c->note_put;
+	if (is_there) {
+		*note = c->note[c->note_get];
+		c->note_get = after(c->note_get, c->notes);
+	}
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return is_there;
+}
+
+bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch)
+{
+	struct emu_counters *c = gpu->counters;
+	unsigned long flags;
+	bool is_there;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	is_there = c->touch_get != c->touch_put;
+	if (is_there) {
+		*touch = c->touch[c->touch_get];
+		c->touch_get = after(c->touch_get, TOUCH_ENTRIES);
+	}
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return is_there;
+}
+
+/* -- counters -- */
+
+static u32 set_of(u64 space, u64 span)
+{
+	return (u32)hash_64(space << 43 ^ span, SET_BITS);
+}
+
+/* The way of the counter; it is the one that gives way if there is none yet. */
+static u32 find_way(struct counter *set, u64 space, u64 span)
+{
+	u32 least = 0;
+
+	for (u32 way = 0; way < WAYS; way++) {
+		if (set[way].space == space && set[way].span == span)
+			return way;
+		if (set[way].uses < set[least].uses)
+			least = way;
+	}
+	for (u32 way = 0; way < WAYS; way++)
+		set[way].uses -= set[way].uses / 16u + (set[way].uses != 0);
+	set[least] = (struct counter){.space = space, .span = span};
+	return least;
+}
+
+static void count(struct emu_counters *c, u64 space, u64 address)
+{
+	u32 set = set_of(space, address / SPAN_BYTES),
+	    way = find_way(c->counter[set], space, address / SPAN_BYTES);
+	struct counter *counter = &c->counter[set][way];
+	struct uvmp_note note = {.address = address / PIECE_BYTES * PIECE_BYTES,
+	                         .instance = space,
+	                         .aperture = UVMP_APERTURE_VID,
+	                         .bank = way,
+	                         .tag = set};
+
+	counter->pieces |= 1u << address % SPAN_BYTES / PIECE_BYTES;
+	if (counter->uses < U32_MAX)
+		counter->uses++;
+	if (counter->has_notified || counter->uses < c->threshold)
+		return;
+	note.sub_granularity = counter->pieces;
+	counter->has_notified = put_note(c, &note);
+}
+
+void emu_counter_use(struct emu_gpu *gpu, u64 space, u64 address, bool is_remote, enum uvmp_access access)
+{
+	struct emu_counters *c = gpu->counters;
+
+	if (c->wants_touches)
+		put_touch(c, space, address, access);
+	if (is_remote && c->threshold != 0)
+		count(c, space, address);
+}
+
+void emu_counter_clear(struct emu_gpu *gpu, u32 bank, u32 tag, bool is_all)
+{
+	struct emu_counters *c = gpu->counters;
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	if (is_all)
+		memset(c->counter, 0, sizeof(c->counter));
+	else if (bank < WAYS && tag < SETS)
+		c->counter[tag][bank] = (struct counter){.space = c->counter[tag][bank].space,
+		                                         .span = c->counter[tag][bank].span};
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* A new engine: what the old one was to be told is nothing to it. */
+void emu_counter_set(struct emu_gpu *gpu, u32 threshold, bool wants_touches)
+{
+	struct emu_counters *c = gpu->counters;
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	c->threshold = c->notes != 0 ? threshold : 0;
+	c->wants_touches = wants_touches;
+	c->note_get = c->note_put;
+	c->touch_get = c->touch_put;
+	memset(c->counter, 0, sizeof(c->counter));
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* -- life -- */
+
+int emu_counter_init(struct emu_gpu *gpu)
+{
+	struct emu_counters *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	u32 notes = gpu->driver->params.counter_entries;
+
+	gpu->counters = c;
+	if (c == NULL)
+		return -ENOMEM;
+	if (notes == 0)
+		return 0;
+	c->note = kvcalloc(notes, sizeof(*c->note), GFP_KERNEL);
+	if (c->note == NULL) {
+		emu_counter_exit(gpu);
+		return -ENOMEM;
+	}
+	c->notes = notes;
+	return 0;
+}
+
+void emu_counter_exit(struct emu_gpu *gpu)
+{
+	if (gpu->counters == NULL)
+		return;
+	kvfree(gpu->counters->note);
+	kvfree(gpu->counters);
+	gpu->counters = NULL;
+}

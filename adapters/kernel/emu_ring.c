@@ -1,0 +1,166 @@
+/* The fault ring of a GPU, and its interrupt.
+ *
+ * Hardware writes at PUT, the worker reads at GET; each moves its own and reads the other's. An entry is
+ * reserved first, which moves PUT, and is ready some time later: whoever has seen PUT finds entries that are
+ * not ready yet, also in front of others that are.
+ *
+ * The interrupt is a level: it is there while something waits and nobody has masked it. The top half masks
+ * it, the worker unmasks it when it has found nothing more. Both hold gpu->lock for that, and so does whoever
+ * makes something wait. So nothing is lost in between: what was there before the unmasking is found by it,
+ * what comes later interrupts. */
+#include "emu.h"
+
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#define SPINS  100u
+#define SLEEPS 1000u
+
+struct emu_entry {
+	struct uvmp_fault fault;
+	u32 is_ready;
+};
+
+static u32 after(const struct emu_gpu *gpu, u32 at)
+{
+	return at + 1u == gpu->entries ? 0 : at + 1u;
+}
+
+/* -- hardware's side -- */
+
+bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault)
+{
+	u32 put = gpu->put;
+
+	/* the worker is done with a slot when GET has passed it */
+	if (after(gpu, put) == smp_load_acquire(&gpu->get))
+		return false;
+	WRITE_ONCE(gpu->put, after(gpu, put));
+	gpu->entry[put].fault = *fault;
+	gpu->stats.faults_written++;
+	return true;
+}
+
+/* The newest first: hardware promises no order. */
+void emu_ring_write(struct emu_gpu *gpu)
+{
+	u32 at = gpu->put;
+
+	while (at != gpu->written) {
+		at = at == 0 ? gpu->entries - 1u : at - 1u;
+		smp_store_release(&gpu->entry[at].is_ready, 1u);
+	}
+	gpu->written = gpu->put;
+}
+
+/* -- the worker's side -- */
+
+bool emu_ring_is_empty(struct emu_gpu *gpu)
+{
+	return READ_ONCE(gpu->get) == READ_ONCE(gpu->put);
+}
+
+static bool wait_until_ready(const struct emu_entry *entry)
+{
+	for (u32 i = 0; i < SPINS + SLEEPS; i++) {
+		if (smp_load_acquire(&entry->is_ready) != 0)
+			return true;
+		if (i < SPINS)
+			cpu_relax();
+		else
+			usleep_range(10, 50);
+	}
+	return false;
+}
+
+bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault)
+{
+	u32 get = gpu->get;
+	struct emu_entry *entry = &gpu->entry[get];
+
+	if (emu_ring_is_empty(gpu) || !wait_until_ready(entry))
+		return false;
+	*fault = entry->fault;
+	WRITE_ONCE(entry->is_ready, 0);
+	smp_store_release(&gpu->get, after(gpu, get));
+	return true;
+}
+
+u32 emu_gpu_flush(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+	u32 count = 0;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	for (u32 at = gpu->get; at != gpu->put; at = after(gpu, at)) {
+		WRITE_ONCE(gpu->entry[at].is_ready, 0);
+		count++;
+	}
+	gpu->written = gpu->put;
+	smp_store_release(&gpu->get, gpu->put);
+	gpu->stats.flushed += count;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return count;
+}
+
+/* -- the interrupt -- */
+
+void emu_ring_interrupt(struct emu_gpu *gpu)
+{
+	if (!gpu->is_masked && !gpu->is_silent && (!emu_ring_is_empty(gpu) || emu_counter_is_waiting(gpu)))
+		irq_work_queue(&gpu->irq);
+}
+
+static void top_half(struct irq_work *irq)
+{
+	struct emu_gpu *gpu = container_of(irq, struct emu_gpu, irq);
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->is_masked = true;
+	gpu->stats.interrupts++;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	emu_bottom_interrupt(gpu->driver);
+}
+
+void emu_gpu_unmask(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->is_masked = false;
+	emu_ring_interrupt(gpu);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+void emu_gpu_silence(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->is_silent = true;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	irq_work_sync(&gpu->irq);
+}
+
+/* -- life -- */
+
+int emu_ring_init(struct emu_gpu *gpu)
+{
+	gpu->entries = gpu->driver->params.fault_entries;
+	gpu->entry = kvcalloc(gpu->entries, sizeof(*gpu->entry), GFP_KERNEL);
+	if (gpu->entry == NULL)
+		return -ENOMEM;
+	gpu->get = gpu->put = gpu->written = 0;
+	gpu->is_masked = gpu->is_silent = false;
+	/* not a "hard" one: that one may not take a spinlock where spinlocks sleep */
+	init_irq_work(&gpu->irq, top_half);
+	return 0;
+}
+
+void emu_ring_exit(struct emu_gpu *gpu)
+{
+	emu_gpu_silence(gpu);
+	kvfree(gpu->entry);
+	gpu->entry = NULL;
+}

@@ -1,0 +1,131 @@
+/* The engine in a driver: interrupt, worker, and the calls of a process. docs/embedding-kernel.md has the
+ * rules that this follows; `make test` compiles it as a kernel would, and runs it:
+ * tests/unit/test_kernel_examples.c. */
+#include "kernel_engine.h"
+
+/* Actions handed out before the first is performed. At 184 bytes each they are no local
+ * variable. */
+#define ACTIONS 32u
+
+/* What one group of decisions may need of the arena; more of it is added before it is reached. */
+#define ROOM (256u << 10)
+
+struct driver {
+	struct mutex lock; /* of the engine: taken for each call of it, never while anything is performed */
+	struct uvmp_service *service;
+	struct ring **ring; /* of GPU 1, 2, ... */
+	uint32_t gpus;
+	struct work_struct work; /* runs bottom_half; a work item never runs twice at a time */
+	size_t grown;
+	uint32_t count; /* of action[], the worker's own */
+	struct uvmp_action action[ACTIONS];
+	enum uvmp_status result[ACTIONS];
+};
+
+/* Hard interrupt. Touches no engine: its lock is a mutex, and a decision takes longer than an interrupt
+ * should. */
+void top_half(struct driver *driver, uint32_t gpu)
+{
+	if (!ring_pending(driver->ring[gpu - 1]))
+		return;
+	mask_interrupt(driver->ring[gpu - 1]);
+	queue_work_on_our_queue(&driver->work);
+}
+
+/* What the GPUs have written since. What does not fit into the engine's buffer stays in the ring: the GPU
+ * waits, nothing is lost. */
+static void take_faults(struct driver *driver)
+{
+	struct uvmp_fault fault;
+
+	for (uint32_t gpu = 1; gpu <= driver->gpus; gpu++) {
+		struct ring *ring = driver->ring[gpu - 1];
+
+		while (ring_peek(ring, &fault)) {
+			if (uvmp_service_fault(driver->service, gpu, &fault) == UVMP_ERR_SPACE)
+				break;
+			ring_advance(
+			        ring); /* also past an entry that the engine refuses: it makes no sense */
+		}
+	}
+}
+
+/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. A piece
+ * that cannot be had is no error: what finds no room counts as no GPU memory, and is tried again at the next
+ * replay. */
+static void keep_room(struct driver *driver)
+{
+	struct uvmp_service_memory memory;
+	void *piece;
+
+	mutex_lock(&driver->lock);
+	uvmp_service_memory_used(driver->service, &memory);
+	mutex_unlock(&driver->lock);
+	if (memory.bytes - memory.used >= ROOM)
+		return;
+	driver->grown = driver->grown == 0 ? 4 * ROOM : 2 * driver->grown; /* seven pieces at most */
+	piece = arena_alloc(driver->grown);
+	if (piece == NULL)
+		return;
+	mutex_lock(&driver->lock);
+	(void)uvmp_service_grow(driver->service, piece, driver->grown);
+	mutex_unlock(&driver->lock);
+}
+
+static void pull(struct driver *driver)
+{
+	uint64_t now_ns = ktime_get_ns();
+
+	mutex_lock(&driver->lock);
+	take_faults(driver);
+	driver->count = 0;
+	while (driver->count < ACTIONS &&
+	       uvmp_service_next(driver->service, now_ns, &driver->action[driver->count]) == UVMP_OK)
+		driver->count++;
+	mutex_unlock(&driver->lock);
+}
+
+static void push(struct driver *driver)
+{
+	mutex_lock(&driver->lock);
+	for (uint32_t i = 0; i < driver->count; i++)
+		(void)uvmp_service_complete(driver->service, driver->action[i].id, driver->result[i]);
+	mutex_unlock(&driver->lock);
+}
+
+/* Worker. One after the other satisfies `after` of the actions; a driver with copy engines starts what does
+ * not wait for another, and completes each when its fence has signalled. */
+void bottom_half(struct driver *driver)
+{
+	do {
+		keep_room(driver);
+		pull(driver);
+		for (uint32_t i = 0; i < driver->count; i++)
+			driver->result[i] = perform(&driver->action[i]);
+		push(driver);
+	} while (driver->count > 0);
+	for (uint32_t gpu = 1; gpu <= driver->gpus; gpu++) {
+		unmask_interrupt(driver->ring[gpu - 1]);
+		top_half(driver, gpu); /* what came between the last look and the unmasking */
+	}
+}
+
+/* A process: vm_operations_struct.fault, or a call such as free or advise. It then sleeps until perform() has
+ * seen the DONE with its ticket, which wakes it with the status that DONE has. The ticket is noted before the
+ * lock is let go: afterwards the worker may be quicker. */
+enum uvmp_status cpu_fault(struct driver *driver, uint64_t space, uvmp_addr address, bool is_write,
+                           uint64_t thread, struct waiter *waiter)
+{
+	enum uvmp_status status;
+	uint64_t ticket;
+
+	mutex_lock(&driver->lock);
+	status = uvmp_service_cpu_fault(driver->service, space, address,
+	                                is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, thread, &ticket);
+	if (status == UVMP_OK)
+		waiter_expect(waiter, ticket);
+	mutex_unlock(&driver->lock);
+	if (status == UVMP_OK)
+		queue_work_on_our_queue(&driver->work);
+	return status; /* UVMP_ERR_SPACE: too many wait; sleep a little and fault again */
+}

@@ -1,0 +1,405 @@
+/* Ends of every kind, in the middle of what the driver does: fork, exec, exit, kill, munmap, close,
+ * unloading. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu.h"
+
+#define BYTES (6u * MIB) /* of a process; the GPU has 4 */
+
+struct busy {
+	int fd;
+	uint64_t *at;
+	size_t bytes;
+	unsigned processor;
+	uint64_t random;
+	volatile bool *is_over; /* NULL: never by itself */
+	bool may_fail;          /* its memory is being unmapped */
+};
+
+/* Launches and launches. */
+static void *keep_gpu_busy(void *argument)
+{
+	struct busy *busy = argument;
+	struct emu_job job = {0};
+
+	do {
+		int error;
+
+		emu_job_clear(&job);
+		for (unsigned i = 0; i < 512; i++)
+			emu_job_add(&job, emu_random(&busy->random) & 1u ? UVMP_EMU_ADD : UVMP_EMU_READ,
+			            busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1);
+		error = emu_job_submit(&job, busy->fd, busy->processor, 4);
+		EXPECT(error == 0, "SUBMIT: %s", strerror(-error));
+		for (uint32_t i = 0; i < job.warps; i++)
+			EXPECT(job.warp[i].status == 0 ? job.warp[i].done == job.warp[i].accesses
+			                               : busy->may_fail && job.warp[i].status == -EFAULT &&
+			                                         job.warp[i].done < job.warp[i].accesses,
+			       "warp %u: status %d, done %u of %u", i, job.warp[i].status, job.warp[i].done,
+			       job.warp[i].accesses);
+	} while (!busy->is_over || !*busy->is_over);
+	emu_job_free(&job);
+	return NULL;
+}
+
+static void *keep_cpu_busy(void *argument)
+{
+	struct busy *busy = argument;
+
+	do {
+		for (unsigned i = 0; i < 64; i++)
+			__atomic_fetch_add(busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1,
+			                   __ATOMIC_SEQ_CST);
+	} while (!busy->is_over || !*busy->is_over);
+	return NULL;
+}
+
+static void be_busy(void *argument)
+{
+	static struct busy busy[3];
+	pthread_t thread;
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, BYTES);
+
+	(void)argument;
+	for (unsigned i = 0; i < 3; i++) {
+		busy[i] = (struct busy){.fd = fd, .at = at, .bytes = BYTES, .processor = i, .random = i};
+		EXPECT(pthread_create(&thread, NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
+		       "pthread_create");
+	}
+	for (;;)
+		pause();
+}
+
+static void await_accesses(uint64_t more)
+{
+	uint64_t accesses = emu_stats(0).accesses, until = emu_now_ms() + 20000u;
+
+	while (emu_stats(0).accesses < accesses + more && emu_now_ms() < until)
+		emu_sleep_ms(1);
+	EXPECT(emu_stats(0).accesses >= accesses + more, "GPUs stand still");
+}
+
+/* Memory of those who are gone is free again while others work. */
+static void await_frames(uint64_t frames)
+{
+	struct uvmp_emu_stats stats = emu_stats(0);
+	uint64_t until = emu_now_ms() + 10000u;
+
+	while (stats.frames_gpu + stats.frames_cpu > frames && emu_now_ms() < until) {
+		emu_sleep_ms(5);
+		stats = emu_stats(0);
+	}
+	EXPECT(stats.frames_gpu + stats.frames_cpu <= frames, "%llu pages are still in use",
+	       (unsigned long long)(stats.frames_gpu + stats.frames_cpu));
+}
+
+/* Killed while GPUs and the CPU work, others beside it. */
+static void killed(void)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		pid_t first = emu_start(be_busy, NULL), second = emu_start(be_busy, NULL);
+
+		await_accesses(1000u + i * 97u);
+		kill(first, SIGKILL);
+		emu_finish_killed(first);
+		await_accesses(600); /* the other goes on */
+		await_frames(BYTES / PAGE_BYTES);
+		kill(second, SIGKILL);
+		emu_finish_killed(second);
+		await_frames(0);
+	}
+}
+
+/* exit() by one thread while others are in calls and faults. */
+static void exit_while_busy(void *argument)
+{
+	static struct busy busy[3];
+	pthread_t thread;
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, BYTES);
+
+	for (unsigned i = 0; i < 3; i++) {
+		busy[i] = (struct busy){.fd = fd, .at = at, .bytes = BYTES, .processor = i, .random = i};
+		EXPECT(pthread_create(&thread, NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
+		       "pthread_create");
+	}
+	await_accesses(500u + *(unsigned *)argument * 61u);
+	_exit(0);
+}
+
+static void exited(void)
+{
+	for (unsigned i = 0; i < 8; i++)
+		emu_finish(emu_start(exit_while_busy, &i));
+	await_frames(0);
+}
+
+static void fork_and_check(struct busy *busy)
+{
+	pid_t child = fork();
+	int status;
+
+	EXPECT(child >= 0, "fork: %s", strerror(errno));
+	if (child == 0) {
+		int got = emu_touch(busy->at + 5, true);
+
+		_exit(got == SIGBUS ? 0 : 100 + got);
+	}
+	EXPECT(waitpid(child, &status, 0) == child && status == 0, "the child of a busy process: status 0x%x",
+	       (unsigned)status);
+}
+
+/* fork() while GPUs and CPU work on the memory that the child inherits: the parent's sums are right, the
+ * child gets none. */
+static void forks_while_busy(void)
+{
+	volatile bool is_over = false;
+	struct busy busy[3];
+	pthread_t thread[3];
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, BYTES);
+
+	for (unsigned i = 0; i < 3; i++) {
+		busy[i] = (struct busy){
+		        .fd = fd, .at = at, .bytes = BYTES, .processor = i, .random = i, .is_over = &is_over};
+		EXPECT(pthread_create(&thread[i], NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
+		       "pthread_create");
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		await_accesses(200);
+		fork_and_check(&busy[0]);
+	}
+	is_over = true;
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT(pthread_join(thread[i], NULL) == 0, "pthread_join");
+}
+
+/* The owner's memory goes with exec; the file that stays open is of no use to what runs then. */
+static void exec_and_wait(void *argument)
+{
+	static struct busy busy[3];
+	pthread_t thread;
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, BYTES);
+	char name[32];
+
+	(void)argument;
+	for (unsigned i = 0; i < 3; i++) {
+		busy[i] = (struct busy){.fd = fd, .at = at, .bytes = BYTES, .processor = i, .random = i};
+		EXPECT(pthread_create(&thread, NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
+		       "pthread_create");
+	}
+	await_accesses(700);
+	snprintf(name, sizeof(name), "%d", fd);
+	execl("/proc/self/exe", "test_life", "--inherited", name, (char *)NULL);
+	EXPECT(false, "exec: %s", strerror(errno));
+}
+
+/* The program behind exec: exit status 0 if the descriptor behaves. */
+static int inherited(int fd)
+{
+	struct uvmp_emu_info info;
+	struct uvmp_emu_look look = {.address = 4096, .bytes = 4096};
+
+	if (emu_ioctl(fd, UVMP_EMU_INFO, &info) != 0 || info.version != 1)
+		return 10;
+	if (emu_ioctl(fd, UVMP_EMU_LOOK, &look) != -EACCES)
+		return 11;
+	if (mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED || errno != EACCES)
+		return 12;
+	return 0;
+}
+
+static void execed(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		emu_finish(emu_start(exec_and_wait, NULL));
+		await_frames(0);
+	}
+}
+
+/* One thread unmaps, wholly and in parts, what GPUs and CPU are using; what is beside it stays right. */
+static void unmapped_in_service(void)
+{
+	volatile bool is_over = false;
+	const size_t piece = 96u * PAGE_BYTES;
+	struct busy busy[2];
+	pthread_t thread[2];
+	int fd = emu_open();
+	char *at = (char *)emu_map_at(fd, BYTES, 0);
+	uint64_t *beside = emu_map(fd, MIB);
+	uint64_t random = 3;
+
+	for (size_t i = 0; i < MIB / 8u; i++)
+		beside[i] = emu_value(i, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		busy[i] = (struct busy){.fd = fd,
+		                        .at = (uint64_t *)at,
+		                        .bytes = BYTES,
+		                        .processor = 1u + i,
+		                        .random = i,
+		                        .is_over = &is_over,
+		                        .may_fail = true};
+		EXPECT(pthread_create(&thread[i], NULL, keep_gpu_busy, &busy[i]) == 0, "pthread_create");
+	}
+	for (unsigned round = 0; round < 60; round++) {
+		size_t page = emu_random(&random) % ((BYTES - piece) / PAGE_BYTES),
+		       pages = 1u + emu_random(&random) % 96u;
+		char *hole = at + page * PAGE_BYTES;
+		uint64_t *again;
+		size_t bytes = pages * PAGE_BYTES;
+
+		if (round % 20u == 19u) {
+			hole = at;
+			bytes = BYTES;
+		}
+		await_accesses(16);
+		emu_unmap(hole, bytes);
+		if (bytes < BYTES)
+			await_accesses(16);
+		else
+			emu_sleep_ms(20);
+		again = mmap(hole, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+		EXPECT(again == (uint64_t *)hole, "mmap in the hole: %s", strerror(errno));
+		/* New memory: zero but for what GPUs have added since, which is little. */
+		for (size_t i = 0; i < bytes / 8u; i += 61)
+			EXPECT(again[i] < 100000u, "round %u: old contents in new memory: 0x%llx", round,
+			       (unsigned long long)again[i]);
+		beside[round] = emu_value(round, 1);
+	}
+	is_over = true;
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT(pthread_join(thread[i], NULL) == 0, "pthread_join");
+	for (size_t i = 0; i < MIB / 8u; i++)
+		EXPECT(beside[i] == emu_value(i, 1), "word %zu of another range is 0x%llx", i,
+		       (unsigned long long)beside[i]);
+}
+
+/* close() with work pending; the mapping keeps the space alive, and the data. */
+static void closed_with_work(void)
+{
+	for (unsigned round = 0; round < 4; round++) {
+		volatile bool is_over = false;
+		int fd = emu_open();
+		uint64_t *at = emu_map(fd, BYTES);
+		struct busy busy = {.fd = fd,
+		                    .at = at,
+		                    .bytes = BYTES,
+		                    .processor = 1,
+		                    .random = round,
+		                    .is_over = &is_over};
+		int other = dup(fd);
+		pthread_t thread;
+
+		busy.fd = other;
+		EXPECT(pthread_create(&thread, NULL, keep_gpu_busy, &busy) == 0, "pthread_create");
+		await_accesses(600);
+		close(fd);
+		await_accesses(600);
+		is_over = true;
+		EXPECT(pthread_join(thread, NULL) == 0, "pthread_join");
+		at[7] = 1234 + round;
+		emu_gpu_write(other, 1, at + PAGE_WORDS, 99);
+		EXPECT(emu_prefetch(other, at, BYTES / 2u, 1) == 0, "PREFETCH");
+		close(other); /* the last descriptor: only the mapping is left, data on the GPU */
+		EXPECT(at[7] == 1234 + round && at[PAGE_WORDS] == 99,
+		       "data is lost with the last descriptor");
+		at[7] = 5;
+		EXPECT(at[7] == 5, "a write is lost");
+		if (round % 2u)
+			emu_unmap(at, BYTES);
+	}
+}
+
+/* Unloading is refused while anything is open or mapped. */
+static void unload_in_use(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, PAGE_BYTES);
+
+	EXPECT(emu_unload() == -EWOULDBLOCK, "the module unloads with an open file");
+	close(fd);
+	EXPECT(emu_unload() == -EWOULDBLOCK, "the module unloads with a mapping");
+	at[0] = 7;
+	EXPECT(at[0] == 7, "the mapping is dead");
+}
+
+static uint64_t free_pages(void)
+{
+	char *text = emu_file("/proc/meminfo");
+	uint64_t kib = text ? emu_field(text, "MemFree") : 0;
+
+	free(text);
+	return kib / 4u;
+}
+
+static void use_a_little(void *argument)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, MIB);
+
+	for (size_t i = 0; i < MIB / 8u; i += PAGE_WORDS)
+		at[i] = i;
+	EXPECT(emu_prefetch(fd, at, MIB, 1) == 0, "PREFETCH");
+	EXPECT(emu_gpu_add(fd, 1, at + PAGE_WORDS, 1) == PAGE_WORDS && at[PAGE_WORDS] == PAGE_WORDS + 1u,
+	       "wrong contents");
+	if (argument) /* with everything still open */
+		kill(getpid(), SIGKILL);
+}
+
+/* Fifty times, used each time; a cycle that kept but its data would keep 256 pages. */
+static void load_and_unload(void)
+{
+	uint64_t before = 0, after;
+
+	for (unsigned i = 0; i < 50; i++) {
+		int error = emu_load(i % 2u ? "gpus=4 memory_mib=8" : "memory_mib=4 policy=preset=uvmsmart");
+		uint64_t until = emu_now_ms() + 10000u;
+		pid_t child;
+
+		EXPECT(error == 0, "load %u: %s", i, strerror(-error));
+		child = emu_start(use_a_little, i % 3u == 2u ? &until : NULL);
+		if (i % 3u == 2u)
+			emu_finish_killed(child);
+		else
+			emu_finish(child);
+		while ((error = emu_unload()) != 0 && emu_now_ms() < until)
+			emu_sleep_ms(1);
+		EXPECT(error == 0, "unload %u: %s", i, strerror(-error));
+		EXPECT(access("/dev/" UVMP_EMU_DEVICE, F_OK) != 0, "the device is still there");
+		EXPECT(access("/sys/kernel/debug/uvmp_emu", F_OK) != 0, "its debugfs folder is still there");
+		if (i == 9)
+			before = free_pages();
+	}
+	after = free_pages();
+	EXPECT(after + 40u * 128u > before, "40 cycles have kept %llu pages",
+	       (unsigned long long)(before - after));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct emu_case cases[] = {
+	        {"killed", "gpus=2 memory_mib=4", killed},
+	        {"exited", "gpus=2 memory_mib=4", exited},
+	        {"forks_while_busy", "gpus=2 memory_mib=4", forks_while_busy},
+	        {"execed", "gpus=2 memory_mib=4", execed},
+	        {"unmapped_in_service", "gpus=2 memory_mib=4", unmapped_in_service},
+	        {"closed_with_work", "gpus=1 memory_mib=4", closed_with_work},
+	        {"unload_in_use", "", unload_in_use},
+	        {"load_and_unload", NULL, load_and_unload},
+	};
+
+	if (argc == 3 && strcmp(argv[1], "--inherited") == 0)
+		return inherited(atoi(argv[2]));
+	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
+}

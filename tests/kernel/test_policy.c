@@ -1,0 +1,383 @@
+/* Policies that change while everything runs, and what the driver tells of its decisions. */
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uvmpolicy/uvmpolicy.h>
+
+#include "emu.h"
+
+#define BYTES (6u * MIB) /* the GPUs have 4 each */
+#define WORDS (BYTES / 8u)
+#define USERS 3u
+
+/* Every order of eviction, every replay policy, prefetchers, controllers. */
+static const char *const policies[] = {
+        "prefetch=none evict=lru replay=batch",
+        "preset=nvidia-aggressive",
+        "prefetch=tbn evict=lru2m replay=block",
+        "evict=lru4k thrash=off",
+        "preset=uvmsmart",
+        "prefetch=sl evict=random4k replay=once",
+        "evict=sl64k batch=8",
+        "prefetch=tbn evict=tbne",
+        "preset=uvmsmart-adaptive",
+        "evict=lfu2m granularity=64k",
+        "evict=clock2m replay=batch_wait",
+        "preset=cppe",
+        "evict=mhpe counters=on counter_threshold=8",
+        "preset=adaptive",
+        "preset=early-adaptor",
+        "preset=cyclic",
+        "preset=uvmsmart-runtime",
+        "evict=lru2m granularity=128k free_buffer=10 reserve=10",
+        "preset=granularity-64k",
+        "preset=nvidia-595",
+};
+#define POLICIES (sizeof(policies) / sizeof(*policies))
+
+struct user {
+	int fd;
+	uint64_t *at, *model;
+	unsigned processor;
+	volatile bool *is_over;
+};
+
+/* Each user has its own word of three, of all pages. */
+static void *use(void *argument)
+{
+	struct user *user = argument;
+	uint64_t random = user->processor;
+	struct emu_job job = {0};
+
+	while (!*user->is_over) {
+		emu_job_clear(&job);
+		for (unsigned i = 0; i < 64; i++) {
+			size_t word = emu_random(&random) % (WORDS / USERS) * USERS + user->processor;
+
+			if (user->processor == 0) {
+				EXPECT(user->at[word] == user->model[word],
+				       "the CPU, word %zu: 0x%llx, expected 0x%llx", word,
+				       (unsigned long long)user->at[word],
+				       (unsigned long long)user->model[word]);
+				user->at[word] = ++user->model[word];
+			} else {
+				emu_job_add(&job, UVMP_EMU_ADD, user->at + word, 1);
+				user->model[word]++;
+			}
+		}
+		if (user->processor)
+			emu_job_run(&job, user->fd, user->processor, 2);
+	}
+	emu_job_free(&job);
+	return NULL;
+}
+
+static char *policy_now(void)
+{
+	char *text = emu_debugfs_read("policy");
+
+	text[strcspn(text, "\n")] = 0;
+	return text;
+}
+
+static void changed_in_flight(void)
+{
+	volatile bool is_over = false;
+	struct user user[USERS];
+	pthread_t thread[USERS];
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, BYTES, 0), *model = calloc(WORDS, 8);
+
+	EXPECT(model != NULL, "no memory");
+	EXPECT(emu_advise(fd, at, MIB, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0, "ADVISE");
+	EXPECT(emu_advise(fd, at + MIB / 8u, MIB, UVMP_EMU_READ_DUPLICATE, 0) == 0, "ADVISE");
+	for (unsigned i = 0; i < USERS; i++) {
+		user[i] = (struct user){
+		        .fd = fd, .at = at, .model = model, .processor = i, .is_over = &is_over};
+		EXPECT(pthread_create(&thread[i], NULL, use, &user[i]) == 0, "pthread_create");
+	}
+	for (size_t i = 0; i < POLICIES; i++) {
+		uint64_t accesses = emu_stats(0).accesses, changes = emu_stats(0).policy_changes;
+		uint64_t until = emu_now_ms() + 20000u;
+		int error = emu_debugfs_write("policy", policies[i]);
+		char *canonical, *again;
+
+		EXPECT(error == 0, "policy %s: %s", policies[i], strerror(-error));
+		EXPECT(emu_stats(0).policy_changes == changes + 1u, "policy %s: the change is not counted",
+		       policies[i]);
+		while (emu_stats(0).accesses < accesses + 256u && emu_now_ms() < until)
+			emu_sleep_ms(1);
+		EXPECT(emu_stats(0).accesses >= accesses + 256u, "policy %s: GPUs stand still", policies[i]);
+		/* The canonical form says what was asked for, and is itself a policy of the same form. */
+		canonical = policy_now();
+		if (strncmp(policies[i], "preset", 6) != 0) {
+			char *words = strdup(policies[i]);
+
+			for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
+				EXPECT(strstr(canonical, word) != NULL, "policy %s reads as %s", policies[i],
+				       canonical);
+			free(words);
+		}
+		error = emu_debugfs_write("policy", canonical);
+		EXPECT(error == 0, "canonical form %s: %s", canonical, strerror(-error));
+		again = policy_now();
+		EXPECT(strcmp(again, canonical) == 0, "%s becomes %s", canonical, again);
+		free(again);
+		free(canonical);
+	}
+	is_over = true;
+	for (unsigned i = 0; i < USERS; i++)
+		EXPECT(pthread_join(thread[i], NULL) == 0, "pthread_join");
+	emu_expect_crc(fd, at, BYTES, emu_crc(model, BYTES), "after all policies");
+	for (size_t i = 0; i < WORDS; i++)
+		EXPECT(at[i] == model[i], "word %zu: 0x%llx, expected 0x%llx", i, (unsigned long long)at[i],
+		       (unsigned long long)model[i]);
+	EXPECT(emu_stats(0).evictions > 0, "memory has never been full");
+}
+
+/* Data comes home when the policy changes, and what was advised holds under the new one. */
+static void home_and_advice(void)
+{
+	const size_t bytes = 32u * PAGE_BYTES;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, bytes, 0), *preferred = emu_map_at(fd, bytes, 0);
+	uint32_t crc;
+
+	for (size_t i = 0; i < bytes / 8u; i++)
+		at[i] = preferred[i] = emu_value(i, 1);
+	crc = emu_crc(at, bytes);
+	EXPECT(emu_advise(fd, preferred, bytes, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0, "ADVISE");
+	EXPECT(emu_prefetch(fd, at, bytes, 1) == 0, "PREFETCH");
+	emu_expect_where(fd, at, bytes, ON_GPU(1), "prefetched");
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch") == 0, "policy");
+	emu_expect_where(fd, at, bytes, ON_CPU, "the policy was changed");
+	emu_expect_crc(fd, at, bytes, crc, "the policy was changed");
+	EXPECT(emu_gpu_read(fd, 1, preferred + 9) == emu_value(9, 1), "read by the GPU");
+	emu_expect_where(fd, preferred, bytes, ON_CPU, "preferred location, advised before the change");
+	EXPECT(emu_gpu_read(fd, 1, at + 9) == emu_value(9, 1), "read by the GPU");
+	emu_expect_where(fd, at, PAGE_BYTES, ON_GPU(1), "no advice");
+}
+
+static void bad_policies(void)
+{
+	static const char *const bad[] = {
+	        "evict=fifo",
+	        "nonsense=1",
+	        "threshold=101",
+	        "prefetch=tbn threshold=30",
+	        "preset=none-such",
+	        "preset=nvidia-595 batch=0",
+	        "replay=",
+	        "=",
+	        "evict=lru2m preset=nvidia-595",
+	        "prefetch=sequential", /* not with several GPUs */
+	};
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, PAGE_BYTES), changes;
+	char *before, *after, *longest = malloc(100000);
+
+	EXPECT(emu_debugfs_write("policy", "preset=uvmsmart") == 0, "policy");
+	before = policy_now();
+	changes = emu_stats(0).policy_changes;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		int error = emu_debugfs_write("policy", bad[i]);
+
+		EXPECT(error == -EINVAL, "policy '%s': %s", bad[i], error ? strerror(-error) : "is taken");
+	}
+	EXPECT(longest != NULL, "no memory");
+	memset(longest, 'a', 99999);
+	longest[99999] = 0;
+	EXPECT(emu_debugfs_write("policy", longest) < 0, "100 KB of nonsense are a policy");
+	for (size_t i = 0; i + 11u < 99999; i += 11u)
+		memcpy(longest + i, "batch=0100 ", 11);
+	EXPECT(emu_debugfs_write("policy", longest) < 0, "100 KB of one key are a policy");
+	after = policy_now();
+	EXPECT(strcmp(before, after) == 0, "a policy that was refused has changed %s to %s", before, after);
+	EXPECT(emu_stats(0).policy_changes == changes, "a change that was refused is counted");
+	at[1] = 4;
+	EXPECT(emu_gpu_read(fd, 1, at + 1) == 4, "it works no more");
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-595\n") == 0,
+	       "a policy with a newline, as echo writes it");
+	free(before);
+	free(after);
+	free(longest);
+}
+
+static void parameter(void)
+{
+	char *text;
+
+	EXPECT(emu_load("policy=evict=lru4k,batch=77") == 0, "load");
+	text = policy_now();
+	EXPECT(strstr(text, "evict=lru4k") && strstr(text, "batch=77"),
+	       "policy=evict=lru4k,batch=77 reads as %s", text);
+	free(text);
+	EXPECT(emu_unload() == 0, "unload");
+}
+
+/* -- what it tells -------------------------------------------------------------------------------- */
+
+struct told {
+	uint64_t in, out, populated, evictions, replays, batches, lines;
+};
+
+/* The decision log: whole lines, ids one after the other, each what the library itself would print. */
+static struct told read_log(void)
+{
+	static struct uvmp_action action;
+	static char again[UVMP_ACTION_TEXT_MAX];
+	struct told told = {0};
+	char *log = emu_debugfs_read("log"), *rest = log, *line;
+	uint64_t id = 0;
+
+	while ((line = strsep(&rest, "\n")) != NULL && *line) {
+		told.lines++;
+		EXPECT(rest != NULL, "the log ends in the middle of a line: '%s'", line);
+		EXPECT(uvmp_action_parse(line, strlen(line), &action, NULL) == UVMP_OK, "the log says '%s'",
+		       line);
+		EXPECT(uvmp_action_print(&action, again, sizeof(again)) == UVMP_OK &&
+		               strcmp(again, line) == 0,
+		       "the log says '%s', printed again '%s'", line, again);
+		EXPECT(id == 0 || action.id == id + 1u, "the log's id %llu behind %llu",
+		       (unsigned long long)action.id, (unsigned long long)id);
+		id = action.id;
+		if (action.kind == UVMP_ACTION_COPY && action.to == 1)
+			told.in += uvmp_mask_weight(&action.pages);
+		if (action.kind == UVMP_ACTION_COPY && action.from == 1)
+			told.out += uvmp_mask_weight(&action.pages);
+		if (action.kind == UVMP_ACTION_POPULATE)
+			told.populated += uvmp_mask_weight(&action.pages);
+		told.evictions += action.kind == UVMP_ACTION_EVICT;
+		told.replays += action.kind == UVMP_ACTION_REPLAY;
+		told.batches += action.kind == UVMP_ACTION_BATCH;
+	}
+	free(log);
+	return told;
+}
+
+static void decision_log(void)
+{
+	const size_t bytes = 10u * MIB;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, bytes, 0);
+	struct uvmp_emu_stats stats;
+	struct emu_job job = {0};
+	struct told told;
+	char *text;
+
+	for (size_t page = 0; page < bytes / PAGE_BYTES; page += 3)
+		at[page * PAGE_WORDS] = page;
+	for (size_t page = 0; page < bytes / PAGE_BYTES; page += 5)
+		emu_job_add(&job, UVMP_EMU_ADD, at + page * PAGE_WORDS, 1);
+	emu_job_run(&job, fd, 1, 8);
+	for (size_t page = 0; page < bytes / PAGE_BYTES; page++)
+		EXPECT(at[page * PAGE_WORDS] == (page % 3u ? 0 : page) + (page % 5u == 0), "page %zu", page);
+	emu_sleep_ms(200); /* until the last bottom half has ended */
+	stats = emu_stats(1);
+	told = read_log();
+	EXPECT(told.lines > 50 && stats.evictions > 0, "%llu lines, %llu evictions",
+	       (unsigned long long)told.lines, (unsigned long long)stats.evictions);
+	EXPECT(told.in == stats.pages_in && told.out == stats.pages_out && told.replays == stats.replays &&
+	               told.batches == stats.batches && told.evictions == stats.evictions &&
+	               told.populated == emu_stats(0).pages_populated,
+	       "log and statistics: pages in %llu %llu, out %llu %llu, populated %llu %llu, replays %llu "
+	       "%llu, batches %llu "
+	       "%llu, evictions %llu %llu",
+	       (unsigned long long)told.in, (unsigned long long)stats.pages_in, (unsigned long long)told.out,
+	       (unsigned long long)stats.pages_out, (unsigned long long)told.populated,
+	       (unsigned long long)emu_stats(0).pages_populated, (unsigned long long)told.replays,
+	       (unsigned long long)stats.replays, (unsigned long long)told.batches,
+	       (unsigned long long)stats.batches, (unsigned long long)told.evictions,
+	       (unsigned long long)stats.evictions);
+	/* The text files say what STATS says. */
+	text = emu_debugfs_read("gpu1");
+	EXPECT(emu_field(text, "pages_in") == stats.pages_in &&
+	               emu_field(text, "evictions") == stats.evictions,
+	       "debugfs gpu1 has another number of pages_in or evictions than STATS");
+	free(text);
+	text = emu_debugfs_read("stats");
+	EXPECT(emu_field(text, "cpu_faults") == emu_stats(0).cpu_faults && emu_field(text, "broken") == 0,
+	       "debugfs stats has another number of cpu_faults or broken than STATS");
+	free(text);
+	EXPECT(emu_debugfs_write("clear", "1") == 0, "clear");
+	text = emu_debugfs_read("log");
+	EXPECT(text[0] == 0, "the log is not empty after clear: %.60s", text);
+	free(text);
+	emu_gpu_write(fd, 1, at, 1);
+	EXPECT(read_log().lines > 0, "nothing is told any more after clear");
+	emu_job_free(&job);
+}
+
+/* A log smaller than what is told: the newest whole lines. */
+static void small_log(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, 8u * MIB, 0);
+	struct told told;
+	char *text;
+
+	for (size_t page = 0; page < 8u * MIB / PAGE_BYTES; page++)
+		at[page * PAGE_WORDS] = page;
+	EXPECT(emu_prefetch(fd, at, 8u * MIB, 1) == 0, "PREFETCH");
+	text = emu_debugfs_read("log");
+	EXPECT(strlen(text) <= 2048u && strlen(text) > 1024u, "a log of 2 KiB has %zu bytes", strlen(text));
+	EXPECT(strtoull(text, NULL, 10) > 1, "the oldest lines are still there");
+	free(text);
+	told = read_log();
+	EXPECT(told.lines > 3, "%llu lines", (unsigned long long)told.lines);
+}
+
+static void trace(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, 4u * PAGE_BYTES);
+	char *text, *rest, *line, range[64], row[64];
+	bool has_range = false, has_gpu = false, has_cpu = false;
+
+	at[0] = 1;
+	emu_gpu_read(fd, 1, at);
+	emu_gpu_write(fd, 1, at + PAGE_WORDS, 2);
+	emu_sleep_ms(100);
+	EXPECT(at[PAGE_WORDS] == 2, "contents");
+	snprintf(range, sizeof(range), "range,0x%llx,%zu", (unsigned long long)(uintptr_t)at,
+	         4u * PAGE_BYTES);
+	snprintf(row, sizeof(row), ",w,0x%llx", (unsigned long long)(uintptr_t)at);
+	rest = text = emu_debugfs_read("trace");
+	line = strsep(&rest, "\n");
+	EXPECT(line && strcmp(line, "uvmp-trace 1") == 0, "the trace begins with '%s'", line ? line : "");
+	while ((line = strsep(&rest, "\n")) != NULL && *line) {
+		char *agent = strchr(line, ',');
+
+		EXPECT(rest != NULL, "the trace ends in the middle of a line");
+		has_range = has_range || strncmp(line, range, strlen(range)) == 0;
+		if (!isdigit((unsigned char)*line) && *line != ',')
+			continue;
+		EXPECT(agent && (strncmp(agent, ",cpu,", 5) == 0 || isdigit((unsigned char)agent[1])),
+		       "row '%s'", line);
+		has_cpu = has_cpu || (strncmp(agent, ",cpu,", 5) == 0 && strstr(line, row));
+		has_gpu = has_gpu || isdigit((unsigned char)agent[1]);
+	}
+	EXPECT(has_range && has_cpu && has_gpu,
+	       "the trace has %s range, %s write of the CPU, %s access of the GPU", has_range ? "its" : "no",
+	       has_cpu ? "its" : "no", has_gpu ? "its" : "no");
+	free(text);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct emu_case cases[] = {
+	        {"changed_in_flight", "gpus=2 memory_mib=4 fault_entries=64", changed_in_flight},
+	        {"home_and_advice", "", home_and_advice},
+	        {"bad_policies", "gpus=2", bad_policies},
+	        {"parameter", NULL, parameter},
+	        {"decision_log", "memory_mib=4 log_kib=16384", decision_log},
+	        {"small_log", "memory_mib=16 log_kib=2 policy=prefetch=none", small_log},
+	        {"trace", "", trace},
+	};
+
+	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
+}
