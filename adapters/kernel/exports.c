@@ -278,6 +278,7 @@ EXPORT_SYMBOL(uvmp_service_bind);
 EXPORT_SYMBOL(uvmp_service_unbind);
 EXPORT_SYMBOL(uvmp_service_add_range);
 EXPORT_SYMBOL(uvmp_service_free_range);
+EXPORT_SYMBOL(uvmp_service_free_part);
 EXPORT_SYMBOL(uvmp_service_advise);
 EXPORT_SYMBOL(uvmp_service_migrate);
 EXPORT_SYMBOL(uvmp_service_cpu_fault);
