@@ -249,7 +249,7 @@ struct emu_request {
 	struct emu_space *space;
 	struct emu_range *range;
 	u64 address, bytes, thread;
-	u32 processor, advice;
+	u32 processor, advice; /* the engine's numbers */
 	enum uvmp_access access;
 	enum uvmp_prot right;
 	const struct uvmp_policy *policy;

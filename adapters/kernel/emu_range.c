@@ -264,9 +264,7 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 			return;
 }
 
-/* 0: the right is not there. An entry that is there and forbids to write stays as it is when one is inserted:
- * it has to go first. It is of before a right was raised, or mprotect or the tracking of dirty pages made it.
- */
+/* 0: the right is not there. */
 static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 address)
 {
 	enum uvmp_prot least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_PROT_READ_WRITE : UVMP_PROT_READ;
@@ -275,8 +273,6 @@ static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 addres
 
 	down_read(&range->space->cpu_lock);
 	if (allows(page, least)) {
-		if (vmf->flags & FAULT_FLAG_MKWRITE)
-			zap_vma_ptes(vmf->vma, address, PAGE_SIZE);
 		result = fill_page(vmf->vma, page, address);
 		if (result == VM_FAULT_NOPAGE)
 			fill_around(vmf->vma, range, address);
@@ -356,6 +352,16 @@ static vm_fault_t range_fault(struct vm_fault *vmf)
 	return result != 0 ? result : VM_FAULT_NOPAGE;
 }
 
+/* A write where the entry forbids it: the right is to read, or mprotect or the tracking of dirty pages has
+ * left it so. An entry that is there does not change when one is filled in, so it goes, and the access faults
+ * as any other. Here itself nothing can be waited for: what calls this takes VM_FAULT_RETRY for leave to
+ * write. */
+static vm_fault_t range_mkwrite(struct vm_fault *vmf)
+{
+	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	return VM_FAULT_NOPAGE;
+}
+
 static vm_fault_t foreign_fault(struct vm_fault *vmf)
 {
 	return VM_FAULT_SIGBUS;
@@ -368,7 +374,7 @@ static const struct vm_operations_struct range_operations = {
         .close = range_close,
         .mremap = range_mremap,
         .fault = range_fault,
-        .pfn_mkwrite = range_fault,
+        .pfn_mkwrite = range_mkwrite,
 };
 
 static const struct vm_operations_struct foreign_operations = {
