@@ -34,6 +34,7 @@
 #define EMU_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/maple_tree.h>
@@ -81,6 +82,8 @@ struct emu_page {
 struct emu_range {
 	struct emu_space *space;
 	u64 base, bytes;
+	u8 right;		/* enum uvmp_prot, and */
+	bool is_known;		/* to the engine; worker */
 	u64 gone;		/* pages of it that have left; worker */
 	struct emu_page page[]; /* [bytes / PAGE_SIZE] */
 };
@@ -95,6 +98,7 @@ struct emu_space {
 	struct rw_semaphore cpu_lock;
 	struct maple_tree ranges;  /* by page number -> struct emu_range */
 	struct list_head advice;   /* worker: what was advised, to say it again to a new engine */
+	u32 advices;
 };
 
 /* emu_range.c */
@@ -166,7 +170,8 @@ struct emu_gpu {
 	 * hardware does it: those from `written` on are not. GET is moved by the worker, without the lock */
 	struct emu_entry *entry;
 	u32 entries, get, put, written;
-	bool is_masked; /* interrupts */
+	bool is_masked;	    /* interrupts */
+	bool is_silent;	    /* none comes any more */
 	bool is_prefetching; /* prefetch accesses fault */
 	u32 idle_sms;	/* that stand still (LIMIT) */
 	struct irq_work irq;
@@ -196,7 +201,9 @@ void emu_gpu_toggle(struct emu_gpu *gpu, bool is_prefetching);
  * entry, once it is ready (waits for it, bounded: hardware is quick), GET moves on; false: none, or it was not ready in time: then the
  * interrupt comes again when it is unmasked. */
 int emu_ring_init(struct emu_gpu *gpu);
-void emu_ring_exit(struct emu_gpu *gpu); /* no interrupt comes any more */
+void emu_ring_exit(struct emu_gpu *gpu);
+/* No interrupt comes any more: when it returns, and from then on. Before the bottom half goes; there are no submissions. */
+void emu_gpu_silence(struct emu_gpu *gpu);
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);
@@ -232,6 +239,8 @@ enum emu_ask {
 	EMU_ASK_CPU_FAULT, /* space, address, access, thread */
 	EMU_ASK_PREFETCH, /* space, address, bytes, processor */
 	EMU_ASK_ADVISE,	  /* ... and advice */
+	EMU_ASK_BEGIN,	  /* space, processor: a submission begins, and */
+	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when all that the GPUs have reported is settled */
 	EMU_ASK_POLICY,	  /* policy */
 };
 
@@ -240,10 +249,11 @@ struct emu_request {
 	struct emu_space *space;
 	struct emu_range *range;
 	u64 address, bytes, thread;
-	u32 processor, advice;
+	u32 processor, advice; /* the engine's numbers */
 	enum uvmp_access access;
 	enum uvmp_prot right;
 	const struct uvmp_policy *policy;
+	u64 kernel;   /* BEGIN: out; END: in */
 	u64 until_ns; /* out: with -EAGAIN (throttled): when to fault again, on ktime_get_ns */
 	int status;   /* out */
 	/* private */
@@ -257,8 +267,12 @@ void emu_bottom_exit(struct emu_driver *driver);
 /* Gives the request to the worker and waits for its end, uninterruptibly: the worker always comes through. 0 or negative errno. May sleep;
  * mmap_lock may be held. */
 int emu_ask(struct emu_driver *driver, struct emu_request *request);
+/* emu_gpu_submit, of which the bottom half knows when it begins and ends: what the driver calls. */
+int emu_submit(struct emu_gpu *gpu, struct emu_job *job);
 /* The top half: called in hard interrupt context. */
 void emu_bottom_interrupt(struct emu_driver *driver);
+/* Empties log and trace. The trace begins with the ranges that there are. */
+void emu_bottom_clear(struct emu_driver *driver);
 
 /* emu_perform.c: carries out one action; what the engine is to be told of it. */
 enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *action);
@@ -289,12 +303,11 @@ struct emu_driver {
 	struct miscdevice misc;	   /* emu_main.c: the device, */
 	struct vfsmount *mount;	   /* and the file system that spaces' inodes are of */
 	struct emu_gpu gpu[UVMP_EMU_GPUS_MAX];
-	struct list_head spaces;   /* worker */
 	atomic64_t next_space;
 	/* bottom half */
 	struct workqueue_struct *queue;
 	struct work_struct work;
-	struct timer_list timer;   /* uvmp_service_wakeup_ns */
+	struct hrtimer timer;	   /* uvmp_service_wakeup_ns, and the end of a rest */
 	spinlock_t request_lock;   /* requests */
 	struct list_head requests;
 	struct mutex engine_lock;

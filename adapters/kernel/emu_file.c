@@ -190,23 +190,12 @@ static int do_prefetch(struct emu_space *space, void __user *user)
 	return emu_ask(space->driver, &request);
 }
 
-/* Advice that is nobody's has no processor: 0. */
-static bool is_advised_well(const struct uvmp_emu_call *call, u32 gpus)
+/* Advice that is for nobody in particular has a processor all the same, which does not matter. */
+static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
-	switch (call->advice) {
-	case UVMP_EMU_PREFERRED:
-		return call->processor <= gpus || call->processor == UVMP_EMU_NONE;
-	case UVMP_EMU_ACCESSED_BY:
-	case UVMP_EMU_NOT_ACCESSED_BY:
-		return call->processor <= gpus;
-	case UVMP_EMU_READ_DUPLICATE:
-	case UVMP_EMU_NO_DUPLICATE:
-	case UVMP_EMU_UNSET_DUPLICATE:
-	case UVMP_EMU_DISCARD:
-		return call->processor == 0;
-	default:
-		return false;
-	}
+	if (call->advice == UVMP_EMU_PREFERRED && call->processor == UVMP_EMU_NONE)
+		return true;
+	return call->advice <= UVMP_EMU_DISCARD && call->processor <= gpus;
 }
 
 static int do_advise(struct emu_space *space, void __user *user)
@@ -217,14 +206,14 @@ static int do_advise(struct emu_space *space, void __user *user)
 
 	if (copy_from_user(&call, user, sizeof(call)))
 		return -EFAULT;
-	if (!is_advised_well(&call, space->driver->params.gpus))
+	if (!is_advice_good(&call, space->driver->params.gpus))
 		return -EINVAL;
 	result = check_pages(space, call.address, call.bytes);
 	if (result != 0)
 		return result;
 	request.address = call.address;
 	request.bytes = call.bytes;
-	request.processor = call.processor;
+	request.processor = call.processor == UVMP_EMU_NONE ? UVMP_PROC_NONE : call.processor;
 	request.advice = call.advice;
 	return emu_ask(space->driver, &request);
 }
@@ -319,7 +308,7 @@ static int run_job(struct emu_space *space, struct uvmp_emu_submit *submit, stru
 
 	if (IS_ERR(job))
 		return PTR_ERR(job);
-	result = emu_gpu_submit(&space->driver->gpu[submit->gpu - 1], job);
+	result = emu_submit(&space->driver->gpu[submit->gpu - 1], job);
 	if (result == 0)
 		result = write_job(job, warp, submit);
 	free_job(job);

@@ -30,8 +30,8 @@ struct emu_case {
 	void (*run)(void);
 };
 
-/* usage: PROGRAM [MODULES [CASE]]; MODULES is the folder of uvmpolicy.ko and uvmpolicy_emu.ko, default /modules. The exit
- * status of the program. */
+/* usage: PROGRAM [MODULES [OUT [CASE]]]; MODULES is the folder of uvmpolicy.ko and uvmpolicy_emu.ko, default /modules; OUT is
+ * not used. The exit status of the program. */
 int emu_main(int argc, char **argv, const struct emu_case *cases, size_t count);
 
 /* Ends the case as failed, from any of its processes and threads; the first to say why is heard. */

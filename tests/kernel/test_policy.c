@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uvmpolicy/uvmpolicy.h>
+
 #include "emu.h"
 
 #define BYTES (6u * MIB) /* the GPUs have 4 each */
@@ -219,82 +221,39 @@ static void parameter(void)
 
 /* -- what it tells -------------------------------------------------------------------------------- */
 
-/* Pages in `pages=0-15,32`. */
-static uint64_t pages_of(const char *line)
-{
-	const char *at = strstr(line, " pages=");
-	uint64_t pages = 0;
-
-	if (!at)
-		return 0;
-	for (at += 7; isdigit((unsigned char)*at); at += *at == ',') {
-		char *end;
-		uint64_t first = strtoull(at, &end, 10), last = first;
-
-		if (*end == '-')
-			last = strtoull(end + 1, &end, 10);
-		EXPECT(last >= first && last < 512u, "pages in '%s'", line);
-		pages += last - first + 1u;
-		at = end;
-	}
-	return pages;
-}
-
-static bool has_word(const char *line, const char *word)
-{
-	const char *at = strstr(line, word);
-
-	return at && (at[strlen(word)] == ' ' || at[strlen(word)] == 0);
-}
-
 struct told {
 	uint64_t in, out, populated, evictions, replays, batches, lines;
 };
 
-/* Lines of the decision log: ids one after the other, words in their order. */
+/* The decision log: whole lines, ids one after the other, each what the library itself would print. */
 static struct told read_log(void)
 {
-	static const char *const keys[] = {
-	        "t",      "after",  "cause", "space",   "block",   "pages",     "page_bytes", "from",
-	        "to",     "right",  "mode",  "victim",  "for",     "batch",     "count",      "detail",
-	        "offset", "update", "until", "faulted", "present", "throttles", "ticket",     "status"};
+	static struct uvmp_action action;
+	static char again[UVMP_ACTION_TEXT_MAX];
 	struct told told = {0};
 	char *log = emu_debugfs_read("log"), *rest = log, *line;
 	uint64_t id = 0;
 
 	while ((line = strsep(&rest, "\n")) != NULL && *line) {
-		char *end, *words;
-		uint64_t number = strtoull(line, &end, 10);
-		size_t key = 0;
-
 		told.lines++;
 		EXPECT(rest != NULL, "the log ends in the middle of a line: '%s'", line);
-		EXPECT(number > id && (id == 0 || number == id + 1u), "the log's id %llu behind %llu",
-		       (unsigned long long)number, (unsigned long long)id);
-		id = number;
-		EXPECT(*end == ' ' && islower((unsigned char)end[1]), "no kind in '%s'", line);
-		words = strchr(end + 1, ' ');
-		EXPECT(words && strncmp(words, " t=", 3) == 0, "no time in '%s'", line);
-		for (char *word = words; word && *word; word = strchr(word + 1, ' ')) {
-			size_t length = strcspn(word + 1, "= ");
-
-			EXPECT(word[1 + length] == '=', "no KEY=VALUE in '%s'", line);
-			while (key < sizeof(keys) / sizeof(*keys) &&
-			       (strlen(keys[key]) != length || strncmp(keys[key], word + 1, length) != 0))
-				key++;
-			EXPECT(key < sizeof(keys) / sizeof(*keys),
-			       "a key that is unknown or out of its place in '%s'", line);
-			key++;
-		}
-		if (strncmp(end, " copy ", 6) == 0 && has_word(line, " to=1"))
-			told.in += pages_of(line);
-		if (strncmp(end, " copy ", 6) == 0 && has_word(line, " from=1"))
-			told.out += pages_of(line);
-		if (strncmp(end, " populate ", 10) == 0)
-			told.populated += pages_of(line);
-		told.evictions += strncmp(end, " evict ", 7) == 0;
-		told.replays += strncmp(end, " replay ", 8) == 0;
-		told.batches += strncmp(end, " batch ", 7) == 0;
+		EXPECT(uvmp_action_parse(line, strlen(line), &action, NULL) == UVMP_OK, "the log says '%s'",
+		       line);
+		EXPECT(uvmp_action_print(&action, again, sizeof(again)) == UVMP_OK &&
+		               strcmp(again, line) == 0,
+		       "the log says '%s', printed again '%s'", line, again);
+		EXPECT(id == 0 || action.id == id + 1u, "the log's id %llu behind %llu",
+		       (unsigned long long)action.id, (unsigned long long)id);
+		id = action.id;
+		if (action.kind == UVMP_ACTION_COPY && action.to == 1)
+			told.in += uvmp_mask_weight(&action.pages);
+		if (action.kind == UVMP_ACTION_COPY && action.from == 1)
+			told.out += uvmp_mask_weight(&action.pages);
+		if (action.kind == UVMP_ACTION_POPULATE)
+			told.populated += uvmp_mask_weight(&action.pages);
+		told.evictions += action.kind == UVMP_ACTION_EVICT;
+		told.replays += action.kind == UVMP_ACTION_REPLAY;
+		told.batches += action.kind == UVMP_ACTION_BATCH;
 	}
 	free(log);
 	return told;
@@ -361,7 +320,7 @@ static void small_log(void)
 	struct told told;
 	char *text;
 
-	for (size_t page = 0; page < 8u * MIB / PAGE_BYTES; page += 2)
+	for (size_t page = 0; page < 8u * MIB / PAGE_BYTES; page++)
 		at[page * PAGE_WORDS] = page;
 	EXPECT(emu_prefetch(fd, at, 8u * MIB, 1) == 0, "PREFETCH");
 	text = emu_debugfs_read("log");

@@ -1,0 +1,541 @@
+/* The bottom half: one worker, the only one who calls the engine.
+ *
+ * Its turn: requests, then what the GPUs have reported, then the engine is pumped until it has nothing more to do;
+ * and again, until nothing new has come. Requests are taken between two actions as well, so that a range can be
+ * freed while faults on it are being serviced. Three things wait until the engine has nothing to do: what GPUs
+ * report anew (emu_waiting.c), the end of a submission, so that a program that waits for it finds everything
+ * settled, and a change of policy. */
+#include "emu_bottom.h"
+
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/version.h>
+
+/* -- time -- */
+
+u64 emu_clock(const struct emu_bottom *b)
+{
+	u64 passed = ktime_get_ns() - b->start_ns;
+
+	return passed - passed % 1000u;
+}
+
+void emu_pass_time(struct emu_bottom *b)
+{
+	b->now_ns = max(b->now_ns, emu_clock(b));
+}
+
+/* -- requests end -- */
+
+static void finish(struct emu_request *request, int status)
+{
+	request->status = status;
+	complete(&request->done);
+}
+
+static int error_of(enum uvmp_status status)
+{
+	switch (status) {
+	case UVMP_OK:
+		return 0;
+	case UVMP_ERR_RETRY:
+		return -EAGAIN;
+	case UVMP_ERR_UNKNOWN:
+	case UVMP_ERR_CONFLICT:
+		return -EFAULT;
+	case UVMP_ERR_RANGE:
+	case UVMP_ERR_UNSUPPORTED:
+		return -EINVAL;
+	default:
+		return -ENOMEM;
+	}
+}
+
+/* Whoever was throttled comes again, and is the same fault to those who read the trace. */
+static int end_throttled(struct emu_bottom *b, struct emu_request *request)
+{
+	b->retry_space = request->space->id;
+	b->retry_address = request->address & PAGE_MASK;
+	b->retry_ns = b->throttled_ns;
+	request->until_ns = b->start_ns + b->throttled_ns;
+	b->throttled_ns = 0;
+	return -EAGAIN;
+}
+
+/* The program has unmapped it, whatever the engine says. */
+static int end_free(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
+{
+	if (status != UVMP_OK)
+		emu_broken(b->driver, "a range cannot be freed");
+	emu_advice_drop(request->space, request->address, request->bytes);
+	emu_perform_forget(b, request->space, request->address, request->bytes);
+	emu_range_free(request->range, request->address, request->bytes);
+	return 0;
+}
+
+static int end_asked(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
+{
+	if (request->ask == EMU_ASK_FREE)
+		return end_free(b, request, status);
+	if (request->ask == EMU_ASK_CPU_FAULT && status == UVMP_ERR_RETRY)
+		return end_throttled(b, request);
+	if (request->ask == EMU_ASK_ADVISE && status == UVMP_OK)
+		return emu_advice_keep(request->space, request->address, request->bytes, request->advice,
+		                       request->processor);
+	return error_of(status);
+}
+
+static void end_ticket(struct emu_bottom *b, u64 ticket, enum uvmp_status status)
+{
+	struct emu_request *request;
+
+	b->ended_ticket = ticket;
+	b->ended_status = status;
+	list_for_each_entry (request, &b->asked, link) {
+		if (request->ticket != ticket)
+			continue;
+		list_del(&request->link);
+		b->asked_count--;
+		finish(request, end_asked(b, request, status));
+		return;
+	}
+}
+
+/* -- requests begin -- */
+
+static int open_space(struct emu_bottom *b, struct emu_space *space)
+{
+	int result = emu_engine_bind(b, b->driver->service, space->id);
+
+	if (result != 0)
+		return result;
+	INIT_LIST_HEAD(&space->advice);
+	result = xa_err(xa_store(&b->spaces, space->id, space, GFP_KERNEL));
+	if (result != 0)
+		emu_engine_unbind(b, space->id);
+	return result;
+}
+
+static void close_space(struct emu_bottom *b, struct emu_space *space)
+{
+	emu_perform_settle(b, true);
+	emu_engine_unbind(b, space->id);
+	emu_advice_drop(space, 0, U64_MAX);
+	xa_erase(&b->spaces, space->id);
+}
+
+static int manage(struct emu_bottom *b, struct emu_request *request)
+{
+	struct emu_range *range = request->range;
+	enum uvmp_status status = uvmp_service_add_range(b->driver->service, request->space->id, range->base,
+	                                                 range->bytes, request->right, UVMP_PROC_NONE);
+
+	if (status != UVMP_OK)
+		return -ENOMEM;
+	range->right = (u8)request->right;
+	range->is_known = true;
+	emu_record_range(b, request->space->id, range->base, range->bytes, true);
+	return 0;
+}
+
+static enum uvmp_status ask_free(struct emu_bottom *b, struct emu_request *request)
+{
+	u64 space = request->space->id;
+
+	if (request->bytes != request->range->bytes)
+		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes, &request->ticket);
+	emu_record_free(b, space, request->address);
+	return uvmp_service_free_range(b->driver->service, space, request->address, &request->ticket);
+}
+
+static bool is_retry(const struct emu_bottom *b, const struct emu_request *request)
+{
+	return b->retry_ns != 0 && b->retry_space == request->space->id &&
+	       b->retry_address == (request->address & PAGE_MASK);
+}
+
+static void take_time(struct emu_bottom *b, const struct emu_request *request)
+{
+	if (is_retry(b, request)) {
+		b->now_ns = max(b->now_ns, b->retry_ns);
+	} else {
+		emu_pass_time(b);
+		emu_record_access(b, request->space->id, UVMP_CPU, 0, (u8)request->access, request->address);
+	}
+	b->retry_ns = 0;
+}
+
+/* What the CPU has by the engine: it was there all the time, but has no frame yet. */
+static bool is_at_home(const struct emu_bottom *b, const struct emu_request *request)
+{
+	struct uvmp_page_state state;
+	u64 mapped;
+
+	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) != UVMP_OK)
+		return false;
+	mapped = request->access == UVMP_ACCESS_READ ? state.read : state.write;
+	return (state.resident & mapped & 1u) != 0;
+}
+
+/* 1: the engine is to be asked. */
+static int look_at_cpu_fault(struct emu_bottom *b, const struct emu_request *request)
+{
+	struct emu_range *range = emu_range_find(request->space, request->address);
+	const struct emu_page *page = range != NULL ? emu_range_page(range, request->address) : NULL;
+
+	if (page == NULL)
+		return -EFAULT;
+	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
+		return 0; /* somebody else's fault has brought it */
+	if (page->right[UVMP_CPU] == UVMP_PROT_NONE && is_at_home(b, request))
+		return emu_perform_home(b, request->space, request->address, (enum uvmp_prot)range->right);
+	return 1;
+}
+
+static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *request)
+{
+	take_time(b, request);
+	b->driver->stats.cpu_faults++;
+	return uvmp_service_cpu_fault(b->driver->service, request->space->id, request->address, request->access,
+	                              request->thread, &request->ticket);
+}
+
+static enum uvmp_status ask_call(struct emu_bottom *b, struct emu_request *request)
+{
+	u64 space = request->space->id;
+
+	if (request->ask == EMU_ASK_PREFETCH) {
+		emu_record_prefetch(b, space, request->processor, request->address, request->bytes);
+		return uvmp_service_migrate(b->driver->service, space, request->address, request->bytes,
+		                            request->processor, &request->ticket);
+	}
+	emu_record_advise(b, space, request->advice, request->processor, request->address, request->bytes);
+	return uvmp_service_advise(b->driver->service, space, request->address, request->bytes,
+	                           (enum uvmp_advice)request->advice, request->processor, &request->ticket);
+}
+
+static void ask(struct emu_bottom *b, struct emu_request *request)
+{
+	enum uvmp_status status;
+
+	if (request->ask == EMU_ASK_FREE)
+		status = ask_free(b, request);
+	else if (request->ask == EMU_ASK_CPU_FAULT)
+		status = ask_cpu_fault(b, request);
+	else
+		status = ask_call(b, request);
+	if (status != UVMP_OK) {
+		finish(request, end_asked(b, request, status));
+		return;
+	}
+	list_add_tail(&request->link, &b->asked);
+	b->asked_count++;
+}
+
+static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
+{
+	request->kernel = 0;
+	emu_record_kernel(b, request->space->id, request->processor, true);
+	(void)uvmp_service_begin_kernel(b->driver->service, request->processor, b->now_ns, &request->kernel);
+	finish(request, 0);
+}
+
+static void end_kernel(struct emu_bottom *b, struct emu_request *request)
+{
+	emu_record_kernel(b, request->space->id, request->processor, false);
+	if (request->kernel != 0)
+		(void)uvmp_service_end_kernel(b->driver->service, request->kernel, b->now_ns);
+	finish(request, 0);
+}
+
+static void take_request(struct emu_bottom *b, struct emu_request *request)
+{
+	int result;
+
+	switch (request->ask) {
+	case EMU_ASK_OPEN:
+		finish(request, open_space(b, request->space));
+		break;
+	case EMU_ASK_CLOSE:
+		close_space(b, request->space);
+		finish(request, 0);
+		break;
+	case EMU_ASK_ADD:
+		finish(request, manage(b, request));
+		break;
+	case EMU_ASK_BEGIN:
+		begin_kernel(b, request);
+		break;
+	case EMU_ASK_END:
+	case EMU_ASK_POLICY:
+		list_add_tail(&request->link, &b->held);
+		break;
+	case EMU_ASK_CPU_FAULT:
+		result = look_at_cpu_fault(b, request);
+		if (result != 1) {
+			finish(request, result);
+			break;
+		}
+		fallthrough;
+	default:
+		ask(b, request);
+		break;
+	}
+}
+
+/* As many as the engine has room for. True: there were some. */
+static bool take_requests(struct emu_bottom *b)
+{
+	struct emu_request *request, *next;
+	bool is_some = false;
+
+	if (b->is_changing)
+		return false;
+	spin_lock(&b->driver->request_lock);
+	list_splice_tail_init(&b->driver->requests, &b->pending);
+	spin_unlock(&b->driver->request_lock);
+	list_for_each_entry_safe (request, next, &b->pending, link) {
+		if (b->asked_count == EMU_REQUESTS)
+			break;
+		list_del(&request->link);
+		take_request(b, request);
+		is_some = true;
+	}
+	return is_some;
+}
+
+static bool take_held(struct emu_bottom *b)
+{
+	struct emu_request *request = list_first_entry_or_null(&b->held, struct emu_request, link);
+
+	if (request == NULL)
+		return false;
+	list_del(&request->link);
+	if (request->ask == EMU_ASK_END)
+		end_kernel(b, request);
+	else
+		finish(request, emu_engine_change(b, request->policy));
+	return true;
+}
+
+/* -- the engine's actions -- */
+
+static void write_log(struct emu_bottom *b)
+{
+	size_t length;
+
+	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK)
+		return;
+	length = strlen(b->line);
+	b->line[length++] = '\n';
+	emu_text_add(&b->driver->log, b->line, length);
+}
+
+/* A bottom half that has ended: gpu's. */
+static void end_operation(struct emu_bottom *b)
+{
+	const struct uvmp_action *a = &b->action;
+
+	if (a->ticket != 0) {
+		end_ticket(b, a->ticket, (enum uvmp_status)a->status);
+		return;
+	}
+	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
+		b->driver->gpu[a->to - 1u].stats.bottom_halves++;
+	emu_waiting_bottom_half_ended(b);
+}
+
+bool emu_pump(struct emu_bottom *b, bool is_until_done)
+{
+	emu_waiting_report(b);
+	for (;;) {
+		emu_engine_grow(b);
+		if (uvmp_service_next(b->driver->service, b->now_ns, &b->action) != UVMP_OK)
+			return true;
+		write_log(b);
+		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));
+		emu_waiting_report(b);
+		if (b->action.kind == UVMP_ACTION_DONE)
+			end_operation(b);
+		if (b->rest_ns != 0 && b->asked_count == 0)
+			return false;
+		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
+			return true;
+		take_requests(b);
+		cond_resched();
+	}
+}
+
+/* -- a turn -- */
+
+static void rest_is_over(struct emu_bottom *b)
+{
+	if (b->rest_ns == 0 || emu_clock(b) < b->rest_ns)
+		return;
+	b->now_ns = max(b->now_ns, b->rest_ns);
+	b->rest_ns = 0;
+}
+
+static void wake_up_for_time(struct emu_bottom *b)
+{
+	if (uvmp_service_wakeup_ns(b->driver->service) <= emu_clock(b))
+		emu_pass_time(b);
+}
+
+/* While it rests only requests move it on, and those who rest with them, in vain. True: there may be more. */
+static bool move_on(struct emu_bottom *b)
+{
+	bool is_some = take_requests(b);
+
+	if (b->rest_ns != 0 && !is_some)
+		return false;
+	b->rest_ns = 0;
+	if (!emu_pump(b, false))
+		return true;
+	if (b->waitings != 0)
+		emu_waiting_give_up(b); /* what they wait for does not come */
+	return take_held(b) | emu_waiting_take(b) | is_some;
+}
+
+/* What else is due waits for the end of a rest. */
+static void set_timer(struct emu_bottom *b)
+{
+	u64 at = b->rest_ns != 0 ? b->rest_ns : uvmp_service_wakeup_ns(b->driver->service);
+
+	if (at != U64_MAX && !b->is_ending)
+		hrtimer_start(&b->driver->timer, ns_to_ktime(b->start_ns + at), HRTIMER_MODE_ABS);
+}
+
+/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they have
+ * reported when a rest begins waits for its end: they would interrupt again at once. */
+static void work(struct work_struct *work)
+{
+	struct emu_driver *driver = container_of(work, struct emu_driver, work);
+	struct emu_bottom *b = driver->bottom;
+	bool rests;
+
+	mutex_lock(&driver->engine_lock);
+	rest_is_over(b);
+	wake_up_for_time(b);
+	while (move_on(b)) {
+		mutex_unlock(&driver->engine_lock);
+		cond_resched();
+		mutex_lock(&driver->engine_lock);
+	}
+	set_timer(b);
+	rests = b->rest_ns != 0;
+	mutex_unlock(&driver->engine_lock);
+	for (u32 i = 0; !rests && i < driver->params.gpus; i++)
+		emu_gpu_unmask(&driver->gpu[i]);
+}
+
+static enum hrtimer_restart time_has_come(struct hrtimer *timer)
+{
+	emu_bottom_interrupt(container_of(timer, struct emu_driver, timer));
+	return HRTIMER_NORESTART;
+}
+
+/* -- for others -- */
+
+void emu_bottom_interrupt(struct emu_driver *driver)
+{
+	queue_work(driver->queue, &driver->work);
+}
+
+int emu_ask(struct emu_driver *driver, struct emu_request *request)
+{
+	init_completion(&request->done);
+	request->until_ns = 0;
+	spin_lock(&driver->request_lock);
+	list_add_tail(&request->link, &driver->requests);
+	spin_unlock(&driver->request_lock);
+	emu_bottom_interrupt(driver);
+	wait_for_completion(&request->done);
+	return request->status;
+}
+
+int emu_submit(struct emu_gpu *gpu, struct emu_job *job)
+{
+	struct emu_request request = {.ask = EMU_ASK_BEGIN, .space = job->space, .processor = gpu->id};
+	int result;
+
+	emu_ask(gpu->driver, &request);
+	result = emu_gpu_submit(gpu, job);
+	request.ask = EMU_ASK_END;
+	emu_ask(gpu->driver, &request);
+	return result;
+}
+
+void emu_bottom_clear(struct emu_driver *driver)
+{
+	mutex_lock(&driver->engine_lock);
+	emu_text_clear(&driver->log);
+	emu_record_begin(driver->bottom);
+	mutex_unlock(&driver->engine_lock);
+}
+
+/* -- life -- */
+
+static void init_timer(struct emu_driver *driver)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&driver->timer, time_has_come, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
+	hrtimer_init(&driver->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	driver->timer.function = time_has_come;
+#endif
+}
+
+static void init_fields(struct emu_driver *driver, struct emu_bottom *b)
+{
+	driver->bottom = b;
+	b->driver = driver;
+	xa_init(&b->spaces);
+	INIT_LIST_HEAD(&b->pending);
+	INIT_LIST_HEAD(&b->asked);
+	INIT_LIST_HEAD(&b->held);
+	INIT_LIST_HEAD(&driver->requests);
+	spin_lock_init(&driver->request_lock);
+	mutex_init(&driver->engine_lock);
+	INIT_WORK(&driver->work, work);
+	init_timer(driver);
+	emu_perform_init(b);
+}
+
+int emu_bottom_init(struct emu_driver *driver)
+{
+	struct emu_bottom *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+	int result = -ENOMEM;
+
+	if (b == NULL)
+		return -ENOMEM;
+	init_fields(driver, b);
+	driver->queue = alloc_ordered_workqueue("uvmp_emu", WQ_MEM_RECLAIM);
+	if (driver->queue != NULL)
+		result = emu_engine_init(b);
+	if (result == 0) {
+		emu_record_begin(b);
+		return 0;
+	}
+	if (driver->queue != NULL)
+		destroy_workqueue(driver->queue);
+	kvfree(b);
+	return result;
+}
+
+void emu_bottom_exit(struct emu_driver *driver)
+{
+	struct emu_bottom *b = driver->bottom;
+
+	mutex_lock(&driver->engine_lock);
+	b->is_ending = true;
+	mutex_unlock(&driver->engine_lock);
+	hrtimer_cancel(&driver->timer);
+	destroy_workqueue(driver->queue);
+	emu_perform_exit(b);
+	emu_engine_exit(b);
+	xa_destroy(&b->spaces);
+	mutex_destroy(&driver->engine_lock);
+	kvfree(b);
+	driver->bottom = NULL;
+}

@@ -1,0 +1,129 @@
+/* emu_bottom.h: what the files of the bottom half share. All of it belongs to the worker, under driver->engine_lock.
+ *
+ *   emu_bottom.c   requests, and the worker's turn: what comes in, what is pumped, when it rests
+ *   emu_engine.c   the engine: built, grown, and replaced by one with another policy
+ *   emu_waiting.c  what GPUs report: faults of warps that wait, touches, notifications
+ *   emu_record.c   the trace, so that the simulator sees the same events in the same order
+ *   emu_perform.c  actions */
+#ifndef EMU_BOTTOM_H
+#define EMU_BOTTOM_H
+
+#include "emu.h"
+
+#include <linux/idr.h>
+
+#define EMU_TRACED_SPACE 1u
+#define EMU_TRACED_GPU	 1u
+#define EMU_PIECES	 8u  /* of arena: no engine takes more */
+#define EMU_UTLBS_MAX	 64u /* the simulator's */
+#define EMU_LEAVING	 64u
+#define EMU_REQUESTS	 256u /* that the engine has at a time */
+
+/* A fault that the engine was told of and that has not been answered. */
+struct emu_waiting {
+	u64 space, address; /* of the page */
+	u32 gpu, utlb;
+	u8 access;
+	bool is_told, was_told; /* since the last replay, and before it */
+};
+
+struct emu_engine {
+	struct uvmp_service *service;
+	void *piece[EMU_PIECES]; /* of arena */
+	u32 pieces;
+	u64 bytes;
+	u32 fault_room; /* of its fault buffers; as many can wait */
+	struct emu_waiting *waiting; /* [fault_room] */
+	struct uvmp_fault *fetched;  /* [fault_room] */
+};
+
+/* Pages whose frame on a processor may be free as soon as the engine has finished with them. */
+struct emu_leaving {
+	u64 space, address;
+	u32 from;
+	uvmp_mask pages;
+};
+
+struct emu_bottom {
+	struct emu_driver *driver;
+	struct xarray spaces;
+	struct list_head pending; /* requests that were not looked at yet */
+	struct list_head asked;	  /* those that the engine has, by ticket, */
+	u32 asked_count;	  /* so many */
+	struct list_head held;	  /* those that are for when it has nothing to do */
+	struct emu_engine engine;
+	/* time */
+	u64 start_ns;	      /* of the engine's clock, on ktime_get_ns */
+	u64 now_ns;	      /* the engine's clock */
+	u64 throttled_ns;     /* until_ns of the last THROTTLE that nobody has waited for; 0: none */
+	u64 rest_ns;	      /* nobody could go on: until then; 0: no rest */
+	u64 ended_ticket; /* of the last request that has ended, */
+	int ended_status; /* and how: enum uvmp_status */
+	u64 retry_space, retry_address, retry_ns; /* a CPU fault that was throttled comes again */
+	/* faults */
+	u32 waitings, untold; /* in the order of faulting; of them, not told since the last replay */
+	u32 idle;	      /* bottom halves in a row that released nobody */
+	u32 agents[EMU_UTLBS_MAX]; /* numbers given in this round, by uTLB */
+	bool is_released;	   /* a warp went on in this bottom half */
+	bool is_ending;	   /* no timer any more */
+	bool is_changing;  /* the policy: nothing new comes in */
+	bool wants_touches;
+	bool counts_pages;	   /* the order does, and tells of no chunks */
+	struct ida place[EMU_PROCS]; /* then: page numbers in a GPU's memory that are taken */
+	struct emu_leaving leaving[EMU_LEAVING];
+	u32 leavings;
+	/* room that is too large for a stack */
+	struct uvmp_action action, made;
+	char line[UVMP_ACTION_TEXT_MAX + 1u];
+};
+
+/* emu_bottom.c. Until: the next DONE, or, of no use for, until there is nothing to do. False: it rests. */
+bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
+u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
+void emu_pass_time(struct emu_bottom *bottom);	/* and it does */
+
+/* emu_engine.c */
+int emu_engine_init(struct emu_bottom *bottom);
+void emu_engine_exit(struct emu_bottom *bottom);
+void emu_engine_grow(struct emu_bottom *bottom); /* if it is running short */
+/* The engine has nothing to do. */
+int emu_engine_change(struct emu_bottom *bottom, const struct uvmp_policy *policy);
+int emu_engine_bind(struct emu_bottom *bottom, struct uvmp_service *service, u64 space);
+void emu_engine_unbind(struct emu_bottom *bottom, u64 space);
+/* What is managed of a space, in ascending order, in the pieces that munmap has left. Ends at the first result that is not 0. */
+int emu_engine_each_piece(struct emu_space *space,
+			  int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument),
+			  void *argument);
+/* What a new engine is to be told again. */
+int emu_advice_keep(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor);
+void emu_advice_drop(struct emu_space *space, u64 address, u64 bytes);
+
+/* emu_waiting.c */
+bool emu_waiting_take(struct emu_bottom *bottom); /* what the GPUs have; true: something was there */
+void emu_waiting_report(struct emu_bottom *bottom);
+void emu_waiting_replay(struct emu_bottom *bottom, u32 gpu);
+void emu_waiting_cancel(struct emu_bottom *bottom, u32 gpu, u64 space, u64 address, bool only_writes);
+void emu_waiting_bottom_half_ended(struct emu_bottom *bottom);
+void emu_waiting_give_up(struct emu_bottom *bottom); /* all warps try anew */
+
+/* emu_record.c. Rows of the first space, and of its GPU 1 and CPU. */
+void emu_record_begin(struct emu_bottom *bottom);
+void emu_record_range(struct emu_bottom *bottom, u64 space, u64 base, u64 bytes, bool is_fresh);
+void emu_record_access(struct emu_bottom *bottom, u64 space, u32 gpu, u32 agent, u8 access, u64 address); /* gpu 0: CPU */
+void emu_record_batch(struct emu_bottom *bottom);
+void emu_record_free(struct emu_bottom *bottom, u64 space, u64 base);
+void emu_record_prefetch(struct emu_bottom *bottom, u64 space, u32 processor, u64 address, u64 bytes);
+void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address, u64 bytes);
+void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);
+
+/* emu_perform.c */
+int emu_perform_init(struct emu_bottom *bottom);
+void emu_perform_exit(struct emu_bottom *bottom);
+/* Pages that have left by now give their frames back; all of them: at the end of an operation, what has not left stays. */
+void emu_perform_settle(struct emu_bottom *bottom, bool is_all);
+/* [address, address + bytes) is nobody's any more: no data on GPUs. */
+void emu_perform_forget(struct emu_bottom *bottom, struct emu_space *space, u64 address, u64 bytes);
+/* The CPU holds the page as the engine sees it, but has never used it: it gets a frame, and may use it with `right`. */
+int emu_perform_home(struct emu_bottom *bottom, struct emu_space *space, u64 address, enum uvmp_prot right);
+
+#endif

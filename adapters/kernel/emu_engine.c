@@ -1,0 +1,542 @@
+/* The engine: its set-up, its arena, and how one with another policy takes the place of the old one.
+ *
+ * What influences decisions is as in the simulator (adapters/simulator/host.c), so that it takes the same ones.
+ *
+ * A change of policy keeps nothing of what the old engine has learned. While it has nothing to do, it brings all
+ * data home to the CPU; a new engine, which was told of all ranges before, finds it there as after initialisation;
+ * advice is said again; all GPUs run again what stalled. Whatever can fail is done before the old engine is let go. */
+#include "emu_bottom.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#define SPACES        1024u
+#define RANGES        65536u
+#define SPLITS_SPARE  4096u
+#define BUFFER_LEAST  1024u
+#define BUFFER_MOST   65536u
+#define BLOCKS_FIRST  256u             /* that the first piece of arena is made for */
+#define SHORT_BYTES   ((u64)512 << 10) /* no action needs more */
+#define ADVICE_MOST   65536u
+
+#define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
+
+/* -- building -- */
+
+/* A batch fits into the buffer. */
+static u32 buffer_entries(const struct uvmp_policy *policy)
+{
+	u32 batch = policy->replay.max_batch;
+
+	if (batch < BUFFER_LEAST)
+		return BUFFER_LEAST;
+	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
+}
+
+/* A root is split for a block that is smaller: no more of them than blocks. */
+static u32 splits(const struct emu_params *params, const struct uvmp_policy *policy)
+{
+	u64 held = uvmp_etc_capacity(UVMP_ETC_COMPRESSION, (u64)params->memory_mib << 20, policy->memory_ratio, PAGE_SIZE);
+	u64 most = min_t(u64, params->blocks + SPLITS_SPARE, UVMP_SPLITS_MAX);
+
+	return (u32)min(most, held / UVMP_ROOT_CHUNK_BYTES);
+}
+
+static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *policy, struct uvmp_service_gpu *gpu)
+{
+	const struct emu_params *params = &b->driver->params;
+
+	for (u32 i = 0; i < params->gpus; i++)
+		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (u64)params->memory_mib << 20,
+		                                   .splits = splits(params, policy),
+		                                   .fault_entries = buffer_entries(policy),
+		                                   .utlbs = params->utlbs,
+		                                   .notes = params->counter_entries,
+		                                   .sms = EMU_SMS};
+}
+
+/* GPUs reach everybody's memory, each other's as fast as their own; the CPU reaches its own. */
+static void set_processors(u32 gpus, struct uvmp_processors *processors)
+{
+	u64 all = ((u64)2 << gpus) - 1u, peers = all & ~(u64)1;
+
+	processors->count = gpus + 1u;
+	processors->can_access[UVMP_CPU] = processors->native_atomics[UVMP_CPU] = 1;
+	for (u32 gpu = 1; gpu <= gpus; gpu++) {
+		processors->can_access[gpu] = all;
+		processors->native_atomics[gpu] = peers;
+		processors->fast_link[gpu] = peers & ~((u64)1 << gpu);
+	}
+}
+
+static int status_of(enum uvmp_status status)
+{
+	switch (status) {
+	case UVMP_OK:
+		return 0;
+	case UVMP_ERR_NO_MEMORY:
+	case UVMP_ERR_SPACE:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool add_piece(struct emu_engine *engine, u64 bytes)
+{
+	void *piece = engine->pieces < EMU_PIECES ? kvmalloc(bytes, GFP_KERNEL) : NULL;
+
+	if (piece == NULL)
+		return false;
+	engine->piece[engine->pieces++] = piece;
+	engine->bytes += bytes;
+	return true;
+}
+
+static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
+{
+	u64 bytes = uvmp_service_size(params, min(params->blocks, BLOCKS_FIRST));
+
+	if (bytes == 0)
+		return -EINVAL;
+	if (!add_piece(engine, bytes + 2u * SHORT_BYTES))
+		return -ENOMEM;
+	return status_of(uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service));
+}
+
+static void engine_free(struct emu_engine *engine)
+{
+	for (u32 i = 0; i < engine->pieces; i++)
+		kvfree(engine->piece[i]);
+	kvfree(engine->waiting);
+	kvfree(engine->fetched);
+	memset(engine, 0, sizeof(*engine));
+}
+
+static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, struct emu_engine *engine)
+{
+	struct uvmp_processors *processors = kzalloc(sizeof(*processors), GFP_KERNEL);
+	struct uvmp_service_gpu gpu[UVMP_EMU_GPUS_MAX];
+	struct uvmp_service_params params = {.policy = policy,
+	                                     .processors = processors,
+	                                     .gpu = gpu,
+	                                     .page_bytes = PAGE_SIZE,
+	                                     .blocks = b->driver->params.blocks,
+	                                     .spaces = SPACES,
+	                                     .ranges = RANGES,
+	                                     .instances = SPACES * b->driver->params.gpus,
+	                                     .requests = EMU_REQUESTS,
+	                                     .seed = b->driver->params.seed};
+	int result = -ENOMEM;
+
+	memset(engine, 0, sizeof(*engine));
+	if (processors == NULL)
+		return -ENOMEM;
+	set_processors(b->driver->params.gpus, processors);
+	set_gpus(b, policy, gpu);
+	engine->fault_room = buffer_entries(policy) - 1u;
+	engine->waiting = kvcalloc(engine->fault_room, sizeof(*engine->waiting), GFP_KERNEL);
+	engine->fetched = kvcalloc(engine->fault_room, sizeof(*engine->fetched), GFP_KERNEL);
+	if (engine->waiting != NULL && engine->fetched != NULL)
+		result = begin(&params, engine);
+	kfree(processors);
+	if (result != 0)
+		engine_free(engine);
+	return result;
+}
+
+/* Doubles: the pieces that an engine takes suffice. Without memory the engine runs short, and says so. */
+void emu_engine_grow(struct emu_bottom *b)
+{
+	struct emu_engine *engine = &b->engine;
+	struct uvmp_service_memory memory;
+	u64 bytes = engine->bytes;
+
+	uvmp_service_memory_used(engine->service, &memory);
+	if (memory.bytes - memory.used >= SHORT_BYTES || !add_piece(engine, bytes))
+		return;
+	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
+		return;
+	kvfree(engine->piece[--engine->pieces]);
+	engine->bytes -= bytes;
+}
+
+/* -- an engine in force -- */
+
+static bool wants_touches(const struct uvmp_policy *policy)
+{
+	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
+	       policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
+	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
+}
+
+static u32 counter_threshold(const struct uvmp_policy *policy)
+{
+	s32 parameter = policy->counters == UVMP_COUNTERS_ON ? 1 : policy->counters == UVMP_COUNTERS_OFF ? 0 : -1;
+
+	if (!uvmp_counter_is_enabled(parameter, false))
+		return 0;
+	if (policy->counters != UVMP_COUNTERS_ON && !uvmp_counter_is_serviced(PAGE_SIZE, policy->quirks))
+		return 0;
+	return uvmp_counter_threshold(policy->counter_threshold);
+}
+
+static void engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
+{
+	b->engine = *engine;
+	b->driver->service = engine->service;
+	b->driver->policy = *policy;
+	b->wants_touches = wants_touches(policy);
+	b->counts_pages = policy->evict != UVMP_EVICT_LRU;
+	b->waitings = b->untold = b->idle = 0;
+	b->start_ns = ktime_get_ns();
+	b->now_ns = b->throttled_ns = b->rest_ns = b->retry_ns = 0;
+	b->ended_ticket = 0;
+	for (u32 i = 0; i < b->driver->params.gpus; i++) {
+		emu_counter_set(&b->driver->gpu[i], counter_threshold(policy), b->wants_touches);
+		emu_gpu_toggle(&b->driver->gpu[i], true);
+		emu_gpu_limit(&b->driver->gpu[i], 0);
+	}
+}
+
+int emu_engine_init(struct emu_bottom *b)
+{
+	struct emu_engine engine;
+	int result = engine_make(b, &b->driver->policy, &engine);
+
+	if (result == 0)
+		engine_take(b, &b->driver->policy, &engine);
+	return result;
+}
+
+void emu_engine_exit(struct emu_bottom *b)
+{
+	engine_free(&b->engine);
+	b->driver->service = NULL;
+}
+
+int emu_engine_bind(struct emu_bottom *b, struct uvmp_service *service, u64 space)
+{
+	for (u32 gpu = 1; gpu <= b->driver->params.gpus; gpu++) {
+		enum uvmp_status status = uvmp_service_bind(service, gpu, UVMP_APERTURE_VID, space, 0, space);
+
+		if (status == UVMP_OK)
+			continue;
+		while (--gpu > 0)
+			(void)uvmp_service_unbind(service, gpu, UVMP_APERTURE_VID, space, 0);
+		return status_of(status);
+	}
+	return 0;
+}
+
+void emu_engine_unbind(struct emu_bottom *b, u64 space)
+{
+	for (u32 gpu = 1; gpu <= b->driver->params.gpus; gpu++)
+		(void)uvmp_service_unbind(b->driver->service, gpu, UVMP_APERTURE_VID, space, 0);
+}
+
+/* -- what is managed -- */
+
+/* Adding goes on beside us; only we take out. */
+static struct emu_range *next_piece(struct emu_space *space, u64 *first, u64 *last)
+{
+	MA_STATE(mas, &space->ranges, *first, *first);
+	struct emu_range *range;
+
+	mas_lock(&mas);
+	range = mas_find(&mas, ULONG_MAX);
+	*first = mas.index;
+	*last = mas.last;
+	mas_unlock(&mas);
+	return range;
+}
+
+int emu_engine_each_piece(struct emu_space *space,
+                          int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
+                                     void *argument),
+                          void *argument)
+{
+	u64 first = 0, last;
+
+	for (;;) {
+		struct emu_range *range = next_piece(space, &first, &last);
+		int result = 0;
+
+		if (range == NULL)
+			return 0;
+		if (range->is_known)
+			result = use(space, range, first << PAGE_SHIFT, (last - first + 1u) << PAGE_SHIFT, argument);
+		if (result != 0)
+			return result;
+		first = last + 1u;
+		cond_resched();
+	}
+}
+
+static int each_piece_of_all(struct emu_bottom *b,
+                             int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
+                                        void *argument),
+                             void *argument)
+{
+	struct emu_space *space;
+	unsigned long id;
+
+	xa_for_each (&b->spaces, id, space) {
+		int result = emu_engine_each_piece(space, use, argument);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+/* -- advice -- */
+
+struct advice {
+	struct list_head link;
+	u64 address, bytes;
+	u32 advice, processor;
+};
+
+/* The advice of two classes does not touch each other. */
+static u32 class_of(u32 advice, u32 processor)
+{
+	if (advice == UVMP_ADVISE_PREFERRED)
+		return 0;
+	return advice <= UVMP_ADVISE_NOT_ACCESSED_BY ? 2u + processor : 1u;
+}
+
+static void drop_within(struct emu_space *space, u64 address, u64 bytes, bool is_every, u32 class)
+{
+	struct advice *a, *next;
+
+	list_for_each_entry_safe (a, next, &space->advice, link) {
+		if (a->address < address || a->address + a->bytes > address + bytes)
+			continue;
+		if (!is_every && class_of(a->advice, a->processor) != class)
+			continue;
+		list_del(&a->link);
+		space->advices--;
+		kfree(a);
+	}
+}
+
+void emu_advice_drop(struct emu_space *space, u64 address, u64 bytes)
+{
+	drop_within(space, address, bytes, true, 0);
+}
+
+/* It replaces what was said of the same pages before. */
+int emu_advice_keep(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor)
+{
+	struct advice *a;
+
+	if (advice == UVMP_ADVISE_DISCARD)
+		return 0;
+	drop_within(space, address, bytes, false, class_of(advice, processor));
+	if (space->advices >= ADVICE_MOST)
+		return -ENOMEM;
+	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (a == NULL)
+		return -ENOMEM;
+	*a = (struct advice){.address = address, .bytes = bytes, .advice = advice, .processor = processor};
+	list_add_tail(&a->link, &space->advice);
+	space->advices++;
+	return 0;
+}
+
+struct saying {
+	struct emu_bottom *bottom;
+	const struct advice *advice;
+};
+
+static int say_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	const struct saying *saying = argument;
+	const struct advice *a = saying->advice;
+	u64 first = max(base, a->address), end = min(base + bytes, a->address + a->bytes);
+	struct emu_bottom *b = saying->bottom;
+
+	if (first >= end)
+		return 0;
+	emu_record_advise(b, space->id, a->advice, a->processor, first, end - first);
+	if (uvmp_service_advise(b->driver->service, space->id, first, end - first, (enum uvmp_advice)a->advice,
+	                        a->processor, NULL) == UVMP_OK)
+		emu_pump(b, false);
+	return 0;
+}
+
+static void say_again(struct emu_bottom *b)
+{
+	struct emu_space *space;
+	unsigned long id;
+
+	xa_for_each (&b->spaces, id, space) {
+		struct saying saying = {.bottom = b};
+
+		list_for_each_entry (saying.advice, &space->advice, link)
+			emu_engine_each_piece(space, say_piece, &saying);
+	}
+}
+
+/* -- changing: before -- */
+
+struct change {
+	struct emu_bottom *bottom;
+	struct emu_engine engine;
+};
+
+static int add_piece_of_range(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	struct change *change = argument;
+
+	return status_of(uvmp_service_add_range(change->engine.service, space->id, base, bytes,
+	                                        (enum uvmp_prot)range->right, UVMP_CPU));
+}
+
+static int tell_new(struct emu_bottom *b, struct change *change)
+{
+	struct emu_space *space;
+	unsigned long id;
+
+	xa_for_each (&b->spaces, id, space) {
+		int result = emu_engine_bind(b, change->engine.service, id);
+
+		if (result != 0)
+			return result;
+	}
+	return each_piece_of_all(b, add_piece_of_range, change);
+}
+
+static bool is_away(const struct emu_bottom *b, const struct emu_space *space, u64 address)
+{
+	struct uvmp_page_state state;
+
+	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK && state.resident != 0 &&
+	       (state.resident & 1u) == 0;
+}
+
+/* The part of a window that has pages away; false: none are. */
+static bool find_away(const struct emu_bottom *b, const struct emu_space *space, u64 *first, u64 *end)
+{
+	u64 outer = *end;
+
+	while (*first < outer && !is_away(b, space, *first))
+		*first += PAGE_SIZE;
+	while (*end > *first && !is_away(b, space, *end - PAGE_SIZE))
+		*end -= PAGE_SIZE;
+	return *first < *end;
+}
+
+static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
+{
+	u64 ticket, from = first, to = end;
+
+	if (!find_away(b, space, &from, &to))
+		return 0;
+	if (uvmp_service_migrate(b->driver->service, space->id, from, to - from, UVMP_CPU, &ticket) != UVMP_OK)
+		return -ENOMEM;
+	emu_pump(b, false);
+	if (b->ended_ticket != ticket || b->ended_status != UVMP_OK)
+		return -ENOMEM;
+	return find_away(b, space, &first, &end) ? -EBUSY : 0;
+}
+
+static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	for (u64 at = base, end = base + bytes; at < end;) {
+		u64 next = min(end, round_down(at, WINDOW_BYTES) + WINDOW_BYTES);
+		int result = bring_window_home(argument, space, at, next);
+
+		if (result != 0)
+			return result;
+		at = next;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* -- changing: nothing can fail any more -- */
+
+static void set_window(struct emu_bottom *b, struct emu_space *space, u64 at, u64 end)
+{
+	struct uvmp_action *a = &b->made;
+
+	*a = (struct uvmp_action){.space = space->id, .address = at, .page_bytes = PAGE_SIZE};
+	uvmp_mask_region_set(&a->pages, (struct uvmp_region){0, (u32)((end - at) >> PAGE_SHIFT)});
+}
+
+static void keep_framed(struct emu_space *space, struct uvmp_action *a)
+{
+	for (u32 at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
+	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
+		u64 address = a->address + (u64)at * PAGE_SIZE;
+		struct emu_range *range = emu_range_find(space, address);
+
+		if (range == NULL || emu_range_page(range, address)->data[UVMP_CPU] == NULL)
+			uvmp_mask_clear(&a->pages, at);
+	}
+}
+
+/* The CPU maps all that it has, and no GPU maps anything. */
+static int settle_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	struct emu_bottom *b = argument;
+
+	for (u64 at = base; at < base + bytes; at += WINDOW_BYTES) {
+		u64 end = min(base + bytes, at + WINDOW_BYTES);
+
+		set_window(b, space, at, end);
+		for (u32 processor = 0; processor <= b->driver->params.gpus; processor++) {
+			b->made.to = (u8)processor;
+			emu_page_unmap(space, &b->made);
+		}
+		keep_framed(space, &b->made);
+		b->made.from = b->made.to = UVMP_CPU;
+		b->made.right = range->right;
+		emu_page_map(space, &b->made);
+		emu_perform_forget(b, space, at, end - at);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void restart_gpus(struct emu_bottom *b)
+{
+	for (u32 i = 0; i < b->driver->params.gpus; i++)
+		emu_gpu_flush(&b->driver->gpu[i]);
+	emu_waiting_give_up(b);
+}
+
+static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy, const struct change *change)
+{
+	emu_perform_settle(b, true);
+	each_piece_of_all(b, settle_piece, b);
+	emu_perform_exit(b);
+	engine_free(&b->engine);
+	engine_take(b, policy, &change->engine);
+	emu_text_clear(&b->driver->log);
+	emu_record_begin(b);
+	say_again(b);
+	restart_gpus(b);
+	b->driver->stats.policy_changes++;
+}
+
+int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
+{
+	struct change change = {.bottom = b};
+	int result = engine_make(b, policy, &change.engine);
+
+	if (result != 0)
+		return result;
+	b->is_changing = true;
+	result = tell_new(b, &change);
+	if (result == 0)
+		result = each_piece_of_all(b, bring_home, b);
+	if (result == 0)
+		swap_engines(b, policy, &change);
+	else
+		engine_free(&change.engine);
+	b->is_changing = false;
+	return result;
+}

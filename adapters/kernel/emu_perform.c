@@ -1,0 +1,476 @@
+/* Actions carried out, and checked: what an action counts on has to be there, and nobody may use what it takes
+ * away or writes. A check that fails is a bug, of this module or of the engine, and is counted (emu_broken).
+ *
+ * Where pages lie on a GPU: with evict=lru the engine hands out chunks. ALLOCATE says which pages of a block lie
+ * in a chunk, one behind the other; the frames stay theirs, with or without contents, until FREE or until the
+ * chunk is given to others after an eviction. The other orders count pages and tell of no chunks: a page gets a
+ * place when it comes, and gives it back when it has left.
+ *
+ * Whether a page has left is the engine's to say, and it says so only when all copies of a block have arrived.
+ * So those that may have left are noted, and looked at before the next action. */
+#include "emu_bottom.h"
+
+#include <linux/highmem.h>
+#include <linux/mm.h>
+
+#define ALL_MEMORY ((u64)1 << 62)
+
+static struct emu_gpu *gpu_of(struct emu_bottom *b, u32 processor)
+{
+	return &b->driver->gpu[processor - 1u];
+}
+
+/* -- who uses a frame -- */
+
+/* With at least this right; the processor that changes it does not count. */
+static bool is_used(const struct emu_page *page, u32 on, enum uvmp_prot right)
+{
+	for (u32 processor = 0; processor < EMU_PROCS; processor++)
+		if (page->right[processor] >= right && page->on[processor] == on)
+			return true;
+	return false;
+}
+
+static bool is_mapped(const struct emu_page *page, u32 on)
+{
+	return is_used(page, on, UVMP_PROT_READ);
+}
+
+/* -- frames -- */
+
+/* Whose data lies in a frame of a chunk is written on the frame; where places are counted, which place it is. */
+static void lay(struct emu_page *page, u32 processor, struct page *frame, unsigned long note)
+{
+	set_page_private(frame, note);
+	page->data[processor] = frame;
+}
+
+static void lift(struct emu_page *page, u32 processor)
+{
+	set_page_private(page->data[processor], 0);
+	page->data[processor] = NULL;
+}
+
+static bool give_cpu(struct emu_bottom *b, struct emu_page *page)
+{
+	struct page *frame = page->data[UVMP_CPU];
+
+	if (is_mapped(page, UVMP_CPU)) {
+		emu_broken(b->driver, "a page that has left the CPU is still mapped there");
+		return false;
+	}
+	page->data[UVMP_CPU] = NULL;
+	emu_frame_put_cpu(b->driver, frame);
+	return true;
+}
+
+static void give_place(struct emu_bottom *b, struct emu_page *page, u32 processor)
+{
+	u64 place = page_private(page->data[processor]);
+
+	if (is_mapped(page, processor)) {
+		emu_broken(b->driver, "a page that has left a GPU is still mapped there");
+		return;
+	}
+	lift(page, processor);
+	emu_frame_put_gpu(gpu_of(b, processor), place << PAGE_SHIFT, PAGE_SIZE);
+	ida_free(&b->place[processor], (unsigned int)place);
+}
+
+static bool take_cpu(struct emu_bottom *b, struct emu_page *page)
+{
+	if (page->data[UVMP_CPU] == NULL)
+		page->data[UVMP_CPU] = emu_frame_get_cpu(b->driver);
+	return page->data[UVMP_CPU] != NULL;
+}
+
+static bool take_place(struct emu_bottom *b, struct emu_page *page, u32 processor)
+{
+	int place = ida_alloc(&b->place[processor], GFP_KERNEL);
+	struct page *frame = place < 0 ? NULL : emu_frame_get_gpu(gpu_of(b, processor), (u64)place << PAGE_SHIFT);
+
+	if (frame == NULL) {
+		if (place >= 0)
+			ida_free(&b->place[processor], place);
+		return false;
+	}
+	lay(page, processor, frame, (unsigned long)place);
+	return true;
+}
+
+/* A frame for what comes. */
+static enum uvmp_status take(struct emu_bottom *b, struct emu_page *page, u32 processor)
+{
+	if (page->data[processor] != NULL)
+		return UVMP_OK;
+	if (processor == UVMP_CPU)
+		return take_cpu(b, page) ? UVMP_OK : UVMP_ERR_NO_MEMORY;
+	if (b->counts_pages)
+		return take_place(b, page, processor) ? UVMP_OK : UVMP_ERR_NO_MEMORY;
+	emu_broken(b->driver, "a page comes to a GPU that has no memory for it");
+	return UVMP_ERR_STATE;
+}
+
+/* -- what has left -- */
+
+static bool has_left(struct emu_bottom *b, u64 space, u64 address, u32 processor)
+{
+	struct uvmp_page_state state;
+
+	return uvmp_service_page(b->driver->service, space, address, &state) == UVMP_OK &&
+	       (state.resident & (u64)1 << processor) == 0;
+}
+
+/* Chunks keep their frames. True: nothing of it is left to be looked at. */
+static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
+{
+	struct emu_space *space = xa_load(&b->spaces, leaving->space);
+	u32 at;
+
+	if (space == NULL)
+		return true;
+	for (at = uvmp_mask_next_set(&leaving->pages, 0); at < UVMP_MASK_BITS;
+	     at = uvmp_mask_next_set(&leaving->pages, at + 1u)) {
+		u64 address = leaving->address + (u64)at * PAGE_SIZE;
+		struct emu_range *range = emu_range_find(space, address);
+		struct emu_page *page = range != NULL ? emu_range_page(range, address) : NULL;
+
+		if (page != NULL && page->data[leaving->from] != NULL) {
+			if (!has_left(b, leaving->space, address, leaving->from))
+				continue;
+			if (leaving->from == UVMP_CPU)
+				give_cpu(b, page);
+			else
+				give_place(b, page, leaving->from);
+		}
+		uvmp_mask_clear(&leaving->pages, at);
+	}
+	return uvmp_mask_is_empty(&leaving->pages);
+}
+
+void emu_perform_settle(struct emu_bottom *b, bool is_all)
+{
+	u32 stay = 0;
+
+	for (u32 i = 0; i < b->leavings; i++)
+		if (!settle(b, &b->leaving[i]) && !is_all)
+			b->leaving[stay++] = b->leaving[i];
+	b->leavings = stay;
+}
+
+static void note_leaving(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
+{
+	if (from != UVMP_CPU && !b->counts_pages)
+		return;
+	if (b->leavings == EMU_LEAVING)
+		emu_perform_settle(b, true);
+	b->leaving[b->leavings++] = (struct emu_leaving){a->space, a->address, from, a->pages};
+}
+
+/* -- actions on memory -- */
+
+static int lay_in_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+{
+	struct emu_bottom *b = argument;
+	u64 at = a->offset + (address - a->address) - (u64)a->run.first * PAGE_SIZE;
+	struct page *frame = emu_frame_get_gpu(gpu_of(b, a->to), at);
+	struct emu_page *before;
+
+	if (frame == NULL)
+		return -ENOMEM;
+	before = (struct emu_page *)page_private(frame);
+	if (before != NULL && before != page) {
+		if (is_mapped(before, a->to))
+			emu_broken(b->driver, "memory is given away that is still mapped");
+		before->data[a->to] = NULL;
+	}
+	if (page->data[a->to] != NULL && page->data[a->to] != frame)
+		lift(page, a->to);
+	lay(page, a->to, frame, (unsigned long)page);
+	return 0;
+}
+
+static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	return emu_page_each(space, a, &a->pages, lay_in_chunk, b) == 0 ? UVMP_OK : UVMP_ERR_NO_MEMORY;
+}
+
+static int lift_from_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+{
+	struct emu_bottom *b = argument;
+
+	if (page->data[a->from] == NULL)
+		return 0;
+	if (is_mapped(page, a->from))
+		emu_broken(b->driver, "memory is freed that is still mapped");
+	lift(page, a->from);
+	return 0;
+}
+
+static enum uvmp_status free_chunk(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	emu_page_each(space, a, &a->pages, lift_from_chunk, b);
+	emu_frame_put_gpu(gpu_of(b, a->from), a->offset, a->detail);
+	return UVMP_OK;
+}
+
+static int populate_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+{
+	struct emu_bottom *b = argument;
+	enum uvmp_status status = take(b, page, a->to);
+
+	if (status != UVMP_OK)
+		return status;
+	if (is_mapped(page, a->to))
+		emu_broken(b->driver, "a page is cleared that is mapped");
+	clear_highpage(page->data[a->to]);
+	return 0;
+}
+
+/* Data that is at home on the CPU and was never used has no frame: zeros. */
+static int copy_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+{
+	struct emu_bottom *b = argument;
+	enum uvmp_status status = take(b, page, a->to);
+
+	if (status != UVMP_OK)
+		return status;
+	if (is_mapped(page, a->to))
+		emu_broken(b->driver, "a page is copied to where it is mapped");
+	if (is_used(page, a->from, UVMP_PROT_READ_WRITE))
+		emu_broken(b->driver, "a page is copied that somebody may write");
+	if (page->data[a->from] != NULL)
+		copy_highpage(page->data[a->to], page->data[a->from]);
+	else if (a->from == UVMP_CPU)
+		clear_highpage(page->data[a->to]);
+	else
+		emu_broken(b->driver, "a page is copied from where it is not");
+	cond_resched();
+	return 0;
+}
+
+static void count_copy(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	u32 pages = uvmp_mask_weight(&a->pages);
+
+	if (a->to == UVMP_CPU)
+		gpu_of(b, a->from)->stats.pages_out += pages;
+	else if (a->from == UVMP_CPU)
+		gpu_of(b, a->to)->stats.pages_in += pages;
+	else
+		gpu_of(b, a->to)->stats.pages_peer += pages;
+}
+
+static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	int status = emu_page_each(space, a, &a->pages, copy_one, b);
+
+	note_leaving(b, a, status == 0 ? a->from : a->to);
+	if (status == 0)
+		count_copy(b, a);
+	return (enum uvmp_status)status;
+}
+
+static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	int status = emu_page_each(space, a, &a->pages, populate_one, b);
+
+	if (status != 0)
+		note_leaving(b, a, a->to);
+	else if (a->to == UVMP_CPU)
+		b->driver->stats.pages_populated += uvmp_mask_weight(&a->pages);
+	else
+		gpu_of(b, a->to)->stats.pages_populated += uvmp_mask_weight(&a->pages);
+	return (enum uvmp_status)status;
+}
+
+/* -- actions on page tables -- */
+
+static int back_home(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+{
+	return take_cpu(argument, page) ? 0 : -ENOMEM;
+}
+
+static enum uvmp_status map(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	if (a->from == UVMP_CPU && emu_page_each(space, a, &a->pages, back_home, b) != 0)
+		return UVMP_ERR_NO_MEMORY;
+	emu_page_map(space, a);
+	return UVMP_OK;
+}
+
+int emu_perform_home(struct emu_bottom *b, struct emu_space *space, u64 address, enum uvmp_prot right)
+{
+	b->made = (struct uvmp_action){.kind = UVMP_ACTION_MAP,
+	                               .from = UVMP_CPU,
+	                               .to = UVMP_CPU,
+	                               .right = (u8)right,
+	                               .space = space->id,
+	                               .address = address & PAGE_MASK,
+	                               .page_bytes = PAGE_SIZE,
+	                               .run = {0, 1}};
+	uvmp_mask_set(&b->made.pages, 0);
+	return map(b, space, &b->made) == UVMP_OK ? 0 : -ENOMEM;
+}
+
+/* -- actions on GPUs -- */
+
+static enum uvmp_status cancel(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	bool only_writes = a->right == UVMP_CANCEL_WRITE_AND_ATOMIC;
+	u32 at;
+
+	if (a->to == UVMP_CPU)
+		return UVMP_OK;
+	if (uvmp_mask_is_empty(&a->pages)) {
+		emu_gpu_cancel(gpu_of(b, a->to), a->space, a->address, only_writes);
+		emu_waiting_cancel(b, a->to, a->space, a->address, only_writes);
+	}
+	for (at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS; at = uvmp_mask_next_set(&a->pages, at + 1u)) {
+		u64 address = a->address + (u64)at * PAGE_SIZE;
+
+		emu_gpu_cancel(gpu_of(b, a->to), a->space, address, only_writes);
+		emu_waiting_cancel(b, a->to, a->space, address, only_writes);
+	}
+	return UVMP_OK;
+}
+
+static void count_batch(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	struct uvmp_emu_stats *stats = &gpu_of(b, a->to)->stats;
+
+	if (a->cause == UVMP_CAUSE_COUNTER)
+		return;
+	stats->batches++;
+	stats->duplicates += a->count - a->detail;
+}
+
+static void throttle(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	struct uvmp_emu_stats *stats = a->to == UVMP_CPU ? &b->driver->stats : &gpu_of(b, a->to)->stats;
+
+	stats->throttled++;
+	b->throttled_ns = a->until_ns;
+}
+
+static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_BATCH:
+		count_batch(b, a);
+		break;
+	case UVMP_ACTION_FLUSH:
+		emu_gpu_flush(gpu_of(b, a->to));
+		break;
+	case UVMP_ACTION_REPLAY:
+		emu_waiting_replay(b, a->to);
+		break;
+	case UVMP_ACTION_THROTTLE:
+		throttle(b, a);
+		break;
+	case UVMP_ACTION_CANCEL:
+		return cancel(b, a);
+	case UVMP_ACTION_CLEAR:
+		emu_counter_clear(gpu_of(b, a->to), (u32)a->offset, a->detail, a->is_update);
+		break;
+	case UVMP_ACTION_TOGGLE:
+		emu_gpu_toggle(gpu_of(b, a->to), a->is_update);
+		break;
+	case UVMP_ACTION_LIMIT:
+		emu_gpu_limit(gpu_of(b, a->to), a->count);
+		break;
+	default: /* for the log; and nothing goes on behind our back that we would have to wait for */
+		break;
+	}
+	return UVMP_OK;
+}
+
+static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+{
+	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_ALLOCATE:
+		return allocate(b, space, a);
+	case UVMP_ACTION_POPULATE:
+		return populate(b, space, a);
+	case UVMP_ACTION_COPY:
+		return copy(b, space, a);
+	case UVMP_ACTION_MAP:
+		return map(b, space, a);
+	case UVMP_ACTION_REVOKE:
+		emu_page_revoke(space, a);
+		break;
+	case UVMP_ACTION_UNMAP: /* of copies, where one is written */
+		emu_page_unmap(space, a);
+		note_leaving(b, a, a->to);
+		break;
+	case UVMP_ACTION_EVICT:
+		gpu_of(b, a->from)->stats.evictions++;
+		break;
+	case UVMP_ACTION_DISCARD:
+		note_leaving(b, a, a->from);
+		break;
+	case UVMP_ACTION_FREE:
+		return free_chunk(b, space, a);
+	default:
+		break;
+	}
+	return UVMP_OK;
+}
+
+static bool is_on_pages(const struct uvmp_action *a)
+{
+	return a->kind >= UVMP_ACTION_ALLOCATE && a->kind <= UVMP_ACTION_FREE;
+}
+
+enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
+{
+	struct emu_bottom *b = driver->bottom;
+	struct emu_space *space;
+
+	emu_perform_settle(b, a->kind == UVMP_ACTION_DONE);
+	if (!is_on_pages(a))
+		return perform_on_gpu(b, a);
+	space = xa_load(&b->spaces, a->space);
+	if (space != NULL)
+		return perform_on_pages(b, space, a);
+	emu_broken(driver, "an action is about an address space that is gone");
+	return UVMP_ERR_STATE;
+}
+
+/* -- nobody's any more -- */
+
+void emu_perform_forget(struct emu_bottom *b, struct emu_space *space, u64 address, u64 bytes)
+{
+	for (u64 at = address; at < address + bytes; at += PAGE_SIZE) {
+		struct emu_range *range = emu_range_find(space, at);
+		struct emu_page *page = range != NULL ? emu_range_page(range, at) : NULL;
+
+		for (u32 processor = 1; page != NULL && processor < EMU_PROCS; processor++) {
+			if (page->data[processor] == NULL)
+				continue;
+			if (b->counts_pages)
+				give_place(b, page, processor);
+			else
+				lift(page, processor);
+		}
+		if (at % ((u64)UVMP_MASK_BITS * PAGE_SIZE) == 0)
+			cond_resched();
+	}
+}
+
+int emu_perform_init(struct emu_bottom *b)
+{
+	for (u32 processor = 0; processor < EMU_PROCS; processor++)
+		ida_init(&b->place[processor]);
+	return 0;
+}
+
+/* What evictions have left behind is in no page's name. */
+void emu_perform_exit(struct emu_bottom *b)
+{
+	for (u32 processor = 1; processor <= b->driver->params.gpus; processor++) {
+		emu_frame_put_gpu(gpu_of(b, processor), 0, ALL_MEMORY);
+		ida_destroy(&b->place[processor]);
+	}
+	b->leavings = 0;
+}
