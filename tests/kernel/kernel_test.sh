@@ -7,6 +7,7 @@
 # Builds the modules and the programs (every test_*.c here, with the other .c files), packs them with busybox, boots
 # that in qemu (init runs the tests), and judges results and kernel log. Then the host's part: every host_*.sh with
 # BUILD and the directory of the files that the programs have left. One line a test; without what it needs: skipped.
+# KERNEL_TEST: only programs whose name matches; KERNEL_TEST_SECONDS: what the boot may take (160; debug: 1800).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 case $1 in /*) build=$1 ;; *) build=$PWD/$1 ;; esac
@@ -54,7 +55,7 @@ if [ "$which" = stock ]; then
 fi
 root=$work/root
 rm -rf "$root" && mkdir -p "$root/bin" "$root/modules" "$root/tests"
-programs=$(ls $here/test_*.c 2>/dev/null)
+programs=$(ls $here/test_*.c 2>/dev/null | grep -E "${KERNEL_TEST:-.}")
 shared=$(ls $here/*.c | grep -vE '/(test_[^/]*|uvmp_selftest)\.c$')
 for source in $programs $here/uvmp_selftest.c; do
 	with=$shared program=$root/tests/$(basename "$source" .c)
