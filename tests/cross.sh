@@ -89,7 +89,7 @@ do_runs() {
 	number=0
 	runs | while read -r gpu workload oversub policy; do
 		number=$((number + 1))
-		timeout -k 5 120 "$@" run --gpu "$gpu" --workload "$workload" --oversub "$oversub" --policy "$policy" --seed 7 \
+		timeout -k 5 900 "$@" run --gpu "$gpu" --workload "$workload" --oversub "$oversub" --policy "$policy" --seed 7 \
 			--format json --log "$directory/$number.log" >"$directory/$number.json" </dev/null || exit
 	done
 }
@@ -112,7 +112,7 @@ check() { # ARCHITECTURE
 	[ $status = 0 ] || return
 
 	# shellcheck disable=SC2086 # an emulator and its options
-	timeout -k 5 120 $run "$here/uvmsim" check tests/vectors/*/*.vec >"$out/$1.log" 2>&1
+	timeout -k 5 900 $run "$here/uvmsim" check tests/vectors/*/*.vec >"$out/$1.log" 2>&1
 	status=$?
 	verdict "$1: vectors: $(tail -n 1 "$out/$1.log")" $status "$out/$1.log"
 
@@ -121,7 +121,7 @@ check() { # ARCHITECTURE
 	for program in "$here"/foreign/*; do
 		log=$here/logs/${program##*/}.log
 		# shellcheck disable=SC2086
-		timeout -k 5 200 $run "$program" >"$log" 2>&1
+		timeout -k 5 900 $run "$program" >"$log" 2>&1
 		status=$?
 		[ $status = 0 ] || bad=$((bad + 1))
 		[ $status = 0 ] || verdict "$1: ${program##*/}" $status "$log"
