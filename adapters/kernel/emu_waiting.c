@@ -231,8 +231,10 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 			wait_for(b, gpu, f);
 		told++;
 	}
-	if (told != count)
+	if (count != 0 && told == 0) { /* else the engine will */
 		emu_gpu_replay(gpu);
+		gpu->stats.bottom_halves++;
+	}
 	return count != 0;
 }
 
