@@ -228,6 +228,10 @@ for n in 4 5 6 7 8 9 10 12; do
 	grep -q 'without a pager: \|: the program runs without a pager\|1 process with managed memory' "$work/err" &&
 		ok "$name: says whether there is a pager" || fail "$name: says whether there is a pager" "$(cat "$work/err")"
 done
+expect 0 'a program that closes what it does not know' "$run" --budget 8M --log "$work/log" --record "$work/trace.csv" "$program" daemon 32 "$work/mine"
+prints 'file 3 has 4 bytes' 'program: all words right'
+[ "$(cat "$work/mine")" = mine ] && tail -n 1 "$work/log" | grep -q '^[0-9]* [a-z]' && ! grep -q 'not complete' "$work/err" &&
+	ok "$name: its file is its own, the log is whole" || fail "$name: its file is its own, the log is whole" "$(cat "$work/err")"
 expect 0 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
 says 'the log is not complete: No space left'
