@@ -25,7 +25,7 @@ fail() {
 expect() {
 	want=$1 name=$2
 	shift 2
-	timeout -s KILL 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+	timeout -s KILL 300 "$@" >"$work/out" 2>"$work/err" </dev/null
 	status=$?
 	if [ "$status" = "$want" ]; then
 		ok "$name"
@@ -139,6 +139,12 @@ expect 0 'CSV' "$run" --budget 8M --format csv "$program" simple 32
 	fail 'CSV: a row' "$(cat "$work/err")"
 expect 0 'verbose' "$run" --budget 8M --verbose "$program" simple 32
 says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 8.0 MiB'
+grep -q 'times what it managed' "$work/err" && fail 'verbose: no word of moving in circles' "$(cat "$work/err")" ||
+	ok 'verbose: no word of moving in circles'
+expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=density evict=lru' "$program" circle 16 30
+prints 'program: all words right'
+times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
+[ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
 for store in mem zstd "file:$work" "file:$work/store"; do
 	expect 0 "store $store" "$run" --budget 8M --store "$store" "$program" simple 32
 	prints 'program: all words right'

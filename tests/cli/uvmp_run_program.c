@@ -48,6 +48,18 @@ static int simple(void)
 	return verify("program", 0, words, 1);
 }
 
+/* Reads all of it so many times. */
+static int circle(unsigned rounds)
+{
+	uint64_t sum = 0;
+
+	fill(0, words, 1);
+	while (rounds-- != 0)
+		for (size_t i = 0; i < words; i += PAGE_WORDS)
+			sum += ((volatile uint64_t *)word)[i];
+	return sum == 0 ? 1 : verify("program", 0, words, 1);
+}
+
 static void take_signal(int number)
 {
 	got = number;
@@ -206,6 +218,8 @@ int main(int arguments, char **argument)
 		return 99;
 	if (strcmp(mode, "simple") == 0)
 		return simple();
+	if (strcmp(mode, "circle") == 0 && arguments > 3)
+		return circle((unsigned)strtoul(argument[3], NULL, 10));
 	if (strcmp(mode, "signal") == 0)
 		return until_signal();
 	if (strcmp(mode, "fork") == 0)

@@ -7,7 +7,7 @@
 # Builds the modules and the programs (every test_*.c here, with the other .c files), packs them with busybox, boots
 # that in qemu (init runs the tests), and judges results and kernel log. Then the host's part: every host_*.sh with
 # BUILD and the directory of the files that the programs have left. One line a test; without what it needs: skipped.
-# KERNEL_TEST: only programs whose name matches; KERNEL_TEST_SECONDS: what the boot may take (160; debug: 1800).
+# KERNEL_TEST: only programs whose name matches; KERNEL_TEST_SECONDS: what the boot may take before it counts as hung (600; debug: 3600).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 case $1 in /*) build=$1 ;; *) build=$PWD/$1 ;; esac
@@ -21,7 +21,7 @@ die() { echo "FAIL $1"; [ -z "${2:-}" ] || tail -n 20 "$2" | sed 's/^/     /'; e
 [ "$(uname -sm)" = "Linux x86_64" ] || skip "make kernel-test: boots x86-64 kernels only, on x86-64"
 case $which in
 stock)
-	work=$build/kernel seconds=${KERNEL_TEST_SECONDS:-160}
+	work=$build/kernel seconds=${KERNEL_TEST_SECONDS:-600}
 	arguments="slub_debug=FZPU"
 	mkdir -p "$work"
 	sh tests/deps.sh kernel-test >"$work/deps.log" 2>&1 || skip "$(tail -n 2 "$work/deps.log" | tr -s '\n ' ' ')"
@@ -35,7 +35,7 @@ stock)
 	fi
 	;;
 debug)
-	work=$build/kernel-debug seconds=${KERNEL_TEST_SECONDS:-1800}
+	work=$build/kernel-debug seconds=${KERNEL_TEST_SECONDS:-3600}
 	arguments="kasan_multi_shot kmemleak=on"
 	KDIR=$work/source
 	kernel=$work/source/arch/x86/boot/bzImage
