@@ -325,7 +325,7 @@ struct emu_driver {
 void emu_broken(struct emu_driver *driver, const char *what);
 /* emu_file.c */
 extern const struct file_operations emu_file_operations;
-/* Fills in all but stats->gpu; gpu 0: sums over everything. Takes engine_lock. */
+/* Fills in all but stats->gpu; gpu 0: sums over everything. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats);
 
 #endif

@@ -204,6 +204,8 @@ static enum uvmp_status ask_call(struct emu_bottom *b, struct emu_request *reque
 {
 	u64 space = request->space->id;
 
+	if (request->processor == UVMP_EMU_NONE)
+		request->processor = UVMP_PROC_NONE;
 	if (request->ask == EMU_ASK_PREFETCH) {
 		emu_record_prefetch(b, space, request->processor, request->address, request->bytes);
 		return uvmp_service_migrate(b->driver->service, space, request->address, request->bytes,

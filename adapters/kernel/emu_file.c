@@ -118,7 +118,7 @@ static void add_stats(struct uvmp_emu_stats *to, const struct uvmp_emu_stats *fr
 
 	BUILD_BUG_ON(sizeof(*to) % sizeof(u64) != 0);
 	for (size_t i = first; i < sizeof(*to) / sizeof(u64); i++)
-		sum[i] += counted[i];
+		sum[i] += READ_ONCE(counted[i]);
 }
 
 static void add_gpu_stats(struct uvmp_emu_stats *to, struct emu_gpu *gpu)
@@ -128,18 +128,17 @@ static void add_gpu_stats(struct uvmp_emu_stats *to, struct emu_gpu *gpu)
 	spin_unlock_irq(&gpu->lock);
 }
 
-/* The worker counts under engine_lock. */
+/* The worker counts without a lock that could be had here: it keeps engine_lock for as long as there is work.
+ * What it has done before a call came back is counted. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats)
 {
 	*stats = (struct uvmp_emu_stats){.gpu = gpu};
-	mutex_lock(&driver->engine_lock);
 	if (gpu > 0)
 		add_gpu_stats(stats, &driver->gpu[gpu - 1]);
 	for (u32 i = 0; gpu == 0 && i < driver->params.gpus; i++)
 		add_gpu_stats(stats, &driver->gpu[i]);
 	if (gpu == 0)
 		add_stats(stats, &driver->stats);
-	mutex_unlock(&driver->engine_lock);
 	emu_frame_stats(driver, gpu > 0 ? &driver->gpu[gpu - 1] : NULL, stats);
 	if (gpu > 0)
 		return;

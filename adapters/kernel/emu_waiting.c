@@ -14,9 +14,14 @@
 
 /* -- telling -- */
 
-static const struct emu_page *find_page(const struct emu_bottom *b, u64 id, u64 address)
+static bool is_open(struct emu_bottom *b, u64 space)
 {
-	struct emu_space *space = xa_load((struct xarray *)&b->spaces, id);
+	return xa_load(&b->spaces, space) != NULL;
+}
+
+static const struct emu_page *find_page(struct emu_bottom *b, u64 id, u64 address)
+{
+	struct emu_space *space = xa_load(&b->spaces, id);
 	struct emu_range *range = space != NULL ? emu_range_find(space, address) : NULL;
 
 	return range != NULL ? emu_range_page(range, address) : NULL;
@@ -76,12 +81,10 @@ static void let_go(struct emu_bottom *b, const struct emu_waiting *w)
 		(void)uvmp_service_access(b->driver->service, w->gpu, w->space, w->address, (enum uvmp_access)w->access);
 }
 
-/* Memory that is not managed any more cannot come. */
-static bool can_go_on(const struct emu_bottom *b, const struct emu_waiting *w)
+/* Who waits for what is not managed is told of as well, until it is cancelled. */
+static bool can_go_on(struct emu_bottom *b, const struct emu_waiting *w)
 {
-	const struct emu_page *page = find_page(b, w->space, w->address);
-
-	return page == NULL || may(page, w->gpu, w->access);
+	return !is_open(b, w->space) || may(find_page(b, w->space, w->address), w->gpu, w->access);
 }
 
 void emu_waiting_replay(struct emu_bottom *b, u32 gpu)
@@ -224,12 +227,14 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 
 		if (may(find_page(b, f->instance, f->address), gpu->id, f->access))
 			continue;
-		if (xa_load(&b->spaces, f->instance) != NULL)
+		if (is_open(b, f->instance))
 			wait_for(b, gpu, f);
 		told++;
 	}
-	if (told != count)
+	if (count != 0 && told == 0) { /* else the engine will */
 		emu_gpu_replay(gpu);
+		gpu->stats.bottom_halves++;
+	}
 	return count != 0;
 }
 

@@ -126,7 +126,7 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
 	__u64 cpu_fills;	/* CPU faults that only filled in page-table entries that the policy had allowed (sum only) */
 	__u64 throttled;
 	__u64 policy_changes;	/* (sum only) */
-	__u64 frames_gpu;	/* pages of GPU memory that hold data now */
+	__u64 frames_gpu;	/* pages of GPU memory in use now: with evict=lru those of all chunks that are given out */
 	__u64 frames_cpu;	/* pages of system memory that hold managed data now (sum only) */
 	__u64 frames_cached;	/* pages that the module owns and that hold nothing; the shrinker gives them back (sum only) */
 	__u64 frames_shrunk;	/* pages that the shrinker has given back (sum only) */
