@@ -110,7 +110,7 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
 	@sh tests/bench/speed.sh $(BUILD)
-	@sh tests/bench/pager.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD) $(BENCH_PAGER)
 	@$(BUILD)/bench-store
 
 ## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
@@ -143,7 +143,7 @@ install: all
 	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 ## make examples   programs that need more memory than they may take, into build/examples
-examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out %/engine.c,$(wildcard docs/examples/*.c)))
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c kernel_%),$(wildcard docs/examples/*.c)))
 $(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
 	@mkdir -p $(@D); $(CC) -I$(BUILD)/include -Wall -Wextra $(WERROR) $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
 $(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed

@@ -512,6 +512,11 @@ bool uvmp_instance_is_before(const struct instance *a, const struct instance *b)
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */
 uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Is there a range at this index of range_order, and is it one of the space? */
+static inline bool uvmp_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
+{
+	return index < s->ranges && s->range[s->range_order[index]].space == space;
+}
 /* Is [base, end] wholly in ranges? */
 bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
 /* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a block if

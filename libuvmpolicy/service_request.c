@@ -241,13 +241,13 @@ static uint32_t next_piece(const struct uvmp_service *s)
 {
 	const struct request_run *run = &s->run;
 	uint32_t space = uvmp_space_find(s, run->request.space);
+	uint32_t index = uvmp_range_from(s, space, run->next);
 
-	for (uint32_t i = uvmp_range_from(s, space, run->next); i < s->ranges; i++) {
-		const struct range *r = &s->range[s->range_order[i]];
+	for (; uvmp_range_is_in(s, index, space); index++) {
+		uint32_t slot = s->range_order[index];
 
-		if (r->space == space &&
-		    (run->request.kind == REQUEST_FREE_PART || r->origin == run->request.base))
-			return s->range_order[i];
+		if (run->request.kind == REQUEST_FREE_PART || s->range[slot].origin == run->request.base)
+			return slot;
 	}
 	return NO_INDEX;
 }

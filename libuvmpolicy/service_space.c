@@ -172,12 +172,7 @@ uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr
 /* Does the range at this index of range_order belong to the space and begin at or below the address? */
 static bool begins_below(const struct uvmp_service *s, uint32_t index, uint32_t space, uvmp_addr address)
 {
-	const struct range *r;
-
-	if (index == s->ranges)
-		return false;
-	r = &s->range[s->range_order[index]];
-	return r->space == space && r->start <= address;
+	return uvmp_range_is_in(s, index, space) && s->range[s->range_order[index]].start <= address;
 }
 
 uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
@@ -279,20 +274,19 @@ void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
 
 void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot)
 {
-	struct range gone = s->range[slot];
-	uint32_t heir = NO_INDEX;
-	uvmp_addr end = 0;
+	uvmp_addr start = s->range[slot].start, origin = s->range[slot].origin, end = 0;
+	uint32_t space = s->range[slot].space, heir = NO_INDEX, index;
 
 	uvmp_range_remove(s, slot);
-	if (gone.start != gone.origin)
+	if (start != origin)
 		return;
-	for (uint32_t i = uvmp_range_from(s, gone.space, gone.start); i < s->ranges; i++) {
-		struct range *r = &s->range[s->range_order[i]];
+	for (index = uvmp_range_from(s, space, start); uvmp_range_is_in(s, index, space); index++) {
+		struct range *r = &s->range[s->range_order[index]];
 
-		if (r->space != gone.space || r->origin != gone.origin)
+		if (r->origin != origin)
 			continue;
 		if (heir == NO_INDEX)
-			heir = s->range_order[i];
+			heir = s->range_order[index];
 		r->origin = s->range[heir].start;
 		r->allocation = heir;
 		end = r->end;

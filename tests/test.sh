@@ -43,7 +43,7 @@ done
 sh tests/cli/exports.sh >"$logs/exports.log" 2>&1
 note tests/cli/exports.sh $? "$(grep -c '^ok' "$logs/exports.log")" "$logs/exports.log"
 
-for script in preload examples uvmp_run programs pager_decisions; do # programs under the pager
+for script in kernel_examples preload examples uvmp_run programs pager_decisions; do # all but the first: programs under the pager
 	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
 	status=$?
 	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"

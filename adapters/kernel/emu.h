@@ -170,7 +170,8 @@ struct emu_gpu {
 	 * hardware does it: those from `written` on are not. GET is moved by the worker, without the lock */
 	struct emu_entry *entry;
 	u32 entries, get, put, written;
-	bool is_masked; /* interrupts */
+	bool is_masked;	    /* interrupts */
+	bool is_silent;	    /* none comes any more */
 	bool is_prefetching; /* prefetch accesses fault */
 	u32 idle_sms;	/* that stand still (LIMIT) */
 	struct irq_work irq;
@@ -200,7 +201,9 @@ void emu_gpu_toggle(struct emu_gpu *gpu, bool is_prefetching);
  * entry, once it is ready (waits for it, bounded: hardware is quick), GET moves on; false: none, or it was not ready in time: then the
  * interrupt comes again when it is unmasked. */
 int emu_ring_init(struct emu_gpu *gpu);
-void emu_ring_exit(struct emu_gpu *gpu); /* no interrupt comes any more */
+void emu_ring_exit(struct emu_gpu *gpu);
+/* No interrupt comes any more: when it returns, and from then on. Before the bottom half goes; there are no submissions. */
+void emu_gpu_silence(struct emu_gpu *gpu);
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);
@@ -246,7 +249,7 @@ struct emu_request {
 	struct emu_space *space;
 	struct emu_range *range;
 	u64 address, bytes, thread;
-	u32 processor, advice;
+	u32 processor, advice; /* the engine's numbers */
 	enum uvmp_access access;
 	enum uvmp_prot right;
 	const struct uvmp_policy *policy;
@@ -322,7 +325,7 @@ struct emu_driver {
 void emu_broken(struct emu_driver *driver, const char *what);
 /* emu_file.c */
 extern const struct file_operations emu_file_operations;
-/* Fills in all but stats->gpu; gpu 0: sums over everything. Takes engine_lock. */
+/* Fills in all but stats->gpu; gpu 0: sums over everything. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats);
 
 #endif

@@ -403,27 +403,35 @@ static bool move_on(struct emu_bottom *b)
 	return take_held(b) | emu_waiting_take(b) | is_some;
 }
 
+/* What else is due waits for the end of a rest. */
 static void set_timer(struct emu_bottom *b)
 {
-	u64 at = min(b->rest_ns != 0 ? b->rest_ns : U64_MAX, uvmp_service_wakeup_ns(b->driver->service));
+	u64 at = b->rest_ns != 0 ? b->rest_ns : uvmp_service_wakeup_ns(b->driver->service);
 
 	if (at != U64_MAX && !b->is_ending)
 		hrtimer_start(&b->driver->timer, ns_to_ktime(b->start_ns + at), HRTIMER_MODE_ABS);
 }
 
+/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they have
+ * reported when a rest begins waits for its end: they would interrupt again at once. */
 static void work(struct work_struct *work)
 {
 	struct emu_driver *driver = container_of(work, struct emu_driver, work);
 	struct emu_bottom *b = driver->bottom;
+	bool rests;
 
 	mutex_lock(&driver->engine_lock);
 	rest_is_over(b);
 	wake_up_for_time(b);
-	while (move_on(b))
+	while (move_on(b)) {
+		mutex_unlock(&driver->engine_lock);
 		cond_resched();
+		mutex_lock(&driver->engine_lock);
+	}
 	set_timer(b);
+	rests = b->rest_ns != 0;
 	mutex_unlock(&driver->engine_lock);
-	for (u32 i = 0; i < driver->params.gpus; i++)
+	for (u32 i = 0; !rests && i < driver->params.gpus; i++)
 		emu_gpu_unmask(&driver->gpu[i]);
 }
 

@@ -118,7 +118,7 @@ static void add_stats(struct uvmp_emu_stats *to, const struct uvmp_emu_stats *fr
 
 	BUILD_BUG_ON(sizeof(*to) % sizeof(u64) != 0);
 	for (size_t i = first; i < sizeof(*to) / sizeof(u64); i++)
-		sum[i] += counted[i];
+		sum[i] += READ_ONCE(counted[i]);
 }
 
 static void add_gpu_stats(struct uvmp_emu_stats *to, struct emu_gpu *gpu)
@@ -128,18 +128,17 @@ static void add_gpu_stats(struct uvmp_emu_stats *to, struct emu_gpu *gpu)
 	spin_unlock_irq(&gpu->lock);
 }
 
-/* The worker counts under engine_lock. */
+/* The worker counts without a lock that could be had here: it keeps engine_lock for as long as there is work.
+ * What it has done before a call came back is counted. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats)
 {
 	*stats = (struct uvmp_emu_stats){.gpu = gpu};
-	mutex_lock(&driver->engine_lock);
 	if (gpu > 0)
 		add_gpu_stats(stats, &driver->gpu[gpu - 1]);
 	for (u32 i = 0; gpu == 0 && i < driver->params.gpus; i++)
 		add_gpu_stats(stats, &driver->gpu[i]);
 	if (gpu == 0)
 		add_stats(stats, &driver->stats);
-	mutex_unlock(&driver->engine_lock);
 	emu_frame_stats(driver, gpu > 0 ? &driver->gpu[gpu - 1] : NULL, stats);
 	if (gpu > 0)
 		return;
@@ -190,23 +189,12 @@ static int do_prefetch(struct emu_space *space, void __user *user)
 	return emu_ask(space->driver, &request);
 }
 
-/* Advice that is nobody's has no processor: 0. */
-static bool is_advised_well(const struct uvmp_emu_call *call, u32 gpus)
+/* Advice that is for nobody in particular has a processor all the same, which does not matter. */
+static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
-	switch (call->advice) {
-	case UVMP_EMU_PREFERRED:
-		return call->processor <= gpus || call->processor == UVMP_EMU_NONE;
-	case UVMP_EMU_ACCESSED_BY:
-	case UVMP_EMU_NOT_ACCESSED_BY:
-		return call->processor <= gpus;
-	case UVMP_EMU_READ_DUPLICATE:
-	case UVMP_EMU_NO_DUPLICATE:
-	case UVMP_EMU_UNSET_DUPLICATE:
-	case UVMP_EMU_DISCARD:
-		return call->processor == 0;
-	default:
-		return false;
-	}
+	if (call->advice == UVMP_EMU_PREFERRED && call->processor == UVMP_EMU_NONE)
+		return true;
+	return call->advice <= UVMP_EMU_DISCARD && call->processor <= gpus;
 }
 
 static int do_advise(struct emu_space *space, void __user *user)
@@ -217,14 +205,14 @@ static int do_advise(struct emu_space *space, void __user *user)
 
 	if (copy_from_user(&call, user, sizeof(call)))
 		return -EFAULT;
-	if (!is_advised_well(&call, space->driver->params.gpus))
+	if (!is_advice_good(&call, space->driver->params.gpus))
 		return -EINVAL;
 	result = check_pages(space, call.address, call.bytes);
 	if (result != 0)
 		return result;
 	request.address = call.address;
 	request.bytes = call.bytes;
-	request.processor = call.processor;
+	request.processor = call.processor == UVMP_EMU_NONE ? UVMP_PROC_NONE : call.processor;
 	request.advice = call.advice;
 	return emu_ask(space->driver, &request);
 }

@@ -41,6 +41,7 @@ static struct page *pop(struct emu_memory *memory)
 
 static void push(struct emu_memory *memory, struct page *frame)
 {
+	set_page_private(frame, 0);
 	spin_lock(&memory->lock);
 	list_add(&frame->lru, &memory->free);
 	memory->cached++;

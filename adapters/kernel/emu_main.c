@@ -199,13 +199,23 @@ static void end_device(struct emu_driver *driver)
 	misc_deregister(&driver->misc);
 }
 
+static int begin_interrupts(struct emu_driver *driver)
+{
+	return 0;
+}
+
+static void end_interrupts(struct emu_driver *driver)
+{
+	for (u32 i = 0; i < driver->params.gpus; i++)
+		emu_gpu_silence(&driver->gpu[i]);
+}
+
 /* An interrupt of a GPU goes to the bottom half, and the bottom half performs on GPUs: the bottom half is
- * there before the first submission, and no GPU has work when it goes. */
+ * there before the first submission, and before it goes GPUs, which have no work any more, fall silent. */
 static const struct emu_stage stages[] = {
-        {begin_texts, end_texts},   {emu_frame_init, emu_frame_exit},
-        {begin_gpus, end_gpus},     {emu_bottom_init, emu_bottom_exit},
-        {begin_mount, end_mount},   {begin_debugfs, emu_debugfs_exit},
-        {begin_device, end_device},
+        {begin_texts, end_texts},           {emu_frame_init, emu_frame_exit},   {begin_gpus, end_gpus},
+        {emu_bottom_init, emu_bottom_exit}, {begin_interrupts, end_interrupts}, {begin_mount, end_mount},
+        {begin_debugfs, emu_debugfs_exit},  {begin_device, end_device},
 };
 
 static void end(struct emu_driver *driver, size_t count)

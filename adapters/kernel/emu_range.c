@@ -140,10 +140,13 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 		return result;
 	}
 	result = emu_ask(space->driver, &request);
-	if (result != 0) {
-		mtree_erase(&space->ranges, first);
-		drop_range(range);
-	}
+	if (result == 0)
+		return 0;
+	/* a GPU's fault there may have led the worker to it meanwhile */
+	mutex_lock(&space->driver->engine_lock);
+	mtree_erase(&space->ranges, first);
+	drop_range(range);
+	mutex_unlock(&space->driver->engine_lock);
 	return result;
 }
 
@@ -261,9 +264,7 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 			return;
 }
 
-/* 0: the right is not there. An entry that is there and forbids to write stays as it is when one is inserted:
- * it has to go first. It is of before a right was raised, or mprotect or the tracking of dirty pages made it.
- */
+/* 0: the right is not there. */
 static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 address)
 {
 	enum uvmp_prot least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_PROT_READ_WRITE : UVMP_PROT_READ;
@@ -272,8 +273,6 @@ static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 addres
 
 	down_read(&range->space->cpu_lock);
 	if (allows(page, least)) {
-		if (vmf->flags & FAULT_FLAG_MKWRITE)
-			zap_vma_ptes(vmf->vma, address, PAGE_SIZE);
 		result = fill_page(vmf->vma, page, address);
 		if (result == VM_FAULT_NOPAGE)
 			fill_around(vmf->vma, range, address);
@@ -303,11 +302,11 @@ static void sleep_until(u64 until_ns)
 
 /* Throttled: the page is left to others for a while. The lock is let go meanwhile, where the fault may be
  * tried again; then the file, and with it this code, could be gone but for the reference. */
-static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns)
+static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns, bool may_retry)
 {
 	struct file *file;
 
-	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY)) {
+	if (!may_retry || !(vmf->flags & FAULT_FLAG_ALLOW_RETRY)) {
 		sleep_until(until_ns);
 		return VM_FAULT_NOPAGE;
 	}
@@ -323,7 +322,7 @@ static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns)
 /* When the policy has said yes and the page is gone again, another processor was quicker: the access faults
  * once more, behind signals. No memory is SIGBUS: VM_FAULT_OOM would have the access fault for ever, as
  * nobody is killed for frames. */
-static vm_fault_t range_fault(struct vm_fault *vmf)
+static vm_fault_t serve(struct vm_fault *vmf, bool may_retry)
 {
 	struct emu_range *range = vmf->vma->vm_private_data;
 	struct emu_driver *driver = range->space->driver;
@@ -346,11 +345,26 @@ static vm_fault_t range_fault(struct vm_fault *vmf)
 	}
 	status = emu_ask(driver, &request);
 	if (status == -EAGAIN)
-		return wait_until(vmf, request.until_ns);
+		return wait_until(vmf, request.until_ns, may_retry);
 	if (status != 0)
 		return VM_FAULT_SIGBUS;
 	result = fill(vmf, range, address);
 	return result != 0 ? result : VM_FAULT_NOPAGE;
+}
+
+static vm_fault_t range_fault(struct vm_fault *vmf)
+{
+	return serve(vmf, true);
+}
+
+/* A write where the entry forbids it: the right is to read, or mprotect or the tracking of dirty pages has
+ * left it so. An entry that is there does not change when one is filled in, so it goes first. The policy is
+ * asked at once: an instruction that reads and then writes would, begun again, fill the old one in. What
+ * calls this takes VM_FAULT_RETRY for leave to write. */
+static vm_fault_t range_mkwrite(struct vm_fault *vmf)
+{
+	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	return serve(vmf, false);
 }
 
 static vm_fault_t foreign_fault(struct vm_fault *vmf)
@@ -365,7 +379,7 @@ static const struct vm_operations_struct range_operations = {
         .close = range_close,
         .mremap = range_mremap,
         .fault = range_fault,
-        .pfn_mkwrite = range_fault,
+        .pfn_mkwrite = range_mkwrite,
 };
 
 static const struct vm_operations_struct foreign_operations = {

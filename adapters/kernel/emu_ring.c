@@ -107,7 +107,7 @@ u32 emu_gpu_flush(struct emu_gpu *gpu)
 
 void emu_ring_interrupt(struct emu_gpu *gpu)
 {
-	if (!gpu->is_masked && (!emu_ring_is_empty(gpu) || emu_counter_is_waiting(gpu)))
+	if (!gpu->is_masked && !gpu->is_silent && (!emu_ring_is_empty(gpu) || emu_counter_is_waiting(gpu)))
 		irq_work_queue(&gpu->irq);
 }
 
@@ -133,6 +133,16 @@ void emu_gpu_unmask(struct emu_gpu *gpu)
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
+void emu_gpu_silence(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	gpu->is_silent = true;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	irq_work_sync(&gpu->irq);
+}
+
 /* -- life -- */
 
 int emu_ring_init(struct emu_gpu *gpu)
@@ -142,7 +152,7 @@ int emu_ring_init(struct emu_gpu *gpu)
 	if (gpu->entry == NULL)
 		return -ENOMEM;
 	gpu->get = gpu->put = gpu->written = 0;
-	gpu->is_masked = false;
+	gpu->is_masked = gpu->is_silent = false;
 	/* not a "hard" one: that one may not take a spinlock where spinlocks sleep */
 	init_irq_work(&gpu->irq, top_half);
 	return 0;
@@ -150,12 +160,7 @@ int emu_ring_init(struct emu_gpu *gpu)
 
 void emu_ring_exit(struct emu_gpu *gpu)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&gpu->lock, flags);
-	gpu->is_masked = true;
-	spin_unlock_irqrestore(&gpu->lock, flags);
-	irq_work_sync(&gpu->irq);
+	emu_gpu_silence(gpu);
 	kvfree(gpu->entry);
 	gpu->entry = NULL;
 }

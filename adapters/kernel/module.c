@@ -1,7 +1,7 @@
 /* The module: the library as it is, and one parameter, the policy string.
  *
- * What is kept is the text, which has been parsed once and found good: it is the same thing as the policy,
- * and empty before anybody has said anything. */
+ * What is kept is the text, after it has been parsed once and found good: it is the same thing as the policy,
+ * and says the right thing before anybody has said anything, being empty. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -11,50 +11,43 @@
 
 #include "uvmp_kernel.h"
 
-static char text[UVMP_POLICY_TEXT_MAX]; /* under the lock of the module's parameters */
+static char text[UVMP_POLICY_TEXT_MAX + 1]; /* under the lock of the module's parameters */
 
-static int parse(const char *word, size_t length, struct uvmp_policy *policy)
-{
-	struct uvmp_policy_error *error = kzalloc(sizeof(*error), GFP_KERNEL);
-	enum uvmp_status status;
-
-	if (!error)
-		return -ENOMEM;
-	status = uvmp_policy_parse(word, length, policy, error);
-	if (status != UVMP_OK)
-		pr_err("uvmpolicy: policy, at offset %u: %s\n", error->offset, error->text);
-	kfree(error);
-	return status == UVMP_OK ? 0 : -EINVAL;
-}
-
-/* Called with the lock held, at load and when the file in sysfs is written, which ends in a newline mostly.
- */
+/* At load, and when the file in sysfs is written: what comes from there mostly ends in a newline. */
 static int policy_set(const char *value, const struct kernel_param *parameter)
 {
 	size_t length = strlen(value);
+	struct uvmp_policy_error *error;
 	struct uvmp_policy policy;
-	int result;
+	enum uvmp_status status;
 
 	if (length > 0 && value[length - 1] == '\n')
 		length--;
-	result = parse(value, length, &policy);
-	if (result == 0 && length >= sizeof(text))
-		result = -EINVAL;
-	if (result != 0)
-		return result;
+	error = kzalloc(sizeof(*error), GFP_KERNEL);
+	if (!error)
+		return -ENOMEM;
+	status = uvmp_policy_parse(value, length, &policy, error);
+	if (status != UVMP_OK)
+		pr_err("uvmpolicy: policy, at offset %u: %s\n", error->offset, error->text);
+	kfree(error);
+	if (status != UVMP_OK)
+		return -EINVAL;
 	memcpy(text, value, length);
 	text[length] = '\0';
 	return 0;
 }
 
+static void policy_now(struct uvmp_policy *policy)
+{
+	WARN_ON(uvmp_policy_parse(text, strlen(text), policy, NULL) != UVMP_OK);
+}
+
 static int policy_get(char *buffer, const struct kernel_param *parameter)
 {
 	struct uvmp_policy policy;
-	int result = parse(text, strlen(text), &policy);
 
-	if (result != 0)
-		return result;
-	if (uvmp_policy_print(&policy, buffer, UVMP_POLICY_TEXT_MAX) != UVMP_OK)
+	policy_now(&policy);
+	if (uvmp_policy_print(&policy, buffer, PAGE_SIZE - 1) != UVMP_OK)
 		return -EINVAL;
 	strlcat(buffer, "\n", PAGE_SIZE);
 	return (int)strlen(buffer);
@@ -62,14 +55,12 @@ static int policy_get(char *buffer, const struct kernel_param *parameter)
 
 int uvmp_kernel_policy(struct uvmp_policy *policy)
 {
-	int result;
-
 	if (!policy)
 		return -EINVAL;
 	kernel_param_lock(THIS_MODULE);
-	result = parse(text, strlen(text), policy);
+	policy_now(policy);
 	kernel_param_unlock(THIS_MODULE);
-	return result;
+	return 0;
 }
 EXPORT_SYMBOL(uvmp_kernel_policy);
 
@@ -78,7 +69,7 @@ static const struct kernel_param_ops policy_ops = {.set = policy_set, .get = pol
 module_param_cb(policy, &policy_ops, NULL, 0644);
 MODULE_PARM_DESC(policy, "the policy string, as uvmsim --policy takes it; empty: the default");
 
-/* Without these two a module cannot be unloaded, or does not say that it can. */
+/* There is nothing to begin or end; but a module without these cannot be unloaded. */
 static int __init uvmpolicy_init(void)
 {
 	return 0;

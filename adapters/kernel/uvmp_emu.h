@@ -5,8 +5,12 @@
  * EACCES from every call but INFO and STATS, and SIGBUS where they touch managed memory. Then
  *
  *   mmap(NULL, bytes, PROT_..., MAP_SHARED, fd, 0)   makes a managed range. The CPU uses it as any memory, GPUs use it
- *                                                    at the same addresses; pages move as the policy decides
- *   munmap, of the whole or of any part              frees it, also while it is serviced
+ *                                                    at the same addresses; pages move as the policy decides. With
+ *                                                    PROT_WRITE, or to read for good, for all processors; never PROT_EXEC.
+ *                                                    Ranges of 2 MiB and more begin at a multiple of 2 MiB if the
+ *                                                    kernel chooses where. SIGBUS: an access for which there is no memory
+ *   mprotect                                         is between the program and the CPU; GPUs do not see it
+ *   munmap, of the whole or of any part              frees it, also while it is serviced. mremap: only to less
  *   UVMP_EMU_SUBMIT                                  is a kernel launch: warps that access memory
  *
  * Every call: 0, or -1 with errno. EFAULT: a pointer. EINVAL: a field out of its range, or `zero` is not 0. EACCES: of
@@ -65,7 +69,7 @@ struct uvmp_emu_warp {
 
 struct uvmp_emu_submit {
 	__u64 warp; /* struct uvmp_emu_warp[warps]; `done` and `status` are written back */
-	__u32 warps;
+	__u32 warps; /* 1 and more */
 	__u32 gpu;  /* 1..gpus */
 	__u32 failed; /* out: warps whose status is not 0 */
 	__u32 zero;
@@ -85,7 +89,7 @@ enum uvmp_emu_advice { /* enum uvmp_advice of service.h */
 struct uvmp_emu_call {
 	__u64 address;
 	__u64 bytes;
-	__u32 processor; /* of PREFETCH: where to; of ADVISE: for whom, UVMP_EMU_NONE unsets PREFERRED */
+	__u32 processor; /* of PREFETCH: where to; of ADVISE: for whom, UVMP_EMU_NONE unsets PREFERRED; any where nobody is meant */
 	__u32 advice;	 /* enum uvmp_emu_advice; PREFETCH: 0 */
 };
 
@@ -122,7 +126,7 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
 	__u64 cpu_fills;	/* CPU faults that only filled in page-table entries that the policy had allowed (sum only) */
 	__u64 throttled;
 	__u64 policy_changes;	/* (sum only) */
-	__u64 frames_gpu;	/* pages of GPU memory that hold data now */
+	__u64 frames_gpu;	/* pages of GPU memory in use now: with evict=lru those of all chunks that are given out */
 	__u64 frames_cpu;	/* pages of system memory that hold managed data now (sum only) */
 	__u64 frames_cached;	/* pages that the module owns and that hold nothing; the shrinker gives them back (sum only) */
 	__u64 frames_shrunk;	/* pages that the shrinker has given back (sum only) */

@@ -1,5 +1,5 @@
-/* Managed memory by address, and where the store has it: areas in an array by address; places in the store
- * are given first fit. There are few of them.
+/* Managed memory by address, and where the store has it: areas in an array by address, and in another one by
+ * their places in the store, which are given first fit.
  *
  * An area stays whole, as the engine knows it, until nothing of it is held any more. Pages that the program
  * has unmapped are gone. They are ours still, and read as zeros, where it was told; where it was done behind
@@ -38,49 +38,52 @@ struct block *area_block(const struct area *area, uint64_t address)
 	return &area->block[(address - area->base) / BLOCK_BYTES];
 }
 
-/* If the area's place in the store meets [first, first + pages): `first` goes behind it. */
-static bool goes_behind(const struct area *area, uint64_t *first, uint64_t pages)
-{
-	uint64_t end = area->store_page + area->bytes / UVMP_STORE_PAGE_BYTES;
+/* -- places in the store -- */
 
-	if (area->store_page >= *first + pages || end <= *first)
-		return false;
-	*first = end;
-	return true;
+static uint64_t place_end(const struct area *area)
+{
+	return area->store_page + area->bytes / UVMP_STORE_PAGE_BYTES;
 }
 
-static bool is_taken(const struct areas *areas, uint64_t *first, uint64_t pages)
+/* The first gap that so many pages fit into; it lies before the place with the number `at`. */
+static bool find_place(const struct areas *areas, uint64_t pages, uint64_t *first, size_t *at)
 {
-	bool is_taken = false;
-
-	for (size_t i = 0; i < areas->count; i++)
-		is_taken |= goes_behind(areas->area[i], first, pages);
-	for (const struct area *area = areas->kept; area; area = area->next_kept)
-		is_taken |= goes_behind(area, first, pages);
-	return is_taken;
+	*first = 0;
+	for (*at = 0; *at < areas->places && areas->place[*at]->store_page - *first < pages; ++*at)
+		*first = place_end(areas->place[*at]);
+	return (*first + pages) * UVMP_STORE_PAGE_BYTES <= areas->most;
 }
 
-static bool find_place(const struct areas *areas, uint64_t bytes, uint64_t *place)
+static void leave_place(struct areas *areas, const struct area *area)
 {
-	uint64_t pages = bytes / UVMP_STORE_PAGE_BYTES, first = 0;
+	size_t at = 0;
 
-	while (is_taken(areas, &first, pages))
-		;
-	*place = first;
-	return (first + pages) * UVMP_STORE_PAGE_BYTES <= areas->most;
+	while (areas->place[at] != area)
+		at++;
+	areas->places--;
+	memmove(areas->place + at, areas->place + at + 1u, (areas->places - at) * sizeof(struct area *));
 }
 
-static bool make_room(struct areas *areas)
+/* -- areas -- */
+
+static bool enlarge(struct area ***array, size_t room)
+{
+	struct area **larger = realloc(*array, room * sizeof(struct area *));
+
+	if (larger)
+		*array = larger;
+	return larger != NULL;
+}
+
+/* There are as many places as areas, or more. */
+static bool has_room(struct areas *areas)
 {
 	size_t room = areas->room == 0 ? 64 : 2u * areas->room;
-	struct area **area;
 
-	if (areas->count < areas->room)
+	if (areas->places < areas->room)
 		return true;
-	area = realloc(areas->area, room * sizeof(struct area *));
-	if (!area)
+	if (!enlarge(&areas->area, room) || !enlarge(&areas->place, room))
 		return false;
-	areas->area = area;
 	areas->room = room;
 	return true;
 }
@@ -89,9 +92,10 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 {
 	uint64_t bytes = (asked + BLOCK_BYTES - 1u) / BLOCK_BYTES * BLOCK_BYTES, place;
 	struct area *area;
-	size_t at;
+	size_t at, before;
 
-	if (bytes < asked || !find_place(areas, bytes, &place) || !make_room(areas))
+	if (bytes < asked || !find_place(areas, bytes / UVMP_STORE_PAGE_BYTES, &place, &before) ||
+	    !has_room(areas))
 		return NULL;
 	area = calloc(1, sizeof(*area));
 	if (area)
@@ -109,6 +113,10 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	memmove(areas->area + at + 1u, areas->area + at, (areas->count - at) * sizeof(struct area *));
 	areas->area[at] = area;
 	areas->count++;
+	memmove(areas->place + before + 1u, areas->place + before,
+	        (areas->places - before) * sizeof(struct area *));
+	areas->place[before] = area;
+	areas->places++;
 	areas->bytes += bytes;
 	return area;
 }
@@ -122,12 +130,10 @@ void areas_remove(struct areas *areas, struct area *area)
 	memmove(areas->area + at, areas->area + at + 1u, (areas->count - at) * sizeof(struct area *));
 	free(area->block);
 	area->block = NULL;
-	if (!area->is_kept) {
-		free(area);
+	if (area->is_kept)
 		return;
-	}
-	area->next_kept = areas->kept;
-	areas->kept = area;
+	leave_place(areas, area);
+	free(area);
 }
 
 bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes)
@@ -197,12 +203,9 @@ void areas_close(struct areas *areas)
 {
 	while (areas->count != 0)
 		areas_remove(areas, areas->area[areas->count - 1u]);
-	while (areas->kept) {
-		struct area *area = areas->kept;
-
-		areas->kept = area->next_kept;
-		free(area);
-	}
+	while (areas->places != 0)
+		free(areas->place[--areas->places]);
+	free(areas->place);
 	free(areas->area);
 	*areas = (struct areas){0};
 }

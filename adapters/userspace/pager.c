@@ -1,5 +1,4 @@
 /* Creating a pager, and its end. */
-#include "high_fd.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -220,8 +219,6 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		                           &status, text, sizeof(text));
 	if (!p->store)
 		return refuse(error, status, "%s", text);
-	if (p->store->is_mapped && !c->own_store)
-		p->store->fd = high_fd(p->store->fd);
 	p->areas.most = managed;
 	p->areas.page_bytes = p->page_bytes;
 	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -57,16 +57,15 @@ struct area {
 	uint64_t held;	      /* of these, that are not gone */
 	uint64_t store_page;  /* where the store has its first page, in pages of 4 KiB */
 	bool is_kept;	      /* its place in the store stays taken: something is mapped there for good */
-	struct area *next_kept;
 	struct block *block;
 };
 
 struct areas {
 	struct area **area; /* by base */
-	size_t count, room;
+	struct area **place; /* by their places in the store: with those that are freed, but for these */
+	size_t count, places, room;
 	uint64_t bytes, most; /* of all; most: pages of the store times their size */
 	uint32_t page_bytes;
-	struct area *kept; /* freed, but for their places in the store */
 };
 
 /* NULL: none. */

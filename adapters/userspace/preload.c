@@ -10,6 +10,7 @@
  * 2 MiB; brk; allocations through the C library's __libc_malloc; allocations made on a stack that is managed
  * memory itself, for the pager works on the stack of who calls it. */
 #undef _FORTIFY_SOURCE
+#include "high_fd.h"
 #include "preload.h"
 #include "run.h"
 
@@ -96,11 +97,19 @@ static void take_slot(void)
 	snprintf(slot->name, sizeof(slot->name), "%s", program_invocation_short_name);
 }
 
-static FILE *open_log(const char *name)
+static int open_high(const char *path)
 {
-	const char *path = getenv(name);
+	return high_fd(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+}
 
-	return path && *path ? fopen(path, "we") : NULL;
+/* What cannot be opened is in the report, as what cannot be written. */
+static void open_log(const char *path)
+{
+	int fd = path && *path ? open_high(path) : -1;
+
+	log_file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (path && *path && !log_file && slot)
+		slot->log_error = errno;
 }
 
 static void go_inside(void)
@@ -153,7 +162,8 @@ static int create(char *text, size_t bytes)
 	run_config(&config);
 	config.thread_began = go_inside;
 	if (is_first) {
-		config.log = log_file = open_log(RUN_LOG);
+		open_log(getenv(RUN_LOG));
+		config.log = log_file;
 		config.trace = getenv(RUN_TRACE);
 	} else {
 		error = store_beside(config.store, store);
@@ -255,9 +265,16 @@ static struct uvmp_pager *the_pager(void)
 	return pager;
 }
 
+/* The log is not the pager's, but as little the program's. */
 int preload_next_descriptor(int from)
 {
-	return pager && !is_inside ? uvmp_pager_next_descriptor(pager, from) : -1;
+	int next = -1, log = -1;
+
+	if (pager && !is_inside) {
+		next = uvmp_pager_next_descriptor(pager, from);
+		log = log_file ? fileno_unlocked(log_file) : -1;
+	}
+	return log >= from && (next < 0 || log < next) ? log : next;
 }
 
 /* -- what the C library allocates for itself: buffers of files and folders, that it gives to the kernel -- */
@@ -629,16 +646,22 @@ static struct part first_part(const uint8_t *memory, size_t bytes)
 }
 
 /* Whole blocks that go lose their marks; those at the edges may be needed yet. */
-static int unmap_managed(uint8_t *memory, size_t bytes)
+static void unmark(const void *memory, size_t bytes)
 {
 	uintptr_t mask = UVMP_PAGER_BLOCK_BYTES - 1u;
 	uintptr_t first = ((uintptr_t)memory + mask) & ~mask, end = ((uintptr_t)memory + bytes) & ~mask;
+
+	if (first < end)
+		mark((void *)first, end - first, false);
+}
+
+static int unmap_managed(uint8_t *memory, size_t bytes)
+{
 	sigset_t before;
 	int error;
 
 	enter(&before);
-	if (first < end)
-		mark((void *)first, end - first, false);
+	unmark(memory, bytes);
 	error = uvmp_pager_unmap(pager, memory, bytes);
 	leave(&before);
 	return answer(error);
@@ -695,22 +718,19 @@ static void *trim(uint8_t *memory, size_t bytes)
 	return memory;
 }
 
-/* What is mapped over managed memory is the program's, and no more managed. */
+/* What is mapped over managed memory is the program's, and no more managed: the pager hears it from the
+ * kernel. To unmap it here first would leave the place to any other thread for a moment, and would lose it if
+ * the mapping cannot be made. */
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
 	void *memory = is_plain(protection, flags) && !at ? take(bytes, CALLER) : NULL;
 
 	if (memory)
 		return trim(memory, whole_pages(bytes));
-	if ((flags & MAP_FIXED) != 0 && preload_managed && !is_inside && (uintptr_t)at % PAGE_BYTES == 0)
-		for (size_t done = 0; done < whole_pages(bytes);) {
-			struct part part = first_part((uint8_t *)at + done, whole_pages(bytes) - done);
-
-			if (part.is_managed)
-				unmap_managed((uint8_t *)at + done, part.bytes);
-			done += part.bytes;
-		}
-	return real_mmap(at, bytes, protection, flags, fd, offset);
+	memory = real_mmap(at, bytes, protection, flags, fd, offset);
+	if ((flags & MAP_FIXED) != 0 && memory != MAP_FAILED && preload_managed && !is_inside)
+		unmark(memory, whole_pages(bytes));
+	return memory;
 }
 
 EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "high_fd.h"
+
 struct map {
 	struct uvmp_pager_store store;
 	int child; /* the copy for a child that is being forked; -1: none */
@@ -52,7 +54,7 @@ static uint64_t size(const struct uvmp_pager_store *store)
 
 static int make_file(off_t bytes)
 {
-	int fd = memfd_create("uvmp-pager", MFD_CLOEXEC);
+	int fd = high_fd(memfd_create("uvmp-pager", MFD_CLOEXEC));
 	int error;
 
 	if (fd >= 0 && ftruncate(fd, bytes) == 0)

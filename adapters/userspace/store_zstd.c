@@ -232,20 +232,21 @@ static int write_part(struct zstd *z, const struct part *part, struct bench *ben
 
 /* -- the store -- */
 
-static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to)
+/* From `from` into the cells; without it, out of them to `to`. */
+static int transfer(struct zstd *z, uint64_t page, uint64_t pages, uint8_t *to, const uint8_t *from)
 {
-	struct zstd *z = (struct zstd *)store;
 	struct bench *bench = take_bench(z);
-	uint8_t *memory = to;
+	size_t done = 0;
 	int error = 0;
 
 	while (pages != 0 && error == 0) {
 		struct part part = next_part(z, page, pages);
 
 		pthread_mutex_lock(lock_of(z, part.cell));
-		error = read_part(z, &part, bench, memory);
+		error = from ? write_part(z, &part, bench, from + done)
+		             : read_part(z, &part, bench, to + done);
 		pthread_mutex_unlock(lock_of(z, part.cell));
-		memory += part.bytes;
+		done += part.bytes;
 		page += part.bytes / PAGE;
 		pages -= part.bytes / PAGE;
 	}
@@ -253,25 +254,14 @@ static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pa
 	return error;
 }
 
+static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to)
+{
+	return transfer((struct zstd *)store, page, pages, to, NULL);
+}
+
 static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
 {
-	struct zstd *z = (struct zstd *)store;
-	struct bench *bench = take_bench(z);
-	const uint8_t *memory = from;
-	int error = 0;
-
-	while (pages != 0 && error == 0) {
-		struct part part = next_part(z, page, pages);
-
-		pthread_mutex_lock(lock_of(z, part.cell));
-		error = write_part(z, &part, bench, memory);
-		pthread_mutex_unlock(lock_of(z, part.cell));
-		memory += part.bytes;
-		page += part.bytes / PAGE;
-		pages -= part.bytes / PAGE;
-	}
-	give_bench(z, bench);
-	return error;
+	return transfer((struct zstd *)store, page, pages, NULL, from);
 }
 
 /* A cell goes when nothing of it is needed any more. */

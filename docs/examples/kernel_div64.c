@@ -1,6 +1,6 @@
-/* 64-bit division for 32-bit kernels. Compilers call these functions, which their runtime library has and a kernel has not;
- * add this file to the module on 32-bit machines, with <linux/math64.h> instead of the two declarations. In tests it is
- * linked with a division of its own. */
+/* 64-bit division for 32-bit kernels. Compilers call these functions, which their runtime library has and a
+ * kernel has not; add this file to the module on 32-bit machines, with <linux/math64.h> instead of the two
+ * declarations. In tests it is linked with a division of its own. */
 #include <uvmpolicy/base.h>
 
 /* Of <linux/math64.h>. */

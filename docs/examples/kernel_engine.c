@@ -1,8 +1,9 @@
-/* The engine in a driver: interrupt, worker, and the calls of a process. docs/embedding-kernel.md has the rules that this
- * follows; `make test` compiles it as a kernel would, and runs it: tests/unit/test_kernel_examples.c. */
+/* The engine in a driver: interrupt, worker, and the calls of a process. docs/embedding-kernel.md has the
+ * rules that this follows; `make test` compiles it as a kernel would, and runs it:
+ * tests/unit/test_kernel_examples.c. */
 #include "kernel_engine.h"
 
-/* Actions handed out before the first is performed. They are large (sizeof is 200 bytes and more), so they are no local
+/* Actions handed out before the first is performed. At 184 bytes each they are no local
  * variable. */
 #define ACTIONS 32u
 
@@ -21,7 +22,8 @@ struct driver {
 	enum uvmp_status result[ACTIONS];
 };
 
-/* Hard interrupt. Touches no engine: its lock is a mutex, and a decision takes longer than an interrupt should. */
+/* Hard interrupt. Touches no engine: its lock is a mutex, and a decision takes longer than an interrupt
+ * should. */
 void top_half(struct driver *driver, uint32_t gpu)
 {
 	if (!ring_pending(driver->ring[gpu - 1]))
@@ -30,8 +32,8 @@ void top_half(struct driver *driver, uint32_t gpu)
 	queue_work_on_our_queue(&driver->work);
 }
 
-/* What the GPUs have written since. What does not fit into the engine's buffer stays in the ring: the GPU waits, nothing
- * is lost. */
+/* What the GPUs have written since. What does not fit into the engine's buffer stays in the ring: the GPU
+ * waits, nothing is lost. */
 static void take_faults(struct driver *driver)
 {
 	struct uvmp_fault fault;
@@ -42,13 +44,15 @@ static void take_faults(struct driver *driver)
 		while (ring_peek(ring, &fault)) {
 			if (uvmp_service_fault(driver->service, gpu, &fault) == UVMP_ERR_SPACE)
 				break;
-			ring_advance(ring); /* also past an entry that the engine refuses: it makes no sense */
+			ring_advance(
+			        ring); /* also past an entry that the engine refuses: it makes no sense */
 		}
 	}
 }
 
-/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. A piece that cannot be
- * had is no error: what finds no room counts as no GPU memory, and is tried again at the next replay. */
+/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. A piece
+ * that cannot be had is no error: what finds no room counts as no GPU memory, and is tried again at the next
+ * replay. */
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory;
@@ -89,8 +93,8 @@ static void push(struct driver *driver)
 	mutex_unlock(&driver->lock);
 }
 
-/* Worker. One after the other satisfies `after` of the actions; a driver with copy engines starts what does not wait for
- * another, and completes each when its fence has signalled. */
+/* Worker. One after the other satisfies `after` of the actions; a driver with copy engines starts what does
+ * not wait for another, and completes each when its fence has signalled. */
 void bottom_half(struct driver *driver)
 {
 	do {
@@ -106,16 +110,20 @@ void bottom_half(struct driver *driver)
 	}
 }
 
-/* A process: vm_operations_struct.fault, or a call such as free or advise. The ticket is in the DONE that perform() sees;
- * there the process is woken, with the status that DONE has. */
-enum uvmp_status cpu_fault(struct driver *driver, uint64_t space, uvmp_addr address, bool is_write, uint64_t thread,
-                           uint64_t *ticket)
+/* A process: vm_operations_struct.fault, or a call such as free or advise. It then sleeps until perform() has
+ * seen the DONE with its ticket, which wakes it with the status that DONE has. The ticket is noted before the
+ * lock is let go: afterwards the worker may be quicker. */
+enum uvmp_status cpu_fault(struct driver *driver, uint64_t space, uvmp_addr address, bool is_write,
+                           uint64_t thread, struct waiter *waiter)
 {
 	enum uvmp_status status;
+	uint64_t ticket;
 
 	mutex_lock(&driver->lock);
 	status = uvmp_service_cpu_fault(driver->service, space, address,
-	                                is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, thread, ticket);
+	                                is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, thread, &ticket);
+	if (status == UVMP_OK)
+		waiter_expect(waiter, ticket);
 	mutex_unlock(&driver->lock);
 	if (status == UVMP_OK)
 		queue_work_on_our_queue(&driver->work);

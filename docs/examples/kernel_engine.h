@@ -27,12 +27,14 @@ void mask_interrupt(struct ring *ring);
 void unmask_interrupt(struct ring *ring);
 void *arena_alloc(size_t bytes); /* kvmalloc(bytes, GFP_KERNEL) */
 enum uvmp_status perform(const struct uvmp_action *action); /* copies, maps, replays: may sleep */
+struct waiter; /* a process that waits: a ticket, a completion, a status, in a list with a lock of its own */
+void waiter_expect(struct waiter *waiter, uint64_t ticket);
 
 /* -- what kernel_engine.c gives the driver -- */
 struct driver;
 void top_half(struct driver *driver, uint32_t gpu);
 void bottom_half(struct driver *driver);
 enum uvmp_status cpu_fault(struct driver *driver, uint64_t space, uvmp_addr address, bool is_write, uint64_t thread,
-			   uint64_t *ticket);
+			   struct waiter *waiter);
 
 #endif

@@ -1,19 +1,20 @@
-/* The decisions of the library under Linux' drm_gpusvm layer: how much of a VABlock comes along with a fault, in which
- * ranges, whether to migrate at all, and what leaves device memory. The layer keeps doing the rest.
- * docs/embedding-kernel.md has the words; `make test` compiles this as a kernel would, and runs it against a small model of
- * the layer: tests/unit/test_kernel_examples.c. */
+/* The decisions of the library under Linux' drm_gpusvm layer: how much of a VABlock comes along with a fault,
+ * in which ranges, whether to migrate at all, and what leaves device memory. The layer keeps doing the rest.
+ * docs/embedding-kernel.md has the words; `make test` compiles this as a kernel would, and runs it against a
+ * small model of the layer: tests/unit/test_kernel_examples.c. */
 #include "kernel_gpusvm.h"
 
-#define PAGE	    4096ul
+#define PAGE        4096ul
 #define BLOCK_BYTES 0x200000ul
-#define GPU	    1u
+#define GPU         1u
 
-/* Of 2 MiB of the process' memory. The driver's own lock (vm->lock in xe; drm_gpusvm_driver_set_lock) serialises all of it
- * but the two fields that the notifier writes. */
+/* Of 2 MiB of the process' memory. The driver's own lock (vm->lock in xe; drm_gpusvm_driver_set_lock)
+ * serialises all of it but the two fields that the notifier writes. */
 struct svm_block {
 	struct uvmp_prefetch_state prefetch;
 	struct uvmp_thrash_block thrash;
-	/* Written with the notifier lock held exclusively (svm_invalidate), or shared and the driver's lock beside it. */
+	/* Written with the notifier lock held exclusively (svm_invalidate), or shared and the driver's lock
+	 * beside it. */
 	uvmp_mask on_device;
 	uvmp_mask went_home; /* since the last fault; told to the thrashing detector then */
 };
@@ -26,10 +27,11 @@ struct svm {
 	struct uvmp_thrash_space thrash;
 };
 
-/* -- invalidation ------------------------------------------------------------------------------------------------ */
+/* -- invalidation
+ * ------------------------------------------------------------------------------------------------ */
 
-/* From drm_gpusvm_ops.invalidate, for what [start, end) has in this block: the layer holds the notifier lock exclusively,
- * and memory may be being reclaimed, so nothing may be allocated here. Nothing is. */
+/* From drm_gpusvm_ops.invalidate, for what [start, end) has in this block: the layer holds the notifier lock
+ * exclusively, and memory may be being reclaimed, so nothing may be allocated here. Nothing is. */
 void svm_invalidate(struct svm_block *block, unsigned long start, unsigned long end)
 {
 	unsigned long base = start & ~(BLOCK_BYTES - 1);
@@ -41,14 +43,18 @@ void svm_invalidate(struct svm_block *block, unsigned long start, unsigned long 
 	uvmp_mask_region_clear(&block->on_device, gone);
 }
 
-/* -- thrashing ---------------------------------------------------------------------------------------------------- */
+/* -- thrashing
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* An array of pages for a block that bounces is the caller's to give (uvmp_thrash_block_give, where it may allocate);
- * without one, as here, nothing is detected. */
+/* An array of pages for a block that bounces is the caller's to give (uvmp_thrash_block_give, where it may
+ * allocate); without one, as here, nothing is detected. */
 static void tell_thrashing(struct svm *svm, struct svm_block *block, struct uvmp_region region, uint32_t dst)
 {
-	struct uvmp_thrash_migration migration = {
-	        .region = region, .dst = dst, .final_dst = dst, .cause = UVMP_MIGRATE_FAULT, .now_ns = ktime_get_ns()};
+	struct uvmp_thrash_migration migration = {.region = region,
+	                                          .dst = dst,
+	                                          .final_dst = dst,
+	                                          .cause = UVMP_MIGRATE_FAULT,
+	                                          .now_ns = ktime_get_ns()};
 
 	(void)uvmp_thrash_migrate(&svm->thrash, &block->thrash, &migration);
 }
@@ -67,7 +73,8 @@ static void ask_thrashing(struct svm *svm, struct svm_block *block, uint32_t pag
 	(void)uvmp_thrash_decide(&svm->thrash, &block->thrash, &svm->processors, &facts, hint);
 }
 
-/* -- bringing pages ---------------------------------------------------------------------------------------------- */
+/* -- bringing pages
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The largest size of range that is wanted around `page`, as a region of the block. */
 static struct uvmp_region largest_chunk(const uvmp_mask *wanted, uint32_t page)
@@ -84,10 +91,11 @@ static struct uvmp_region largest_chunk(const uvmp_mask *wanted, uint32_t page)
 	return chunk;
 }
 
-/* One range on the device: made if need be, migrated, bound. gpuva_start and gpuva_end are what makes the layer choose the
- * size that was decided: it takes the largest chunk that lies between them. *got: what the range really is. */
-static int bring(struct svm *svm, struct svm_block *block, unsigned long base, struct uvmp_region chunk, uint32_t page,
-                 bool is_migrated, struct uvmp_region *got)
+/* One range on the device: made if need be, migrated, bound. gpuva_start and gpuva_end are what makes the
+ * layer choose the size that was decided: it takes the largest chunk that lies between them. *got: what the
+ * range really is. */
+static int bring(struct svm *svm, struct svm_block *block, unsigned long base, struct uvmp_region chunk,
+                 uint32_t page, bool is_migrated, struct uvmp_region *got)
 {
 	struct drm_gpusvm_ctx ctx = {.devmem_possible = is_migrated};
 	struct drm_gpusvm_range *range;
@@ -101,8 +109,9 @@ static int bring(struct svm *svm, struct svm_block *block, unsigned long base, s
 	got->first = (uint32_t)((drm_gpusvm_range_start(range) - base) / PAGE);
 	got->outer = (uint32_t)((drm_gpusvm_range_end(range) - base) / PAGE);
 	if (is_migrated)
-		(void)drm_pagemap_populate_mm(svm->dpagemap, drm_gpusvm_range_start(range), drm_gpusvm_range_end(range),
-		                              svm->gpusvm->mm, ctx.timeslice_ms); /* fails: system memory is mapped */
+		(void)drm_pagemap_populate_mm(svm->dpagemap, drm_gpusvm_range_start(range),
+		                              drm_gpusvm_range_end(range), svm->gpusvm->mm,
+		                              ctx.timeslice_ms); /* fails: system memory is mapped */
 	error = drm_gpusvm_range_get_pages(svm->gpusvm, range, &ctx);
 	if (error != 0)
 		return error;
@@ -120,11 +129,14 @@ static int bring(struct svm *svm, struct svm_block *block, unsigned long base, s
 	return error;
 }
 
-/* -- the fault --------------------------------------------------------------------------------------------------- */
+/* -- the fault
+ * --------------------------------------------------------------------------------------------------- */
 
-/* What the prefetcher adds to the page that faulted, inside [first, outer) of the block: VMA and GPU mapping, cut at it. */
-static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long base, const uvmp_mask *on_device,
-                         uint32_t page, struct uvmp_region window, uvmp_mask *wanted)
+/* What the prefetcher adds to the page that faulted, inside [first, outer) of the block: VMA and GPU mapping,
+ * cut at it. */
+static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long base,
+                         const uvmp_mask *on_device, uint32_t page, struct uvmp_region window,
+                         uvmp_mask *wanted)
 {
 	uvmp_mask faulted = {{0}};
 	struct uvmp_prefetch_hint hint;
@@ -141,15 +153,16 @@ static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long
 
 	uvmp_mask_set(&faulted, page);
 	*wanted = faulted;
-	if (uvmp_prefetch_decide(&svm->prefetch, &facts, &block->prefetch, &hint) == UVMP_OK && hint.dst == GPU)
+	if (uvmp_prefetch_decide(&svm->prefetch, &facts, &block->prefetch, &hint) == UVMP_OK &&
+	    hint.dst == GPU)
 		uvmp_mask_or(wanted, wanted, &hint.pages);
 	uvmp_mask_andnot(wanted, wanted, on_device);
 	uvmp_mask_set(wanted, page);
 }
 
-/* GPU page fault handler, in process context with the driver's lock held and no other. [start, end): where VMA and GPU
- * mapping both are, around the fault. 0: try again (replay); SVM_AGAIN: the CPU was quicker, fault again; else it is the
- * program's mistake. */
+/* GPU page fault handler, in process context with the driver's lock held and no other. [start, end): where
+ * VMA and GPU mapping both are, around the fault. 0: try again (replay); SVM_AGAIN: the CPU was quicker,
+ * fault again; else it is the program's mistake. */
 int svm_fault(struct svm *svm, unsigned long address, unsigned long start, unsigned long end)
 {
 	unsigned long base = address & ~(BLOCK_BYTES - 1);
@@ -195,11 +208,13 @@ int svm_fault(struct svm *svm, unsigned long address, unsigned long start, unsig
 	return 0;
 }
 
-/* -- eviction ---------------------------------------------------------------------------------------------------- */
+/* -- eviction
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* Which 2 MiB of device memory leaves; the driver calls drm_pagemap_evict_to_ram for each allocation that lies there, with
- * no notifier lock held (migration runs the notifiers, which take it). The order has a lock of its own, one per device:
- * address spaces share its memory. svm_used puts the unit back, as the newest, when something was allocated there. */
+/* Which 2 MiB of device memory leaves; the driver calls drm_pagemap_evict_to_ram for each allocation that
+ * lies there, with no notifier lock held (migration runs the notifiers, which take it). The order has a lock
+ * of its own, one per device: address spaces share its memory. svm_used puts the unit back, as the newest,
+ * when something was allocated there. */
 enum uvmp_status svm_victim(struct uvmp_evict *order, uint32_t *unit)
 {
 	enum uvmp_status status = uvmp_evict_victim(order, NULL, unit);

@@ -1,16 +1,17 @@
-/* NVIDIA's UVM driver on the library: page masks used in place, fault entries, the prefetch decision, and the module's
- * parameters as a policy. docs/embedding-kernel.md says where in the driver each of these belongs.
+/* NVIDIA's UVM driver on the library: page masks used in place, fault entries, the prefetch decision, and the
+ * module's parameters as a policy. docs/embedding-kernel.md says where in the driver each of these belongs.
  *
  * `make test` compiles this file as a kernel would, and runs it: tests/unit/test_kernel_examples.c. */
 #include "kernel_nvidia.h"
 
 #include <uvmpolicy/uvmpolicy.h>
 
-/* -- page masks ----------------------------------------------------------------------------------------------- */
+/* -- page masks
+ * ----------------------------------------------------------------------------------------------- */
 
-/* With 64-bit words both are 8 words and agree bit by bit, in either byte order: a pointer is enough. The kernel is
- * compiled with -fno-strict-aliasing, which makes that legal. Elsewhere (32-bit kernels, pages of 64 KiB: one word)
- * the set is copied into `room`. NULL stays NULL: "there is no such mask". */
+/* With 64-bit words both are 8 words and agree bit by bit, in either byte order: a pointer is enough. The
+ * kernel is compiled with -fno-strict-aliasing, which makes that legal. Elsewhere (32-bit kernels, pages of
+ * 64 KiB: one word) the set is copied into `room`. NULL stays NULL: "there is no such mask". */
 #if BITS_PER_LONG == 64 && UVM_VA_BLOCK_SIZE / PAGE_SIZE == 512
 #define IS_SAME_LAYOUT 1
 _Static_assert(sizeof(uvm_page_mask_t) == sizeof(uvmp_mask), "eight words");
@@ -35,20 +36,21 @@ static const uvmp_mask *nvidia_pages(const uvm_page_mask_t *mask, uvmp_mask *roo
 	return room;
 }
 
-/* -- one decision: what to prefetch --------------------------------------------------------------------------- */
+/* -- one decision: what to prefetch
+ * --------------------------------------------------------------------------- */
 
 /* What the driver holds where it asks for a hint: VA space lock (read or write) and block lock are taken. */
 struct nvidia_prefetch {
 	NvU64 start, end; /* of the block, end inclusive */
 	NvU32 big_page_bytes;
-	NvU32 destination; /* 0: the CPU; GPUs numbered 1..63 by the caller */
-	NvU32 preferred;   /* likewise, UVMP_PROC_NONE: no preferred location */
+	NvU32 destination;   /* 0: the CPU; GPUs numbered 1..63 by the caller */
+	NvU32 preferred;     /* likewise, UVMP_PROC_NONE: no preferred location */
 	bool is_first_touch; /* the block is resident nowhere */
 	bool is_hmm;
 	uvm_va_block_region_t faulted_region, hmm_region;
 	const uvm_page_mask_t *faulted;
-	const uvm_page_mask_t *resident;	/* on the destination, NULL: it has no state in the block */
-	const uvm_page_mask_t *thrashing;	/* NULL: there are none */
+	const uvm_page_mask_t *resident;        /* on the destination, NULL: it has no state in the block */
+	const uvm_page_mask_t *thrashing;       /* NULL: there are none */
 	const uvm_page_mask_t *cpu_read_mapped; /* only where the destination is the CPU */
 };
 
@@ -57,10 +59,11 @@ static struct uvmp_region nvidia_region(uvm_va_block_region_t region)
 	return (struct uvmp_region){region.first, region.outer};
 }
 
-/* Fills *hint: pages to fetch too are in hint->pages, if hint->dst is the destination. `state` is one per block; keep it
- * where the driver keeps its prefetch_info. */
+/* Fills *hint: pages to fetch too are in hint->pages, if hint->dst is the destination. `state` is one per
+ * block; keep it where the driver keeps its prefetch_info. */
 static enum uvmp_status nvidia_prefetch_hint(const struct uvmp_prefetch_params *params,
-                                             const struct nvidia_prefetch *ask, struct uvmp_prefetch_state *state,
+                                             const struct nvidia_prefetch *ask,
+                                             struct uvmp_prefetch_state *state,
                                              struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask room[4];
@@ -87,9 +90,11 @@ static enum uvmp_status nvidia_prefetch_hint(const struct uvmp_prefetch_params *
 	return uvmp_prefetch_decide(params, &facts, state, hint);
 }
 
-/* -- fault entries -------------------------------------------------------------------------------------------- */
+/* -- fault entries
+ * -------------------------------------------------------------------------------------------- */
 
-_Static_assert((int)UVM_FAULT_ACCESS_TYPE_ATOMIC_STRONG == (int)UVMP_ACCESS_ATOMIC_STRONG, "accesses have the same order");
+_Static_assert((int)UVM_FAULT_ACCESS_TYPE_ATOMIC_STRONG == (int)UVMP_ACCESS_ATOMIC_STRONG,
+               "accesses have the same order");
 _Static_assert((int)UVM_FAULT_TYPE_FATAL == (int)UVMP_FAULT_FATAL, "and so have types");
 
 /* By name: numbers behind SYS differ between versions of the driver. */
@@ -105,8 +110,8 @@ static enum uvmp_aperture nvidia_aperture(uvm_aperture_t aperture)
 	}
 }
 
-/* The driver parses the 32 bytes that the GPU writes into its own entry; the library's is filled at the same place. There
- * is nothing to share: an entry is read once, in an order that the hardware dictates. */
+/* The driver parses the 32 bytes that the GPU writes into its own entry; the library's is filled at the same
+ * place. There is nothing to share: an entry is read once, in an order that the hardware dictates. */
 static void nvidia_fault(const uvm_fault_buffer_entry_t *entry, struct uvmp_fault *fault)
 {
 	*fault = (struct uvmp_fault){
@@ -122,7 +127,8 @@ static void nvidia_fault(const uvm_fault_buffer_entry_t *entry, struct uvmp_faul
 	};
 }
 
-/* -- parameters ----------------------------------------------------------------------------------------------- */
+/* -- parameters
+ * ----------------------------------------------------------------------------------------------- */
 
 /* uvm_perf_ and uvm_ parameters of the module, as the user gave them. */
 struct nvidia_parameters {
@@ -131,7 +137,8 @@ struct nvidia_parameters {
 	unsigned int fault_max_batches_per_service, fault_max_throttle_per_service;
 	unsigned int reenable_prefetch_faults_lapse_msec;
 	unsigned int thrashing_enable, thrashing_threshold, thrashing_pin_threshold, thrashing_lapse_usec;
-	unsigned int thrashing_nap, thrashing_epoch, thrashing_pin, thrashing_max_resets, lapse_vote_threshold;
+	unsigned int thrashing_nap, thrashing_epoch, thrashing_pin, thrashing_max_resets,
+	        lapse_vote_threshold;
 	unsigned int map_remote_on_native_atomics_fault, map_remote_on_eviction;
 	int access_counter_migration_enable;
 	unsigned int access_counter_batch_count, access_counter_threshold;
@@ -165,9 +172,9 @@ static void nvidia_thrashing(const struct nvidia_parameters *given, struct uvmp_
 	thrash->max_resets = given->thrashing_max_resets;
 }
 
-/* The policy that the module's parameters ask for, corrected as the driver corrects them: the parser of policy strings
- * would refuse what is out of range, the driver takes its default. UVMP_ERR_RANGE: what is beyond even the library's
- * range, which is wider than any sensible value. */
+/* The policy that the module's parameters ask for, corrected as the driver corrects them: the parser of
+ * policy strings would refuse what is out of range, the driver takes its default. UVMP_ERR_RANGE: what is
+ * beyond even the library's range, which is wider than any sensible value. */
 static enum uvmp_status nvidia_policy(const struct nvidia_parameters *given, struct uvmp_policy *policy)
 {
 	uvmp_policy_init(policy);
@@ -178,8 +185,8 @@ static enum uvmp_status nvidia_policy(const struct nvidia_parameters *given, str
 		policy->prefetch.min_faults = nvidia_in(given->prefetch_min_faults, 1, 20, 1);
 	}
 	policy->replay.max_batch = nvidia_clamp(given->fault_batch_count, 1, 1u << 20);
-	policy->replay.policy = (enum uvmp_replay_policy)nvidia_in(given->fault_replay_policy, UVMP_REPLAY_BLOCK,
-	                                                           UVMP_REPLAY_ONCE, UVMP_REPLAY_BATCH_FLUSH);
+	policy->replay.policy = (enum uvmp_replay_policy)nvidia_in(
+	        given->fault_replay_policy, UVMP_REPLAY_BLOCK, UVMP_REPLAY_ONCE, UVMP_REPLAY_BATCH_FLUSH);
 	if (policy->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		policy->replay.update_put_ratio = nvidia_clamp(given->fault_replay_update_put_ratio, 0, 100);
 	policy->replay.max_batches = given->fault_max_batches_per_service;
@@ -191,7 +198,8 @@ static enum uvmp_status nvidia_policy(const struct nvidia_parameters *given, str
 	if (given->access_counter_migration_enable == 0) {
 		policy->counters = UVMP_COUNTERS_OFF;
 	} else {
-		policy->counters = given->access_counter_migration_enable > 0 ? UVMP_COUNTERS_ON : UVMP_COUNTERS_DRIVER;
+		policy->counters =
+		        given->access_counter_migration_enable > 0 ? UVMP_COUNTERS_ON : UVMP_COUNTERS_DRIVER;
 		policy->counter_batch = nvidia_clamp(given->access_counter_batch_count, 1, 65536);
 		policy->counter_threshold = nvidia_clamp(given->access_counter_threshold, 1, 65535);
 		policy->map_on_eviction = given->map_remote_on_eviction != 0;
@@ -200,7 +208,8 @@ static enum uvmp_status nvidia_policy(const struct nvidia_parameters *given, str
 	return uvmp_policy_is_valid(policy) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-/* In a driver these would be the parts of its own files; here they would be unused without a table of them. */
+/* In a driver these would be the parts of its own files; here they would be unused without a table of them.
+ */
 const struct nvidia_glue {
 	__typeof__(nvidia_prefetch_hint) *prefetch_hint;
 	__typeof__(nvidia_fault) *fault;

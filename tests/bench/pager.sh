@@ -1,7 +1,8 @@
 #!/bin/sh
 # How fast the pager is, beside a userfaultfd loop that decides nothing, UFFDIO_COPY alone, and the kernel's paging of a mapped
 # file in a memory cgroup. Times depend on what else the machine does, which is why all are measured by turns: figures to look
-# at, never a test. usage: pager.sh BUILD [SECTION...] (latency scan quarter)
+# at, never a test. usage: pager.sh BUILD [SECTION...] (latency scan quarter;
+# make bench BENCH_PAGER='...')
 #
 # BENCH_REPEATS (default 3), BENCH_SEED (1), BENCH_DIR (BUILD): where files lie; the kernel reads ahead as that disk says.
 # BENCH_MIB (32): managed memory of `quarter`, a quarter of which is resident; `scan` takes twice that. BENCH_CSV=FILE: there too.

@@ -147,6 +147,9 @@ static void mappings(void)
 	memset(memory + MiB, 7, 11 * MiB);
 	check(mremap(memory, 12 * MiB, 5 * MiB, 0) == memory && is_filled(memory, MiB, 2) && memory[5 * MiB - 1] == 7,
 	      "mremap: smaller");
+	errno = 0;
+	check(mmap(memory, 4 * MiB, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0) == MAP_FAILED && errno == EBADF &&
+	              is_filled(memory, MiB, 2) && memory[4 * MiB] == 7, "mmap: one that fails leaves managed memory as it is");
 	fwrite("mapped", 1, 7, file);
 	fflush(file);
 	check(ftruncate(fileno(file), 2 * MiB) == 0, "ftruncate");

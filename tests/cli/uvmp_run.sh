@@ -25,7 +25,7 @@ fail() {
 expect() {
 	want=$1 name=$2
 	shift 2
-	timeout -s KILL 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+	timeout -s KILL 300 "$@" >"$work/out" 2>"$work/err" </dev/null
 	status=$?
 	if [ "$status" = "$want" ]; then
 		ok "$name"
@@ -139,6 +139,12 @@ expect 0 'CSV' "$run" --budget 8M --format csv "$program" simple 32
 	fail 'CSV: a row' "$(cat "$work/err")"
 expect 0 'verbose' "$run" --budget 8M --verbose "$program" simple 32
 says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 8.0 MiB'
+grep -q 'times what it managed' "$work/err" && fail 'verbose: no word of moving in circles' "$(cat "$work/err")" ||
+	ok 'verbose: no word of moving in circles'
+expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=density evict=lru' "$program" circle 16 30
+prints 'program: all words right'
+times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
+[ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
 for store in mem zstd "file:$work" "file:$work/store"; do
 	expect 0 "store $store" "$run" --budget 8M --store "$store" "$program" simple 32
 	prints 'program: all words right'
@@ -228,6 +234,10 @@ for n in 4 5 6 7 8 9 10 12; do
 	grep -q 'without a pager: \|: the program runs without a pager\|1 process with managed memory' "$work/err" &&
 		ok "$name: says whether there is a pager" || fail "$name: says whether there is a pager" "$(cat "$work/err")"
 done
+expect 0 'a program that closes what it does not know' "$run" --budget 8M --log "$work/log" --record "$work/trace.csv" "$program" daemon 32 "$work/mine"
+prints 'file 3 has 4 bytes' 'program: all words right'
+[ "$(cat "$work/mine")" = mine ] && tail -n 1 "$work/log" | grep -q '^[0-9]* [a-z]' && ! grep -q 'not complete' "$work/err" &&
+	ok "$name: its file is its own, the log is whole" || fail "$name: its file is its own, the log is whole" "$(cat "$work/err")"
 expect 0 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
 says 'the log is not complete: No space left'

@@ -1,5 +1,6 @@
 /* What uvmp_run.sh runs under uvmp-run: memory larger than the budget, in which each word can be told, and the ends
  * that a program may come to meanwhile. usage: uvmp_run_program MODE MIB [ARGUMENT...] */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,18 @@ static int simple(void)
 {
 	fill(0, words, 1);
 	return verify("program", 0, words, 1);
+}
+
+/* Reads all of it so many times. */
+static int circle(unsigned rounds)
+{
+	uint64_t sum = 0;
+
+	fill(0, words, 1);
+	while (rounds-- != 0)
+		for (size_t i = 0; i < words; i += PAGE_WORDS)
+			sum += ((volatile uint64_t *)word)[i];
+	return sum == 0 ? 1 : verify("program", 0, words, 1);
 }
 
 static void take_signal(int number)
@@ -135,6 +149,23 @@ static int executed(char **argument)
 	return 1;
 }
 
+/* A daemon's start: what it does not know is closed, and the numbers are its own files' from then on. */
+static int daemon_like(const char *path)
+{
+	struct stat info;
+	int fd;
+
+	fill(0, words, 1);
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	fill(0, words, 2);
+	if (fd < 0 || write(fd, "mine", 4) != 4 || fstat(fd, &info) != 0)
+		return 1;
+	printf("file %d has %d bytes\n", fd, (int)info.st_size);
+	return verify("program", 0, words, 2);
+}
+
 struct part {
 	pthread_t thread;
 	size_t first, outer;
@@ -187,6 +218,8 @@ int main(int arguments, char **argument)
 		return 99;
 	if (strcmp(mode, "simple") == 0)
 		return simple();
+	if (strcmp(mode, "circle") == 0 && arguments > 3)
+		return circle((unsigned)strtoul(argument[3], NULL, 10));
 	if (strcmp(mode, "signal") == 0)
 		return until_signal();
 	if (strcmp(mode, "fork") == 0)
@@ -195,6 +228,8 @@ int main(int arguments, char **argument)
 		return many((unsigned)strtoul(argument[3], NULL, 10));
 	if (strcmp(mode, "exec") == 0 && arguments > 3)
 		return executed(argument + 3);
+	if (strcmp(mode, "daemon") == 0 && arguments > 3)
+		return daemon_like(argument[3]);
 	if (strcmp(mode, "threads") == 0)
 		return threads(true);
 	if (strcmp(mode, "leave") == 0)

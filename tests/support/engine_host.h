@@ -182,17 +182,20 @@ static inline uint8_t *engine_right(struct engine *e, uint32_t proc, uint64_t sp
 	return &w->right[proc][(address - w->start) / ENGINE_PAGE];
 }
 
-/* MAP, UNMAP, REVOKE; pages of 4 KiB only (with others the mirror stays empty). */
+/* MAP, UNMAP, REVOKE; the mirror holds a page of 64 KiB as sixteen of 4 KiB. */
 static inline void engine_perform(struct engine *e, const struct uvmp_action *a)
 {
-	if (a->page_bytes != ENGINE_PAGE || (a->kind != UVMP_ACTION_MAP && a->kind != UVMP_ACTION_UNMAP &&
-	                                     a->kind != UVMP_ACTION_REVOKE))
+	uint32_t small;
+
+	if (a->kind != UVMP_ACTION_MAP && a->kind != UVMP_ACTION_UNMAP && a->kind != UVMP_ACTION_REVOKE)
 		return;
+	assert_int_equal(a->page_bytes, e->params.page_bytes);
+	small = a->page_bytes / ENGINE_PAGE;
 	for (uint32_t page = 0; page < UVMP_MASK_BITS; page++) {
-		if (!uvmp_mask_test(&a->pages, page))
-			continue;
-		*engine_right(e, a->to, a->space, a->address + (uint64_t)page * ENGINE_PAGE) =
-		        a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_PROT_NONE : a->right;
+		for (uint32_t i = 0; uvmp_mask_test(&a->pages, page) && i < small; i++)
+			*engine_right(e, a->to, a->space,
+			              a->address + ((uint64_t)page * small + i) * ENGINE_PAGE) =
+			        a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_PROT_NONE : a->right;
 	}
 }
 
@@ -236,8 +239,7 @@ static inline void engine_range_of(struct engine *e, uint64_t space, uvmp_addr b
 	assert_int_equal(uvmp_service_add_range(e->service, space, base, bytes, right, home), UVMP_OK);
 	assert_true(e->ranges < ENGINE_RANGES_MAX);
 	e->range[e->ranges++] = (struct engine_range){.space = space, .bytes = bytes, .base = base};
-	for (uint64_t at = 0; home == UVMP_CPU && e->params.page_bytes == ENGINE_PAGE && at < bytes;
-	     at += ENGINE_PAGE)
+	for (uint64_t at = 0; home == UVMP_CPU && at < bytes; at += ENGINE_PAGE)
 		*engine_right(e, UVMP_CPU, space, base + at) = (uint8_t)right;
 }
 
@@ -323,11 +325,11 @@ static inline void engine_cancel(struct engine *e, const struct uvmp_action *a)
 	uint32_t kept = 0;
 
 	if (!uvmp_mask_is_empty(&a->pages))
-		page += (uint64_t)uvmp_mask_next_set(&a->pages, 0) * ENGINE_PAGE;
+		page += (uint64_t)uvmp_mask_next_set(&a->pages, 0) * e->params.page_bytes;
 	for (uint32_t i = 0; i < e->waitings; i++) {
 		const struct engine_waiting *w = &e->waiting[i];
 		bool is_meant = w->gpu == a->to && w->space == a->space &&
-		                (w->fault.address & ~(uvmp_addr)(ENGINE_PAGE - 1u)) == page &&
+		                (w->fault.address & ~(uvmp_addr)(e->params.page_bytes - 1u)) == page &&
 		                (a->right == UVMP_CANCEL_ALL || w->fault.access >= UVMP_ACCESS_WRITE);
 
 		if (!is_meant)

@@ -13,6 +13,7 @@
 
 #include "driver.h"
 #include "interrupt.h"
+#include "support/seed.h"
 #include "trace_write.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -644,9 +645,11 @@ static void test_all_policies(void **unused)
 {
 	static const char *const workloads[] = {"random:bytes=5m,passes=2,agents=12",
 	                                        "stencil:n=512,tile=32,iterations=2,agents=7"};
+	const uint32_t all = UVMP_PREFETCH_COUNT * UVMP_EVICT_COUNT * 4u * 2u;
 
 	(void)unused;
-	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT * UVMP_EVICT_COUNT * 4u * 2u; i++) {
+	for (uint32_t k = 0; k < test_share_of(all); k++) {
+		uint32_t i = k * 599u % all; /* a prime: a share of them has something of everything */
 		uint32_t prefetch = i % UVMP_PREFETCH_COUNT,
 		         evict = i / UVMP_PREFETCH_COUNT % UVMP_EVICT_COUNT;
 		uint32_t rest = i / UVMP_PREFETCH_COUNT / UVMP_EVICT_COUNT;

@@ -293,9 +293,13 @@ static void test_interrupt_at_the_end(void **state)
 
 	(void)state;
 	put(gpu, 1);
+	emu_gpu_silence(gpu);
+	assert_int_equal(bottom_halves, 1);
+	put(gpu, 2);
+	emu_gpu_unmask(gpu); /* the worker's last turn */
+	assert_int_equal(kernel_interrupt(), 0);
 	drop_bare_gpu(gpu);
 	assert_int_equal(bottom_halves, 1);
-	assert_int_equal(kernel_interrupt(), 0);
 }
 
 /* Hardware, interrupt and worker at the same time. Hardware often waits until everything was fetched: if one

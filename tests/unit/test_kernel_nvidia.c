@@ -1,5 +1,5 @@
-/* docs/examples/kernel_nvidia.c: its masks, entries and parameters against the library called by hand, and against worked
- * examples of the driver's specification (1.6, 5.9). */
+/* docs/examples/kernel_nvidia.c: its masks, entries and parameters against the library called by hand, and
+ * against worked examples of the driver's specification (1.6, 5.9). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include "../../docs/examples/kernel_nvidia.c"
 
-#define GPU 1u
+#define GPU   1u
 #define BLOCK UINT64_C(0x7f0000000000)
 
 static uint64_t seed = 7;
@@ -78,7 +78,8 @@ static void test_short_masks_are_copied(void **state)
 
 /* -- the prefetch decision -- */
 
-static void ask_about(struct nvidia_prefetch *ask, const uvm_page_mask_t *faulted, uint32_t first, uint32_t outer)
+static void ask_about(struct nvidia_prefetch *ask, const uvm_page_mask_t *faulted, uint32_t first,
+                      uint32_t outer)
 {
 	*ask = (struct nvidia_prefetch){.start = BLOCK,
 	                                .end = BLOCK + UVM_VA_BLOCK_SIZE - 1,
@@ -213,10 +214,11 @@ struct row {
 };
 
 /* Fetches what the rows become; entries of the batch are returned. */
-static void fetch(const struct row *row, uint32_t rows, struct uvmp_fault *entry, struct uvmp_fault_batch *batch,
-                  struct uvmp_utlb *utlb, uint32_t utlbs)
+static void fetch(const struct row *row, uint32_t rows, struct uvmp_fault *entry,
+                  struct uvmp_fault_batch *batch, struct uvmp_utlb *utlb, uint32_t utlbs)
 {
-	struct uvmp_fetch_params params = {.max_batch = 256, .page_bytes = 4096, .coalesce = true, .quirks = true};
+	struct uvmp_fetch_params params = {
+	        .max_batch = 256, .page_bytes = 4096, .coalesce = true, .quirks = true};
 	struct uvmp_fault ring[8];
 	struct uvmp_fault_buffer buffer = {.entry = ring, .capacity = 8};
 
@@ -242,7 +244,8 @@ static void fetch(const struct row *row, uint32_t rows, struct uvmp_fault *entry
 
 static void test_entries_coalesce_as_in_the_driver(void **state)
 {
-	static const struct row first[] = {{0, 1, R, P}, {0, 1, R, P}, {1, 1, R, P}, {1, 2, W, P}, {0, 1, W, P}};
+	static const struct row first[] = {
+	        {0, 1, R, P}, {0, 1, R, P}, {1, 1, R, P}, {1, 2, W, P}, {0, 1, W, P}};
 	static const struct row third[] = {{0, 1, R, F}, {0, 1, R, P}, {0, 1, W, P}};
 	struct uvmp_fault entry[8];
 	struct uvmp_utlb utlb[2] = {{0}};
@@ -381,7 +384,8 @@ static void test_parameters(void **state)
 	given.map_remote_on_eviction = 0;
 	given.map_remote_on_native_atomics_fault = 1;
 	given.global_oversubscription = 0;
-	assert_means(&given, "threshold=0 min_faults=20 replay=block coalesce=0 max_batches=0 lapse_votes=0 pin=0 counters=on "
+	assert_means(&given, "threshold=0 min_faults=20 replay=block coalesce=0 max_batches=0 lapse_votes=0 "
+	                     "pin=0 counters=on "
 	                     "counter_threshold=65535 map_on_eviction=0 map_on_atomics=1 pma_order=0");
 }
 

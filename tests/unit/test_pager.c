@@ -325,6 +325,39 @@ static void *hammer(void *context)
 	return NULL;
 }
 
+/* Each has its own place in the store, also where others were. */
+static void test_many_allocations(void **state)
+{
+	enum { MANY = 3000 };
+	static volatile uint64_t *memory[MANY];
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 8 * MIB;
+	config.managed_bytes = (uint64_t)MANY * 2 * MIB;
+	config.policy = "prefetch=none evict=lru4k";
+	pager = open_config(&config);
+	for (size_t i = 0; i < MANY; i++) {
+		memory[i] = uvmp_pager_alloc(pager, 4096);
+		assert_non_null((void *)(uintptr_t)memory[i]);
+		*memory[i] = i + 1u;
+	}
+	assert_null(uvmp_pager_alloc(pager, 4096));
+	for (size_t i = 0; i < MANY; i += 3)
+		assert_int_equal(uvmp_pager_free(pager, (void *)(uintptr_t)memory[i]), 0);
+	for (size_t i = 0; i < MANY; i += 3) {
+		memory[i] = uvmp_pager_alloc(pager, 4096);
+		assert_non_null((void *)(uintptr_t)memory[i]);
+		assert_int_equal(*memory[i], 0);
+		*memory[i] = i + 1u;
+	}
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(*memory[i], i + 1u);
+	uvmp_pager_destroy(pager);
+}
+
 static void test_threads_see_their_own_writes(void **state)
 {
 	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
@@ -614,6 +647,7 @@ int main(void)
 	                                   cmocka_unit_test(test_discard_saves_writes_but_not_those_after_it),
 	                                   cmocka_unit_test(test_advice_is_accepted),
 	                                   cmocka_unit_test(test_parts_that_are_given_back),
+	                                   cmocka_unit_test(test_many_allocations),
 	                                   cmocka_unit_test(test_threads_see_their_own_writes),
 	                                   cmocka_unit_test(test_64_threads_on_one_page),
 	                                   cmocka_unit_test(test_two_pagers),

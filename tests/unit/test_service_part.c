@@ -362,11 +362,14 @@ static void test_copy_fails(void **state)
 	start("prefetch=none thrash=off", 1, 4);
 	engine_range(&e, SPACE, BASE, MIB2, UVMP_CPU);
 	migrate(BASE, 16 * PAGE, 1);
+	advise(BASE + 2 * PAGE, 4 * PAGE, UVMP_ADVISE_DISCARD, 0);
 	engine_fail(&e, UVMP_ACTION_COPY, 1, 1, UVMP_ERR_STATE);
 	assert_int_equal(free_part(BASE + 4 * PAGE, 8 * PAGE), UVMP_ERR_STATE);
 	assert_int_equal(e.service->ranges, 1);
 	assert_int_equal(holders(BASE), 1);
 	assert_int_equal(holders(BASE + 4 * PAGE), 0);
+	assert_false(
+	        engine_page(&e, SPACE, BASE + 4 * PAGE).is_discarded); /* nothing is known of it any more */
 	assert_int_equal(holders(BASE + 12 * PAGE), 2);
 	assert_int_equal(free_part(BASE + 4 * PAGE, 8 * PAGE), UVMP_OK);
 	assert_int_equal(holders(BASE + 12 * PAGE), 1);

@@ -263,9 +263,6 @@ static void test_large_pages(void **unused)
 	use(BASE + 4 * KIB64, 2);
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_true(is_here(BASE + 3 * KIB64) && is_remote(BASE + 4 * KIB64));
-	/* the mirror of this host knows pages of 4 KiB only */
-	engine_stop(&host);
-	begin("evict=lru2m" COMMON, 1, MIB2);
 }
 
 /* -- modes -- */

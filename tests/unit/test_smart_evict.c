@@ -798,8 +798,8 @@ static void test_names(void **state)
 static void test_size(void **state)
 {
 	uint64_t most = ((uint64_t)sizeof(struct uvmp_smart_tree) + 4) * UVMP_SMART_TREES_MAX +
-	                ((uint64_t)2 * sizeof(struct uvmp_smart_entry) + sizeof(struct uvmp_smart_range) + 4) *
-	                        UVMP_SMART_PAGES_MAX +
+	                ((uint64_t)2 * sizeof(struct uvmp_smart_entry) + sizeof(struct uvmp_smart_range) +
+	                 4) * UVMP_SMART_PAGES_MAX +
 	                UVMP_SMART_PAGES_MAX / 16 * 4;
 
 	(void)state;

@@ -42,25 +42,24 @@ typedef struct {
 } atomic64_t;
 #define atomic64_fetch_add(add, at) __atomic_fetch_add(&(at)->value, add, __ATOMIC_SEQ_CST)
 
+typedef struct {
+	long value;
+} atomic_long_t;
+
 /* What is only a member of structures here. */
-struct kref {
-	int unused;
-};
-struct maple_tree {
-	int unused;
-};
-struct rw_semaphore {
-	int unused;
-};
-struct mutex {
-	int unused;
-};
-struct work_struct {
-	int unused;
-};
-struct timer_list {
-	int unused;
-};
+#define MEMBER(name)        \
+	struct name {       \
+		int unused; \
+	}
+MEMBER(kref);
+MEMBER(maple_tree);
+MEMBER(rw_semaphore);
+MEMBER(mutex);
+MEMBER(work_struct);
+MEMBER(timer_list);
+MEMBER(hrtimer);
+MEMBER(xarray);
+MEMBER(miscdevice);
 struct vm_area_struct;
 struct workqueue_struct;
 
