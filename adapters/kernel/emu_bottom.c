@@ -1,10 +1,10 @@
 /* The bottom half: one worker, the only one who calls the engine.
  *
- * Its turn: requests, then what the GPUs have reported, then the engine is pumped until it has nothing more to do;
- * and again, until nothing new has come. Requests are taken between two actions as well, so that a range can be
- * freed while faults on it are being serviced. Three things wait until the engine has nothing to do: what GPUs
- * report anew (emu_waiting.c), the end of a submission, so that a program that waits for it finds everything
- * settled, and a change of policy. */
+ * Its turn: requests, then what the GPUs have reported, then the engine is pumped until it has nothing more
+ * to do; and again, until nothing new has come. Requests are taken between two actions as well, so that a
+ * range can be freed while faults on it are being serviced. Three things wait until the engine has nothing to
+ * do: what GPUs report anew (emu_waiting.c), the end of a submission, so that a program that waits for it
+ * finds everything settled, and a change of policy. */
 #include "emu_bottom.h"
 
 #include <linux/slab.h>
@@ -91,7 +91,8 @@ static void end_ticket(struct emu_bottom *b, u64 ticket, enum uvmp_status status
 
 	b->ended_ticket = ticket;
 	b->ended_status = status;
-	list_for_each_entry (request, &b->asked, link) {
+	list_for_each_entry(request, &b->asked, link)
+	{
 		if (request->ticket != ticket)
 			continue;
 		list_del(&request->link);
@@ -143,7 +144,8 @@ static enum uvmp_status ask_free(struct emu_bottom *b, struct emu_request *reque
 	u64 space = request->space->id;
 
 	if (request->bytes != request->range->bytes)
-		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes, &request->ticket);
+		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes,
+		                              &request->ticket);
 	emu_record_free(b, space, request->address);
 	return uvmp_service_free_range(b->driver->service, space, request->address, &request->ticket);
 }
@@ -171,7 +173,8 @@ static bool is_at_home(const struct emu_bottom *b, const struct emu_request *req
 	struct uvmp_page_state state;
 	u64 mapped;
 
-	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) != UVMP_OK)
+	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
+	    UVMP_OK)
 		return false;
 	mapped = request->access == UVMP_ACCESS_READ ? state.read : state.write;
 	return (state.resident & mapped & 1u) != 0;
@@ -196,8 +199,8 @@ static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *
 {
 	take_time(b, request);
 	b->driver->stats.cpu_faults++;
-	return uvmp_service_cpu_fault(b->driver->service, request->space->id, request->address, request->access,
-	                              request->thread, &request->ticket);
+	return uvmp_service_cpu_fault(b->driver->service, request->space->id, request->address,
+	                              request->access, request->thread, &request->ticket);
 }
 
 static enum uvmp_status ask_call(struct emu_bottom *b, struct emu_request *request)
@@ -296,7 +299,8 @@ static bool take_requests(struct emu_bottom *b)
 	spin_lock(&b->driver->request_lock);
 	list_splice_tail_init(&b->driver->requests, &b->pending);
 	spin_unlock(&b->driver->request_lock);
-	list_for_each_entry_safe (request, next, &b->pending, link) {
+	list_for_each_entry_safe(request, next, &b->pending, link)
+	{
 		if (b->asked_count == EMU_REQUESTS)
 			break;
 		list_del(&request->link);

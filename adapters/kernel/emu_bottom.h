@@ -17,6 +17,7 @@
 #define EMU_PIECES	 8u  /* of arena: no engine takes more */
 #define EMU_UTLBS_MAX	 64u /* the simulator's */
 #define EMU_LEAVING	 64u
+#define EMU_NO_ROOT	 U64_MAX
 #define EMU_REQUESTS	 256u /* that the engine has at a time */
 
 /* A fault that the engine was told of and that has not been answered. */
@@ -40,6 +41,7 @@ struct emu_engine {
 /* Pages whose frame on a processor may be free as soon as the engine has finished with them. */
 struct emu_leaving {
 	u64 space, address;
+	u64 root; /* of the GPU's memory, that they lie in chunks of and are evicted from; EMU_NO_ROOT: none */
 	u32 from;
 	uvmp_mask pages;
 };

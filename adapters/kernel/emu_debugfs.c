@@ -9,21 +9,22 @@
 
 /* -- stats, gpuN: one NAME VALUE a line -- */
 
-#define STAT(field)                                                                                              \
-	{                                                                                                        \
-		#field, offsetof(struct uvmp_emu_stats, field)                                                   \
+#define STAT(field)                                                                                          \
+	{                                                                                                    \
+#field, offsetof(struct uvmp_emu_stats, field)                                               \
 	}
 
 static const struct {
 	const char *name;
 	size_t offset;
 } stat[] = {
-        STAT(faults_written), STAT(faults_lost),    STAT(interrupts),    STAT(bottom_halves),   STAT(batches),
-        STAT(duplicates),     STAT(replays),        STAT(flushed),       STAT(cancelled),       STAT(accesses),
-        STAT(remote_accesses), STAT(notifications), STAT(pages_in),      STAT(pages_out),       STAT(pages_peer),
-        STAT(pages_populated), STAT(evictions),     STAT(cpu_faults),    STAT(cpu_fills),       STAT(throttled),
-        STAT(policy_changes), STAT(frames_gpu),     STAT(frames_cpu),    STAT(frames_cached),   STAT(frames_shrunk),
-        STAT(broken),
+        STAT(faults_written), STAT(faults_lost), STAT(interrupts),      STAT(bottom_halves),
+        STAT(batches),        STAT(duplicates),  STAT(replays),         STAT(flushed),
+        STAT(cancelled),      STAT(accesses),    STAT(remote_accesses), STAT(notifications),
+        STAT(pages_in),       STAT(pages_out),   STAT(pages_peer),      STAT(pages_populated),
+        STAT(evictions),      STAT(cpu_faults),  STAT(cpu_fills),       STAT(throttled),
+        STAT(policy_changes), STAT(frames_gpu),  STAT(frames_cpu),      STAT(frames_cached),
+        STAT(frames_shrunk),  STAT(broken),
 };
 
 static int show(struct seq_file *file, struct emu_driver *driver, u32 gpu)
@@ -32,7 +33,8 @@ static int show(struct seq_file *file, struct emu_driver *driver, u32 gpu)
 
 	emu_stats(driver, gpu, &stats);
 	for (size_t i = 0; i < ARRAY_SIZE(stat); i++)
-		seq_printf(file, "%s %llu\n", stat[i].name, *(const u64 *)((const char *)&stats + stat[i].offset));
+		seq_printf(file, "%s %llu\n", stat[i].name,
+		           *(const u64 *)((const char *)&stats + stat[i].offset));
 	return 0;
 }
 
@@ -89,14 +91,16 @@ static int change(struct emu_driver *driver, const char *text, size_t length)
 		return -ENOMEM;
 	uvmp_policy_init(&reading->policy);
 	if (uvmp_policy_parse(text, length, &reading->policy, &reading->error) != UVMP_OK) {
-		pr_err("uvmpolicy_emu: policy, at offset %u: %s\n", reading->error.offset, reading->error.text);
+		pr_err("uvmpolicy_emu: policy, at offset %u: %s\n", reading->error.offset,
+		       reading->error.text);
 		kfree(reading);
 		return -EINVAL;
 	}
 	request.policy = &reading->policy;
 	result = emu_ask(driver, &request);
 	if (result != 0)
-		pr_err("uvmpolicy_emu: the policy stays as it was: error %d for '%.*s'\n", result, (int)length, text);
+		pr_err("uvmpolicy_emu: the policy stays as it was: error %d for '%.*s'\n", result,
+		       (int)length, text);
 	kfree(reading);
 	return result;
 }

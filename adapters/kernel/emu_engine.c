@@ -1,23 +1,25 @@
 /* The engine: its set-up, its arena, and how one with another policy takes the place of the old one.
  *
- * What influences decisions is as in the simulator (adapters/simulator/host.c), so that it takes the same ones.
+ * What influences decisions is as in the simulator (adapters/simulator/host.c), so that it takes the same
+ * ones.
  *
- * A change of policy keeps nothing of what the old engine has learned. While it has nothing to do, it brings all
- * data home to the CPU; a new engine, which was told of all ranges before, finds it there as after initialisation;
- * advice is said again; all GPUs run again what stalled. Whatever can fail is done before the old engine is let go. */
+ * A change of policy keeps nothing of what the old engine has learned. While it has nothing to do, it brings
+ * all data home to the CPU; a new engine, which was told of all ranges before, finds it there as after
+ * initialisation; advice is said again; all GPUs run again what stalled. Whatever can fail is done before the
+ * old engine is let go. */
 #include "emu_bottom.h"
 
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#define SPACES        1024u
-#define RANGES        65536u
-#define SPLITS_SPARE  4096u
-#define BUFFER_LEAST  1024u
-#define BUFFER_MOST   65536u
-#define BLOCKS_FIRST  256u             /* that the first piece of arena is made for */
-#define SHORT_BYTES   ((u64)512 << 10) /* no action needs more */
-#define ADVICE_MOST   65536u
+#define SPACES       1024u
+#define RANGES       65536u
+#define SPLITS_SPARE 4096u
+#define BUFFER_LEAST 1024u
+#define BUFFER_MOST  65536u
+#define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
+#define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
+#define ADVICE_MOST  65536u
 
 #define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
 
@@ -36,13 +38,15 @@ static u32 buffer_entries(const struct uvmp_policy *policy)
 /* A root is split for a block that is smaller: no more of them than blocks. */
 static u32 splits(const struct emu_params *params, const struct uvmp_policy *policy)
 {
-	u64 held = uvmp_etc_capacity(UVMP_ETC_COMPRESSION, (u64)params->memory_mib << 20, policy->memory_ratio, PAGE_SIZE);
+	u64 held = uvmp_etc_capacity(UVMP_ETC_COMPRESSION, (u64)params->memory_mib << 20,
+	                             policy->memory_ratio, PAGE_SIZE);
 	u64 most = min_t(u64, params->blocks + SPLITS_SPARE, UVMP_SPLITS_MAX);
 
 	return (u32)min(most, held / UVMP_ROOT_CHUNK_BYTES);
 }
 
-static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *policy, struct uvmp_service_gpu *gpu)
+static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *policy,
+                     struct uvmp_service_gpu *gpu)
 {
 	const struct emu_params *params = &b->driver->params;
 
@@ -172,7 +176,9 @@ static bool wants_touches(const struct uvmp_policy *policy)
 
 static u32 counter_threshold(const struct uvmp_policy *policy)
 {
-	s32 parameter = policy->counters == UVMP_COUNTERS_ON ? 1 : policy->counters == UVMP_COUNTERS_OFF ? 0 : -1;
+	s32 parameter = policy->counters == UVMP_COUNTERS_ON    ? 1
+	                : policy->counters == UVMP_COUNTERS_OFF ? 0
+	                                                        : -1;
 
 	if (!uvmp_counter_is_enabled(parameter, false))
 		return 0;
@@ -181,7 +187,8 @@ static u32 counter_threshold(const struct uvmp_policy *policy)
 	return uvmp_counter_threshold(policy->counter_threshold);
 }
 
-static void engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
+static void engine_take(struct emu_bottom *b, const struct uvmp_policy *policy,
+                        const struct emu_engine *engine)
 {
 	b->engine = *engine;
 	b->driver->service = engine->service;
@@ -265,7 +272,8 @@ int emu_engine_each_piece(struct emu_space *space,
 		if (range == NULL)
 			return 0;
 		if (range->is_known)
-			result = use(space, range, first << PAGE_SHIFT, (last - first + 1u) << PAGE_SHIFT, argument);
+			result = use(space, range, first << PAGE_SHIFT, (last - first + 1u) << PAGE_SHIFT,
+			             argument);
 		if (result != 0)
 			return result;
 		first = last + 1u;
@@ -281,7 +289,8 @@ static int each_piece_of_all(struct emu_bottom *b,
 	struct emu_space *space;
 	unsigned long id;
 
-	xa_for_each (&b->spaces, id, space) {
+	xa_for_each(&b->spaces, id, space)
+	{
 		int result = emu_engine_each_piece(space, use, argument);
 
 		if (result != 0)
@@ -310,7 +319,8 @@ static void drop_within(struct emu_space *space, u64 address, u64 bytes, bool is
 {
 	struct advice *a, *next;
 
-	list_for_each_entry_safe (a, next, &space->advice, link) {
+	list_for_each_entry_safe(a, next, &space->advice, link)
+	{
 		if (a->address < address || a->address + a->bytes > address + bytes)
 			continue;
 		if (!is_every && class_of(a->advice, a->processor) != class)
@@ -360,8 +370,8 @@ static int say_piece(struct emu_space *space, struct emu_range *range, u64 base,
 	if (first >= end)
 		return 0;
 	emu_record_advise(b, space->id, a->advice, a->processor, first, end - first);
-	if (uvmp_service_advise(b->driver->service, space->id, first, end - first, (enum uvmp_advice)a->advice,
-	                        a->processor, NULL) == UVMP_OK)
+	if (uvmp_service_advise(b->driver->service, space->id, first, end - first,
+	                        (enum uvmp_advice)a->advice, a->processor, NULL) == UVMP_OK)
 		emu_pump(b, false);
 	return 0;
 }
@@ -371,11 +381,12 @@ static void say_again(struct emu_bottom *b)
 	struct emu_space *space;
 	unsigned long id;
 
-	xa_for_each (&b->spaces, id, space) {
+	xa_for_each(&b->spaces, id, space)
+	{
 		struct saying saying = {.bottom = b};
 
-		list_for_each_entry (saying.advice, &space->advice, link)
-			emu_engine_each_piece(space, say_piece, &saying);
+		list_for_each_entry(saying.advice, &space->advice, link)
+		        emu_engine_each_piece(space, say_piece, &saying);
 	}
 }
 
@@ -386,7 +397,8 @@ struct change {
 	struct emu_engine engine;
 };
 
-static int add_piece_of_range(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+static int add_piece_of_range(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
+                              void *argument)
 {
 	struct change *change = argument;
 
@@ -399,7 +411,8 @@ static int tell_new(struct emu_bottom *b, struct change *change)
 	struct emu_space *space;
 	unsigned long id;
 
-	xa_for_each (&b->spaces, id, space) {
+	xa_for_each(&b->spaces, id, space)
+	{
 		int result = emu_engine_bind(b, change->engine.service, id);
 
 		if (result != 0)
@@ -412,8 +425,8 @@ static bool is_away(const struct emu_bottom *b, const struct emu_space *space, u
 {
 	struct uvmp_page_state state;
 
-	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK && state.resident != 0 &&
-	       (state.resident & 1u) == 0;
+	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK &&
+	       state.resident != 0 && (state.resident & 1u) == 0;
 }
 
 /* The part of a window that has pages away; false: none are. */
@@ -434,7 +447,8 @@ static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 
 
 	if (!find_away(b, space, &from, &to))
 		return 0;
-	if (uvmp_service_migrate(b->driver->service, space->id, from, to - from, UVMP_CPU, &ticket) != UVMP_OK)
+	if (uvmp_service_migrate(b->driver->service, space->id, from, to - from, UVMP_CPU, &ticket) !=
+	    UVMP_OK)
 		return -ENOMEM;
 	emu_pump(b, false);
 	if (b->ended_ticket != ticket || b->ended_status != UVMP_OK)

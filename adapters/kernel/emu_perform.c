@@ -1,13 +1,14 @@
-/* Actions carried out, and checked: what an action counts on has to be there, and nobody may use what it takes
- * away or writes. A check that fails is a bug, of this module or of the engine, and is counted (emu_broken).
+/* Actions carried out, and checked: what an action counts on has to be there, and nobody may use what it
+ * takes away or writes. A check that fails is a bug, of this module or of the engine, and is counted
+ * (emu_broken).
  *
- * Where pages lie on a GPU: with evict=lru the engine hands out chunks. ALLOCATE says which pages of a block lie
- * in a chunk, one behind the other; the frames stay theirs, with or without contents, until FREE or until the
- * chunk is given to others after an eviction. The other orders count pages and tell of no chunks: a page gets a
+ * Where pages lie on a GPU: with evict=lru the engine hands out chunks. ALLOCATE says which pages of a block
+ * lie in a chunk, one behind the other; the frames stay theirs, with or without contents, until FREE or an
+ * eviction of the root. The other orders count pages and tell of no chunks: a page gets a
  * place when it comes, and gives it back when it has left.
  *
- * Whether a page has left is the engine's to say, and it says so only when all copies of a block have arrived.
- * So those that may have left are noted, and looked at before the next action. */
+ * Whether a page has left is the engine's to say, and it says so only when all copies of a block have
+ * arrived. So those that may have left are noted, and looked at before the next action. */
 #include "emu_bottom.h"
 
 #include <linux/highmem.h>
@@ -38,7 +39,8 @@ static bool is_mapped(const struct emu_page *page, u32 on)
 
 /* -- frames -- */
 
-/* Whose data lies in a frame of a chunk is written on the frame; where places are counted, which place it is. */
+/* Whose data lies in a frame of a chunk is written on the frame; where places are counted, which place it is.
+ */
 static void lay(struct emu_page *page, u32 processor, struct page *frame, unsigned long note)
 {
 	set_page_private(frame, note);
@@ -87,7 +89,8 @@ static bool take_cpu(struct emu_bottom *b, struct emu_page *page)
 static bool take_place(struct emu_bottom *b, struct emu_page *page, u32 processor)
 {
 	int place = ida_alloc(&b->place[processor], GFP_KERNEL);
-	struct page *frame = place < 0 ? NULL : emu_frame_get_gpu(gpu_of(b, processor), (u64)place << PAGE_SHIFT);
+	struct page *frame =
+	        place < 0 ? NULL : emu_frame_get_gpu(gpu_of(b, processor), (u64)place << PAGE_SHIFT);
 
 	if (frame == NULL) {
 		if (place >= 0)
@@ -121,7 +124,17 @@ static bool has_left(struct emu_bottom *b, u64 space, u64 address, u32 processor
 	       (state.resident & (u64)1 << processor) == 0;
 }
 
-/* Chunks keep their frames. True: nothing of it is left to be looked at. */
+static void give(struct emu_bottom *b, struct emu_page *page, const struct emu_leaving *leaving)
+{
+	if (leaving->from == UVMP_CPU)
+		give_cpu(b, page);
+	else if (leaving->root == EMU_NO_ROOT)
+		give_place(b, page, leaving->from);
+	else
+		lift(page, leaving->from);
+}
+
+/* True: nothing of it is left to be looked at. */
 static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 {
 	struct emu_space *space = xa_load(&b->spaces, leaving->space);
@@ -138,33 +151,66 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 		if (page != NULL && page->data[leaving->from] != NULL) {
 			if (!has_left(b, leaving->space, address, leaving->from))
 				continue;
-			if (leaving->from == UVMP_CPU)
-				give_cpu(b, page);
-			else
-				give_place(b, page, leaving->from);
+			give(b, page, leaving);
 		}
 		uvmp_mask_clear(&leaving->pages, at);
 	}
 	return uvmp_mask_is_empty(&leaving->pages);
 }
 
+/* Frames of a root in which nobody's data lies: the root was evicted, and is given to others in parts, or
+ * later. */
+static void clear_root(struct emu_bottom *b, u32 processor, u64 root)
+{
+	struct emu_gpu *gpu = gpu_of(b, processor);
+	unsigned long at, first = root >> PAGE_SHIFT;
+	struct page *frame;
+
+	xa_for_each_range(&gpu->frames, at, frame, first,
+	                  first + UVMP_MASK_BITS - 1u) if (page_private(frame) == 0)
+	        emu_frame_put_gpu(gpu, (u64)at << PAGE_SHIFT, PAGE_SIZE);
+}
+
+/* Of an evicted root what others have got meanwhile is theirs: so it is looked at when the operation has
+ * ended. */
 void emu_perform_settle(struct emu_bottom *b, bool is_all)
 {
 	u32 stay = 0;
 
-	for (u32 i = 0; i < b->leavings; i++)
-		if (!settle(b, &b->leaving[i]) && !is_all)
-			b->leaving[stay++] = b->leaving[i];
+	for (u32 i = 0; i < b->leavings; i++) {
+		struct emu_leaving *leaving = &b->leaving[i];
+
+		if (leaving->root != EMU_NO_ROOT && !is_all) {
+			b->leaving[stay++] = *leaving;
+		} else if (leaving->root != EMU_NO_ROOT) {
+			settle(b, leaving);
+			clear_root(b, leaving->from, leaving->root);
+		} else if (!settle(b, leaving) && !is_all) {
+			b->leaving[stay++] = *leaving;
+		}
+	}
 	b->leavings = stay;
+}
+
+static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u64 root)
+{
+	if (b->leavings == EMU_LEAVING)
+		emu_perform_settle(b, true);
+	b->leaving[b->leavings++] = (struct emu_leaving){a->space, a->address, root, from, a->pages};
 }
 
 static void note_leaving(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
 {
-	if (from != UVMP_CPU && !b->counts_pages)
-		return;
-	if (b->leavings == EMU_LEAVING)
-		emu_perform_settle(b, true);
-	b->leaving[b->leavings++] = (struct emu_leaving){a->space, a->address, from, a->pages};
+	if (from == UVMP_CPU || b->counts_pages) /* chunks keep their frames, */
+		note(b, a, from, EMU_NO_ROOT);
+}
+
+/* but when their root is evicted. */
+static void evict(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	gpu_of(b, a->from)->stats.evictions++;
+	if (!b->counts_pages)
+		note(b, a, a->from, a->offset);
 }
 
 /* -- actions on memory -- */
@@ -190,8 +236,21 @@ static int lay_in_chunk(struct emu_page *page, u64 address, const struct uvmp_ac
 	return 0;
 }
 
+/* They were evicted, and are back. */
+static void forget_eviction(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	for (u32 i = 0; i < b->leavings; i++) {
+		struct emu_leaving *leaving = &b->leaving[i];
+
+		if (leaving->root != EMU_NO_ROOT && leaving->from == a->to && leaving->space == a->space &&
+		    leaving->address == a->address)
+			uvmp_mask_andnot(&leaving->pages, &leaving->pages, &a->pages);
+	}
+}
+
 static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
+	forget_eviction(b, a);
 	return emu_page_each(space, a, &a->pages, lay_in_chunk, b) == 0 ? UVMP_OK : UVMP_ERR_NO_MEMORY;
 }
 
@@ -326,7 +385,8 @@ static enum uvmp_status cancel(struct emu_bottom *b, const struct uvmp_action *a
 		emu_gpu_cancel(gpu_of(b, a->to), a->space, a->address, only_writes);
 		emu_waiting_cancel(b, a->to, a->space, a->address, only_writes);
 	}
-	for (at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS; at = uvmp_mask_next_set(&a->pages, at + 1u)) {
+	for (at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
+	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
 		u64 address = a->address + (u64)at * PAGE_SIZE;
 
 		emu_gpu_cancel(gpu_of(b, a->to), a->space, address, only_writes);
@@ -385,7 +445,8 @@ static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_a
 	return UVMP_OK;
 }
 
-static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
+static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space *space,
+                                         const struct uvmp_action *a)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_ALLOCATE:
@@ -404,7 +465,7 @@ static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space 
 		note_leaving(b, a, a->to);
 		break;
 	case UVMP_ACTION_EVICT:
-		gpu_of(b, a->from)->stats.evictions++;
+		evict(b, a);
 		break;
 	case UVMP_ACTION_DISCARD:
 		note_leaving(b, a, a->from);

@@ -2,9 +2,9 @@
  * (docs/uvmsim.md). With one GPU and one program that waits for its kernels the simulator takes the same
  * decisions from it, byte for byte, times included.
  *
- * The simulator has agents, each of which waits for one page at a time. Here each fault of a round of the bottom
- * half is an agent of its own, whose number leaves the fault's uTLB as its remainder by 64, as the simulator
- * computes it. */
+ * The simulator has agents, each of which waits for one page at a time. Here each fault of a round of the
+ * bottom half is an agent of its own, whose number leaves the fault's uTLB as its remainder by 64, as the
+ * simulator computes it. */
 #include "emu_bottom.h"
 
 static void add(struct emu_bottom *b, const char *format, ...) __printf(2, 3);
@@ -102,8 +102,10 @@ void emu_record_advise(struct emu_bottom *b, u64 space, u32 advice, u32 processo
 	};
 	bool has_processor = advice <= UVMP_ADVISE_NOT_ACCESSED_BY;
 
-	if (space == EMU_TRACED_SPACE && (!has_processor || processor <= EMU_TRACED_GPU || processor == UVMP_PROC_NONE))
-		add(b, "advise,%s,%s,0x%llx,%llu\n", what[advice], has_processor ? name(processor) : "", address, bytes);
+	if (space == EMU_TRACED_SPACE &&
+	    (!has_processor || processor <= EMU_TRACED_GPU || processor == UVMP_PROC_NONE))
+		add(b, "advise,%s,%s,0x%llx,%llu\n", what[advice], has_processor ? name(processor) : "",
+		    address, bytes);
 }
 
 void emu_record_kernel(struct emu_bottom *b, u64 space, u32 gpu, bool is_begin)

@@ -78,8 +78,8 @@ void emu_text_add(struct emu_text *text, const char *line, size_t length)
 	mutex_unlock(&text->lock);
 }
 
-/* What has to fault for the copy may need the worker, which writes here: nothing is copied to a program under the
- * lock. */
+/* What has to fault for the copy may need the worker, which writes here: nothing is copied to a program under
+ * the lock. */
 ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *at)
 {
 	char *piece = (char *)__get_free_page(GFP_KERNEL);

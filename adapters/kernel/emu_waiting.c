@@ -1,12 +1,12 @@
 /* What the GPUs report, and who waits for an answer.
  *
- * The engine has a fault buffer of its own. A round of the bottom half begins when nobody waits any more: what
- * the rings hold then is told, and the engine is pumped until all of it is answered. A warp whose page has not
- * come when the engine says REPLAY faults again; that is told at once, from the list kept here, first those that
- * had found the buffer full, each kind in the order of faulting. The GPU runs the warp again, too, and may report
- * it again: an entry that is answered by the time it is read is not told, but needs a replay of its own. So what
- * the engine hears follows from what was read at the beginning of a round, and the simulator, which knows that
- * from the trace, decides the same (adapters/simulator/agents.h). */
+ * The engine has a fault buffer of its own. A round of the bottom half begins when nobody waits any more:
+ * what the rings hold then is told, and the engine is pumped until all of it is answered. A warp whose page
+ * has not come when the engine says REPLAY faults again; that is told at once, from the list kept here, first
+ * those that had found the buffer full, each kind in the order of faulting. The GPU runs the warp again, too,
+ * and may report it again: an entry that is answered by the time it is read is not told, but needs a replay
+ * of its own. So what the engine hears follows from what was read at the beginning of a round, and the
+ * simulator, which knows that from the trace, decides the same (adapters/simulator/agents.h). */
 #include "emu_bottom.h"
 
 #define REPLAY_NS 1000u /* the engine's clock goes on by this much with each, as the simulator's */
@@ -78,7 +78,8 @@ static void let_go(struct emu_bottom *b, const struct emu_waiting *w)
 {
 	b->is_released = true;
 	if (b->wants_touches)
-		(void)uvmp_service_access(b->driver->service, w->gpu, w->space, w->address, (enum uvmp_access)w->access);
+		(void)uvmp_service_access(b->driver->service, w->gpu, w->space, w->address,
+		                          (enum uvmp_access)w->access);
 }
 
 /* Who waits for what is not managed is told of as well, until it is cancelled. */
@@ -166,6 +167,7 @@ static void touch(struct emu_bottom *b, u32 gpu, u64 space, u64 address, u32 utl
 {
 	if (!b->wants_touches || !may(find_page(b, space, address), gpu, access))
 		return;
+	emu_pass_time(b);
 	emu_record_access(b, space, gpu, agent(b, utlb), access, address);
 	(void)uvmp_service_access(b->driver->service, gpu, space, address, (enum uvmp_access)access);
 	if (uvmp_service_has_notes(b->driver->service))
@@ -205,6 +207,7 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	w.is_told = tell(b, &w);
 	if (fault->access == UVMP_ACCESS_PREFETCH) /* nobody does */
 		return;
+	emu_pass_time(b);
 	emu_record_access(b, w.space, gpu->id, agent(b, w.utlb), w.access, w.address);
 	b->untold += !w.is_told;
 	b->engine.waiting[b->waitings++] = w;
@@ -243,7 +246,6 @@ bool emu_waiting_take(struct emu_bottom *b)
 	bool is_some = false;
 
 	memset(b->agents, 0, sizeof(b->agents));
-	emu_pass_time(b);
 	for (u32 i = 0; i < b->driver->params.gpus; i++) {
 		struct emu_gpu *gpu = &b->driver->gpu[i];
 
