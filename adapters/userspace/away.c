@@ -5,11 +5,12 @@
  * From the change on until then every call to userfaultfd says EAGAIN, so whoever holds the lock reads what
  * there is and never waits for the servicing thread, which may be he himself. That is done in two steps:
  *
- *   hear     at any time, in the middle of an action too. The pages are lost (areas.c): no action touches
- * them any more. What the store has of them is noted as departed, with the place where it belongs now settle
- * between actions. Contents are brought to where the memory has moved, pages that were resident having moved
- * by themselves, and that memory is the kernel's from then on. It is registered until then: who touches a
- * page that has not come waits. An area of which nothing is held is freed
+ * Hearing: at any time, in the middle of an action too. The pages are lost (areas.c): no action touches them
+ * any more. What the store has of them is noted as departed, with the place where it belongs now.
+ *
+ * Settling: between actions. Contents are brought to where the memory has moved, pages that were resident
+ * having moved by themselves, and that memory is the kernel's from then on. It is registered until then: who
+ * touches a page that has not come waits. An area of which nothing is held is freed.
  *
  * Memory may move on before it has settled, or be unmapped: what is on its way to it is led on. */
 #include "pager_internal.h"
