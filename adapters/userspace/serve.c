@@ -247,7 +247,7 @@ static struct block *look_again(struct uvmp_pager *p, uint64_t address, uint32_t
 }
 
 /* The one with this number. It may be over by what it is preceded by. */
-static void take(struct uvmp_pager *p, uint32_t i)
+static void take_fault(struct uvmp_pager *p, uint32_t i)
 {
 	struct heard heard = p->heard[i];
 	uint64_t address = heard.address & ~(uint64_t)(p->page_bytes - 1u);
@@ -292,7 +292,7 @@ static bool take_some(struct uvmp_pager *p)
 	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
 	pass_time(p);
 	for (uint32_t i = 0; i < count; i++)
-		take(p, i);
+		take_fault(p, i);
 	trace_file_batch(p->trace);
 	p->heards -= count;
 	if (p->heards != 0)
