@@ -123,7 +123,7 @@ kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
 	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
 	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
-## make install    libraries, headers, uvmsim, uvmp-run under PREFIX (default /usr/local; DESTDIR honoured)
+## make install    libraries, headers, uvmsim, uvmp-run, manuals under PREFIX (default /usr/local; DESTDIR honoured)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/include/uvmpolicy $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/bin
 	install -m644 include/uvmpolicy/*.h $(DESTDIR)$(PREFIX)/include/uvmpolicy
@@ -141,6 +141,8 @@ install: all
 	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy-pager.pc
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	for d in . examples fidelity; do install -d $(DESTDIR)$(PREFIX)/share/doc/libuvmpolicy/$$d && \
+	  install -m644 $$(find docs/$$d -maxdepth 1 -type f ! -name '*.1') $(DESTDIR)$(PREFIX)/share/doc/libuvmpolicy/$$d || exit 1; done
 
 ## make examples   programs that need more memory than they may take, into build/examples
 examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c kernel_%),$(wildcard docs/examples/*.c)))

@@ -4,7 +4,7 @@
  *
  * What has been written and is out of memory has been written back. That is counted when it is certain: at
  * the next miss, or in the end. What nobody has used yet has no contents: it need not be moved to where it is
- * used first. */
+ * used first. What is freed need not leave any more. */
 #include "bound.h"
 
 #include <stdlib.h>
@@ -46,6 +46,7 @@ struct level {
 	uint64_t held_pages;               /* what came into memory, with that which had none */
 	uint64_t written, written_pages;   /* back, for certain */
 	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
+	uint64_t freed, freed_pages;       /* that were still there */
 };
 
 struct bound {
@@ -364,26 +365,87 @@ static bool access_row(struct bound *b, const struct source_row *row)
 	return true;
 }
 
-/* -- the end -- */
+/* -- what may be there -- */
 
 struct weighing {
 	const struct bound *bound;
 	uint32_t level;
+	struct range within; /* of these addresses only whole units */
 };
+
+static bool is_within(const struct weighing *w, uint32_t unit)
+{
+	uint64_t bytes = (uint64_t)PAGE_BYTES << page_shift[w->level];
+	uint32_t units = WINDOW_PAGES >> page_shift[w->level];
+	uint64_t start = (w->bound->window[unit / units].number << WINDOW_SHIFT) + unit % units * bytes;
+
+	return start >= w->within.start && start + (bytes - 1u) <= w->within.end;
+}
 
 static uint32_t weigh_all(const void *context, uint32_t unit)
 {
 	const struct weighing *w = context;
 
-	return weigh(w->bound, w->level, unit);
+	return is_within(w, unit) ? weigh(w->bound, w->level, unit) : 0;
 }
 
 static uint32_t weigh_dirty(const void *context, uint32_t unit)
 {
 	const struct weighing *w = context;
 
-	return is_dirty(w->bound, w->level, unit) ? weigh(w->bound, w->level, unit) : 0;
+	return is_dirty(w->bound, w->level, unit) ? weigh_all(context, unit) : 0;
 }
+
+/* -- freed ranges -- */
+
+/* Units of one window. `left`: what has been written of them and must have left before. */
+static void free_window(struct bound *b, const struct weighing *w, uint32_t window, struct belady_rest *left)
+{
+	uint32_t units = WINDOW_PAGES >> page_shift[w->level];
+
+	for (uint32_t unit = window * units; unit < (window + 1u) * units; unit++) {
+		if (!is_within(w, unit))
+			continue;
+		if (is_dirty(b, w->level, unit)) {
+			left->units++;
+			left->weight += weigh(b, w->level, unit);
+			set_dirty(b, w->level, unit, false);
+		}
+		belady_take(&b->level[w->level].belady, unit);
+	}
+}
+
+/* As in the end, those may still be there of whose units there is room for most. They are gone then without
+ * having left. */
+static void free_units(struct bound *b, uint32_t level, const struct range *range)
+{
+	struct weighing weighing = {b, level, *range};
+	struct level *l = &b->level[level];
+	struct belady_rest here = belady_rest(&l->belady, weigh_all, &weighing);
+	struct belady_rest dirty = belady_rest(&l->belady, weigh_dirty, &weighing), left = {0, 0};
+	uint64_t first = range->start >> WINDOW_SHIFT, last = range->end >> WINDOW_SHIFT;
+
+	for (uint64_t number = first; number <= last && b->windows != 0; number++) {
+		uint32_t index = b->table[place_of(b, number)];
+
+		if (index != 0)
+			free_window(b, &weighing, index - 1u, &left);
+	}
+	l->freed += here.units;
+	l->freed_pages += here.weight;
+	l->written += left.units - dirty.units;
+	l->written_pages += left.weight - dirty.weight;
+}
+
+static void free_row(struct bound *b, const struct source_row *row)
+{
+	size_t place = ranges_below(b, row->address);
+
+	for (uint32_t i = 0; i < b->levels && place != 0; i++)
+		free_units(b, i, &b->range[place - 1u]);
+}
+
+/* -- the end -- */
 
 /* What came in and is not there in the end has left. */
 static void finish(struct bound *b)
@@ -392,7 +454,7 @@ static void finish(struct bound *b)
 	for (uint32_t i = 0; i < b->levels; i++) {
 		const struct level *l = &b->level[i];
 		struct bound_level *to = &b->result->level[i];
-		struct weighing weighing = {b, i};
+		struct weighing weighing = {b, i, {0, UINT64_MAX, false}};
 		struct belady_rest all = {0, 0}, dirty = {0, 0};
 
 		if (b->is_open) {
@@ -403,8 +465,8 @@ static void finish(struct bound *b)
 		to->places = b->result->memory_bytes / to->unit_bytes;
 		to->touched_bytes = l->touched_pages * PAGE_BYTES;
 		to->h2d_bytes = l->in_pages * PAGE_BYTES;
-		to->left = to->misses - all.units;
-		to->d2h_bytes = (l->held_pages - all.weight) * PAGE_BYTES;
+		to->left = to->misses - l->freed - all.units;
+		to->d2h_bytes = (l->held_pages - l->freed_pages - all.weight) * PAGE_BYTES;
 		to->written_back = l->written + l->dirty_count - dirty.units;
 		to->written_back_bytes = (l->written_pages + l->dirty_pages - dirty.weight) * PAGE_BYTES;
 	}
@@ -445,6 +507,8 @@ static bool rows(struct bound *b)
 		if (row.kind == SOURCE_END)
 			return true;
 		kernels += row.kind == SOURCE_KERNEL;
+		if (row.kind == SOURCE_FREE)
+			free_row(b, &row);
 		if (row.kind != SOURCE_ACCESS)
 			continue;
 		if (!access_row(b, &row))

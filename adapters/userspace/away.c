@@ -5,11 +5,12 @@
  * From the change on until then every call to userfaultfd says EAGAIN, so whoever holds the lock reads what
  * there is and never waits for the servicing thread, which may be he himself. That is done in two steps:
  *
- *   hear     at any time, in the middle of an action too. The pages are lost (areas.c): no action touches
- * them any more. What the store has of them is noted as departed, with the place where it belongs now settle
- * between actions. Contents are brought to where the memory has moved, pages that were resident having moved
- * by themselves, and that memory is the kernel's from then on. It is registered until then: who touches a
- * page that has not come waits. An area of which nothing is held is freed
+ * Hearing: at any time, in the middle of an action too. The pages are lost (areas.c): no action touches them
+ * any more. What the store has of them is noted as departed, with the place where it belongs now.
+ *
+ * Settling: between actions. Contents are brought to where the memory has moved, pages that were resident
+ * having moved by themselves, and that memory is the kernel's from then on. It is registered until then: who
+ * touches a page that has not come waits. An area of which nothing is held is freed.
  *
  * Memory may move on before it has settled, or be unmapped: what is on its way to it is led on. */
 #include "pager_internal.h"
@@ -29,7 +30,7 @@
 /* -- hearing -- */
 
 /* Room for one more; false: out of memory. */
-static bool make_room(void **array, size_t count, size_t *room, size_t size)
+static bool has_room(void **array, size_t count, size_t *room, size_t size)
 {
 	size_t more = *room == 0 ? 64 : 2u * *room;
 	void *larger;
@@ -51,7 +52,7 @@ static void keep_fault(struct uvmp_pager *p, const struct uffd_msg *message)
 	                      .tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0};
 	void *array = p->heard;
 
-	if (!make_room(&array, p->heards, &p->heard_room, sizeof(heard))) { /* it faults again */
+	if (!has_room(&array, p->heards, &p->heard_room, sizeof(heard))) { /* it faults again */
 		uffd_wake(&p->uffd, heard.address & ~(KERNEL_PAGE - 1u), KERNEL_PAGE);
 		return;
 	}
@@ -65,7 +66,7 @@ static void depart(struct uvmp_pager *p, uint64_t from, uint64_t to, uint64_t by
 
 	if (bytes == 0)
 		return;
-	if (!make_room(&array, p->departures, &p->departed_room, sizeof(*p->departed))) {
+	if (!has_room(&array, p->departures, &p->departed_room, sizeof(*p->departed))) {
 		p->stats.store_error = -ENOMEM;
 		return;
 	}
@@ -129,7 +130,7 @@ static void lead_on(struct uvmp_pager *p, uint64_t from, uint64_t bytes, uint64_
 }
 
 /* [from, from + bytes) is unmapped, or has moved. The program's range may begin and end anywhere. */
-static void leave(struct uvmp_pager *p, uint64_t from, uint64_t bytes, uint64_t to)
+static void lose_range(struct uvmp_pager *p, uint64_t from, uint64_t bytes, uint64_t to)
 {
 	uint64_t end = from + bytes;
 
@@ -159,9 +160,9 @@ uint32_t away_hear(struct uvmp_pager *p, uint32_t most)
 		if (m->event == UFFD_EVENT_PAGEFAULT)
 			keep_fault(p, m);
 		else if (m->event == UFFD_EVENT_UNMAP)
-			leave(p, m->arg.remove.start, m->arg.remove.end - m->arg.remove.start, 0);
+			lose_range(p, m->arg.remove.start, m->arg.remove.end - m->arg.remove.start, 0);
 		else if (m->event == UFFD_EVENT_REMAP)
-			leave(p, m->arg.remap.from, m->arg.remap.len, m->arg.remap.to);
+			lose_range(p, m->arg.remap.from, m->arg.remap.len, m->arg.remap.to);
 	}
 	return count;
 }
@@ -180,7 +181,7 @@ void away_listen(struct uvmp_pager *p)
 /* -- settling -- */
 
 /* What cannot be brought must not read as zeros. */
-static void give_up(struct uvmp_pager *p, uint64_t to, uint64_t bytes, int error)
+static void lose_contents(struct uvmp_pager *p, uint64_t to, uint64_t bytes, int error)
 {
 	if (p->stats.store_error == 0)
 		p->stats.store_error = error;
@@ -188,7 +189,7 @@ static void give_up(struct uvmp_pager *p, uint64_t to, uint64_t bytes, int error
 }
 
 /* A run of pages of the store within a block, to where it belongs. -EAGAIN: that is changing again. */
-static int bring_after(struct uvmp_pager *p, uint64_t store_page, uint64_t to, uint64_t bytes)
+static int carry_run(struct uvmp_pager *p, uint64_t store_page, uint64_t to, uint64_t bytes)
 {
 	const void *data = p->store->at ? p->store->at(p->store, store_page) : NULL;
 	int error = 0;
@@ -202,11 +203,11 @@ static int bring_after(struct uvmp_pager *p, uint64_t store_page, uint64_t to, u
 	if (error == -EAGAIN)
 		return error;
 	if (error != 0 && error != -ENOENT)
-		give_up(p, to, bytes, error);
+		lose_contents(p, to, bytes, error);
 	return 0;
 }
 
-static int bring_stored(struct uvmp_pager *p, const struct area *area, struct departed d)
+static int carry_stored(struct uvmp_pager *p, const struct area *area, struct departed d)
 {
 	struct part part;
 	int error = 0;
@@ -225,8 +226,8 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct de
 
 			first = first > at ? first : at;
 			outer = outer < at + part.bytes ? outer : at + part.bytes;
-			error = bring_after(p, area->store_page + (first - area->base) / KERNEL_PAGE,
-			                    d.to + (first - d.from), outer - first);
+			error = carry_run(p, area->store_page + (first - area->base) / KERNEL_PAGE,
+			                  d.to + (first - d.from), outer - first);
 		}
 	}
 	return error;
@@ -264,7 +265,7 @@ static int deliver(struct uvmp_pager *p, struct departed d)
 	if (!area)
 		return 0;
 	if (d.to != 0 && !p->store->is_mapped)
-		error = bring_stored(p, area, d);
+		error = carry_stored(p, area, d);
 	if (d.to != 0 && error == 0)
 		error = let_go(p, d.to, d.bytes);
 	if (error == -EAGAIN)

@@ -212,8 +212,8 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 }
 
 /* Whole pages within the range: what shares a page with its neighbours keeps it. */
-static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
-                   void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
+static int on_whole_pages(struct uvmp_pager *p, const void *memory, size_t bytes,
+                          void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -232,7 +232,7 @@ static int give_up(struct uvmp_pager *p, const void *memory, size_t bytes,
 
 int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 {
-	return give_up(p, memory, bytes, serve_clear);
+	return on_whole_pages(p, memory, bytes, serve_clear);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
@@ -305,7 +305,7 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	int error;
 
 	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
-		return give_up(p, memory, asked, serve_disown);
+		return on_whole_pages(p, memory, asked, serve_disown);
 	if (advice == UVMP_PAGER_READ_MOSTLY) /* a clean page has its second copy, in the store */
 		return asked != 0 && asked <= uvmp_pager_usable(p, memory) ? 0 : -EINVAL;
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))

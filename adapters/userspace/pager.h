@@ -127,7 +127,7 @@ void uvmp_pager_destroy(struct uvmp_pager *pager);
 void *uvmp_pager_alloc(struct uvmp_pager *pager, size_t bytes);
 /* Of uvmp_pager_alloc, the whole of it. -EINVAL: it is not. NULL: nothing. */
 int uvmp_pager_free(struct uvmp_pager *pager, void *memory);
-/* Part of it, as munmap does: whole pages of 4 KiB. It reads as zeros from then on, and when all parts are given back
+/* Part of it, as munmap does: whole pages, of page_bytes. It reads as zeros from then on, and when all parts are given back
  * the memory is freed. -EINVAL: not managed, or not whole pages. */
 int uvmp_pager_unmap(struct uvmp_pager *pager, void *memory, size_t bytes);
 /* Zeros from now on, as MADV_DONTNEED does. Whole pages within the range; -EINVAL: not managed. */

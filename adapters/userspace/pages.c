@@ -26,7 +26,7 @@ static uint64_t store_page(const struct uvmp_pager *p, const struct area *area, 
 	return area->store_page + (address_of(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
 }
 
-static uint64_t bytes_of(const struct uvmp_pager *p, struct uvmp_region run)
+static uint64_t run_bytes(const struct uvmp_pager *p, struct uvmp_region run)
 {
 	return (uint64_t)(run.outer - run.first) * p->page_bytes;
 }
@@ -83,7 +83,7 @@ static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to
 	struct uvmp_pager *p = copy->pager;
 
 	return p->store->read(p->store, store_page(p, copy->area, copy->block, run.first),
-	                      bytes_of(p, run) / UVMP_STORE_PAGE_BYTES, to);
+	                      run_bytes(p, run) / UVMP_STORE_PAGE_BYTES, to);
 }
 
 /* Pages that somebody wants to write come without protection, but for large ones: when such a copy fails half
@@ -101,8 +101,8 @@ static int bring_part(void *context, struct uvmp_region rest)
 		struct uvmp_region part = next_part(&copy->block->wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, address_of(p, copy->area, copy->block, part.first), data,
-		                  bytes_of(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
-		data += bytes_of(p, part);
+		                  run_bytes(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
+		data += run_bytes(p, part);
 		rest.first = part.outer;
 	}
 	return error;
@@ -115,7 +115,7 @@ static int allow_writes(struct uvmp_pager *p, const struct area *area, const str
 
 	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(pages, run.outer))
-		error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run),
+		error = uffd_protect(&p->uffd, address_of(p, area, block, run.first), run_bytes(p, run),
 		                     false);
 	return error;
 }
@@ -146,7 +146,7 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct blo
 static int map_stored(struct uvmp_pager *p, const struct area *area, const struct block *block,
                       struct uvmp_region run)
 {
-	uint64_t start = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	uint64_t start = address_of(p, area, block, run.first), bytes = run_bytes(p, run);
 	int error = uffd_continue(&p->uffd, start, bytes);
 
 	if (error != -EFAULT)
@@ -168,7 +168,7 @@ static int bring_stored(struct uvmp_pager *p, const struct area *area, struct bl
 
 	if (error != 0)
 		return error;
-	p->stats.bytes_in += bytes_of(p, run);
+	p->stats.bytes_in += run_bytes(p, run);
 	p->stats.copies_in++;
 	return 0;
 }
@@ -180,7 +180,7 @@ static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct blo
                        struct uvmp_region run)
 {
 	static const uint8_t zeros[UVMP_STORE_PAGE_BYTES] __attribute__((aligned(UVMP_STORE_PAGE_BYTES)));
-	uint64_t at = address_of(p, area, block, run.first), bytes = bytes_of(p, run);
+	uint64_t at = address_of(p, area, block, run.first), bytes = run_bytes(p, run);
 	bool is_written = bytes == sizeof(zeros) && uvmp_mask_test(&block->wanted, run.first);
 	int error =
 	        is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
@@ -188,7 +188,7 @@ static int bring_zeros(struct uvmp_pager *p, const struct area *area, struct blo
 	if (error != 0)
 		return error;
 	uvmp_mask_region_set(&block->dirty, run);
-	p->stats.bytes_zeroed += bytes_of(p, run);
+	p->stats.bytes_zeroed += run_bytes(p, run);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static void drop(struct uvmp_pager *p, const struct area *area, struct block *bl
 		struct uvmp_region part = next_part(&block->lost, rest, &is_lost);
 
 		if (!is_lost)
-			madvise((void *)(uintptr_t)address_of(p, area, block, part.first), bytes_of(p, part),
+			madvise((void *)(uintptr_t)address_of(p, area, block, part.first), run_bytes(p, part),
 			        MADV_DONTNEED);
 		rest.first = part.outer;
 	}
@@ -242,7 +242,7 @@ static void look(const struct uvmp_pager *p, const struct area *area, const stru
 
 	uvmp_mask_zero(there);
 	uvmp_mask_zero(in_part);
-	(void)mincore((void *)(uintptr_t)address_of(p, area, block, run.first), bytes_of(p, run), is_there);
+	(void)mincore((void *)(uintptr_t)address_of(p, area, block, run.first), run_bytes(p, run), is_there);
 	for (uint32_t page = run.first; page < run.outer; page++) {
 		uint32_t count = 0;
 
@@ -342,7 +342,7 @@ static int lift_part(void *context, struct uvmp_region part)
 	struct uvmp_pager *p = copy->pager;
 
 	return peek(&p->uffd, lifted(p, part.first), address_of(p, copy->area, copy->block, part.first),
-	            bytes_of(p, part));
+	            run_bytes(p, part));
 }
 
 /* Dirty pages to where they can be looked at whatever the program does. What lies between them is clean, or
@@ -355,9 +355,9 @@ static int lift(struct uvmp_pager *p, const struct area *area, const struct bloc
 
 	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(dirty, run.outer))
-		error = peek_prepare(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run));
+		error = peek_prepare(&p->uffd, address_of(p, area, block, run.first), run_bytes(p, run));
 	if (error == 0)
-		error = uffd_protect(&p->uffd, address_of(p, area, block, hull.first), bytes_of(p, hull),
+		error = uffd_protect(&p->uffd, address_of(p, area, block, hull.first), run_bytes(p, hull),
 		                     true);
 	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(dirty, run.outer)) {
@@ -389,7 +389,7 @@ static int write_part(void *context, struct uvmp_region part)
 	struct uvmp_pager *p = copy->pager;
 
 	return p->store->write(p->store, store_page(p, copy->area, copy->block, part.first),
-	                       bytes_of(p, part) / UVMP_STORE_PAGE_BYTES, lifted(p, part.first));
+	                       run_bytes(p, part) / UVMP_STORE_PAGE_BYTES, lifted(p, part.first));
 }
 
 static int write_run(struct uvmp_pager *p, const struct area *area, struct block *block,
@@ -403,7 +403,7 @@ static int write_run(struct uvmp_pager *p, const struct area *area, struct block
 		return error;
 	uvmp_mask_region_set(&block->stored, run);
 	uvmp_mask_region_clear(&block->dirty, run);
-	p->stats.bytes_out += bytes_of(p, run);
+	p->stats.bytes_out += run_bytes(p, run);
 	p->stats.copies_out++;
 	return 0;
 }
@@ -652,7 +652,7 @@ void pages_send_kept(struct uvmp_pager *p)
 static void disown_run(struct uvmp_pager *p, const struct area *area, struct block *block,
                        struct uvmp_region run)
 {
-	uint64_t bytes = bytes_of(p, run);
+	uint64_t bytes = run_bytes(p, run);
 	uvmp_mask here;
 
 	p->store->forget(p->store, store_page(p, area, block, run.first), bytes / UVMP_STORE_PAGE_BYTES);
@@ -662,7 +662,7 @@ static void disown_run(struct uvmp_pager *p, const struct area *area, struct blo
 		return;
 	uvmp_mask_region_and(&here, &block->here, run);
 	for (run = uvmp_mask_next_run(&here, 0); run.outer != 0; run = uvmp_mask_next_run(&here, run.outer)) {
-		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), bytes_of(p, run), true) ==
+		if (uffd_protect(&p->uffd, address_of(p, area, block, run.first), run_bytes(p, run), true) ==
 		    0)
 			uvmp_mask_region_clear(&block->dirty, run);
 	}

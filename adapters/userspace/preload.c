@@ -401,7 +401,7 @@ __attribute__((noinline)) static void *take_large(size_t bytes, const void *call
 }
 
 /* NULL: the C library's turn. */
-static inline void *take(size_t bytes, const void *caller)
+static inline void *take_managed(size_t bytes, const void *caller)
 {
 	return bytes < threshold || is_inside ? NULL : take_large(bytes, caller);
 }
@@ -464,7 +464,7 @@ static void give(void *memory)
 
 EXPORT void *malloc(size_t bytes)
 {
-	void *memory = take(bytes, CALLER);
+	void *memory = take_managed(bytes, CALLER);
 
 	return memory ? memory : __libc_malloc(bytes);
 }
@@ -472,7 +472,7 @@ EXPORT void *malloc(size_t bytes)
 EXPORT void *calloc(size_t count, size_t bytes)
 {
 	size_t all;
-	void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : take(all, CALLER);
+	void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : take_managed(all, CALLER);
 
 	return memory ? memory : __libc_calloc(count, bytes);
 }
@@ -512,7 +512,7 @@ static void *resize_managed(void *memory, size_t old, size_t bytes, const void *
 
 	if (bytes <= old && bytes > old / 2u)
 		return memory;
-	to = take(bytes, caller);
+	to = take_managed(bytes, caller);
 	if (!to)
 		to = __libc_malloc(bytes);
 	if (!to)
@@ -533,7 +533,7 @@ static void *resize(void *memory, size_t bytes, const void *caller)
 		free(memory);
 		return NULL;
 	}
-	to = take(bytes, caller);
+	to = take_managed(bytes, caller);
 	if (!to)
 		return __libc_realloc(memory, bytes);
 	if (!memory)
@@ -561,7 +561,7 @@ EXPORT void *reallocarray(void *memory, size_t count, size_t bytes)
 
 static void *align(size_t alignment, size_t bytes, const void *caller)
 {
-	void *memory = alignment <= UVMP_PAGER_BLOCK_BYTES ? take(bytes, caller) : NULL;
+	void *memory = alignment <= UVMP_PAGER_BLOCK_BYTES ? take_managed(bytes, caller) : NULL;
 
 	return memory ? memory : __libc_memalign(alignment, bytes);
 }
@@ -723,7 +723,7 @@ static void *trim(uint8_t *memory, size_t bytes)
  * the mapping cannot be made. */
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	void *memory = is_plain(protection, flags) && !at ? take(bytes, CALLER) : NULL;
+	void *memory = is_plain(protection, flags) && !at ? take_managed(bytes, CALLER) : NULL;
 
 	if (memory)
 		return trim(memory, whole_pages(bytes));

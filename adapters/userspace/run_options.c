@@ -91,7 +91,7 @@ static bool is_option(const struct option *option, const char *argument, const c
 	return argument[length] == '\0' || argument[length] == '=';
 }
 
-static int take(struct run_options *options, char ***argument)
+static int take_option(struct run_options *options, char ***argument)
 {
 	const char *given = **argument, *value;
 	size_t row = 0;
@@ -120,7 +120,7 @@ int run_options_parse(struct run_options *options, char **argument)
 	int status = 0;
 
 	while (status == 0 && *argument && (*argument)[0] == '-' && strcmp(*argument, "--") != 0)
-		status = take(options, &argument);
+		status = take_option(options, &argument);
 	if (status != 0)
 		return status;
 	if (*argument && strcmp(*argument, "--") == 0)

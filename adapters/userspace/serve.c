@@ -2,10 +2,10 @@
  *
  * The budget is the memory of GPU 1, the store that of the CPU, which never faults. What the kernel tells:
  *
- *   missing page   a fault of the GPU; the thread is noted as waiting
- *   write to a page that is write-protected: it was clean. It becomes dirty; no decision is asked for
- *   missing page that should be here: another thread's fault has brought it meanwhile, or the program has
- * dropped it (MADV_DONTNEED): then zeros are what it wants; or the sample has it aside
+ * - A page is missing: a fault of the GPU; the thread is noted as waiting.
+ * - A page is missing that should be here: another thread's fault has brought it meanwhile, or the program
+ * has dropped it (MADV_DONTNEED), and zeros are what it wants, or the sample has it aside.
+ * - A write to a page that is protected: it was clean. It becomes dirty; no decision is asked for.
  *
  * What the engine says: POPULATE and COPY bring pages and send them away (pages.c); a REPLAY wakes those
  * whose page has come; a CANCEL is a SIGBUS. The rest concerns page tables and memory that the kernel keeps
@@ -247,7 +247,7 @@ static struct block *look_again(struct uvmp_pager *p, uint64_t address, uint32_t
 }
 
 /* The one with this number. It may be over by what it is preceded by. */
-static void take(struct uvmp_pager *p, uint32_t i)
+static void take_fault(struct uvmp_pager *p, uint32_t i)
 {
 	struct heard heard = p->heard[i];
 	uint64_t address = heard.address & ~(uint64_t)(p->page_bytes - 1u);
@@ -292,7 +292,7 @@ static bool take_some(struct uvmp_pager *p)
 	count = p->heards < p->fault_room ? (uint32_t)p->heards : p->fault_room;
 	pass_time(p);
 	for (uint32_t i = 0; i < count; i++)
-		take(p, i);
+		take_fault(p, i);
 	trace_file_batch(p->trace);
 	p->heards -= count;
 	if (p->heards != 0)

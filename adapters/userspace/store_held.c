@@ -6,7 +6,7 @@
 
 #define BITS 64u
 
-static size_t bytes_of(const struct held *held)
+static size_t table_bytes(const struct held *held)
 {
 	return (size_t)((held->pages + BITS - 1u) / BITS * sizeof(uint64_t));
 }
@@ -16,7 +16,7 @@ int held_open(struct held *held, uint64_t pages)
 	if (pages == 0 || pages > STORE_PAGES_MOST)
 		return -EINVAL;
 	held->pages = pages;
-	held->word = mmap(NULL, bytes_of(held), PROT_READ | PROT_WRITE,
+	held->word = mmap(NULL, table_bytes(held), PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (held->word != MAP_FAILED)
 		return 0;
@@ -27,7 +27,7 @@ int held_open(struct held *held, uint64_t pages)
 void held_close(struct held *held)
 {
 	if (held->word)
-		munmap((void *)held->word, bytes_of(held));
+		munmap((void *)held->word, table_bytes(held));
 }
 
 /* The bits of the word of `page` that lie in [page, outer). */

@@ -208,7 +208,7 @@ static int take_device(struct place *place, const char *path, struct text text)
 /* -- which of them -- */
 
 /* Opening a device that is none of ours may already do something to it: so it is looked at before. */
-static int take(struct place *place, const char *path, struct text text)
+static int take_path(struct place *place, const char *path, struct text text)
 {
 	struct stat stat_of_path;
 	bool is_there = stat(path, &stat_of_path) == 0;
@@ -238,7 +238,7 @@ int place_open(struct place *place, const char *path, uint64_t pages, struct tex
 	int error;
 
 	*place = (struct place){.fd = -1};
-	error = take(place, path, text);
+	error = take_path(place, path, text);
 	if (error == 0 && !place->is_device) {
 		error = make_large(place->fd, pages);
 		go_direct(place->fd);

@@ -31,7 +31,7 @@ static bool tell(struct uvmp_pager *p, const struct waiting *w)
 	return uvmp_service_fault(p->service, GPU, &fault) == UVMP_OK;
 }
 
-static bool make_room(struct uvmp_pager *p)
+static bool has_room_for_one(struct uvmp_pager *p)
 {
 	size_t room = p->waiting_room == 0 ? 256 : 2u * p->waiting_room;
 	struct waiting *waiting;
@@ -50,7 +50,7 @@ void waiting_add(struct uvmp_pager *p, const struct waiting *w)
 {
 	struct waiting *mine;
 
-	if (!make_room(p)) { /* it is woken now, and faults again */
+	if (!has_room_for_one(p)) { /* it is woken now, and faults again */
 		uffd_wake(&p->uffd, w->address, p->page_bytes);
 		return;
 	}
@@ -97,7 +97,7 @@ static bool can_go_on(const struct uvmp_pager *p, const struct waiting *w)
 	return uvmp_mask_test(&block->here, page) || uvmp_mask_test(&block->lost, page);
 }
 
-static void let_go(struct uvmp_pager *p, const struct waiting *w, uint64_t now_ns)
+static void go_on(struct uvmp_pager *p, const struct waiting *w, uint64_t now_ns)
 {
 	if (p->wants_touches && !w->is_cancelled)
 		(void)uvmp_service_access(p->service, GPU, SPACE, w->address,
@@ -133,7 +133,7 @@ void waiting_replay(struct uvmp_pager *p)
 		struct waiting w = p->waiting[i];
 
 		if (can_go_on(p, &w)) {
-			let_go(p, &w, now_ns);
+			go_on(p, &w, now_ns);
 			wake(p, &waking, w.address);
 			continue;
 		}

@@ -453,6 +453,29 @@ static void test_two_blocks_in_one(void **unused)
 	expect(2, 2, 2, 0, 0);
 }
 
+/* What is freed need not leave, unless it had to before; nor does what is freed in the end. */
+static void test_freed(void **unused)
+{
+	static const char ranges[] = "range,200000000,2097152\nrange,200200000,2097152\nrange,200400000,2097152\n";
+	char rows[512];
+
+	(void)unused;
+	snprintf(rows, sizeof(rows), "%s,0,w,200000000\nfree,200000000\n,0,w,200200000\n,0,w,200400000\n", ranges);
+	assert_true(bound_rows(rows, 2097152));
+	expect(0, 3, 3, 0, 0);
+	expect(2, 3, 3, 1, 1);
+	assert_int_equal(result.level[2].d2h_bytes, 2097152);
+	assert_int_equal(result.level[2].written_back_bytes, 2097152);
+	snprintf(rows, sizeof(rows), "%s,0,w,200000000\n,0,w,200200000\nfree,200000000\n,0,r,200400000\nfree,200400000\n",
+	         ranges);
+	assert_true(bound_rows(rows, 2097152));
+	expect(2, 3, 3, 2, 2);
+	assert_true(bound_rows(rows, 6291456));
+	expect(2, 3, 3, 0, 0);
+	assert_true(bound_rows("range,200000000,2097152\nfree,200000000\n", 2097152));
+	expect(2, 0, 0, 0, 0);
+}
+
 /* Of the last unit of a range only what belongs to it moves; ranges may share units. */
 static void test_parts(void **unused)
 {
@@ -615,6 +638,7 @@ int main(void)
 	        cmocka_unit_test(test_parts),
 	        cmocka_unit_test(test_cpu),
 	        cmocka_unit_test(test_fresh),
+	        cmocka_unit_test(test_freed),
 	        cmocka_unit_test(test_memory),
 	        cmocka_unit_test(test_below_policies),
 	        cmocka_unit_test(test_errors),
