@@ -337,7 +337,8 @@ static int do_submit(struct emu_space *space, void __user *user)
 
 /* -- looking -------------------------------------------------------------------------------------- */
 
-/* Under engine_lock: who holds the page, and its bytes into the sum. */
+/* Under engine_lock: who holds the page, and its bytes into the sum. The CPU may hold a page without a frame,
+ * after a change of policy: zeros. */
 static int look_at_page(struct emu_space *space, u64 address, u8 *where, u32 *crc)
 {
 	struct emu_range *range = emu_range_find(space, address);
@@ -350,7 +351,7 @@ static int look_at_page(struct emu_space *space, u64 address, u8 *where, u32 *cr
 	*where = (u8)state.resident;
 	if (state.resident != 0) {
 		frame = emu_range_page(range, address)->data[__ffs64(state.resident)];
-		if (!frame)
+		if (!frame && __ffs64(state.resident) != UVMP_CPU)
 			emu_broken(space->driver, "a page is resident where it has no frame");
 	}
 	bytes = kmap_local_page(frame ? frame : zeros);

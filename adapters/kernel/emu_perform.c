@@ -134,7 +134,8 @@ static void give(struct emu_bottom *b, struct emu_page *page, const struct emu_l
 		lift(page, leaving->from);
 }
 
-/* True: nothing of it is left to be looked at. */
+/* True: nothing of it is left to be looked at. A copy that was given up is mapped until its UNMAP,
+ * which comes next. */
 static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 {
 	struct emu_space *space = xa_load(&b->spaces, leaving->space);
@@ -149,7 +150,7 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 		struct emu_page *page = range != NULL ? emu_range_page(range, address) : NULL;
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
-			if (!has_left(b, leaving->space, address, leaving->from))
+			if (!has_left(b, leaving->space, address, leaving->from) || is_mapped(page, leaving->from))
 				continue;
 			give(b, page, leaving);
 		}

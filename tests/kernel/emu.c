@@ -26,7 +26,7 @@
 
 /* What all processes of a case see. */
 struct shared {
-	int is_failed;
+	int is_failed, is_told;
 	char why[512];
 };
 static struct shared *shared;
@@ -158,7 +158,11 @@ _Noreturn void emu_fail(const char *file, int line, const char *format, ...)
 		va_start(list, format);
 		vsnprintf(shared->why + used, sizeof(shared->why) - (size_t)used, format, list);
 		va_end(list);
+		__atomic_store_n(&shared->is_told, 1, __ATOMIC_SEQ_CST);
 	}
+	/* Who ends now may end the others, too. */
+	for (unsigned i = 0; i < 1000u && !__atomic_load_n(&shared->is_told, __ATOMIC_SEQ_CST); i++)
+		emu_sleep_ms(1);
 	_exit(1);
 }
 

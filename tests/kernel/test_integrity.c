@@ -15,8 +15,8 @@
 #define WORDS     (BYTES / 8u)
 #define USERS     3u /* the CPU and the GPUs */
 #define SHARED    3u /* which word of four is added to by all */
-#define LAUNCHES  24u
-#define ACCESSES  384u /* of a launch */
+#define LAUNCHES  5u
+#define ACCESSES  128u /* of a launch */
 
 struct work {
 	int fd;

@@ -35,7 +35,7 @@ static void *keep_gpu_busy(void *argument)
 		int error;
 
 		emu_job_clear(&job);
-		for (unsigned i = 0; i < 512; i++)
+		for (unsigned i = 0; i < 128; i++)
 			emu_job_add(&job, emu_random(&busy->random) & 1u ? UVMP_EMU_ADD : UVMP_EMU_READ,
 			            busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1);
 		error = emu_job_submit(&job, busy->fd, busy->processor, 4);
@@ -111,13 +111,13 @@ static void await_frames(uint64_t frames)
 /* Killed while GPUs and the CPU work, others beside it. */
 static void killed(void)
 {
-	for (unsigned i = 0; i < 10; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		pid_t first = emu_start(be_busy, NULL), second = emu_start(be_busy, NULL);
 
-		await_accesses(1000u + i * 97u);
+		await_accesses(100u + i * 37u);
 		kill(first, SIGKILL);
 		emu_finish_killed(first);
-		await_accesses(600); /* the other goes on */
+		await_accesses(60); /* the other goes on */
 		await_frames(BYTES / PAGE_BYTES);
 		kill(second, SIGKILL);
 		emu_finish_killed(second);
@@ -138,13 +138,13 @@ static void exit_while_busy(void *argument)
 		EXPECT(pthread_create(&thread, NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
 		       "pthread_create");
 	}
-	await_accesses(500u + *(unsigned *)argument * 61u);
+	await_accesses(60u + *(unsigned *)argument * 31u);
 	_exit(0);
 }
 
 static void exited(void)
 {
-	for (unsigned i = 0; i < 8; i++)
+	for (unsigned i = 0; i < 4; i++)
 		emu_finish(emu_start(exit_while_busy, &i));
 	await_frames(0);
 }
@@ -180,8 +180,8 @@ static void forks_while_busy(void)
 		EXPECT(pthread_create(&thread[i], NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
 		       "pthread_create");
 	}
-	for (unsigned i = 0; i < 8; i++) {
-		await_accesses(200);
+	for (unsigned i = 0; i < 4; i++) {
+		await_accesses(40);
 		fork_and_check(&busy[0]);
 	}
 	is_over = true;
@@ -204,7 +204,7 @@ static void exec_and_wait(void *argument)
 		EXPECT(pthread_create(&thread, NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
 		       "pthread_create");
 	}
-	await_accesses(700);
+	await_accesses(100);
 	snprintf(name, sizeof(name), "%d", fd);
 	execl("/proc/self/exe", "test_life", "--inherited", name, (char *)NULL);
 	EXPECT(false, "exec: %s", strerror(errno));
@@ -257,14 +257,14 @@ static void unmapped_in_service(void)
 		                        .may_fail = true};
 		EXPECT(pthread_create(&thread[i], NULL, keep_gpu_busy, &busy[i]) == 0, "pthread_create");
 	}
-	for (unsigned round = 0; round < 60; round++) {
+	for (unsigned round = 0; round < 30; round++) {
 		size_t page = emu_random(&random) % ((BYTES - piece) / PAGE_BYTES),
 		       pages = 1u + emu_random(&random) % 96u;
 		char *hole = at + page * PAGE_BYTES;
 		uint64_t *again;
 		size_t bytes = pages * PAGE_BYTES;
 
-		if (round % 20u == 19u) {
+		if (round % 10u == 9u) {
 			hole = at;
 			bytes = BYTES;
 		}
@@ -308,9 +308,9 @@ static void closed_with_work(void)
 
 		busy.fd = other;
 		EXPECT(pthread_create(&thread, NULL, keep_gpu_busy, &busy) == 0, "pthread_create");
-		await_accesses(600);
+		await_accesses(100);
 		close(fd);
-		await_accesses(600);
+		await_accesses(100);
 		is_over = true;
 		EXPECT(pthread_join(thread, NULL) == 0, "pthread_join");
 		at[7] = 1234 + round;

@@ -109,9 +109,9 @@ static void changed_in_flight(void)
 		EXPECT(error == 0, "policy %s: %s", policies[i], strerror(-error));
 		EXPECT(emu_stats(0).policy_changes == changes + 1u, "policy %s: the change is not counted",
 		       policies[i]);
-		while (emu_stats(0).accesses < accesses + 256u && emu_now_ms() < until)
+		while (emu_stats(0).accesses < accesses + 64u && emu_now_ms() < until)
 			emu_sleep_ms(1);
-		EXPECT(emu_stats(0).accesses >= accesses + 256u, "policy %s: GPUs stand still", policies[i]);
+		EXPECT(emu_stats(0).accesses >= accesses + 64u, "policy %s: GPUs stand still", policies[i]);
 		/* The canonical form says what was asked for, and is itself a policy of the same form. */
 		canonical = policy_now();
 		if (strncmp(policies[i], "preset", 6) != 0) {
@@ -122,11 +122,13 @@ static void changed_in_flight(void)
 				       canonical);
 			free(words);
 		}
-		error = emu_debugfs_write("policy", canonical);
-		EXPECT(error == 0, "canonical form %s: %s", canonical, strerror(-error));
-		again = policy_now();
-		EXPECT(strcmp(again, canonical) == 0, "%s becomes %s", canonical, again);
-		free(again);
+		if (i % 5u == 0) {
+			error = emu_debugfs_write("policy", canonical);
+			EXPECT(error == 0, "canonical form %s: %s", canonical, strerror(-error));
+			again = policy_now();
+			EXPECT(strcmp(again, canonical) == 0, "%s becomes %s", canonical, again);
+			free(again);
+		}
 		free(canonical);
 	}
 	is_over = true;

@@ -127,40 +127,40 @@ static void replay_policies(void)
 	struct uvmp_emu_stats stats;
 
 	set_policy("prefetch=none thrash=off replay=block batch=16");
-	stats = storm(fd, 512, 2);
+	stats = storm(fd, 256, 2);
 	EXPECT(stats.flushed == 0, "block: %llu entries flushed", (unsigned long long)stats.flushed);
 	EXPECT(stats.replays >= stats.bottom_halves && stats.replays > 0,
 	       "block: %llu replays in %llu batches", (unsigned long long)stats.replays,
 	       (unsigned long long)stats.batches);
-	one_page(fd, 300);
+	one_page(fd, 200);
 
 	set_policy("prefetch=none thrash=off replay=batch batch=16");
-	stats = storm(fd, 512, 2);
+	stats = storm(fd, 256, 2);
 	EXPECT(stats.flushed == 0, "batch: %llu entries flushed", (unsigned long long)stats.flushed);
 	EXPECT(stats.replays >= stats.batches && stats.batches > 2, "batch: %llu replays in %llu batches",
 	       (unsigned long long)stats.replays, (unsigned long long)stats.batches);
-	one_page(fd, 300);
+	one_page(fd, 200);
 
 	set_policy("prefetch=none thrash=off replay=batch_wait batch=16");
-	stats = storm(fd, 512, 2);
+	stats = storm(fd, 256, 2);
 	EXPECT(stats.flushed == 0 && stats.replays > 0, "batch_wait: %llu entries flushed, %llu replays",
 	       (unsigned long long)stats.flushed, (unsigned long long)stats.replays);
-	one_page(fd, 300);
+	one_page(fd, 200);
 
 	set_policy("prefetch=none thrash=off replay=batch_flush put_ratio=0 batch=16");
-	stats = storm(fd, 512, 2);
+	stats = storm(fd, 256, 2);
 	EXPECT(stats.replays > 0, "batch_flush: no replay");
-	one_page(fd, 300);
+	one_page(fd, 200);
 	stats = emu_stats(1);
 	EXPECT(stats.flushed > 0, "batch_flush: nothing flushed");
 
 	set_policy("prefetch=none thrash=off replay=once batch=16");
-	stats = storm(fd, 512, 2);
+	stats = storm(fd, 256, 2);
 	EXPECT(stats.replays <= stats.bottom_halves && stats.replays > 0 && stats.flushed == 0,
 	       "once: %llu replays in %llu bottom halves, %llu entries flushed",
 	       (unsigned long long)stats.replays, (unsigned long long)stats.bottom_halves,
 	       (unsigned long long)stats.flushed);
-	one_page(fd, 300);
+	one_page(fd, 200);
 }
 
 /* Prefetch instructions bring pages, and the warp does not wait; where nothing is they are forgotten. */
