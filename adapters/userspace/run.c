@@ -247,8 +247,9 @@ static int prepare(struct run *run, char **argument)
 /* Those that somebody may send to a program. */
 static void fill(sigset_t *set)
 {
-	static const int number[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,  SIGUSR2, SIGALRM,
-	                             SIGTERM, SIGCONT, SIGTSTP, SIGWINCH, SIGPWR,  SIGCHLD};
+	static const int number[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,   SIGALRM,
+	                             SIGTERM, SIGCONT,   SIGTSTP, SIGWINCH, SIGPWR,    SIGIO,
+	                             SIGURG,  SIGVTALRM, SIGPROF, SIGXCPU,  SIGSTKFLT, SIGCHLD};
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)

@@ -173,7 +173,7 @@ expect 0 'a budget of which 64 times is more than can be managed' "$run" --budge
 refuses 'too much managed' '(managed_bytes, --managed)' "$run" --budget 8M --managed 64T true
 
 # -- signals --------------------------------------------------------------------------------------------------------------
-for number in 15 2 1 10 3; do
+for number in 15 2 1 10 3 29 27 24; do
 	# not in the background of a shell: SIGINT and SIGQUIT would be ignored
 	name="signal $number while faults are serviced"
 	perl -e '

@@ -68,7 +68,7 @@ static void take_signal(int number)
 /* Writes round after round until a signal comes, in the middle of a round; then all must be of this round or the last. */
 static int until_signal(void)
 {
-	static const int number[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGQUIT};
+	static const int number[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGQUIT, SIGIO, SIGPROF, SIGXCPU};
 	struct sigaction action = {.sa_handler = take_signal};
 	uint64_t round = 0;
 	size_t at = 0;
