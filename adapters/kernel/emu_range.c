@@ -93,19 +93,24 @@ static void free_page_data(struct emu_driver *driver, struct emu_page *page)
 	page->data[UVMP_CPU] = NULL;
 }
 
-/* To leave takes memory of the kernel's where the range has to be cut, and there is nobody left who could be
- * told that there is none. */
+/* To leave takes memory of the kernel's, also where the tree only becomes smaller, and there is nobody left
+ * who could be told that there is none. */
+static void leave(struct emu_space *space, u64 address, u64 bytes)
+{
+	unsigned long first = address >> PAGE_SHIFT, pages = bytes >> PAGE_SHIFT;
+
+	if (mtree_store_range(&space->ranges, first, first + pages - 1, NULL, GFP_KERNEL | __GFP_NOFAIL) != 0)
+		emu_broken(space->driver, "a range does not leave");
+}
+
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes)
 {
 	struct emu_driver *driver = range->space->driver;
-	unsigned long first = address >> PAGE_SHIFT, pages = bytes >> PAGE_SHIFT;
 
-	if (mtree_store_range(&range->space->ranges, first, first + pages - 1, NULL,
-	                      GFP_KERNEL | __GFP_NOFAIL) != 0)
-		emu_broken(driver, "a range does not leave");
+	leave(range->space, address, bytes);
 	for (u64 at = address; at < address + bytes; at += PAGE_SIZE)
 		free_page_data(driver, emu_range_page(range, at));
-	range->gone += pages;
+	range->gone += bytes >> PAGE_SHIFT;
 	if (range->gone == range->bytes >> PAGE_SHIFT)
 		drop_range(range);
 }
@@ -144,7 +149,7 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 		return 0;
 	/* a GPU's fault there may have led the worker to it meanwhile */
 	mutex_lock(&space->driver->engine_lock);
-	mtree_erase(&space->ranges, first);
+	leave(space, range->base, range->bytes);
 	drop_range(range);
 	mutex_unlock(&space->driver->engine_lock);
 	return result;
