@@ -51,12 +51,14 @@
 
 #include "uvmp_emu.h"
 
+/* Addresses are kept as page numbers in an unsigned long, and the contract with programs says 4096. */
+#if BITS_PER_LONG != 64 || PAGE_SIZE != 4096
+#error "uvmpolicy_emu needs a 64-bit kernel with pages of 4096 bytes"
+#endif
+
 #define EMU_PROCS   (1u + UVMP_EMU_GPUS_MAX)
 #define EMU_NOWHERE 255u
 #define EMU_SMS	    64u /* of each GPU; a warp with `sm` runs on SM sm % EMU_SMS */
-
-struct emu_driver;
-struct emu_gpu;
 
 struct emu_driver;
 struct emu_gpu;

@@ -38,7 +38,6 @@ static struct emu_space *new_space(struct emu_driver *driver)
 	space->inode = inode;
 	init_rwsem(&space->cpu_lock);
 	mt_init_flags(&space->ranges, MT_FLAGS_USE_RCU); /* GPUs look while others change it */
-	INIT_LIST_HEAD(&space->advice);
 	return space;
 }
 
@@ -449,5 +448,4 @@ const struct file_operations emu_file_operations = {
         .get_unmapped_area = thp_get_unmapped_area,
         .unlocked_ioctl = file_ioctl,
         .compat_ioctl = compat_ptr_ioctl,
-        .llseek = no_llseek,
 };

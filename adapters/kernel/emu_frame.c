@@ -10,6 +10,8 @@
 
 #include "emu.h"
 
+#define FRAMES_AT_ONCE 512u /* others come between so many */
+
 struct emu_memory {
 	spinlock_t lock;
 	struct list_head free; /* by page->lru */
@@ -183,6 +185,8 @@ void emu_frame_put_gpu(struct emu_gpu *gpu, u64 offset, u64 bytes)
 		xa_erase(&gpu->frames, at);
 		push(gpu->driver->memory, frame);
 		atomic_long_dec(&gpu->frames_held);
+		if (at % FRAMES_AT_ONCE == 0)
+			cond_resched();
 	}
 }
 
@@ -224,8 +228,10 @@ void emu_frame_exit(struct emu_driver *driver)
 	if (atomic_long_read(&memory->held_cpu) != 0)
 		emu_broken(driver, "frames of system memory are still in use");
 	stop_shrinker(memory);
-	while ((frame = pop(memory)) != NULL)
+	while ((frame = pop(memory)) != NULL) {
 		__free_page(frame);
+		cond_resched();
+	}
 	kfree(memory);
 }
 

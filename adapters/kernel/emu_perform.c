@@ -150,7 +150,8 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 		struct emu_page *page = range != NULL ? emu_range_page(range, address) : NULL;
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
-			if (!has_left(b, leaving->space, address, leaving->from) || is_mapped(page, leaving->from))
+			if (!has_left(b, leaving->space, address, leaving->from) ||
+			    is_mapped(page, leaving->from))
 				continue;
 			give(b, page, leaving);
 		}
@@ -437,7 +438,7 @@ static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_a
 	case UVMP_ACTION_TOGGLE:
 		emu_gpu_toggle(gpu_of(b, a->to), a->is_update);
 		break;
-	case UVMP_ACTION_LIMIT:
+	case UVMP_ACTION_LIMIT: /* without `detail`: warps come in no thread blocks here */
 		emu_gpu_limit(gpu_of(b, a->to), a->count);
 		break;
 	default: /* for the log; and nothing goes on behind our back that we would have to wait for */

@@ -108,8 +108,11 @@ void emu_range_free(struct emu_range *range, u64 address, u64 bytes)
 	struct emu_driver *driver = range->space->driver;
 
 	leave(range->space, address, bytes);
-	for (u64 at = address; at < address + bytes; at += PAGE_SIZE)
+	for (u64 at = address; at < address + bytes; at += PAGE_SIZE) {
 		free_page_data(driver, emu_range_page(range, at));
+		if (at % BLOCK_BYTES == 0)
+			cond_resched();
+	}
 	range->gone += bytes >> PAGE_SHIFT;
 	if (range->gone == range->bytes >> PAGE_SHIFT)
 		drop_range(range);
@@ -236,13 +239,16 @@ static bool allows(const struct emu_page *page, enum uvmp_prot least)
 	return page->right[UVMP_CPU] >= least;
 }
 
-static vm_fault_t fill_page(struct vm_area_struct *vma, struct emu_page *page, u64 address)
+static vm_fault_t fill_page(struct vm_area_struct *vma, struct emu_range *range, u64 address)
 {
+	struct emu_page *page = emu_range_page(range, address);
 	unsigned long flags = allows(page, UVMP_PROT_READ_WRITE) ? vma->vm_flags : vma->vm_flags & ~VM_WRITE;
 	struct page *frame = page->on[UVMP_CPU] < EMU_PROCS ? page->data[page->on[UVMP_CPU]] : NULL;
 
-	if (!frame)
+	if (!frame) {
+		emu_broken(range->space->driver, "a page may be used by the CPU and has no frame");
 		return VM_FAULT_SIGBUS;
+	}
 	WRITE_ONCE(page->is_filled, true);
 	return vmf_insert_pfn_prot(vma, address, page_to_pfn(frame), vm_get_page_prot(flags));
 }
@@ -262,10 +268,10 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 	u64 at;
 
 	for (at = address + PAGE_SIZE; at < outer && wants_filling(range, at); at += PAGE_SIZE)
-		if (fill_page(vma, emu_range_page(range, at), at) != VM_FAULT_NOPAGE)
+		if (fill_page(vma, range, at) != VM_FAULT_NOPAGE)
 			return;
 	for (at = address; at > first && wants_filling(range, at - PAGE_SIZE); at -= PAGE_SIZE)
-		if (fill_page(vma, emu_range_page(range, at - PAGE_SIZE), at - PAGE_SIZE) != VM_FAULT_NOPAGE)
+		if (fill_page(vma, range, at - PAGE_SIZE) != VM_FAULT_NOPAGE)
 			return;
 }
 
@@ -273,12 +279,11 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 address)
 {
 	enum uvmp_prot least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_PROT_READ_WRITE : UVMP_PROT_READ;
-	struct emu_page *page = emu_range_page(range, address);
 	vm_fault_t result = 0;
 
 	down_read(&range->space->cpu_lock);
-	if (allows(page, least)) {
-		result = fill_page(vmf->vma, page, address);
+	if (allows(emu_range_page(range, address), least)) {
+		result = fill_page(vmf->vma, range, address);
 		if (result == VM_FAULT_NOPAGE)
 			fill_around(vmf->vma, range, address);
 	}
@@ -290,7 +295,7 @@ static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 addres
 
 static void let_go(struct vm_fault *vmf)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 	release_fault_lock(vmf);
 #else
 	mmap_read_unlock(vmf->vma->vm_mm);
