@@ -19,7 +19,7 @@
 #define BUFFER_MOST  65536u
 #define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
 #define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
-#define ADVICE_MOST  65536u
+#define ADVICE_MOST  1024u
 
 #define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
 
@@ -86,10 +86,13 @@ static int status_of(enum uvmp_status status)
 	}
 }
 
+/* All processes together make it grow, so none of them shall be killed for it. */
 static bool add_piece(struct emu_engine *engine, u64 bytes)
 {
-	void *piece = engine->pieces < EMU_PIECES ? kvmalloc(bytes, GFP_KERNEL) : NULL;
+	void *piece = NULL;
 
+	if (engine->pieces < EMU_PIECES)
+		piece = kvmalloc(bytes, GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (piece == NULL)
 		return false;
 	engine->piece[engine->pieces++] = piece;

@@ -218,6 +218,19 @@ static int do_advise(struct emu_space *space, void __user *user)
 
 /* -- submissions ---------------------------------------------------------------------------------- */
 
+/* A copy of an array of the program's, which is charged for it. */
+static void *read_array(u64 from, size_t bytes)
+{
+	void *array = kvmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+
+	if (!array)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(array, u64_to_user_ptr(from), bytes) == 0)
+		return array;
+	kvfree(array);
+	return ERR_PTR(-EFAULT);
+}
+
 static bool is_access_good(const struct uvmp_emu_access *access)
 {
 	if (access->zero != 0 || access->kind > UVMP_EMU_PREFETCH)
@@ -229,7 +242,7 @@ static int read_warp(struct emu_warp *warp, const struct uvmp_emu_warp *from)
 {
 	struct uvmp_emu_access *access;
 
-	access = vmemdup_user(u64_to_user_ptr(from->access), array_size(from->accesses, sizeof(*access)));
+	access = read_array(from->access, array_size(from->accesses, sizeof(*access)));
 	if (IS_ERR(access))
 		return PTR_ERR(access);
 	warp->access = access;
@@ -324,7 +337,7 @@ static int do_submit(struct emu_space *space, void __user *user)
 	if (submit.warps == 0 || submit.warps > UVMP_EMU_WARPS_MAX || submit.gpu == 0 ||
 	    submit.gpu > space->driver->params.gpus || submit.zero != 0)
 		return -EINVAL;
-	warp = vmemdup_user(u64_to_user_ptr(submit.warp), array_size(submit.warps, sizeof(*warp)));
+	warp = read_array(submit.warp, array_size(submit.warps, sizeof(*warp)));
 	if (IS_ERR(warp))
 		return PTR_ERR(warp);
 	result = run_job(space, &submit, warp);

@@ -56,10 +56,12 @@ bool emu_range_covers(struct emu_space *space, u64 address, u64 bytes)
 
 /* -- beginning and end ---------------------------------------------------------------------------- */
 
+/* As large as a program wants: it is charged for it, and gets ENOMEM before anybody is killed for it. */
 static struct emu_range *make_range(struct emu_space *space, u64 base, u64 bytes)
 {
 	unsigned long pages = bytes >> PAGE_SHIFT;
-	struct emu_range *range = kvzalloc(struct_size(range, page, pages), GFP_KERNEL_ACCOUNT);
+	struct emu_range *range = kvzalloc(struct_size(range, page, pages),
+	                                   GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
 	if (!range)
 		return NULL;
