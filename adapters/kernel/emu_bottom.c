@@ -41,6 +41,7 @@ static int error_of(enum uvmp_status status)
 	case UVMP_ERR_RETRY:
 		return -EAGAIN;
 	case UVMP_ERR_UNKNOWN:
+		return -ENOENT;
 	case UVMP_ERR_CONFLICT:
 		return -EFAULT;
 	case UVMP_ERR_RANGE:

@@ -13,8 +13,15 @@
  *   munmap, of the whole or of any part              frees it, also while it is serviced. mremap: only to less
  *   UVMP_EMU_SUBMIT                                  is a kernel launch: warps that access memory
  *
- * Every call: 0, or -1 with errno. EFAULT: a pointer. EINVAL: a field out of its range, or `zero` is not 0. EACCES: of
- * another process. ENOMEM. Nothing is changed by a call that fails, unless it says so. */
+ * Every call: 0, or -1 with errno. EFAULT: a pointer. EINVAL: a field out of its range, not whole pages, or `zero` is not 0.
+ * ENOENT: pages that are not managed, or not any more when their turn comes. EACCES: of another process. ENOTTY: no such
+ * call. EINTR (SUBMIT, LOOK): the process is being killed. ENOMEM. A call whose fields are refused changes nothing; what a
+ * call had done before it failed stays. A descriptor that was opened O_RDONLY can ask, but cannot map (EACCES, EINVAL).
+ *
+ * Who has the device has the memory: frames, on GPUs and on the CPU, are charged to nobody, so give it only to whom you
+ * would give that memory; what the driver keeps of a range or a submission is charged to the process. There are 1024 open
+ * files, all together 65536 ranges and cuts of them (by advice, by munmap of a part), and 1024 pieces of advice that are
+ * in force in an address space; beyond, ENOMEM. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
 
@@ -85,7 +92,7 @@ enum uvmp_emu_advice { /* enum uvmp_advice of service.h */
 	UVMP_EMU_DISCARD = 6, /* the contents are not needed any more; they read as anything from then on */
 };
 
-/* Whole pages, wholly inside managed ranges, else ENOENT. */
+/* Whole pages, else EINVAL; wholly inside managed ranges, else ENOENT. */
 struct uvmp_emu_call {
 	__u64 address;
 	__u64 bytes;
@@ -95,7 +102,7 @@ struct uvmp_emu_call {
 
 /* Looks at pages where they lie, without moving them. */
 struct uvmp_emu_look {
-	__u64 address; /* whole pages in managed ranges, else ENOENT */
+	__u64 address; /* whole pages, else EINVAL; in managed ranges, else ENOENT */
 	__u64 bytes;   /* up to 1 GiB */
 	__u64 where;   /* __u8[bytes / 4096], or 0: sets of processors that hold each page, bit 0 the CPU, written back */
 	__u32 crc;     /* out: CRC-32 (IEEE 802.3, as zlib's) of the contents; pages that nobody holds count as zeros */
@@ -144,11 +151,12 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * (2..65536, default 256), counter_entries= (0..65536, default 64), utlbs= (1..64, default 8), blocks= (VABlocks of managed
  * memory that can be in use at a time, default 4096), policy= (a policy string; empty: uvmpolicy's parameter), log_kib= (the
  * newest so many KiB of decision log and of trace are kept, default 1024), seed=, mode= (of the device file, octal,
- * default 0600; without CAP_SYS_ADMIN it is that which lets a process in).
+ * default 0600: who may open it may use all of it, no capability is asked for).
  *
  * debugfs, uvmp_emu/: `stats` and `gpuN` (text, one NAME VALUE a line), `policy` (read: canonical form; write: a policy
  * string, or preset=...; changes it while everything runs: data comes home to the CPU, the engine is built anew; EINVAL
- * with the reason in the kernel log), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and
+ * with the reason in the kernel log; ENOMEM, EBUSY: no room on the CPU, or a page that does not come home, and the old one
+ * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and
  * calls as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU: what `uvmsim run --trace`
  * reads), `clear` (write anything: empties log and trace). */
 #endif
