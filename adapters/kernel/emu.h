@@ -8,28 +8,33 @@
  *      │                          │         (emu_counter.c); an interrupt (irq_work) when there is something new
  *      │ requests                 │ ring entries, notifications, touches
  *      ▼                          ▼
- *   emu_bottom.c   the bottom half, one worker: the only one who calls the engine. Feeds it events, pulls actions
+ *   emu_bottom.c   the bottom half, one worker: feeds the engine events, pulls actions. Nobody else changes anything in the engine
+ *      │              emu_waiting.c  what GPUs report, until it is answered
+ *      │              emu_engine.c   the engine: built, grown, replaced by one with another policy
+ *      │              emu_record.c   the trace
  *      │ actions
  *      ▼
  *   emu_perform.c  carries actions out: frames (emu_frame.c), copies, page tables (emu_page.c), replays, flushes
  *
- * beside them: emu_main.c (parameters, device, life), emu_text.c (decision log and trace), emu_debugfs.c.
+ * beside them: emu_main.c (parameters, device, life), emu_text.c (text that is kept: decision log and trace), emu_debugfs.c.
  *
  * Who may touch what:
  *
- *   the engine                  the worker, under driver->engine_lock; others may look under it (LOOK)
+ *   the engine                  the worker, under driver->engine_lock; others may look under it (LOOK, by uvmp_service_page)
  *   page->data                  written by the worker. Read by whoever has found the page mapped, while he holds the lock of
  *                               that mapping; by LOOK under engine_lock
  *   page->right[0], on[0]       CPU mappings: space->cpu_lock, shared to fill page-table entries in, exclusive to change
  *   page->right[g], on[g]       mappings of GPU g: gpu->lock
  *   gpu's ring, warps, counters gpu->lock (a spinlock, taken with interrupts off: irq_work comes in)
  *   space->ranges               a maple tree with its own lock, in which a range has the pages that the program has not unmapped:
- *                               mmap adds, the worker takes out, under engine_lock. When nothing of a range is left there, every
- *                               gpu->lock is taken and let go once, then it is freed: who finds a range under gpu->lock, or under
- *                               engine_lock, may use it until he lets go
+ *                               mmap adds; the worker takes out, and a mmap that was refused does, both under engine_lock. When
+ *                               nothing of a range is left there, every gpu->lock is taken and let go once, then it is freed: who
+ *                               finds a range under gpu->lock, or under engine_lock, may use it until he lets go
  *
- * Order of locks: mmap_lock, space->cpu_lock, page-table locks; engine_lock, space->cpu_lock; gpu->lock innermost. The worker
- * never takes mmap_lock, so whoever holds it may wait for the worker. The worker waits for nobody but memory. */
+ * Order of locks: mmap_lock (where a program maps, unmaps or faults); engine_lock; space->cpu_lock or, one after the other, the i_mmap_rwsem
+ * of the space's inode (emu_range_zap); page-table locks; gpu->lock innermost. The worker never takes mmap_lock,
+ * nor does LOOK under engine_lock, so whoever holds it may take engine_lock (a mmap that was refused) and wait for the worker. The
+ * worker waits for nobody but memory. */
 #ifndef EMU_H
 #define EMU_H
 
@@ -315,7 +320,7 @@ struct emu_driver {
 	struct mutex engine_lock;
 	struct uvmp_policy policy; /* in force */
 	struct uvmp_service *service;
-	struct emu_bottom *bottom; /* private to emu_bottom.c: arenas, ... */
+	struct emu_bottom *bottom; /* of the bottom half's files alone: emu_bottom.h */
 	struct emu_memory *memory; /* private to emu_frame.c: caches, shrinker */
 	struct emu_text log, trace; /* emu_main.c makes them */
 	struct dentry *debugfs;
