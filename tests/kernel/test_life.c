@@ -13,7 +13,8 @@
 
 #include "emu.h"
 
-#define BYTES (6u * MIB) /* of a process; the GPU has 4 */
+#define BYTES (6u * MIB)   /* of a process; the GPU has 4 */
+#define OLD   (1ull << 40) /* more than GPUs ever add */
 
 struct busy {
 	int fd;
@@ -269,6 +270,8 @@ static void unmapped_in_service(void)
 			bytes = BYTES;
 		}
 		await_accesses(16);
+		for (size_t i = 0; i < bytes; i += PAGE_BYTES)
+			*(volatile uint64_t *)(hole + i) = OLD;
 		emu_unmap(hole, bytes);
 		if (bytes < BYTES)
 			await_accesses(16);
@@ -277,7 +280,7 @@ static void unmapped_in_service(void)
 		again = mmap(hole, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 		EXPECT(again == (uint64_t *)hole, "mmap in the hole: %s", strerror(errno));
 		/* New memory: zero but for what GPUs have added since, which is little. */
-		for (size_t i = 0; i < bytes / 8u; i += 61)
+		for (size_t i = 0; i < bytes / 8u; i += PAGE_WORDS)
 			EXPECT(again[i] < 100000u, "round %u: old contents in new memory: 0x%llx", round,
 			       (unsigned long long)again[i]);
 		beside[round] = emu_value(round, 1);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,6 +133,7 @@ static void bad_submissions(void)
 	for (unsigned kind = UVMP_EMU_READ; kind <= UVMP_EMU_ADD; kind++)
 		EXPECT(access_with(fd, address + 4u, kind, 0) == -EINVAL, "kind %u at a multiple of 4", kind);
 	EXPECT(access_with(fd, address + 3u, UVMP_EMU_PREFETCH, 0) == 0, "a prefetch at any byte");
+	EXPECT(warp_with(fd, 0, 0, 0) == 0, "a warp without accesses");
 	/* Counts whose sum does not fit 32 bits. */
 	warp[0].accesses = warp[1].accesses = 0x80000000u;
 	EXPECT(submit_with(fd, good, 2, 1, 0) == -EINVAL, "2^31 accesses twice");
@@ -421,6 +423,14 @@ static void bad_mappings(void)
 	       "a large offset");
 	EXPECT(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, only_read, 0) == MAP_FAILED,
 	       "written through a descriptor to read");
+	EXPECT(mmap(NULL, bytes, PROT_READ, MAP_SHARED, only_read, 0) == MAP_FAILED,
+	       "mapped through a descriptor to read");
+	EXPECT(mmap(NULL, bytes, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL,
+	       "to write and not to read");
+	EXPECT(mmap(NULL, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0) == MAP_FAILED &&
+	               (errno == EINVAL || errno == EPERM), /* the latter where /dev is mounted so */
+	       "to execute");
+	EXPECT(mprotect(at, bytes, PROT_READ | PROT_EXEC) == -1 && errno == EACCES, "mprotect to execute");
 	for (size_t i = 0; i < bytes / 8u; i++)
 		at[i] = emu_value(i, 1);
 	EXPECT(emu_prefetch(fd, at, bytes / 2u, 1) == 0, "PREFETCH");
@@ -443,6 +453,32 @@ static void bad_mappings(void)
 	madvise(at, bytes / 2u, MADV_FREE);
 	madvise(at, bytes / 2u, MADV_REMOVE);
 	EXPECT(at[9] == emu_value(9, 1), "advice to the kernel has changed the contents");
+	expect_works(fd, at);
+}
+
+/* Pages move, so nobody may keep one: neither one that the CPU has in its page table nor one that is away. */
+static void no_references(void)
+{
+	const size_t bytes = 4u * PAGE_BYTES;
+	int fd = emu_open(), pipes[2];
+	uint64_t *at = emu_map(fd, bytes), copy[4] = {0};
+
+	EXPECT(pipe(pipes) == 0, "pipe");
+	for (size_t i = 0; i < bytes / 8u; i++)
+		at[i] = emu_value(i, 1);
+	EXPECT(emu_prefetch(fd, at + 2u * PAGE_WORDS, bytes / 2u, 1) == 0, "PREFETCH");
+	for (size_t page = 0; page < 4; page++) {
+		struct iovec there = {.iov_base = at + page * PAGE_WORDS, .iov_len = sizeof(copy)};
+		struct iovec here = {.iov_base = copy, .iov_len = sizeof(copy)};
+
+		EXPECT(vmsplice(pipes[1], &there, 1, 0) == -1 && errno == EFAULT, "page %zu: vmsplice", page);
+		EXPECT(process_vm_readv(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EFAULT,
+		       "page %zu: process_vm_readv", page);
+		EXPECT(process_vm_writev(getpid(), &here, 1, &there, 1, 0) == -1 && errno == EFAULT,
+		       "page %zu: process_vm_writev", page);
+	}
+	for (size_t i = 0; i < bytes / 8u; i++)
+		EXPECT(at[i] == emu_value(i, 1), "word %zu is 0x%llx", i, (unsigned long long)at[i]);
 	expect_works(fd, at);
 }
 
@@ -840,6 +876,7 @@ int main(int argc, char **argv)
 	        {"outputs", "gpus=3 memory_mib=6 fault_entries=128 counter_entries=32", outputs},
 	        {"unknown_requests", "", unknown_requests},
 	        {"bad_mappings", "", bad_mappings},
+	        {"no_references", "", no_references},
 	        {"forked", "", forked},
 	        {"passed_on", "", passed_on},
 	        {"arguments_in_managed_memory", "", arguments_in_managed_memory},
