@@ -91,7 +91,7 @@ struct emu_range {
 	u64 base, bytes;
 	u8 right;		/* enum uvmp_prot, and */
 	bool is_known;		/* to the engine; worker */
-	u64 gone;		/* pages of it that have left; worker */
+	u64 gone, left;		/* pages of it that have left; that nobody maps, but that the engine could not cut off; worker */
 	struct emu_page page[]; /* [bytes / PAGE_SIZE] */
 };
 
@@ -118,6 +118,8 @@ void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
 /* Worker, at the end of FREE: the engine has let go of [address, address + bytes) of the range. It leaves the tree, its frames of system
  * memory go back (checks that no GPU maps one); a range of which nothing is left is freed. */
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes);
+/* Worker: the lowest piece that has not left; there is one. */
+void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes);
 
 /* emu_page.c: what MAP, REVOKE and UNMAP do to the pages of an action. Worker; takes the lock of processor `to` and for the CPU zaps
  * what has to go. Checks (emu_broken) that pages are mapped only where there is a frame. */

@@ -27,6 +27,14 @@ void emu_pass_time(struct emu_bottom *b)
 
 /* -- requests end -- */
 
+#define AGAIN 1 /* the engine has been asked once more */
+
+static void await(struct emu_bottom *b, struct emu_request *request)
+{
+	list_add_tail(&request->link, &b->asked);
+	b->asked_count++;
+}
+
 static void finish(struct emu_request *request, int status)
 {
 	request->status = status;
@@ -63,27 +71,93 @@ static int end_throttled(struct emu_bottom *b, struct emu_request *request)
 	return -EAGAIN;
 }
 
-/* The program has unmapped it, whatever the engine says. */
-static int end_free(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
+static bool is_managed(const struct emu_bottom *b, const struct emu_space *space, u64 address)
 {
-	if (status != UVMP_OK)
+	struct uvmp_page_state state;
+
+	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK;
+}
+
+/* The engine has let go of it. */
+static void drop(struct emu_bottom *b, struct emu_range *range, u64 address, u64 bytes)
+{
+	emu_perform_forget(b, range->space, address, bytes);
+	emu_range_free(range, address, bytes);
+}
+
+/* Nobody maps anything of the range any more, and parts of it were left: all that is left goes at once, which
+ * takes no room. After a change of policy each piece is a range of the engine's own. */
+static int free_left(struct emu_bottom *b, struct emu_request *request)
+{
+	struct emu_range *range = request->range;
+	u64 address, bytes;
+
+	for (;;) {
+		emu_range_lowest(range, &address, &bytes);
+		if (is_managed(b, range->space, address))
+			break;
+		range->left -= bytes >> PAGE_SHIFT;
+		if (range->left == 0) {
+			drop(b, range, address, bytes); /* and with it the range */
+			return 0;
+		}
+		drop(b, range, address, bytes);
+	}
+	if (request->address == address && request->bytes == 0) {
 		emu_broken(b->driver, "a range cannot be freed");
-	emu_advice_drop(request->space, request->address, request->bytes);
-	emu_perform_forget(b, request->space, request->address, request->bytes);
-	emu_range_free(request->range, request->address, request->bytes);
+		return 0;
+	}
+	request->address = address;
+	request->bytes = 0;
+	if (uvmp_service_free_range(b->driver->service, range->space->id, address, &request->ticket) ==
+	    UVMP_OK)
+		return AGAIN;
+	emu_broken(b->driver, "a range is not freed");
 	return 0;
+}
+
+/* The program has unmapped it, whatever the engine says. What the engine has no room to cut off stays as it
+ * is, in the engine and here, until the rest of the range is unmapped; meanwhile nothing can be mapped there.
+ */
+static int end_free(struct emu_bottom *b, struct emu_request *request)
+{
+	struct emu_range *range = request->range;
+	u64 pages = request->bytes >> PAGE_SHIFT, all = range->bytes >> PAGE_SHIFT;
+	bool is_last;
+
+	if (request->bytes == 0) /* here again */
+		return free_left(b, request);
+	emu_advice_drop(request->space, request->address, request->bytes);
+	is_last = range->gone + range->left + pages == all;
+	if (is_managed(b, request->space, request->address)) {
+		range->left += pages;
+	} else {
+		is_last = is_last && range->left != 0; /* else the range itself goes */
+		drop(b, range, request->address, request->bytes);
+	}
+	return is_last ? free_left(b, request) : 0;
 }
 
 static int end_asked(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
 {
 	if (request->ask == EMU_ASK_FREE)
-		return end_free(b, request, status);
+		return end_free(b, request);
 	if (request->ask == EMU_ASK_CPU_FAULT && status == UVMP_ERR_RETRY)
 		return end_throttled(b, request);
 	if (request->ask == EMU_ASK_ADVISE && status == UVMP_OK)
 		return emu_advice_keep(request->space, request->address, request->bytes, request->advice,
 		                       request->processor);
 	return error_of(status);
+}
+
+static void end_request(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
+{
+	int result = end_asked(b, request, status);
+
+	if (result == AGAIN)
+		await(b, request);
+	else
+		finish(request, result);
 }
 
 static void end_ticket(struct emu_bottom *b, u64 ticket, enum uvmp_status status)
@@ -98,7 +172,7 @@ static void end_ticket(struct emu_bottom *b, u64 ticket, enum uvmp_status status
 			continue;
 		list_del(&request->link);
 		b->asked_count--;
-		finish(request, end_asked(b, request, status));
+		end_request(b, request, status);
 		return;
 	}
 }
@@ -230,12 +304,10 @@ static void ask(struct emu_bottom *b, struct emu_request *request)
 		status = ask_cpu_fault(b, request);
 	else
 		status = ask_call(b, request);
-	if (status != UVMP_OK) {
-		finish(request, end_asked(b, request, status));
-		return;
-	}
-	list_add_tail(&request->link, &b->asked);
-	b->asked_count++;
+	if (status != UVMP_OK)
+		end_request(b, request, status);
+	else
+		await(b, request);
 }
 
 static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
@@ -413,8 +485,8 @@ static void set_timer(struct emu_bottom *b)
 		hrtimer_start(&b->driver->timer, ns_to_ktime(b->start_ns + at), HRTIMER_MODE_ABS);
 }
 
-/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they have
- * reported when a rest begins waits for its end: they would interrupt again at once. */
+/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they
+ * have reported when a rest begins waits for its end: they would interrupt again at once. */
 static void work(struct work_struct *work)
 {
 	struct emu_driver *driver = container_of(work, struct emu_driver, work);

@@ -120,6 +120,23 @@ void emu_range_free(struct emu_range *range, u64 address, u64 bytes)
 		drop_range(range);
 }
 
+/* There may be other ranges between the pieces, in holes of it. */
+void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes)
+{
+	unsigned long first = range->base >> PAGE_SHIFT,
+	              last = (range->base + range->bytes - 1) >> PAGE_SHIFT;
+	MA_STATE(state, &range->space->ranges, first, first);
+	struct emu_range *found;
+
+	rcu_read_lock();
+	do
+		found = mas_find(&state, last);
+	while (found && found != range);
+	*address = (u64)state.index << PAGE_SHIFT;
+	*bytes = (u64)(state.last - state.index + 1) << PAGE_SHIFT;
+	rcu_read_unlock();
+}
+
 static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -147,7 +164,7 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 
 	if (result != 0) {
 		kvfree(range);
-		return result;
+		return -ENOMEM; /* or pages that were unmapped and could not be freed yet are in the way */
 	}
 	result = emu_ask(space->driver, &request);
 	if (result == 0)

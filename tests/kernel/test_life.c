@@ -293,6 +293,89 @@ static void unmapped_in_service(void)
 		       (unsigned long long)beside[i]);
 }
 
+/* So many cuts by advice that the policy has no room for another: every second page of a large range gets
+ * advice, and when there are many of them all get the same, which leaves the cuts. */
+static void use_up_ranges(int fd, uint64_t *at, size_t bytes)
+{
+	const size_t many = 1000;
+	int error = 0;
+
+	for (size_t i = 0; error == 0; i++) {
+		size_t page = 2u * i + 1u;
+
+		EXPECT((page + 1u) * PAGE_BYTES < bytes, "advice to %zu pages and there is room", i);
+		error = emu_advise(fd, at + page * PAGE_WORDS, PAGE_BYTES, UVMP_EMU_PREFERRED, 1);
+		if (error == 0 && i % many == many - 1u)
+			EXPECT(emu_advise(fd, at, bytes, UVMP_EMU_PREFERRED, UVMP_EMU_NONE) == 0, "ADVISE");
+	}
+	EXPECT(error == -ENOMEM, "ADVISE without room: %s", strerror(-error));
+}
+
+#define CUT_PAGES 24u
+#define CUT_BYTES (CUT_PAGES * PAGE_BYTES)
+
+static uint64_t *map_and_fill(int fd, unsigned round)
+{
+	uint64_t *at = emu_map(fd, CUT_BYTES);
+
+	for (size_t i = 0; i < CUT_BYTES / 8u; i++)
+		at[i] = emu_value(i, round);
+	EXPECT(emu_prefetch(fd, at, CUT_BYTES / 2u, 1) == 0, "PREFETCH");
+	return at;
+}
+
+/* Unmaps the middle, for which there is no room: what is beside it stays, and nothing can be mapped there. */
+static void cut_without_room(int fd, uint64_t *at, unsigned round)
+{
+	const size_t first = CUT_PAGES / 3u * PAGE_WORDS, end = 2u * first;
+
+	emu_unmap(at + first, (end - first) * 8u);
+	EXPECT(emu_stats(0).broken == 0, "the driver has lost track of what the policy has");
+	EXPECT(emu_touch(at + first, false) == SIGSEGV, "the CPU reads what is gone");
+	EXPECT(mmap(at + first, PAGE_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED &&
+	               errno == ENOMEM,
+	       "mapped where the policy has not let go");
+	for (size_t i = 0; i < CUT_BYTES / 8u; i++)
+		if (i < first || i >= end)
+			EXPECT(at[i] == emu_value(i, round), "word %zu is 0x%llx", i,
+			       (unsigned long long)at[i]);
+	EXPECT(emu_gpu_read(fd, 1, at + end + 1) == emu_value(end + 1u, round),
+	       "the GPU reads another value");
+}
+
+static void expect_new(int fd, uint64_t *at)
+{
+	EXPECT(mmap(at, CUT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at,
+	       "mmap where everything was unmapped: %s", strerror(errno));
+	for (size_t i = 0; i < CUT_BYTES / 8u; i += PAGE_WORDS / 2u)
+		EXPECT(at[i] == 0, "old contents in new memory: 0x%llx", (unsigned long long)at[i]);
+	EXPECT(emu_gpu_add(fd, 1, at + 5, 3) == 0 && at[5] == 3, "new memory does not work");
+	emu_unmap(at, CUT_BYTES);
+}
+
+/* Unmapped wholly while there still is no room; when there is again; and after a change of policy. */
+static void cut_with_ranges_used_up(void)
+{
+	const size_t bytes = 280u * MIB;
+	int fd = emu_open();
+	uint64_t *large = emu_map_at(fd, bytes, 0), *at[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		at[i] = map_and_fill(fd, i);
+	use_up_ranges(fd, large, bytes);
+	for (unsigned i = 0; i < 3; i++)
+		cut_without_room(fd, at[i], i);
+	emu_unmap(at[0], CUT_BYTES);
+	emu_unmap(large, bytes);
+	expect_new(fd, at[0]);
+	emu_unmap(at[1], CUT_BYTES);
+	expect_new(fd, at[1]);
+	EXPECT(emu_debugfs_write("policy", "prefetch=none") == 0, "a change of policy");
+	emu_unmap(at[2], CUT_BYTES);
+	expect_new(fd, at[2]);
+	EXPECT(emu_stats(0).frames_cpu == 0, "memory of what was unmapped is still in use");
+}
+
 /* close() with work pending; the mapping keeps the space alive, and the data. */
 static void closed_with_work(void)
 {
@@ -405,6 +488,7 @@ int main(int argc, char **argv)
 	        {"forks_while_busy", "gpus=2 memory_mib=4", forks_while_busy},
 	        {"execed", "gpus=2 memory_mib=4", execed},
 	        {"unmapped_in_service", "gpus=2 memory_mib=4", unmapped_in_service},
+	        {"cut_with_ranges_used_up", "memory_mib=4", cut_with_ranges_used_up},
 	        {"closed_with_work", "gpus=1 memory_mib=4", closed_with_work},
 	        {"unload_in_use", "", unload_in_use},
 	        {"load_and_unload", NULL, load_and_unload},
