@@ -234,6 +234,8 @@ static int lay_in_chunk(struct emu_page *page, u64 address, const struct uvmp_ac
 	}
 	if (page->data[a->to] != NULL && page->data[a->to] != frame)
 		lift(page, a->to);
+	if (before != page)
+		clear_highpage(frame); /* the frames of an evicted root go to the next with what they hold */
 	lay(page, a->to, frame, (unsigned long)page);
 	return 0;
 }
