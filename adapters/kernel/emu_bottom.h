@@ -92,8 +92,9 @@ void emu_engine_grow(struct emu_bottom *bottom); /* if it is running short */
 int emu_engine_change(struct emu_bottom *bottom, const struct uvmp_policy *policy);
 int emu_engine_bind(struct emu_bottom *bottom, struct uvmp_service *service, u64 space);
 void emu_engine_unbind(struct emu_bottom *bottom, u64 space);
-/* What is managed of a space, in ascending order, in the pieces that munmap has left. Ends at the first result that is not 0. */
-int emu_engine_each_piece(struct emu_space *space,
+/* What is managed of a space and touches [address, address + bytes), in ascending order, in the pieces that munmap has left. Ends at
+ * the first result that is not 0. */
+int emu_engine_each_piece(struct emu_space *space, u64 address, u64 bytes,
 			  int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument),
 			  void *argument);
 /* What a new engine is to be told again. */

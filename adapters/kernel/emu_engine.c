@@ -248,28 +248,28 @@ void emu_engine_unbind(struct emu_bottom *b, u64 space)
 /* -- what is managed -- */
 
 /* Adding goes on beside us; only we take out. */
-static struct emu_range *next_piece(struct emu_space *space, u64 *first, u64 *last)
+static struct emu_range *next_piece(struct emu_space *space, u64 *first, u64 *last, u64 end)
 {
 	MA_STATE(mas, &space->ranges, *first, *first);
 	struct emu_range *range;
 
 	mas_lock(&mas);
-	range = mas_find(&mas, ULONG_MAX);
+	range = mas_find(&mas, end);
 	*first = mas.index;
 	*last = mas.last;
 	mas_unlock(&mas);
 	return range;
 }
 
-int emu_engine_each_piece(struct emu_space *space,
+int emu_engine_each_piece(struct emu_space *space, u64 address, u64 bytes,
                           int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
                                      void *argument),
                           void *argument)
 {
-	u64 first = 0, last;
+	u64 first = address >> PAGE_SHIFT, end = (address + bytes - 1u) >> PAGE_SHIFT, last;
 
-	for (;;) {
-		struct emu_range *range = next_piece(space, &first, &last);
+	while (first <= end) {
+		struct emu_range *range = next_piece(space, &first, &last, end);
 		int result = 0;
 
 		if (range == NULL)
@@ -282,6 +282,7 @@ int emu_engine_each_piece(struct emu_space *space,
 		first = last + 1u;
 		cond_resched();
 	}
+	return 0;
 }
 
 static int each_piece_of_all(struct emu_bottom *b,
@@ -294,7 +295,7 @@ static int each_piece_of_all(struct emu_bottom *b,
 
 	xa_for_each(&b->spaces, id, space)
 	{
-		int result = emu_engine_each_piece(space, use, argument);
+		int result = emu_engine_each_piece(space, 0, U64_MAX, use, argument);
 
 		if (result != 0)
 			return result;
@@ -388,8 +389,8 @@ static void say_again(struct emu_bottom *b)
 	{
 		struct saying saying = {.bottom = b};
 
-		list_for_each_entry(saying.advice, &space->advice, link)
-		        emu_engine_each_piece(space, say_piece, &saying);
+		list_for_each_entry(saying.advice, &space->advice, link) emu_engine_each_piece(
+		        space, saying.advice->address, saying.advice->bytes, say_piece, &saying);
 	}
 }
 

@@ -488,10 +488,10 @@ int main(int argc, char **argv)
 	        {"forks_while_busy", "gpus=2 memory_mib=4", forks_while_busy},
 	        {"execed", "gpus=2 memory_mib=4", execed},
 	        {"unmapped_in_service", "gpus=2 memory_mib=4", unmapped_in_service},
-	        {"cut_with_ranges_used_up", "memory_mib=4", cut_with_ranges_used_up},
 	        {"closed_with_work", "gpus=1 memory_mib=4", closed_with_work},
 	        {"unload_in_use", "", unload_in_use},
 	        {"load_and_unload", NULL, load_and_unload},
+	        {"cut_with_ranges_used_up", "memory_mib=4", cut_with_ranges_used_up},
 	};
 
 	if (argc == 3 && strcmp(argv[1], "--inherited") == 0)
