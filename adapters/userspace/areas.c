@@ -143,6 +143,32 @@ bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes)
 	return at != 0 && areas->area[at - 1u]->base + areas->area[at - 1u]->bytes > base;
 }
 
+void areas_retire(struct areas *areas, const struct area *area)
+{
+	size_t room = areas->retired_room == 0 ? 64 : 2u * areas->retired_room;
+	struct retired *retired = areas->retired;
+
+	if (areas->retireds == areas->retired_room) {
+		retired = realloc(retired, room * sizeof(*retired));
+		if (!retired)
+			return;
+		areas->retired = retired;
+		areas->retired_room = room;
+	}
+	retired[areas->retireds++] = (struct retired){area->base, area->bytes};
+}
+
+bool areas_are_retired(const struct areas *areas, uint64_t base, uint64_t bytes)
+{
+	for (size_t i = 0; i < areas->retireds; i++) {
+		const struct retired *retired = &areas->retired[i];
+
+		if (base < retired->base + retired->bytes && retired->base < base + bytes)
+			return true;
+	}
+	return false;
+}
+
 /* -- parts of an area -- */
 
 bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part *part)
@@ -206,6 +232,7 @@ void areas_close(struct areas *areas)
 	while (areas->places != 0)
 		free(areas->place[--areas->places]);
 	free(areas->place);
+	free(areas->retired);
 	free(areas->area);
 	*areas = (struct areas){0};
 }

@@ -24,7 +24,18 @@ static uint8_t *reserve(uint64_t bytes)
 	return memory + before;
 }
 
-/* Not in a hole that the program has made in an area: the engine knows that as a whole. */
+static void leave_hole(const struct uvmp_pager *p, uint8_t *hole, uint64_t bytes)
+{
+	if (areas_are_retired(&p->areas, (uint64_t)(uintptr_t)hole, bytes) &&
+	    !areas_overlap(&p->areas, (uint64_t)(uintptr_t)hole, bytes))
+		mprotect(hole, bytes, PROT_NONE);
+	else
+		munmap(hole, bytes);
+}
+
+/* Not in a hole that the program has made in an area: the engine knows that as a whole. Nor, while a trace is
+ * recorded, where an area was that the program has unmapped or moved by itself: a trace sees an address once.
+ * What comes from there stays taken. */
 static uint8_t *reserve_apart(const struct uvmp_pager *p, uint64_t bytes)
 {
 	uint8_t *hole[HOLES_MOST], *memory = NULL;
@@ -34,13 +45,14 @@ static uint8_t *reserve_apart(const struct uvmp_pager *p, uint64_t bytes)
 		memory = reserve(bytes);
 		if (!memory)
 			break;
-		if (areas_overlap(&p->areas, (uint64_t)(uintptr_t)memory, bytes)) {
+		if (areas_overlap(&p->areas, (uint64_t)(uintptr_t)memory, bytes) ||
+		    areas_are_retired(&p->areas, (uint64_t)(uintptr_t)memory, bytes)) {
 			hole[holes++] = memory;
 			memory = NULL;
 		}
 	}
 	while (holes != 0)
-		munmap(hole[--holes], bytes);
+		leave_hole(p, hole[--holes], bytes);
 	return memory;
 }
 
@@ -137,6 +149,16 @@ void pager_unmap_area(struct uvmp_pager *p, const struct area *area)
 	}
 }
 
+/* From here to the end of the area, or to what is lost. */
+static uint64_t usable(const struct area *area, uint64_t base)
+{
+	uint64_t first, bytes;
+
+	if (!area || !area_next_ours(area, base, &first, &bytes))
+		return 0;
+	return first == base ? bytes : 0;
+}
+
 void pager_free_area(struct uvmp_pager *p, struct area *area)
 {
 	uint64_t ticket = 0;
@@ -148,6 +170,8 @@ void pager_free_area(struct uvmp_pager *p, struct area *area)
 		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
 	sample_forget(p, area->base, area->bytes);
 	trace_file_free(p->trace, area->base);
+	if (p->trace && usable(area, area->base) != area->bytes)
+		areas_retire(&p->areas, area);
 	pager_unmap_area(p, area);
 	areas_remove(&p->areas, area);
 }
@@ -169,16 +193,6 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 		area = NULL;
 	pager_leave(p);
 	return area ? 0 : -EINVAL;
-}
-
-/* From here to the end of the area, or to what is lost. */
-static uint64_t usable(const struct area *area, uint64_t base)
-{
-	uint64_t first, bytes;
-
-	if (!area || !area_next_ours(area, base, &first, &bytes))
-		return 0;
-	return first == base ? bytes : 0;
 }
 
 /* The area that holds all of these whole pages; NULL: none does. */

@@ -60,10 +60,16 @@ struct area {
 	struct block *block;
 };
 
+struct retired {
+	uint64_t base, bytes;
+};
+
 struct areas {
 	struct area **area; /* by base */
 	struct area **place; /* by their places in the store: with those that are freed, but for these */
 	size_t count, places, room;
+	struct retired *retired; /* addresses that must not be managed again */
+	size_t retireds, retired_room;
 	uint64_t bytes, most; /* of all; most: pages of the store times their size */
 	uint32_t page_bytes;
 };
@@ -76,6 +82,9 @@ void areas_remove(struct areas *areas, struct area *area);
 /* `address` lies in the area. */
 struct block *area_block(const struct area *area, uint64_t address);
 bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes);
+/* The area's addresses, for good; nothing if out of memory. */
+void areas_retire(struct areas *areas, const struct area *area);
+bool areas_are_retired(const struct areas *areas, uint64_t base, uint64_t bytes);
 void areas_close(struct areas *areas);
 
 /* Threads by their numbers. */

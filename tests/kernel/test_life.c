@@ -362,12 +362,15 @@ static void use_a_little(void *argument)
 		kill(getpid(), SIGKILL);
 }
 
-/* Fifty times, used each time; a cycle that kept but its data would keep 256 pages. */
+/* Used each time; a cycle that kept but its data would keep 256 pages. */
+#define CYCLES 15u
+#define FIRST  5u /* with which all that is set up once is */
+
 static void load_and_unload(void)
 {
 	uint64_t before = 0, after;
 
-	for (unsigned i = 0; i < 50; i++) {
+	for (unsigned i = 0; i < CYCLES; i++) {
 		int error = emu_load(i % 2u ? "gpus=4 memory_mib=8" : "memory_mib=4 policy=preset=uvmsmart");
 		uint64_t until = emu_now_ms() + 10000u;
 		pid_t child;
@@ -383,11 +386,11 @@ static void load_and_unload(void)
 		EXPECT(error == 0, "unload %u: %s", i, strerror(-error));
 		EXPECT(access("/dev/" UVMP_EMU_DEVICE, F_OK) != 0, "the device is still there");
 		EXPECT(access("/sys/kernel/debug/uvmp_emu", F_OK) != 0, "its debugfs folder is still there");
-		if (i == 9)
+		if (i + 1u == FIRST)
 			before = free_pages();
 	}
 	after = free_pages();
-	EXPECT(after + 40u * 128u > before, "40 cycles have kept %llu pages",
+	EXPECT(after + (CYCLES - FIRST) * 128u > before, "%u cycles have kept %llu pages", CYCLES - FIRST,
 	       (unsigned long long)(before - after));
 }
 

@@ -71,17 +71,29 @@ static void dropped(void)
 	EXPECT(emu_gpu_read(fd, 1, at + 77) == emu_value(77, 1), "after drop_caches");
 }
 
-/* Takes memory until the module gives some back. */
+static uint64_t free_mib(void)
+{
+	char *text = emu_file("/proc/meminfo");
+	uint64_t kib = text ? emu_field(text, "MemFree") : 0;
+
+	free(text);
+	return kib / 1024u;
+}
+
+/* Takes memory until the module gives some back: most of it in large pages, which is quick. */
 static void be_greedy(void *argument)
 {
 	uint64_t shrunk = *(uint64_t *)argument;
 
 	EXPECT(emu_file_write("/proc/self/oom_score_adj", "1000") == 0, "oom_score_adj");
 	while (emu_stats(0).frames_shrunk == shrunk) {
-		void *at = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-		                -1, 0);
+		size_t bytes = free_mib() > 128 ? 64u * MIB : MIB;
+		char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		EXPECT(at != MAP_FAILED, "all memory is taken, and nothing was given back");
+		madvise(at, bytes, MADV_HUGEPAGE);
+		for (size_t i = 0; i < bytes; i += PAGE_BYTES)
+			at[i] = 1;
 	}
 }
 
@@ -102,6 +114,7 @@ static void short_of_memory(void)
 		int error = emu_prefetch(fd, at, bytes, (unsigned)(round++ % 2u));
 
 		EXPECT(error == 0 || error == -ENOMEM, "PREFETCH: %s", strerror(-error));
+		emu_sleep_ms(20);
 	}
 	EXPECT(status == 0, "who took the memory ended with status 0x%x", (unsigned)status);
 	after = emu_stats(0);

@@ -249,7 +249,7 @@ static void cancelled(void)
 
 /* -- one page that all want ---------------------------------------------------------------------- */
 
-#define ADDS 400u
+#define ADDS 200u
 
 struct player {
 	int fd;

@@ -792,9 +792,16 @@ static void any_call(struct fuzz *fuzz)
 static void fuzz_calls(void *argument)
 {
 	struct fuzz fuzz = {.random = *(uint64_t *)argument, .fd = emu_open()};
+	char *room;
 
-	fuzz.managed = (char *)emu_map(fuzz.fd, FUZZ_BYTES);
-	fuzz.plain = mmap(NULL, 64u * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Nothing of ours lies behind what is written to. */
+	room = mmap(NULL, 8u * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(room != MAP_FAILED, "mmap: %s", strerror(errno));
+	fuzz.managed =
+	        mmap(room + MIB, FUZZ_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fuzz.fd, 0);
+	fuzz.plain = mmap(room + 4u * MIB, 64u * PAGE_BYTES, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	EXPECT(fuzz.managed == room + MIB && fuzz.plain == room + 4u * MIB, "mmap: %s", strerror(errno));
 	fuzz.constant = constant_page();
 	for (unsigned i = 0; i < FUZZ_CALLS; i++)
 		any_call(&fuzz);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -103,6 +104,25 @@ static void test_a_plain_trace(void **state)
 	(void)state;
 	record_16_mib("");
 	assert_true(size_of(path) > 100000);
+}
+
+/* The kernel gives the address again; a trace cannot. */
+static void test_memory_that_the_program_unmaps(void **state)
+{
+	struct uvmp_pager *pager;
+
+	(void)state;
+	name_files("");
+	pager = open_pager(path, "prefetch=none", NULL, 0);
+	for (int round = 0; round < 8; round++) {
+		void *memory = uvmp_pager_alloc(pager, 4 * MIB);
+
+		assert_non_null(memory);
+		write_bytes(memory, 4 * MIB);
+		assert_int_equal(munmap(memory, 4 * MIB), 0);
+	}
+	uvmp_pager_destroy(pager);
+	assert_int_equal(rows(), 8 * 4 * MIB / PAGE);
 }
 
 static void test_a_compressed_trace(void **state)
@@ -385,6 +405,7 @@ static void test_numbers_of_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_plain_trace),
+	                                   cmocka_unit_test(test_memory_that_the_program_unmaps),
 	                                   cmocka_unit_test(test_a_compressed_trace),
 	                                   cmocka_unit_test(test_a_trace_that_cannot_be),
 	                                   cmocka_unit_test(test_a_program_that_is_killed),
