@@ -1,13 +1,49 @@
 #!/bin/sh
 # Runs everything that `make test` builds. usage: test.sh BUILD PROGRAM...
 set -u
+if [ "$1" = one ]; then # test.sh one LOGS PROGRAM [ARGUMENT]: runs it, says how it went; called by what is below
+	log=$2/$(basename "$3").log
+	shift 2
+	case $1 in
+	*/fuzz_*) what="$(basename "$1"), its corpus" count='s/^\([0-9]*\) inputs$/\1/p' ;;
+	*.sh) what=$1 count='/^ok/p' && set -- sh "$@" ;;
+	*) what=$(basename "$1") count='s/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' ;;
+	esac
+	"$@" >"$log" 2>&1
+	status=$?
+	[ "$1" = sh ] && passed=$(sed -n "$count" "$log" | wc -l) || passed=$(sed -n "$count" "$log" | tail -n 1)
+	{
+		[ $status = 0 ] && echo "ok   $what: $passed passed"
+		[ $status = 0 ] || { echo "FAIL $what (exit status $status)" && tail -n 40 "$log" | sed 's/^/     /'; }
+		grep -hE '^UVMP_TEST_SEED|skipped' "$log" | sed 's/^/       /'
+	} >"$log.lines"
+	cat "$log.lines"
+	exit 0
+fi
+
 build=$1
 shift
 logs=$build/logs
 mkdir -p "$logs"
-passed=0 failed=0
 
-note() { # NAME STATUS PASSED LOG: one line per program, its output if it failed
+# A program a line, with its argument; those that take long first.
+programs() {
+	echo "tests/cli/cli.sh $build/san/uvmsim"
+	for program in "$@"; do echo "$program"; done
+	echo "tests/cli/vectors.sh $build/san/uvmsim"
+	echo tests/cli/exports.sh
+	for script in kernel_examples preload examples uvmp_run programs pager_decisions; do # all but the first: programs under the pager
+		echo "tests/cli/$script.sh $build"
+	done
+	find "$build/san" -maxdepth 1 -name 'fuzz_*' ! -name '*.d' ! -name '*.o' | sort |
+		while read -r target; do echo "$target fuzz/corpus/${target##*/fuzz_}"; done
+}
+
+programs "$@" | xargs -P "$(nproc)" -L 1 sh "$0" one "$logs" | tee "$logs/programs"
+passed=$(sed -n 's/^ok   .*: \([0-9]*\) passed$/\1/p' "$logs/programs" | awk '{sum += $1} END {print sum + 0}')
+failed=$(grep -c '^FAIL ' "$logs/programs")
+
+note() { # NAME STATUS PASSED LOG: one line, the output if it failed
 	if [ "$2" = 0 ]; then
 		passed=$((passed + $3))
 		echo "ok   $1: $3 passed"
@@ -17,38 +53,6 @@ note() { # NAME STATUS PASSED LOG: one line per program, its output if it failed
 		tail -n 40 "$4"
 	fi
 }
-
-for program in "$@"; do
-	name=$(basename "$program")
-	"$program" >"$logs/$name.log" 2>&1
-	status=$?
-	note "$name" $status "$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$logs/$name.log" | tail -n 1)" "$logs/$name.log"
-	grep -hE '^UVMP_TEST_SEED|skipped' "$logs/$name.log" | sed 's/^/       /'
-done
-
-for target in "$build"/san/fuzz_*; do
-	case $target in *.d | *.o) continue ;; esac
-	name=$(basename "$target")
-	"$target" "fuzz/corpus/${name#fuzz_}" >"$logs/$name.log" 2>&1
-	status=$?
-	note "$name, its corpus" $status "$(sed -n 's/^\([0-9]*\) inputs$/\1/p' "$logs/$name.log")" "$logs/$name.log"
-done
-
-for script in vectors cli; do
-	sh "tests/cli/$script.sh" "$build/san/uvmsim" >"$logs/$script.log" 2>&1
-	status=$?
-	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
-done
-
-sh tests/cli/exports.sh >"$logs/exports.log" 2>&1
-note tests/cli/exports.sh $? "$(grep -c '^ok' "$logs/exports.log")" "$logs/exports.log"
-
-for script in kernel_examples preload examples uvmp_run programs pager_decisions; do # all but the first: programs under the pager
-	sh "tests/cli/$script.sh" "$build" >"$logs/$script.log" 2>&1
-	status=$?
-	note "tests/cli/$script.sh" $status "$(grep -c '^ok' "$logs/$script.log")" "$logs/$script.log"
-	grep -h '^skipped' "$logs/$script.log" | sed 's/^/       /'
-done
 
 # A little of the pager's long soak (make soak): with the address sanitizer, and at full speed. Seeds change.
 for soak in "$build/san/soak_pager" "$build/soak_pager"; do
