@@ -243,10 +243,12 @@ $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
 $(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
 	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
 # As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
-cross-programs: $(BUILD)/uvmsim $(call prog,foreign,$(covered))
+cross-programs: $(BUILD)/foreign-uvmsim $(call prog,foreign,$(covered))
 $(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUILD)/rel/$(basename $(t)).o))
+$(BUILD)/foreign-uvmsim: $(call obj,rel,adapters/simulator/main.c) $(BUILD)/foreign.a
+	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
 $(BUILD)/foreign/%: $(BUILD)/foreign.a
 	@mkdir -p $(@D); $(CC) $(CFLAGS) $(filter-out %.a,$^) $< $(LDFLAGS) $(LIBS) -lcmocka -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.

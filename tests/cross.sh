@@ -4,7 +4,7 @@
 # decision log and JSON must be those of this machine, byte for byte.
 #
 # usage: cross.sh BUILD [ARCHITECTURE...], with MAKE in the environment: i386 s390x powerpc aarch64; default: all. The long
-# property tests run a 25th (CROSS_SHARE) of their cases. Writes only to BUILD/cross.
+# property tests run a 50th (CROSS_SHARE) of their cases. Writes only to BUILD/cross.
 set -u
 export LC_ALL=C
 
@@ -13,7 +13,7 @@ shift
 [ $# -gt 0 ] || set -- i386 s390x powerpc aarch64
 cd "$(dirname "$0")/.." || exit 1
 out=$build/cross cmocka=$build/cross/cmocka
-UVMP_TEST_SHARE=${CROSS_SHARE:-25}
+UVMP_TEST_SHARE=${CROSS_SHARE:-50}
 export UVMP_TEST_SHARE
 failed=0
 mkdir -p "$out"
@@ -112,7 +112,7 @@ check() { # ARCHITECTURE
 	[ $status = 0 ] || return
 
 	# shellcheck disable=SC2086 # an emulator and its options
-	timeout -k 5 900 $run "$here/uvmsim" check tests/vectors/*/*.vec >"$out/$1.log" 2>&1
+	timeout -k 5 900 $run "$here/foreign-uvmsim" check tests/vectors/*/*.vec >"$out/$1.log" 2>&1
 	status=$?
 	verdict "$1: vectors: $(tail -n 1 "$out/$1.log")" $status "$out/$1.log"
 
@@ -132,7 +132,7 @@ check() { # ARCHITECTURE
 	verdict "$1: $passed tests of $(find "$here/foreign" -type f | wc -l) programs, $(($(date +%s) - started)) s" "$bad" /dev/null
 
 	# shellcheck disable=SC2086
-	do_runs "$here/runs" $run "$here/uvmsim" >"$out/$1.log" 2>&1 && diff -rq "$out/runs" "$here/runs" >>"$out/$1.log" 2>&1
+	do_runs "$here/runs" $run "$here/foreign-uvmsim" >"$out/$1.log" 2>&1 && diff -rq "$out/runs" "$here/runs" >>"$out/$1.log" 2>&1
 	status=$?
 	verdict "$1: $(runs | wc -l) runs: logs and JSON as on this machine, $(cat "$here"/runs/*.log | wc -l) actions" $status "$out/$1.log"
 }

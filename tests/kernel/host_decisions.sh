@@ -5,6 +5,10 @@ set -u
 build=$1 out=$2
 least=8
 equal=0
+if ! ls "$out"/*.log >/dev/null 2>&1 && [ -n "${KERNEL_TEST:-}" ]; then
+	echo "skipped: decisions: their program was not among those chosen"
+	exit 0
+fi
 for log in "$out"/*.log; do
 	[ -e "$log" ] || continue
 	name=${log%.log}

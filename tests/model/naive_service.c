@@ -676,33 +676,33 @@ static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct 
 }
 
 /* TBNe: fill states of the tree's nodes, from the leaves up, and what is dropped. */
-struct closure {
-	uint32_t valid[32];
-	bool may_leave[32], leaves[32];
+struct basic_block {
+	uint32_t valid;
+	bool may_leave, leaves;
 };
 
-static uint32_t sum(const struct closure *c, uint32_t first, uint32_t blocks)
+static uint32_t sum(const struct basic_block *block, uint32_t first, uint32_t blocks)
 {
 	uint32_t pages = 0;
 
 	for (uint32_t i = first; i < first + blocks; i++)
-		pages += c->valid[i];
+		pages += block[i].valid;
 	return pages;
 }
 
-static void balance(struct closure *c, uint32_t first, uint32_t blocks)
+static void balance(struct basic_block *block, uint32_t first, uint32_t blocks)
 {
 	uint32_t pages;
 
 	if (blocks == 1)
 		return;
-	balance(c, first, blocks / 2);
-	balance(c, first + blocks / 2, blocks / 2);
-	pages = sum(c, first, blocks);
+	balance(block, first, blocks / 2);
+	balance(block, first + blocks / 2, blocks / 2);
+	pages = sum(block, first, blocks);
 	for (uint32_t i = first; i < first + blocks && pages != 0 && 2 * pages < 16 * blocks; i++)
-		if (c->valid[i] == 16 && c->may_leave[i]) {
-			c->valid[i] = 0;
-			c->leaves[i] = true;
+		if (block[i].valid == 16 && block[i].may_leave) {
+			block[i].valid = 0;
+			block[i].leaves = true;
 		}
 }
 
@@ -710,7 +710,7 @@ static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *
                          const struct unit *unit, bool *rest)
 {
 	const struct block *b = unit->block;
-	struct closure c = {{0}, {false}, {false}};
+	struct basic_block block[32] = {{0, false, false}};
 	uint32_t blocks = 1;
 
 	while (16 * blocks < b->pages)
@@ -721,15 +721,15 @@ static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *
 
 		for (uint32_t i = 16 * k; i < b->pages && i < 16 * k + 16; i++) {
 			here += is_on(b, i, gpu);
-			c.valid[k] += is_on(b, i, gpu) || (b == step && want[i]);
+			block[k].valid += is_on(b, i, gpu) || (b == step && want[i]);
 		}
-		c.may_leave[k] = here == 16 && !is_unit_busy(g, step, want, &other);
+		block[k].may_leave = here == 16 && !is_unit_busy(g, step, want, &other);
 		if (16 * k == unit->first)
-			c.valid[k] -= here;
+			block[k].valid -= here;
 	}
-	balance(&c, 0, blocks);
+	balance(block, 0, blocks);
 	for (uint32_t i = 0; i < PAGES; i++)
-		rest[i] = rest[i] || c.leaves[i / 16];
+		rest[i] = rest[i] || block[i / 16].leaves;
 }
 
 /* Which unit leaves, while these pages come to a block (NULL: none)? */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/link.h"
@@ -434,23 +435,24 @@ static void test_mshr(void **unused)
 {
 	static const char *const policies[] = {"replay=batch_flush", "replay=batch", "replay=once",
 	                                       "replay=block batch=64", "batch=1 thrash=off"};
-	FILE *file = fopen("/tmp/test_machine_mshr.gpu", "w");
+	char name[] = "/tmp/test_machine_XXXXXX";
+	FILE *file = fdopen(mkstemp(name), "w");
 
 	(void)unused;
 	assert_non_null(file);
 	fprintf(file, "include = titan-v\nmshr_entries = 4096\n");
 	fclose(file);
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-		assert_true(run("/tmp/test_machine_mshr.gpu", "stream_thread:bytes=16m", policies[i], 100));
+		assert_true(run(name, "stream_thread:bytes=16m", policies[i], 100));
 		assert_int_equal(result.accesses, 131072);
 		assert_int_equal(result.pages_touched, 4096);
 		assert_int_equal(result.duplicates, 0);
 		assert_int_equal(result.h2d_bytes, 16u << 20);
 		assert_true(times.mshr_merged > 0);
-		assert_true(run("/tmp/test_machine_mshr.gpu", "random:bytes=16m,passes=2", policies[i], 150));
+		assert_true(run(name, "random:bytes=16m,passes=2", policies[i], 150));
 		assert_int_equal(result.accesses, 2 * 4096);
 	}
-	remove("/tmp/test_machine_mshr.gpu");
+	remove(name);
 }
 
 int main(void)
