@@ -2,9 +2,10 @@
  *
  * Its turn: requests, then what the GPUs have reported, then the engine is pumped until it has nothing more
  * to do; and again, until nothing new has come. Requests are taken between two actions as well, so that a
- * range can be freed while faults on it are being serviced. Three things wait until the engine has nothing to
- * do: what GPUs report anew (emu_waiting.c), the end of a submission, so that a program that waits for it
- * finds everything settled, and a change of policy. */
+ * range can be freed while faults on it are being serviced, but so many in a round that those who never stop
+ * asking keep nobody else waiting for good. Three things wait until the engine has nothing to do: what GPUs
+ * report anew (emu_waiting.c), the end of a submission, so that a program that waits for it finds everything
+ * settled, and a change of policy. */
 #include "emu_bottom.h"
 
 #include <linux/slab.h>
@@ -288,7 +289,8 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 	}
 }
 
-/* As many as the engine has room for. True: there were some. */
+/* No more in a round than EMU_REQUESTS: the engine does them first, and those who ask in a loop would keep it
+ * from all else for good. True: there were some. */
 static bool take_requests(struct emu_bottom *b)
 {
 	struct emu_request *request, *next;
@@ -301,8 +303,9 @@ static bool take_requests(struct emu_bottom *b)
 	spin_unlock(&b->driver->request_lock);
 	list_for_each_entry_safe(request, next, &b->pending, link)
 	{
-		if (b->asked_count == EMU_REQUESTS)
+		if (b->taken == EMU_REQUESTS)
 			break;
+		b->taken++;
 		list_del(&request->link);
 		take_request(b, request);
 		is_some = true;
@@ -391,8 +394,12 @@ static void wake_up_for_time(struct emu_bottom *b)
 /* While it rests only requests move it on, and those who rest with them, in vain. True: there may be more. */
 static bool move_on(struct emu_bottom *b)
 {
-	bool is_some = take_requests(b);
+	bool is_some;
 
+	b->taken = 0;
+	rest_is_over(b);
+	wake_up_for_time(b);
+	is_some = take_requests(b);
 	if (b->rest_ns != 0 && !is_some)
 		return false;
 	b->rest_ns = 0;
@@ -400,7 +407,7 @@ static bool move_on(struct emu_bottom *b)
 		return true;
 	if (b->waitings != 0)
 		emu_waiting_give_up(b); /* what they wait for does not come */
-	return take_held(b) | emu_waiting_take(b) | is_some;
+	return take_held(b) | emu_waiting_take(b) | is_some | !list_empty(&b->pending);
 }
 
 /* What else is due waits for the end of a rest. */
@@ -412,8 +419,8 @@ static void set_timer(struct emu_bottom *b)
 		hrtimer_start(&b->driver->timer, ns_to_ktime(b->start_ns + at), HRTIMER_MODE_ABS);
 }
 
-/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they have
- * reported when a rest begins waits for its end: they would interrupt again at once. */
+/* Whoever looks at the engine gets to it between two rounds, also while GPUs never stop faulting. What they
+ * have reported when a rest begins waits for its end: they would interrupt again at once. */
 static void work(struct work_struct *work)
 {
 	struct emu_driver *driver = container_of(work, struct emu_driver, work);
@@ -421,8 +428,6 @@ static void work(struct work_struct *work)
 	bool rests;
 
 	mutex_lock(&driver->engine_lock);
-	rest_is_over(b);
-	wake_up_for_time(b);
 	while (move_on(b)) {
 		mutex_unlock(&driver->engine_lock);
 		cond_resched();
