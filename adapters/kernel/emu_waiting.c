@@ -213,7 +213,8 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	b->engine.waiting[b->waitings++] = w;
 }
 
-/* Those that are answered already first: what they touch may move others. False: the ring was empty. */
+/* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
+ * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
 	u32 count = 0, told = 0;
@@ -228,10 +229,10 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 	for (u32 i = 0; i < count; i++) {
 		const struct uvmp_fault *f = &b->engine.fetched[i];
 
-		if (may(find_page(b, f->instance, f->address), gpu->id, f->access))
+		if (!is_open(b, f->instance) ||
+		    may(find_page(b, f->instance, f->address), gpu->id, f->access))
 			continue;
-		if (is_open(b, f->instance))
-			wait_for(b, gpu, f);
+		wait_for(b, gpu, f);
 		told++;
 	}
 	if (count != 0 && told == 0) { /* else the engine will */
