@@ -88,6 +88,13 @@ static bool can_go_on(struct emu_bottom *b, const struct emu_waiting *w)
 	return !is_open(b, w->space) || may(find_page(b, w->space, w->address), w->gpu, w->access);
 }
 
+/* A bottom half without the engine. */
+static void replay_only(struct emu_gpu *gpu)
+{
+	emu_gpu_replay(gpu);
+	gpu->stats.bottom_halves++;
+}
+
 void emu_waiting_replay(struct emu_bottom *b, u32 gpu)
 {
 	u32 stay = 0;
@@ -135,7 +142,7 @@ void emu_waiting_give_up(struct emu_bottom *b)
 {
 	b->waitings = b->untold = b->idle = 0;
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
-		emu_gpu_replay(&b->driver->gpu[i]);
+		replay_only(&b->driver->gpu[i]);
 }
 
 /* Where nobody goes on before the throttled ones may, all wait until then. */
@@ -235,10 +242,8 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 		wait_for(b, gpu, f);
 		told++;
 	}
-	if (count != 0 && told == 0) { /* else the engine will */
-		emu_gpu_replay(gpu);
-		gpu->stats.bottom_halves++;
-	}
+	if (count != 0 && told == 0) /* else the engine will */
+		replay_only(gpu);
 	return count != 0;
 }
 
