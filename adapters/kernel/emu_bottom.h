@@ -53,7 +53,8 @@ struct emu_bottom {
 	struct list_head asked;	  /* those that the engine has, by ticket, */
 	u32 asked_count;	  /* so many */
 	u32 taken;		  /* requests, in this round */
-	struct list_head held;	  /* those that are for when it has nothing to do */
+	struct list_head held;	  /* those that are for the end of a round, */
+	struct list_head due;	  /* and of this one */
 	struct emu_engine engine;
 	/* time */
 	u64 start_ns;	      /* of the engine's clock, on ktime_get_ns */
