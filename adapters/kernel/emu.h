@@ -249,7 +249,7 @@ enum emu_ask {
 	EMU_ASK_PREFETCH, /* space, address, bytes, processor */
 	EMU_ASK_ADVISE,	  /* ... and advice */
 	EMU_ASK_BEGIN,	  /* space, processor: a submission begins, and */
-	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when all that the GPUs have reported is settled */
+	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when what the GPUs had reported before is settled, as much as one round reads */
 	EMU_ASK_POLICY,	  /* policy */
 };
 

@@ -1,10 +1,12 @@
 /* The bottom half: one worker, the only one who calls the engine.
  *
- * Its turn: requests, then what the GPUs have reported, then the engine is pumped until it has nothing more
- * to do; and again, until nothing new has come. Requests are taken between two actions as well, so that a
- * range can be freed while faults on it are being serviced. Three things wait until the engine has nothing to
- * do: what GPUs report anew (emu_waiting.c), the end of a submission, so that a program that waits for it
- * finds everything settled, and a change of policy. */
+ * It works in rounds, until nothing new has come. While nobody waits for an answer (emu_waiting.c) a round
+ * begins with what the GPUs have reported; then the engine is pumped until it has nothing more to do.
+ * Requests are taken at the beginning and between two actions as well, so that a range can be freed while
+ * faults on it are being serviced, but so many in a round that those who never stop asking keep nobody else
+ * waiting for good. Two kinds wait for the end of a round that has begun with reading, after they were asked:
+ * the end of a submission, so that a program that waits for it finds settled what its warps have reported,
+ * and a change of policy, before which nobody may wait for an answer of the old engine. */
 #include "emu_bottom.h"
 
 #include <linux/slab.h>
@@ -361,7 +363,8 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 	}
 }
 
-/* As many as the engine has room for. True: there were some. */
+/* No more in a round than EMU_REQUESTS: the engine does them first, and those who ask in a loop would keep it
+ * from all else for good. True: there were some. */
 static bool take_requests(struct emu_bottom *b)
 {
 	struct emu_request *request, *next;
@@ -374,8 +377,9 @@ static bool take_requests(struct emu_bottom *b)
 	spin_unlock(&b->driver->request_lock);
 	list_for_each_entry_safe(request, next, &b->pending, link)
 	{
-		if (b->asked_count == EMU_REQUESTS)
+		if (b->taken == EMU_REQUESTS)
 			break;
+		b->taken++;
 		list_del(&request->link);
 		take_request(b, request);
 		is_some = true;
@@ -383,18 +387,19 @@ static bool take_requests(struct emu_bottom *b)
 	return is_some;
 }
 
-static bool take_held(struct emu_bottom *b)
+/* The engine has nothing to do, and nobody waits for it. */
+static void end_due(struct emu_bottom *b)
 {
-	struct emu_request *request = list_first_entry_or_null(&b->held, struct emu_request, link);
+	struct emu_request *request, *next;
 
-	if (request == NULL)
-		return false;
-	list_del(&request->link);
-	if (request->ask == EMU_ASK_END)
-		end_kernel(b, request);
-	else
-		finish(request, emu_engine_change(b, request->policy));
-	return true;
+	list_for_each_entry_safe(request, next, &b->due, link)
+	{
+		list_del(&request->link);
+		if (request->ask == EMU_ASK_END)
+			end_kernel(b, request);
+		else
+			finish(request, emu_engine_change(b, request->policy));
+	}
 }
 
 /* -- the engine's actions -- */
@@ -461,11 +466,24 @@ static void wake_up_for_time(struct emu_bottom *b)
 		emu_pass_time(b);
 }
 
+/* Who was held before the rings are read is due at the end of the round. True: something was there. */
+static bool begin_round(struct emu_bottom *b)
+{
+	b->taken = 0;
+	rest_is_over(b);
+	wake_up_for_time(b);
+	if (b->rest_ns != 0 || b->waitings != 0)
+		return false;
+	list_splice_tail_init(&b->held, &b->due);
+	return emu_waiting_take(b);
+}
+
 /* While it rests only requests move it on, and those who rest with them, in vain. True: there may be more. */
 static bool move_on(struct emu_bottom *b)
 {
-	bool is_some = take_requests(b);
+	bool is_some = begin_round(b);
 
+	is_some |= take_requests(b);
 	if (b->rest_ns != 0 && !is_some)
 		return false;
 	b->rest_ns = 0;
@@ -473,7 +491,8 @@ static bool move_on(struct emu_bottom *b)
 		return true;
 	if (b->waitings != 0)
 		emu_waiting_give_up(b); /* what they wait for does not come */
-	return take_held(b) | emu_waiting_take(b) | is_some;
+	end_due(b);
+	return is_some || !list_empty(&b->pending) || !list_empty(&b->held);
 }
 
 /* What else is due waits for the end of a rest. */
@@ -494,8 +513,6 @@ static void work(struct work_struct *work)
 	bool rests;
 
 	mutex_lock(&driver->engine_lock);
-	rest_is_over(b);
-	wake_up_for_time(b);
 	while (move_on(b)) {
 		mutex_unlock(&driver->engine_lock);
 		cond_resched();
@@ -573,6 +590,7 @@ static void init_fields(struct emu_driver *driver, struct emu_bottom *b)
 	INIT_LIST_HEAD(&b->pending);
 	INIT_LIST_HEAD(&b->asked);
 	INIT_LIST_HEAD(&b->held);
+	INIT_LIST_HEAD(&b->due);
 	INIT_LIST_HEAD(&driver->requests);
 	spin_lock_init(&driver->request_lock);
 	mutex_init(&driver->engine_lock);

@@ -18,7 +18,7 @@
 #define EMU_UTLBS_MAX	 64u /* the simulator's */
 #define EMU_LEAVING	 64u
 #define EMU_NO_ROOT	 U64_MAX
-#define EMU_REQUESTS	 256u /* that the engine has at a time */
+#define EMU_REQUESTS	 32u /* that a round takes, so that the engine has no more at a time */
 
 /* A fault that the engine was told of and that has not been answered. */
 struct emu_waiting {
@@ -52,7 +52,9 @@ struct emu_bottom {
 	struct list_head pending; /* requests that were not looked at yet */
 	struct list_head asked;	  /* those that the engine has, by ticket, */
 	u32 asked_count;	  /* so many */
-	struct list_head held;	  /* those that are for when it has nothing to do */
+	u32 taken;		  /* requests, in this round */
+	struct list_head held;	  /* those that are for the end of a round, */
+	struct list_head due;	  /* and of this one */
 	struct emu_engine engine;
 	/* time */
 	u64 start_ns;	      /* of the engine's clock, on ktime_get_ns */

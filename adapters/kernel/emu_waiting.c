@@ -88,6 +88,13 @@ static bool can_go_on(struct emu_bottom *b, const struct emu_waiting *w)
 	return !is_open(b, w->space) || may(find_page(b, w->space, w->address), w->gpu, w->access);
 }
 
+/* A bottom half without the engine. */
+static void replay_only(struct emu_gpu *gpu)
+{
+	emu_gpu_replay(gpu);
+	gpu->stats.bottom_halves++;
+}
+
 void emu_waiting_replay(struct emu_bottom *b, u32 gpu)
 {
 	u32 stay = 0;
@@ -135,7 +142,7 @@ void emu_waiting_give_up(struct emu_bottom *b)
 {
 	b->waitings = b->untold = b->idle = 0;
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
-		emu_gpu_replay(&b->driver->gpu[i]);
+		replay_only(&b->driver->gpu[i]);
 }
 
 /* Where nobody goes on before the throttled ones may, all wait until then. */
@@ -213,7 +220,8 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	b->engine.waiting[b->waitings++] = w;
 }
 
-/* Those that are answered already first: what they touch may move others. False: the ring was empty. */
+/* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
+ * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
 	u32 count = 0, told = 0;
@@ -228,16 +236,14 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 	for (u32 i = 0; i < count; i++) {
 		const struct uvmp_fault *f = &b->engine.fetched[i];
 
-		if (may(find_page(b, f->instance, f->address), gpu->id, f->access))
+		if (!is_open(b, f->instance) ||
+		    may(find_page(b, f->instance, f->address), gpu->id, f->access))
 			continue;
-		if (is_open(b, f->instance))
-			wait_for(b, gpu, f);
+		wait_for(b, gpu, f);
 		told++;
 	}
-	if (count != 0 && told == 0) { /* else the engine will */
-		emu_gpu_replay(gpu);
-		gpu->stats.bottom_halves++;
-	}
+	if (count != 0 && told == 0) /* else the engine will */
+		replay_only(gpu);
 	return count != 0;
 }
 

@@ -164,6 +164,104 @@ static void home_and_advice(void)
 	emu_expect_where(fd, at, PAGE_BYTES, ON_GPU(1), "no advice");
 }
 
+/* -- those who ask without end ------------------------------------------------------------------- */
+
+#define ASKERS      2u
+#define ASKED_BYTES (4u * MIB)
+#define PATIENCE_MS 60000u
+
+struct asker {
+	int fd;
+	uint64_t *at, turns, until_ms;
+	bool is_over, has_given_up;
+};
+
+/* While one waits for its answer the other's request is there: the driver is never without. */
+static void *ask_and_ask(void *argument)
+{
+	struct asker *asker = argument;
+
+	for (unsigned to = 1; !__atomic_load_n(&asker->is_over, __ATOMIC_SEQ_CST); to = !to) {
+		EXPECT(emu_prefetch(asker->fd, asker->at, ASKED_BYTES, to) == 0, "PREFETCH");
+		__atomic_add_fetch(&asker->turns, 1, __ATOMIC_SEQ_CST);
+		if (emu_now_ms() > asker->until_ms) {
+			__atomic_store_n(&asker->has_given_up, true, __ATOMIC_SEQ_CST);
+			break;
+		}
+	}
+	return NULL;
+}
+
+static void submit_a_little(void *argument)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, 8u * PAGE_BYTES);
+	struct emu_job job = {0};
+
+	(void)argument;
+	for (size_t page = 0; page < 8; page++)
+		at[page * PAGE_WORDS] = page;
+	for (size_t page = 0; page < 8; page++)
+		emu_job_add(&job, UVMP_EMU_ADD, at + page * PAGE_WORDS, 5);
+	emu_job_run(&job, fd, 1, 2);
+	for (size_t page = 0; page < 8; page++)
+		EXPECT(at[page * PAGE_WORDS] == page + 5u, "page %zu: %llu", page,
+		       (unsigned long long)at[page * PAGE_WORDS]);
+	emu_job_free(&job);
+}
+
+static void change_a_policy(void)
+{
+	uint64_t changes = emu_stats(0).policy_changes;
+
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch") == 0, "policy");
+	EXPECT(emu_stats(0).policy_changes == changes + 1u, "the change is not counted");
+}
+
+static void expect_turns(struct asker *asker, const char *when)
+{
+	uint64_t turns[ASKERS];
+
+	for (unsigned i = 0; i < ASKERS; i++)
+		turns[i] = __atomic_load_n(&asker[i].turns, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < ASKERS; i++) {
+		while (__atomic_load_n(&asker[i].turns, __ATOMIC_SEQ_CST) < turns[i] + 2u &&
+		       !__atomic_load_n(&asker[i].has_given_up, __ATOMIC_SEQ_CST))
+			emu_sleep_ms(1);
+		EXPECT(!__atomic_load_n(&asker[i].has_given_up, __ATOMIC_SEQ_CST), "%s: starved", when);
+	}
+}
+
+/* Two that ask as fast as they can keep nobody else waiting for good. */
+static void not_starved(void)
+{
+	struct asker asker[ASKERS];
+	pthread_t thread[ASKERS];
+	int fd = emu_open();
+
+	for (unsigned i = 0; i < ASKERS; i++) {
+		asker[i] = (struct asker){.fd = fd,
+		                          .at = emu_map_at(fd, ASKED_BYTES, 0),
+		                          .until_ms = emu_now_ms() + PATIENCE_MS};
+		for (size_t page = 0; page < ASKED_BYTES / PAGE_BYTES; page++)
+			asker[i].at[page * PAGE_WORDS] = emu_value(page, i);
+	}
+	for (unsigned i = 0; i < ASKERS; i++)
+		EXPECT(pthread_create(&thread[i], NULL, ask_and_ask, &asker[i]) == 0, "pthread_create");
+	expect_turns(asker, "at first");
+	emu_finish(emu_start(submit_a_little, NULL));
+	expect_turns(asker, "a submission");
+	change_a_policy();
+	expect_turns(asker, "a change of policy");
+	for (unsigned i = 0; i < ASKERS; i++)
+		__atomic_store_n(&asker[i].is_over, true, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < ASKERS; i++) {
+		EXPECT(pthread_join(thread[i], NULL) == 0, "pthread_join");
+		for (size_t page = 0; page < ASKED_BYTES / PAGE_BYTES; page++)
+			EXPECT(asker[i].at[page * PAGE_WORDS] == emu_value(page, i), "page %zu", page);
+	}
+}
+
 static void bad_policies(void)
 {
 	static const char *const bad[] = {
@@ -374,6 +472,7 @@ int main(int argc, char **argv)
 	static const struct emu_case cases[] = {
 	        {"changed_in_flight", "gpus=2 memory_mib=4 fault_entries=64", changed_in_flight},
 	        {"home_and_advice", "", home_and_advice},
+	        {"not_starved", "gpus=1", not_starved},
 	        {"bad_policies", "gpus=2", bad_policies},
 	        {"parameter", NULL, parameter},
 	        {"decision_log", "memory_mib=4 log_kib=16384", decision_log},

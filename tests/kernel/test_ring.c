@@ -201,6 +201,27 @@ static void prefetch_instructions(void)
 	emu_job_free(&job);
 }
 
+/* No warp waits for a prefetch, but a submission ends when what it has reported is settled. */
+static void ends_settled(void)
+{
+	const size_t bytes = 64u * PAGE_BYTES;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, bytes, 0);
+	struct emu_job job = {0};
+
+	set_policy("prefetch=none thrash=off replay=batch");
+	for (size_t page = 0; page < 64; page++)
+		emu_job_add(&job, UVMP_EMU_PREFETCH, at + page * PAGE_WORDS, 0);
+	for (unsigned round = 0; round < 20; round++) {
+		for (size_t page = 0; page < 64; page++)
+			at[page * PAGE_WORDS] = page + round;
+		emu_expect_where(fd, at, bytes, ON_CPU, "written by the CPU");
+		emu_job_run(&job, fd, 1, 8);
+		emu_expect_where(fd, at, bytes, ON_GPU(1), "prefetched, and the submission has ended");
+	}
+	emu_job_free(&job);
+}
+
 /* Warps that ask for what they must not have are cancelled behind what they have done; all others go on. */
 static void cancelled(void)
 {
@@ -355,6 +376,7 @@ int main(int argc, char **argv)
 	        {"duplicates", "", duplicates},
 	        {"replay_policies", "", replay_policies},
 	        {"prefetch_instructions", "fault_entries=32", prefetch_instructions},
+	        {"ends_settled", "", ends_settled},
 	        {"cancelled", "", cancelled},
 	        {"thrashing", "gpus=2", thrashing},
 	        {"access_counters", "counter_entries=8", access_counters},
