@@ -244,17 +244,18 @@ static void take_time(struct emu_bottom *b, const struct emu_request *request)
 	b->retry_ns = 0;
 }
 
-/* What the CPU has by the engine: it was there all the time, but has no frame yet. */
-static bool is_at_home(const struct emu_bottom *b, const struct emu_request *request)
+/* What the CPU has by the engine, though no frame yet: it was there all the time. Not always all that the
+ * range allows: GPUs may have copies. */
+static enum uvmp_prot right_at_home(const struct emu_bottom *b, const struct emu_request *request,
+                                    const struct emu_range *range)
 {
 	struct uvmp_page_state state;
-	u64 mapped;
 
 	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
-	    UVMP_OK)
-		return false;
-	mapped = request->access == UVMP_ACCESS_READ ? state.read : state.write;
-	return (state.resident & mapped & 1u) != 0;
+	            UVMP_OK ||
+	    (state.resident & state.read & 1u) == 0)
+		return UVMP_PROT_NONE;
+	return (state.write & 1u) != 0 ? (enum uvmp_prot)range->right : UVMP_PROT_READ;
 }
 
 /* 1: the engine is to be asked. */
@@ -262,14 +263,18 @@ static int look_at_cpu_fault(struct emu_bottom *b, const struct emu_request *req
 {
 	struct emu_range *range = emu_range_find(request->space, request->address);
 	const struct emu_page *page = range != NULL ? emu_range_page(range, request->address) : NULL;
+	enum uvmp_prot right;
 
 	if (page == NULL)
 		return -EFAULT;
 	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
 		return 0; /* somebody else's fault has brought it */
-	if (page->right[UVMP_CPU] == UVMP_PROT_NONE && is_at_home(b, request))
-		return emu_perform_home(b, request->space, request->address, (enum uvmp_prot)range->right);
-	return 1;
+	if (page->right[UVMP_CPU] != UVMP_PROT_NONE)
+		return 1;
+	right = right_at_home(b, request, range);
+	if (right < uvmp_access_prot(request->access))
+		return 1;
+	return emu_perform_home(b, request->space, request->address, right);
 }
 
 static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *request)
