@@ -588,7 +588,7 @@ says 'complete: no'
 if grep -q 'least possible' "$work/out"; then fail "$name: no bound of what is not complete"; else ok "$name: no bound of what is not complete"; fi
 for how in run compare bound trace; do
 	for spec in bfs:scale=24,degree=24 pr:scale=26 sssp:nodes=67108864 rodinia_bfs:nodes=67108864; do
-		expect 130 "$how, SIGINT while $spec is made" timeout --preserve-status -s INT 0.5 "$uvmsim" $how --workload $spec
+		expect 130 "$how, SIGINT while $spec is made" timeout --preserve-status -s INT 1.5 "$uvmsim" $how --workload $spec
 		says ': interrupted'
 		if [ -s "$work/out" ]; then fail "$name: nothing is known"; else ok "$name: nothing is known"; fi
 	done
@@ -596,11 +596,11 @@ done
 want=143 name='run, SIGTERM while it waits for rows'
 {
 	printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n'
-	sleep 1
-} | timeout --preserve-status -s TERM 0.5 "$uvmsim" run --trace - >"$work/out" 2>"$work/err"
+	sleep 4
+} | timeout --preserve-status -s TERM 2 "$uvmsim" run --trace - >"$work/out" 2>"$work/err"
 judge $?
 says 'interrupted'
-expect 130 'trace, SIGINT' timeout --preserve-status -s INT 0.5 "$uvmsim" trace --workload $long --output "$work/cut.trace"
+expect 130 'trace, SIGINT' timeout --preserve-status -s INT 1.5 "$uvmsim" trace --workload $long --output "$work/cut.trace"
 says 'interrupted, nothing is kept'
 if [ -e "$work/cut.trace" ]; then fail "$name: nothing is kept"; else ok "$name: nothing is kept"; fi
 
