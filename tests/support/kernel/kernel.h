@@ -117,6 +117,7 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 
 /* -- memory -- */
 
+#define BITS_PER_LONG	   64
 #define PAGE_SIZE	   4096ul
 #define PAGE_MASK	   (~(PAGE_SIZE - 1ul))
 #define offset_in_page(at) ((size_t)(at) % PAGE_SIZE)
