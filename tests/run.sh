@@ -65,10 +65,11 @@ cat <<'T'
 5. What you have just seen
 
 T
+printf '   A library that takes the decisions of a GPU driver for memory shared with the CPU, for your simulator, driver or runtime.\n'
 printf '   It decides as the real driver did: '
 "$uvmsim" measured --brief "$data" | sed 's/ (default policy)//'
 cat <<'T'
-   The same code on six programs, the driver's prefetcher against none:
+   Why that matters: what is fetched ahead decides how fast a program is. The same code on six programs, the driver's way against none:
 
 T
 # Figures from the same runs as above, as CSV; workload and policy are quoted and hold commas.
