@@ -26,14 +26,14 @@ static void use_and_leave(void *argument)
 /* Fills the cache of frames: what a process has left. */
 static uint64_t fill_cache(void)
 {
-	struct uvmp_emu_stats stats;
-	uint64_t until = emu_now_ms() + 10000u;
+	struct uvmp_emu_stats stats = emu_stats(0);
+	uint64_t until = emu_now_ms() + 10000u, before = stats.frames_cpu + stats.frames_gpu;
 
 	emu_finish(emu_start(use_and_leave, NULL));
 	do {
 		emu_sleep_ms(10);
 		stats = emu_stats(0);
-	} while (stats.frames_cpu + stats.frames_gpu > 0 && emu_now_ms() < until);
+	} while (stats.frames_cpu + stats.frames_gpu > before && emu_now_ms() < until);
 	EXPECT(stats.frames_cached > 0, "16 MiB were used and left, and no page is kept for later");
 	return stats.frames_cached;
 }
@@ -80,6 +80,17 @@ static uint64_t free_mib(void)
 	return kib / 1024u;
 }
 
+#define SCALE "/proc/sys/vm/watermark_scale_factor"
+#define BOOST "/proc/sys/vm/watermark_boost_factor"
+
+/* The kernel begins to ask for memory long before there is none, and what it asks for does not depend on how
+ * memory is fragmented: who takes memory sees in time that some was given back, and need not be killed. */
+static void ask_early(bool is_early)
+{
+	EXPECT(emu_file_write(SCALE, is_early ? "1000" : "10") == 0, SCALE); /* 10 %, 0.1 % of memory */
+	EXPECT(emu_file_write(BOOST, is_early ? "0" : "15000") == 0, BOOST);
+}
+
 /* Takes memory until the module gives some back: most of it in large pages, which is quick. */
 static void be_greedy(void *argument)
 {
@@ -87,7 +98,7 @@ static void be_greedy(void *argument)
 
 	EXPECT(emu_file_write("/proc/self/oom_score_adj", "1000") == 0, "oom_score_adj");
 	while (emu_stats(0).frames_shrunk == shrunk) {
-		size_t bytes = free_mib() > 128 ? 64u * MIB : MIB;
+		size_t bytes = free_mib() > 320 ? 64u * MIB : MIB;
 		char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		EXPECT(at != MAP_FAILED, "all memory is taken, and nothing was given back");
@@ -109,6 +120,7 @@ static void short_of_memory(void)
 		at[i] = emu_value(i, 2);
 	fill_cache();
 	before = emu_stats(0);
+	ask_early(true);
 	greedy = emu_start(be_greedy, &before.frames_shrunk);
 	while (waitpid(greedy, &status, WNOHANG) == 0) { /* pages move meanwhile */
 		int error = emu_prefetch(fd, at, bytes, (unsigned)(round++ % 2u));
@@ -116,6 +128,7 @@ static void short_of_memory(void)
 		EXPECT(error == 0 || error == -ENOMEM, "PREFETCH: %s", strerror(-error));
 		emu_sleep_ms(20);
 	}
+	ask_early(false);
 	EXPECT(status == 0, "who took the memory ended with status 0x%x", (unsigned)status);
 	after = emu_stats(0);
 	EXPECT(after.frames_shrunk > before.frames_shrunk, "nothing was given back");
