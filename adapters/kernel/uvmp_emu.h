@@ -22,7 +22,11 @@
  * would give that memory; what the driver keeps of a range or a submission is charged to the process. There are 1024 open
  * files, all together 65536 ranges and cuts of them (by advice, by munmap of a part), and 1024 pieces of advice that are
  * in force in an address space; beyond, ENOMEM. A part for which there is no room is unmapped all the same, but nothing can
- * be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too. */
+ * be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too.
+ *
+ * With evict=lru a GPU's memory leaves it by roots of 2 MiB, never one that holds pieces of what is coming. Where advice or
+ * addresses cut VABlocks, their memory comes in pieces; a GPU of a few roots can then have some in each, and cancels for
+ * want of memory what would find room a moment later: as the driver it is made after. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
 
