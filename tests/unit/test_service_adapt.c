@@ -24,9 +24,7 @@ static void start(const char *policy, uint32_t gpus, uint32_t roots, uint32_t sm
 	assert_true(engine_policy(&e, policy));
 	for (uint32_t i = 0; i < gpus; i++)
 		e.gpu[i].sms = sms;
-	assert_true(engine_start(&e, 32, 1 << 20));
-	for (uint32_t gpu = 1; gpu <= gpus; gpu++)
-		engine_bind(&e, gpu, SPACE);
+	engine_go(&e, SPACE);
 }
 
 static void range(uint32_t blocks)
