@@ -11,6 +11,7 @@
  *   emu_bottom.c   the bottom half, one worker: feeds the engine events, pulls actions. Nobody else changes anything in the engine
  *      │              emu_waiting.c  what GPUs report, until it is answered
  *      │              emu_engine.c   the engine: built, grown, replaced by one with another policy
+ *      │              emu_advice.c   advice that is in force, for the next engine
  *      │              emu_record.c   the trace
  *      │ actions
  *      ▼
@@ -67,6 +68,7 @@
 
 struct emu_driver;
 struct emu_gpu;
+struct emu_advice;
 
 /* -- parameters (emu_main.c) -------------------------------------------------------------------- */
 
@@ -91,6 +93,7 @@ struct emu_range {
 	u64 base, bytes;
 	u8 right;		/* enum uvmp_prot, and */
 	bool is_known;		/* to the engine; worker */
+	u64 advised_before;	/* number of the newest advice that is not about it, being older; worker */
 	u64 gone, left;		/* pages of it that have left; that nobody maps, but that the engine could not cut off; worker */
 	struct emu_page page[]; /* [bytes / PAGE_SIZE] */
 };
@@ -104,8 +107,9 @@ struct emu_space {
 	struct inode *inode;	   /* whose i_mapping is the page cache */
 	struct rw_semaphore cpu_lock;
 	struct maple_tree ranges;  /* by page number -> struct emu_range */
-	struct list_head advice;   /* worker: what was advised, to say it again to a new engine */
-	u32 advices;
+	struct list_head advice;   /* worker: what was advised, to say it again to a new engine (emu_advice.c), */
+	u32 advices;		   /* that and what was only asked for: so many */
+	u64 advice_number;	   /* of the newest */
 };
 
 /* emu_range.c */
@@ -268,6 +272,7 @@ struct emu_request {
 	/* private */
 	struct list_head link;
 	u64 ticket;
+	struct emu_advice *kept; /* ADVISE: room for what will be in force; DISCARD: NULL */
 	struct completion done;
 };
 

@@ -83,6 +83,7 @@ static bool is_managed(const struct emu_bottom *b, const struct emu_space *space
 /* The engine has let go of it. */
 static void drop(struct emu_bottom *b, struct emu_range *range, u64 address, u64 bytes)
 {
+	emu_advice_leave(range, address, bytes);
 	emu_perform_forget(b, range->space, address, bytes);
 	emu_range_free(range, address, bytes);
 }
@@ -129,7 +130,6 @@ static int end_free(struct emu_bottom *b, struct emu_request *request)
 
 	if (request->bytes == 0) /* here again */
 		return free_left(b, request);
-	emu_advice_drop(request->space, request->address, request->bytes);
 	is_last = range->gone + range->left + pages == all;
 	if (is_managed(b, request->space, request->address)) {
 		range->left += pages;
@@ -140,15 +140,24 @@ static int end_free(struct emu_bottom *b, struct emu_request *request)
 	return is_last ? free_left(b, request) : 0;
 }
 
+/* What is discarded is not in force: it has happened. */
+static int end_advise(struct emu_request *request, enum uvmp_status status)
+{
+	if (request->kept != NULL && status == UVMP_OK)
+		emu_advice_keep(request->space, request->kept);
+	else if (request->kept != NULL)
+		emu_advice_release(request->space, request->kept);
+	return error_of(status);
+}
+
 static int end_asked(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
 {
 	if (request->ask == EMU_ASK_FREE)
 		return end_free(b, request);
 	if (request->ask == EMU_ASK_CPU_FAULT && status == UVMP_ERR_RETRY)
 		return end_throttled(b, request);
-	if (request->ask == EMU_ASK_ADVISE && status == UVMP_OK)
-		return emu_advice_keep(request->space, request->address, request->bytes, request->advice,
-		                       request->processor);
+	if (request->ask == EMU_ASK_ADVISE)
+		return end_advise(request, status);
 	return error_of(status);
 }
 
@@ -198,7 +207,7 @@ static void close_space(struct emu_bottom *b, struct emu_space *space)
 {
 	emu_perform_settle(b, true);
 	emu_engine_unbind(b, space->id);
-	emu_advice_drop(space, 0, U64_MAX);
+	emu_advice_end(space);
 	xa_erase(&b->spaces, space->id);
 }
 
@@ -212,6 +221,7 @@ static int manage(struct emu_bottom *b, struct emu_request *request)
 		return -ENOMEM;
 	range->right = (u8)request->right;
 	range->is_known = true;
+	range->advised_before = request->space->advice_number;
 	emu_record_range(b, request->space->id, range->base, range->bytes, true);
 	return 0;
 }
@@ -285,19 +295,23 @@ static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *
 	                              request->access, request->thread, &request->ticket);
 }
 
-static enum uvmp_status ask_call(struct emu_bottom *b, struct emu_request *request)
+static enum uvmp_status ask_prefetch(struct emu_bottom *b, struct emu_request *request)
 {
-	u64 space = request->space->id;
+	emu_record_prefetch(b, request->space->id, request->processor, request->address, request->bytes);
+	return uvmp_service_migrate(b->driver->service, request->space->id, request->address, request->bytes,
+	                            request->processor, &request->ticket);
+}
 
-	if (request->processor == UVMP_EMU_NONE)
-		request->processor = UVMP_PROC_NONE;
-	if (request->ask == EMU_ASK_PREFETCH) {
-		emu_record_prefetch(b, space, request->processor, request->address, request->bytes);
-		return uvmp_service_migrate(b->driver->service, space, request->address, request->bytes,
-		                            request->processor, &request->ticket);
-	}
-	emu_record_advise(b, space, request->advice, request->processor, request->address, request->bytes);
-	return uvmp_service_advise(b->driver->service, space, request->address, request->bytes,
+static enum uvmp_status ask_advise(struct emu_bottom *b, struct emu_request *request)
+{
+	request->kept = NULL;
+	if (request->advice != UVMP_ADVISE_DISCARD &&
+	    emu_advice_reserve(request->space, request->address, request->bytes, request->advice,
+	                       request->processor, &request->kept) != 0)
+		return UVMP_ERR_NO_MEMORY;
+	emu_record_advise(b, request->space->id, request->advice, request->processor, request->address,
+	                  request->bytes);
+	return uvmp_service_advise(b->driver->service, request->space->id, request->address, request->bytes,
 	                           (enum uvmp_advice)request->advice, request->processor, &request->ticket);
 }
 
@@ -309,8 +323,10 @@ static void ask(struct emu_bottom *b, struct emu_request *request)
 		status = ask_free(b, request);
 	else if (request->ask == EMU_ASK_CPU_FAULT)
 		status = ask_cpu_fault(b, request);
+	else if (request->ask == EMU_ASK_PREFETCH)
+		status = ask_prefetch(b, request);
 	else
-		status = ask_call(b, request);
+		status = ask_advise(b, request);
 	if (status != UVMP_OK)
 		end_request(b, request, status);
 	else

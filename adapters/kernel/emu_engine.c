@@ -19,7 +19,6 @@
 #define BUFFER_MOST  65536u
 #define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
 #define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
-#define ADVICE_MOST  1024u
 
 #define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
 
@@ -303,97 +302,6 @@ static int each_piece_of_all(struct emu_bottom *b,
 	return 0;
 }
 
-/* -- advice -- */
-
-struct advice {
-	struct list_head link;
-	u64 address, bytes;
-	u32 advice, processor;
-};
-
-/* The advice of two classes does not touch each other. */
-static u32 class_of(u32 advice, u32 processor)
-{
-	if (advice == UVMP_ADVISE_PREFERRED)
-		return 0;
-	return advice <= UVMP_ADVISE_NOT_ACCESSED_BY ? 2u + processor : 1u;
-}
-
-static void drop_within(struct emu_space *space, u64 address, u64 bytes, bool is_every, u32 class)
-{
-	struct advice *a, *next;
-
-	list_for_each_entry_safe(a, next, &space->advice, link)
-	{
-		if (a->address < address || a->address + a->bytes > address + bytes)
-			continue;
-		if (!is_every && class_of(a->advice, a->processor) != class)
-			continue;
-		list_del(&a->link);
-		space->advices--;
-		kfree(a);
-	}
-}
-
-void emu_advice_drop(struct emu_space *space, u64 address, u64 bytes)
-{
-	drop_within(space, address, bytes, true, 0);
-}
-
-/* It replaces what was said of the same pages before. */
-int emu_advice_keep(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor)
-{
-	struct advice *a;
-
-	if (advice == UVMP_ADVISE_DISCARD)
-		return 0;
-	drop_within(space, address, bytes, false, class_of(advice, processor));
-	if (space->advices >= ADVICE_MOST)
-		return -ENOMEM;
-	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
-	if (a == NULL)
-		return -ENOMEM;
-	*a = (struct advice){.address = address, .bytes = bytes, .advice = advice, .processor = processor};
-	list_add_tail(&a->link, &space->advice);
-	space->advices++;
-	return 0;
-}
-
-struct saying {
-	struct emu_bottom *bottom;
-	const struct advice *advice;
-};
-
-static int say_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
-{
-	const struct saying *saying = argument;
-	const struct advice *a = saying->advice;
-	u64 first = max(base, a->address), end = min(base + bytes, a->address + a->bytes);
-	struct emu_bottom *b = saying->bottom;
-
-	if (first >= end)
-		return 0;
-	emu_record_advise(b, space->id, a->advice, a->processor, first, end - first);
-	if (uvmp_service_advise(b->driver->service, space->id, first, end - first,
-	                        (enum uvmp_advice)a->advice, a->processor, NULL) == UVMP_OK)
-		emu_pump(b, false);
-	return 0;
-}
-
-static void say_again(struct emu_bottom *b)
-{
-	struct emu_space *space;
-	unsigned long id;
-
-	xa_for_each(&b->spaces, id, space)
-	{
-		struct saying saying = {.bottom = b};
-
-		list_for_each_entry(saying.advice, &space->advice, link) emu_engine_each_piece(
-		        space, saying.advice->address, saying.advice->bytes, say_piece, &saying);
-	}
-}
-
 /* -- changing: before -- */
 
 struct change {
@@ -535,7 +443,7 @@ static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy,
 	engine_take(b, policy, &change->engine);
 	emu_text_clear(&b->driver->log);
 	emu_record_begin(b);
-	say_again(b);
+	emu_advice_say_again(b);
 	restart_gpus(b);
 	b->driver->stats.policy_changes++;
 }

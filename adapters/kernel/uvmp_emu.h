@@ -21,8 +21,9 @@
  * Who has the device has the memory: frames, on GPUs and on the CPU, are charged to nobody, so give it only to whom you
  * would give that memory; what the driver keeps of a range or a submission is charged to the process. There are 1024 open
  * files, all together 65536 ranges and cuts of them (by advice, by munmap of a part), and 1024 pieces of advice that are
- * in force in an address space; beyond, ENOMEM. A part for which there is no room is unmapped all the same, but nothing can
- * be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too. */
+ * in force in an address space; beyond, ENOMEM. A piece of advice is one as long as a page is there that it was about, whatever
+ * was unmapped of it, and later advice has not replaced all of it. A part for which there is no room is unmapped all the same, but
+ * nothing can be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <uvmpolicy/uvmpolicy.h>
 
@@ -467,6 +468,97 @@ static void trace(void)
 	free(text);
 }
 
+/* -- advice that outlives a policy --------------------------------------------------------------- */
+
+#define ADVISED_PAGES 32u
+#define HOLE_PAGES    8u
+#define HOLE_FIRST    12u
+
+static void map_again(int fd, uint64_t *at, size_t bytes)
+{
+	void *there = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+
+	EXPECT(there == (void *)at, "mmap at %p: %s", (void *)at, strerror(errno));
+}
+
+static void fill(uint64_t *at, size_t pages, uint64_t round)
+{
+	for (size_t i = 0; i < pages * PAGE_WORDS; i++)
+		at[i] = emu_value(i, round);
+}
+
+/* What was advised of pages that have been unmapped is not said of those that are mapped there later; what is
+ * left of the range keeps it. */
+static void advice_of_unmapped(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, ADVISED_PAGES * PAGE_BYTES, 0);
+	uint64_t *hole = at + HOLE_FIRST * PAGE_WORDS, *behind = hole + HOLE_PAGES * PAGE_WORDS;
+
+	fill(at, ADVISED_PAGES, 1);
+	EXPECT(emu_advise(fd, at, ADVISED_PAGES * PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0,
+	       "ADVISE");
+	emu_unmap(hole, HOLE_PAGES * PAGE_BYTES);
+	map_again(fd, hole, HOLE_PAGES * PAGE_BYTES);
+	fill(hole, HOLE_PAGES, 2);
+	/* advice on both, but only on a page of each */
+	EXPECT(emu_advise(fd, behind - PAGE_WORDS, 2u * PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0,
+	       "ADVISE");
+	for (unsigned round = 0; round < 2; round++) {
+		EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+		EXPECT(emu_gpu_read(fd, 1, hole) == emu_value(0, 2), "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, behind - PAGE_WORDS) ==
+		               emu_value((HOLE_PAGES - 1u) * PAGE_WORDS, 2),
+		       "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, hole - PAGE_WORDS) == emu_value((HOLE_FIRST - 1u) * PAGE_WORDS, 1),
+		       "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, behind) == emu_value((HOLE_FIRST + HOLE_PAGES) * PAGE_WORDS, 1),
+		       "read by the GPU");
+		emu_expect_where(fd, hole, PAGE_BYTES, ON_GPU(1), "mapped later, not advised");
+		emu_expect_where(fd, behind - PAGE_WORDS, PAGE_BYTES, ON_CPU, "mapped later, advised");
+		emu_expect_where(fd, hole - PAGE_WORDS, PAGE_BYTES, ON_CPU, "advised, before the hole");
+		emu_expect_where(fd, behind, PAGE_BYTES, ON_CPU, "advised, behind the hole");
+	}
+	/* the same place once more, after all of the advice has lost its pages */
+	emu_unmap(at, ADVISED_PAGES * PAGE_BYTES);
+	map_again(fd, at, ADVISED_PAGES * PAGE_BYTES);
+	fill(at, ADVISED_PAGES, 3);
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+	EXPECT(emu_gpu_read(fd, 1, behind) == emu_value((HOLE_FIRST + HOLE_PAGES) * PAGE_WORDS, 3),
+	       "read by the GPU");
+	emu_expect_where(fd, behind, PAGE_BYTES, ON_GPU(1), "all is new");
+}
+
+#define ADVICE_MOST 1024u /* uvmp_emu.h */
+
+/* What there is no room for changes nothing; what replaces another, or comes when pages of another have gone,
+ * has room. */
+static void advice_without_room(void)
+{
+	int fd = emu_open();
+	size_t pages = 2u * (ADVICE_MOST + 1u); /* each second one is advised */
+	uint64_t *at = emu_map_at(fd, pages * PAGE_BYTES, 0), *last = at + 2u * ADVICE_MOST * PAGE_WORDS;
+	int error;
+
+	fill(last, 1, 7);
+	for (size_t i = 0; i < ADVICE_MOST; i++) {
+		error = emu_advise(fd, at + 2u * i * PAGE_WORDS, PAGE_BYTES, UVMP_EMU_PREFERRED,
+		                   UVMP_EMU_CPU);
+		EXPECT(error == 0, "ADVISE %zu: %s", i, strerror(-error));
+	}
+	error = emu_advise(fd, last, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU);
+	EXPECT(error == -ENOMEM, "one piece more than there can be: %s",
+	       error ? strerror(-error) : "is taken");
+	EXPECT(emu_gpu_read(fd, 1, last) == emu_value(0, 7), "read by the GPU");
+	emu_expect_where(fd, last, PAGE_BYTES, ON_GPU(1), "advice that was refused");
+	EXPECT(emu_advise(fd, at, PAGE_BYTES, UVMP_EMU_PREFERRED, 1) == 0, "it replaces one");
+	EXPECT(emu_advise(fd, at, PAGE_BYTES, UVMP_EMU_DISCARD, 0) == 0, "nothing is kept of it");
+	emu_unmap(at + 2u * PAGE_WORDS, PAGE_BYTES);
+	EXPECT(emu_advise(fd, last, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0, "one has gone");
+	error = emu_advise(fd, last + PAGE_WORDS, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU);
+	EXPECT(error == -ENOMEM, "one more: %s", error ? strerror(-error) : "is taken");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -478,6 +570,8 @@ int main(int argc, char **argv)
 	        {"decision_log", "memory_mib=4 log_kib=16384", decision_log},
 	        {"small_log", "memory_mib=16 log_kib=2 policy=prefetch=none", small_log},
 	        {"trace", "", trace},
+	        {"advice_of_unmapped", "", advice_of_unmapped},
+	        {"advice_without_room", "", advice_without_room},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
