@@ -559,6 +559,26 @@ static void advice_without_room(void)
 	EXPECT(error == -ENOMEM, "one more: %s", error ? strerror(-error) : "is taken");
 }
 
+/* Under a new policy all is at home on the CPU, also what it has never used. Where a GPU has a copy of such a
+ * page the CPU may read it and no more: the copy is not to outlive a write. */
+static void copies_of_unused(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, 2u * PAGE_BYTES), *read_first = at, *written_first = at + PAGE_WORDS;
+
+	EXPECT(emu_advise(fd, at, 2u * PAGE_BYTES, UVMP_EMU_READ_DUPLICATE, 0) == 0, "ADVISE");
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+	for (size_t page = 0; page < 2; page++)
+		EXPECT(emu_gpu_read(fd, 1, at + page * PAGE_WORDS) == 0, "page %zu, read by the GPU", page);
+	emu_expect_where(fd, at, 2u * PAGE_BYTES, ON_CPU | ON_GPU(1), "duplicated");
+	EXPECT(*(volatile uint64_t *)read_first == 0, "read by the CPU");
+	*(volatile uint64_t *)read_first = 5;
+	*(volatile uint64_t *)written_first = 6;
+	EXPECT(emu_gpu_read(fd, 1, read_first) == 5,
+	       "the GPU does not see what the CPU wrote after it had read");
+	EXPECT(emu_gpu_read(fd, 1, written_first) == 6, "the GPU does not see what the CPU wrote");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -572,6 +592,7 @@ int main(int argc, char **argv)
 	        {"trace", "", trace},
 	        {"advice_of_unmapped", "", advice_of_unmapped},
 	        {"advice_without_room", "", advice_without_room},
+	        {"copies_of_unused", "", copies_of_unused},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
