@@ -579,6 +579,33 @@ static void copies_of_unused(void)
 	EXPECT(emu_gpu_read(fd, 1, written_first) == 6, "the GPU does not see what the CPU wrote");
 }
 
+/* Pages that leave in many pieces at a time leave no frame behind. */
+static void frames_go_back(void)
+{
+	const size_t pages = BLOCK_BYTES / PAGE_BYTES;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, BLOCK_BYTES, 0), frames;
+	struct emu_job job = {0};
+
+	fill(at, pages, 9);
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == pages, "%llu frames of the CPU hold %zu pages", (unsigned long long)frames, pages);
+	for (size_t page = 0; page < pages; page += 2)
+		emu_job_add(&job, UVMP_EMU_READ, at + page * PAGE_WORDS, 0);
+	emu_job_run(&job, fd, 1, 8);
+	emu_job_free(&job);
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == pages / 2u, "each second page has left, and %llu frames hold the others",
+	       (unsigned long long)frames);
+	EXPECT(emu_prefetch(fd, at, BLOCK_BYTES, 1) == 0, "PREFETCH");
+	emu_expect_where(fd, at, BLOCK_BYTES, ON_GPU(1), "prefetched");
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == 0, "all have left, and %llu frames of the CPU still hold them",
+	       (unsigned long long)frames);
+	for (size_t i = 0; i < pages * PAGE_WORDS; i++)
+		EXPECT(at[i] == emu_value(i, 9), "word %zu", i);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -593,6 +620,7 @@ int main(int argc, char **argv)
 	        {"advice_of_unmapped", "", advice_of_unmapped},
 	        {"advice_without_room", "", advice_without_room},
 	        {"copies_of_unused", "", copies_of_unused},
+	        {"frames_go_back", "policy=prefetch=none", frames_go_back},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
