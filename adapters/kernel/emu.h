@@ -297,15 +297,16 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *acti
 struct emu_text {
 	struct mutex lock;
 	char *bytes;
-	size_t size, first, used;
-	u64 lost; /* lines */
+	size_t size;
+	u64 begin, end; /* positions: of the oldest line that is kept, behind the newest */
 };
 int emu_text_init(struct emu_text *text, size_t size);
 void emu_text_exit(struct emu_text *text);
 void emu_text_clear(struct emu_text *text);
 void emu_text_add(struct emu_text *text, const char *line, size_t length); /* with its newline */
-/* Bytes from position `at` on, counted from the oldest kept one; as simple_read_from_buffer. */
-ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *at);
+/* Whole lines from the position on, or from the oldest that is kept if that is later; the position goes behind them. 0: nothing newer is
+ * there. */
+ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *position);
 
 void emu_debugfs_init(struct emu_driver *driver);
 void emu_debugfs_exit(struct emu_driver *driver);

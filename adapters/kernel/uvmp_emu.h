@@ -160,5 +160,10 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * with the reason in the kernel log; ENOMEM, EBUSY: no room on the CPU, or a page that does not come home, and the old one
  * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and
  * calls as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU: what `uvmsim run --trace`
- * reads), `clear` (write anything: empties log and trace). */
+ * reads), `clear` (write anything: empties log and trace).
+ *
+ * A change of policy empties log and trace too, and with the new engine the times in both and the ids of actions begin
+ * anew; the statistics go on. Positions in log and trace count all that was ever written. A reader who asks for 4096 bytes
+ * or more at a time gets whole lines; where his next one is not kept any more he goes on with the oldest that is, and at the
+ * end he finds, later, what is new. Position 0 is always the oldest. */
 #endif

@@ -1,11 +1,13 @@
 /* Policies that change while everything runs, and what the driver tells of its decisions. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <uvmpolicy/uvmpolicy.h>
 
@@ -606,6 +608,72 @@ static void frames_go_back(void)
 		EXPECT(at[i] == emu_value(i, 9), "word %zu", i);
 }
 
+/* -- readers of a log that grows ----------------------------------------------------------------- */
+
+#define LINE_MOST 4096u
+
+/* The next lines of the descriptor: none is torn, ids ascend behind *last, which becomes the newest. The
+ * number of lines. */
+static uint64_t read_lines(int fd, uint64_t *last, uint64_t *first)
+{
+	char text[LINE_MOST + 1u], *rest = text, *line;
+	ssize_t got = read(fd, text, LINE_MOST);
+	uint64_t lines = 0;
+
+	EXPECT(got >= 0, "reading the log: %s", strerror(errno));
+	text[got] = 0;
+	while ((line = strsep(&rest, "\n")) != NULL && *line) {
+		static struct uvmp_action action;
+
+		EXPECT(rest != NULL, "it ends in the middle of a line: '%s'", line);
+		EXPECT(uvmp_action_parse(line, strlen(line), &action, NULL) == UVMP_OK, "it says '%s'", line);
+		EXPECT(action.id > *last, "id %llu behind %llu", (unsigned long long)action.id,
+		       (unsigned long long)*last);
+		if (lines++ == 0)
+			*first = action.id;
+		*last = action.id;
+	}
+	return lines;
+}
+
+static void log_that_grows(void)
+{
+	const char *path = "/sys/kernel/debug/uvmp_emu/log";
+	int fd = emu_open(), log = open(path, O_RDONLY);
+	uint64_t *at = emu_map_at(fd, 32u * MIB, 0), last = 0, first = 0, end, begin = 0;
+
+	EXPECT(log >= 0, "%s: %s", path, strerror(errno));
+	EXPECT(emu_prefetch(fd, at, 2u * MIB, 1) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first == 1, "the log begins with id %llu",
+	       (unsigned long long)first);
+	/* what follows is more than is kept */
+	EXPECT(emu_prefetch(fd, at + 2u * MIB / 8u, 30u * MIB, 1) == 0, "PREFETCH");
+	end = last;
+	EXPECT(read_lines(log, &last, &first) > 0, "nothing new");
+	EXPECT(first > end + 1u, "id %llu is kept by a log of 8 KiB", (unsigned long long)first);
+	begin = first;
+	do {
+		end = last;
+	} while (read_lines(log, &last, &first) > 0 && first == end + 1u);
+	EXPECT(last == end, "id %llu behind %llu, and nothing was written meanwhile",
+	       (unsigned long long)first, (unsigned long long)end);
+	EXPECT(read_lines(log, &last, &first) == 0, "there is something behind the end");
+	/* at the end: what is new, and only that; from the beginning: the oldest */
+	EXPECT(emu_prefetch(fd, at, PAGE_BYTES, 0) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first == end + 1u, "id %llu behind %llu",
+	       (unsigned long long)first, (unsigned long long)end);
+	EXPECT(lseek(log, 0, SEEK_SET) == 0, "lseek: %s", strerror(errno));
+	last = 0;
+	EXPECT(read_lines(log, &last, &first) > 0 && first >= begin, "position 0 is id %llu, oldest was %llu",
+	       (unsigned long long)first, (unsigned long long)begin);
+	/* emptied: nothing, and then what comes next */
+	EXPECT(lseek(log, 0, SEEK_SET) == 0 && emu_debugfs_write("clear", "1") == 0, "clear");
+	EXPECT(read_lines(log, &last, &first) == 0, "the log was emptied");
+	EXPECT(emu_prefetch(fd, at, PAGE_BYTES, 1) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first > end, "id %llu", (unsigned long long)first);
+	close(log);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -621,6 +689,7 @@ int main(int argc, char **argv)
 	        {"advice_without_room", "", advice_without_room},
 	        {"copies_of_unused", "", copies_of_unused},
 	        {"frames_go_back", "policy=prefetch=none", frames_go_back},
+	        {"log_that_grows", "memory_mib=4 log_kib=8", log_that_grows},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
