@@ -429,8 +429,10 @@ static void write_log(struct emu_bottom *b)
 {
 	size_t length;
 
-	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK)
+	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
+		emu_broken(b->driver, "an action cannot be written into the log");
 		return;
+	}
 	length = strlen(b->line);
 	b->line[length++] = '\n';
 	emu_text_add(&b->driver->log, b->line, length);

@@ -87,7 +87,7 @@ bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
 void emu_pass_time(struct emu_bottom *bottom);	/* and it does */
 
-/* emu_engine.c */
+/* emu_engine.c. Init and change say in the kernel log why they refuse. */
 int emu_engine_init(struct emu_bottom *bottom);
 void emu_engine_exit(struct emu_bottom *bottom);
 void emu_engine_grow(struct emu_bottom *bottom); /* if it is running short */

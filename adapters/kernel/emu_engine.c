@@ -72,17 +72,23 @@ static void set_processors(u32 gpus, struct uvmp_processors *processors)
 	}
 }
 
-static int status_of(enum uvmp_status status)
+/* Says in the kernel log why there is no engine with this policy. */
+static int refuse(int error, const char *why)
 {
-	switch (status) {
-	case UVMP_OK:
-		return 0;
-	case UVMP_ERR_NO_MEMORY:
-	case UVMP_ERR_SPACE:
-		return -ENOMEM;
-	default:
-		return -EINVAL;
-	}
+	pr_err("uvmpolicy_emu: the policy is not taken: %s\n", why);
+	return error;
+}
+
+static int refuse_status(enum uvmp_status status)
+{
+	if (status == UVMP_ERR_UNSUPPORTED)
+		return refuse(-EINVAL,
+		              "a prefetcher of ranges (sequential, locality, stride, next) goes with "
+		              "one GPU only");
+	if (status == UVMP_ERR_RANGE)
+		return refuse(-EINVAL,
+		              "the engine cannot keep that much GPU memory: memory_mib=, memory_ratio");
+	return refuse(-EINVAL, uvmp_status_text(status));
 }
 
 /* All processes together make it grow, so none of them shall be killed for it. */
@@ -102,12 +108,16 @@ static bool add_piece(struct emu_engine *engine, u64 bytes)
 static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 {
 	u64 bytes = uvmp_service_size(params, min(params->blocks, BLOCKS_FIRST));
+	enum uvmp_status status;
 
-	if (bytes == 0)
-		return -EINVAL;
-	if (!add_piece(engine, bytes + 2u * SHORT_BYTES))
+	if (bytes != 0 && !add_piece(engine, bytes + 2u * SHORT_BYTES)) {
+		pr_err("uvmpolicy_emu: the policy is not taken: no memory for its engine of %llu bytes\n",
+		       bytes + 2u * SHORT_BYTES);
 		return -ENOMEM;
-	return status_of(uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service));
+	}
+	/* without bytes it says why */
+	status = uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service);
+	return status == UVMP_OK ? 0 : refuse_status(status);
 }
 
 static void engine_free(struct emu_engine *engine)
@@ -133,11 +143,11 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	                                     .instances = SPACES * b->driver->params.gpus,
 	                                     .requests = EMU_REQUESTS,
 	                                     .seed = b->driver->params.seed};
-	int result = -ENOMEM;
+	int result;
 
 	memset(engine, 0, sizeof(*engine));
 	if (processors == NULL)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "no memory");
 	set_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
 	engine->fault_room = buffer_entries(policy) - 1u;
@@ -145,6 +155,8 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	engine->fetched = kvcalloc(engine->fault_room, sizeof(*engine->fetched), GFP_KERNEL);
 	if (engine->waiting != NULL && engine->fetched != NULL)
 		result = begin(&params, engine);
+	else
+		result = refuse(-ENOMEM, "no memory for the faults that wait");
 	kfree(processors);
 	if (result != 0)
 		engine_free(engine);
@@ -233,7 +245,7 @@ int emu_engine_bind(struct emu_bottom *b, struct uvmp_service *service, u64 spac
 			continue;
 		while (--gpu > 0)
 			(void)uvmp_service_unbind(service, gpu, UVMP_APERTURE_VID, space, 0);
-		return status_of(status);
+		return -ENOMEM;
 	}
 	return 0;
 }
@@ -314,8 +326,10 @@ static int add_piece_of_range(struct emu_space *space, struct emu_range *range, 
 {
 	struct change *change = argument;
 
-	return status_of(uvmp_service_add_range(change->engine.service, space->id, base, bytes,
-	                                        (enum uvmp_prot)range->right, UVMP_CPU));
+	return uvmp_service_add_range(change->engine.service, space->id, base, bytes,
+	                              (enum uvmp_prot)range->right, UVMP_CPU) == UVMP_OK
+	               ? 0
+	               : -ENOMEM;
 }
 
 static int tell_new(struct emu_bottom *b, struct change *change)
@@ -448,6 +462,20 @@ static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy,
 	b->driver->stats.policy_changes++;
 }
 
+static int prepare(struct emu_bottom *b, struct change *change)
+{
+	int result = tell_new(b, change);
+
+	if (result != 0)
+		return refuse(result, "the new engine has no room for all that is managed");
+	result = each_piece_of_all(b, bring_home, b);
+	if (result == -EBUSY)
+		return refuse(result, "a page does not come home");
+	if (result != 0)
+		return refuse(result, "no memory on the CPU for all that comes home");
+	return 0;
+}
+
 int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
 {
 	struct change change = {.bottom = b};
@@ -456,9 +484,7 @@ int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
 	if (result != 0)
 		return result;
 	b->is_changing = true;
-	result = tell_new(b, &change);
-	if (result == 0)
-		result = each_piece_of_all(b, bring_home, b);
+	result = prepare(b, &change);
 	if (result == 0)
 		swap_engines(b, policy, &change);
 	else

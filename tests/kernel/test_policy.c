@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -674,6 +675,23 @@ static void log_that_grows(void)
 	close(log);
 }
 
+/* What the engine refuses though it parses: the kernel log says why in words. */
+static void refused_in_words(void)
+{
+	static char text[1u << 18];
+	char *mine;
+	int length;
+
+	EXPECT(emu_debugfs_write("policy", "prefetch=sequential") == -EINVAL,
+	       "prefetch=sequential is taken with two GPUs");
+	length = klogctl(3 /* READ_ALL */, text, sizeof(text) - 1u);
+	EXPECT(length > 0, "klogctl: %s", strerror(errno));
+	text[length] = 0;
+	mine = strstr(text, "uvmpolicy_emu: the policy is not taken: ");
+	EXPECT(mine != NULL, "the kernel log says nothing");
+	EXPECT(strstr(mine, "one GPU only\n") != NULL, "the kernel log says '%.100s'", mine);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -689,6 +707,7 @@ int main(int argc, char **argv)
 	        {"advice_without_room", "", advice_without_room},
 	        {"copies_of_unused", "", copies_of_unused},
 	        {"frames_go_back", "policy=prefetch=none", frames_go_back},
+	        {"refused_in_words", "gpus=2", refused_in_words},
 	        {"log_that_grows", "memory_mib=4 log_kib=8", log_that_grows},
 	};
 
