@@ -115,7 +115,6 @@ struct emu_space {
 /* emu_range.c */
 int emu_range_mmap(struct emu_space *space, struct vm_area_struct *vma);
 struct emu_range *emu_range_find(struct emu_space *space, u64 address); /* NULL; see "who may touch what" */
-struct emu_page *emu_range_page(struct emu_range *range, u64 address); /* an address in the range */
 bool emu_range_covers(struct emu_space *space, u64 address, u64 bytes); /* all of it, nothing gone */
 /* Worker: the CPU's page-table entries of [address, address + bytes) go. The caller has changed right[0] before. */
 void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
@@ -124,6 +123,18 @@ void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes);
 /* Worker: the lowest piece that has not left; there is one. */
 void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes);
+
+static inline struct emu_page *emu_range_page(struct emu_range *range, u64 address) /* an address in the range */
+{
+	return &range->page[(address - range->base) / PAGE_SIZE];
+}
+
+static inline struct emu_page *emu_page_find(struct emu_space *space, u64 address) /* NULL; see "who may touch what" */
+{
+	struct emu_range *range = emu_range_find(space, address);
+
+	return range != NULL ? emu_range_page(range, address) : NULL;
+}
 
 /* emu_page.c: what MAP, REVOKE and UNMAP do to the pages of an action. Worker; takes the lock of processor `to` and for the CPU zaps
  * what has to go. Checks (emu_broken) that pages are mapped only where there is a frame. */
@@ -217,6 +228,14 @@ int emu_ring_init(struct emu_gpu *gpu);
 void emu_ring_exit(struct emu_gpu *gpu);
 /* No interrupt comes any more: when it returns, and from then on. Before the bottom half goes; there are no submissions. */
 void emu_gpu_silence(struct emu_gpu *gpu);
+/* What a fault is, by the right that the GPU has. */
+static inline enum uvmp_fault_type emu_fault_type(u8 right)
+{
+	if (right == UVMP_PROT_NONE)
+		return UVMP_FAULT_INVALID_PTE;
+	return right == UVMP_PROT_READ ? UVMP_FAULT_WRITE : UVMP_FAULT_ATOMIC;
+}
+
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);

@@ -410,10 +410,9 @@ static void keep_framed(struct emu_space *space, struct uvmp_action *a)
 {
 	for (u32 at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
-		u64 address = a->address + (u64)at * PAGE_SIZE;
-		struct emu_range *range = emu_range_find(space, address);
+		const struct emu_page *page = emu_page_find(space, a->address + (u64)at * PAGE_SIZE);
 
-		if (range == NULL || emu_range_page(range, address)->data[UVMP_CPU] == NULL)
+		if (page == NULL || page->data[UVMP_CPU] == NULL)
 			uvmp_mask_clear(&a->pages, at);
 	}
 }

@@ -146,8 +146,7 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 	for (at = uvmp_mask_next_set(&leaving->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&leaving->pages, at + 1u)) {
 		u64 address = leaving->address + (u64)at * PAGE_SIZE;
-		struct emu_range *range = emu_range_find(space, address);
-		struct emu_page *page = range != NULL ? emu_range_page(range, address) : NULL;
+		struct emu_page *page = emu_page_find(space, address);
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
 			if (!has_left(b, leaving->space, address, leaving->from) ||
@@ -551,8 +550,7 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
 void emu_perform_forget(struct emu_bottom *b, struct emu_space *space, u64 address, u64 bytes)
 {
 	for (u64 at = address; at < address + bytes; at += PAGE_SIZE) {
-		struct emu_range *range = emu_range_find(space, at);
-		struct emu_page *page = range != NULL ? emu_range_page(range, at) : NULL;
+		struct emu_page *page = emu_page_find(space, at);
 
 		for (u32 processor = 1; page != NULL && processor < EMU_PROCS; processor++) {
 			if (page->data[processor] == NULL)

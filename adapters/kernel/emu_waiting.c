@@ -22,9 +22,8 @@ static bool is_open(struct emu_bottom *b, u64 space)
 static const struct emu_page *find_page(struct emu_bottom *b, u64 id, u64 address)
 {
 	struct emu_space *space = xa_load(&b->spaces, id);
-	struct emu_range *range = space != NULL ? emu_range_find(space, address) : NULL;
 
-	return range != NULL ? emu_range_page(range, address) : NULL;
+	return space != NULL ? emu_page_find(space, address) : NULL;
 }
 
 static bool may(const struct emu_page *page, u32 gpu, u8 access)
@@ -35,15 +34,13 @@ static bool may(const struct emu_page *page, u32 gpu, u8 access)
 static bool tell(struct emu_bottom *b, const struct emu_waiting *w)
 {
 	const struct emu_page *page = find_page(b, w->space, w->address);
-	u8 right = page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE;
-	struct uvmp_fault fault = {.address = w->address,
-	                           .instance = w->space,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .utlb = w->utlb,
-	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
-	                                                             : UVMP_FAULT_ATOMIC,
-	                           .access = w->access};
+	struct uvmp_fault fault = {
+	        .address = w->address,
+	        .instance = w->space,
+	        .aperture = UVMP_APERTURE_VID,
+	        .utlb = w->utlb,
+	        .type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE),
+	        .access = w->access};
 
 	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;
 }
