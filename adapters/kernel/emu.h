@@ -240,6 +240,10 @@ bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);
 bool emu_ring_is_empty(struct emu_gpu *gpu);
+u32 emu_ring_count(const struct emu_gpu *gpu); /* entries that are there, ready or not */
+/* Entries that were ever there, and those of them that GET has passed: the oldest. Passed: worker. */
+u64 emu_ring_written(struct emu_gpu *gpu);
+u64 emu_ring_passed(struct emu_gpu *gpu);
 /* Under gpu->lock: interrupts, if something waits (faults, notifications, touches) and the interrupt is not masked. */
 void emu_ring_interrupt(struct emu_gpu *gpu);
 /* Worker: the interrupt may come again; it does at once if something is waiting. */
@@ -272,7 +276,7 @@ enum emu_ask {
 	EMU_ASK_PREFETCH, /* space, address, bytes, processor */
 	EMU_ASK_ADVISE,	  /* ... and advice */
 	EMU_ASK_BEGIN,	  /* space, processor: a submission begins, and */
-	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when what the GPUs had reported before is settled, as much as one round reads */
+	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when what the GPU had reported before is settled */
 	EMU_ASK_POLICY,	  /* policy */
 };
 
@@ -291,6 +295,7 @@ struct emu_request {
 	/* private */
 	struct list_head link;
 	u64 ticket;
+	u64 reported; /* END: entries of the GPU's ring that are to be read before */
 	struct emu_advice *kept; /* ADVISE: room for what will be in force; DISCARD: NULL */
 	struct completion done;
 };

@@ -333,6 +333,11 @@ static void ask(struct emu_bottom *b, struct emu_request *request)
 		await(b, request);
 }
 
+static struct emu_gpu *gpu_of(struct emu_bottom *b, const struct emu_request *request)
+{
+	return &b->driver->gpu[request->processor - 1u];
+}
+
 static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
 {
 	request->kernel = 0;
@@ -368,6 +373,8 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 		begin_kernel(b, request);
 		break;
 	case EMU_ASK_END:
+		request->reported = emu_ring_written(gpu_of(b, request));
+		fallthrough;
 	case EMU_ASK_POLICY:
 		list_add_tail(&request->link, &b->held);
 		break;
@@ -408,7 +415,12 @@ static bool take_requests(struct emu_bottom *b)
 	return is_some;
 }
 
-/* The engine has nothing to do, and nobody waits for it. */
+static bool is_read(struct emu_bottom *b, const struct emu_request *request)
+{
+	return emu_ring_passed(gpu_of(b, request)) >= request->reported;
+}
+
+/* The engine has nothing to do, and nobody waits for it. A long ring takes several rounds. */
 static void end_due(struct emu_bottom *b)
 {
 	struct emu_request *request, *next;
@@ -416,10 +428,12 @@ static void end_due(struct emu_bottom *b)
 	list_for_each_entry_safe(request, next, &b->due, link)
 	{
 		list_del(&request->link);
-		if (request->ask == EMU_ASK_END)
+		if (request->ask == EMU_ASK_POLICY)
+			finish(request, emu_engine_change(b, request->policy));
+		else if (is_read(b, request))
 			end_kernel(b, request);
 		else
-			finish(request, emu_engine_change(b, request->policy));
+			list_add_tail(&request->link, &b->held);
 	}
 }
 

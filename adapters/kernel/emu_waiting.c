@@ -217,13 +217,23 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	b->engine.waiting[b->waitings++] = w;
 }
 
+/* Those of the GPUs behind this one find room too, as far as each needs its share. */
+static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
+{
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->waitings;
+
+	for (u32 i = gpu->id; i < gpus; i++)
+		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
+	return kept < b->engine.fault_room ? b->engine.fault_room - kept : 0;
+}
+
 /* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
  * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
-	u32 count = 0, told = 0;
+	u32 count = 0, told = 0, room = room_for(b, gpu);
 
-	while (count < b->engine.fault_room - b->waitings && emu_ring_fetch(gpu, &b->engine.fetched[count]))
+	while (count < room && emu_ring_fetch(gpu, &b->engine.fetched[count]))
 		count++;
 	for (u32 i = 0; i < count; i++) {
 		const struct uvmp_fault *f = &b->engine.fetched[i];

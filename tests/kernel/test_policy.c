@@ -692,6 +692,24 @@ static void refused_in_words(void)
 	EXPECT(strstr(mine, "one GPU only\n") != NULL, "the kernel log says '%.100s'", mine);
 }
 
+/* A ring longer than what the driver reads at a time: when a submission is over, all that it reported is
+ * settled. */
+static void long_ring(void)
+{
+	const size_t pages = 6000;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, pages * PAGE_BYTES, 0);
+	struct emu_job job = {0};
+
+	for (size_t page = 0; page < pages; page++)
+		emu_job_add(&job, UVMP_EMU_PREFETCH, at + page * PAGE_WORDS, 0);
+	emu_job_run(&job, fd, 1, (uint32_t)pages);
+	emu_expect_where(fd, at, pages * PAGE_BYTES, ON_GPU(1), "asked for by the GPU");
+	EXPECT(emu_stats(1).faults_written == pages, "%llu faults, %zu pages",
+	       (unsigned long long)emu_stats(1).faults_written, pages);
+	emu_job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -708,6 +726,7 @@ int main(int argc, char **argv)
 	        {"copies_of_unused", "", copies_of_unused},
 	        {"frames_go_back", "policy=prefetch=none", frames_go_back},
 	        {"refused_in_words", "gpus=2", refused_in_words},
+	        {"long_ring", "fault_entries=8192 policy=prefetch=none,replay=once", long_ring},
 	        {"log_that_grows", "memory_mib=4 log_kib=8", log_that_grows},
 	};
 
