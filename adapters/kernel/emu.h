@@ -9,6 +9,7 @@
  *      │ requests                 │ ring entries, notifications, touches
  *      ▼                          ▼
  *   emu_bottom.c   the bottom half, one worker: feeds the engine events, pulls actions. Nobody else changes anything in the engine
+ *      │              emu_request.c  what programs ask for, until it is answered
  *      │              emu_waiting.c  what GPUs report, until it is answered
  *      │              emu_engine.c   the engine: built, grown, replaced by one with another policy
  *      │              emu_advice.c   advice that is in force, for the next engine
@@ -265,7 +266,7 @@ bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch);
 bool emu_counter_is_waiting(struct emu_gpu *gpu); /* notifications or touches are there; under gpu->lock */
 void emu_counter_clear(struct emu_gpu *gpu, u32 bank, u32 tag, bool is_all);
 
-/* -- the bottom half (emu_bottom.c) ------------------------------------------------------------------ */
+/* -- the bottom half (emu_bottom.c, emu_request.c) --------------------------------------------------- */
 
 enum emu_ask {
 	EMU_ASK_OPEN,	  /* space: GPUs' channels are bound (instance key: the space's id) */

@@ -1,6 +1,7 @@
 /* emu_bottom.h: what the files of the bottom half share. All of it belongs to the worker, under driver->engine_lock.
  *
- *   emu_bottom.c   requests, and the worker's turn: what comes in, what is pumped, when it rests
+ *   emu_bottom.c   the worker's turn: what comes in, what is pumped, when it rests
+ *   emu_request.c  what programs ask for, and the answers
  *   emu_engine.c   the engine: built, grown, and replaced by one with another policy
  *   emu_advice.c   advice that is in force, to be said again to a new engine
  *   emu_waiting.c  what GPUs report: faults of warps that wait, touches, notifications
@@ -86,6 +87,15 @@ struct emu_bottom {
 bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
 void emu_pass_time(struct emu_bottom *bottom);	/* and it does */
+
+/* emu_request.c */
+void emu_request_init(struct emu_bottom *bottom);
+bool emu_request_take(struct emu_bottom *bottom); /* those that have come; true: there were some */
+void emu_request_answer(struct emu_bottom *bottom, u64 ticket, enum uvmp_status status); /* the engine's */
+/* A round begins with reading the rings: who is held until then is due at its end. Due: the end has come, the engine has nothing to do. */
+void emu_request_begin_reading(struct emu_bottom *bottom);
+void emu_request_end_due(struct emu_bottom *bottom);
+bool emu_request_is_held(const struct emu_bottom *bottom); /* for another round, or not taken yet */
 
 /* emu_engine.c. Init and change say in the kernel log why they refuse. */
 int emu_engine_init(struct emu_bottom *bottom);
