@@ -23,7 +23,11 @@
  * files, all together 65536 ranges and cuts of them (by advice, by munmap of a part), and 1024 pieces of advice that are
  * in force in an address space; beyond, ENOMEM. A piece of advice is one as long as a page is there that it was about, whatever
  * was unmapped of it, and later advice has not replaced all of it. A part for which there is no room is unmapped all the same, but
- * nothing can be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too. */
+ * nothing can be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too.
+ *
+ * With evict=lru a GPU's memory leaves it by roots of 2 MiB, never one that holds pieces of what is coming. Where advice or
+ * addresses cut VABlocks, their memory comes in pieces; a GPU of a few roots can then have some in each, and cancels for
+ * want of memory what would find room a moment later: as the driver it is made after. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
 
