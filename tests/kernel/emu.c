@@ -573,6 +573,16 @@ static void tell_failure(const char *program, const struct emu_case *one, const 
 	is_good = false;
 }
 
+/* In the kernel's log, so that what stands there can be told from what the cases before it have done; and how
+ * long each takes. */
+static void mark(const char *program, const struct emu_case *one)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "<6>test: %s %s\n", program, one->name);
+	emu_file_write("/dev/kmsg", line);
+}
+
 /* False: what follows cannot run. */
 static bool run_case(const char *program, const struct emu_case *one)
 {
@@ -581,6 +591,7 @@ static bool run_case(const char *program, const struct emu_case *one)
 	bool is_over;
 	pid_t child;
 
+	mark(program, one);
 	memset(shared, 0, sizeof(*shared));
 	error = one->parameters ? emu_load(one->parameters) : 0;
 	if (error != 0) {
