@@ -206,7 +206,7 @@ void emu_finish_killed(pid_t child)
 
 /* -- the module --------------------------------------------------------------------------------- */
 
-static int load_file(const char *name, const char *parameters)
+int emu_load_other(const char *name, const char *parameters)
 {
 	char path[512];
 	int fd, error;
@@ -222,21 +222,21 @@ static int load_file(const char *name, const char *parameters)
 
 int emu_load(const char *parameters)
 {
-	int error = load_file("uvmpolicy", "");
+	int error = emu_load_other("uvmpolicy", "");
 
 	if (error != 0 && error != -EEXIST)
 		return error;
-	return load_file("uvmpolicy_emu", parameters);
+	return emu_load_other("uvmpolicy_emu", parameters);
 }
 
-static int unload_file(const char *name)
+int emu_unload_other(const char *name)
 {
 	return syscall(SYS_delete_module, name, O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
 int emu_unload(void)
 {
-	return unload_file("uvmpolicy_emu");
+	return emu_unload_other("uvmpolicy_emu");
 }
 
 /* The last descriptor of a process that was killed is let go a little after its end was told. */
@@ -657,6 +657,6 @@ int emu_main(int argc, char **argv, const struct emu_case *cases, size_t count)
 			break;
 	}
 	if (!is_core_loaded)
-		unload_file("uvmpolicy");
+		emu_unload_other("uvmpolicy");
 	return is_good ? 0 : 1;
 }

@@ -79,6 +79,8 @@ for name in $programs uvmp_selftest; do
 		-lpthread -o "$program" >"$log" 2>&1 || die "$name.c builds" "$log"
 done
 for module in "$work"/module/*.ko; do strip -g "$module" -o "$root/modules/$(basename "$module")" || exit 1; done
+disk=$work/image/lib/modules/${version:-}/kernel/drivers/block/brd.ko # of the stock kernel's own: a disk in memory
+[ ! -e "$disk" ] || cp "$disk" "$root/modules/brd.ko" || exit 1
 "$work/selftest" >"$root/expected" || die "the engine's self-test, outside the kernel" "$root/expected"
 cp "$(command -v busybox)" "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
