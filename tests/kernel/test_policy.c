@@ -380,7 +380,6 @@ static void decision_log(void)
 	emu_job_run(&job, fd, 1, 8);
 	for (size_t page = 0; page < bytes / PAGE_BYTES; page++)
 		EXPECT(at[page * PAGE_WORDS] == (page % 3u ? 0 : page) + (page % 5u == 0), "page %zu", page);
-	emu_sleep_ms(200); /* until the last bottom half has ended */
 	stats = emu_stats(1);
 	told = read_log();
 	EXPECT(told.lines > 50 && stats.evictions > 0, "%llu lines, %llu evictions",
@@ -445,7 +444,6 @@ static void trace(void)
 	at[0] = 1;
 	emu_gpu_read(fd, 1, at);
 	emu_gpu_write(fd, 1, at + PAGE_WORDS, 2);
-	emu_sleep_ms(100);
 	EXPECT(at[PAGE_WORDS] == 2, "contents");
 	snprintf(range, sizeof(range), "range,0x%llx,%zu", (unsigned long long)(uintptr_t)at,
 	         4u * PAGE_BYTES);
