@@ -207,7 +207,7 @@ void emu_finish_killed(pid_t child)
 
 /* -- the module --------------------------------------------------------------------------------- */
 
-static int load_file(const char *name, const char *parameters)
+int emu_load_other(const char *name, const char *parameters)
 {
 	char path[512];
 	int fd, error;
@@ -223,21 +223,21 @@ static int load_file(const char *name, const char *parameters)
 
 int emu_load(const char *parameters)
 {
-	int error = load_file("uvmpolicy", "");
+	int error = emu_load_other("uvmpolicy", "");
 
 	if (error != 0 && error != -EEXIST)
 		return error;
-	return load_file("uvmpolicy_emu", parameters);
+	return emu_load_other("uvmpolicy_emu", parameters);
 }
 
-static int unload_file(const char *name)
+int emu_unload_other(const char *name)
 {
 	return syscall(SYS_delete_module, name, O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
 int emu_unload(void)
 {
-	return unload_file("uvmpolicy_emu");
+	return emu_unload_other("uvmpolicy_emu");
 }
 
 /* The last descriptor of a process that was killed is let go a little after its end was told. */
@@ -606,6 +606,16 @@ static void tell_failure(const char *program, const struct emu_case *one, const 
 	is_good = false;
 }
 
+/* In the kernel's log, so that what stands there can be told from what the cases before it have done; and how
+ * long each takes. */
+static void mark(const char *program, const struct emu_case *one)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "<6>test: %s %s\n", program, one->name);
+	emu_file_write("/dev/kmsg", line);
+}
+
 /* False: what follows cannot run. */
 static bool run_case(const char *program, const struct emu_case *one)
 {
@@ -614,6 +624,7 @@ static bool run_case(const char *program, const struct emu_case *one)
 	bool is_over;
 	pid_t child;
 
+	mark(program, one);
 	memset(shared, 0, sizeof(*shared));
 	error = one->parameters ? emu_load(one->parameters) : 0;
 	if (error != 0) {
@@ -679,6 +690,6 @@ int emu_main(int argc, char **argv, const struct emu_case *cases, size_t count)
 			break;
 	}
 	if (!is_core_loaded)
-		unload_file("uvmpolicy");
+		emu_unload_other("uvmpolicy");
 	return is_good ? 0 : 1;
 }

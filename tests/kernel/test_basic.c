@@ -440,9 +440,25 @@ static void protected_later(void)
 	expect_filled(at, bytes, 12, "protected");
 	EXPECT(mprotect(at, bytes, PROT_NONE) == 0, "mprotect to nothing: %s", strerror(errno));
 	EXPECT(emu_touch(at, false) == SIGSEGV, "read after mprotect");
+	emu_gpu_write(fd, 1, at + 2, 4); /* GPUs do not see it */
+	EXPECT(emu_touch(at, false) == SIGSEGV, "read after mprotect and a write by the GPU");
 	EXPECT(mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0, "mprotect back: %s", strerror(errno));
+	EXPECT(at[2] == 4, "the GPU's write, where the CPU had no right, is lost");
 	at[1] = 3;
 	EXPECT(emu_gpu_read(fd, 1, at + 1) == 3, "written after mprotect back");
+	EXPECT(mprotect(at + 2u * PAGE_WORDS, 3u * PAGE_BYTES, PROT_READ) == 0, "mprotect of a part: %s",
+	       strerror(errno));
+	for (size_t page = 0; page < bytes / PAGE_BYTES; page++) {
+		bool is_part = page >= 2 && page < 5;
+
+		EXPECT(emu_gpu_add(fd, 1, at + page * PAGE_WORDS + 7, 1) ==
+		               emu_value(page * PAGE_WORDS + 7u, 12),
+		       "the GPU, page %zu", page);
+		EXPECT(emu_touch(at + page * PAGE_WORDS, true) == (is_part ? SIGSEGV : 0),
+		       "written by the CPU, page %zu", page);
+		EXPECT(at[page * PAGE_WORDS + 7] == emu_value(page * PAGE_WORDS + 7u, 12) + 1u, "page %zu",
+		       page);
+	}
 }
 
 /* Reading first and then writing, in every order of processors. */

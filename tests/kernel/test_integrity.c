@@ -159,7 +159,7 @@ static void *use(void *argument)
 	return NULL;
 }
 
-/* Every word, where it is (by CRC), by the GPUs (some of each page), by the CPU (all). */
+/* Every word, where it is (by CRC), by the GPUs (some all over), by the CPU (all). */
 static void compare_all(struct work *work)
 {
 	uint32_t crc = emu_crc(work->model, BYTES);
@@ -168,11 +168,11 @@ static void compare_all(struct work *work)
 	for (unsigned gpu = 1; gpu <= GPUS; gpu++) {
 		struct emu_job job = {0};
 
-		for (size_t word = gpu * 31u; word < WORDS; word += 509)
+		for (size_t word = gpu * 31u; word < WORDS; word += 2039)
 			emu_job_add(&job, UVMP_EMU_READ, work->at + word, 0);
 		run(work, &job, gpu, 32);
 		for (size_t i = 0; i < job.accesses; i++) {
-			size_t word = gpu * 31u + i * 509u;
+			size_t word = gpu * 31u + i * 2039u;
 
 			EXPECT(job.access[i].value == work->model[word],
 			       "GPU %u at last, word %zu: 0x%llx, expected 0x%llx", gpu, word,

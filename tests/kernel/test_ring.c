@@ -184,7 +184,6 @@ static void prefetch_instructions(void)
 		for (size_t page = 0; page < 64; page++)
 			emu_job_add(&job, UVMP_EMU_PREFETCH, at + page * PAGE_WORDS + 3, 17);
 		emu_job_run(&job, fd, 1, 8);
-		emu_sleep_ms(20);
 		EXPECT(emu_look(fd, at, bytes, where, NULL) == 0, "LOOK");
 		for (there = 0; there < 64 && where[there] == ON_GPU(1);)
 			there++;
