@@ -638,7 +638,7 @@ static void test_throttle(void **state)
 	e.now_ns = 120 * US;
 	engine_forget(&e);
 	engine_run(&e);
-	engine_expect(&e, ""); /* never more than half */
+	engine_expect(&e, "");                                         /* never more than half */
 	assert_int_equal(uvmp_service_wakeup_ns(e.service), 200 * US); /* four fifths */
 	/* quiet: one after another goes on, and then nobody needs to be woken */
 	engine_forget(&e);
