@@ -9,8 +9,10 @@
  *      │ requests                 │ ring entries, notifications, touches
  *      ▼                          ▼
  *   emu_bottom.c   the bottom half, one worker: feeds the engine events, pulls actions. Nobody else changes anything in the engine
+ *      │              emu_request.c  what programs ask for, until it is answered
  *      │              emu_waiting.c  what GPUs report, until it is answered
  *      │              emu_engine.c   the engine: built, grown, replaced by one with another policy
+ *      │              emu_advice.c   advice that is in force, for the next engine
  *      │              emu_record.c   the trace
  *      │ actions
  *      ▼
@@ -67,6 +69,7 @@
 
 struct emu_driver;
 struct emu_gpu;
+struct emu_advice;
 
 /* -- parameters (emu_main.c) -------------------------------------------------------------------- */
 
@@ -91,6 +94,7 @@ struct emu_range {
 	u64 base, bytes;
 	u8 right;		/* enum uvmp_prot, and */
 	bool is_known;		/* to the engine; worker */
+	u64 advised_before;	/* number of the newest advice that is not about it, being older; worker */
 	u64 gone, left;		/* pages of it that have left; that nobody maps, but that the engine could not cut off; worker */
 	struct emu_page page[]; /* [bytes / PAGE_SIZE] */
 };
@@ -104,14 +108,14 @@ struct emu_space {
 	struct inode *inode;	   /* whose i_mapping is the page cache */
 	struct rw_semaphore cpu_lock;
 	struct maple_tree ranges;  /* by page number -> struct emu_range */
-	struct list_head advice;   /* worker: what was advised, to say it again to a new engine */
-	u32 advices;
+	struct list_head advice;   /* worker: what was advised, to say it again to a new engine (emu_advice.c), */
+	u32 advices;		   /* that and what was only asked for: so many */
+	u64 advice_number;	   /* of the newest */
 };
 
 /* emu_range.c */
 int emu_range_mmap(struct emu_space *space, struct vm_area_struct *vma);
 struct emu_range *emu_range_find(struct emu_space *space, u64 address); /* NULL; see "who may touch what" */
-struct emu_page *emu_range_page(struct emu_range *range, u64 address); /* an address in the range */
 bool emu_range_covers(struct emu_space *space, u64 address, u64 bytes); /* all of it, nothing gone */
 /* Worker: the CPU's page-table entries of [address, address + bytes) go. The caller has changed right[0] before. */
 void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
@@ -120,6 +124,18 @@ void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes);
 /* Worker: the lowest piece that has not left; there is one. */
 void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes);
+
+static inline struct emu_page *emu_range_page(struct emu_range *range, u64 address) /* an address in the range */
+{
+	return &range->page[(address - range->base) / PAGE_SIZE];
+}
+
+static inline struct emu_page *emu_page_find(struct emu_space *space, u64 address) /* NULL; see "who may touch what" */
+{
+	struct emu_range *range = emu_range_find(space, address);
+
+	return range != NULL ? emu_range_page(range, address) : NULL;
+}
 
 /* emu_page.c: what MAP, REVOKE and UNMAP do to the pages of an action. Worker; takes the lock of processor `to` and for the CPU zaps
  * what has to go. Checks (emu_broken) that pages are mapped only where there is a frame. */
@@ -213,10 +229,22 @@ int emu_ring_init(struct emu_gpu *gpu);
 void emu_ring_exit(struct emu_gpu *gpu);
 /* No interrupt comes any more: when it returns, and from then on. Before the bottom half goes; there are no submissions. */
 void emu_gpu_silence(struct emu_gpu *gpu);
+/* What a fault is, by the right that the GPU has. */
+static inline enum uvmp_fault_type emu_fault_type(u8 right)
+{
+	if (right == UVMP_PROT_NONE)
+		return UVMP_FAULT_INVALID_PTE;
+	return right == UVMP_PROT_READ ? UVMP_FAULT_WRITE : UVMP_FAULT_ATOMIC;
+}
+
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
 void emu_ring_write(struct emu_gpu *gpu);
 bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault);
 bool emu_ring_is_empty(struct emu_gpu *gpu);
+u32 emu_ring_count(const struct emu_gpu *gpu); /* entries that are there, ready or not */
+/* Entries that were ever there, and those of them that GET has passed: the oldest. Passed: worker. */
+u64 emu_ring_written(struct emu_gpu *gpu);
+u64 emu_ring_passed(struct emu_gpu *gpu);
 /* Under gpu->lock: interrupts, if something waits (faults, notifications, touches) and the interrupt is not masked. */
 void emu_ring_interrupt(struct emu_gpu *gpu);
 /* Worker: the interrupt may come again; it does at once if something is waiting. */
@@ -238,7 +266,7 @@ bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch);
 bool emu_counter_is_waiting(struct emu_gpu *gpu); /* notifications or touches are there; under gpu->lock */
 void emu_counter_clear(struct emu_gpu *gpu, u32 bank, u32 tag, bool is_all);
 
-/* -- the bottom half (emu_bottom.c) ------------------------------------------------------------------ */
+/* -- the bottom half (emu_bottom.c, emu_request.c) --------------------------------------------------- */
 
 enum emu_ask {
 	EMU_ASK_OPEN,	  /* space: GPUs' channels are bound (instance key: the space's id) */
@@ -249,7 +277,7 @@ enum emu_ask {
 	EMU_ASK_PREFETCH, /* space, address, bytes, processor */
 	EMU_ASK_ADVISE,	  /* ... and advice */
 	EMU_ASK_BEGIN,	  /* space, processor: a submission begins, and */
-	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when what the GPUs had reported before is settled, as much as one round reads */
+	EMU_ASK_END,	  /* ... and kernel: has ended. Comes back when what the GPU had reported before is settled */
 	EMU_ASK_POLICY,	  /* policy */
 };
 
@@ -268,6 +296,8 @@ struct emu_request {
 	/* private */
 	struct list_head link;
 	u64 ticket;
+	u64 reported; /* END: entries of the GPU's ring that are to be read before */
+	struct emu_advice *kept; /* ADVISE: room for what will be in force; DISCARD: NULL */
 	struct completion done;
 };
 
@@ -292,15 +322,16 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *acti
 struct emu_text {
 	struct mutex lock;
 	char *bytes;
-	size_t size, first, used;
-	u64 lost; /* lines */
+	size_t size;
+	u64 begin, end; /* positions: of the oldest line that is kept, behind the newest */
 };
 int emu_text_init(struct emu_text *text, size_t size);
 void emu_text_exit(struct emu_text *text);
 void emu_text_clear(struct emu_text *text);
 void emu_text_add(struct emu_text *text, const char *line, size_t length); /* with its newline */
-/* Bytes from position `at` on, counted from the oldest kept one; as simple_read_from_buffer. */
-ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *at);
+/* Whole lines from the position on, or from the oldest that is kept if that is later; the position goes behind them. 0: nothing newer is
+ * there. */
+ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *position);
 
 void emu_debugfs_init(struct emu_driver *driver);
 void emu_debugfs_exit(struct emu_driver *driver);

@@ -2,11 +2,8 @@
  *
  * It works in rounds, until nothing new has come. While nobody waits for an answer (emu_waiting.c) a round
  * begins with what the GPUs have reported; then the engine is pumped until it has nothing more to do.
- * Requests are taken at the beginning and between two actions as well, so that a range can be freed while
- * faults on it are being serviced, but so many in a round that those who never stop asking keep nobody else
- * waiting for good. Two kinds wait for the end of a round that has begun with reading, after they were asked:
- * the end of a submission, so that a program that waits for it finds settled what its warps have reported,
- * and a change of policy, before which nobody may wait for an answer of the old engine. */
+ * Requests (emu_request.c) are taken at the beginning and between two actions as well, so that a range can be
+ * freed while faults on it are being serviced. */
 #include "emu_bottom.h"
 
 #include <linux/slab.h>
@@ -27,394 +24,16 @@ void emu_pass_time(struct emu_bottom *b)
 	b->now_ns = max(b->now_ns, emu_clock(b));
 }
 
-/* -- requests end -- */
-
-#define AGAIN 1 /* the engine has been asked once more */
-
-static void await(struct emu_bottom *b, struct emu_request *request)
-{
-	list_add_tail(&request->link, &b->asked);
-	b->asked_count++;
-}
-
-static void finish(struct emu_request *request, int status)
-{
-	request->status = status;
-	complete(&request->done);
-}
-
-static int error_of(enum uvmp_status status)
-{
-	switch (status) {
-	case UVMP_OK:
-		return 0;
-	case UVMP_ERR_RETRY:
-		return -EAGAIN;
-	case UVMP_ERR_UNKNOWN:
-		return -ENOENT;
-	case UVMP_ERR_CONFLICT:
-		return -EFAULT;
-	case UVMP_ERR_RANGE:
-	case UVMP_ERR_UNSUPPORTED:
-		return -EINVAL;
-	default:
-		return -ENOMEM;
-	}
-}
-
-/* Whoever was throttled comes again, and is the same fault to those who read the trace. */
-static int end_throttled(struct emu_bottom *b, struct emu_request *request)
-{
-	b->retry_space = request->space->id;
-	b->retry_address = request->address & PAGE_MASK;
-	b->retry_ns = b->throttled_ns;
-	request->until_ns = b->start_ns + b->throttled_ns;
-	b->throttled_ns = 0;
-	return -EAGAIN;
-}
-
-static bool is_managed(const struct emu_bottom *b, const struct emu_space *space, u64 address)
-{
-	struct uvmp_page_state state;
-
-	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK;
-}
-
-/* The engine has let go of it. */
-static void drop(struct emu_bottom *b, struct emu_range *range, u64 address, u64 bytes)
-{
-	emu_perform_forget(b, range->space, address, bytes);
-	emu_range_free(range, address, bytes);
-}
-
-/* Nobody maps anything of the range any more, and parts of it were left: all that is left goes at once, which
- * takes no room. After a change of policy each piece is a range of the engine's own. */
-static int free_left(struct emu_bottom *b, struct emu_request *request)
-{
-	struct emu_range *range = request->range;
-	u64 address, bytes;
-
-	for (;;) {
-		emu_range_lowest(range, &address, &bytes);
-		if (is_managed(b, range->space, address))
-			break;
-		range->left -= bytes >> PAGE_SHIFT;
-		if (range->left == 0) {
-			drop(b, range, address, bytes); /* and with it the range */
-			return 0;
-		}
-		drop(b, range, address, bytes);
-	}
-	if (request->address == address && request->bytes == 0) {
-		emu_broken(b->driver, "a range cannot be freed");
-		return 0;
-	}
-	request->address = address;
-	request->bytes = 0;
-	if (uvmp_service_free_range(b->driver->service, range->space->id, address, &request->ticket) ==
-	    UVMP_OK)
-		return AGAIN;
-	emu_broken(b->driver, "a range is not freed");
-	return 0;
-}
-
-/* The program has unmapped it, whatever the engine says. What the engine has no room to cut off stays as it
- * is, in the engine and here, until the rest of the range is unmapped; meanwhile nothing can be mapped there.
- */
-static int end_free(struct emu_bottom *b, struct emu_request *request)
-{
-	struct emu_range *range = request->range;
-	u64 pages = request->bytes >> PAGE_SHIFT, all = range->bytes >> PAGE_SHIFT;
-	bool is_last;
-
-	if (request->bytes == 0) /* here again */
-		return free_left(b, request);
-	emu_advice_drop(request->space, request->address, request->bytes);
-	is_last = range->gone + range->left + pages == all;
-	if (is_managed(b, request->space, request->address)) {
-		range->left += pages;
-	} else {
-		is_last = is_last && range->left != 0; /* else the range itself goes */
-		drop(b, range, request->address, request->bytes);
-	}
-	return is_last ? free_left(b, request) : 0;
-}
-
-static int end_asked(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
-{
-	if (request->ask == EMU_ASK_FREE)
-		return end_free(b, request);
-	if (request->ask == EMU_ASK_CPU_FAULT && status == UVMP_ERR_RETRY)
-		return end_throttled(b, request);
-	if (request->ask == EMU_ASK_ADVISE && status == UVMP_OK)
-		return emu_advice_keep(request->space, request->address, request->bytes, request->advice,
-		                       request->processor);
-	return error_of(status);
-}
-
-static void end_request(struct emu_bottom *b, struct emu_request *request, enum uvmp_status status)
-{
-	int result = end_asked(b, request, status);
-
-	if (result == AGAIN)
-		await(b, request);
-	else
-		finish(request, result);
-}
-
-static void end_ticket(struct emu_bottom *b, u64 ticket, enum uvmp_status status)
-{
-	struct emu_request *request;
-
-	b->ended_ticket = ticket;
-	b->ended_status = status;
-	list_for_each_entry(request, &b->asked, link)
-	{
-		if (request->ticket != ticket)
-			continue;
-		list_del(&request->link);
-		b->asked_count--;
-		end_request(b, request, status);
-		return;
-	}
-}
-
-/* -- requests begin -- */
-
-static int open_space(struct emu_bottom *b, struct emu_space *space)
-{
-	int result = emu_engine_bind(b, b->driver->service, space->id);
-
-	if (result != 0)
-		return result;
-	INIT_LIST_HEAD(&space->advice);
-	result = xa_err(xa_store(&b->spaces, space->id, space, GFP_KERNEL));
-	if (result != 0)
-		emu_engine_unbind(b, space->id);
-	return result;
-}
-
-static void close_space(struct emu_bottom *b, struct emu_space *space)
-{
-	emu_perform_settle(b, true);
-	emu_engine_unbind(b, space->id);
-	emu_advice_drop(space, 0, U64_MAX);
-	xa_erase(&b->spaces, space->id);
-}
-
-static int manage(struct emu_bottom *b, struct emu_request *request)
-{
-	struct emu_range *range = request->range;
-	enum uvmp_status status = uvmp_service_add_range(b->driver->service, request->space->id, range->base,
-	                                                 range->bytes, request->right, UVMP_PROC_NONE);
-
-	if (status != UVMP_OK)
-		return -ENOMEM;
-	range->right = (u8)request->right;
-	range->is_known = true;
-	emu_record_range(b, request->space->id, range->base, range->bytes, true);
-	return 0;
-}
-
-static enum uvmp_status ask_free(struct emu_bottom *b, struct emu_request *request)
-{
-	u64 space = request->space->id;
-
-	if (request->bytes != request->range->bytes)
-		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes,
-		                              &request->ticket);
-	emu_record_free(b, space, request->address);
-	return uvmp_service_free_range(b->driver->service, space, request->address, &request->ticket);
-}
-
-static bool is_retry(const struct emu_bottom *b, const struct emu_request *request)
-{
-	return b->retry_ns != 0 && b->retry_space == request->space->id &&
-	       b->retry_address == (request->address & PAGE_MASK);
-}
-
-static void take_time(struct emu_bottom *b, const struct emu_request *request)
-{
-	if (is_retry(b, request)) {
-		b->now_ns = max(b->now_ns, b->retry_ns);
-	} else {
-		emu_pass_time(b);
-		emu_record_access(b, request->space->id, UVMP_CPU, 0, (u8)request->access, request->address);
-	}
-	b->retry_ns = 0;
-}
-
-/* What the CPU has by the engine, though no frame yet: it was there all the time. Not always all that the
- * range allows: GPUs may have copies. */
-static enum uvmp_prot right_at_home(const struct emu_bottom *b, const struct emu_request *request,
-                                    const struct emu_range *range)
-{
-	struct uvmp_page_state state;
-
-	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
-	            UVMP_OK ||
-	    (state.resident & state.read & 1u) == 0)
-		return UVMP_PROT_NONE;
-	return (state.write & 1u) != 0 ? (enum uvmp_prot)range->right : UVMP_PROT_READ;
-}
-
-/* 1: the engine is to be asked. */
-static int look_at_cpu_fault(struct emu_bottom *b, const struct emu_request *request)
-{
-	struct emu_range *range = emu_range_find(request->space, request->address);
-	const struct emu_page *page = range != NULL ? emu_range_page(range, request->address) : NULL;
-	enum uvmp_prot right;
-
-	if (page == NULL)
-		return -EFAULT;
-	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
-		return 0; /* somebody else's fault has brought it */
-	if (page->right[UVMP_CPU] != UVMP_PROT_NONE)
-		return 1;
-	right = right_at_home(b, request, range);
-	if (right < uvmp_access_prot(request->access))
-		return 1;
-	return emu_perform_home(b, request->space, request->address, right);
-}
-
-static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *request)
-{
-	take_time(b, request);
-	b->driver->stats.cpu_faults++;
-	return uvmp_service_cpu_fault(b->driver->service, request->space->id, request->address,
-	                              request->access, request->thread, &request->ticket);
-}
-
-static enum uvmp_status ask_call(struct emu_bottom *b, struct emu_request *request)
-{
-	u64 space = request->space->id;
-
-	if (request->processor == UVMP_EMU_NONE)
-		request->processor = UVMP_PROC_NONE;
-	if (request->ask == EMU_ASK_PREFETCH) {
-		emu_record_prefetch(b, space, request->processor, request->address, request->bytes);
-		return uvmp_service_migrate(b->driver->service, space, request->address, request->bytes,
-		                            request->processor, &request->ticket);
-	}
-	emu_record_advise(b, space, request->advice, request->processor, request->address, request->bytes);
-	return uvmp_service_advise(b->driver->service, space, request->address, request->bytes,
-	                           (enum uvmp_advice)request->advice, request->processor, &request->ticket);
-}
-
-static void ask(struct emu_bottom *b, struct emu_request *request)
-{
-	enum uvmp_status status;
-
-	if (request->ask == EMU_ASK_FREE)
-		status = ask_free(b, request);
-	else if (request->ask == EMU_ASK_CPU_FAULT)
-		status = ask_cpu_fault(b, request);
-	else
-		status = ask_call(b, request);
-	if (status != UVMP_OK)
-		end_request(b, request, status);
-	else
-		await(b, request);
-}
-
-static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
-{
-	request->kernel = 0;
-	emu_record_kernel(b, request->space->id, request->processor, true);
-	(void)uvmp_service_begin_kernel(b->driver->service, request->processor, b->now_ns, &request->kernel);
-	finish(request, 0);
-}
-
-static void end_kernel(struct emu_bottom *b, struct emu_request *request)
-{
-	emu_record_kernel(b, request->space->id, request->processor, false);
-	if (request->kernel != 0)
-		(void)uvmp_service_end_kernel(b->driver->service, request->kernel, b->now_ns);
-	finish(request, 0);
-}
-
-static void take_request(struct emu_bottom *b, struct emu_request *request)
-{
-	int result;
-
-	switch (request->ask) {
-	case EMU_ASK_OPEN:
-		finish(request, open_space(b, request->space));
-		break;
-	case EMU_ASK_CLOSE:
-		close_space(b, request->space);
-		finish(request, 0);
-		break;
-	case EMU_ASK_ADD:
-		finish(request, manage(b, request));
-		break;
-	case EMU_ASK_BEGIN:
-		begin_kernel(b, request);
-		break;
-	case EMU_ASK_END:
-	case EMU_ASK_POLICY:
-		list_add_tail(&request->link, &b->held);
-		break;
-	case EMU_ASK_CPU_FAULT:
-		result = look_at_cpu_fault(b, request);
-		if (result != 1) {
-			finish(request, result);
-			break;
-		}
-		fallthrough;
-	default:
-		ask(b, request);
-		break;
-	}
-}
-
-/* No more in a round than EMU_REQUESTS: the engine does them first, and those who ask in a loop would keep it
- * from all else for good. True: there were some. */
-static bool take_requests(struct emu_bottom *b)
-{
-	struct emu_request *request, *next;
-	bool is_some = false;
-
-	if (b->is_changing)
-		return false;
-	spin_lock(&b->driver->request_lock);
-	list_splice_tail_init(&b->driver->requests, &b->pending);
-	spin_unlock(&b->driver->request_lock);
-	list_for_each_entry_safe(request, next, &b->pending, link)
-	{
-		if (b->taken == EMU_REQUESTS)
-			break;
-		b->taken++;
-		list_del(&request->link);
-		take_request(b, request);
-		is_some = true;
-	}
-	return is_some;
-}
-
-/* The engine has nothing to do, and nobody waits for it. */
-static void end_due(struct emu_bottom *b)
-{
-	struct emu_request *request, *next;
-
-	list_for_each_entry_safe(request, next, &b->due, link)
-	{
-		list_del(&request->link);
-		if (request->ask == EMU_ASK_END)
-			end_kernel(b, request);
-		else
-			finish(request, emu_engine_change(b, request->policy));
-	}
-}
-
 /* -- the engine's actions -- */
 
 static void write_log(struct emu_bottom *b)
 {
 	size_t length;
 
-	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK)
+	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
+		emu_broken(b->driver, "an action cannot be written into the log");
 		return;
+	}
 	length = strlen(b->line);
 	b->line[length++] = '\n';
 	emu_text_add(&b->driver->log, b->line, length);
@@ -426,7 +45,7 @@ static void end_operation(struct emu_bottom *b)
 	const struct uvmp_action *a = &b->action;
 
 	if (a->ticket != 0) {
-		end_ticket(b, a->ticket, (enum uvmp_status)a->status);
+		emu_request_answer(b, a->ticket, (enum uvmp_status)a->status);
 		return;
 	}
 	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
@@ -450,7 +69,7 @@ bool emu_pump(struct emu_bottom *b, bool is_until_done)
 			return false;
 		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
 			return true;
-		take_requests(b);
+		emu_request_take(b);
 		cond_resched();
 	}
 }
@@ -471,7 +90,7 @@ static void wake_up_for_time(struct emu_bottom *b)
 		emu_pass_time(b);
 }
 
-/* Who was held before the rings are read is due at the end of the round. True: something was there. */
+/* True: something was there. */
 static bool begin_round(struct emu_bottom *b)
 {
 	b->taken = 0;
@@ -479,7 +98,7 @@ static bool begin_round(struct emu_bottom *b)
 	wake_up_for_time(b);
 	if (b->rest_ns != 0 || b->waitings != 0)
 		return false;
-	list_splice_tail_init(&b->held, &b->due);
+	emu_request_begin_reading(b);
 	return emu_waiting_take(b);
 }
 
@@ -488,7 +107,7 @@ static bool move_on(struct emu_bottom *b)
 {
 	bool is_some = begin_round(b);
 
-	is_some |= take_requests(b);
+	is_some |= emu_request_take(b);
 	if (b->rest_ns != 0 && !is_some)
 		return false;
 	b->rest_ns = 0;
@@ -496,8 +115,8 @@ static bool move_on(struct emu_bottom *b)
 		return true;
 	if (b->waitings != 0)
 		emu_waiting_give_up(b); /* what they wait for does not come */
-	end_due(b);
-	return is_some || !list_empty(&b->pending) || !list_empty(&b->held);
+	emu_request_end_due(b);
+	return is_some || emu_request_is_held(b);
 }
 
 /* What else is due waits for the end of a rest. */
@@ -543,30 +162,6 @@ void emu_bottom_interrupt(struct emu_driver *driver)
 	queue_work(driver->queue, &driver->work);
 }
 
-int emu_ask(struct emu_driver *driver, struct emu_request *request)
-{
-	init_completion(&request->done);
-	request->until_ns = 0;
-	spin_lock(&driver->request_lock);
-	list_add_tail(&request->link, &driver->requests);
-	spin_unlock(&driver->request_lock);
-	emu_bottom_interrupt(driver);
-	wait_for_completion(&request->done);
-	return request->status;
-}
-
-int emu_submit(struct emu_gpu *gpu, struct emu_job *job)
-{
-	struct emu_request request = {.ask = EMU_ASK_BEGIN, .space = job->space, .processor = gpu->id};
-	int result;
-
-	emu_ask(gpu->driver, &request);
-	result = emu_gpu_submit(gpu, job);
-	request.ask = EMU_ASK_END;
-	emu_ask(gpu->driver, &request);
-	return result;
-}
-
 void emu_bottom_clear(struct emu_driver *driver)
 {
 	mutex_lock(&driver->engine_lock);
@@ -592,15 +187,10 @@ static void init_fields(struct emu_driver *driver, struct emu_bottom *b)
 	driver->bottom = b;
 	b->driver = driver;
 	xa_init(&b->spaces);
-	INIT_LIST_HEAD(&b->pending);
-	INIT_LIST_HEAD(&b->asked);
-	INIT_LIST_HEAD(&b->held);
-	INIT_LIST_HEAD(&b->due);
-	INIT_LIST_HEAD(&driver->requests);
-	spin_lock_init(&driver->request_lock);
 	mutex_init(&driver->engine_lock);
 	INIT_WORK(&driver->work, work);
 	init_timer(driver);
+	emu_request_init(b);
 	emu_perform_init(b);
 }
 

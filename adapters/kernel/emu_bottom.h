@@ -1,7 +1,9 @@
 /* emu_bottom.h: what the files of the bottom half share. All of it belongs to the worker, under driver->engine_lock.
  *
- *   emu_bottom.c   requests, and the worker's turn: what comes in, what is pumped, when it rests
+ *   emu_bottom.c   the worker's turn: what comes in, what is pumped, when it rests
+ *   emu_request.c  what programs ask for, and the answers
  *   emu_engine.c   the engine: built, grown, and replaced by one with another policy
+ *   emu_advice.c   advice that is in force, to be said again to a new engine
  *   emu_waiting.c  what GPUs report: faults of warps that wait, touches, notifications
  *   emu_record.c   the trace, so that the simulator sees the same events in the same order
  *   emu_perform.c  actions */
@@ -86,7 +88,16 @@ bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
 void emu_pass_time(struct emu_bottom *bottom);	/* and it does */
 
-/* emu_engine.c */
+/* emu_request.c */
+void emu_request_init(struct emu_bottom *bottom);
+bool emu_request_take(struct emu_bottom *bottom); /* those that have come; true: there were some */
+void emu_request_answer(struct emu_bottom *bottom, u64 ticket, enum uvmp_status status); /* the engine's */
+/* A round begins with reading the rings: who is held until then is due at its end. Due: the end has come, the engine has nothing to do. */
+void emu_request_begin_reading(struct emu_bottom *bottom);
+void emu_request_end_due(struct emu_bottom *bottom);
+bool emu_request_is_held(const struct emu_bottom *bottom); /* for another round, or not taken yet */
+
+/* emu_engine.c. Init and change say in the kernel log why they refuse. */
 int emu_engine_init(struct emu_bottom *bottom);
 void emu_engine_exit(struct emu_bottom *bottom);
 void emu_engine_grow(struct emu_bottom *bottom); /* if it is running short */
@@ -99,9 +110,15 @@ void emu_engine_unbind(struct emu_bottom *bottom, u64 space);
 int emu_engine_each_piece(struct emu_space *space, u64 address, u64 bytes,
 			  int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument),
 			  void *argument);
-/* What a new engine is to be told again. */
-int emu_advice_keep(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor);
-void emu_advice_drop(struct emu_space *space, u64 address, u64 bytes);
+
+/* emu_advice.c. Reserve: room for one piece, before the engine is asked; 0, or -ENOMEM: too many that it does not replace, or no memory.
+ * Then either keep, when the engine has taken it, or release. */
+int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor, struct emu_advice **reserved);
+void emu_advice_keep(struct emu_space *space, struct emu_advice *reserved);
+void emu_advice_release(struct emu_space *space, struct emu_advice *reserved);
+void emu_advice_leave(struct emu_range *range, u64 address, u64 bytes); /* a part of the range that is about to leave the space */
+void emu_advice_end(struct emu_space *space); /* nothing is managed any more */
+void emu_advice_say_again(struct emu_bottom *bottom); /* to a new engine, piece by piece of what is there */
 
 /* emu_waiting.c */
 bool emu_waiting_take(struct emu_bottom *bottom); /* what the GPUs have; true: something was there */
@@ -117,6 +134,7 @@ void emu_record_range(struct emu_bottom *bottom, u64 space, u64 base, u64 bytes,
 void emu_record_access(struct emu_bottom *bottom, u64 space, u32 gpu, u32 agent, u8 access, u64 address); /* gpu 0: CPU */
 void emu_record_batch(struct emu_bottom *bottom);
 void emu_record_free(struct emu_bottom *bottom, u64 space, u64 base);
+void emu_record_free_part(struct emu_bottom *bottom, u64 space, u64 address, u64 bytes);
 void emu_record_prefetch(struct emu_bottom *bottom, u64 space, u32 processor, u64 address, u64 bytes);
 void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address, u64 bytes);
 void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);

@@ -23,77 +23,75 @@ struct counter {
 	bool has_notified;
 };
 
+struct ring {
+	void *entry; /* [entries], each of `bytes`; one is always free */
+	size_t bytes;
+	u32 entries, get, put;
+};
+
 struct emu_counters {
 	u32 threshold;
 	bool wants_touches;
-	u32 notes, note_get, note_put;
-	u32 touch_get, touch_put;
-	struct uvmp_note *note; /* [notes], one slot is always free */
-	struct emu_touch touch[TOUCH_ENTRIES];
+	struct ring notes, touches; /* of struct uvmp_note, struct emu_touch */
 	struct counter counter[SETS][WAYS];
 };
 
 /* -- both rings: the newest is lost when they are full -- */
 
-static u32 after(u32 at, u32 entries)
+static u32 after(const struct ring *ring, u32 at)
 {
-	return at + 1u == entries ? 0 : at + 1u;
+	return at + 1u == ring->entries ? 0 : at + 1u;
 }
 
-static bool put_note(struct emu_counters *c, const struct uvmp_note *note)
+static bool is_empty(const struct ring *ring)
 {
-	if (c->notes == 0 || after(c->note_put, c->notes) == c->note_get)
+	return ring->get == ring->put;
+}
+
+static void *slot(const struct ring *ring, u32 at)
+{
+	return (char *)ring->entry + at * ring->bytes;
+}
+
+static bool put(struct ring *ring, const void *entry)
+{
+	if (ring->entries == 0 || after(ring, ring->put) == ring->get)
 		return false;
-	c->note[c->note_put] = *note;
-	c->note_put = after(c->note_put, c->notes);
+	memcpy(slot(ring, ring->put), entry, ring->bytes);
+	ring->put = after(ring, ring->put);
 	return true;
 }
 
-static void put_touch(struct emu_counters *c, u64 space, u64 address, enum uvmp_access access)
+static bool take(struct emu_gpu *gpu, struct ring *ring, void *entry)
 {
-	if (after(c->touch_put, TOUCH_ENTRIES) == c->touch_get)
-		return;
-	c->touch[c->touch_put] = (struct emu_touch){space, address, (u8)access};
-	c->touch_put = after(c->touch_put, TOUCH_ENTRIES);
+	unsigned long flags;
+	bool is_there;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	is_there = !is_empty(ring);
+	if (is_there) {
+		memcpy(entry, slot(ring, ring->get), ring->bytes);
+		ring->get = after(ring, ring->get);
+	}
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return is_there;
 }
 
 bool emu_counter_is_waiting(struct emu_gpu *gpu)
 {
 	const struct emu_counters *c = gpu->counters;
 
-	return c->note_get != c->note_put || c->touch_get != c->touch_put;
+	return !is_empty(&c->notes) || !is_empty(&c->touches);
 }
 
 bool emu_counter_fetch(struct emu_gpu *gpu, struct uvmp_note *note)
 {
-	struct emu_counters *c = gpu->counters;
-	unsigned long flags;
-	bool is_there;
-
-	spin_lock_irqsave(&gpu->lock, flags);
-	is_there = c->note_get != c->note_put;
-	if (is_there) {
-		*note = c->note[c->note_get];
-		c->note_get = after(c->note_get, c->notes);
-	}
-	spin_unlock_irqrestore(&gpu->lock, flags);
-	return is_there;
+	return take(gpu, &gpu->counters->notes, note);
 }
 
 bool emu_counter_touched(struct emu_gpu *gpu, struct emu_touch *touch)
 {
-	struct emu_counters *c = gpu->counters;
-	unsigned long flags;
-	bool is_there;
-
-	spin_lock_irqsave(&gpu->lock, flags);
-	is_there = c->touch_get != c->touch_put;
-	if (is_there) {
-		*touch = c->touch[c->touch_get];
-		c->touch_get = after(c->touch_get, TOUCH_ENTRIES);
-	}
-	spin_unlock_irqrestore(&gpu->lock, flags);
-	return is_there;
+	return take(gpu, &gpu->counters->touches, touch);
 }
 
 /* -- counters -- */
@@ -137,15 +135,17 @@ static void count(struct emu_counters *c, u64 space, u64 address)
 	if (counter->has_notified || counter->uses < c->threshold)
 		return;
 	note.sub_granularity = counter->pieces;
-	counter->has_notified = put_note(c, &note);
+	counter->has_notified = put(&c->notes, &note);
 }
 
 void emu_counter_use(struct emu_gpu *gpu, u64 space, u64 address, bool is_remote, enum uvmp_access access)
 {
 	struct emu_counters *c = gpu->counters;
 
+	struct emu_touch touch = {space, address, (u8)access};
+
 	if (c->wants_touches)
-		put_touch(c, space, address, access);
+		(void)put(&c->touches, &touch);
 	if (is_remote && c->threshold != 0)
 		count(c, space, address);
 }
@@ -171,40 +171,47 @@ void emu_counter_set(struct emu_gpu *gpu, u32 threshold, bool wants_touches)
 	unsigned long flags;
 
 	spin_lock_irqsave(&gpu->lock, flags);
-	c->threshold = c->notes != 0 ? threshold : 0;
+	c->threshold = c->notes.entries != 0 ? threshold : 0;
 	c->wants_touches = wants_touches;
-	c->note_get = c->note_put;
-	c->touch_get = c->touch_put;
+	c->notes.get = c->notes.put;
+	c->touches.get = c->touches.put;
 	memset(c->counter, 0, sizeof(c->counter));
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 /* -- life -- */
 
+static bool make_ring(struct ring *ring, u32 entries, size_t bytes)
+{
+	if (entries != 0)
+		ring->entry = kvcalloc(entries, bytes, GFP_KERNEL);
+	if (entries != 0 && ring->entry == NULL)
+		return false;
+	ring->entries = entries;
+	ring->bytes = bytes;
+	return true;
+}
+
 int emu_counter_init(struct emu_gpu *gpu)
 {
 	struct emu_counters *c = kvzalloc(sizeof(*c), GFP_KERNEL);
-	u32 notes = gpu->driver->params.counter_entries;
 
 	gpu->counters = c;
 	if (c == NULL)
 		return -ENOMEM;
-	if (notes == 0)
+	if (make_ring(&c->notes, gpu->driver->params.counter_entries, sizeof(struct uvmp_note)) &&
+	    make_ring(&c->touches, TOUCH_ENTRIES, sizeof(struct emu_touch)))
 		return 0;
-	c->note = kvcalloc(notes, sizeof(*c->note), GFP_KERNEL);
-	if (c->note == NULL) {
-		emu_counter_exit(gpu);
-		return -ENOMEM;
-	}
-	c->notes = notes;
-	return 0;
+	emu_counter_exit(gpu);
+	return -ENOMEM;
 }
 
 void emu_counter_exit(struct emu_gpu *gpu)
 {
 	if (gpu->counters == NULL)
 		return;
-	kvfree(gpu->counters->note);
+	kvfree(gpu->counters->notes.entry);
+	kvfree(gpu->counters->touches.entry);
 	kvfree(gpu->counters);
 	gpu->counters = NULL;
 }

@@ -98,9 +98,6 @@ static int change(struct emu_driver *driver, const char *text, size_t length)
 	}
 	request.policy = &reading->policy;
 	result = emu_ask(driver, &request);
-	if (result != 0)
-		pr_err("uvmpolicy_emu: the policy stays as it was: error %d for '%.*s'\n", result,
-		       (int)length, text);
 	kfree(reading);
 	return result;
 }

@@ -19,7 +19,6 @@
 #define BUFFER_MOST  65536u
 #define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
 #define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
-#define ADVICE_MOST  1024u
 
 #define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
 
@@ -73,17 +72,23 @@ static void set_processors(u32 gpus, struct uvmp_processors *processors)
 	}
 }
 
-static int status_of(enum uvmp_status status)
+/* Says in the kernel log why there is no engine with this policy. */
+static int refuse(int error, const char *why)
 {
-	switch (status) {
-	case UVMP_OK:
-		return 0;
-	case UVMP_ERR_NO_MEMORY:
-	case UVMP_ERR_SPACE:
-		return -ENOMEM;
-	default:
-		return -EINVAL;
-	}
+	pr_err("uvmpolicy_emu: the policy is not taken: %s\n", why);
+	return error;
+}
+
+static int refuse_status(enum uvmp_status status)
+{
+	if (status == UVMP_ERR_UNSUPPORTED)
+		return refuse(-EINVAL,
+		              "a prefetcher of ranges (sequential, locality, stride, next) goes with "
+		              "one GPU only");
+	if (status == UVMP_ERR_RANGE)
+		return refuse(-EINVAL,
+		              "the engine cannot keep that much GPU memory: memory_mib=, memory_ratio");
+	return refuse(-EINVAL, uvmp_status_text(status));
 }
 
 /* All processes together make it grow, so none of them shall be killed for it. */
@@ -103,12 +108,16 @@ static bool add_piece(struct emu_engine *engine, u64 bytes)
 static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 {
 	u64 bytes = uvmp_service_size(params, min(params->blocks, BLOCKS_FIRST));
+	enum uvmp_status status;
 
-	if (bytes == 0)
-		return -EINVAL;
-	if (!add_piece(engine, bytes + 2u * SHORT_BYTES))
+	if (bytes != 0 && !add_piece(engine, bytes + 2u * SHORT_BYTES)) {
+		pr_err("uvmpolicy_emu: the policy is not taken: no memory for its engine of %llu bytes\n",
+		       bytes + 2u * SHORT_BYTES);
 		return -ENOMEM;
-	return status_of(uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service));
+	}
+	/* without bytes it says why */
+	status = uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service);
+	return status == UVMP_OK ? 0 : refuse_status(status);
 }
 
 static void engine_free(struct emu_engine *engine)
@@ -134,11 +143,11 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	                                     .instances = SPACES * b->driver->params.gpus,
 	                                     .requests = EMU_REQUESTS,
 	                                     .seed = b->driver->params.seed};
-	int result = -ENOMEM;
+	int result;
 
 	memset(engine, 0, sizeof(*engine));
 	if (processors == NULL)
-		return -ENOMEM;
+		return refuse(-ENOMEM, "no memory");
 	set_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
 	engine->fault_room = buffer_entries(policy) - 1u;
@@ -146,6 +155,8 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	engine->fetched = kvcalloc(engine->fault_room, sizeof(*engine->fetched), GFP_KERNEL);
 	if (engine->waiting != NULL && engine->fetched != NULL)
 		result = begin(&params, engine);
+	else
+		result = refuse(-ENOMEM, "no memory for the faults that wait");
 	kfree(processors);
 	if (result != 0)
 		engine_free(engine);
@@ -234,7 +245,7 @@ int emu_engine_bind(struct emu_bottom *b, struct uvmp_service *service, u64 spac
 			continue;
 		while (--gpu > 0)
 			(void)uvmp_service_unbind(service, gpu, UVMP_APERTURE_VID, space, 0);
-		return status_of(status);
+		return -ENOMEM;
 	}
 	return 0;
 }
@@ -303,97 +314,6 @@ static int each_piece_of_all(struct emu_bottom *b,
 	return 0;
 }
 
-/* -- advice -- */
-
-struct advice {
-	struct list_head link;
-	u64 address, bytes;
-	u32 advice, processor;
-};
-
-/* The advice of two classes does not touch each other. */
-static u32 class_of(u32 advice, u32 processor)
-{
-	if (advice == UVMP_ADVISE_PREFERRED)
-		return 0;
-	return advice <= UVMP_ADVISE_NOT_ACCESSED_BY ? 2u + processor : 1u;
-}
-
-static void drop_within(struct emu_space *space, u64 address, u64 bytes, bool is_every, u32 class)
-{
-	struct advice *a, *next;
-
-	list_for_each_entry_safe(a, next, &space->advice, link)
-	{
-		if (a->address < address || a->address + a->bytes > address + bytes)
-			continue;
-		if (!is_every && class_of(a->advice, a->processor) != class)
-			continue;
-		list_del(&a->link);
-		space->advices--;
-		kfree(a);
-	}
-}
-
-void emu_advice_drop(struct emu_space *space, u64 address, u64 bytes)
-{
-	drop_within(space, address, bytes, true, 0);
-}
-
-/* It replaces what was said of the same pages before. */
-int emu_advice_keep(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor)
-{
-	struct advice *a;
-
-	if (advice == UVMP_ADVISE_DISCARD)
-		return 0;
-	drop_within(space, address, bytes, false, class_of(advice, processor));
-	if (space->advices >= ADVICE_MOST)
-		return -ENOMEM;
-	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
-	if (a == NULL)
-		return -ENOMEM;
-	*a = (struct advice){.address = address, .bytes = bytes, .advice = advice, .processor = processor};
-	list_add_tail(&a->link, &space->advice);
-	space->advices++;
-	return 0;
-}
-
-struct saying {
-	struct emu_bottom *bottom;
-	const struct advice *advice;
-};
-
-static int say_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
-{
-	const struct saying *saying = argument;
-	const struct advice *a = saying->advice;
-	u64 first = max(base, a->address), end = min(base + bytes, a->address + a->bytes);
-	struct emu_bottom *b = saying->bottom;
-
-	if (first >= end)
-		return 0;
-	emu_record_advise(b, space->id, a->advice, a->processor, first, end - first);
-	if (uvmp_service_advise(b->driver->service, space->id, first, end - first,
-	                        (enum uvmp_advice)a->advice, a->processor, NULL) == UVMP_OK)
-		emu_pump(b, false);
-	return 0;
-}
-
-static void say_again(struct emu_bottom *b)
-{
-	struct emu_space *space;
-	unsigned long id;
-
-	xa_for_each(&b->spaces, id, space)
-	{
-		struct saying saying = {.bottom = b};
-
-		list_for_each_entry(saying.advice, &space->advice, link) emu_engine_each_piece(
-		        space, saying.advice->address, saying.advice->bytes, say_piece, &saying);
-	}
-}
-
 /* -- changing: before -- */
 
 struct change {
@@ -406,8 +326,10 @@ static int add_piece_of_range(struct emu_space *space, struct emu_range *range, 
 {
 	struct change *change = argument;
 
-	return status_of(uvmp_service_add_range(change->engine.service, space->id, base, bytes,
-	                                        (enum uvmp_prot)range->right, UVMP_CPU));
+	return uvmp_service_add_range(change->engine.service, space->id, base, bytes,
+	                              (enum uvmp_prot)range->right, UVMP_CPU) == UVMP_OK
+	               ? 0
+	               : -ENOMEM;
 }
 
 static int tell_new(struct emu_bottom *b, struct change *change)
@@ -488,10 +410,9 @@ static void keep_framed(struct emu_space *space, struct uvmp_action *a)
 {
 	for (u32 at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
-		u64 address = a->address + (u64)at * PAGE_SIZE;
-		struct emu_range *range = emu_range_find(space, address);
+		const struct emu_page *page = emu_page_find(space, a->address + (u64)at * PAGE_SIZE);
 
-		if (range == NULL || emu_range_page(range, address)->data[UVMP_CPU] == NULL)
+		if (page == NULL || page->data[UVMP_CPU] == NULL)
 			uvmp_mask_clear(&a->pages, at);
 	}
 }
@@ -535,9 +456,23 @@ static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy,
 	engine_take(b, policy, &change->engine);
 	emu_text_clear(&b->driver->log);
 	emu_record_begin(b);
-	say_again(b);
+	emu_advice_say_again(b);
 	restart_gpus(b);
 	b->driver->stats.policy_changes++;
+}
+
+static int prepare(struct emu_bottom *b, struct change *change)
+{
+	int result = tell_new(b, change);
+
+	if (result != 0)
+		return refuse(result, "the new engine has no room for all that is managed");
+	result = each_piece_of_all(b, bring_home, b);
+	if (result == -EBUSY)
+		return refuse(result, "a page does not come home");
+	if (result != 0)
+		return refuse(result, "no memory on the CPU for all that comes home");
+	return 0;
 }
 
 int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
@@ -548,9 +483,7 @@ int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
 	if (result != 0)
 		return result;
 	b->is_changing = true;
-	result = tell_new(b, &change);
-	if (result == 0)
-		result = each_piece_of_all(b, bring_home, b);
+	result = prepare(b, &change);
 	if (result == 0)
 		swap_engines(b, policy, &change);
 	else

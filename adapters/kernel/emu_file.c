@@ -169,25 +169,6 @@ static int check_pages(struct emu_space *space, u64 address, u64 bytes)
 	return emu_range_covers(space, address, bytes) ? 0 : -ENOENT;
 }
 
-static int do_prefetch(struct emu_space *space, void __user *user)
-{
-	struct emu_request request = {.ask = EMU_ASK_PREFETCH, .space = space};
-	struct uvmp_emu_call call;
-	int result;
-
-	if (copy_from_user(&call, user, sizeof(call)))
-		return -EFAULT;
-	if (call.advice != 0 || call.processor > space->driver->params.gpus)
-		return -EINVAL;
-	result = check_pages(space, call.address, call.bytes);
-	if (result != 0)
-		return result;
-	request.address = call.address;
-	request.bytes = call.bytes;
-	request.processor = call.processor;
-	return emu_ask(space->driver, &request);
-}
-
 /* Advice that is for nobody in particular has a processor all the same, which does not matter. */
 static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
@@ -196,24 +177,33 @@ static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 	return call->advice <= UVMP_EMU_DISCARD && call->processor <= gpus;
 }
 
-static int do_advise(struct emu_space *space, void __user *user)
+static bool is_prefetch_good(const struct uvmp_emu_call *call, u32 gpus)
 {
-	struct emu_request request = {.ask = EMU_ASK_ADVISE, .space = space};
+	return call->advice == 0 && call->processor <= gpus;
+}
+
+static int do_call(struct emu_space *space, void __user *user, enum emu_ask ask)
+{
+	u32 gpus = space->driver->params.gpus;
 	struct uvmp_emu_call call;
 	int result;
 
 	if (copy_from_user(&call, user, sizeof(call)))
 		return -EFAULT;
-	if (!is_advice_good(&call, space->driver->params.gpus))
+	if (!(ask == EMU_ASK_PREFETCH ? is_prefetch_good(&call, gpus) : is_advice_good(&call, gpus)))
 		return -EINVAL;
 	result = check_pages(space, call.address, call.bytes);
 	if (result != 0)
 		return result;
-	request.address = call.address;
-	request.bytes = call.bytes;
-	request.processor = call.processor == UVMP_EMU_NONE ? UVMP_PROC_NONE : call.processor;
-	request.advice = call.advice;
-	return emu_ask(space->driver, &request);
+	return emu_ask(space->driver,
+	               &(struct emu_request){
+	                       .ask = ask,
+	                       .space = space,
+	                       .address = call.address,
+	                       .bytes = call.bytes,
+	                       .processor = call.processor == UVMP_EMU_NONE ? UVMP_PROC_NONE : call.processor,
+	                       .advice = call.advice,
+	               });
 }
 
 /* -- submissions ---------------------------------------------------------------------------------- */
@@ -353,16 +343,16 @@ static int do_submit(struct emu_space *space, void __user *user)
  * after a change of policy: zeros. */
 static int look_at_page(struct emu_space *space, u64 address, u8 *where, u32 *crc)
 {
-	struct emu_range *range = emu_range_find(space, address);
+	const struct emu_page *page = emu_page_find(space, address);
 	struct page *frame = NULL, *zeros = ZERO_PAGE(0);
 	struct uvmp_page_state state;
 	char *bytes;
 
-	if (!range || uvmp_service_page(space->driver->service, space->id, address, &state) != UVMP_OK)
+	if (!page || uvmp_service_page(space->driver->service, space->id, address, &state) != UVMP_OK)
 		return -ENOENT;
 	*where = (u8)state.resident;
 	if (state.resident != 0) {
-		frame = emu_range_page(range, address)->data[__ffs64(state.resident)];
+		frame = page->data[__ffs64(state.resident)];
 		if (!frame && __ffs64(state.resident) != UVMP_CPU)
 			emu_broken(space->driver, "a page is resident where it has no frame");
 	}
@@ -443,9 +433,9 @@ static long file_ioctl(struct file *file, unsigned int call, unsigned long argum
 	case UVMP_EMU_SUBMIT:
 		return do_submit(space, user);
 	case UVMP_EMU_PREFETCH_RANGE:
-		return do_prefetch(space, user);
+		return do_call(space, user, EMU_ASK_PREFETCH);
 	case UVMP_EMU_ADVISE:
-		return do_advise(space, user);
+		return do_call(space, user, EMU_ASK_ADVISE);
 	case UVMP_EMU_LOOK:
 		return do_look(space, user);
 	default:

@@ -35,13 +35,6 @@ static enum uvmp_access access_of(u32 kind)
 	}
 }
 
-static const struct emu_page *find_page(struct emu_space *space, u64 address)
-{
-	const struct emu_range *range = emu_range_find(space, address);
-
-	return range != NULL ? &range->page[(address - range->base) / PAGE_SIZE] : NULL;
-}
-
 /* The CPU and other GPUs may be at the same bytes. */
 static void use(struct page *frame, struct uvmp_emu_access *access)
 {
@@ -70,9 +63,7 @@ static bool write_fault(struct emu_gpu *gpu, const struct emu_warp *warp, u64 ad
 	                           .instance = warp->job->space->id,
 	                           .aperture = UVMP_APERTURE_VID,
 	                           .utlb = warp->sm % gpu->driver->params.utlbs,
-	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
-	                                                             : UVMP_FAULT_ATOMIC,
+	                           .type = emu_fault_type(right),
 	                           .access = (u8)access,
 	                           .is_valid = true};
 
@@ -97,7 +88,7 @@ static int miss(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address, e
 static int do_access(struct emu_gpu *gpu, struct emu_warp *warp, struct uvmp_emu_access *access)
 {
 	struct emu_space *space = warp->job->space;
-	const struct emu_page *page = find_page(space, access->address);
+	const struct emu_page *page = emu_page_find(space, access->address);
 	enum uvmp_prot right = page != NULL ? page->right[gpu->id] : UVMP_PROT_NONE;
 	enum uvmp_access kind = access_of(access->kind);
 	u32 on;

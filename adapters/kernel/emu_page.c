@@ -41,12 +41,12 @@ int emu_page_each(struct emu_space *space, const struct uvmp_action *action, con
 	for (u32 at = uvmp_mask_next_set(pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(pages, at + 1)) {
 		u64 address = action->address + (u64)at * PAGE_SIZE;
-		struct emu_range *range = emu_range_find(space, address);
+		struct emu_page *page = emu_page_find(space, address);
 		int result;
 
-		if (!range)
+		if (!page)
 			continue;
-		result = use(emu_range_page(range, address), address, action, argument);
+		result = use(page, address, action, argument);
 		if (result < 0)
 			return result;
 	}

@@ -146,8 +146,7 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 	for (at = uvmp_mask_next_set(&leaving->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&leaving->pages, at + 1u)) {
 		u64 address = leaving->address + (u64)at * PAGE_SIZE;
-		struct emu_range *range = emu_range_find(space, address);
-		struct emu_page *page = range != NULL ? emu_range_page(range, address) : NULL;
+		struct emu_page *page = emu_page_find(space, address);
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
 			if (!has_left(b, leaving->space, address, leaving->from) ||
@@ -174,31 +173,75 @@ static void clear_root(struct emu_bottom *b, u32 processor, u64 root)
 }
 
 /* Of an evicted root what others have got meanwhile is theirs: so it is looked at when the operation has
- * ended. */
-void emu_perform_settle(struct emu_bottom *b, bool is_all)
+ * ended, or when there are many. True: nothing of it is left to be looked at. */
+static bool settle_root(struct emu_bottom *b, struct emu_leaving *leaving)
+{
+	bool has_left = settle(b, leaving);
+
+	clear_root(b, leaving->from, leaving->root);
+	return has_left;
+}
+
+static void settle_all(struct emu_bottom *b, bool with_roots, bool is_end)
 {
 	u32 stay = 0;
 
 	for (u32 i = 0; i < b->leavings; i++) {
 		struct emu_leaving *leaving = &b->leaving[i];
+		bool is_root = leaving->root != EMU_NO_ROOT, is_settled = false;
 
-		if (leaving->root != EMU_NO_ROOT && !is_all) {
+		if (is_root && with_roots)
+			is_settled = settle_root(b, leaving);
+		else if (!is_root)
+			is_settled = settle(b, leaving);
+		if (!is_settled && !is_end)
 			b->leaving[stay++] = *leaving;
-		} else if (leaving->root != EMU_NO_ROOT) {
-			settle(b, leaving);
-			clear_root(b, leaving->from, leaving->root);
-		} else if (!settle(b, leaving) && !is_all) {
-			b->leaving[stay++] = *leaving;
-		}
 	}
 	b->leavings = stay;
 }
 
+void emu_perform_settle(struct emu_bottom *b, bool is_all)
+{
+	settle_all(b, is_all, is_all);
+}
+
+static void forget_note(struct emu_bottom *b, u32 at)
+{
+	b->leavings--;
+	memmove(&b->leaving[at], &b->leaving[at + 1u], (b->leavings - at) * sizeof(b->leaving[0]));
+}
+
+/* The pages that were noted of the same block, which are noted again, at the end. */
+static void join_noted(struct emu_bottom *b, struct emu_leaving *leaving)
+{
+	for (u32 i = 0; i < b->leavings; i++) {
+		const struct emu_leaving *noted = &b->leaving[i];
+
+		if (noted->space != leaving->space || noted->address != leaving->address ||
+		    noted->from != leaving->from || noted->root != leaving->root)
+			continue;
+		uvmp_mask_or(&leaving->pages, &leaving->pages, &noted->pages);
+		forget_note(b, i);
+		return;
+	}
+}
+
+/* None is lost that is to leave yet. Those are pages of the group of actions at hand, for the engine ends a
+ * group before it begins the next one, and each action is complete when the next one comes. A group is about
+ * one block, and where copies and evictions go side by side about a second one: with one note for a block,
+ * processor and root, at the most 2 * EMU_PROCS + 1, and they are the newest. What is still there of older
+ * ones stays where it is: an UNMAP, say, behind which nothing was moved. */
 static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u64 root)
 {
+	struct emu_leaving leaving = {a->space, a->address, root, from, a->pages};
+
+	BUILD_BUG_ON(EMU_LEAVING < 4u * EMU_PROCS);
+	join_noted(b, &leaving);
 	if (b->leavings == EMU_LEAVING)
-		emu_perform_settle(b, true);
-	b->leaving[b->leavings++] = (struct emu_leaving){a->space, a->address, root, from, a->pages};
+		settle_all(b, true, false);
+	if (b->leavings == EMU_LEAVING)
+		forget_note(b, 0);
+	b->leaving[b->leavings++] = leaving;
 }
 
 static void note_leaving(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
@@ -507,8 +550,7 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
 void emu_perform_forget(struct emu_bottom *b, struct emu_space *space, u64 address, u64 bytes)
 {
 	for (u64 at = address; at < address + bytes; at += PAGE_SIZE) {
-		struct emu_range *range = emu_range_find(space, at);
-		struct emu_page *page = range != NULL ? emu_range_page(range, at) : NULL;
+		struct emu_page *page = emu_page_find(space, at);
 
 		for (u32 processor = 1; page != NULL && processor < EMU_PROCS; processor++) {
 			if (page->data[processor] == NULL)

@@ -32,11 +32,6 @@ struct emu_range *emu_range_find(struct emu_space *space, u64 address)
 	return mtree_load(&space->ranges, address >> PAGE_SHIFT);
 }
 
-struct emu_page *emu_range_page(struct emu_range *range, u64 address)
-{
-	return &range->page[(address - range->base) >> PAGE_SHIFT];
-}
-
 bool emu_range_covers(struct emu_space *space, u64 address, u64 bytes)
 {
 	unsigned long first = address >> PAGE_SHIFT, last = first + (bytes >> PAGE_SHIFT) - 1;

@@ -60,6 +60,35 @@ bool emu_ring_is_empty(struct emu_gpu *gpu)
 	return READ_ONCE(gpu->get) == READ_ONCE(gpu->put);
 }
 
+u32 emu_ring_count(const struct emu_gpu *gpu)
+{
+	u32 put = READ_ONCE(gpu->put), get = READ_ONCE(gpu->get);
+
+	return put >= get ? put - get : gpu->entries - get + put;
+}
+
+u64 emu_ring_written(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+	u64 written;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	written = gpu->stats.faults_written;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return written;
+}
+
+u64 emu_ring_passed(struct emu_gpu *gpu)
+{
+	unsigned long flags;
+	u64 passed;
+
+	spin_lock_irqsave(&gpu->lock, flags);
+	passed = gpu->stats.faults_written - emu_ring_count(gpu);
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	return passed;
+}
+
 static bool wait_until_ready(const struct emu_entry *entry)
 {
 	for (u32 i = 0; i < SPINS + SLEEPS; i++) {

@@ -1,4 +1,8 @@
-/* A ring of bytes that holds whole lines: when a line needs room the oldest ones go. */
+/* A ring of bytes that holds whole lines: when a line needs room the oldest ones go.
+ *
+ * A position counts all bytes that were ever written, so it means the same byte while lines go and come, also
+ * where the text is emptied. A reader gets whole lines, so that he is between two of them when he comes back;
+ * where his next one has gone, he goes on with the oldest that is there. */
 #include "emu.h"
 
 #include <linux/mm.h>
@@ -13,8 +17,7 @@ int emu_text_init(struct emu_text *text, size_t size)
 	if (text->bytes == NULL)
 		return -ENOMEM;
 	text->size = size;
-	text->first = text->used = 0;
-	text->lost = 0;
+	text->begin = text->end = 0;
 	return 0;
 }
 
@@ -28,79 +31,102 @@ void emu_text_exit(struct emu_text *text)
 void emu_text_clear(struct emu_text *text)
 {
 	mutex_lock(&text->lock);
-	text->first = text->used = 0;
-	text->lost = 0;
+	text->begin = text->end;
 	mutex_unlock(&text->lock);
 }
 
 /* -- pieces that go round the end -- */
 
-/* Bytes from `at` on that lie side by side. */
-static size_t side_by_side(const struct emu_text *text, size_t at, size_t bytes)
+/* Bytes from the position on that lie side by side. */
+static size_t side_by_side(const struct emu_text *text, u64 at, size_t bytes)
 {
-	return min(bytes, text->size - at);
+	return min(bytes, text->size - (size_t)(at % text->size));
+}
+
+static char *place(const struct emu_text *text, u64 at)
+{
+	return text->bytes + at % text->size;
 }
 
 static void drop_line(struct emu_text *text)
 {
-	size_t length = side_by_side(text, text->first, text->used);
-	const char *start = text->bytes + text->first, *end = memchr(start, '\n', length);
+	size_t used = (size_t)(text->end - text->begin), length = side_by_side(text, text->begin, used);
+	const char *start = place(text, text->begin), *end = memchr(start, '\n', length);
 
 	if (end != NULL) {
-		length = (size_t)(end - start) + 1u;
-	} else {
-		end = memchr(text->bytes, '\n', text->used - length);
-		length += (size_t)(end - text->bytes) + 1u;
+		text->begin += (u64)(end - start) + 1u;
+		return;
 	}
-	text->first = (text->first + length) % text->size;
-	text->used -= length;
-	text->lost++;
+	end = memchr(text->bytes, '\n', used - length);
+	text->begin += length + (u64)(end - text->bytes) + 1u;
 }
 
 static void append(struct emu_text *text, const char *line, size_t length)
 {
-	size_t at = (text->first + text->used) % text->size, some = side_by_side(text, at, length);
+	size_t some = side_by_side(text, text->end, length);
 
-	memcpy(text->bytes + at, line, some);
+	memcpy(place(text, text->end), line, some);
 	memcpy(text->bytes, line + some, length - some);
-	text->used += length;
+	text->end += length;
+}
+
+static void take(const struct emu_text *text, u64 at, char *to, size_t bytes)
+{
+	size_t some = side_by_side(text, at, bytes);
+
+	memcpy(to, place(text, at), some);
+	memcpy(to + some, text->bytes, bytes - some);
 }
 
 void emu_text_add(struct emu_text *text, const char *line, size_t length)
 {
 	mutex_lock(&text->lock);
-	while (text->used + length > text->size && text->used != 0)
+	while (text->end - text->begin + length > text->size && text->end != text->begin)
 		drop_line(text);
 	if (length <= text->size)
 		append(text, line, length);
-	else
-		text->lost++;
 	mutex_unlock(&text->lock);
+}
+
+/* -- reading -- */
+
+/* Of a line that is longer than what was asked for there is a part. */
+static size_t whole_lines(const char *bytes, size_t count)
+{
+	size_t lines = count;
+
+	while (lines > 0 && bytes[lines - 1u] != '\n')
+		lines--;
+	return lines > 0 ? lines : count;
+}
+
+static size_t read_lines(struct emu_text *text, char *to, size_t count, u64 *at)
+{
+	mutex_lock(&text->lock);
+	*at = max(*at, text->begin);
+	count = *at < text->end ? min_t(u64, count, text->end - *at) : 0;
+	take(text, *at, to, count);
+	mutex_unlock(&text->lock);
+	return whole_lines(to, count);
 }
 
 /* What has to fault for the copy may need the worker, which writes here: nothing is copied to a program under
  * the lock. */
-ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *at)
+ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *position)
 {
-	char *piece = (char *)__get_free_page(GFP_KERNEL);
-	ssize_t some = 0;
+	char *lines = (char *)__get_free_page(GFP_KERNEL);
+	u64 at = (u64)max_t(loff_t, *position, 0);
+	bool is_copied;
+	size_t length;
 
-	if (piece == NULL)
+	BUILD_BUG_ON(UVMP_ACTION_TEXT_MAX > PAGE_SIZE);
+	if (lines == NULL)
 		return -ENOMEM;
-	mutex_lock(&text->lock);
-	if (*at >= 0 && (u64)*at < text->used) {
-		size_t from = (text->first + (size_t)*at) % text->size;
-
-		size_t most = min3(count, (size_t)PAGE_SIZE, text->used - (size_t)*at);
-
-		some = (ssize_t)side_by_side(text, from, most);
-		memcpy(piece, text->bytes + from, (size_t)some);
-	}
-	mutex_unlock(&text->lock);
-	if (copy_to_user(to, piece, (size_t)some) != 0)
-		some = -EFAULT;
-	else
-		*at += some;
-	free_page((unsigned long)piece);
-	return some;
+	length = read_lines(text, lines, min_t(size_t, count, PAGE_SIZE), &at);
+	is_copied = copy_to_user(to, lines, length) == 0;
+	free_page((unsigned long)lines);
+	if (!is_copied)
+		return -EFAULT;
+	*position = (loff_t)(at + length);
+	return (ssize_t)length;
 }

@@ -22,9 +22,8 @@ static bool is_open(struct emu_bottom *b, u64 space)
 static const struct emu_page *find_page(struct emu_bottom *b, u64 id, u64 address)
 {
 	struct emu_space *space = xa_load(&b->spaces, id);
-	struct emu_range *range = space != NULL ? emu_range_find(space, address) : NULL;
 
-	return range != NULL ? emu_range_page(range, address) : NULL;
+	return space != NULL ? emu_page_find(space, address) : NULL;
 }
 
 static bool may(const struct emu_page *page, u32 gpu, u8 access)
@@ -35,15 +34,13 @@ static bool may(const struct emu_page *page, u32 gpu, u8 access)
 static bool tell(struct emu_bottom *b, const struct emu_waiting *w)
 {
 	const struct emu_page *page = find_page(b, w->space, w->address);
-	u8 right = page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE;
-	struct uvmp_fault fault = {.address = w->address,
-	                           .instance = w->space,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .utlb = w->utlb,
-	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
-	                                                             : UVMP_FAULT_ATOMIC,
-	                           .access = w->access};
+	struct uvmp_fault fault = {
+	        .address = w->address,
+	        .instance = w->space,
+	        .aperture = UVMP_APERTURE_VID,
+	        .utlb = w->utlb,
+	        .type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE),
+	        .access = w->access};
 
 	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;
 }
@@ -220,13 +217,23 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	b->engine.waiting[b->waitings++] = w;
 }
 
+/* Those of the GPUs behind this one find room too, as far as each needs its share. */
+static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
+{
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->waitings;
+
+	for (u32 i = gpu->id; i < gpus; i++)
+		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
+	return kept < b->engine.fault_room ? b->engine.fault_room - kept : 0;
+}
+
 /* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
  * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
-	u32 count = 0, told = 0;
+	u32 count = 0, told = 0, room = room_for(b, gpu);
 
-	while (count < b->engine.fault_room - b->waitings && emu_ring_fetch(gpu, &b->engine.fetched[count]))
+	while (count < room && emu_ring_fetch(gpu, &b->engine.fetched[count]))
 		count++;
 	for (u32 i = 0; i < count; i++) {
 		const struct uvmp_fault *f = &b->engine.fetched[i];

@@ -21,8 +21,13 @@
  * Who has the device has the memory: frames, on GPUs and on the CPU, are charged to nobody, so give it only to whom you
  * would give that memory; what the driver keeps of a range or a submission is charged to the process. There are 1024 open
  * files, all together 65536 ranges and cuts of them (by advice, by munmap of a part), and 1024 pieces of advice that are
- * in force in an address space; beyond, ENOMEM. A part for which there is no room is unmapped all the same, but nothing can
- * be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too. */
+ * in force in an address space; beyond, ENOMEM. A piece of advice is one as long as a page is there that it was about, whatever
+ * was unmapped of it, and later advice has not replaced all of it. A part for which there is no room is unmapped all the same, but
+ * nothing can be mapped there (ENOMEM), and GPUs still reach it, until the rest of its range is unmapped too.
+ *
+ * With evict=lru a GPU's memory leaves it by roots of 2 MiB, never one that holds pieces of what is coming. Where advice or
+ * addresses cut VABlocks, their memory comes in pieces; a GPU of a few roots can then have some in each, and cancels for
+ * want of memory what would find room a moment later: as the driver it is made after. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
 
@@ -159,5 +164,10 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * with the reason in the kernel log; ENOMEM, EBUSY: no room on the CPU, or a page that does not come home, and the old one
  * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and
  * calls as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU: what `uvmsim run --trace`
- * reads), `clear` (write anything: empties log and trace). */
+ * reads), `clear` (write anything: empties log and trace).
+ *
+ * A change of policy empties log and trace too, and with the new engine the times in both and the ids of actions begin
+ * anew; the statistics go on. Positions in log and trace count all that was ever written. A reader who asks for 4096 bytes
+ * or more at a time gets whole lines; where his next one is not kept any more he goes on with the oldest that is, and at the
+ * end he finds, later, what is new. Position 0 is always the oldest. */
 #endif

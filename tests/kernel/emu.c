@@ -19,6 +19,7 @@
 
 #define DEVICE     "/dev/" UVMP_EMU_DEVICE
 #define DEBUGFS    "/sys/kernel/debug"
+#define INSISTS    20u
 #define HANGS_MS   120000u /* a case that takes longer hangs: the slowest take a tenth of it */
 #define SETTLES_MS 10000u
 #define TAINTS_MEANING_A_BUG                                                                                 \
@@ -506,6 +507,38 @@ void emu_job_run(struct emu_job *job, int fd, unsigned gpu, uint32_t share)
 		EXPECT(job->warp[i].status == 0 && job->warp[i].done == job->warp[i].accesses,
 		       "warp %u has done %u of %u, status %d, and the submission says that none failed", i,
 		       job->warp[i].done, job->warp[i].accesses, job->warp[i].status);
+}
+
+/* The warps that were cancelled, with what each has left. */
+static int submit_rest(struct emu_job *job, int fd, unsigned gpu)
+{
+	struct uvmp_emu_submit submit = {.warp = (uintptr_t)job->warp, .gpu = gpu};
+	int error;
+
+	for (uint32_t i = 0; i < job->warps; i++) {
+		struct uvmp_emu_warp warp = job->warp[i];
+
+		if (warp.status == 0)
+			continue;
+		EXPECT(warp.status == -EFAULT, "a warp ended with status %d", warp.status);
+		warp.access += warp.done * sizeof(*job->access);
+		warp.accesses -= warp.done;
+		job->warp[submit.warps++] = warp;
+	}
+	job->warps = submit.warps;
+	error = emu_ioctl(fd, UVMP_EMU_SUBMIT, &submit);
+	job->failed = submit.failed;
+	return error;
+}
+
+void emu_job_insist(struct emu_job *job, int fd, unsigned gpu, uint32_t share)
+{
+	int error = emu_job_submit(job, fd, gpu, share);
+
+	for (unsigned again = 0; error == 0 && job->failed != 0 && again < INSISTS; again++)
+		error = submit_rest(job, fd, gpu);
+	EXPECT(error == 0, "SUBMIT to GPU %u: %s", gpu, strerror(-error));
+	EXPECT(job->failed == 0, "%u warps failed, %u times and more", job->failed, INSISTS);
 }
 
 void emu_job_clear(struct emu_job *job)

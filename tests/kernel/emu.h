@@ -95,6 +95,8 @@ void emu_job_add(struct emu_job *job, enum uvmp_emu_kind kind, const void *at, u
 int emu_job_submit(struct emu_job *job, int fd, unsigned gpu, uint32_t share);
 /* ... and the case fails unless all were done. */
 void emu_job_run(struct emu_job *job, int fd, unsigned gpu, uint32_t share);
+/* ... but what is cancelled goes again, from where it was cancelled: where no memory is an answer. */
+void emu_job_insist(struct emu_job *job, int fd, unsigned gpu, uint32_t share);
 void emu_job_clear(struct emu_job *job); /* to be filled again */
 void emu_job_free(struct emu_job *job);
 

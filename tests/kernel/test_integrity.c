@@ -43,6 +43,16 @@ static size_t any_word(struct user *user, unsigned which)
 	return group * 4u + which;
 }
 
+/* Advice cuts blocks, whose memory comes in pieces then. A GPU has two roots here: once pieces of what comes
+ * lie in both, no root may be evicted, and the driver cancels for want of memory (pmm.h, eviction). */
+static void run(struct work *work, struct emu_job *job, unsigned gpu, uint32_t share)
+{
+	if (work->has_advice)
+		emu_job_insist(job, work->fd, gpu, share);
+	else
+		emu_job_run(job, work->fd, gpu, share);
+}
+
 static void launch(struct user *user, struct emu_job *job)
 {
 	struct work *work = user->work;
@@ -68,7 +78,7 @@ static void launch(struct user *user, struct emu_job *job)
 	EXPECT(values != NULL, "no memory");
 	for (size_t i = 0; i < job->accesses; i++)
 		values[i] = job->access[i].value;
-	emu_job_run(job, work->fd, user->processor, 6);
+	run(work, job, user->processor, 6);
 	for (size_t i = 0; i < job->accesses; i++) {
 		size_t word = (size_t)((const uint64_t *)(uintptr_t)job->access[i].address - work->at);
 		uint64_t *model = &work->model[word];
@@ -160,7 +170,7 @@ static void compare_all(struct work *work)
 
 		for (size_t word = gpu * 31u; word < WORDS; word += 2039)
 			emu_job_add(&job, UVMP_EMU_READ, work->at + word, 0);
-		emu_job_run(&job, work->fd, gpu, 32);
+		run(work, &job, gpu, 32);
 		for (size_t i = 0; i < job.accesses; i++) {
 			size_t word = gpu * 31u + i * 2039u;
 

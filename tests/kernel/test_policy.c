@@ -1,10 +1,14 @@
 /* Policies that change while everything runs, and what the driver tells of its decisions. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <uvmpolicy/uvmpolicy.h>
 
@@ -490,6 +494,245 @@ static void trace(void)
 	free(text);
 }
 
+/* -- advice that outlives a policy --------------------------------------------------------------- */
+
+#define ADVISED_PAGES 32u
+#define HOLE_PAGES    8u
+#define HOLE_FIRST    12u
+
+static void map_again(int fd, uint64_t *at, size_t bytes)
+{
+	void *there = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+
+	EXPECT(there == (void *)at, "mmap at %p: %s", (void *)at, strerror(errno));
+}
+
+static void fill(uint64_t *at, size_t pages, uint64_t round)
+{
+	for (size_t i = 0; i < pages * PAGE_WORDS; i++)
+		at[i] = emu_value(i, round);
+}
+
+/* What was advised of pages that have been unmapped is not said of those that are mapped there later; what is
+ * left of the range keeps it. */
+static void advice_of_unmapped(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, ADVISED_PAGES * PAGE_BYTES, 0);
+	uint64_t *hole = at + HOLE_FIRST * PAGE_WORDS, *behind = hole + HOLE_PAGES * PAGE_WORDS;
+
+	fill(at, ADVISED_PAGES, 1);
+	EXPECT(emu_advise(fd, at, ADVISED_PAGES * PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0,
+	       "ADVISE");
+	emu_unmap(hole, HOLE_PAGES * PAGE_BYTES);
+	map_again(fd, hole, HOLE_PAGES * PAGE_BYTES);
+	fill(hole, HOLE_PAGES, 2);
+	/* advice on both, but only on a page of each */
+	EXPECT(emu_advise(fd, behind - PAGE_WORDS, 2u * PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0,
+	       "ADVISE");
+	for (unsigned round = 0; round < 2; round++) {
+		EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+		EXPECT(emu_gpu_read(fd, 1, hole) == emu_value(0, 2), "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, behind - PAGE_WORDS) ==
+		               emu_value((HOLE_PAGES - 1u) * PAGE_WORDS, 2),
+		       "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, hole - PAGE_WORDS) == emu_value((HOLE_FIRST - 1u) * PAGE_WORDS, 1),
+		       "read by the GPU");
+		EXPECT(emu_gpu_read(fd, 1, behind) == emu_value((HOLE_FIRST + HOLE_PAGES) * PAGE_WORDS, 1),
+		       "read by the GPU");
+		emu_expect_where(fd, hole, PAGE_BYTES, ON_GPU(1), "mapped later, not advised");
+		emu_expect_where(fd, behind - PAGE_WORDS, PAGE_BYTES, ON_CPU, "mapped later, advised");
+		emu_expect_where(fd, hole - PAGE_WORDS, PAGE_BYTES, ON_CPU, "advised, before the hole");
+		emu_expect_where(fd, behind, PAGE_BYTES, ON_CPU, "advised, behind the hole");
+	}
+	/* the same place once more, after all of the advice has lost its pages */
+	emu_unmap(at, ADVISED_PAGES * PAGE_BYTES);
+	map_again(fd, at, ADVISED_PAGES * PAGE_BYTES);
+	fill(at, ADVISED_PAGES, 3);
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+	EXPECT(emu_gpu_read(fd, 1, behind) == emu_value((HOLE_FIRST + HOLE_PAGES) * PAGE_WORDS, 3),
+	       "read by the GPU");
+	emu_expect_where(fd, behind, PAGE_BYTES, ON_GPU(1), "all is new");
+}
+
+#define ADVICE_MOST 1024u /* uvmp_emu.h */
+
+/* What there is no room for changes nothing; what replaces another, or comes when pages of another have gone,
+ * has room. */
+static void advice_without_room(void)
+{
+	int fd = emu_open();
+	size_t pages = 2u * (ADVICE_MOST + 1u); /* each second one is advised */
+	uint64_t *at = emu_map_at(fd, pages * PAGE_BYTES, 0), *last = at + 2u * ADVICE_MOST * PAGE_WORDS;
+	int error;
+
+	fill(last, 1, 7);
+	for (size_t i = 0; i < ADVICE_MOST; i++) {
+		error = emu_advise(fd, at + 2u * i * PAGE_WORDS, PAGE_BYTES, UVMP_EMU_PREFERRED,
+		                   UVMP_EMU_CPU);
+		EXPECT(error == 0, "ADVISE %zu: %s", i, strerror(-error));
+	}
+	error = emu_advise(fd, last, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU);
+	EXPECT(error == -ENOMEM, "one piece more than there can be: %s",
+	       error ? strerror(-error) : "is taken");
+	EXPECT(emu_gpu_read(fd, 1, last) == emu_value(0, 7), "read by the GPU");
+	emu_expect_where(fd, last, PAGE_BYTES, ON_GPU(1), "advice that was refused");
+	EXPECT(emu_advise(fd, at, PAGE_BYTES, UVMP_EMU_PREFERRED, 1) == 0, "it replaces one");
+	EXPECT(emu_advise(fd, at, PAGE_BYTES, UVMP_EMU_DISCARD, 0) == 0, "nothing is kept of it");
+	emu_unmap(at + 2u * PAGE_WORDS, PAGE_BYTES);
+	EXPECT(emu_advise(fd, last, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU) == 0, "one has gone");
+	error = emu_advise(fd, last + PAGE_WORDS, PAGE_BYTES, UVMP_EMU_PREFERRED, UVMP_EMU_CPU);
+	EXPECT(error == -ENOMEM, "one more: %s", error ? strerror(-error) : "is taken");
+}
+
+/* Under a new policy all is at home on the CPU, also what it has never used. Where a GPU has a copy of such a
+ * page the CPU may read it and no more: the copy is not to outlive a write. */
+static void copies_of_unused(void)
+{
+	int fd = emu_open();
+	uint64_t *at = emu_map(fd, 2u * PAGE_BYTES), *read_first = at, *written_first = at + PAGE_WORDS;
+
+	EXPECT(emu_advise(fd, at, 2u * PAGE_BYTES, UVMP_EMU_READ_DUPLICATE, 0) == 0, "ADVISE");
+	EXPECT(emu_debugfs_write("policy", "preset=nvidia-batch prefetch=none") == 0, "policy");
+	for (size_t page = 0; page < 2; page++)
+		EXPECT(emu_gpu_read(fd, 1, at + page * PAGE_WORDS) == 0, "page %zu, read by the GPU", page);
+	emu_expect_where(fd, at, 2u * PAGE_BYTES, ON_CPU | ON_GPU(1), "duplicated");
+	EXPECT(*(volatile uint64_t *)read_first == 0, "read by the CPU");
+	*(volatile uint64_t *)read_first = 5;
+	*(volatile uint64_t *)written_first = 6;
+	EXPECT(emu_gpu_read(fd, 1, read_first) == 5,
+	       "the GPU does not see what the CPU wrote after it had read");
+	EXPECT(emu_gpu_read(fd, 1, written_first) == 6, "the GPU does not see what the CPU wrote");
+}
+
+/* Pages that leave in many pieces at a time leave no frame behind. */
+static void frames_go_back(void)
+{
+	const size_t pages = BLOCK_BYTES / PAGE_BYTES;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, BLOCK_BYTES, 0), frames;
+	struct emu_job job = {0};
+
+	fill(at, pages, 9);
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == pages, "%llu frames of the CPU hold %zu pages", (unsigned long long)frames, pages);
+	for (size_t page = 0; page < pages; page += 2)
+		emu_job_add(&job, UVMP_EMU_READ, at + page * PAGE_WORDS, 0);
+	emu_job_run(&job, fd, 1, 8);
+	emu_job_free(&job);
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == pages / 2u, "each second page has left, and %llu frames hold the others",
+	       (unsigned long long)frames);
+	EXPECT(emu_prefetch(fd, at, BLOCK_BYTES, 1) == 0, "PREFETCH");
+	emu_expect_where(fd, at, BLOCK_BYTES, ON_GPU(1), "prefetched");
+	frames = emu_stats(0).frames_cpu;
+	EXPECT(frames == 0, "all have left, and %llu frames of the CPU still hold them",
+	       (unsigned long long)frames);
+	for (size_t i = 0; i < pages * PAGE_WORDS; i++)
+		EXPECT(at[i] == emu_value(i, 9), "word %zu", i);
+}
+
+/* -- readers of a log that grows ----------------------------------------------------------------- */
+
+#define LINE_MOST 4096u
+
+/* The next lines of the descriptor: none is torn, ids ascend behind *last, which becomes the newest. The
+ * number of lines. */
+static uint64_t read_lines(int fd, uint64_t *last, uint64_t *first)
+{
+	char text[LINE_MOST + 1u], *rest = text, *line;
+	ssize_t got = read(fd, text, LINE_MOST);
+	uint64_t lines = 0;
+
+	EXPECT(got >= 0, "reading the log: %s", strerror(errno));
+	text[got] = 0;
+	while ((line = strsep(&rest, "\n")) != NULL && *line) {
+		static struct uvmp_action action;
+
+		EXPECT(rest != NULL, "it ends in the middle of a line: '%s'", line);
+		EXPECT(uvmp_action_parse(line, strlen(line), &action, NULL) == UVMP_OK, "it says '%s'", line);
+		EXPECT(action.id > *last, "id %llu behind %llu", (unsigned long long)action.id,
+		       (unsigned long long)*last);
+		if (lines++ == 0)
+			*first = action.id;
+		*last = action.id;
+	}
+	return lines;
+}
+
+static void log_that_grows(void)
+{
+	const char *path = "/sys/kernel/debug/uvmp_emu/log";
+	int fd = emu_open(), log = open(path, O_RDONLY);
+	uint64_t *at = emu_map_at(fd, 32u * MIB, 0), last = 0, first = 0, end, begin = 0;
+
+	EXPECT(log >= 0, "%s: %s", path, strerror(errno));
+	EXPECT(emu_prefetch(fd, at, 2u * MIB, 1) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first == 1, "the log begins with id %llu",
+	       (unsigned long long)first);
+	/* what follows is more than is kept */
+	EXPECT(emu_prefetch(fd, at + 2u * MIB / 8u, 30u * MIB, 1) == 0, "PREFETCH");
+	end = last;
+	EXPECT(read_lines(log, &last, &first) > 0, "nothing new");
+	EXPECT(first > end + 1u, "id %llu is kept by a log of 8 KiB", (unsigned long long)first);
+	begin = first;
+	do {
+		end = last;
+	} while (read_lines(log, &last, &first) > 0 && first == end + 1u);
+	EXPECT(last == end, "id %llu behind %llu, and nothing was written meanwhile",
+	       (unsigned long long)first, (unsigned long long)end);
+	EXPECT(read_lines(log, &last, &first) == 0, "there is something behind the end");
+	/* at the end: what is new, and only that; from the beginning: the oldest */
+	EXPECT(emu_prefetch(fd, at, PAGE_BYTES, 0) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first == end + 1u, "id %llu behind %llu",
+	       (unsigned long long)first, (unsigned long long)end);
+	EXPECT(lseek(log, 0, SEEK_SET) == 0, "lseek: %s", strerror(errno));
+	last = 0;
+	EXPECT(read_lines(log, &last, &first) > 0 && first >= begin, "position 0 is id %llu, oldest was %llu",
+	       (unsigned long long)first, (unsigned long long)begin);
+	/* emptied: nothing, and then what comes next */
+	EXPECT(lseek(log, 0, SEEK_SET) == 0 && emu_debugfs_write("clear", "1") == 0, "clear");
+	EXPECT(read_lines(log, &last, &first) == 0, "the log was emptied");
+	EXPECT(emu_prefetch(fd, at, PAGE_BYTES, 1) == 0, "PREFETCH");
+	EXPECT(read_lines(log, &last, &first) > 0 && first > end, "id %llu", (unsigned long long)first);
+	close(log);
+}
+
+/* What the engine refuses though it parses: the kernel log says why in words. */
+static void refused_in_words(void)
+{
+	static char text[1u << 18];
+	char *mine;
+	int length;
+
+	EXPECT(emu_debugfs_write("policy", "prefetch=sequential") == -EINVAL,
+	       "prefetch=sequential is taken with two GPUs");
+	length = klogctl(3 /* READ_ALL */, text, sizeof(text) - 1u);
+	EXPECT(length > 0, "klogctl: %s", strerror(errno));
+	text[length] = 0;
+	mine = strstr(text, "uvmpolicy_emu: the policy is not taken: ");
+	EXPECT(mine != NULL, "the kernel log says nothing");
+	EXPECT(strstr(mine, "one GPU only\n") != NULL, "the kernel log says '%.100s'", mine);
+}
+
+/* A ring longer than what the driver reads at a time: when a submission is over, all that it reported is
+ * settled. */
+static void long_ring(void)
+{
+	const size_t pages = 6000;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, pages * PAGE_BYTES, 0);
+	struct emu_job job = {0};
+
+	for (size_t page = 0; page < pages; page++)
+		emu_job_add(&job, UVMP_EMU_PREFETCH, at + page * PAGE_WORDS, 0);
+	emu_job_run(&job, fd, 1, (uint32_t)pages);
+	emu_expect_where(fd, at, pages * PAGE_BYTES, ON_GPU(1), "asked for by the GPU");
+	EXPECT(emu_stats(1).faults_written == pages, "%llu faults, %zu pages",
+	       (unsigned long long)emu_stats(1).faults_written, pages);
+	emu_job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -502,6 +745,13 @@ int main(int argc, char **argv)
 	        {"decision_log", "memory_mib=4 log_kib=16384", decision_log},
 	        {"small_log", "memory_mib=16 log_kib=2 policy=prefetch=none", small_log},
 	        {"trace", "", trace},
+	        {"advice_of_unmapped", "", advice_of_unmapped},
+	        {"advice_without_room", "", advice_without_room},
+	        {"copies_of_unused", "", copies_of_unused},
+	        {"frames_go_back", "policy=prefetch=none", frames_go_back},
+	        {"refused_in_words", "gpus=2", refused_in_words},
+	        {"long_ring", "fault_entries=8192 policy=prefetch=none,replay=once", long_ring},
+	        {"log_that_grows", "memory_mib=4 log_kib=8", log_that_grows},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));

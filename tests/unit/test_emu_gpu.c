@@ -256,6 +256,40 @@ static void test_ring_flush(void **state)
 	drop_bare_gpu(gpu);
 }
 
+/* What is there, what there ever was, and what the worker is done with: round the end of the ring, too. */
+static void test_ring_positions(void **state)
+{
+	struct emu_gpu *gpu;
+
+	(void)state;
+	driver.params.fault_entries = 4;
+	gpu = bare_gpu();
+	for (u64 i = 0; i < 9; i++) {
+		assert_int_equal(emu_ring_count(gpu), 0);
+		assert_int_equal(emu_ring_written(gpu), 2u * i);
+		assert_int_equal(emu_ring_passed(gpu), 2u * i);
+		assert_true(put(gpu, 1));
+		assert_true(put(gpu, 2)); /* not ready: there all the same */
+		assert_int_equal(emu_ring_count(gpu), 2);
+		assert_int_equal(emu_ring_written(gpu), 2u * i + 2u);
+		assert_int_equal(emu_ring_passed(gpu), 2u * i);
+		write_entries(gpu);
+		assert_fetches(gpu, 1);
+		assert_int_equal(emu_ring_passed(gpu), 2u * i + 1u);
+		if (i % 2u == 0)
+			assert_fetches(gpu, 2);
+		else
+			assert_int_equal(emu_gpu_flush(gpu), 1);
+	}
+	/* what was lost was never there */
+	for (u64 i = 0; i < 5; i++)
+		assert_int_equal(put(gpu, i), i < 3);
+	assert_int_equal(emu_ring_count(gpu), 3);
+	assert_int_equal(emu_ring_written(gpu), 21);
+	assert_int_equal(emu_ring_passed(gpu), 18);
+	drop_bare_gpu(gpu);
+}
+
 /* -- the interrupt -- */
 
 static void test_interrupt(void **state)
@@ -1008,6 +1042,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_ring_of_two, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_ring_not_ready, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_ring_flush, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(test_ring_positions, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_interrupt, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_interrupt_at_the_end, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_no_wake_up_is_lost, set_up, tear_down),

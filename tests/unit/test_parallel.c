@@ -177,6 +177,7 @@ static int status_of_child(bool is_patient)
 	int status = 0;
 
 	if (pid == 0) {
+		signal(SIGINT, SIG_DFL); /* shells have what runs in the background ignore it */
 		interrupt_catch();
 		raise(SIGINT);
 		if (is_patient)

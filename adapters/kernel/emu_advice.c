@@ -1,0 +1,165 @@
+/* Advice that is in force: kept to be said again to a new engine, which knows nothing of what the old one was
+ * told.
+ *
+ * It is about the pages that were managed when it came, and about no others: what is mapped later in the
+ * place of pages that were unmapped has not been advised. So each piece of advice has a number, and each
+ * range the number of the newest piece that was there before it. Neither is cut when a part is unmapped; that
+ * needs no memory, and cannot fail. Advice ends when its last page has left, or when all of it is replaced.
+ *
+ * The room for a piece is taken before the engine hears of it: what it has done is not to be lost. */
+#include "emu_bottom.h"
+
+#include <linux/slab.h>
+
+#define ADVICE_MOST 1024u /* in a space, with that which the engine has not answered yet */
+
+struct emu_advice {
+	struct list_head link;
+	u64 number;
+	u64 address, bytes;
+	u64 pages; /* of it that are still there */
+	u32 advice, processor;
+};
+
+/* -- what it is about -- */
+
+/* The advice of two classes does not touch each other. */
+static u32 class_of(const struct emu_advice *a)
+{
+	if (a->advice == UVMP_ADVISE_PREFERRED)
+		return 0;
+	return a->advice <= UVMP_ADVISE_NOT_ACCESSED_BY ? 2u + a->processor : 1u;
+}
+
+static bool replaces(const struct emu_advice *later, const struct emu_advice *a)
+{
+	return class_of(later) == class_of(a) && a->address >= later->address &&
+	       a->address + a->bytes <= later->address + later->bytes;
+}
+
+/* The part of it that is in a piece of the range; bytes 0: none. */
+static u64 part(const struct emu_advice *a, const struct emu_range *range, u64 base, u64 bytes, u64 *first)
+{
+	u64 end = min(base + bytes, a->address + a->bytes);
+
+	*first = max(base, a->address);
+	return range->advised_before >= a->number || *first >= end ? 0 : end - *first;
+}
+
+static int count_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	struct emu_advice *a = argument;
+	u64 first;
+
+	a->pages += part(a, range, base, bytes, &first) >> PAGE_SHIFT;
+	return 0;
+}
+
+/* -- it comes and goes -- */
+
+static void forget(struct emu_space *space, struct emu_advice *a)
+{
+	list_del(&a->link);
+	space->advices--;
+	kfree(a);
+}
+
+int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor,
+                       struct emu_advice **reserved)
+{
+	struct emu_advice *later, *a;
+	u32 stay = space->advices;
+
+	later = kmalloc(sizeof(*later), GFP_KERNEL_ACCOUNT);
+	if (later == NULL)
+		return -ENOMEM;
+	*later = (struct emu_advice){
+	        .address = address, .bytes = bytes, .advice = advice, .processor = processor};
+	list_for_each_entry(a, &space->advice, link) stay -= replaces(later, a);
+	if (stay >= ADVICE_MOST) {
+		kfree(later);
+		return -ENOMEM;
+	}
+	space->advices++;
+	*reserved = later;
+	return 0;
+}
+
+void emu_advice_release(struct emu_space *space, struct emu_advice *reserved)
+{
+	space->advices--;
+	kfree(reserved);
+}
+
+void emu_advice_keep(struct emu_space *space, struct emu_advice *later)
+{
+	struct emu_advice *a, *next;
+
+	list_for_each_entry_safe(a, next, &space->advice, link) if (replaces(later, a)) forget(space, a);
+	later->number = ++space->advice_number;
+	list_add_tail(&later->link, &space->advice);
+	emu_engine_each_piece(space, later->address, later->bytes, count_piece, later);
+	if (later->pages == 0) /* they were unmapped meanwhile */
+		forget(space, later);
+}
+
+void emu_advice_leave(struct emu_range *range, u64 address, u64 bytes)
+{
+	struct emu_space *space = range->space;
+	struct emu_advice *a, *next;
+	u64 first;
+
+	list_for_each_entry_safe(a, next, &space->advice, link)
+	{
+		u64 pages = part(a, range, address, bytes, &first) >> PAGE_SHIFT;
+
+		a->pages -= pages;
+		if (pages != 0 && a->pages == 0)
+			forget(space, a);
+	}
+}
+
+void emu_advice_end(struct emu_space *space)
+{
+	if (space->advices != 0)
+		emu_broken(space->driver, "advice is about pages that are gone");
+	while (!list_empty(&space->advice))
+		forget(space, list_first_entry(&space->advice, struct emu_advice, link));
+}
+
+/* -- it is said again -- */
+
+struct saying {
+	struct emu_bottom *bottom;
+	const struct emu_advice *advice;
+};
+
+static int say_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	const struct saying *saying = argument;
+	const struct emu_advice *a = saying->advice;
+	struct emu_bottom *b = saying->bottom;
+	u64 first, some = part(a, range, base, bytes, &first);
+
+	if (some == 0)
+		return 0;
+	emu_record_advise(b, space->id, a->advice, a->processor, first, some);
+	if (uvmp_service_advise(b->driver->service, space->id, first, some, (enum uvmp_advice)a->advice,
+	                        a->processor, NULL) == UVMP_OK)
+		emu_pump(b, false);
+	return 0;
+}
+
+void emu_advice_say_again(struct emu_bottom *b)
+{
+	struct emu_space *space;
+	unsigned long id;
+
+	xa_for_each(&b->spaces, id, space)
+	{
+		struct saying saying = {.bottom = b};
+
+		list_for_each_entry(saying.advice, &space->advice, link) emu_engine_each_piece(
+		        space, saying.advice->address, saying.advice->bytes, say_piece, &saying);
+	}
+}
