@@ -230,14 +230,14 @@ int emu_load(const char *parameters)
 	return emu_load_other("uvmpolicy_emu", parameters);
 }
 
-int emu_unload_other(const char *name)
+static int unload_file(const char *name)
 {
 	return syscall(SYS_delete_module, name, O_NONBLOCK) == 0 ? 0 : -errno;
 }
 
 int emu_unload(void)
 {
-	return emu_unload_other("uvmpolicy_emu");
+	return unload_file("uvmpolicy_emu");
 }
 
 /* The last descriptor of a process that was killed is let go a little after its end was told. */
@@ -690,6 +690,6 @@ int emu_main(int argc, char **argv, const struct emu_case *cases, size_t count)
 			break;
 	}
 	if (!is_core_loaded)
-		emu_unload_other("uvmpolicy");
+		unload_file("uvmpolicy");
 	return is_good ? 0 : 1;
 }

@@ -51,7 +51,6 @@ int emu_load(const char *parameters);
 int emu_unload(void);
 /* Another one: NAME.ko of the same folder. */
 int emu_load_other(const char *name, const char *parameters);
-int emu_unload_other(const char *name);
 
 /* Contents of a file of uvmp_emu/ in debugfs, which the caller frees. Write: 0 or negative errno. */
 char *emu_debugfs_read(const char *name);

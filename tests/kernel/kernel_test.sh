@@ -26,7 +26,7 @@ programs=$(cd $here && ls test_*.c | sed 's/\.c$//' | grep -E -e "${KERNEL_TEST:
 case $which in
 stock)
 	work=$build/kernel seconds=${KERNEL_TEST_SECONDS:-600}
-	arguments="slub_debug=FZPU rcupdate.rcu_expedited=1"
+	arguments="slub_debug=FZPU rcupdate.rcu_expedited=1" # loading and unloading waits for grace periods; the debug kernel's are long
 	mkdir -p "$work"
 	sh tests/deps.sh kernel-test >"$work/deps.log" 2>&1 || skip "$(tail -n 2 "$work/deps.log" | tr -s '\n ' ' ')"
 	KDIR=$(ls -d /usr/src/linux-headers-*-cloud-amd64 | sort -V | tail -n 1)

@@ -565,7 +565,7 @@ static void load_and_unload(void)
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
-	        {"killed", "gpus=2 memory_mib=4", killed},
+	        {"killed", "gpus=2 memory_mib=4 fault_entries=8", killed},
 	        {"exited", "gpus=2 memory_mib=4", exited},
 	        {"forks_while_busy", "gpus=2 memory_mib=4", forks_while_busy},
 	        {"execed", "gpus=2 memory_mib=4", execed},
