@@ -13,8 +13,8 @@
 #define ROWS_MAX   20000u
 
 struct ranges {
-	struct source_range range[RANGES_MAX];
-	bool is_freed[RANGES_MAX];
+	struct source_range range[RANGES_MAX]; /* what is left of them */
+	bool is_rest[RANGES_MAX];              /* a part was freed */
 	unsigned count;
 };
 
@@ -41,14 +41,53 @@ static void add_range(struct ranges *ranges, const struct source_range *range)
 	ranges->range[ranges->count++] = *range;
 }
 
+/* Its last page counts as a whole. */
+static uint64_t last_of(const struct source_range *range)
+{
+	return (range->base + (range->bytes - 1)) | 4095;
+}
+
+/* The range that begins there, as a whole. */
 static void free_range(struct ranges *ranges, const struct source_row *row)
 {
 	unsigned i = 0;
 
 	while (i < ranges->count && ranges->range[i].base != row->address)
 		i++;
-	require(i < ranges->count && !ranges->is_freed[i] && ranges->range[i].bytes == row->bytes);
-	ranges->is_freed[i] = true;
+	require(i < ranges->count && !ranges->is_rest[i] && ranges->range[i].bytes == row->bytes);
+	ranges->count--;
+	ranges->range[i] = ranges->range[ranges->count];
+	ranges->is_rest[i] = ranges->is_rest[ranges->count];
+}
+
+static void add_rest(struct ranges *ranges, uint64_t base, uint64_t last)
+{
+	ranges->range[ranges->count] = (struct source_range){.base = base, .bytes = last - base + 1};
+	ranges->is_rest[ranges->count++] = true;
+}
+
+/* Of every range what lies below and above the part is left: of one range more than before. */
+static void free_part(struct ranges *ranges, const struct source_row *row)
+{
+	struct ranges before = *ranges;
+	uint64_t last = row->address + (row->bytes - 1);
+
+	require(row->bytes % 4096 == 0);
+	ranges->count = 0;
+	for (unsigned i = 0; i < before.count; i++) {
+		const struct source_range *range = &before.range[i];
+		uint64_t range_last = range->base + (range->bytes - 1);
+
+		if (last_of(range) < row->address || range->base > last) {
+			ranges->range[ranges->count] = *range;
+			ranges->is_rest[ranges->count++] = before.is_rest[i];
+			continue;
+		}
+		if (range->base < row->address)
+			add_rest(ranges, range->base, row->address - 1);
+		if (range_last > last)
+			add_rest(ranges, last + 1, range_last);
+	}
 }
 
 static void check_access(const struct ranges *ranges, const struct source_row *row, uint64_t *time_ns)
@@ -59,7 +98,7 @@ static void check_access(const struct ranges *ranges, const struct source_row *r
 	require(row->access == UVMP_ACCESS_READ || row->access == UVMP_ACCESS_WRITE ||
 	        row->access == UVMP_ACCESS_ATOMIC_STRONG || row->access == UVMP_ACCESS_PREFETCH);
 	for (unsigned i = 0; i < ranges->count; i++)
-		is_found |= !ranges->is_freed[i] && is_inside(&ranges->range[i], row->address);
+		is_found |= is_inside(&ranges->range[i], row->address);
 	require(is_found);
 	if (row->has_time) {
 		require(row->time_ns >= *time_ns);
@@ -81,7 +120,7 @@ static void check_call(const struct ranges *ranges, const struct source_row *row
 		const struct source_range *range = NULL;
 
 		for (unsigned i = 0; i < ranges->count; i++)
-			if (!ranges->is_freed[i] && is_inside(&ranges->range[i], at))
+			if (is_inside(&ranges->range[i], at))
 				range = &ranges->range[i];
 		require(range != NULL);
 		at = range->base + (range->bytes - 1);
@@ -90,6 +129,16 @@ static void check_call(const struct ranges *ranges, const struct source_row *row
 		at = (at | 4095) + 1;
 	}
 	require(false);
+}
+
+static void free_row(struct ranges *ranges, const struct source_row *row)
+{
+	if (!row->is_part) {
+		free_range(ranges, row);
+		return;
+	}
+	check_call(ranges, row);
+	free_part(ranges, row);
 }
 
 static void check_error(const char *error)
@@ -119,7 +168,7 @@ static void walk(struct source *source)
 			require(row.name[0] != '\0' && memchr(row.name, '\0', sizeof(row.name)) != NULL);
 			break;
 		case SOURCE_FREE:
-			free_range(&ranges, &row);
+			free_row(&ranges, &row);
 			break;
 		case SOURCE_SYNC:
 		case SOURCE_BATCH:

@@ -134,6 +134,7 @@ void emu_record_range(struct emu_bottom *bottom, u64 space, u64 base, u64 bytes,
 void emu_record_access(struct emu_bottom *bottom, u64 space, u32 gpu, u32 agent, u8 access, u64 address); /* gpu 0: CPU */
 void emu_record_batch(struct emu_bottom *bottom);
 void emu_record_free(struct emu_bottom *bottom, u64 space, u64 base);
+void emu_record_free_part(struct emu_bottom *bottom, u64 space, u64 address, u64 bytes);
 void emu_record_prefetch(struct emu_bottom *bottom, u64 space, u32 processor, u64 address, u64 bytes);
 void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address, u64 bytes);
 void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);

@@ -78,6 +78,12 @@ void emu_record_free(struct emu_bottom *b, u64 space, u64 base)
 		add(b, "free,0x%llx\n", base);
 }
 
+void emu_record_free_part(struct emu_bottom *b, u64 space, u64 address, u64 bytes)
+{
+	if (space == EMU_TRACED_SPACE)
+		add(b, "free,0x%llx,%llu\n", address, bytes);
+}
+
 static const char *name(u32 processor)
 {
 	return processor == UVMP_CPU ? "cpu" : processor == EMU_TRACED_GPU ? "gpu" : "none";

@@ -211,9 +211,11 @@ static enum uvmp_status ask_free(struct emu_bottom *b, struct emu_request *reque
 {
 	u64 space = request->space->id;
 
-	if (request->bytes != request->range->bytes)
+	if (request->bytes != request->range->bytes) {
+		emu_record_free_part(b, space, request->address, request->bytes);
 		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes,
 		                              &request->ticket);
+	}
 	emu_record_free(b, space, request->address);
 	return uvmp_service_free_range(b->driver->service, space, request->address, &request->ticket);
 }

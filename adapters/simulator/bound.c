@@ -25,12 +25,14 @@ static const unsigned page_shift[BOUND_LEVELS] = {0, 4, 9}; /* from pages to uni
 
 /* 2 MiB of addresses in which something was touched. */
 struct window {
-	uint64_t number;            /* address >> WINDOW_SHIFT */
-	uint64_t dirty[8];          /* pages written since they came in */
-	uint64_t home[8];           /* pages of fresh ranges that the CPU has used */
-	uint32_t dirty_units;       /* the same of 64 KiB */
+	uint64_t number;      /* address >> WINDOW_SHIFT */
+	uint64_t dirty[8];    /* pages written since they came in */
+	uint64_t home[8];     /* pages of fresh ranges that the CPU has used */
+	uint64_t freed[8];    /* pages freed since they were accessed: they begin anew */
+	uint32_t dirty_units; /* the same of 64 KiB */
+	uint32_t freed_units;
 	uint16_t pages;             /* that belonged to ranges at the first access, of the whole */
-	bool is_dirty;              /* the whole */
+	bool is_dirty, is_freed;    /* the whole */
 	uint8_t unit[WINDOW_UNITS]; /* and of each 64 KiB */
 };
 
@@ -178,18 +180,8 @@ static uint32_t find_window(struct bound *b, uint64_t address)
 	return b->last = index - 1u;
 }
 
-static bool add_range(struct bound *b, const struct source_range *source)
+static bool insert_range(struct bound *b, size_t place, struct range range)
 {
-	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u),
-	                      source->is_fresh};
-	size_t place = ranges_below(b, source->base);
-
-	if (source->bytes == 0 || range.end < range.start ||
-	    range.end - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
-		return fail(b, "a range is too large to be managed");
-	if ((place > 0 && b->range[place - 1].end >= range.start) ||
-	    (place < b->ranges && b->range[place].start <= range.end))
-		return fail(b, "a range overlaps another one");
 	if (b->ranges == b->ranges_room) {
 		size_t room = b->ranges_room != 0 ? 2 * b->ranges_room : 16;
 		struct range *grown = realloc(b->range, room * sizeof(*grown));
@@ -202,8 +194,50 @@ static bool add_range(struct bound *b, const struct source_range *source)
 	memmove(b->range + place + 1, b->range + place, (b->ranges - place) * sizeof(range));
 	b->range[place] = range;
 	b->ranges++;
+	return true;
+}
+
+static bool add_range(struct bound *b, const struct source_range *source)
+{
+	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u),
+	                      source->is_fresh};
+	size_t place = ranges_below(b, source->base);
+
+	if (source->bytes == 0 || range.end < range.start ||
+	    range.end - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
+		return fail(b, "a range is too large to be managed");
+	if ((place > 0 && b->range[place - 1].end >= range.start) ||
+	    (place < b->ranges && b->range[place].start <= range.end))
+		return fail(b, "a range overlaps another one");
+	if (!insert_range(b, place, range))
+		return false;
 	b->has_fresh |= range.is_fresh;
 	b->footprint_bytes += range.end - range.start + 1u;
+	return true;
+}
+
+/* What is left of a range is one on each side of what is gone. */
+static bool cut_out(struct bound *b, const struct range *gone)
+{
+	size_t place = ranges_below(b, gone->start), outer;
+
+	if (place > 0 && b->range[place - 1].start == gone->start)
+		place--;
+	if (place > 0 && b->range[place - 1].end >= gone->start) {
+		struct range above = b->range[place - 1];
+
+		b->range[place - 1].end = gone->start - 1u;
+		above.start = gone->start;
+		if (!insert_range(b, place, above))
+			return false;
+	}
+	outer = place;
+	while (outer < b->ranges && b->range[outer].end <= gone->end)
+		outer++;
+	b->ranges -= outer - place;
+	memmove(b->range + place, b->range + outer, (b->ranges - place) * sizeof(*gone));
+	if (place < b->ranges && b->range[place].start <= gone->end)
+		b->range[place].start = gone->end + 1u;
 	return true;
 }
 
@@ -322,15 +356,48 @@ static void write_back(struct bound *b, uint32_t level, uint32_t unit)
 	b->level[level].written_pages += weigh(b, level, unit);
 }
 
+static void set_freed(struct bound *b, uint32_t level, uint32_t unit)
+{
+	struct window *window = &b->window[unit / (WINDOW_PAGES >> page_shift[level])];
+
+	if (level == 0) {
+		window->freed[unit / 64u % 8u] |= UINT64_C(1) << unit % 64u;
+		window->home[unit / 64u % 8u] &= ~(UINT64_C(1) << unit % 64u);
+	} else if (level == 1) {
+		window->freed_units |= UINT32_C(1) << unit % WINDOW_UNITS;
+	} else {
+		window->is_freed = true;
+	}
+}
+
+/* Was it freed, and not accessed since? From now on it was not. */
+static bool take_freed(struct bound *b, uint32_t level, uint32_t unit)
+{
+	struct window *window = &b->window[unit / (WINDOW_PAGES >> page_shift[level])];
+	bool is_freed = window->is_freed;
+
+	if (level == 0) {
+		is_freed = (window->freed[unit / 64u % 8u] >> unit % 64u & 1u) != 0;
+		window->freed[unit / 64u % 8u] &= ~(UINT64_C(1) << unit % 64u);
+	} else if (level == 1) {
+		is_freed = (window->freed_units >> unit % WINDOW_UNITS & 1u) != 0;
+		window->freed_units &= ~(UINT32_C(1) << unit % WINDOW_UNITS);
+	} else {
+		window->is_freed = false;
+	}
+	return is_freed;
+}
+
 static void access_unit(struct bound *b, uint32_t level, uint32_t unit, bool is_write)
 {
 	struct level *l = &b->level[level];
 	enum belady_result found = belady_access(&l->belady, unit);
+	bool begins = take_freed(b, level, unit) || found == BELADY_FIRST;
 
 	if (found != BELADY_HIT) {
 		struct bound_level *result = &b->result->level[level];
 
-		if (found == BELADY_FIRST) {
+		if (begins) {
 			measure(b, level, unit);
 			result->touched++;
 			l->touched_pages += weigh_contents(b, level, unit);
@@ -370,23 +437,27 @@ static bool access_row(struct bound *b, const struct source_row *row)
 struct weighing {
 	const struct bound *bound;
 	uint32_t level;
-	struct range within; /* of these addresses only whole units */
+	const struct range
+	        *gone; /* only units that nothing is left of, since these addresses are gone; NULL: all */
 };
 
-static bool is_within(const struct weighing *w, uint32_t unit)
+static bool is_meant(const struct weighing *w, uint32_t unit)
 {
 	uint64_t bytes = (uint64_t)PAGE_BYTES << page_shift[w->level];
 	uint32_t units = WINDOW_PAGES >> page_shift[w->level];
 	uint64_t start = (w->bound->window[unit / units].number << WINDOW_SHIFT) + unit % units * bytes;
 
-	return start >= w->within.start && start + (bytes - 1u) <= w->within.end;
+	if (!w->gone)
+		return true;
+	return start <= w->gone->end && start + (bytes - 1u) >= w->gone->start &&
+	       count_pages(w->bound, start, bytes, false) == 0;
 }
 
 static uint32_t weigh_all(const void *context, uint32_t unit)
 {
 	const struct weighing *w = context;
 
-	return is_within(w, unit) ? weigh(w->bound, w->level, unit) : 0;
+	return is_meant(w, unit) ? weigh(w->bound, w->level, unit) : 0;
 }
 
 static uint32_t weigh_dirty(const void *context, uint32_t unit)
@@ -396,7 +467,7 @@ static uint32_t weigh_dirty(const void *context, uint32_t unit)
 	return is_dirty(w->bound, w->level, unit) ? weigh_all(context, unit) : 0;
 }
 
-/* -- freed ranges -- */
+/* -- what is freed -- */
 
 /* Units of one window. `left`: what has been written of them and must have left before. */
 static void free_window(struct bound *b, const struct weighing *w, uint32_t window, struct belady_rest *left)
@@ -404,7 +475,7 @@ static void free_window(struct bound *b, const struct weighing *w, uint32_t wind
 	uint32_t units = WINDOW_PAGES >> page_shift[w->level];
 
 	for (uint32_t unit = window * units; unit < (window + 1u) * units; unit++) {
-		if (!is_within(w, unit))
+		if (!is_meant(w, unit))
 			continue;
 		if (is_dirty(b, w->level, unit)) {
 			left->units++;
@@ -412,18 +483,19 @@ static void free_window(struct bound *b, const struct weighing *w, uint32_t wind
 			set_dirty(b, w->level, unit, false);
 		}
 		belady_take(&b->level[w->level].belady, unit);
+		set_freed(b, w->level, unit);
 	}
 }
 
 /* As in the end, those may still be there of whose units there is room for most. They are gone then without
  * having left. */
-static void free_units(struct bound *b, uint32_t level, const struct range *range)
+static void free_units(struct bound *b, uint32_t level, const struct range *gone)
 {
-	struct weighing weighing = {b, level, *range};
+	struct weighing weighing = {b, level, gone};
 	struct level *l = &b->level[level];
 	struct belady_rest here = belady_rest(&l->belady, weigh_all, &weighing);
 	struct belady_rest dirty = belady_rest(&l->belady, weigh_dirty, &weighing), left = {0, 0};
-	uint64_t first = range->start >> WINDOW_SHIFT, last = range->end >> WINDOW_SHIFT;
+	uint64_t first = gone->start >> WINDOW_SHIFT, last = gone->end >> WINDOW_SHIFT;
 
 	for (uint64_t number = first; number <= last && b->windows != 0; number++) {
 		uint32_t index = b->table[place_of(b, number)];
@@ -437,12 +509,15 @@ static void free_units(struct bound *b, uint32_t level, const struct range *rang
 	l->written_pages += left.weight - dirty.weight;
 }
 
-static void free_row(struct bound *b, const struct source_row *row)
+static bool free_row(struct bound *b, const struct source_row *row)
 {
-	size_t place = ranges_below(b, row->address);
+	struct range gone = {row->address, (row->address + row->bytes - 1u) | (PAGE_BYTES - 1u), false};
 
-	for (uint32_t i = 0; i < b->levels && place != 0; i++)
-		free_units(b, i, &b->range[place - 1u]);
+	if (!cut_out(b, &gone))
+		return false;
+	for (uint32_t i = 0; i < b->levels; i++)
+		free_units(b, i, &gone);
+	return true;
 }
 
 /* -- the end -- */
@@ -454,7 +529,7 @@ static void finish(struct bound *b)
 	for (uint32_t i = 0; i < b->levels; i++) {
 		const struct level *l = &b->level[i];
 		struct bound_level *to = &b->result->level[i];
-		struct weighing weighing = {b, i, {0, UINT64_MAX, false}};
+		struct weighing weighing = {b, i, NULL};
 		struct belady_rest all = {0, 0}, dirty = {0, 0};
 
 		if (b->is_open) {
@@ -507,8 +582,8 @@ static bool rows(struct bound *b)
 		if (row.kind == SOURCE_END)
 			return true;
 		kernels += row.kind == SOURCE_KERNEL;
-		if (row.kind == SOURCE_FREE)
-			free_row(b, &row);
+		if (row.kind == SOURCE_FREE && !free_row(b, &row))
+			return false;
 		if (row.kind != SOURCE_ACCESS)
 			continue;
 		if (!access_row(b, &row))

@@ -240,7 +240,7 @@ static bool request(struct driver *d, const struct source_row *row, uint64_t *ti
 	uint32_t processor = row->to_none ? UVMP_PROC_NONE : row->to_gpu ? HOST_GPU : UVMP_CPU;
 
 	if (row->kind == SOURCE_FREE)
-		return host_free(&d->host, row->address, ticket);
+		return host_free(&d->host, row->address, row->bytes, row->is_part, ticket);
 	if (row->kind == SOURCE_PREFETCH)
 		return host_prefetch(&d->host, row->address, row->bytes, row->to_gpu, ticket);
 	return host_advise(&d->host, row->address, row->bytes, row->advice, processor, ticket);
@@ -259,9 +259,9 @@ static bool call(struct driver *d, const struct source_row *row)
 		if (!pump(d))
 			return false;
 	}
-	if (row->kind == SOURCE_FREE)
-		host_freed(&d->host, row->address);
-	return d->ended == UVMP_OK || host_fail_call(&d->host, row->address, row->bytes, d->ended);
+	if (d->ended != UVMP_OK)
+		return host_fail_call(&d->host, row->address, row->bytes, d->ended);
+	return row->kind != SOURCE_FREE || host_freed(&d->host, row->address, row->bytes);
 }
 
 static bool access_row(struct driver *d, const struct source_row *row)

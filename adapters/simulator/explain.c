@@ -215,14 +215,25 @@ static struct block *find_block(struct explanation *explanation, uint64_t space,
 /* -- who holds what, for the story -- */
 
 /* Before the log says anything, the CPU has all and maps it, as after initialisation. */
+static void reset_pages(struct place *place, const uvmp_mask *pages)
+{
+	bool has = place->processor == UVMP_CPU;
+
+	uvmp_mask_andnot(&place->holds, &place->holds, pages);
+	uvmp_mask_andnot(&place->maps, &place->maps, pages);
+	if (has)
+		uvmp_mask_or(&place->holds, &place->holds, pages);
+	if (has)
+		uvmp_mask_or(&place->maps, &place->maps, pages);
+}
+
 static void reset_place(struct place *place)
 {
-	struct uvmp_region all = {0, UVMP_MASK_BITS};
+	uvmp_mask all;
 
-	uvmp_mask_zero(&place->holds);
-	if (place->processor == UVMP_CPU)
-		uvmp_mask_region_set(&place->holds, all);
-	place->maps = place->holds;
+	uvmp_mask_zero(&all);
+	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
+	reset_pages(place, &all);
 	place->step = 0;
 }
 
@@ -313,11 +324,36 @@ static void show(struct place *from, struct place *to, const uvmp_mask *pages)
 		uvmp_mask_andnot(&to->maps, &to->maps, pages);
 }
 
-static void forget(struct block *block)
+static bool is_on_gpus(const struct block *block)
 {
-	block->extent = 0;
+	for (const struct place *place = block->place; place != NULL; place = place->next) {
+		if (place->processor != UVMP_CPU && !uvmp_mask_is_empty(&place->holds))
+			return true;
+	}
+	return false;
+}
+
+/* The program has freed pages. A block of which some stay ends where they begin. */
+static void forget_pages(struct block *block, const uvmp_mask *pages)
+{
+	uint32_t first = uvmp_mask_hull(pages).first;
+
+	if (first < block->extent)
+		block->extent = first;
 	for (struct place *place = block->place; place != NULL; place = place->next)
-		reset_place(place);
+		reset_pages(place, pages);
+}
+
+/* A processor gives memory back; the last one that does when the block is freed, or when it was cut, after
+ * all its pages were named: only the next allocation says what it is then. */
+static void forget_memory(struct block *block, const struct uvmp_action *action)
+{
+	for (struct place *place = block->place; place != NULL; place = place->next) {
+		if (place->processor == action->from)
+			reset_pages(place, &action->pages);
+	}
+	if (!is_on_gpus(block))
+		block->extent = 0;
 }
 
 static void apply(struct block *block, struct place *from, struct place *to, const struct uvmp_action *action,
@@ -369,7 +405,10 @@ static bool mirror(struct explanation *explanation, const struct uvmp_action *ac
 	if (block == NULL)
 		return false;
 	if (action->cause == UVMP_CAUSE_FREE) {
-		forget(block);
+		if (action->kind == UVMP_ACTION_FREE)
+			forget_memory(block, action);
+		else
+			forget_pages(block, &action->pages);
 		return true;
 	}
 	if (outer > block->extent)

@@ -202,6 +202,26 @@ bool host_open(struct host *h)
 	return add_known_ranges(h);
 }
 
+/* Memory for as many blocks as there are, and `more`. Each piece of memory doubles what there is: eight
+ * suffice. */
+static bool grow_engine(struct host *h, uint32_t more)
+{
+	uint32_t blocks = h->space.blocks + more;
+	size_t size = (size_t)blocks * 1024u + 65536u;
+	void *piece;
+
+	if (blocks <= h->known_blocks)
+		return true;
+	piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
+	if (!piece || uvmp_service_grow(h->service, piece, size) != UVMP_OK) {
+		free(piece);
+		return host_fail(h, "out of memory");
+	}
+	h->arena[h->arenas++] = piece;
+	h->known_blocks = 2u * blocks;
+	return true;
+}
+
 bool host_add_range(struct host *h, const struct source_range *range)
 {
 	char text[SOURCE_ERROR_MAX];
@@ -213,17 +233,8 @@ bool host_add_range(struct host *h, const struct source_range *range)
 	if (!h->service)
 		return true;
 	h->result->footprint_bytes = h->space.footprint_bytes;
-	if (h->space.blocks > h->known_blocks) {
-		size_t size = (size_t)h->space.blocks * 1024u + 65536u; /* doubles: eight pieces suffice */
-		void *piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
-
-		if (!piece || uvmp_service_grow(h->service, piece, size) != UVMP_OK) {
-			free(piece);
-			return host_fail(h, "out of memory");
-		}
-		h->arena[h->arenas++] = piece;
-		h->known_blocks = 2u * h->space.blocks;
-	}
+	if (!grow_engine(h, 0))
+		return false;
 	return add_to_engine(h, range->base,
 	                     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1),
 	                     range->is_fresh);
@@ -235,7 +246,7 @@ bool host_fail_call(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "a prefetch or advice for %llu bytes at 0x%llx: %s",
+	snprintf(text, sizeof(text), "a prefetch, advice or free for %llu bytes at 0x%llx: %s",
 	         (unsigned long long)bytes, (unsigned long long)address,
 	         status == UVMP_ERR_UNKNOWN ? "not all of that is managed" : uvmp_status_text(status));
 	return host_fail(h, text);
@@ -278,11 +289,17 @@ bool host_advise(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_adv
 	return status == UVMP_OK || host_fail_call(h, address, bytes, status);
 }
 
-bool host_free(struct host *h, uint64_t address, uint64_t *ticket)
+bool host_free(struct host *h, uint64_t address, uint64_t bytes, bool is_part, uint64_t *ticket)
 {
-	if (uvmp_service_free_range(h->service, HOST_SPACE, address, ticket) == UVMP_OK)
-		return true;
-	return host_fail(h, "a range cannot be freed");
+	enum uvmp_status status;
+
+	if (!is_part)
+		status = uvmp_service_free_range(h->service, HOST_SPACE, address, ticket);
+	else if (!grow_engine(h, 2)) /* each end may make two blocks of one */
+		return false;
+	else
+		status = uvmp_service_free_part(h->service, HOST_SPACE, address, bytes, ticket);
+	return status == UVMP_OK || host_fail(h, "a range cannot be freed");
 }
 
 /* -- actions -- */
@@ -351,6 +368,23 @@ static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pag
 	uvmp_mask_andnot(&block->written, &block->written, pages);
 }
 
+bool host_freed(struct host *h, uint64_t address, uint64_t bytes)
+{
+	uint64_t pages = (bytes - 1u) / h->space.page_bytes + 1u;
+
+	for (uint64_t i = 0; i < pages; i++) {
+		uvmp_mask gone = {{0}};
+		uint32_t page;
+		struct sim_block *block = space_find(&h->space, address + i * h->space.page_bytes, &page);
+
+		if (!block || !uvmp_mask_test(&block->resident, page))
+			continue;
+		uvmp_mask_set(&gone, page);
+		forget(h, block, &gone);
+	}
+	return space_free(&h->space, address, pages * h->space.page_bytes) || host_fail(h, "out of memory");
+}
+
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct driver_result *r = h->result;
@@ -407,15 +441,6 @@ static void count_batch(struct host *h, const struct uvmp_action *a)
 	h->result->batches++;
 	h->result->faults_raw += a->count;
 	h->result->faults_coalesced += a->detail;
-}
-
-void host_freed(struct host *h, uint64_t address)
-{
-	uint32_t page;
-	struct sim_block *first = space_find(&h->space, address, &page);
-
-	for (uint64_t i = 0; first && i < first->range->blocks; i++)
-		forget(h, &first->range->block[i], &first->range->block[i].resident);
 }
 
 /* Advice on a part of a block splits it for the engine; for the machine it stays whole. An action about an

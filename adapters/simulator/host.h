@@ -58,9 +58,10 @@ uint64_t host_capacity_bytes(const struct host *h);
 bool host_prefetch(struct host *host, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket);
 bool host_advise(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
                  uint32_t processor, uint64_t *ticket);
-/* The range that begins at `address` is freed; when DONE has come, its pages are gone. */
-bool host_free(struct host *host, uint64_t address, uint64_t *ticket);
-void host_freed(struct host *host, uint64_t address);
+/* The same of [address, address + bytes): a range as it was added, or (is_part) whole pages of ranges. When DONE has
+ * come, they are gone: host_freed, which fails without memory. */
+bool host_free(struct host *host, uint64_t address, uint64_t bytes, bool is_part, uint64_t *ticket);
+bool host_freed(struct host *host, uint64_t address, uint64_t bytes);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
 /* MAP, UNMAP and REVOKE: what the processor may do with the pages from now on. */

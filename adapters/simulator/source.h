@@ -11,7 +11,7 @@
 
 #define SOURCE_ERROR_MAX 512
 
-/* A managed allocation. Ranges start at multiples of 4 KiB and do not overlap. */
+/* A managed allocation. Ranges start at multiples of 4 KiB; those not yet freed do not overlap. */
 struct source_range {
 	uint64_t base, bytes;
 	char name[32];
@@ -27,7 +27,7 @@ enum source_row_kind {
 	SOURCE_RANGE,
 	SOURCE_PREFETCH, /* a call that moves [address, address + bytes) (cudaMemPrefetchAsync) */
 	SOURCE_ADVISE,   /* a call that advises on it (cudaMemAdvise) */
-	SOURCE_FREE,     /* the range that begins at address, of so many bytes, is gone */
+	SOURCE_FREE,     /* [address, address + bytes) is no longer in ranges: one as it was declared, or (is_part) whole pages */
 	SOURCE_BATCH,    /* what has faulted so far was serviced before what follows */
 	SOURCE_BAD
 };
@@ -47,6 +47,7 @@ struct source_row {
 	uint64_t bytes;
 	bool to_gpu;             /* the processor that is meant: GPU or CPU */
 	bool to_none;            /* ADVISE: none; a preferred location is unset */
+	bool is_part;            /* FREE: of a range, or of several that adjoin each other */
 	enum uvmp_advice advice;
 	/* RANGE: a range that has become known now (workloads announce theirs before the first access) */
 	struct source_range range;

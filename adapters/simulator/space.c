@@ -1,5 +1,6 @@
-/* Ranges sorted by address, each with an array of its VABlocks: look-up is a binary search over ranges and
- * one division. */
+/* Ranges, each with an array of its VABlocks. Addresses are looked up by a binary search over what is left of
+ * the ranges, and one division. A range of which parts were freed keeps its blocks as they were made, however
+ * the engine has cut them: pages are always counted from the first one that the block ever had. */
 #include "space.h"
 
 #include <stdlib.h>
@@ -28,17 +29,18 @@ void space_close(struct space *space)
 	for (size_t i = 0; i < space->ranges; i++)
 		range_free(space->range[i]);
 	free(space->range);
+	free(space->piece);
 }
 
-/* Number of ranges that start at or below the address. */
-static size_t ranges_below(const struct space *space, uint64_t address)
+/* Number of pieces that start at or below the address. */
+static size_t pieces_below(const struct space *space, uint64_t address)
 {
-	size_t low = 0, high = space->ranges;
+	size_t low = 0, high = space->pieces;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (space->range[middle]->start <= address)
+		if (space->piece[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -76,11 +78,10 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 		space->device_bytes += (range->end - range->start) / ROOT_BYTES * ROOT_BYTES + ROOT_BYTES;
 		return;
 	}
-	space->blocks += (uint32_t)range->blocks;
 	space->footprint_bytes += range->end - range->start + 1u;
 }
 
-static bool grow(struct space *space)
+static bool grow_ranges(struct space *space)
 {
 	struct sim_range **range = realloc(space->range, (space->ranges + 1) * sizeof(struct sim_range *));
 
@@ -89,11 +90,56 @@ static bool grow(struct space *space)
 	return range != NULL;
 }
 
+static bool grow_pieces(struct space *space)
+{
+	size_t room = space->pieces_room != 0 ? 2 * space->pieces_room : 16;
+	struct sim_piece *piece;
+
+	if (space->pieces < space->pieces_room)
+		return true;
+	piece = realloc(space->piece, room * sizeof(*piece));
+	if (!piece)
+		return false;
+	space->piece = piece;
+	space->pieces_room = room;
+	return true;
+}
+
+/* There is room. */
+static void insert_range(struct space *space, struct sim_range *range)
+{
+	size_t place = space->ranges;
+
+	while (place > 0 && space->range[place - 1]->start > range->start)
+		place--;
+	memmove(space->range + place + 1, space->range + place,
+	        (space->ranges - place) * sizeof(*space->range));
+	space->range[place] = range;
+	space->ranges++;
+}
+
+/* Blocks that the engine may have for it. */
+static uint32_t blocks_of(const struct space *space, const struct sim_piece *piece)
+{
+	if (piece->range->is_device)
+		return 0;
+	return (uint32_t)uvmp_geometry_block_count(&space->geometry, piece->start, piece->end);
+}
+
+/* There is room. */
+static void insert_piece(struct space *space, size_t place, struct sim_piece piece)
+{
+	space->blocks += blocks_of(space, &piece);
+	memmove(space->piece + place + 1, space->piece + place, (space->pieces - place) * sizeof(piece));
+	space->piece[place] = piece;
+	space->pieces++;
+}
+
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
 {
 	uint64_t bytes = (source->bytes + space->page_bytes - 1) & ~(uint64_t)(space->page_bytes - 1);
 	uint64_t end = source->base + bytes - 1;
-	size_t place = ranges_below(space, source->base);
+	size_t place = pieces_below(space, source->base);
 	struct sim_range *range;
 	uint64_t blocks;
 
@@ -111,8 +157,8 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 		         source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
 		return false;
 	}
-	if ((place > 0 && space->range[place - 1]->end >= source->base) ||
-	    (place < space->ranges && space->range[place]->start <= end)) {
+	if ((place > 0 && space->piece[place - 1].end >= source->base) ||
+	    (place < space->pieces && space->piece[place].start <= end)) {
 		snprintf(error, SOURCE_ERROR_MAX, "range at 0x%llx overlaps another one",
 		         (unsigned long long)source->base);
 		return false;
@@ -120,7 +166,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range = calloc(1, sizeof(*range));
 	if (range)
 		range->block = array_zeros(blocks, sizeof(*range->block));
-	if (!range || !range->block || !grow(space)) {
+	if (!range || !range->block || !grow_ranges(space) || !grow_pieces(space)) {
 		if (range)
 			free(range->block);
 		free(range);
@@ -135,25 +181,72 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range->is_fresh = source->is_fresh;
 	range->is_device = source->is_device;
 	fill_blocks(space, range);
-	memmove(space->range + place + 1, space->range + place,
-	        (space->ranges - place) * sizeof(*space->range));
-	space->range[place] = range;
-	space->ranges++;
+	insert_range(space, range);
+	insert_piece(space, place, (struct sim_piece){range->start, range->end, range});
+	return true;
+}
+
+/* The first piece that reaches beyond the address. */
+static size_t first_piece(const struct space *space, uint64_t address)
+{
+	size_t place = pieces_below(space, address);
+
+	return place > 0 && space->piece[place - 1].end >= address ? place - 1 : place;
+}
+
+static void set_piece(struct space *space, size_t place, uint64_t start, uint64_t end)
+{
+	struct sim_piece *piece = &space->piece[place];
+
+	space->blocks -= blocks_of(space, piece);
+	piece->start = start;
+	piece->end = end;
+	space->blocks += blocks_of(space, piece);
+}
+
+static void remove_piece(struct space *space, size_t place)
+{
+	space->blocks -= blocks_of(space, &space->piece[place]);
+	space->pieces--;
+	memmove(space->piece + place, space->piece + place + 1,
+	        (space->pieces - place) * sizeof(*space->piece));
+}
+
+bool space_free(struct space *space, uint64_t start, uint64_t bytes)
+{
+	size_t place = first_piece(space, start);
+	uint64_t end = start + (bytes - 1);
+
+	if (!grow_pieces(space))
+		return false;
+	space->last.range = NULL;
+	if (place < space->pieces && space->piece[place].start < start) {
+		struct sim_piece above = space->piece[place];
+
+		set_piece(space, place++, above.start, start - 1);
+		above.start = start;
+		insert_piece(space, place, above);
+	}
+	while (place < space->pieces && space->piece[place].end <= end)
+		remove_piece(space, place);
+	if (place < space->pieces && space->piece[place].start <= end)
+		set_piece(space, place, end + 1, space->piece[place].end);
 	return true;
 }
 
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page)
 {
-	struct sim_range *range = space->last;
+	const struct sim_range *range;
 	struct sim_block *block;
 
-	if (!range || address < range->start || address > range->end) {
-		size_t place = ranges_below(space, address);
+	if (!space->last.range || address < space->last.start || address > space->last.end) {
+		size_t place = first_piece(space, address);
 
-		if (place == 0 || space->range[place - 1]->end < address)
+		if (place == space->pieces || space->piece[place].start > address)
 			return NULL;
-		range = space->last = space->range[place - 1];
+		space->last = space->piece[place];
 	}
+	range = space->last.range;
 	block = &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
 	*page = (uint32_t)((address - block->shape.start) >> space->page_shift);
 	return block;

@@ -49,15 +49,23 @@ struct sim_range {
 	uint64_t blocks;
 };
 
+/* What is left of a range, or between parts of it that were freed. Its blocks stay as they were. */
+struct sim_piece {
+	uint64_t start, end; /* inclusive */
+	struct sim_range *range;
+};
+
 struct space {
 	struct uvmp_geometry geometry;
-	struct sim_range **range; /* by start */
+	struct sim_range **range; /* by start; freed ones, too, beside which there may be others in the same place */
 	size_t ranges;
-	struct sim_range *last; /* last one found */
-	uint32_t blocks; /* of managed ranges */
+	struct sim_piece *piece; /* by start */
+	size_t pieces, pieces_room;
+	struct sim_piece last; /* last one found; without a range: none */
+	uint32_t blocks; /* of what is left of managed ranges */
 	uint32_t numbers; /* given to blocks so far */
 	uint32_t page_bytes, page_shift;
-	uint64_t footprint_bytes; /* of managed ranges */
+	uint64_t footprint_bytes; /* of managed ranges, freed ones, too */
 	uint64_t device_bytes;    /* of the others, each in whole roots */
 };
 
@@ -82,7 +90,10 @@ bool space_open(struct space *space, uint32_t page_bytes);
 void space_close(struct space *space);
 /* Adds a range, its size rounded up to whole pages. */
 bool space_add_range(struct space *space, const struct source_range *range, char error[SOURCE_ERROR_MAX]);
-/* The block and page of an address; NULL outside every range. */
+/* [start, start + bytes), whole pages of ranges, belongs to none any more; other ranges may be added there. False:
+ * out of memory. */
+bool space_free(struct space *space, uint64_t start, uint64_t bytes);
+/* The block and page of an address; NULL outside every range, and in what was freed. */
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);
 /* Pages prefetched and never touched, over all blocks. */
 uint64_t space_unused_pages(const struct space *space);

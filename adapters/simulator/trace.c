@@ -25,7 +25,7 @@
 /* Addresses first..last, both included: the last may be the highest of all. */
 struct extent {
 	uint64_t first, last;
-	bool is_freed;
+	bool is_rest; /* of a range of which a part was freed */
 };
 
 struct trace {
@@ -344,7 +344,7 @@ static size_t search_range(const struct trace *trace, uint64_t address)
 
 static bool is_inside(const struct extent *range, uint64_t address)
 {
-	return !range->is_freed && address >= range->first && address <= range->last;
+	return address >= range->first && address <= range->last;
 }
 
 static bool is_declared(struct trace *trace, uint64_t address)
@@ -360,12 +360,8 @@ static bool is_declared(struct trace *trace, uint64_t address)
 	return true;
 }
 
-static bool insert_range(struct trace *trace, struct extent range)
+static bool insert_at(struct trace *trace, size_t at, struct extent range)
 {
-	size_t at = search_range(trace, range.first);
-
-	if (at < trace->ranges && trace->range[at].first <= range.last)
-		return fail(trace, "range overlaps the range at 0x%" PRIx64, trace->range[at].first);
 	if (trace->ranges == RANGES_MAX)
 		return fail(trace, "more than %u ranges", RANGES_MAX);
 	if (trace->ranges == trace->ranges_room) {
@@ -380,6 +376,46 @@ static bool insert_range(struct trace *trace, struct extent range)
 	memmove(trace->range + at + 1, trace->range + at, (trace->ranges - at) * sizeof(range));
 	trace->range[at] = range;
 	trace->ranges++;
+	return true;
+}
+
+static bool insert_range(struct trace *trace, struct extent range)
+{
+	size_t at = search_range(trace, range.first);
+
+	if (at < trace->ranges && trace->range[at].first <= range.last)
+		return fail(trace, "range overlaps the range at 0x%" PRIx64, trace->range[at].first);
+	return insert_at(trace, at, range);
+}
+
+static void remove_ranges(struct trace *trace, size_t at, size_t count)
+{
+	trace->ranges -= count;
+	memmove(trace->range + at, trace->range + at + count, (trace->ranges - at) * sizeof(*trace->range));
+}
+
+/* Whole pages that are all in ranges are so no longer. What is left of a range is one range on each side. */
+static bool cut_out(struct trace *trace, uint64_t first, uint64_t last)
+{
+	size_t at = search_range(trace, first), outer = at;
+	struct extent *range = &trace->range[at];
+
+	if (range->first < first) {
+		struct extent above = {last + 1, range->last, true};
+
+		if (range->last > last && !insert_at(trace, at + 1, above))
+			return false;
+		range = &trace->range[at]; /* the array may have moved */
+		range->last = first - 1;
+		range->is_rest = true;
+		outer = ++at;
+	}
+	while (outer < trace->ranges && trace->range[outer].last <= last)
+		outer++;
+	remove_ranges(trace, at, outer - at);
+	range = &trace->range[at];
+	if (at < trace->ranges && range->first <= last)
+		*range = (struct extent){last + 1, range->last, true};
 	return true;
 }
 
@@ -427,23 +463,6 @@ static bool parse_range(struct trace *trace, struct text line, struct source_row
 		            range->bytes);
 	row->kind = SOURCE_RANGE;
 	return insert_range(trace, (struct extent){range->base, range->base + (range->bytes - 1), false});
-}
-
-/* free,BASE */
-static bool parse_free(struct trace *trace, struct text line, struct source_row *row)
-{
-	struct text field = take_field(&line);
-	size_t at;
-
-	row->kind = SOURCE_FREE;
-	if (!parse_hex(trace, field, "base", &row->address) || !no_more(trace, line, field))
-		return false;
-	at = search_range(trace, row->address);
-	if (at == trace->ranges || trace->range[at].first != row->address || trace->range[at].is_freed)
-		return fail(trace, "no range begins at 0x%" PRIx64, row->address);
-	trace->range[at].is_freed = true;
-	row->bytes = trace->range[at].last - row->address + 1;
-	return true;
 }
 
 static bool parse_access(struct trace *trace, struct text field, enum uvmp_access *access)
@@ -509,7 +528,7 @@ static bool is_covered(const struct trace *trace, uint64_t address, uint64_t byt
 	for (size_t at = search_range(trace, address); at < trace->ranges; at++) {
 		const struct extent *range = &trace->range[at];
 
-		if (range->first > address || range->is_freed)
+		if (range->first > address)
 			return false;
 		if ((range->last | PAGE_MASK) >= last)
 			return true;
@@ -543,6 +562,39 @@ static bool bad_processor(struct trace *trace, struct text field, const char *ac
 {
 	return fail(trace, "processor `%s` is not %s", quote(field.at, (size_t)(field.end - field.at)).text,
 	            accepted);
+}
+
+/* What is left of a range is freed as a part of it. */
+static bool free_whole(struct trace *trace, struct source_row *row)
+{
+	size_t at = search_range(trace, row->address);
+	uint64_t last;
+
+	if (at == trace->ranges || trace->range[at].first != row->address)
+		return fail(trace, "no range begins at 0x%" PRIx64, row->address);
+	row->is_part = trace->range[at].is_rest;
+	last = trace->range[at].last;
+	if (row->is_part)
+		last |= PAGE_MASK;
+	row->bytes = last - row->address + 1;
+	remove_ranges(trace, at, 1);
+	return true;
+}
+
+/* free,BASE[,BYTES] */
+static bool parse_free(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text base = line, field = take_field(&base);
+
+	row->kind = SOURCE_FREE;
+	if (field.end == line.end)
+		return parse_hex(trace, field, "base", &row->address) && free_whole(trace, row);
+	row->is_part = true;
+	if (!parse_part(trace, line, row))
+		return false;
+	if ((row->bytes & PAGE_MASK) != 0)
+		return fail(trace, "size %" PRIu64 " is not a multiple of 4096", row->bytes);
+	return cut_out(trace, row->address, row->address + (row->bytes - 1));
 }
 
 /* prefetch,gpu|cpu,ADDRESS,BYTES */

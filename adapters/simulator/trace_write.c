@@ -202,13 +202,17 @@ static bool put_access(struct trace_writer *writer, const struct source_row *row
 	return true;
 }
 
+static bool fail_pages(const struct trace_writer *writer, const struct source_row *row,
+                       char error[SOURCE_ERROR_MAX])
+{
+	return fail(writer, error, "%llu bytes at 0x%llx cannot stand in a trace: no whole pages",
+	            (unsigned long long)row->bytes, (unsigned long long)row->address);
+}
+
 static bool is_part(const struct trace_writer *writer, const struct source_row *row,
                     char error[SOURCE_ERROR_MAX])
 {
-	if ((row->address & PAGE_MASK) == 0 && row->bytes != 0)
-		return true;
-	return fail(writer, error, "%llu bytes at 0x%llx cannot stand in a trace: no whole pages",
-	            (unsigned long long)row->bytes, (unsigned long long)row->address);
+	return ((row->address & PAGE_MASK) == 0 && row->bytes != 0) || fail_pages(writer, row, error);
 }
 
 static void put_part(struct trace_writer *writer, const struct source_row *row, const char *processor)
@@ -218,6 +222,21 @@ static void put_part(struct trace_writer *writer, const struct source_row *row, 
 	put_address(writer, row->address);
 	put_char(writer, ',');
 	put_number(writer, row->bytes, 10);
+}
+
+static bool put_free(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX])
+{
+	if (row->is_part && !is_part(writer, row, error))
+		return false;
+	if (row->is_part && (row->bytes & PAGE_MASK) != 0)
+		return fail_pages(writer, row, error);
+	put_text(writer, "free,");
+	put_address(writer, row->address);
+	if (!row->is_part)
+		return true;
+	put_char(writer, ',');
+	put_number(writer, row->bytes, 10);
+	return true;
 }
 
 static bool put_prefetch(struct trace_writer *writer, const struct source_row *row,
@@ -273,8 +292,7 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 		put_text(writer, "batch");
 		break;
 	case SOURCE_FREE:
-		put_text(writer, "free,");
-		put_address(writer, row->address);
+		is_good = put_free(writer, row, error);
 		break;
 	case SOURCE_PREFETCH:
 		is_good = put_prefetch(writer, row, error);

@@ -6,11 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "emu.h"
 
 #define LARGE (6u * MIB) /* the GPU has 4 MiB */
 #define SMALL (2u * MIB + 65u * PAGE_BYTES)
+
+/* Pages of the large range that are unmapped in the end. */
+#define HOLE       700u
+#define HOLE_PAGES 600u
 
 /* 64 uTLBs, as the simulator has them. */
 #define FIXED "gpus=1 memory_mib=4 utlbs=64 log_kib=16384 fault_entries="
@@ -93,6 +98,22 @@ static void use_by_cpu(uint64_t *at, size_t pages, size_t step, bool is_write)
 	}
 }
 
+/* A part in the middle, across the end of a block of 2 MiB: what lies beside it is used, then a new range in
+ * its place. */
+static void cut(int fd, uint64_t *large, uint64_t *random)
+{
+	uint64_t *hole = page(large, HOLE), *above = page(hole, HOLE_PAGES), *fresh;
+
+	emu_unmap(hole, HOLE_PAGES * PAGE_BYTES);
+	scatter(fd, large, HOLE, random);
+	use_by_cpu(above, LARGE / PAGE_BYTES - HOLE - HOLE_PAGES, 5, true);
+	fresh = mmap(hole, HOLE_PAGES / 2u * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+	             0);
+	EXPECT(fresh == hole, "mmap where a part was unmapped: %s", strerror(errno));
+	scatter(fd, fresh, HOLE_PAGES / 2u, random);
+	scatter(fd, large, HOLE, random);
+}
+
 static void run(void)
 {
 	int fd = emu_open();
@@ -115,6 +136,7 @@ static void run(void)
 	stream(fd, large, pages, UVMP_EMU_ADD);
 	emu_unmap(small, SMALL);
 	scatter(fd, large, pages, &random);
+	cut(fd, large, &random);
 	save_all();
 }
 

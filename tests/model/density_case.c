@@ -52,15 +52,18 @@ static void take_mask(struct bytes *bytes, uint32_t pages, uvmp_mask *mask)
 	}
 }
 
+/* Where pages are 64 KiB a big page is one of them, and a block has 32. */
 static void read_block(struct bytes *bytes, struct uvmp_block *block)
 {
 	static const uint32_t other_big_pages[3] = {1, 64, 512};
-	uint32_t shape = take(bytes), big_pages = 16, offset;
+	uint32_t shape = take(bytes), big_pages = 16, most = UVMP_MASK_BITS, offset;
 
 	if (shape / 16u >= 13u)
 		big_pages = other_big_pages[shape / 16u - 13u];
+	if (big_pages == 1u && shape % 2u != 0)
+		most = 32;
 	offset = shape % 16u % big_pages;
-	uvmp_block_from_shape(1u + take_below(bytes, UVMP_MASK_BITS - offset), offset, big_pages, block);
+	uvmp_block_from_shape(1u + take_below(bytes, most - offset), offset, big_pages, block);
 }
 
 static void read_parameters(struct density_case *c, struct bytes *bytes, uint32_t threshold, uint32_t flags)

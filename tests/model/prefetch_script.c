@@ -23,6 +23,7 @@ struct script {
 	size_t size, at;
 	struct uvmp_prefetch_params params;
 	uint32_t pages, block_pages, blocks, preferred, utlbs;
+	uint32_t big_pages; /* 16, or 1: pages of 64 KiB */
 	struct uvmp_prefetch_range range;
 	struct naive_streams streams;
 	struct block block[BLOCKS];
@@ -56,7 +57,7 @@ static uint32_t pages_of(const struct script *s, uint32_t b)
 
 static void open(struct script *s)
 {
-	uint32_t prefetcher = UVMP_PREFETCH_STRIDE + byte(s) % 4;
+	uint32_t prefetcher = UVMP_PREFETCH_STRIDE + byte(s) % 4, flags;
 
 	uvmp_prefetch_params_init(&s->params, (enum uvmp_prefetcher)prefetcher);
 	s->block_pages = in(s, 1, 512);
@@ -76,7 +77,9 @@ static void open(struct script *s)
 	s->preferred = UVMP_PROC_NONE;
 	if (byte(s) % 8 == 0)
 		s->preferred = 1 + s->params.threshold % 2;
-	s->params.quirks = byte(s) % 2 == 0;
+	flags = byte(s);
+	s->params.quirks = flags % 2 == 0;
+	s->big_pages = s->block_pages <= 32 && flags / 2 % 2 == 0 ? 1 : 16;
 	for (uint32_t b = 0; b < s->blocks; b++) {
 		struct block *block = &s->block[b];
 
@@ -108,7 +111,7 @@ static struct uvmp_prefetch_facts facts_of(const struct script *s, uint32_t b, b
 	        .is_follow = is_follow,
 	};
 
-	(void)uvmp_block_from_shape(pages_of(s, b), 0, 16, &facts.block);
+	(void)uvmp_block_from_shape(pages_of(s, b), 0, s->big_pages, &facts.block);
 	return facts;
 }
 

@@ -38,7 +38,8 @@ static void equality_with_the_naive_models(uint64_t *random)
 		for (size_t k = 0; k < sizeof(data); k++)
 			data[k] = (uint8_t)uvmp_random_next(random);
 		if (i == 0)
-			data[1] = 0, data[2] &= 63; /* small blocks, which strides leave often */
+			data[1] = 0,
+			data[2] &= 63; /* small blocks, which strides leave often, also of large pages */
 		assert_true(prefetch_script_agrees(data, sizeof(data)));
 	}
 }
@@ -110,10 +111,13 @@ static void decisions_are_sound(uint64_t *random)
 {
 	for (int i = UVMP_PREFETCH_STRIDE; i <= UVMP_PREFETCH_SAFE; i++) {
 		struct prefetch_case c;
-		uint32_t pages = 1 + below(random, 512);
+		bool is_large = below(random, 4) == 0; /* pages of 64 KiB */
+		uint32_t pages = 1 + below(random, is_large ? 32 : 512);
 		uvmp_mask thrashing, pattern = any_pages(random, pages), beyond = {{0}};
 
 		prefetch_case_init(&c, (enum uvmp_prefetcher)i, pages);
+		if (is_large)
+			(void)uvmp_block_from_shape(pages, 0, 1, &c.facts.block);
 		thrashing = any_pages(random, pages);
 		c.params.threshold = 1 + below(random, 100);
 		c.params.stride_confidence = 1;

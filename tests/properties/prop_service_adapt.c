@@ -60,6 +60,7 @@ static void heed(struct engine *host, const struct uvmp_action *a)
 	told[a->to][1] = a->detail;
 }
 
+/* And pages, of 64 KiB where the order can have them. */
 static void draw_policy(void)
 {
 	static const char *const prefetch[] = {"prefetch=density", "prefetch=next",   "prefetch=pattern",
@@ -80,17 +81,21 @@ static void draw_policy(void)
 	                                     " threads=on extra_blocks=5 sm_throttle=on"};
 	static const char *const full[] = {"", " prefetch_full=none", " prefetch_full=safe",
 	                                   " prefetch_full=pattern"};
-	uint32_t p = draw(7);
+	uint32_t p = draw(7), order = draw(7);
 	char text[512];
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", prefetch[p], p < 3u ? adapt[draw(4)] : "", evict[draw(7)],
+	snprintf(text, sizeof(text), "%s%s%s%s%s", prefetch[p], p < 3u ? adapt[draw(4)] : "", evict[order],
 	         limits[draw(4)], full[draw(4)]);
 	assert_true(engine_policy(&e, text));
+	e.params.page_bytes = order < 3u && draw(2) == 0 ? 65536 : PAGE;
 }
 
 static uvmp_addr draw_page(void)
 {
-	return BASE + (uvmp_addr)draw(BLOCKS) * MIB2 + (uvmp_addr)draw(draw(2) == 0 ? 16 : 512) * PAGE;
+	uint32_t pages = MIB2 / e.params.page_bytes;
+
+	return BASE + (uvmp_addr)draw(BLOCKS) * MIB2 +
+	       (uvmp_addr)draw(draw(2) == 0 ? 16 : pages) * e.params.page_bytes;
 }
 
 static void event(uint64_t *kernel)
@@ -109,11 +114,13 @@ static void event(uint64_t *kernel)
 			(void)uvmp_service_synchronise(e.service, gpu);
 		break;
 	case 2:
-		(void)uvmp_service_migrate(e.service, SPACE, draw_page(), (1u + draw(40)) * PAGE,
-		                           draw(2) * gpu, NULL);
+		(void)uvmp_service_migrate(e.service, SPACE, draw_page(),
+		                           (uint64_t)(1u + draw(40)) * e.params.page_bytes, draw(2) * gpu,
+		                           NULL);
 		break;
 	case 3:
-		(void)uvmp_service_advise(e.service, SPACE, draw_page(), (1u + draw(600)) * PAGE,
+		(void)uvmp_service_advise(e.service, SPACE, draw_page(),
+		                          (uint64_t)(1u + draw(600)) * e.params.page_bytes,
 		                          (enum uvmp_advice)draw(7), gpu, NULL);
 		break;
 	case 4:
@@ -129,7 +136,8 @@ static void event(uint64_t *kernel)
 		(void)engine_run(&e);
 		pattern = UVMP_PATTERN_UNDECIDED;
 		(void)uvmp_service_add_range(e.service, SPACE, BASE,
-		                             (uint64_t)BLOCKS * MIB2 - PAGE * draw(300),
+		                             (uint64_t)BLOCKS * MIB2 -
+		                                     (uint64_t)e.params.page_bytes * draw(60),
 		                             UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE);
 		break;
 	default:

@@ -25,7 +25,8 @@ static uint32_t below(uint64_t *random, uint32_t bound)
 	return (uint32_t)uvmp_random_below(random, bound);
 }
 
-static void random_policy(uint64_t *random, char text[256])
+/* True: pages may be of 64 KiB. */
+static bool random_policy(uint64_t *random, char text[256])
 {
 	static const char *const order[] = {"lru",      "lru2m", "lfu2m", "clock2m", "lru4k",
 	                                    "random4k", "sl64k", "tbne",  "mhpe"};
@@ -44,6 +45,7 @@ static void random_policy(uint64_t *random, char text[256])
 		snprintf(text + strlen(text), 256 - strlen(text), " free_buffer=%u", below(random, 60));
 	if (evict != 0 && evict != 5 && below(random, 3) == 0)
 		snprintf(text + strlen(text), 256 - strlen(text), " reserve=%u", below(random, 100));
+	return evict <= 3;
 }
 
 static void assert_fits(uint64_t capacity_bytes)
@@ -81,9 +83,11 @@ static void live(uint64_t *random)
 {
 	uint32_t roots = 1 + below(random, 4), cursor = 0;
 	char text[256];
+	bool can_be_large = random_policy(random, text);
 
-	random_policy(random, text);
 	engine_init(&e, 1, roots);
+	if (can_be_large && below(random, 2) == 0)
+		e.params.page_bytes = 65536;
 	if (!engine_policy(&e, text))
 		fail_msg("%s is no policy", text);
 	assert_true(engine_start(&e, 16, 1u << 18));

@@ -414,7 +414,8 @@ static bool bound_rows(const char *rows, uint64_t memory_bytes)
 	return bound_source(trace_open_stream(in, "rows", error), (struct driver_memory){memory_bytes, 100});
 }
 
-static void expect(uint32_t level, uint64_t touched, uint64_t misses, uint64_t left, uint64_t written_back)
+static void expect_counts(uint32_t level, uint64_t touched, uint64_t misses, uint64_t left,
+                          uint64_t written_back)
 {
 	const struct bound_level *l = &result.level[level];
 
@@ -423,6 +424,14 @@ static void expect(uint32_t level, uint64_t touched, uint64_t misses, uint64_t l
 	assert_int_equal(l->left, left);
 	assert_int_equal(l->written_back, written_back);
 	assert_int_equal(l->places * l->unit_bytes, result.memory_bytes);
+}
+
+/* And the bytes, where all that moves has contents. */
+static void expect(uint32_t level, uint64_t touched, uint64_t misses, uint64_t left, uint64_t written_back)
+{
+	const struct bound_level *l = &result.level[level];
+
+	expect_counts(level, touched, misses, left, written_back);
 	if (level > 0) /* parts of units */
 		return;
 	assert_int_equal(l->touched_bytes, touched * l->unit_bytes);
@@ -474,6 +483,44 @@ static void test_freed(void **unused)
 	expect(2, 3, 3, 0, 0);
 	assert_true(bound_rows("range,200000000,2097152\nfree,200000000\n", 2097152));
 	expect(2, 0, 0, 0, 0);
+}
+
+/* A unit goes when nothing is left of it, and begins anew when there is something again. */
+static void test_freed_parts(void **unused)
+{
+	(void)unused;
+	assert_true(bound_rows("range,200000000,2097152\n,0,w,200000000\n,0,w,200001000\n,0,r,200010000\n"
+	                       "free,200000000,8192\n,0,r,200010000\n",
+	                       2097152));
+	expect(0, 3, 3, 0, 0);
+	expect(1, 2, 2, 0, 0);
+	expect(2, 1, 1, 0, 0);
+	/* the same bytes again: one page fresh, of which nothing comes, one with contents */
+	assert_true(bound_rows("range,200000000,65536\n,0,w,200000000\n,0,w,200001000\nfree,200000000,8192\n"
+	                       "range,200000000,4096,,fresh\nrange,200001000,4096\n,0,w,200000000\n,0,w,200001000\n"
+	                       ",0,r,200000000\n",
+	                       2097152));
+	assert_int_equal(result.footprint_bytes, 65536 + 8192);
+	expect_counts(0, 4, 4, 0, 0);
+	assert_int_equal(result.level[0].touched_bytes, 3 * 4096);
+	assert_int_equal(result.level[0].h2d_bytes, 3 * 4096);
+	expect_counts(1, 1, 1, 0, 0);
+	/* two frees take a unit; what the CPU wrote before means nothing, and it weighs what it is now */
+	assert_true(bound_rows("range,200000000,8192,,fresh\n,cpu,w,200000000\n,0,w,200000000\n"
+	                       "free,200000000,4096\nfree,200001000\nrange,200000000,12288,,fresh\n"
+	                       ",0,w,200000000\n,0,w,200002000\n",
+	                       2097152));
+	expect_counts(0, 3, 3, 0, 0);
+	assert_int_equal(result.level[0].h2d_bytes, 4096);
+	expect_counts(1, 2, 2, 0, 0);
+	assert_int_equal(result.level[1].h2d_bytes, 4096);
+	expect_counts(2, 2, 2, 0, 0);
+	/* what had to leave before the free has left, once */
+	assert_true(bound_rows("range,200000000,6291456\n,0,w,200000000\n,0,w,200200000\nfree,200000000,2097152\n"
+	                       "range,200000000,2097152,,fresh\n,0,w,200000000\n,0,r,200400000\n,0,r,200000000\n",
+	                       2097152));
+	expect_counts(2, 4, 5, 4, 3);
+	assert_int_equal(result.level[2].h2d_bytes, 4 * 2097152);
 }
 
 /* Of the last unit of a range only what belongs to it moves; ranges may share units. */
@@ -639,6 +686,7 @@ int main(void)
 	        cmocka_unit_test(test_cpu),
 	        cmocka_unit_test(test_fresh),
 	        cmocka_unit_test(test_freed),
+	        cmocka_unit_test(test_freed_parts),
 	        cmocka_unit_test(test_memory),
 	        cmocka_unit_test(test_below_policies),
 	        cmocka_unit_test(test_errors),

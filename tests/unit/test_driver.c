@@ -503,9 +503,9 @@ static void test_calls_outside(void **unused)
 
 	(void)unused;
 	assert_false(run_list(range, call, end, 2097152));
-	assert_string_equal(error,
-	                    "list:2: a prefetch or advice for 8192 bytes at 0x200001000: not all of that "
-	                    "is managed");
+	assert_string_equal(
+	        error, "list:2: a prefetch, advice or free for 8192 bytes at 0x200001000: not all of that "
+	               "is managed");
 	call.kind = SOURCE_ADVISE;
 	assert_false(run_list(range, call, end, 2097152));
 	assert_non_null(strstr(error, "not all of that is managed"));
@@ -521,6 +521,126 @@ static void test_calls_outside(void **unused)
 	call.address = BASE;
 	call.bytes = 4096;
 	assert_false(run_list(range, call, end, 2097152));
+}
+
+/* -- frees -- */
+
+/* Of a part on the GPU nothing is copied; what lies beside it in its block goes home, and is brought again.
+ * The part may be declared anew, and nothing is left of what it was. */
+static void test_free_part(void **unused)
+{
+	static const char rows[] = "range,200000000,4194304\n,0,w,200000000\n,0,w,200001000\n,0,w,200002000\n"
+	                           ",0,w,200003000\nfree,200001000,8192\n,0,w,200003000\n"
+	                           "range,200001000,8192,,fresh\n,0,w,200001000\n,cpu,r,200001000\n";
+
+	(void)unused;
+	assert_true(run_rows(rows, "prefetch=none", 2097152));
+	assert_int_equal(result.footprint_bytes, 4194304 + 8192);
+	assert_int_equal(result.accesses, 7);
+	assert_int_equal(result.pages_touched, 5);
+	assert_int_equal(result.far_faults, 6);
+	assert_int_equal(result.pages_migrated, 5);    /* the fresh one begins with zeros */
+	assert_int_equal(result.d2h_bytes, 3u * 4096); /* two beside the part, one that the CPU reads */
+	assert_int_equal(result.pages_evicted, 0);
+	assert_int_equal(result.cpu_faults, 1);
+}
+
+/* Prefetched pages that are freed have not been used. What was freed takes no memory. */
+static void test_free_part_of_prefetched(void **unused)
+{
+	static const char rows[] = "range,200000000,6291456\nprefetch,gpu,200000000,2097152\n"
+	                           "free,200000000,2097152\n,0,r,200200000\n"
+	                           "range,200000000,2097152\n,0,r,200000000\n"
+	                           "free,200000000,6291456\nrange,200000000,6291456\n,0,r,200000000\n";
+
+	(void)unused;
+	assert_true(run_rows(rows, "prefetch=none", 4194304));
+	assert_int_equal(result.pages_prefetched, 512);
+	assert_int_equal(result.pages_prefetched_unused, 512);
+	assert_int_equal(result.pages_migrated, 512 + 3);
+	assert_int_equal(result.evictions, 0);
+	assert_int_equal(result.d2h_bytes, 0);
+	assert_int_equal(result.pages_thrashed, 0);
+}
+
+#define WINDOW_PAGES 2048u
+
+static void declare(FILE *out, bool *is_declared, uint32_t first, uint32_t outer, bool is_fresh)
+{
+	for (uint32_t page = first; page < outer; page++)
+		is_declared[page] = true;
+	fprintf(out, "range,%llx,%u,%s\n", (unsigned long long)BASE + first * 4096ull,
+	        (outer - first) * 4096u, is_fresh ? ",fresh" : "a");
+}
+
+/* From a page on as many as are alike, at most. */
+static uint32_t alike(const bool *is_declared, uint32_t first, uint32_t most)
+{
+	uint32_t page = first;
+
+	while (page < WINDOW_PAGES && page - first < most && is_declared[page] == is_declared[first])
+		page++;
+	return page;
+}
+
+static void write_random_frees(FILE *out, uint64_t *random, uint32_t steps)
+{
+	static bool is_declared[WINDOW_PAGES];
+
+	declare(out, memset(is_declared, 0, sizeof(is_declared)), 0, WINDOW_PAGES, false);
+	for (uint32_t step = 0; step < steps; step++) {
+		uint32_t page = (uint32_t)uvmp_random_below(random, WINDOW_PAGES);
+		uint32_t most = uvmp_random_below(random, 3) == 0 ? WINDOW_PAGES : 24;
+		uint32_t outer = alike(is_declared, page, most),
+		         kind = (uint32_t)uvmp_random_below(random, 16);
+		unsigned long long address = BASE + page * 4096ull;
+
+		if (!is_declared[page]) {
+			declare(out, is_declared, page, outer, kind % 2u == 0);
+		} else if (kind == 0) {
+			memset(is_declared + page, 0, outer - page);
+			fprintf(out, "free,%llx,%u\n", address, (outer - page) * 4096u);
+		} else if (kind == 1) {
+			fprintf(out, "advise,accessed-by,gpu,%llx,%u\n", address, (outer - page) * 4096u);
+		} else {
+			fprintf(out, ",%s,%c,%llx\n",
+			        kind == 2  ? "cpu"
+			        : kind < 9 ? "1"
+			                   : "70",
+			        kind % 2u ? 'r' : 'w', address);
+		}
+	}
+}
+
+/* Parts come and go. Where whole roots are evicted all fits: in shreds of ranges they are soon all pinned. */
+static void test_random_frees(void **unused)
+{
+	static const struct {
+		const char *policy;
+		uint64_t memory_bytes;
+	} cases[] = {{"", 4u * WINDOW_PAGES * 4096u},
+	             {"quirks=0 counters=on", 4u * WINDOW_PAGES * 4096u},
+	             {"prefetch=none thrash=off evict=lru4k", 2097152},
+	             {"preset=uvmsmart-tbn", 4194304},
+	             {"prefetch=sequential evict=lfu2m", 4194304},
+	             {"prefetch=pattern evict=mhpe", 4194304},
+	             {"replay=once evict=random4k", 4194304}};
+	uint64_t random = test_seed();
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		FILE *file = tmpfile();
+
+		assert_non_null(file);
+		fputs("uvmp-trace 1\n", file);
+		write_random_frees(file, &random, test_share_of(3000));
+		rewind(file);
+		if (!run_source(trace_open_stream(file, "frees", error), cases[i].policy,
+		                cases[i].memory_bytes))
+			fail_msg("%s: %s", cases[i].policy, error);
+		assert_true(result.pages_migrated > 0 && result.cpu_faults > 0);
+		assert_true(result.pages_prefetched_unused <= result.pages_prefetched);
+	}
 }
 
 /* Memory of the GPU that is not managed: what it takes is missing, the GPU may always use it. */
@@ -705,6 +825,9 @@ int main(void)
 	        cmocka_unit_test(test_advice_on_half_a_block),
 	        cmocka_unit_test(test_interrupted_within_a_row),
 	        cmocka_unit_test(test_calls_outside),
+	        cmocka_unit_test(test_free_part),
+	        cmocka_unit_test(test_free_part_of_prefetched),
+	        cmocka_unit_test(test_random_frees),
 	        cmocka_unit_test(test_device_ranges),
 	        cmocka_unit_test(test_nothing_managed),
 	        cmocka_unit_test(test_error_below_cpu),

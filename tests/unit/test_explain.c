@@ -401,6 +401,36 @@ static void test_after_eviction(void **unused)
 	check_reasons(70, 1, OWN);
 }
 
+/* Only what is freed is gone, and who frees memory has nothing in it. */
+static void test_freed_part(void **unused)
+{
+	(void)unused;
+	start_log(); /* the upper end: three big pages are left */
+	add_faulted(0, 1, "0-15", 16);
+	add_faulted(0, 1, "48-63", 16);
+	end_step();
+	add_other("unmap", "free", "48-63", " to=1");
+	add_faulted(0, 1, "16", 1);
+	add_fetched(0, 1, "17-47", " faulted=1 present=16");
+	check_reasons(40, 1, SUBTREE("2 of the 3", "its", "192 KiB at " BLOCK));
+	start_log(); /* out of the middle */
+	add_whole();
+	add_faulted(0, 1, "0-47", 48);
+	end_step();
+	add_other("unmap", "free", "16-31", " to=1");
+	add_faulted(0, 1, "64", 1);
+	add_fetched(0, 1, "65-79", " faulted=1 present=32");
+	check_reasons(70, 1, OWN);
+	start_log(); /* one of two gives back its memory */
+	add_whole();
+	add_faulted(0, 1, "0-31", 32);
+	end_step();
+	add_other("free", "free", "0-511", " from=2 detail=2097152");
+	add_faulted(0, 1, "32", 1);
+	add_fetched(0, 1, "33-63", " faulted=1 present=32");
+	check_reasons(60, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
+}
+
 /* The CPU wants one of its pages back; it has had the rest since the beginning. */
 static void test_to_the_cpu(void **unused)
 {
@@ -986,6 +1016,7 @@ int main(void)
 	        cmocka_unit_test(test_small_blocks),
 	        cmocka_unit_test(test_padding),
 	        cmocka_unit_test(test_after_eviction),
+	        cmocka_unit_test(test_freed_part),
 	        cmocka_unit_test(test_to_the_cpu),
 	        cmocka_unit_test(test_pagewise),
 	        cmocka_unit_test(test_two_gpus),

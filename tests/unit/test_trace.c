@@ -340,34 +340,97 @@ static void good_ranges(void **state)
 	assert_end(source);
 }
 
+static void assert_free(struct source *source, uint64_t address, uint64_t bytes, bool is_part)
+{
+	struct source_row row = next(source);
+
+	assert_int_equal(row.kind, SOURCE_FREE);
+	assert_int_equal(row.address, address);
+	assert_int_equal(row.bytes, bytes);
+	assert_int_equal(row.is_part, is_part);
+}
+
 static void frees_and_batches(void **state)
 {
-	struct source *source = open_text(ONE ",0,w,10000\nbatch\nfree,0x10000\nrange,0,4096\n,0,r,fff\n");
-	struct source_row row;
+	struct source *source = open_text(ONE ",0,w,10000\nbatch\nfree,0x10000\nrange,0,4096\n,0,r,fff\n"
+	                                      "range,f000,8192\n,0,r,10000\n");
 
 	(void)state;
 	assert_range(source, 0x10000, 65536, "");
 	assert_access(source, 0, UVMP_ACCESS_WRITE, 0x10000);
 	assert_int_equal(next(source).kind, SOURCE_BATCH);
-	row = next(source);
-	assert_int_equal(row.kind, SOURCE_FREE);
-	assert_int_equal(row.address, 0x10000);
-	assert_int_equal(row.bytes, 65536);
+	assert_free(source, 0x10000, 65536, false);
 	assert_range(source, 0, 4096, "");
 	assert_access(source, 0, UVMP_ACCESS_READ, 0xfff);
+	assert_range(source, 0xf000, 8192, "");
+	assert_access(source, 0, UVMP_ACCESS_READ, 0x10000);
 	assert_end(source);
 	assert_bad(ONE "free\n", "t.csv:3: base is missing");
+	assert_bad(ONE "free,\n", "t.csv:3: base is missing");
 	assert_bad(ONE "free,11000\n", "t.csv:3: no range begins at 0x11000");
 	assert_bad(ONE "free,20000\n", "t.csv:3: no range begins at 0x20000");
-	assert_bad(ONE "free,10000,1\n", "t.csv:3: too many fields: `1`");
 	assert_bad(ONE "batch,1\n", "t.csv:3: too many fields: `1`");
 	assert_bad(ONE "free,10000\nfree,10000\n", "t.csv:4: no range begins at 0x10000");
 	assert_bad(ONE "free,10000\n,0,r,10000\n", "t.csv:4: address 0x10000 is in no range declared so far");
 	assert_bad(ONE "free,10000\nprefetch,gpu,10000,1\n",
 	           "t.csv:4: 1 bytes from 0x10000 on are not all in ranges declared so far");
-	/* a range below moves the freed one up in the table */
+	/* a range below moves those above up in the table */
 	assert_bad(ONE ",0,r,10000\nfree,10000\nrange,0,4096\n,0,r,10000\n",
 	           "t.csv:6: address 0x10000 is in no range declared so far");
+}
+
+/* Parts: out of the middle, from the ends, over several ranges. What is left is a range on each side. */
+static void frees_of_parts(void **state)
+{
+	struct source *source =
+	        open_text(HEAD "range,10000,65536\nrange,20000,5000\nfree,14000,8192\n"
+	                       ",0,r,13fff\n,0,r,16000\nrange,14000,8192,new,fresh\n,0,w,15fff\n"
+	                       "free,1f000,8192\nfree,10000\nfree,14000\nfree,16000,36864\nfree,21000\n"
+	                       "range,0x10000,1048576\nfree,10000,1048576\n");
+
+	(void)state;
+	assert_range(source, 0x10000, 65536, "");
+	assert_range(source, 0x20000, 5000, "");
+	assert_free(source, 0x14000, 8192, true);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0x13fff);
+	assert_access(source, 0, UVMP_ACCESS_READ, 0x16000);
+	assert_int_equal(next(source).kind, SOURCE_RANGE);
+	assert_access(source, 0, UVMP_ACCESS_WRITE, 0x15fff);
+	assert_free(source, 0x1f000, 8192, true); /* the end of one, the beginning of the next */
+	assert_free(source, 0x10000, 16384, true);
+	assert_free(source, 0x14000, 8192, false); /* as it was declared */
+	assert_free(source, 0x16000, 36864, true);
+	assert_free(source, 0x21000, 4096, true); /* 904 bytes of it were declared */
+	assert_range(source, 0x10000, 1048576, "");
+	assert_free(source, 0x10000, 1048576, true);
+	assert_end(source);
+}
+
+static void bad_frees_of_parts(void **state)
+{
+	(void)state;
+	assert_bad(ONE "free,10000,\n", "t.csv:3: size is missing");
+	assert_bad(ONE "free,,4096\n", "t.csv:3: address is missing");
+	assert_bad(ONE "free,10000,x\n", "t.csv:3: size `x` is not a decimal number");
+	assert_bad(ONE "free,10000,4096,1\n", "t.csv:3: too many fields: `1`");
+	assert_bad(ONE "free,10000,0\n", "t.csv:3: size of 0 bytes");
+	assert_bad(ONE "free,10000,1\n", "t.csv:3: size 1 is not a multiple of 4096");
+	assert_bad(ONE "free,10800,4096\n", "t.csv:3: address 0x10800 is not a multiple of 4096");
+	assert_bad(ONE "free,f000,8192\n",
+	           "t.csv:3: 8192 bytes from 0xf000 on are not all in ranges declared so far");
+	assert_bad(ONE "free,1f000,8192\n",
+	           "t.csv:3: 8192 bytes from 0x1f000 on are not all in ranges declared so far");
+	assert_bad(
+	        ONE "free,10000,18446744073709547520\n",
+	        "t.csv:3: 18446744073709547520 bytes from 0x10000 on are not all in ranges declared so far");
+	assert_bad(ONE "free,14000,8192\n,0,r,15fff\n",
+	           "t.csv:4: address 0x15fff is in no range declared so far");
+	assert_bad(ONE "free,14000,8192\nfree,13000,8192\n",
+	           "t.csv:4: 8192 bytes from 0x13000 on are not all in ranges declared so far");
+	assert_bad(ONE "free,14000,8192\nfree,14000\n", "t.csv:4: no range begins at 0x14000");
+	assert_bad(ONE "free,14000,8192\nrange,14000,12288\n",
+	           "t.csv:4: range overlaps the range at 0x16000");
+	assert_bad(ONE "free,14000,8192\nrange,13000,8192\n", "t.csv:4: range overlaps the range at 0x10000");
 }
 
 /* Many ranges in descending and alternating order; every address is found in its own. */
@@ -713,16 +776,27 @@ static void compressed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_row),       cmocka_unit_test(ends),
-	        cmocka_unit_test(first_line),      cmocka_unit_test(bad_rows),
-	        cmocka_unit_test(calls),           cmocka_unit_test(bad_calls),
-	        cmocka_unit_test(bad_ranges),      cmocka_unit_test(good_ranges),
+	        cmocka_unit_test(every_row),
+	        cmocka_unit_test(ends),
+	        cmocka_unit_test(first_line),
+	        cmocka_unit_test(bad_rows),
+	        cmocka_unit_test(calls),
+	        cmocka_unit_test(bad_calls),
+	        cmocka_unit_test(bad_ranges),
+	        cmocka_unit_test(good_ranges),
 	        cmocka_unit_test(frees_and_batches),
-	        cmocka_unit_test(many_ranges),     cmocka_unit_test(too_many_ranges),
-	        cmocka_unit_test(cpu_accesses),    cmocka_unit_test(bad_accesses),
-	        cmocka_unit_test(long_lines),      cmocka_unit_test(nul_bytes),
-	        cmocka_unit_test(endless_line),    cmocka_unit_test(many_rows),
-	        cmocka_unit_test(files),           cmocka_unit_test(standard_input),
+	        cmocka_unit_test(frees_of_parts),
+	        cmocka_unit_test(bad_frees_of_parts),
+	        cmocka_unit_test(many_ranges),
+	        cmocka_unit_test(too_many_ranges),
+	        cmocka_unit_test(cpu_accesses),
+	        cmocka_unit_test(bad_accesses),
+	        cmocka_unit_test(long_lines),
+	        cmocka_unit_test(nul_bytes),
+	        cmocka_unit_test(endless_line),
+	        cmocka_unit_test(many_rows),
+	        cmocka_unit_test(files),
+	        cmocka_unit_test(standard_input),
 	        cmocka_unit_test(compressed),
 #ifdef HAVE_ZSTD
 	        cmocka_unit_test(compressed_long),

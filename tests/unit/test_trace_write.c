@@ -45,6 +45,8 @@ static void assert_same(const struct source_row *a, const struct source_row *b)
 		assert_false(b->range.is_device);
 	} else if (a->kind == SOURCE_FREE) {
 		assert_int_equal(a->address, b->address);
+		assert_int_equal(a->bytes, b->bytes);
+		assert_int_equal(a->is_part, b->is_part);
 	} else if (a->kind == SOURCE_PREFETCH || a->kind == SOURCE_ADVISE) {
 		assert_int_equal(a->address, b->address);
 		assert_int_equal(a->bytes, b->bytes);
@@ -138,6 +140,7 @@ enum { ROWS = 20000, RANGES = 40 };
 struct maker {
 	uint64_t random;
 	struct source_range range[RANGES];
+	bool is_rest[RANGES];   /* a part was freed */
 	unsigned freed, ranges; /* the first `freed` are */
 	uint64_t time_ns;
 };
@@ -212,6 +215,33 @@ static void make_call(struct maker *maker, struct source_row *row)
 		row->to_gpu = false;
 }
 
+/* The upper end of a range goes, at least a page of it; the range keeps one page or more. */
+static void make_part(struct maker *maker, struct source_row *row)
+{
+	unsigned at = maker->freed + (unsigned)pick(maker, maker->ranges - maker->freed);
+	struct source_range *range = &maker->range[at];
+	uint64_t pages = (range->bytes - 1) / 4096 + 1, kept;
+
+	if (pages < 2)
+		return;
+	kept = 1 + pick(maker, pages - 1);
+	row->kind = SOURCE_FREE;
+	row->is_part = true;
+	row->address = range->base + kept * 4096;
+	row->bytes = (pages - kept) * 4096;
+	range->bytes = kept * 4096;
+	maker->is_rest[at] = true;
+}
+
+/* What is left of a range is a part of it. */
+static void make_free(struct maker *maker, struct source_row *row)
+{
+	row->kind = SOURCE_FREE;
+	row->address = maker->range[maker->freed].base;
+	row->bytes = maker->range[maker->freed].bytes;
+	row->is_part = maker->is_rest[maker->freed++];
+}
+
 static struct source_row make_row(struct maker *maker)
 {
 	struct source_row row = {.kind = SOURCE_SYNC};
@@ -227,9 +257,10 @@ static struct source_row make_row(struct maker *maker)
 	} else if (sort == 3) {
 		row.kind = SOURCE_BATCH;
 	} else if (sort == 4 && maker->freed + 1 < maker->ranges) {
-		row.kind = SOURCE_FREE;
-		row.address = maker->range[maker->freed++].base;
-	} else if (sort > 5) {
+		make_free(maker, &row);
+	} else if (sort == 5) {
+		make_part(maker, &row);
+	} else if (sort > 6) {
 		make_access(maker, &row);
 	}
 	return row;
@@ -323,7 +354,9 @@ static void the_very_bytes(void **state)
 	                           "advise,no-duplicate,,0x200000,1\n"
 	                           "advise,unset-duplicate,,0x200000,1\n"
 	                           "advise,discard,,0x200000,1\n"
-	                           "sync\n";
+	                           "sync\n"
+	                           "free,0x201000,4096\n"
+	                           "free,0x400000\n";
 	struct source_row rows[] = {
 	        {.kind = SOURCE_RANGE, .range = {.base = 0x200000, .bytes = 8192, .name = "a b"}},
 	        {.kind = SOURCE_RANGE, .range = {.base = 0x400000, .bytes = 1}},
@@ -350,6 +383,8 @@ static void the_very_bytes(void **state)
 	        advice(UVMP_ADVISE_UNSET_DUPLICATE, false, false),
 	        advice(UVMP_ADVISE_DISCARD, false, false),
 	        {.kind = SOURCE_SYNC},
+	        {.kind = SOURCE_FREE, .address = 0x201000, .bytes = 4096, .is_part = true},
+	        {.kind = SOURCE_FREE, .address = 0x400000, .bytes = 1},
 	};
 	char got[sizeof(want) + 1];
 	FILE *file = tmpfile();
@@ -404,6 +439,12 @@ static void what_cannot_be_read_is_not_written(void **state)
 	                           .bytes = 1,
 	                           .advice = (enum uvmp_advice)TRACE_ADVICE},
 	       "t: this sort of advice cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_FREE, .address = 0x1000, .bytes = 4097, .is_part = true},
+	       "t: 4097 bytes at 0x1000 cannot stand in a trace: no whole pages");
+	refuse((struct source_row){.kind = SOURCE_FREE, .address = 0x1001, .bytes = 4096, .is_part = true},
+	       "t: 4096 bytes at 0x1001 cannot stand in a trace: no whole pages");
+	refuse((struct source_row){.kind = SOURCE_FREE, .address = 0x1000, .is_part = true},
+	       "t: 0 bytes at 0x1000 cannot stand in a trace: no whole pages");
 	refuse((struct source_row){.kind = SOURCE_ACCESS, .agent = 1u << 20, .access = UVMP_ACCESS_READ},
 	       "t: agent 1048576 is above 1048575");
 	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_ATOMIC_WEAK},
