@@ -262,6 +262,23 @@ static inline void engine_bind(struct engine *e, uint32_t gpu, uint64_t space)
 	        UVMP_OK);
 }
 
+/* What most tests begin with: ample memory, and the channels of all GPUs bound to `space`. */
+static inline void engine_go(struct engine *e, uint64_t space)
+{
+	assert_true(engine_start(e, 32, 1 << 20));
+	for (uint32_t gpu = 1; gpu < e->processors.count; gpu++)
+		engine_bind(e, gpu, space);
+}
+
+/* `gpus` GPUs of `roots` roots under a policy, from its text, ready for ranges of `space`. */
+static inline void engine_open(struct engine *e, const char *policy, uint32_t gpus, uint32_t roots,
+                               uint64_t space)
+{
+	engine_init(e, gpus, roots);
+	assert_true(engine_policy(e, policy));
+	engine_go(e, space);
+}
+
 static inline struct uvmp_fault engine_entry(uint64_t space, uvmp_addr address, enum uvmp_access access)
 {
 	return (struct uvmp_fault){.address = address,

@@ -465,17 +465,20 @@ static void test_two_blocks_in_one(void **unused)
 /* What is freed need not leave, unless it had to before; nor does what is freed in the end. */
 static void test_freed(void **unused)
 {
-	static const char ranges[] = "range,200000000,2097152\nrange,200200000,2097152\nrange,200400000,2097152\n";
+	static const char ranges[] =
+	        "range,200000000,2097152\nrange,200200000,2097152\nrange,200400000,2097152\n";
 	char rows[512];
 
 	(void)unused;
-	snprintf(rows, sizeof(rows), "%s,0,w,200000000\nfree,200000000\n,0,w,200200000\n,0,w,200400000\n", ranges);
+	snprintf(rows, sizeof(rows), "%s,0,w,200000000\nfree,200000000\n,0,w,200200000\n,0,w,200400000\n",
+	         ranges);
 	assert_true(bound_rows(rows, 2097152));
 	expect(0, 3, 3, 0, 0);
 	expect(2, 3, 3, 1, 1);
 	assert_int_equal(result.level[2].d2h_bytes, 2097152);
 	assert_int_equal(result.level[2].written_back_bytes, 2097152);
-	snprintf(rows, sizeof(rows), "%s,0,w,200000000\n,0,w,200200000\nfree,200000000\n,0,r,200400000\nfree,200400000\n",
+	snprintf(rows, sizeof(rows),
+	         "%s,0,w,200000000\n,0,w,200200000\nfree,200000000\n,0,r,200400000\nfree,200400000\n",
 	         ranges);
 	assert_true(bound_rows(rows, 2097152));
 	expect(2, 3, 3, 2, 2);
@@ -496,10 +499,11 @@ static void test_freed_parts(void **unused)
 	expect(1, 2, 2, 0, 0);
 	expect(2, 1, 1, 0, 0);
 	/* the same bytes again: one page fresh, of which nothing comes, one with contents */
-	assert_true(bound_rows("range,200000000,65536\n,0,w,200000000\n,0,w,200001000\nfree,200000000,8192\n"
-	                       "range,200000000,4096,,fresh\nrange,200001000,4096\n,0,w,200000000\n,0,w,200001000\n"
-	                       ",0,r,200000000\n",
-	                       2097152));
+	assert_true(bound_rows(
+	        "range,200000000,65536\n,0,w,200000000\n,0,w,200001000\nfree,200000000,8192\n"
+	        "range,200000000,4096,,fresh\nrange,200001000,4096\n,0,w,200000000\n,0,w,200001000\n"
+	        ",0,r,200000000\n",
+	        2097152));
 	assert_int_equal(result.footprint_bytes, 65536 + 8192);
 	expect_counts(0, 4, 4, 0, 0);
 	assert_int_equal(result.level[0].touched_bytes, 3 * 4096);
@@ -516,9 +520,10 @@ static void test_freed_parts(void **unused)
 	assert_int_equal(result.level[1].h2d_bytes, 4096);
 	expect_counts(2, 2, 2, 0, 0);
 	/* what had to leave before the free has left, once */
-	assert_true(bound_rows("range,200000000,6291456\n,0,w,200000000\n,0,w,200200000\nfree,200000000,2097152\n"
-	                       "range,200000000,2097152,,fresh\n,0,w,200000000\n,0,r,200400000\n,0,r,200000000\n",
-	                       2097152));
+	assert_true(
+	        bound_rows("range,200000000,6291456\n,0,w,200000000\n,0,w,200200000\nfree,200000000,2097152\n"
+	                   "range,200000000,2097152,,fresh\n,0,w,200000000\n,0,r,200400000\n,0,r,200000000\n",
+	                   2097152));
 	expect_counts(2, 4, 5, 4, 3);
 	assert_int_equal(result.level[2].h2d_bytes, 4 * 2097152);
 }

@@ -18,11 +18,7 @@ static struct engine e;
 
 static void start(const char *policy, uint32_t gpus, uint32_t roots)
 {
-	engine_init(&e, gpus, roots);
-	assert_true(engine_policy(&e, policy));
-	assert_true(engine_start(&e, 32, 1 << 20));
-	for (uint32_t gpu = 1; gpu <= gpus; gpu++)
-		engine_bind(&e, gpu, SPACE);
+	engine_open(&e, policy, gpus, roots, SPACE);
 }
 
 static void stop(void)

@@ -24,9 +24,7 @@ static void start(const char *policy, uint32_t gpus, uint32_t roots, uint32_t sm
 	assert_true(engine_policy(&e, policy));
 	for (uint32_t i = 0; i < gpus; i++)
 		e.gpu[i].sms = sms;
-	assert_true(engine_start(&e, 32, 1 << 20));
-	for (uint32_t gpu = 1; gpu <= gpus; gpu++)
-		engine_bind(&e, gpu, SPACE);
+	engine_go(&e, SPACE);
 }
 
 static void range(uint32_t blocks)
@@ -640,7 +638,7 @@ static void test_throttle(void **state)
 	e.now_ns = 120 * US;
 	engine_forget(&e);
 	engine_run(&e);
-	engine_expect(&e, ""); /* never more than half */
+	engine_expect(&e, "");                                         /* never more than half */
 	assert_int_equal(uvmp_service_wakeup_ns(e.service), 200 * US); /* four fifths */
 	/* quiet: one after another goes on, and then nobody needs to be woken */
 	engine_forget(&e);

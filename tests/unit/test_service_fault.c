@@ -20,11 +20,7 @@ static struct engine e;
 /* `gpus` GPUs of `roots` roots, all bound to the space. */
 static void start(const char *policy, uint32_t gpus, uint32_t roots)
 {
-	engine_init(&e, gpus, roots);
-	assert_true(engine_policy(&e, policy));
-	assert_true(engine_start(&e, 32, 1 << 20));
-	for (uint32_t gpu = 1; gpu <= gpus; gpu++)
-		engine_bind(&e, gpu, SPACE);
+	engine_open(&e, policy, gpus, roots, SPACE);
 }
 
 static void range(uint32_t blocks)
