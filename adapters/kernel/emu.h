@@ -301,6 +301,7 @@ struct emu_request {
 	/* private */
 	struct list_head link;
 	u64 ticket;
+	u64 engine;   /* BEGIN, END: policy changes before the engine whose `kernel` it is */
 	u64 reported; /* END: entries of the GPU's ring that are to be read before */
 	struct emu_advice *kept; /* ADVISE: room for what will be in force; DISCARD: NULL */
 	struct completion done;

@@ -65,8 +65,11 @@ static struct emu_range *make_range(struct emu_space *space, u64 base, u64 bytes
 	range->space = space;
 	range->base = base;
 	range->bytes = bytes;
-	for (unsigned long i = 0; i < pages; i++)
+	for (unsigned long i = 0; i < pages; i++) {
 		memset(range->page[i].on, EMU_NOWHERE, sizeof(range->page[i].on));
+		if (i % (BLOCK_BYTES >> PAGE_SHIFT) == 0)
+			cond_resched();
+	}
 	return range;
 }
 
