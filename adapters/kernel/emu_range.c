@@ -6,8 +6,10 @@
  * that allows more than the policy does lives no longer than until the worker's zap has ended. A fault that
  * does not find the right asks the policy.
  *
- * Entries are raw page numbers (VM_PFNMAP): nobody can take a reference to a frame behind the policy's back
- * (get_user_pages), and the kernel's own reclaim and migration leave them alone.
+ * Entries are raw page numbers (VM_PFNMAP): get_user_pages takes no reference to a frame behind the policy's
+ * back, and the kernel's own reclaim and migration leave them alone. Who follows page tables instead to learn
+ * a page number and keeps it (VFIO does, for device memory that a program has mapped) is not held off, nor
+ * told when the frame moves.
  *
  * Not here: entries of 2 MiB. Up to Linux 6.11 such an entry cannot say that it is a raw page number, so that
  * get_user_pages_fast would take references to frames that move. Ranges are aligned so that the page table of
@@ -205,8 +207,8 @@ int emu_range_mmap(struct emu_space *space, struct vm_area_struct *vma)
 
 /* A new piece: of a split; of a fork, with the parent's entries in it; of mremap, which moves entries to it
  * and, when it is refused, back. The last two are no piece of the range: touching them is SIGBUS, their end
- * nobody's business. Before Linux 6.9 a fork has copied entries already, later kernels would do so behind
- * this: WIPEONFORK says that there is nothing to copy. */
+ * nobody's business. Whether a fork has copied entries already or would do so behind this depends on the
+ * kernel: what is there goes, and WIPEONFORK says that there is nothing to copy. */
 static void range_open(struct vm_area_struct *vma)
 {
 	struct emu_range *range = vma->vm_private_data;
