@@ -25,6 +25,10 @@
 
 #define BLOCK_BYTES (2ull << 20)
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#define zap_special_vma_range zap_vma_ptes
+#endif
+
 static const struct vm_operations_struct range_operations, foreign_operations;
 
 /* -- finding -------------------------------------------------------------------------------------- */
@@ -221,7 +225,7 @@ static void range_open(struct vm_area_struct *vma)
 	if (!is_fork)
 		return;
 	set_flags(vma, VM_WIPEONFORK, 0);
-	zap_vma_ptes(vma, vma->vm_start, vma->vm_end - vma->vm_start);
+	zap_special_vma_range(vma, vma->vm_start, vma->vm_end - vma->vm_start);
 }
 
 /* A piece has been unmapped. It has no bytes if it comes from a split that failed. */
@@ -392,7 +396,7 @@ static vm_fault_t range_fault(struct vm_fault *vmf)
  * calls this takes VM_FAULT_RETRY for leave to write. */
 static vm_fault_t range_mkwrite(struct vm_fault *vmf)
 {
-	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	zap_special_vma_range(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
 	return serve(vmf, false);
 }
 
