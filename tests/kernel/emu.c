@@ -208,7 +208,7 @@ void emu_finish_killed(pid_t child)
 
 /* -- the module --------------------------------------------------------------------------------- */
 
-int emu_load_other(const char *name, const char *parameters)
+static int load_file(const char *name, const char *parameters)
 {
 	char path[512];
 	int fd, error;
@@ -224,11 +224,11 @@ int emu_load_other(const char *name, const char *parameters)
 
 int emu_load(const char *parameters)
 {
-	int error = emu_load_other("uvmpolicy", "");
+	int error = load_file("uvmpolicy", "");
 
 	if (error != 0 && error != -EEXIST)
 		return error;
-	return emu_load_other("uvmpolicy_emu", parameters);
+	return load_file("uvmpolicy_emu", parameters);
 }
 
 static int unload_file(const char *name)
