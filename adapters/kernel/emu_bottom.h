@@ -78,6 +78,8 @@ struct emu_bottom {
 	struct ida place[EMU_PROCS]; /* then: page numbers in a GPU's memory that are taken */
 	struct emu_leaving leaving[EMU_LEAVING];
 	u32 leavings;
+	struct emu_leaving evicting; /* a block's memory in a root, while copies of it may fail, */
+	bool is_evicting;	     /* if there is one */
 	/* room that is too large for a stack */
 	struct uvmp_action action, made;
 	char line[UVMP_ACTION_TEXT_MAX + 1u];

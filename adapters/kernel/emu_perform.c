@@ -231,10 +231,8 @@ static void join_noted(struct emu_bottom *b, struct emu_leaving *leaving)
  * one block, and where copies and evictions go side by side about a second one: with one note for a block,
  * processor and root, at the most 2 * EMU_PROCS + 1, and they are the newest. What is still there of older
  * ones stays where it is: an UNMAP, say, behind which nothing was moved. */
-static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u64 root)
+static void note(struct emu_bottom *b, struct emu_leaving leaving)
 {
-	struct emu_leaving leaving = {a->space, a->address, root, from, a->pages};
-
 	BUILD_BUG_ON(EMU_LEAVING < 4u * EMU_PROCS);
 	join_noted(b, &leaving);
 	if (b->leavings == EMU_LEAVING)
@@ -247,15 +245,27 @@ static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u6
 static void note_leaving(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
 {
 	if (from == UVMP_CPU || b->counts_pages) /* chunks keep their frames, */
-		note(b, a, from, EMU_NO_ROOT);
+		note(b, (struct emu_leaving){a->space, a->address, EMU_NO_ROOT, from, a->pages});
 }
 
-/* but when their root is evicted. */
+/* but when their root is evicted; and then, too, if one of the block's copies fails: it keeps all its memory
+ * there, also that of pages which have left. So an eviction is noted when its copies are over. */
 static void evict(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	gpu_of(b, a->from)->stats.evictions++;
-	if (!b->counts_pages)
-		note(b, a, a->from, a->offset);
+	b->is_evicting = !b->counts_pages;
+	b->evicting = (struct emu_leaving){a->space, a->address, a->offset, a->from, a->pages};
+}
+
+/* They are when the engine goes on: with the next block of the root, with what it gives the memory to, or
+ * with its answer. */
+static void end_eviction(struct emu_bottom *b, const struct uvmp_action *next)
+{
+	if (!b->is_evicting || (next->kind != UVMP_ACTION_EVICT && next->kind != UVMP_ACTION_ALLOCATE &&
+	                        next->kind != UVMP_ACTION_DONE))
+		return;
+	b->is_evicting = false;
+	note(b, b->evicting);
 }
 
 /* -- actions on memory -- */
@@ -374,6 +384,8 @@ static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, cons
 	note_leaving(b, a, status == 0 ? a->from : a->to);
 	if (status == 0)
 		count_copy(b, a);
+	else if (a->cause == UVMP_CAUSE_EVICTION)
+		b->is_evicting = false;
 	return (enum uvmp_status)status;
 }
 
@@ -535,6 +547,7 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
 	struct emu_bottom *b = driver->bottom;
 	struct emu_space *space;
 
+	end_eviction(b, a);
 	emu_perform_settle(b, a->kind == UVMP_ACTION_DONE);
 	if (!is_on_pages(a))
 		return perform_on_gpu(b, a);
@@ -580,4 +593,5 @@ void emu_perform_exit(struct emu_bottom *b)
 		ida_destroy(&b->place[processor]);
 	}
 	b->leavings = 0;
+	b->is_evicting = false;
 }
