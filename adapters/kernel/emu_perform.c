@@ -305,10 +305,32 @@ static void forget_eviction(struct emu_bottom *b, const struct uvmp_action *a)
 	}
 }
 
+/* A chunk that was refused is free for the engine, which tells of it no more. Whoever had data there had
+ * been evicted. */
+static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	struct emu_gpu *gpu = gpu_of(b, a->to);
+	unsigned long at, first = a->offset >> PAGE_SHIFT, pages = a->detail >> PAGE_SHIFT;
+	struct page *frame;
+
+	xa_for_each_range(&gpu->frames, at, frame, first, first + pages - 1u)
+	{
+		struct emu_page *page = (struct emu_page *)page_private(frame);
+
+		if (page != NULL)
+			page->data[a->to] = NULL;
+	}
+	emu_frame_put_gpu(gpu, a->offset, a->detail);
+}
+
 static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
+	if (emu_page_each(space, a, &a->pages, lay_in_chunk, b) != 0) {
+		drop_chunk(b, a);
+		return UVMP_ERR_NO_MEMORY;
+	}
 	forget_eviction(b, a);
-	return emu_page_each(space, a, &a->pages, lay_in_chunk, b) == 0 ? UVMP_OK : UVMP_ERR_NO_MEMORY;
+	return UVMP_OK;
 }
 
 static int lift_from_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)

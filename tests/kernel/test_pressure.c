@@ -307,6 +307,22 @@ static void eviction_of_second(void)
 	expect_frames(256, "with memory again");
 }
 
+/* The GPU has no page for a part of what comes: nothing is left of it. */
+static void allocation_fails(void)
+{
+	int fd = emu_open();
+	struct piece block = make_piece(fd, BLOCK_BYTES, 1), part = make_piece(fd, MIB, 2);
+
+	expect_refused(&block, "fail_gpu_frame", 100);
+	expect_frames(0, "a block without memory");
+	expect_refused(&part, "fail_gpu_frame", 5);
+	expect_frames(0, "a part of a block without memory");
+	expect_contents(&block, "without memory");
+	use_piece(&block, UVMP_EMU_WRITE, 3);
+	use_piece(&part, UVMP_EMU_WRITE, 5);
+	expect_frames(512 + 256, "with memory");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -315,6 +331,7 @@ int main(int argc, char **argv)
 	        {"eviction_of_root", ONE_ROOT "prefetch=none,thrash=off", eviction_of_root},
 	        {"eviction_of_pages", ONE_ROOT "prefetch=none,thrash=off,evict=lru2m", eviction_of_pages},
 	        {"eviction_of_second", ONE_ROOT "prefetch=none,thrash=off", eviction_of_second},
+	        {"allocation_fails", "memory_mib=4 policy=prefetch=none", allocation_fails},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
