@@ -35,6 +35,7 @@ struct emu_engine {
 	void *piece[EMU_PIECES]; /* of arena */
 	u32 pieces;
 	u64 bytes;
+	u64 short_ns; /* there was no memory to make it grow: not before then again, on ktime_get_ns */
 	u32 fault_room; /* of its fault buffers; as many can wait */
 	struct emu_waiting *waiting; /* [fault_room] */
 	struct uvmp_fault *fetched;  /* [fault_room] */

@@ -163,20 +163,32 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	return result;
 }
 
-/* Doubles: the pieces that an engine takes suffice. Without memory the engine runs short, and says so. */
+/* Doubles: the pieces that an engine takes suffice. */
+static bool grow(struct emu_engine *engine)
+{
+	u64 bytes = engine->bytes;
+
+	if (!add_piece(engine, bytes))
+		return false;
+	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
+		return true;
+	kvfree(engine->piece[--engine->pieces]);
+	engine->bytes -= bytes;
+	return false;
+}
+
+/* Without memory the engine runs short, and says so. We are asked before each action, and looking for so much
+ * memory in vain takes long: not each time. */
 void emu_engine_grow(struct emu_bottom *b)
 {
 	struct emu_engine *engine = &b->engine;
 	struct uvmp_service_memory memory;
-	u64 bytes = engine->bytes;
 
 	uvmp_service_memory_used(engine->service, &memory);
-	if (memory.bytes - memory.used >= SHORT_BYTES || !add_piece(engine, bytes))
+	if (memory.bytes - memory.used >= SHORT_BYTES || ktime_get_ns() < engine->short_ns)
 		return;
-	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
-		return;
-	kvfree(engine->piece[--engine->pieces]);
-	engine->bytes -= bytes;
+	if (!grow(engine))
+		engine->short_ns = ktime_get_ns() + NSEC_PER_SEC;
 }
 
 /* -- an engine in force -- */
