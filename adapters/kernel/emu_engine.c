@@ -394,11 +394,21 @@ static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 
 	return find_away(b, space, &first, &end) ? -EBUSY : 0;
 }
 
-static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+/* The engine has nothing to do, and nobody reports anything to it: what is home stays there. */
+static int check_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
+{
+	if (!find_away(b, space, &first, &end))
+		return 0;
+	emu_broken(b->driver, "a page has gone away again while others came home");
+	return -EBUSY;
+}
+
+static int each_window(struct emu_bottom *b, struct emu_space *space, u64 base, u64 bytes,
+                       int (*use)(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end))
 {
 	for (u64 at = base, end = base + bytes; at < end;) {
 		u64 next = min(end, round_down(at, WINDOW_BYTES) + WINDOW_BYTES);
-		int result = bring_window_home(argument, space, at, next);
+		int result = use(b, space, at, next);
 
 		if (result != 0)
 			return result;
@@ -406,6 +416,16 @@ static int bring_home(struct emu_space *space, struct emu_range *range, u64 base
 		cond_resched();
 	}
 	return 0;
+}
+
+static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	return each_window(argument, space, base, bytes, bring_window_home);
+}
+
+static int check_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	return each_window(argument, space, base, bytes, check_window_home);
 }
 
 /* -- changing: nothing can fail any more -- */
@@ -480,6 +500,8 @@ static int prepare(struct emu_bottom *b, struct change *change)
 	if (result != 0)
 		return refuse(result, "the new engine has no room for all that is managed");
 	result = each_piece_of_all(b, bring_home, b);
+	if (result == 0)
+		result = each_piece_of_all(b, check_home, b);
 	if (result == -EBUSY)
 		return refuse(result, "a page does not come home");
 	if (result != 0)
