@@ -135,8 +135,9 @@ static void give(struct emu_bottom *b, struct emu_page *page, const struct emu_l
 }
 
 /* True: nothing of it is left to be looked at. A copy that was given up is mapped until its UNMAP,
- * which comes next. */
-static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
+ * which comes next. What was noted together mostly leaves together: unless all shall be looked at, the first
+ * page that is still there speaks for those behind it. */
+static bool settle(struct emu_bottom *b, struct emu_leaving *leaving, bool is_all)
 {
 	struct emu_space *space = xa_load(&b->spaces, leaving->space);
 	u32 at;
@@ -149,9 +150,12 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 		struct emu_page *page = emu_page_find(space, address);
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
-			if (!has_left(b, leaving->space, address, leaving->from) ||
-			    is_mapped(page, leaving->from))
+			if (is_mapped(page, leaving->from) ||
+			    !has_left(b, leaving->space, address, leaving->from)) {
+				if (!is_all)
+					return false;
 				continue;
+			}
 			give(b, page, leaving);
 		}
 		uvmp_mask_clear(&leaving->pages, at);
@@ -176,7 +180,7 @@ static void clear_root(struct emu_bottom *b, u32 processor, u64 root)
  * ended, or when there are many. True: nothing of it is left to be looked at. */
 static bool settle_root(struct emu_bottom *b, struct emu_leaving *leaving)
 {
-	bool has_left = settle(b, leaving);
+	bool has_left = settle(b, leaving, true);
 
 	clear_root(b, leaving->from, leaving->root);
 	return has_left;
@@ -193,7 +197,7 @@ static void settle_all(struct emu_bottom *b, bool with_roots, bool is_end)
 		if (is_root && with_roots)
 			is_settled = settle_root(b, leaving);
 		else if (!is_root)
-			is_settled = settle(b, leaving);
+			is_settled = settle(b, leaving, with_roots);
 		if (!is_settled && !is_end)
 			b->leaving[stay++] = *leaving;
 	}
