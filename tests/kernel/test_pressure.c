@@ -1,6 +1,7 @@
 /* Memory that runs short: what the module keeps for later it gives back, and what programs have in it stays
  * right. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,6 +324,79 @@ static void allocation_fails(void)
 	expect_frames(512 + 256, "with memory");
 }
 
+#define LAUNCHES 40u
+#define ACCESSES 200u
+
+static void touch_on_cpu(struct piece *piece, uint64_t *random)
+{
+	for (unsigned i = 0; i < 8u; i++) {
+		size_t word = emu_random(random) % (piece->bytes / 8u);
+		int number = emu_touch(piece->at + word, true);
+
+		EXPECT(number == 0 || number == SIGBUS, "the CPU's access ends with signal %d", number);
+		if (number == SIGBUS) /* one page was missing, and only one */
+			number = emu_touch(piece->at + word, true);
+		EXPECT(number == 0, "the CPU's access ends with signal %d, again", number);
+		EXPECT(piece->at[word] == piece->model[word], "word %zu is 0x%llx", word,
+		       (unsigned long long)piece->at[word]);
+	}
+}
+
+static void move_a_part(const struct piece *piece, uint64_t *random)
+{
+	uint64_t what = emu_random(random);
+	size_t page = (what >> 8) % (piece->bytes / PAGE_BYTES - 256u);
+	void *at = piece->at + page * PAGE_WORDS;
+	size_t bytes = (1u + (what >> 32) % 256u) * PAGE_BYTES;
+	unsigned processor = (unsigned)((what >> 56) % 3u);
+	int error = what & 1u
+	                    ? emu_prefetch(piece->fd, at, bytes, processor)
+	                    : emu_advise(piece->fd, at, bytes,
+	                                 (enum uvmp_emu_advice)((what >> 48) % UVMP_EMU_DISCARD), processor);
+
+	EXPECT(error == 0 || error == -ENOMEM, "PREFETCH or ADVISE: %s", strerror(-error));
+}
+
+static void use_at_random(struct piece *piece, struct emu_job *job, uint64_t *random, bool is_some)
+{
+	unsigned gpu = 1u + (unsigned)(emu_random(random) % 2u);
+
+	emu_job_clear(job);
+	for (unsigned i = 0; i < ACCESSES; i++) {
+		uint64_t what = emu_random(random);
+		size_t word = (what >> 16) % (is_some ? BLOCK_BYTES / 8u : piece->bytes / 8u);
+
+		if (what & 1u)
+			piece->model[word] = emu_value(word, 0);
+		emu_job_add(job, what & 1u ? UVMP_EMU_WRITE : UVMP_EMU_READ, piece->at + word,
+		            emu_value(word, 0));
+	}
+	emu_job_insist(job, piece->fd, gpu, 4);
+}
+
+/* Again and again one page is missing, anywhere. */
+static void any_fails(void)
+{
+	int fd = emu_open();
+	struct piece piece = make_piece(fd, BYTES, 1);
+	struct emu_job job = {0};
+	uint64_t random = 1;
+
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		fail_frame("fail_cpu_frame", 1u + (unsigned)(emu_random(&random) % 1024u));
+		fail_frame("fail_gpu_frame", 1u + (unsigned)(emu_random(&random) % 1024u));
+		use_at_random(&piece, &job, &random, i % 2u == 0);
+		move_a_part(&piece, &random);
+		touch_on_cpu(&piece, &random);
+		expect_contents(&piece, "while pages are missing");
+	}
+	fail_frame("fail_cpu_frame", 0);
+	fail_frame("fail_gpu_frame", 0);
+	use_at_random(&piece, &job, &random, false);
+	expect_contents(&piece, "with memory again");
+	emu_job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
@@ -332,6 +406,8 @@ int main(int argc, char **argv)
 	        {"eviction_of_pages", ONE_ROOT "prefetch=none,thrash=off,evict=lru2m", eviction_of_pages},
 	        {"eviction_of_second", ONE_ROOT "prefetch=none,thrash=off", eviction_of_second},
 	        {"allocation_fails", "memory_mib=4 policy=prefetch=none", allocation_fails},
+	        {"any_fails", "gpus=2 memory_mib=4", any_fails},
+	        {"any_fails_of_pages", "gpus=2 memory_mib=4 policy=evict=lru4k", any_fails},
 	};
 
 	return emu_main(argc, argv, cases, sizeof(cases) / sizeof(*cases));
