@@ -365,6 +365,7 @@ struct emu_driver {
 	struct dentry *debugfs;
 	struct uvmp_emu_stats stats; /* what belongs to no GPU; worker, but: */
 	atomic64_t cpu_fills, broken;
+	atomic_t fail_cpu_frame, fail_gpu_frame; /* for tests: the Nth that is asked for is refused; 0: none */
 };
 
 /* A check of the module's own has failed: counted and, the first few times, told in the kernel log with WARN. */

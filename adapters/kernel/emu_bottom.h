@@ -35,6 +35,7 @@ struct emu_engine {
 	void *piece[EMU_PIECES]; /* of arena */
 	u32 pieces;
 	u64 bytes;
+	u64 short_ns; /* there was no memory to make it grow: not before then again, on ktime_get_ns */
 	u32 fault_room; /* of its fault buffers; as many can wait */
 	struct emu_waiting *waiting; /* [fault_room] */
 	struct uvmp_fault *fetched;  /* [fault_room] */
@@ -78,6 +79,8 @@ struct emu_bottom {
 	struct ida place[EMU_PROCS]; /* then: page numbers in a GPU's memory that are taken */
 	struct emu_leaving leaving[EMU_LEAVING];
 	u32 leavings;
+	struct emu_leaving evicting; /* a block's memory in a root, while copies of it may fail, */
+	bool is_evicting;	     /* if there is one */
 	/* room that is too large for a stack */
 	struct uvmp_action action, made;
 	char line[UVMP_ACTION_TEXT_MAX + 1u];

@@ -172,6 +172,8 @@ void emu_debugfs_init(struct emu_driver *driver)
 	debugfs_create_file("log", 0400, driver->debugfs, &driver->log, &text_fops);
 	debugfs_create_file("trace", 0400, driver->debugfs, &driver->trace, &text_fops);
 	debugfs_create_file("clear", 0200, driver->debugfs, driver, &clear_fops);
+	debugfs_create_atomic_t("fail_cpu_frame", 0600, driver->debugfs, &driver->fail_cpu_frame);
+	debugfs_create_atomic_t("fail_gpu_frame", 0600, driver->debugfs, &driver->fail_gpu_frame);
 	for (u32 i = 0; i < driver->params.gpus; i++) {
 		snprintf(name, sizeof(name), "gpu%u", i + 1u);
 		debugfs_create_file(name, 0400, driver->debugfs, &driver->gpu[i], &gpu_fops);

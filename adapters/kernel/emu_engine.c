@@ -163,20 +163,32 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	return result;
 }
 
-/* Doubles: the pieces that an engine takes suffice. Without memory the engine runs short, and says so. */
+/* Doubles: the pieces that an engine takes suffice. */
+static bool grow(struct emu_engine *engine)
+{
+	u64 bytes = engine->bytes;
+
+	if (!add_piece(engine, bytes))
+		return false;
+	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
+		return true;
+	kvfree(engine->piece[--engine->pieces]);
+	engine->bytes -= bytes;
+	return false;
+}
+
+/* Without memory the engine runs short, and says so. We are asked before each action, and looking for so much
+ * memory in vain takes long: not each time. */
 void emu_engine_grow(struct emu_bottom *b)
 {
 	struct emu_engine *engine = &b->engine;
 	struct uvmp_service_memory memory;
-	u64 bytes = engine->bytes;
 
 	uvmp_service_memory_used(engine->service, &memory);
-	if (memory.bytes - memory.used >= SHORT_BYTES || !add_piece(engine, bytes))
+	if (memory.bytes - memory.used >= SHORT_BYTES || ktime_get_ns() < engine->short_ns)
 		return;
-	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
-		return;
-	kvfree(engine->piece[--engine->pieces]);
-	engine->bytes -= bytes;
+	if (!grow(engine))
+		engine->short_ns = ktime_get_ns() + NSEC_PER_SEC;
 }
 
 /* -- an engine in force -- */
@@ -382,11 +394,21 @@ static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 
 	return find_away(b, space, &first, &end) ? -EBUSY : 0;
 }
 
-static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+/* The engine has nothing to do, and nobody reports anything to it: what is home stays there. */
+static int check_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
+{
+	if (!find_away(b, space, &first, &end))
+		return 0;
+	emu_broken(b->driver, "a page has gone away again while others came home");
+	return -EBUSY;
+}
+
+static int each_window(struct emu_bottom *b, struct emu_space *space, u64 base, u64 bytes,
+                       int (*use)(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end))
 {
 	for (u64 at = base, end = base + bytes; at < end;) {
 		u64 next = min(end, round_down(at, WINDOW_BYTES) + WINDOW_BYTES);
-		int result = bring_window_home(argument, space, at, next);
+		int result = use(b, space, at, next);
 
 		if (result != 0)
 			return result;
@@ -394,6 +416,16 @@ static int bring_home(struct emu_space *space, struct emu_range *range, u64 base
 		cond_resched();
 	}
 	return 0;
+}
+
+static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	return each_window(argument, space, base, bytes, bring_window_home);
+}
+
+static int check_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+{
+	return each_window(argument, space, base, bytes, check_window_home);
 }
 
 /* -- changing: nothing can fail any more -- */
@@ -468,6 +500,8 @@ static int prepare(struct emu_bottom *b, struct change *change)
 	if (result != 0)
 		return refuse(result, "the new engine has no room for all that is managed");
 	result = each_piece_of_all(b, bring_home, b);
+	if (result == 0)
+		result = each_piece_of_all(b, check_home, b);
 	if (result == -EBUSY)
 		return refuse(result, "a page does not come home");
 	if (result != 0)

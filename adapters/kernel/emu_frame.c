@@ -51,11 +51,14 @@ static void push(struct emu_memory *memory, struct page *frame)
 }
 
 /* No process is charged for frames, so none shall be killed for want of them: there is a call that can fail,
- * or a fault. */
-static struct page *take(struct emu_memory *memory)
+ * or a fault. `fail`: which one from now on a test wants to see refused. */
+static struct page *take(struct emu_memory *memory, atomic_t *fail)
 {
-	struct page *frame = pop(memory);
+	struct page *frame;
 
+	if (atomic_dec_if_positive(fail) == 0)
+		return NULL;
+	frame = pop(memory);
 	if (!frame)
 		return alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	clear_highpage(frame);
@@ -140,7 +143,7 @@ static void stop_shrinker(struct emu_memory *memory)
 
 struct page *emu_frame_get_cpu(struct emu_driver *driver)
 {
-	struct page *frame = take(driver->memory);
+	struct page *frame = take(driver->memory, &driver->fail_cpu_frame);
 
 	if (frame)
 		atomic_long_inc(&driver->memory->held_cpu);
@@ -162,7 +165,7 @@ struct page *emu_frame_get_gpu(struct emu_gpu *gpu, u64 offset)
 
 	if (frame)
 		return frame;
-	frame = take(memory);
+	frame = take(memory, &gpu->driver->fail_gpu_frame);
 	if (!frame)
 		return NULL;
 	if (xa_is_err(xa_store(&gpu->frames, offset >> PAGE_SHIFT, frame, GFP_KERNEL))) {

@@ -135,8 +135,9 @@ static void give(struct emu_bottom *b, struct emu_page *page, const struct emu_l
 }
 
 /* True: nothing of it is left to be looked at. A copy that was given up is mapped until its UNMAP,
- * which comes next. */
-static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
+ * which comes next. What was noted together mostly leaves together: unless all shall be looked at, the first
+ * page that is still there speaks for those behind it. */
+static bool settle(struct emu_bottom *b, struct emu_leaving *leaving, bool is_all)
 {
 	struct emu_space *space = xa_load(&b->spaces, leaving->space);
 	u32 at;
@@ -149,9 +150,12 @@ static bool settle(struct emu_bottom *b, struct emu_leaving *leaving)
 		struct emu_page *page = emu_page_find(space, address);
 
 		if (page != NULL && page->data[leaving->from] != NULL) {
-			if (!has_left(b, leaving->space, address, leaving->from) ||
-			    is_mapped(page, leaving->from))
+			if (is_mapped(page, leaving->from) ||
+			    !has_left(b, leaving->space, address, leaving->from)) {
+				if (!is_all)
+					return false;
 				continue;
+			}
 			give(b, page, leaving);
 		}
 		uvmp_mask_clear(&leaving->pages, at);
@@ -176,7 +180,7 @@ static void clear_root(struct emu_bottom *b, u32 processor, u64 root)
  * ended, or when there are many. True: nothing of it is left to be looked at. */
 static bool settle_root(struct emu_bottom *b, struct emu_leaving *leaving)
 {
-	bool has_left = settle(b, leaving);
+	bool has_left = settle(b, leaving, true);
 
 	clear_root(b, leaving->from, leaving->root);
 	return has_left;
@@ -193,7 +197,7 @@ static void settle_all(struct emu_bottom *b, bool with_roots, bool is_end)
 		if (is_root && with_roots)
 			is_settled = settle_root(b, leaving);
 		else if (!is_root)
-			is_settled = settle(b, leaving);
+			is_settled = settle(b, leaving, with_roots);
 		if (!is_settled && !is_end)
 			b->leaving[stay++] = *leaving;
 	}
@@ -231,10 +235,8 @@ static void join_noted(struct emu_bottom *b, struct emu_leaving *leaving)
  * one block, and where copies and evictions go side by side about a second one: with one note for a block,
  * processor and root, at the most 2 * EMU_PROCS + 1, and they are the newest. What is still there of older
  * ones stays where it is: an UNMAP, say, behind which nothing was moved. */
-static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u64 root)
+static void note(struct emu_bottom *b, struct emu_leaving leaving)
 {
-	struct emu_leaving leaving = {a->space, a->address, root, from, a->pages};
-
 	BUILD_BUG_ON(EMU_LEAVING < 4u * EMU_PROCS);
 	join_noted(b, &leaving);
 	if (b->leavings == EMU_LEAVING)
@@ -247,15 +249,27 @@ static void note(struct emu_bottom *b, const struct uvmp_action *a, u32 from, u6
 static void note_leaving(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
 {
 	if (from == UVMP_CPU || b->counts_pages) /* chunks keep their frames, */
-		note(b, a, from, EMU_NO_ROOT);
+		note(b, (struct emu_leaving){a->space, a->address, EMU_NO_ROOT, from, a->pages});
 }
 
-/* but when their root is evicted. */
+/* but when their root is evicted; and then, too, if one of the block's copies fails: it keeps all its memory
+ * there, also that of pages which have left. So an eviction is noted when its copies are over. */
 static void evict(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	gpu_of(b, a->from)->stats.evictions++;
-	if (!b->counts_pages)
-		note(b, a, a->from, a->offset);
+	b->is_evicting = !b->counts_pages;
+	b->evicting = (struct emu_leaving){a->space, a->address, a->offset, a->from, a->pages};
+}
+
+/* They are when the engine goes on: with the next block of the root, with what it gives the memory to, or
+ * with its answer. */
+static void end_eviction(struct emu_bottom *b, const struct uvmp_action *next)
+{
+	if (!b->is_evicting || (next->kind != UVMP_ACTION_EVICT && next->kind != UVMP_ACTION_ALLOCATE &&
+	                        next->kind != UVMP_ACTION_DONE))
+		return;
+	b->is_evicting = false;
+	note(b, b->evicting);
 }
 
 /* -- actions on memory -- */
@@ -295,10 +309,32 @@ static void forget_eviction(struct emu_bottom *b, const struct uvmp_action *a)
 	}
 }
 
+/* A chunk that was refused is free for the engine, which tells of it no more. Whoever had data there had
+ * been evicted. */
+static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
+{
+	struct emu_gpu *gpu = gpu_of(b, a->to);
+	unsigned long at, first = a->offset >> PAGE_SHIFT, pages = a->detail >> PAGE_SHIFT;
+	struct page *frame;
+
+	xa_for_each_range(&gpu->frames, at, frame, first, first + pages - 1u)
+	{
+		struct emu_page *page = (struct emu_page *)page_private(frame);
+
+		if (page != NULL)
+			page->data[a->to] = NULL;
+	}
+	emu_frame_put_gpu(gpu, a->offset, a->detail);
+}
+
 static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
+	if (emu_page_each(space, a, &a->pages, lay_in_chunk, b) != 0) {
+		drop_chunk(b, a);
+		return UVMP_ERR_NO_MEMORY;
+	}
 	forget_eviction(b, a);
-	return emu_page_each(space, a, &a->pages, lay_in_chunk, b) == 0 ? UVMP_OK : UVMP_ERR_NO_MEMORY;
+	return UVMP_OK;
 }
 
 static int lift_from_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
@@ -374,6 +410,8 @@ static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, cons
 	note_leaving(b, a, status == 0 ? a->from : a->to);
 	if (status == 0)
 		count_copy(b, a);
+	else if (a->cause == UVMP_CAUSE_EVICTION)
+		b->is_evicting = false;
 	return (enum uvmp_status)status;
 }
 
@@ -535,6 +573,7 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
 	struct emu_bottom *b = driver->bottom;
 	struct emu_space *space;
 
+	end_eviction(b, a);
 	emu_perform_settle(b, a->kind == UVMP_ACTION_DONE);
 	if (!is_on_pages(a))
 		return perform_on_gpu(b, a);
@@ -580,4 +619,5 @@ void emu_perform_exit(struct emu_bottom *b)
 		ida_destroy(&b->place[processor]);
 	}
 	b->leavings = 0;
+	b->is_evicting = false;
 }

@@ -166,7 +166,8 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and calls
  * as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU, but not those of UVMP_EMU_PREFETCH,
  * whose agents would wait in the simulator: what `uvmsim run --trace` reads), `clear` (write anything: empties log and
- * trace).
+ * trace). For tests, `fail_cpu_frame` and `fail_gpu_frame` (write N: of the pages of system memory, or of GPU memory, that
+ * the module asks for from then on the Nth is refused, as if there were none; it counts down, 0: none is).
  *
  * A change of policy empties log and trace too, and with the new engine the times in both and the ids of actions begin
  * anew; the statistics go on. Positions in log and trace count all that was ever written. A reader who asks for 4096 bytes
