@@ -16,7 +16,8 @@
  *      │              emu_record.c   the trace
  *      │ actions
  *      ▼
- *   emu_perform.c  carries actions out: frames (emu_frame.c), copies, page tables (emu_page.c), replays, flushes
+ *   emu_perform.c  carries actions out: copies, page tables (emu_page.c), replays, flushes
+ *                  emu_place.c  in which frames (emu_frame.c) pages lie, and what becomes of those that they leave
  *
  * beside them: emu_main.c (parameters, device, life), emu_text.c (text that is kept: decision log and trace), emu_debugfs.c.
  *

@@ -191,7 +191,7 @@ static void init_fields(struct emu_driver *driver, struct emu_bottom *b)
 	INIT_WORK(&driver->work, work);
 	init_timer(driver);
 	emu_request_init(b);
-	emu_perform_init(b);
+	emu_place_init(b);
 }
 
 int emu_bottom_init(struct emu_driver *driver)
@@ -224,7 +224,7 @@ void emu_bottom_exit(struct emu_driver *driver)
 	mutex_unlock(&driver->engine_lock);
 	hrtimer_cancel(&driver->timer);
 	destroy_workqueue(driver->queue);
-	emu_perform_exit(b);
+	emu_place_exit(b);
 	emu_engine_exit(b);
 	xa_destroy(&b->spaces);
 	mutex_destroy(&driver->engine_lock);

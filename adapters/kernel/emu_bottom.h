@@ -6,7 +6,8 @@
  *   emu_advice.c   advice that is in force, to be said again to a new engine
  *   emu_waiting.c  what GPUs report: faults of warps that wait, touches, notifications
  *   emu_record.c   the trace, so that the simulator sees the same events in the same order
- *   emu_perform.c  actions */
+ *   emu_perform.c  actions
+ *   emu_place.c    where pages lie, and the frames of those that leave */
 #ifndef EMU_BOTTOM_H
 #define EMU_BOTTOM_H
 
@@ -86,6 +87,11 @@ struct emu_bottom {
 	char line[UVMP_ACTION_TEXT_MAX + 1u];
 };
 
+static inline struct emu_gpu *emu_gpu_of(struct emu_bottom *bottom, u32 processor)
+{
+	return &bottom->driver->gpu[processor - 1u];
+}
+
 /* emu_bottom.c. Until: the next DONE, or, of no use for, until there is nothing to do. False: it rests. */
 bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
@@ -142,13 +148,29 @@ void emu_record_prefetch(struct emu_bottom *bottom, u64 space, u32 processor, u6
 void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address, u64 bytes);
 void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);
 
-/* emu_perform.c */
-int emu_perform_init(struct emu_bottom *bottom);
-void emu_perform_exit(struct emu_bottom *bottom);
+/* emu_place.c */
+int emu_place_init(struct emu_bottom *bottom);
+void emu_place_exit(struct emu_bottom *bottom);
+/* Has anybody the page mapped in its frame on this processor, with at least this right? */
+bool emu_place_is_used(const struct emu_page *page, u32 on, enum uvmp_prot right);
+bool emu_place_is_mapped(const struct emu_page *page, u32 on);
+/* The frame is the page's. Note: whose data lies in a frame of a chunk (the page); where places are counted, which one it is. */
+void emu_place_lay(struct emu_page *page, u32 processor, struct page *frame, unsigned long note);
+void emu_place_lift(struct emu_page *page, u32 processor);
+/* A frame for what comes, if there is none. */
+enum uvmp_status emu_place_take(struct emu_bottom *bottom, struct emu_page *page, u32 processor);
+bool emu_place_take_cpu(struct emu_bottom *bottom, struct emu_page *page);
+/* The action's pages leave `from`, once the engine says that they have. Evict, its end, came back: the same of a block's memory in a root. */
+void emu_place_leaving(struct emu_bottom *bottom, const struct uvmp_action *action, u32 from);
+void emu_place_evict(struct emu_bottom *bottom, const struct uvmp_action *action);
+void emu_place_end_eviction(struct emu_bottom *bottom, const struct uvmp_action *next);
+void emu_place_came_back(struct emu_bottom *bottom, const struct uvmp_action *action);
 /* Pages that have left by now give their frames back; all of them: at the end of an operation, what has not left stays. */
-void emu_perform_settle(struct emu_bottom *bottom, bool is_all);
+void emu_place_settle(struct emu_bottom *bottom, bool is_all);
 /* [address, address + bytes) is nobody's any more: no data on GPUs. */
-void emu_perform_forget(struct emu_bottom *bottom, struct emu_space *space, u64 address, u64 bytes);
+void emu_place_forget(struct emu_bottom *bottom, struct emu_space *space, u64 address, u64 bytes);
+
+/* emu_perform.c */
 /* The CPU holds the page as the engine sees it, but has never used it: it gets a frame, and may use it with `right`. */
 int emu_perform_home(struct emu_bottom *bottom, struct emu_space *space, u64 address, enum uvmp_prot right);
 

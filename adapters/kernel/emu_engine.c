@@ -466,7 +466,7 @@ static int settle_piece(struct emu_space *space, struct emu_range *range, u64 ba
 		b->made.from = b->made.to = UVMP_CPU;
 		b->made.right = range->right;
 		emu_page_map(space, &b->made);
-		emu_perform_forget(b, space, at, end - at);
+		emu_place_forget(b, space, at, end - at);
 		cond_resched();
 	}
 	return 0;
@@ -481,9 +481,9 @@ static void restart_gpus(struct emu_bottom *b)
 
 static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy, const struct change *change)
 {
-	emu_perform_settle(b, true);
+	emu_place_settle(b, true);
 	each_piece_of_all(b, settle_piece, b);
-	emu_perform_exit(b);
+	emu_place_exit(b);
 	engine_free(&b->engine);
 	engine_take(b, policy, &change->engine);
 	emu_text_clear(&b->driver->log);

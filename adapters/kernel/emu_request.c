@@ -65,7 +65,7 @@ static bool is_managed(const struct emu_bottom *b, const struct emu_space *space
 static void drop(struct emu_bottom *b, struct emu_range *range, u64 address, u64 bytes)
 {
 	emu_advice_leave(range, address, bytes);
-	emu_perform_forget(b, range->space, address, bytes);
+	emu_place_forget(b, range->space, address, bytes);
 	emu_range_free(range, address, bytes);
 }
 
@@ -186,7 +186,7 @@ static int open_space(struct emu_bottom *b, struct emu_space *space)
 
 static void close_space(struct emu_bottom *b, struct emu_space *space)
 {
-	emu_perform_settle(b, true);
+	emu_place_settle(b, true);
 	emu_engine_unbind(b, space->id);
 	emu_advice_end(space);
 	xa_erase(&b->spaces, space->id);
