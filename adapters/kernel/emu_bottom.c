@@ -49,7 +49,7 @@ static void end_operation(struct emu_bottom *b)
 		return;
 	}
 	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
-		b->driver->gpu[a->to - 1u].stats.bottom_halves++;
+		emu_gpu_of(b, a->to)->stats.bottom_halves++;
 	emu_waiting_bottom_half_ended(b);
 }
 

@@ -318,7 +318,7 @@ static void ask(struct emu_bottom *b, struct emu_request *request)
 
 static struct emu_gpu *gpu_of(struct emu_bottom *b, const struct emu_request *request)
 {
-	return &b->driver->gpu[request->processor - 1u];
+	return emu_gpu_of(b, request->processor);
 }
 
 static void begin_kernel(struct emu_bottom *b, struct emu_request *request)

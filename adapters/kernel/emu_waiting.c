@@ -111,7 +111,7 @@ void emu_waiting_replay(struct emu_bottom *b, u32 gpu)
 		b->engine.waiting[stay++] = w;
 	}
 	b->waitings = stay;
-	emu_gpu_replay(&b->driver->gpu[gpu - 1u]);
+	emu_gpu_replay(emu_gpu_of(b, gpu));
 	tell_all(b, false);
 	tell_all(b, true);
 }
