@@ -524,10 +524,10 @@ bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr b
  * UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies across and has
  * memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
 enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
-/* Takes an empty range (no blocks) away. */
-void uvmp_range_remove(struct uvmp_service *s, uint32_t slot);
-/* The same, while other pieces of the range that was added may stay: if it was the lowest, they have another origin. */
-void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot);
+/* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
+void uvmp_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
+/* The same, all pieces of one range that was added, while others of it may stay: if the lowest goes, they have another origin. */
+void uvmp_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
 /* Where in the table blocks of this window hang. */
 uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */

@@ -236,7 +236,7 @@ static void begin_free(struct uvmp_service *s)
 	run->phase = REMOVE;
 }
 
-/* Slot of the next range that goes. Between the pieces of a range others may lie, where a part was freed. */
+/* Index of the next range that goes. Between the pieces of a range others may lie, where a part was freed. */
 static uint32_t next_piece(const struct uvmp_service *s)
 {
 	const struct request_run *run = &s->run;
@@ -244,33 +244,52 @@ static uint32_t next_piece(const struct uvmp_service *s)
 	uint32_t index = uvmp_range_from(s, space, run->next);
 
 	for (; uvmp_range_is_in(s, index, space); index++) {
-		uint32_t slot = s->range_order[index];
-
-		if (run->request.kind == REQUEST_FREE_PART || s->range[slot].origin == run->request.base)
-			return slot;
+		if (run->request.kind == REQUEST_FREE_PART ||
+		    s->range[s->range_order[index]].origin == run->request.base)
+			return index;
 	}
 	return NO_INDEX;
+}
+
+/* Those that go with the one at `index`, which has no block: its neighbours of the same range that have none
+ * either. Together, as each removal moves all that is behind it. */
+static uint32_t pieces_from(const struct uvmp_service *s, uint32_t index)
+{
+	const struct range *first = &s->range[s->range_order[index]];
+	uint32_t outer = index + 1u;
+
+	for (; uvmp_range_is_in(s, outer, first->space); outer++) {
+		const struct range *r = &s->range[s->range_order[outer]];
+
+		if (r->origin != first->origin || r->start > s->run.end || r->block != 0)
+			break;
+	}
+	return outer - index;
 }
 
 static void free_pieces(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
-	uint32_t slot = run->is_last ? NO_INDEX : next_piece(s);
+	uint32_t index = run->is_last ? NO_INDEX : next_piece(s), count;
+	const struct range *r;
 
-	if (slot == NO_INDEX) {
+	if (index == NO_INDEX) {
 		finish(s, run->status);
 		return;
 	}
-	if (s->range[slot].block != 0) {
-		free_block(s, s->range[slot].block);
+	r = &s->range[s->range_order[index]];
+	if (r->block != 0) {
+		free_block(s, r->block);
 		return;
 	}
-	run->is_last = s->range[slot].end >= run->end;
-	run->next = s->range[slot].end + 1u;
+	count = pieces_from(s, index);
+	r = &s->range[s->range_order[index + count - 1u]];
+	run->is_last = r->end >= run->end;
+	run->next = r->end + 1u;
 	if (run->request.kind == REQUEST_FREE_PART)
-		uvmp_range_remove_piece(s, slot);
+		uvmp_range_remove_part(s, index, count);
 	else
-		uvmp_range_remove(s, slot);
+		uvmp_range_remove(s, index, count);
 }
 
 /* -- migrate -- */

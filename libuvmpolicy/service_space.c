@@ -257,30 +257,30 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	return UVMP_OK;
 }
 
-void uvmp_range_remove(struct uvmp_service *s, uint32_t slot)
+void uvmp_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 {
-	struct range *r = &s->range[slot];
-	uint32_t index = uvmp_range_from(s, r->space, r->start);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = s->range_order[index + i];
+		struct range *r = &s->range[slot];
 
-	s->adapt.managed_bytes -= r->end - r->start + 1u;
-	uvmp_runtime_forget(s, slot);
-	s->ranges--;
+		s->adapt.managed_bytes -= r->end - r->start + 1u;
+		uvmp_runtime_forget(s, slot);
+		uvmp_space_unuse(s, r->space);
+		r->next_free = s->free_range;
+		s->free_range = slot;
+	}
+	s->ranges -= count;
 	for (; index < s->ranges; index++)
-		s->range_order[index] = s->range_order[index + 1u];
-	uvmp_space_unuse(s, r->space);
-	r->next_free = s->free_range;
-	s->free_range = slot;
+		s->range_order[index] = s->range_order[index + count];
 }
 
-void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot)
+/* What is left of a range whose beginning has gone begins at its lowest piece. */
+static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin)
 {
-	uvmp_addr start = s->range[slot].start, origin = s->range[slot].origin, end = 0;
-	uint32_t space = s->range[slot].space, heir = NO_INDEX, index;
+	uint32_t heir = NO_INDEX, index;
+	uvmp_addr end = 0;
 
-	uvmp_range_remove(s, slot);
-	if (start != origin)
-		return;
-	for (index = uvmp_range_from(s, space, start); uvmp_range_is_in(s, index, space); index++) {
+	for (index = uvmp_range_from(s, space, origin); uvmp_range_is_in(s, index, space); index++) {
 		struct range *r = &s->range[s->range_order[index]];
 
 		if (r->origin != origin)
@@ -295,6 +295,15 @@ void uvmp_range_remove_piece(struct uvmp_service *s, uint32_t slot)
 		return;
 	s->range[heir].pattern = UVMP_PATTERN_UNDECIDED;
 	uvmp_runtime_watch(s, heir, end);
+}
+
+void uvmp_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count)
+{
+	const struct range first = s->range[s->range_order[index]];
+
+	uvmp_range_remove(s, index, count);
+	if (first.start == first.origin)
+		begin_later(s, first.space, first.origin);
 }
 
 /* -- blocks -- */

@@ -34,9 +34,14 @@
  *                               finds a range under gpu->lock, or under engine_lock, may use it until he lets go
  *
  * Order of locks: mmap_lock (where a program maps, unmaps or faults); engine_lock; space->cpu_lock or, one after the other, the i_mmap_rwsem
- * of the space's inode (emu_range_zap); page-table locks; gpu->lock innermost. The worker never takes mmap_lock,
- * nor does LOOK under engine_lock, so whoever holds it may take engine_lock (a mmap that was refused) and wait for the worker. The
- * worker waits for nobody but memory. */
+ * of the space's inode (emu_range_zap); page-table locks; gpu->lock. Three more are held for a few lines, and nothing is taken inside:
+ * request_lock (a list) and text->lock (a mutex: log and trace), under engine_lock or without; memory->lock (emu_frame.c: the free frames),
+ * under whatever is held where the kernel looks for memory, for the shrinker takes it.
+ *
+ * The worker never takes mmap_lock, nor does LOOK under engine_lock, so whoever holds it may take engine_lock (a mmap that was refused)
+ * and wait for the worker. The worker waits for nobody but memory; but that may be the memory of others. A CPU fault that fills entries
+ * in may need a page for the page table, which its process' memory cgroup is charged for: it then reclaims in that cgroup while it holds
+ * cpu_lock, and the worker, who wants it exclusively, waits for it, and with the worker all spaces. */
 #ifndef EMU_H
 #define EMU_H
 
@@ -296,6 +301,7 @@ struct emu_request {
 	/* private */
 	struct list_head link;
 	u64 ticket;
+	u64 engine;   /* BEGIN, END: policy changes before the engine whose `kernel` it is */
 	u64 reported; /* END: entries of the GPU's ring that are to be read before */
 	struct emu_advice *kept; /* ADVISE: room for what will be in force; DISCARD: NULL */
 	struct completion done;

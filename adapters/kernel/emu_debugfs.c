@@ -62,7 +62,10 @@ static int policy_show(struct seq_file *file, void *unused)
 
 	if (text == NULL)
 		return -ENOMEM;
-	mutex_lock(&driver->engine_lock);
+	if (mutex_lock_killable(&driver->engine_lock) != 0) {
+		kfree(text);
+		return -EINTR;
+	}
 	status = uvmp_policy_print(&driver->policy, text, UVMP_POLICY_TEXT_MAX);
 	mutex_unlock(&driver->engine_lock);
 	if (status == UVMP_OK)

@@ -14,7 +14,8 @@
 #include "emu.h"
 
 #define LOOK_BYTES_MAX (1ull << 30)
-#define LOOK_PAGES     512u /* at a time */
+#define PREFETCH_BYTES (64ull << 20) /* at a time */
+#define LOOK_PAGES     512u          /* at a time */
 #define SMS            1024u
 
 /* -- an address space ----------------------------------------------------------------------------- */
@@ -182,6 +183,30 @@ static bool is_prefetch_good(const struct uvmp_emu_call *call, u32 gpus)
 	return call->advice == 0 && call->processor <= gpus;
 }
 
+/* Whoever asks waits for the worker: so much is copied at a time that one who is killed goes soon. */
+static int ask_pieces(struct emu_space *space, const struct uvmp_emu_call *call, enum emu_ask ask)
+{
+	u64 end = call->address + call->bytes, most = ask == EMU_ASK_PREFETCH ? PREFETCH_BYTES : U64_MAX;
+	int result = 0;
+
+	for (u64 at = call->address, bytes; at < end && result == 0; at += bytes) {
+		bytes = min(end - at, most - at % most);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		result = emu_ask(space->driver,
+		                 &(struct emu_request){
+		                         .ask = ask,
+		                         .space = space,
+		                         .address = at,
+		                         .bytes = bytes,
+		                         .processor = call->processor == UVMP_EMU_NONE ? UVMP_PROC_NONE
+		                                                                       : call->processor,
+		                         .advice = call->advice,
+		                 });
+	}
+	return result;
+}
+
 static int do_call(struct emu_space *space, void __user *user, enum emu_ask ask)
 {
 	u32 gpus = space->driver->params.gpus;
@@ -193,17 +218,7 @@ static int do_call(struct emu_space *space, void __user *user, enum emu_ask ask)
 	if (!(ask == EMU_ASK_PREFETCH ? is_prefetch_good(&call, gpus) : is_advice_good(&call, gpus)))
 		return -EINVAL;
 	result = check_pages(space, call.address, call.bytes);
-	if (result != 0)
-		return result;
-	return emu_ask(space->driver,
-	               &(struct emu_request){
-	                       .ask = ask,
-	                       .space = space,
-	                       .address = call.address,
-	                       .bytes = call.bytes,
-	                       .processor = call.processor == UVMP_EMU_NONE ? UVMP_PROC_NONE : call.processor,
-	                       .advice = call.advice,
-	               });
+	return result == 0 ? ask_pieces(space, &call, ask) : result;
 }
 
 /* -- submissions ---------------------------------------------------------------------------------- */
@@ -366,7 +381,8 @@ static int look_at_pages(struct emu_space *space, u64 address, u32 pages, u8 *wh
 {
 	int result = 0;
 
-	mutex_lock(&space->driver->engine_lock);
+	if (mutex_lock_killable(&space->driver->engine_lock) != 0)
+		return -EINTR;
 	for (u32 i = 0; i < pages && result == 0; i++)
 		result = look_at_page(space, address + (u64)i * PAGE_SIZE, &where[i], crc);
 	mutex_unlock(&space->driver->engine_lock);

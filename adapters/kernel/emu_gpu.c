@@ -269,6 +269,7 @@ void emu_gpu_cancel(struct emu_gpu *gpu, u64 space, u64 address, bool only_write
 			}
 		}
 		spin_unlock_irqrestore(&gpu->lock, flags);
+		cond_resched();
 		spin_lock_irqsave(&gpu->lock, flags);
 	}
 	spin_unlock_irqrestore(&gpu->lock, flags);

@@ -6,8 +6,10 @@
  * that allows more than the policy does lives no longer than until the worker's zap has ended. A fault that
  * does not find the right asks the policy.
  *
- * Entries are raw page numbers (VM_PFNMAP): nobody can take a reference to a frame behind the policy's back
- * (get_user_pages), and the kernel's own reclaim and migration leave them alone.
+ * Entries are raw page numbers (VM_PFNMAP): get_user_pages takes no reference to a frame behind the policy's
+ * back, and the kernel's own reclaim and migration leave them alone. Who follows page tables instead to learn
+ * a page number and keeps it (VFIO does, for device memory that a program has mapped) is not held off, nor
+ * told when the frame moves.
  *
  * Not here: entries of 2 MiB. Up to Linux 6.11 such an entry cannot say that it is a raw page number, so that
  * get_user_pages_fast would take references to frames that move. Ranges are aligned so that the page table of
@@ -22,6 +24,10 @@
 #include "emu.h"
 
 #define BLOCK_BYTES (2ull << 20)
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#define zap_special_vma_range zap_vma_ptes
+#endif
 
 static const struct vm_operations_struct range_operations, foreign_operations;
 
@@ -63,8 +69,11 @@ static struct emu_range *make_range(struct emu_space *space, u64 base, u64 bytes
 	range->space = space;
 	range->base = base;
 	range->bytes = bytes;
-	for (unsigned long i = 0; i < pages; i++)
+	for (unsigned long i = 0; i < pages; i++) {
 		memset(range->page[i].on, EMU_NOWHERE, sizeof(range->page[i].on));
+		if (i % (BLOCK_BYTES >> PAGE_SHIFT) == 0)
+			cond_resched();
+	}
 	return range;
 }
 
@@ -202,8 +211,8 @@ int emu_range_mmap(struct emu_space *space, struct vm_area_struct *vma)
 
 /* A new piece: of a split; of a fork, with the parent's entries in it; of mremap, which moves entries to it
  * and, when it is refused, back. The last two are no piece of the range: touching them is SIGBUS, their end
- * nobody's business. Before Linux 6.9 a fork has copied entries already, later kernels would do so behind
- * this: WIPEONFORK says that there is nothing to copy. */
+ * nobody's business. Whether a fork has copied entries already or would do so behind this depends on the
+ * kernel: what is there goes, and WIPEONFORK says that there is nothing to copy. */
 static void range_open(struct vm_area_struct *vma)
 {
 	struct emu_range *range = vma->vm_private_data;
@@ -216,7 +225,7 @@ static void range_open(struct vm_area_struct *vma)
 	if (!is_fork)
 		return;
 	set_flags(vma, VM_WIPEONFORK, 0);
-	zap_vma_ptes(vma, vma->vm_start, vma->vm_end - vma->vm_start);
+	zap_special_vma_range(vma, vma->vm_start, vma->vm_end - vma->vm_start);
 }
 
 /* A piece has been unmapped. It has no bytes if it comes from a split that failed. */
@@ -387,7 +396,7 @@ static vm_fault_t range_fault(struct vm_fault *vmf)
  * calls this takes VM_FAULT_RETRY for leave to write. */
 static vm_fault_t range_mkwrite(struct vm_fault *vmf)
 {
-	zap_vma_ptes(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
+	zap_special_vma_range(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);
 	return serve(vmf, false);
 }
 

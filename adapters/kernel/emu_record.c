@@ -46,8 +46,6 @@ void emu_record_range(struct emu_bottom *b, u64 space, u64 base, u64 bytes, bool
 static char letter(u8 access)
 {
 	switch (access) {
-	case UVMP_ACCESS_PREFETCH:
-		return 'p';
 	case UVMP_ACCESS_READ:
 		return 'r';
 	case UVMP_ACCESS_WRITE:

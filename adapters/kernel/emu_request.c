@@ -324,6 +324,7 @@ static struct emu_gpu *gpu_of(struct emu_bottom *b, const struct emu_request *re
 static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
 {
 	request->kernel = 0;
+	request->engine = b->driver->stats.policy_changes;
 	emu_record_kernel(b, request->space->id, request->processor, true);
 	(void)uvmp_service_begin_kernel(b->driver->service, request->processor, b->now_ns, &request->kernel);
 	finish(request, 0);
@@ -332,7 +333,7 @@ static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
 static void end_kernel(struct emu_bottom *b, struct emu_request *request)
 {
 	emu_record_kernel(b, request->space->id, request->processor, false);
-	if (request->kernel != 0)
+	if (request->kernel != 0 && request->engine == b->driver->stats.policy_changes)
 		(void)uvmp_service_end_kernel(b->driver->service, request->kernel, b->now_ns);
 	finish(request, 0);
 }

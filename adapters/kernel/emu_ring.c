@@ -115,18 +115,22 @@ bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault)
 	return true;
 }
 
+/* What is there now is not made ready any more, and is the worker's until GET has passed it: a full ring is
+ * emptied with interrupts on. */
 u32 emu_gpu_flush(struct emu_gpu *gpu)
 {
 	unsigned long flags;
-	u32 count = 0;
+	u32 put, count = 0;
 
 	spin_lock_irqsave(&gpu->lock, flags);
-	for (u32 at = gpu->get; at != gpu->put; at = after(gpu, at)) {
+	put = gpu->written = gpu->put;
+	spin_unlock_irqrestore(&gpu->lock, flags);
+	for (u32 at = gpu->get; at != put; at = after(gpu, at)) {
 		WRITE_ONCE(gpu->entry[at].is_ready, 0);
 		count++;
 	}
-	gpu->written = gpu->put;
-	smp_store_release(&gpu->get, gpu->put);
+	smp_store_release(&gpu->get, put);
+	spin_lock_irqsave(&gpu->lock, flags);
 	gpu->stats.flushed += count;
 	spin_unlock_irqrestore(&gpu->lock, flags);
 	return count;

@@ -13,10 +13,11 @@
  *   munmap, of the whole or of any part              frees it, also while it is serviced. mremap: only to less
  *   UVMP_EMU_SUBMIT                                  is a kernel launch: warps that access memory
  *
- * Every call: 0, or -1 with errno. EFAULT: a pointer. EINVAL: a field out of its range, not whole pages, or `zero` is not 0.
- * ENOENT: pages that are not managed, or not any more when their turn comes. EACCES: of another process. ENOTTY: no such
- * call. EINTR (SUBMIT, LOOK): the process is being killed. ENOMEM. A call whose fields are refused changes nothing; what a
- * call had done before it failed stays. A descriptor that was opened O_RDONLY can ask, but cannot map (EACCES, EINVAL).
+ * Every call: 0, or -1 with errno. EFAULT: a pointer. EINVAL: a field out of its range, not whole pages, or `zero` is not
+ * 0. ENOENT: pages that are not managed, or not any more when their turn comes. EACCES: of another process. ENOTTY: no such
+ * call. EINTR (SUBMIT, PREFETCH_RANGE, LOOK): the process is being killed. ENOMEM. A call whose fields are refused changes
+ * nothing; what a call had done before it failed stays. A descriptor that was opened O_RDONLY can ask, but cannot map
+ * (EACCES, EINVAL).
  *
  * Who has the device has the memory: frames, on GPUs and on the CPU, are charged to nobody, so give it only to whom you
  * would give that memory; what the driver keeps of a range or a submission is charged to the process. There are 1024 open
@@ -137,7 +138,7 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
 	__u64 evictions;	/* VABlocks that had to leave */
 	__u64 cpu_faults;	/* that asked the policy (sum only) */
 	__u64 cpu_fills;	/* CPU faults that only filled in page-table entries that the policy had allowed (sum only) */
-	__u64 throttled;
+	__u64 throttled;	/* faults. Whoever rests goes on early when a request comes in (CPU fault, call, munmap) */
 	__u64 policy_changes;	/* (sum only) */
 	__u64 frames_gpu;	/* pages of GPU memory in use now: with evict=lru those of all chunks that are given out */
 	__u64 frames_cpu;	/* pages of system memory that hold managed data now (sum only) */
@@ -162,11 +163,11 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * debugfs, uvmp_emu/: `stats` and `gpuN` (text, one NAME VALUE a line), `policy` (read: canonical form; write: a policy
  * string, or preset=...; changes it while everything runs: data comes home to the CPU, the engine is built anew; EINVAL
  * with the reason in the kernel log; ENOMEM, EBUSY: no room on the CPU, or a page that does not come home, and the old one
- * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and
- * calls as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU: what `uvmsim run --trace`
- * reads), `clear` (write anything: empties log and trace). For tests, `fail_cpu_frame` and `fail_gpu_frame` (write N: of the pages of
- * system memory, or of GPU memory, that the module asks for from then on the Nth is refused, as if there were none; it counts
- * down, 0: none is).
+ * stays in force), `log` (the decision log, format of service.h), `trace` (accesses that faulted, batches, ranges and calls
+ * as `uvmp-trace 1` rows of the first address space, faults of GPU 1 and of the CPU, but not those of UVMP_EMU_PREFETCH,
+ * whose agents would wait in the simulator: what `uvmsim run --trace` reads), `clear` (write anything: empties log and
+ * trace). For tests, `fail_cpu_frame` and `fail_gpu_frame` (write N: of the pages of system memory, or of GPU memory, that
+ * the module asks for from then on the Nth is refused, as if there were none; it counts down, 0: none is).
  *
  * A change of policy empties log and trace too, and with the new engine the times in both and the ids of actions begin
  * anew; the statistics go on. Positions in log and trace count all that was ever written. A reader who asks for 4096 bytes

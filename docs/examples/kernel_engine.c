@@ -1,14 +1,16 @@
 /* The engine in a driver: interrupt, worker, and the calls of a process. docs/embedding-kernel.md has the
  * rules that this follows; `make test` compiles it as a kernel would, and runs it:
- * tests/unit/test_kernel_examples.c. */
+ * tests/unit/test_kernel_engine.c. */
 #include "kernel_engine.h"
 
 /* Actions handed out before the first is performed. At 184 bytes each they are no local
  * variable. */
 #define ACTIONS 32u
 
-/* What one group of decisions may need of the arena; more of it is added before it is reached. */
-#define ROOM (256u << 10)
+/* What one group of decisions may need of the arena; more of it is added before it is reached, but no
+ * oftener than this: the engine does not take more pieces. */
+#define ROOM        (256u << 10)
+#define PIECES_MORE 7u
 
 struct driver {
 	struct mutex lock; /* of the engine: taken for each call of it, never while anything is performed */
@@ -16,8 +18,9 @@ struct driver {
 	struct ring **ring; /* of GPU 1, 2, ... */
 	uint32_t gpus;
 	struct work_struct work; /* runs bottom_half; a work item never runs twice at a time */
-	size_t grown;
-	uint32_t count; /* of action[], the worker's own */
+	struct hrtimer timer;    /* runs time_has_come */
+	uint32_t pieces;         /* of arena that were added */
+	uint32_t count;          /* of action[], the worker's own */
 	struct uvmp_action action[ACTIONS];
 	enum uvmp_status result[ACTIONS];
 };
@@ -50,9 +53,19 @@ static void take_faults(struct driver *driver)
 	}
 }
 
-/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. A piece
- * that cannot be had is no error: what finds no room counts as no GPU memory, and is tried again at the next
- * replay. */
+static bool grow(struct driver *driver, void *piece, size_t bytes)
+{
+	enum uvmp_status status;
+
+	mutex_lock(&driver->lock);
+	status = uvmp_service_grow(driver->service, piece, bytes);
+	mutex_unlock(&driver->lock);
+	return status == UVMP_OK;
+}
+
+/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. Each
+ * piece is as large as all before. One that cannot be had is no error: what finds no room counts as no GPU
+ * memory, and the next turn tries again. */
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory;
@@ -61,15 +74,15 @@ static void keep_room(struct driver *driver)
 	mutex_lock(&driver->lock);
 	uvmp_service_memory_used(driver->service, &memory);
 	mutex_unlock(&driver->lock);
-	if (memory.bytes - memory.used >= ROOM)
+	if (memory.bytes - memory.used >= ROOM || driver->pieces == PIECES_MORE)
 		return;
-	driver->grown = driver->grown == 0 ? 4 * ROOM : 2 * driver->grown; /* seven pieces at most */
-	piece = arena_alloc(driver->grown);
+	piece = arena_alloc(memory.bytes);
 	if (piece == NULL)
 		return;
-	mutex_lock(&driver->lock);
-	(void)uvmp_service_grow(driver->service, piece, driver->grown);
-	mutex_unlock(&driver->lock);
+	if (grow(driver, piece, memory.bytes))
+		driver->pieces++;
+	else
+		arena_free(piece);
 }
 
 static void pull(struct driver *driver)
@@ -93,6 +106,25 @@ static void push(struct driver *driver)
 	mutex_unlock(&driver->lock);
 }
 
+/* Time alone gives work too: pins end, and controllers look again. A timer that was set before and finds
+ * nothing to do does no harm. */
+static void set_timer(struct driver *driver)
+{
+	uint64_t at_ns;
+
+	mutex_lock(&driver->lock);
+	at_ns = uvmp_service_wakeup_ns(driver->service);
+	mutex_unlock(&driver->lock);
+	if (at_ns != UINT64_MAX)
+		start_timer(&driver->timer, at_ns);
+}
+
+/* Hard interrupt. */
+void time_has_come(struct driver *driver)
+{
+	queue_work_on_our_queue(&driver->work);
+}
+
 /* Worker. One after the other satisfies `after` of the actions; a driver with copy engines starts what does
  * not wait for another, and completes each when its fence has signalled. */
 void bottom_half(struct driver *driver)
@@ -104,6 +136,7 @@ void bottom_half(struct driver *driver)
 			driver->result[i] = perform(&driver->action[i]);
 		push(driver);
 	} while (driver->count > 0);
+	set_timer(driver);
 	for (uint32_t gpu = 1; gpu <= driver->gpus; gpu++) {
 		unmask_interrupt(driver->ring[gpu - 1]);
 		top_half(driver, gpu); /* what came between the last look and the unmasking */

@@ -1,7 +1,7 @@
 /* The decisions of the library under Linux' drm_gpusvm layer: how much of a VABlock comes along with a fault,
  * in which ranges, whether to migrate at all, and what leaves device memory. The layer keeps doing the rest.
  * docs/embedding-kernel.md has the words; `make test` compiles this as a kernel would, and runs it against a
- * small model of the layer: tests/unit/test_kernel_examples.c. */
+ * small model of the layer: tests/unit/test_kernel_gpusvm.c. */
 #include "kernel_gpusvm.h"
 
 #define PAGE        4096ul

@@ -1,7 +1,7 @@
 /* NVIDIA's UVM driver on the library: page masks used in place, fault entries, the prefetch decision, and the
  * module's parameters as a policy. docs/embedding-kernel.md says where in the driver each of these belongs.
  *
- * `make test` compiles this file as a kernel would, and runs it: tests/unit/test_kernel_examples.c. */
+ * `make test` compiles this file as a kernel would, and runs it: tests/unit/test_kernel_nvidia.c. */
 #include "kernel_nvidia.h"
 
 #include <uvmpolicy/uvmpolicy.h>

@@ -292,7 +292,9 @@ enum uvmp_action_kind {
 	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
 	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A root
 				* of several blocks takes several, and so do the regions that evict=tbne chooses
-				* together; `count` numbers them, from 0 */
+				* together; `count` numbers them, from 0. It takes no memory away: a copy may fail, then
+				* the block keeps its chunk, and no ALLOCATE tells of it again. Memory at an offset is
+				* somebody else's with a FREE, or the next ALLOCATE that covers it */
 	UVMP_ACTION_DISCARD,   /* `pages` on `from` have no contents any more and are not copied */
 	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
 	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the

@@ -49,9 +49,6 @@ void emu_finish_killed(pid_t child);
 /* 0 or negative errno. Load: uvmpolicy too, unless it is there. */
 int emu_load(const char *parameters);
 int emu_unload(void);
-/* Another one: NAME.ko of the same folder. */
-int emu_load_other(const char *name, const char *parameters);
-int emu_unload_other(const char *name);
 
 /* Contents of a file of uvmp_emu/ in debugfs, which the caller frees. Write: 0 or negative errno. */
 char *emu_debugfs_read(const char *name);

@@ -26,7 +26,7 @@ programs=$(cd $here && ls test_*.c | sed 's/\.c$//' | grep -E -e "${KERNEL_TEST:
 case $which in
 stock)
 	work=$build/kernel seconds=${KERNEL_TEST_SECONDS:-600}
-	arguments="slub_debug=FZPU rcupdate.rcu_expedited=1"
+	arguments="slub_debug=FZPU rcupdate.rcu_expedited=1" # loading and unloading waits for grace periods; the debug kernel's are long
 	mkdir -p "$work"
 	sh tests/deps.sh kernel-test >"$work/deps.log" 2>&1 || skip "$(tail -n 2 "$work/deps.log" | tr -s '\n ' ' ')"
 	KDIR=$(ls -d /usr/src/linux-headers-*-cloud-amd64 | sort -V | tail -n 1)
@@ -105,7 +105,7 @@ grep -v '^the end' "$results"
 # What a kernel says when something is wrong with it. "test:" lines are init's, and say under which test it was.
 bad='WARNING: |BUG: |BUG |Oops|UBSAN: |KASAN: |Kernel panic|Call Trace|cut here|general protection|Bad page|bad_page|stack-protector
 possible (recursive|circular|irq|deadlock)|inconsistent lock state|INFO: (task|rcu|possible|suspicious|trying|lockdep)|DEBUG_LOCKS
-refcount_t: |corruption|scheduling while atomic|sleeping function|soft lockup|hung|stall|kmemleak: [0-9]+ new|ODEBUG|memory leak
+refcount_t: |corruption|scheduling while atomic|sleeping function|soft lockup|hung|stall|kmemleak: [0-9]+ new|ODEBUG|suspected memory leak
 Object .* not freed|Objects remaining|Redzone|Poison overwritten|out of memory|Out of memory|page allocation failure|workqueue lockup'
 {
 	if [ $booted = 0 ]; then

@@ -24,7 +24,17 @@ struct busy {
 	uint64_t random;
 	volatile bool *is_over; /* NULL: never by itself */
 	bool may_fail;          /* its memory is being unmapped */
+	uint64_t *sum;          /* NULL, or of each word what all have added to it */
 };
+
+static size_t add_somewhere(struct busy *busy)
+{
+	size_t word = emu_random(&busy->random) % (busy->bytes / 8u);
+
+	if (busy->sum)
+		__atomic_fetch_add(&busy->sum[word], 1, __ATOMIC_RELAXED);
+	return word;
+}
 
 /* Launches and launches. */
 static void *keep_gpu_busy(void *argument)
@@ -36,9 +46,13 @@ static void *keep_gpu_busy(void *argument)
 		int error;
 
 		emu_job_clear(&job);
-		for (unsigned i = 0; i < 128; i++)
-			emu_job_add(&job, emu_random(&busy->random) & 1u ? UVMP_EMU_ADD : UVMP_EMU_READ,
-			            busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1);
+		for (unsigned i = 0; i < 128; i++) {
+			if (emu_random(&busy->random) & 1u)
+				emu_job_add(&job, UVMP_EMU_ADD, busy->at + add_somewhere(busy), 1);
+			else
+				emu_job_add(&job, UVMP_EMU_READ,
+				            busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1);
+		}
 		error = emu_job_submit(&job, busy->fd, busy->processor, 4);
 		EXPECT(error == 0, "SUBMIT: %s", strerror(-error));
 		for (uint32_t i = 0; i < job.warps; i++)
@@ -58,8 +72,7 @@ static void *keep_cpu_busy(void *argument)
 
 	do {
 		for (unsigned i = 0; i < 64; i++)
-			__atomic_fetch_add(busy->at + emu_random(&busy->random) % (busy->bytes / 8u), 1,
-			                   __ATOMIC_SEQ_CST);
+			__atomic_fetch_add(busy->at + add_somewhere(busy), 1, __ATOMIC_SEQ_CST);
 	} while (!busy->is_over || !*busy->is_over);
 	return NULL;
 }
@@ -157,9 +170,10 @@ static void fork_and_check(struct busy *busy)
 
 	EXPECT(child >= 0, "fork: %s", strerror(errno));
 	if (child == 0) {
-		int got = emu_touch(busy->at + 5, true);
-
-		_exit(got == SIGBUS ? 0 : 100 + got);
+		for (size_t word = 5; word < busy->bytes / 8u; word += PAGE_WORDS)
+			if (emu_touch(busy->at + word, true) != SIGBUS)
+				_exit(1);
+		_exit(0);
 	}
 	EXPECT(waitpid(child, &status, 0) == child && status == 0, "the child of a busy process: status 0x%x",
 	       (unsigned)status);
@@ -173,11 +187,17 @@ static void forks_while_busy(void)
 	struct busy busy[3];
 	pthread_t thread[3];
 	int fd = emu_open();
-	uint64_t *at = emu_map(fd, BYTES);
+	uint64_t *at = emu_map(fd, BYTES), *sum = calloc(BYTES / 8u, 8);
 
+	EXPECT(sum != NULL, "no memory");
 	for (unsigned i = 0; i < 3; i++) {
-		busy[i] = (struct busy){
-		        .fd = fd, .at = at, .bytes = BYTES, .processor = i, .random = i, .is_over = &is_over};
+		busy[i] = (struct busy){.fd = fd,
+		                        .at = at,
+		                        .bytes = BYTES,
+		                        .processor = i,
+		                        .random = i,
+		                        .is_over = &is_over,
+		                        .sum = sum};
 		EXPECT(pthread_create(&thread[i], NULL, i ? keep_gpu_busy : keep_cpu_busy, &busy[i]) == 0,
 		       "pthread_create");
 	}
@@ -188,6 +208,10 @@ static void forks_while_busy(void)
 	is_over = true;
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT(pthread_join(thread[i], NULL) == 0, "pthread_join");
+	for (size_t word = 0; word < BYTES / 8u; word++)
+		EXPECT(at[word] == sum[word], "word %zu is %llu, expected %llu", word,
+		       (unsigned long long)at[word], (unsigned long long)sum[word]);
+	free(sum);
 }
 
 /* The owner's memory goes with exec; the file that stays open is of no use to what runs then. */
@@ -565,7 +589,7 @@ static void load_and_unload(void)
 int main(int argc, char **argv)
 {
 	static const struct emu_case cases[] = {
-	        {"killed", "gpus=2 memory_mib=4", killed},
+	        {"killed", "gpus=2 memory_mib=4 fault_entries=8", killed},
 	        {"exited", "gpus=2 memory_mib=4", exited},
 	        {"forks_while_busy", "gpus=2 memory_mib=4", forks_while_busy},
 	        {"execed", "gpus=2 memory_mib=4", execed},

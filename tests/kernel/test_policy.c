@@ -168,27 +168,53 @@ static void home_and_advice(void)
 	emu_expect_where(fd, at, PAGE_BYTES, ON_GPU(1), "no advice");
 }
 
+/* Memory that nobody has touched is at home on the CPU behind a change, without a frame. When GPUs have
+ * copies of it, the CPU may read and no more until the copies are gone. */
+static void home_with_copies(void)
+{
+	const size_t bytes = 8u * PAGE_BYTES;
+	int fd = emu_open();
+	uint64_t *at = emu_map_at(fd, bytes, 0);
+
+	EXPECT(emu_debugfs_write("policy", "prefetch=none") == 0, "policy");
+	EXPECT(emu_advise(fd, at, bytes, UVMP_EMU_READ_DUPLICATE, 0) == 0, "ADVISE");
+	for (size_t page = 0; page < bytes / PAGE_BYTES; page++) {
+		uint64_t *word = at + page * PAGE_WORDS + page;
+
+		EXPECT(emu_gpu_read(fd, 1, word) == 0 && *(volatile uint64_t *)word == 0,
+		       "page %zu is not zero", page);
+		emu_expect_where(fd, at + page * PAGE_WORDS, PAGE_BYTES, ON_CPU | ON_GPU(1),
+		                 "both have read");
+		*(volatile uint64_t *)word = 7u + page;
+		emu_expect_where(fd, at + page * PAGE_WORDS, PAGE_BYTES, ON_CPU, "the CPU has written");
+		EXPECT(emu_gpu_read(fd, 1, word) == 7u + page, "page %zu: the GPU reads a copy that is old",
+		       page);
+	}
+}
+
 /* -- those who ask without end ------------------------------------------------------------------- */
 
-#define ASKERS      2u
-#define ASKED_BYTES (4u * MIB)
-#define PATIENCE_MS 60000u
+#define ASKERS      8u
+#define ASKED_BYTES MIB
+#define CHANGES     8u
+/* Turns of each asker: several times what it takes if all are heard. Turns and not seconds, as they take
+ * longer where all takes longer. */
+#define PATIENCE 450u
 
 struct asker {
 	int fd;
-	uint64_t *at, turns, until_ms;
+	uint64_t *at, turns;
 	bool is_over, has_given_up;
 };
 
-/* While one waits for its answer the other's request is there: the driver is never without. */
+/* While one waits for its answer requests of others are there: the driver is never without. */
 static void *ask_and_ask(void *argument)
 {
 	struct asker *asker = argument;
 
 	for (unsigned to = 1; !__atomic_load_n(&asker->is_over, __ATOMIC_SEQ_CST); to = !to) {
 		EXPECT(emu_prefetch(asker->fd, asker->at, ASKED_BYTES, to) == 0, "PREFETCH");
-		__atomic_add_fetch(&asker->turns, 1, __ATOMIC_SEQ_CST);
-		if (emu_now_ms() > asker->until_ms) {
+		if (__atomic_add_fetch(&asker->turns, 1, __ATOMIC_SEQ_CST) > PATIENCE) {
 			__atomic_store_n(&asker->has_given_up, true, __ATOMIC_SEQ_CST);
 			break;
 		}
@@ -236,7 +262,7 @@ static void expect_turns(struct asker *asker, const char *when)
 	}
 }
 
-/* Two that ask as fast as they can keep nobody else waiting for good. */
+/* A few that ask as fast as they can keep nobody else waiting for good. */
 static void not_starved(void)
 {
 	struct asker asker[ASKERS];
@@ -244,9 +270,7 @@ static void not_starved(void)
 	int fd = emu_open();
 
 	for (unsigned i = 0; i < ASKERS; i++) {
-		asker[i] = (struct asker){.fd = fd,
-		                          .at = emu_map_at(fd, ASKED_BYTES, 0),
-		                          .until_ms = emu_now_ms() + PATIENCE_MS};
+		asker[i] = (struct asker){.fd = fd, .at = emu_map_at(fd, ASKED_BYTES, 0)};
 		for (size_t page = 0; page < ASKED_BYTES / PAGE_BYTES; page++)
 			asker[i].at[page * PAGE_WORDS] = emu_value(page, i);
 	}
@@ -255,8 +279,9 @@ static void not_starved(void)
 	expect_turns(asker, "at first");
 	emu_finish(emu_start(submit_a_little, NULL));
 	expect_turns(asker, "a submission");
-	change_a_policy();
-	expect_turns(asker, "a change of policy");
+	for (unsigned i = 0; i < CHANGES; i++)
+		change_a_policy();
+	expect_turns(asker, "changes of policy");
 	for (unsigned i = 0; i < ASKERS; i++)
 		__atomic_store_n(&asker[i].is_over, true, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < ASKERS; i++) {
@@ -713,6 +738,7 @@ int main(int argc, char **argv)
 	static const struct emu_case cases[] = {
 	        {"changed_in_flight", "gpus=2 memory_mib=4 fault_entries=64", changed_in_flight},
 	        {"home_and_advice", "", home_and_advice},
+	        {"home_with_copies", "", home_with_copies},
 	        {"not_starved", "gpus=1", not_starved},
 	        {"bad_policies", "gpus=2", bad_policies},
 	        {"parameter", NULL, parameter},

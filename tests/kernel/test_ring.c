@@ -200,24 +200,50 @@ static void prefetch_instructions(void)
 	emu_job_free(&job);
 }
 
-/* No warp waits for a prefetch, but a submission ends when what it has reported is settled. */
+struct mover {
+	int fd;
+	uint64_t *at;
+	bool is_over;
+};
+
+static void *move_to_and_fro(void *argument)
+{
+	struct mover *mover = argument;
+
+	for (unsigned to = 1; !__atomic_load_n(&mover->is_over, __ATOMIC_SEQ_CST); to = !to)
+		EXPECT(emu_prefetch(mover->fd, mover->at, MIB, to) == 0, "PREFETCH");
+	return NULL;
+}
+
+/* No warp waits for a prefetch, but a submission ends when what it has reported is settled, also when the
+ * driver was busy with something else. */
 static void ends_settled(void)
 {
 	const size_t bytes = 64u * PAGE_BYTES;
 	int fd = emu_open();
 	uint64_t *at = emu_map_at(fd, bytes, 0);
+	struct mover mover = {.fd = emu_open()};
 	struct emu_job job = {0};
+	pthread_t thread;
 
 	set_policy("prefetch=none thrash=off replay=batch");
+	mover.at = emu_map_at(mover.fd, MIB, 0);
+	for (size_t page = 0; page < MIB / PAGE_BYTES; page++)
+		mover.at[page * PAGE_WORDS] = page;
 	for (size_t page = 0; page < 64; page++)
 		emu_job_add(&job, UVMP_EMU_PREFETCH, at + page * PAGE_WORDS, 0);
-	for (unsigned round = 0; round < 20; round++) {
+	EXPECT(pthread_create(&thread, NULL, move_to_and_fro, &mover) == 0, "pthread_create");
+	for (unsigned round = 0; round < 40; round++) {
 		for (size_t page = 0; page < 64; page++)
 			at[page * PAGE_WORDS] = page + round;
 		emu_expect_where(fd, at, bytes, ON_CPU, "written by the CPU");
 		emu_job_run(&job, fd, 1, 8);
 		emu_expect_where(fd, at, bytes, ON_GPU(1), "prefetched, and the submission has ended");
 	}
+	__atomic_store_n(&mover.is_over, true, __ATOMIC_SEQ_CST);
+	EXPECT(pthread_join(thread, NULL) == 0, "pthread_join");
+	for (size_t page = 0; page < MIB / PAGE_BYTES; page++)
+		EXPECT(mover.at[page * PAGE_WORDS] == page, "page %zu of what was moved", page);
 	emu_job_free(&job);
 }
 

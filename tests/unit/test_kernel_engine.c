@@ -1,5 +1,6 @@
 /* docs/examples/kernel_engine.c as a driver would run it: rings, interrupt, worker. The decision log equals
- * that of the engine fed directly; nothing is performed while the lock is held; no interrupt is lost. */
+ * that of the engine fed directly; nothing is performed while the lock is held; no interrupt is lost; the
+ * arena grows as far as it can and no piece is lost; what time alone gives to do is done. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,9 +30,12 @@ static struct ring ring;
 static struct ring *rings[] = {&ring};
 static char *text;
 static size_t length;
-static uint32_t queued, pieces;
-static void *piece[8];
-static bool is_one_late;
+static uint32_t queued;
+static uint32_t asked, freed; /* pieces of arena */
+static size_t asked_bytes;    /* of the last one */
+static void *piece[1024];
+static bool is_one_late, is_memory_short;
+static uint64_t now_ns;
 
 void mutex_lock(struct mutex *lock)
 {
@@ -51,7 +55,7 @@ void queue_work_on_our_queue(struct work_struct *work)
 
 uint64_t ktime_get_ns(void)
 {
-	return 100000; /* stands still: logs can be compared whole */
+	return now_ns; /* stands still: logs can be compared whole */
 }
 
 bool ring_pending(struct ring *r)
@@ -80,8 +84,25 @@ void mask_interrupt(struct ring *r)
 void *arena_alloc(size_t bytes)
 {
 	assert_int_equal(driver.lock.held, 0);
-	piece[pieces] = aligned_alloc(16, bytes);
-	return piece[pieces++];
+	assert_true(asked < sizeof(piece) / sizeof(piece[0]));
+	asked_bytes = bytes;
+	piece[asked] = is_memory_short ? NULL : aligned_alloc(16, (bytes + 15) / 16 * 16);
+	return piece[asked++];
+}
+
+void arena_free(void *memory)
+{
+	assert_int_equal(driver.lock.held, 0);
+	assert_true(asked > 0 && memory == piece[asked - 1]);
+	free(memory);
+	piece[asked - 1] = NULL;
+	freed++;
+}
+
+void start_timer(struct hrtimer *timer, uint64_t at_ns)
+{
+	assert_int_equal(driver.lock.held, 0);
+	timer->at_ns = at_ns;
 }
 
 struct waiter {
@@ -162,8 +183,9 @@ static void start(void **memory)
 	memset(&ring, 0, sizeof(ring));
 	text = calloc(1, LOG);
 	length = 0;
-	queued = pieces = 0;
-	is_one_late = false;
+	queued = asked = freed = 0;
+	is_one_late = is_memory_short = false;
+	now_ns = 100000;
 	driver.ring = rings;
 	driver.gpus = 1;
 	driver.service = engine(memory, 8);
@@ -172,7 +194,7 @@ static void start(void **memory)
 static void stop(void *memory)
 {
 	assert_true(uvmp_service_check(driver.service));
-	for (uint32_t i = 0; i < pieces; i++)
+	for (uint32_t i = 0; i < asked; i++)
 		free(piece[i]);
 	free(memory);
 	free(text);
@@ -210,7 +232,8 @@ static void test_log_is_the_engines(void **state)
 	interrupt();
 	assert_int_equal(ring.get, ring.put);
 	assert_false(ring.is_masked);
-	assert_int_equal(pieces, 1); /* it looked ahead */
+	assert_true(driver.pieces > 0); /* it looked ahead */
+	assert_int_equal(freed, 0);
 	driven = text;
 	driven_length = length;
 
@@ -292,6 +315,149 @@ static void test_cpu_fault(void **state)
 	stop(memory);
 }
 
+/* -- memory -- */
+
+static uint64_t arena_bytes(void)
+{
+	struct uvmp_service_memory memory;
+
+	uvmp_service_memory_used(driver.service, &memory);
+	return memory.bytes;
+}
+
+/* Pieces of the smallest size: many of them are no room. */
+static void add_pieces(void **small, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		small[i] = aligned_alloc(16, 4096);
+		assert_int_equal(uvmp_service_grow(driver.service, small[i], 4096), UVMP_OK);
+	}
+}
+
+static void free_pieces(void **small, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		free(small[i]);
+}
+
+/* The arena doubles, from what it was at the beginning. What cannot be had is asked for again, and no larger.
+ */
+static void test_arena_doubles(void **state)
+{
+	uint64_t first;
+	void *memory;
+
+	(void)state;
+	start(&memory);
+	first = arena_bytes();
+	is_memory_short = true;
+	write_ring(40);
+	interrupt();
+	assert_true(asked > 1);
+	assert_int_equal(asked_bytes, first);
+	assert_int_equal(driver.pieces, 0);
+	assert_int_equal(arena_bytes(), first);
+	is_memory_short = false;
+	asked = 0;
+	keep_room(&driver);
+	assert_int_equal(driver.pieces, 1);
+	assert_int_equal(asked_bytes, first);
+	assert_int_equal(arena_bytes(), 2 * first);
+	stop(memory);
+}
+
+/* The seventh piece beside the first is the last: without room too nobody asks for another. */
+static void test_arena_has_eight_pieces(void **state)
+{
+	void *memory, *small[6];
+
+	(void)state;
+	start(&memory);
+	add_pieces(small, 6);
+	driver.pieces = 6;
+	is_memory_short = true;
+	keep_room(&driver);
+	keep_room(&driver);
+	assert_int_equal(asked, 2);
+	is_memory_short = false;
+	keep_room(&driver);
+	assert_int_equal(asked, 3);
+	assert_int_equal(driver.pieces, 7);
+	write_ring(300);
+	interrupt();
+	assert_int_equal(asked, 3);
+	assert_int_equal(freed, 0);
+	stop(memory);
+	free_pieces(small, 6);
+}
+
+/* A piece that the engine does not take is not lost. */
+static void test_refused_pieces_are_freed(void **state)
+{
+	void *memory, *small[7];
+	uint64_t bytes;
+
+	(void)state;
+	start(&memory);
+	add_pieces(small, 7);
+	bytes = arena_bytes();
+	write_ring(40);
+	interrupt();
+	assert_true(asked > 1);
+	assert_int_equal(freed, asked);
+	assert_int_equal(driver.pieces, 0);
+	assert_int_equal(arena_bytes(), bytes);
+	assert_int_equal(asked_bytes, bytes);
+	stop(memory);
+	free_pieces(small, 7);
+}
+
+/* -- time -- */
+
+static void bounce(void)
+{
+	struct uvmp_fault fault = fault_at(0);
+	struct waiter waiter = {0};
+
+	ring.entry[ring.put++] = fault;
+	interrupt();
+	now_ns += 100000;
+	if (driver.timer.at_ns != 0)
+		return;
+	assert_int_equal(cpu_fault(&driver, SPACE, fault.address, true, 5, &waiter), UVMP_OK);
+	interrupt();
+	now_ns += 100000;
+}
+
+/* A page bounces until it is pinned. From then on nobody faults; the timer alone ends the pin, and is set no
+ * more. */
+static void test_time_alone_unpins(void **state)
+{
+	struct uvmp_page_state page;
+	void *memory;
+
+	(void)state;
+	start(&memory);
+	for (uint32_t i = 0; i < 100 && driver.timer.at_ns == 0; i++)
+		bounce();
+	assert_true(driver.timer.at_ns > now_ns - 200000);
+	assert_int_equal(uvmp_service_page(driver.service, SPACE, fault_at(0).address, &page), UVMP_OK);
+	assert_true(page.is_pinned);
+	now_ns = driver.timer.at_ns;
+	driver.timer.at_ns = 0;
+	length = 0;
+	time_has_come(&driver);
+	assert_int_equal(queued, 1);
+	assert_int_equal(length, 0); /* not in the interrupt */
+	interrupt();
+	text[length] = '\0';
+	assert_non_null(strstr(text, " unpin "));
+	assert_int_equal(uvmp_service_page(driver.service, SPACE, fault_at(0).address, &page), UVMP_OK);
+	assert_false(page.is_pinned);
+	assert_int_equal(driver.timer.at_ns, 0);
+	stop(memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +465,10 @@ int main(void)
 	        cmocka_unit_test(test_ring_longer_than_the_engines_buffer),
 	        cmocka_unit_test(test_no_interrupt_is_lost),
 	        cmocka_unit_test(test_cpu_fault),
+	        cmocka_unit_test(test_arena_doubles),
+	        cmocka_unit_test(test_arena_has_eight_pieces),
+	        cmocka_unit_test(test_refused_pieces_are_freed),
+	        cmocka_unit_test(test_time_alone_unpins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,6 +350,31 @@ static void test_pieces_go(void **state)
 	stop();
 }
 
+/* Those without a block go together, up to the next one that has one. */
+static void test_many_pieces(void **state)
+{
+	enum { PIECES = 12 };
+	const uint64_t piece = MIB2 / 4;
+
+	(void)state;
+	start("prefetch=none thrash=off", 1, 4);
+	engine_range(&e, SPACE, BASE, PIECES * piece, UVMP_CPU);
+	engine_range(&e, SPACE, BASE + PIECES * piece, MIB2, UVMP_CPU);
+	for (uint64_t i = 0; i < PIECES; i += 2)
+		advise(BASE + i * piece, piece, UVMP_ADVISE_PREFERRED, 1);
+	assert_int_equal(e.service->ranges, PIECES + 1);
+	fault(1, BASE + 5 * piece, UVMP_ACCESS_WRITE);
+	fault(1, BASE + 9 * piece, UVMP_ACCESS_WRITE);
+	assert_int_equal(free_part(BASE, 8 * piece + PAGE), UVMP_OK);
+	assert_int_equal(e.service->ranges, PIECES + 1 - 8);
+	assert_int_equal(free_range(BASE), UVMP_ERR_UNKNOWN);
+	assert_int_equal(holders(BASE + 9 * piece), 2);
+	assert_int_equal(free_range(BASE + 8 * piece + PAGE), UVMP_OK);
+	assert_int_equal(e.service->ranges, 1);
+	assert_int_equal(free_range(BASE + PIECES * piece), UVMP_OK);
+	stop();
+}
+
 /* -- failures -- */
 
 /* What has not arrived stays, and with it all of the range; then it is asked for again. */
@@ -656,7 +681,7 @@ int main(void)
 	        cmocka_unit_test(test_room_is_taken),  cmocka_unit_test(test_thrashing),
 	        cmocka_unit_test(test_hot_pages),      cmocka_unit_test(test_runtime),
 	        cmocka_unit_test(test_orders),         cmocka_unit_test(test_large_pages),
-	        cmocka_unit_test(test_controllers),
+	        cmocka_unit_test(test_controllers),    cmocka_unit_test(test_many_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,7 +294,7 @@ static void test_add_range_spaces(void **state)
 	assert_int_equal(add(99, BASE, PAGE), UVMP_ERR_SPACE);
 	assert_int_equal(s->ranges, SPACES);
 	/* The last use of a space gives its slot back. */
-	uvmp_range_remove(s, slot_of(SPACES, BASE));
+	uvmp_range_remove(s, uvmp_range_from(s, uvmp_space_find(s, SPACES), BASE), 1);
 	assert_int_equal(uvmp_space_find(s, SPACES), NO_INDEX);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(add(99, BASE, PAGE), UVMP_OK);
@@ -1188,7 +1188,7 @@ static void naive_remove(struct naive *n, uint32_t slot)
 
 	while (s->range[slot].block != 0)
 		uvmp_block_remove(s, s->range[slot].block);
-	uvmp_range_remove(s, slot);
+	uvmp_range_remove(s, uvmp_range_from(s, s->range[slot].space, s->range[slot].start), 1);
 	for (uint32_t i = first; i < outer; i++)
 		n->range[i] = 0;
 }
