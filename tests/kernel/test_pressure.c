@@ -324,7 +324,7 @@ static void allocation_fails(void)
 	expect_frames(512 + 256, "with memory");
 }
 
-#define LAUNCHES 40u
+#define LAUNCHES 16u
 #define ACCESSES 200u
 
 static void touch_on_cpu(struct piece *piece, uint64_t *random)
@@ -378,7 +378,7 @@ static void use_at_random(struct piece *piece, struct emu_job *job, uint64_t *ra
 static void any_fails(void)
 {
 	int fd = emu_open();
-	struct piece piece = make_piece(fd, BYTES, 1);
+	struct piece piece = make_piece(fd, BYTES / 2u, 1);
 	struct emu_job job = {0};
 	uint64_t random = 1;
 
@@ -388,7 +388,8 @@ static void any_fails(void)
 		use_at_random(&piece, &job, &random, i % 2u == 0);
 		move_a_part(&piece, &random);
 		touch_on_cpu(&piece, &random);
-		expect_contents(&piece, "while pages are missing");
+		if (i % 4u == 3u)
+			expect_contents(&piece, "while pages are missing");
 	}
 	fail_frame("fail_cpu_frame", 0);
 	fail_frame("fail_gpu_frame", 0);
