@@ -160,11 +160,11 @@ void emu_place_lift(struct emu_page *page, u32 processor);
 /* A frame for what comes, if there is none. */
 enum uvmp_status emu_place_take(struct emu_bottom *bottom, struct emu_page *page, u32 processor);
 bool emu_place_take_cpu(struct emu_bottom *bottom, struct emu_page *page);
-/* The action's pages leave `from`, once the engine says that they have. Evict, its end, came back: the same of a block's memory in a root. */
+/* The action's pages leave `from`, once the engine says that they have. Evict, its end: the same of a block's memory in a root. Coming: they do not leave `to`. */
 void emu_place_leaving(struct emu_bottom *bottom, const struct uvmp_action *action, u32 from);
 void emu_place_evict(struct emu_bottom *bottom, const struct uvmp_action *action);
 void emu_place_end_eviction(struct emu_bottom *bottom, const struct uvmp_action *next);
-void emu_place_came_back(struct emu_bottom *bottom, const struct uvmp_action *action);
+void emu_place_coming(struct emu_bottom *bottom, const struct uvmp_action *action);
 /* Pages that have left by now give their frames back; all of them: at the end of an operation, what has not left stays. */
 void emu_place_settle(struct emu_bottom *bottom, bool is_all);
 /* [address, address + bytes) is nobody's any more: no data on GPUs. */

@@ -173,9 +173,11 @@ static int check_pages(struct emu_space *space, u64 address, u64 bytes)
 /* Advice that is for nobody in particular has a processor all the same, which does not matter. */
 static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
-	if (call->advice == UVMP_EMU_PREFERRED && call->processor == UVMP_EMU_NONE)
-		return true;
-	return call->advice <= UVMP_EMU_DISCARD && call->processor <= gpus;
+	bool is_for_somebody =
+	        call->advice == UVMP_EMU_ACCESSED_BY || call->advice == UVMP_EMU_NOT_ACCESSED_BY;
+
+	return call->advice <= UVMP_EMU_DISCARD &&
+	       (call->processor <= gpus || (call->processor == UVMP_EMU_NONE && !is_for_somebody));
 }
 
 static bool is_prefetch_good(const struct uvmp_emu_call *call, u32 gpus)
@@ -191,7 +193,7 @@ static int ask_pieces(struct emu_space *space, const struct uvmp_emu_call *call,
 
 	for (u64 at = call->address, bytes; at < end && result == 0; at += bytes) {
 		bytes = min(end - at, most - at % most);
-		if (fatal_signal_pending(current))
+		if (at != call->address && fatal_signal_pending(current))
 			return -EINTR;
 		result = emu_ask(space->driver,
 		                 &(struct emu_request){

@@ -18,6 +18,7 @@ struct emu_memory {
 	unsigned long cached;
 	u64 shrunk;
 	atomic_long_t held_cpu;
+	atomic_long_t owned; /* of the kernel's pages: in use, free, and, if this module is wrong, lost */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 	struct shrinker *shrinker;
 #else
@@ -50,6 +51,12 @@ static void push(struct emu_memory *memory, struct page *frame)
 	spin_unlock(&memory->lock);
 }
 
+static void give_page(struct emu_memory *memory, struct page *frame)
+{
+	__free_page(frame);
+	atomic_long_dec(&memory->owned);
+}
+
 /* No process is charged for frames, so none shall be killed for want of them: there is a call that can fail,
  * or a fault. `fail`: which one from now on a test wants to see refused. */
 static struct page *take(struct emu_memory *memory, atomic_t *fail)
@@ -59,9 +66,13 @@ static struct page *take(struct emu_memory *memory, atomic_t *fail)
 	if (atomic_dec_if_positive(fail) == 0)
 		return NULL;
 	frame = pop(memory);
-	if (!frame)
-		return alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
-	clear_highpage(frame);
+	if (frame) {
+		clear_highpage(frame);
+		return frame;
+	}
+	frame = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	if (frame)
+		atomic_long_inc(&memory->owned);
 	return frame;
 }
 
@@ -83,7 +94,7 @@ static unsigned long give_back(struct emu_memory *memory, unsigned long wanted)
 
 		if (!frame)
 			break;
-		__free_page(frame);
+		give_page(memory, frame);
 	}
 	spin_lock(&memory->lock);
 	memory->shrunk += freed;
@@ -232,9 +243,11 @@ void emu_frame_exit(struct emu_driver *driver)
 		emu_broken(driver, "frames of system memory are still in use");
 	stop_shrinker(memory);
 	while ((frame = pop(memory)) != NULL) {
-		__free_page(frame);
+		give_page(memory, frame);
 		cond_resched();
 	}
+	if (atomic_long_read(&memory->owned) != 0)
+		emu_broken(driver, "frames are lost");
 	kfree(memory);
 }
 

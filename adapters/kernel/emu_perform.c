@@ -55,7 +55,7 @@ static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, 
 		drop_chunk(b, a);
 		return UVMP_ERR_NO_MEMORY;
 	}
-	emu_place_came_back(b, a);
+	emu_place_coming(b, a);
 	return UVMP_OK;
 }
 
@@ -127,8 +127,10 @@ static void count_copy(struct emu_bottom *b, const struct uvmp_action *a)
 
 static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status = emu_page_each(space, a, &a->pages, copy_one, b);
+	int status;
 
+	emu_place_coming(b, a);
+	status = emu_page_each(space, a, &a->pages, copy_one, b);
 	emu_place_leaving(b, a, status == 0 ? a->from : a->to);
 	if (status == 0)
 		count_copy(b, a);
@@ -139,8 +141,10 @@ static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, cons
 
 static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status = emu_page_each(space, a, &a->pages, populate_one, b);
+	int status;
 
+	emu_place_coming(b, a);
+	status = emu_page_each(space, a, &a->pages, populate_one, b);
 	if (status != 0)
 		emu_place_leaving(b, a, a->to);
 	else if (a->to == UVMP_CPU)

@@ -262,14 +262,13 @@ void emu_place_end_eviction(struct emu_bottom *b, const struct uvmp_action *next
 	note(b, b->evicting);
 }
 
-/* They were evicted, and are back. */
-void emu_place_came_back(struct emu_bottom *b, const struct uvmp_action *a)
+/* What comes is there before the engine says so: it must not be taken for what has left. */
+void emu_place_coming(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	for (u32 i = 0; i < b->leavings; i++) {
 		struct emu_leaving *leaving = &b->leaving[i];
 
-		if (leaving->root != EMU_NO_ROOT && leaving->from == a->to && leaving->space == a->space &&
-		    leaving->address == a->address)
+		if (leaving->from == a->to && leaving->space == a->space && leaving->address == a->address)
 			uvmp_mask_andnot(&leaving->pages, &leaving->pages, &a->pages);
 	}
 }

@@ -81,6 +81,7 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 		if (is_managed(b, range->space, address))
 			break;
 		range->left -= bytes >> PAGE_SHIFT;
+		emu_record_free_part(b, range->space->id, address, bytes);
 		if (range->left == 0) {
 			drop(b, range, address, bytes); /* and with it the range */
 			return 0;
@@ -114,6 +115,7 @@ static int end_free(struct emu_bottom *b, struct emu_request *request)
 	is_last = range->gone + range->left + pages == all;
 	if (is_managed(b, request->space, request->address)) {
 		range->left += pages;
+		emu_record_range(b, request->space->id, request->address, request->bytes, false);
 	} else {
 		is_last = is_last && range->left != 0; /* else the range itself goes */
 		drop(b, range, request->address, request->bytes);

@@ -80,11 +80,12 @@ static void take(const struct emu_text *text, u64 at, char *to, size_t bytes)
 
 void emu_text_add(struct emu_text *text, const char *line, size_t length)
 {
+	if (length > text->size)
+		return;
 	mutex_lock(&text->lock);
-	while (text->end - text->begin + length > text->size && text->end != text->begin)
+	while (text->end - text->begin + length > text->size)
 		drop_line(text);
-	if (length <= text->size)
-		append(text, line, length);
+	append(text, line, length);
 	mutex_unlock(&text->lock);
 }
 

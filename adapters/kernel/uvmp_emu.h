@@ -103,7 +103,7 @@ enum uvmp_emu_advice { /* enum uvmp_advice of service.h */
 struct uvmp_emu_call {
 	__u64 address;
 	__u64 bytes;
-	__u32 processor; /* of PREFETCH: where to; of ADVISE: for whom, UVMP_EMU_NONE unsets PREFERRED; any where nobody is meant */
+	__u32 processor; /* of PREFETCH: where to; of ADVISE: for whom, UVMP_EMU_NONE unsets PREFERRED; where nobody is meant that, too, or any */
 	__u32 advice;	 /* enum uvmp_emu_advice; PREFETCH: 0 */
 };
 

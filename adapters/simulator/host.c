@@ -293,6 +293,8 @@ bool host_free(struct host *h, uint64_t address, uint64_t bytes, bool is_part, u
 {
 	enum uvmp_status status;
 
+	if (is_part && (address | bytes) % h->space.page_bytes != 0)
+		return host_fail(h, "a part that is freed is not whole pages of the simulated host");
 	if (!is_part)
 		status = uvmp_service_free_range(h->service, HOST_SPACE, address, ticket);
 	else if (!grow_engine(h, 2)) /* each end may make two blocks of one */

@@ -253,6 +253,8 @@ static void bad_calls(void)
 	       "PREFETCH with advice");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 1, 7) == -EINVAL, "advice 7");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 1, ~0u) == -EINVAL, "advice 2^32 - 1");
+	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, UVMP_EMU_NONE, UVMP_EMU_READ_DUPLICATE) == 0,
+	       "duplication, for nobody");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, UVMP_EMU_NONE, UVMP_EMU_ACCESSED_BY) == -EINVAL,
 	       "accessed by nobody");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 3, UVMP_EMU_NOT_ACCESSED_BY) == -EINVAL,
