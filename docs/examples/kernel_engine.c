@@ -69,6 +69,7 @@ static bool grow(struct driver *driver, void *piece, size_t bytes)
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory;
+	size_t bytes;
 	void *piece;
 
 	mutex_lock(&driver->lock);
@@ -76,10 +77,11 @@ static void keep_room(struct driver *driver)
 	mutex_unlock(&driver->lock);
 	if (memory.bytes - memory.used >= ROOM || driver->pieces == PIECES_MORE)
 		return;
-	piece = arena_alloc(memory.bytes);
+	bytes = (size_t)memory.bytes;
+	piece = arena_alloc(bytes);
 	if (piece == NULL)
 		return;
-	if (grow(driver, piece, memory.bytes))
+	if (grow(driver, piece, bytes))
 		driver->pieces++;
 	else
 		arena_free(piece);

@@ -633,7 +633,7 @@ static void test_random_frees(void **unused)
 
 		assert_non_null(file);
 		fputs("uvmp-trace 1\n", file);
-		write_random_frees(file, &random, test_share_of(3000));
+		write_random_frees(file, &random, 600u + test_share_of(2400));
 		rewind(file);
 		if (!run_source(trace_open_stream(file, "frees", error), cases[i].policy,
 		                cases[i].memory_bytes))
