@@ -66,7 +66,7 @@ cat <<'T'
 
 T
 printf '   A library that takes the decisions of a GPU driver for memory shared with the CPU, for your simulator, driver or runtime.\n'
-printf '   It decides as the real driver did: '
+printf '   Asked again about faults that a real GTX 1080 Ti raised (part 1), it decides as the driver did then: '
 "$uvmsim" measured --brief "$data" | sed 's/ (default policy)//'
 cat <<'T'
    Why that matters: what is fetched ahead decides how fast a program is. The same code on six programs, the driver's way against none:

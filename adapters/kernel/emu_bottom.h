@@ -149,7 +149,7 @@ void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 pro
 void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);
 
 /* emu_place.c */
-int emu_place_init(struct emu_bottom *bottom);
+void emu_place_init(struct emu_bottom *bottom);
 void emu_place_exit(struct emu_bottom *bottom);
 /* Has anybody the page mapped in its frame on this processor, with at least this right? */
 bool emu_place_is_used(const struct emu_page *page, u32 on, enum uvmp_prot right);

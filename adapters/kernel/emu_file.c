@@ -170,7 +170,7 @@ static int check_pages(struct emu_space *space, u64 address, u64 bytes)
 	return emu_range_covers(space, address, bytes) ? 0 : -ENOENT;
 }
 
-/* Advice that is for nobody in particular has a processor all the same, which does not matter. */
+/* Where nobody in particular is meant any processor may stand, and does not matter. */
 static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
 	bool is_for_somebody =

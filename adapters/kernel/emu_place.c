@@ -43,17 +43,16 @@ void emu_place_lift(struct emu_page *page, u32 processor)
 	page->data[processor] = NULL;
 }
 
-static bool give_cpu(struct emu_bottom *b, struct emu_page *page)
+static void give_cpu(struct emu_bottom *b, struct emu_page *page)
 {
 	struct page *frame = page->data[UVMP_CPU];
 
 	if (emu_place_is_mapped(page, UVMP_CPU)) {
 		emu_broken(b->driver, "a page that has left the CPU is still mapped there");
-		return false;
+		return;
 	}
 	page->data[UVMP_CPU] = NULL;
 	emu_frame_put_cpu(b->driver, frame);
-	return true;
 }
 
 static void give_place(struct emu_bottom *b, struct emu_page *page, u32 processor)
@@ -170,10 +169,10 @@ static void clear_root(struct emu_bottom *b, u32 processor, u64 root)
  * ended, or when there are many. True: nothing of it is left to be looked at. */
 static bool settle_root(struct emu_bottom *b, struct emu_leaving *leaving)
 {
-	bool has_left = settle(b, leaving, true);
+	bool is_settled = settle(b, leaving, true);
 
 	clear_root(b, leaving->from, leaving->root);
-	return has_left;
+	return is_settled;
 }
 
 static void settle_all(struct emu_bottom *b, bool with_roots, bool is_end)
@@ -293,11 +292,10 @@ void emu_place_forget(struct emu_bottom *b, struct emu_space *space, u64 address
 	}
 }
 
-int emu_place_init(struct emu_bottom *b)
+void emu_place_init(struct emu_bottom *b)
 {
 	for (u32 processor = 0; processor < EMU_PROCS; processor++)
 		ida_init(&b->place[processor]);
-	return 0;
 }
 
 /* What evictions have left behind is in no page's name. */

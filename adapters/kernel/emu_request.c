@@ -75,6 +75,7 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 {
 	struct emu_range *range = request->range;
 	u64 address, bytes;
+	bool is_last;
 
 	for (;;) {
 		emu_range_lowest(range, &address, &bytes);
@@ -82,11 +83,10 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 			break;
 		range->left -= bytes >> PAGE_SHIFT;
 		emu_record_free_part(b, range->space->id, address, bytes);
-		if (range->left == 0) {
-			drop(b, range, address, bytes); /* and with it the range */
-			return 0;
-		}
+		is_last = range->left == 0; /* it takes the range with it */
 		drop(b, range, address, bytes);
+		if (is_last)
+			return 0;
 	}
 	if (request->address == address && request->bytes == 0) {
 		emu_broken(b->driver, "a range cannot be freed");
