@@ -229,10 +229,14 @@ $(BUILD)/san/soak_pager: $(call obj,san,$(soaks) $(core))
 $(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
 	@$(CC) $(TSAN) $^ $(LIBS) -lpthread -o $@
 
-# One program per test file: test + models + simulator + core (+ cmocka).
+# What the tests of one kind of build have in common: models, simulator, pager and core, in one thin archive.
+$(foreach k,san cov,$(eval $(BUILD)/$(k)/tested.a: $(call obj,$(k),$(model) $(simlib) $(pager) $(core))))
+$(BUILD)/%/tested.a:
+	@rm -f $@; $(AR) rcsT $@ $^
+# One program per test file: test + archive (+ cmocka).
 define test_program
-$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(call obj,$(1),$(model) $(simlib) $(pager) $(core)) $(3)
-	@$$(CC) $(4) $$^ $(5) $$(LIBS) -o $$@
+$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(3) $(BUILD)/$(1)/tested.a
+	@$$(CC) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
