@@ -38,8 +38,11 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
-.PHONY: all run test check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install examples clean help
-.PHONY: test-run coverage-run fuzz-run cross-programs
+# The targets that most people type use all processors, unless the user says how many.
+JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: all run test test-quick test-long check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install examples clean help
+.PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -52,12 +55,39 @@ run: $(BUILD)/uvmsim
 	@sh tests/run.sh $(BUILD)/uvmsim
 
 ## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
+##                 TEST='prefetch pager': only the tests with one of these words in their names; TEST=test_pager: exactly that one
 test:
 	@sh tests/deps.sh test
-	@$(MAKE) --no-print-directory test-run
-test-run: $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads $(call prog,san,$(fuzzs)) $(BUILD)/uvmsim $(BUILD)/san/uvmsim $(BUILD)/uvmp-run $(BUILD)/uvmp_run_program \
-          $(BUILD)/soak_pager $(BUILD)/san/soak_pager check
-	@sh tests/test.sh $(BUILD) $(call prog,san,$(tests)) $(BUILD)/tsan/test_emu_gpu_threads
+	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
+
+## make test-quick unit tests, all vectors and a 50th of the property tests: under a minute after a build
+## make test-long  the property tests in full: `make test` runs a 10th of their cases (UVMP_TEST_SHARE=10)
+test-quick test-long:
+	@sh tests/deps.sh test
+	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
+
+scripts := $(wildcard tests/cli/*.sh)
+quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
+long  := $(call prog,san,$(shell grep -l test_share_of $(tests)))
+every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
+words := $(if $(filter command%,$(origin TEST)),$(TEST))
+# The tests of one word: the one of that name, or all with the word in their names.
+named  = $(strip $(or $(filter %/$(1) %/$(1).sh,$(every)),$(foreach t,$(every),$(if $(findstring $(1),$(notdir $(t))),$(t)))))
+unknown := $(firstword $(foreach w,$(words),$(if $(call named,$(w)),,$(w))))
+chosen := $(if $(words),$(sort $(foreach w,$(words),$(call named,$(w)))),$(every))
+# What the chosen tests $(1) need: themselves, and for a script the programs that it runs.
+needed = $(filter $(BUILD)/%,$(1)) $(if $(filter %.sh,$(1)),$(BUILD)/san/uvmsim) $(if $(filter-out %/cli.sh %/vectors.sh,$(filter %.sh,$(1))),all $(BUILD)/uvmp_run_program)
+ifneq ($(unknown),)
+test-run:
+	@echo 'make test: no test is named $(unknown); the nearest are:' $$(sh tests/test.sh --nearest '$(unknown)' $(basename $(notdir $(every)))) >&2; exit 2
+else
+test-run: $(call needed,$(chosen)) $(if $(words),,check)
+	@sh tests/test.sh $(BUILD) $(chosen)
+endif
+test-quick-run: $(call needed,$(quick))
+	@sh tests/test.sh $(BUILD) $(quick)
+test-long-run: $(call needed,$(long))
+	@sh tests/test.sh $(BUILD) $(long)
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all

@@ -35,6 +35,7 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program python3 python3
 		program perl perl
 		program pkg-config pkg-config
+		program procps ps
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)
