@@ -9,6 +9,17 @@ static inline uint32_t minimum(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/* Is a processor that facts need not name in range? It is one of 0..count-1, or left at 0 or UVMP_PROC_NONE. */
+static inline bool is_optional_proc(bool has_it, uint32_t processor, uint32_t count)
+{
+	return has_it ? processor < count : processor == 0 || processor == UVMP_PROC_NONE;
+}
+
+static inline uint32_t optional_proc(bool has_it, uint32_t processor)
+{
+	return has_it ? processor : UVMP_PROC_NONE;
+}
+
 static inline bool is_power_of_two(uint64_t x)
 {
 	return x != 0 && (x & (x - 1u)) == 0;

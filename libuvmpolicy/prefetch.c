@@ -1,5 +1,6 @@
 /* The table of prefetchers, and what they share: defaults, the check of parameters, facts and state, the
  * hint, and the set of pages that are still absent. */
+#include "bits_internal.h"
 #include "prefetch_internal.h"
 
 /* One row per prefetcher: value, name, function, grouping, other traits. Rows of a macro, because an array of
@@ -163,7 +164,8 @@ enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 	if (!uvmp_prefetch_params_is_valid(params) || !uvmp_prefetch_state_is_valid(state) ||
 	    !uvmp_block_is_valid(&facts->block))
 		return UVMP_ERR_ARGUMENT;
-	if (facts->dst >= UVMP_PROCS_MAX || facts->preferred > UVMP_PROC_NONE)
+	if (facts->dst >= UVMP_PROCS_MAX ||
+	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
 		return UVMP_ERR_RANGE;
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }

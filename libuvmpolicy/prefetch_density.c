@@ -160,7 +160,7 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 
 static bool is_allowed(const struct uvmp_prefetch_facts *facts)
 {
-	if (facts->preferred == UVMP_PROC_NONE || facts->preferred == facts->dst)
+	if (!facts->has_preferred || facts->preferred == facts->dst)
 		return true;
 	if (!facts->is_confidential)
 		return false;
@@ -191,7 +191,7 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 	if (facts->is_hmm)
 		max = facts->max_region;
 	uvmp_mask_zero(pages);
-	if (facts->is_first_touch && facts->dst == facts->preferred)
+	if (facts->is_first_touch && facts->has_preferred && facts->dst == facts->preferred)
 		uvmp_mask_region_set(pages, max);
 	else if (is_allowed(facts))
 		density(params, facts, max, pages);

@@ -10,6 +10,7 @@
  */
 #include "uvmpolicy/residency.h"
 
+#include "bits_internal.h"
 #include "uvmpolicy/fault.h"
 
 #define BIT(processor)      ((uint64_t)1 << (processor))
@@ -18,11 +19,6 @@
 #define ACCESS_LIMIT    (1u << UVMP_ACCESS_NONE)
 #define READ_ACCESSES   (1u << UVMP_ACCESS_PREFETCH | 1u << UVMP_ACCESS_READ)
 #define ATOMIC_ACCESSES (1u << UVMP_ACCESS_ATOMIC_WEAK | 1u << UVMP_ACCESS_ATOMIC_STRONG)
-
-static bool exists_or_none(const struct uvmp_processors *processors, uint32_t processor)
-{
-	return processor < processors->count || processor == UVMP_PROC_NONE;
-}
 
 static bool all_exist(const struct uvmp_processors *processors, uint64_t set)
 {
@@ -38,8 +34,9 @@ bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bool is_dup
 
 static bool facts_in_range(const struct uvmp_processors *processors, const struct uvmp_residency_facts *facts)
 {
-	return facts->requester < processors->count && exists_or_none(processors, facts->preferred) &&
-	       exists_or_none(processors, facts->pin) &&
+	return facts->requester < processors->count &&
+	       is_optional_proc(facts->has_preferred, facts->preferred, processors->count) &&
+	       is_optional_proc(facts->has_pin, facts->pin, processors->count) &&
 	       all_exist(processors, facts->resident | facts->accessed_by) && facts->accesses != 0 &&
 	       facts->accesses < ACCESS_LIMIT && facts->operation <= UVMP_OPERATION_ACCESS_COUNTER &&
 	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
@@ -59,19 +56,18 @@ static bool is_bound_to_system(const struct uvmp_residency_facts *facts)
 /* Rows 1 to 6. False if none of them matches. */
 static bool decide_by_policy(const struct uvmp_residency_facts *facts, struct uvmp_residency_place *place)
 {
-	bool is_pinned = facts->pin != UVMP_PROC_NONE;
 
 	if (is_bound_to_system(facts)) {
 		decide(place, 1, UVMP_CPU);
 	} else if (uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,
-	                                        facts->is_duplicated, is_pinned)) {
+	                                        facts->is_duplicated, facts->has_pin)) {
 		place->is_duplicate = (facts->accesses & ~READ_ACCESSES) == 0;
 		decide(place, place->is_duplicate ? 2 : 3, facts->requester);
-	} else if (facts->requester == facts->preferred) {
+	} else if (facts->has_preferred && facts->requester == facts->preferred) {
 		decide(place, 4, facts->requester);
 	} else if (facts->is_hmm && facts->requester == UVMP_CPU) {
 		decide(place, 5, UVMP_CPU);
-	} else if (is_pinned) {
+	} else if (facts->has_pin) {
 		decide(place, 6, facts->pin);
 	} else {
 		return false;
@@ -94,7 +90,7 @@ static void decide_by_holder(const struct uvmp_processors *processors,
 {
 	uint32_t requester = facts->requester, nearest = place->nearest;
 	uint64_t reach = processors->can_access[requester];
-	bool reaches_preferred = facts->preferred != UVMP_PROC_NONE && HAS(reach, facts->preferred);
+	bool reaches_preferred = facts->has_preferred && HAS(reach, facts->preferred);
 
 	if (nearest == UVMP_PROC_NONE)
 		decide(place, 7, reaches_preferred ? facts->preferred : requester);
@@ -135,7 +131,7 @@ int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t d
 {
 	if (facts == NULL || facts->is_hmm)
 		return UVMP_NODE_NONE;
-	if (destination != UVMP_CPU || facts->preferred == UVMP_CPU)
+	if (destination != UVMP_CPU || (facts->has_preferred && facts->preferred == UVMP_CPU))
 		return preferred_node;
 	return HAS(facts->resident, UVMP_CPU) ? UVMP_NODE_NONE : current_node;
 }
@@ -145,7 +141,7 @@ int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t d
 static bool map_facts_in_range(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts)
 {
 	return facts->requester < processors->count && facts->destination < processors->count &&
-	       exists_or_none(processors, facts->preferred) &&
+	       is_optional_proc(facts->has_preferred, facts->preferred, processors->count) &&
 	       all_exist(processors, facts->read | facts->accessed_by | facts->thrashing) &&
 	       (facts->write & ~facts->read) == 0 && (facts->atomic & ~facts->write) == 0 &&
 	       facts->access < UVMP_ACCESS_NONE && facts->logical <= UVMP_PROT_READ_WRITE_ATOMIC &&
@@ -201,7 +197,7 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	    (facts->duplication == UVMP_DUPLICATION_UNSET && facts->is_duplicated))
 		return 0;
 	others &= uvmp_accessible_from(processors, facts->destination) & ~BIT(facts->requester);
-	if (facts->preferred != UVMP_PROC_NONE && facts->preferred != facts->destination &&
+	if (facts->has_preferred && facts->preferred != facts->destination &&
 	    !HAS(processors->no_memory, facts->preferred))
 		others &= ~BIT(facts->preferred);
 	return facts->is_cpu_barred ? others & ~BIT(UVMP_CPU) : others;

@@ -107,6 +107,7 @@ static void ask_detector(struct uvmp_service *s, handle h, uint32_t page, uint32
 	if (b->thrash == 0)
 		return;
 	facts.preferred = range_of(s, b)->preferred;
+	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
 	facts.residents = uvmp_block_holders(s, b, page);
 	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
 	                         &facts, hint);
@@ -183,10 +184,12 @@ static void select_place(const struct uvmp_service *s, const struct block *b, ui
 	struct uvmp_residency_facts facts = {.requester = s->step.requester,
 	                                     .accesses = accesses,
 	                                     .operation = s->step.operation,
+	                                     .has_preferred = range->preferred != UVMP_PROC_NONE,
 	                                     .preferred = range->preferred,
 	                                     .accessed_by = range->accessed_by,
 	                                     .resident = uvmp_block_holders(s, b, page),
 	                                     .pin = pin,
+                                     .has_pin = pin != UVMP_PROC_NONE,
 	                                     .duplication = range->duplication,
 	                                     .is_duplicated = block_is_duplicated(s, b, page),
 	                                     .maps_on_atomics = s->policy.map_on_atomics};
@@ -319,6 +322,7 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
 	                                    .resident = place ? &place->resident : NULL,
 	                                    .dst = dst,
+	                                    .has_preferred = range->preferred != UVMP_PROC_NONE,
 	                                    .preferred = range->preferred,
 	                                    .is_first_touch = !is_resident_anywhere(s, b),
 	                                    .range_first = (b->start - range->start) >> s->page_shift,
@@ -756,6 +760,7 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 	                               .access = step_access(step, page),
 	                               .logical = range->right,
 	                               .accessed_by = range->accessed_by,
+	                               .has_preferred = range->preferred != UVMP_PROC_NONE,
 	                               .preferred = range->preferred,
 	                               .duplication = range->duplication,
 	                               .is_duplicated = block_is_duplicated(s, b, page),

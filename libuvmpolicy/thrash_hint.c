@@ -175,18 +175,19 @@ static enum uvmp_thrash_hint_kind choose(const struct uvmp_thrash_space *space,
                                          const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
 {
 	struct relations r = relate(page, processors, facts);
+	uint32_t preferred = optional_proc(facts->has_preferred, facts->preferred);
 	bool is_pinned = page->pin_proc != UVMP_PROC_NONE;
 
-	if (is_in(r.common, facts->preferred)) {
-		*pin_to = facts->preferred;
+	if (is_in(r.common, preferred)) {
+		*pin_to = preferred;
 		return UVMP_THRASH_PIN;
 	}
-	if (!is_in(page->procs, facts->preferred) && r.is_near_fast)
+	if (!is_in(page->procs, preferred) && r.is_near_fast)
 		return choose_near(&r, facts->requester, pin_to);
 	if (!is_pinned)
 		return choose_unpinned(space, page, facts->requester, pin_to);
-	if (facts->requester == facts->preferred)
-		return choose_preferred(page, facts->preferred, pin_to);
+	if (facts->requester == preferred)
+		return choose_preferred(page, preferred, pin_to);
 	return choose_pinned(page, processors, &r, facts->requester, pin_to);
 }
 
@@ -285,7 +286,7 @@ static enum uvmp_status check(const struct uvmp_thrash_space *space, const struc
 	    !uvmp_processors_is_valid(processors) || facts == NULL || hint == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (facts->page >= block->pages || facts->requester >= processors->count ||
-	    (facts->preferred >= processors->count && facts->preferred != UVMP_PROC_NONE))
+	    !is_optional_proc(facts->has_preferred, facts->preferred, processors->count))
 		return UVMP_ERR_RANGE;
 	named = facts->residents | (block->has_pages ? block->memory[facts->page].procs : 0);
 	return (named >> (processors->count - 1u)) >> 1 == 0 ? UVMP_OK : UVMP_ERR_RANGE;

@@ -299,7 +299,6 @@ static enum uvmp_status prefetch(struct measured_model *model, const struct meas
 	        .faulted_region = {fault->page, fault->page + 1},
 	        .resident = resident,
 	        .dst = fault->proc,
-	        .preferred = UVMP_PROC_NONE,
 	        .range_pages = UVMP_MASK_BITS,
 	};
 

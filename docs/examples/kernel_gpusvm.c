@@ -64,7 +64,6 @@ static void ask_thrashing(struct svm *svm, struct svm_block *block, uint32_t pag
 {
 	struct uvmp_thrash_facts facts = {.page = page,
 	                                  .requester = GPU,
-	                                  .preferred = UVMP_PROC_NONE,
 	                                  .residents = is_on_device ? 1u << GPU : 1u << UVMP_CPU,
 	                                  .is_hmm = true,
 	                                  .now_ns = ktime_get_ns()};
@@ -146,7 +145,6 @@ static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long
 	        .faulted_region = {page, page + 1},
 	        .resident = on_device,
 	        .dst = GPU,
-	        .preferred = UVMP_PROC_NONE,
 	        .is_hmm = true,
 	        .max_region = window,
 	        .thrashing = block->thrash.has_pages ? &block->thrash.thrashing : NULL};

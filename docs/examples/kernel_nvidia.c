@@ -74,6 +74,7 @@ static enum uvmp_status nvidia_prefetch_hint(const struct uvmp_prefetch_params *
 	        .cpu_read_mapped = nvidia_pages(ask->cpu_read_mapped, &room[3]),
 	        .faulted_region = nvidia_region(ask->faulted_region),
 	        .dst = ask->destination,
+	        .has_preferred = ask->preferred != UVMP_PROC_NONE,
 	        .preferred = ask->preferred,
 	        .is_first_touch = ask->is_first_touch,
 	        .is_hmm = ask->is_hmm,

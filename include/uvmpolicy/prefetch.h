@@ -90,8 +90,10 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty
  * unless the comment says otherwise; they may be the `pages` of the hint that the decision fills.
  *
- * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst or preferred that is no
- * processor; an empty `faulted` or a bad faulted_region (both accepted with is_follow); a bad max_region
+ * All fields that are not required may stay 0: no preferred location, nothing resident, no limits.
+ *
+ * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst that is no processor; a
+ * preferred that is no processor, or names one without has_preferred; an empty `faulted` or a bad faulted_region (both accepted with is_follow); a bad max_region
  * (with is_hmm) or range group, where a bad region is one that is reversed, empty or reaches beyond the
  * block; is_follow for any prefetcher but sequential, locality, stride and next. */
 struct uvmp_prefetch_facts {
@@ -104,7 +106,8 @@ struct uvmp_prefetch_facts {
 
 	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks and
 	 * pattern of the old one keep to preferred, thrashing and range groups only) */
-	uint32_t preferred;		  /* preferred location, UVMP_PROC_NONE if unset */
+	bool has_preferred;		  /* the pages have a preferred location: `preferred` */
+	uint32_t preferred;		  /* processor; without has_preferred 0 or UVMP_PROC_NONE */
 	bool is_first_touch;		  /* no page of the block is resident anywhere */
 	bool is_hmm;			  /* the block belongs to system memory (HMM), to no managed range */
 	struct uvmp_region max_region;	  /* HMM: part of the block that may be prefetched, faults outside it

@@ -40,15 +40,18 @@ enum uvmp_operation {
 	UVMP_OPERATION_ACCESS_COUNTER = 2
 };
 
+/* Zero means: no preferred location, no PIN hint, held by no processor. */
 struct uvmp_residency_facts {
 	uint32_t requester;  /* processor that wants the page */
 	uint8_t accesses;    /* set of accesses, not empty */
 	uint8_t operation;   /* enum uvmp_operation */
-	uint32_t preferred;  /* preferred location, UVMP_PROC_NONE if there is none */
+	uint32_t preferred;  /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
 	uint64_t accessed_by; /* set of processors: policy accessed-by */
 	uint64_t resident;   /* set of processors: holders of this page */
-	uint32_t pin;	     /* target of a PIN hint, UVMP_PROC_NONE: the hint is not PIN */
+	uint32_t pin;	     /* target of a PIN hint; without has_pin 0 or UVMP_PROC_NONE */
 	uint8_t duplication; /* enum uvmp_read_duplication */
+	bool has_preferred;  /* the page has a preferred location: `preferred` */
+	bool has_pin;	     /* thrash.h gave a PIN hint: to `pin` */
 	bool is_duplicated;  /* the page is read-duplicated now */
 	bool is_system_forced; /* test override: everything to system memory */
 	bool is_hmm;	     /* the block is one of heterogeneous memory management */
@@ -70,9 +73,9 @@ UVMP_API bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bo
 					   bool is_pinned);
 
 /* The table of 9.3, first match wins; a destination without memory becomes the CPU. O(processors).
- * UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: requester, preferred (but NONE), pin (but
- * NONE), a member of resident or accessed_by that is no processor of `processors`; accesses empty or with
- * unknown bits; operation or duplication out of range. */
+ * UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: requester, preferred, pin, a member of
+ * resident or accessed_by that is no processor of `processors`; preferred or pin names a processor without
+ * its flag; accesses empty or with unknown bits; operation or duplication out of range. */
 UVMP_API enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
 						const struct uvmp_residency_facts *facts,
 						struct uvmp_residency_place *place);
@@ -96,8 +99,9 @@ struct uvmp_map_facts {
 	uint64_t atomic;	/* has all rights (a subset of write). All as they are after the move */
 	uint64_t accessed_by;	/* set of processors: policy accessed-by */
 	uint64_t thrashing;	/* set of processors: those of a pinned page; empty if it is not pinned */
-	uint32_t preferred;	/* preferred location, UVMP_PROC_NONE if there is none */
+	uint32_t preferred;	/* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
 	uint8_t duplication;	/* enum uvmp_read_duplication */
+	bool has_preferred;	/* the page has a preferred location: `preferred` */
 	bool is_duplicated;	/* the page is read-duplicated (after the move) */
 	bool is_hmm;		/* the block is one of heterogeneous memory management */
 	bool has_migrated;	/* the page came to destination in this service step: nobody is a victim. So
@@ -118,7 +122,7 @@ struct uvmp_map {
 };
 
 /* O(processors). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: a processor or set that is
- * not of `processors`; access, logical or duplication out of range; write or atomic not nested as said.
+ * not of `processors`; preferred names one without has_preferred; access, logical or duplication out of range; write or atomic not nested as said.
  * UVMP_ERR_CONFLICT: the access needs more than the logical right. */
 UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 					     const struct uvmp_map_facts *facts, struct uvmp_map *map);

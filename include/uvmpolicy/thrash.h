@@ -182,10 +182,11 @@ enum uvmp_thrash_hint_kind { UVMP_THRASH_NONE = 0, UVMP_THRASH_PIN = 1, UVMP_THR
 struct uvmp_thrash_facts {
 	uint32_t page;
 	uint32_t requester; /* processor that faulted */
-	uint32_t preferred; /* preferred location of the page, or UVMP_PROC_NONE */
+	uint32_t preferred; /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
 	uint64_t residents; /* processors that hold the page */
 	bool is_hmm;	    /* a page that no processor holds counts as the CPU's */
 	uint64_t now_ns;
+	bool has_preferred; /* the page has a preferred location: `preferred` */
 };
 
 struct uvmp_thrash_hint {

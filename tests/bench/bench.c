@@ -48,7 +48,6 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 			                                    .faulted = &faulted,
 			                                    .resident = &resident,
 			                                    .dst = 1,
-			                                    .preferred = UVMP_PROC_NONE,
 			                                    .range_pages = 512};
 
 			uvmp_mask_zero(&faulted);

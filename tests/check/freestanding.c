@@ -70,7 +70,7 @@ static bool density_is_right(void)
 {
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_facts facts = {
-	        .dst = 1, .preferred = UVMP_PROC_NONE, .faulted_region = {300, 301}};
+	        .dst = 1, .faulted_region = {300, 301}};
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted = {{0}}, resident = {{0}};

@@ -964,6 +964,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	facts.resident = &resident;
 	facts.dst = dst;
 	facts.preferred = b->range->preferred;
+	facts.has_preferred = facts.preferred != NONE;
 	facts.is_first_touch = true;
 	for (uint32_t i = 0; i < PAGES; i++) {
 		flag[i] = i < b->pages && b->page[i].right[0] != UVMP_PROT_NONE;
@@ -1557,6 +1558,7 @@ static struct uvmp_map rights_of(struct naive_service *n, struct step *s, uint32
 	                               .atomic = mapped_at(n, page, UVMP_PROT_READ_WRITE_ATOMIC),
 	                               .accessed_by = range->accessed_by,
 	                               .thrashing = s->pinned[i] ? s->procs[i] : 0,
+	                               .has_preferred = range->preferred != NONE,
 	                               .preferred = range->preferred,
 	                               .duplication = (uint8_t)range->duplication,
 	                               .is_duplicated = page->is_duplicated,
@@ -1760,16 +1762,18 @@ static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t 
 	struct block *b = s->block;
 	const struct range *range = b->range;
 	struct uvmp_thrash_facts asked = {i,     s->requester, range->preferred, b->page[i].resident,
-	                                  false, n->now};
+	                                  false, n->now,        range->preferred != NONE};
 	uint32_t throttles = thrash_of(n, b)->page[i].thr_count;
 	struct uvmp_thrash_hint hint = naive_thrash_decide(&space_of(n, b)->thrash, b->number, &asked);
 	struct uvmp_residency_facts facts = {.requester = s->requester,
 	                                     .accesses = accesses,
 	                                     .operation = operation,
+	                                     .has_preferred = range->preferred != NONE,
 	                                     .preferred = range->preferred,
 	                                     .accessed_by = range->accessed_by,
 	                                     .resident = b->page[i].resident,
 	                                     .pin = hint.pin_to,
+	                                     .has_pin = hint.pin_to != NONE,
 	                                     .duplication = (uint8_t)range->duplication,
 	                                     .is_duplicated = b->page[i].is_duplicated,
 	                                     .maps_on_atomics = n->policy.map_on_atomics};

@@ -102,6 +102,7 @@ static struct uvmp_prefetch_facts facts_of(const struct script *s, uint32_t b, b
 	        .pending = &block->pending,
 	        .thrashing = uvmp_mask_is_empty(&block->thrashing) ? NULL : &block->thrashing,
 	        .dst = 1,
+	        .has_preferred = s->preferred != UVMP_PROC_NONE,
 	        .preferred = s->preferred,
 	        .range_group = &block->group,
 	        .range_groups = (b + s->params.stride_depth) % 3 == 0,

@@ -64,10 +64,12 @@ void residency_case_facts(struct residency_source *source, const struct uvmp_pro
 		facts->accesses = (uint8_t)(1u << residency_draw(source, 5));
 	facts->operation = (uint8_t)residency_draw(source, 3);
 	facts->preferred = flag(source) ? proc_or_none(source, processors) : UVMP_PROC_NONE;
+	facts->has_preferred = facts->preferred != UVMP_PROC_NONE;
 	facts->accessed_by = proc_set(source, processors) & proc_set(source, processors);
 	facts->resident = flag(source) ? (uint64_t)1 << residency_draw(source, processors->count)
 	                               : proc_set(source, processors);
 	facts->pin = residency_draw(source, 5) == 1 ? proc_or_none(source, processors) : UVMP_PROC_NONE;
+	facts->has_pin = facts->pin != UVMP_PROC_NONE;
 	facts->duplication = (uint8_t)(flag(source) ? residency_draw(source, 3) : 0);
 	facts->is_duplicated = residency_draw(source, 5) == 1;
 	facts->is_hmm = residency_draw(source, 4) == 1;
@@ -96,6 +98,7 @@ void residency_case_map(struct residency_source *source, const struct uvmp_proce
 	facts->accessed_by = proc_set(source, processors);
 	facts->thrashing = flag(source) ? proc_set(source, processors) : 0;
 	facts->preferred = proc_or_none(source, processors);
+	facts->has_preferred = facts->preferred != UVMP_PROC_NONE;
 	facts->duplication = (uint8_t)residency_draw(source, 3);
 	facts->is_duplicated = residency_draw(source, 4) == 1;
 	facts->is_hmm = residency_draw(source, 4) == 1;

@@ -39,7 +39,6 @@ static bool decide(struct tbn_case *c)
 	        .resident = &c->resident,
 	        .pending = &c->pending,
 	        .dst = 3,
-	        .preferred = UVMP_PROC_NONE,
 	};
 	struct uvmp_prefetch_state state;
 	enum uvmp_status status;

@@ -144,7 +144,7 @@ static const char *migrate(struct both *b, uint32_t block, struct uvmp_region re
 static const char *decide(struct both *b, uint32_t block, uint32_t page, uint32_t proc)
 {
 	struct uvmp_thrash_facts facts = {page,      proc,  b->preferred, b->holders[block][page],
-	                                  b->is_hmm, b->now};
+	                                  b->is_hmm, b->now, b->preferred != UVMP_PROC_NONE};
 	struct uvmp_thrash_hint naive = naive_thrash_decide(&b->naive, block, &facts), hint;
 
 	if (uvmp_thrash_decide(&b->space, &b->block[block], &b->processors, &facts, &hint) != UVMP_OK)

@@ -42,7 +42,6 @@ static inline enum uvmp_status prefetch_caller_ask(struct prefetch_caller *c, ui
 	        .resident = &resident,
 	        .pending = &pending,
 	        .dst = 1,
-	        .preferred = UVMP_PROC_NONE,
 	        .range_first = first,
 	        .range_pages = c->pages,
 	        .is_follow = is_follow,

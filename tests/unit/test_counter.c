@@ -185,9 +185,8 @@ static void test_example_4(void **unused)
 	struct uvmp_residency_facts fault = {.requester = 1,
 	                                     .accesses = 1u << UVMP_ACCESS_PREFETCH,
 	                                     .operation = UVMP_OPERATION_ACCESS_COUNTER,
-	                                     .preferred = 0,
-	                                     .resident = 1,
-	                                     .pin = UVMP_PROC_NONE};
+	                                     .has_preferred = true,
+	                                     .resident = 1};
 	uvmp_mask pages, destination[3] = {{{0}}, {{0}}, {{0}}};
 	struct uvmp_residency_place place;
 	struct uvmp_region region;

@@ -158,7 +158,7 @@ static void test_same_as_the_library(void **state)
 		uvm_page_mask_t faulted, resident, thrashing;
 		uvmp_mask our_faulted, our_resident, our_thrashing;
 		struct uvmp_prefetch_hint their_hint, our_hint;
-		struct uvmp_prefetch_facts facts = {.preferred = UVMP_PROC_NONE, .dst = 1 + i % 2};
+		struct uvmp_prefetch_facts facts = {.dst = 1 + i % 2};
 		struct nvidia_prefetch ask;
 
 		random_masks(&faulted, &our_faulted);

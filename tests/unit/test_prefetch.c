@@ -47,6 +47,7 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->facts.faulted_region.first = 5;
 	call->facts.faulted_region.outer = 6;
 	call->facts.dst = 1;
+	call->facts.has_preferred = false;
 	call->facts.preferred = UVMP_PROC_NONE;
 	call->facts.range_pages = 100;
 	call->group.outer = 1;
@@ -307,13 +308,49 @@ static void test_processors(void **state)
 	(void)state;
 	prepare(&call, UVMP_PREFETCH_NONE);
 	call.facts.dst = 63;
+	call.facts.has_preferred = true;
 	call.facts.preferred = 63;
 	assert_int_equal(decide(&call), UVMP_OK);
 	call.facts.dst = UVMP_PROC_NONE;
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
 	call.facts.dst = 0;
+	call.facts.has_preferred = true;
 	call.facts.preferred = UVMP_PROC_NONE + 1u;
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+	call.facts.preferred = UVMP_PROC_NONE;
+	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+	call.facts.has_preferred = false;
+	assert_int_equal(decide(&call), UVMP_OK);
+	call.facts.preferred = 2; /* and the flag was forgotten */
+	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+}
+
+/* Facts that are not given are 0: there is no preferred location, neither the CPU nor another. */
+static void test_zeroed_facts(void **state)
+{
+	for (uint32_t dst = 0; dst < 3; dst++) {
+		for (int first_touch = 0; first_touch < 2; first_touch++) {
+			struct call call;
+			uvmp_mask big_page = {{0}};
+			struct uvmp_region region = {0, 16};
+
+			prepare(&call, UVMP_PREFETCH_DENSITY);
+			memset(&call.facts, 0, sizeof(call.facts));
+			uvmp_block_from_shape(512, 0, 16, &call.facts.block);
+			uvmp_mask_zero(&call.faulted);
+			uvmp_mask_set(&call.faulted, 5);
+			call.facts.faulted = &call.faulted;
+			call.facts.faulted_region = uvmp_mask_hull(&call.faulted);
+			call.facts.dst = dst;
+			call.facts.is_first_touch = first_touch != 0;
+			assert_int_equal(decide(&call), UVMP_OK);
+			uvmp_mask_region_set(&big_page, region);
+			uvmp_mask_clear(&big_page, 5);
+			assert_int_equal(call.hint.dst, dst);
+			assert_true(uvmp_mask_equal(&call.hint.pages, &big_page));
+		}
+	}
+	(void)state;
 }
 
 /* Page 99 is the last of the block. */
@@ -487,6 +524,7 @@ int main(void)
 	        cmocka_unit_test(test_nothing_faulted),
 	        cmocka_unit_test(test_state),
 	        cmocka_unit_test(test_tree),
+	        cmocka_unit_test(test_zeroed_facts),
 	        cmocka_unit_test(test_follow),
 	        cmocka_unit_test(test_facts_in_the_hint),
 	        cmocka_unit_test(test_ats_in_place),

@@ -27,6 +27,7 @@ static int prepare(void **state)
 	facts.faulted = &faulted;
 	facts.faulted_region = uvmp_mask_hull(&faulted);
 	facts.dst = 2;
+	facts.has_preferred = false;
 	facts.preferred = UVMP_PROC_NONE;
 	return (int)uvmp_block_from_shape(300, 3, 16, &facts.block);
 }

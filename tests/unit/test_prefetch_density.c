@@ -48,6 +48,7 @@ static int prepare(void **state)
 	set_shape(512, 0, 16);
 	set_faults("5");
 	facts.dst = 1;
+	facts.has_preferred = false;
 	facts.preferred = NONE;
 	return 0;
 }
@@ -124,13 +125,17 @@ static void test_preferred_location(void **state)
 {
 	(void)state;
 	facts.is_first_touch = true;
+	facts.has_preferred = true;
 	facts.preferred = 1;
 	expect("0-4,6-511");
+	facts.has_preferred = true;
 	facts.preferred = 2;
 	expect("");
+	facts.has_preferred = false;
 	facts.preferred = NONE;
 	expect("0-4,6-15");
 	facts.is_first_touch = false; /* something of the block is resident somewhere */
+	facts.has_preferred = true;
 	facts.preferred = 1;
 	expect("0-4,6-15");
 	facts.is_first_touch = true;
@@ -211,6 +216,7 @@ static void test_thrashing(void **state)
 	facts.resident = NULL;
 	set_mask(&facts.thrashing, &thrashing, "5");
 	expect("");
+	facts.has_preferred = true;
 	facts.preferred = 1;
 	facts.is_first_touch = true;
 	set_mask(&facts.thrashing, &thrashing, "100-511");
@@ -289,6 +295,7 @@ static void test_cpu(void **state)
 static void test_confidential(void **state)
 {
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 2;
 	facts.is_confidential = true;
 	expect("");
@@ -398,6 +405,7 @@ static void test_hmm(void **state)
 	facts.max_region.outer = 512;
 	set_faults("40");
 	expect("32-39,41-47");
+	facts.has_preferred = true;
 	facts.preferred = 1; /* first touch: all of the part, nothing else */
 	facts.is_first_touch = true;
 	expect("32-39,41-511");

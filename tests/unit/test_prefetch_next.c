@@ -101,6 +101,7 @@ static void test_follow(void **state)
 	assert_true(c.range.budget == 0);
 	c.range.budget = UINT64_MAX;
 	c.params.next_blocks = 8;
+	c.facts.has_preferred = true;
 	c.facts.preferred = 0;
 	decide("-", "-", 1536);
 	assert_true(c.range.budget == 7);

@@ -77,6 +77,7 @@ static void test_not_admitted(void **state)
 	c.facts.range_group = group;
 	c.facts.range_groups = 2;
 	decide("40", "41,60", "2-3,40-41,50,60");
+	c.facts.has_preferred = true;
 	c.facts.preferred = 0;
 	decide("40", "-", "2-3,40-41,50,60");
 }

@@ -257,8 +257,10 @@ static void test_not_admitted(void **state)
 	decide("6,8,10", "18,20");
 	decide("12", "22");
 	uvmp_mask_clear(&c.resident, 13);
+	c.facts.has_preferred = true;
 	c.facts.preferred = 2;
 	decide("24", "-");
+	c.facts.has_preferred = true;
 	c.facts.preferred = 1;
 	decide("36", "38,40,42,44,46");
 }

@@ -34,7 +34,7 @@ static struct uvmp_residency_facts read_by_1(uint64_t resident)
 	memset(&facts, 0, sizeof(facts));
 	facts.requester = 1;
 	facts.accesses = R;
-	facts.preferred = facts.pin = NONE;
+	facts.preferred = facts.pin = NONE; /* as 0, without has_preferred and has_pin */
 	facts.resident = resident;
 	return facts;
 }
@@ -58,12 +58,14 @@ static void test_examples(void **unused)
 
 	(void)unused;
 	check(&pcie, &f, 7, 1, false, NONE);
+	f.has_preferred = true;
 	f.preferred = 0;
 	check(&pcie, &f, 7, 0, false, NONE);
 	f = read_by_1(1);
 	f.accessed_by = 2;
 	check(&pcie, &f, 8, 0, false, 0);
 	f = read_by_1(1);
+	f.has_preferred = true;
 	f.preferred = 2;
 	check(&pcie, &f, 12, 1, false, 0);
 	f = read_by_1(1);
@@ -77,6 +79,7 @@ static void test_examples(void **unused)
 	check(&pcie, &f, 12, 1, false, 0);
 	/* section 8, example 4 */
 	f = read_by_1(1);
+	f.has_preferred = true;
 	f.preferred = 0;
 	f.operation = UVMP_OPERATION_ACCESS_COUNTER;
 	check(&pcie, &f, 10, 0, false, 0);
@@ -101,11 +104,14 @@ static void test_rows_before_the_holder(void **unused)
 	check(&pcie, &f, 12, 1, false, 1);
 	f.requester = 0;
 	check(&pcie, &f, 5, 0, false, 1);
+	f.has_preferred = true;
 	f.preferred = 0;
 	check(&pcie, &f, 4, 0, false, 1);
 	f = read_by_1(1);
+	f.has_pin = true;
 	f.pin = 2;
 	check(&pcie, &f, 6, 2, false, 0);
+	f.has_preferred = true;
 	f.preferred = 1;
 	check(&pcie, &f, 4, 1, false, 0);
 }
@@ -122,6 +128,7 @@ static void test_duplicates(void **unused)
 	check(&pcie, &f, 3, 1, false, 0);
 	f.accesses = 1u << UVMP_ACCESS_PREFETCH;
 	check(&pcie, &f, 2, 1, true, 0);
+	f.has_pin = true;
 	f.pin = 0;
 	check(&pcie, &f, 6, 0, false, 0);
 	f.duplication = UVMP_DUPLICATION_ENABLED;
@@ -138,6 +145,7 @@ static void test_rows_by_the_holder(void **unused)
 	struct uvmp_residency_facts f = read_by_1(0);
 
 	(void)unused;
+	f.has_preferred = true;
 	f.preferred = 2;
 	check(&pcie, &f, 7, 1, false, NONE); /* cannot map it there */
 	check(&nvlink, &f, 7, 2, false, NONE);
@@ -153,6 +161,7 @@ static void test_rows_by_the_holder(void **unused)
 	check(&pcie, &f, 8, 1, false, 1); /* nearest is the requester */
 
 	f = read_by_1(1);
+	f.has_preferred = true;
 	f.preferred = 2;
 	check(&nvlink, &f, 10, 2, false, 0);
 	f.resident = 2;
@@ -187,8 +196,10 @@ static void test_remote_on_atomics(void **unused)
 	check(&nvlink, &f, 9, 1, false, 1); /* nearest is the requester: the row matches, nothing moves */
 	f.accesses = S;
 	f.resident = 4;
+	f.has_preferred = true;
 	f.preferred = 0;
 	check(&nvlink, &f, 9, 2, false, 2); /* before the preferred location */
+	f.has_preferred = false;
 	f.preferred = NONE;
 	f.resident = 1;
 	check(&coherent, &f, 12, 1, false, 0); /* the CPU's memory does not count */
@@ -224,6 +235,7 @@ static void test_64_processors(void **unused)
 	m.requester = 63;
 	m.access = UVMP_ACCESS_ATOMIC_STRONG;
 	m.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	m.has_preferred = false;
 	m.preferred = NONE;
 	m.read = m.write = ~(uint64_t)0;
 	m.is_integrated = true;
@@ -254,6 +266,7 @@ static void test_node(void **unused)
 	assert_int_equal(uvmp_residency_node(&f, 1, 5, 3), 5); /* staging */
 	f.resident = 1;
 	assert_int_equal(uvmp_residency_node(&f, 0, 5, 3), UVMP_NODE_NONE);
+	f.has_preferred = true;
 	f.preferred = 0;
 	assert_int_equal(uvmp_residency_node(&f, 0, 5, 3), 5);
 	f.is_hmm = true;
@@ -269,6 +282,37 @@ static void refuse(const struct uvmp_residency_facts *facts)
 	memcpy(&place, &before, sizeof(place));
 	assert_int_equal(uvmp_residency_select(&pcie, facts, &place), UVMP_ERR_RANGE);
 	assert_memory_equal(&place, &before, sizeof(place));
+}
+
+/* Facts that are not given are 0: no preferred location and no pin, neither the CPU nor another. */
+static void test_zeroed_facts(void **unused)
+{
+	struct uvmp_residency_facts f = {.requester = 1, .accesses = R, .resident = 4};
+	struct uvmp_map_facts m = {.requester = 1,
+	                           .destination = 1,
+	                           .access = UVMP_ACCESS_READ,
+	                           .logical = UVMP_PROT_READ_WRITE,
+	                           .accessed_by = 1};
+	struct uvmp_processors linked = pcie;
+	struct uvmp_map map;
+
+	(void)unused;
+	check(&pcie, &f, 12, 1, false, 2);
+	f.requester = 0;
+	check(&pcie, &f, 12, 0, false, 2);
+	assert_int_equal(uvmp_residency_node(&f, UVMP_CPU, 3, 4), 4);
+	linked.can_access[0] = 3;
+	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_OK);
+	assert_int_equal(map.others | map.others_atomic, 1);
+	m.has_preferred = true; /* the CPU, which is then only mapped to its own memory */
+	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_OK);
+	assert_int_equal(map.others | map.others_atomic, 0);
+	m.preferred = NONE;
+	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_ERR_RANGE);
+	m = (struct uvmp_map_facts){.requester = 1, .destination = 1, .logical = UVMP_PROT_READ, .preferred = 1};
+	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_ERR_RANGE);
+	m.preferred = NONE;
+	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_OK);
 }
 
 static void test_select_bad_input(void **unused)
@@ -288,13 +332,30 @@ static void test_select_bad_input(void **unused)
 	f.requester = 3;
 	refuse(&f);
 	f = good;
+	f.has_preferred = true;
 	f.preferred = 3;
 	refuse(&f);
 	f = good;
+	f.has_preferred = true;
 	f.preferred = UINT32_MAX;
 	refuse(&f);
 	f = good;
+	f.has_preferred = true;
+	f.preferred = NONE;
+	refuse(&f);
+	f = good;
+	f.preferred = 1; /* and the flag was forgotten */
+	refuse(&f);
+	f = good;
+	f.has_pin = true;
 	f.pin = 63;
+	refuse(&f);
+	f = good;
+	f.has_pin = true;
+	f.pin = NONE;
+	refuse(&f);
+	f = good;
+	f.pin = 2;
 	refuse(&f);
 	f = good;
 	f.resident = 8;
@@ -327,6 +388,7 @@ static struct uvmp_map_facts map_for_1(enum uvmp_access access)
 	facts.requester = 1;
 	facts.access = (uint8_t)access;
 	facts.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	facts.has_preferred = false;
 	facts.preferred = NONE;
 	return facts;
 }
@@ -465,8 +527,10 @@ static void test_others(void **unused)
 	f.thrashing = 0;
 	f.is_integrated = true;
 	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	f.has_preferred = true;
 	f.preferred = 0; /* the destination itself: no obstacle */
 	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	f.has_preferred = true;
 	f.preferred = 2; /* maps only its own memory */
 	check_others(&pcie, &f, 0, 0, UVMP_PROT_NONE);
 	processors.no_memory = 4;
@@ -531,6 +595,7 @@ static void test_map_bad_input(void **unused)
 	f.destination = NONE;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
+	f.has_preferred = true;
 	f.preferred = 3;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
@@ -596,6 +661,7 @@ int main(void)
 	        cmocka_unit_test(test_no_memory),
 	        cmocka_unit_test(test_node),
 	        cmocka_unit_test(test_select_bad_input),
+	        cmocka_unit_test(test_zeroed_facts),
 	        cmocka_unit_test(test_right),
 	        cmocka_unit_test(test_victims),
 	        cmocka_unit_test(test_others),

@@ -58,6 +58,7 @@ static void begin(void)
 	assert_int_equal(uvmp_thrash_block_give(&other, other_array, sizeof(other_array)), UVMP_OK);
 	memset(&facts, 0, sizeof(facts));
 	facts.page = PAGE;
+	facts.has_preferred = false;
 	facts.preferred = NONE;
 	facts.residents = 1;
 }
@@ -180,9 +181,21 @@ static void test_example_b(void **state)
 static void test_example_c(void **state)
 {
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 0;
 	bounce(1, 2);
 	expect_pin(T(500), 2, 0);
+}
+
+/* A preferred location that is left at 0 is none, not the CPU as in C. */
+static void test_zeroed_facts(void **state)
+{
+	(void)state;
+	facts.preferred = 0;
+	bounce(1, 2);
+	expect_move(T(500), 2);
+	page->throttles = 10;
+	expect_throttle(T(600), 1, T(1000));
 }
 
 /* D, and that a pin does not extend its deadline. */
@@ -312,6 +325,7 @@ static void test_q13(void **state)
 		params.quirks = quirks != 0;
 		params.epoch = 1;
 		begin();
+		facts.has_preferred = true;
 		facts.preferred = 0;
 		bounce(1, 0);
 		expect_pin(T(500), 1, 0);
@@ -351,6 +365,7 @@ static void test_causes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		begin();
+		facts.has_preferred = true;
 		facts.preferred = 0;
 		bounce(1, 0);
 		expect_pin(T(500), 1, 0);
@@ -456,6 +471,7 @@ static void test_counting(void **state)
 static void test_revocation(void **state)
 {
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 0;
 	bounce(1, 0);
 	expect_pin(T(500), 1, 0);
@@ -565,6 +581,7 @@ static void test_table_fast(void **state)
 static void test_table_preferred(void **state)
 {
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 2; /* nobody else can map it */
 	bounce(1, 2);
 	expect_none(T(500), 1);              /* 5c */
@@ -620,6 +637,7 @@ static void test_table_hmm(void **state)
 static void test_table_rows(void **state)
 {
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 1;
 	bounce(1, 2);
 	expect_none(T(500), 1); /* 3e */
@@ -649,6 +667,7 @@ static void test_pinned_procs(void **state)
 {
 	(void)state;
 	connect(4);
+	facts.has_preferred = true;
 	facts.preferred = 0;
 	bounce(1, 2);
 	expect_pin(T(500), 3, 0);
@@ -800,6 +819,7 @@ static void test_q17_long(void **state)
 		expect_none(T(1000401), 0); /* an epoch of the first lapse, none of 1.2 s */
 		assert_int_equal(block.resets, quirks);
 		begin();
+		facts.has_preferred = true;
 		facts.preferred = 0;
 		bounce(1, 0);
 		space.lapse_ns = 600000;
@@ -844,7 +864,7 @@ static void test_params(void **state)
 
 static void pin_other(uint32_t index, uint64_t now_ns)
 {
-	struct uvmp_thrash_facts f = {index, 1, 0, 1, false, now_ns};
+	struct uvmp_thrash_facts f = {index, 1, 0, 1, false, now_ns, true};
 
 	for (uint32_t i = 0; i < 5; i++)
 		migrate_in(&other, (struct uvmp_region){index, index + 1}, now_ns - 500 + i, 1 - i % 2,
@@ -918,6 +938,7 @@ static void test_block_end(void **state)
 	void *memory = NULL;
 
 	(void)state;
+	facts.has_preferred = true;
 	facts.preferred = 0;
 	pin_other(0, T(0));
 	bounce(1, 0);
@@ -1038,7 +1059,12 @@ static void test_bad_questions(void **state)
 	facts.field = good
 	EXPECT_RANGE(page, 512, PAGE);
 	EXPECT_RANGE(requester, 3, 0);
+	EXPECT_RANGE(preferred, 3, 0);
+	EXPECT_RANGE(preferred, 1, NONE); /* without has_preferred */
+	EXPECT_RANGE(has_preferred, true, false);
+	facts.has_preferred = true;
 	EXPECT_RANGE(preferred, 3, NONE);
+	facts.has_preferred = false;
 	EXPECT_RANGE(residents, 8, 1);
 	migrate(T(0), 1);
 	migrate(T(1), 5); /* a processor that does not exist took part */
@@ -1056,7 +1082,7 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup(test, prepare)
 	const struct CMUnitTest tests[] = {
 	        TEST(test_example_a),     TEST(test_example_b),
-	        TEST(test_example_c),     TEST(test_example_d),
+	        TEST(test_example_c), TEST(test_zeroed_facts),     TEST(test_example_d),
 	        TEST(test_example_e),     TEST(test_example_f),
 	        TEST(test_example_g),     TEST(test_example_h),
 	        TEST(test_epoch_limit),   TEST(test_epoch_again),

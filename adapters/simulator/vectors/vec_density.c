@@ -116,6 +116,7 @@ static void take_all(struct vec_args *args, struct density_input *in)
 	in->state.last_proc = vec_proc(args, "last");
 	in->state.faults = (uint16_t)vec_number(args, "fm", 0, UINT16_MAX);
 	in->facts.preferred = vec_proc(args, "pref");
+	in->facts.has_preferred = in->facts.preferred != UVMP_PROC_NONE;
 	in->facts.is_first_touch = vec_flag(args, "ft");
 	take_masks(args, in);
 	in->facts.is_confidential = vec_flag(args, "cc");

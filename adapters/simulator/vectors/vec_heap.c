@@ -213,7 +213,6 @@ static enum uvmp_status decide(const struct heap *heap, struct heap_part *part, 
 	        .resident = part->resident,
 	        .pending = &part->pending,
 	        .dst = 1,
-	        .preferred = UVMP_PROC_NONE,
 	};
 	struct uvmp_prefetch_state state;
 	enum uvmp_status status = uvmp_block_from_shape(part->pages, 0, UVMP_BASIC_BLOCK_PAGES, &facts.block);

@@ -57,10 +57,12 @@ static void take_facts(struct vec_args *args, struct uvmp_residency_facts *facts
 	facts->accesses = take_accesses(args);
 	facts->operation = (uint8_t)vec_choice(args, "op", operations);
 	facts->preferred = vec_proc(args, "pref");
+	facts->has_preferred = facts->preferred != UVMP_PROC_NONE;
 	facts->accessed_by = vec_proc_set(args, "accby");
 	facts->resident = vec_proc_set(args, "res");
 	(void)vec_proc_set(args, "blkres"); /* a superset; never decides anything */
 	facts->pin = take_hint(args);
+	facts->has_pin = facts->pin != UVMP_PROC_NONE;
 	facts->duplication = (uint8_t)vec_choice(args, "rd", duplications);
 	facts->is_duplicated = vec_flag(args, "dup");
 	facts->is_hmm = vec_flag(args, "hmm");

@@ -197,7 +197,8 @@ static void step_rev(struct script *script, struct vec_args *args, struct vec_ou
 
 static void step_hint(struct script *script, struct vec_args *args, struct vec_out *out)
 {
-	struct uvmp_thrash_facts facts = {.preferred = script->preferred};
+	struct uvmp_thrash_facts facts = {.preferred = script->preferred,
+	                                  .has_preferred = script->preferred != UVMP_PROC_NONE};
 	struct uvmp_thrash_hint hint = {0};
 	uint32_t block;
 
