@@ -2,25 +2,28 @@
 BUILD  ?= build
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
-WERROR ?= -Werror
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/libuvmpolicy
 VERSION := 0.1.0
 SOMAJOR := 0
 
-WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes $(WERROR)
+WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes
+# WERROR=1: warnings are errors, as in .ci/run.
+ERROR := $(if $(WERROR),-Werror)
 BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
-CORE  := $(BASE) $(WARN) -ffreestanding -fvisibility=hidden -fPIC
+CORE  := $(BASE) $(WARN) -U_FORTIFY_SOURCE -ffreestanding -fvisibility=hidden -fPIC
 HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
-ifeq ($(HAVE_ZSTD),1)
-HOST += -DHAVE_ZSTD
-LIBS := -lzstd
-endif
+LIBS  := $(if $(HAVE_ZSTD),-lzstd)
 
 # In uvmsim, the core and what feeds it is made for speed, and may use all of the machine's registers.
 FAST  := $(subst -O2,-O3,$(CFLAGS))
@@ -41,7 +44,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run test test-quick test-long check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install examples clean help
+.PHONY: all run test test-quick test-long check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -91,7 +94,7 @@ test-long-run: $(call needed,$(long))
 
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
-	@CC="$(CC)" WARN="$(WARN)" sh tests/check/check.sh $(BUILD)
+	@CC="$(CC)" WARN="$(WARN) -Werror" sh tests/check/check.sh $(BUILD)
 
 ## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
 coverage:
@@ -153,31 +156,36 @@ kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
 	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
 	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
-## make install    libraries, headers, uvmsim, uvmp-run, manuals under PREFIX (default /usr/local; DESTDIR honoured)
-install: all
-	install -d $(DESTDIR)$(PREFIX)/include/uvmpolicy $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/bin
-	install -m644 include/uvmpolicy/*.h $(DESTDIR)$(PREFIX)/include/uvmpolicy
-	install -m644 $(BUILD)/libuvmpolicy.a $(DESTDIR)$(PREFIX)/lib
-	install -m755 $(BUILD)/libuvmpolicy.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib
-	ln -sf libuvmpolicy.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so.$(SOMAJOR)
-	ln -sf libuvmpolicy.so.$(SOMAJOR) $(DESTDIR)$(PREFIX)/lib/libuvmpolicy.so
-	printf 'prefix=%s\nName: libuvmpolicy\nDescription: decisions of a GPU unified-memory driver\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy\n' \
-	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy.pc
-	install -m755 $(BUILD)/uvmsim $(BUILD)/uvmp-run $(DESTDIR)$(PREFIX)/bin
-	install -m755 $(BUILD)/libuvmp-preload.so $(DESTDIR)$(PREFIX)/lib
-	install -m644 $(BUILD)/libuvmpolicy-pager.a $(DESTDIR)$(PREFIX)/lib
-	install -m644 $(addprefix adapters/userspace/,pager.h store.h) $(DESTDIR)$(PREFIX)/include/uvmpolicy
-	printf 'prefix=%s\nName: libuvmpolicy-pager\nDescription: managed memory larger than what is resident\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -luvmpolicy-pager $(LIBS) -lpthread\n' \
-	  '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/libuvmpolicy-pager.pc
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m644 docs/uvmsim.1 docs/uvmp-run.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	for d in . examples fidelity; do install -d $(DESTDIR)$(PREFIX)/share/doc/libuvmpolicy/$$d && \
-	  install -m644 $$(find docs/$$d -maxdepth 1 -type f ! -name '*.1') $(DESTDIR)$(PREFIX)/share/doc/libuvmpolicy/$$d || exit 1; done
+## make install    libraries, headers, uvmsim, uvmp-run, manuals, documents; make uninstall removes them. Of PREFIX (default
+##                 /usr/local), BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR; DESTDIR before each
+put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
+headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h)
+installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
+  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
+  $(call put,755,$(addprefix $(BUILD)/,libuvmpolicy.so.$(VERSION) libuvmp-preload.so),$(LIBDIR)) \
+  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) \
+  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(call put,644,$(wildcard docs/*.1),$(MANDIR)/man1) $(call put,644,LICENSE,$(DOCDIR)) \
+  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+install: all $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
+	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
+	@ln -sf libuvmpolicy.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so.$(SOMAJOR)'; ln -sf libuvmpolicy.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so'
+uninstall:
+	@for f in $(installed); do rm -f '$(DESTDIR)'"$${f##*:}"; done
+	@rm -f '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so' '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so.$(SOMAJOR)'
+	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR); do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
+# $(1) TITLE LIBRARIES. Directories below PREFIX are named by it, so that an installation can be moved.
+below   = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+pc_file = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(call below,$(LIBDIR))' 'includedir=$(call below,$(INCLUDEDIR))' 'Name: $(basename $(@F))' \
+  'Description: $(1)' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} $(2)' > $@
+$(BUILD)/libuvmpolicy.pc: FORCE
+	@$(call pc_file,decisions of a GPU unified-memory driver,-luvmpolicy)
+$(BUILD)/libuvmpolicy-pager.pc: FORCE
+	@$(call pc_file,managed memory larger than what is resident,-luvmpolicy-pager $(LIBS) -lpthread)
 
 ## make examples   programs that need more memory than they may take, into build/examples
 examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c kernel_%),$(wildcard docs/examples/*.c)))
 $(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
-	@mkdir -p $(@D); $(CC) -I$(BUILD)/include -Wall -Wextra $(WERROR) $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(ERROR) $(CPPFLAGS) -I$(BUILD)/include -Wall -Wextra $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
 $(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
 	@mkdir -p $(@D); cp $< $@
 
@@ -193,12 +201,21 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
 $(foreach k,rel san cov fuzzed,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
-# Objects are rebuilt when the compiler or its flags change.
-flags := $(subst ','',$(CC) $(CFLAGS) $(CORE) $(NOFPU) $(HOST) $(SAN) $(TSAN) $(COV))
-$(BUILD)/flags: FORCE
-	@mkdir -p $(BUILD); echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
+# Objects are rebuilt when the compiler or its flags change; those that use zstd also when it comes or goes, and the one that
+# looks for an installed library also when the path from BINDIR to LIBDIR changes.
+kinds := rel fast san tsan cov fuzzed
+zstd_users := $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests))
+lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
+flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV)
+zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
+lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
+$(BUILD)/flags $(BUILD)/zstd_flags $(BUILD)/lib_flags: FORCE
+	@mkdir -p $(BUILD); echo '$(subst ','\'',$($(@F)))' | cmp -s - $@ || echo '$(subst ','\'',$($(@F)))' > $@
 .PHONY: FORCE
-compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC)
+$(foreach k,$(kinds),$(foreach u,zstd lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \
+  $(eval $(call obj,$(k),$($(u)_users)): $(BUILD)/$(u)_flags)))
+compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC) $(ERROR) $(CPPFLAGS)
+link    = @$(if $(V),set -x;) $(CC) $(LDFLAGS)
 $(BUILD)/rel/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(CFLAGS) $(NOFPU) -Wframe-larger-than=1024 -c $< -o $@
 $(BUILD)/fast/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
@@ -223,41 +240,41 @@ $(BUILD)/cov/%.o: %.c $(BUILD)/flags
 $(BUILD)/libuvmpolicy.a: $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core))
-	@$(CC) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,-z,defs -Wl,--no-undefined $^ -lc -o $@
+	$(link) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,-z,defs -Wl,--no-undefined $^ -lc -o $@
 $(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
 $(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
-	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
+	$(link) $(CFLAGS) $^ $(LIBS) -o $@
 $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
-	@$(CC) $(SAN) $^ $(LIBS) -o $@
+	$(link) $(SAN) $^ $(LIBS) -o $@
 $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
-	@$(CC) $(COV) $^ $(LIBS) -o $@
+	$(link) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
 preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
-	@$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
+	$(link) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
-	@$(CC) $(CFLAGS) $(filter-out %.so,$^) $(LDFLAGS) $(LIBS) -lpthread -o $@
+	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -o $@
 $(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
-	@$(CC) $(HOST) $(CFLAGS) $< -lpthread -o $@
+	$(link) $(HOST) $(CPPFLAGS) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
-	@$(CC) $(CFLAGS) $^ -o $@
+	$(link) $(CFLAGS) $^ -o $@
 $(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
-	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -lpthread -o $@
+	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
 
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
-	@$(CC) $(CFLAGS) $^ -o $@
+	$(link) $(CFLAGS) $^ -o $@
 # The soak of the pager, also as the sanitizers see it.
 soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
 $(BUILD)/soak_pager: $(call obj,rel,$(soaks)) $(BUILD)/libuvmpolicy.a
-	@$(CC) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
+	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
 $(BUILD)/san/soak_pager: $(call obj,san,$(soaks) $(core))
-	@$(CC) $(SAN) $^ $(LIBS) -lpthread -o $@
+	$(link) $(SAN) $^ $(LIBS) -lpthread -o $@
 $(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
-	@$(CC) $(TSAN) $^ $(LIBS) -lpthread -o $@
+	$(link) $(TSAN) $^ $(LIBS) -lpthread -o $@
 
 # What the tests of one kind of build have in common: models, simulator, pager and core, in one thin archive.
 $(foreach k,san cov,$(eval $(BUILD)/$(k)/tested.a: $(call obj,$(k),$(model) $(simlib) $(pager) $(core))))
@@ -266,7 +283,7 @@ $(BUILD)/%/tested.a:
 # One program per test file: test + archive (+ cmocka).
 define test_program
 $(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(3) $(BUILD)/$(1)/tested.a
-	@$$(CC) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
+	@$$(CC) $$(LDFLAGS) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
@@ -275,22 +292,22 @@ hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/suppo
 $(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
 $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
 $(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
-	@$(CC) $(TSAN) $^ -lcmocka -lpthread -o $@
+	$(link) $(TSAN) $^ -lcmocka -lpthread -o $@
 # As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
 cross-programs: $(BUILD)/foreign-uvmsim $(call prog,foreign,$(covered))
 $(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUILD)/rel/$(basename $(t)).o))
 $(BUILD)/foreign-uvmsim: $(call obj,rel,adapters/simulator/main.c) $(BUILD)/foreign.a
-	@$(CC) $(CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
+	$(link) $(CFLAGS) $^ $(LIBS) -o $@
 $(BUILD)/foreign/%: $(BUILD)/foreign.a
-	@mkdir -p $(@D); $(CC) $(CFLAGS) $(filter-out %.a,$^) $< $(LDFLAGS) $(LIBS) -lcmocka -o $@
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(LIBS) -lcmocka -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D); clang $(HOST) $(FUZZ) -c $< -o $@
+	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
-	@mkdir -p $(@D); clang $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
+	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
 -include $(shell find $(BUILD) -path '$(BUILD)/kernel*' -prune -o -name '*.d' -print 2>/dev/null)

@@ -63,7 +63,7 @@ build_cmocka() { # DIRECTORY
 }
 build_programs() { # DIRECTORY
 	mkdir -p "$1" && { [ -f "$1/libcmocka.a" ] || build_cmocka "$1"; } &&
-		"$MAKE" --no-print-directory BUILD="$1" CC="$tools-gcc" AR="$tools-ar" CFLAGS="-O1 -D_FILE_OFFSET_BITS=64 -isystem $cmocka/include" \
+		"$MAKE" --no-print-directory BUILD="$1" CC="$tools-gcc" AR="$tools-ar" WERROR=1 CFLAGS="-O1 -D_FILE_OFFSET_BITS=64 -isystem $cmocka/include" \
 			LDFLAGS="-static -L$1 -lpthread" cross-programs
 }
 

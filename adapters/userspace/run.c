@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -144,21 +145,42 @@ static int describe_report(struct run *run)
 	return run_say("--format: \"%.100s\" is not accepted; table json csv", format);
 }
 
-/* Beside this program, or installed in PREFIX/lib with this one in PREFIX/bin. */
+/* Where the library may be, seen from the folder of this program: beside it in a build; in LIBDIR when
+ * installed, and in usual places when the files were moved after installation. UVMP_LIBDIR is the path from
+ * BINDIR to LIBDIR. */
+static const char *const library_folder[] = {".", UVMP_LIBDIR, "../lib", "../lib64", "../lib/*"};
+
+static bool find_in(const char *own, const char *folder, char path[2 * PATH_MAX])
+{
+	glob_t found;
+	bool is_found;
+
+	snprintf(path, 2 * PATH_MAX, "%s/%s/libuvmp-preload.so", own, folder);
+	if (access(path, R_OK) == 0 || strchr(folder, '*') == NULL)
+		return access(path, R_OK) == 0;
+	is_found = glob(path, 0, NULL, &found) == 0;
+	if (is_found)
+		snprintf(path, 2 * PATH_MAX, "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return is_found;
+}
+
 static int find_library(char path[2 * PATH_MAX])
 {
 	char own[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1u);
+	bool is_found = false;
 
 	if (length < 0)
 		return run_say("/proc/self/exe: %s", strerror(errno));
 	own[length] = '\0';
 	*strrchr(own, '/') = '\0';
-	snprintf(path, 2 * PATH_MAX, "%s/libuvmp-preload.so", own);
-	if (access(path, R_OK) != 0)
-		snprintf(path, 2 * PATH_MAX, "%s/../lib/libuvmp-preload.so", own);
-	if (access(path, R_OK) != 0)
-		return run_say("libuvmp-preload.so: not found in %s, nor in ../lib", own);
+	for (size_t i = 0; i < sizeof(library_folder) / sizeof(library_folder[0]) && !is_found; i++)
+		is_found = find_in(own, library_folder[i], path);
+	if (!is_found)
+		return run_say("libuvmp-preload.so: not found in %s, nor from there in " UVMP_LIBDIR
+		               ", ../lib, ../lib64, ../lib/*",
+		               own);
 	if (strpbrk(path, " :"))
 		return run_say("%s: a path with a blank or a colon cannot be preloaded", path);
 	return 0;
