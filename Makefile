@@ -53,9 +53,9 @@ all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
 
 help: ; @sed -n 's/^## //p' Makefile
 
-## make run        build what is needed; real faults against the library, then a table of policies
+## make run        build uvmsim; one screen: recorded faults, what prefetching saves, a full memory over time. V=1: details
 run: $(BUILD)/uvmsim
-	@sh tests/run.sh $(BUILD)/uvmsim
+	@V='$(V)' sh tests/run.sh $(BUILD)/uvmsim
 
 ## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
 ##                 TEST='prefetch pager': only the tests with one of these words in their names; TEST=test_pager: exactly that one

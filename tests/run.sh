@@ -1,109 +1,166 @@
 #!/bin/sh
-# What `make run` shows. usage: run.sh UVMSIM
+# What `make run` shows: one screen of 80 columns, computed by this run. V=1 adds the details.
+# Exit status: 0 if the library agrees with all recorded faults and a wrong threshold does not, else 1 or more.
+# usage: [V=1] run.sh UVMSIM
 set -eu
 uvmsim=$1
-data=tests/data/gtx1080ti.txt
+here=$(dirname "$0")
+data=$here/data/gtx1080ti.txt
+unset UVMP_POLICY # the screen shows the defaults of the library
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
 
-cat <<'T'
-libuvmpolicy takes the decisions of a GPU's unified-memory driver: which pages come when one is missing, and which leave when memory
-is full. First it is held against a real driver; then you see what these decisions cost, and that none is right for every program.
-
-1. Real faults against the library
-   Three micro-benchmarks on a GTX 1080 Ti touch 64 KiB pieces of one 2 MiB block; the profiler shows what the driver moved for
-   each fault. The library gets the same faults and decides by itself.
-
-T
-"$uvmsim" measured "$data"
-echo
-echo "   The same with a wrong threshold must miss (the driver's default is 51 %):"
-for threshold in 49 57; do
-	printf '   threshold=%s: ' "$threshold"
-	"$uvmsim" measured --brief "$data" --policy "prefetch=density threshold=$threshold" || [ $? = 1 ]
-done
-
-cat <<'T'
-
-2. Which prefetcher, when everything fits and when it does not?
-   Built-in programs through fault buffer, batches, prefetcher and LRU eviction. Less is better; * marks the least.
-   In: moved to the GPU. Refaults: pages faulted again after they were evicted. Unused: prefetched for nothing.
-
-T
-compare() {
-	"$uvmsim" compare --oversub 100 --oversub 125 \
-		--workload regular --workload random --workload sgemm --workload stream --workload stencil --workload bfs \
-		--policy prefetch=none --policy prefetch=sl --policy prefetch=density --policy prefetch=tbn "$@"
+# The rows of `uvmsim measured` in 80 columns: page, block, pages that the driver and the library move, verdict.
+rows='
+/^get/ { sub(/getHWPrefetcher/, "micro-benchmark "); sub(/;.*/, ""); title = $0; next }
+$2 ~ /^[.#Fp]+$/ && length($2) == 32 {
+	if (title != "") { print (shown++ ? "\n   " : "   ") title; title = "" }
+	driver = $3
+	for (i = 4; i < NF && $i !~ /^[0-9]+$/; i++) ; # behind the copies or "next fault at N" of the driver
+	if ($4 == "next") i++
+	for (; i < NF && $i !~ /^[0-9]+$/; i++) ;
+	printf "   %4d  %s %5d pages %5d pages  %s\n", $1, $2, driver, $i, $NF
 }
-compare
+$1 ~ /^[.#Fp]+$/ && length($1) == 32 { printf "         %s   as the library decides\n", $1 }'
+
+cat <<'T'
+libuvmpolicy is a C library of the decisions that a GPU's unified-memory driver
+takes: which pages move on a page fault, and which leave when memory is full.
+Simulators, GPU drivers and user-space pagers call it; the library does no I/O.
+
+1. Does it decide as the driver does? Recorded on a GTX 1080 Ti, a 2 MiB block:
+   page  F fault p prefetched # resident    driver     library  (64 KiB each)
+T
+"$uvmsim" measured "$data" >"$work/measured" || { status=$? && [ $status = 1 ]; }
+sed -n '/P3: the GPU/,/^$/p' "$work/measured" | awk "$rows" | sed 1d
+total=$(sed -n 's/^\([0-9]* of [0-9]*\) faults agree.*/\1/p' "$work/measured")
+[ -n "$total" ]
+# A comparison that cannot fail proves nothing: with a wrong threshold some faults must differ.
+control=0
+"$uvmsim" measured --brief "$data" --policy threshold=49 >"$work/control" || control=$?
+verdict="All recorded faults"
+[ $status = 0 ] && [ $control = 1 ] || verdict="DEFECTIVE LIBRARY" status=1
+echo "   $verdict: $total agree. With threshold=49, not 51: $(sed 's/ faults agree.*//' "$work/control")."
 
 cat <<'T'
 
-3. And how long it takes
-   The same with time: a Titan V on PCIe 3, its fault buffer, the driver's thread, the link. Every page of 128 MiB is touched once, in
-   order or at random. Read the last column: fetching more with each fault wins by far with room, and mostly without: what a fault
-   costs is more than what the pages cost that are fetched in vain.
-
+2. What the driver's prefetcher saves, and what it costs, against no prefetcher
+                      everything fits           a fifth does not fit
+   program      faults saved   data moved   faults saved   data moved
 T
-timed=$("$uvmsim" compare --gpu titan-v --oversub 100 --oversub 125 \
-	--workload regular:bytes=128m,passes=1 --workload random:bytes=128m,passes=1 \
-	--policy prefetch=none --policy prefetch=density --policy threshold=1)
-printf '%s\n' "$timed"
-
-cat <<'T'
-
-4. A real program
-   SQLite builds an index, recorded by uvmp-run: the faults of an unmodified program in less memory than it asks for (the pager,
-   adapters/userspace; tests/data/traces has more programs). Given the trace, every policy can be tried on it. Read faults against MiB in:
-   fetching ahead saves almost all faults. With 8 MiB it moves hardly more for that, or less; with 4 MiB the driver's density prefetcher
-   moves several times as much, and evicting single pages (lru4k) moves least.
-
-T
-"$uvmsim" compare --trace tests/data/traces/sqlite.csv --memory 8M --memory 4M \
-	--policy prefetch=none --policy 'prefetch=none evict=lru4k' --policy prefetch=density --policy preset=uvmsmart-tbn
-
-cat <<'T'
-
-5. What you have just seen
-
-T
-printf '   A library that takes the decisions of a GPU driver for memory shared with the CPU, for your simulator, driver or runtime.\n'
-printf '   Asked again about faults that a real GTX 1080 Ti raised (part 1), it decides as the driver did then: '
-"$uvmsim" measured --brief "$data" | sed 's/ (default policy)//'
-cat <<'T'
-   Why that matters: what is fetched ahead decides how fast a program is. The same code on six programs, the driver's way against none:
-
-T
-# Figures from the same runs as above, as CSV; workload and policy are quoted and hold commas.
-compare --format csv | awk -F, '
+programs() { # the rest of the command line: options
+	"$uvmsim" compare --format csv --oversub 100 --oversub 125 --workload regular:bytes=40m,passes=3 \
+		--workload random:bytes=40m,passes=3 --workload sgemm:n=2560 --workload stream:bytes=20m,passes=5 \
+		--workload stencil:n=2272,iterations=4 --workload bfs:scale=16,degree=37 "$@"
+}
+programs --policy prefetch=none --policy prefetch=density >"$work/programs"
+awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		match($0, /^"[a-z]+/); name = substr($0, 2, RLENGTH - 1)
 		match($0, /prefetch=[a-z]+/); prefetch = substr($0, RSTART + 9, RLENGTH - 9)
-		gsub(/"[^"]*"/, "")
+		gsub(/"[^"]*"/, "") # quoted fields hold commas
 		if (prefetch == "none" && !seen[name]++) names[++count] = name
-		key = name SUBSEP prefetch; full = ++runs[key]
-		faults[key, full] = $column["far_faults"]
-		moved[key, full] = $column["h2d_bytes"] + $column["d2h_bytes"]
+		full = ++runs[name, prefetch]
+		faults[name, prefetch, full] = $column["far_faults"]
+		moved[name, prefetch, full] = $column["h2d_bytes"] + $column["d2h_bytes"]
 	}
 	END {
-		printf "   %-10s %27s %27s\n", "", "everything fits", "a fifth does not fit"
-		printf "   %-10s %14s %12s %14s %12s\n", "program", "faults saved", "data moved", "faults saved", "data moved"
+		if (count != 6) exit 1
 		for (n = 1; n <= count; n++) {
-			printf "   %-10s", names[n]
+			line = sprintf("   %-10s", names[n])
 			for (full = 1; full <= 2; full++) {
-				d = names[n] SUBSEP "density"; z = names[n] SUBSEP "none"
-				printf " %12.1f %% %10.1f x", 100 * (1 - faults[d, full] / faults[z, full]), moved[d, full] / moved[z, full]
+				saved = 100 * (1 - faults[names[n], "density", full] / faults[names[n], "none", full])
+				ratio = moved[names[n], "density", full] / moved[names[n], "none", full]
+				line = line sprintf(" %12.1f %% %10.1f x", saved, ratio)
+				if (!(full in least) || saved < least[full]) least[full] = saved
+				if (ratio > most[full]) { most[full] = ratio; worst[full] = names[n] }
 			}
-			printf "\n"
+			print line
 		}
-	}'
-# The last table of part 3 is that of random order and 125 %.
-printf '%s\n' "$timed" | awk '
-	$1 == "prefetch=none" { none = $NF + 0 }
-	$1 == "prefetch=density" { density = $NF + 0 }
-	END { printf "\n   With room, fetching ahead saves nearly every fault and moves nothing more. Without, it moves many times as much for programs\n   that reach here and there, and can win all the same: random took %.0f ms without and %.0f with it (part 3), as a fault costs\n   the GPU tens of microseconds. No fixed choice is right for all. Which one is for yours?\n", none, density }'
+		more = most[1] < 1.05 ? "no more data" : sprintf("up to %.1f x the data", most[1])
+		printf "   With room it saves at least %d %% of the faults and moves %s.\n", least[1], more
+		printf "   Without, %s moves %.1f x as much: no policy is best for every program.\n", worst[2], most[2]
+	}' "$work/programs"
+
+set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M
+"$uvmsim" run "$@" --format csv --log "$work/log" >"$work/stencil"
+"$uvmsim" compare "$@" --policy preset=nvidia-595 --format csv >"$work/bound"
+awk -F, '
+	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	{
+		gsub(/"[^"]*"/, "")
+		printf "\n3. A full memory over time: stencil, %.1f MiB on a GPU with %.0f, 2 MiB a row\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
+		print "   + first fetched  . resident  x evicted  # fetched again  blank: in CPU memory"
+	}' "$work/stencil"
+awk -v columns=68 -f "$here/run_picture.awk" "$work/log" "$work/log"
+awk -F, '
+	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	{
+		gsub(/"[^"]*"/, "")
+		printf "   LRU evicts the blocks that the next sweep needs first. It moves %.0f MiB to the\n", $column["h2d_bytes"] / 1048576
+		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
+	}' "$work/bound"
+
 cat <<T
 
-   build/uvmp-run --budget 64M --record t.csv -- PROGRAM        (make all) your program in 64 MiB, its faults recorded
-   build/uvmsim compare --trace t.csv --memory 64M --policy all    every policy on them
-   $uvmsim --help, README.md
+Next: $uvmsim compare --workload stencil:n=1408 --memory 12M --policy all
+      make all && build/uvmp-run --budget 64M -- PROGRAM   # yours, in 64 MiB
 T
+[ -n "${V:-}" ] || echo "      make run V=1 shows the details; README.md says where to read on"
+[ -n "${V:-}" ] || exit $status
+
+cat <<'T'
+
+Details
+
+A. Every recorded fault
+   Three micro-benchmarks on a GTX 1080 Ti touch parts of 64 KiB of one VABlock.
+   A profiler recorded faults and copies. The library gets the same faults.
+   If the host touches memory for the first time, nothing is copied: the next
+   fault shows what the driver populated.
+
+T
+awk "$rows" "$work/measured"
+echo
+tail -n 2 "$work/measured" | sed 's/ (default policy)//; s/^/   /'
+echo "   Wrong thresholds differ:"
+for threshold in 49 54 57; do
+	printf '   threshold=%s: ' "$threshold"
+	"$uvmsim" measured --brief "$data" --policy threshold=$threshold | sed 's/ (.*//'
+done
+
+cat <<'T'
+
+B. Four prefetchers on the six programs, untimed
+   Refaults: faults on pages that were evicted before. Unused: pages that were
+   prefetched and never touched.
+
+T
+programs --policy prefetch=none --policy prefetch=sl --policy prefetch=density --policy prefetch=tbn >"$work/details"
+awk -f "$here/run_table.awk" "$work/details"
+
+cat <<'T'
+
+C. The same with time: Titan V, PCIe 3, fault buffer, driver thread
+   Each page of 80 MiB is touched once, in order or at random.
+
+T
+"$uvmsim" compare --format csv --gpu titan-v --oversub 100 --oversub 125 \
+	--workload regular:bytes=80m,passes=1 --workload random:bytes=80m,passes=1 \
+	--policy prefetch=none --policy prefetch=density --policy threshold=1 >"$work/details"
+awk -v time=1 -f "$here/run_table.awk" "$work/details"
+
+cat <<'T'
+
+D. A real program: SQLite builds an index, recorded by uvmp-run
+   The recording holds the faults of the unmodified program in 8 MiB of memory.
+   tests/data/traces holds more programs.
+
+T
+"$uvmsim" compare --format csv --trace "$here/data/traces/sqlite.csv" --memory 8M --memory 4M --policy prefetch=none \
+	--policy 'prefetch=none evict=lru4k' --policy prefetch=density --policy preset=uvmsmart-tbn 2>"$work/notes" >"$work/details"
+awk -f "$here/run_table.awk" "$work/details"
+exit $status

@@ -1,0 +1,115 @@
+#!/bin/sh
+# The screen of `make run`: its size, its parts, its figures, and that it turns red if the library decides otherwise.
+# usage: run_screen.sh BUILD
+set -u
+uvmsim=$1/uvmsim
+root=$(dirname "$0")/../..
+work=$(mktemp -d "$1/work.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+verdict() { # NAME STATUS
+	[ "$2" = 0 ] && echo "ok   $1" && return
+	failed=1
+	echo "FAIL $1"
+	tail -n 8 "$work/out" | sed 's/^/     /'
+}
+screen() { sh "$root/tests/run.sh" "$1" >"$work/out" 2>&1; }
+fits() { awk -v lines="$1" 'length > 80 {wide = 1; print "wider than 80: " $0} END {exit wide || NR > lines || NR < 20}' "$work/out"; }
+
+unset V
+screen "$uvmsim"
+verdict "exit status 0" $?
+cp "$work/out" "$work/screen"
+fits 45
+verdict "at most 45 lines of 80 columns: $(wc -l <"$work/screen") lines" $?
+[ "$(head -n 3 "$work/screen" | tr '\n' ' ' | grep -o '\. ' | wc -l)" = 2 ]
+verdict "two sentences say what the library is" $?
+
+# Recorded faults: as many as the data holds.
+recorded=$(awk '$1 == "fault" {n++} $1 == "touch" {n += split($5, pages, ",")} END {print n}' "$root/tests/data/gtx1080ti.txt")
+grep -q "^   All recorded faults: $recorded of $recorded agree\." "$work/screen"
+verdict "all $recorded recorded faults agree" $?
+block=$(grep -cE '^ +[0-9]+  [.#Fp]{32} +[0-9]+ pages +[0-9]+ pages  agree$' "$work/screen")
+[ "$block" = 7 ]
+verdict "picture of one block: $block faults" $?
+
+# The table: six programs; a row is what two runs of uvmsim say.
+rows=$(grep -cE '^   [a-z]+ +[0-9.]+ % +[0-9.]+ x +[0-9.]+ % +[0-9.]+ x$' "$work/screen")
+[ "$rows" = 6 ]
+verdict "table of $rows programs" $?
+figure() { # POLICY NAME: from a run of the program of the row
+	"$uvmsim" run --workload regular:bytes=40m,passes=3 --oversub 125 --policy "$1" | sed -n "s/^$2  *\([0-9.]*\).*/\1/p"
+}
+row=$(awk -v z="$(figure prefetch=none 'far faults')" -v d="$(figure prefetch=density 'far faults')" -v zm="$(figure prefetch=none 'moved to the GPU')" \
+	-v dm="$(figure prefetch=density 'moved to the GPU')" 'BEGIN {printf "%.1f %% %.1f x", 100 * (1 - d / z), dm / zm}')
+[ "$(awk '$1 == "regular" {print $6, $7, $8, $9}' "$work/screen")" = "$row" ]
+verdict "row regular, a fifth does not fit: $row" $?
+random=$(awk '$1 == "random" {print $8}' "$work/screen")
+grep -q "Without, random moves $random x as much: no policy is best" "$work/screen"
+verdict "conclusion of the table: $random x" $?
+
+# The picture over time: a known log, then that of the screen.
+cat >"$work/log" <<'T'
+1 batch t=0 to=1 batch=1 count=1
+2 copy t=0 cause=demand space=1 block=0x7e0000000000 pages=0 page_bytes=4096 from=0 to=1 batch=1
+3 batch t=1 to=1 batch=2 count=1
+4 copy t=1 cause=demand space=1 block=0x7e0000200000 pages=0 page_bytes=4096 from=0 to=1 batch=2
+5 batch t=2 to=1 batch=3 count=1
+6 evict t=2 cause=eviction space=1 block=0x7e0000000000 pages=0-511 page_bytes=4096 from=1 batch=3
+7 copy t=2 cause=eviction space=1 block=0x7e0000000000 pages=0-511 page_bytes=4096 from=1 to=0 batch=3
+8 batch t=3 to=1 batch=4 count=1
+9 batch t=4 to=1 batch=5 count=1
+10 copy t=4 cause=prefetch space=1 block=0x7e0000000000 pages=0 page_bytes=4096 from=0 to=1 batch=5
+11 batch t=5 to=1 batch=6 count=1
+T
+awk -v columns=6 -f "$root/tests/run_picture.awk" "$work/log" "$work/log" | head -n 2 >"$work/out"
+printf ' block 0 |+.x #.|\n       1 | +....|\n' | cmp -s - "$work/out"
+verdict "picture of a known log" $?
+grep -E '^ (block|     ) [0-9] \|' "$work/screen" >"$work/out"
+[ "$(wc -l <"$work/out")" = 8 ] && for mark in '+' '#' 'x' '\.'; do grep -q "|.*[$mark].*|" "$work/out" || exit 1; done
+verdict "picture over time: 8 blocks, first fetches, evictions, refetches" $?
+grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
+verdict "what to type next" $?
+
+# The first command that the screen proposes runs.
+sh -c "$(sed -n "s|^Next: ||p" "$work/screen")" >"$work/out" 2>&1
+verdict "the proposed command runs" $?
+
+# A program in place of uvmsim, which may call the real one.
+stand_in() { # BODY
+	printf '#!/bin/sh\nreal() { "%s" "$@"; }\nwork=%s\n%s\n' "$uvmsim" "$work" "$1" >"$work/uvmsim"
+	chmod +x "$work/uvmsim"
+}
+defect() { # BODY; the programs of the table are not run again
+	stand_in "case \"\$*\" in compare*regular*) cat \"\$work/programs\" && exit ;; esac
+$1"
+	screen "$work/uvmsim"
+}
+
+# The user's default policy does not change the screen.
+stand_in 'case "$*" in compare*regular*) real "$@" >"$work/programs"; cat "$work/programs" ;; *) real "$@" ;; esac'
+UVMP_POLICY=threshold=49 screen "$work/uvmsim"
+sed "s|$work/|$1/|" "$work/out" | cmp - "$work/screen" >/dev/null
+verdict "UVMP_POLICY has no effect" $?
+
+# Libraries that decide otherwise: a wrong threshold; one that ignores the threshold; one that fails.
+defect 'case "$1 $*" in "measured "*--policy*) real "$@" ;; measured*) real "$@" --policy threshold=49 ;; *) real "$@" ;; esac'
+[ $? = 1 ] && grep -q "DEFECTIVE LIBRARY: 24 of $recorded agree" "$work/out" && grep -q DIFFERS "$work/out"
+verdict "a wrong threshold: exit status 1 and its own verdict" $?
+defect "case \$1 in measured) real measured $root/tests/data/gtx1080ti.txt ;; *) real \"\$@\" ;; esac"
+[ $? = 1 ] && grep -q 'DEFECTIVE LIBRARY' "$work/out"
+verdict "a library that ignores the threshold: exit status 1" $?
+defect 'case $1 in compare) exit 2 ;; *) real "$@" ;; esac'
+[ $? != 0 ]
+verdict "a run that fails: exit status not 0" $?
+
+V=1
+export V
+screen "$uvmsim"
+verdict "V=1: exit status 0" $?
+fits 400 && grep -q '^   micro-benchmark P3: the host reads back' "$work/out" && [ "$(grep -c ' agree$' "$work/out")" = $((recorded + 7 + 4)) ]
+verdict "V=1: every recorded fault, three wrong thresholds, 80 columns" $?
+[ "$(grep -cE '^   [a-z.]+: [0-9.]+ MiB on a GPU with' "$work/out")" = 18 ]
+verdict "V=1: 18 tables" $?
+exit $failed
