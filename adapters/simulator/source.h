@@ -56,7 +56,8 @@ struct source_row {
 /* Rows are pulled one by one; memory is bounded by the number of pages, never by the number of accesses. */
 struct source {
 	const char *name; /* canonical name: `stream:bytes=8388608,passes=2`, or the trace's file name */
-	/* Fills *row. After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
+	/* Fills the fields of the row's kind. All others are 0, except in an ACCESS, where they are unspecified.
+	 * After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
 	uint64_t line; /* traces: number of the row's line; 0 for workloads */

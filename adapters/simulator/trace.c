@@ -444,8 +444,6 @@ static bool parse_range(struct trace *trace, struct text line, struct source_row
 	bytes = take_field(&line);
 	if (!parse_decimal(trace, bytes, "size of the range", &range->bytes))
 		return false;
-	range->name[0] = '\0';
-	range->is_fresh = range->is_device = false;
 	if (bytes.end != line.end) {
 		name = take_field(&line);
 		if ((name.at != name.end || name.end == line.end) &&
@@ -604,7 +602,6 @@ static bool parse_prefetch(struct trace *trace, struct text line, struct source_
 
 	row->kind = SOURCE_PREFETCH;
 	row->to_gpu = is_word(processor, "gpu");
-	row->to_none = false;
 	if (!row->to_gpu && !is_word(processor, "cpu"))
 		return bad_processor(trace, processor, "gpu or cpu");
 	return parse_part(trace, line, row);
@@ -652,6 +649,7 @@ static bool parse_row(struct trace *trace, struct text line, struct source_row *
 
 	if (line.at < line.end && ((*line.at >= '0' && *line.at <= '9') || *line.at == ','))
 		return parse_access_row(trace, line, row);
+	*row = (struct source_row){0};
 	word = take_field(&rest);
 	if (is_word(word, "range"))
 		return parse_range(trace, rest, row);
@@ -692,7 +690,7 @@ static void trace_next(struct source *source, struct source_row *row)
 		if (parse_row(trace, (struct text){line, line + length}, row))
 			return;
 	}
-	row->kind = trace->is_bad ? SOURCE_BAD : SOURCE_END;
+	*row = (struct source_row){.kind = trace->is_bad ? SOURCE_BAD : SOURCE_END};
 }
 
 static void trace_close(struct source *source)

@@ -406,6 +406,54 @@ static void frees_of_parts(void **state)
 	assert_end(source);
 }
 
+/* A reader of rows may copy a row or look at any field: fields of other kinds are 0, whatever *row held. */
+static void assert_only(struct source_row row, struct source_row expected)
+{
+	assert_int_equal(row.kind, expected.kind);
+	assert_int_equal(row.has_time, expected.has_time);
+	assert_int_equal(row.time_ns, expected.time_ns);
+	assert_int_equal(row.is_cpu, expected.is_cpu);
+	assert_int_equal(row.agent, expected.agent);
+	assert_int_equal(row.access, expected.access);
+	assert_int_equal(row.address, expected.address);
+	assert_string_equal(row.name, expected.name);
+	assert_int_equal(row.bytes, expected.bytes);
+	assert_int_equal(row.to_gpu, expected.to_gpu);
+	assert_int_equal(row.to_none, expected.to_none);
+	assert_int_equal(row.is_part, expected.is_part);
+	assert_int_equal(row.advice, expected.advice);
+	assert_int_equal(row.range.base, expected.range.base);
+	assert_int_equal(row.range.bytes, expected.range.bytes);
+	assert_string_equal(row.range.name, expected.range.name);
+	assert_int_equal(row.range.is_fresh, expected.range.is_fresh);
+	assert_int_equal(row.range.is_device, expected.range.is_device);
+}
+
+static void other_fields_are_0(void **state)
+{
+	struct source *source = open_text(ONE "prefetch,gpu,10000,4096\nadvise,preferred,none,10000,4096\n"
+	                                      "kernel,k\nsync\nbatch\nfree,10000\n");
+
+	(void)state;
+	assert_only(next(source),
+	            (struct source_row){.kind = SOURCE_RANGE, .range = {0x10000, 65536, "", 0, 0}});
+	assert_only(next(source),
+	            (struct source_row){
+	                    .kind = SOURCE_PREFETCH, .address = 0x10000, .bytes = 4096, .to_gpu = true});
+	assert_only(next(source), (struct source_row){.kind = SOURCE_ADVISE,
+	                                              .address = 0x10000,
+	                                              .bytes = 4096,
+	                                              .to_none = true,
+	                                              .advice = UVMP_ADVISE_PREFERRED});
+	assert_only(next(source), (struct source_row){.kind = SOURCE_KERNEL, .name = "k"});
+	assert_only(next(source), (struct source_row){.kind = SOURCE_SYNC});
+	assert_only(next(source), (struct source_row){.kind = SOURCE_BATCH});
+	assert_only(next(source),
+	            (struct source_row){.kind = SOURCE_FREE, .address = 0x10000, .bytes = 65536});
+	assert_only(next(source), (struct source_row){.kind = SOURCE_END});
+	source->close(source);
+}
+
 static void bad_frees_of_parts(void **state)
 {
 	(void)state;
@@ -787,6 +835,7 @@ int main(void)
 	        cmocka_unit_test(frees_and_batches),
 	        cmocka_unit_test(frees_of_parts),
 	        cmocka_unit_test(bad_frees_of_parts),
+	        cmocka_unit_test(other_fields_are_0),
 	        cmocka_unit_test(many_ranges),
 	        cmocka_unit_test(too_many_ranges),
 	        cmocka_unit_test(cpu_accesses),

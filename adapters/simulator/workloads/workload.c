@@ -278,7 +278,7 @@ static bool begin(struct workload *workload, struct source_row *row)
 	case WORKLOAD_KERNEL:
 		start_kernel(workload);
 		workload->phase = RUN;
-		row->kind = SOURCE_KERNEL;
+		*row = (struct source_row){.kind = SOURCE_KERNEL};
 		snprintf(row->name, sizeof(row->name), "%s", workload->kernel);
 		return true;
 	case WORKLOAD_CPU:
@@ -287,12 +287,13 @@ static bool begin(struct workload *workload, struct source_row *row)
 		return false;
 	case WORKLOAD_PREFETCH:
 	case WORKLOAD_ADVISE:
-		row->kind = op->kind == WORKLOAD_PREFETCH ? SOURCE_PREFETCH : SOURCE_ADVISE;
-		row->address = op->at;
-		row->bytes = op->bytes;
-		row->to_gpu = op->to_gpu;
-		row->to_none = op->to_none;
-		row->advice = op->advice;
+		*row = (struct source_row){.kind = op->kind == WORKLOAD_PREFETCH ? SOURCE_PREFETCH
+		                                                                 : SOURCE_ADVISE,
+		                           .address = op->at,
+		                           .bytes = op->bytes,
+		                           .to_gpu = op->to_gpu,
+		                           .to_none = op->to_none,
+		                           .advice = op->advice};
 		return true;
 	default: /* the order of the program is all there is */
 		return false;
@@ -302,8 +303,8 @@ static bool begin(struct workload *workload, struct source_row *row)
 static bool next_range(struct workload *workload, struct source_row *row)
 {
 	while (workload->ranges_shown < workload->ranges) {
-		row->range = workload->range[workload->ranges_shown++];
-		row->kind = SOURCE_RANGE;
+		*row = (struct source_row){.kind = SOURCE_RANGE,
+		                           .range = workload->range[workload->ranges_shown++]};
 		if (!row->range.is_device)
 			return true;
 	}
@@ -332,7 +333,7 @@ static void workload_next(struct source *source, struct source_row *row)
 				return;
 			workload_end_kernel(workload);
 			workload->phase = LAUNCH;
-			row->kind = SOURCE_SYNC;
+			*row = (struct source_row){.kind = SOURCE_SYNC};
 			return;
 		case WALK:
 			if (walk(workload, row))
@@ -340,7 +341,7 @@ static void workload_next(struct source *source, struct source_row *row)
 			workload->phase = LAUNCH;
 			break;
 		case DONE:
-			row->kind = SOURCE_END;
+			*row = (struct source_row){.kind = SOURCE_END};
 			return;
 		}
 	}
