@@ -25,22 +25,23 @@ struct driver {
 	uint64_t ticket;             /* and its ticket */
 
 	struct agents agents;
-	uint64_t released; /* agents that went on */
-	uint32_t idle;     /* bottom halves in a row that released nobody */
-	bool has_counters; /* remote accesses are counted by the GPU */
-	uint64_t kernel;   /* that runs, by the engine's number */
+	uint64_t released;   /* agents that went on */
+	uint32_t idle;       /* bottom halves in a row that released nobody */
+	bool has_counters;   /* remote accesses are counted by the GPU */
+	bool may_have_notes; /* the engine has not been asked since an access was observed, or has had notes
+	                        then */
+	uint64_t kernel;     /* that runs, by the engine's number */
 	bool has_kernel;
 };
 
 /* -- agents -- */
 
-static void access_page(struct driver *d, struct sim_block *block, uint32_t page, enum uvmp_access access)
+/* The engine hears of every access if the policy needs them. The GPU counts those to the CPU's memory. Most
+ * accesses are neither: out of line, so that they save no registers for these calls. */
+__attribute__((noinline)) static void observe_access(struct driver *d, struct sim_block *block, uint32_t page,
+                                                     enum uvmp_access access)
 {
-	if (!uvmp_mask_test(&block->touched, page)) {
-		uvmp_mask_set(&block->touched, page);
-		d->host.result->pages_touched++;
-	}
-	uvmp_mask_clear(&block->unused, page);
+	d->may_have_notes = true;
 	if (d->host.needs_touch)
 		uvmp_service_access(d->host.service, HOST_GPU, HOST_SPACE,
 		                    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
@@ -49,6 +50,17 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 	d->host.result->remote_accesses++;
 	if (d->has_counters)
 		(void)counters_use(&d->host, block, page);
+}
+
+static void access_page(struct driver *d, struct sim_block *block, uint32_t page, enum uvmp_access access)
+{
+	if (!uvmp_mask_test(&block->touched, page)) {
+		uvmp_mask_set(&block->touched, page);
+		d->host.result->pages_touched++;
+	}
+	uvmp_mask_clear(&block->unused, page);
+	if (d->host.needs_touch || uvmp_mask_test(&block->remote, page))
+		observe_access(d, block, page, access);
 }
 
 /* Agents whose page has come go on, the others fault again. */
@@ -304,10 +316,14 @@ static bool look_up(struct driver *d, uint64_t kernels)
 	return true;
 }
 
-/* What access counters have notified of, and what has become hot. */
+/* Services notifications of access counters and pages that have become hot. Only observed accesses make
+ * either. */
 static bool service_notes(struct driver *d)
 {
-	return !uvmp_service_has_notes(d->host.service) || pump(d);
+	if (!d->may_have_notes)
+		return true;
+	d->may_have_notes = uvmp_service_has_notes(d->host.service);
+	return !d->may_have_notes || pump(d);
 }
 
 /* A kernel lasts until the next one begins, or the program waits. */

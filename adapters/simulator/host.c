@@ -329,26 +329,23 @@ static struct uvmp_region came_along(const struct uvmp_action *a)
 static void settle(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct uvmp_region came = came_along(a);
-	uvmp_mask fresh;
 
-	uvmp_mask_andnot(&fresh, &a->pages, &block->resident);
-	h->resident_pages += uvmp_mask_weight(&fresh);
+	h->resident_pages += uvmp_region_pages(a->run) - uvmp_mask_region_weight(&block->resident, a->run);
 	h->result->far_faults += a->run.outer - came.outer;
 	h->result->pages_prefetched += came.outer - came.first;
-	uvmp_mask_or(&block->resident, &block->resident, &a->pages);
+	uvmp_mask_region_set(&block->resident, a->run);
 	uvmp_mask_region_set(&block->unused, came);
 }
 
 static void arrive(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct driver_result *r = h->result;
-	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uvmp_mask again;
+	uint32_t pages = uvmp_region_pages(a->run);
+	struct uvmp_region came = came_along(a), faulted = {came.outer, a->run.outer};
+	uint32_t refaults = uvmp_mask_region_weight(&block->evicted, faulted);
 
-	uvmp_mask_and(&again, &a->pages, &block->evicted);
-	r->pages_thrashed += uvmp_mask_weight(&again);
-	uvmp_mask_region_clear(&again, came_along(a)); /* those that faulted */
-	r->refaults += uvmp_mask_weight(&again);
+	r->pages_thrashed += uvmp_mask_region_weight(&block->evicted, came) + refaults;
+	r->refaults += refaults;
 	r->h2d_copies++;
 	r->pages_migrated += pages;
 	r->h2d_bytes = r->pages_migrated * h->space.page_bytes;
@@ -390,7 +387,7 @@ bool host_freed(struct host *h, uint64_t address, uint64_t bytes)
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
 	struct driver_result *r = h->result;
-	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * h->space.page_bytes;
+	uint64_t bytes = (uint64_t)uvmp_region_pages(a->run) * h->space.page_bytes;
 
 	r->d2h_copies++;
 	r->d2h_bytes += bytes;
@@ -398,7 +395,7 @@ static void leave(struct host *h, struct sim_block *block, const struct uvmp_act
 	forget(h, block, &a->pages);
 	if (a->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
 		return;
-	r->pages_evicted += uvmp_mask_weight(&a->pages);
+	r->pages_evicted += uvmp_region_pages(a->run);
 	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
 }
 
