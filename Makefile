@@ -44,7 +44,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run test test-quick test-long check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: all run test test-quick test-long test-bare check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -68,6 +68,10 @@ test:
 test-quick test-long:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
+
+## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap
+test-bare:
+	@sh tests/bare.sh $(BUILD)
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
@@ -310,4 +314,4 @@ $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
 
--include $(shell find $(BUILD) -path '$(BUILD)/kernel*' -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -13,7 +13,7 @@ set -u
 # the tests that pass go to stdout.
 explain() { # LOG ERRORS
 	{
-		grep -vE '^\[ (  PASSED |==========)' "$2" | head -n 120
+		grep -vE '^\[(  PASSED|==========)' "$2" | head -n 120
 		case $(file_kind "$1") in
 		script) grep -vnE '^(ok|skip|skipped:) ' "$1" | cut -d: -f1 | around "$1" ;;
 		cmocka) grep -vE '^\[( RUN  |       OK|==========|  PASSED)' "$1" | tail -n 20 ;;

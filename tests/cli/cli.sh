@@ -51,6 +51,27 @@ input() {
 	judge $?
 }
 
+# interrupted SIGNAL SECONDS COMMAND...: signals it SECONDS after it began to catch SIGNAL. By timeout(1), which lets it have the
+# signal although the shell ignores SIGINT for what runs beside it, and which sends the signal twice, as a terminal does.
+interrupted() {
+	signal=$1 after=$2
+	shift 2
+	case $signal in INT) bit=2 ;; TERM) bit=16384 ;; esac
+	exec 3<&0
+	timeout --preserve-status -s KILL 100 "$@" <&3 &
+	keeper=$!
+	exec 3<&-
+	while kill -0 $keeper 2>/dev/null; do
+		child=$(ps -o pid= --ppid $keeper 2>/dev/null | tr -d ' ' | head -n 1)
+		caught=$(sed -n 's/^SigCgt:[^0-9a-f]*//p' "/proc/${child:-none}/status" 2>/dev/null)
+		[ "$(cat "/proc/${child:-none}/comm" 2>/dev/null)" = uvmsim ] && [ $((0x${caught:-0} & bit)) != 0 ] && break
+		sleep 0.02
+	done
+	sleep "$after"
+	kill -s "$signal" $keeper 2>/dev/null
+	wait $keeper
+}
+
 says() { # TEXT...: each stands in what the last command printed on stdout or stderr
 	for text in "$@"; do
 		if cat "$work/out" "$work/err" | grep -qF -- "$text"; then
@@ -561,17 +582,17 @@ expect 0 'compare, the last seed' "$uvmsim" compare --workload $small --seed 184
 
 # -- interrupted --------------------------------------------------------------------------------------------------------------
 long=regular:bytes=16777216,passes=1000000
-expect 130 'run, SIGINT' timeout --preserve-status -s INT 1 "$uvmsim" run --workload $long --format json
+expect 130 'run, SIGINT' interrupted INT 1 "$uvmsim" run --workload $long --format json
 says '"complete": false' '"far_faults": ' "passes=1000000" 'interrupted'
 began=$(date +%s)
-expect 130 'run with time, SIGINT in a long kernel' timeout --preserve-status -s INT 1 "$uvmsim" run --format json \
+expect 130 'run with time, SIGINT in a long kernel' interrupted INT 1 "$uvmsim" run --format json \
 	--workload stream_thread:bytes=8g,type_bytes=1,move=copy --gpu p100-pcie
 says '"complete": false' '"kernel_ns": ' 'interrupted'
 if [ $(($(date +%s) - began)) -le 3 ]; then ok "$name: at once"; else fail "$name: at once"; fi
-expect 143 'run, SIGTERM' timeout --preserve-status -s TERM 1 "$uvmsim" run --workload $long
+expect 143 'run, SIGTERM' interrupted TERM 1 "$uvmsim" run --workload $long
 says 'complete ' 'no: the counts' 'interrupted'
 for jobs in 1 3; do
-	expect 130 "compare, SIGINT, --jobs $jobs" timeout --preserve-status -s INT 1 "$uvmsim" compare --jobs $jobs \
+	expect 130 "compare, SIGINT, --jobs $jobs" interrupted INT 1 "$uvmsim" compare --jobs $jobs \
 		--workload $small --workload $long --policy prefetch=none --policy prefetch=tbn --format csv
 	says '"regular:bytes=8388608,' '"regular:bytes=16777216,' 'interrupted'
 	cut -d '"' -f 2,5 "$work/out" | grep -e '^regular:bytes=8388608,.*,1,1,' >"$work/said"
@@ -582,13 +603,13 @@ for jobs in 1 3; do
 		fail "$name: those that were not"
 	fi
 done
-expect 130 'compare, SIGINT, table' timeout --preserve-status -s INT 1 "$uvmsim" compare --jobs 2 --workload $long \
+expect 130 'compare, SIGINT, table' interrupted INT 1 "$uvmsim" compare --jobs 2 --workload $long \
 	--policy prefetch=none --policy prefetch=tbn
 says 'complete: no'
 if grep -q 'least possible' "$work/out"; then fail "$name: no bound of what is not complete"; else ok "$name: no bound of what is not complete"; fi
 for how in run compare bound trace; do
 	for spec in bfs:scale=24,degree=24 pr:scale=26 sssp:nodes=67108864 rodinia_bfs:nodes=67108864; do
-		expect 130 "$how, SIGINT while $spec is made" timeout --preserve-status -s INT 1.5 "$uvmsim" $how --workload $spec
+		expect 130 "$how, SIGINT while $spec is made" interrupted INT 1 "$uvmsim" $how --workload $spec
 		says ': interrupted'
 		if [ -s "$work/out" ]; then fail "$name: nothing is known"; else ok "$name: nothing is known"; fi
 	done
@@ -597,10 +618,10 @@ want=143 name='run, SIGTERM while it waits for rows'
 {
 	printf 'uvmp-trace 1\nrange,0x200000,2097152,a\n,0,r,0x200000\n'
 	sleep 4
-} | timeout --preserve-status -s TERM 2 "$uvmsim" run --trace - >"$work/out" 2>"$work/err"
+} | interrupted TERM 1 "$uvmsim" run --trace - >"$work/out" 2>"$work/err"
 judge $?
 says 'interrupted'
-expect 130 'trace, SIGINT' timeout --preserve-status -s INT 1.5 "$uvmsim" trace --workload $long --output "$work/cut.trace"
+expect 130 'trace, SIGINT' interrupted INT 1 "$uvmsim" trace --workload $long --output "$work/cut.trace"
 says 'interrupted, nothing is kept'
 if [ -e "$work/cut.trace" ]; then fail "$name: nothing is kept"; else ok "$name: nothing is kept"; fi
 
@@ -709,7 +730,7 @@ expect 2 'bound, unknown format' "$uvmsim" bound --workload $small --format xml
 says 'not one of table, json, csv'
 expect 2 'bound, policy' "$uvmsim" bound --workload $small --policy prefetch=none
 expect 2 'bound, an operand' "$uvmsim" bound $small
-expect 130 'bound, SIGINT' timeout --preserve-status -s INT 1 "$uvmsim" bound --format json \
+expect 130 'bound, SIGINT' interrupted INT 1 "$uvmsim" bound --format json \
 	--workload regular:bytes=16777216,passes=1000000
 says '"complete": false' '"misses": 4096' 'interrupted'
 
