@@ -709,7 +709,7 @@ says ',bound_h2d_bytes,bound_d2h_bytes' ',12288,0'
 input 0 'compare, distance to its bound' "$uvmsim" compare --trace - --memory 2M --policy prefetch=none --policy prefetch=block
 says '% above' ' 8.0 68166.7       6.0 ' '(least possible)                                      0.0               0.0'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'compare: lines are short'; else fail 'compare: lines are short'; fi
-expect 0 'compare, below the bound by leaving pages where they are' "$uvmsim" compare --workload bfs --oversub 150 \
+expect 0 'compare, below the bound by leaving pages where they are' "$uvmsim" compare --workload bfs:scale=17 --oversub 150 \
 	--policy 'prefetch=none counters=on map_on_eviction=1 counter_threshold=65535'
 says ' -29.0 '
 expect 0 'run, no bound' "$uvmsim" run --workload $small --format json

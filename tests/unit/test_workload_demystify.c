@@ -237,34 +237,39 @@ static uint64_t footprint_of(const char *spec)
 static void footprints(void **state)
 {
 	(void)state;
-	assert_int_equal(footprint_of("sgemm"), 3 * 2048 * 2048 * 4);
+	assert_int_equal(footprint_of("sgemm:n=2048"), 3 * 2048 * 2048 * 4);
 	assert_int_equal(footprint_of("sgemm:n=29228"), UINT64_C(10251311808)); /* 12 n^2 */
 	assert_int_equal(footprint_of("sgemm:n=47660"), UINT64_C(27257707200));
-	assert_int_equal(footprint_of("stream"), 3 << 24);
+	assert_int_equal(footprint_of("stream:bytes=16m"), 3 << 24);
 	assert_int_equal(footprint_of("stream:bytes=4g"), UINT64_C(3) << 32);
-	assert_int_equal(footprint_of("cufft"), 8 << 21);
+	assert_int_equal(footprint_of("cufft:scale=21"), 8 << 21);
 	assert_int_equal(footprint_of("cufft:scale=25"), 65536 * PAGE);
 	assert_int_equal(footprint_of("cufft:scale=25,out=1,work=1"), 3 * 65536 * PAGE);
 	assert_int_equal(footprint_of("cufft:scale=9,work=1"), 4096); /* one pass needs no work area */
 	/* 14 fields and 8 bytes for each of 17 x 129 thread blocks; 126 x 1001 of n = 4000 */
-	assert_int_equal(footprint_of("tealeaf"), 14 * 516 * 516 * 8 + 17 * 129 * 8);
+	assert_int_equal(footprint_of("tealeaf:n=512"), 14 * 516 * 516 * 8 + 17 * 129 * 8);
 	assert_int_equal(footprint_of("tealeaf:n=4000"), UINT64_C(14) * 4004 * 4004 * 8 + 126 * 1001 * 8);
 	/* 8 boxes, 10 vectors; sides 36 and 20; for the program's "6 8" 68, 36 and 20 */
-	assert_int_equal(footprint_of("hpgmg"), 640 * (36 * 36 * 36 + 20 * 20 * 20));
+	assert_int_equal(footprint_of("hpgmg:box=5"), 640 * (36 * 36 * 36 + 20 * 20 * 20));
 	assert_int_equal(footprint_of("hpgmg:box=6"), 640 * (68 * 68 * 68 + 36 * 36 * 36 + 20 * 20 * 20));
 	assert_int_equal(footprint_of("hpgmg:box=7"),
 	                 UINT64_C(640) * (132 * 132 * 132 + 68 * 68 * 68 + 36 * 36 * 36 + 20 * 20 * 20));
 }
 
-/* The defaults are small; with them each page is touched that the program uses. */
-static void defaults(void **state)
+/* Small runs: each page is touched that the program uses. */
+static void small_runs(void **state)
 {
 	static const struct {
 		const char *spec;
 		uint64_t pages;
 	} expected[] = {
-	        {"sgemm", 3 * 4096},    {"stream", 3 * 4096}, {"cufft", 4096}, {"tealeaf", 14 * 521 + 5},
-	        {"tealeaf:clear=0", 0}, {"hpgmg", 0},         {"cusparse", 0},
+	        {"sgemm:n=2048", 3 * 4096},
+	        {"stream:bytes=16m", 3 * 4096},
+	        {"cufft:scale=21", 4096},
+	        {"tealeaf:n=512", 14 * 521 + 5},
+	        {"tealeaf:n=512,clear=0", 0},
+	        {"hpgmg:box=5", 0},
+	        {"cusparse:n=2048", 0},
 	};
 
 	(void)state;
@@ -908,12 +913,12 @@ static void hpgmg_pages(void **state)
  * loads and one of stores. */
 static void hpgmg_steps(void **state)
 {
-	struct workload *w = open_spec("hpgmg:smooths=1,cycles=3");
+	struct workload *w = open_spec("hpgmg:box=5,smooths=1,cycles=3");
 	struct totals totals;
 	uint64_t launches = 0;
 
 	(void)state;
-	totals = kernel_totals("hpgmg:smooths=1", "smooth", 2);
+	totals = kernel_totals("hpgmg:box=5,smooths=1", "smooth", 2);
 	assert_int_equal(totals.steps, 256 * 4 * 8 * 2);
 	assert_int_equal(totals.flops, 100 * 64 * 64 * 64);
 	while (workload_launch(w)) {
@@ -1107,7 +1112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(determinism),       cmocka_unit_test(footprints),
-	        cmocka_unit_test(defaults),          cmocka_unit_test(stream_pages),
+	        cmocka_unit_test(small_runs),          cmocka_unit_test(stream_pages),
 	        cmocka_unit_test(stream_order),      cmocka_unit_test(sgemm_pages),
 	        cmocka_unit_test(sgemm_accesses),    cmocka_unit_test(sgemm_order),
 	        cmocka_unit_test(cufft_elements),    cmocka_unit_test(cufft_accesses),

@@ -335,7 +335,7 @@ static void unrolled(void **state)
  * the rest of that is asked for by itself. With elements of 4 bytes no page is asked for beside another. */
 static void unrolled_warps(void **state)
 {
-	struct workload *w = open_workload("stream_warp:type_bytes=12");
+	struct workload *w = open_workload("stream_warp:bytes=64m,type_bytes=12");
 	static const uint64_t ends[] = {3 * 1536, 6 * 1536, 8 * 1536, 11 * 1536};
 	struct workload_slot slot;
 
@@ -349,7 +349,7 @@ static void unrolled_warps(void **state)
 	}
 	close_workload(w);
 
-	w = open_workload("stream_warp");
+	w = open_workload("stream_warp:bytes=64m");
 	assert_true(workload_launch(w));
 	workload_start_warp(w, &slot, 5, 7);
 	for (unsigned i = 0; i < 16; i++) {
@@ -556,8 +556,8 @@ static void touches(void **state)
 {
 	(void)state;
 	/* the defaults: 32 MiB, three passes */
-	each_page_once("regular", 8192, 3, UVMP_ACCESS_READ);
-	each_page_once("random", 8192, 3, UVMP_ACCESS_READ);
+	each_page_once("regular:bytes=32m", 8192, 3, UVMP_ACCESS_READ);
+	each_page_once("random:bytes=32m", 8192, 3, UVMP_ACCESS_READ);
 	each_page_once("regular:bytes=1,write=1", 1, 3, UVMP_ACCESS_WRITE);
 	each_page_once("random:bytes=1,write=1", 1, 3, UVMP_ACCESS_WRITE);
 	each_page_once("regular:bytes=4095999,threads=77,passes=2,agents=3", 1000, 2, UVMP_ACCESS_READ);
@@ -783,7 +783,7 @@ static void stream_published(void **state)
 	static const struct {
 		const char *spec;
 		uint64_t rows;
-	} program[] = {{"stream_thread:agents=3584", 64 * MIB / 128}, {"stream_warp:agents=3584", 16384}};
+	} program[] = {{"stream_thread:bytes=64m,agents=3584", 64 * MIB / 128}, {"stream_warp:bytes=64m,agents=3584", 16384}};
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {

@@ -153,8 +153,8 @@ static bool atax_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_atax = {
         .name = "atax",
         .summary = "PolyBench/GPU: matrix transpose times matrix times vector; published run: 1200 1200",
-        .param = {{"nx", "rows of the matrix", 1, 262144, 2048, false},
-                  {"ny", "columns of the matrix", 1, 262144, 2048, false},
+        .param = {{"nx", "rows of the matrix", 1, 262144, 8176, false},
+                  {"ny", "columns of the matrix", 1, 262144, 8176, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = atax_open,

@@ -228,7 +228,7 @@ static bool backprop_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_backprop = {
         .name = "backprop",
         .summary = "Rodinia: one training step of a neural network; published runs: n=131056, 65536, 18000",
-        .param = {{"n", "input units, a multiple of 16", 16, 1 << 28, 65536, false},
+        .param = {{"n", "input units, a multiple of 16", 16, 1 << 28, 1245184, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},
         .check = backprop_check,

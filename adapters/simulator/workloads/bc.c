@@ -332,7 +332,7 @@ static bool bc_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bc = {
         .name = "bc",
         .summary = "betweenness centrality, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8),
+        .param = {GRAPH_PARAMS(17, 8),
                   {"roots", "vertices from which paths are counted; GraphBIG: all", 1, UINT32_MAX, 1, false},
                   WORKLOAD_AGENTS},
         .open = bc_open,

@@ -158,7 +158,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs = {
         .name = "bfs",
         .summary = "breadth-first search by levels over a generated scale-free graph (R-MAT)",
-        .param = {{"scale", "vertices, as a power of two", 1, 24, 17, false},
+        .param = {{"scale", "vertices, as a power of two", 1, 24, 20, false},
                   {"degree", "edges per vertex, each counted at both ends", 1, 64, 12, false},
                   WORKLOAD_AGENTS},
         .open = bfs_open,

@@ -237,7 +237,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_dwc = {
         .name = "bfs_dwc",
         .summary = "breadth-first search, data-driven-warp-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), GRAPH_WORKLIST("16777216"), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(21, 8), GRAPH_WORKLIST("16777216"), WORKLOAD_AGENTS},
         .open = bfs_open,
         .close = graph_close,
         .launch = bfs_launch,

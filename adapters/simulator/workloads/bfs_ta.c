@@ -97,7 +97,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_ta = {
         .name = "bfs_ta",
         .summary = "breadth-first search, topological-atomic (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(17, 8), WORKLOAD_AGENTS},
         .open = graph_open_search,
         .close = graph_close,
         .launch = bfs_launch,

@@ -145,7 +145,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_tf = {
         .name = "bfs_tf",
         .summary = "breadth-first search, topological-frontier (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(21, 8), WORKLOAD_AGENTS},
         .open = bfs_open,
         .close = graph_close,
         .launch = bfs_launch,

@@ -48,7 +48,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_ttc = {
         .name = "bfs_ttc",
         .summary = "breadth-first search, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(21, 8), WORKLOAD_AGENTS},
         .open = graph_open_search,
         .close = graph_close,
         .launch = bfs_launch,

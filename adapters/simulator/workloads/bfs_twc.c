@@ -83,7 +83,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_bfs_twc = {
         .name = "bfs_twc",
         .summary = "breadth-first search, topological-warp-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(21, 8), WORKLOAD_AGENTS},
         .open = graph_open_search,
         .close = graph_close,
         .launch = bfs_launch,

@@ -76,8 +76,8 @@ static bool conv2d_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_conv2d = {
         .name = "conv2d",
         .summary = "PolyBench/GPU: 3 x 3 convolution; published run: 1024 1024",
-        .param = {{"ni", "rows", 3, 262144, 2048, false},
-                  {"nj", "columns", 3, 262144, 2048, false},
+        .param = {{"ni", "rows", 3, 262144, 5792, false},
+                  {"nj", "columns", 3, 262144, 5792, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = conv2d_open,

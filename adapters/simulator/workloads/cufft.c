@@ -218,7 +218,7 @@ static bool cufft_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_cufft = {
         .name = "cufft",
         .summary = "forward and inverse Fourier transform of complex floats in passes",
-        .param = {{"scale", "complex numbers, as a power of two", 4, 34, 21, false},
+        .param = {{"scale", "complex numbers, as a power of two", 4, 34, 25, false},
                   {"radix", "longest transform of one thread block, as a power of two", 4, 12, 9, false},
                   {"out", "0 in place, 1 into another array", 0, 1, 0, false},
                   {"work", "0 the work area is device memory, 1 managed", 0, 1, 0, false},

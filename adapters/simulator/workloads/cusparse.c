@@ -329,7 +329,7 @@ static bool cusparse_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_cusparse = {
         .name = "cusparse",
         .summary = "dense matrix to compressed sparse rows, then a sparse matrix product",
-        .param = {{"n", "rows and columns", 1, 1 << 18, 2048, false},
+        .param = {{"n", "rows and columns", 1, 1 << 18, 6272, false},
                   {"sparsity", "one of so many elements is not zero", 1, 1 << 18, 3, false},
                   {"columns", "of the matrix that it is multiplied with", 1, 1 << 18, 8, false},
                   WORKLOAD_AGENTS},

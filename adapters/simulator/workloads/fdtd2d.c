@@ -157,8 +157,8 @@ static bool fdtd2d_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_fdtd2d = {
         .name = "fdtd2d",
         .summary = "PolyBench/GPU: finite differences in the time domain in 2D; published run: 1200 1200 5",
-        .param = {{"nx", "rows", 1, 131072, 2048, false},
-                  {"ny", "columns", 1, 131072, 2048, false},
+        .param = {{"nx", "rows", 1, 131072, 4720, false},
+                  {"ny", "columns", 1, 131072, 4720, false},
                   {"tmax", "time steps of three kernels", 1, 1000000, 1, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},

@@ -232,7 +232,7 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_gc_ttc = {
         .name = "gc_ttc",
         .summary = "graph colouring, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(4), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(17, 4), WORKLOAD_AGENTS},
         .open = ttc_open,
         .close = graph_close,
         .launch = ttc_launch,
@@ -242,7 +242,7 @@ const struct workload_type workload_gc_ttc = {
 const struct workload_type workload_gc_dtc = {
         .name = "gc_dtc",
         .summary = "graph colouring, data-driven-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(4), GRAPH_WORKLIST("8777216"), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(17, 4), GRAPH_WORKLIST("8777216"), WORKLOAD_AGENTS},
         .open = dtc_open,
         .close = graph_close,
         .launch = dtc_launch,

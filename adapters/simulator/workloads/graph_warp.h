@@ -18,10 +18,10 @@
 #define GRAPH_INFINITY   UINT32_MAX
 #define GRAPH_ARRAYS_MAX 8
 
-/* Every such workload's first parameters, with the degree that it has by default. */
+/* Every such workload's first parameters, with the scale and degree that it has by default. */
 enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_SKEW, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_OWN };
-#define GRAPH_PARAMS(start_degree)                                                                           \
-	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, 17, false},             \
+#define GRAPH_PARAMS(start_scale, start_degree)                                                              \
+	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, start_scale, false},    \
 		{"degree", "its edges per vertex, each counted at both ends", 1, 64, start_degree, false},   \
 		{"skew", "how uneven they are, in percent of R-MAT's usual; 0: all vertices are alike", 0,   \
 		 GRAPH_SKEW_MAX, GRAPH_SKEW_MAX, false},                                                     \

@@ -123,7 +123,7 @@ const struct workload_type workload_hotspot = {
         .summary = "Rodinia: temperatures of a chip, a pyramid of time steps per kernel; published runs: 512 "
                    "2 2, "
                    "1024 2 8",
-        .param = {{"n", "rows and columns of the grid", 1, 262144, 1024, false},
+        .param = {{"n", "rows and columns of the grid", 1, 262144, 4720, false},
                   {"pyramid_height", "time steps of one kernel", 1, 7, 2, false},
                   {"sim_time", "time steps", 1, 1000000, 2, false},
                   CPU_PARAM,

@@ -470,7 +470,7 @@ static bool hpgmg_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_hpgmg = {
         .name = "hpgmg",
         .summary = "HPGMG: multigrid V-cycles on a cube of boxes, fourth-order stencil",
-        .param = {{"box", "cells along a box's side, as a power of two; arguments 6 8: 6", 4, 8, 5, false},
+        .param = {{"box", "cells along a box's side, as a power of two; arguments 6 8: 6", 4, 8, 6, false},
                   {"boxes", "boxes along a side of the cube; arguments 6 8: 2", 1, 8, 2, false},
                   {"smooths", "pairs of sweeps before and after; the program does 3", 1, 8, 2, false},
                   {"cycles", "V-cycles", 1, 1000000, 1, false},

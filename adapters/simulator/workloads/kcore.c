@@ -158,7 +158,7 @@ static bool kcore_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_kcore = {
         .name = "kcore",
         .summary = "k-core decomposition, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8),
+        .param = {GRAPH_PARAMS(21, 8),
                   {"k", "edges that a vertex needs to stay", 1, 1000000, 3, false},
                   WORKLOAD_AGENTS},
         .open = kcore_open,

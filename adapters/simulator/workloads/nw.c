@@ -126,7 +126,7 @@ const struct workload_type workload_nw = {
         .name = "nw",
         .summary = "Rodinia: Needleman-Wunsch alignment in anti-diagonals of tiles; published runs: n=1024, "
                    "2048",
-        .param = {{"n", "elements of a sequence, a multiple of 16", 16, 262144, 1024, false},
+        .param = {{"n", "elements of a sequence, a multiple of 16", 16, 262144, 5776, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},
         .check = nw_check,

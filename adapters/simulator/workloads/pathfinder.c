@@ -97,8 +97,8 @@ const struct workload_type workload_pathfinder = {
         .name = "pathfinder",
         .summary =
                 "Rodinia: cheapest way through a grid, row by row; published runs: 100000 100 20, 1000 20 5",
-        .param = {{"cols", "columns", 1, 1 << 24, 100000, false},
-                  {"rows", "rows, the first one included", 2, 1 << 14, 20, false},
+        .param = {{"cols", "columns", 1, 1 << 24, 1 << 20, false},
+                  {"rows", "rows, the first one included", 2, 1 << 14, 64, false},
                   {"pyramid_height", "rows of one kernel", 1, 127, 20, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},

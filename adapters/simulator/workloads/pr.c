@@ -122,7 +122,7 @@ static bool pr_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_pr = {
         .name = "pr",
         .summary = "PageRank, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8),
+        .param = {GRAPH_PARAMS(17, 8),
                   {"iterations", "each of two kernels", 1, 1000000, 5, false},
                   WORKLOAD_AGENTS},
         .open = pr_open,

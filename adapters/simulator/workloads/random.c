@@ -57,7 +57,7 @@ static bool random_step(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_random = {
         .name = "random",
         .summary = "each thread touches one page, in random order (Allen & Ge 2021)",
-        .param = {{"bytes", "size of the one array", 1, (uint64_t)1 << 40, 32 << 20, true},
+        .param = {{"bytes", "size of the one array", 1, (uint64_t)1 << 40, 256 << 20, true},
                   {"threads", "of a thread block", 1, 1024, 256, false},
                   {"passes", "kernels, each touching everything in another order", 1, 1000000, 3, false},
                   {"write", "0 loads, 1 stores", 0, 1, 0, false},

@@ -231,8 +231,8 @@ const struct workload_type workload_srad = {
         .name = "srad",
         .summary = "Rodinia: speckle-reducing anisotropic diffusion of an image; published run: 1024 1024, 2 "
                    "iterations",
-        .param = {{"rows", "rows, a multiple of 16", 16, 262144, 2048, false},
-                  {"cols", "columns, a multiple of 16", 16, 262144, 2048, false},
+        .param = {{"rows", "rows, a multiple of 16", 16, 262144, 8192, false},
+                  {"cols", "columns, a multiple of 16", 16, 262144, 8192, false},
                   {"iterations", "iterations of two kernels", 1, 1000000, 2, false},
                   {"coefficients", "1: the five coefficient arrays are managed, too", 0, 1, 0, false},
                   CPU_PARAM,

@@ -208,7 +208,7 @@ static bool sssp_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_sssp_twc = {
         .name = "sssp_twc",
         .summary = "shortest paths, topological-warp-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(8), WORKLOAD_AGENTS},
+        .param = {GRAPH_PARAMS(21, 8), WORKLOAD_AGENTS},
         .open = sssp_open,
         .close = graph_close,
         .launch = sssp_launch,

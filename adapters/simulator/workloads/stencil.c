@@ -70,7 +70,7 @@ static bool stencil_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_stencil = {
         .name = "stencil",
         .summary = "2-D five-point Jacobi iteration over n x n floats, two arrays",
-        .param = {{"n", "rows and columns", 3, 1 << 18, 2048, false},
+        .param = {{"n", "rows and columns", 3, 1 << 18, 5792, false},
                   {"tile", "rows and columns that one thread block computes", 1, 1024, 32, false},
                   {"iterations", "kernels", 1, 1000000, 4, false},
                   WORKLOAD_AGENTS},

@@ -54,7 +54,7 @@ static bool stream_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_stream = {
         .name = "stream",
         .summary = "STREAM triad, a[i] = b[i] + s * c[i]",
-        .param = {{"bytes", "size of each of the three arrays", 8, (uint64_t)1 << 38, 16 << 20, true},
+        .param = {{"bytes", "size of each of the three arrays", 8, (uint64_t)1 << 38, 86 << 20, true},
                   {"passes", "kernels", 1, 1000000, 5, false},
                   WORKLOAD_AGENTS},
         .open = stream_open,

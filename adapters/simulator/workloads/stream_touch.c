@@ -165,7 +165,7 @@ static bool stream_warp_step(struct workload *workload, struct workload_slot *sl
 /* The block of stream_warp is a multiple of 32. */
 #define PARAMS(least_block, block_summary)                                                                   \
 	{                                                                                                    \
-		{"bytes", "size of ptr", 16, (uint64_t)1 << 40, 64 << 20, true},                             \
+		{"bytes", "size of ptr", 16, (uint64_t)1 << 40, 256 << 20, true},                             \
 		        {"type_bytes", "size of an element", 1, 16, 4, false},                               \
 		        {"grid", "thread blocks", 1, 1 << 20, 112, false},                                   \
 		        {"block", block_summary, least_block, 1024, 1024, false},                            \

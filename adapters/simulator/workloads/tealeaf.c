@@ -330,7 +330,7 @@ static bool tealeaf_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_tealeaf = {
         .name = "tealeaf",
         .summary = "TeaLeaf: heat conduction by conjugate gradients, 2-D five-point stencil",
-        .param = {{"n", "cells along each side; the benchmarks: 250 to 4000", 1, 1 << 17, 512, false},
+        .param = {{"n", "cells along each side; the benchmarks: 250 to 4000", 1, 1 << 17, 1536, false},
                   {"iterations", "of the solver, each step", 1, 1000000, 5, false},
                   {"steps", "time steps", 1, 1000000, 1, false},
                   {"clear", "1: the program clears its fields on the GPU first, 0: it does not", 0, 1, 1,
