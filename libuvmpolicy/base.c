@@ -29,6 +29,8 @@ const char *uvmp_status_text(enum uvmp_status status)
 		return "unknown name";
 	case UVMP_ERR_CONFLICT:
 		return "contradicting values";
+	case UVMP_ERR_ARENA:
+		return "arena of the engine is too full";
 	case UVMP_ERR_UNSUPPORTED:
 		return "not supported";
 	}

@@ -180,7 +180,8 @@ size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resi
 	lay_out(&l, params, &parts);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		lay_out_gpu(&l, params, gpu, &gpu_parts);
-	l.at += UNIT_BYTES + (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct place));
+	l.at += UNIT_BYTES + uvmp_arena_reserve(params->processors->count);
+	l.at += (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct place));
 	return (size_t)l.at == l.at ? (size_t)l.at : 0;
 }
 
@@ -305,6 +306,7 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	s = parts.service;
 	init_parts(s, params, &parts);
 	init_slabs(s);
+	s->reserve = (uint32_t)(uvmp_arena_reserve(s->processors.count) / UNIT_BYTES);
 	uvmp_adapt_init(s);
 	uvmp_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
@@ -562,6 +564,19 @@ static bool advance(struct uvmp_service *s)
 	return true;
 }
 
+/* May what advances next need an object of the arena? Freeing a range does not, so it works where there is none. */
+static bool needs_arena(const struct uvmp_service *s)
+{
+	if (s->evict.phase != EVICT_IDLE || s->step.phase != STEP_IDLE)
+		return true;
+	if (s->run.is_active)
+		return s->run.request.kind != REQUEST_FREE;
+	if (s->request_count != 0 && uvmp_fault_is_between(s))
+		return false; /* the request only begins */
+	return s->fault.phase != FAULT_IDLE || s->counter.phase != COUNTER_IDLE ||
+	       s->remote.phase != REMOTE_IDLE;
+}
+
 enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, struct uvmp_action *action)
 {
 	if (!uvmp_service_is_valid(s) || !action)
@@ -574,6 +589,8 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 		}
 		if (s->completed < s->actions)
 			return UVMP_ERR_RETRY;
+		if (needs_arena(s) && uvmp_arena_is_short(s))
+			return UVMP_ERR_ARENA;
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
 			break;

@@ -15,13 +15,40 @@ static uint32_t slab_units(const struct uvmp_service *s, enum slab slab)
 	return s->slab_bytes[slab] / UNIT_BYTES;
 }
 
-/* Units that were never used before; 0: no piece has room. */
-static handle take_fresh(struct uvmp_service *s, uint32_t units)
+static uint64_t rounded(uint64_t bytes)
+{
+	return (bytes + UNIT_BYTES - 1u) / UNIT_BYTES * UNIT_BYTES;
+}
+
+uint64_t uvmp_arena_reserve(uint32_t processors)
+{
+	return 2u * (rounded(sizeof(struct block)) + processors * rounded(sizeof(struct place)) +
+	             rounded(sizeof(struct extra)) + rounded(sizeof(struct uvmp_tree)) +
+	             rounded(sizeof(struct sub)));
+}
+
+bool uvmp_arena_is_short(const struct uvmp_service *s)
+{
+	for (uint32_t i = s->pieces; i > 0; i--) {
+		if (s->piece[i - 1u].outer - s->piece[i - 1u].unused >= s->reserve)
+			return false;
+	}
+	return true;
+}
+
+/* Detectors, counters and controllers: without room for these, decisions are taken without. */
+static bool is_optional(enum slab slab)
+{
+	return slab >= SLAB_THRASH;
+}
+
+/* Units that were never used before, of a piece that has `spare` more; 0: none has. */
+static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare)
 {
 	for (uint32_t i = 0; i < s->pieces; i++) {
 		struct piece *piece = &s->piece[i];
 
-		if (piece->outer - piece->unused >= units) {
+		if (piece->outer - piece->unused >= (uint64_t)units + spare) {
 			piece->unused += units;
 			return piece->unused - units;
 		}
@@ -37,7 +64,7 @@ handle uvmp_arena_take(struct uvmp_service *s, enum slab slab)
 	if (h != 0)
 		s->free[slab] = *(const handle *)uvmp_arena_at(s, h);
 	else
-		h = take_fresh(s, slab_units(s, slab));
+		h = take_fresh(s, slab_units(s, slab), is_optional(slab) ? s->reserve : 0);
 	if (h == 0)
 		return 0;
 	object = uvmp_arena_at(s, h);

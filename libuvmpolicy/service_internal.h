@@ -389,6 +389,7 @@ struct uvmp_service {
 	handle free[SLAB_COUNT];
 	uint32_t slab_bytes[SLAB_COUNT];
 	uint32_t live[SLAB_COUNT];
+	uint32_t reserve; /* units: the most that one decision must have */
 
 	handle *bucket;
 	uint32_t buckets; /* power of two */
@@ -454,7 +455,12 @@ static inline void *uvmp_arena_at(const struct uvmp_service *s, handle h)
 		i++;
 	return s->piece[i].memory + (size_t)(h - s->piece[i].first) * UNIT_BYTES;
 }
-/* A zeroed object, 0 if the arena is full. */
+/* Bytes that one decision must have at most: it concerns one block, which may be cut in two, with its state on each of
+ * `processors`; and the CPU's state of a victim. */
+uint64_t uvmp_arena_reserve(uint32_t processors);
+/* Is there less than the reserve? Then nothing that may need an object is decided. O(pieces). */
+bool uvmp_arena_is_short(const struct uvmp_service *s);
+/* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
 handle uvmp_arena_take(struct uvmp_service *s, enum slab slab);
 /* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
 enum slab uvmp_arena_array(uint64_t bytes);

@@ -55,10 +55,17 @@ static void end_operation(struct emu_bottom *b)
 
 bool emu_pump(struct emu_bottom *b, bool is_until_done)
 {
+	enum uvmp_status status;
+
 	emu_waiting_report(b);
 	for (;;) {
 		emu_engine_grow(b);
-		if (uvmp_service_next(b->driver->service, b->now_ns, &b->action) != UVMP_OK)
+		status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
+		if (status == UVMP_ERR_ARENA) { /* nothing is lost: once more when there may be memory */
+			b->rest_ns = emu_clock(b) + NSEC_PER_SEC;
+			return false;
+		}
+		if (status != UVMP_OK)
 			return true;
 		write_log(b);
 		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));

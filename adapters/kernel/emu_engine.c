@@ -177,7 +177,7 @@ static bool grow(struct emu_engine *engine)
 	return false;
 }
 
-/* Without memory the engine runs short, and says so. We are asked before each action, and looking for so much
+/* Without memory the engine waits (UVMP_ERR_ARENA), and so do faults. We are asked before each action, and looking for so much
  * memory in vain takes long: not each time. */
 void emu_engine_grow(struct emu_bottom *b)
 {

@@ -126,9 +126,10 @@ static bool perform(struct driver *d, struct uvmp_action *a)
 static bool pump(struct driver *d)
 {
 	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
+	enum uvmp_status status;
 
 	agents_report(&d->agents, d->host.service);
-	while (uvmp_service_next(d->host.service, d->now_ns, &action) == UVMP_OK) {
+	while ((status = host_next(&d->host, d->now_ns, &action)) == UVMP_OK) {
 		if (interrupt_caught != 0)
 			return host_fail(&d->host, "interrupted");
 		if (!perform(d, &action))
@@ -141,7 +142,7 @@ static bool pump(struct driver *d)
 			break;
 		}
 	}
-	return true;
+	return status != UVMP_ERR_ARENA;
 }
 
 /* Nobody goes on before the throttled ones may. */

@@ -202,24 +202,43 @@ bool host_open(struct host *h)
 	return add_known_ranges(h);
 }
 
-/* Memory for as many blocks as there are, and `more`. Each piece of memory doubles what there is: eight
- * suffice. */
-static bool grow_engine(struct host *h, uint32_t more)
+static bool add_piece(struct host *h, size_t size)
 {
-	uint32_t blocks = h->space.blocks + more;
-	size_t size = (size_t)blocks * 1024u + 65536u;
-	void *piece;
-
-	if (blocks <= h->known_blocks)
-		return true;
-	piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
+	void *piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
 	if (!piece || uvmp_service_grow(h->service, piece, size) != UVMP_OK) {
 		free(piece);
 		return host_fail(h, "out of memory");
 	}
 	h->arena[h->arenas++] = piece;
+	return true;
+}
+
+/* Memory for as many blocks as there are, and `more`. Each piece of memory doubles what there is: eight
+ * suffice. */
+static bool grow_engine(struct host *h, uint32_t more)
+{
+	uint32_t blocks = h->space.blocks + more;
+
+	if (blocks <= h->known_blocks)
+		return true;
+	if (!add_piece(h, (size_t)blocks * 1024u + 65536u))
+		return false;
 	h->known_blocks = 2u * blocks;
 	return true;
+}
+
+enum uvmp_status host_next(struct host *h, uint64_t now_ns, struct uvmp_action *action)
+{
+	enum uvmp_status status = uvmp_service_next(h->service, now_ns, action);
+	struct uvmp_service_memory memory;
+
+	while (status == UVMP_ERR_ARENA) {
+		uvmp_service_memory_used(h->service, &memory);
+		if (!add_piece(h, (size_t)memory.bytes + 65536u))
+			break;
+		status = uvmp_service_next(h->service, now_ns, action);
+	}
+	return status;
 }
 
 bool host_add_range(struct host *h, const struct source_range *range)

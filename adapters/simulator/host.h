@@ -51,6 +51,8 @@ bool host_init(struct host *host, const struct host_params *params, struct sourc
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
+/* uvmp_service_next; where the arena is too full, it grows first. UVMP_ERR_ARENA: there is no memory, the host has failed. */
+enum uvmp_status host_next(struct host *host, uint64_t now_ns, struct uvmp_action *action);
 /* What the GPU's memory holds, with compression more than its size. */
 uint64_t host_capacity_bytes(const struct host *h);
 /* The program's calls: whole pages around [address, address + bytes) move, or are advised on. The processor of an

@@ -255,6 +255,8 @@ static void close_all(struct uvmp_pager *p)
 		p->store->close(p->store);
 	if (p->arena)
 		munmap(p->arena, p->arena_bytes);
+	for (uint32_t i = 0; i < PIECES_MORE && p->more[i]; i++)
+		munmap(p->more[i], p->arena_bytes);
 	if (p->bounce)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);

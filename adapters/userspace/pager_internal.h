@@ -37,6 +37,7 @@
 #define SPACE	   1u
 #define UTLBS	   64u /* threads share them by number */
 #define BLOCK_BYTES UVMP_PAGER_BLOCK_BYTES
+#define PIECES_MORE 7u /* of arena, beside the first: as many as the engine takes */
 
 /* A VABlock. Pages are the engine's. */
 struct block {
@@ -228,6 +229,7 @@ struct uvmp_pager {
 	struct uvmp_service *service;
 	void *arena;
 	size_t arena_bytes;
+	void *more[PIECES_MORE]; /* pieces of arena beside the first, as large as that; NULL: not taken yet */
 	struct uffd uffd;
 	struct uvmp_pager_store *store;
 	struct areas areas;

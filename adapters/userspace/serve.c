@@ -125,6 +125,38 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 	}
 }
 
+/* Another piece of arena, for what the engine keeps beside the usual. */
+static bool grow(struct uvmp_pager *p)
+{
+	uint32_t i = 0;
+	void *piece;
+
+	while (i < PIECES_MORE && p->more[i])
+		i++;
+	if (i == PIECES_MORE)
+		return false;
+	piece = mmap(NULL, p->arena_bytes, PROT_READ | PROT_WRITE,
+	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (piece == MAP_FAILED)
+		return false;
+	if (uvmp_service_grow(p->service, piece, p->arena_bytes) != UVMP_OK) {
+		munmap(piece, p->arena_bytes);
+		return false;
+	}
+	p->more[i] = piece;
+	return true;
+}
+
+/* Without memory for the engine faults wait, until there is some at a later call. */
+static bool next_action(struct uvmp_pager *p, struct uvmp_action *action)
+{
+	enum uvmp_status status = uvmp_service_next(p->service, p->now_ns, action);
+
+	while (status == UVMP_ERR_ARENA && grow(p))
+		status = uvmp_service_next(p->service, p->now_ns, action);
+	return status == UVMP_OK;
+}
+
 enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 {
 	enum uvmp_status status = UVMP_OK;
@@ -133,7 +165,7 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	pages_send_kept(p);
 	p->error = 0;
 	waiting_report(p);
-	while (uvmp_service_next(p->service, p->now_ns, &action) == UVMP_OK) {
+	while (next_action(p, &action)) {
 		uvmp_service_complete(p->service, action.id, perform(p, &action));
 		waiting_report(p);
 		if (action.kind != UVMP_ACTION_DONE)

@@ -11,8 +11,7 @@
 #define PAGE  UINT64_C(4096)
 #define ROOT  UINT64_C(2097152)
 
-/* What one call of uvmp_service_next may need: here at most two blocks, one of which bounces. */
-#define ARENA_SPARE 65536u
+#define ARENA_PIECE 65536u /* the smallest piece to grow by that always suffices for the next decision */
 
 static struct uvmp_service *service;
 static uint64_t now_ns = 100000;
@@ -51,26 +50,21 @@ static void open_engine(void)
 	void *arena;
 
 	uvmp_policy_init(&policy);
-	bytes = uvmp_service_size(&params, 1); /* room for one block; keep_room adds to it */
+	bytes = uvmp_service_size(&params, 1); /* room for one block; grow adds to it */
 	arena = malloc(bytes);
 	must(uvmp_service_init(&params, arena, bytes, &service));
 	must(uvmp_service_bind(service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE));
 	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU));
 }
 
-/* The engine never asks for memory: what does not fit counts as no memory. So the host looks ahead. There can
- * be seven pieces beside the first; each here is twice as large as the one before. */
-static void keep_room(void)
+/* There can be seven pieces of arena beside the first; each here is twice as large as the one before. */
+static void grow(void)
 {
-	static size_t bytes = ARENA_SPARE;
-	struct uvmp_service_memory memory;
+	static size_t bytes = ARENA_PIECE;
 
-	uvmp_service_memory_used(service, &memory);
-	if (memory.bytes - memory.used >= ARENA_SPARE)
-		return;
-	bytes *= 2;
 	must(uvmp_service_grow(service, malloc(bytes), bytes));
 	printf("# the arena has grown\n");
+	bytes *= 2;
 }
 
 static void gpu_writes(uint64_t address)
@@ -117,18 +111,20 @@ static void run(void)
 {
 	static uint64_t id[UVMP_SERVICE_PENDING_MAX];
 	static enum uvmp_status result[UVMP_SERVICE_PENDING_MAX];
+	enum uvmp_status status;
 	struct uvmp_action action;
 	uint32_t count;
 
 	do {
-		keep_room();
-		for (count = 0; uvmp_service_next(service, now_ns, &action) == UVMP_OK; count++) {
+		for (count = 0; (status = uvmp_service_next(service, now_ns, &action)) == UVMP_OK; count++) {
 			id[count] = action.id;
 			result[count] = perform(&action);
 		}
 		for (uint32_t i = count; i > 0; i--)
 			must(uvmp_service_complete(service, id[i - 1], result[i - 1]));
-	} while (count > 0);
+		if (status == UVMP_ERR_ARENA)
+			grow(); /* and the decision that found no room is made */
+	} while (count > 0 || status == UVMP_ERR_ARENA);
 	if (!uvmp_service_check(service))
 		exit(1);
 	now_ns += 1000000;

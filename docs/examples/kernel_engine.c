@@ -11,6 +11,7 @@
  * oftener than this: the engine does not take more pieces. */
 #define ROOM        (256u << 10)
 #define PIECES_MORE 7u
+#define SHORT_NS    100000000u
 
 struct driver {
 	struct mutex lock; /* of the engine: taken for each call of it, never while anything is performed */
@@ -20,6 +21,7 @@ struct driver {
 	struct work_struct work; /* runs bottom_half; a work item never runs twice at a time */
 	struct hrtimer timer;    /* runs time_has_come */
 	uint32_t pieces;         /* of arena that were added */
+	bool is_short;           /* the engine waits for arena */
 	uint32_t count;          /* of action[], the worker's own */
 	struct uvmp_action action[ACTIONS];
 	enum uvmp_status result[ACTIONS];
@@ -63,9 +65,8 @@ static bool grow(struct driver *driver, void *piece, size_t bytes)
 	return status == UVMP_OK;
 }
 
-/* The engine never asks for memory, so the worker looks ahead, without the lock where it allocates. Each
- * piece is as large as all before. One that cannot be had is no error: what finds no room counts as no GPU
- * memory, and the next turn tries again. */
+/* The worker looks ahead, without the lock where it allocates. Each piece is as large as all before. One that
+ * cannot be had is no error: faults wait (UVMP_ERR_ARENA), and the next turn tries again. */
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory;
@@ -90,13 +91,16 @@ static void keep_room(struct driver *driver)
 static void pull(struct driver *driver)
 {
 	uint64_t now_ns = ktime_get_ns();
+	enum uvmp_status status = UVMP_OK;
 
 	mutex_lock(&driver->lock);
 	take_faults(driver);
-	driver->count = 0;
-	while (driver->count < ACTIONS &&
-	       uvmp_service_next(driver->service, now_ns, &driver->action[driver->count]) == UVMP_OK)
-		driver->count++;
+	for (driver->count = 0; driver->count < ACTIONS; driver->count++) {
+		status = uvmp_service_next(driver->service, now_ns, &driver->action[driver->count]);
+		if (status != UVMP_OK)
+			break;
+	}
+	driver->is_short = status == UVMP_ERR_ARENA;
 	mutex_unlock(&driver->lock);
 }
 
@@ -117,6 +121,8 @@ static void set_timer(struct driver *driver)
 	mutex_lock(&driver->lock);
 	at_ns = uvmp_service_wakeup_ns(driver->service);
 	mutex_unlock(&driver->lock);
+	if (driver->is_short) /* keep_room tries again */
+		at_ns = ktime_get_ns() + SHORT_NS;
 	if (at_ns != UINT64_MAX)
 		start_timer(&driver->timer, at_ns);
 }

@@ -8,10 +8,16 @@
  *   uvmp_service_add_range(...); uvmp_service_bind(...);
  *   for (;;) {
  *           ... uvmp_service_fault(service, gpu, &fault) for what the hardware has reported ...
- *           while (uvmp_service_next(service, now_ns, &action) == UVMP_OK) {
- *                   ... perform it; the text for the decision log: uvmp_action_print ...
- *                   uvmp_service_complete(service, action.id, UVMP_OK);
- *           }
+ *           do {
+ *                   status = uvmp_service_next(service, now_ns, &action);
+ *                   if (status == UVMP_OK) {
+ *                           ... perform it; the text for the decision log: uvmp_action_print ...
+ *                           uvmp_service_complete(service, action.id, UVMP_OK);
+ *                   } else if (status == UVMP_ERR_ARENA) {
+ *                           ... allocate more, aligned to 16; each piece at least as large as all before ...
+ *                           uvmp_service_grow(service, more, more_bytes);
+ *                   }
+ *           } while (status == UVMP_OK || status == UVMP_ERR_ARENA);
  *   }
  *
  * Several actions may be handed out before the first is completed: all that uvmp_service_next gives until it
@@ -47,7 +53,9 @@
  * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a block
  * that a GPU has used. What controllers and prefetch=pattern know of a block takes 368
  * bytes, from the first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for
- * each unit of a GPU's memory. Where there is no room for these, decisions are taken without.
+ * each unit of a GPU's memory. Where there is no room for these, decisions are taken without. Blocks and their state on
+ * processors are never done without: where there might be no room for them, uvmp_service_next decides nothing and says
+ * UVMP_ERR_ARENA; faults and requests wait, and go on after uvmp_service_grow as if nothing had happened.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -100,8 +108,9 @@ struct uvmp_service_params {
 /* The engine. Private; lives in the arena. */
 struct uvmp_service;
 
-/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors; 0 if a
- * parameter is out of range or the size does not fit size_t. */
+/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors, beside what one
+ * decision may need (10 KiB with two processors, 35 KiB with 64); 0 if a parameter is out of range or the size does not
+ * fit size_t: uvmp_service_params_check says which. */
 UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident);
 
 /* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
@@ -112,7 +121,8 @@ UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *pa
 					    size_t bytes, struct uvmp_service **service);
 
 /* More arena: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes; it must not overlap what
- * it has). UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight pieces are there already. */
+ * it has). 64 KiB at once always end UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight pieces are there
+ * already. */
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
 
 struct uvmp_service_memory {
@@ -160,7 +170,7 @@ UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, u
  * once: UVMP_ERR_RANGE: a processor that does not exist, unknown advice or access, not whole pages;
  * UVMP_ERR_SPACE: params.requests wait already. Errors in DONE: UVMP_ERR_UNKNOWN: [base, base + bytes) is not
  * wholly in managed ranges (free_range: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
- * UVMP_ERR_NO_MEMORY: no memory, in the arena or on the GPU; or the status of a failed action. What was done
+ * UVMP_ERR_NO_MEMORY: no memory on the GPU; or the status of a failed action. What was done
  * before an error stays. */
 
 /* Frees all that is left of the range added at `base`: it may have been split by advice, and have holes where parts
@@ -178,7 +188,7 @@ UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, 
  *
  * Errors in DONE, beside those above: UVMP_ERR_SPACE: each end that lies inside a range takes one of params.ranges (the
  * one between two is free again afterwards); nothing is changed, unless ranges were added since it began.
- * UVMP_ERR_NO_MEMORY (the arena), or the status of a failed action before both ends were cut: all of the part is still
+ * The status of a failed action before both ends were cut: all of the part is still
  * managed, pages of it in blocks across its ends may have lost their contents; it can be asked for again. Any later
  * failure does not stop it. */
 UVMP_API enum uvmp_status uvmp_service_free_part(struct uvmp_service *service, uint64_t space, uvmp_addr base,
@@ -373,7 +383,9 @@ struct uvmp_action {
 	uvmp_mask pages;	 /* of the block */
 };
 
-/* The next action. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
+/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision: nothing has changed, *action is not
+ * written, and the same call goes on after uvmp_service_grow. Freeing a range goes on without, unless a block is being serviced. It never says this while
+ * actions are outstanding or when there is nothing to do. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
  * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
  * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything to do,
  * and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with a reserve: O(units of the GPU),

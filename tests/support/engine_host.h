@@ -92,6 +92,7 @@ struct engine {
 	uint32_t count[UVMP_ACTION_COUNT]; /* actions of each kind, and */
 	struct uvmp_action last;	   /* the last one, since engine_forget */
 	enum uvmp_status status;	   /* of the last DONE */
+	enum uvmp_status next;		   /* of the last uvmp_service_next */
 	char *text;
 	size_t length;
 };
@@ -422,7 +423,8 @@ static inline void engine_fail(struct engine *e, enum uvmp_action_kind kind, uin
 /* One action is taken and written down, not completed; false: there is none. */
 static inline bool engine_take(struct engine *e, struct uvmp_action *a)
 {
-	if (uvmp_service_next(e->service, e->now_ns, a) != UVMP_OK)
+	e->next = uvmp_service_next(e->service, e->now_ns, a);
+	if (e->next != UVMP_OK)
 		return false;
 	engine_write(e, a);
 	e->count[a->kind]++;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u
@@ -446,6 +447,7 @@ static void no_room(const char *policy, bool keeps_extra)
 		b->extra = 0;
 	}
 	e.is_checking = false; /* what is taken here belongs to nobody */
+	arena_without_reserve(e.service);
 	fill_arena(SLAB_PLACE);
 	fill_arena(SLAB_HISTORY);
 	fill_arena(SLAB_EXTRA);

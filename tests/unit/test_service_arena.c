@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 
 #define PIECE_BYTES 4096u
 
@@ -40,6 +41,7 @@ static int setup_bytes(size_t bytes)
 	assert_non_null(memory);
 	memset(memory, 0xa5, fixed + bytes); /* it need not be cleared */
 	assert_int_equal(uvmp_service_init(&params, memory, fixed + bytes, &s), UVMP_OK);
+	arena_without_reserve(s);
 	assert_true(uvmp_service_check(s));
 	return 0;
 }
@@ -159,6 +161,35 @@ static void test_full_then_grown(void **state)
 	free(more);
 }
 
+/* What decisions can be taken without leaves the reserve to what they cannot. */
+static void test_reserve(void **state)
+{
+	uint8_t *more = aligned_alloc(UNIT_BYTES, PIECE_BYTES);
+	handle last = 0;
+
+	(void)state;
+	s->reserve = 80;
+	assert_false(uvmp_arena_is_short(s));
+	assert_true(fill(SLAB_HISTORY, &last) > 0);
+	assert_false(uvmp_arena_is_short(s));
+	while (!uvmp_arena_is_short(s))
+		assert_int_not_equal(uvmp_arena_take(s, SLAB_BLOCK), 0);
+	assert_int_equal(uvmp_arena_take(s, SLAB_HISTORY), 0);
+	assert_true(fill(SLAB_PLACE, &last) > 0);
+	assert_true(uvmp_arena_is_short(s));
+	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES), UVMP_OK);
+	assert_false(uvmp_arena_is_short(s));
+	free(more);
+}
+
+/* As service.h has it: 10 KiB with two processors, 35 with 64; 64 KiB always suffice. */
+static void test_reserve_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal((uvmp_arena_reserve(2) + 1023u) / 1024u, 10);
+	assert_int_equal((uvmp_arena_reserve(64) + 1023u) / 1024u, 35);
+}
+
 static void test_grow_errors(void **state)
 {
 	uint8_t *more = aligned_alloc(UNIT_BYTES, PIECES_MAX * PIECE_BYTES);
@@ -216,6 +247,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_last_given_is_first_taken, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_documented_sizes, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_full_then_grown, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_reserve_bytes, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_grow_errors, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_grow_beyond_handles, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_memory_used, setup, teardown),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u
@@ -553,6 +554,7 @@ static void test_no_arena_in_cancel(void **state)
 	engine_init(&e, 1, 4);
 	assert_true(engine_policy(&e, "prefetch=none"));
 	assert_true(engine_start(&e, 0, 0));
+	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	range(1);
 	e.is_replaying = true;
@@ -771,6 +773,7 @@ static void test_no_arena(void **state)
 	engine_init(&e, 1, 4);
 	assert_true(engine_policy(&e, "prefetch=none quirks=0"));
 	assert_true(engine_start(&e, 0, 0));
+	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	range(1);
 	fault(1, BASE, UVMP_ACCESS_WRITE);
@@ -869,6 +872,7 @@ static void test_many_fatal(void **state)
 	assert_true(engine_policy(&e, "prefetch=none batch=1100"));
 	e.gpu[0].fault_entries = 2048;
 	assert_true(engine_start(&e, 0, 0));
+	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	e.is_replaying = true;
 	e.is_checking = false;
@@ -1111,6 +1115,7 @@ static void test_follow_without_arena(void **state)
 	engine_init(&e, 1, 4);
 	assert_true(engine_policy(&e, "prefetch=locality locality_pages=512"));
 	assert_true(engine_start(&e, 0, sizeof(struct block) + sizeof(struct place)));
+	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	range(2);
 	fault(1, BASE + PAGE, UVMP_ACCESS_WRITE);

@@ -8,6 +8,7 @@
 
 #include "../../libuvmpolicy/pmm_internal.h"
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u
@@ -254,6 +255,7 @@ static enum uvmp_status live(const char *policy, size_t spare, uint32_t grow_at,
 	assert_true(engine_policy(&e, policy));
 	e.params.blocks = 8;
 	assert_true(engine_start(&e, 0, spare));
+	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	engine_range(&e, SPACE, BASE, 6 * MIB2, UVMP_PROC_NONE);
 	engine_range(&e, SPACE, BASE + 8 * MIB2 + 3 * PAGE, 200 * PAGE, UVMP_CPU);
@@ -308,6 +310,105 @@ static void arena_that_grows(void **state)
 		(void)live(policies[0], 1000, at, &(uint32_t){0});
 }
 
+/* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a piece whenever the engine wants one.
+ * Returns how many came. */
+static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
+{
+	void *piece[7];
+	uint32_t pieces = 0;
+
+	engine_init(&e, 1, 2);
+	assert_true(engine_policy(&e, policy));
+	e.params.blocks = 8;
+	assert_true(engine_start(&e, 0, is_ample ? 16u << 20 : 0));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, BASE, 6 * MIB2, UVMP_PROC_NONE);
+	engine_range(&e, SPACE, BASE + 8 * MIB2 + 3 * PAGE, 200 * PAGE, UVMP_CPU);
+	for (uint32_t round = 0; round < 5; round++) {
+		little_of_all(round);
+		for (;;) {
+			while (engine_step(&e))
+				;
+			if (e.next != UVMP_ERR_ARENA)
+				break;
+			assert_int_equal(uvmp_service_pending(e.service), 0);
+			assert_false(engine_step(&e)); /* nothing changes */
+			assert_int_equal(e.next, UVMP_ERR_ARENA);
+			assert_true(uvmp_service_check(e.service));
+			assert_true(pieces < 7);
+			piece[pieces] = aligned_alloc(16, (size_t)12288 << pieces);
+			assert_int_equal(uvmp_service_grow(e.service, piece[pieces], (size_t)12288 << pieces),
+			                 UVMP_OK);
+			pieces++;
+		}
+		assert_int_equal(e.next, UVMP_ERR_RETRY);
+		e.now_ns += 200000;
+	}
+	assert_true(engine_agrees(&e));
+	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 0);
+	(void)snprintf(text, ENGINE_TEXT_BYTES, "%s", e.text);
+	engine_stop(&e);
+	for (uint32_t i = 0; i < pieces; i++)
+		free(piece[i]);
+	return pieces;
+}
+
+/* An arena that grows when the engine asks for it: the same decisions, and no fault is cancelled. */
+static void arena_on_demand(void **state)
+{
+	static const char *const without[] = {"prefetch=tbn thrash=off", "plan=overlapped thrash=off",
+	                                      "prefetch=sl evict=lru4k thrash=off",
+	                                      "prefetch=locality evict=lru2m thrash=off"};
+	char *ample = calloc(1, ENGINE_TEXT_BYTES), *demand = calloc(1, ENGINE_TEXT_BYTES);
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+		assert_int_equal(live_on_demand(without[i], true, ample), 0);
+		assert_true(live_on_demand(without[i], false, demand) > 0);
+		assert_true(strlen(ample) > 1000);
+		assert_string_equal(ample, demand);
+	}
+	free(ample);
+	free(demand);
+}
+
+/* While a fault waits for arena before its block is serviced, a range can be freed. Then the fault goes on. */
+static void free_without_arena(void **state)
+{
+	static _Alignas(16) uint8_t more[65536];
+	struct uvmp_page_state page;
+
+	(void)state;
+	engine_init(&e, 1, 4);
+	assert_true(engine_policy(&e, "prefetch=none"));
+	assert_true(engine_start(&e, 4, 0));
+	engine_bind(&e, 1, SPACE);
+	engine_range(&e, SPACE, BASE, MIB2, UVMP_CPU);
+	engine_range(&e, SPACE, BASE + MIB2, MIB2, UVMP_CPU);
+	engine_fault(&e, 1, SPACE, BASE, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.next, UVMP_ERR_RETRY);
+	e.service->piece[0].outer = e.service->piece[0].unused; /* all of it is used */
+	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.next, UVMP_ERR_ARENA);
+	assert_int_equal(uvmp_service_free_range(e.service, SPACE, BASE, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_true(engine_has(&e, "done cause=free"));
+	assert_int_equal(e.next, UVMP_ERR_ARENA);
+	assert_int_equal(uvmp_service_page(e.service, SPACE, BASE, &page), UVMP_ERR_UNKNOWN);
+	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE + MIB2, MIB2, 1, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.next, UVMP_ERR_ARENA); /* which another request does not */
+	assert_int_equal(uvmp_service_grow(e.service, more, sizeof(more)), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.next, UVMP_ERR_RETRY);
+	assert_int_equal(uvmp_service_page(e.service, SPACE, BASE + MIB2, &page), UVMP_OK);
+	assert_int_equal(page.resident, 2);
+	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 0);
+	engine_stop(&e);
+}
+
 /* -- addresses ------------------------------------------------------------------------------- */
 
 /* A range that ends with the address space: nothing runs over its end. */
@@ -345,6 +446,8 @@ int main(void)
 	        cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
 	        cmocka_unit_test(no_room_for_pins),  cmocka_unit_test(no_retry_for_the_host),
 	        cmocka_unit_test(arena_of_any_size), cmocka_unit_test(arena_that_grows),
+	        cmocka_unit_test(arena_on_demand),
+	        cmocka_unit_test(free_without_arena),
 	        cmocka_unit_test(last_addresses),
 	};
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 
 #define MIB2  0x200000u
 #define BASE  0x40000000u
@@ -545,6 +546,7 @@ static void full_arena(void **state)
 	(void)state;
 	prepare("preset=nvidia-595", 4096, 1, 1);
 	start(1024);
+	arena_without_reserve(s);
 	have(block(0), 1, 0, 1);
 	while (uvmp_arena_take(s, SLAB_PLACE) != 0)
 		;
@@ -560,6 +562,7 @@ static void full_arena(void **state)
 	assert_int_equal(uvmp_memory_back(s, 2, block(0), &one), UVMP_ERR_NO_MEMORY);
 	prepare("preset=nvidia-595", 4096, 1, 1);
 	start(2048);
+	arena_without_reserve(s);
 	assert_int_equal(
 	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);

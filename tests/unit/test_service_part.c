@@ -8,6 +8,7 @@
 
 #include "../../libuvmpolicy/pmm_internal.h"
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 #include "support/seed.h"
 
@@ -424,6 +425,7 @@ static void test_arena_is_full(void **state)
 	(void)state;
 	engine_init(&e, 1, 4);
 	assert_true(engine_start(&e, 0, 1024));
+	arena_without_reserve(e.service);
 	engine_range(&e, SPACE, BASE, MIB2, UVMP_CPU);
 	for (uint32_t i = 1; i < 14; i++)
 		engine_range(&e, SPACE, BASE + i * MIB2, MIB2, UVMP_CPU);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u
@@ -600,6 +601,7 @@ static void test_without_room_all_is_as_ever(void **unused)
 	for (size_t extra = 0; extra < 4096; extra += 64) {
 		prepare("evict=lru2m remote=always prefetch=none" COMMON, 1, 4);
 		assert_true(engine_start(&host, 0, extra));
+		arena_without_reserve(host.service);
 		engine_bind(&host, 1, SPACE);
 		engine_range(&host, SPACE, BASE, MIB2, UVMP_CPU);
 		engine_fault(&host, 1, SPACE, BASE, UVMP_ACCESS_READ);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u
@@ -277,6 +278,7 @@ static void test_arena_is_full(void **state)
 	engine_init(&host, 1, 4);
 	host.hidden[3] = "space=";
 	assert_true(engine_start(&host, 0, 0));
+	arena_without_reserve(host.service);
 	add(BASE, MIB2, UVMP_CPU);
 	assert_int_equal(migrate(BASE, MIB2, 1), UVMP_ERR_NO_MEMORY);
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_READ, 1), UVMP_ERR_NO_MEMORY);
@@ -505,6 +507,7 @@ static void test_untouched_without_arena(void **state)
 {
 	(void)state;
 	add(BASE, 2 * MIB2, UVMP_CPU);
+	arena_without_reserve(host.service);
 	while (uvmp_arena_take(host.service, SLAB_BLOCK) != 0)
 		;
 	host.is_checking = false;
@@ -571,6 +574,7 @@ static void test_discard_without_arena(void **state)
 	(void)state;
 	add(BASE, MIB2, UVMP_CPU);
 	migrate(BASE, MIB2, 1);
+	arena_without_reserve(host.service);
 	do
 		taken = uvmp_arena_take(host.service, SLAB_EXTRA);
 	while (taken != 0);

@@ -10,6 +10,7 @@
 
 #include "../../libuvmpolicy/pmm_internal.h"
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "support/seed.h"
 
 #define PAGE   4096u
@@ -60,6 +61,7 @@ static void make(enum uvmp_evictor evict, uint32_t page_bytes, uint32_t blocks, 
 	assert_non_null(memory);
 	memset(memory, 0xa5, fixed + bytes);
 	assert_int_equal(uvmp_service_init(&params, memory, fixed + bytes, &s), UVMP_OK);
+	arena_without_reserve(s);
 	assert_true(uvmp_service_check(s));
 }
 

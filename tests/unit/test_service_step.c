@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
+#include "support/arena.h"
 #include "../support/engine_host.h"
 
 #define SPACE    1u
@@ -1483,6 +1484,7 @@ static uint32_t exercise(const char *policy, size_t extra)
 	e.processors.no_memory = 4;
 	e.gpu[1] = (struct uvmp_service_gpu){.fault_entries = 16, .utlbs = 1};
 	assert_true(engine_start(&e, 0, extra));
+	arena_without_reserve(e.service);
 	open_range(2u * MIB2, UVMP_PROC_NONE);
 	for (uint32_t i = 0; i < 6; i++) {
 		at_us(100u * i);

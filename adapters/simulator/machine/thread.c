@@ -385,9 +385,9 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 	for (;;) {
 		if (ticket == 0)
 			thread_report_faults(t);
-		*status = uvmp_service_next(service, t->now_ns, &action);
+		*status = host_next(&t->shop->host, t->now_ns, &action);
 		if (*status != UVMP_OK)
-			return true;
+			return *status != UVMP_ERR_ARENA;
 		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
 		look_at(t, &action);

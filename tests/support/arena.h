@@ -1,0 +1,14 @@
+/* Engines whose arena runs out in the middle of a decision, which uvmp_service_next does not let happen. */
+#ifndef TEST_ARENA_H
+#define TEST_ARENA_H
+
+#include "../../libuvmpolicy/service_internal.h"
+
+/* Keeps no reserve from now on: the arena has what the test gave it, and objects can be missing. */
+static inline void arena_without_reserve(struct uvmp_service *s)
+{
+	s->piece[0].outer -= s->reserve;
+	s->reserve = 0;
+}
+
+#endif
