@@ -42,8 +42,7 @@ static void before_fork(void)
 		pthread_mutex_lock(&p->lock);
 		away_listen(p); /* the child will not be told */
 		away_settle(p);
-		if (p->log)
-			fflush(p->log); /* what the child inherits is not to be written twice */
+		pager_log_flush(p); /* so that the child does not write inherited lines again */
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
 	}

@@ -1,16 +1,54 @@
 /* What a pager tells of itself. */
 #include "pager_internal.h"
+#include "store_internal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
+static void raise_to(uint64_t *peak, uint64_t now)
+{
+	*peak = *peak < now ? now : *peak;
+}
+
+/* Both as they are between two rounds of faults. */
+static void note_peaks(struct uvmp_pager *p)
+{
+	raise_to(&p->stats.peak_resident_bytes, p->stats.resident_bytes);
+	raise_to(&p->stats.peak_store_bytes, p->store->size(p->store));
+}
+
 static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 {
+	note_peaks(p);
 	*stats = p->stats;
 	stats->managed_bytes = p->areas.bytes;
+	stats->managed_most_bytes = p->areas.most;
 	stats->store_bytes = p->store->size(p->store);
 	stats->trace_error = trace_file_error(p->trace);
+}
+
+void pager_log(struct uvmp_pager *p, const char *line)
+{
+	sigset_t before;
+	int result;
+
+	hold_too_large(&before);
+	result = fprintf(p->log, "%s\n", line);
+	release_too_large(&before, result < 0 && errno == EFBIG);
+}
+
+void pager_log_flush(struct uvmp_pager *p)
+{
+	sigset_t before;
+	int result;
+
+	if (!p->log)
+		return;
+	hold_too_large(&before);
+	result = fflush(p->log);
+	release_too_large(&before, result != 0 && errno == EFBIG);
 }
 
 void pager_show(struct uvmp_pager *p)
@@ -29,8 +67,7 @@ static int flush(struct uvmp_pager *p)
 	until.tv_sec++;
 	if (pthread_mutex_timedlock(&p->lock, &until) != 0)
 		return -EBUSY;
-	if (p->log)
-		fflush(p->log);
+	pager_log_flush(p);
 	trace_file_flush(p->trace);
 	error = trace_file_error(p->trace);
 	pthread_mutex_unlock(&p->lock);

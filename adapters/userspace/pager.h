@@ -169,6 +169,9 @@ struct uvmp_pager_stats {
 	uint64_t service_ns; /* of the servicing thread */
 	uint64_t store_bytes; /* that the store takes for what it holds */
 	uint64_t peak_managed_bytes;
+	uint64_t managed_most_bytes;  /* that may be managed at a time */
+	uint64_t peak_resident_bytes, peak_store_bytes; /* as they were between two rounds of faults, with
+							 * uvmp_pager_show_stats, or a call of uvmp_pager_stats */
 	int store_error;     /* first one, negative errno; 0: none */
 	int trace_error;     /* the same; the trace ends there, and reads up to it */
 };

@@ -263,6 +263,10 @@ struct uvmp_pager {
 uint64_t pager_now_ns(void);
 /* Statistics to who looks from outside (look.c); the lock is held. */
 void pager_show(struct uvmp_pager *pager);
+/* One line of the decision log, which there is; and what of it is not written yet, if there is a log. A file that becomes
+ * too large is an error of the log, and raises no signal. */
+void pager_log(struct uvmp_pager *pager, const char *line);
+void pager_log_flush(struct uvmp_pager *pager);
 
 /* -- enter.c -- */
 

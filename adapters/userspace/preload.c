@@ -5,14 +5,17 @@
  * their last bits. The pager is made at the first large allocation; what it allocates itself is never
  * managed. If it cannot be made the program runs without it, and uvmp-run says so.
  *
- * Not managed: mappings at an address that the program names, shared ones, and such as are not for reading
- * and writing from the start (arenas reserved with PROT_NONE, as of Go, Java and jemalloc); alignments above
- * 2 MiB; brk; allocations through the C library's __libc_malloc; allocations made on a stack that is managed
- * memory itself, for the pager works on the stack of who calls it. */
+ * Not managed: what enum run_reason (run.h) lists, which is counted; brk; allocations through the C library's
+ * __libc_malloc. An allocation on a stack that is managed itself is among them, as the pager works on the stack
+ * of its caller.
+ *
+ * A program may be linked with another allocator (jemalloc, tcmalloc, mimalloc): preload_next.c. */
 #undef _FORTIFY_SOURCE
 #include "high_fd.h"
 #include "preload.h"
+#include "preload_next.h"
 #include "run.h"
+#include "store_internal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,12 +36,6 @@
 #define PAGE_BYTES ((size_t)4096)
 #define CALLER     __builtin_return_address(0)
 
-/* The C library's own, by the names under which they cannot be replaced. */
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void __libc_free(void *);
-extern void *__libc_memalign(size_t, size_t);
 extern void cfree(void *); /* of old programs */
 
 uint64_t *preload_managed, *preload_kept;
@@ -50,8 +47,6 @@ static FILE *log_file; /* NULL: this process has none */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tried, is_made;
 static size_t threshold = SIZE_MAX;
-static __thread bool is_inside
-        __attribute__((tls_model("initial-exec"))); /* this thread works for the pager */
 
 /* Signals wait while a thread works for the pager: a handler may touch managed memory or allocate, and
  * nobody would service it while the thread has the pager's lock. */
@@ -61,12 +56,12 @@ static void enter(sigset_t *before)
 
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, before);
-	is_inside = true;
+	preload_is_inside = true;
 }
 
 static void leave(const sigset_t *before)
 {
-	is_inside = false;
+	preload_is_inside = false;
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -114,7 +109,7 @@ static void open_log(const char *path)
 
 static void go_inside(void)
 {
-	is_inside = true;
+	preload_is_inside = true;
 }
 
 /* One process has the log, the trace, and the store's file by its name. */
@@ -198,6 +193,18 @@ static void make_map(void)
 	keep();
 }
 
+/* The program must not go on as if its memory were limited. */
+static void end_if_required(const char *text)
+{
+	if (!getenv(RUN_REQUIRE))
+		return;
+	if (!slot)
+		fprintf(stderr, "uvmp-run: %s (process %d) cannot have a pager: %s\n",
+		        program_invocation_short_name, (int)getpid(), text);
+	for (;;)
+		syscall(SYS_exit_group, RUN_NO_PAGER);
+}
+
 static void make_pager(void)
 {
 	char text[sizeof(slot->text)] = "";
@@ -207,6 +214,8 @@ static void make_pager(void)
 		slot->error = error;
 		memcpy(slot->text, text, sizeof(text));
 	}
+	if (error != 0)
+		end_if_required(text);
 	make_map();
 	if (slot && pager)
 		uvmp_pager_show_stats(pager, &slot->stats);
@@ -239,6 +248,7 @@ static void in_child(void)
 {
 	sigset_t before = mask_at_fork;
 
+	preload_heap_in_child();
 	pthread_mutex_init(&making, NULL);
 	slot = NULL;
 	log_file = NULL;
@@ -270,7 +280,7 @@ int preload_next_descriptor(int from)
 {
 	int next = -1, log = -1;
 
-	if (pager && !is_inside) {
+	if (pager && !preload_is_inside) {
 		next = uvmp_pager_next_descriptor(pager, from);
 		log = log_file ? fileno_unlocked(log_file) : -1;
 	}
@@ -279,30 +289,9 @@ int preload_next_descriptor(int from)
 
 /* -- what the C library allocates for itself: buffers of files and folders, that it gives to the kernel -- */
 
-static uintptr_t libc_begin, libc_end;
-
-static int find_libc(struct dl_phdr_info *object, size_t bytes, void *unused)
-{
-	uintptr_t known = (uintptr_t)__libc_malloc;
-
-	(void)bytes;
-	(void)unused;
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-		uintptr_t begin = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-
-		if (object->dlpi_phdr[i].p_type != PT_LOAD || known < begin ||
-		    known - begin >= object->dlpi_phdr[i].p_memsz)
-			continue;
-		libc_begin = begin;
-		libc_end = begin + object->dlpi_phdr[i].p_memsz;
-		return 1;
-	}
-	return 0;
-}
-
 static bool is_for_libc(const void *caller)
 {
-	return preload_kept && (uintptr_t)caller >= libc_begin && (uintptr_t)caller < libc_end;
+	return preload_kept && next_is_libc(caller);
 }
 
 /* -- the life of a process -- */
@@ -311,21 +300,28 @@ __attribute__((constructor)) static void begin(void)
 {
 	if (strcmp(program_invocation_short_name, "uvmp-run") == 0)
 		return;
-	is_inside = true;
+	preload_is_inside = true;
 	open_shared();
 	if (shared)
 		__atomic_fetch_add(&shared->loaded, 1, __ATOMIC_ACQ_REL);
-	dl_iterate_phdr(find_libc, NULL);
+	(void)next_is_libc(NULL); /* finds the allocator behind */
 	pthread_atfork(before_fork, in_parent, in_child);
 	at_quick_exit(preload_end);
 	threshold = run_threshold();
-	is_inside = false;
+	preload_is_inside = false;
 }
 
 static void finish_log(FILE *file)
 {
-	if (file && (fflush(file) != 0 || ferror(file)) && slot)
+	sigset_t before;
+	bool has_failed;
+
+	hold_too_large(&before);
+	errno = 0;
+	has_failed = file && (fflush(file) != 0 || ferror(file));
+	if (has_failed && slot)
 		slot->log_error = errno != 0 ? errno : EIO;
+	release_too_large(&before, has_failed && errno == EFBIG);
 }
 
 /* What is written is complete, before this process ends or is replaced. Behind vfork it is the parent's. */
@@ -333,7 +329,7 @@ void preload_end(void)
 {
 	sigset_t before;
 
-	if (is_inside || !slot || slot->pid != getpid())
+	if (preload_is_inside || !slot || slot->pid != getpid())
 		return;
 	enter(&before);
 	finish_log(log_file);
@@ -381,29 +377,92 @@ static bool is_on_managed_stack(void)
 	return preload_is_in(&preload_managed, __builtin_frame_address(0));
 }
 
+/* An allocation or a mapping that is not managed. */
+static void count(enum run_reason reason, size_t bytes)
+{
+	if (!shared || preload_is_inside)
+		return;
+	__atomic_fetch_add(&shared->unmanaged[reason].count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shared->unmanaged[reason].bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static enum run_reason why_refused(size_t bytes)
+{
+	struct uvmp_pager_stats stats;
+
+	uvmp_pager_stats(pager, &stats);
+	return bytes > stats.managed_most_bytes - stats.managed_bytes ? RUN_BEYOND : RUN_REFUSED;
+}
+
+/* Of the pager, which this thread works for. NULL: `reason` says why. */
+static void *take_of_pager(size_t bytes, const void *caller, enum run_reason *reason)
+{
+	void *memory;
+
+	if (!the_pager()) {
+		*reason = RUN_PAGERLESS;
+		return NULL;
+	}
+	if (is_for_libc(caller)) {
+		*reason = RUN_LIBC;
+		return NULL;
+	}
+	memory = uvmp_pager_alloc(pager, bytes);
+	if (memory)
+		mark(memory, uvmp_pager_usable(pager, memory), true);
+	else
+		*reason = why_refused(bytes);
+	return memory;
+}
+
 __attribute__((noinline)) static void *take_large(size_t bytes, const void *caller)
 {
+	enum run_reason reason = RUN_STACK;
 	void *memory = NULL;
 	int error = errno;
 	sigset_t before;
 
-	if (is_on_managed_stack())
-		return NULL;
-	enter(&before);
-	if (the_pager() && !is_for_libc(caller)) {
-		memory = uvmp_pager_alloc(pager, bytes);
-		if (memory)
-			mark(memory, uvmp_pager_usable(pager, memory), true);
+	if (!is_on_managed_stack()) {
+		enter(&before);
+		memory = take_of_pager(bytes, caller, &reason);
+		leave(&before);
 	}
-	leave(&before);
+	if (!memory)
+		count(reason, bytes);
 	errno = error;
 	return memory;
 }
 
-/* NULL: the C library's turn. */
+/* Small ones that are counted are rare enough for a counter that processes share. */
+static inline bool is_too_small(size_t bytes)
+{
+	if (bytes >= threshold)
+		return false;
+	if (bytes >= PAGE_BYTES)
+		count(RUN_SMALL, bytes);
+	return true;
+}
+
+/* NULL: the next allocator's turn. */
+static void *take_mapping(size_t bytes, const void *caller)
+{
+	return preload_is_inside || is_too_small(bytes) ? NULL : take_large(bytes, caller);
+}
+
+/* The same for malloc and its kin. */
+__attribute__((noinline)) static void *take_block(size_t bytes, const void *caller)
+{
+	if (!next_is_bypassed())
+		return take_mapping(bytes, caller);
+	count(RUN_OWN, bytes);
+	return NULL;
+}
+
 static inline void *take_managed(size_t bytes, const void *caller)
 {
-	return bytes < threshold || is_inside ? NULL : take_large(bytes, caller);
+	if (bytes < PAGE_BYTES || preload_is_inside)
+		return NULL;
+	return bytes < threshold ? (is_too_small(bytes), NULL) : take_block(bytes, caller);
 }
 
 /* From here to the end of its allocation; 0: not managed. */
@@ -412,7 +471,7 @@ static size_t usable(const void *memory)
 	size_t bytes;
 	sigset_t before;
 
-	if (!preload_is_in(&preload_managed, memory) || is_inside)
+	if (!preload_is_in(&preload_managed, memory) || preload_is_inside)
 		return 0;
 	enter(&before);
 	bytes = uvmp_pager_usable(pager, memory);
@@ -466,15 +525,15 @@ EXPORT void *malloc(size_t bytes)
 {
 	void *memory = take_managed(bytes, CALLER);
 
-	return memory ? memory : __libc_malloc(bytes);
+	return memory ? memory : next_malloc(bytes);
 }
 
-EXPORT void *calloc(size_t count, size_t bytes)
+EXPORT void *calloc(size_t number, size_t bytes)
 {
 	size_t all;
-	void *memory = __builtin_mul_overflow(count, bytes, &all) ? NULL : take_managed(all, CALLER);
+	void *memory = __builtin_mul_overflow(number, bytes, &all) ? NULL : take_managed(all, CALLER);
 
-	return memory ? memory : __libc_calloc(count, bytes);
+	return memory ? memory : next_calloc(number, bytes);
 }
 
 EXPORT void free(void *memory)
@@ -484,7 +543,7 @@ EXPORT void free(void *memory)
 	if (memory && usable_whole(memory) != 0)
 		give(memory);
 	else
-		__libc_free(memory);
+		next_free(memory);
 	errno = error;
 }
 
@@ -495,14 +554,9 @@ EXPORT void cfree(void *memory)
 
 EXPORT size_t malloc_usable_size(void *memory)
 {
-	static uintptr_t real;
 	size_t bytes = usable_whole(memory);
 
-	if (bytes != 0)
-		return bytes;
-	if (real == 0)
-		real = (uintptr_t)dlsym(RTLD_NEXT, "malloc_usable_size");
-	return real != 0 ? ((size_t(*)(void *))real)(memory) : 0;
+	return bytes != 0 ? bytes : next_usable_size(memory);
 }
 
 /* Managed memory shrinks in place down to a half, and moves otherwise. */
@@ -514,7 +568,7 @@ static void *resize_managed(void *memory, size_t old, size_t bytes, const void *
 		return memory;
 	to = take_managed(bytes, caller);
 	if (!to)
-		to = __libc_malloc(bytes);
+		to = next_malloc(bytes);
 	if (!to)
 		return bytes <= old ? memory : NULL;
 	memcpy(to, memory, old < bytes ? old : bytes);
@@ -533,14 +587,15 @@ static void *resize(void *memory, size_t bytes, const void *caller)
 		free(memory);
 		return NULL;
 	}
-	to = take_managed(bytes, caller);
+	if (memory && bytes >= threshold)
+		old = next_usable_size(memory);
+	to = memory && old == 0 ? NULL : take_managed(bytes, caller);
 	if (!to)
-		return __libc_realloc(memory, bytes);
+		return next_realloc(memory, bytes);
 	if (!memory)
 		return to;
-	old = malloc_usable_size(memory);
 	memcpy(to, memory, old < bytes ? old : bytes);
-	__libc_free(memory);
+	next_free(memory);
 	return to;
 }
 
@@ -549,11 +604,11 @@ EXPORT void *realloc(void *memory, size_t bytes)
 	return resize(memory, bytes, CALLER);
 }
 
-EXPORT void *reallocarray(void *memory, size_t count, size_t bytes)
+EXPORT void *reallocarray(void *memory, size_t number, size_t bytes)
 {
 	size_t all;
 
-	if (!__builtin_mul_overflow(count, bytes, &all))
+	if (!__builtin_mul_overflow(number, bytes, &all))
 		return resize(memory, all, CALLER);
 	errno = ENOMEM;
 	return NULL;
@@ -563,7 +618,9 @@ static void *align(size_t alignment, size_t bytes, const void *caller)
 {
 	void *memory = alignment <= UVMP_PAGER_BLOCK_BYTES ? take_managed(bytes, caller) : NULL;
 
-	return memory ? memory : __libc_memalign(alignment, bytes);
+	if (alignment > UVMP_PAGER_BLOCK_BYTES && bytes >= threshold)
+		count(RUN_ALIGNED, bytes);
+	return memory ? memory : next_memalign(alignment, bytes);
 }
 
 EXPORT void *memalign(size_t alignment, size_t bytes)
@@ -607,6 +664,72 @@ EXPORT void *pvalloc(size_t bytes)
 		return align(PAGE_BYTES, whole_pages(bytes), CALLER);
 	errno = ENOMEM;
 	return NULL;
+}
+
+/* -- functions of other allocators, which may be given managed memory; without such an allocator they are those of
+ * the C library's that do the same -- */
+
+#define OF_ALLOCATOR(name)                                                                                   \
+	static uintptr_t at;                                                                                 \
+	if (at == 0)                                                                                         \
+	at = next_function(#name)
+
+EXPORT void dallocx(void *memory, int flags)
+{
+	OF_ALLOCATOR(dallocx);
+	if (at == 0 || usable_whole(memory) != 0 || preload_heap_has(memory))
+		free(memory);
+	else
+		((void (*)(void *, int))at)(memory, flags);
+}
+
+EXPORT void sdallocx(void *memory, size_t bytes, int flags)
+{
+	OF_ALLOCATOR(sdallocx);
+	if (at == 0 || usable_whole(memory) != 0 || preload_heap_has(memory))
+		free(memory);
+	else
+		((void (*)(void *, size_t, int))at)(memory, bytes, flags);
+}
+
+EXPORT size_t sallocx(const void *memory, int flags)
+{
+	void *plain = (void *)(uintptr_t)memory;
+	OF_ALLOCATOR(sallocx);
+
+	if (at == 0 || usable_whole(memory) != 0 || preload_heap_has(memory))
+		return malloc_usable_size(plain);
+	return ((size_t(*)(const void *, int))at)(memory, flags);
+}
+
+EXPORT void *rallocx(void *memory, size_t bytes, int flags)
+{
+	OF_ALLOCATOR(rallocx);
+	if (at == 0 || usable_whole(memory) != 0 || preload_heap_has(memory))
+		return resize(memory, bytes, CALLER);
+	return ((void *(*)(void *, size_t, int))at)(memory, bytes, flags);
+}
+
+/* Managed memory keeps its size. */
+EXPORT size_t xallocx(void *memory, size_t bytes, size_t extra, int flags)
+{
+	OF_ALLOCATOR(xallocx);
+	if (at == 0 || usable_whole(memory) != 0 || preload_heap_has(memory))
+		return malloc_usable_size(memory);
+	return ((size_t(*)(void *, size_t, size_t, int))at)(memory, bytes, extra, flags);
+}
+
+EXPORT void free_sized(void *memory, size_t bytes)
+{
+	(void)bytes;
+	free(memory);
+}
+
+EXPORT void free_aligned_sized(void *memory, size_t alignment, size_t bytes)
+{
+	(void)alignment;
+	(void)bytes;
+	free(memory);
 }
 
 /* -- mmap and its kin -- */
@@ -680,7 +803,7 @@ EXPORT int munmap(void *memory, size_t asked)
 	uint8_t *at = memory;
 	int result = 0;
 
-	if (!preload_managed || is_inside || bytes == 0 || (uintptr_t)memory % PAGE_BYTES != 0 ||
+	if (!preload_managed || preload_is_inside || bytes == 0 || (uintptr_t)memory % PAGE_BYTES != 0 ||
 	    !is_any_managed(memory, bytes))
 		return (int)syscall(SYS_munmap, memory, asked);
 	while (bytes != 0 && result == 0) {
@@ -699,13 +822,39 @@ static void *real_mmap(void *at, size_t bytes, int protection, int flags, int fd
 	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
 }
 
-static bool is_plain(int protection, int flags)
+/* Of a mapping from the threshold on; RUN_REASONS: it can be managed. */
+static enum run_reason why_not(const void *at, int protection, int flags, const void *caller)
 {
-	const int odd = MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_GROWSDOWN | MAP_STACK | MAP_HUGETLB |
-	                MAP_LOCKED | MAP_32BIT | MAP_SHARED;
+	if ((flags & MAP_HUGETLB) != 0)
+		return RUN_HUGE;
+	if ((flags & MAP_ANONYMOUS) == 0)
+		return RUN_FILE;
+	if ((flags & (MAP_SHARED | MAP_PRIVATE)) != MAP_PRIVATE)
+		return RUN_COMMON;
+	if (protection == PROT_NONE)
+		return RUN_RESERVED;
+	if (at || (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0)
+		return RUN_FIXED;
+	if (protection != (PROT_READ | PROT_WRITE))
+		return RUN_PROTECTED;
+	if ((flags & (MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_32BIT)) != 0)
+		return RUN_SPECIAL;
+	return next_is_allocator(caller) ? RUN_ALLOCATOR : RUN_REASONS;
+}
 
-	return (flags & (MAP_PRIVATE | MAP_ANONYMOUS)) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
-	       (flags & odd) == 0 && protection == (PROT_READ | PROT_WRITE);
+/* NULL: the kernel's turn. */
+static void *map_managed(const void *at, size_t bytes, int protection, int flags, const void *caller)
+{
+	enum run_reason reason;
+
+	if (preload_is_inside || bytes < PAGE_BYTES)
+		return NULL;
+	reason = why_not(at, protection, flags, caller);
+	if (reason == RUN_REASONS)
+		return take_mapping(bytes, caller);
+	if (bytes >= threshold)
+		count(reason, bytes);
+	return NULL;
 }
 
 /* Managed memory is whole blocks; munmap will not give back what mmap was not asked for. */
@@ -721,24 +870,30 @@ static void *trim(uint8_t *memory, size_t bytes)
 /* What is mapped over managed memory is the program's, and no more managed: the pager hears it from the
  * kernel. To unmap it here first would leave the place to any other thread for a moment, and would lose it if
  * the mapping cannot be made. */
-EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+static void *map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset, const void *caller)
 {
-	void *memory = is_plain(protection, flags) && !at ? take_managed(bytes, CALLER) : NULL;
+	void *memory = map_managed(at, bytes, protection, flags, caller);
 
 	if (memory)
 		return trim(memory, whole_pages(bytes));
 	memory = real_mmap(at, bytes, protection, flags, fd, offset);
-	if ((flags & MAP_FIXED) != 0 && memory != MAP_FAILED && preload_managed && !is_inside)
+	if ((flags & MAP_FIXED) != 0 && memory != MAP_FAILED && preload_managed && !preload_is_inside)
 		unmark(memory, whole_pages(bytes));
 	return memory;
 }
 
-EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	return mmap(at, bytes, protection, flags, fd, offset);
+	return map(at, bytes, protection, flags, fd, offset, CALLER);
 }
 
-static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at)
+EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+	return map(at, bytes, protection, flags, fd, offset, CALLER);
+}
+
+static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at,
+                           const void *caller)
 {
 	void *to;
 
@@ -755,8 +910,8 @@ static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags,
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
-	to = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1,
-	          0);
+	to = map(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0,
+	         caller);
 	if (to == MAP_FAILED)
 		return MAP_FAILED;
 	memcpy(to, memory, old < bytes ? old : bytes);
@@ -773,7 +928,8 @@ EXPORT void *mremap(void *memory, size_t old, size_t bytes, int flags, ...)
 	at = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
 	va_end(arguments);
 	if (bytes != 0 && usable(memory) != 0)
-		return remap_managed(memory, whole_pages(old), whole_pages(bytes), flags, at);
+		return remap_managed(memory, whole_pages(old), whole_pages(bytes), flags, at,
+		                     CALLER);
 	return (void *)syscall(SYS_mremap, memory, old, bytes, flags, at);
 }
 
@@ -830,7 +986,7 @@ EXPORT int madvise(void *memory, size_t bytes, int advice)
 	size_t left = whole_pages(bytes);
 	int result = 0;
 
-	if (!preload_managed || is_inside || (uintptr_t)memory % PAGE_BYTES != 0 ||
+	if (!preload_managed || preload_is_inside || (uintptr_t)memory % PAGE_BYTES != 0 ||
 	    !is_any_managed(memory, left))
 		return (int)syscall(SYS_madvise, memory, bytes, advice);
 	while (left != 0 && result == 0) {

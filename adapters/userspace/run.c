@@ -28,6 +28,7 @@
 
 #define LIVE_MS        500
 #define FEATURES_BYTES 1024
+#define RUN_INCOMPLETE 1   /* exit status: the program's is 0, but a file that was asked for is not complete */
 #define NOT_RUN        126 /* exit statuses of shells */
 #define NOT_FOUND      127
 
@@ -38,6 +39,7 @@ struct run {
 	FILE *out; /* where the report goes; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error; /* of the child, which shares this structure */
+	struct sigaction too_large; /* what the program does at SIGXFSZ */
 };
 
 static uint64_t now_ns(void)
@@ -64,6 +66,17 @@ static bool is_of_store(const char *text, const char *store)
 	return store && strncmp(store, "file:", 5) == 0 && strncmp(text, store + 5, strlen(store + 5)) == 0;
 }
 
+static bool is_required(const struct run *run)
+{
+	return run_option(&run->options, "--require") != NULL;
+}
+
+static const char *consequence(const struct run *run)
+{
+	return is_required(run) ? ": no pager can run, which --require asks for"
+	                        : ": the program runs without a pager";
+}
+
 static int try_pager(struct run *run)
 {
 	struct uvmp_pager_config config;
@@ -87,9 +100,9 @@ static int try_pager(struct run *run)
 	        is_of_store(text, config.store)    ? "--store: "
 	        : strncmp(text, "store: ", 7) == 0 ? "--"
 	                                           : "",
-	        text, is_of_machine(error) ? ": the program runs without a pager" : "");
+	        text, !is_of_machine(error) ? "" : consequence(run));
 	run->report.is_alone = true;
-	return is_of_machine(error) ? 0 : RUN_USAGE;
+	return is_of_machine(error) && !is_required(run) ? 0 : RUN_USAGE;
 }
 
 static void note_memory(uint64_t budget)
@@ -116,6 +129,8 @@ static int find_program(struct run *run)
 		run->report.objection = run_program_objection(run->program);
 	else
 		run_say("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
+	if (error == 0 && run->report.objection && is_required(run))
+		return run_say("%s %s: no pager can run, which --require asks for", name, run->report.objection);
 	if (error == 0)
 		return 0;
 	return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUN;
@@ -231,7 +246,9 @@ static int open_shared(struct run *run)
 {
 	run->shared = share();
 	if (!run->shared) {
-		run_say("shared memory: %s: the program runs without a pager", strerror(errno));
+		run_say("shared memory: %s%s", strerror(errno), consequence(run));
+		if (is_required(run))
+			return RUN_USAGE;
 		run->report.is_alone = true;
 		run->shared = map_shared(sizeof(*run->shared));
 	}
@@ -328,20 +345,36 @@ static int wait_for(struct run *run, pid_t pid, const sigset_t *set, uint64_t st
 static void become_program(struct run *run, const sigset_t *mask, const struct sigaction *children)
 {
 	sigaction(SIGCHLD, children, NULL);
+	sigaction(SIGXFSZ, &run->too_large, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(run->options.program[0], run->options.program);
 	run->exec_error = errno;
 	_exit(NOT_RUN);
 }
 
-static void report(struct run *run)
+/* False: a file that was asked for is not complete. */
+static bool report(struct run *run)
 {
+	bool is_complete = true;
+
 	run->report.is_aside = run->out != NULL;
 	if (run->out || !run->report.is_quiet)
 		run_report_write(run->out ? run->out : stderr, &run->report);
-	if (run->out && (fflush(run->out) != 0 || ferror(run->out)))
+	if (run->out && (fflush(run->out) != 0 || ferror(run->out))) {
 		run_say("--report: %s: %s", run_option(&run->options, "--report"), strerror(errno));
-	run_report_trouble(&run->report);
+		is_complete = false;
+	}
+	return run_report_trouble(&run->report) && is_complete;
+}
+
+/* No process has loaded the library. */
+static bool is_without_pager(const struct run *run)
+{
+	if (!is_required(run) || run->shared->loaded != 0)
+		return false;
+	run_say("%s did not load libuvmp-preload.so: no pager has run, which --require asks for",
+	        run->options.program[0]);
+	return true;
 }
 
 /* By the same signal, without a core over that of the program. */
@@ -366,7 +399,10 @@ static int execute(struct run *run)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL}, children;
 	uint64_t start_ns = now_ns();
+	struct rusage usage;
 	sigset_t set, mask;
+	bool is_complete;
+	int status;
 	pid_t pid;
 
 	fill(&set);
@@ -379,16 +415,22 @@ static int execute(struct run *run)
 		become_program(run, &mask, &children);
 	run->report.status = wait_for(run, pid, &set, start_ns);
 	run->report.time_ns = now_ns() - start_ns;
+	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
+		run->report.peak_rss_bytes = (uint64_t)usage.ru_maxrss << 10;
 	if (run->exec_error != 0) {
 		run_say("%s: %s", run->options.program[0], strerror(run->exec_error));
 		return run->exec_error == ENOENT ? NOT_FOUND : NOT_RUN;
 	}
-	report(run);
-	return end_as(run->report.status);
+	is_complete = report(run);
+	if (is_without_pager(run))
+		return RUN_NO_PAGER;
+	status = end_as(run->report.status);
+	return status == 0 && !is_complete ? RUN_INCOMPLETE : status;
 }
 
 int main(int arguments, char **argument)
 {
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct run *run = map_shared(sizeof(*run));
 	int status;
 
@@ -400,6 +442,7 @@ int main(int arguments, char **argument)
 		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
 	if (!run)
 		return run_say("out of memory");
+	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that is too large is an error of the file */
 	status = prepare(run, argument + 1);
 	return status != 0 ? status : execute(run);
 }

@@ -14,7 +14,10 @@
 #define RUN_LOG	      "UVMP_RUN_LOG"	/* absolute paths; the first process alone writes them */
 #define RUN_TRACE     "UVMP_RUN_TRACE"
 #define RUN_SAMPLE    "UVMP_RUN_SAMPLE"
+#define RUN_REQUIRE   "UVMP_RUN_REQUIRE" /* 1: a process without a pager ends with RUN_NO_PAGER */
 #define RUN_SHARED    "UVMP_RUN_SHARED" /* path of the file with struct run_shared */
+
+#define RUN_NO_PAGER 2 /* exit status of a process that must have a pager and cannot */
 
 #define RUN_PROCESSES 256u /* that are told apart; how many more there were is counted */
 
@@ -28,10 +31,37 @@ struct run_slot {
 	struct uvmp_pager_stats stats; /* up to date at any moment: uvmp_pager_show_stats */
 };
 
+/* Why an allocation or a mapping is not managed. From the threshold on, but for the first. */
+enum run_reason {
+	RUN_SMALL,     /* below the threshold; of a page and more */
+	RUN_BEYOND,    /* more than --managed at a time */
+	RUN_REFUSED,   /* the pager cannot take it: no address space, or too many allocations */
+	RUN_PAGERLESS, /* the process has no pager */
+	RUN_FIXED,     /* mapped at an address that the program names */
+	RUN_RESERVED,  /* mapped without access (PROT_NONE) */
+	RUN_PROTECTED, /* mapped with another access than reading and writing */
+	RUN_FILE,      /* mapping of a file */
+	RUN_COMMON,    /* shared memory */
+	RUN_HUGE,      /* of huge pages */
+	RUN_SPECIAL,   /* stack, locked, or in the low 2 GiB */
+	RUN_ALLOCATOR, /* mapped by an allocator for small allocations */
+	RUN_LIBC,      /* buffer of the C library, which the kernel must reach */
+	RUN_ALIGNED,   /* aligned to more than 2 MiB */
+	RUN_STACK,     /* made on a stack that is managed itself */
+	RUN_OWN,       /* the program defines malloc itself */
+	RUN_REASONS
+};
+
+/* Sums over all processes, of what was asked for: freed or not. */
+struct run_unmanaged {
+	uint64_t count, bytes;
+};
+
 struct run_shared {
 	uint32_t first;	 /* 1: some process has the log, the trace, and the store's file by its name */
 	uint32_t loaded; /* processes that the library was loaded into */
 	uint32_t slots;	 /* that were asked for; may be more than there are */
+	struct run_unmanaged unmanaged[RUN_REASONS];
 	struct run_slot slot[RUN_PROCESSES];
 };
 

@@ -54,6 +54,8 @@ static const struct option table[] = {
          "resident pages at a time, others every 10 ms; 64, say"},
         {"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
         {"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
+        {"--require", NULL, SWITCH, RUN_REQUIRE, NULL, 0, 0,
+         "exit with status 2 where no pager can run, rather than run the\nprogram without one"},
         {"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
          "the report has the policy and what this kernel can do"},
         {"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
@@ -255,7 +257,7 @@ static int pass(const struct option *option, const char *text)
 		return pass_output(option, text);
 	default:
 		if (option->name)
-			setenv(option->name, text, 1);
+			setenv(option->name, option->kind == SWITCH ? "1" : text, 1);
 		return 0;
 	}
 }

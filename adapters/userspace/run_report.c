@@ -46,6 +46,8 @@ static const struct column columns[] = {
         COLUMN(store_bytes),
         COLUMN(stall_ns),
         COLUMN(service_ns),
+        {"peak_resident_bytes", offsetof(struct uvmp_pager_stats, peak_resident_bytes), true},
+        {"peak_store_bytes", offsetof(struct uvmp_pager_stats, peak_store_bytes), true},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -105,7 +107,7 @@ static uint32_t more_processes(const struct run_shared *shared)
 	return shared->slots > RUN_PROCESSES ? shared->slots - RUN_PROCESSES : 0;
 }
 
-/* -- the table -- */
+/* -- sizes -- */
 
 struct bytes_text {
 	char text[32];
@@ -127,6 +129,70 @@ static struct bytes_text bytes_of(uint64_t bytes)
 		         unit[i]);
 	return to;
 }
+
+/* -- what is not managed -- */
+
+struct reason {
+	const char *key, *text;
+};
+
+static const struct reason reasons[RUN_REASONS] = {
+        [RUN_SMALL] = {"below_threshold", "below the threshold (of a page and more)"},
+        [RUN_BEYOND] = {"beyond_managed", "beyond --managed"},
+        [RUN_REFUSED] = {"refused", "no address space, or too many allocations"},
+        [RUN_PAGERLESS] = {"no_pager", "the process has no pager"},
+        [RUN_FIXED] = {"fixed", "mapped at an address that the program names"},
+        [RUN_RESERVED] = {"reserved", "reserved without access (PROT_NONE)"},
+        [RUN_PROTECTED] = {"protected", "mapped not for both reading and writing"},
+        [RUN_FILE] = {"file", "mapping of a file"},
+        [RUN_COMMON] = {"shared", "shared memory"},
+        [RUN_HUGE] = {"huge_pages", "huge pages"},
+        [RUN_SPECIAL] = {"special", "mapped as a stack, locked, or below 2 GiB"},
+        [RUN_ALLOCATOR] = {"allocator", "small allocations of the program's allocator"},
+        [RUN_LIBC] = {"c_library", "buffers of the C library"},
+        [RUN_ALIGNED] = {"aligned", "aligned to more than 2 MiB"},
+        [RUN_STACK] = {"stack", "allocated on a managed stack"},
+        [RUN_OWN] = {"own_malloc", "the program defines malloc itself"},
+};
+
+/* From the threshold on. */
+static bool has_unmanaged(const struct run_shared *shared)
+{
+	for (uint32_t i = RUN_SMALL + 1u; i < RUN_REASONS; i++) {
+		if (shared->unmanaged[i].count != 0)
+			return true;
+	}
+	return false;
+}
+
+static void write_unmanaged(FILE *out, const struct run_shared *shared)
+{
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < RUN_REASONS; i++) {
+		const struct run_unmanaged *u = &shared->unmanaged[i];
+
+		if (u->count == 0)
+			continue;
+		if (is_first)
+			fprintf(out, "  not managed, by reason: bytes asked for (freed or not), allocations and "
+			             "mappings\n");
+		is_first = false;
+		fprintf(out, "  %12s %9" PRIu64 "  %s\n", bytes_of(u->bytes).text, u->count, reasons[i].text);
+	}
+}
+
+static void write_unmanaged_json(FILE *out, const struct run_shared *shared)
+{
+	fputs("  \"unmanaged\": {", out);
+	for (uint32_t i = 0; i < RUN_REASONS; i++)
+		fprintf(out, "%s\n    \"%s\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+		        i == 0 ? "" : ",", reasons[i].key, shared->unmanaged[i].count,
+		        shared->unmanaged[i].bytes);
+	fputs("\n  },\n", out);
+}
+
+/* -- the table -- */
 
 static void write_processes(FILE *out, const struct run_report *report)
 {
@@ -201,10 +267,13 @@ static void write_table(FILE *out, const struct run_report *report)
 	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
 	        bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
-	fprintf(out, "  %-10s %s%s at the end (%s)\n", "store", bytes_of(sum.store_bytes).text,
-	        is_ram ? " of RAM" : "", report->store);
+	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", bytes_of(sum.store_bytes).text,
+	        is_ram ? " of RAM" : "", bytes_of(sum.peak_store_bytes).text, report->store);
+	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n", "resident",
+	        bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
+	write_unmanaged(out, report->shared);
 	if (report->is_verbose)
 		write_verbose(out, report);
 	if (managed > 1)
@@ -289,6 +358,8 @@ static void write_json(FILE *out, const struct run_report *report)
 	        report->time_ns, report->shared->loaded, managed);
 	fprintf(out, "  \"unlisted\": %" PRIu32 ",\n", more_processes(report->shared));
 	write_counts(out, &sum, "  ");
+	fprintf(out, "  \"peak_rss_bytes\": %" PRIu64 ",\n", report->peak_rss_bytes);
+	write_unmanaged_json(out, report->shared);
 	fprintf(out, "  \"store_error\": %d,\n  \"features\": ", -sum.store_error);
 	write_texts(out, report->features);
 	fputs(",\n  \"processes\": [", out);
@@ -355,8 +426,18 @@ void run_report_write(FILE *out, const struct run_report *report)
 static void say_nothing_managed(const struct run_report *report)
 {
 	const struct bytes_text threshold = bytes_of(report->threshold_bytes);
+	struct uvmp_pager_stats sum;
 
-	if (report->shared->loaded != 0)
+	(void)sum_up(report->shared, &sum);
+	if (sum.peak_managed_bytes != 0) {
+		fprintf(stderr, "uvmp-run: the program did not touch its managed memory, %s at most\n",
+		        bytes_of(sum.peak_managed_bytes).text);
+		write_unmanaged(stderr, report->shared);
+	} else if (report->shared->loaded != 0 && has_unmanaged(report->shared)) {
+		fprintf(stderr, "uvmp-run: nothing was managed of what reached the threshold of %s\n",
+		        threshold.text);
+		write_unmanaged(stderr, report->shared);
+	} else if (report->shared->loaded != 0)
 		fprintf(stderr, "uvmp-run: nothing was managed: no allocation reached the threshold of %s\n",
 		        threshold.text);
 	else if (report->objection)
@@ -370,15 +451,17 @@ static void say_nothing_managed(const struct run_report *report)
 }
 
 /* What an object or rows on the same standard error have already is not said again. */
-void run_report_trouble(const struct run_report *report)
+bool run_report_trouble(const struct run_report *report)
 {
 	bool is_told = report->format != RUN_TABLE && !report->is_aside && !report->is_quiet;
 	uint32_t managed = 0, failed = 0;
+	bool is_complete = true;
 
 	for (uint32_t i = 0; i < slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 
-		managed += has_managed(slot);
+		is_complete = is_complete && slot->log_error == 0 && slot->stats.trace_error == 0;
+		managed += has_used(slot);
 		failed += slot->error != 0;
 		if (!is_told && slot->error != 0 && failed <= LISTED_MOST)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
@@ -393,13 +476,15 @@ void run_report_trouble(const struct run_report *report)
 			        strerror(-slot->stats.trace_error));
 	}
 	if (is_told)
-		return;
-	if (managed == 0 && failed == 0 && !report->is_alone && !report->is_quiet)
+		return is_complete;
+	if (managed == 0 && (failed == 0 || has_unmanaged(report->shared)) && !report->is_alone &&
+	    !report->is_quiet)
 		say_nothing_managed(report);
 	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
 		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
 		        WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
 		        WCOREDUMP(report->status) ? ", core dumped" : "");
+	return is_complete;
 }
 
 /* -- while it runs -- */

@@ -21,14 +21,15 @@ struct run_report {
 	uint64_t budget_bytes, threshold_bytes, time_ns;
 	const char *store;
 	int status; /* of the program, as wait gives it */
+	uint64_t peak_rss_bytes; /* of the process that had most, with all its memory */
 	const struct run_shared *shared;
 };
 
 /* NULL: the default. False: there is none of this name. */
 bool run_report_format(const char *name, enum run_format *format);
 void run_report_write(FILE *out, const struct run_report *report);
-/* What went wrong, on stderr, and why nothing was managed, if nothing was. */
-void run_report_trouble(const struct run_report *report);
+/* What went wrong, on stderr, and why nothing was managed, if nothing was. False: the log or the trace is not complete. */
+bool run_report_trouble(const struct run_report *report);
 /* On the terminal that stderr is, cut to its width. False: there is nothing to show yet. */
 bool run_report_live(const struct run_shared *shared, double seconds);
 

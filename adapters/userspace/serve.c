@@ -98,7 +98,7 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 	char text[UVMP_ACTION_TEXT_MAX];
 
 	if (p->log && uvmp_action_print(a, text, sizeof(text)) == UVMP_OK)
-		fprintf(p->log, "%s\n", text);
+		pager_log(p, text);
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		p->stats.batches++;

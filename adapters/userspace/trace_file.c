@@ -15,6 +15,7 @@
  * file of its own: so each time it is asked whether it is still the same file. */
 #include "trace_file.h"
 #include "high_fd.h"
+#include "store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static bool is_ours(const struct trace_file *t)
 	return fstat(t->fd, &now) == 0 && now.st_dev == t->device && now.st_ino == t->inode;
 }
 
-static int put_out(const struct trace_file *t, const char *bytes, size_t left)
+static int put_all(const struct trace_file *t, const char *bytes, size_t left)
 {
 	while (left != 0) {
 		ssize_t some = write(t->fd, bytes, left);
@@ -73,6 +74,17 @@ static int put_out(const struct trace_file *t, const char *bytes, size_t left)
 		left -= (size_t)some;
 	}
 	return 0;
+}
+
+static int put_out(const struct trace_file *t, const char *bytes, size_t left)
+{
+	sigset_t before;
+	int error;
+
+	hold_too_large(&before);
+	error = put_all(t, bytes, left);
+	release_too_large(&before, error == -EFBIG);
+	return error;
 }
 
 void trace_file_flush(struct trace_file *t)

@@ -3,6 +3,7 @@
 # usage: preload.sh BUILD (with uvmp-run)
 set -u
 run=$(cd "$1" && pwd)/uvmp-run
+run_library=$(dirname "$run")/libuvmp-preload.so
 work=$(mktemp -d "${TMPDIR:-/tmp}/uvmp-preload.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -123,6 +124,51 @@ END
 	judge $? 'C++: new, aligned new, streams'
 else
 	echo 'skipped: C++, no g++ here'
+fi
+
+# -- other allocators than the C library's, linked and preloaded ------------------------------------------------------------
+allocate() { # NAME COMMAND...: all functions of the allocator are used together
+	name=$1
+	shift
+	for mode in $modes; do
+		# shellcheck disable=SC2086
+		timeout 100 "$run" $mode $limits -- "$@" managed >"$work/out" 2>"$work/err"
+		status=$?
+		grep '^FAIL' "$work/out"
+		judge $status "$name $mode"
+	done
+}
+build preload_allocator -fno-builtin && allocate 'the C library' "$work/preload_allocator"
+for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
+	if $CC -O1 -w -D_GNU_SOURCE -fno-builtin tests/cli/preload_allocator.c -o "$work/linked" -Wl,--no-as-needed "-l:$library" -lpthread 2>/dev/null; then
+		allocate "linked with $library" "$work/linked"
+		allocate "$library preloaded" env "LD_PRELOAD=$run_library:$(ldd "$work/linked" | sed -n "s/.*$library => \([^ ]*\).*/\1/p")" \
+			"$work/preload_allocator"
+	else
+		echo "skipped: no $library here, a program that is linked with it"
+	fi
+done
+if command -v redis-server >/dev/null 2>&1 && command -v redis-cli >/dev/null 2>&1; then
+	mkdir "$work/redis"
+	redis() { timeout 20 redis-cli -s "$work/redis/socket" "$@"; }
+	timeout 100 "$run" --user-mode --budget 8M --managed 512M -- redis-server --port 0 --unixsocket "$work/redis/socket" \
+		--save '' --dir "$work/redis" >"$work/redis/log" 2>"$work/err" &
+	i=0
+	while [ "$(redis ping 2>/dev/null)" != PONG ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+	seq 1 500000 | head -c 3000000 >"$work/redis/value"
+	for i in 1 2 3 4 5 6; do redis -x set "key$i" <"$work/redis/value" >/dev/null; done
+	redis bgsave >/dev/null
+	wrong=0
+	for i in 1 2 3 4 5 6; do
+		redis --raw get "key$i" | head -c 3000000 | cmp -s - "$work/redis/value" || wrong=1
+	done
+	judge $wrong 'redis-server: values of 3 MB come back'
+	redis shutdown nosave >/dev/null 2>&1
+	wait $!
+	judge $? 'redis-server shuts down'
+	if grep -q 'with managed memory' "$work/err"; then ok 'redis-server: in the report'; else fail 'redis-server: in the report'; fi
+else
+	echo 'skipped: no redis-server here'
 fi
 
 # -- real programs: the same output, byte for byte -----------------------------------------------------------------------------

@@ -67,7 +67,7 @@ value() { # KEY: of the JSON report
 # -- what cannot be -------------------------------------------------------------------------------------------------------
 expect 0 '--version' "$run" --version
 expect 0 '--help' "$run" --help
-says --budget --threshold --policy --store --record --log --report 'default 64 times the budget'
+says --budget --threshold --policy --store --record --log --report --require 'default 64 times the budget'
 for option in $("$run" --help | grep -o '^  --[a-z-]*' | tr -d ' '); do
 	case $option in --help | --version) continue ;; esac
 	grep -qF -- "$option" docs/uvmp-run.md && grep -qF -- "It Fl ${option#-}" docs/uvmp-run.1 && ok "$option is in both manuals" ||
@@ -110,6 +110,8 @@ printf 'int main(void) { return 5; }\n' >"$work/static.c"
 if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 	expect 5 'static program' "$run" --budget 8M "$work/static"
 	says 'nothing was managed' 'is statically linked'
+	refuses 'static program, --require' 'is statically linked: no pager can run, which --require asks for' \
+		"$run" --budget 8M --require "$work/static"
 else
 	echo 'skipped: no static C library, a static program'
 fi
@@ -117,6 +119,8 @@ if [ "$(id -u)" = 0 ]; then
 	cp /bin/true "$work/setuid" && chown 65534 "$work/setuid" && chmod 4755 "$work/setuid"
 	expect 0 'setuid program' "$run" --budget 8M "$work/setuid"
 	says 'is setuid'
+	refuses 'setuid program, --require' 'is setuid: it takes no libraries from its caller: no pager can run' \
+		"$run" --budget 8M --require "$work/setuid"
 fi
 
 expect 0 'JSON on standard error' "$run" --budget 8M --format json true
@@ -130,10 +134,48 @@ if grep -q 'userfaultfd' "$work/err"; then
 	exit $failed
 fi
 prints 'program: all words right'
+expect 0 'no userfaultfd' "$program" without 1 "$run" --budget 8M "$program" simple 32
+says 'userfaultfd: Function not implemented: the program runs without a pager'
+refuses 'no userfaultfd, --require' 'userfaultfd: Function not implemented: no pager can run, which --require asks for' \
+	"$program" without 1 "$run" --budget 8M --require "$program" simple 32
+expect 2 'a process without userfaultfd, --require' "$run" --budget 8M --require "$program" without 1 "$program" simple 32
+says 'ran without a pager: userfaultfd: Function not implemented'
+grep -q right "$work/out" && fail "$name: does not run" || ok "$name: does not run"
+expect 0 'a process without userfaultfd' "$run" --budget 8M "$program" without 1 "$program" simple 32
+says 'the process has no pager'
+if [ -x "$work/static" ]; then
+	printf '#!%s\n' "$work/static" >"$work/inner" && printf '#!%s\n' "$work/inner" >"$work/outer" && chmod 755 "$work/inner" "$work/outer"
+	expect 2 '--require, found out at the end' "$run" --budget 8M --require "$work/outer"
+	says 'did not load libuvmp-preload.so: no pager has run, which --require asks for'
+fi
+expect 0 '--require' "$run" --budget 8M --require --format json --report "$work/report" "$program" simple 32
 [ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_managed_bytes)" = 33554432 ] && [ "$(value faults)" -gt 0 ] &&
 	[ "$(value evictions)" -ge 12 ] && [ "$(value bytes_out)" -ge 25165824 ] && [ "$(value exit_status)" = 0 ] &&
 	[ "$(value signal)" = null ] && ok 'JSON: the counts' || fail 'JSON: the counts' "$(cat "$work/report")"
 [ -s "$work/err" ] && fail 'report in a file: nothing on stderr' "$(cat "$work/err")" || ok 'report in a file: nothing on stderr'
+[ "$(value peak_resident_bytes)" -le 8388608 ] && [ "$(value peak_resident_bytes)" -ge 6291456 ] &&
+	[ "$(value peak_store_bytes)" = 33554432 ] && [ "$(value peak_rss_bytes)" -gt 33554432 ] &&
+	ok 'JSON: the peaks' || fail 'JSON: the peaks' "$(cat "$work/report")"
+# reason: COUNT BYTES of one reason, from the JSON report
+reason() { sed -n "s/^    \"$1\": {\"count\": \([0-9]*\), \"bytes\": \([0-9]*\)},*\$/\1 \2/p" "$work/report"; }
+reasons() { # KEY=COUNT BYTES...: of the last report
+	for want in "$@"; do
+		if [ "$(reason "${want%%=*}")" = "${want#*=}" ]; then ok "$name: ${want%%=*}"; else
+			fail "$name: ${want%%=*}" "$(reason "${want%%=*}"), not ${want#*=}"
+		fi
+	done
+}
+expect 0 'more than --managed' "$run" --budget 8M --managed 16M --format json --report "$work/report" "$program" simple 32
+reasons 'beyond_managed=1 33554432'
+expect 0 'more than --managed, as a table' "$run" --budget 8M --managed 16M "$program" simple 32
+says 'nothing was managed of what reached the threshold of 1.0 MiB' '32.0 MiB         1  beyond --managed'
+expect 0 'every kind of mapping' "$run" --budget 8M --format json --report "$work/report" "$program" kinds 16 "$work/mapped"
+reasons 'reserved=1 2097152' 'fixed=1 2097152' 'protected=1 2097152' 'shared=1 2097152' 'special=1 2097152' 'file=1 2097152' \
+	'huge_pages=1 2097152' 'aligned=1 4194304' 'beyond_managed=0 0' 'no_pager=0 0'
+[ "$(reason below_threshold | cut -d ' ' -f 2)" -ge 100000 ] && ok "$name: below the threshold" || fail "$name: below the threshold"
+[ "$(value peak_managed_bytes)" = 16777216 ] && ok "$name: what is managed" || fail "$name: what is managed" "$(cat "$work/report")"
+expect 0 'managed memory that is not touched' "$run" --budget 8M "$program" untouched 4
+says 'the program did not touch its managed memory, 4.0 MiB at most'
 expect 0 'CSV' "$run" --budget 8M --format csv "$program" simple 32
 [ "$(wc -l <"$work/err")" = 2 ] && head -n 1 "$work/err" | grep -q '^pid,name,.*peak_managed_bytes' && ok 'CSV: a row' ||
 	fail 'CSV: a row' "$(cat "$work/err")"
@@ -238,9 +280,25 @@ expect 0 'a program that closes what it does not know' "$run" --budget 8M --log 
 prints 'file 3 has 4 bytes' 'program: all words right'
 [ "$(cat "$work/mine")" = mine ] && tail -n 1 "$work/log" | grep -q '^[0-9]* [a-z]' && ! grep -q 'not complete' "$work/err" &&
 	ok "$name: its file is its own, the log is whole" || fail "$name: its file is its own, the log is whole" "$(cat "$work/err")"
-expect 0 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
+expect 1 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
 says 'the log is not complete: No space left'
+expect 3 'log on a full disk: the status of the program goes first' "$run" --budget 8M --log /dev/full sh -c "$program simple 32; exit 3"
+expect 1 'trace on a full disk' "$run" --budget 8M --record /dev/full "$program" simple 32
+says 'the trace ends early: No space left'
+expect 1 'report on a full disk' "$run" --budget 8M --report /dev/full "$program" simple 32
+says '--report: /dev/full: No space left'
+# 256 KiB: more than uvmp-run itself needs
+for kind in log record; do
+	expect 1 "a limit on the size of files, --$kind" sh -c "ulimit -f 512; exec $run --budget 8M --policy prefetch=none --$kind $work/limited $program simple 32"
+	prints 'program: all words right'
+	says ': File too large'
+	[ "$(wc -c <"$work/limited")" -le 262144 ] && [ -s "$work/limited" ] && ok "$name: as much as fits" || fail "$name: as much as fits"
+done
+(seq 1 200000 | sed 's/$/ of so many lines/') >"$work/long"
+expect 1 'a limit on the size of files, --report' sh -c "ulimit -f 512; exec $run --budget 8M --format json --report $work/limited true \"\$(head -c 100000 $work/long)\" \
+	\"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\""
+says '--report: ' ': File too large'
 if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=12m tmpfs "$work/disk" 2>/dev/null; then
 	echo others >"$work/disk/others"
 	for store in "file:$work/disk" "file:$work/disk/store"; do

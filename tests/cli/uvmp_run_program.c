@@ -1,5 +1,6 @@
 /* What uvmp_run.sh runs under uvmp-run: memory larger than the budget, in which each word can be told, and the ends
  * that a program may come to meanwhile. usage: uvmp_run_program MODE MIB [ARGUMENT...] */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,9 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #define PAGE_WORDS   512u
 #define THREADS_MOST 64u
@@ -208,6 +215,43 @@ static int threads(bool waits)
 	return wrong;
 }
 
+/* Becomes a program for which the kernel has no userfaultfd. */
+static int without(char **argument)
+{
+	struct sock_filter filter[] = {
+	        {BPF_LD | BPF_W | BPF_ABS, 0, 0, 0}, /* the number of the system call */
+	        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_userfaultfd},
+	        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+	        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		return 77;
+	execvp(argument[0], argument);
+	return 99;
+}
+
+/* Allocations of 4 MiB and mappings of 2 MiB of every kind that is not managed, and one that is. */
+static int kinds(const char *path)
+{
+	const size_t bytes = 2u << 20;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), rw = PROT_READ | PROT_WRITE;
+	char *reserved = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *volatile aligned = aligned_alloc(4u << 20, 4u << 20);
+	volatile char *small = malloc(100000);
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0 || reserved == MAP_FAILED || !aligned || !small ||
+	    mmap(reserved, bytes, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != reserved ||
+	    mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
+	    mmap(NULL, bytes, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
+	    mmap(NULL, bytes, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0) == MAP_FAILED ||
+	    mmap(NULL, bytes, rw, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		return 1;
+	(void)mmap(NULL, bytes, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0); /* there may be none */
+	return simple();
+}
+
 int main(int arguments, char **argument)
 {
 	const char *mode = arguments > 2 ? argument[1] : "";
@@ -226,6 +270,12 @@ int main(int arguments, char **argument)
 		return forked();
 	if (strcmp(mode, "many") == 0 && arguments > 3)
 		return many((unsigned)strtoul(argument[3], NULL, 10));
+	if (strcmp(mode, "untouched") == 0)
+		return 0;
+	if (strcmp(mode, "without") == 0 && arguments > 3)
+		return without(argument + 3);
+	if (strcmp(mode, "kinds") == 0 && arguments > 3)
+		return kinds(argument[3]);
 	if (strcmp(mode, "exec") == 0 && arguments > 3)
 		return executed(argument + 3);
 	if (strcmp(mode, "daemon") == 0 && arguments > 3)
