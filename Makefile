@@ -71,11 +71,12 @@ test-quick test-long:
 
 ## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap
 test-bare:
+	@sh tests/deps.sh $@ || true # what is missing is skipped, with the reason
 	@sh tests/bare.sh $(BUILD)
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
-long  := $(call prog,san,$(shell grep -l test_share_of $(tests)))
+long  := $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
 # The tests of one word: the one of that name, or all with the word in their names.

@@ -19,6 +19,7 @@
 
 #include "support/around.h"
 #include "support/paging.h"
+#include "support/seed.h"
 
 /* -- bad input -- */
 
@@ -142,13 +143,19 @@ static void test_contents_outlive_eviction(void **state)
 	static const char *const policy[] = {"prefetch=density", "prefetch=none evict=lru4k",
 	                                     "preset=uvmsmart-tbn", "plan=overlapped replay=block",
 	                                     "replay=once batch=7"};
+	const uint64_t seed = test_seed();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(store) / sizeof(store[0]); i++) {
 		for (size_t k = 0; k < sizeof(policy) / sizeof(policy[0]); k++) {
-			struct uvmp_pager *pager = open_with(8 * MIB, policy[k], store[i]);
-			uint64_t *memory = uvmp_pager_alloc(pager, 32 * MIB);
+			struct uvmp_pager *pager;
+			uint64_t *memory;
 
+			if (!test_is_chosen(seed + k, (uint32_t)i,
+			                    3)) /* as a share: each policy with one store */
+				continue;
+			pager = open_with(8 * MIB, policy[k], store[i]);
+			memory = uvmp_pager_alloc(pager, 32 * MIB);
 			assert_non_null(memory);
 			for (uint64_t round = 0; round < 2; round++) {
 				write_pages(memory, 32 * MIB, round);

@@ -25,6 +25,7 @@
 
 #include "model/flaky_store.h"
 #include "support/paging.h"
+#include "support/seed.h"
 #include "uvmpolicy/uvmpolicy.h"
 
 #define BLOCK   (2 * MIB)
@@ -1218,11 +1219,17 @@ static void work_under(const char *policy, const char *store, uint32_t page_byte
 static void test_every_preset(void **state)
 {
 	static const char *const store[] = {"zstd", "file:/tmp", "map"};
+	const uint64_t seed = test_seed();
+	uint32_t presets = 0;
 
 	(void)state;
-	for (uint32_t i = 0; uvmp_policy_preset_at(i); i++) {
+	while (uvmp_policy_preset_at(presets))
+		presets++;
+	for (uint32_t i = 0; i < presets; i++) {
 		char policy[64];
 
+		if (!test_is_chosen(seed, i, presets))
+			continue;
 		snprintf(policy, sizeof(policy), "preset=%s", uvmp_policy_preset_at(i)->name);
 		work_under(policy, "mem", 4096, UVMP_PAGER_BUDGET_LEAST);
 		work_under(policy, "mem", 65536, UVMP_PAGER_BUDGET_LEAST);
