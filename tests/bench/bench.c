@@ -68,17 +68,68 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 	}
 }
 
+/* Decisions that do not depend on each other: every `stride`-th page faults, or with stride 0 `faults` random
+ * pages; `resident` other random pages are resident. */
+static void prefetch_once(uint32_t stride, uint32_t faults, uint32_t resident_pages, unsigned long count)
+{
+	struct uvmp_prefetch_params params;
+	struct uvmp_prefetch_state state;
+	struct uvmp_prefetch_hint hint;
+	uvmp_mask resident, faulted;
+	struct uvmp_prefetch_facts facts = {
+	        .faulted = &faulted, .resident = &resident, .dst = 1, .range_pages = 512};
+
+	uvmp_prefetch_params_init(&params, UVMP_PREFETCH_DENSITY);
+	uvmp_block_from_shape(512, 0, 16, &facts.block);
+	for (unsigned long i = 0; i < count; i++) {
+		uvmp_prefetch_state_init(&state);
+		uvmp_mask_zero(&resident);
+		uvmp_mask_zero(&faulted);
+		for (uint32_t page = 0; stride != 0 && page < 512u; page += stride)
+			uvmp_mask_set(&faulted, page);
+		while (stride == 0 && uvmp_mask_weight(&faulted) < faults)
+			uvmp_mask_set(&faulted, draw(512));
+		while (uvmp_mask_weight(&resident) < resident_pages) {
+			uvmp_mask_set(&resident, draw(512));
+			uvmp_mask_andnot(&resident, &resident, &faulted);
+		}
+		facts.faulted_region = uvmp_mask_hull(&faulted);
+		if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
+			exit(1);
+	}
+}
+
 /* -- faults -- */
 
 static struct uvmp_fault ring[BATCH + 1], entry[BATCH + 1];
 static struct uvmp_utlb utlb[64];
 
-static void fetch_and_order(unsigned long count)
+/* A batch as the engine prepares it: fetched, ordered by page, cut into bins of one VABlock each. */
+__attribute__((noinline)) void bench_batch(const struct uvmp_fetch_params *params,
+                                           struct uvmp_fault_buffer *buffer, struct uvmp_fault_batch *batch);
+void bench_batch(const struct uvmp_fetch_params *params, struct uvmp_fault_buffer *buffer,
+                 struct uvmp_fault_batch *batch)
+{
+	uint32_t order[BATCH + 1], count, put = (buffer->get + BATCH) % (BATCH + 1);
+	struct uvmp_fault_bin bin;
+
+	if (uvmp_fault_fetch(params, UVMP_FETCH_BATCH_READY, put, buffer, batch) != UVMP_OK)
+		exit(1);
+	count = uvmp_fault_representatives(batch, order);
+	uvmp_fault_order(entry, order, count);
+	for (uint32_t first = 0; first < count; first += bin.count) {
+		uint64_t end = entry[order[first]].address | (UVMP_ROOT_CHUNK_BYTES - 1u);
+
+		if (uvmp_fault_bin_next(entry, order, count, first, end, &bin) != UVMP_OK)
+			exit(1);
+	}
+}
+
+static void batches(unsigned long count)
 {
 	struct uvmp_fault_buffer buffer = {ring, BATCH + 1, 0, 0};
 	struct uvmp_fault_batch batch = {.entry = entry, .capacity = BATCH + 1, .utlb = utlb, .utlbs = 64};
 	struct uvmp_fetch_params params = {BATCH, 4096, true, true};
-	uint32_t order[BATCH + 1];
 
 	for (unsigned long i = 0; i < count; i++) {
 		for (uint32_t n = 0; n < BATCH; n++) {
@@ -91,14 +142,66 @@ static void fetch_and_order(unsigned long count)
 
 			ring[(buffer.get + n) % (BATCH + 1)] = fault;
 		}
-		if (uvmp_fault_fetch(&params, UVMP_FETCH_BATCH_READY, (buffer.get + BATCH) % (BATCH + 1),
-		                     &buffer, &batch) != UVMP_OK)
-			exit(1);
-		uvmp_fault_order(entry, order, uvmp_fault_representatives(&batch, order));
+		bench_batch(&params, &buffer, &batch);
 	}
 }
 
+/* -- thrashing: a page that CPU and GPU take from each other every 100 us; another page that never moves --
+ */
+
+static void thrash(uint32_t asked_page, unsigned long count)
+{
+	static const struct uvmp_processors processors = {
+	        .count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
+	struct uvmp_thrash_params params;
+	struct uvmp_thrash_space space;
+	struct uvmp_thrash_block block;
+	size_t bytes = uvmp_thrash_array_size(512);
+	void *memory = malloc(bytes);
+	uint64_t now = 1000000;
+
+	uvmp_thrash_params_init(&params);
+	if (!memory || uvmp_thrash_space_init(&space, &params) != UVMP_OK ||
+	    uvmp_thrash_block_init(&block, 1, 512) != UVMP_OK ||
+	    uvmp_thrash_block_give(&block, memory, bytes) != UVMP_OK)
+		exit(1);
+	for (unsigned long i = 0; i < count; i++) {
+		uint32_t dst = i % 2u;
+		struct uvmp_thrash_migration migration = {
+		        .region = {7, 8}, .dst = dst, .final_dst = dst, .now_ns = now};
+		struct uvmp_thrash_facts facts = {.page = asked_page,
+		                                  .requester = 1u - dst,
+		                                  .residents = (uint64_t)1 << dst,
+		                                  .now_ns = now + 1000u};
+		struct uvmp_thrash_hint hint;
+
+		if (uvmp_thrash_migrate(&space, &block, &migration) != UVMP_OK ||
+		    uvmp_thrash_decide(&space, &block, &processors, &facts, &hint) != UVMP_OK)
+			exit(1);
+		now += 100000u;
+	}
+	free(memory);
+}
+
 /* -- memory -- */
+
+/* The oldest root leaves and is used again, whole, by another block. */
+__attribute__((noinline)) void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block);
+void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block)
+{
+	struct uvmp_pmm_eviction eviction;
+	struct uvmp_chunk chunk;
+	uint32_t root;
+	bool found;
+
+	if (uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root) != UVMP_OK)
+		exit(1);
+	do
+		uvmp_pmm_evict_next(pmm, root, &eviction, &found);
+	while (found);
+	uvmp_pmm_evict_end(pmm, root, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk);
+	uvmp_pmm_unpin(pmm, chunk);
+}
 
 /* A full GPU: every allocation of 2 MiB evicts the oldest root. */
 static void evict(uint32_t roots, unsigned long count)
@@ -106,11 +209,8 @@ static void evict(uint32_t roots, unsigned long count)
 	struct uvmp_pmm_params params = {roots, 0, 6, true, true};
 	size_t bytes = uvmp_pmm_size(&params);
 	void *memory = malloc(bytes);
-	struct uvmp_pmm_eviction eviction;
 	struct uvmp_chunk chunk;
 	struct uvmp_pmm *pmm;
-	uint32_t root;
-	bool found;
 
 	if (!memory || uvmp_pmm_init(&params, memory, bytes, &pmm) != UVMP_OK)
 		exit(1);
@@ -118,16 +218,76 @@ static void evict(uint32_t roots, unsigned long count)
 		uvmp_pmm_alloc(pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, i, &chunk);
 		uvmp_pmm_unpin(pmm, chunk);
 	}
+	for (unsigned long i = 0; i < count; i++)
+		bench_root_cycle(pmm, draw(1u << 20));
+	free(memory);
+}
+
+/* TBNe: the victim, what leaves with it, and both off the list. */
+__attribute__((noinline)) uint32_t bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree,
+                                              uint32_t *unit);
+uint32_t bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree, uint32_t *unit)
+{
+	uint32_t leaving, tree_first;
+
+	if (uvmp_evict_victim(order, NULL, unit) != UVMP_OK)
+		exit(1);
+	tree_first = *unit / 32u * 32u;
+	tree += *unit / 32u;
+	uvmp_tree_set_leaf(tree, *unit % 32u, 0);
+	uvmp_tree_recompute(tree);
+	leaving = (uint32_t)1 << *unit % 32u;
+	leaving |= uvmp_smart_evict_closure(tree, ~leaving);
+	for (uint32_t block = 0; block < 32u; block++) {
+		if ((leaving >> block & 1u) != 0)
+			uvmp_evict_remove(order, tree_first + block);
+	}
+	return leaving;
+}
+
+#define TREES 64u
+static void tbne(unsigned long count)
+{
+	static struct uvmp_tree tree[TREES];
+	size_t bytes = uvmp_evict_size(UVMP_EVICT_TBN, TREES * 32u);
+	void *memory = malloc(bytes);
+	struct uvmp_evict order;
+
+	if (!memory || uvmp_evict_init(&order, UVMP_EVICT_TBN, TREES * 32u, memory, bytes) != UVMP_OK)
+		exit(1);
+	for (uint32_t i = 0; i < TREES; i++)
+		uvmp_tree_init(&tree[i], 32);
 	for (unsigned long i = 0; i < count; i++) {
-		if (uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root) != UVMP_OK)
-			exit(1);
-		do
-			uvmp_pmm_evict_next(pmm, root, &eviction, &found);
-		while (found);
-		uvmp_pmm_evict_end(pmm, root, UVMP_CHUNK_USER, UVMP_CHUNK_2M, draw(1u << 20), &chunk);
-		uvmp_pmm_unpin(pmm, chunk);
+		uint32_t unit;
+
+		/* half of the basic blocks are resident, in random places */
+		while (order.count < TREES * 16u) {
+			unit = draw(TREES * 32u);
+			uvmp_evict_touch(&order, unit);
+			uvmp_tree_set_leaf(&tree[unit / 32u], unit % 32u, 16);
+			uvmp_tree_recompute(&tree[unit / 32u]);
+		}
+		bench_tbne(&order, tree, &unit);
 	}
 	free(memory);
+}
+
+/* The oldest of 65,536 pages leaves, another one comes. */
+__attribute__((noinline)) void bench_lru_cycle(struct uvmp_evict *order);
+void bench_lru_cycle(struct uvmp_evict *order)
+{
+	uint32_t unit;
+
+	if (uvmp_evict_victim(order, NULL, &unit) != UVMP_OK)
+		exit(1);
+	uvmp_evict_remove(order, unit);
+	uvmp_evict_touch(order, unit);
+}
+
+__attribute__((noinline)) void bench_lru_touch(struct uvmp_evict *order, uint32_t unit);
+void bench_lru_touch(struct uvmp_evict *order, uint32_t unit)
+{
+	uvmp_evict_touch(order, unit);
 }
 
 static void touch(unsigned long count)
@@ -138,8 +298,12 @@ static void touch(unsigned long count)
 
 	if (!memory || uvmp_evict_init(&order, UVMP_EVICT_LRU_4K, 1u << 16, memory, bytes) != UVMP_OK)
 		exit(1);
-	for (unsigned long i = 0; i < count; i++)
-		uvmp_evict_touch(&order, draw(1u << 16));
+	for (uint32_t i = 0; i < 1u << 16; i++)
+		uvmp_evict_touch(&order, i);
+	for (unsigned long i = 0; i < count; i++) {
+		bench_lru_touch(&order, draw(1u << 16));
+		bench_lru_cycle(&order);
+	}
 	free(memory);
 }
 
@@ -316,19 +480,76 @@ static const struct {
 	const char *text;
 } cases[] = {
         {"density-1", "uvmp_prefetch_decide", 1,
-         "density decision, 1 random fault a call, block of 512 pages filling up"},
-        {"density-16", "uvmp_prefetch_decide", 1, "density decision, 16 random faults a call"},
-        {"tbn-1", "uvmp_prefetch_decide", 1, "TBNp decision, 1 random fault a call"},
-        {"sl-1", "uvmp_prefetch_decide", 1, "64 KiB sequential-local decision, 1 random fault a call"},
+         "density decision, 1 random fault, block of 512 pages filling up"},
+        {"density-16", "uvmp_prefetch_decide", 1, "density decision, 16 random faults, block filling up"},
+        {"density-64", "uvmp_prefetch_decide", 1,
+         "density decision, 64 random faults, 256 random pages resident"},
+        {"density-512", "uvmp_prefetch_decide", 1, "density decision, all 512 pages faulted"},
+        {"density-32nd", "uvmp_prefetch_decide", 1, "density decision, every 32nd page faulted"},
+        {"tbnp-1", "uvmp_prefetch_decide", 1, "TBNp decision, 1 random fault, block filling up"},
+        {"tbnp-16", "uvmp_prefetch_decide", 1, "TBNp decision, 16 random faults, block filling up"},
+        {"sl-1", "uvmp_prefetch_decide", 1, "64 KiB sequential-local decision, 1 random fault"},
+        {"tbne", "bench_tbne", 1, "TBNe victim, its closure, both removed; 64 trees, half resident"},
         {"fetch", "uvmp_fault_fetch", BATCH, "fetched fault: batch of 256, 64 uTLBs, 64 blocks"},
         {"order", "uvmp_fault_order", BATCH, "ordered fault of the same batches"},
-        {"evict-1000", "uvmp_pmm_evict_begin", 1, "victim choice among 1,000 resident roots"},
-        {"evict-70000", "uvmp_pmm_evict_begin", 1, "victim choice among 70,000 resident roots"},
+        {"bins", "uvmp_fault_bin_next", BATCH, "binned fault of the same batches"},
+        {"batch", "bench_batch", BATCH, "fault fetched, ordered and binned, same batches"},
+        {"hint-quiet", "uvmp_thrash_decide", 1,
+         "thrashing hint, a page without events beside one that thrashes"},
+        {"hint-thrash", "uvmp_thrash_decide", 1, "thrashing hint, the page that thrashes"},
+        {"thrash-event", "uvmp_thrash_migrate", 1, "thrashing event of one page"},
+        {"root-1000", "bench_root_cycle", 1, "root chunk evicted and reused, 1,000 resident roots"},
+        {"root-70000", "bench_root_cycle", 1, "root chunk evicted and reused, 70,000 resident roots"},
+        {"lru-touch", "bench_lru_touch", 1, "LRU 4 KiB touch among 65,536 pages"},
+        {"lru-cycle", "bench_lru_cycle", 1, "LRU 4 KiB victim, removal and touch among 65,536 pages"},
         {"service-1000", "bench_serve", 1, "fault through the engine, 1,000 resident blocks, memory full"},
         {"service-70000", "bench_serve", 1, "fault through the engine, 70,000 resident blocks, memory full"},
-        {"touch", "uvmp_evict_touch", 1, "LRU 4 KiB update among 65,536 pages"},
         {"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
 };
+
+static bool run(const char *name, unsigned long count)
+{
+	if (strcmp(name, "density-1") == 0)
+		prefetch(UVMP_PREFETCH_DENSITY, 1, count);
+	else if (strcmp(name, "density-16") == 0)
+		prefetch(UVMP_PREFETCH_DENSITY, 16, count);
+	else if (strcmp(name, "density-64") == 0)
+		prefetch_once(0, 64, 256, count);
+	else if (strcmp(name, "density-512") == 0)
+		prefetch_once(1, 0, 0, count);
+	else if (strcmp(name, "density-32nd") == 0)
+		prefetch_once(32, 0, 0, count);
+	else if (strcmp(name, "tbnp-1") == 0)
+		prefetch(UVMP_PREFETCH_TBN, 1, count);
+	else if (strcmp(name, "tbnp-16") == 0)
+		prefetch(UVMP_PREFETCH_TBN, 16, count);
+	else if (strcmp(name, "sl-1") == 0)
+		prefetch(UVMP_PREFETCH_SL, 1, count);
+	else if (strcmp(name, "tbne") == 0)
+		tbne(count);
+	else if (strcmp(name, "fetch") == 0 || strcmp(name, "order") == 0 || strcmp(name, "bins") == 0 ||
+	         strcmp(name, "batch") == 0)
+		batches(count);
+	else if (strcmp(name, "hint-quiet") == 0)
+		thrash(300, count);
+	else if (strcmp(name, "hint-thrash") == 0 || strcmp(name, "thrash-event") == 0)
+		thrash(7, count);
+	else if (strcmp(name, "root-1000") == 0)
+		evict(1000, count);
+	else if (strcmp(name, "root-70000") == 0)
+		evict(70000, count);
+	else if (strcmp(name, "lru-touch") == 0 || strcmp(name, "lru-cycle") == 0)
+		touch(count);
+	else if (strcmp(name, "service-1000") == 0)
+		engine(1000, count);
+	else if (strcmp(name, "service-70000") == 0)
+		engine(70000, count);
+	else if (strcmp(name, "parse") == 0)
+		parse(count);
+	else
+		return false;
+	return true;
+}
 
 int main(int argc, char **argv)
 {
@@ -352,29 +573,7 @@ int main(int argc, char **argv)
 	}
 	random_state = strtoull(argv[2], NULL, 10);
 	count = strtoul(argv[3], NULL, 10);
-	if (strcmp(argv[1], "density-1") == 0)
-		prefetch(UVMP_PREFETCH_DENSITY, 1, count);
-	else if (strcmp(argv[1], "density-16") == 0)
-		prefetch(UVMP_PREFETCH_DENSITY, 16, count);
-	else if (strcmp(argv[1], "tbn-1") == 0)
-		prefetch(UVMP_PREFETCH_TBN, 1, count);
-	else if (strcmp(argv[1], "sl-1") == 0)
-		prefetch(UVMP_PREFETCH_SL, 1, count);
-	else if (strcmp(argv[1], "fetch") == 0 || strcmp(argv[1], "order") == 0)
-		fetch_and_order(count);
-	else if (strcmp(argv[1], "evict-1000") == 0)
-		evict(1000, count);
-	else if (strcmp(argv[1], "evict-70000") == 0)
-		evict(70000, count);
-	else if (strcmp(argv[1], "service-1000") == 0)
-		engine(1000, count);
-	else if (strcmp(argv[1], "service-70000") == 0)
-		engine(70000, count);
-	else if (strcmp(argv[1], "touch") == 0)
-		touch(count);
-	else if (strcmp(argv[1], "parse") == 0)
-		parse(count);
-	else
+	if (!run(argv[1], count))
 		return 2;
 	return 0;
 }
