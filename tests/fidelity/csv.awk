@@ -9,10 +9,17 @@ function number(text,    unit) {
 	unit = substr(text, length(text))
 	return text !~ /^[0-9.]+[kmgt]$/ ? text : sprintf("%.0f", (text + 0) * 1024 ^ index("kmgt", unit))
 }
+# A field with a comma or a quote is quoted.
+function quoted(text) {
+	if (text !~ /[,"]/)
+		return text
+	gsub(/"/, "\"\"", text)
+	return "\"" text "\""
+}
 END {
 	printf "x,label"
 	for (j = 1; j <= columns; j++)
-		printf ",%s", title[j]
+		printf ",%s", quoted(title[j])
 	print ""
 	for (i = 1; i <= lines; i++) {
 		printf "%s,%s", number(x[i]), x[i]

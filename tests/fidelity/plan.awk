@@ -3,7 +3,7 @@
 #   runs         NUMBER, command; every command once
 #   names        NAME, command: the named runs of the rows wanted
 #   rows         id, heading, label, published, unit, tolerance, expression with numbers, why, 0 or how long
-#                runs matter (see resolved), expression with names
+#                runs matter (see resolved), expression with names, why the row does not count
 #   points       figure, series, x, expression with numbers (or a literal)
 #   figures      name, title, x label, y label, style, scales, heading, kept
 #   text         heading, paragraph
@@ -81,7 +81,7 @@ function flush_row(    text) {
 		return
 	text = resolved(expression, "")
 	line = id "\t" heading "\t" label "\t" published "\t" unit "\t" tolerance
-	print line "\t" text "\t" why "\t" kept "\t" expression > (work "/rows")
+	print line "\t" text "\t" why "\t" kept "\t" expression "\t" uncounted > (work "/rows")
 	id = ""
 }
 BEGIN { FS = " [|] " }
@@ -110,7 +110,7 @@ word == "row" {
 	if (id in seen)
 		fail("row " id " twice")
 	seen[id] = 1
-	label = $2; published = $3; unit = $4; tolerance = $5; expression = $6; why = ""
+	label = $2; published = $3; unit = $4; tolerance = $5; expression = $6; why = uncounted = ""
 	wanted = (heading ", " label) ~ pattern
 	# Only what is wanted is resolved, so only that is run.
 	if (!wanted)
@@ -118,6 +118,8 @@ word == "row" {
 	next
 }
 word == "why" { if (wanted) why = rest; next }
+word == "uncounted" { if (wanted) uncounted = rest; next }
+word == "can-fail" || word == "about" { next }
 word == "figure" {
 	flush_row()
 	figure = $1; sub(/^figure +/, "", figure)
@@ -148,15 +150,26 @@ word == "series" && drawn {
 	}
 	next
 }
-word == "paper" && drawn {
-	label = $1; sub(/^paper +/, "", label)
-	if (split($2, literal, " ") != count)
-		fail("figure " figure ": " label " needs a number or `-` for each x")
-	for (i = 1; i <= count; i++)
-		print figure "\t" label "\t" xs[i] "\t" literal[i] > (work "/points")
+# One more point of a series, at an x of its own.
+word == "at" && drawn {
+	x = $1; sub(/^at +/, "", x)
+	text = resolved($3, "")
+	print figure "\t" $2 "\t" x "\t" text > (work "/points")
+	if (kept == 1)
+		print figure > (work "/kept")
 	next
 }
-word == "each" || word == "eachlong" || word == "series" || word == "paper" { next }
+word == "published:" && drawn {
+	label = $1
+	n = split($2, literal, " ")
+	for (i = 1; i <= n; i++) {
+		if (split(literal[i], part, "=") != 2)
+			fail("figure " figure ": " label " needs X=VALUE")
+		print figure "\t" label "\t" part[1] "\t" part[2] > (work "/points")
+	}
+	next
+}
+word == "each" || word == "eachlong" || word == "series" || word == "at" || word == "published:" { next }
 { fail("unknown word " word) }
 END {
 	if (failed)
