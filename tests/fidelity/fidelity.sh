@@ -4,7 +4,9 @@
 # expression: only rows whose heading and label match, printed; nothing is written but under BUILD.
 # Environment: FIDELITY_LONG=1: also the long runs (else what results.txt knows of them is shown). FIDELITY_PICTURES=PATTERN:
 # the pictures whose names match, instead of all (without PATTERN) or none. FIDELITY_ACCEPT=1: a row that fell out is noted, not
-# an error. FIDELITY_LIMIT=SECONDS: of one run (default 1800). Exit status: 1 if a row that results.txt has as inside is not any more.
+# an error. FIDELITY_LIMIT=SECONDS: of one run (default 1800). FIDELITY_REUSE=1: take the numbers of runs that an earlier call
+# recorded under BUILD/fidelity-runs with the same program, models and scripts. Exit status: 1 if a row that results.txt has as
+# inside is no longer inside.
 set -eu
 uvmsim=$1 build=$2 pattern=${3:-}
 here=$(dirname "$0")
@@ -15,13 +17,24 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 jobs=${FIDELITY_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 tab=$(printf '\t')
+# Runs are recorded under a checksum of everything that they depend on but their command line.
+store=$build/fidelity-runs/$(cat "$uvmsim" adapters/simulator/models/* tests/data/gtx1080ti.txt \
+	"$here"/batches.awk "$here"/pattern.awk "$here"/sharing.awk "$here"/sparse.awk "$here"/*.vec "$here"/instant.* |
+	cksum | tr ' ' -)
+mkdir -p "$store"
 for list in runs names rows points figures kept text; do : >"$work/$list"; done
 awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="${FIDELITY_LONG:-}" \
 	-f "$here/plan.awk" "$here/rows.txt" "$here/figures.txt"
 
 # One run: its numbers as `key value` lines, or what went wrong as the one line `error`.
 cat >"$work/run.sh" <<'R'
-number=$1 uvmsim=$3 work=$4 here=$5 limit=${FIDELITY_LIMIT:-1800}
+number=$1 uvmsim=$3 work=$4 here=$5 store=$6 limit=${FIDELITY_LIMIT:-1800}
+recorded=$store/$(printf %s "$2" | cksum | tr ' ' -)
+if [ -n "${FIDELITY_REUSE:-}" ] && [ -f "$recorded.run" ]; then
+	[ ! -f "$recorded.csv" ] || cp "$recorded.csv" "$work/$number.csv"
+	cp "$recorded.run" "$work/$number.run"
+	exit
+fi
 # shellcheck disable=SC2086 # words on purpose; none of them holds blanks
 set -- $2
 command=$1
@@ -75,13 +88,16 @@ if [ "$command" != none ] && { [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [
 fi
 if [ ! -s "$work/$number.part" ]; then
 	printf 'error %s\n' "$(tail -n 1 "$work/$number.err" | sed 's/.*: //' | cut -c1-80)" >"$work/$number.part"
+else
+	[ ! -f "$work/$number.csv" ] || cp "$work/$number.csv" "$recorded.csv"
+	cp "$work/$number.part" "$recorded.part" && mv "$recorded.part" "$recorded.run"
 fi
 mv "$work/$number.part" "$work/$number.run"
 [ ! -t 2 ] || printf '\r%s of %s runs ' "$(find "$work" -name '*.run' | wc -l)" "$(wc -l <"$work/runs")" >&2
 R
 # shellcheck disable=SC2016 # the inner shell's
 tr '\t' '\n' <"$work/runs" | sed "s/.*/'&'/" | xargs -n 2 -P "$jobs" \
-	sh -c 'sh "$2/run.sh" "$4" "$5" "$1" "$2" "$3"' sh "$uvmsim" "$work" "$here"
+	sh -c 'sh "$2/run.sh" "$5" "$6" "$1" "$2" "$3" "$4"' sh "$uvmsim" "$work" "$here" "$store"
 [ ! -t 2 ] || echo >&2
 
 # stdin: lines that begin with an expression; stdout: the same with the value before it. An expression is awk's.
@@ -124,7 +140,7 @@ status=0
 # Pictures: data, then SVG where gnuplot is.
 mkdir -p "$build/fidelity"
 awk -F '\t' -v OFS='\t' '{ print $4, $0 }' "$work/points" | values >"$work/drawn"
-while IFS=$tab read -r name title xlabel ylabel style scales _; do
+while IFS=$tab read -r name _ _ _ style _; do
 	! grep -qxF "$name" "$work/kept" || continue
 	csv=$build/fidelity/$name.csv
 	number=$(awk -F '\t' -v name="$name" '$1 == name { gsub(/.*#|\).*/, "", $4); print $4; exit }' "$work/points")
@@ -134,19 +150,14 @@ while IFS=$tab read -r name title xlabel ylabel style scales _; do
 	else
 		awk -F '\t' -v name="$name" -f "$here/csv.awk" "$work/drawn" >"$csv"
 	fi
-	if command -v gnuplot >/dev/null; then
-		svg=$build/fidelity/$name.svg
-		columns=$(head -n 1 "$csv" | awk -F , '{ print NF }')
-		title=$(printf %s "$title" | sed "s/'/''/g")
-		# shellcheck disable=SC2015 # that is meant
-		gnuplot -e "csv='$csv'; out='$svg.part'; n=$columns; name='$title'; x='$xlabel'; y='$ylabel'" \
-			-e "style='$style'; scales='$scales'" "$here/plot.gp" && mv "$svg.part" "$svg" ||
-			echo "fidelity: no picture $name" >&2
-		rm -f "$svg.part"
-	fi
+	drawn="${drawn:-} $name"
 done <"$work/figures"
-[ ! -s "$work/figures" ] || command -v gnuplot >/dev/null ||
-	echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data written' >&2
+if [ -n "${drawn:-}" ]; then
+	command -v gnuplot >/dev/null || export PLOT_CHECK=1
+	[ -z "${PLOT_CHECK:-}" ] || echo 'fidelity: gnuplot is not installed: no pictures drawn, only their data written' >&2
+	# shellcheck disable=SC2086 # names without blanks
+	sh "$here/plot.sh" "$build/fidelity" $drawn || status=1
+fi
 
 if [ -n "$pattern" ]; then
 	cat "$work/document"
@@ -160,4 +171,5 @@ if [ "$status" -eq 0 ] || [ -n "${FIDELITY_ACCEPT:-}" ]; then
 	cp "$work/results" "$known"
 	status=0
 fi
+sh "$here/accuracy.sh" docs/accuracy.md || status=1
 exit "$status"

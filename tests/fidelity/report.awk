@@ -32,6 +32,19 @@ function pictures_of(name,    i, at) {
 		print "\n" figure_title[i] " ([data](" at ".csv)):\n\n![" figure_title[i] "](" at ".svg)"
 	}
 }
+# `misses` is bold; a row that is not counted says why.
+function verdict_text(    text) {
+	if (verdict != "uncounted")
+		return verdict == "misses" ? "**misses**" : verdict
+	text = $13
+	if (sub(/^repeats /, "", text))
+		text = "repeats \"" label_of[text] "\""
+	sub(/^(decision|certain) /, "", text)
+	if (sub(/^input [^ ]+ [^ ]+ /, "", text))
+		text = "input of the model: " text
+	uncounted++
+	return "not counted: " text
+}
 FILENAME == known { was[$1] = $3; next }
 FILENAME == work "/text" { text[$1] = text[$1] "\n" $2; next }
 FILENAME == work "/figures" {
@@ -39,7 +52,7 @@ FILENAME == work "/figures" {
 	next
 }
 {
-	value = $1; date = $2; id = $3; label = $5; published = $6; unit = $7; tolerance = $8; why = $10
+	value = $1; date = $2; id = $3; label = label_of[id] = $5; published = $6; unit = $7; tolerance = $8; why = $10
 	if ($4 != heading) {
 		end_of_section()
 		heading = $4
@@ -65,24 +78,27 @@ FILENAME == work "/figures" {
 	}
 	if (tolerance == "-")
 		verdict = "given"
+	else if ($13 != "")
+		verdict = "uncounted"
 	else
 		rows++
 	inside += verdict == "inside"
 	if (date != "")
 		simulated = simulated " (" date ")"
-	print "| " label " | " published " | " simulated " | " error " | " (verdict == "misses" ? "**misses**" : verdict) " |"
+	print "| " label " | " published " | " simulated " | " error " | " verdict_text() " |"
 	if (verdict == "misses")
 		reason(why != "" ? why : "Not explained yet.", label)
 	computed = computed label "\n    " $12 "\n"
 	print id "\t" value "\t" verdict (date != "" ? "\t" date : "") > list
 	if (was[id] == "inside" && verdict != "inside") {
-		print "fidelity: " id " was inside and is " simulated " now, published " published > "/dev/stderr"
+		print "fidelity: " id " was inside and " (verdict == "uncounted" ? "is not counted" : "is " simulated) \
+			" now, published " published > "/dev/stderr"
 		lost++
 	}
 }
 END {
 	end_of_section()
-	print "\n" inside + 0 " of " rows + 0 " rows are inside."
+	print "\n" inside + 0 " of " rows + 0 " rows are inside. " uncounted + 0 " more rows are shown but not counted."
 	print inside + 0 " of " rows + 0 " rows inside" > "/dev/stderr"
 	exit lost > 0
 }

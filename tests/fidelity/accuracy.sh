@@ -1,0 +1,11 @@
+#!/bin/sh
+# Checks which rows count (check.awk) and makes the tables of the page anew from rows.txt and results.txt, without any run.
+# usage: accuracy.sh PAGE. Exit status: 1 if a row is counted that must not be.
+set -eu
+here=$(dirname "$0")
+status=0
+awk -v models=adapters/simulator/models -f "$here/check.awk" "$here/rows.txt" "$here/results.txt" >&2 || status=1
+made=$(mktemp)
+awk -f "$here/accuracy.awk" "$here/rows.txt" "$here/results.txt" "$1" >"$made" && cat "$made" >"$1"
+rm -f "$made"
+exit "$status"
