@@ -44,7 +44,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run test test-quick test-long test-bare check coverage fuzz soak cross fidelity policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: all run test test-quick test-long test-bare check coverage fuzz soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -137,6 +137,11 @@ cross: $(BUILD)/uvmsim
 ##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
 fidelity: $(BUILD)/uvmsim
 	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
+
+## make fidelity-figures  the pictures of docs/fidelity from their data, the tables of docs/accuracy.md; without any run
+fidelity-figures:
+	@sh tests/fidelity/plot.sh docs/fidelity
+	@sh tests/fidelity/accuracy.sh docs/accuracy.md
 
 ## make policies   every preset on nine programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
 ##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/

@@ -1,0 +1,98 @@
+#!/bin/sh
+# What the documents say of published figures is what tests/fidelity/results.txt says, and only rows that can fail count.
+# Needs neither runs nor gnuplot. usage: fidelity.sh
+set -eu
+cd "$(dirname "$0")/../.."
+f=tests/fidelity
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+ok() { echo "ok   $1"; }
+bad() {
+	echo "FAILED: $1"
+	[ ! -s "$work/out" ] || sed 's/^/    /' "$work/out"
+	failed=1
+}
+check() { awk -v models=adapters/simulator/models -f $f/check.awk "$1" "${2:-$f/results.txt}" >"$work/out" 2>&1; }
+# The check finds what is counted and must not be. finds TEXT WHAT: after a change of rows.txt (results.txt) by sed.
+finds() {
+	if check "$work/rows.txt" "$work/results.txt"; then
+		bad "$2: nothing is found"
+	elif grep -qF "$1" "$work/out"; then
+		ok "$2"
+	else
+		bad "$2: not found"
+	fi
+}
+mutate() { # ROWS-SED RESULTS-SED
+	sed "$1" $f/rows.txt >"$work/rows.txt"
+	sed "${2:-}" $f/results.txt >"$work/results.txt"
+}
+
+if check $f/rows.txt; then ok 'every row that counts can fail and repeats no other'; else bad 'rows are counted that must not be'; fi
+mutate '/^uncounted repeats sim-backprop-tbn-faults/d' 's/\tuncounted$/\tinside/'
+finds 'row sim-backprop-adaptive-faults: repeats sim-backprop-tbn-faults' 'a repeated row is found'
+mutate '/^uncounted input sand2022.link/d'
+finds 'row sand-link-4: the model v100-sand.gpu contains the published 3.2219' 'a constant of the model is found'
+mutate '/^uncounted certain/d'
+finds 'row t2-29228-pages: a run in which nothing happens' 'a published 0 is found'
+finds 'row kim-all-ue: an exact figure restates' 'an exact figure is found'
+mutate 's/| 0\.5\.\.1 |/| 0..1 |/'
+finds 'row kim-premature: every outcome is in the range 0..1' 'a range that no outcome leaves is found'
+mutate 's/| faults | 10 |/| faults | 20 |/'
+finds 'tolerance 20 % is too wide' 'a wide tolerance is found'
+mutate 's/^row t1-sgemm-left .*/row t1-sgemm-left | saved | 96.56 | % | 10 | 100*(1-faults_raw(sgemm-pf)\/faults_raw(sgemm-none))/'
+finds 'row t1-sgemm-left: a share above half' 'a share of faults saved is found'
+mutate 's/pages_evicted(s-alru)</&=/'
+finds 'row ag-access-lru-sgemm: equality meets' 'an ordering that equality meets is found'
+mutate '' 's/^sim-backprop-adaptive-faults\t[0-9]*/sim-backprop-adaptive-faults\t7/'
+finds 'row sim-backprop-adaptive-faults: does not repeat' 'a row that no longer repeats another is found'
+
+awk -f $f/accuracy.awk $f/rows.txt $f/results.txt docs/accuracy.md >"$work/page"
+if diff docs/accuracy.md "$work/page" >"$work/out"; then
+	ok 'the tables of docs/accuracy.md are those of results.txt'
+else
+	bad 'docs/accuracy.md differs from results.txt: run make fidelity-figures'
+fi
+total=$(awk -F '\t' '$3 == "inside" { i++ } $3 == "inside" || $3 == "misses" { n++ } END { print i " of " n }' $f/results.txt)
+: >"$work/out"
+for page in fidelity.md accuracy.md; do
+	if grep -q "^[*]*$total \(rows\|published figures\) are inside" docs/$page; then
+		ok "docs/$page says $total"
+	else
+		bad "docs/$page does not say $total"
+	fi
+done
+
+if PLOT_CHECK=1 sh $f/plot.sh docs/fidelity >"$work/out" 2>&1; then
+	ok 'the data of every figure fit its columns'
+else
+	bad 'data do not fit a figure'
+fi
+cp docs/fidelity/*.csv "$work"
+sed 's/"//g' docs/fidelity/kim-fig8.csv >"$work/kim-fig8.csv"
+if PLOT_CHECK=1 sh $f/plot.sh "$work" kim-fig8 >"$work/out" 2>&1; then
+	bad 'an unquoted comma passes'
+else
+	ok 'an unquoted comma in a name is found'
+fi
+# The legend of a picture has the name of every column, whole.
+: >"$work/out"
+for name in docs/fidelity/*.csv; do
+	grep -q '^x,label,' "$name" || continue
+	awk '{
+		for (i = 1; i <= length($0); i++) {
+			c = substr($0, i, 1)
+			if (c == "\"") quoted = !quoted
+			else printf "%s", c == "," && !quoted ? "\n" : c
+		}
+		print ""; exit
+	}' "$name" | sed 1,2d | while IFS= read -r label; do
+		grep -qF ">$label<" "${name%.csv}.svg" 2>/dev/null || echo "${name%.csv}.svg: no \`$label\`"
+	done >>"$work/out"
+done
+if [ -s "$work/out" ]; then bad 'a picture lacks the name of a column'; else ok 'the pictures name every column'; fi
+for name in docs/fidelity/*.csv; do
+	[ -f "${name%.csv}.svg" ] || bad "$name has no picture"
+done
+exit $failed
