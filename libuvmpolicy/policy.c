@@ -868,28 +868,33 @@ static void apply_preset(const struct uvmp_policy_preset *preset, uint32_t value
 	}
 }
 
+/* PRESETS: there is none of that name. */
+static uint32_t find_preset(struct span name)
+{
+	uint32_t i = 0;
+
+	while (i < PRESETS && !equal(name, presets[i].name))
+		i++;
+	return i;
+}
+
 static enum uvmp_status take_preset(struct parser *parser, struct span wanted, bool is_first)
 {
+	uint32_t preset = find_preset(wanted);
 	struct sink sink;
 
 	if (!is_first) {
 		say(parser, parser->word, span_of("preset"), "must come first, and once", "");
 		return UVMP_ERR_CONFLICT;
 	}
-	for (uint32_t i = 0; i < PRESETS; i++) {
-		if (equal(wanted, presets[i].name)) {
-			apply_preset(&presets[i], parser->value);
-			return UVMP_OK;
-		}
+	if (preset < PRESETS) {
+		apply_preset(&presets[preset], parser->value);
+		return UVMP_OK;
 	}
 	sink = error_at(parser, parser->word);
 	put_text(&sink, "preset: \"");
 	put_quote(&sink, wanted);
-	put_text(&sink, "\" is not accepted;");
-	for (uint32_t i = 0; i < PRESETS; i++) {
-		put_char(&sink, ' ');
-		put_text(&sink, presets[i].name);
-	}
+	put_text(&sink, "\" is not accepted");
 	return UVMP_ERR_UNKNOWN;
 }
 
@@ -914,7 +919,9 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	uint32_t k;
 
 	if (!split(word, &name, &value)) {
-		say(parser, parser->word, word, "not key=value", "");
+		if (find_preset(word) < PRESETS)
+			return take_preset(parser, word, is_first);
+		say(parser, parser->word, word, "neither key=value nor a preset", "");
 		return UVMP_ERR_SYNTAX;
 	}
 	if (equal(name, "preset"))

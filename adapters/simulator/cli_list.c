@@ -6,15 +6,18 @@
 
 #include "import.h"
 #include "model.h"
+#include "nearest.h"
 #include "source.h"
 
-const char help_list[] = "usage: uvmsim list workloads [NAME]|policies|presets|gpus|formats\n"
+const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] | gpus | formats\n"
                          "\n"
-                         "  workloads  built-in programs with their parameters; NAME: only this one\n"
-                         "  policies   keys of the policy string: accepted values, default, who uses them\n"
-                         "  presets    named policies, each with its canonical string, wrapped\n"
+                         "  workloads  built-in programs with their parameters\n"
+                         "  policies   keys of the policy string: values, default, which policies use them\n"
+                         "  presets    named policies, each with its canonical string\n"
                          "  gpus       models of GPUs and their links (docs/models.md)\n"
-                         "  formats    formats of files that are read\n";
+                         "  formats    formats of files that are read\n"
+                         "\n"
+                         "With NAME: only that workload, key or preset.\n";
 
 static int list_workloads(void)
 {
@@ -97,23 +100,62 @@ static int list_policies(void)
 	return CLI_DONE;
 }
 
+static int list_policy(const char *name)
+{
+	const struct uvmp_policy_key *key;
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_start(&nearest, name, strlen(name));
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+		if (strcmp(name, key->name) == 0) {
+			list_key(i, key);
+			return CLI_DONE;
+		}
+		nearest_try(&nearest, key->name);
+	}
+	return cli_error("there is no key %.100s%s; see `uvmsim list policies`", name,
+	                 nearest_hint(&nearest, hint));
+}
+
+static int print_preset(const struct uvmp_policy_preset *preset)
+{
+	struct uvmp_policy policy;
+	char text[UVMP_POLICY_TEXT_MAX];
+
+	if (!cli_policy("preset", preset->name, &policy))
+		return CLI_BAD_INPUT;
+	if (uvmp_policy_print(&policy, text, sizeof(text)) != UVMP_OK)
+		return cli_error("preset %s cannot be printed", preset->name);
+	printf("%s\n    %s\n", preset->name, preset->summary);
+	list_wrapped(text);
+	return CLI_DONE;
+}
+
 static int list_presets(void)
 {
 	const struct uvmp_policy_preset *preset;
+	int status = CLI_DONE;
 
+	for (uint32_t i = 0; status == CLI_DONE && (preset = uvmp_policy_preset_at(i)) != NULL; i++)
+		status = print_preset(preset);
+	return status;
+}
+
+static int list_preset(const char *name)
+{
+	const struct uvmp_policy_preset *preset;
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_start(&nearest, name, strlen(name));
 	for (uint32_t i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++) {
-		struct uvmp_policy policy;
-		char text[UVMP_POLICY_TEXT_MAX];
-
-		snprintf(text, sizeof(text), "preset=%s", preset->name);
-		if (!cli_policy("preset", text, &policy))
-			return CLI_BAD_INPUT;
-		if (uvmp_policy_print(&policy, text, sizeof(text)) != UVMP_OK)
-			return cli_error("preset %s cannot be printed", preset->name);
-		printf("%s\n    %s\n", preset->name, preset->summary);
-		list_wrapped(text);
+		if (strcmp(name, preset->name) == 0)
+			return print_preset(preset);
+		nearest_try(&nearest, preset->name);
 	}
-	return CLI_DONE;
+	return cli_error("there is no preset %.100s%s; see `uvmsim list presets`", name,
+	                 nearest_hint(&nearest, hint));
 }
 
 static int list_gpus(void)
@@ -146,12 +188,20 @@ int cmd_list(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*list)(void);
+		int (*list_one)(const char *name); /* NULL: there is no list of one */
 	} topics[] = {
-	        {"workloads", list_workloads}, {"policies", list_policies}, {"presets", list_presets},
-	        {"gpus", list_gpus},           {"formats", list_formats},
+	        {"workloads", list_workloads, list_workload},
+	        {"policies", list_policies, list_policy},
+	        {"presets", list_presets, list_preset},
+	        {"gpus", list_gpus, NULL},
+	        {"formats", list_formats, NULL},
 	};
+	const size_t count = sizeof(topics) / sizeof(topics[0]);
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+	size_t found = 0;
 	static const char *const no_options[] = {NULL};
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	const char *topic, *more, *name = NULL;
 	int what = cli_next(&args, no_options, &topic);
 
@@ -159,8 +209,14 @@ int cmd_list(int argc, char **argv)
 		return CLI_BAD_INPUT;
 	if (what == CLI_END)
 		return cli_error("list what? workloads, policies, presets, gpus or formats");
+	nearest_start(&nearest, topic, strlen(topic));
+	while (found < count && strcmp(topic, topics[found].name) != 0)
+		nearest_try(&nearest, topics[found++].name);
+	if (found == count)
+		return cli_error("there is no list of %.100s%s; workloads, policies, presets, gpus, formats",
+		                 topic, nearest_hint(&nearest, hint));
 	what = cli_next(&args, no_options, &more);
-	if (what == CLI_OPERAND && strcmp(topic, "workloads") == 0) {
+	if (what == CLI_OPERAND && topics[found].list_one) {
 		name = more;
 		what = cli_next(&args, no_options, &more);
 	}
@@ -168,10 +224,5 @@ int cmd_list(int argc, char **argv)
 		return what == CLI_BAD
 		               ? CLI_BAD_INPUT
 		               : cli_error("unexpected argument %.100s; see `uvmsim list --help`", more);
-	if (name)
-		return list_workload(name);
-	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-		if (strcmp(topic, topics[i].name) == 0)
-			return topics[i].list();
-	return cli_error("there is no list of %.100s; workloads, policies, presets, gpus, formats", topic);
+	return name ? topics[found].list_one(name) : topics[found].list();
 }

@@ -8,21 +8,22 @@
 const char help_measured[] =
         "usage: uvmsim measured FILE... [--policy \"KEY=VALUE ...\"]... [--brief]\n"
         "\n"
-        "Replays measured faults of a real GPU (-: standard input) and prints, fault by fault, what the "
-        "driver\n"
-        "moved and what the library decides with the same pages resident. After each fault residency is set "
-        "to\n"
-        "what was measured, so that one miss makes no further ones.\n"
+        "Replays measured faults of a real GPU (-: standard input) and prints, fault by\n"
+        "fault, what the driver moved and what the library decides with the same pages\n"
+        "resident. After each fault residency is set to what was measured, so that one\n"
+        "miss makes no further ones.\n"
         "\n"
-        "  --policy TEXT   policy string (uvmsim list policies); may be repeated; default: the driver's\n"
+        "  --policy TEXT   policy string (uvmsim list policies); may be repeated;\n"
+        "                  default: the driver's\n"
         "  --brief         only the closing line of each policy\n"
         "\n"
-        "A row shows the block of 2 MiB as the driver left it, one character per 64 KiB: # resident before,\n"
-        "F faulting page, p came along, . absent. Where the library differs, the row below shows the block "
-        "as\n"
-        "the library would have left it. agree* means: the same pages, in other copies.\n"
+        "A row shows the block of 2 MiB as the driver left it, one character per 64 KiB:\n"
+        "# resident before, F faulting page, p came along, . absent. Where the library\n"
+        "differs, the row below shows the block as the library would have left it.\n"
+        "agree* means: the same pages, in other copies.\n"
         "\n"
-        "Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format: docs/measured.md.\n";
+        "Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format:\n"
+        "docs/measured.md.\n";
 
 #define POLICIES_MAX 64
 #define COLUMN       32 /* bytes of a text in the table */
@@ -188,8 +189,8 @@ static int read_file(const char *path, struct measured *measured)
 static int parse_arguments(int argc, char **argv, struct measured *measured, const char *policy[POLICIES_MAX],
                            size_t *policies, bool *is_brief)
 {
-	static const char *const options[] = {"policy=", "brief", NULL};
-	struct cli_args args = {argc, argv, 1, false};
+	static const char *const options[] = {"policy=*", "brief", NULL};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct uvmp_policy unused;
 	const char *value;
 	size_t files = 0;

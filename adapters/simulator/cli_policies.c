@@ -13,10 +13,10 @@ static const char *preset_of(const char *text)
 {
 	const struct uvmp_policy_preset *preset;
 
-	if (strncmp(text, PRESET, strlen(PRESET)) != 0)
-		return NULL;
+	if (strncmp(text, PRESET, strlen(PRESET)) == 0)
+		text += strlen(PRESET);
 	for (uint32_t i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++)
-		if (strcmp(text + strlen(PRESET), preset->name) == 0)
+		if (strcmp(text, preset->name) == 0)
 			return preset->name;
 	return NULL;
 }

@@ -14,6 +14,13 @@ struct cli_source {
 	bool is_trace;
 };
 
+/* What the head of a trace says of its recording (source.h). */
+struct cli_recorded {
+	uint64_t bytes;
+	bool has_faults_only;
+	char policy[UVMP_POLICY_TEXT_MAX];
+};
+
 /* Starts as zeros. */
 struct cli_sources {
 	struct cli_source source[CLI_SOURCES_MAX];

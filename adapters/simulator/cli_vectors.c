@@ -6,17 +6,18 @@
 const char help_decide[] =
         "usage: uvmsim decide FILE\n"
         "\n"
-        "Reads a vector file (-: standard input), drops its `=> ` lines, computes them anew and prints the\n"
-        "whole file. Stops at the first bad line; what came before it is printed.\n"
+        "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
+        "anew and prints the whole file. Stops at the first bad line, after the lines\n"
+        "before it.\n"
         "\n"
         "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
 
 const char help_check[] =
         "usage: uvmsim check FILE...\n"
         "\n"
-        "Computes the `=> ` lines of vector files (-: standard input) and compares. Prints each input line\n"
-        "whose results differ or are missing, with what is expected and what is computed; closes with\n"
-        "`N passed, M failed`, counted in input lines.\n"
+        "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
+        "Prints each input line whose results differ or are missing, with the expected\n"
+        "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
         "\n"
         "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
         "Format: docs/vectors.md.\n";
@@ -40,7 +41,7 @@ static int process(const char *path, void (*work)(FILE *, const char *, FILE *, 
 
 int cmd_decide(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct vec_result result = {0};
 	const char *path = NULL, *value;
 	int what;
@@ -59,7 +60,7 @@ int cmd_decide(int argc, char **argv)
 
 int cmd_check(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	unsigned long long passed = 0, failed = 0;
 	int what, files = 0, status = CLI_DONE;
 	const char *path;

@@ -8,53 +8,48 @@
 #include "progress.h"
 #include "report.h"
 
-const char help_bound[] =
-        "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
-        "\n"
-        "What must move whatever the policy is: all that is touched, once (with any memory), and what "
-        "Belady's\n"
-        "optimum, which knows the future, moves with this memory, in units of 4 KiB, 64 KiB and 2 MiB. For "
-        "the\n"
-        "accesses in the order of the source, all of them to GPU memory.\n"
-        "\n"
-        "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-        "  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
-        "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
-        "  --oversub PERCENT managed footprint in percent of GPU memory (default 100: everything fits)\n"
-        "  --seed N          for everything random (default 1)\n"
-        "  --format F        table (default), json, csv\n";
+const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
+                          "\n"
+                          "What must move whatever the policy is: all that is touched, once (with any\n"
+                          "memory), and what Belady's optimum, which knows the future, moves with this\n"
+                          "memory, in units of 4 KiB, 64 KiB and 2 MiB. For the accesses in the order of\n"
+                          "the source, all of them to GPU memory.\n"
+                          "\n"
+                          "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
+                          "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
+                          "  --memory SIZE    GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
+                          "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%, or a\n"
+                          "                   ratio with a point: 1.25 (default 100: everything fits)\n"
+                          "  --seed N         for everything random (default 1)\n"
+                          "  --format F       table (default), json, csv\n";
 
-static const char *const options[] = {
-        "workload=", "trace=", "memory=", "oversub=", "seed=", "format=", "help", NULL};
+static const char *const options[] = {"workload=*", "trace=*", "memory=*", "oversub=*",
+                                      "seed=",      "format=", "help",     NULL};
 enum option { WORKLOAD, TRACE, MEMORY, OVERSUB, SEED, FORMAT, HELP };
 
 struct request {
 	struct cli_sources sources;
 	struct driver_memory memory;
+	bool has_oversub; /* was given */
 	enum report_format format;
 };
 
 static int set_memory(struct request *q, enum option option, const char *value)
 {
-	uint64_t percent = 0;
-
 	if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
 		return cli_error("bound: one memory size");
 	if (option == MEMORY ? !cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory.bytes)
-	                     : !cli_number("--oversub", value, 1, 10000, &percent))
+	                     : !cli_oversub("--oversub", value, &q->memory.oversub_percent))
 		return CLI_BAD_INPUT;
-	q->memory.oversub_percent = (uint32_t)percent;
 	return CLI_DONE;
 }
 
-static int set_format(struct request *q, const char *value)
+static int set_format(enum report_format *format, const char *value)
 {
-	static const char *const names[] = {"table", "json", "csv"};
+	int number = cli_format("--format", value);
 
-	for (q->format = REPORT_TABLE; q->format <= REPORT_CSV; q->format++)
-		if (strcmp(value, names[q->format]) == 0)
-			return CLI_DONE;
-	return cli_error("--format %s: not one of table, json, csv", value);
+	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
+	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
 }
 
 static int run(struct request *q)
@@ -75,6 +70,9 @@ static int run(struct request *q)
 	report.is_complete = bound_run(source, q->memory, BOUND_LEVELS, &report.result, error);
 	progress_end();
 	interrupt_done();
+	if (report.is_complete && q->has_oversub)
+		cli_note_oversub(source->name, q->memory.oversub_percent, report.result.footprint_bytes,
+		                 report.result.memory_bytes);
 	if (report.is_complete || report.result.accesses > 0)
 		report_bound(&report, q->format, stdout);
 	source->close(source);
@@ -86,7 +84,7 @@ static int run(struct request *q)
 
 int cmd_bound(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct request q = {.sources = {.seed = 1}};
 	int status = CLI_DONE;
 	const char *value;
@@ -106,13 +104,14 @@ int cmd_bound(int argc, char **argv)
 		case MEMORY:
 		case OVERSUB:
 			status = set_memory(&q, (enum option)option, value);
+			q.has_oversub = option == OVERSUB;
 			break;
 		case SEED:
 			if (!cli_number("--seed", value, 0, UINT64_MAX, &q.sources.seed))
 				return CLI_BAD_INPUT;
 			break;
 		case FORMAT:
-			status = set_format(&q, value);
+			status = set_format(&q.format, value);
 			break;
 		case CLI_OPERAND:
 			return cli_error("bound: unexpected argument %s", value);

@@ -7,18 +7,17 @@
 const char help_explain[] =
         "usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
         "\n"
-        "Says why pages moved, from a decision log (-: standard input; a compressed one: zstdcat LOG |\n"
-        "uvmsim explain - ...). With an address: all that befell the page that holds it, one line each, and "
-        "how\n"
-        "often it came and left. With a range: the same for every page that lies in it, in part or in "
-        "whole.\n"
-        "Without: the ten blocks of which most pages moved, and what each cause has copied.\n"
+        "Says why pages moved, from a decision log (-: standard input; a compressed one:\n"
+        "zstdcat LOG | uvmsim explain - ...). With an address: everything about the page\n"
+        "that holds the address, one line each, and how often the page arrived and left.\n"
+        "With a range: the same for every page that lies in the range, in part or whole.\n"
+        "Without: the ten blocks of which most pages moved, and what each cause copied.\n"
         "\n"
-        "  ADDRESS, END      hexadecimal, with or without 0x; END is the first byte that is not meant\n"
-        "  BYTES             for example 65536, 64K, 2M\n"
-        "  --space N         only actions of this address space\n"
+        "  ADDRESS, END     hexadecimal, with or without 0x; END: one past the last byte\n"
+        "  BYTES            for example 65536, 64K, 2M\n"
+        "  --space N        only actions of this address space\n"
         "\n"
-        "Exit status: 0 done; 2 bad input: what came before it is told.\n";
+        "Exit status: 0 done; 2 bad input: what stands before it is printed.\n";
 
 static const char *const options[] = {"space=", NULL};
 
@@ -68,7 +67,7 @@ static bool read_address(const char *text, struct explain_query *query)
 
 int cmd_explain(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct explain_query query = {0};
 	const char *path = NULL, *address = NULL, *value;
 	char error[EXPLAIN_ERROR_MAX];

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "import.h"
+#include "nearest.h"
 
 const char help_import[] =
         "usage: uvmsim import FORMAT FILE [options]\n"
         "\n"
-        "Writes another tool's trace as one of ours (docs/uvmsim.md) on standard output. FILE may be\n"
-        "zstd-compressed; - is standard input. `uvmsim list formats` lists FORMAT:\n"
+        "Writes another tool's trace in the trace format (docs/uvmsim.md) on standard\n"
+        "output. FILE may be zstd-compressed; - is standard input. FORMAT:\n"
         "\n"
         "  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
         "  nvprof            text of `nvprof --print-gpu-trace`\n"
@@ -17,16 +18,19 @@ const char help_import[] =
         "  uvmsmart-access   lines cycle,page\n"
         "  uvmsmart-batches  lines benchmark,prefetcher,batch,fault_addr\n"
         "\n"
-        "Without --ranges every 2 MiB block that is touched counts as managed; the input is then read "
-        "twice.\n"
-        "Not every format knows every option.\n"
+        "Without --ranges every 2 MiB block that is touched counts as managed; the input\n"
+        "is then read twice. Not every format accepts every option.\n"
         "\n"
-        "  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart\n"
-        "  --agents N        deals accesses that name no agent to N agents in turn (default 1)\n"
-        "  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named in its first line\n"
+        "  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of\n"
+        "                    UVM Smart\n"
+        "  --agents N        deals accesses that name no agent to N agents in turn\n"
+        "                    (default 1)\n"
+        "  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named\n"
+        "                    in its first line\n"
         "  --clock-mhz N     uvmsmart-access: cycles a microsecond (default 1481)\n"
-        "  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of UVM Smart\n"
-        "  --prefetcher NAME uvmsmart-batches: the one whose faults are wanted\n"
+        "  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of\n"
+        "                    UVM Smart\n"
+        "  --prefetcher NAME uvmsmart-batches: whose faults are imported\n"
         "  --hex             addresses: numbers without 0x are hexadecimal, too\n";
 
 static const char *const options[] = {
@@ -40,7 +44,7 @@ struct request {
 
 static int parse(struct request *request, int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	const char *value;
 
 	for (;;) {
@@ -50,9 +54,6 @@ static int parse(struct request *request, int argc, char **argv)
 			return CLI_DONE;
 		if (option == CLI_BAD || option == HELP)
 			return CLI_BAD_INPUT;
-		if (option != CLI_OPERAND && request->value[option])
-			return cli_error("import: --%.*s twice", (int)strcspn(options[option], "="),
-			                 options[option]);
 		if (option != CLI_OPERAND)
 			request->value[option] = value ? value : "";
 		else if (!request->format)
@@ -131,6 +132,19 @@ static int run(const struct request *request, const struct import_format *format
 	return is_good ? CLI_DONE : cli_error("%s", error);
 }
 
+static int unknown_format(const char *name)
+{
+	const struct import_format *format;
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_start(&nearest, name, strlen(name));
+	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
+		nearest_try(&nearest, import_format_name(format));
+	return cli_error("import: there is no format %.100s%s; see `uvmsim list formats`", name,
+	                 nearest_hint(&nearest, hint));
+}
+
 int cmd_import(int argc, char **argv)
 {
 	struct import_options import = import_defaults;
@@ -144,8 +158,7 @@ int cmd_import(int argc, char **argv)
 		return cli_error("import: FORMAT and FILE are needed; see `uvmsim import --help`");
 	format = import_format_find(request.format);
 	if (!format)
-		return cli_error("import: there is no format %.100s; see `uvmsim list formats`",
-		                 request.format);
+		return unknown_format(request.format);
 	if (check_options(&request, format) != CLI_DONE || !take_numbers(&request, &import))
 		return CLI_BAD_INPUT;
 	import.benchmark = request.value[BENCHMARK];

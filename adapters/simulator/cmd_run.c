@@ -14,52 +14,50 @@
 #include "progress.h"
 #include "report.h"
 
-const char help_run[] =
-        "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
-        "\n"
-        "Feeds page accesses through fault buffer, batches, prefetcher, eviction and replay, and reports the "
-        "counts.\n"
-        "With --gpu the run takes time, on a model of that GPU and its link; without, time fields are null.\n"
-        "\n"
-        "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-        "  --trace FILE      a recorded one, see `uvmsim list formats`; - is standard input\n"
-        "  --gpu NAME        a GPU that `uvmsim list gpus` names, or a file of your own\n"
-        "  --memory SIZE     GPU memory, for example 512M or 12G, rounded down to 2 MiB (default with --gpu: "
-        "the GPU's)\n"
-        "  --oversub PERCENT managed footprint in percent of GPU memory (default without --gpu: 100, "
-        "everything "
-        "fits)\n"
-        "  --policy \"...\"    policy string, see `uvmsim list policies` (default: $UVMP_POLICY, else "
-        "preset=nvidia-595)\n"
-        "  --seed N          for everything random (default 1)\n"
-        "  --format F        table (default), json, csv\n"
-        "  --log FILE        the decision log, one action a line, for `uvmsim explain` (run only)\n";
+const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
+                        "\n"
+                        "Feeds page accesses through fault buffer, batches, prefetcher, eviction and\n"
+                        "replay, and reports the counts. With --gpu the run takes time, on a model of\n"
+                        "that GPU and its link; without, time fields are null.\n"
+                        "\n"
+                        "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
+                        "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
+                        "  --gpu NAME       a GPU that `uvmsim list gpus` names, or a file of your own\n"
+                        "  --memory SIZE    GPU memory, rounded down to 2 MiB: bytes, or 512M, 512MB or\n"
+                        "                   512MiB, all powers of 1024 (default with --gpu: the GPU's)\n"
+                        "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%;\n"
+                        "                   a number with a point is a ratio, 0.01 to 19.99: 1.25.\n"
+                        "                   Whole numbers below 20 need the sign: 5%\n"
+                        "                   (default without --gpu: 100, everything fits)\n"
+                        "  --policy \"...\"   a preset's name, key=value words, or both, see\n"
+                        "                   `uvmsim list policies` and `uvmsim list presets`\n"
+                        "                   (default: $UVMP_POLICY, else nvidia-595)\n"
+                        "  --seed N         for everything random (default 1)\n"
+                        "  --format F       table (default), json, csv\n"
+                        "  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
+                        "                   (run only)\n";
 
-const char help_compare[] =
-        "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE   --policy "
-        "\"...\" --policy \"...\"   [options]\n"
-        "\n"
-        "The same runs under several policies, side by side. All options of `uvmsim "
-        "run`; --workload, --trace, --memory,\n"
-        "--oversub and --policy may be repeated: every combination is run. `--policy all` is every preset, "
-        "`--policy 'preset=PATTERN'`\n"
-        "those whose names match; a preset that cannot run gets a row that says why. In each group "
-        "of runs `*` marks the least value;\n"
-        "the last line is what Belady's optimum, which knows the future, moves page by page; "
-        "`% above` it is what a\n"
-        "run brought in. See `uvmsim bound`.\n"
-        "JSON is an array of the objects that `uvmsim run` prints.\n"
-        "\n"
-        "  --jobs N          runs at a time, each with memory of its own (default: the "
-        "number of processors);\n"
-        "                    the results do not depend on it\n"
-        "  --seeds N         each with N seeds, from that of --seed on; a row has the medians, and least and "
-        "most\n"
-        "                    below it where they differ; JSON and CSV have every run\n";
+const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"
+                            "                      --policy \"...\" --policy \"...\"   [options]\n"
+                            "\n"
+                            "The same runs under several policies, side by side. All options of\n"
+                            "`uvmsim run`; --workload, --trace, --memory, --oversub and --policy may be\n"
+                            "repeated: every combination is run. `--policy all` is every preset,\n"
+                            "`--policy 'preset=PATTERN'` those whose names match; a preset that cannot run\n"
+                            "gets a row that says why. In each group of runs `*` marks the least value;\n"
+                            "the last line is what Belady's optimum, which knows the future, moves page by\n"
+                            "page; `% above` it is what a run brought in. See `uvmsim bound`.\n"
+                            "JSON is an array of the objects that `uvmsim run` prints.\n"
+                            "\n"
+                            "  --jobs N         runs at a time, each with memory of its own (default: the\n"
+                            "                   number of processors); the results do not depend on it\n"
+                            "  --seeds N        each with N seeds, from that of --seed on; a row has the\n"
+                            "                   medians, and least and most below it where they differ;\n"
+                            "                   JSON and CSV have every run\n";
 
-static const char *const options[] = {
-        "workload=", "trace=", "gpu=",  "memory=", "oversub=", "policy=", "seed=",
-        "format=",   "log=",   "jobs=", "seeds=",  "help",     NULL};
+static const char *const options[] = {"workload=*", "trace=*", "gpu=",    "memory=*", "oversub=*",
+                                      "policy=*",   "seed=",   "format=", "log=",     "jobs=",
+                                      "seeds=",     "help",    NULL};
 enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, JOBS, SEEDS, HELP };
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
@@ -70,6 +68,7 @@ struct request {
 	struct cli_sources sources;
 	struct driver_memory memory[MANY];
 	size_t memories;
+	bool has_oversub; /* was given */
 	struct cli_policies policies;
 	bool is_compare;
 	unsigned jobs;  /* 0: not given */
@@ -83,8 +82,6 @@ static int add_gpu(struct request *q, const char *value)
 {
 	char error[MODEL_ERROR_MAX];
 
-	if (q->has_model)
-		return cli_error("--gpu is given twice");
 	q->has_model = true;
 	return model_open(value, NULL, &q->model, error) ? CLI_DONE : cli_error("--gpu: %s", error);
 }
@@ -92,30 +89,24 @@ static int add_gpu(struct request *q, const char *value)
 static int add_memory(struct request *q, bool is_percent, const char *value)
 {
 	struct driver_memory *memory = &q->memory[q->memories];
-	uint64_t percent;
 
 	if (q->memories == MANY)
 		return cli_error("more than %d memory sizes", MANY);
 	q->memories++;
+	q->has_oversub = q->has_oversub || is_percent;
 	if (!is_percent)
 		return cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
 		               ? CLI_DONE
 		               : CLI_BAD_INPUT;
-	if (!cli_number("--oversub", value, 1, 10000, &percent))
-		return CLI_BAD_INPUT;
-	memory->oversub_percent = (uint32_t)percent;
-	return CLI_DONE;
+	return cli_oversub("--oversub", value, &memory->oversub_percent) ? CLI_DONE : CLI_BAD_INPUT;
 }
 
-static int set_format(struct request *q, const char *value)
+static int set_format(enum report_format *format, const char *value)
 {
-	static const char *const names[] = {"table", "json", "csv"};
+	int number = cli_format("--format", value);
 
-	for (q->format = REPORT_TABLE; q->format <= REPORT_CSV; q->format++) {
-		if (strcmp(value, names[q->format]) == 0)
-			return CLI_DONE;
-	}
-	return cli_error("--format %s: not one of table, json, csv", value);
+	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
+	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
 }
 
 static int add_option(struct request *q, enum option option, const char *value)
@@ -137,7 +128,7 @@ static int add_option(struct request *q, enum option option, const char *value)
 		return cli_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
 		                                                                    : CLI_BAD_INPUT;
 	case FORMAT:
-		return set_format(q, value);
+		return set_format(&q->format, value);
 	case LOG:
 		q->log_path = value;
 		break;
@@ -235,6 +226,7 @@ struct answer {
 	struct machine_times times;  /* if there is a model */
 	struct bound_result bound;   /* or this */
 	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
+	struct cli_recorded recorded;
 };
 
 static void run_one(const struct request *q, size_t index, struct answer *answer)
@@ -255,6 +247,9 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 	else
 		answer->is_complete = driver_run(source, &policy_of(q, index)->policy, memory, seed, q->log,
 		                                 &answer->result, answer->error);
+	answer->recorded.bytes = source->recorded_bytes;
+	answer->recorded.has_faults_only = source->has_faults_only;
+	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
 	source->close(source);
 }
 
@@ -263,6 +258,7 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 struct batch {
 	const struct request *q;
 	struct report *report;
+	struct cli_recorded *recorded; /* for each source */
 	size_t count, failed; /* failed: the first task whose failure ends all, count: there is none */
 	char error[SOURCE_ERROR_MAX];
 };
@@ -310,6 +306,8 @@ static bool take(struct batch *batch, size_t index, const struct answer *answer)
 	struct report *report = &batch->report[index];
 
 	report->is_complete = answer->is_complete;
+	if (!is_bound(q, index))
+		batch->recorded[source_of(q, index)] = answer->recorded;
 	if (is_bound(q, index)) {
 		report->bound_h2d_bytes = answer->bound.level[0].h2d_bytes;
 		report->bound_d2h_bytes = answer->bound.level[0].d2h_bytes;
@@ -458,6 +456,87 @@ static size_t keep_results(struct batch *batch)
 	return kept;
 }
 
+/* -- notes -- */
+
+/* Keys that only a run with time looks at. */
+static void note_untimed(const struct request *q)
+{
+	for (size_t i = 0; i < q->policies.count && !q->has_model && !q->policies.is_sweep; i++) {
+		const struct uvmp_policy *policy = &q->policies.policy[i].policy;
+		const char *given = q->policies.policy[i].given;
+
+		if (policy->threads)
+			cli_note("%.200s: threads=on has no effect without --gpu", given);
+		if (policy->sm_throttle)
+			cli_note("%.200s: sm_throttle=on has no effect without --gpu", given);
+		if (policy->plan != UVMP_PLAN_SERIAL)
+			cli_note("%.200s: plan=%s has no effect without --gpu", given,
+			         policy->plan == UVMP_PLAN_OVERLAPPED ? "overlapped" : "unobtrusive");
+		if (policy->link_ratio != 100)
+			cli_note("%.200s: link_ratio has no effect without --gpu", given);
+	}
+}
+
+/* Of each workload and memory size, by its first complete run. */
+static void note_oversub(const struct batch *batch)
+{
+	const struct request *q = batch->q;
+	size_t noted = SIZE_MAX;
+
+	for (size_t i = 0; i < batch->count && q->has_oversub; i++) {
+		const struct report *report = &batch->report[i];
+
+		if (is_bound(q, i) || !report->is_complete || i / group_of(q) == noted)
+			continue;
+		noted = i / group_of(q);
+		if (report->memory.oversub_percent != 0)
+			cli_note_oversub(report->workload, report->memory.oversub_percent,
+			                 report->result.footprint_bytes, report->result.memory_bytes);
+	}
+}
+
+/* Does a complete run of the source have the memory, the policy (canonical; NULL: any) of its recording? */
+static bool has_run_with(const struct batch *batch, size_t source, uint64_t bytes, const char *policy)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct report *report = &batch->report[i];
+
+		if (source_of(batch->q, i) != source || is_bound(batch->q, i) || !report->is_complete)
+			continue;
+		if ((bytes == 0 || report->result.memory_bytes >> 21 == bytes >> 21) &&
+		    (!policy || strcmp(policy, report->policy) == 0))
+			return true;
+	}
+	return false;
+}
+
+static void note_recording(const struct batch *batch, size_t source)
+{
+	const struct cli_recorded *recorded = &batch->recorded[source];
+	const char *name = batch->q->sources.source[source].spec;
+	char policy[UVMP_POLICY_TEXT_MAX];
+	struct uvmp_policy parsed;
+
+	if (recorded->has_faults_only)
+		cli_note("%.200s: lists faults only; accesses to resident pages are not known, so hits, "
+		         "refaults and "
+		         "eviction by use are not those of the program",
+		         name);
+	if (!has_run_with(batch, source, 0, NULL))
+		return;
+	if (recorded->bytes != 0 && !has_run_with(batch, source, recorded->bytes, NULL))
+		cli_note("%.200s: was recorded with --memory %llu; with other memory other accesses would "
+		         "have faulted",
+		         name, (unsigned long long)recorded->bytes);
+	if (uvmp_policy_parse(recorded->policy, strlen(recorded->policy), &parsed, NULL) == UVMP_OK &&
+	    recorded->policy[0] != '\0' && uvmp_policy_print(&parsed, policy, sizeof(policy)) == UVMP_OK &&
+	    !has_run_with(batch, source, 0, policy))
+		cli_note("%.200s: was recorded with another policy, with which other accesses would fault; "
+		         "see the "
+		         "head of the trace",
+		         name);
+}
+
 static void free_reports(struct report *report, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -491,8 +570,13 @@ static int run_all(struct request *q)
 	size_t kept;
 
 	batch.report = calloc(batch.count, sizeof(*batch.report));
-	if (!batch.report)
+	batch.recorded = calloc(q->sources.count, sizeof(*batch.recorded));
+	if (!batch.report || !batch.recorded) {
+		free(batch.report);
+		free(batch.recorded);
 		return cli_error("out of memory");
+	}
+	note_untimed(q);
 	interrupt_catch();
 	progress_start(batch.count);
 	if (batch.count > 1)
@@ -501,6 +585,10 @@ static int run_all(struct request *q)
 	progress_end();
 	interrupt_done();
 	share_bounds(&batch);
+	note_oversub(&batch);
+	for (size_t i = 0; i < q->sources.count; i++)
+		note_recording(&batch, i);
+	free(batch.recorded);
 	if (q->policies.is_sweep)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
@@ -519,7 +607,7 @@ static int run_all(struct request *q)
 
 static int run_command(int argc, char **argv, bool is_compare, const char *help)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct request *q = calloc(1, sizeof(*q));
 	int option = CLI_END, status = CLI_DONE;
 	const char *value;

@@ -11,17 +11,18 @@
 #include "trace_write.h"
 
 const char help_trace[] =
-        "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE   [--seed N] [--output FILE]\n"
+        "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
+        "                    [--seed N] [--output FILE]\n"
         "\n"
-        "Writes what a workload, or another trace, does with managed memory, in the trace format\n"
-        "(docs/uvmsim.md).\n"
+        "Writes what a workload, or another trace, does with managed memory, in the\n"
+        "trace format (docs/uvmsim.md).\n"
         "\n"
         "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
         "  --trace FILE      a recorded one, also compressed; - is standard input\n"
         "  --seed N          for everything random (default 1)\n"
-        "  --output FILE     instead of standard output; compressed if the name ends in .zst\n";
+        "  --output FILE     instead of standard output; compressed if named *.zst\n";
 
-static const char *const options[] = {"workload=", "trace=", "seed=", "output=", "help", NULL};
+static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "help", NULL};
 enum option { WORKLOAD, TRACE, SEED, OUTPUT, HELP };
 
 struct output {
@@ -172,7 +173,7 @@ static int run(const struct cli_sources *sources, struct output *output)
 
 int cmd_trace(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false};
+	struct cli_args args = {argc, argv, 1, false, 0};
 	struct cli_sources sources = {.seed = 1};
 	struct output output = {NULL, NULL, false, false};
 	int status = CLI_DONE;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "nearest.h"
 
 struct command {
 	const char *name;
@@ -29,31 +30,71 @@ static const struct command commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static const char usage_text[] = "usage: uvmsim SUBCOMMAND [arguments]\n"
+                                 "       uvmsim help [SUBCOMMAND] | SUBCOMMAND --help | -h\n"
+                                 "       uvmsim --version [-v] | -V\n";
+
+static void print_usage(FILE *out)
+{
+	fputs(usage_text, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-10s%s\n", commands[i].name, commands[i].summary);
+}
+
 static int print_help(void)
 {
-	puts("uvmsim: what a unified-memory driver decides, and what that costs\n"
-	     "\n"
-	     "usage: uvmsim SUBCOMMAND [arguments]\n"
-	     "       uvmsim SUBCOMMAND --help\n"
-	     "       uvmsim --help | --version [-v]\n");
-	for (size_t i = 0; i < COMMANDS; i++)
-		printf("  %-10s%s\n", commands[i].name, commands[i].summary);
+	puts("uvmsim: what a unified-memory driver decides, and what that costs\n");
+	print_usage(stdout);
 	puts("\n"
-	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one line on stderr;\n"
-	     "130 or 143 interrupted, after what was known so far.");
+	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one\n"
+	     "line on stderr; 130 or 143 interrupted, after what was known so far.");
 	return CLI_DONE;
 }
 
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return true;
 	return false;
 }
 
+static int unknown_command(const char *word)
+{
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_start(&nearest, word, strlen(word));
+	for (size_t i = 0; i < COMMANDS; i++)
+		nearest_try(&nearest, commands[i].name);
+	nearest_try(&nearest, "help");
+	nearest_try(&nearest, "--help");
+	nearest_try(&nearest, "--version");
+	return cli_error("unknown %s %.100s%s; see `uvmsim --help`", word[0] == '-' ? "option" : "subcommand",
+	                 word, nearest_hint(&nearest, hint));
+}
+
+/* `help`, `help SUBCOMMAND`. */
+static int help(int argc, char **argv)
+{
+	if (argc == 1 || wants_help(argc, argv))
+		return print_help();
+	if (argc > 2)
+		return cli_error("nothing may follow help %.100s", argv[1]);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		fputs(commands[i].help, stdout);
+		return CLI_DONE;
+	}
+	return unknown_command(argv[1]);
+}
+
 static int run_command(int argc, char **argv)
 {
+	if (strcmp(argv[0], "help") == 0)
+		return help(argc, argv);
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[0], commands[i].name) != 0)
 			continue;
@@ -62,18 +103,24 @@ static int run_command(int argc, char **argv)
 		fputs(commands[i].help, stdout);
 		return CLI_DONE;
 	}
-	return cli_error("unknown %s %.100s; see `uvmsim --help`",
-	                 argv[0][0] == '-' ? "option" : "subcommand", argv[0]);
+	return unknown_command(argv[0]);
+}
+
+static bool is_either(const char *word, const char *brief, const char *full)
+{
+	return strcmp(word, brief) == 0 || strcmp(word, full) == 0;
 }
 
 static int dispatch(int argc, char **argv)
 {
 	bool is_help, is_verbose;
 
-	if (argc < 2)
+	if (argc < 2) {
+		print_usage(stderr);
 		return cli_error("a subcommand must follow; see `uvmsim --help`");
-	is_help = strcmp(argv[1], "--help") == 0;
-	if (!is_help && strcmp(argv[1], "--version") != 0)
+	}
+	is_help = is_either(argv[1], "-h", "--help");
+	if (!is_help && !is_either(argv[1], "-V", "--version"))
 		return run_command(argc - 1, argv + 1);
 	is_verbose = !is_help && argc == 3 && strcmp(argv[2], "-v") == 0;
 	if (argc > 2 && !is_verbose)

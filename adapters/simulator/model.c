@@ -3,6 +3,7 @@
  * A file is read line by line into the fields of a table; a line number is kept for each field, so that
  * repeated keys are found and what the GPU's own file sets is not overwritten by the host's file that it
  * includes. */
+#include "nearest.h"
 #include "model.h"
 
 #include <errno.h>
@@ -128,6 +129,27 @@ static bool is_path(const char *name, enum kind kind)
 	return strchr(name, '/') != NULL || ends_with(name, endings[kind]);
 }
 
+/* The nearest built-in name, as a hint, and for GPUs all of them. */
+static void describe_built_in(const char *name, enum kind kind, char text[MODEL_ERROR_MAX])
+{
+	char hint[NEAREST_TEXT_MAX], names[32][NEAREST_TEXT_MAX / 2], all[MODEL_ERROR_MAX] = "";
+	struct nearest nearest;
+	unsigned count = 0;
+
+	nearest_start(&nearest, name, strlen(name));
+	for (const struct model_file *file = model_files; file->name && count < 32; file++) {
+		if (!ends_with(file->name, endings[kind]))
+			continue;
+		snprintf(names[count], sizeof(names[count]), "%.*s",
+		         (int)(strlen(file->name) - strlen(endings[kind])), file->name);
+		nearest_try(&nearest, names[count]);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", count > 0 ? ", " : "",
+		         names[count]);
+		count++;
+	}
+	snprintf(text, MODEL_ERROR_MAX, "%s; there are: %.300s", nearest_hint(&nearest, hint), all);
+}
+
 static const struct model_file *find_built_in(const char *name, enum kind kind)
 {
 	size_t length = strlen(name);
@@ -157,16 +179,18 @@ static bool full_path(const char *name, const char *from, char path[MODEL_NAME_M
 static FILE *open_file(struct parse *parse, const char *name, const char *from)
 {
 	const struct model_file *file = find_built_in(name, parse->kind);
+	char known[MODEL_ERROR_MAX];
 	FILE *in;
 
 	if (!is_path(name, parse->kind)) {
 		if (!file) {
+			describe_built_in(name, parse->kind, known);
 			snprintf(parse->error, MODEL_ERROR_MAX,
-			         "there is no %s \"%.100s\"; a file of yours is named with its path",
+			         "there is no %s \"%.100s\"%.300s; a file of yours is named with its path",
 			         parse->kind == GPU    ? "GPU model"
 			         : parse->kind == HOST ? "host or GPU model"
 			                               : "link",
-			         name);
+			         name, known);
 			return NULL;
 		}
 		snprintf(parse->file, sizeof(parse->file), "%s", file->name);

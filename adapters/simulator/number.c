@@ -25,7 +25,9 @@ bool number_parse(const char *text, size_t length, uint64_t *number)
 
 bool number_parse_size(const char *text, size_t length, uint64_t *bytes)
 {
-	size_t digits = length > 3 && memcmp(text + length - 2, "iB", 2) == 0 ? length - 2 : length;
+	bool has_bytes = length > 1 && text[length - 1] == 'B';
+	bool has_binary = has_bytes && length > 3 && text[length - 2] == 'i';
+	size_t digits = length - has_bytes - has_binary;
 	const char *unit = digits > 1 ? memchr(units, text[digits - 1] & ~0x20, strlen(units)) : NULL;
 	unsigned shift = 0;
 	uint64_t value;
@@ -33,7 +35,7 @@ bool number_parse_size(const char *text, size_t length, uint64_t *bytes)
 	if (unit != NULL) {
 		shift = 10 * ((unsigned)(unit - units) + 1);
 		digits--;
-	} else if (digits != length) { /* `iB` without a unit */
+	} else if (has_binary) { /* `iB` without a unit */
 		return false;
 	}
 	if (!number_parse(text, digits, &value) || value > UINT64_MAX >> shift)

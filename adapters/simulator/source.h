@@ -64,6 +64,10 @@ struct source {
 	/* How far it is, for people who wait. */
 	uint64_t done, total;               /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
+	/* What a trace's head says of its recording, known once the first row was read. */
+	uint64_t recorded_bytes;                    /* GPU memory or budget; 0: not said */
+	char recorded_policy[UVMP_POLICY_TEXT_MAX]; /* policy string; "": not said */
+	bool has_faults_only; /* from a profiler: accesses to resident pages are not among the rows */
 	char error[SOURCE_ERROR_MAX];
 };
 

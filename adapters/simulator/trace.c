@@ -13,6 +13,7 @@
 #include <zstd.h>
 #endif
 
+#include "number.h"
 #include "trace_write.h"
 
 #define LINE_MAX_BYTES 4096u
@@ -674,6 +675,37 @@ static bool parse_row(struct trace *trace, struct text line, struct source_row *
 
 /* -- source -- */
 
+/* -- the head -- */
+
+/* Behind `start`, which the text contains; NULL: it does not. */
+static const char *behind(struct text text, const char *start)
+{
+	size_t length = strlen(start);
+	const char *found = memmem(text.at, (size_t)(text.end - text.at), start, length);
+
+	return found ? found + length : NULL;
+}
+
+/* `# uvmsim run --memory N --policy '...'`, as recorders write it, and `# import FORMAT, faults only`. */
+static void read_comment(struct source *source, struct text line)
+{
+	static const char command[] = "# uvmsim run --memory ", import[] = "# import ";
+	const char *memory = behind(line, command), *policy = behind(line, " --policy '"), *end;
+
+	if (behind(line, import) == line.at + sizeof(import) - 1)
+		source->has_faults_only =
+		        source->has_faults_only || behind(line, ", faults only") == line.end;
+	if (memory != line.at + sizeof(command) - 1)
+		return;
+	end = memchr(memory, ' ', (size_t)(line.end - memory));
+	end = end ? end : line.end;
+	(void)number_parse(memory, (size_t)(end - memory), &source->recorded_bytes);
+	end = policy ? memchr(policy, '\'', (size_t)(line.end - policy)) : NULL;
+	if (end && (size_t)(end - policy) < sizeof(source->recorded_policy))
+		snprintf(source->recorded_policy, sizeof(source->recorded_policy), "%.*s",
+		         (int)(end - policy), policy);
+}
+
 static void trace_next(struct source *source, struct source_row *row)
 {
 	struct trace *trace = (struct trace *)source;
@@ -685,8 +717,10 @@ static void trace_next(struct source *source, struct source_row *row)
 			trace->is_over = true;
 			break;
 		}
-		if (length > 0 && line[0] == '#')
+		if (length > 0 && line[0] == '#') {
+			read_comment(&trace->source, (struct text){line, line + length});
 			continue;
+		}
 		if (parse_row(trace, (struct text){line, line + length}, row))
 			return;
 	}

@@ -122,13 +122,14 @@ UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 /* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is valid. */
 UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 
-/* Parses `length` bytes of text. On error *policy is unchanged and *error (may be NULL) says what is wrong;
- * on success *error is unchanged. Keys of a preset that a later key makes useless fall back to their
- * defaults; keys given in the text itself are an error then.
- * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: not key=value, or longer than UVMP_POLICY_TEXT_MAX, or a byte
- * that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice. UVMP_ERR_RANGE: number.
- * UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies do not use, or
- * threshold=0 or lapse_votes=0 with quirks=0. */
+/* Parses `length` bytes of text: key=value words; a preset, as preset=NAME or NAME alone, comes first. On
+ * error *policy is unchanged and *error (may be NULL) says what is wrong; on success *error is unchanged.
+ * Keys of a preset that a later key makes useless fall back to their defaults; keys given in the text itself
+ * are an error then.
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: neither key=value nor a preset, or longer than
+ * UVMP_POLICY_TEXT_MAX, or a byte that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice.
+ * UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies
+ * do not use, or threshold=0 or lapse_votes=0 with quirks=0. */
 UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
 					    struct uvmp_policy_error *error);
 

@@ -25,6 +25,10 @@ static void sizes(void **state)
 	assert_size("64k", 65536);
 	assert_size("64KiB", 65536);
 	assert_size("64kiB", 65536);
+	assert_size("64KB", 65536);
+	assert_size("64kB", 65536);
+	assert_size("64MB", 67108864);
+	assert_size("4B", 4);
 	assert_size("3m", 3145728);
 	assert_size("1G", 1073741824);
 	assert_size("2t", UINT64_C(2) << 40);
@@ -39,8 +43,11 @@ static void not_sizes(void **state)
 	                                  "KiB",
 	                                  "iB",
 	                                  "4iB",
-	                                  "4B",
-	                                  "4KB",
+	                                  "B",
+	                                  "4Kb",
+	                                  "4b",
+	                                  "4BB",
+	                                  "4BiB",
 	                                  "4Kib",
 	                                  "4Ki",
 	                                  "4 K",

@@ -121,7 +121,7 @@ static void assert_refused(const char *spec, const char *message)
 }
 
 /* The message names all workloads, those of `uvmsim list workloads`. */
-static void assert_unknown(const char *spec, const char *shown)
+static void assert_unknown(const char *spec, const char *shown, const char *hint)
 {
 	char expected[2 * SOURCE_ERROR_MAX], *text = NULL;
 	size_t size = 0;
@@ -130,7 +130,7 @@ static void assert_unknown(const char *spec, const char *shown)
 
 	workload_list(out);
 	fclose(out);
-	snprintf(expected, sizeof(expected), "unknown workload `%s`; there are: ", shown);
+	snprintf(expected, sizeof(expected), "unknown workload `%s`%s; there are: ", shown, hint);
 	for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
 		if (line[0] == ' ') /* a parameter */
 			continue;
@@ -145,16 +145,16 @@ static void assert_unknown(const char *spec, const char *shown)
 static void bad_specs(void **state)
 {
 	(void)state;
-	assert_unknown("", "");
-	assert_unknown("Stream", "Stream");
-	assert_unknown("streams:passes=1", "streams");
-	assert_unknown("a\nb", "a?b");
+	assert_unknown("", "", "");
+	assert_unknown("Stream", "Stream", "; did you mean stream?");
+	assert_unknown("streams:passes=1", "streams", "; did you mean stream?");
+	assert_unknown("a\nb", "a?b", "");
 	assert_unknown("0123456789012345678901234567890123456789x",
-	               "0123456789012345678901234567890123456789...");
+	               "0123456789012345678901234567890123456789...", "");
 	assert_refused("stream:", "workload stream: `` is not key=value");
 	assert_refused("stream:passes=1,", "workload stream: `` is not key=value");
 	assert_refused("stream:passes", "workload stream: `passes` is not key=value");
-	assert_refused("stream:pass=1", "workload stream: unknown key `pass`; keys: bytes, passes, agents");
+	assert_refused("stream:pass=1", "workload stream: unknown key `pass`; did you mean passes?; keys: bytes, passes, agents");
 	assert_refused("stream:=1", "workload stream: unknown key ``; keys: bytes, passes, agents");
 	assert_refused("stream:passes=1,passes=1", "workload stream: passes is given twice");
 	assert_refused("stream:passes=", "workload stream: passes= is not accepted; 1..1000000");
@@ -168,19 +168,19 @@ static void bad_specs(void **state)
 	assert_refused("stream:passes=18446744073709551617",
 	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
 	assert_refused("regular:bytes=0",
-	               "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	               "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1025g",
-	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=k",
-	               "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	               "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused(
 	        "regular:bytes=17179869185g",
-	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64M or 1G");
+	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
 	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
-	               "1..1T bytes, as 4096, 64K, 64M or 1G");
+	               "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1KB", "workload regular: bytes=1KB is not accepted; 1..1T bytes, as "
-	                                    "4096, 64K, 64M or 1G");
+	                                    "4096, 64K, 64MB or 1GiB");
 	assert_refused("stream_warp:block=33", "workload stream_warp: block is not a multiple of 32");
 	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
 	assert_refused("stencil:n=2", "workload stencil: n=2 is not accepted; 3..262144");
@@ -272,7 +272,7 @@ static void list_one(void **state)
 	(void)state;
 	assert_true(workload_list_one("regular", out, error));
 	assert_false(workload_list_one("Regular", out, error));
-	assert_non_null(strstr(error, "unknown workload `Regular`; there are: regular, "));
+	assert_non_null(strstr(error, "unknown workload `Regular`; did you mean regular?; there are: regular, "));
 	fclose(out);
 	assert_int_equal(strncmp(text, "regular ", 8), 0);
 	assert_null(strstr(text, "random "));
@@ -369,14 +369,14 @@ static void structure(void **state)
 	}
 }
 
-/* The defaults are large enough to meet an over-subscription within 2 points: GPU memory is a whole number of roots
- * of 2 MiB, rounded up. hpgmg's sizes are powers of two: 225 MiB meet 200 % within 3. */
+/* The defaults are large enough to meet an over-subscription within 2 points: GPU memory is a whole number of
+ * roots of 2 MiB, rounded up. hpgmg's sizes are powers of two: 225 MiB meet 200 % within 3. */
 static void default_sizes(void **state)
 {
 	static const char *const specs[] = {
-	        "regular",     "random",      "sgemm",    "stream",  "stencil",    "cufft", "tealeaf",
+	        "regular",     "random",        "sgemm",    "stream",  "stencil",    "cufft", "tealeaf",
 	        "stream_warp", "stream_thread", "backprop", "hotspot", "pathfinder", "srad",  "nw",
-	        "ra",          "fdtd2d",      "atax",     "conv2d",  "hpgmg"};
+	        "ra",          "fdtd2d",        "atax",     "conv2d",  "hpgmg"};
 	static const uint32_t percents[] = {110, 125, 150, 200};
 
 	(void)state;
@@ -389,8 +389,8 @@ static void default_sizes(void **state)
 		assert_in_range(bytes, UINT64_C(220) << 20, UINT64_C(270) << 20);
 		for (size_t p = 0; p < 4; p++) {
 			double asked = percents[p];
-			double got = 100.0 * (double)bytes /
-			             (double)space_memory_bytes(0, percents[p], bytes);
+			double got =
+			        100.0 * (double)bytes / (double)space_memory_bytes(0, percents[p], bytes);
 
 			if (got > asked || got < asked - (strcmp(specs[i], "hpgmg") == 0 ? 3 : 2))
 				fail_msg("%s: %.2f %% instead of %.0f %%", specs[i], got, asked);

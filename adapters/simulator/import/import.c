@@ -174,7 +174,8 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 {
 	char comment[80];
 
-	snprintf(comment, sizeof(comment), "import %s", import->format->name);
+	snprintf(comment, sizeof(comment), "import %s%s", import->format->name,
+	         import->format->has_faults_only ? ", faults only" : "");
 	import->is_scan = false;
 	import->writer = trace_write_open(out, "standard output", false, comment, import->error);
 	if (!import->writer)

@@ -255,6 +255,7 @@ const struct import_format import_nvprof = {
         .name = "nvprof",
         .summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
         .options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS,
+        .has_faults_only = true,
         .read = read_lines,
         .end = end_lines,
 };

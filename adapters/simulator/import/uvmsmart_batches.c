@@ -104,5 +104,6 @@ const struct import_format import_uvmsmart_batches = {
         .summary = "far faults of UVM Smart, batch by batch: benchmark,prefetcher,batch,fault_addr",
         .options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_PREFETCHER,
         .ranges_set = "logs",
+        .has_faults_only = true,
         .read = read_lines,
 };

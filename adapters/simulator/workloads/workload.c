@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "nearest.h"
 #include "number.h"
 #include "workload.h"
 
@@ -456,13 +457,17 @@ static bool parse_param(struct workload *workload, struct word item, unsigned *g
 	while (i < count && !is_word(key, type->param[i].name))
 		i++;
 	if (i == count) {
-		char keys[SOURCE_ERROR_MAX] = "";
+		char keys[SOURCE_ERROR_MAX] = "", hint[NEAREST_TEXT_MAX];
+		struct nearest nearest;
 
+		nearest_start(&nearest, key.at, key.length);
+		for (i = 0; i < count; i++)
+			nearest_try(&nearest, type->param[i].name);
 		for (i = 0; i < count; i++)
 			snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", i ? ", " : "",
 			         type->param[i].name);
-		return fail(error, "workload %s: unknown key `" QUOTE_FORMAT "`; keys: %s", type->name,
-		            SHOWN(key), keys);
+		return fail(error, "workload %s: unknown key `" QUOTE_FORMAT "`%s; keys: %s", type->name,
+		            SHOWN(key), nearest_hint(&nearest, hint), keys);
 	}
 	param = &type->param[i];
 	if ((*given & 1u << i) != 0)
@@ -563,15 +568,19 @@ static bool print_name(struct workload *workload, size_t spec_length)
 
 static const struct workload_type *find_type(struct word name, char error[SOURCE_ERROR_MAX])
 {
-	char names[SOURCE_ERROR_MAX] = "";
+	char names[SOURCE_ERROR_MAX] = "", hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
 
+	nearest_start(&nearest, name.at, name.length);
 	for (size_t i = 0; i < TYPES; i++) {
 		if (is_word(name, types[i]->name))
 			return types[i];
+		nearest_try(&nearest, types[i]->name);
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
 		         types[i]->name);
 	}
-	fail(error, "unknown workload `" QUOTE_FORMAT "`; there are: %s", SHOWN(name), names);
+	fail(error, "unknown workload `" QUOTE_FORMAT "`%s; there are: %s", SHOWN(name),
+	     nearest_hint(&nearest, hint), names);
 	return NULL;
 }
 

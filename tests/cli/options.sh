@@ -1,0 +1,208 @@
+#!/bin/sh
+# Options and errors of uvmsim as a new user types them: help in every spelling, sizes, over-subscription, presets by name, the
+# nearest valid word, repeated options, notes.
+# usage: options.sh UVMSIM
+set -u
+case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+unset UVMP_POLICY
+failed=0
+
+ok() { echo "ok   $1"; }
+fail() {
+	failed=1
+	echo "FAIL $1"
+	head -n 5 "$work/out" "$work/err" | sed 's/^/     /'
+}
+# run STATUS NAME ARGUMENTS...
+run() {
+	want=$1 name=$2
+	shift 2
+	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	if [ $status = "$want" ]; then ok "$name"; else fail "$name: exit status $status, not $want"; fi
+}
+# says TEXT...: on stderr; prints TEXT...: on stdout; quiet: nothing on stderr
+says() { for text in "$@"; do if grep -qF -- "$text" "$work/err"; then ok "$name: says $text"; else fail "$name: says $text"; fi; done; }
+prints() { for text in "$@"; do if grep -qF -- "$text" "$work/out"; then ok "$name: prints $text"; else fail "$name: prints $text"; fi; done; }
+quiet() { if [ -s "$work/err" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi; }
+
+# -- help --
+subcommands='run compare bound explain import trace measured decide check list'
+for sub in $subcommands; do
+	run 0 "help $sub" help $sub
+	prints "usage: uvmsim $sub"
+	cp "$work/out" "$work/want"
+	run 0 "$sub -h" $sub -h
+	if cmp -s "$work/out" "$work/want"; then ok "$name: as help $sub"; else fail "$name: as help $sub"; fi
+	if awk 'length > 80 { exit 1 }' "$work/out"; then ok "$name: 80 columns"; else fail "$name: 80 columns"; fi
+done
+for word in -h --help help; do
+	run 0 "$word" $word
+	prints 'usage: uvmsim SUBCOMMAND' '  compare '
+	if awk 'length > 80 { exit 1 }' "$work/out"; then ok "$name: 80 columns"; else fail "$name: 80 columns"; fi
+done
+run 0 '-V' -V
+prints 'uvmsim '
+run 2 'no arguments'
+says 'usage: uvmsim SUBCOMMAND' '  compare ' 'uvmsim: a subcommand must follow'
+run 2 'help of two' help run compare
+run 2 'help of an unknown subcommand' help runn
+says 'did you mean run?'
+
+# -- the nearest word --
+nearest() { # WORD ARGUMENTS...
+	word=$1
+	shift
+	run 2 "nearest: $*" "$@"
+	says "did you mean $word?"
+	if [ "$(wc -l <"$work/err")" = 1 ]; then ok "$name: one line"; else fail "$name: one line"; fi
+}
+w='--workload regular:bytes=4m'
+nearest compare compere
+nearest --version --verson
+nearest --policy run $w --polcy x
+nearest --workload run --worklaod regular
+nearest regular run --workload regullar
+nearest bytes run --workload regular:byts=4m
+nearest titan-v run $w --gpu titan-w
+nearest prefetch run $w --policy prefech=tbn
+nearest tbn run $w --policy prefetch=tbm
+nearest uvmsmart run $w --policy uvmsmrt
+nearest uvmsmart run $w --policy preset=uvmsmat
+says 'list presets'
+nearest json run $w --format jsn
+nearest csv bound $w --format cvs
+nearest nvprof import nvproof x
+nearest policies list polices
+nearest threshold list policies treshold
+nearest uvmsmart list presets uvmsmrat
+nearest sgemm list workloads sgem
+run 2 'nothing is near' run $w --zzzzzz
+if grep -q 'did you mean' "$work/err"; then fail "$name: no hint"; else ok "$name: no hint"; fi
+run 2 'a wrong GPU' run $w --gpu bogus
+says 'titan-v' 'h100-sxm' 'gtx-1080-ti'
+
+# -- lists of one --
+run 0 'list presets uvmsmart' list presets uvmsmart
+prints 'prefetch=tbn'
+if [ "$(grep -c '^[^ ]' "$work/out")" = 1 ]; then ok "$name: one"; else fail "$name: one"; fi
+run 0 'list policies threshold' list policies threshold
+prints 'values: 0..100'
+if [ "$(grep -c '^[^ ]' "$work/out")" = 1 ]; then ok "$name: one"; else fail "$name: one"; fi
+run 2 'list gpus titan-v' list gpus titan-v
+
+# -- presets by name --
+run 0 'preset=uvmsmart' run $w --policy preset=uvmsmart --format json
+cp "$work/out" "$work/want"
+run 0 'uvmsmart' run $w --policy uvmsmart --format json
+if cmp -s "$work/out" "$work/want"; then ok "$name: the same"; else fail "$name: the same"; fi
+prints '"preset": "uvmsmart"'
+run 0 'uvmsmart with a key' run $w --policy 'uvmsmart evict=lru4k' --format json
+prints 'prefetch=tbn' 'evict=lru4k' '"preset": null'
+run 2 'a preset behind a key' run $w --policy 'evict=lru4k uvmsmart'
+says 'must come first'
+
+# -- sizes and over-subscription --
+for size in 8388608 8388608B 8M 8m 8MB 8MiB 8192kB; do
+	run 0 "--memory $size" run $w --memory $size --format json
+	prints '"memory_bytes": 8388608,'
+done
+for size in 8iB 8b 8Mb 8MBB; do
+	run 2 "--memory $size" run $w --memory $size
+	says 'is not accepted'
+done
+big='--workload regular:bytes=250m,passes=1'
+for oversub in 125 125% 1.25; do
+	run 0 "--oversub $oversub" run $big --oversub $oversub --format json
+	prints '"memory_bytes": 209715200,'
+	quiet
+done
+run 0 '--oversub 0.5' run $w --oversub 0.5 --format json
+prints '"memory_bytes": 8388608,'
+run 0 '--oversub 5%' run $w --oversub 5% --format json
+prints '"memory_bytes": 83886080,'
+for oversub in 1 2 19; do
+	run 2 "--oversub $oversub" run $w --oversub $oversub
+	says "\"$oversub\" is ambiguous; write $oversub% for percent or $oversub.0 for a ratio"
+done
+for oversub in 0 0% 0.0 125.0 20.0 1.255 1. .5 1.2.3 10001 10001% 1.25% -1 x '' %; do
+	run 2 "--oversub '$oversub'" bound $w --oversub "$oversub"
+	says 'is not accepted'
+done
+
+# -- an option is given once --
+once() {
+	run 2 "twice: $*" "$@"
+	says 'is given twice'
+}
+once run $w --seed 1 --seed 1
+once run $w --format json --format=json
+once run $w --gpu titan-v --gpu titan-v
+once run $w --log "$work/a" --log "$work/a"
+once compare $w --seed 1 --seed 2
+once compare $w --jobs 1 --jobs 2
+once compare $w --seeds 1 --seeds 2
+once bound $w --seed 1 --seed 2
+once bound $w --format csv --format csv
+once trace $w --seed 1 --seed 2
+once trace $w --output "$work/a" --output "$work/b"
+once import addresses --hex --hex a
+once explain a --space 1 --space 1
+once measured tests/data/gtx1080ti.txt --brief --brief
+run 2 'run, two policies' run $w --policy uvmsmart --policy uvmsmart
+run 0 'compare, two policies' compare $w --policy uvmsmart --policy on-demand
+
+# -- notes --
+run 0 'an over-subscription that cannot be met' run --workload regular:bytes=10m --oversub 150 --format json
+says 'uvmsim: note: regular:bytes=10485760' 'over-subscription is 125.0 %, not 150 %'
+run 0 'bound: an over-subscription that cannot be met' bound --workload regular:bytes=10m --oversub 150 --format json
+says 'over-subscription is 125.0 %, not 150 %'
+run 0 'compare: an over-subscription that cannot be met' compare --workload regular:bytes=10m --oversub 150 --oversub 125 \
+	--policy uvmsmart --policy on-demand
+if [ "$(grep -c 'not 150 %' "$work/err")" = 1 ] && [ "$(wc -l <"$work/err")" = 1 ]; then ok "$name: once"; else fail "$name: once"; fi
+run 0 'everything fits' run --workload regular:bytes=10m --format json
+quiet
+for key in threads=on plan=overlapped link_ratio=200 sm_throttle=on; do
+	run 0 "$key without time" run $w --memory 2M --policy $key --format json
+	says "uvmsim: note: $key" 'without --gpu'
+	sed 's/"policy": "[^"]*"//' "$work/out" >"$work/want"
+	run 0 'without the key' run $w --memory 2M --format json
+	quiet
+	sed 's/"policy": "[^"]*"//; s/"preset": "[^"]*"/"preset": null/' "$work/out" >"$work/got"
+	sed -i 's/"preset": "[^"]*"/"preset": null/' "$work/want"
+	if cmp -s "$work/got" "$work/want"; then ok "$key: no effect"; else fail "$key: no effect"; fi
+	run 0 "$key with time" run $w --policy $key --gpu titan-v --format json
+	quiet
+done
+
+# -- recordings --
+printf 'uvmp-trace 1\n# recorded by hand\n# uvmsim run --memory 4194304 --policy '"'%s'"'\nrange,200000,8388608\n,0,r,200000\n' \
+	'prefetch=none' >"$work/t.trace"
+run 0 'a recording, as recorded' run --trace "$work/t.trace" --memory 4M --policy prefetch=none
+quiet
+run 0 'a recording with other memory' run --trace "$work/t.trace" --memory 8M --policy prefetch=none
+says 'note: ' 'was recorded with --memory 4194304'
+run 0 'a recording with another policy' run --trace "$work/t.trace" --memory 4M --policy uvmsmart
+says 'was recorded with another policy'
+run 0 'compare of a recording, one as recorded' compare --trace "$work/t.trace" --memory 4M --memory 8M --policy uvmsmart \
+	--policy prefetch=none
+quiet
+run 0 'compare of a recording, none as recorded' compare --trace "$work/t.trace" --memory 8M --policy uvmsmart
+says 'was recorded with --memory 4194304' 'was recorded with another policy'
+printf 'uvmp-trace 1\n# import nvprof, faults only\nrange,200000,8388608\n,0,r,200000\n' >"$work/f.trace"
+run 0 'a list of faults' run --trace "$work/f.trace" --memory 4M
+says 'lists faults only'
+printf 'uvmp-trace 1\n# import addresses\nrange,200000,8388608\n,0,r,200000\n' >"$work/f.trace"
+run 0 'a list of accesses' run --trace "$work/f.trace" --memory 4M
+quiet
+printf 'bfs,TBN,0,0x200000\n' >"$work/batches"
+run 0 'import of faults' import uvmsmart-batches "$work/batches" --benchmark bfs --prefetcher TBN
+prints '# import uvmsmart-batches, faults only'
+
+if [ -c /dev/full ]; then
+	run 2 '--log on a full disk' run $w --log /dev/full
+fi
+exit $failed
