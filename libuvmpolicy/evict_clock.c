@@ -15,8 +15,6 @@ void uvmp_evict_clock_init(struct uvmp_evict *evict, void *memory)
 {
 	(void)uvmp_recency_init(&evict->list, memory, evict->units);
 	evict->chance = (uint8_t *)(evict->list.link + evict->units);
-	for (uint32_t unit = 0; unit < evict->units; unit++)
-		evict->chance[unit] = 0;
 }
 
 bool uvmp_evict_clock_is_valid(const struct uvmp_evict *evict)
@@ -31,15 +29,15 @@ bool uvmp_evict_clock_contains(const struct uvmp_evict *evict, uint32_t unit)
 
 void uvmp_evict_clock_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	if (uvmp_recency_contains(&evict->list, unit))
-		evict->chance[unit] = 1;
-	else
+	bool is_there = uvmp_recency_contains(&evict->list, unit);
+
+	evict->chance[unit] = is_there;
+	if (!is_there)
 		uvmp_evict_lru_touch(evict, unit);
 }
 
 void uvmp_evict_clock_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	evict->chance[unit] = 0;
 	uvmp_evict_lru_remove(evict, unit);
 }
 

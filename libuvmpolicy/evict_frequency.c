@@ -29,22 +29,32 @@ enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units
 	*list = (struct uvmp_frequency){.key = memory, .units = units};
 	list->heap = (void *)(list->key + units);
 	list->place = list->heap + units;
-	for (uint32_t unit = 0; unit < units; unit++) {
-		list->key[unit] = (struct uvmp_frequency_key){0};
-		list->heap[unit] = list->place[unit] = UVMP_UNIT_NONE;
-	}
 	return UVMP_OK;
 }
 
 bool uvmp_frequency_is_valid(const struct uvmp_frequency *list)
 {
 	return list != NULL && list->key != NULL && list->heap != NULL && list->place != NULL &&
-	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->count <= list->units;
+	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->count <= list->begun;
 }
 
 static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)
 {
 	return uvmp_frequency_is_valid(list) && unit < list->units;
+}
+
+static bool is_listed(const struct uvmp_frequency *list, uint32_t unit)
+{
+	return uvmp_frequency_is_valid(list) && unit < list->begun && list->place[unit] != UVMP_UNIT_NONE;
+}
+
+/* Writes the keys and places up to the unit's that were never used. */
+static void begin(struct uvmp_frequency *list, uint32_t unit)
+{
+	for (; list->begun <= unit; list->begun++) {
+		list->key[list->begun] = (struct uvmp_frequency_key){0};
+		list->place[list->begun] = UVMP_UNIT_NONE;
+	}
 }
 
 static bool is_less(const struct uvmp_frequency_key *x, const struct uvmp_frequency_key *y)
@@ -88,6 +98,7 @@ void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t f
 {
 	if (!has_unit(list, unit))
 		return;
+	begin(list, unit);
 	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock, list->key[unit].late};
 	if (list->place[unit] == UVMP_UNIT_NONE) {
 		list->place[unit] = list->count;
@@ -98,7 +109,7 @@ void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t f
 
 void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
 {
-	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+	if (!is_listed(list, unit))
 		return;
 	list->key[unit].frequency = frequency;
 	settle(list, list->place[unit]);
@@ -108,6 +119,7 @@ void uvmp_frequency_spare(struct uvmp_frequency *list, uint32_t unit, bool is_sp
 {
 	if (!has_unit(list, unit))
 		return;
+	begin(list, unit);
 	list->key[unit].late = is_spared;
 	if (list->place[unit] != UVMP_UNIT_NONE)
 		settle(list, list->place[unit]);
@@ -117,7 +129,7 @@ void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
 {
 	uint32_t at;
 
-	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+	if (!is_listed(list, unit))
 		return;
 	at = list->place[unit];
 	exchange(list, at, --list->count);
@@ -191,7 +203,7 @@ uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit)
 {
 	uint32_t next = UVMP_UNIT_NONE, at = 0;
 
-	if (!has_unit(list, unit) || list->place[unit] == UVMP_UNIT_NONE)
+	if (!is_listed(list, unit))
 		return UVMP_UNIT_NONE;
 	while (at < list->count) {
 		const struct uvmp_frequency_key *key = &list->key[list->heap[at]];

@@ -39,10 +39,6 @@ enum uvmp_status uvmp_grouped_init(struct uvmp_grouped *list, uint32_t units, ui
 	*list = (struct uvmp_grouped){.link = memory, .units = units, .group_units = group_units};
 	list->ends = (void *)(list->link + units);
 	(void)uvmp_recency_init(&list->order, (void *)(list->ends + groups), groups);
-	for (uint32_t unit = 0; unit < units; unit++)
-		list->link[unit] = (struct uvmp_grouped_link){0, unit, unit};
-	for (uint32_t group = 0; group < groups; group++)
-		list->ends[group] = (struct uvmp_grouped_ends){UVMP_UNIT_NONE, UVMP_UNIT_NONE};
 	return UVMP_OK;
 }
 
@@ -50,7 +46,7 @@ bool uvmp_grouped_is_valid(const struct uvmp_grouped *list)
 {
 	return list != NULL && list->link != NULL && list->ends != NULL && list->group_units != 0 &&
 	       list->units != 0 && uvmp_recency_is_valid(&list->order) &&
-	       list->order.units == groups_of(list->units, list->group_units) && list->count <= list->units &&
+	       list->order.units == groups_of(list->units, list->group_units) && list->count <= list->begun &&
 	       list->count >= list->order.count;
 }
 
@@ -73,7 +69,18 @@ static void unlink_unit(struct uvmp_grouped *list, struct uvmp_grouped_ends *end
 
 bool uvmp_grouped_contains(const struct uvmp_grouped *list, uint32_t unit)
 {
-	return uvmp_grouped_is_valid(list) && unit < list->units && list->link[unit].next != unit;
+	return uvmp_grouped_is_valid(list) && unit < list->begun && list->link[unit].next != unit;
+}
+
+/* Writes the links up to the unit's that were never used. */
+static void begin(struct uvmp_grouped *list, uint32_t unit)
+{
+	for (; list->begun <= unit; list->begun++) {
+		list->link[list->begun] = (struct uvmp_grouped_link){0, list->begun, list->begun};
+		if (list->begun % list->group_units == 0)
+			list->ends[list->begun / list->group_units] =
+			        (struct uvmp_grouped_ends){UVMP_UNIT_NONE, UVMP_UNIT_NONE};
+	}
 }
 
 void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit)
@@ -82,6 +89,7 @@ void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit)
 
 	if (!uvmp_grouped_is_valid(list) || unit >= list->units)
 		return;
+	begin(list, unit);
 	ends = &list->ends[unit / list->group_units];
 	if (list->link[unit].next != unit)
 		unlink_unit(list, ends, unit);
@@ -127,7 +135,7 @@ void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit)
 	uint32_t group;
 	bool was_newest;
 
-	if (!uvmp_grouped_is_valid(list) || unit >= list->units || list->link[unit].next == unit)
+	if (!uvmp_grouped_contains(list, unit))
 		return;
 	group = unit / list->group_units;
 	was_newest = list->ends[group].tail == unit;
@@ -142,7 +150,7 @@ uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t unit)
 {
 	uint32_t next, group;
 
-	if (!uvmp_grouped_is_valid(list) || unit >= list->units || list->link[unit].next == unit)
+	if (!uvmp_grouped_contains(list, unit))
 		return UVMP_UNIT_NONE;
 	next = list->link[unit].next;
 	if (next != UVMP_UNIT_NONE)

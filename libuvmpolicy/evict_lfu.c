@@ -17,12 +17,14 @@ bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict)
 
 bool uvmp_evict_lfu_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return evict->frequency.place[unit] != UVMP_UNIT_NONE;
+	return unit < evict->frequency.begun && evict->frequency.place[unit] != UVMP_UNIT_NONE;
 }
 
 void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmp_frequency_touch(&evict->frequency, unit, evict->frequency.key[unit].frequency + 1u);
+	uint64_t frequency = unit < evict->frequency.begun ? evict->frequency.key[unit].frequency : 0;
+
+	uvmp_frequency_touch(&evict->frequency, unit, frequency + 1u);
 	evict->count = evict->frequency.count;
 }
 
@@ -34,6 +36,8 @@ void uvmp_evict_lfu_remove(struct uvmp_evict *evict, uint32_t unit)
 
 void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit)
 {
+	if (unit >= evict->frequency.begun)
+		return;
 	uvmp_evict_lfu_remove(evict, unit);
 	evict->frequency.key[unit].frequency = 0;
 	evict->frequency.key[unit].late = 0;

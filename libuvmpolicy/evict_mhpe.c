@@ -40,11 +40,16 @@ void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory)
 	struct uvmp_mhpe *mhpe = &evict->mhpe;
 
 	mhpe->stamp = memory;
-	for (uint32_t unit = 0; unit < evict->units; unit++)
-		mhpe->stamp[unit] = 0;
 	mhpe->begun = mhpe->last = 1;
 	mhpe->old = UVMP_UNIT_NONE;
 	(void)uvmp_recency_init(&evict->list, (void *)(mhpe->stamp + evict->units), evict->units);
+}
+
+/* Writes the stamps up to the unit's that were never used. */
+static void begin(struct uvmp_mhpe *mhpe, uint32_t unit)
+{
+	for (; mhpe->stamped <= unit; mhpe->stamped++)
+		mhpe->stamp[mhpe->stamped] = 0;
 }
 
 bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict)
@@ -64,6 +69,7 @@ void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit)
 
 	if (uvmp_recency_contains(&evict->list, unit))
 		return;
+	begin(mhpe, unit);
 	mhpe->wrong += mhpe->stamp[unit] >= mhpe->last;
 	mhpe->stamp[unit] = ++mhpe->clock;
 	mhpe->came++;
@@ -85,6 +91,7 @@ void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit)
 void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	uvmp_evict_mhpe_remove(evict, unit);
+	begin(&evict->mhpe, unit);
 	evict->mhpe.stamp[unit] = 0;
 }
 
@@ -92,6 +99,7 @@ void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t page
 {
 	struct uvmp_mhpe *mhpe = &evict->mhpe;
 
+	begin(mhpe, unit);
 	if (!uvmp_recency_contains(&evict->list, unit))
 		mhpe->stamp[unit] = mhpe->clock + 1u;
 	mhpe->left_pages += pages;

@@ -6,24 +6,22 @@ void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory)
 {
 	evict->dense = memory;
 	evict->place = evict->dense + evict->units;
-	for (uint32_t unit = 0; unit < evict->units; unit++) {
-		evict->dense[unit] = UVMP_UNIT_NONE;
-		evict->place[unit] = UVMP_UNIT_NONE;
-	}
 }
 
 bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict)
 {
-	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->units;
+	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->begun;
 }
 
 bool uvmp_evict_random_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return evict->place[unit] != UVMP_UNIT_NONE;
+	return unit < evict->begun && evict->place[unit] != UVMP_UNIT_NONE;
 }
 
 void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit)
 {
+	for (; evict->begun <= unit; evict->begun++)
+		evict->place[evict->begun] = UVMP_UNIT_NONE;
 	if (evict->place[unit] != UVMP_UNIT_NONE)
 		return;
 	evict->place[unit] = evict->count;
@@ -32,11 +30,11 @@ void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit)
 
 void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	uint32_t gap = evict->place[unit];
-	uint32_t last;
+	uint32_t gap, last;
 
-	if (gap == UVMP_UNIT_NONE)
+	if (!uvmp_evict_random_contains(evict, unit))
 		return;
+	gap = evict->place[unit];
 	last = evict->dense[--evict->count];
 	evict->dense[gap] = last;
 	evict->place[last] = gap;

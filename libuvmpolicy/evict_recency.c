@@ -9,10 +9,9 @@ enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recenc
 		return UVMP_ERR_ARGUMENT;
 	if (units == 0 || units > UVMP_UNITS_MAX)
 		return UVMP_ERR_RANGE;
-	for (uint32_t unit = 0; unit < units; unit++)
-		link[unit].prev = link[unit].next = unit;
 	list->link = link;
 	list->units = units;
+	list->begun = 0;
 	list->head = list->tail = UVMP_UNIT_NONE;
 	list->count = 0;
 	return UVMP_OK;
@@ -20,7 +19,7 @@ enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recenc
 
 bool uvmp_recency_is_valid(const struct uvmp_recency *list)
 {
-	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX || list->count > list->units)
+	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX || list->count > list->begun)
 		return false;
 	if (list->count == 0)
 		return list->units != 0 && list->head == UVMP_UNIT_NONE && list->tail == UVMP_UNIT_NONE;
@@ -29,7 +28,7 @@ bool uvmp_recency_is_valid(const struct uvmp_recency *list)
 
 bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)
 {
-	return uvmp_recency_is_valid(list) && unit < list->units && list->link[unit].next != unit;
+	return uvmp_recency_is_valid(list) && unit < list->begun && list->link[unit].next != unit;
 }
 
 void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
@@ -56,6 +55,8 @@ void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
 	if (!uvmp_recency_is_valid(list) || unit >= list->units)
 		return;
 	uvmp_recency_remove(list, unit);
+	for (; list->begun <= unit; list->begun++)
+		list->link[list->begun] = (struct uvmp_recency_link){list->begun, list->begun};
 	list->link[unit].prev = list->tail;
 	list->link[unit].next = UVMP_UNIT_NONE;
 	if (list->tail == UVMP_UNIT_NONE)

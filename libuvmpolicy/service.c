@@ -13,17 +13,37 @@
 
 /* -- layout: the fixed part of the arena -- */
 
-/* Hands out pieces one behind the other; with base NULL it only counts. */
+static void zero_bytes(void *memory, uint64_t bytes)
+{
+	uint64_t *word = memory;
+
+	for (uint64_t i = 0; i < bytes / sizeof(*word); i++)
+		word[i] = 0;
+}
+
+/* Hands out pieces one behind the other, and zeros them unless they are zeros; with base NULL it only counts. */
 struct layout {
 	uint8_t *base;
 	uint64_t at;
+	bool is_zero;
 };
 
-static void *part(struct layout *l, uint64_t count, uint64_t size)
+/* A piece that is not zeroed. */
+static void *plain_part(struct layout *l, uint64_t bytes)
 {
 	uint8_t *p = l->base ? l->base + l->at : NULL;
 
-	l->at += (count * size + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+	l->at += (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+	return p;
+}
+
+static void *part(struct layout *l, uint64_t count, uint64_t size)
+{
+	uint64_t before = l->at;
+	void *p = plain_part(l, count * size);
+
+	if (p && !l->is_zero)
+		zero_bytes(p, l->at - before);
 	return p;
 }
 
@@ -47,7 +67,10 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
 
-	parts->memory = part(l, 1, uvmp_memory_size(params, gpu));
+	/* An order writes state of a unit when the unit is used. */
+	parts->memory = params->policy->evict == UVMP_EVICT_LRU
+	                        ? part(l, 1, uvmp_memory_size(params, gpu))
+	                        : plain_part(l, uvmp_memory_size(params, gpu));
 	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
@@ -171,7 +194,7 @@ static enum uvmp_status check_params(const struct uvmp_service_params *params)
 
 size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
 {
-	struct layout l = {NULL, 0};
+	struct layout l = {NULL, 0, false};
 	struct gpu_parts gpu_parts;
 	struct parts parts;
 
@@ -213,14 +236,6 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	                       uvmp_memory_size(params, gpu)); /* checked before */
 	uvmp_adapt_init_gpu(s, params, gpu, parts.adapt);
 	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
-}
-
-static void zero_bytes(void *memory, uint64_t bytes)
-{
-	uint64_t *word = memory;
-
-	for (uint64_t i = 0; i < bytes / sizeof(*word); i++)
-		word[i] = 0;
 }
 
 static uint32_t rounded(uint64_t bytes)
@@ -288,8 +303,8 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
                                    struct uvmp_service **service)
 {
-	struct layout l = {memory, 0};
 	enum uvmp_status status = check_params(params);
+	struct layout l = {memory, 0, false};
 	struct uvmp_service *s;
 	struct parts parts;
 	size_t size;
@@ -301,7 +316,7 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	size = uvmp_service_size(params, 0);
 	if (bytes <= size - 1u) /* also: 0, the size does not fit size_t */
 		return UVMP_ERR_SPACE;
-	zero_bytes(memory, size);
+	l.is_zero = params->memory_is_zero;
 	lay_out(&l, params, &parts);
 	s = parts.service;
 	init_parts(s, params, &parts);

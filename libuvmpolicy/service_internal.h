@@ -205,7 +205,8 @@ struct gpu {
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
-	uint32_t free_number;
+	uint32_t free_number;		/* used before; NO_INDEX: none */
+	uint32_t used_numbers, numbers; /* block numbers that were ever used: the arrays hold nothing beyond; and all */
 	struct uvmp_cyclic_state cyclic; /* cyclic=on: of the blocks with these numbers; without blocks: off */
 
 	/* faults */

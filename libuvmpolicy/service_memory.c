@@ -93,12 +93,7 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	memory += aligned(params->blocks * sizeof(uint16_t));
 	uvmp_circle_init(g, params, memory);
 	memory += uvmp_circle_size(params);
-	for (uint32_t i = 0; i < params->blocks; i++) {
-		g->unit_block[i] = i + 1u;
-		g->unit_used[i] = 0;
-	}
-	g->unit_block[params->blocks - 1u] = NO_INDEX;
-	g->free_number = 0;
+	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)order_units(params), memory,
 	                         order_bytes(params));
 	g->order.reserve_percent = params->policy->reserve;
@@ -412,11 +407,16 @@ static bool take_number(struct gpu *g, handle block, struct place *p)
 {
 	if (p->has_memory)
 		return true;
-	if (g->free_number == NO_INDEX)
+	if (g->free_number != NO_INDEX) {
+		p->memory = g->free_number;
+		g->free_number = g->unit_block[p->memory];
+	} else if (g->used_numbers < g->numbers) {
+		p->memory = g->used_numbers++;
+		g->unit_used[p->memory] = 0;
+	} else {
 		return false;
-	p->memory = g->free_number;
+	}
 	p->has_memory = true;
-	g->free_number = g->unit_block[p->memory];
 	g->unit_block[p->memory] = block;
 	return true;
 }

@@ -66,12 +66,6 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 		              SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
-	if (c->managed_bytes / BLOCK_BYTES > BLOCKS_MOST)
-		return refuse(
-		        error, -EINVAL,
-		        "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
-		        "most",
-		        (unsigned long long)c->managed_bytes, BLOCKS_MOST * (unsigned long long)BLOCK_BYTES);
 	return 0;
 }
 
@@ -127,7 +121,8 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .spaces = 1,
 	                                     .instances = 1,
 	                                     .requests = 16,
-	                                     .seed = SEED};
+	                                     .seed = SEED,
+	                                     .memory_is_zero = true};
 	size_t size;
 
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
@@ -195,10 +190,22 @@ static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 	                 "can); store map works without";
 }
 
-/* Whole blocks. */
-static uint64_t managed_for(const struct uvmp_pager_config *c)
+/* Managed memory that the engine has numbers for: of blocks, and of the units of an order, beside those that ranges
+ * may need. */
+static uint64_t managed_most(const struct uvmp_policy *policy)
 {
-	uint64_t most = BLOCKS_MOST * (uint64_t)BLOCK_BYTES;
+	uint64_t blocks = BLOCKS_MOST;
+	uint64_t numbered = UVMP_UNITS_MAX / (UVMP_MASK_BITS / uvmp_policy_unit_pages(policy));
+
+	if (policy->evict != UVMP_EVICT_LRU && numbered - CUTS_MOST - AREAS_MOST < blocks)
+		blocks = numbered - CUTS_MOST - AREAS_MOST;
+	return blocks * BLOCK_BYTES;
+}
+
+/* Whole blocks. */
+static uint64_t managed_for(const struct uvmp_pager *p, const struct uvmp_pager_config *c)
+{
+	uint64_t most = managed_most(&p->policy);
 	uint64_t bytes = c->managed_bytes != 0 ? c->managed_bytes : TIMES_BUDGET * c->budget_bytes;
 
 	return (bytes < most ? bytes : most) / BLOCK_BYTES * BLOCK_BYTES;
@@ -206,10 +213,20 @@ static uint64_t managed_for(const struct uvmp_pager_config *c)
 
 static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
 {
-	uint64_t managed = managed_for(c);
 	char text[256] = "";
 	int status = take_policy(p, c, error);
+	uint64_t managed = status == 0 ? managed_for(p, c) : 0;
 
+	if (status == 0 && c->managed_bytes > managed_most(&p->policy))
+		return refuse(error, -EINVAL,
+		              "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
+		              "most with evict=%s",
+		              (unsigned long long)c->managed_bytes,
+		              (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
+	if (status == 0 && c->budget_bytes > managed_most(&p->policy))
+		return refuse(error, -EINVAL, "budget: %llu bytes are not accepted; %llu at most with evict=%s",
+		              (unsigned long long)c->budget_bytes,
+		              (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)

@@ -27,7 +27,8 @@ extern "C" {
 /* -- recency list ---------------------------------------------------------------------------- */
 
 /* A doubly linked list of units 0..units-1, oldest at the head. A unit that is not on the list has
- * prev = next = itself. */
+ * prev = next = itself. Memory of a unit is written when this unit or a later one is touched first, so that a list for
+ * many units costs what the ones in use cost. */
 struct uvmp_recency_link {
 	uint32_t prev;
 	uint32_t next;
@@ -39,9 +40,10 @@ struct uvmp_recency {
 	uint32_t head;			/* oldest, UVMP_UNIT_NONE when empty */
 	uint32_t tail;			/* newest */
 	uint32_t count;
+	uint32_t begun;			/* links of units 0..begun-1 have been written */
 };
 
-/* An empty list. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: units. O(units). */
+/* An empty list; `link` is not read or written. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: units. O(1). */
 UVMP_API enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recency_link *link,
 					    uint32_t units);
 /* Cheap test of the struct, links not walked; false for NULL. The functions below do nothing to, and find
@@ -49,7 +51,8 @@ UVMP_API enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uv
 UVMP_API bool uvmp_recency_is_valid(const struct uvmp_recency *list);
 /* Is the unit on the list? False outside 0..units-1. */
 UVMP_API bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit);
-/* Makes the unit the newest, inserting it if need be. No effect outside 0..units-1. */
+/* Makes the unit the newest, inserting it if need be. No effect outside 0..units-1. O(1); at the first touch of the unit
+ * O(units before it that were not touched yet). */
 UVMP_API void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit);
 /* Takes the unit off the list; no effect if it is not on it. */
 UVMP_API void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit);
@@ -80,6 +83,7 @@ struct uvmp_grouped {
 	uint32_t units;			/* 1..UVMP_UNITS_MAX */
 	uint32_t group_units;		/* per group; unit u is in group u / group_units */
 	uint32_t count;			/* units that are listed */
+	uint32_t begun;			/* links of units 0..begun-1, and the ends of their groups, have been written */
 	uint64_t clock;
 };
 
@@ -87,7 +91,7 @@ struct uvmp_grouped {
  * */
 UVMP_API size_t uvmp_grouped_size(uint32_t units, uint32_t group_units);
 /* An empty list. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: uvmp_grouped_size says
- * 0. UVMP_ERR_SPACE: bytes is too small. O(units). */
+ * 0. UVMP_ERR_SPACE: bytes is too small. The memory is not read or written. O(1). */
 UVMP_API enum uvmp_status uvmp_grouped_init(struct uvmp_grouped *list, uint32_t units, uint32_t group_units,
 					    void *memory, size_t bytes);
 /* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
@@ -96,7 +100,7 @@ UVMP_API bool uvmp_grouped_is_valid(const struct uvmp_grouped *list);
 /* Is the unit on the list? False outside 0..units-1. O(1). */
 UVMP_API bool uvmp_grouped_contains(const struct uvmp_grouped *list, uint32_t unit);
 /* Makes the unit the newest of its group, and its group the newest, inserting it if need be. No effect
- * outside 0..units-1. O(1). */
+ * outside 0..units-1. O(1); a first touch as uvmp_recency_touch. */
 UVMP_API void uvmp_grouped_touch(struct uvmp_grouped *list, uint32_t unit);
 /* Takes the unit off the list; no effect if it is not on it. O(1), but for the newest unit of its group,
  * without which the group is older: O(groups whose newest touch lies between). The first group has no older
@@ -125,20 +129,21 @@ struct uvmp_frequency {
 	uint32_t *place;		/* of a unit in the heap, UVMP_UNIT_NONE if not listed, [units] */
 	uint32_t units;			/* 1..UVMP_UNITS_MAX */
 	uint32_t count;			/* units that are listed */
+	uint32_t begun;			/* keys and places of units 0..begun-1 have been written */
 	uint64_t clock;
 };
 
 /* Bytes of memory; 0 if units is 0 or above UVMP_UNITS_MAX, or they do not fit size_t. */
 UVMP_API size_t uvmp_frequency_size(uint32_t units);
 /* An empty heap. UVMP_ERR_ARGUMENT: NULL, or memory not aligned to 8. UVMP_ERR_RANGE: units. UVMP_ERR_SPACE:
- * bytes is too small. O(units). */
+ * bytes is too small. The memory is not read or written. O(1). */
 UVMP_API enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory,
 					      size_t bytes);
 /* Cheap test of the struct, not of the memory; false for NULL. The functions below do nothing to, and find
  * nothing on, a heap that is not valid. */
 UVMP_API bool uvmp_frequency_is_valid(const struct uvmp_frequency *list);
 /* The unit was touched and is used so often by now; inserts it if need be. No effect outside 0..units-1.
- * O(log units), as the next two. */
+ * O(log units), as the next two; a first touch as uvmp_recency_touch. */
 UVMP_API void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
 /* The same without a touch (all counters were halved); no effect if the unit is not listed. */
 UVMP_API void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency);
@@ -207,6 +212,7 @@ struct uvmp_mhpe {
 	uint64_t *stamp;       /* [units]: number of the arrival; of one that was evicted since, of the
 				* next arrival then; 0: neither */
 	uint64_t clock;	       /* arrivals */
+	uint32_t stamped;      /* stamps of units 0..stamped-1 have been written */
 	uint64_t begun, last;   /* first arrival of the present interval, and of the one before */
 	uint64_t left_pages, untouched, wrong; /* of this interval */
 	uint32_t came;	       /* chunks, in this interval */
@@ -231,20 +237,22 @@ struct uvmp_evict {
 	uint32_t *dense;	  /* random: units that may be evicted, without gaps, [units] */
 	uint32_t *place;	  /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
 	uint32_t count;		  /* units that may be evicted now */
+	uint32_t begun;		  /* random: places of units 0..begun-1 have been written */
 };
 
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
  * no state here (UVMP_EVICT_LRU). */
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
 /* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or
- * units. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. O(units). */
+ * units. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. The memory is not read or
+ * written: state of a unit is, when this unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
 /* Cheap test of the struct, not of the memory; false for NULL. */
 UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
 /* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units). */
+ * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); a first touch as uvmp_recency_touch. */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
 /* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts (uvm-smart 3.1: counter * 4
  * + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders. UVMP_ERR_ARGUMENT,

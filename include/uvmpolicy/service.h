@@ -103,6 +103,8 @@ struct uvmp_service_params {
 	uint32_t requests;  /* requests that can wait, 1..4096 */
 	bool has_ats;	    /* for counters=driver */
 	uint64_t seed;	    /* for what is random: prefetch=random, evict=random4k */
+	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system does: tables
+			      * that are proportional to `blocks` are not written, and take memory as they are used */
 };
 
 /* The engine. Private; lives in the arena. */

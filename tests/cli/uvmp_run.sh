@@ -212,6 +212,12 @@ expect 0 'budget above memory' "$run" --budget "${memory}G" --managed 64M "$prog
 prints 'program: all words right'
 says "note: the budget of ${memory}G is more than the memory of this machine"
 expect 0 'a budget of which 64 times is more than can be managed' "$run" --budget 512G true
+expect 0 'a budget of 1 TiB starts' "$run" --budget 1T "$program" simple 32
+refuses 'a budget for which an order has no numbers' 'at most with evict=lru4k' "$run" --budget 16T --policy evict=lru4k true
+for policy in 'evict=lru2m granularity=64k' 'prefetch=none evict=lru4k' 'evict=random4k' 'prefetch=tbn evict=tbne'; do
+	expect 0 "bookkeeping of 64 GiB, $policy" "$run" --budget 64G --policy "$policy" --format json --report "$work/report" "$program" simple 1
+	[ "$(value peak_rss_bytes)" -le 25165824 ] && ok "$name: as much as is used" || fail "$name: as much as is used" "$(value peak_rss_bytes)"
+done
 refuses 'too much managed' '(managed_bytes, --managed)' "$run" --budget 8M --managed 64T true
 
 # -- signals --------------------------------------------------------------------------------------------------------------

@@ -795,9 +795,55 @@ static void batch_and_left_errors(void **state)
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), 160);
 }
 
+/* State of a unit is written when the unit is used: a large order costs what is used of it. */
+static void memory_is_written_as_used(void **state)
+{
+	enum { MANY = 4096, FIRST = 37 };
+	static uint64_t space[MANY * 6];
+	uint64_t random = 7;
+
+	(void)state;
+	for (uint32_t order = UVMP_EVICT_LRU + 1u; order < UVMP_EVICT_COUNT; order++) {
+		size_t bytes = uvmp_evict_size((enum uvmp_evictor)order, MANY), written = 0;
+		struct uvmp_evict evict;
+		uint32_t unit = MANY - 1u;
+
+		assert_true(bytes != 0 && bytes <= sizeof(space));
+		memset(space, 0xa5, sizeof(space));
+		assert_int_equal(uvmp_evict_init(&evict, (enum uvmp_evictor)order, MANY, space, bytes), UVMP_OK);
+		for (size_t i = 0; i < sizeof(space) / sizeof(*space); i++)
+			assert_true(space[i] == 0xa5a5a5a5a5a5a5a5u);
+		/* units that were never used */
+		assert_false(uvmp_evict_contains(&evict, unit));
+		assert_int_equal(uvmp_evict_remove(&evict, unit), UVMP_OK);
+		assert_int_equal(uvmp_evict_weigh(&evict, unit, 9), UVMP_OK);
+		assert_int_equal(uvmp_evict_victim(&evict, &random, &unit), UVMP_ERR_NO_MEMORY);
+		assert_int_equal(uvmp_evict_touch(&evict, FIRST), UVMP_OK);
+		unit = MANY - 1u;
+		if (order != UVMP_EVICT_RANDOM_4K)
+			assert_int_equal(uvmp_evict_next(&evict, &random, &unit), UVMP_ERR_NO_MEMORY);
+		for (uint32_t i = 0; i < MANY; i++)
+			assert_int_equal(uvmp_evict_contains(&evict, i), i == FIRST);
+		assert_int_equal(uvmp_evict_victim(&evict, &random, &unit), UVMP_OK);
+		assert_int_equal(unit, FIRST);
+		for (size_t i = 0; i < sizeof(space) / sizeof(*space); i++)
+			written += space[i] != 0xa5a5a5a5a5a5a5a5u;
+		assert_in_range(written, 1, 5 * (FIRST + 2));
+		/* history of a unit that was never used */
+		assert_int_equal(uvmp_evict_spare(&evict, FIRST + 2u, true), UVMP_OK);
+		assert_int_equal(uvmp_evict_left(&evict, FIRST + 3u, 16, 0), UVMP_OK);
+		assert_int_equal(uvmp_evict_forget(&evict, FIRST + 4u), UVMP_OK);
+		assert_int_equal(evict.count, 1);
+		assert_int_equal(uvmp_evict_touch(&evict, FIRST + 5u), UVMP_OK);
+		for (uint32_t i = 0; i < MANY; i++)
+			assert_int_equal(uvmp_evict_contains(&evict, i), i == FIRST || i == FIRST + 5u);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(memory_is_written_as_used),
 	        cmocka_unit_test(recency_init),
 	        cmocka_unit_test(recency_order),
 	        cmocka_unit_test(recency_bad_unit),
