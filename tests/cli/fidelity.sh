@@ -76,6 +76,11 @@ if PLOT_CHECK=1 sh $f/plot.sh "$work" kim-fig8 >"$work/out" 2>&1; then
 else
 	ok 'an unquoted comma in a name is found'
 fi
+if awk -f $f/readable.awk docs/fidelity/*.svg >"$work/out"; then
+	ok 'the pictures have whole titles, plain names and numbers, and dark colours'
+else
+	bad 'a picture is hard to read'
+fi
 # The legend of a picture has the name of every column, whole.
 : >"$work/out"
 for name in docs/fidelity/*.csv; do
