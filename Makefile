@@ -44,8 +44,8 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run test test-quick test-long test-bare check coverage fuzz soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
-.PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run cross-programs
+.PHONY: all run test test-quick test-long test-bare check coverage fuzz msan soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
@@ -116,6 +116,16 @@ fuzz:
 	@$(MAKE) --no-print-directory fuzz-run
 fuzz-run: $(call prog,fuzz,$(fuzzs))
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
+
+## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory sanitizer,
+##                 then the engine against a naive second one; needs clang
+msan:
+	@sh tests/deps.sh test
+	@sh tests/deps.sh msan
+	@UVMP_TEST_SHARE=50 $(MAKE) --no-print-directory msan-run
+msan-run: $(call prog,msan,$(covered) $(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim
+	@UVMSIM=$(BUILD)/msan/uvmsim sh tests/test.sh $(BUILD)/msan tests/cli/vectors.sh tests/cli/traces.sh $(call prog,msan,$(covered) $(fuzzs))
+	@$(BUILD)/msan/soak_service $(or $(SOAK_EVENTS),100000) $(or $(SOAK_SEED),1)
 
 ## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1); then the pager:
 ##                 8 threads over 8 times the budget for SOAK_SECONDS (600), every word against a model, also with the
@@ -209,7 +219,7 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@
 	@n=0; { echo 'const struct model_file model_files[] = {'; for f in $(gpus); do n=$$((n + 1)); \
 	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
-$(foreach k,rel san cov fuzzed,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
+$(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 # Objects are rebuilt when the compiler or its flags change; those that use zstd also when it comes or goes, and the one that
 # looks for an installed library also when the path from BINDIR to LIBDIR changes.
@@ -315,9 +325,27 @@ $(BUILD)/foreign/%: $(BUILD)/foreign.a
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# The naive models and the consistency checks judge the code under test: they are not under test. In the core, the values that are
+# compared are not bytes of the input, except in the policy string, so that tracing them guides nothing.
+judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
+$(call obj,fuzzed,$(judges)): FUZZ := -O2 -g
+$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy%,$(core)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
+# The memory sanitizer must see every store: no libzstd, no pager with its threads, and no getc() inlined from libc's header.
+MSAN := -O1 -g -D__NO_INLINE__ -fsanitize=memory -fsanitize-memory-track-origins -fno-sanitize-recover=all -fno-omit-frame-pointer
+msan := $(call obj,msan,$(filter-out %/flaky_store.c,$(model)) $(simlib) $(core))
+$(BUILD)/msan/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(MSAN) -c $< -o $@
+$(BUILD)/msan/tested.a: $(msan)
+$(call prog,msan,$(covered)): $(BUILD)/msan/tested.a
+	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -lcmocka -o $@
+$(call prog,msan,$(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim: $(BUILD)/msan/tested.a
+	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -o $@
+$(foreach t,$(covered) $(fuzzs) tests/soak/soak_service.c,$(eval $(call prog,msan,$(t)): $(call obj,msan,$(t))))
+$(call prog,msan,$(fuzzs)): $(call obj,msan,fuzz/replay.c)
+$(BUILD)/msan/uvmsim: $(call obj,msan,adapters/simulator/main.c)
 
 -include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|coverage|fuzz|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -45,6 +45,10 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		;;
 	test-bare)
 		program debootstrap debootstrap
+		;;
+	msan)
+		program clang clang
+		printf 'int main(void) { return 0; }' | clang -xc - -fsanitize=memory -o /dev/null 2>/dev/null || missing="$missing libclang-rt-dev"
 		;;
 	bench)
 		program valgrind valgrind

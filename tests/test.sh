@@ -42,7 +42,7 @@ if [ "$1" = --one ]; then # test.sh --one BUILD TEST: runs it and reports; calle
 		;;
 	*.sh)
 		case $(sed -n "s/^#.*usage: $name *\([A-Z]*\).*/\1/p" "$test" | head -n 1) in
-		UVMSIM) set -- sh "$test" "$build/san/uvmsim" ;;
+		UVMSIM) set -- sh "$test" "${UVMSIM:-$build/san/uvmsim}" ;;
 		BUILD) set -- sh "$test" "$build" ;;
 		*) set -- sh "$test" ;;
 		esac
