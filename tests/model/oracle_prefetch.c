@@ -188,6 +188,7 @@ static void answer_prefetch(struct oracle *oracle, bool is_hmm)
 	draw_masks(oracle, window, &c);
 	draw_facts(oracle, &c);
 	c.facts.preferred = draw_preferred(oracle, c.facts.dst);
+	c.facts.has_preferred = c.facts.preferred != UVMP_PROC_NONE;
 	draw_state(oracle, &c);
 	c.params.threshold = oracle_below(oracle, 2) ? 51u : oracle_below(oracle, 101);
 	c.params.min_faults = oracle_below(oracle, 2) ? 1u : 1u + oracle_below(oracle, 20);

@@ -21,6 +21,8 @@ static void draw_request(struct oracle *oracle, uint32_t processors, struct uvmp
 	if (oracle_one_in(oracle, 4))
 		facts->resident |= below_set(oracle, processors);
 	facts->pin = oracle_one_in(oracle, 4) ? oracle_below(oracle, processors) : UVMP_PROC_NONE;
+	facts->has_preferred = facts->preferred != UVMP_PROC_NONE;
+	facts->has_pin = facts->pin != UVMP_PROC_NONE;
 }
 
 static void draw_block_state(struct oracle *oracle, struct uvmp_residency_facts *facts)

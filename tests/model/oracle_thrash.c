@@ -181,6 +181,7 @@ static enum uvmp_status ask(struct oracle *oracle, struct sequence *s, const str
 	facts.page = step->pages.first;
 	facts.requester = step->processor;
 	facts.preferred = oracle_below(oracle, 3) ? UVMP_PROC_NONE : oracle_below(oracle, s->active);
+	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
 	facts.residents = draw_residents(oracle, s);
 	facts.is_hmm = s->is_hmm;
 	facts.now_ns = s->now_ns;
