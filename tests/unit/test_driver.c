@@ -430,6 +430,27 @@ static void test_advice(void **unused)
 	assert_int_equal(result.cpu_faults + result.d2h_copies, 0);
 }
 
+/* Notifications are serviced after the access that made them, also if no fault follows: the page arrives, and
+ * later accesses are local. */
+static void test_notifications_without_faults(void **unused)
+{
+	static const char *const policies[] = {"prefetch=none counters=on counter_threshold=4",
+	                                       "prefetch=none evict=lru2m remote=always remote_threshold=4"};
+	static const char reads[] = ",0,r,200000000\n,0,r,200000000\n,0,r,200000000\n,0,r,200000000\n"
+	                            ",0,r,200000000\n,0,r,200000000\n,0,r,200000000\n,0,r,200000000\n";
+	char rows[1024];
+
+	(void)unused;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(rows, sizeof(rows), "%s%s%s", CALLS,
+		         i == 0 ? "advise,accessed-by,gpu,200000000,4096\n" : "", reads);
+		assert_true(run_rows(rows, policies[i], 6291456));
+		assert_int_equal(result.faults_raw, i);
+		assert_int_equal(result.h2d_copies, 1);
+		assert_in_range(result.remote_accesses, 3, 4);
+	}
+}
+
 /* Advice on half a block makes two of it for the engine. Actions about the upper one are about the upper
  * half. */
 static void test_advice_on_half_a_block(void **unused)
@@ -822,6 +843,7 @@ int main(void)
 	        cmocka_unit_test(test_prefetch_calls),
 	        cmocka_unit_test(test_fresh),
 	        cmocka_unit_test(test_advice),
+	        cmocka_unit_test(test_notifications_without_faults),
 	        cmocka_unit_test(test_advice_on_half_a_block),
 	        cmocka_unit_test(test_interrupted_within_a_row),
 	        cmocka_unit_test(test_calls_outside),
