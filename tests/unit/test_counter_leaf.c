@@ -237,6 +237,9 @@ static void test_record_errors(void **state)
 	assert_int_equal(uvmp_counter_record(tree, 2, NULL, true), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_counter_record(tree, 1, &access, true), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_counter_record(tree, 2, &access, true), UVMP_ERR_RANGE);
+	access.block = 0; /* which tree 1 has, but the caller has no tree 1 */
+	assert_int_equal(uvmp_counter_record(tree, 1, &access, true), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_counter_record(tree, 0, &access, true), UVMP_ERR_RANGE);
 	tree[1].blocks = 0;
 	assert_int_equal(uvmp_counter_record(tree, 2, &access, true), UVMP_ERR_ARGUMENT);
 }

@@ -224,6 +224,9 @@ static void test_bad_input(void **state)
 	uvmp_fault_order(NULL, untouched, 2);
 	uvmp_fault_order_by_instance(NULL, untouched, 2);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
+	uvmp_fault_order(e, untouched, 0);
+	uvmp_fault_order_by_instance(e, untouched, 0);
+	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
 	uvmp_fault_order(e, NULL, 1);
 	uvmp_fault_order_by_instance(e, NULL, 1);
 }

@@ -1388,6 +1388,12 @@ static bool damage_header(struct uvmp_pmm *pmm, int n)
 	case 12:
 		pmm->level[3][0] |= 2;
 		return true;
+	case 13: /* the last bits of words, far behind the last root */
+	case 14:
+	case 15:
+	case 16:
+		pmm->level[n - 13][0] |= (uint64_t)1 << 63;
+		return true;
 	default:
 		return false;
 	}

@@ -51,6 +51,46 @@ static void run(const char *text)
 	engine_expect(&e, text);
 }
 
+/* -- distances -- */
+
+/* How many pages of the first block GPU 1 has after a write to page `page` of it. */
+static uint32_t pages_after(const char *policy, uint32_t page)
+{
+	uint32_t count = 0;
+
+	begin(policy, 1, 4, UVMP_CPU);
+	report(1, 0, page, 0, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	for (uint32_t i = 0; i < MIB2 / PAGE; i++)
+		count += engine_page(&e, SPACE, BASE + i * PAGE).resident == 2u;
+	assert_int_equal(engine_page(&e, SPACE, BASE + page * PAGE).resident, 2);
+	return count;
+}
+
+/* Distances are said in pages of 4 KiB, and rounded up to whole pages of 64. */
+static void distances(void **state)
+{
+	static const struct {
+		char policy[48];
+		uint32_t page, count;
+	} want[] = {
+	        {"prefetch=locality locality_pages=1 thrash=off", 3, 1},
+	        {"prefetch=locality locality_pages=16 thrash=off", 3, 1},
+	        {"prefetch=locality locality_pages=17 thrash=off", 3, 2},
+	        {"prefetch=locality locality_pages=32 thrash=off", 3, 2},
+	        {"prefetch=sequential seq_pages=1 thrash=off", 20, 2},
+	        {"prefetch=sequential seq_pages=16 thrash=off", 20, 2},
+	        {"prefetch=sequential seq_pages=17 thrash=off", 20, 3},
+	        {"prefetch=sequential seq_pages=32 thrash=off", 20, 3},
+	};
+
+	for (uint32_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_int_equal(pages_after(want[i].policy, want[i].page), want[i].count);
+		if (i + 1u < sizeof(want) / sizeof(want[0]))
+			stop(state);
+	}
+}
+
 /* -- faults -- */
 
 /* Accesses to different 4 KiB of one page are one fault; the action names the page by its own size. */
@@ -293,6 +333,7 @@ static void log_reads_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_teardown(distances, stop),
 	        cmocka_unit_test_teardown(faults, stop),
 	        cmocka_unit_test_teardown(prefetches, stop),
 	        cmocka_unit_test_teardown(evicts, stop),

@@ -911,6 +911,32 @@ static void test_check_ranges(void **state)
 	DAMAGE(s->space[0].thrash.lapse_ns, 0);
 }
 
+/* A processor has one state in a block, and exists. Neither state has anything else that could be wrong. */
+static void test_check_processors(void **state)
+{
+	struct place *cpu, *gpu;
+	handle h;
+
+	(void)state;
+	assert_int_equal(add(1, BASE, WINDOW), UVMP_OK);
+	h = block(1, BASE);
+	cpu = uvmp_place_make(s, block_at(s, h), UVMP_CPU);
+	gpu = uvmp_place_make(s, block_at(s, h), 2);
+	assert_true(uvmp_service_check(s));
+	DAMAGE(gpu->proc, UVMP_CPU);
+	DAMAGE(cpu->proc, 2);
+	DAMAGE(gpu->proc, 3);
+	DAMAGE(cpu->proc, 63);
+	/* each alone holds a page: twice without being duplicated, or once */
+	set_pages(&cpu->resident, 3, 4);
+	assert_true(uvmp_service_check(s));
+	DAMAGE_PAGE(cpu->low, 4); /* mapped where no processor holds it */
+	DAMAGE_PAGE(gpu->low, 4);
+	DAMAGE_PAGE(gpu->high, 4);
+	set_pages(&gpu->low, 3, 4);
+	assert_true(uvmp_service_check(s)); /* mapped to the CPU's */
+}
+
 static void test_check_blocks(void **state)
 {
 	struct block *a, *b;
@@ -1273,6 +1299,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_check_arena, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_check_ranges, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_check_blocks, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_check_processors, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_check_places, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_check_memory, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_check_parked, setup, teardown),
