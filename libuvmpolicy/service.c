@@ -8,7 +8,6 @@
 #include "service_internal.h"
 
 #define MAGIC      0x75766d70656e6731u /* "uvmpeng1" */
-#define BLOCKS_MAX (1u << 24)
 #define ALIGNMENT  16u
 
 /* -- layout: the fixed part of the arena -- */
@@ -130,75 +129,13 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->runtime = part(l, 1, uvmp_runtime_bytes(params));
 }
 
-/* -- parameters -- */
-
-static bool is_in(uint64_t value, uint64_t least, uint64_t most)
-{
-	return value >= least && value <= most;
-}
-
-static enum uvmp_status check_gpu(const struct uvmp_service_params *params, uint32_t gpu)
-{
-	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
-	uint64_t roots = uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
-	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
-
-	if (has_none != (roots == 0) || roots > UVMP_ROOTS_MAX || g->splits > roots ||
-	    g->splits > UVMP_SPLITS_MAX || !is_in(g->fault_entries, 2, 65536) || !is_in(g->utlbs, 1, 4096) ||
-	    g->notes > NOTES_MAX || g->sms > 65535u || (roots != 0 && uvmp_memory_size(params, gpu) == 0))
-		return UVMP_ERR_RANGE;
-	return UVMP_OK;
-}
-
-/* Prefetchers with state of a range, which knows one GPU only. */
-static bool walks_ranges(enum uvmp_prefetcher prefetcher)
-{
-	return uvmp_prefetch_traits_of(prefetcher)->walks_ranges;
-}
-
-static bool is_full_walking(const struct uvmp_policy *policy)
-{
-	return policy->prefetch_full != UVMP_PREFETCH_FULL_SAME &&
-	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
-}
-
-/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
-static bool can_evict_pages(const struct uvmp_service_params *params)
-{
-	const uint32_t large = 1u << UVMP_EVICT_LRU | 1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M |
-	                       1u << UVMP_EVICT_CLOCK_2M;
-
-	return params->page_bytes == 4096u || (large >> params->policy->evict & 1u) != 0;
-}
-
-static enum uvmp_status check_params(const struct uvmp_service_params *params)
-{
-	if (!params || !params->policy || !params->processors || !params->gpu ||
-	    !uvmp_policy_is_valid(params->policy) || !uvmp_processors_is_valid(params->processors))
-		return UVMP_ERR_ARGUMENT;
-	if (params->processors->count < 2u || (params->page_bytes != 4096u && params->page_bytes != 65536u) ||
-	    !is_in(params->blocks, 1, BLOCKS_MAX) || !is_in(params->spaces, 1, 4096) ||
-	    !is_in(params->ranges, 1, 1u << 20) || !is_in(params->instances, 1, 65536) ||
-	    !is_in(params->requests, 1, 4096))
-		return UVMP_ERR_RANGE;
-	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
-		if (check_gpu(params, gpu) != UVMP_OK)
-			return UVMP_ERR_RANGE;
-	}
-	if (!can_evict_pages(params) ||
-	    (params->processors->count > 2u &&
-	     (walks_ranges(params->policy->prefetch.prefetcher) || is_full_walking(params->policy))))
-		return UVMP_ERR_UNSUPPORTED;
-	return UVMP_OK;
-}
-
 size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
 {
 	struct layout l = {NULL, 0, false};
 	struct gpu_parts gpu_parts;
 	struct parts parts;
 
-	if (check_params(params) != UVMP_OK)
+	if (uvmp_service_params_check(params, NULL) != UVMP_OK)
 		return 0;
 	lay_out(&l, params, &parts);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
@@ -303,7 +240,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
                                    struct uvmp_service **service)
 {
-	enum uvmp_status status = check_params(params);
+	enum uvmp_status status = uvmp_service_params_check(params, NULL);
 	struct layout l = {memory, 0, false};
 	struct uvmp_service *s;
 	struct parts parts;

@@ -108,6 +108,7 @@ static bool add_piece(struct emu_engine *engine, u64 bytes)
 static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 {
 	u64 bytes = uvmp_service_size(params, min(params->blocks, BLOCKS_FIRST));
+	struct uvmp_service_error error;
 	enum uvmp_status status;
 
 	if (bytes != 0 && !add_piece(engine, bytes + 2u * SHORT_BYTES)) {
@@ -115,7 +116,8 @@ static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 		       bytes + 2u * SHORT_BYTES);
 		return -ENOMEM;
 	}
-	/* without bytes it says why */
+	if (uvmp_service_params_check(params, &error) != UVMP_OK)
+		pr_err("uvmpolicy_emu: %s\n", error.text);
 	status = uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service);
 	return status == UVMP_OK ? 0 : refuse_status(status);
 }

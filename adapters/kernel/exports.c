@@ -268,6 +268,7 @@ EXPORT_SYMBOL(uvmp_residency_map);
 EXPORT_SYMBOL(uvmp_residency_map_levels);
 
 /* service.h */
+EXPORT_SYMBOL(uvmp_service_params_check);
 EXPORT_SYMBOL(uvmp_service_size);
 EXPORT_SYMBOL(uvmp_service_init);
 EXPORT_SYMBOL(uvmp_service_grow);

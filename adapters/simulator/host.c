@@ -149,6 +149,7 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 {
 	size_t size = arena_bytes(h, params, params->blocks);
 	enum uvmp_status status = UVMP_ERR_NO_MEMORY;
+	struct uvmp_service_error error;
 
 	h->known_blocks = params->blocks;
 	h->arena[0] = size == 0 ? NULL : malloc(size);
@@ -157,6 +158,10 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 		status = uvmp_service_init(params, h->arena[0], size, &h->service);
 	if (status == UVMP_OK)
 		return true;
+	if (uvmp_service_params_check(params, &error) != UVMP_OK) {
+		snprintf(h->error, SOURCE_ERROR_MAX, "no engine: %s", error.text);
+		return false;
+	}
 	snprintf(h->error, SOURCE_ERROR_MAX,
 	         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
 	         "too large, or memory is short",

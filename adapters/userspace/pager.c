@@ -123,6 +123,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	                                     .requests = 16,
 	                                     .seed = SEED,
 	                                     .memory_is_zero = true};
+	struct uvmp_service_error wrong;
 	size_t size;
 
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
@@ -132,6 +133,9 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	if (gpu.splits > held / BLOCK_BYTES)
 		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
 	size = uvmp_service_size(&params, params.blocks);
+	if (uvmp_service_params_check(&params, &wrong) != UVMP_OK)
+		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy: %s",
+		              wrong.text);
 	if (size == 0)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
 	p->arena_bytes = size + (size_t)params.blocks * EACH_BYTES;

@@ -107,6 +107,23 @@ struct uvmp_service_params {
 			      * that are proportional to `blocks` are not written, and take memory as they are used */
 };
 
+#define UVMP_SERVICE_ERROR_MAX 160u
+
+/* Which parameter is refused, and what is accepted. */
+struct uvmp_service_error {
+	char field[40]; /* as in C: "blocks", "gpu[0].splits", "policy->evict"; NUL-terminated */
+	uint64_t value; /* that was given; 0 for pointers */
+	uint64_t min, max; /* accepted numbers; min above max: no such range, see text */
+	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`; NUL-terminated */
+};
+
+/* Are the parameters accepted? UVMP_OK: *error is unchanged. Otherwise *error (may be NULL) names the first field that is
+ * not, in the order of the structures: UVMP_ERR_ARGUMENT: missing, policy or processors not valid. UVMP_ERR_RANGE: a number.
+ * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential, locality, stride or next prefetch with
+ * several GPUs. uvmp_service_size and uvmp_service_init accept what this accepts. O(GPUs). */
+UVMP_API enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
+						    struct uvmp_service_error *error);
+
 /* The engine. Private; lives in the arena. */
 struct uvmp_service;
 

@@ -95,6 +95,67 @@ static void test_params(void **state)
 #undef REFUSED
 }
 
+/* The error names the field, what was given, and what is accepted. */
+static void test_params_check(void **state)
+{
+	struct uvmp_service_error error, before;
+
+	(void)state;
+#define SAYS(change, name, given, least, most, what)                                                         \
+	do {                                                                                                 \
+		engine_init(&e, 2, 4);                                                                       \
+		change;                                                                                      \
+		assert_int_not_equal(uvmp_service_params_check(&e.params, &error), UVMP_OK);                 \
+		assert_string_equal(error.field, name);                                                      \
+		assert_int_equal(error.value, given);                                                        \
+		assert_int_equal(error.min, least);                                                          \
+		assert_int_equal(error.max, most);                                                           \
+		assert_string_equal(error.text, name ": " what);                                             \
+		assert_int_equal(uvmp_service_size(&e.params, 0), 0);                                        \
+	} while (0)
+	engine_init(&e, 2, 4);
+	memset(&error, 0x5a, sizeof(error));
+	before = error;
+	assert_int_equal(uvmp_service_params_check(&e.params, &error), UVMP_OK);
+	assert_memory_equal(&error, &before, sizeof(error));
+	assert_int_equal(uvmp_service_params_check(NULL, &error), UVMP_ERR_ARGUMENT);
+	assert_string_equal(error.text, "params: missing (NULL)");
+	SAYS(e.params.policy = NULL, "policy", 0, 1, 0, "missing (NULL)");
+	SAYS(e.params.processors = NULL, "processors", 0, 1, 0, "missing (NULL)");
+	SAYS(e.params.gpu = NULL, "gpu", 0, 1, 0, "missing (NULL)");
+	SAYS(e.policy.counter_batch = 0, "policy", 0, 1, 0, "not valid, see its _is_valid function");
+	SAYS(e.processors.count = 65, "processors", 0, 1, 0, "not valid, see its _is_valid function");
+	SAYS(e.processors.count = 1, "processors->count", 1, 2, 64, "1 is not accepted; 2..64");
+	SAYS(e.params.page_bytes = 16384, "page_bytes", 16384, 1, 0, "neither 4096 nor 65536");
+	SAYS(e.params.blocks = 0, "blocks", 0, 1, 1u << 24, "0 is not accepted; 1..16777216");
+	SAYS(e.params.spaces = 4097, "spaces", 4097, 1, 4096, "4097 is not accepted; 1..4096");
+	SAYS(e.params.ranges = 0, "ranges", 0, 1, 1u << 20, "0 is not accepted; 1..1048576");
+	SAYS(e.params.instances = 0, "instances", 0, 1, 65536, "0 is not accepted; 1..65536");
+	SAYS(e.params.requests = UINT32_MAX, "requests", UINT32_MAX, 1, 4096,
+	     "4294967295 is not accepted; 1..4096");
+	SAYS(e.gpu[1].memory_bytes = MIB2 - 1u, "gpu[1].memory_bytes", MIB2 - 1u, 1, 0,
+	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS(e.gpu[1].memory_bytes = (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, "gpu[1].memory_bytes",
+	     (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, 1, 0,
+	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS(e.processors.no_memory = 4, "gpu[1].memory_bytes", e.gpu[1].memory_bytes, 1, 0,
+	     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
+	SAYS(e.gpu[0].splits = 5, "gpu[0].splits", 5, 0, 4, "5 is not accepted; 0..4");
+	SAYS(e.gpu[1].fault_entries = 1, "gpu[1].fault_entries", 1, 2, 65536, "1 is not accepted; 2..65536");
+	SAYS(e.gpu[1].utlbs = 0, "gpu[1].utlbs", 0, 1, 4096, "0 is not accepted; 1..4096");
+	SAYS(e.gpu[1].notes = 65537, "gpu[1].notes", 65537, 0, 65536, "65537 is not accepted; 0..65536");
+	SAYS(e.gpu[1].sms = 65536, "gpu[1].sms", 65536, 0, 65535, "65536 is not accepted; 0..65535");
+	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
+	     "too many for this eviction order, or for size_t");
+	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), "policy->evict",
+	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
+	SAYS(engine_policy(&e, "prefetch=stride"), "policy->prefetch", UVMP_PREFETCH_STRIDE, 1, 0,
+	     "sequential, locality, stride and next know one GPU only");
+	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,
+	     "sequential, locality, stride and next know one GPU only");
+#undef SAYS
+}
+
 static void test_init(void **state)
 {
 	struct uvmp_service *s = NULL;
@@ -530,7 +591,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_params),
-	        cmocka_unit_test(test_init),
+	        cmocka_unit_test(test_params_check), cmocka_unit_test(test_init),
 	        cmocka_unit_test(test_variants),
 	        cmocka_unit_test(test_fault),
 	        cmocka_unit_test(test_count),

@@ -1,0 +1,237 @@
+/* Parameters of an engine: what is accepted, and which one is not. */
+#include "service_internal.h"
+
+#define BLOCKS_MAX    (1u << 24)
+#define SPACES_MAX    4096u
+#define RANGES_MAX    (1u << 20)
+#define INSTANCES_MAX 65536u
+#define REQUESTS_MAX  4096u
+#define ENTRIES_MAX   65536u
+#define UTLBS_MAX     4096u
+#define SMS_MAX       65535u
+
+/* -- text: all of it fits, see UVMP_SERVICE_ERROR_MAX -- */
+
+struct writer {
+	char *text;
+	uint32_t at, most;
+};
+
+static void put(struct writer *w, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		w->text[w->at] = *text;
+		w->at += w->at + 1u < w->most;
+	}
+	w->text[w->at] = '\0';
+}
+
+static void put_number(struct writer *w, uint64_t number)
+{
+	char digits[21];
+	uint32_t at = sizeof(digits) - 1u;
+
+	digits[at] = '\0';
+	do {
+		digits[--at] = (char)('0' + number % 10u);
+		number /= 10u;
+	} while (number != 0);
+	put(w, digits + at);
+}
+
+/* -- refusing -- */
+
+/* A parameter: of GPU `gpu`, or of the engine if that is 0. */
+struct given {
+	uint32_t gpu;
+	const char *name;
+	uint64_t value;
+};
+
+/* Begins the error with the parameter's name. */
+static struct writer name(struct uvmp_service_error *error, const struct given *given)
+{
+	struct writer field = {error->field, 0, sizeof(error->field)};
+	struct writer text = {error->text, 0, sizeof(error->text)};
+
+	if (given->gpu != 0) {
+		put(&field, "gpu[");
+		put_number(&field, given->gpu - 1u);
+		put(&field, "].");
+	}
+	put(&field, given->name);
+	put(&text, error->field);
+	put(&text, ": ");
+	error->value = given->value;
+	error->min = 1;
+	error->max = 0;
+	return text;
+}
+
+/* Always false. */
+static bool refuse(struct uvmp_service_error *error, const struct given *given, const char *why)
+{
+	struct writer text;
+
+	if (error != NULL) {
+		text = name(error, given);
+		put(&text, why);
+	}
+	return false;
+}
+
+static bool is_within(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
+{
+	struct writer text;
+
+	if (given.value >= min && given.value <= max)
+		return true;
+	if (error != NULL) {
+		text = name(error, &given);
+		error->min = min;
+		error->max = max;
+		put_number(&text, given.value);
+		put(&text, " is not accepted; ");
+		put_number(&text, min);
+		put(&text, "..");
+		put_number(&text, max);
+	}
+	return false;
+}
+
+/* -- what is accepted -- */
+
+static bool is_there(struct uvmp_service_error *error, const char *field, const void *pointer)
+{
+	const struct given given = {0, field, 0};
+
+	return pointer != NULL || refuse(error, &given, "missing (NULL)");
+}
+
+static bool is_valid(struct uvmp_service_error *error, const char *field, bool is_it)
+{
+	const struct given given = {0, field, 0};
+
+	return is_it || refuse(error, &given, "not valid, see its _is_valid function");
+}
+
+static bool check_pointers(const struct uvmp_service_params *params, struct uvmp_service_error *error)
+{
+	return is_there(error, "params", params) && is_there(error, "policy", params->policy) &&
+	       is_there(error, "processors", params->processors) && is_there(error, "gpu", params->gpu) &&
+	       is_valid(error, "policy", uvmp_policy_is_valid(params->policy)) &&
+	       is_valid(error, "processors", uvmp_processors_is_valid(params->processors));
+}
+
+static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
+{
+	const struct given given = {0, "page_bytes", params->page_bytes};
+
+	return params->page_bytes == 4096u || params->page_bytes == 65536u ||
+	       refuse(error, &given, "neither 4096 nor 65536");
+}
+
+static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_service_error *error)
+{
+	return is_within(error, (struct given){0, "processors->count", p->processors->count}, 2,
+	                 UVMP_PROCS_MAX) &&
+	       check_page(p, error) &&
+	       is_within(error, (struct given){0, "blocks", p->blocks}, 1, BLOCKS_MAX) &&
+	       is_within(error, (struct given){0, "spaces", p->spaces}, 1, SPACES_MAX) &&
+	       is_within(error, (struct given){0, "ranges", p->ranges}, 1, RANGES_MAX) &&
+	       is_within(error, (struct given){0, "instances", p->instances}, 1, INSTANCES_MAX) &&
+	       is_within(error, (struct given){0, "requests", p->requests}, 1, REQUESTS_MAX);
+}
+
+/* What counts is what the GPU holds: memory_ratio percent of its memory, in roots. */
+static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
+                         struct uvmp_service_error *error)
+{
+	const struct given given = {gpu, "memory_bytes", params->gpu[gpu - 1u].memory_bytes};
+	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
+
+	if (has_none)
+		return roots == 0 || refuse(error, &given,
+		                            "2 MiB or more (after memory_ratio), but the GPU is in "
+		                            "processors->no_memory");
+	return (roots >= 1u && roots <= UVMP_ROOTS_MAX) ||
+	       refuse(error, &given,
+	              "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+}
+
+/* An order over pages has a number for each unit of each block; also: size_t is too narrow. */
+static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
+                       struct uvmp_service_error *error)
+{
+	const struct given given = {0, "blocks", params->blocks};
+
+	return roots == 0 || uvmp_memory_size(params, gpu) != 0 ||
+	       refuse(error, &given, "too many for this eviction order, or for size_t");
+}
+
+static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
+                      struct uvmp_service_error *error)
+{
+	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+	uint64_t roots = uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
+
+	return check_memory(params, gpu, roots, error) &&
+	       is_within(error, (struct given){gpu, "splits", g->splits}, 0,
+	                 roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX) &&
+	       is_within(error, (struct given){gpu, "fault_entries", g->fault_entries}, 2, ENTRIES_MAX) &&
+	       is_within(error, (struct given){gpu, "utlbs", g->utlbs}, 1, UTLBS_MAX) &&
+	       is_within(error, (struct given){gpu, "notes", g->notes}, 0, NOTES_MAX) &&
+	       is_within(error, (struct given){gpu, "sms", g->sms}, 0, SMS_MAX) &&
+	       check_size(params, gpu, roots, error);
+}
+
+/* Prefetchers with state of a range, which knows one GPU only. */
+static bool walks_ranges(enum uvmp_prefetcher prefetcher)
+{
+	return uvmp_prefetch_traits_of(prefetcher)->walks_ranges;
+}
+
+static bool is_full_walking(const struct uvmp_policy *policy)
+{
+	return policy->prefetch_full != UVMP_PREFETCH_FULL_SAME &&
+	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+}
+
+/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
+static bool can_evict_pages(const struct uvmp_service_params *params)
+{
+	const uint32_t large = 1u << UVMP_EVICT_LRU | 1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M |
+	                       1u << UVMP_EVICT_CLOCK_2M;
+
+	return params->page_bytes == 4096u || (large >> params->policy->evict & 1u) != 0;
+}
+
+static bool check_support(const struct uvmp_service_params *params, struct uvmp_service_error *error)
+{
+	const struct given evict = {0, "policy->evict", params->policy->evict};
+	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
+	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
+
+	if (!can_evict_pages(params))
+		return refuse(error, &evict, "pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
+	if (params->processors->count == 2u)
+		return true;
+	if (walks_ranges(params->policy->prefetch.prefetcher))
+		return refuse(error, &prefetch, "sequential, locality, stride and next know one GPU only");
+	return !is_full_walking(params->policy) ||
+	       refuse(error, &full, "sequential, locality, stride and next know one GPU only");
+}
+
+enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
+                                           struct uvmp_service_error *error)
+{
+	if (!check_pointers(params, error))
+		return UVMP_ERR_ARGUMENT;
+	if (!check_numbers(params, error))
+		return UVMP_ERR_RANGE;
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+		if (!check_gpu(params, gpu, error))
+			return UVMP_ERR_RANGE;
+	}
+	return check_support(params, error) ? UVMP_OK : UVMP_ERR_UNSUPPORTED;
+}
