@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "../../libuvmpolicy/service_internal.h"
@@ -208,6 +209,37 @@ static void test_init(void **state)
 }
 
 /* The variants of the parameters that change what is set up. */
+/* Words of the arena that hold something else than before uvmp_service_init. */
+static uint64_t words_written(uint64_t blocks, bool is_zero)
+{
+	struct uvmp_service *s;
+	uint64_t *memory, before = is_zero ? 0 : 0xa5a5a5a5a5a5a5a5u, written = 0;
+	size_t bytes;
+
+	engine_init(&e, 2, 4);
+	e.policy.evict = UVMP_EVICT_LRU_4K;
+	e.params.blocks = (uint32_t)blocks;
+	e.params.memory_is_zero = is_zero;
+	bytes = uvmp_service_size(&e.params, 0);
+	memory = aligned_alloc(16, bytes / 16u * 16u + 16u);
+	assert_non_null(memory);
+	for (size_t i = 0; i < bytes / 8u; i++)
+		memory[i] = before;
+	assert_int_equal(uvmp_service_init(&e.params, memory, bytes, &s), UVMP_OK);
+	for (size_t i = 0; i < bytes / 8u; i++)
+		written += memory[i] != before;
+	free(memory);
+	return written;
+}
+
+/* A block takes 4 KiB of an order of pages, and half a word of the table that finds it. */
+static void test_memory_as_used(void **state)
+{
+	(void)state;
+	assert_int_equal(words_written(4096, true), words_written(64, true));
+	assert_int_equal(words_written(4096, false) - words_written(64, false), (4096 - 64) / 2);
+}
+
 static void test_variants(void **state)
 {
 	(void)state;
@@ -591,7 +623,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_params),
-	        cmocka_unit_test(test_params_check), cmocka_unit_test(test_init),
+	        cmocka_unit_test(test_params_check),
+	        cmocka_unit_test(test_init),
+	        cmocka_unit_test(test_memory_as_used),
 	        cmocka_unit_test(test_variants),
 	        cmocka_unit_test(test_fault),
 	        cmocka_unit_test(test_count),
