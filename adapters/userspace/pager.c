@@ -194,8 +194,8 @@ static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 	                 "can); store map works without";
 }
 
-/* Managed memory that the engine has numbers for: of blocks, and of the units of an order, beside those that ranges
- * may need. */
+/* Managed memory that the engine has numbers for: of blocks, and of the units of an order, beside those that
+ * ranges may need. */
 static uint64_t managed_most(const struct uvmp_policy *policy)
 {
 	uint64_t blocks = BLOCKS_MOST;
@@ -222,13 +222,15 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	uint64_t managed = status == 0 ? managed_for(p, c) : 0;
 
 	if (status == 0 && c->managed_bytes > managed_most(&p->policy))
-		return refuse(error, -EINVAL,
-		              "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
-		              "most with evict=%s",
-		              (unsigned long long)c->managed_bytes,
-		              (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
+		return refuse(
+		        error, -EINVAL,
+		        "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
+		        "most with evict=%s",
+		        (unsigned long long)c->managed_bytes, (unsigned long long)managed_most(&p->policy),
+		        uvmp_evict_name(p->policy.evict));
 	if (status == 0 && c->budget_bytes > managed_most(&p->policy))
-		return refuse(error, -EINVAL, "budget: %llu bytes are not accepted; %llu at most with evict=%s",
+		return refuse(error, -EINVAL,
+		              "budget: %llu bytes are not accepted; %llu at most with evict=%s",
 		              (unsigned long long)c->budget_bytes,
 		              (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
 	if (status == 0)

@@ -6,8 +6,8 @@
  * managed. If it cannot be made the program runs without it, and uvmp-run says so.
  *
  * Not managed: what enum run_reason (run.h) lists, which is counted; brk; allocations through the C library's
- * __libc_malloc. An allocation on a stack that is managed itself is among them, as the pager works on the stack
- * of its caller.
+ * __libc_malloc. An allocation on a stack that is managed itself is among them, as the pager works on the
+ * stack of its caller.
  *
  * A program may be linked with another allocator (jemalloc, tcmalloc, mimalloc): preload_next.c. */
 #undef _FORTIFY_SOURCE
@@ -666,8 +666,8 @@ EXPORT void *pvalloc(size_t bytes)
 	return NULL;
 }
 
-/* -- functions of other allocators, which may be given managed memory; without such an allocator they are those of
- * the C library's that do the same -- */
+/* -- functions of other allocators, which may be given managed memory; without such an allocator they are
+ * those of the C library's that do the same -- */
 
 #define OF_ALLOCATOR(name)                                                                                   \
 	static uintptr_t at;                                                                                 \
@@ -892,8 +892,7 @@ EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
 	return map(at, bytes, protection, flags, fd, offset, CALLER);
 }
 
-static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at,
-                           const void *caller)
+static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at, const void *caller)
 {
 	void *to;
 
@@ -928,8 +927,7 @@ EXPORT void *mremap(void *memory, size_t old, size_t bytes, int flags, ...)
 	at = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
 	va_end(arguments);
 	if (bytes != 0 && usable(memory) != 0)
-		return remap_managed(memory, whole_pages(old), whole_pages(bytes), flags, at,
-		                     CALLER);
+		return remap_managed(memory, whole_pages(old), whole_pages(bytes), flags, at, CALLER);
 	return (void *)syscall(SYS_mremap, memory, old, bytes, flags, at);
 }
 

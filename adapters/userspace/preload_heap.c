@@ -1,5 +1,6 @@
-/* A heap for the pager's own memory, in programs whose allocator is not the C library's (preload_next.h). Blocks
- * are powers of two; each has a head before its memory. A block that is freed waits in the list of its size. */
+/* A heap for the pager's own memory, in programs whose allocator is not the C library's (preload_next.h).
+ * Blocks are powers of two; each has a head before its memory. A block that is freed waits in the list of its
+ * size. */
 #include "preload_next.h"
 
 #include <pthread.h>
@@ -90,7 +91,8 @@ static uint8_t *take_block(uint32_t class)
 void *preload_heap_take(size_t bytes, size_t alignment)
 {
 	size_t step = alignment > HEAD_BYTES ? alignment : HEAD_BYTES;
-	uint32_t class = bytes > HEAP_MOST || step > HEAP_MOST ? CLASSES : class_of(bytes + step + HEAD_BYTES);
+	uint32_t class =
+	        bytes > HEAP_MOST || step > HEAP_MOST ? CLASSES : class_of(bytes + step + HEAD_BYTES);
 	uint8_t *block = class < CLASSES ? take_block(class) : NULL, *memory;
 
 	if (!block)

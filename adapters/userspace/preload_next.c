@@ -1,5 +1,5 @@
-/* The allocator behind libuvmp-preload (preload_next.h). It is found at the first use, which may be before any
- * constructor has run. */
+/* The allocator behind libuvmp-preload (preload_next.h). It is found at the first use, which may be before
+ * any constructor has run. */
 #undef _FORTIFY_SOURCE
 #include "preload_next.h"
 
@@ -134,8 +134,7 @@ void *next_calloc(size_t count, size_t bytes)
 
 	if (is_for_heap())
 		return heap_take(__builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all, 0);
-	return kind == LIBC ? __libc_calloc(count, bytes)
-	                    : ((void *(*)(size_t, size_t))next_c)(count, bytes);
+	return kind == LIBC ? __libc_calloc(count, bytes) : ((void *(*)(size_t, size_t))next_c)(count, bytes);
 }
 
 static void *heap_resize(void *memory, size_t bytes)

@@ -28,9 +28,10 @@
 
 #define LIVE_MS        500
 #define FEATURES_BYTES 1024
-#define RUN_INCOMPLETE 1   /* exit status: the program's is 0, but a file that was asked for is not complete */
-#define NOT_RUN        126 /* exit statuses of shells */
-#define NOT_FOUND      127
+#define RUN_INCOMPLETE 1 /* exit status: the program's is 0, but a file that was asked for is not complete   \
+	                  */
+#define NOT_RUN   126    /* exit statuses of shells */
+#define NOT_FOUND 127
 
 struct run {
 	struct run_options options;
@@ -38,7 +39,7 @@ struct run {
 	struct run_shared *shared;
 	FILE *out; /* where the report goes; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
-	int exec_error; /* of the child, which shares this structure */
+	int exec_error;             /* of the child, which shares this structure */
 	struct sigaction too_large; /* what the program does at SIGXFSZ */
 };
 
@@ -130,7 +131,8 @@ static int find_program(struct run *run)
 	else
 		run_say("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
 	if (error == 0 && run->report.objection && is_required(run))
-		return run_say("%s %s: no pager can run, which --require asks for", name, run->report.objection);
+		return run_say("%s %s: no pager can run, which --require asks for", name,
+		               run->report.objection);
 	if (error == 0)
 		return 0;
 	return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUN;

@@ -175,8 +175,9 @@ static void write_unmanaged(FILE *out, const struct run_shared *shared)
 		if (u->count == 0)
 			continue;
 		if (is_first)
-			fprintf(out, "  not managed, by reason: bytes asked for (freed or not), allocations and "
-			             "mappings\n");
+			fprintf(out,
+			        "  not managed, by reason: bytes asked for (freed or not), allocations and "
+			        "mappings\n");
 		is_first = false;
 		fprintf(out, "  %12s %9" PRIu64 "  %s\n", bytes_of(u->bytes).text, u->count, reasons[i].text);
 	}
@@ -269,8 +270,8 @@ static void write_table(FILE *out, const struct run_report *report)
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
 	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", bytes_of(sum.store_bytes).text,
 	        is_ram ? " of RAM" : "", bytes_of(sum.peak_store_bytes).text, report->store);
-	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n", "resident",
-	        bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
+	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n",
+	        "resident", bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
 	write_unmanaged(out, report->shared);
