@@ -179,7 +179,7 @@ static void bad_specs(void **state)
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
 	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
 	               "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
-	assert_refused("regular:bytes=1KB", "workload regular: bytes=1KB is not accepted; 1..1T bytes, as "
+	assert_refused("regular:bytes=1Kb", "workload regular: bytes=1Kb is not accepted; 1..1T bytes, as "
 	                                    "4096, 64K, 64MB or 1GiB");
 	assert_refused("stream_warp:block=33", "workload stream_warp: block is not a multiple of 32");
 	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
