@@ -169,36 +169,7 @@ static void signals_are_passed_on(void **state)
 	interrupt_caught = 0;
 }
 
-/* -- the second signal -- */
-
-static int status_of_child(bool is_patient)
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (pid == 0) {
-		signal(SIGINT, SIG_DFL); /* shells have what runs in the background ignore it */
-		interrupt_catch();
-		raise(SIGINT);
-		if (is_patient)
-			usleep(250000);
-		raise(SIGINT);
-		_exit(interrupt_caught == SIGINT ? 7 : 8);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
-static void a_second_signal_kills(void **state)
-{
-	int status;
-
-	(void)state;
-	status = status_of_child(true);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
-	status = status_of_child(false); /* the same wish twice */
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-}
+/* -- signals that are ignored; interrupt.c by itself: test_interrupt.c -- */
 
 static void an_ignored_signal_stays_ignored(void **state)
 {
@@ -225,7 +196,6 @@ int main(void)
 	        cmocka_unit_test(a_crash_takes_no_other_with_it),
 	        cmocka_unit_test(those_behind_a_failure_are_ended),
 	        cmocka_unit_test(signals_are_passed_on),
-	        cmocka_unit_test(a_second_signal_kills),
 	        cmocka_unit_test(an_ignored_signal_stays_ignored),
 	        cmocka_unit_test(processors),
 	};
