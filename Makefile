@@ -325,11 +325,11 @@ $(BUILD)/foreign/%: $(BUILD)/foreign.a
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-# The naive models and the consistency checks judge the code under test: they are not under test. In the core, the values that are
-# compared are not bytes of the input, except in the policy string, so that tracing them guides nothing.
+# The naive models and the consistency checks judge the code under test: they are not under test. In the core, and
+# where bytes become calls of it, values that are compared are not bytes of the input, except in the policy string: no tracing.
 judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
 $(call obj,fuzzed,$(judges)): FUZZ := -O2 -g
-$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy%,$(core)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
+$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))

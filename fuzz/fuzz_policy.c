@@ -1,7 +1,8 @@
 /* Fuzzing of the policy string: the input is the text. What is accepted is valid, survives printing and
  * parsing, and prints the same again; what is refused has an error that points into the text, in printable
  * words, and leaves the policy alone. Which texts are accepted is checked against a naive reading: no word
- * may be understood that is not `KEY=VALUE` of the table, and none may be lost.
+ * may be understood that is not `KEY=VALUE` of the table or, as the first one, the name of a preset, and none
+ * may be lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,26 @@ static void check(bool is_true, const char *what)
 	abort();
 }
 
+/* Is this the name of a preset, which means the same as preset=NAME? */
+static bool is_preset(const char *word)
+{
+	const struct uvmp_policy_preset *preset;
+
+	for (uint32_t i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++)
+		if (strcmp(word, preset->name) == 0)
+			return true;
+	return false;
+}
+
 /* Does the canonical form hold `key=value` as the word means it? Numbers lose leading zeros. */
-static void check_word(const char *canonical, const char *word)
+static void check_word(const char *canonical, const char *word, bool is_first)
 {
 	const char *value = strchr(word, '=');
 	char padded[UVMP_POLICY_TEXT_MAX + 2], wanted[UVMP_POLICY_TEXT_MAX + 3];
 
-	check(value != NULL, "an accepted word has a '='");
+	if (is_first && is_preset(word))
+		return;
+	check(value != NULL, "an accepted word has a '=' or is, as the first one, a preset");
 	if (strncmp(word, "preset=", 7) == 0)
 		return;
 	for (value++; value[0] == '0' && value[1] != '\0';)
@@ -41,8 +55,8 @@ static void check_words(const char *canonical, const char *text, size_t size)
 
 	memcpy(copy, text, size);
 	copy[size] = '\0';
-	for (char *word = strtok(copy, " ,"); word != NULL; word = strtok(NULL, " ,"))
-		check_word(canonical, word);
+	for (char *word = strtok(copy, " ,"), *first = word; word != NULL; word = strtok(NULL, " ,"))
+		check_word(canonical, word, word == first);
 }
 
 /* The detector corrects parameters that are out of range; in an accepted policy none is, but for a number of
