@@ -35,7 +35,8 @@ enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units
 bool uvmp_frequency_is_valid(const struct uvmp_frequency *list)
 {
 	return list != NULL && list->key != NULL && list->heap != NULL && list->place != NULL &&
-	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->count <= list->begun;
+	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->begun <= list->units &&
+	       list->count <= list->begun;
 }
 
 static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)

@@ -46,7 +46,8 @@ bool uvmp_grouped_is_valid(const struct uvmp_grouped *list)
 {
 	return list != NULL && list->link != NULL && list->ends != NULL && list->group_units != 0 &&
 	       list->units != 0 && uvmp_recency_is_valid(&list->order) &&
-	       list->order.units == groups_of(list->units, list->group_units) && list->count <= list->begun &&
+	       list->order.units == groups_of(list->units, list->group_units) &&
+	       list->begun <= list->units && list->count <= list->begun &&
 	       list->count >= list->order.count;
 }
 

@@ -54,8 +54,8 @@ static void begin(struct uvmp_mhpe *mhpe, uint32_t unit)
 
 bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict)
 {
-	return evict->mhpe.stamp != NULL && evict->mhpe.distance <= DISTANCE_MOST &&
-	       uvmp_evict_lru_is_valid(evict);
+	return evict->mhpe.stamp != NULL && evict->mhpe.stamped <= evict->units &&
+	       evict->mhpe.distance <= DISTANCE_MOST && uvmp_evict_lru_is_valid(evict);
 }
 
 bool uvmp_evict_mhpe_contains(const struct uvmp_evict *evict, uint32_t unit)

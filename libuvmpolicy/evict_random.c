@@ -10,7 +10,8 @@ void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory)
 
 bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict)
 {
-	return evict->dense != NULL && evict->place != NULL && evict->count <= evict->begun;
+	return evict->dense != NULL && evict->place != NULL && evict->begun <= evict->units &&
+	       evict->count <= evict->begun;
 }
 
 bool uvmp_evict_random_contains(const struct uvmp_evict *evict, uint32_t unit)

@@ -19,11 +19,12 @@ enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recenc
 
 bool uvmp_recency_is_valid(const struct uvmp_recency *list)
 {
-	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX || list->count > list->begun)
+	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX ||
+	    list->begun > list->units || list->count > list->begun)
 		return false;
 	if (list->count == 0)
 		return list->units != 0 && list->head == UVMP_UNIT_NONE && list->tail == UVMP_UNIT_NONE;
-	return list->head < list->units && list->tail < list->units;
+	return list->head < list->begun && list->tail < list->begun;
 }
 
 bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)

@@ -121,9 +121,11 @@ static void recency_is_valid(void **state)
 	assert_false(uvmp_recency_is_valid(&list));
 	list = good, list.count = UNITS + 1u;
 	assert_false(uvmp_recency_is_valid(&list));
-	list = good, list.head = UNITS;
+	list = good, list.begun = UNITS + 1u;
 	assert_false(uvmp_recency_is_valid(&list));
-	list = good, list.tail = UNITS;
+	list = good, list.head = 3; /* never touched, nor a later one */
+	assert_false(uvmp_recency_is_valid(&list));
+	list = good, list.tail = 3;
 	assert_false(uvmp_recency_is_valid(&list));
 	list = empty, list.units = 0;
 	assert_false(uvmp_recency_is_valid(&list));
@@ -260,6 +262,8 @@ static void is_valid(void **state)
 	evict = random, evict.place = NULL;
 	assert_false(uvmp_evict_is_valid(&evict));
 	evict = random, evict.count = UNITS + 1u;
+	assert_false(uvmp_evict_is_valid(&evict));
+	evict = random, evict.begun = UNITS + 1u;
 	assert_false(uvmp_evict_is_valid(&evict));
 }
 
@@ -777,6 +781,8 @@ static void batch_and_left_errors(void **state)
 	broken = evict, broken.mhpe.stamp = NULL;
 	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_batch(&broken), UVMP_ERR_ARGUMENT);
+	broken.mhpe = evict.mhpe, broken.mhpe.stamped = UNITS + 1u;
+	assert_false(uvmp_evict_is_valid(&broken));
 	broken.mhpe = evict.mhpe, broken.count = 1;
 	assert_false(uvmp_evict_is_valid(&broken));
 	assert_int_equal(uvmp_evict_left(&broken, 0, 1, 1), UVMP_ERR_ARGUMENT);

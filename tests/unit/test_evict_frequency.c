@@ -164,6 +164,7 @@ static void test_is_valid(void **state)
 	bad = list, bad.units = 0, assert_refused(&bad);
 	bad = list, bad.units = UVMP_UNITS_MAX + 1u, assert_refused(&bad);
 	bad = list, bad.count = UNITS + 1, assert_refused(&bad);
+	bad = list, bad.begun = UNITS + 1, assert_refused(&bad);
 }
 
 int main(void)

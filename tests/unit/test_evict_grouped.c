@@ -138,6 +138,7 @@ static void test_is_valid(void **state)
 	bad = list, bad.group_units = 5, assert_refused(&bad);
 	bad = list, bad.count = UNITS + 1, assert_refused(&bad);
 	bad = list, bad.count = 1, assert_refused(&bad);
+	bad = list, bad.begun = UNITS + 1, assert_refused(&bad);
 }
 
 int main(void)
