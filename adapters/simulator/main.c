@@ -149,7 +149,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk, */
+	signal(SIGXFSZ, SIG_IGN); /* and so is a file beyond the limit on file sizes */
 	if (!has_standard_files())
 		return CLI_BAD_INPUT;
 	status = dispatch(argc, argv);

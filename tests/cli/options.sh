@@ -202,6 +202,16 @@ printf 'bfs,TBN,0,0x200000\n' >"$work/batches"
 run 0 'import of faults' import uvmsmart-batches "$work/batches" --benchmark bfs --prefetcher TBN
 prints '# import uvmsmart-batches, faults only'
 
+# limited NAME SUBCOMMAND ARGUMENT...: no file may grow beyond one block (512 bytes or 1 KiB): one line says so, no signal ends it
+limited() {
+	name="$1, beyond the limit on file sizes"
+	shift
+	(ulimit -f 1 && exec "$uvmsim" "$@" >/dev/null 2>"$work/err" </dev/null)
+	status=$?
+	if [ $status = 2 ] && [ "$(grep -c '^uvmsim: ' "$work/err")" = 1 ]; then ok "$name"; else fail "$name: exit status $status"; fi
+}
+limited --log run --workload regular:bytes=10m --log "$work/limited"
+limited 'a trace' trace --workload regular:bytes=10m --output "$work/limited"
 if [ -c /dev/full ]; then
 	run 2 '--log on a full disk' run $w --log /dev/full
 fi
