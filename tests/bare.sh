@@ -61,10 +61,20 @@ proxy() { # SCHEME: apt's proxy, else the environment's
 http_proxy=$(proxy http "${http_proxy:-}") https_proxy=$(proxy https "${https_proxy:-}")
 export http_proxy https_proxy
 
+# Removes the system, but never through a mount: somebody may have looked at it with /dev or a home directory mounted below.
+remove_root() {
+	awk -v below="$root/" 'index($5, below) == 1 {print "mounted: " $5; found = 1} END {exit found}' /proc/self/mountinfo >&2 || {
+		echo "make test-bare: unmount what is mounted below $root first" >&2
+		exit 1
+	}
+	rm -rf --one-file-system "$root"
+}
+
+# debootstrap mounts /proc and /sys: in a namespace of its own, these end with it, however it ends.
 bootstrap() {
 	mirror=$(sources | awk -v suite="$suite" '$2 == suite {print $1; exit}')
-	rm -rf "$root"
-	debootstrap --variant=minbase --include="$packages" "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$bare/debootstrap.log" 2>&1 || {
+	remove_root
+	unshare --mount --propagation private debootstrap --variant=minbase --include="$packages" "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$bare/debootstrap.log" 2>&1 || {
 		echo "skipped: make test-bare: debootstrap failed: $(tail -n 1 "$bare/debootstrap.log") (all of it: $bare/debootstrap.log)"
 		return 1
 	}
@@ -77,7 +87,7 @@ bootstrap() {
 		mkdir -p "$root/etc/ssl/certs" && cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs"
 	fi
 	rm -f "$root"/var/cache/apt/archives/*.deb
-	tar -C "$root" -cf "$base.part" . && mv "$base.part" "$base"
+	tar -C "$root" -cf "$base.part" . && mv "$base.part" "$base" || exit 1
 }
 
 began=$(date +%s)
@@ -86,7 +96,7 @@ if [ ! -f "$base" ]; then
 	bootstrap || exit 0
 	echo "       debootstrap of $suite: $(($(date +%s) - began)) s"
 fi
-rm -rf "$root" && mkdir "$root" && tar -C "$root" -xf "$base" || exit 1
+remove_root && mkdir "$root" && tar -C "$root" -xf "$base" || exit 1
 [ ! -c /dev/userfaultfd ] || cp -a /dev/userfaultfd "$root/dev"
 if [ -e .git ]; then
 	git -c safe.directory='*' clone -q --depth 1 "file://$PWD" "$root/root/clone" || exit 1
@@ -96,6 +106,6 @@ else
 fi
 unshare --mount --propagation private --pid --fork --kill-child sh "$PWD/tests/bare.sh" --inside "$root" "$@"
 status=$?
-[ $status != 0 ] || rm -rf "$root"
+[ $status != 0 ] || remove_root
 [ $status = 0 ] || echo "it is left to look at: chroot $root"
 exit $status

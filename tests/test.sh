@@ -2,7 +2,6 @@
 # Runs the tests that the Makefile built, as many at a time as there are processors.
 #
 # usage: test.sh BUILD TEST...          run each TEST
-#        test.sh --names BUILD          print the scripts and corpora that are tests
 #        test.sh --nearest WORD NAME... print the names that are nearest to WORD
 #
 # A TEST is a program in BUILD, a script in tests/cli or soak_pager (ten seconds of the pager's long soak). A fuzz target gets its
