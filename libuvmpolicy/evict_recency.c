@@ -32,13 +32,11 @@ bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)
 	return uvmp_recency_is_valid(list) && unit < list->begun && list->link[unit].next != unit;
 }
 
-void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
+/* Takes a unit off that is on the list. */
+static void take_off(struct uvmp_recency *list, uint32_t unit)
 {
-	struct uvmp_recency_link *link;
+	struct uvmp_recency_link *link = &list->link[unit];
 
-	if (!uvmp_recency_contains(list, unit))
-		return;
-	link = &list->link[unit];
 	if (link->prev == UVMP_UNIT_NONE)
 		list->head = link->next;
 	else
@@ -51,11 +49,18 @@ void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
 	list->count--;
 }
 
+void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
+{
+	if (uvmp_recency_contains(list, unit))
+		take_off(list, unit);
+}
+
 void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
 {
 	if (!uvmp_recency_is_valid(list) || unit >= list->units)
 		return;
-	uvmp_recency_remove(list, unit);
+	if (unit < list->begun && list->link[unit].next != unit)
+		take_off(list, unit);
 	for (; list->begun <= unit; list->begun++)
 		list->link[list->begun] = (struct uvmp_recency_link){list->begun, list->begun};
 	list->link[unit].prev = list->tail;
