@@ -106,6 +106,18 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 
+/* The end of an action has a number, a time and a status. */
+static bool is_completion_alone(const struct uvmp_action *a)
+{
+	struct uvmp_action rest = *a, empty = {.kind = UVMP_ACTION_COMPLETE,
+	                                       .from = UVMP_PROC_NONE,
+	                                       .to = UVMP_PROC_NONE};
+
+	rest.id = rest.time_ns = 0;
+	rest.status = 0;
+	return same(&rest, &empty);
+}
+
 /* May it be printed? As the header says it. */
 static bool is_well_formed(const struct uvmp_action *a)
 {
@@ -113,6 +125,8 @@ static bool is_well_formed(const struct uvmp_action *a)
 	                 : a->kind == UVMP_ACTION_CANCEL                             ? 1
 	                                                                             : 0;
 
+	if (a->kind == UVMP_ACTION_COMPLETE && !is_completion_alone(a))
+		return false;
 	return a->kind < UVMP_ACTION_COUNT && a->cause < UVMP_CAUSE_COUNT && a->from <= UVMP_PROC_NONE &&
 	       a->to <= UVMP_PROC_NONE && a->right <= rights && a->status <= 0 &&
 	       a->victim <= (a->kind == UVMP_ACTION_EVICT ? UVMP_VICTIM_ORDER : 0);

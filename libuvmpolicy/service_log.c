@@ -53,14 +53,15 @@ struct row {
 
 #define KIND(name) (1u << (uint32_t)UVMP_ACTION_##name)
 #define EVERY_KIND (KIND(COUNT) - 1u)
-/* Key, format, greatest value: of every kind, left out if 0. */
+#define DECISIONS  (EVERY_KIND & ~KIND(COMPLETE))
+/* Key, format, greatest value: of every decision, left out if 0. */
 #define ROW(key, format, max)                                                                                \
 	{                                                                                                    \
-		key, format, max, 0, EVERY_KIND, false                                                       \
+		key, format, max, 0, DECISIONS, false                                                        \
 	}
 #define PROCESSOR(key)                                                                                       \
 	{                                                                                                    \
-		key, DECIMAL, UVMP_PROCS_MAX - 1u, UVMP_PROC_NONE, EVERY_KIND, false                         \
+		key, DECIMAL, UVMP_PROCS_MAX - 1u, UVMP_PROC_NONE, DECISIONS, false                          \
 	}
 
 static const struct row table[FIELDS] = {
@@ -87,7 +88,7 @@ static const struct row table[FIELDS] = {
         [PRESENT] = ROW("present", DECIMAL, UINT32_MAX),
         [THROTTLES] = ROW("throttles", DECIMAL, UINT32_MAX),
         [TICKET] = ROW("ticket", DECIMAL, UINT64_MAX),
-        [STATUS] = ROW("status", NEGATIVE, 128),
+        [STATUS] = {"status", NEGATIVE, 128, 0, EVERY_KIND, false},
 };
 
 /* -- words -- */
@@ -95,9 +96,9 @@ static const struct row table[FIELDS] = {
 const char *uvmp_action_name(enum uvmp_action_kind kind)
 {
 	static const char name[UVMP_ACTION_COUNT][12] = {
-	        "batch",  "allocate", "populate", "copy",  "unmap",   "map",   "revoke",
-	        "evict",  "discard",  "free",     "flush", "replay",  "wait",  "throttle",
-	        "cancel", "clear",    "toggle",   "limit", "pattern", "unpin", "done"};
+	        "batch",   "allocate", "populate", "copy",   "unmap", "map",      "revoke", "evict",
+	        "discard", "free",     "flush",    "replay", "wait",  "throttle", "cancel", "clear",
+	        "toggle",  "limit",    "pattern",  "unpin",  "done",  "complete"};
 
 	return (uint32_t)kind < UVMP_ACTION_COUNT ? name[kind] : NULL;
 }
@@ -297,6 +298,19 @@ enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text,
 		return UVMP_ERR_SPACE;
 	put_action(&sink, action, value);
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status, char *text,
+                                       size_t capacity)
+{
+	struct uvmp_action action = {.id = id,
+	                             .time_ns = time_ns,
+	                             .kind = UVMP_ACTION_COMPLETE,
+	                             .from = UVMP_PROC_NONE,
+	                             .to = UVMP_PROC_NONE,
+	                             .status = (int8_t)status};
+
+	return action.status == status ? uvmp_action_print(&action, text, capacity) : UVMP_ERR_RANGE;
 }
 
 /* -- parsing -- */

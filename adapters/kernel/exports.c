@@ -298,6 +298,7 @@ EXPORT_SYMBOL(uvmp_service_wakeup_ns);
 EXPORT_SYMBOL(uvmp_service_page);
 EXPORT_SYMBOL(uvmp_service_count);
 EXPORT_SYMBOL(uvmp_action_print);
+EXPORT_SYMBOL(uvmp_completion_print);
 EXPORT_SYMBOL(uvmp_action_parse);
 EXPORT_SYMBOL(uvmp_action_name);
 EXPORT_SYMBOL(uvmp_cause_name);

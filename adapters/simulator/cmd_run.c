@@ -35,7 +35,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
                         "  --seed N         for everything random (default 1)\n"
                         "  --format F       table (default), json, csv\n"
                         "  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
-                        "                   (run only)\n";
+                        "                   (run only)\n"
+                        "  --log-completions  the log also says when each action completed (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"
                             "                      --policy \"...\" --policy \"...\"   [options]\n"
@@ -55,10 +56,24 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
                             "                   medians, and least and most below it where they differ;\n"
                             "                   JSON and CSV have every run\n";
 
-static const char *const options[] = {"workload=*", "trace=*", "gpu=",    "memory=*", "oversub=*",
-                                      "policy=*",   "seed=",   "format=", "log=",     "jobs=",
-                                      "seeds=",     "help",    NULL};
-enum option { WORKLOAD, TRACE, GPU, MEMORY, OVERSUB, POLICY, SEED, FORMAT, LOG, JOBS, SEEDS, HELP };
+static const char *const options[] = {"workload=*", "trace=*",         "gpu=",    "memory=*", "oversub=*",
+                                      "policy=*",   "seed=",           "format=", "log=",     "jobs=",
+                                      "seeds=",     "log-completions", "help",    NULL};
+enum option {
+	WORKLOAD,
+	TRACE,
+	GPU,
+	MEMORY,
+	OVERSUB,
+	POLICY,
+	SEED,
+	FORMAT,
+	LOG,
+	JOBS,
+	SEEDS,
+	COMPLETIONS,
+	HELP
+};
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
 
@@ -75,7 +90,7 @@ struct request {
 	uint32_t seeds; /* 0: not given; the first is that of the sources */
 	enum report_format format;
 	const char *log_path;
-	FILE *log;
+	struct driver_log log;
 };
 
 static int add_gpu(struct request *q, const char *value)
@@ -141,6 +156,9 @@ static int add_option(struct request *q, enum option option, const char *value)
 		if (!cli_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->seeds = (uint32_t)number;
+		break;
+	case COMPLETIONS:
+		q->log.has_completions = true;
 		break;
 	case HELP:
 		break;
@@ -242,10 +260,10 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 		answer->is_complete = bound_run(source, memory, 1, &answer->bound, answer->error);
 	else if (q->has_model)
 		answer->is_complete =
-		        machine_run(source, &q->model, &policy_of(q, index)->policy, memory, seed, q->log,
+		        machine_run(source, &q->model, &policy_of(q, index)->policy, memory, seed, &q->log,
 		                    &answer->result, &answer->times, answer->error);
 	else
-		answer->is_complete = driver_run(source, &policy_of(q, index)->policy, memory, seed, q->log,
+		answer->is_complete = driver_run(source, &policy_of(q, index)->policy, memory, seed, &q->log,
 		                                 &answer->result, answer->error);
 	answer->recorded.bytes = source->recorded_bytes;
 	answer->recorded.has_faults_only = source->has_faults_only;
@@ -551,14 +569,14 @@ static int open_log(struct request *q)
 {
 	if (!q->log_path)
 		return CLI_DONE;
-	q->log = fopen(q->log_path, "w");
-	return q->log ? CLI_DONE : cli_error("--log %s: %s", q->log_path, strerror(errno));
+	q->log.file = fopen(q->log_path, "w");
+	return q->log.file ? CLI_DONE : cli_error("--log %s: %s", q->log_path, strerror(errno));
 }
 
 /* What the operating system could not write is an error of the run. */
 static int close_log(struct request *q, int status)
 {
-	if (q->log && fclose(q->log) != 0 && status == CLI_DONE)
+	if (q->log.file && fclose(q->log.file) != 0 && status == CLI_DONE)
 		return cli_error("--log %s: %s", q->log_path, strerror(errno));
 	return status;
 }
@@ -634,6 +652,11 @@ static int run_command(int argc, char **argv, bool is_compare, const char *help)
 			                   "takes several");
 		if (status == CLI_DONE && is_compare && q->log_path)
 			status = cli_error("compare: --log belongs to one run; use `uvmsim run`");
+		if (status == CLI_DONE && q->log.has_completions && !q->log_path)
+			status = cli_error(
+			        "%s: --log-completions belongs to --log FILE of `uvmsim run`, which "
+			        "is missing",
+			        argv[0]);
 		if (status == CLI_DONE && !is_compare && q->jobs != 0)
 			status = cli_error("run: --jobs belongs to several runs; use `uvmsim compare`");
 		if (status == CLI_DONE && !is_compare && q->seeds != 0)

@@ -132,9 +132,8 @@ static bool pump(struct driver *d)
 	while ((status = host_next(&d->host, d->now_ns, &action)) == UVMP_OK) {
 		if (interrupt_caught != 0)
 			return host_fail(&d->host, "interrupted");
-		if (!perform(d, &action))
+		if (!perform(d, &action) || !host_complete(&d->host, &action, action.time_ns))
 			return false;
-		uvmp_service_complete(d->host.service, action.id, UVMP_OK);
 		agents_report(&d->agents, d->host.service);
 		if (action.kind == UVMP_ACTION_DONE) {
 			d->ended = (enum uvmp_status)action.status;
@@ -413,7 +412,8 @@ static uint32_t buffer_entries(const struct uvmp_policy *policy)
 }
 
 bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, FILE *log, struct driver_result *result, char error[SOURCE_ERROR_MAX])
+                uint64_t seed, const struct driver_log *log, struct driver_result *result,
+                char error[SOURCE_ERROR_MAX])
 {
 	struct host_params params = {.policy = policy,
 	                             .memory = memory,
@@ -421,7 +421,7 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 	                             .utlbs = AGENTS_UTLBS,
 	                             .fault_entries = buffer_entries(policy),
 	                             .seed = seed,
-	                             .log = log};
+	                             .log = log ? *log : (struct driver_log){0}};
 	struct driver *d = calloc(1, sizeof(*d));
 	bool is_done;
 

@@ -31,10 +31,17 @@ struct driver_result {
 	uint64_t remote_accesses; /* of the GPU, to pages that are mapped where they lie, on the CPU */
 };
 
+/* The decision log: one action a line (uvmpolicy/service.h), and with `has_completions` a line for its end behind each.
+ * Actions end at once without time, else on the clock of the machine. */
+struct driver_log {
+	FILE *file; /* NULL: no log */
+	bool has_completions;
+};
+
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a
- * policy that never services a fault; *result then holds what was counted so far. `log` (may be NULL) gets the
- * decision log, one action a line. */
+ * policy that never services a fault; *result then holds what was counted so far. `log` may be
+ * NULL. */
 bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, FILE *log, struct driver_result *result, char error[SOURCE_ERROR_MAX]);
+                uint64_t seed, const struct driver_log *log, struct driver_result *result, char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -58,6 +58,7 @@ struct block {
 struct kept {
 	struct uvmp_action action;
 	uvmp_mask pages;
+	uint64_t end_ns; /* the action completed then; 0: not known */
 };
 
 /* What was fetched with the prefetched pages: big pages in which others faulted, or a subtree of which enough
@@ -942,9 +943,17 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 	tell_reason(out, action);
 }
 
-/* subtree: for what was prefetched; NULL: not known. */
+/* How long it took, if the log has its completion and the host models time. */
+static void tell_duration(FILE *out, const struct uvmp_action *action, uint64_t end_ns)
+{
+	if (end_ns > action->time_ns)
+		fprintf(out, "; complete after %" PRIu64 ".%03" PRIu64 " us",
+		        (end_ns - action->time_ns) / 1000, (end_ns - action->time_ns) % 1000);
+}
+
+/* subtree: for what was prefetched; NULL: not known. end_ns: the action completed then; 0: not known. */
 static void tell_action(struct explanation *explanation, const struct uvmp_action *action,
-                        const uvmp_mask *pages, const struct subtree *subtree)
+                        const uvmp_mask *pages, const struct subtree *subtree, uint64_t end_ns)
 {
 	FILE *out = explanation->out;
 
@@ -976,6 +985,7 @@ static void tell_action(struct explanation *explanation, const struct uvmp_actio
 		tell_finding(out, action);
 	else
 		tell_other(out, action, pages);
+	tell_duration(out, action, end_ns);
 	fputc('\n', out);
 	count_pages(&explanation->tally, &explanation->pinned, action, pages);
 }
@@ -988,7 +998,8 @@ static void end_step(struct explanation *explanation)
 		struct subtree subtree;
 		bool is_found = find_subtree(explanation, &kept->action, &kept->pages, &subtree);
 
-		tell_action(explanation, &kept->action, &kept->pages, is_found ? &subtree : NULL);
+		tell_action(explanation, &kept->action, &kept->pages, is_found ? &subtree : NULL,
+		            kept->end_ns);
 	}
 	explanation->kept_count = 0;
 	explanation->step++;
@@ -1000,7 +1011,7 @@ static bool keep(struct explanation *explanation, const struct uvmp_action *acti
 		explanation->kept = malloc(KEPT_MAX * sizeof(*explanation->kept));
 	if (explanation->kept == NULL)
 		return false;
-	explanation->kept[explanation->kept_count++] = (struct kept){*action, *pages};
+	explanation->kept[explanation->kept_count++] = (struct kept){*action, *pages, 0};
 	return true;
 }
 
@@ -1019,7 +1030,7 @@ static bool take_action_of_story(struct explanation *explanation, const struct u
 		return true;
 	if (is_copy)
 		return keep(explanation, action, &pages);
-	tell_action(explanation, action, &pages, NULL);
+	tell_action(explanation, action, &pages, NULL, 0);
 	return true;
 }
 
@@ -1089,7 +1100,7 @@ static bool count_action(struct explanation *explanation, const struct uvmp_acti
 
 	explanation->kinds[action->kind]++;
 	if (is_finding(action))
-		tell_action(explanation, action, &action->pages, NULL);
+		tell_action(explanation, action, &action->pages, NULL, 0);
 	if (weight == 0)
 		return true;
 	block = find_block(explanation, action->space, action->address);
@@ -1205,10 +1216,23 @@ static void print_summary(struct explanation *explanation)
 
 /* -- the log -- */
 
+/* Of a copy whose step is not told yet: the completion follows its action closely in the logs of our hosts.
+ */
+static void take_completion(struct explanation *explanation, const struct uvmp_action *completion)
+{
+	for (size_t i = explanation->kept_count; i > 0; i--)
+		if (explanation->kept[i - 1].action.id == completion->id)
+			explanation->kept[i - 1].end_ns = completion->time_ns;
+}
+
 static bool take_action(struct explanation *explanation, const struct uvmp_action *action)
 {
 	const struct explain_query *query = explanation->query;
 
+	if (action->kind == UVMP_ACTION_COMPLETE) {
+		take_completion(explanation, action);
+		return true;
+	}
 	if (query->has_space && action->space != query->space && !is_conclusion(action))
 		return true;
 	return query->has_address ? take_action_of_story(explanation, action)

@@ -28,6 +28,9 @@ struct explain_query {
  * was prefetched names the subtree of 64 KiB big pages that came together, where the log tells enough to know
  * it; else the numbers of pages of the block that had faulted and that were there.
  *
+ * Where the log has completions, a copy says how long it took, if that is not 0: from the time of its action on, with
+ * what it waited for. Completions change nothing else.
+ *
  * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
  * page bounces when it comes back to the processor from which it went last, unless by eviction. It is pinned
  * when it is placed or mapped for that cause the first time, or the first time after it was unpinned.

@@ -435,16 +435,31 @@ void host_set_rights(struct sim_block *block, const struct uvmp_action *a)
 		uvmp_mask_or(high, high, &a->pages);
 }
 
+static bool write_line(struct host *h, const char *text)
+{
+	return fprintf(h->params.log.file, "%s\n", text) >= 0 ||
+	       host_fail(h, "the decision log cannot be written");
+}
+
 static bool write_log(struct host *h, const struct uvmp_action *a)
 {
 	char text[UVMP_ACTION_TEXT_MAX];
 
-	if (!h->params.log)
+	if (!h->params.log.file)
 		return true;
 	uvmp_action_print(a, text, sizeof(text));
-	if (fprintf(h->params.log, "%s\n", text) < 0)
-		return host_fail(h, "the decision log cannot be written");
-	return true;
+	return write_line(h, text);
+}
+
+bool host_complete(struct host *h, const struct uvmp_action *a, uint64_t end_ns)
+{
+	char text[UVMP_ACTION_TEXT_MAX];
+
+	uvmp_service_complete(h->service, a->id, UVMP_OK);
+	if (!h->params.log.file || !h->params.log.has_completions)
+		return true;
+	uvmp_completion_print(a->id, end_ns, UVMP_OK, text, sizeof(text));
+	return write_line(h, text);
 }
 
 static bool cancelled(struct host *h)

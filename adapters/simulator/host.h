@@ -18,7 +18,7 @@ struct host_params {
 	uint32_t sms; /* 0: not known */
 	bool reads_ahead; /* the source: its line is not that of an error */
 	uint64_t seed;
-	FILE *log; /* NULL: none */
+	struct driver_log log;
 };
 
 struct host {
@@ -72,6 +72,9 @@ void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
  * action's pages and run are counted from its first page, where those of the engine are counted from its own block,
  * which advice may have made smaller. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
 bool host_perform(struct host *host, struct uvmp_action *action, struct sim_block **block);
+/* The action, which host_perform has performed, ends at `end_ns`, on the clock of host_next: tells the engine, and the log
+ * if it has completions. False: the log cannot be written. */
+bool host_complete(struct host *host, const struct uvmp_action *action, uint64_t end_ns);
 /* Closes all and completes the counts. */
 void host_close(struct host *host, bool is_complete);
 

@@ -308,6 +308,7 @@ static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, 
 	p->store = c->own_store;
 	p->thread_began = c->thread_began;
 	p->log = c->log;
+	p->logs_completions = c->logs_completions;
 	p->page_bytes = c->page_bytes;
 	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
 	status = check(c, error);

@@ -97,6 +97,7 @@ struct uvmp_pager_config {
 	bool is_user_mode;	/* leave faults of the kernel alone, even if they could be handled */
 	void (*thread_began)(void); /* called first in each thread that the pager makes, also after fork; NULL: not */
 	FILE *log;		/* decision log (service.h), one action a line; NULL: none. Belongs to the caller */
+	bool logs_completions;	/* the log also says when each action completed (uvmp_completion_print) */
 	uint32_t sample_pages;	/* 0..4096: so many resident pages at a time are set aside, others every 10 ms, to see
 				 * whether they are touched: the policy hears of it, and the trace gets a row. 0:
 				 * faults alone are seen. A page costs two copies, a touch what a fault costs without

@@ -251,6 +251,7 @@ struct uvmp_pager {
 
 	struct sample sample;
 	FILE *log;
+	bool logs_completions;
 	struct trace_file *trace; /* NULL: nothing is recorded */
 	uint64_t start_ns;
 

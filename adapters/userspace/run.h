@@ -12,6 +12,7 @@
 #define RUN_POLICY    "UVMP_RUN_POLICY"
 #define RUN_USER_MODE "UVMP_RUN_USER_MODE" /* 1: as for a user who may not handle the kernel's faults */
 #define RUN_LOG	      "UVMP_RUN_LOG"	/* absolute paths; the first process alone writes them */
+#define RUN_COMPLETIONS "UVMP_RUN_COMPLETIONS" /* 1: the log has completions */
 #define RUN_TRACE     "UVMP_RUN_TRACE"
 #define RUN_SAMPLE    "UVMP_RUN_SAMPLE"
 #define RUN_REQUIRE   "UVMP_RUN_REQUIRE" /* 1: a process without a pager ends with RUN_NO_PAGER */

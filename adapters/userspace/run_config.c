@@ -21,6 +21,7 @@ void run_config(struct uvmp_pager_config *config)
 	config->store = getenv(RUN_STORE);
 	config->policy = getenv(RUN_POLICY);
 	config->is_user_mode = getenv(RUN_USER_MODE) != NULL;
+	config->logs_completions = getenv(RUN_COMPLETIONS) != NULL;
 }
 
 size_t run_threshold(void)

@@ -47,6 +47,8 @@ static const struct option table[] = {
          "managed memory at most; default 64 times the budget"},
         {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
         {"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
+        {"--log-completions", NULL, SWITCH, RUN_COMPLETIONS, NULL, 0, 0,
+         "the log also says when each action completed; needs --log"},
         {"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
          "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
         {"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
@@ -130,6 +132,8 @@ int run_options_parse(struct run_options *options, char **argument)
 	options->program = argument;
 	if (!run_option(options, "--budget"))
 		return run_say("--budget is missing; see uvmp-run --help");
+	if (run_option(options, "--log-completions") && !run_option(options, "--log"))
+		return run_say("--log-completions belongs to --log FILE, which is missing");
 	return *argument ? 0 : run_say("no program is given; see uvmp-run --help");
 }
 

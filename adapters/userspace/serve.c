@@ -95,10 +95,6 @@ static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 
 static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *a)
 {
-	char text[UVMP_ACTION_TEXT_MAX];
-
-	if (p->log && uvmp_action_print(a, text, sizeof(text)) == UVMP_OK)
-		pager_log(p, text);
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		p->stats.batches++;
@@ -123,6 +119,28 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 	default:
 		return UVMP_OK;
 	}
+}
+
+/* On the engine's clock, which may be ahead by what replays have added. */
+static uint64_t clock_of_log(const struct uvmp_pager *p)
+{
+	uint64_t now_ns = pager_now_ns() - p->start_ns;
+
+	return now_ns > p->now_ns ? now_ns : p->now_ns;
+}
+
+static void perform_and_complete(struct uvmp_pager *p, const struct uvmp_action *a)
+{
+	char text[UVMP_ACTION_TEXT_MAX];
+	enum uvmp_status status;
+
+	if (p->log && uvmp_action_print(a, text, sizeof(text)) == UVMP_OK)
+		pager_log(p, text);
+	status = perform(p, a);
+	uvmp_service_complete(p->service, a->id, status);
+	if (p->log && p->logs_completions &&
+	    uvmp_completion_print(a->id, clock_of_log(p), status, text, sizeof(text)) == UVMP_OK)
+		pager_log(p, text);
 }
 
 /* Another piece of arena, for what the engine keeps beside the usual. */
@@ -166,7 +184,7 @@ enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 	p->error = 0;
 	waiting_report(p);
 	while (next_action(p, &action)) {
-		uvmp_service_complete(p->service, action.id, perform(p, &action));
+		perform_and_complete(p, &action);
 		waiting_report(p);
 		if (action.kind != UVMP_ACTION_DONE)
 			continue;

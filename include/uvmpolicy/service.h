@@ -343,6 +343,8 @@ enum uvmp_action_kind {
 	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
 	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
 				* `status` */
+	UVMP_ACTION_COMPLETE,  /* only in the log, never handed out: the host has performed action `id`, with
+				* `status`, at `time_ns` (uvmp_completion_print) */
 	UVMP_ACTION_COUNT
 };
 
@@ -385,7 +387,7 @@ struct uvmp_action {
 	uint8_t right;		 /* enum uvmp_prot; CANCEL: enum uvmp_cancel_mode */
 	bool is_update;
 	uint8_t victim;		 /* EVICT: enum uvmp_victim */
-	int8_t status;		 /* DONE, cause ERROR: enum uvmp_status */
+	int8_t status;		 /* DONE, COMPLETE, cause ERROR: enum uvmp_status */
 	uint32_t batch;		 /* number of the batch (per GPU) this belongs to; 0: none */
 	uint32_t count, detail;
 	uint64_t ticket;
@@ -475,7 +477,15 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
 #define UVMP_ACTION_TEXT_MAX 3072u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 
-/* Reads such a line (without newline) back, and only what print gives: printing brings back the same text. On
+/* The same for the end of an action, where a host logs it: action `id`, which a line before names, completed at
+ * time_ns, on the clock of the actions' times, with `status` (what uvmp_service_complete gets). For example
+ *   12 complete t=93500        13 complete t=95000 status=-5
+ * A line has no other words. Errors: those of uvmp_action_print; UVMP_ERR_RANGE: status is positive or below
+ * -128. */
+UVMP_API enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status,
+						char *text, size_t capacity);
+
+/* Reads a line of either kind (without newline) back, and only what print gives: printing brings back the same text. On
  * error *action is unchanged and *offset (may be NULL) says where it stopped. UVMP_ERR_SYNTAX (also: a field
  * out of its place, or one that would have been left out), UVMP_ERR_UNKNOWN (word), UVMP_ERR_RANGE (number).
  */

@@ -754,6 +754,44 @@ says '--log' 'No such file or directory'
 expect 2 'run, log without value' "$uvmsim" run --workload $small --log
 expect 2 'compare, log' "$uvmsim" compare --workload $small --log "$work/other.log"
 says 'compare: --log belongs to one run'
+expect 2 'run, completions without a log' "$uvmsim" run --workload $small --log-completions
+says 'run: --log-completions belongs to --log FILE'
+expect 2 'compare, completions' "$uvmsim" compare --workload $small --log-completions
+says 'compare: --log-completions belongs to --log FILE of `uvmsim run`'
+ends=$work/completions.log
+for gpu in '' '--gpu titan-v'; do
+	# shellcheck disable=SC2086 # two words or none
+	expect 0 "run, log $gpu" "$uvmsim" run --workload $small --memory 4M $gpu --format json --log "$log"
+	cp "$work/out" "$work/want"
+	# shellcheck disable=SC2086
+	expect 0 "run, completions $gpu" "$uvmsim" run --workload $small --memory 4M $gpu --format json --log "$ends" --log-completions
+	same "$work/want"
+	name="run, completions $gpu: one behind each action, which stays as it was"
+	grep -v '^[0-9]* complete ' "$ends" >"$work/out"
+	same "$log"
+	sed 'n; s/^\([0-9]*\) complete t=[0-9]*$/\1/' "$ends" >"$work/out"
+	awk '{ print; print $1 }' "$log" >"$work/want"
+	same "$work/want"
+	name="run, log $gpu: no completions"
+	grep -c ' complete ' "$log" >"$work/out"
+	echo 0 >"$work/want"
+	same "$work/want"
+	expect 0 "explain $gpu" "$uvmsim" explain "$log"
+	cp "$work/out" "$work/want"
+	expect 0 "explain, completions $gpu" "$uvmsim" explain "$ends"
+	same "$work/want"
+	"$uvmsim" explain "$log" 0x7e0000000000+4M >"$work/want"
+	expect 0 "explain, completions of a story $gpu" "$uvmsim" explain "$ends" 0x7e0000000000+4M
+	sed 's/; complete after [0-9]*\.[0-9][0-9][0-9] us$//' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
+	same "$work/want"
+	name="the picture of a log with completions $gpu"
+	awk -v columns=40 -f tests/run_picture.awk "$log" "$log" >"$work/want"
+	awk -v columns=40 -f tests/run_picture.awk "$ends" "$ends" >"$work/out"
+	same "$work/want"
+done
+expect 0 'explain, durations' "$uvmsim" explain "$ends" 0x7e0000000000
+says 'came from the CPU with' '; complete after '
+expect 0 'run, log, as before' "$uvmsim" run --workload $small --memory 4M --log "$log"
 if [ -c /dev/full ]; then
 	expect 2 'run, log on a full disk' "$uvmsim" run --workload $small --log /dev/full
 	says 'the decision log cannot be written'

@@ -195,13 +195,21 @@ done
 (cd "$work" && timeout 60 "$run" --budget 8M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 32") >"$work/out"
 prints 'program: all words right'
 [ -s "$work/log" ] && ok 'paths are those of the directory of the start' || fail 'paths are those of the directory of the start'
+refuses 'completions without a log' '--log-completions belongs to --log FILE' "$run" --budget 8M --log-completions true
+expect 0 'completions' "$run" --budget 8M --quiet --log "$work/log" --log-completions "$program" simple 32
+name='completions: one behind each action, no earlier than it'
+awk '{ t = $3; sub("t=", "", t) }
+	$2 == "complete" { bad += $1 != id || t + 0 < begin; longer += t + 0 > begin; ends++; next }
+	{ bad += actions++ != ends; id = $1; begin = t + 0 }
+	END { print actions, ends, bad + 0, longer + 0; exit bad || !longer || actions != ends }' "$work/log" >"$work/out" &&
+	ok "$name" || fail "$name" "$(cat "$work/out")"
 expect 3 'exit status' "$run" --budget 8M sh -c "$program simple 32; exit 3"
 expect 0 'standard input' sh -c "echo text | $run --budget 8M --quiet cat"
 prints text
 expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$program" simple 32
 says 'budget 8.0 MiB' 'nothing was managed'
 "$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
-"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --record "$work/trace.csv" \
+"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --log-completions --record "$work/trace.csv" \
 	--sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
 sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
 	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||

@@ -56,9 +56,13 @@ static struct uvmp_action random_action(uint64_t *random)
 
 	memset(&a, 0, sizeof(a));
 	a.id = pick(random, UINT64_MAX);
-	a.after = pick(random, UINT64_MAX);
 	a.time_ns = pick(random, UINT64_MAX);
+	a.status = (int8_t) - (int)pick(random, 127);
 	a.kind = (uint8_t)below(random, UVMP_ACTION_COUNT);
+	a.from = a.to = UVMP_PROC_NONE;
+	if (a.kind == UVMP_ACTION_COMPLETE) /* says no more */
+		return a;
+	a.after = pick(random, UINT64_MAX);
 	a.cause = (uint8_t)below(random, UVMP_CAUSE_COUNT);
 	a.from = pick_processor(random);
 	a.to = pick_processor(random);
@@ -69,7 +73,6 @@ static struct uvmp_action random_action(uint64_t *random)
 	if (a.kind == UVMP_ACTION_EVICT)
 		a.victim = (uint8_t)below(random, UVMP_VICTIM_ORDER + 1);
 	a.is_update = below(random, 2) != 0;
-	a.status = (int8_t) - (int)pick(random, 127);
 	a.batch = (uint32_t)pick(random, UINT32_MAX);
 	a.count = (uint32_t)pick(random, UINT32_MAX);
 	a.detail = (uint32_t)pick(random, UINT32_MAX);

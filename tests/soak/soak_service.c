@@ -58,7 +58,7 @@ static void report(const struct service_case_stats *stats, uint64_t cases, doubl
 	       " groups without a DONE\n",
 	       stats->batches, (double)stats->faults / (double)stats->batches,
 	       100.0 * (double)stats->batches_evicting / (double)stats->batches, stats->groups_most);
-	for (int i = 0; i < UVMP_ACTION_COUNT; i++)
+	for (int i = 0; i < UVMP_ACTION_COMPLETE; i++)
 		report_action(stats, (enum uvmp_action_kind)i);
 }
 

@@ -78,7 +78,8 @@ static void run(const char *gpu, const char *policy_text)
 	model.wakeup_ns = WAKEUP_NS;
 	model.alloc_ns = 0; /* a short trace would be over before memory is there */
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = machine_run(source, &model, &policy, memory, 1, log, &result, &times, error);
+	is_done = machine_run(source, &model, &policy, memory, 1, &(struct driver_log){log, false}, &result,
+	                      &times, error);
 	fclose(log);
 	source->close(source);
 	if (!is_done)

@@ -39,7 +39,7 @@ static bool run_source(struct source *source, const char *text, uint64_t memory_
 
 	assert_non_null(source);
 	error[0] = '\0';
-	done = driver_run(source, &policy, memory, 1, decisions, &result, error);
+	done = driver_run(source, &policy, memory, 1, &(struct driver_log){decisions, false}, &result, error);
 	source->close(source);
 	return done;
 }

@@ -1005,10 +1005,43 @@ static void test_command(void **unused)
 	unlink(path);
 }
 
+/* A copy says how long it took, if the log says when it completed and that was later. */
+static void test_completions(void **unused)
+{
+	static const char with[] =
+	        "1 batch t=1000 to=1 batch=1 count=1 detail=1\n"
+	        "1 complete t=2000\n"
+	        "2 copy t=2000 cause=demand space=1 block=" BLOCK " pages=5 from=0 to=1 batch=1\n"
+	        "2 complete t=43250\n"
+	        "3 copy t=2000 after=2 cause=prefetch space=1 block=" BLOCK
+	        " pages=6 from=0 to=1 batch=1 faulted=1\n"
+	        "3 complete t=2000\n"
+	        "77 complete t=9000 status=-5\n"
+	        "4 map t=3000 after=3 cause=demand space=1 block=" BLOCK
+	        " pages=5-6 from=1 to=1 right=r batch=1\n"
+	        "2 complete t=50000\n"; /* too late: the copy is told */
+
+	(void)unused;
+	check_bytes(
+	        with, AT + 0x5000, 8192,
+	        "t=0.002 ms  batch 1  demand: page 5 of block " BLOCK
+	        " was not on GPU 1; came from the CPU; complete after 41.250 us\n"
+	        "t=0.002 ms  batch 1  prefetch: page 6 of block " BLOCK
+	        " came to GPU 1 from the CPU, prefetched because 1 page of the block had faulted or was there"
+	        " (faulted=1, present=0)\n"
+	        "t=0.003 ms  batch 1  mapped (read): pages 5-6 of block " BLOCK " for GPU 1, on demand\n"
+	        "0x7f0000005000-0x7f0000006fff: its pages came 2 times: 1 demand, 1 prefetch; left 0 "
+	        "times\n");
+	assert_true(explain(with, (struct explain_query){0}));
+	assert_non_null(strstr(told, "\n4 actions: 1 batch, 2 copy, 1 map\n"));
+	assert_null(strstr(told, "complete"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_demand_and_eviction),
+	        cmocka_unit_test(test_completions),
 	        cmocka_unit_test(test_prefetch),
 	        cmocka_unit_test(test_upgrade),
 	        cmocka_unit_test(test_steps),

@@ -212,6 +212,66 @@ static void test_done(void **unused)
 	check(&a, "900 done t=0 to=2 ticket=7");
 }
 
+static void check_unprintable(const struct uvmp_action *action)
+{
+	strcpy(text, "as before");
+	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_ERR_RANGE);
+	assert_string_equal(text, "as before");
+}
+
+/* The end of an action: its number, the time and the status, and no other word. */
+static void test_completions(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_COMPLETE);
+
+	(void)unused;
+	a.id = 12;
+	a.time_ns = 93500;
+	check(&a, "12 complete t=93500");
+	a.status = UVMP_ERR_NO_MEMORY;
+	check(&a, "12 complete t=93500 status=-5");
+	a.batch = 1;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COMPLETE);
+	a.to = 1;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COMPLETE);
+	add_pages(&a, 0, 1);
+	check_unprintable(&a);
+	check_bad("12 complete", UVMP_ERR_SYNTAX, 11);
+	check_bad("12 complete t=5 cause=demand", UVMP_ERR_SYNTAX, 16);
+	check_bad("12 complete t=5 to=1", UVMP_ERR_SYNTAX, 16);
+	check_bad("12 complete t=5 end=1", UVMP_ERR_UNKNOWN, 16);
+	check_bad("12 completed t=5", UVMP_ERR_UNKNOWN, 3);
+	check_bad("12 complete t=5 status=5", UVMP_ERR_SYNTAX, 23);
+}
+
+static void test_completion_print(void **unused)
+{
+	char small[sizeof("7 complete t=8")] = "as before";
+
+	(void)unused;
+	assert_int_equal(uvmp_completion_print(12, 93500, UVMP_OK, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "12 complete t=93500");
+	assert_int_equal(
+	        uvmp_completion_print(UINT64_MAX, UINT64_MAX, (enum uvmp_status) - 128, text, sizeof(text)),
+	        UVMP_OK);
+	assert_string_equal(text, "18446744073709551615 complete t=18446744073709551615 status=-128");
+	strcpy(text, "as before");
+	assert_int_equal(uvmp_completion_print(1, 2, (enum uvmp_status)1, text, sizeof(text)),
+	                 UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_completion_print(1, 2, (enum uvmp_status) - 129, text, sizeof(text)),
+	                 UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_completion_print(1, 2, (enum uvmp_status) - 256, text, sizeof(text)),
+	                 UVMP_ERR_RANGE);
+	assert_string_equal(text, "as before");
+	assert_int_equal(uvmp_completion_print(1, 2, UVMP_OK, NULL, 80), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_completion_print(7, 8, UVMP_OK, small, sizeof(small) - 1), UVMP_ERR_SPACE);
+	assert_string_equal(small, "as before");
+	assert_int_equal(uvmp_completion_print(7, 8, UVMP_OK, small, sizeof(small)), UVMP_OK);
+	assert_string_equal(small, "7 complete t=8");
+}
+
 static void test_capacity(void **unused)
 {
 	struct uvmp_action a = action_of(UVMP_ACTION_REPLAY);
@@ -226,13 +286,6 @@ static void test_capacity(void **unused)
 	}
 	assert_int_equal(uvmp_action_print(&a, small, sizeof(small)), UVMP_OK);
 	assert_string_equal(small, "1 replay t=0");
-}
-
-static void check_unprintable(const struct uvmp_action *action)
-{
-	strcpy(text, "as before");
-	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_ERR_RANGE);
-	assert_string_equal(text, "as before");
 }
 
 static void test_refused_actions(void **unused)
@@ -356,6 +409,7 @@ static void test_names(void **unused)
 	assert_string_equal(uvmp_action_name(UVMP_ACTION_BATCH), "batch");
 	assert_string_equal(uvmp_action_name(UVMP_ACTION_THROTTLE), "throttle");
 	assert_string_equal(uvmp_action_name(UVMP_ACTION_DONE), "done");
+	assert_string_equal(uvmp_action_name(UVMP_ACTION_COMPLETE), "complete");
 	assert_null(uvmp_action_name(UVMP_ACTION_COUNT));
 	assert_null(uvmp_action_name((enum uvmp_action_kind) - 1));
 	assert_string_equal(uvmp_cause_name(UVMP_CAUSE_NONE), "none");
@@ -373,6 +427,8 @@ int main(void)
 	        cmocka_unit_test(test_words),
 	        cmocka_unit_test(test_pages),
 	        cmocka_unit_test(test_done),
+	        cmocka_unit_test(test_completions),
+	        cmocka_unit_test(test_completion_print),
 	        cmocka_unit_test(test_capacity),
 	        cmocka_unit_test(test_refused_actions),
 	        cmocka_unit_test(test_refused_texts),

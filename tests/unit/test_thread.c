@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "machine/machine.h"
+#include "uvmpolicy/mask.h"
+#include "uvmpolicy/service.h"
 
 #define ROOT  (2u << 20)
 #define CALL  10000u
@@ -24,6 +26,7 @@ static struct model model;
 static struct driver_memory memory = {.bytes = 16u << 20};
 static char error[SOURCE_ERROR_MAX];
 static FILE *decisions; /* NULL: no log */
+static bool has_completions;
 
 /* Of the driver's steps only CPU faults and calls take time. */
 static void open_quiet(const char *gpu)
@@ -48,7 +51,8 @@ static bool try_file(FILE *file, const char *policy_text)
 	rewind(file);
 	source = trace_open_stream(file, "t", error);
 	assert_non_null(source);
-	is_done = machine_run(source, &model, &policy, memory, 1, decisions, &result, &times, error);
+	is_done = machine_run(source, &model, &policy, memory, 1,
+	                      &(struct driver_log){decisions, has_completions}, &result, &times, error);
 	source->close(source);
 	return is_done;
 }
@@ -240,6 +244,82 @@ static void test_calls(void **unused)
 	                                        model_link_ns(&model, MODEL_TO_CPU, ROOT));
 }
 
+/* -- the ends of actions in the log -- */
+
+struct timeline {
+	uint64_t actions, completions, last_ns;
+	uint64_t copies, copied_ns[2]; /* the last copy to the CPU, to the GPU has ended */
+};
+
+/* In a driver that takes no time a copy begins as it is decided, or when the link is free. */
+static void check_end(struct timeline *line, const struct uvmp_action *a, uint64_t end_ns)
+{
+	uint64_t bytes = (uint64_t)uvmp_mask_weight(&a->pages) * a->page_bytes, begin_ns = a->time_ns;
+
+	assert_true(end_ns >= a->time_ns);
+	line->last_ns = end_ns > line->last_ns ? end_ns : line->last_ns;
+	if (a->kind != UVMP_ACTION_COPY)
+		return;
+	if (line->copied_ns[a->to] > begin_ns)
+		begin_ns = line->copied_ns[a->to];
+	assert_int_equal(end_ns - begin_ns,
+	                 model_link_ns(&model, a->to == 1 ? MODEL_TO_GPU : MODEL_TO_CPU, bytes));
+	line->copied_ns[a->to] = end_ns;
+	line->copies++;
+}
+
+static struct timeline timeline_of(const char *rows)
+{
+	struct timeline line = {0};
+	struct uvmp_action a = {0}, end;
+	char text[UVMP_ACTION_TEXT_MAX];
+
+	decisions = tmpfile();
+	assert_non_null(decisions);
+	run(rows, "prefetch=none");
+	rewind(decisions);
+	while (fgets(text, sizeof(text), decisions)) {
+		assert_int_equal(uvmp_action_parse(text, strcspn(text, "\n"), &end, NULL), UVMP_OK);
+		if (end.kind != UVMP_ACTION_COMPLETE) {
+			assert_true(line.actions++ == line.completions || !has_completions);
+			a = end;
+			continue;
+		}
+		assert_int_equal(end.id, a.id);
+		assert_int_equal(++line.completions, line.actions);
+		check_end(&line, &a, end.time_ns);
+	}
+	fclose(decisions);
+	decisions = NULL;
+	return line;
+}
+
+static void test_completions(void **unused)
+{
+	struct timeline line;
+
+	(void)unused;
+	open_quiet("titan-v");
+	has_completions = true;
+	/* the second copy waits for the first on the link */
+	line = timeline_of(RANGES "prefetch,gpu,200000000,4194304\n");
+	assert_int_equal(line.completions, line.actions);
+	assert_int_equal(line.copies, 2);
+	assert_int_equal(line.copied_ns[1], CALL + 2 * model_link_ns(&model, MODEL_TO_GPU, ROOT));
+	assert_int_equal(line.last_ns, times.time_ns);
+	/* faults, and back */
+	line = timeline_of(RANGES ",0,w,200000000\n,1,w,2003ff000\nsync\n,cpu,r,2003ff000\n"
+	                          "prefetch,cpu,200000000,2097152\n");
+	assert_int_equal(line.completions, line.actions);
+	assert_int_equal(line.copies, result.h2d_copies + result.d2h_copies);
+	assert_true(result.h2d_copies > 0 && result.d2h_copies > 0);
+	assert_true(line.copied_ns[1] > 0 && line.copied_ns[0] > line.copied_ns[1]);
+	assert_int_equal(line.last_ns, times.time_ns);
+	has_completions = false;
+	assert_int_equal(timeline_of(RANGES "prefetch,gpu,200000000,4194304\n,0,w,200000000\n").completions,
+	                 0);
+}
+
 /* A call or a fault is in cpu_ns as a whole, with what the driver does meanwhile. */
 static void test_whole_calls(void **unused)
 {
@@ -413,19 +493,13 @@ static void test_nothing_takes_time(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_own_pages),
-	        cmocka_unit_test(test_pages_come_back),
-	        cmocka_unit_test(test_many),
-	        cmocka_unit_test(test_duplicated),
-	        cmocka_unit_test(test_bounce),
-	        cmocka_unit_test(test_calls),
-	        cmocka_unit_test(test_whole_calls),
-	        cmocka_unit_test(test_looks),
-	        cmocka_unit_test(test_zeros),
-	        cmocka_unit_test(test_orders),
-	        cmocka_unit_test(test_large_pages),
-	        cmocka_unit_test(test_errors),
-	        cmocka_unit_test(test_nothing_takes_time),
+	        cmocka_unit_test(test_own_pages),   cmocka_unit_test(test_pages_come_back),
+	        cmocka_unit_test(test_many),        cmocka_unit_test(test_duplicated),
+	        cmocka_unit_test(test_bounce),      cmocka_unit_test(test_calls),
+	        cmocka_unit_test(test_completions), cmocka_unit_test(test_whole_calls),
+	        cmocka_unit_test(test_looks),       cmocka_unit_test(test_zeros),
+	        cmocka_unit_test(test_orders),      cmocka_unit_test(test_large_pages),
+	        cmocka_unit_test(test_errors),      cmocka_unit_test(test_nothing_takes_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

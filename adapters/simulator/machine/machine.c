@@ -759,8 +759,8 @@ static void close_machine(struct machine *m, bool is_done)
 }
 
 bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
-                 struct driver_memory memory, uint64_t seed, FILE *log, struct driver_result *result,
-                 struct machine_times *times, char error[SOURCE_ERROR_MAX])
+                 struct driver_memory memory, uint64_t seed, const struct driver_log *log,
+                 struct driver_result *result, struct machine_times *times, char error[SOURCE_ERROR_MAX])
 {
 	struct host_params params = {.policy = policy,
 	                             .memory = memory,
@@ -770,7 +770,7 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 	                             .sms = model->sms,
 	                             .reads_ahead = true,
 	                             .seed = seed,
-	                             .log = log};
+	                             .log = log ? *log : (struct driver_log){0}};
 	struct machine *m = calloc(1, sizeof(*m));
 	bool is_done;
 

@@ -31,7 +31,7 @@ struct machine_times {
 
 /* As driver_run, on the model. A trace runs as a program (workloads/recorded.h). */
 bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
-                 struct driver_memory memory, uint64_t seed, FILE *log, struct driver_result *result,
-                 struct machine_times *times, char error[SOURCE_ERROR_MAX]);
+                 struct driver_memory memory, uint64_t seed, const struct driver_log *log,
+                 struct driver_result *result, struct machine_times *times, char error[SOURCE_ERROR_MAX]);
 
 #endif

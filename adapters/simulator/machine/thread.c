@@ -207,6 +207,7 @@ static void push(struct thread *t, uint64_t *sum)
 static void note_push(struct thread *t, uint64_t end_ns)
 {
 	t->shop->push_ns[t->shop->pushes++ % SHOP_PUSHES] = end_ns;
+	t->end_ns = end_ns;
 }
 
 /* Mappings, replays and whoever waits for copies wait for this one. */
@@ -300,8 +301,9 @@ static void map(struct thread *t, const struct uvmp_action *a, struct sim_block 
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
 		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* taking rights away is waited for; giving them comes after the data */
-	gpu_map(t->shop->gpu, a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns, block,
-	        &a->pages, a->right, a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
+	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
+	gpu_map(t->shop->gpu, t->end_ns, block, &a->pages, a->right,
+	        a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
 }
@@ -311,7 +313,7 @@ static void replay(struct thread *t)
 	struct shop *shop = t->shop;
 
 	thread_work(t, shop->model->replay_push_ns, &shop->times->replay_ns);
-	t->replay_ns = later(t->now_ns, t->copies_ns) + shop->model->replay_ns;
+	t->replay_ns = t->end_ns = later(t->now_ns, t->copies_ns) + shop->model->replay_ns;
 	gpu_replay(shop->gpu, later(t->now_ns, t->copies_ns));
 }
 
@@ -377,7 +379,6 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 {
-	struct uvmp_service *service = t->shop->host.service;
 	struct uvmp_action action;
 	struct sim_block *block;
 
@@ -391,8 +392,10 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (!host_perform(&t->shop->host, &action, &block))
 			return false;
 		look_at(t, &action);
+		t->end_ns = 0;
 		thread_perform(t, &action, block);
-		uvmp_service_complete(service, action.id, UVMP_OK);
+		if (!host_complete(&t->shop->host, &action, later(t->now_ns, t->end_ns)))
+			return false;
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;
 			end_batch(t);

@@ -43,6 +43,7 @@ struct thread {
 	uint64_t leave_ns;    /* the present victim leaves from then on; 0: when the thread gets there */
 	uint64_t room_ns;     /* the memory of the block being serviced is free */
 	uvmp_addr block;      /* being serviced */
+	uint64_t end_ns;      /* the action in hand ends then, or when the thread is ready with it, whichever is later */
 	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
 	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
 	/* the batch in hand */
