@@ -222,14 +222,17 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 # Objects are rebuilt when the compiler or its flags change; those that use zstd also when it comes or goes, and the one that
-# looks for an installed library also when the path from BINDIR to LIBDIR changes.
+# looks for an installed library also when the path from BINDIR to LIBDIR changes. When LDFLAGS change, so does one object that is
+# part of everything that is linked.
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
 flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV)
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
-$(BUILD)/flags $(BUILD)/zstd_flags $(BUILD)/lib_flags: FORCE
+link_flags := $(LDFLAGS)
+$(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base.c)): $(BUILD)/link_flags
+$(addprefix $(BUILD)/,flags zstd_flags lib_flags link_flags): FORCE
 	@mkdir -p $(BUILD); echo '$(subst ','\'',$($(@F)))' | cmp -s - $@ || echo '$(subst ','\'',$($(@F)))' > $@
 .PHONY: FORCE
 $(foreach k,$(kinds),$(foreach u,zstd lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \

@@ -30,7 +30,7 @@ check() { # NAME COMMAND...
 # A copy of what is built, since uvmp-run knows the path to LIBDIR, and other tests run it meanwhile.
 copy=$work/build
 mkdir "$copy"
-tar -C "$build" -cf - --exclude 'rel/tests' rel fast flags zstd_flags lib_flags models.inc | tar -C "$copy" -xf -
+tar -C "$build" -cf - --exclude 'rel/tests' rel fast flags zstd_flags lib_flags link_flags models.inc | tar -C "$copy" -xf -
 multiarch=$($CC -print-multiarch 2>/dev/null)
 [ -n "$multiarch" ] || multiarch=some-linux-gnu
 root=$work/root
@@ -131,6 +131,13 @@ verdict $? 'warnings are no errors'
 $MAKE -n all BUILD="$work/other" WERROR=1 2>/dev/null | grep ' -c ' | grep -v -e -Werror >"$work/out"
 [ ! -s "$work/out" ]
 verdict $? 'WERROR=1: warnings are errors'
+
+# Programs that are linked already are linked again for other LDFLAGS.
+check 'make all, with LDFLAGS' $MAKE -s all LDFLAGS=-Wl,--build-id=0x0123456789abcdef BUILD="$copy" CC="$CC"
+for file in uvmsim uvmp-run libuvmp-preload.so libuvmpolicy.so.0; do
+	readelf -n "$copy/$file" 2>/dev/null | grep -q 'Build ID: 0123456789abcdef'
+	verdict $? "other LDFLAGS: $file is linked again"
+done
 
 # When zstd comes or goes, the files that use it are compiled again, and no others.
 check 'everything is built' $MAKE -s all BUILD="$copy" CC="$CC"
