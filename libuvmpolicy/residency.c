@@ -56,7 +56,6 @@ static bool is_bound_to_system(const struct uvmp_residency_facts *facts)
 /* Rows 1 to 6. False if none of them matches. */
 static bool decide_by_policy(const struct uvmp_residency_facts *facts, struct uvmp_residency_place *place)
 {
-
 	if (is_bound_to_system(facts)) {
 		decide(place, 1, UVMP_CPU);
 	} else if (uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,

@@ -189,7 +189,7 @@ static void select_place(const struct uvmp_service *s, const struct block *b, ui
 	                                     .accessed_by = range->accessed_by,
 	                                     .resident = uvmp_block_holders(s, b, page),
 	                                     .pin = pin,
-                                     .has_pin = pin != UVMP_PROC_NONE,
+	                                     .has_pin = pin != UVMP_PROC_NONE,
 	                                     .duplication = range->duplication,
 	                                     .is_duplicated = block_is_duplicated(s, b, page),
 	                                     .maps_on_atomics = s->policy.map_on_atomics};

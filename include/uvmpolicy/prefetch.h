@@ -93,9 +93,10 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
  * All fields that are not required may stay 0: no preferred location, nothing resident, no limits.
  *
  * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst that is no processor; a
- * preferred that is no processor, or names one without has_preferred; an empty `faulted` or a bad faulted_region (both accepted with is_follow); a bad max_region
- * (with is_hmm) or range group, where a bad region is one that is reversed, empty or reaches beyond the
- * block; is_follow for any prefetcher but sequential, locality, stride and next. */
+ * preferred that is no processor, or that names one without has_preferred; an empty `faulted` or a bad
+ * faulted_region (both accepted with is_follow); a bad max_region (with is_hmm) or range group, where a bad
+ * region is one that is reversed, empty or reaches beyond the block; is_follow for any prefetcher but
+ * sequential, locality, stride and next. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */

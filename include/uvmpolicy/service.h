@@ -404,9 +404,10 @@ struct uvmp_action {
 	uvmp_mask pages;	 /* of the block */
 };
 
-/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision: nothing has changed, *action is not
- * written, and the same call goes on after uvmp_service_grow. Freeing a range goes on without, unless a block is being serviced. It never says this while
- * actions are outstanding or when there is nothing to do. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
+/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision. Then nothing has changed and
+ * *action is not written; the same call goes on after uvmp_service_grow. A range can be freed without arena, unless a
+ * block is being serviced. The status is not given while actions are outstanding, or when there is nothing to do.
+ * UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
  * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
  * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything to do,
  * and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with a reserve: O(units of the GPU),
