@@ -348,6 +348,7 @@ static bool take(struct host *h)
 	require(status == UVMP_OK || status == UVMP_ERR_RETRY || status == UVMP_ERR_ARENA);
 	h->is_short = status == UVMP_ERR_ARENA;
 	require(!h->is_short || (h->givens == 0 && uvmp_service_pending(h->s) == 0));
+	require(!h->is_short || uvmp_service_wakeup_ns(h->s) == UINT64_MAX);
 	if (status != UVMP_OK)
 		return false;
 	require(h->givens < GIVEN_MAX && ++h->actions < ACTIONS_MAX);

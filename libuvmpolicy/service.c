@@ -590,6 +590,8 @@ uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
+	if (needs_arena(s) && uvmp_arena_is_short(s)) /* only uvmp_service_grow gives work */
+		return UINT64_MAX;
 	soonest = uvmp_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		uint64_t us;

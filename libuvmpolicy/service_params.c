@@ -68,16 +68,16 @@ static struct writer name(struct uvmp_service_error *error, const struct given *
 	return text;
 }
 
-/* Always false. */
-static bool refuse(struct uvmp_service_error *error, const struct given *given, const char *why)
+/* is_accepted, after writing the error if it is false. */
+static bool judge(struct uvmp_service_error *error, struct given given, bool is_accepted, const char *why)
 {
 	struct writer text;
 
-	if (error != NULL) {
-		text = name(error, given);
+	if (!is_accepted && error != NULL) {
+		text = name(error, &given);
 		put(&text, why);
 	}
-	return false;
+	return is_accepted;
 }
 
 static bool is_within(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
@@ -103,16 +103,12 @@ static bool is_within(struct uvmp_service_error *error, struct given given, uint
 
 static bool is_there(struct uvmp_service_error *error, const char *field, const void *pointer)
 {
-	const struct given given = {0, field, 0};
-
-	return pointer != NULL || refuse(error, &given, "missing (NULL)");
+	return judge(error, (struct given){0, field, 0}, pointer != NULL, "missing (NULL)");
 }
 
 static bool is_valid(struct uvmp_service_error *error, const char *field, bool is_it)
 {
-	const struct given given = {0, field, 0};
-
-	return is_it || refuse(error, &given, "not valid, see its _is_valid function");
+	return judge(error, (struct given){0, field, 0}, is_it, "not valid, see its _is_valid function");
 }
 
 static bool check_pointers(const struct uvmp_service_params *params, struct uvmp_service_error *error)
@@ -125,10 +121,8 @@ static bool check_pointers(const struct uvmp_service_params *params, struct uvmp
 
 static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	const struct given given = {0, "page_bytes", params->page_bytes};
-
-	return params->page_bytes == 4096u || params->page_bytes == 65536u ||
-	       refuse(error, &given, "neither 4096 nor 65536");
+	return judge(error, (struct given){0, "page_bytes", params->page_bytes},
+	             params->page_bytes == 4096u || params->page_bytes == 65536u, "neither 4096 nor 65536");
 }
 
 static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_service_error *error)
@@ -151,22 +145,19 @@ static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu,
 	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none)
-		return roots == 0 || refuse(error, &given,
-		                            "2 MiB or more (after memory_ratio), but the GPU is in "
-		                            "processors->no_memory");
-	return (roots >= 1u && roots <= UVMP_ROOTS_MAX) ||
-	       refuse(error, &given,
-	              "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+		return judge(error, given, roots == 0,
+		             "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
+	return judge(error, given, roots >= 1u && roots <= UVMP_ROOTS_MAX,
+	             "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
 }
 
 /* An order over pages has a number for each unit of each block; also: size_t is too narrow. */
 static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
                        struct uvmp_service_error *error)
 {
-	const struct given given = {0, "blocks", params->blocks};
-
-	return roots == 0 || uvmp_memory_size(params, gpu) != 0 ||
-	       refuse(error, &given, "too many for this eviction order, or for size_t");
+	return judge(error, (struct given){0, "blocks", params->blocks},
+	             roots == 0 || uvmp_memory_size(params, gpu) != 0,
+	             "too many for this eviction order, or for size_t");
 }
 
 static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
@@ -211,15 +202,14 @@ static bool check_support(const struct uvmp_service_params *params, struct uvmp_
 	const struct given evict = {0, "policy->evict", params->policy->evict};
 	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
 	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
+	bool has_one_gpu = params->processors->count == 2u;
 
-	if (!can_evict_pages(params))
-		return refuse(error, &evict, "pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
-	if (params->processors->count == 2u)
-		return true;
-	if (walks_ranges(params->policy->prefetch.prefetcher))
-		return refuse(error, &prefetch, "sequential, locality, stride and next know one GPU only");
-	return !is_full_walking(params->policy) ||
-	       refuse(error, &full, "sequential, locality, stride and next know one GPU only");
+	return judge(error, evict, can_evict_pages(params),
+	             "pages of 64 KiB need lru, lru2m, lfu2m or clock2m") &&
+	       judge(error, prefetch, has_one_gpu || !walks_ranges(params->policy->prefetch.prefetcher),
+	             "sequential, locality, stride and next know one GPU only") &&
+	       judge(error, full, has_one_gpu || !is_full_walking(params->policy),
+	             "sequential, locality, stride and next know one GPU only");
 }
 
 enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,

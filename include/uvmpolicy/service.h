@@ -429,7 +429,7 @@ UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, ui
 #define UVMP_SERVICE_PENDING_MAX 2048u
 UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
 
-/* When time alone gives work, in nanoseconds; UINT64_MAX: never. Unpinning; and looks of controllers, as long as they
+/* When time alone gives work, in nanoseconds; UINT64_MAX: never, also while uvmp_service_next says UVMP_ERR_ARENA. Unpinning; and looks of controllers, as long as they
  * can change anything without an event: threads until all extra blocks are given and lifetimes are judged, sm_throttle
  * until all SMs run and no fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
 UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);

@@ -301,6 +301,10 @@ static void test_zeroed_facts(void **unused)
 	f.requester = 0;
 	check(&pcie, &f, 12, 0, false, 2);
 	assert_int_equal(uvmp_residency_node(&f, UVMP_CPU, 3, 4), 4);
+	f.has_preferred = true; /* the CPU */
+	assert_int_equal(uvmp_residency_node(&f, UVMP_CPU, 3, 4), 3);
+	f.preferred = 1;
+	assert_int_equal(uvmp_residency_node(&f, UVMP_CPU, 3, 4), 4);
 	linked.can_access[0] = 3;
 	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_OK);
 	assert_int_equal(map.others | map.others_atomic, 1);

@@ -380,7 +380,8 @@ static void free_without_arena(void **state)
 
 	(void)state;
 	engine_init(&e, 1, 4);
-	assert_true(engine_policy(&e, "prefetch=none"));
+	assert_true(engine_policy(&e, "prefetch=none threads=on"));
+	e.gpu[0].sms = 4;
 	assert_true(engine_start(&e, 4, 0));
 	engine_bind(&e, 1, SPACE);
 	engine_range(&e, SPACE, BASE, MIB2, UVMP_CPU);
@@ -388,6 +389,7 @@ static void free_without_arena(void **state)
 	engine_fault(&e, 1, SPACE, BASE, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
+	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
 	e.service->piece[0].outer = e.service->piece[0].unused; /* all of it is used */
 	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
@@ -400,11 +402,13 @@ static void free_without_arena(void **state)
 	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE + MIB2, MIB2, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_ARENA); /* which another request does not */
+	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX); /* time alone does nothing */
 	assert_int_equal(uvmp_service_grow(e.service, more, sizeof(more)), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
 	assert_int_equal(uvmp_service_page(e.service, SPACE, BASE + MIB2, &page), UVMP_OK);
 	assert_int_equal(page.resident, 2);
+	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
 	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 0);
 	engine_stop(&e);
 }
