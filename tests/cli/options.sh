@@ -215,4 +215,15 @@ limited 'a trace' trace --workload regular:bytes=10m --output "$work/limited"
 if [ -c /dev/full ]; then
 	run 2 '--log on a full disk' run $w --log /dev/full
 fi
+# -- the manual page --------------------------------------------------------------------------------------------------
+for command in run compare bound trace explain import measured list; do
+	"$uvmsim" help $command | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | while read -r option; do
+		grep -q -e "Fl -${option#--}\( \|\$\)" docs/uvmsim.1 || echo "$command $option"
+	done
+done >"$work/out"
+if [ -s "$work/out" ]; then fail 'docs/uvmsim.1 has every option' "$(cat "$work/out")"; else ok 'docs/uvmsim.1 has every option'; fi
+for words in 'Fl -help | h' 'Fl V' 'Cm help' '1.25' '5%'; do
+	if grep -q -w -e "$words" docs/uvmsim.1; then ok "docs/uvmsim.1: $words"; else fail "docs/uvmsim.1: $words"; fi
+done
+
 exit $failed
