@@ -868,7 +868,7 @@ static void apply_preset(const struct uvmp_policy_preset *preset, uint32_t value
 	}
 }
 
-/* PRESETS: there is none of that name. */
+/* PRESETS: no preset has that name. */
 static uint32_t find_preset(struct span name)
 {
 	uint32_t i = 0;

@@ -516,7 +516,7 @@ static bool advance(struct uvmp_service *s)
 	return true;
 }
 
-/* May what advances next need an object of the arena? Freeing a range does not, so it works where there is none. */
+/* May what advances next need an object of the arena? Freeing a range does not, so it works if none is free. */
 static bool needs_arena(const struct uvmp_service *s)
 {
 	if (s->evict.phase != EVICT_IDLE || s->step.phase != STEP_IDLE)

@@ -61,7 +61,7 @@ proxy() { # SCHEME: apt's proxy, else the environment's
 http_proxy=$(proxy http "${http_proxy:-}") https_proxy=$(proxy https "${https_proxy:-}")
 export http_proxy https_proxy
 
-# Removes the system, but never through a mount: somebody may have looked at it with /dev or a home directory mounted below.
+# Removes the system, but never through a mount: /dev or a home directory may have been mounted below for a look inside.
 remove_root() {
 	awk -v below="$root/" 'index($5, below) == 1 {print "mounted: " $5; found = 1} END {exit found}' /proc/self/mountinfo >&2 || {
 		echo "make test-bare: unmount what is mounted below $root first" >&2

@@ -84,7 +84,7 @@ static int list_policies(void)
 	const struct uvmp_policy_key *key;
 	char text[1024] = "";
 
-	puts("A policy is `key=value` words; a preset=NAME comes first (uvmsim list presets).\n");
+	puts("A policy is a preset's name (uvmsim list presets), key=value words, or both.\n");
 	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++)
 		list_key(i, key);
 	puts("\nprefetchers:");
@@ -208,7 +208,7 @@ int cmd_list(int argc, char **argv)
 	if (what == CLI_BAD)
 		return CLI_BAD_INPUT;
 	if (what == CLI_END)
-		return cli_error("list what? workloads, policies, presets, gpus or formats");
+		return cli_error("list: a topic must follow: workloads, policies, presets, gpus or formats");
 	nearest_start(&nearest, topic, strlen(topic));
 	while (found < count && strcmp(topic, topics[found].name) != 0)
 		nearest_try(&nearest, topics[found++].name);

@@ -10,7 +10,7 @@
 
 const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
                           "\n"
-                          "What must move whatever the policy is: all that is touched, once (with any\n"
+                          "What must move under every policy: all that is touched, once (with any\n"
                           "memory), and what Belady's optimum, which knows the future, moves with this\n"
                           "memory, in units of 4 KiB, 64 KiB and 2 MiB. For the accesses in the order of\n"
                           "the source, all of them to GPU memory.\n"

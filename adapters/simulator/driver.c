@@ -26,7 +26,7 @@ struct driver {
 
 	struct agents agents;
 	uint64_t released;   /* agents that went on */
-	uint32_t idle;       /* bottom halves in a row that released nobody */
+	uint32_t idle;       /* bottom halves in a row that released no warp */
 	bool has_counters;   /* remote accesses are counted by the GPU */
 	bool may_have_notes; /* the engine has not been asked since an access was observed, or has had notes
 	                        then */

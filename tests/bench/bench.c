@@ -223,7 +223,7 @@ static void evict(uint32_t roots, unsigned long count)
 	free(memory);
 }
 
-/* TBNe: the victim, what leaves with it, and both off the list. */
+/* TBNe: the victim, the units evicted with it, and their removal from the list. */
 __attribute__((noinline)) uint32_t bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree,
                                               uint32_t *unit);
 uint32_t bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree, uint32_t *unit)

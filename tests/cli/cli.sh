@@ -122,7 +122,7 @@ expect 2 'empty subcommand' "$uvmsim" ''
 expect 0 'list workloads' "$uvmsim" list workloads
 says regular random sgemm stream stencil bfs
 expect 0 'list policies' "$uvmsim" list policies
-says threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders' 'default: 51' \
+says "A policy is a preset's name" threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders' 'default: 51' \
 	'used by: thrash=on' 'used by: counters=driver|on' 'driver off on' 'serial overlapped'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list policies: lines are short'; else fail 'list policies: lines are short'; fi
 expect 0 'list presets' "$uvmsim" list presets
@@ -206,6 +206,8 @@ expect 2 'list workloads bogus' "$uvmsim" list workloads bogus
 says 'unknown workload `bogus`; there are: regular, '
 expect 2 'list workloads pr bc' "$uvmsim" list workloads pr bc
 says 'unexpected argument bc'
+expect 2 'list' "$uvmsim" list
+says 'list: a topic must follow: workloads, policies'
 expect 2 'list bogus' "$uvmsim" list bogus
 says bogus workloads
 expect 2 'list two words' "$uvmsim" list gpus formats

@@ -2,7 +2,7 @@
 # Compiles every ```c block of README.md and docs/*.md, and runs every shell line there that calls uvmsim or uvmp-run.
 #
 # A block is a whole file, unless the line above it says otherwise:
-#   <!-- in: FILE -->       its lines stand in FILE, one after the other, whatever their indentation; tests compile FILE
+#   <!-- in: FILE -->       its lines stand in FILE, one after the other, with any indentation; tests compile FILE
 #   <!-- within: FILE -->   it compiles in place of the line SNIPPET of FILE
 # usage: snippets.sh BUILD
 set -u

@@ -165,7 +165,7 @@ END {
 			else if (tolerance[id] == 0)
 				finding(id, "an exact figure restates the input of the run")
 			if (unit[id] == "%" && published[id] > 50)
-				finding(id, "a share above half: judge what is left of 100 %")
+				finding(id, "a share above half: judge its complement to 100 %")
 		}
 		if (expression[id] ~ /[<>]=[a-z]/)
 			finding(id, "equality meets the ordering")

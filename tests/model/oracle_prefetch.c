@@ -134,7 +134,7 @@ static void draw_state(struct oracle *oracle, struct prefetch_case *c)
 	c->state.faults = (uint16_t)faults;
 }
 
-/* Cuts [first, end), which may lie before page 0 or behind the block, to the block and keeps what is left. */
+/* Cuts [first, end), which may lie before page 0 or behind the block, to the part inside the block. */
 static void add_group(struct prefetch_case *c, int32_t first, int32_t end)
 {
 	int32_t pages = (int32_t)c->facts.block.pages;

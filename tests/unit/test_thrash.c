@@ -187,7 +187,7 @@ static void test_example_c(void **state)
 	expect_pin(T(500), 2, 0);
 }
 
-/* A preferred location that is left at 0 is none, not the CPU as in C. */
+/* A preferred location of 0 means no preferred location, not the CPU as in C. */
 static void test_zeroed_facts(void **state)
 {
 	(void)state;

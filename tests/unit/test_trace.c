@@ -406,7 +406,7 @@ static void frees_of_parts(void **state)
 	assert_end(source);
 }
 
-/* A reader of rows may copy a row or look at any field: fields of other kinds are 0, whatever *row held. */
+/* A caller may copy a row or read any field: fields of other kinds are 0, also if *row held other values. */
 static void assert_only(struct source_row row, struct source_row expected)
 {
 	assert_int_equal(row.kind, expected.kind);
