@@ -28,9 +28,10 @@
 
 #define LIVE_MS        500
 #define FEATURES_BYTES 1024
-#define RUN_INCOMPLETE 1 /* exit status: the program's is 0, but a file that was asked for is not complete   \
-	                  */
-#define NOT_RUN   126    /* exit statuses of shells */
+#define RUN_INCOMPLETE                                                                                       \
+	1             /* exit status: the program's is 0, but a file that was asked for is not complete      \
+	               */
+#define NOT_RUN   126 /* exit statuses of shells */
 #define NOT_FOUND 127
 
 struct run {
@@ -430,17 +431,22 @@ static int execute(struct run *run)
 	return status == 0 && !is_complete ? RUN_INCOMPLETE : status;
 }
 
+static bool is_first(int arguments, char **argument, const char *flag, const char *letter)
+{
+	return arguments > 1 && (strcmp(argument[1], flag) == 0 || strcmp(argument[1], letter) == 0);
+}
+
 int main(int arguments, char **argument)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct run *run = map_shared(sizeof(*run));
 	int status;
 
-	if (arguments > 1 && strcmp(argument[1], "--help") == 0) {
+	if (is_first(arguments, argument, "--help", "-h")) {
 		run_options_help();
 		return fflush(stdout) != 0;
 	}
-	if (arguments > 1 && strcmp(argument[1], "--version") == 0)
+	if (is_first(arguments, argument, "--version", "-V"))
 		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
 	if (!run)
 		return run_say("out of memory");

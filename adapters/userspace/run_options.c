@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nearest.h"
 #include "number.h"
 #include "run.h"
 #include "uvmpolicy/policy.h"
@@ -95,6 +96,19 @@ static bool is_option(const struct option *option, const char *argument, const c
 	return argument[length] == '\0' || argument[length] == '=';
 }
 
+static int unknown_option(const char *given)
+{
+	struct nearest nearest;
+	char hint[NEAREST_TEXT_MAX];
+
+	nearest_start(&nearest, given, strcspn(given, "="));
+	for (size_t row = 0; row < ROWS; row++)
+		nearest_try(&nearest, table[row].flag);
+	nearest_try(&nearest, "--help");
+	nearest_try(&nearest, "--version");
+	return run_say("%.100s: no such option%s; see uvmp-run --help", given, nearest_hint(&nearest, hint));
+}
+
 static int take_option(struct run_options *options, char ***argument)
 {
 	const char *given = **argument, *value;
@@ -103,7 +117,7 @@ static int take_option(struct run_options *options, char ***argument)
 	while (row < ROWS && !is_option(&table[row], given, &value))
 		row++;
 	if (row == ROWS)
-		return run_say("%.100s: no such option; see uvmp-run --help", given);
+		return unknown_option(given);
 	if (options->value[row])
 		return run_say("%s: given twice", table[row].flag);
 	if (table[row].kind == SWITCH && value)
@@ -177,6 +191,7 @@ static int pass_count(const struct option *option, const char *text)
 
 static int pass_policy(const struct option *option, const char *text)
 {
+	char hint[NEAREST_TEXT_MAX];
 	struct uvmp_policy_error error = {0, 0, ""};
 	const char *whose = text ? option->flag : "UVMP_POLICY";
 	struct uvmp_policy policy;
@@ -190,8 +205,9 @@ static int pass_policy(const struct option *option, const char *text)
 	}
 	status = uvmp_policy_parse(text, strlen(text), &policy, &error);
 	if (status != UVMP_OK)
-		return run_say("%s: character %" PRIu32 ": %s; see `uvmsim list policies`", whose,
-		               error.offset + 1u, error.text[0] ? error.text : uvmp_status_text(status));
+		return run_say("%s: character %" PRIu32 ": %s%s; see `uvmsim list %s`", whose,
+		               error.offset + 1u, error.text[0] ? error.text : uvmp_status_text(status),
+		               nearest_policy(text, &error, hint), nearest_policy_list(text, &error));
 	setenv(option->name, text, 1);
 	return 0;
 }
@@ -313,7 +329,7 @@ void run_options_help(void)
 	       "\n");
 	for (size_t row = 0; row < ROWS; row++)
 		print_row(&table[row]);
-	printf("  --help, --version\n"
+	printf("  --help, -h, --version, -V\n"
 	       "\n"
 	       "Sizes are bytes, or a number with K, M, G or T (powers of 1024). Exit status: that of "
 	       "PROGRAM,\n"

@@ -66,6 +66,10 @@ value() { # KEY: of the JSON report
 
 # -- what cannot be -------------------------------------------------------------------------------------------------------
 expect 0 '--version' "$run" --version
+expect 0 '-V' "$run" -V
+says 'uvmp-run '
+expect 0 '-h' "$run" -h
+says 'usage: uvmp-run --budget'
 expect 0 '--help' "$run" --help
 says --budget --threshold --policy --store --record --log --report --require 'default 64 times the budget'
 for option in $("$run" --help | grep -o '^  --[a-z-]*' | tr -d ' '); do
@@ -82,6 +86,8 @@ refuses 'budget, no number' '--budget: "8Q" is not accepted' "$run" --budget 8Q 
 refuses 'budget twice' '--budget: given twice' "$run" --budget 8M --budget=8M true
 refuses 'value missing' '--policy: a value is missing' "$run" --budget 8M --policy
 refuses 'option unknown' '--bogus: no such option' "$run" --budget 8M --bogus true
+refuses 'option mistyped' '--budgt: no such option; did you mean --budget?' "$run" --budgt 8M true
+refuses 'preset mistyped' 'did you mean nvidia-595?; see `uvmsim list presets`' "$run" --budget 8M --policy nvidia-594 true
 refuses 'switch with a value' '--quiet: takes no value' "$run" --budget 8M --quiet=yes true
 refuses 'threads' '--threads: "17" is not accepted; 1..16' "$run" --budget 8M --threads 17 true
 refuses 'format' '--format: "xml" is not accepted' "$run" --budget 8M --format xml true
