@@ -28,11 +28,9 @@
 
 #define LIVE_MS        500
 #define FEATURES_BYTES 1024
-#define RUN_INCOMPLETE                                                                                       \
-	1             /* exit status: the program's is 0, but a file that was asked for is not complete      \
-	               */
-#define NOT_RUN   126 /* exit statuses of shells */
-#define NOT_FOUND 127
+#define RUN_INCOMPLETE 1   /* exit status: the program's is 0, but a file that was asked for is incomplete */
+#define NOT_RUN        126 /* exit statuses of shells */
+#define NOT_FOUND      127
 
 struct run {
 	struct run_options options;
