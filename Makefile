@@ -21,6 +21,10 @@ HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
+# For clang.
+FUZZ  := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# The memory sanitizer must see every store: no libzstd, no pager with its threads, and no getc() inlined from libc's header.
+MSAN  := -O1 -g -D__NO_INLINE__ -fsanitize=memory -fsanitize-memory-track-origins -fno-sanitize-recover=all -fno-omit-frame-pointer
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
 LIBS  := $(if $(HAVE_ZSTD),-lzstd)
@@ -227,7 +231,7 @@ $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
-flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV)
+flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
 link_flags := $(LDFLAGS)
@@ -327,7 +331,6 @@ $(BUILD)/foreign/%: $(BUILD)/foreign.a
 	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(LIBS) -lcmocka -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
-FUZZ := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # The naive models and the consistency checks judge the code under test: they are not under test. In the core, and
 # where bytes become calls of it, values that are compared are not bytes of the input, except in the policy string: no tracing.
 judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
@@ -337,8 +340,6 @@ $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
 	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
-# The memory sanitizer must see every store: no libzstd, no pager with its threads, and no getc() inlined from libc's header.
-MSAN := -O1 -g -D__NO_INLINE__ -fsanitize=memory -fsanitize-memory-track-origins -fno-sanitize-recover=all -fno-omit-frame-pointer
 msan := $(call obj,msan,$(filter-out %/flaky_store.c,$(model)) $(simlib) $(core))
 $(BUILD)/msan/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(MSAN) -c $< -o $@

@@ -34,6 +34,7 @@ static int status_of(void (*run)(void))
 	pid_t child = fork();
 
 	if (child == 0) {
+		signal(SIGINT, SIG_DFL); /* a shell has its background jobs ignore it */
 		run();
 		_exit(interrupt_caught == SIGINT ? NOTED : 1);
 	}
