@@ -177,7 +177,7 @@ static bool next_action(struct uvmp_pager *p, struct uvmp_action *action)
 
 enum uvmp_status serve_pump(struct uvmp_pager *p, uint64_t ticket)
 {
-	enum uvmp_status status = UVMP_OK;
+	enum uvmp_status status = ticket == 0 ? UVMP_OK : UVMP_ERR_ARENA; /* until its DONE is seen */
 	struct uvmp_action action;
 
 	pages_send_kept(p);

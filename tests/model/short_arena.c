@@ -1,0 +1,17 @@
+/* See short_arena.h. */
+#include "short_arena.h"
+
+#include "../../libuvmpolicy/service_internal.h"
+
+uint32_t short_arena_begin(struct uvmp_service *service)
+{
+	uint32_t end = service->piece[0].outer;
+
+	service->piece[0].outer = service->piece[0].unused;
+	return end;
+}
+
+void short_arena_end(struct uvmp_service *service, uint32_t end)
+{
+	service->piece[0].outer = end;
+}
