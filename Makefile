@@ -225,9 +225,9 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
 $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
-# Objects are rebuilt when the compiler or its flags change; those that use zstd also when it comes or goes, and the one that
-# looks for an installed library also when the path from BINDIR to LIBDIR changes. When LDFLAGS change, so does one object that is
-# part of everything that is linked.
+# Objects are rebuilt when the compiler or its flags change; objects that use zstd also when zstd is
+# installed or removed, and the search for the preload library when the path from BINDIR to LIBDIR changes. A change of
+# LDFLAGS rebuilds one object that every program links.
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))

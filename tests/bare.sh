@@ -23,9 +23,9 @@ if [ "${1:-}" = --inside ]; then # in namespaces of its own: bare.sh --inside RO
 		began=$(date +%s)
 		# shellcheck disable=SC2154 # proxies, in small letters
 		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb ${http_proxy:+"http_proxy=$http_proxy"} \
-			${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /root/clone && $command" </dev/null
+			${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /opt/clone && $command" </dev/null
 		status=$?
-		took="$(($(date +%s) - began)) s, build/ has $(du -sm "$root/root/clone/build" 2>/dev/null | cut -f 1) MB"
+		took="$(($(date +%s) - began)) s, build/ has $(du -sm "$root/opt/clone/build" 2>/dev/null | cut -f 1) MB"
 		if [ $status = 0 ]; then
 			echo "ok   bare Debian: $command, $took"
 		else
@@ -99,10 +99,10 @@ fi
 remove_root && mkdir "$root" && tar -C "$root" -xf "$base" || exit 1
 [ ! -c /dev/userfaultfd ] || cp -a /dev/userfaultfd "$root/dev"
 if [ -e .git ]; then
-	git -c safe.directory='*' clone -q --depth 1 "file://$PWD" "$root/root/clone" || exit 1
+	git -c safe.directory='*' clone -q --depth 1 "file://$PWD" "$root/opt/clone" || exit 1
 	[ -z "$(git status --porcelain)" ] || echo '       what is not committed is not part of this test'
 else
-	mkdir "$root/root/clone" && tar -cf - --exclude=./build . | tar -C "$root/root/clone" -xf -
+	mkdir "$root/opt/clone" && tar -cf - --exclude=./build . | tar -C "$root/opt/clone" -xf -
 fi
 unshare --mount --propagation private --pid --fork --kill-child sh "$PWD/tests/bare.sh" --inside "$root" "$@"
 status=$?
