@@ -516,7 +516,7 @@ static bool advance(struct uvmp_service *s)
 	return true;
 }
 
-/* May what advances next need an object of the arena? Freeing a range does not, so it works if none is free. */
+/* Can the next step need an object of the arena? Freeing a range needs none, so it works during a shortage. */
 static bool needs_arena(const struct uvmp_service *s)
 {
 	if (s->evict.phase != EVICT_IDLE || s->step.phase != STEP_IDLE)
@@ -546,7 +546,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
 			break;
-		if (s->is_drained) { /* nobody queued anything: nobody shall read those results later */
+		if (s->is_drained) { /* no action was queued, and the results are read */
 			s->base_id += s->actions;
 			s->actions = s->handed = s->completed = 0;
 			s->is_drained = false;

@@ -404,6 +404,7 @@ static void free_without_arena(void **state)
 	assert_int_equal(e.next, UVMP_ERR_ARENA); /* which another request does not */
 	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX); /* time alone does nothing */
 	assert_int_equal(uvmp_service_grow(e.service, more, sizeof(more)), UVMP_OK);
+	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX); /* there is work, and arena for it */
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
 	assert_int_equal(uvmp_service_page(e.service, SPACE, BASE + MIB2, &page), UVMP_OK);
