@@ -516,7 +516,7 @@ static bool advance(struct uvmp_service *s)
 	return true;
 }
 
-/* Can the next step need an object of the arena? Freeing a range needs none, so it works during a shortage. */
+/* Does the next step need an object of the arena? Freeing a range needs none and works during a shortage. */
 static bool needs_arena(const struct uvmp_service *s)
 {
 	if (s->evict.phase != EVICT_IDLE || s->step.phase != STEP_IDLE)
