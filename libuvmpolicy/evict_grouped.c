@@ -4,7 +4,7 @@
  * recency list of their own. A touch makes the unit the newest of its group and the group the newest of all:
  * two lists to append to. When a group loses its newest unit it becomes as old as the next newest, and moves
  * towards the head past those groups that were touched since; the units' stamps tell. */
-#include "uvmpolicy/evict.h"
+#include "evict_internal.h"
 
 static uint32_t groups_of(uint32_t units, uint32_t group_units)
 {
@@ -70,7 +70,7 @@ static void unlink_unit(struct uvmp_grouped *list, struct uvmp_grouped_ends *end
 
 bool uvmp_grouped_contains(const struct uvmp_grouped *list, uint32_t unit)
 {
-	return uvmp_grouped_is_valid(list) && unit < list->begun && list->link[unit].next != unit;
+	return uvmp_grouped_is_valid(list) && uvmp_grouped_is_listed(list, unit);
 }
 
 /* Writes the links up to the unit's that were never used. */
@@ -121,7 +121,7 @@ static void settle(struct uvmp_grouped *list, uint32_t group)
 	}
 	if (behind == group)
 		return;
-	uvmp_recency_remove(order, group);
+	uvmp_recency_take_off(order, group);
 	order->link[group] = (struct uvmp_recency_link){before, behind};
 	order->link[behind].prev = group;
 	if (before == UVMP_UNIT_NONE)
@@ -131,20 +131,22 @@ static void settle(struct uvmp_grouped *list, uint32_t group)
 	order->count++;
 }
 
-void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit)
+void uvmp_grouped_take_off(struct uvmp_grouped *list, uint32_t unit)
 {
-	uint32_t group;
-	bool was_newest;
+	uint32_t group = unit / list->group_units;
+	bool was_newest = list->ends[group].tail == unit;
 
-	if (!uvmp_grouped_contains(list, unit))
-		return;
-	group = unit / list->group_units;
-	was_newest = list->ends[group].tail == unit;
 	unlink_unit(list, &list->ends[group], unit);
 	if (list->ends[group].tail == UVMP_UNIT_NONE)
-		uvmp_recency_remove(&list->order, group);
+		uvmp_recency_take_off(&list->order, group);
 	else if (was_newest)
 		settle(list, group);
+}
+
+void uvmp_grouped_remove(struct uvmp_grouped *list, uint32_t unit)
+{
+	if (uvmp_grouped_contains(list, unit))
+		uvmp_grouped_take_off(list, unit);
 }
 
 uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t unit)

@@ -15,6 +15,23 @@ static inline enum uvmp_status uvmp_evict_found(uint32_t found, uint32_t *unit)
 	return UVMP_OK;
 }
 
+/* Of a valid list: is the unit on it? */
+static inline bool uvmp_recency_is_listed(const struct uvmp_recency *list, uint32_t unit)
+{
+	return unit < list->begun && list->link[unit].next != unit;
+}
+
+/* evict_recency.c: takes a unit off a valid list that holds it. */
+void uvmp_recency_take_off(struct uvmp_recency *list, uint32_t unit);
+
+static inline bool uvmp_grouped_is_listed(const struct uvmp_grouped *list, uint32_t unit)
+{
+	return unit < list->begun && list->link[unit].next != unit;
+}
+
+/* evict_grouped.c: takes a unit off a valid list that holds it. */
+void uvmp_grouped_take_off(struct uvmp_grouped *list, uint32_t unit);
+
 /* evict_lru.c: both units */
 void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory);
 bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict);

@@ -16,7 +16,7 @@ bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict)
 
 bool uvmp_evict_lru_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmp_recency_contains(&evict->list, unit);
+	return uvmp_recency_is_listed(&evict->list, unit);
 }
 
 void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit)
@@ -27,7 +27,8 @@ void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit)
 
 void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmp_recency_remove(&evict->list, unit);
+	if (uvmp_recency_is_listed(&evict->list, unit))
+		uvmp_recency_take_off(&evict->list, unit);
 	evict->count = evict->list.count;
 }
 

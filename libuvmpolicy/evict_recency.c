@@ -1,7 +1,7 @@
 /* A doubly linked list in an array: unit u is link[u]. Touching unlinks a unit and appends it at the tail, so
  * the head is always the one whose last touch is oldest. "Not on the list" is a unit that points at itself,
  * which no listed unit can. */
-#include "uvmpolicy/evict.h"
+#include "evict_internal.h"
 
 enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recency_link *link, uint32_t units)
 {
@@ -29,11 +29,10 @@ bool uvmp_recency_is_valid(const struct uvmp_recency *list)
 
 bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)
 {
-	return uvmp_recency_is_valid(list) && unit < list->begun && list->link[unit].next != unit;
+	return uvmp_recency_is_valid(list) && uvmp_recency_is_listed(list, unit);
 }
 
-/* Takes a unit off that is on the list. */
-static void take_off(struct uvmp_recency *list, uint32_t unit)
+void uvmp_recency_take_off(struct uvmp_recency *list, uint32_t unit)
 {
 	struct uvmp_recency_link *link = &list->link[unit];
 
@@ -52,15 +51,15 @@ static void take_off(struct uvmp_recency *list, uint32_t unit)
 void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
 {
 	if (uvmp_recency_contains(list, unit))
-		take_off(list, unit);
+		uvmp_recency_take_off(list, unit);
 }
 
 void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
 {
 	if (!uvmp_recency_is_valid(list) || unit >= list->units)
 		return;
-	if (unit < list->begun && list->link[unit].next != unit)
-		take_off(list, unit);
+	if (uvmp_recency_is_listed(list, unit))
+		uvmp_recency_take_off(list, unit);
 	for (; list->begun <= unit; list->begun++)
 		list->link[list->begun] = (struct uvmp_recency_link){list->begun, list->begun};
 	list->link[unit].prev = list->tail;

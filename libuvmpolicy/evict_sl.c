@@ -18,7 +18,7 @@ bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict)
 
 bool uvmp_evict_sl_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmp_grouped_contains(&evict->grouped, unit);
+	return uvmp_grouped_is_listed(&evict->grouped, unit);
 }
 
 void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit)
@@ -29,7 +29,8 @@ void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit)
 
 void uvmp_evict_sl_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmp_grouped_remove(&evict->grouped, unit);
+	if (uvmp_grouped_is_listed(&evict->grouped, unit))
+		uvmp_grouped_take_off(&evict->grouped, unit);
 	evict->count = evict->grouped.count;
 }
 

@@ -27,15 +27,6 @@ uint64_t uvmp_arena_reserve(uint32_t processors)
 	             rounded(sizeof(struct sub)));
 }
 
-bool uvmp_arena_is_short(const struct uvmp_service *s)
-{
-	for (uint32_t i = s->pieces; i > 0; i--) {
-		if (s->piece[i - 1u].outer - s->piece[i - 1u].unused >= s->reserve)
-			return false;
-	}
-	return true;
-}
-
 /* Detectors, counters and controllers: without room for these, decisions are taken without. */
 static bool is_optional(enum slab slab)
 {

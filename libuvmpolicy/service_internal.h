@@ -460,7 +460,14 @@ static inline void *uvmp_arena_at(const struct uvmp_service *s, handle h)
  * `processors`; and the CPU's state of a victim. */
 uint64_t uvmp_arena_reserve(uint32_t processors);
 /* Is there less than the reserve? Then nothing that may need an object is decided. O(pieces). */
-bool uvmp_arena_is_short(const struct uvmp_service *s);
+static inline bool uvmp_arena_is_short(const struct uvmp_service *s)
+{
+	for (uint32_t i = s->pieces; i > 0; i--) {
+		if (s->piece[i - 1u].outer - s->piece[i - 1u].unused >= s->reserve)
+			return false;
+	}
+	return true;
+}
 /* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
 handle uvmp_arena_take(struct uvmp_service *s, enum slab slab);
 /* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
