@@ -451,12 +451,11 @@ static bool write_log(struct host *h, const struct uvmp_action *a)
 	return write_line(h, text);
 }
 
-bool host_complete(struct host *h, const struct uvmp_action *a, uint64_t end_ns)
+bool host_log_completion(struct host *h, const struct uvmp_action *a, uint64_t end_ns)
 {
 	char text[UVMP_ACTION_TEXT_MAX];
 
-	uvmp_service_complete(h->service, a->id, UVMP_OK);
-	if (!h->params.log.file || !h->params.log.has_completions)
+	if (!h->params.log.file)
 		return true;
 	uvmp_completion_print(a->id, end_ns, UVMP_OK, text, sizeof(text));
 	return write_line(h, text);

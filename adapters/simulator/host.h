@@ -72,9 +72,15 @@ void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
  * action's pages and run are counted from its first page, where those of the engine are counted from its own block,
  * which advice may have made smaller. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
 bool host_perform(struct host *host, struct uvmp_action *action, struct sim_block **block);
+/* Writes when an action ended; called by host_complete. False: the log cannot be written. */
+bool host_log_completion(struct host *host, const struct uvmp_action *action, uint64_t end_ns);
 /* The action, which host_perform has performed, ends at `end_ns`, on the clock of host_next: tells the engine, and the log
  * if it has completions. False: the log cannot be written. */
-bool host_complete(struct host *host, const struct uvmp_action *action, uint64_t end_ns);
+static inline bool host_complete(struct host *host, const struct uvmp_action *action, uint64_t end_ns)
+{
+	uvmp_service_complete(host->service, action->id, UVMP_OK);
+	return !host->params.log.has_completions || host_log_completion(host, action, end_ns);
+}
 /* Closes all and completes the counts. */
 void host_close(struct host *host, bool is_complete);
 

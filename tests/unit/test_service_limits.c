@@ -391,6 +391,7 @@ static void free_without_arena(void **state)
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
 	e.service->piece[0].outer = e.service->piece[0].unused; /* all of it is used */
+	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX); /* no work waits for arena */
 	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_ARENA);
