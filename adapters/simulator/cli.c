@@ -14,20 +14,26 @@
 #define WHOLE_LEAST  20 /* percent without a sign or a point */
 #define RATIO_MOST   20
 
-int cli_error(const char *format, ...)
+/* One line on stderr. A file name may hold anything; the report stays one line. */
+static void report(const char *kind, const char *format, va_list list)
 {
 	char message[2048];
-	va_list list;
 
-	va_start(list, format);
 	vsnprintf(message, sizeof(message), format, list);
-	va_end(list);
-	/* A file name may hold anything; the report stays one line. */
 	for (char *at = message; *at != '\0'; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
 			*at = '?';
 	fflush(stdout);
-	fprintf(stderr, "uvmsim: %s\n", message);
+	fprintf(stderr, "uvmsim: %s%s\n", kind, message);
+}
+
+int cli_error(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	report("", format, list);
+	va_end(list);
 	return CLI_BAD_INPUT;
 }
 
@@ -62,17 +68,11 @@ bool cli_flush(void)
 
 void cli_note(const char *format, ...)
 {
-	char message[1024];
 	va_list list;
 
 	va_start(list, format);
-	vsnprintf(message, sizeof(message), format, list);
+	report("note: ", format, list);
 	va_end(list);
-	for (char *at = message; *at != '\0'; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
-	fflush(stdout);
-	fprintf(stderr, "uvmsim: note: %s\n", message);
 }
 
 static int bad_option(const struct cli_args *args, const char *problem, const char *word)
