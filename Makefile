@@ -17,7 +17,7 @@ BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -U_FORTIFY_SOURCE -ffreestanding -fvisibility=hidden -fPIC
-HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
@@ -32,7 +32,7 @@ LIBS  := $(if $(HAVE_ZSTD),-lzstd)
 # In uvmsim, the core and what feeds it is made for speed, and may use all of the machine's registers.
 FAST  := $(subst -O2,-O3,$(CFLAGS))
 
-core  := $(wildcard libuvmpolicy/*.c)
+core  := $(wildcard libuvmpolicy/*/*.c)
 sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
@@ -235,7 +235,7 @@ flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUIL
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
 link_flags := $(LDFLAGS)
-$(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base.c)): $(BUILD)/link_flags
+$(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base/base.c)): $(BUILD)/link_flags
 $(addprefix $(BUILD)/,flags zstd_flags lib_flags link_flags): FORCE
 	@mkdir -p $(BUILD); echo '$(subst ','\'',$($(@F)))' | cmp -s - $@ || echo '$(subst ','\'',$($(@F)))' > $@
 .PHONY: FORCE
@@ -335,7 +335,7 @@ $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/rep
 # where bytes become calls of it, values that are compared are not bytes of the input, except in the policy string: no tracing.
 judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
 $(call obj,fuzzed,$(judges)): FUZZ := -O2 -g
-$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
+$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy/%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../libuvmpolicy/pmm_internal.h"
-#include "../libuvmpolicy/service_internal.h"
+#include "decisions/pmm_internal.h"
+#include "engine/service_internal.h"
 
 #define PAGE         4096u
 #define WINDOW_PAGES 512u

@@ -41,7 +41,7 @@ each()
 	log=$1
 	shift
 	: > "$log"
-	for file in libuvmpolicy/*.c; do
+	for file in libuvmpolicy/*/*.c; do
 		"$@" "$file" >> "$log" 2>&1 || echo "$file: does not compile" >> "$log"
 	done
 }

@@ -36,7 +36,7 @@ objects() # DIRECTORY FLAGS...: the core and the examples
 	directory=$1
 	shift
 	mkdir -p "$directory/core"
-	for file in libuvmpolicy/*.c; do
+	for file in libuvmpolicy/*/*.c; do
 		$CC "$@" -c "$file" -o "$directory/core/$(basename "$file" .c).o" || echo "$file: does not compile"
 	done
 	for file in docs/examples/kernel_*.c; do

@@ -100,9 +100,10 @@ while IFS='	' read -r want files headers; do
 		printf 'int main(void)\n{\n%s\nreturn 0;\n}\n' "$(calls "$want")"
 	} >"$tmp/rows/main.c"
 	sources=
-	for pattern in $(echo "$files" | tr -d '`'); do
+	echo "$files" | tr -d '`' | tr ' ' '\n' >"$tmp/patterns"
+	while read -r pattern; do
 		for source in libuvmpolicy/$pattern; do sources="$sources $source"; done
-	done
+	done <"$tmp/patterns"
 	[ -n "$(calls "$want")" ] || echo "the test calls nothing for this row" >"$tmp/rows/none"
 	: >"$tmp/log"
 	[ ! -f "$tmp/rows/none" ] || cat "$tmp/rows/none" >>"$tmp/log"

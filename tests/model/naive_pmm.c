@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../libuvmpolicy/pmm_internal.h"
+#include "decisions/pmm_internal.h"
 
 /* -- the tree of chunks -- */
 

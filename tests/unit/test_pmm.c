@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../libuvmpolicy/pmm_internal.h"
+#include "decisions/pmm_internal.h"
 
 #define USER   UVMP_CHUNK_USER
 #define KERNEL UVMP_CHUNK_KERNEL

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../libuvmpolicy/pmm_internal.h"
-#include "../../libuvmpolicy/service_internal.h"
+#include "decisions/pmm_internal.h"
+#include "engine/service_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 

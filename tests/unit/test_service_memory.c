@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../libuvmpolicy/service_internal.h"
+#include "engine/service_internal.h"
 #include "support/arena.h"
 
 #define MIB2  0x200000u

@@ -8,7 +8,7 @@
  * groups; if there may be more transfers than room, once before to count. */
 #include "uvmpolicy/plan.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define BIT(processor) ((uint64_t)1 << (processor))
 

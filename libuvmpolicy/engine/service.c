@@ -4,7 +4,7 @@
  * that is completed it lets the innermost machine that is active decide the next thing, until there is
  * something to hand out or nothing to do.
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define MAGIC      0x75766d70656e6731u /* "uvmpeng1" */

@@ -8,7 +8,7 @@
  */
 #include "uvmpolicy/fault.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define BUFFER_CAPACITY_MAX (1u << 24)
 

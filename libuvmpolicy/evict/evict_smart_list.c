@@ -15,7 +15,7 @@
  * appended for a page that no other held, so there are never more entries than pages, and no two for the same
  * pages. So one place each for the page, its basic block and its tree says where the entries are that hold
  * it, and a touch need not search. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "evict_smart_internal.h"
 
 static bool is_grouped(enum uvmp_smart_evictor evictor)

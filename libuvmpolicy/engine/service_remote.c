@@ -32,7 +32,7 @@
  * anybody told if hot pages cannot come, for want of memory or because a copy failed: they stay mapped, and
  * their next access asks again.
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 /* -- counting (4.1, 4.2) -- */

@@ -10,7 +10,7 @@
  * Nothing is committed before the host has said that it is done, so a copy that fails leaves its pages where
  * they were.
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 /* -- thrashing: the detector's view of a block -- */

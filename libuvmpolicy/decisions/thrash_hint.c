@@ -6,7 +6,7 @@
  * spares the requester, unless it was spared in the last one; then the table of 7.5 chooses. */
 #include "thrash_internal.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 /* An 8-bit vote, and the largest threshold that a 32-bit one can reach. */
 #define VOTE_MIN   (-128)

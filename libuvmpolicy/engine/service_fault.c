@@ -5,7 +5,7 @@
  * repeated (6.6). Fatal faults are cancelled in a round of their own: flush, replay, fetch what comes again,
  * cancel what is fatal in it (4.2).
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define RETRIES_MAX 1100u /* chunks of a block on two processors, and some */

@@ -9,7 +9,7 @@
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
  * order while a page of it is resident. Units are evicted one by one until what comes fits.
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define PMM_PAGE_BYTES 4096u

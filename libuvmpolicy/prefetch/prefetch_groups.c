@@ -6,7 +6,7 @@
  * group. */
 #include "uvmpolicy/prefetch.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 /* Where the group ends that starts the run. */
 static uint32_t group_outer(enum uvmp_grouping grouping, struct uvmp_region run, const uvmp_mask *faulted)

@@ -1,5 +1,5 @@
 /* The table of eviction orders. Arguments are checked here, once for all; the rows do the work. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "evict_internal.h"
 
 /* One row per order: value, name, pages per unit, bytes of state per unit and per group of units, file. Rows

@@ -17,7 +17,7 @@
  *    it in one decision the last one goes on.
  *  - Pages that bounce, range groups without a fault and ranges that prefer to be elsewhere are left alone,
  *    as the driver's own prefetcher leaves them. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
 #define CONFIDENCE_MAX 7u

@@ -11,7 +11,7 @@
  * the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what is resident
  * or on its way.
  */
-#include "pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
+#include "../decisions/pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
 #include "service_internal.h"
 
 #define DRAWS_MOST 8u /* victims that may be refused in a row */

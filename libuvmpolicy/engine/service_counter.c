@@ -8,7 +8,7 @@
  * The CPU is taken to hold blocks of 2 MiB in one chunk, as the driver's own allocation does where it can:
  * for them, and for whole roots of GPUs, the bits of the sub-granularity count (8.4).
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define RETRIES_MAX 1100u /* evictions for one block: more than it can have chunks, on two GPUs */

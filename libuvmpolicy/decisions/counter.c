@@ -6,7 +6,7 @@
  */
 #include "uvmpolicy/counter.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define BLOCK_BYTES   0x200000u
 #define PIECE_BYTES   0x10000u /* 2 MiB / 32 */

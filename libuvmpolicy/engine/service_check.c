@@ -6,7 +6,7 @@
  * likewise as they are reached, and compared with the slabs' counters: none is lost, none belongs to two. A
  * handle is followed only if an object of its kind fits there.
  */
-#include "pmm_internal.h"
+#include "../decisions/pmm_internal.h"
 #include "service_internal.h"
 
 struct tally {

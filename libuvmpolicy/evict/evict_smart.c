@@ -9,7 +9,7 @@
  * Without quirks a range is an invalidation if the entries of all its pages say so, and all ranges are
  * judged before any entry leaves: the entry of a tree with holes speaks for all runs of the tree, and a run
  * of several blocks is only read if each of them is. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "evict_smart_internal.h"
 
 /* value, name, arguments of its rule */

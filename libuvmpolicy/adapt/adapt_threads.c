@@ -14,7 +14,7 @@
  */
 #include "uvmpolicy/adapt.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 void uvmp_threads_params_init(struct uvmp_threads_params *params)
 {

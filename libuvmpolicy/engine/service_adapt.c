@@ -21,7 +21,7 @@
  * the pages leave otherwise; the clock of threads starts with the first batch. A threshold of 0 in the policy
  * counts as 1 here.
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define NS_PER_US 1000u

@@ -9,7 +9,7 @@
  * difference of two entries of `before`, that of a smaller node is a few bits of one word. Nodes are tried
  * from the root down, so the first that is dense enough is the largest; everything below it then needs no
  * look at all. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
 #define FAULTS_MAX 65535u

@@ -28,7 +28,7 @@
  */
 #include "uvmpolicy/adapt.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define ENTRY_NEW   0u
 #define ENTRY_SEEN  1u

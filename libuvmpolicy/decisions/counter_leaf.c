@@ -10,7 +10,7 @@
  * What was read and written is kept per block: a node was if one of its blocks was. */
 #include "uvmpolicy/counter.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define ROUND 0x8000000u /* one round trip */
 

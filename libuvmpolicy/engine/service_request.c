@@ -13,7 +13,7 @@
  *             those that access the range
  *   CPU fault the latch, then one service step with one page (3.6)
  */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define RETRIES_MAX 1100u   /* evictions for one block: more than it can have chunks, on two GPUs */

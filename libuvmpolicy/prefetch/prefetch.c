@@ -1,6 +1,6 @@
 /* The table of prefetchers, and what they share: defaults, the check of parameters, facts and state, the
  * hint, and the set of pages that are still absent. */
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
 /* One row per prefetcher: value, name, function, grouping, other traits. Rows of a macro, because an array of

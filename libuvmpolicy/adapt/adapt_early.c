@@ -18,7 +18,7 @@
  */
 #include "uvmpolicy/adapt.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 
 #define PERCENT 100u
 

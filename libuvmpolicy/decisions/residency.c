@@ -10,7 +10,7 @@
  */
 #include "uvmpolicy/residency.h"
 
-#include "bits_internal.h"
+#include "../base/bits_internal.h"
 #include "uvmpolicy/fault.h"
 
 #define BIT(processor)      ((uint64_t)1 << (processor))
