@@ -48,7 +48,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run test test-quick test-long test-bare check coverage fuzz msan soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: all run decisions test test-quick test-long test-bare check coverage fuzz msan soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -161,6 +161,10 @@ fidelity-figures:
 ##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
+
+## make decisions  decision logs of every preset (6 runs each) into build/decisions-logs; AGAINST=DIR: compared with those of DIR
+decisions: $(BUILD)/uvmsim $(BUILD)/decisions
+	@sh tests/decisions/record.sh $(BUILD) $(BUILD)/decisions-logs $(AGAINST)
 
 ## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
 bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
@@ -292,6 +296,9 @@ $(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
 $(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
 	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
 
+# What records the engine's decisions: tests/decisions/record.sh.
+$(BUILD)/decisions: $(call obj,rel,tests/decisions/record.c) $(BUILD)/libuvmpolicy.a
+	$(link) $(CFLAGS) $^ -o $@
 $(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
 # The soak of the pager, also as the sanitizers see it.
