@@ -7,7 +7,7 @@
  *
  *   - ids count from 1; an action waits only for one before it of its group; it has a text
  *   - the arena is too small only while no action is outstanding, and never directly after 64 KiB more
- *   - no group fills the queue: uvmp_queue would have to take the last entry twice
+ *   - no group fills the queue: uvmpi_queue would have to take the last entry twice
  *   - a completed action cannot be completed again, nor one that was never given
  *   - GPUs map what MAP, UNMAP and REVOKE have said
  *   - when all is done every GPU has been replayed after its last fault, and the end comes within a bound

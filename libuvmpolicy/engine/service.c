@@ -58,7 +58,7 @@ struct gpu_parts {
 
 static bool asks_utlbs(const struct uvmp_policy *policy)
 {
-	return uvmp_adapt_prefetches(policy, UVMP_PREFETCH_SAFE);
+	return uvmpi_adapt_prefetches(policy, UVMP_PREFETCH_SAFE);
 }
 
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
@@ -68,15 +68,15 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 
 	/* An order writes state of a unit when the unit is used. */
 	parts->memory = params->policy->evict == UVMP_EVICT_LRU
-	                        ? part(l, 1, uvmp_memory_size(params, gpu))
-	                        : plain_part(l, uvmp_memory_size(params, gpu));
+	                        ? part(l, 1, uvmpi_memory_size(params, gpu))
+	                        : plain_part(l, uvmpi_memory_size(params, gpu));
 	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
 	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
 	parts->fatal = part(l, g->fault_entries, 1);
 	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
-	parts->adapt = part(l, uvmp_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->adapt = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
 	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
 }
 
@@ -85,7 +85,7 @@ struct parts {
 	struct gpu *gpu;
 	handle *bucket;
 	uint32_t buckets, most_notes;
-	struct space *space;
+	struct address_space *space;
 	struct range *range;
 	uint32_t *range_order;
 	struct instance *instance;
@@ -113,7 +113,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->service = part(l, 1, sizeof(struct uvmp_service));
 	p->gpu = part(l, params->processors->count, sizeof(struct gpu));
 	p->bucket = part(l, p->buckets, sizeof(handle));
-	p->space = part(l, params->spaces, sizeof(struct space));
+	p->space = part(l, params->spaces, sizeof(struct address_space));
 	p->range = part(l, params->ranges, sizeof(struct range));
 	p->range_order = part(l, params->ranges, sizeof(uint32_t));
 	p->instance = part(l, params->instances, sizeof(struct instance));
@@ -126,7 +126,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
 	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
 	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
-	p->runtime = part(l, 1, uvmp_runtime_bytes(params));
+	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
 }
 
 size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
@@ -140,8 +140,8 @@ size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resi
 	lay_out(&l, params, &parts);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		lay_out_gpu(&l, params, gpu, &gpu_parts);
-	l.at += UNIT_BYTES + uvmp_arena_reserve(params->processors->count);
-	l.at += (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct place));
+	l.at += UNIT_BYTES + uvmpi_arena_reserve(params->processors->count);
+	l.at += (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct residency));
 	return (size_t)l.at == l.at ? (size_t)l.at : 0;
 }
 
@@ -169,9 +169,9 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	g->params = params->policy->replay;
 	g->params.max_batch = most;
 	uvmp_replay_init(&g->replay);
-	(void)uvmp_memory_init(s, params, gpu, parts.memory,
-	                       uvmp_memory_size(params, gpu)); /* checked before */
-	uvmp_adapt_init_gpu(s, params, gpu, parts.adapt);
+	(void)uvmpi_memory_init(s, params, gpu, parts.memory,
+	                       uvmpi_memory_size(params, gpu)); /* checked before */
+	uvmpi_adapt_init_gpu(s, params, gpu, parts.adapt);
 	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
 
@@ -183,10 +183,10 @@ static uint32_t rounded(uint64_t bytes)
 static void init_slabs(struct uvmp_service *s)
 {
 	s->slab_bytes[SLAB_BLOCK] = rounded(sizeof(struct block));
-	s->slab_bytes[SLAB_PLACE] = rounded(sizeof(struct place));
-	s->slab_bytes[SLAB_EXTRA] = rounded(sizeof(struct extra));
+	s->slab_bytes[SLAB_RESIDENCY] = rounded(sizeof(struct residency));
+	s->slab_bytes[SLAB_COLD] = rounded(sizeof(struct cold));
 	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
-	s->slab_bytes[SLAB_SUB] = rounded(sizeof(struct sub));
+	s->slab_bytes[SLAB_CHUNK_MAP] = rounded(sizeof(struct chunk_map));
 	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
 	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
 	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
@@ -202,7 +202,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->page_bytes = params->page_bytes;
 	s->page_shift = lowest_bit(params->page_bytes);
 	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
-	uvmp_step_scale(s);
+	uvmpi_step_scale(s);
 	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
 	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
 	                  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
@@ -258,18 +258,18 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	s = parts.service;
 	init_parts(s, params, &parts);
 	init_slabs(s);
-	s->reserve = (uint32_t)(uvmp_arena_reserve(s->processors.count) / UNIT_BYTES);
-	uvmp_adapt_init(s);
-	uvmp_runtime_init(s, params, parts.runtime);
+	s->reserve = (uint32_t)(uvmpi_arena_reserve(s->processors.count) / UNIT_BYTES);
+	uvmpi_adapt_init(s);
+	uvmpi_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		init_gpu(s, params, gpu, &l);
 	/* unit 0 is "none" */
-	s->piece[0].memory = l.base + l.at;
-	s->piece[0].unused = 1;
-	s->piece[0].outer =
+	s->segment[0].memory = l.base + l.at;
+	s->segment[0].unused = 1;
+	s->segment[0].end =
 	        (uint32_t)((bytes - l.at) / UNIT_BYTES > UINT32_MAX / 2u ? UINT32_MAX / 2u
 	                                                                 : (bytes - l.at) / UNIT_BYTES);
-	s->pieces = 1;
+	s->segments = 1;
 	s->magic = MAGIC;
 	*service = s;
 	return UVMP_OK;
@@ -277,7 +277,7 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 
 bool uvmp_service_is_valid(const struct uvmp_service *s)
 {
-	return s && s->magic == MAGIC && s->pieces >= 1u && s->pieces <= PIECES_MAX &&
+	return s && s->magic == MAGIC && s->segments >= 1u && s->segments <= SEGMENTS_MAX &&
 	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
 }
 
@@ -313,15 +313,15 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 		return UVMP_ERR_ARGUMENT;
 	if (processor >= s->processors.count || (uint32_t)access >= UVMP_ACCESS_NONE)
 		return UVMP_ERR_RANGE;
-	slot = uvmp_space_find(s, space);
-	h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, address);
+	slot = uvmpi_space_find(s, space);
+	h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, address);
 	if (h == 0 || processor == UVMP_CPU)
 		return UVMP_OK;
 	page = block_page(s, block_at(s, h), address);
-	uvmp_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
-	uvmp_memory_touch(s, processor, h, page);
+	uvmpi_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
+	uvmpi_memory_touch(s, processor, h, page);
 	if (s->adapt.has_touches)
-		uvmp_adapt_touch(s, processor, h, page);
+		uvmpi_adapt_touch(s, processor, h, page);
 	return UVMP_OK;
 }
 
@@ -336,10 +336,10 @@ bool uvmp_service_has_notes(const struct uvmp_service *s)
 	if (!uvmp_service_is_valid(s))
 		return false;
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
-		if (uvmp_counter_is_due(s, gpu))
+		if (uvmpi_counter_is_due(s, gpu))
 			return true;
 	}
-	return uvmp_remote_is_due(s);
+	return uvmpi_remote_is_due(s);
 }
 
 enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
@@ -355,7 +355,7 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 
 /* -- the queue -- */
 
-struct uvmp_action *uvmp_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
                                handle h, const uvmp_mask *pages)
 {
 	struct uvmp_action *a;
@@ -402,7 +402,7 @@ static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, han
 		cause = UVMP_CAUSE_PREFETCH;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, copy->pages);
-	a = uvmp_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, block, &pages);
+	a = uvmpi_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, block, &pages);
 	a->from = copy->from;
 	a->to = copy->to;
 	if (!is_out)
@@ -415,11 +415,11 @@ static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, han
 	}
 	if (cause != UVMP_CAUSE_PREFETCH && !is_out && uvmp_mask_intersects(&pages, &s->step.pinned)) {
 		a->cause = UVMP_CAUSE_PIN;
-		a->throttles = uvmp_step_throttles(s, &pages);
+		a->throttles = uvmpi_step_throttles(s, &pages);
 	}
 }
 
-void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block)
+void uvmpi_queue_copies(struct uvmp_service *s, handle in_block, handle out_block)
 {
 	uint32_t count = s->ins + s->outs, first;
 
@@ -438,7 +438,7 @@ void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block
 	s->ins = s->outs = 0;
 }
 
-enum uvmp_status uvmp_queue_status(const struct uvmp_service *s)
+enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s)
 {
 	for (uint32_t i = 0; i < s->actions; i++) {
 		if (action_result(s, i) != UVMP_OK)
@@ -456,61 +456,61 @@ static bool schedule(struct uvmp_service *s)
 
 	s->batch = 0;
 	if (s->request_count != 0) {
-		uvmp_request_start(s);
+		uvmpi_request_start(s);
 		return true;
 	}
-	if (uvmp_unpin_due(s) || (s->adapt.is_on && uvmp_adapt_due(s)))
+	if (uvmpi_unpin_due(s) || (s->adapt.is_on && uvmpi_adapt_due(s)))
 		return true;
-	if (uvmp_remote_is_due(s) && !s->was_hot) {
+	if (uvmpi_remote_is_due(s) && !s->was_hot) {
 		s->was_hot = true;
-		uvmp_remote_start(s);
+		uvmpi_remote_start(s);
 		return true;
 	}
 	s->was_hot = false;
 	for (uint32_t i = 0; i + 1u < count; i++) {
 		uint32_t gpu = 1u + (s->next_gpu - 1u + i) % (count - 1u);
 
-		if (uvmp_fault_is_due(s, gpu)) {
+		if (uvmpi_fault_is_due(s, gpu)) {
 			s->next_gpu = gpu + 1u < count ? gpu + 1u : 1u;
-			uvmp_fault_start(s, gpu);
+			uvmpi_fault_start(s, gpu);
 			return true;
 		}
 	}
 	for (uint32_t gpu = 1; gpu < count; gpu++) {
-		if (uvmp_counter_is_due(s, gpu)) {
-			uvmp_counter_start(s, gpu);
+		if (uvmpi_counter_is_due(s, gpu)) {
+			uvmpi_counter_start(s, gpu);
 			return true;
 		}
 	}
-	return uvmp_remote_is_due(s);
+	return uvmpi_remote_is_due(s);
 }
 
 static void advance_request(struct uvmp_service *s)
 {
 	s->batch = 0;
 	if (s->run.is_active)
-		uvmp_request_advance(s);
+		uvmpi_request_advance(s);
 	else
-		uvmp_request_start(s);
+		uvmpi_request_start(s);
 }
 
 /* Lets the innermost active machine decide; false: nothing to do. */
 static bool advance(struct uvmp_service *s)
 {
 	if (s->step.phase != STEP_IDLE)
-		uvmp_step_collect(s);
+		uvmpi_step_collect(s);
 	if (s->evict.phase != EVICT_IDLE)
-		uvmp_evict_advance(s);
+		uvmpi_evict_advance(s);
 	else if (s->step.phase != STEP_IDLE)
-		uvmp_step_advance(s);
-	else if (s->run.is_active || (s->request_count != 0 && uvmp_fault_is_between(s)))
+		uvmpi_step_advance(s);
+	else if (s->run.is_active || (s->request_count != 0 && uvmpi_fault_is_between(s)))
 		advance_request(s);
 	else if (s->fault.phase != FAULT_IDLE)
-		uvmp_fault_advance(s);
+		uvmpi_fault_advance(s);
 	else if (s->counter.phase != COUNTER_IDLE)
-		uvmp_counter_advance(s);
+		uvmpi_counter_advance(s);
 	else if (s->remote.phase != REMOTE_IDLE)
-		uvmp_remote_advance(s);
+		uvmpi_remote_advance(s);
 	else
 		return schedule(s);
 	return true;
@@ -523,7 +523,7 @@ static bool needs_arena(const struct uvmp_service *s)
 		return true;
 	if (s->run.is_active)
 		return s->run.request.kind != REQUEST_FREE;
-	if (s->request_count != 0 && uvmp_fault_is_between(s))
+	if (s->request_count != 0 && uvmpi_fault_is_between(s))
 		return false; /* the request only begins */
 	return s->fault.phase != FAULT_IDLE || s->counter.phase != COUNTER_IDLE ||
 	       s->remote.phase != REMOTE_IDLE;
@@ -541,7 +541,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 		}
 		if (s->completed < s->actions)
 			return UVMP_ERR_RETRY;
-		if (needs_arena(s) && uvmp_arena_is_short(s))
+		if (needs_arena(s) && uvmpi_arena_is_short(s))
 			return UVMP_ERR_ARENA;
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
@@ -590,9 +590,9 @@ uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
-	if (needs_arena(s) && uvmp_arena_is_short(s)) /* only uvmp_service_grow gives work */
+	if (needs_arena(s) && uvmpi_arena_is_short(s)) /* only uvmp_service_grow gives work */
 		return UINT64_MAX;
-	soonest = uvmp_adapt_wakeup_ns(s);
+	soonest = uvmpi_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {
 		uint64_t us;
 

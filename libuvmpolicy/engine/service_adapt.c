@@ -28,17 +28,17 @@
 
 /* -- setting up -- */
 
-bool uvmp_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher)
+bool uvmpi_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher)
 {
 	return policy->prefetch.prefetcher == prefetcher ||
 	       policy->prefetch_full == 1u + (uint32_t)prefetcher;
 }
 
-uint64_t uvmp_adapt_units(const struct uvmp_service_params *params, uint32_t gpu)
+uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	if (!params->policy->threads || params->gpu[gpu - 1u].sms == 0)
 		return 0;
-	return uvmp_memory_units(params, gpu);
+	return uvmpi_memory_units(params, gpu);
 }
 
 static void init_thresholds(struct adapt *adapt, const struct uvmp_policy *policy)
@@ -59,7 +59,7 @@ static void init_thresholds(struct adapt *adapt, const struct uvmp_policy *polic
 	uvmp_early_init(&adapt->early_params, 0, &adapt->early);
 }
 
-void uvmp_adapt_init(struct uvmp_service *s)
+void uvmpi_adapt_init(struct uvmp_service *s)
 {
 	struct adapt *adapt = &s->adapt;
 
@@ -69,7 +69,7 @@ void uvmp_adapt_init(struct uvmp_service *s)
 	adapt->threads.drop_percent = s->policy.threads_drop;
 	adapt->threads.max = s->policy.extra_blocks;
 	adapt->has_touches = s->policy.evict == UVMP_EVICT_MHPE ||
-	                     uvmp_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
+	                     uvmpi_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
 	adapt->counts_refaults = s->policy.adapt == UVMP_ADAPT_PRESSURE;
 	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_touches;
 }
@@ -88,7 +88,7 @@ static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t s
 	s->adapt.counts_refaults = s->adapt.is_on = true;
 }
 
-void uvmp_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
                          uint64_t *units)
 {
 	struct controls *c = &s->gpu[gpu].controls;
@@ -102,7 +102,7 @@ void uvmp_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_param
 	c->has_threads = s->policy.threads && sms != 0;
 	if (!c->has_threads)
 		return;
-	(void)uvmp_lifetime_init(&c->lifetime, units, uvmp_adapt_units(params, gpu));
+	(void)uvmp_lifetime_init(&c->lifetime, units, uvmpi_adapt_units(params, gpu));
 	uvmp_threads_init(&s->adapt.threads, 0, &c->threads);
 	s->adapt.is_on = true;
 }
@@ -143,14 +143,14 @@ static bool tell(struct uvmp_service *s, uint32_t gpu)
 		return false;
 	c->still = c->throttle.throttled;
 	c->extra = c->threads.runnable;
-	a = uvmp_queue(s, UVMP_ACTION_LIMIT, UVMP_CAUSE_ADAPT, 0, NULL);
+	a = uvmpi_queue(s, UVMP_ACTION_LIMIT, UVMP_CAUSE_ADAPT, 0, NULL);
 	a->to = (uint8_t)gpu;
 	a->count = c->still;
 	a->detail = c->extra;
 	return true;
 }
 
-void uvmp_adapt_batch(struct uvmp_service *s, uint32_t gpu)
+void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu)
 {
 	look(s, gpu);
 	(void)tell(s, gpu);
@@ -170,7 +170,7 @@ static uint64_t due_ns(const struct uvmp_service *s, const struct controls *c)
 	return due;
 }
 
-bool uvmp_adapt_due(struct uvmp_service *s)
+bool uvmpi_adapt_due(struct uvmp_service *s)
 {
 	uint32_t told = 0;
 
@@ -182,7 +182,7 @@ bool uvmp_adapt_due(struct uvmp_service *s)
 	return told != 0;
 }
 
-uint64_t uvmp_adapt_wakeup_ns(const struct uvmp_service *s)
+uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s)
 {
 	uint64_t soonest = UINT64_MAX;
 
@@ -200,22 +200,22 @@ uint64_t uvmp_adapt_wakeup_ns(const struct uvmp_service *s)
 
 static struct history *make_history(struct uvmp_service *s, struct block *b)
 {
-	struct extra *extra = uvmp_extra_make(s, b);
+	struct cold *cold = uvmpi_cold_make(s, b);
 
-	if (extra == NULL)
+	if (cold == NULL)
 		return NULL;
-	if (extra->history == 0)
-		extra->history = uvmp_arena_take(s, SLAB_HISTORY);
+	if (cold->history == 0)
+		cold->history = uvmpi_arena_take(s, SLAB_HISTORY);
 	return block_history(s, b);
 }
 
-void uvmp_adapt_forget(struct uvmp_service *s, struct block *b)
+void uvmpi_adapt_forget(struct uvmp_service *s, struct block *b)
 {
-	struct extra *extra = extra_at(s, b->extra);
+	struct cold *cold = cold_at(s, b->cold);
 
-	if (extra->history != 0)
-		uvmp_arena_give(s, SLAB_HISTORY, extra->history);
-	extra->history = 0;
+	if (cold->history != 0)
+		uvmpi_arena_give(s, SLAB_HISTORY, cold->history);
+	cold->history = 0;
 }
 
 /* A stay on another GPU begins: what was touched elsewhere is not looked at any more. */
@@ -241,21 +241,21 @@ static void note_pattern(struct history *history, uint32_t gpu, const uvmp_mask 
 	uvmp_mask_or(&history->pattern, &history->pattern, &used);
 }
 
-uvmp_mask *uvmp_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst)
+uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst)
 {
 	struct history *history = block_history(s, b);
 
 	return history != NULL && history->pattern_gpu == dst ? &history->pattern : NULL;
 }
 
-void uvmp_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page)
+void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page)
 {
 	const struct block *b = block_at(s, h);
 	struct history *history = block_history(s, b);
 
 	if (history == NULL || history->gpu != gpu) /* else the block has a place there */
 		return;
-	if (uvmp_mask_test(&uvmp_place_find(s, b, gpu)->resident, page))
+	if (uvmp_mask_test(&uvmpi_residency_find(s, b, gpu)->resident, page))
 		uvmp_mask_set(&history->touched, page);
 }
 
@@ -269,7 +269,7 @@ static void begin_lives(struct uvmp_service *s, uint32_t gpu, const struct block
 
 	for (uint32_t page = uvmp_mask_next_set(arrived, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(arrived, region.outer)) {
-		region = uvmp_memory_unit(s, gpu, b, page, &unit);
+		region = uvmpi_memory_unit(s, gpu, b, page, &unit);
 		/* refused where it lives already */
 		(void)uvmp_lifetime_allocate(&s->gpu[gpu].controls.lifetime, unit, s->now_ns,
 		                             uvmp_mask_region_any(faulted, region));
@@ -280,14 +280,14 @@ static void begin_lives(struct uvmp_service *s, uint32_t gpu, const struct block
 static void end_lives(struct uvmp_service *s, uint32_t gpu, const struct block *b, const uvmp_mask *gone,
                       bool is_eviction)
 {
-	const uvmp_mask *resident = &uvmp_place_find(s, b, gpu)->resident;
+	const uvmp_mask *resident = &uvmpi_residency_find(s, b, gpu)->resident;
 	struct uvmp_lifetime *lifetime = &s->gpu[gpu].controls.lifetime;
 	struct uvmp_region region;
 	uint32_t unit;
 
 	for (uint32_t page = uvmp_mask_next_set(gone, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(gone, region.outer)) {
-		region = uvmp_memory_unit(s, gpu, b, page, &unit);
+		region = uvmpi_memory_unit(s, gpu, b, page, &unit);
 		if (uvmp_mask_region_any(resident, region))
 			continue;
 		if (is_eviction) /* refused for a root that another block has left before */
@@ -311,7 +311,7 @@ static void note_faults(struct uvmp_service *s, struct controls *c, const uvmp_m
 	c->load.refaults += uvmp_mask_weight(&missed);
 }
 
-void uvmp_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
+void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
 {
 	const struct step *step = &s->step;
 	struct controls *c = &s->gpu[step->dst].controls;
@@ -346,7 +346,7 @@ static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b,
 	note_pattern(history, gpu, gone);
 }
 
-void uvmp_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone)
+void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone)
 {
 	/* nothing else leaves while an eviction is settled */
 	bool is_eviction = s->evict.phase == EVICT_COMMIT && s->evict.gpu == gpu;
@@ -376,7 +376,7 @@ static uint32_t early_threshold(struct uvmp_service *s, handle h)
 	return threshold;
 }
 
-bool uvmp_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, struct uvmp_prefetch_params *params)
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, struct uvmp_prefetch_params *params)
 {
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(params->prefetcher);
 	struct controls *c = &s->gpu[dst].controls;

@@ -1,8 +1,8 @@
-/* Memory of the engine: objects of a few sizes, from up to eight pieces that the host gave.
+/* Memory of the engine: objects of a few sizes, from up to eight segments that the host gave.
  *
- * Units of 16 bytes are numbered over all pieces, so that a handle of 4 bytes reaches 64 GiB. An object that
+ * Units of 16 bytes are numbered over all segments, so that a handle of 4 bytes reaches 64 GiB. An object that
  * is given back goes to the free list of its slab, whose links lie in the objects' first bytes; a new one
- * comes from there, or else from the never used end of the first piece that has room. Objects never move, and
+ * comes from there, or else from the never used end of the first segment that has room. Objects never move, and
  * memory never changes from one slab to another: what a burst of one kind took stays for that kind. Arrays
  * have a slab for each power of two.
  */
@@ -20,11 +20,11 @@ static uint64_t rounded(uint64_t bytes)
 	return (bytes + UNIT_BYTES - 1u) / UNIT_BYTES * UNIT_BYTES;
 }
 
-uint64_t uvmp_arena_reserve(uint32_t processors)
+uint64_t uvmpi_arena_reserve(uint32_t processors)
 {
-	return 2u * (rounded(sizeof(struct block)) + processors * rounded(sizeof(struct place)) +
-	             rounded(sizeof(struct extra)) + rounded(sizeof(struct uvmp_tree)) +
-	             rounded(sizeof(struct sub)));
+	return 2u * (rounded(sizeof(struct block)) + processors * rounded(sizeof(struct residency)) +
+	             rounded(sizeof(struct cold)) + rounded(sizeof(struct uvmp_tree)) +
+	             rounded(sizeof(struct chunk_map)));
 }
 
 /* Detectors, counters and controllers: without room for these, decisions are taken without. */
@@ -33,39 +33,39 @@ static bool is_optional(enum slab slab)
 	return slab >= SLAB_THRASH;
 }
 
-/* Units that were never used before, of a piece that has `spare` more; 0: none has. */
+/* Units that were never used before, of a segment that has `spare` more; 0: none has. */
 static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare)
 {
-	for (uint32_t i = 0; i < s->pieces; i++) {
-		struct piece *piece = &s->piece[i];
+	for (uint32_t i = 0; i < s->segments; i++) {
+		struct segment *segment = &s->segment[i];
 
-		if (piece->outer - piece->unused >= (uint64_t)units + spare) {
-			piece->unused += units;
-			return piece->unused - units;
+		if (segment->end - segment->unused >= (uint64_t)units + spare) {
+			segment->unused += units;
+			return segment->unused - units;
 		}
 	}
 	return 0;
 }
 
-handle uvmp_arena_take(struct uvmp_service *s, enum slab slab)
+handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 {
 	handle h = s->free[slab];
 	uint8_t *object;
 
 	if (h != 0)
-		s->free[slab] = *(const handle *)uvmp_arena_at(s, h);
+		s->free[slab] = *(const handle *)uvmpi_arena_at(s, h);
 	else
 		h = take_fresh(s, slab_units(s, slab), is_optional(slab) ? s->reserve : 0);
 	if (h == 0)
 		return 0;
-	object = uvmp_arena_at(s, h);
+	object = uvmpi_arena_at(s, h);
 	for (uint32_t i = 0; i < s->slab_bytes[slab]; i++)
 		object[i] = 0;
 	s->live[slab]++;
 	return h;
 }
 
-enum slab uvmp_arena_array(uint64_t bytes)
+enum slab uvmpi_arena_array(uint64_t bytes)
 {
 	uint32_t class = 0;
 
@@ -74,33 +74,33 @@ enum slab uvmp_arena_array(uint64_t bytes)
 	return (enum slab)((uint32_t)SLAB_ARRAY + class);
 }
 
-void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h)
+void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h)
 {
-	*(handle *)uvmp_arena_at(s, h) = s->free[slab];
+	*(handle *)uvmpi_arena_at(s, h) = s->free[slab];
 	s->free[slab] = h;
 	s->live[slab]--;
 }
 
 enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes)
 {
-	struct piece *piece;
+	struct segment *segment;
 	uint64_t units = bytes / UNIT_BYTES;
 	uint32_t first;
 
 	if (!uvmp_service_is_valid(service) || memory == NULL || (uintptr_t)memory % UNIT_BYTES != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (bytes < GROW_BYTES_MIN || service->pieces == PIECES_MAX)
+	if (bytes < GROW_BYTES_MIN || service->segments == SEGMENTS_MAX)
 		return UVMP_ERR_SPACE;
-	piece = &service->piece[service->pieces];
-	first = piece[-1].outer;
+	segment = &service->segment[service->segments];
+	first = segment[-1].end;
 	/* What the handles cannot number is left unused. */
 	if (units > UINT32_MAX - first)
 		units = UINT32_MAX - first;
-	piece->memory = memory;
-	piece->first = first;
-	piece->unused = first;
-	piece->outer = first + (uint32_t)units;
-	service->pieces++;
+	segment->memory = memory;
+	segment->first = first;
+	segment->unused = first;
+	segment->end = first + (uint32_t)units;
+	service->segments++;
 	return UVMP_OK;
 }
 
@@ -110,14 +110,14 @@ void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_se
 
 	if (!uvmp_service_is_valid(service) || memory == NULL)
 		return;
-	for (uint32_t i = 0; i < service->pieces; i++) {
-		const struct piece *piece = &service->piece[i];
+	for (uint32_t i = 0; i < service->segments; i++) {
+		const struct segment *segment = &service->segment[i];
 
-		m.bytes += (uint64_t)(piece->outer - piece->first) * UNIT_BYTES;
-		m.used += (uint64_t)(piece->unused - piece->first) * UNIT_BYTES;
+		m.bytes += (uint64_t)(segment->end - segment->first) * UNIT_BYTES;
+		m.used += (uint64_t)(segment->unused - segment->first) * UNIT_BYTES;
 	}
 	m.blocks = service->live[SLAB_BLOCK];
-	m.places = service->live[SLAB_PLACE];
+	m.places = service->live[SLAB_RESIDENCY];
 	m.thrashing_blocks = service->live[SLAB_THRASH];
 	*memory = m;
 }

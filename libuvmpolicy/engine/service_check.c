@@ -17,16 +17,16 @@ struct tally {
 
 /* -- arena -- */
 
-static bool check_pieces(const struct uvmp_service *s)
+static bool check_segments(const struct uvmp_service *s)
 {
 	uint32_t outer = 0;
 
-	for (uint32_t i = 0; i < s->pieces; i++) {
-		const struct piece *piece = &s->piece[i];
+	for (uint32_t i = 0; i < s->segments; i++) {
+		const struct segment *segment = &s->segment[i];
 
-		if (piece->first != outer || piece->unused < piece->first || piece->unused > piece->outer)
+		if (segment->first != outer || segment->unused < segment->first || segment->unused > segment->end)
 			return false;
-		outer = piece->outer;
+		outer = segment->end;
 	}
 	return true;
 }
@@ -34,20 +34,20 @@ static bool check_pieces(const struct uvmp_service *s)
 /* Does an object of the slab fit at this handle? */
 static bool fits(const struct uvmp_service *s, enum slab slab, handle h)
 {
-	for (uint32_t i = 0; h != 0 && i < s->pieces; i++) {
-		const struct piece *piece = &s->piece[i];
+	for (uint32_t i = 0; h != 0 && i < s->segments; i++) {
+		const struct segment *segment = &s->segment[i];
 
-		if (h < piece->outer)
-			return h < piece->unused && s->slab_bytes[slab] / UNIT_BYTES <= piece->unused - h;
+		if (h < segment->end)
+			return h < segment->unused && s->slab_bytes[slab] / UNIT_BYTES <= segment->unused - h;
 	}
 	return false;
 }
 
 static bool check_free_list(const struct uvmp_service *s, enum slab slab)
 {
-	uint32_t left = s->piece[s->pieces - 1u].outer;
+	uint32_t left = s->segment[s->segments - 1u].end;
 
-	for (handle h = s->free[slab]; h != 0; h = *(const handle *)uvmp_arena_at(s, h))
+	for (handle h = s->free[slab]; h != 0; h = *(const handle *)uvmpi_arena_at(s, h))
 		if (left-- == 0 || !fits(s, slab, h))
 			return false;
 	return true;
@@ -87,7 +87,7 @@ static bool check_instances(const struct uvmp_service *s)
 		const struct instance *at = &s->instance[i];
 
 		if (at->gpu - 1u >= s->processors.count - 1u || !is_space(s, at->space) ||
-		    (i > 0 && !uvmp_instance_is_before(at - 1, at)))
+		    (i > 0 && !uvmpi_instance_is_before(at - 1, at)))
 			return false;
 	}
 	return true;
@@ -148,7 +148,7 @@ static bool check_ranges(const struct uvmp_service *s, struct tally *tally)
 		const struct range *r = &s->range[s->range_order[i]];
 
 		bytes += r->end - r->start + 1u;
-		if (r->log != 0 && !count_object(s, tally, uvmp_runtime_slab(s, r->allocation), r->log))
+		if (r->log != 0 && !count_object(s, tally, uvmpi_runtime_slab(s, r->allocation), r->log))
 			return false;
 	}
 	return bytes == s->adapt.managed_bytes;
@@ -161,7 +161,7 @@ static bool is_range(const struct uvmp_service *s, uint32_t slot)
 
 	if (slot >= s->range_slots)
 		return false;
-	index = uvmp_range_from(s, s->range[slot].space, s->range[slot].start);
+	index = uvmpi_range_from(s, s->range[slot].space, s->range[slot].start);
 	return index < s->ranges && s->range_order[index] == slot;
 }
 
@@ -187,37 +187,37 @@ static bool owns(const struct uvmp_service *s, uint32_t gpu, handle h, struct uv
 }
 
 /* The chunks of a block below 2 MiB. */
-static bool check_sub(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+static bool check_sub(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
 {
-	const struct sub *sub;
+	const struct chunk_map *chunks;
 	struct uvmp_block shape;
 	uint32_t page;
 
-	if (!count_object(s, tally, SLAB_SUB, p->memory))
+	if (!count_object(s, tally, SLAB_CHUNK_MAP, p->memory))
 		return false;
-	sub = sub_at(s, p->memory);
-	uvmp_block_shape(s, block_at(s, h), &shape);
-	for (page = uvmp_mask_next_set(&sub->backed, 0); page < shape.pages;
-	     page = uvmp_mask_next_set(&sub->backed, page)) {
+	chunks = chunk_map_at(s, p->memory);
+	uvmpi_block_shape(s, block_at(s, h), &shape);
+	for (page = uvmp_mask_next_set(&chunks->backed, 0); page < shape.pages;
+	     page = uvmp_mask_next_set(&chunks->backed, page)) {
 		struct uvmp_region region = uvmp_block_chunk(&shape, page);
-		struct uvmp_chunk chunk = sub->chunk[region.first];
+		struct uvmp_chunk chunk = chunks->chunk[region.first];
 		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
 
-		if (region.first != page || !uvmp_mask_region_all(&sub->backed, region) ||
+		if (region.first != page || !uvmp_mask_region_all(&chunks->backed, region) ||
 		    chunk.size > UVMP_CHUNK_64K || uvmp_pmm_chunk_pages(chunk.size) != pages ||
 		    !owns(s, p->proc, h, chunk))
 			return false;
 		tally->backed[p->proc] += pages;
 		page = region.outer;
 	}
-	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &sub->backed);
+	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &chunks->backed);
 }
 
 /* Between steps and evictions a unit is in the order if something of it is resident, unless the block is
  * pinned. */
-static bool check_listed(const struct uvmp_service *s, const struct gpu *g, const struct place *p)
+static bool check_listed(const struct uvmp_service *s, const struct gpu *g, const struct residency *p)
 {
-	bool is_pinned = uvmp_circle_is_pinned(g, p->memory);
+	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
 	if (s->step.phase != STEP_IDLE || s->evict.phase != EVICT_IDLE)
 		return true;
@@ -231,7 +231,7 @@ static bool check_listed(const struct uvmp_service *s, const struct gpu *g, cons
 	return true;
 }
 
-static bool check_unit(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+static bool check_unit(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
 {
 	const struct gpu *g = &s->gpu[p->proc];
 
@@ -243,7 +243,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct plac
 }
 
 /* What is resident on a GPU lies in memory that the block owns there. */
-static bool check_memory(const struct uvmp_service *s, handle h, const struct place *p, struct tally *tally)
+static bool check_memory(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
 {
 	if (p->proc == UVMP_CPU)
 		return !p->has_memory;
@@ -264,27 +264,27 @@ static bool check_counters(const struct uvmp_service *s, const struct block *b, 
 {
 	const struct counters *c;
 
-	if (extra_at(s, b->extra)->counters == 0)
+	if (cold_at(s, b->cold)->counters == 0)
 		return true;
-	if (!count_object(s, tally, SLAB_COUNTERS, extra_at(s, b->extra)->counters))
+	if (!count_object(s, tally, SLAB_COUNTERS, cold_at(s, b->cold)->counters))
 		return false;
 	c = counters_of(s, b);
 	tally->hot += !uvmp_mask_is_empty(&c->hot);
-	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmp_remote_leaves(s, b) &&
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmpi_remote_leaves(s, b) &&
 	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
 	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
 }
 
 static bool check_history(const struct uvmp_service *s, const struct block *b, struct tally *tally)
 {
-	handle h = extra_at(s, b->extra)->history;
+	handle h = cold_at(s, b->cold)->history;
 	const struct history *history;
 
 	if (h == 0)
 		return true;
 	if (!count_object(s, tally, SLAB_HISTORY, h))
 		return false;
-	history = uvmp_arena_at(s, h);
+	history = uvmpi_arena_at(s, h);
 	return history->gpu < s->processors.count && history->pattern_gpu < s->processors.count &&
 	       uvmp_mask_next_set(&history->evicted, b->pages) == UVMP_MASK_BITS &&
 	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS &&
@@ -294,23 +294,23 @@ static bool check_history(const struct uvmp_service *s, const struct block *b, s
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
                         struct tally *tally)
 {
-	const struct extra *extra;
+	const struct cold *cold;
 
-	if (b->extra == 0)
+	if (b->cold == 0)
 		return uvmp_mask_is_empty(twice);
-	if (!count_object(s, tally, SLAB_EXTRA, b->extra))
+	if (!count_object(s, tally, SLAB_COLD, b->cold))
 		return false;
-	extra = extra_at(s, b->extra);
-	if (!uvmp_mask_is_subset(twice, &extra->duplicated) ||
-	    uvmp_mask_next_set(&extra->duplicated, b->pages) != UVMP_MASK_BITS ||
-	    uvmp_mask_next_set(&extra->discarded, b->pages) != UVMP_MASK_BITS)
+	cold = cold_at(s, b->cold);
+	if (!uvmp_mask_is_subset(twice, &cold->duplicated) ||
+	    uvmp_mask_next_set(&cold->duplicated, b->pages) != UVMP_MASK_BITS ||
+	    uvmp_mask_next_set(&cold->discarded, b->pages) != UVMP_MASK_BITS)
 		return false;
 	if (!check_counters(s, b, tally) || !check_history(s, b, tally))
 		return false;
-	if (extra->tree == 0)
+	if (cold->tree == 0)
 		return true;
-	return count_object(s, tally, SLAB_TREE, extra->tree) &&
-	       uvmp_tree_is_valid(uvmp_arena_at(s, extra->tree));
+	return count_object(s, tally, SLAB_TREE, cold->tree) &&
+	       uvmp_tree_is_valid(uvmpi_arena_at(s, cold->tree));
 }
 
 static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *tally)
@@ -336,12 +336,12 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 
 	uvmp_mask_zero(&resident);
 	uvmp_mask_zero(&twice);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *p;
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *p;
 
-		if (!count_object(s, tally, SLAB_PLACE, at))
+		if (!count_object(s, tally, SLAB_RESIDENCY, at))
 			return false;
-		p = place_at(s, at);
+		p = residency_at(s, at);
 		if (p->proc >= s->processors.count || (seen >> p->proc & 1u) != 0 ||
 		    !check_memory(s, h, p, tally))
 			return false;
@@ -350,8 +350,8 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 		uvmp_mask_or(&twice, &twice, &both);
 		uvmp_mask_or(&resident, &resident, &p->resident);
 	}
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		place_mapped(place_at(s, at), &both);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		residency_mapped(residency_at(s, at), &both);
 		if (!uvmp_mask_is_subset(&both, &resident))
 			return false;
 	}
@@ -382,7 +382,7 @@ static bool check_chain(const struct uvmp_service *s, uint32_t bucket, struct ta
 			return false;
 		b = block_at(s, h);
 		if (!check_shape(s, b) ||
-		    uvmp_block_bucket(s, s->range[b->range].space, b->start) != bucket ||
+		    uvmpi_block_bucket(s, s->range[b->range].space, b->start) != bucket ||
 		    !check_places(s, h, tally) || !check_thrash(s, h, tally))
 			return false;
 	}
@@ -408,7 +408,7 @@ static bool check_lists(const struct uvmp_service *s)
 static bool is_block(const struct uvmp_service *s, handle h)
 {
 	return fits(s, SLAB_BLOCK, h) && is_range(s, block_at(s, h)->range) &&
-	       uvmp_block_find(s, range_of(s, block_at(s, h))->space, block_at(s, h)->start) == h;
+	       uvmpi_block_find(s, range_of(s, block_at(s, h))->space, block_at(s, h)->start) == h;
 }
 
 /* The list of blocks with hot pages has each of them once. */
@@ -463,7 +463,7 @@ bool uvmp_service_check(const struct uvmp_service *service)
 	struct tally tally = {{0}, 0, {0}};
 	bool ok;
 
-	if (!uvmp_service_is_valid(service) || !check_pieces(service))
+	if (!uvmp_service_is_valid(service) || !check_segments(service))
 		return false;
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
 		if (!check_free_list(service, slab))

@@ -9,14 +9,14 @@
 
 #define ALIGNMENT 16u
 
-size_t uvmp_circle_size(const struct uvmp_service_params *params)
+size_t uvmpi_cyclic_size(const struct uvmp_service_params *params)
 {
 	size_t bytes = params->blocks * sizeof(struct uvmp_cyclic_block);
 
 	return params->policy->cyclic ? (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT : 0;
 }
 
-void uvmp_circle_init(struct gpu *g, const struct uvmp_service_params *params, void *memory)
+void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory)
 {
 	if (params->policy->cyclic)
 		(void)uvmp_cyclic_init(
@@ -33,26 +33,26 @@ static struct uvmp_cyclic_params params_of(const struct uvmp_service *s)
 	return params;
 }
 
-void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block)
+void uvmpi_cyclic_return(struct uvmp_service *s, uint32_t gpu, handle block)
 {
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_cyclic_params params = params_of(s);
-	uint32_t number = uvmp_place_find(s, block_at(s, block), gpu)->memory;
+	uint32_t number = uvmpi_residency_find(s, block_at(s, block), gpu)->memory;
 	bool is_fault = block == s->step.block && s->step.cause == UVMP_CAUSE_DEMAND && !s->step.is_follow;
-	bool is_pinned, was_pinned = uvmp_circle_is_pinned(g, number);
+	bool is_pinned, was_pinned = uvmpi_cyclic_is_pinned(g, number);
 
 	if (g->cyclic.block == NULL)
 		return;
 	(void)uvmp_cyclic_return(&params, &g->cyclic, number, is_fault, &is_pinned);
 	if (is_pinned && !was_pinned)
-		uvmp_memory_list(s, gpu, number, false);
+		uvmpi_memory_list(s, gpu, number, false);
 }
 
-void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block)
+void uvmpi_cyclic_leave(struct uvmp_service *s, uint32_t gpu, handle block)
 {
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_cyclic_params params = params_of(s);
-	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 	uint32_t number;
 
 	if (g->cyclic.block == NULL || !uvmp_mask_is_empty(&p->resident))
@@ -62,11 +62,11 @@ void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block)
 		(void)uvmp_cyclic_release(&params, &g->cyclic, &number);
 		if (number == UINT32_MAX)
 			return;
-		uvmp_memory_list(s, gpu, number, true);
+		uvmpi_memory_list(s, gpu, number, true);
 	}
 }
 
-bool uvmp_circle_give_up(struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_cyclic_give_up(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t number;
@@ -75,11 +75,11 @@ bool uvmp_circle_give_up(struct uvmp_service *s, uint32_t gpu)
 		return false;
 	number = g->cyclic.oldest - 1u;
 	(void)uvmp_cyclic_free(&g->cyclic, number);
-	uvmp_memory_list(s, gpu, number, true);
+	uvmpi_memory_list(s, gpu, number, true);
 	return true;
 }
 
-void uvmp_circle_forget(struct gpu *g, uint32_t number)
+void uvmpi_cyclic_forget(struct gpu *g, uint32_t number)
 {
 	if (g->cyclic.block != NULL)
 		(void)uvmp_cyclic_free(&g->cyclic, number);

@@ -35,7 +35,7 @@ enum uvmp_status uvmp_service_note(struct uvmp_service *s, uint32_t gpu, const s
 	return UVMP_OK;
 }
 
-bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu)
 {
 	return s->gpu[gpu].note_get != s->gpu[gpu].note_put;
 }
@@ -64,7 +64,7 @@ static void translate(struct uvmp_service *s, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct uvmp_note *note = &s->notes[i];
-		uint32_t slot = uvmp_instance_find(s, s->counter.gpu, note->aperture, note->instance,
+		uint32_t slot = uvmpi_instance_find(s, s->counter.gpu, note->aperture, note->instance,
 		                                   note->subcontext, NULL);
 
 		note->aperture = slot != NO_INDEX;
@@ -119,7 +119,7 @@ static void sort(struct uvmp_service *s, uint32_t count)
 	}
 }
 
-void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu)
+void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 {
 	struct counter_run *run = &s->counter;
 	struct uvmp_action *a;
@@ -128,7 +128,7 @@ void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu)
 	run->next = run->group = run->retries = 0;
 	run->count = fetch(s);
 	s->batch = ++s->gpu[gpu].note_batches;
-	a = uvmp_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
+	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
 	a->to = (uint8_t)gpu;
 	a->count = a->detail = run->count;
 	/* with 4 KiB pages the driver only reports them (Q19), and without migrations too */
@@ -173,8 +173,8 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 
 	if (!block_is_whole(s, b))
 		return 0;
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *place = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
 
 		if (place->has_memory && s->gpu[place->proc].pmm != NULL)
 			set |= BIT(place->proc);
@@ -186,7 +186,7 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
 	const struct counter_run *run = &s->counter;
-	const struct place *place = uvmp_place_find(s, b, run->gpu);
+	const struct residency *place = uvmpi_residency_find(s, b, run->gpu);
 	struct uvmp_counter_facts facts = {.gpu = run->gpu,
 	                                   .page_bytes = s->page_bytes,
 	                                   .granularity = UVMP_COUNTER_2M,
@@ -196,16 +196,16 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	struct uvmp_counter_block block = {.resident = &s->holders[run->gpu]};
 	uvmp_mask mapped;
 
-	uvmp_block_residents(s, b);
+	uvmpi_block_residents(s, b);
 	if (place != NULL) {
-		place_mapped(place, &mapped);
+		residency_mapped(place, &mapped);
 		block.is_mapped = !uvmp_mask_is_empty(&mapped);
 	}
 	uvmp_counter_expand(&s->processors, &facts, run->note, run->group, pages);
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* Throttled pages stay out; the read-duplicate verdict does not count (Q21): uvmp_step_page sees to both. */
+/* Throttled pages stay out; the read-duplicate verdict does not count (Q21): uvmpi_step_page sees to both. */
 static void start_step(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
@@ -215,7 +215,7 @@ static void start_step(struct uvmp_service *s)
 	bool is_throttled;
 
 	name_pages(s, b, &pages);
-	uvmp_step_clear(s, run->block, run->gpu);
+	uvmpi_step_clear(s, run->block, run->gpu);
 	s->step.operation = UVMP_OPERATION_ACCESS_COUNTER;
 	s->step.cause = UVMP_CAUSE_COUNTER;
 	s->step.migrate = UVMP_MIGRATE_ACCESS_COUNTER;
@@ -223,17 +223,17 @@ static void start_step(struct uvmp_service *s)
 	s->step.is_retry = run->retries != 0;
 	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
 	     page = uvmp_mask_next_set(&pages, page + 1u))
-		uvmp_step_page(s, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH, &is_throttled);
+		uvmpi_step_page(s, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH, &is_throttled);
 	uvmp_counter_settle(s->step.arrive, s->holders, s->processors.count, &s->step.destinations, &hull);
 	run->phase = COUNTER_STEP;
-	uvmp_step_start(s);
+	uvmpi_step_start(s);
 }
 
 /* -- the walk (8.3, 8.7) -- */
 
 static void clear(struct uvmp_service *s, const struct uvmp_note *note)
 {
-	struct uvmp_action *a = uvmp_queue(s, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER, 0, NULL);
+	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER, 0, NULL);
 
 	a->to = (uint8_t)s->counter.gpu;
 	a->offset = note->bank;
@@ -267,7 +267,7 @@ static void walk(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
 	const struct uvmp_note *note = note_at(s, run->next);
-	uint32_t space = note->aperture != 0 ? uvmp_space_find(s, note->instance) : NO_INDEX;
+	uint32_t space = note->aperture != 0 ? uvmpi_space_find(s, note->instance) : NO_INDEX;
 
 	run->group = 1;
 	run->retries = 0;
@@ -275,9 +275,9 @@ static void walk(struct uvmp_service *s)
 		clear_group(s, UVMP_COUNTER_NO_SPACE);
 		return;
 	}
-	run->block = uvmp_block_find(s, space, note->address);
+	run->block = uvmpi_block_find(s, space, note->address);
 	if (run->block == 0) {
-		clear_group(s, uvmp_range_find(s, space, note->address) == NO_INDEX ? UVMP_COUNTER_NOWHERE
+		clear_group(s, uvmpi_range_find(s, space, note->address) == NO_INDEX ? UVMP_COUNTER_NOWHERE
 		                                                                    : UVMP_COUNTER_NO_BLOCK);
 		return;
 	}
@@ -287,14 +287,14 @@ static void walk(struct uvmp_service *s)
 
 static void fail(struct uvmp_service *s, enum uvmp_status status)
 {
-	struct uvmp_action *a = uvmp_queue(s, UVMP_ACTION_DONE, UVMP_CAUSE_COUNTER, 0, NULL);
+	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_DONE, UVMP_CAUSE_COUNTER, 0, NULL);
 
 	a->to = (uint8_t)s->counter.gpu;
 	a->status = (int8_t)status;
 	s->counter.phase = COUNTER_IDLE;
 }
 
-void uvmp_counter_advance(struct uvmp_service *s)
+void uvmpi_counter_advance(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
 	enum uvmp_status status = s->step.status;
@@ -307,7 +307,7 @@ void uvmp_counter_advance(struct uvmp_service *s)
 		start_step(s);
 		return;
 	}
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	if (status == UVMP_OK)
 		clear_group(s, UVMP_COUNTER_BLOCK);
 	else

@@ -55,7 +55,7 @@ static bool holds(const struct uvmp_service *s, handle block, uint32_t gpu, uint
 
 	if (block == 0)
 		return false;
-	uvmp_memory_in_root(s, block_at(s, block), uvmp_place_find(s, block_at(s, block), gpu), root, &pages);
+	uvmpi_memory_in_root(s, block_at(s, block), uvmpi_residency_find(s, block_at(s, block), gpu), root, &pages);
 	return !uvmp_mask_is_empty(&pages);
 }
 
@@ -98,7 +98,7 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 
 	if (region.outer > b->pages)
 		region.outer = b->pages;
-	return uvmp_mask_region_all(&uvmp_place_find(s, b, gpu)->resident, region);
+	return uvmp_mask_region_all(&uvmpi_residency_find(s, b, gpu)->resident, region);
 }
 
 /* Does a page-wise order send 2 MiB away at once? */
@@ -157,17 +157,17 @@ static void tree_without(const struct uvmp_service *s, handle block, uint32_t gp
                          struct uvmp_tree *tree)
 {
 	const struct block *b = block_at(s, block);
-	uvmp_mask pages = uvmp_place_find(s, b, gpu)->resident;
+	uvmp_mask pages = uvmpi_residency_find(s, b, gpu)->resident;
 
-	if (s->policy.quirks && uvmp_step_has_tree(s) && b->extra != 0 && extra_at(s, b->extra)->tree != 0) {
-		*tree = *(const struct uvmp_tree *)uvmp_arena_at(s, extra_at(s, b->extra)->tree);
+	if (s->policy.quirks && uvmpi_step_has_tree(s) && b->cold != 0 && cold_at(s, b->cold)->tree != 0) {
+		*tree = *(const struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
 	} else {
-		(void)uvmp_tree_init(tree, uvmp_step_tree_blocks(b));
+		(void)uvmp_tree_init(tree, uvmpi_step_tree_blocks(b));
 		if (block == s->step.block)
 			uvmp_mask_or(&pages, &pages, &s->step.arrive[gpu]);
 		uvmp_tree_assign(tree, &pages);
 	}
-	uvmp_mask_and(&pages, victim, &uvmp_place_find(s, b, gpu)->resident);
+	uvmp_mask_and(&pages, victim, &uvmpi_residency_find(s, b, gpu)->resident);
 	subtract(tree, &pages, s->policy.quirks);
 }
 
@@ -175,7 +175,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 {
 	struct evict *e = &s->evict;
 	handle block = block_of_unit(&s->gpu[gpu], e->root);
-	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 	struct uvmp_tree tree;
 	uint32_t more;
 
@@ -204,20 +204,20 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks && !uvmp_evict_spares(s) &&
+	bool is_strict = s->policy.quirks && !uvmpi_evict_spares(s) &&
 	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN ||
 	                  s->policy.evict == UVMP_EVICT_LFU_2M);
 	bool found;
 
-	uvmp_runtime_judge(s);
-	s->evict.is_whole = uvmp_runtime_evicts_whole(s);
+	uvmpi_runtime_judge(s);
+	s->evict.is_whole = uvmpi_runtime_evicts_whole(s);
 	found = find_unit(s, gpu, is_strict);
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
 		found = find_unit(s, gpu, false);
 		g->order.reserve_percent = s->policy.reserve;
 	}
-	while (!found && uvmp_circle_give_up(s, gpu))
+	while (!found && uvmpi_cyclic_give_up(s, gpu))
 		found = find_unit(s, gpu, false);
 	if (!found)
 		return false;
@@ -230,7 +230,7 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 	return true;
 }
 
-enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size,
+enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size,
                                   bool is_ahead)
 {
 	struct evict *e = &s->evict;
@@ -251,7 +251,7 @@ enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvm
 	return UVMP_OK;
 }
 
-bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_evict_is_next(const struct uvmp_service *s, uint32_t gpu)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	struct uvmp_pmm_counts counts;
@@ -267,19 +267,19 @@ static bool has_room(const struct gpu *g, uint32_t pages)
 	return g->used_pages + g->coming_pages + pages <= g->capacity_pages;
 }
 
-bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
+bool uvmpi_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
 {
 	const struct gpu *g = &s->gpu[gpu];
 
-	if ((g->pmm ? !uvmp_evict_is_next(s, gpu) : has_room(g, g->unit_pages)) ||
-	    uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
+	if ((g->pmm ? !uvmpi_evict_is_next(s, gpu) : has_room(g, g->unit_pages)) ||
+	    uvmpi_evict_start(s, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
 		return false;
 	s->evict.room = g->unit_pages;
 	s->evict.for_address = for_address;
 	return true;
 }
 
-bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
+bool uvmpi_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
@@ -291,7 +291,7 @@ bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address
 		return false;
 	s->step.block = 0; /* nothing is coming that would have to be spared */
 	s->step.is_follow = false;
-	if (uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, false) != UVMP_OK)
+	if (uvmpi_evict_start(s, gpu, UVMP_CHUNK_2M, false) != UVMP_OK)
 		return false;
 	s->evict.for_address = for_address;
 	return true;
@@ -323,16 +323,16 @@ static bool find_block(struct uvmp_service *s)
 	struct evict *e = &s->evict;
 	struct gpu *g = &s->gpu[e->gpu];
 	const struct block *b;
-	const struct place *p;
+	const struct residency *p;
 	struct uvmp_region run;
 
 	e->block = g->pmm ? next_owner(g->pmm, e->root) : block_of_unit(g, e->root);
 	if (e->block == 0 || (g->pmm == NULL && uvmp_mask_is_empty(&e->rest)))
 		return false;
 	b = block_at(s, e->block);
-	p = uvmp_place_find(s, b, e->gpu);
+	p = uvmpi_residency_find(s, b, e->gpu);
 	if (g->pmm) {
-		uvmp_memory_in_root(s, b, p, e->root, &e->held);
+		uvmpi_memory_in_root(s, b, p, e->root, &e->held);
 		return true;
 	}
 	run = uvmp_mask_next_run(&e->rest, 0);
@@ -348,12 +348,12 @@ static void sort_pages(struct uvmp_service *s)
 {
 	struct evict *e = &s->evict;
 	const struct block *b = block_at(s, e->block);
-	const struct place *p = uvmp_place_find(s, b, e->gpu), *cpu = uvmp_place_find(s, b, UVMP_CPU);
+	const struct residency *p = uvmpi_residency_find(s, b, e->gpu), *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
 
 	uvmp_mask_and(&e->pages, &e->held, &p->resident);
 	uvmp_mask_zero(&e->lost);
-	if (b->extra != 0)
-		uvmp_mask_and(&e->lost, &e->pages, &extra_at(s, b->extra)->discarded);
+	if (b->cold != 0)
+		uvmp_mask_and(&e->lost, &e->pages, &cold_at(s, b->cold)->discarded);
 	uvmp_mask_andnot(&e->copied, &e->pages, &e->lost);
 	if (cpu != NULL)
 		uvmp_mask_andnot(&e->copied, &e->copied, &cpu->resident);
@@ -370,8 +370,8 @@ static void plan_copies(struct uvmp_service *s)
 	                                .cuts = &cuts};
 
 	uvmp_mask_zero(&cuts);
-	uvmp_memory_cuts(s, b, s->evict.gpu, &cuts);
-	uvmp_block_residents(s, b);
+	uvmpi_memory_cuts(s, b, s->evict.gpu, &cuts);
+	uvmpi_block_residents(s, b);
 	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
 }
 
@@ -385,8 +385,8 @@ static void give_up(struct uvmp_service *s, enum uvmp_status status)
 		(void)uvmp_pmm_evict_abort(g->pmm, e->root);
 	} else {
 		uvmp_mask_and(&e->held, &e->held,
-		              &uvmp_place_find(s, block_at(s, e->block), e->gpu)->resident);
-		uvmp_memory_used(s, e->gpu, e->block, &e->held);
+		              &uvmpi_residency_find(s, block_at(s, e->block), e->gpu)->resident);
+		uvmpi_memory_used(s, e->gpu, e->block, &e->held);
 	}
 	e->phase = EVICT_IDLE;
 	e->status = status;
@@ -395,7 +395,7 @@ static void give_up(struct uvmp_service *s, enum uvmp_status status)
 static void queue_leave(struct uvmp_service *s, enum uvmp_action_kind kind, const uvmp_mask *pages)
 {
 	struct evict *e = &s->evict;
-	struct uvmp_action *a = uvmp_queue(s, kind, UVMP_CAUSE_EVICTION, e->block, pages);
+	struct uvmp_action *a = uvmpi_queue(s, kind, UVMP_CAUSE_EVICTION, e->block, pages);
 
 	a->from = (uint8_t)e->gpu;
 	a->for_address = e->for_address;
@@ -413,18 +413,18 @@ static void send_away(struct uvmp_service *s)
 	struct evict *e = &s->evict;
 
 	sort_pages(s);
-	if (!uvmp_mask_is_empty(&e->copied) && uvmp_place_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
+	if (!uvmp_mask_is_empty(&e->copied) && uvmpi_residency_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
 		give_up(s, UVMP_ERR_NO_MEMORY);
 		return;
 	}
-	uvmp_remote_leave(s, e->block, e->gpu, &e->pages);
-	uvmp_runtime_tell(s);
+	uvmpi_remote_leave(s, e->block, e->gpu, &e->pages);
+	uvmpi_runtime_tell(s);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
-	uvmp_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
+	uvmpi_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
 	if (!uvmp_mask_is_empty(&e->lost))
 		queue_leave(s, UVMP_ACTION_DISCARD, &e->lost);
 	plan_copies(s);
-	uvmp_queue_copies(s, s->step.block, e->block);
+	uvmpi_queue_copies(s, s->step.block, e->block);
 	e->phase = EVICT_COMMIT;
 }
 
@@ -503,9 +503,9 @@ static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp
 {
 	struct uvmp_tree *tree;
 
-	if (b->extra == 0 || extra_at(s, b->extra)->tree == 0)
+	if (b->cold == 0 || cold_at(s, b->cold)->tree == 0)
 		return;
-	tree = uvmp_arena_at(s, extra_at(s, b->extra)->tree);
+	tree = uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
 	subtract(tree, pages, s->policy.quirks);
 	if (s->policy.evict == UVMP_EVICT_TBN)
 		uvmp_tree_recompute(tree);
@@ -525,7 +525,7 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 {
 	const struct evict *e = &s->evict;
 	struct block *b = block_at(s, e->block);
-	struct place *cpu = uvmp_place_find(s, b, UVMP_CPU);
+	struct residency *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
 	uvmp_mask gone, some;
 
 	uvmp_mask_andnot(&gone, &e->pages, failed);
@@ -533,12 +533,12 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 		uvmp_mask_and(&some, &e->copied, &gone);
 		uvmp_mask_or(&cpu->resident, &cpu->resident, &some);
 	}
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		if (place_at(s, at) != cpu)
-			uvmp_step_leave(s, e->block, place_at(s, at)->proc, &gone);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at) != cpu)
+			uvmpi_step_leave(s, e->block, residency_at(s, at)->proc, &gone);
 	}
-	if (b->extra != 0)
-		uvmp_mask_andnot(&extra_at(s, b->extra)->duplicated, &extra_at(s, b->extra)->duplicated,
+	if (b->cold != 0)
+		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated,
 		                 &gone);
 	leave_tree(s, b, &gone, is_large_victim(s, b) && uvmp_mask_is_empty(failed));
 }
@@ -558,9 +558,9 @@ static void map_again(struct uvmp_service *s)
 		return;
 	for (uint32_t p = 0; p < s->processors.count; p++) {
 		if ((processors & BIT(p)) != 0)
-			uvmp_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
+			uvmpi_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
 	}
-	uvmp_remote_map_evicted(s, e->block, e->gpu, &pages);
+	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages);
 }
 
 /* All has arrived: the block gives the memory up. */
@@ -575,7 +575,7 @@ static void take_away(struct uvmp_service *s)
 	if (pmm == NULL)
 		return;
 	(void)uvmp_pmm_evict_next(pmm, e->root, &eviction, &found);
-	uvmp_memory_forget(s, b, uvmp_place_find(s, b, e->gpu), &e->held);
+	uvmpi_memory_forget(s, b, uvmpi_residency_find(s, b, e->gpu), &e->held);
 }
 
 /* How much of what leaves was not touched since it came? Nothing that nobody knows of. */
@@ -600,7 +600,7 @@ static void tell(struct uvmp_service *s, uint32_t untouched)
 	if (g->pmm)
 		return;
 	(void)uvmp_evict_left(&g->order, e->root, uvmp_mask_weight(&e->pages), untouched);
-	uvmp_circle_leave(s, e->gpu, e->block);
+	uvmpi_cyclic_leave(s, e->gpu, e->block);
 }
 
 static void commit(struct uvmp_service *s)
@@ -620,7 +620,7 @@ static void commit(struct uvmp_service *s)
 	map_again(s);
 }
 
-void uvmp_evict_advance(struct uvmp_service *s)
+void uvmpi_evict_advance(struct uvmp_service *s)
 {
 	if (s->evict.phase == EVICT_COMMIT)
 		commit(s);

@@ -16,12 +16,12 @@ static struct gpu *gpu_of(struct uvmp_service *s)
 	return &s->gpu[s->fault.gpu];
 }
 
-bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu)
 {
 	return uvmp_fault_pending(&s->gpu[gpu].buffer, s->gpu[gpu].put);
 }
 
-bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
+bool uvmpi_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
 {
 	const struct gpu *g = &s->gpu[s->fault.gpu];
 	const struct uvmp_fault *fault;
@@ -32,7 +32,7 @@ bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
 	if (s->fault.phase == FAULT_IDLE || s->fault.next_bin >= g->representatives)
 		return false;
 	fault = &g->batch.entry[g->order_of[s->fault.next_bin]];
-	index = uvmp_range_find(s, uvmp_space_find(s, fault->va_space), fault->address);
+	index = uvmpi_range_find(s, uvmpi_space_find(s, fault->va_space), fault->address);
 	if (index == NO_INDEX)
 		return false;
 	r = &s->range[s->range_order[index]];
@@ -42,12 +42,12 @@ bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
 	return true;
 }
 
-bool uvmp_fault_is_between(const struct uvmp_service *s)
+bool uvmpi_fault_is_between(const struct uvmp_service *s)
 {
 	return s->fault.phase == FAULT_ACTION;
 }
 
-void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu)
+void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu)
 {
 	s->fault = (struct fault_run){.phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
 	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
@@ -60,7 +60,7 @@ void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu)
 
 static struct uvmp_action *queue(struct uvmp_service *s, enum uvmp_action_kind kind)
 {
-	struct uvmp_action *a = uvmp_queue(s, kind, UVMP_CAUSE_NONE, 0, NULL);
+	struct uvmp_action *a = uvmpi_queue(s, kind, UVMP_CAUSE_NONE, 0, NULL);
 
 	a->to = (uint8_t)s->fault.gpu;
 	return a;
@@ -143,7 +143,7 @@ static bool translate(struct uvmp_service *s)
 			fault->gpu = before->gpu;
 		} else {
 			bool is_channel;
-			uint32_t slot = uvmp_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
+			uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
 			                                   fault->subcontext, &is_channel);
 
 			if (slot == NO_INDEX) {
@@ -234,23 +234,23 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
                        struct uvmp_fault_verdict *verdict)
 {
 	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
-	const struct place *place = uvmp_place_find(s, b, s->fault.gpu);
+	const struct residency *place = uvmpi_residency_find(s, b, s->fault.gpu);
 	uint32_t page = block_page(s, b, fault->address);
 	struct uvmp_fault_facts facts = {.logical = (enum uvmp_prot)range_of(s, b)->right,
 	                                 .is_retry = s->fault.retries != 0};
 	bool is_throttled;
 
 	if (place)
-		facts.mapped = (enum uvmp_prot)place_right(place, page);
+		facts.mapped = (enum uvmp_prot)residency_right(place, page);
 	(void)uvmp_fault_classify(fault, &facts, previous, before, verdict);
 	s->fault.event.invalid_prefetches += verdict->invalid_prefetches;
 	if (verdict->is_fatal)
 		mark_fatal(s, index, verdict->cancel_mode);
 	if (verdict->service_access == UVMP_ACCESS_NONE)
 		return;
-	if (uvmp_remote_keeps(s, page, verdict->service_access))
+	if (uvmpi_remote_keeps(s, page, verdict->service_access))
 		return;
-	(void)uvmp_step_page(s, page, verdict->service_access, verdict->service_mask, &is_throttled);
+	(void)uvmpi_step_page(s, page, verdict->service_access, verdict->service_mask, &is_throttled);
 	if (is_throttled && s->fault.retries == 0)
 		verdict->is_throttled = s->fault.event.has_throttled = true;
 }
@@ -263,7 +263,7 @@ static void walk(struct uvmp_service *s, handle h)
 	struct uvmp_fault_verdict verdict[2];
 	const struct uvmp_fault *previous = NULL;
 
-	uvmp_step_clear(s, h, run->gpu);
+	uvmpi_step_clear(s, h, run->gpu);
 	s->step.is_prefetching = true;
 	s->step.is_retry = run->retries != 0;
 	for (uint32_t i = 0; i < run->bin.count; i++) {
@@ -273,11 +273,11 @@ static void walk(struct uvmp_service *s, handle h)
 		           &verdict[i % 2u]);
 		previous = &g->batch.entry[index];
 	}
-	uvmp_remote_map(s);
+	uvmpi_remote_map(s);
 	if (g->utlb_seen)
 		s->step.utlbs = count_utlbs(s);
 	run->phase = FAULT_STEP;
-	uvmp_step_start(s);
+	uvmpi_step_start(s);
 }
 
 /* -- dispatch (3.1) -- */
@@ -350,9 +350,9 @@ static void dispatch(struct uvmp_service *s)
 		return;
 	}
 	index = g->order_of[run->next_bin];
-	slot = uvmp_space_find(s, g->batch.entry[index].va_space);
+	slot = uvmpi_space_find(s, g->batch.entry[index].va_space);
 	status = UVMP_ERR_UNKNOWN; /* the space can be gone since the batch was fetched */
-	h = slot == NO_INDEX ? 0 : uvmp_block_make(s, slot, g->batch.entry[index].address, &status);
+	h = slot == NO_INDEX ? 0 : uvmpi_block_make(s, slot, g->batch.entry[index].address, &status);
 	if (h == 0 && status == UVMP_ERR_UNKNOWN) {
 		dispatch_unmapped(s, index);
 		return;
@@ -375,7 +375,7 @@ static void dispatch(struct uvmp_service *s)
 static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
 	const struct gpu *g = gpu_of(s);
-	const struct place *place = uvmp_place_find(s, b, s->fault.gpu);
+	const struct residency *place = uvmpi_residency_find(s, b, s->fault.gpu);
 
 	for (uint32_t i = s->fault.next_bin; i < g->representatives; i++) {
 		const struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
@@ -398,17 +398,17 @@ static void follow(struct uvmp_service *s)
 	bool is_retry = run->retries != 0;
 	enum uvmp_status status;
 
-	h = uvmp_block_make(s, range->space, range->start + (run->follow << s->page_shift), &status);
+	h = uvmpi_block_make(s, range->space, range->start + (run->follow << s->page_shift), &status);
 	if (h == 0) { /* no room for it: nobody waits for these pages */
 		run->follow = UVMP_PAGE_NONE;
 		return;
 	}
-	uvmp_step_clear(s, h, run->gpu);
+	uvmpi_step_clear(s, h, run->gpu);
 	s->step.keep = keep;
 	s->step.is_follow = s->step.is_prefetching = true;
 	s->step.is_retry = is_retry;
 	faulting_later(s, block_at(s, h), &s->step.arrive[run->gpu]);
-	uvmp_step_start(s);
+	uvmpi_step_start(s);
 }
 
 static void follow_next(struct uvmp_service *s)
@@ -425,7 +425,7 @@ static void follow_next(struct uvmp_service *s)
 		follow(s);
 	if (run->follow != UVMP_PAGE_NONE)
 		return;
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	run->event.is_last = is_last(s);
 	answer(s, UVMP_OK);
 }
@@ -435,7 +435,7 @@ static void step_ended(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 
 	if (s->step.status == UVMP_OK) /* there was nothing to bring, and a THROTTLE has failed */
-		s->step.status = uvmp_queue_status(s);
+		s->step.status = uvmpi_queue_status(s);
 	if (s->step.status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
 		walk(s, s->step.block);
 		return;
@@ -446,7 +446,7 @@ static void step_ended(struct uvmp_service *s)
 		follow_next(s);
 		return;
 	}
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	run->event.is_last = is_last(s);
 	answer(s, s->step.status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : s->step.status);
 }
@@ -456,15 +456,15 @@ static void step_ended(struct uvmp_service *s)
 static void queue_cancel(struct uvmp_service *s, uint32_t index, uint8_t mode, enum uvmp_cause cause)
 {
 	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
-	uint32_t slot = uvmp_space_find(s, fault->va_space);
-	handle h = slot == NO_INDEX ? 0 : uvmp_block_find(s, slot, fault->address);
+	uint32_t slot = uvmpi_space_find(s, fault->va_space);
+	handle h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, fault->address);
 	struct uvmp_action *a;
 	uvmp_mask pages;
 
 	uvmp_mask_zero(&pages);
 	if (h != 0)
 		uvmp_mask_set(&pages, block_page(s, block_at(s, h), fault->address));
-	a = uvmp_queue(s, UVMP_ACTION_CANCEL, cause, h, &pages);
+	a = uvmpi_queue(s, UVMP_ACTION_CANCEL, cause, h, &pages);
 	a->to = (uint8_t)s->fault.gpu;
 	a->right = mode;
 	if (cause == UVMP_CAUSE_ERROR)
@@ -531,7 +531,7 @@ static void end_cancel(struct uvmp_service *s, enum uvmp_status status)
 static void cancel(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
-	enum uvmp_status status = uvmp_queue_status(s);
+	enum uvmp_status status = uvmpi_queue_status(s);
 
 	if (run->is_cancelling && status != UVMP_OK) {
 		end_cancel(s, status);
@@ -612,9 +612,9 @@ static void act_on_buffer(struct uvmp_service *s)
 		run->is_leaving = s->policy.plan == UVMP_PLAN_UNOBTRUSIVE && !run->event.is_stale;
 		s->evict.status = UVMP_OK;
 		(void)uvmp_evict_batch(&gpu_of(s)->order);
-		uvmp_step_switch_prefetcher(s);
+		uvmpi_step_switch_prefetcher(s);
 		if (s->adapt.is_on)
-			uvmp_adapt_batch(s, run->gpu);
+			uvmpi_adapt_batch(s, run->gpu);
 	}
 }
 
@@ -667,7 +667,7 @@ static void tell(struct uvmp_service *s)
 	g->counts.duplicates += run->event.duplicates;
 	g->counts.invalid_prefetches += run->event.invalid_prefetches;
 	if (run->event.status == UVMP_OK)
-		run->event.status = uvmp_queue_status(s);
+		run->event.status = uvmpi_queue_status(s);
 	uvmp_replay_step(&g->params, &g->replay, &run->event, &run->action);
 	s->batch = g->replay.batch_id;
 	queue_toggle(s);
@@ -680,8 +680,8 @@ static bool trim(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	uvmp_addr start;
 
-	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK && uvmp_fault_has_more(s, &start) &&
-	                   uvmp_evict_trim(s, run->gpu, start);
+	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK && uvmpi_fault_has_more(s, &start) &&
+	                   uvmpi_evict_trim(s, run->gpu, start);
 	return run->is_trimming;
 }
 
@@ -696,14 +696,14 @@ static bool evict_first(struct uvmp_service *s)
 	uvmp_addr start;
 
 	run->is_leaving = false;
-	if (!is_first || !uvmp_fault_has_more(s, &start))
+	if (!is_first || !uvmpi_fault_has_more(s, &start))
 		return false;
 	fault = &g->batch.entry[g->order_of[run->next_bin]];
-	uvmp_step_clear(s, uvmp_block_find(s, uvmp_space_find(s, fault->va_space), start), run->gpu);
-	return uvmp_evict_ahead(s, run->gpu, start);
+	uvmpi_step_clear(s, uvmpi_block_find(s, uvmpi_space_find(s, fault->va_space), start), run->gpu);
+	return uvmpi_evict_ahead(s, run->gpu, start);
 }
 
-void uvmp_fault_advance(struct uvmp_service *s)
+void uvmpi_fault_advance(struct uvmp_service *s)
 {
 	s->batch = gpu_of(s)->replay.batch_id;
 	switch (s->fault.phase) {

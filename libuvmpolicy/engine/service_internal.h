@@ -1,7 +1,7 @@
 /* The engine's rooms share this: what lives in the arena, and who may do what with it.
  *
  *   service.c          setting up, events, scheduling, handing out actions
- *   service_arena.c    memory: pieces, slabs, handles
+ *   service_arena.c    memory: segments, slabs, handles
  *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
  *   service_memory.c   memory of the GPUs: chunks or units
  *   service_evict.c    what leaves, as a state machine
@@ -34,24 +34,24 @@
 #include "uvmpolicy/smart_evict.h"
 #include "uvmpolicy/thrash.h"
 
-/* Place of an object in the arena, in units of 16 bytes over all pieces; 0: none. */
+/* Place of an object in the arena, in units of 16 bytes over all segments; 0: none. */
 typedef uint32_t handle;
 
 #define UNIT_BYTES 16u
-#define PIECES_MAX 8u
+#define SEGMENTS_MAX 8u
 #define NO_INDEX   UINT32_MAX
 
 #define BIT(processor) ((uint64_t)1 << (processor))
 
-struct piece {
+struct segment {
 	uint8_t *memory;
-	uint32_t first, outer; /* units, numbered over all pieces */
+	uint32_t first, end;   /* units, numbered over all segments; half-open */
 	uint32_t unused;       /* first unit never handed out */
 };
 
 /* The last ones are arrays of 16, 32, ... bytes. */
 #define ARRAY_CLASSES 28u
-enum slab { SLAB_BLOCK, SLAB_PLACE, SLAB_EXTRA, SLAB_TREE, SLAB_SUB, SLAB_THRASH, SLAB_COUNTERS, SLAB_HISTORY,
+enum slab { SLAB_BLOCK, SLAB_RESIDENCY, SLAB_COLD, SLAB_TREE, SLAB_CHUNK_MAP, SLAB_THRASH, SLAB_COUNTERS, SLAB_HISTORY,
 	    SLAB_ARRAY, SLAB_COUNT = SLAB_ARRAY + ARRAY_CLASSES };
 
 /* One VABlock: 48 bytes. */
@@ -61,8 +61,8 @@ struct block {
 	uint32_t range;	   /* slot */
 	handle chain;	   /* next block of its hash bucket */
 	handle range_next; /* next block of its range */
-	handle place;	   /* first of its places */
-	handle extra;
+	handle residency;  /* first of its per-processor states */
+	handle cold;
 	handle thrash;
 	uint16_t pages;
 	uint16_t faults;   /* uvmp_prefetch_state.faults */
@@ -72,19 +72,19 @@ struct block {
 	uint8_t unused;
 };
 
-/* A block on a processor: 208 bytes. */
-struct place {
+/* Residency of a block on one processor: 208 bytes. */
+struct residency {
 	uvmp_mask resident;
 	uvmp_mask low, high; /* right of the processor on each page: enum uvmp_prot as two bits */
 	handle next;
-	uint32_t memory;   /* whole block: root; small block: handle of a struct sub; page-wise order: unit */
+	uint32_t memory;   /* whole block: root; small block: handle of a struct chunk_map; page-wise order: unit */
 	uint8_t proc;
 	bool has_memory;   /* `memory` means something */
 	uint8_t unused[6];
 };
 
-/* What few blocks have. */
-struct extra {
+/* Cold state: what few blocks have. */
+struct cold {
 	uvmp_mask duplicated, discarded;
 	handle tree;
 	handle counters; /* remote and runtime: struct counters */
@@ -110,7 +110,7 @@ struct history {
 };
 
 /* Chunks of a block below 2 MiB on one GPU. */
-struct sub {
+struct chunk_map {
 	uvmp_mask backed; /* pages with a chunk */
 	struct uvmp_chunk chunk[UVMP_MASK_BITS]; /* by first page of the chunk */
 };
@@ -120,7 +120,7 @@ struct thrash {
 	struct uvmp_thrash_block block;
 };
 
-struct space {
+struct address_space {
 	uint64_t id;
 	uint32_t users; /* ranges and channels; 0: the slot is free */
 	struct uvmp_thrash_space thrash;
@@ -385,8 +385,8 @@ struct uvmp_service {
 	bool has_counters, maps_evicted;
 	bool is_full; /* some GPU's memory has been: prefetch_full */
 
-	struct piece piece[PIECES_MAX];
-	uint32_t pieces;
+	struct segment segment[SEGMENTS_MAX];
+	uint32_t segments;
 	handle free[SLAB_COUNT];
 	uint32_t slab_bytes[SLAB_COUNT];
 	uint32_t live[SLAB_COUNT];
@@ -394,7 +394,7 @@ struct uvmp_service {
 
 	handle *bucket;
 	uint32_t buckets; /* power of two */
-	struct space *space;
+	struct address_space *space;
 	uint32_t spaces, spaces_used; /* slots from spaces_used on were never used */
 	struct range *range;
 	uint32_t ranges, range_slots, free_range;
@@ -411,11 +411,11 @@ struct uvmp_service {
 	uint32_t actions, handed, completed;
 	uint8_t *done; /* per action: 0: outstanding; 1: it went well; 1 + n: it failed with status -n */
 	uint64_t base_id; /* id of action[0] */
-	bool is_drained;  /* all completed; the results can be read until the next uvmp_queue */
+	bool is_drained;  /* all completed; the results can be read until the next uvmpi_queue */
 	uint32_t batch;	  /* for uvmp_action.batch */
 	uint64_t now_ns;
 
-	uvmp_mask holders[UVMP_PROCS_MAX]; /* scratch: resident masks of one block, see uvmp_block_residents */
+	uvmp_mask holders[UVMP_PROCS_MAX]; /* scratch: resident masks of one block, see uvmpi_block_residents */
 	struct uvmp_copy *in, *out; /* [UVMP_PLAN_COPIES_MAX] each */
 	uint32_t ins, outs;
 	struct uvmp_plan_step *plan; /* [2 * UVMP_PLAN_COPIES_MAX] */
@@ -448,57 +448,57 @@ struct uvmp_service {
 
 /* -- service_arena.c -- */
 
-static inline void *uvmp_arena_at(const struct uvmp_service *s, handle h)
+static inline void *uvmpi_arena_at(const struct uvmp_service *s, handle h)
 {
 	uint32_t i = 0;
 
-	while (h >= s->piece[i].outer) /* every handle lies in a piece */
+	while (h >= s->segment[i].end) /* every handle lies in a segment */
 		i++;
-	return s->piece[i].memory + (size_t)(h - s->piece[i].first) * UNIT_BYTES;
+	return s->segment[i].memory + (size_t)(h - s->segment[i].first) * UNIT_BYTES;
 }
 /* Bytes that one decision must have at most: it concerns one block, which may be cut in two, with its state on each of
  * `processors`; and the CPU's state of a victim. */
-uint64_t uvmp_arena_reserve(uint32_t processors);
-/* Is there less than the reserve? Then nothing that may need an object is decided. O(pieces). */
-static inline bool uvmp_arena_is_short(const struct uvmp_service *s)
+uint64_t uvmpi_arena_reserve(uint32_t processors);
+/* Is there less than the reserve? Then nothing that may need an object is decided. O(segments). */
+static inline bool uvmpi_arena_is_short(const struct uvmp_service *s)
 {
-	for (uint32_t i = s->pieces; i > 0; i--) {
-		if (s->piece[i - 1u].outer - s->piece[i - 1u].unused >= s->reserve)
+	for (uint32_t i = s->segments; i > 0; i--) {
+		if (s->segment[i - 1u].end - s->segment[i - 1u].unused >= s->reserve)
 			return false;
 	}
 	return true;
 }
 /* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
-handle uvmp_arena_take(struct uvmp_service *s, enum slab slab);
+handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab);
 /* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
-enum slab uvmp_arena_array(uint64_t bytes);
-void uvmp_arena_give(struct uvmp_service *s, enum slab slab, handle h);
+enum slab uvmpi_arena_array(uint64_t bytes);
+void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h);
 
 static inline struct block *block_at(const struct uvmp_service *s, handle h)
 {
-	return uvmp_arena_at(s, h);
+	return uvmpi_arena_at(s, h);
 }
-static inline struct place *place_at(const struct uvmp_service *s, handle h)
+static inline struct residency *residency_at(const struct uvmp_service *s, handle h)
 {
-	return uvmp_arena_at(s, h);
+	return uvmpi_arena_at(s, h);
 }
-static inline struct extra *extra_at(const struct uvmp_service *s, handle h)
+static inline struct cold *cold_at(const struct uvmp_service *s, handle h)
 {
-	return uvmp_arena_at(s, h);
+	return uvmpi_arena_at(s, h);
 }
-static inline struct sub *sub_at(const struct uvmp_service *s, handle h)
+static inline struct chunk_map *chunk_map_at(const struct uvmp_service *s, handle h)
 {
-	return uvmp_arena_at(s, h);
+	return uvmpi_arena_at(s, h);
 }
 static inline struct thrash *thrash_at(const struct uvmp_service *s, handle h)
 {
-	return uvmp_arena_at(s, h);
+	return uvmpi_arena_at(s, h);
 }
 static inline struct range *range_of(const struct uvmp_service *s, const struct block *b)
 {
 	return &s->range[b->range];
 }
-static inline struct space *space_of(const struct uvmp_service *s, const struct block *b)
+static inline struct address_space *space_of(const struct uvmp_service *s, const struct block *b)
 {
 	return &s->space[s->range[b->range].space];
 }
@@ -512,46 +512,46 @@ static inline enum uvmp_status action_result(const struct uvmp_service *s, uint3
 /* -- service_space.c -- */
 
 /* Slot of a space, NO_INDEX if there is none. */
-uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id);
+uint32_t uvmpi_space_find(const struct uvmp_service *s, uint64_t id);
 /* The same, made if need be. */
-uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id);
-void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot);
+uint32_t uvmpi_space_use(struct uvmp_service *s, uint64_t id);
+void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot);
 /* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): some subcontext of the
  * same GPU, aperture and instance is bound. */
-uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
+uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
 			    uint32_t subcontext, bool *is_channel);
 /* The order of the instances: ascending, none twice. */
-bool uvmp_instance_is_before(const struct instance *a, const struct instance *b);
+bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b);
 /* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
-uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */
-uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Is there a range at this index of range_order, and is it one of the space? */
-static inline bool uvmp_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
+static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
 {
 	return index < s->ranges && s->range[s->range_order[index]].space == space;
 }
 /* Is [base, end] wholly in ranges? */
-bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
+bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
 /* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a block if
  * it lies inside one (9.1). The new range, the upper part, starts with zeros as its prefetch state.
  * UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies across and has
  * memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
-enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
+enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 /* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
-void uvmp_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
+void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
 /* The same, all pieces of one range that was added, while others of it may stay: if the lowest goes, they have another origin. */
-void uvmp_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
+void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
 /* Where in the table blocks of this window hang. */
-uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */
-handle uvmp_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
-handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
+handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
 /* Takes it out of table, range and arena, with its thrashing state. Its places have no memory any more, but for
- * a struct sub that is still theirs. */
-void uvmp_block_remove(struct uvmp_service *s, handle h);
-void uvmp_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
+ * a struct chunk_map that is still theirs. */
+void uvmpi_block_remove(struct uvmp_service *s, handle h);
+void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
 static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
 {
 	return b->start + (uint64_t)b->pages * s->page_bytes - 1u;
@@ -565,38 +565,38 @@ static inline bool block_is_whole(const struct uvmp_service *s, const struct blo
 	return b->pages == s->block_pages;
 }
 /* The block on a processor; NULL: nothing there. */
-struct place *uvmp_place_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
+struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
 /* The same, made if need be; NULL: the arena is full. */
-struct place *uvmp_place_make(struct uvmp_service *s, struct block *b, uint32_t proc);
-struct extra *uvmp_extra_make(struct uvmp_service *s, struct block *b);
+struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
+struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b);
 /* History of the block; NULL: there is none. */
 static inline struct history *block_history(const struct uvmp_service *s, const struct block *b)
 {
-	if (b->extra == 0 || extra_at(s, b->extra)->history == 0)
+	if (b->cold == 0 || cold_at(s, b->cold)->history == 0)
 		return NULL;
-	return uvmp_arena_at(s, extra_at(s, b->extra)->history);
+	return uvmpi_arena_at(s, cold_at(s, b->cold)->history);
 }
 static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
-	return b->extra != 0 && uvmp_mask_test(&extra_at(s, b->extra)->duplicated, page);
+	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->duplicated, page);
 }
 static inline bool block_is_discarded(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
-	return b->extra != 0 && uvmp_mask_test(&extra_at(s, b->extra)->discarded, page);
+	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->discarded, page);
 }
 /* Sets of processors: holders of a page; those mapped with at least each right. */
-uint64_t uvmp_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
-void uvmp_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
-static inline uint8_t place_right(const struct place *p, uint32_t page)
+uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
+void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
+static inline uint8_t residency_right(const struct residency *p, uint32_t page)
 {
 	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));
 }
 /* Fills s->holders[0..processors.count) with the resident masks of the block. */
-void uvmp_block_residents(struct uvmp_service *s, const struct block *b);
+void uvmpi_block_residents(struct uvmp_service *s, const struct block *b);
 /* Sets the right on all pages of the set. */
-void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right);
+void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right);
 /* Pages on which the processor has at least `right`. */
-static inline void place_has(const struct place *p, uint8_t right, uvmp_mask *pages)
+static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
 {
 	if (right == UVMP_PROT_READ)
 		uvmp_mask_or(pages, &p->low, &p->high);
@@ -606,7 +606,7 @@ static inline void place_has(const struct place *p, uint8_t right, uvmp_mask *pa
 		uvmp_mask_and(pages, &p->low, &p->high);
 }
 /* Pages that are mapped at all. */
-static inline void place_mapped(const struct place *p, uvmp_mask *pages)
+static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
 {
 	uvmp_mask_or(pages, &p->low, &p->high);
 }
@@ -616,231 +616,231 @@ static inline void place_mapped(const struct place *p, uvmp_mask *pages)
 /* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
  * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
  * at once. `pages` may be NULL. */
-struct uvmp_action *uvmp_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
+struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
 			       const uvmp_mask *pages);
 /* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
-void uvmp_queue_copies(struct uvmp_service *s, handle in_block, handle out_block);
+void uvmpi_queue_copies(struct uvmp_service *s, handle in_block, handle out_block);
 /* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
-enum uvmp_status uvmp_queue_status(const struct uvmp_service *s);
+enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
 
 /* -- service_memory.c -- */
 
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
-uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu);
+uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu);
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
-size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
-enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
+enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 				  void *memory, size_t bytes);
 /* Backs `pages` of the step's block on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
  * which know no chunks). UVMP_ERR_RETRY: an eviction has begun, call again after it. UVMP_ERR_NO_MEMORY. */
-enum uvmp_status uvmp_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+enum uvmp_status uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 /* The chunks of these pages (just allocated; the host refused) are free again, but for those that hold something. */
-void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 /* Pages have come / have left; place.resident may have been changed already or not. */
-void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
-void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
-void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
 /* The units of the block with this number may be evicted, and are the newest, or may not. */
-void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
+void uvmpi_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
 /* The unit of memory in which the page lies, a root or a unit of the order, and the pages of the block in it. */
-struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
+struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
 				    uint32_t *unit);
 /* How many such units there are. */
-uint64_t uvmp_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
+uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
-void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
  * a place for the processor. */
-void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
-void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
+void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
-void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
+void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
 /* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
-void uvmp_memory_settle(struct uvmp_service *s);
+void uvmpi_memory_settle(struct uvmp_service *s);
 /* Adds the pages of the block where a new chunk begins, on this GPU. */
-void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
+void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
 /* The chunks of these pages are not the block's any more. */
-void uvmp_memory_forget(struct uvmp_service *s, const struct block *b, struct place *p, const uvmp_mask *pages);
+void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct residency *p, const uvmp_mask *pages);
 /* Pages of the block whose chunks lie in the root. */
-void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct place *p, uint32_t root,
+void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct residency *p, uint32_t root,
 			 uvmp_mask *pages);
 
 /* -- service_evict.c -- */
 
 /* Does the order itself put a unit that is not complete behind all others? */
-static inline bool uvmp_evict_spares(const struct uvmp_service *s)
+static inline bool uvmpi_evict_spares(const struct uvmp_service *s)
 {
 	return s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.quirks && s->policy.reserve == 0;
 }
 
 /* Is all memory of the GPU in use, so that the next allocation would evict? */
-bool uvmp_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
+bool uvmpi_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
-enum uvmp_status uvmp_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
+enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
 /* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
  * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
-bool uvmp_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+bool uvmpi_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
-void uvmp_evict_advance(struct uvmp_service *s);
+void uvmpi_evict_advance(struct uvmp_service *s);
 /* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
  * begun for that? `for_address` is the block that the batch begins with. */
-bool uvmp_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+bool uvmpi_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
 
 /* -- service_circle.c: page-wise orders, by block number; nothing happens while cyclic=off -- */
 
-size_t uvmp_circle_size(const struct uvmp_service_params *params);
-void uvmp_circle_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
-static inline bool uvmp_circle_is_pinned(const struct gpu *g, uint32_t number)
+size_t uvmpi_cyclic_size(const struct uvmp_service_params *params);
+void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
+static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
 {
 	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
 }
 /* Pages of the block have come: it is back, and where the present step's faults bring it back in a circle, it
  * is pinned. */
-void uvmp_circle_return(struct uvmp_service *s, uint32_t gpu, handle block);
+void uvmpi_cyclic_return(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Pages of the block were evicted; pins may end. */
-void uvmp_circle_leave(struct uvmp_service *s, uint32_t gpu, handle block);
+void uvmpi_cyclic_leave(struct uvmp_service *s, uint32_t gpu, handle block);
 /* Nothing else can go: the oldest pin ends. False: there is none. */
-bool uvmp_circle_give_up(struct uvmp_service *s, uint32_t gpu);
+bool uvmpi_cyclic_give_up(struct uvmp_service *s, uint32_t gpu);
 /* The number will stand for another block. */
-void uvmp_circle_forget(struct gpu *g, uint32_t number);
+void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
 /* -- service_step.c -- */
 
 /* An empty step for the block: no destinations, all fields 0 but `prefetched` and `hint`. */
-void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
+void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
 /* Page to a destination. */
-void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
+void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
 /* Pages of the step's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
  * of the range. */
-void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
+void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
 /* A batch begins: where memory has been full, the prefetcher for that takes over. */
-void uvmp_step_switch_prefetcher(struct uvmp_service *s);
+void uvmpi_step_switch_prefetcher(struct uvmp_service *s);
 /* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
-void uvmp_step_scale(struct uvmp_service *s);
+void uvmpi_step_scale(struct uvmp_service *s);
 /* Starts it: prefetch decision, then destination by destination. */
-void uvmp_step_start(struct uvmp_service *s);
-void uvmp_step_advance(struct uvmp_service *s);
+void uvmpi_step_start(struct uvmp_service *s);
+void uvmpi_step_advance(struct uvmp_service *s);
 /* Reads the results of the actions that have just been completed. */
-void uvmp_step_collect(struct uvmp_service *s);
+void uvmpi_step_collect(struct uvmp_service *s);
 /* Hint and destination for one faulting page, into the step; a THROTTLE action is queued and nothing added
  * where *is_throttled is set. */
-enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
+enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
 				bool *is_throttled);
 /* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
-bool uvmp_step_has_tree(const struct uvmp_service *s);
-uint32_t uvmp_step_tree_blocks(const struct block *b);
+bool uvmpi_step_has_tree(const struct uvmp_service *s);
+uint32_t uvmpi_step_tree_blocks(const struct block *b);
 /* How often the first pinned page among these had been throttled. */
-uint32_t uvmp_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages);
+uint32_t uvmpi_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages);
 /* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
-void uvmp_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
+void uvmpi_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
 		     enum uvmp_cause cause);
 /* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
-void uvmp_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+void uvmpi_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
 			  enum uvmp_cause cause);
 /* The same, with no more than the right to read. */
-void uvmp_step_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+void uvmpi_step_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
 			 enum uvmp_cause cause);
 /* The pages are not resident on proc any more; bookkeeping, and the root's mark. */
-void uvmp_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
+void uvmpi_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
 /* Tells the detector of a migration / forgets thrashing of pages. */
-void uvmp_step_reset_thrash(struct uvmp_service *s, handle block, const uvmp_mask *pages);
+void uvmpi_step_reset_thrash(struct uvmp_service *s, handle block, const uvmp_mask *pages);
 
 /* -- service_fault.c, service_request.c, service_counter.c -- */
 
-bool uvmp_fault_is_due(struct uvmp_service *s, uint32_t gpu);
-void uvmp_fault_start(struct uvmp_service *s, uint32_t gpu);
-void uvmp_fault_advance(struct uvmp_service *s);
+bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu);
+void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu);
+void uvmpi_fault_advance(struct uvmp_service *s);
 /* Are there faults of the batch behind the present block, and where does the block of the next one start? */
-bool uvmp_fault_has_more(const struct uvmp_service *s, uvmp_addr *start);
+bool uvmpi_fault_has_more(const struct uvmp_service *s, uvmp_addr *start);
 /* Between two blocks of a batch, where requests may go first? */
-bool uvmp_fault_is_between(const struct uvmp_service *s);
+bool uvmpi_fault_is_between(const struct uvmp_service *s);
 
-void uvmp_request_start(struct uvmp_service *s);
-void uvmp_request_advance(struct uvmp_service *s);
+void uvmpi_request_start(struct uvmp_service *s);
+void uvmpi_request_advance(struct uvmp_service *s);
 /* Unpins what is due; true if it queued something. */
-bool uvmp_unpin_due(struct uvmp_service *s);
+bool uvmpi_unpin_due(struct uvmp_service *s);
 
 /* -- service_adapt.c -- */
 
 /* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
-uint64_t uvmp_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);
-void uvmp_adapt_init(struct uvmp_service *s);
-void uvmp_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);
+void uvmpi_adapt_init(struct uvmp_service *s);
+void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 			 uint64_t *units);
 /* Does the policy ask this prefetcher, or will it once memory is full? */
-bool uvmp_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher);
+bool uvmpi_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher);
 /* A batch begins: the controllers of the GPU look; queues LIMIT where their answer has changed. */
-void uvmp_adapt_batch(struct uvmp_service *s, uint32_t gpu);
+void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu);
 /* The same for all GPUs, where time alone gives reason; true if it queued something. */
-bool uvmp_adapt_due(struct uvmp_service *s);
-uint64_t uvmp_adapt_wakeup_ns(const struct uvmp_service *s);
+bool uvmpi_adapt_due(struct uvmp_service *s);
+uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s);
 /* Pages of the step have come to its destination, a GPU (all that it was to bring, and now has). */
-void uvmp_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived);
+void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived);
 /* Pages are not resident on a GPU any more; they still have their memory. */
-void uvmp_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone);
+void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone);
 /* The GPU has used a page, if it has it. */
-void uvmp_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Parameters for the prefetch decision of the present step; false: prefetch nothing. */
-bool uvmp_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, struct uvmp_prefetch_params *params);
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, struct uvmp_prefetch_params *params);
 /* uvmp_prefetch_state.pattern */
-uvmp_mask *uvmp_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
+uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
 /* Gives the block's history back. */
-void uvmp_adapt_forget(struct uvmp_service *s, struct block *b);
+void uvmpi_adapt_forget(struct uvmp_service *s, struct block *b);
 
 /* -- service_runtime.c: all without effect unless runtime=on -- */
 
-uint64_t uvmp_runtime_bytes(const struct uvmp_service_params *params);
-void uvmp_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory);
+uint64_t uvmpi_runtime_bytes(const struct uvmp_service_params *params);
+void uvmpi_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory);
 /* A range was added, or begins here now, and its last piece ends at `end`: its blocks can be logged, if the arena has
  * room for that. It is taken away. */
-void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end);
-void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot);
+void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end);
+void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
-enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
+enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
 /* Basic blocks that a tree prefetcher has scheduled. Queues PATTERN where the allocation's has changed. */
-void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
+void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
 /* Memory is full: what do the patterns so far say? */
-void uvmp_runtime_judge(struct uvmp_service *s);
+void uvmpi_runtime_judge(struct uvmp_service *s);
 /* A victim begins to leave: queues PATTERN where that has changed since. */
-void uvmp_runtime_tell(struct uvmp_service *s);
+void uvmpi_runtime_tell(struct uvmp_service *s);
 /* Does evict=tbne still send 2 MiB away? */
-bool uvmp_runtime_evicts_whole(const struct uvmp_service *s);
+bool uvmpi_runtime_evicts_whole(const struct uvmp_service *s);
 
-bool uvmp_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
-void uvmp_counter_start(struct uvmp_service *s, uint32_t gpu);
-void uvmp_counter_advance(struct uvmp_service *s);
+bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
+void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu);
+void uvmpi_counter_advance(struct uvmp_service *s);
 
 /* -- service_remote.c -- */
 
 /* What counts accesses; NULL: nothing of the block has been counted. */
 static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
 {
-	handle h = b->extra != 0 ? extra_at(s, b->extra)->counters : 0;
+	handle h = b->cold != 0 ? cold_at(s, b->cold)->counters : 0;
 
-	return h != 0 ? uvmp_arena_at(s, h) : NULL;
+	return h != 0 ? uvmpi_arena_at(s, h) : NULL;
 }
 /* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
 static inline uint32_t counter_pages(const struct uvmp_service *s)
 {
 	return 65536u / s->page_bytes;
 }
-uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b);
+uint32_t uvmpi_remote_leaves(const struct uvmp_service *s, const struct block *b);
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
-void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
+void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */
-bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
+bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
 /* Queues MAP for these pages, and for what else of the block would stay. */
-void uvmp_remote_map(struct uvmp_service *s);
+void uvmpi_remote_map(struct uvmp_service *s);
 /* Pages of the block begin to leave the GPU: a round trip. */
-void uvmp_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
 /* They have left; queues MAP for those that would stay on the CPU anyway. */
-void uvmp_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
+void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
 /* The block's counters are given up. */
-void uvmp_remote_forget(struct uvmp_service *s, struct block *b);
+void uvmpi_remote_forget(struct uvmp_service *s, struct block *b);
 /* Hot pages: as access counters. */
-bool uvmp_remote_is_due(const struct uvmp_service *s);
-void uvmp_remote_start(struct uvmp_service *s);
-void uvmp_remote_advance(struct uvmp_service *s);
+bool uvmpi_remote_is_due(const struct uvmp_service *s);
+void uvmpi_remote_start(struct uvmp_service *s);
+void uvmpi_remote_advance(struct uvmp_service *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* Memory of the GPUs: what backs pages.
  *
  * evict=lru: chunks of uvmp_pmm, owned by the block's handle. A block of 2 MiB has one root, a smaller one a
- * record of its chunks (struct sub). An allocation that finds nothing starts the eviction of a root; the
+ * record of its chunks (struct chunk_map). An allocation that finds nothing starts the eviction of a root; the
  * chunk that it wins is parked for the pass that follows (6.6). Chunks of a pass that was not enough stay
  * pinned and unknown to the host: ALLOCATE is queued when everything that a step asked for is there.
  *
@@ -17,7 +17,7 @@
 
 /* -- setting up -- */
 
-uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
+uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, params->gpu[gpu - 1u].memory_bytes,
 	                         params->policy->memory_ratio, params->page_bytes);
@@ -25,7 +25,7 @@ uint64_t uvmp_memory_capacity(const struct uvmp_service_params *params, uint32_t
 
 static uint64_t roots_of(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	return uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
+	return uvmpi_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 }
 
 static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *params, uint32_t gpu)
@@ -58,7 +58,7 @@ static size_t order_bytes(const struct uvmp_service_params *params)
 	return units <= UVMP_UNITS_MAX ? uvmp_evict_size(params->policy->evict, (uint32_t)units) : 0;
 }
 
-size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
+size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	struct uvmp_pmm_params pmm;
 	uint64_t bytes;
@@ -73,7 +73,7 @@ size_t uvmp_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	if (bytes == 0)
 		return 0;
 	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
-	         uvmp_circle_size(params);
+	         uvmpi_cyclic_size(params);
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
@@ -91,8 +91,8 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(uint16_t));
-	uvmp_circle_init(g, params, memory);
-	memory += uvmp_circle_size(params);
+	uvmpi_cyclic_init(g, params, memory);
+	memory += uvmpi_cyclic_size(params);
 	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)order_units(params), memory,
 	                         order_bytes(params));
@@ -100,7 +100,7 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	return status;
 }
 
-enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
+enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
                                   uint32_t gpu, void *memory, size_t bytes)
 {
 	struct gpu *g = &s->gpu[gpu];
@@ -113,7 +113,7 @@ enum uvmp_status uvmp_memory_init(struct uvmp_service *s, const struct uvmp_serv
 		return UVMP_ERR_RANGE;
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
 	if (params->policy->evict != UVMP_EVICT_LRU) {
-		g->capacity_pages = uvmp_memory_capacity(params, gpu) / s->page_bytes;
+		g->capacity_pages = uvmpi_memory_capacity(params, gpu) / s->page_bytes;
 		return init_order(s, params, gpu, memory);
 	}
 	pmm = pmm_params(params, gpu);
@@ -140,7 +140,7 @@ static enum uvmp_chunk_size size_of(uint32_t bytes)
 }
 
 /* Pages with a chunk. */
-static void backed_pages(const struct uvmp_service *s, const struct block *b, const struct place *p,
+static void backed_pages(const struct uvmp_service *s, const struct block *b, const struct residency *p,
                          uvmp_mask *backed)
 {
 	uvmp_mask_zero(backed);
@@ -149,15 +149,15 @@ static void backed_pages(const struct uvmp_service *s, const struct block *b, co
 	if (block_is_whole(s, b))
 		uvmp_mask_region_set(backed, (struct uvmp_region){0, b->pages});
 	else
-		uvmp_mask_copy(backed, &sub_at(s, p->memory)->backed);
+		uvmp_mask_copy(backed, &chunk_map_at(s, p->memory)->backed);
 }
 
-static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b, const struct place *p,
+static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b, const struct residency *p,
                                   uint32_t first)
 {
 	if (block_is_whole(s, b))
 		return (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M};
-	return sub_at(s, p->memory)->chunk[first];
+	return chunk_map_at(s, p->memory)->chunk[first];
 }
 
 /* The chunk that holds the first page of the set from `from` on; (0,0) behind the last. */
@@ -166,35 +166,35 @@ static struct uvmp_region next_chunk(const struct uvmp_block *shape, const uvmp_
 	return uvmp_block_chunk(shape, uvmp_mask_next_set(set, from));
 }
 
-static void remember_chunk(struct uvmp_service *s, const struct block *b, struct place *p,
+static void remember_chunk(struct uvmp_service *s, const struct block *b, struct residency *p,
                            struct uvmp_region region, struct uvmp_chunk chunk)
 {
 	if (block_is_whole(s, b)) {
 		p->memory = chunk.root;
 		p->has_memory = true;
 	} else {
-		sub_at(s, p->memory)->chunk[region.first] = chunk;
-		uvmp_mask_region_set(&sub_at(s, p->memory)->backed, region);
+		chunk_map_at(s, p->memory)->chunk[region.first] = chunk;
+		uvmp_mask_region_set(&chunk_map_at(s, p->memory)->backed, region);
 	}
 }
 
-void uvmp_memory_forget(struct uvmp_service *s, const struct block *b, struct place *p,
+void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct residency *p,
                         const uvmp_mask *pages)
 {
-	struct sub *sub;
+	struct chunk_map *chunks;
 
 	if (!block_is_whole(s, b)) {
-		sub = sub_at(s, p->memory);
-		uvmp_mask_andnot(&sub->backed, &sub->backed, pages);
-		if (!uvmp_mask_is_empty(&sub->backed))
+		chunks = chunk_map_at(s, p->memory);
+		uvmp_mask_andnot(&chunks->backed, &chunks->backed, pages);
+		if (!uvmp_mask_is_empty(&chunks->backed))
 			return;
-		uvmp_arena_give(s, SLAB_SUB, p->memory);
+		uvmpi_arena_give(s, SLAB_CHUNK_MAP, p->memory);
 	}
 	p->memory = 0;
 	p->has_memory = false;
 }
 
-void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct place *p,
+void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct residency *p,
                          uint32_t root, uvmp_mask *pages)
 {
 	struct uvmp_region region;
@@ -203,7 +203,7 @@ void uvmp_memory_in_root(const struct uvmp_service *s, const struct block *b, co
 
 	uvmp_mask_zero(pages);
 	backed_pages(s, b, p, &backed);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
 	     region = next_chunk(&shape, &backed, region.outer)) {
 		if (chunk_at(s, b, p, region.first).root == root)
@@ -246,10 +246,10 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 		return;
 	}
 	(void)uvmp_pmm_free(s->gpu[pin->gpu].pmm, pin->chunk);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, uvmp_block_chunk(&shape, pin->first));
-	uvmp_memory_forget(s, b, uvmp_place_find(s, b, pin->gpu), &pages);
+	uvmpi_memory_forget(s, b, uvmpi_residency_find(s, b, pin->gpu), &pages);
 }
 
 /* Pins end early where there are too many, the oldest first. Chunks that no ALLOCATE has told of must stay:
@@ -276,7 +276,7 @@ static void add_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t
 	        .chunk = chunk, .block = block, .first = (uint16_t)first, .gpu = (uint8_t)gpu};
 }
 
-void uvmp_memory_settle(struct uvmp_service *s)
+void uvmpi_memory_settle(struct uvmp_service *s)
 {
 	for (uint32_t i = 0; i < s->pinned_count; i++)
 		release_pin(s, &s->pinned[i]);
@@ -308,7 +308,7 @@ static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 	return uvmp_pmm_alloc(s->gpu[gpu].pmm, UVMP_CHUNK_USER, size, block, chunk);
 }
 
-static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p,
+static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
                                    struct uvmp_region region)
 {
 	enum uvmp_chunk_size size = size_of(region_bytes(s, region));
@@ -320,7 +320,7 @@ static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 	status = take_chunk(s, gpu, block, size, &chunk);
 	if (status == UVMP_ERR_NO_MEMORY)
 		s->is_full = true;
-	if (status == UVMP_ERR_NO_MEMORY && uvmp_evict_start(s, gpu, size, false) == UVMP_OK)
+	if (status == UVMP_ERR_NO_MEMORY && uvmpi_evict_start(s, gpu, size, false) == UVMP_OK)
 		return UVMP_ERR_RETRY;
 	if (status != UVMP_OK) /* also: no root may be split any more */
 		return UVMP_ERR_NO_MEMORY;
@@ -336,7 +336,7 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 	struct uvmp_action *a;
 	uvmp_mask whole;
 
-	uvmp_block_shape(s, block_at(s, block), &shape);
+	uvmpi_block_shape(s, block_at(s, block), &shape);
 	for (uint32_t i = 0; i < s->pinned_count; i++) {
 		struct pinned *pin = &s->pinned[i];
 		struct uvmp_region region = uvmp_block_chunk(&shape, pin->first);
@@ -347,7 +347,7 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 		pin->is_known = true;
 		uvmp_mask_zero(&whole);
 		uvmp_mask_region_set(&whole, region);
-		a = uvmp_queue(s, UVMP_ACTION_ALLOCATE,
+		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
 		               uvmp_mask_intersects(&whole, &s->step.faulted) ? (enum uvmp_cause)s->step.cause
 		                                                              : UVMP_CAUSE_PREFETCH,
 		               block, &whole);
@@ -357,7 +357,7 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 	}
 }
 
-static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p,
+static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
                                     const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, block);
@@ -367,20 +367,20 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 	uvmp_mask missing;
 
 	if (!block_is_whole(s, b) && !p->has_memory) {
-		p->memory = uvmp_arena_take(s, SLAB_SUB);
+		p->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
 		if (p->memory == 0)
 			return UVMP_ERR_NO_MEMORY;
 		p->has_memory = true;
 	}
 	backed_pages(s, b, p, &missing);
 	uvmp_mask_andnot(&missing, pages, &missing);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &missing, 0); region.outer != 0;
 	     region = next_chunk(&shape, &missing, region.outer)) {
 		status = back_chunk(s, gpu, block, p, region);
 		if (status != UVMP_OK) { /* a record without a chunk is no memory */
 			uvmp_mask_zero(&missing);
-			uvmp_memory_forget(s, b, p, &missing);
+			uvmpi_memory_forget(s, b, p, &missing);
 			return status;
 		}
 	}
@@ -390,7 +390,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 
 /* -- memory in pages -- */
 
-static uint32_t unit_of(const struct gpu *g, const struct place *p, uint32_t page)
+static uint32_t unit_of(const struct gpu *g, const struct residency *p, uint32_t page)
 {
 	return p->memory * g->block_units + page / g->unit_pages;
 }
@@ -403,7 +403,7 @@ static struct uvmp_region around(const struct gpu *g, uint32_t page)
 	return (struct uvmp_region){first, first + g->unit_pages};
 }
 
-static bool take_number(struct gpu *g, handle block, struct place *p)
+static bool take_number(struct gpu *g, handle block, struct residency *p)
 {
 	if (p->has_memory)
 		return true;
@@ -421,15 +421,15 @@ static bool take_number(struct gpu *g, handle block, struct place *p)
 	return true;
 }
 
-uint64_t uvmp_memory_units(const struct uvmp_service_params *params, uint32_t gpu)
+uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	return params->policy->evict == UVMP_EVICT_LRU ? roots_of(params, gpu) : order_units(params);
 }
 
-struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
+struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
                                     uint32_t page, uint32_t *unit)
 {
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	const struct gpu *g = &s->gpu[gpu];
 	struct uvmp_region region;
 	struct uvmp_block shape;
@@ -438,7 +438,7 @@ struct uvmp_region uvmp_memory_unit(const struct uvmp_service *s, uint32_t gpu, 
 		*unit = unit_of(g, p, page);
 		return around(g, page);
 	}
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	region = uvmp_block_chunk(&shape, page);
 	*unit = chunk_at(s, b, p, region.first).root;
 	return region;
@@ -456,10 +456,10 @@ static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t 
 	if (s->is_full || !uvmp_pressure_is_over(&pressure))
 		return;
 	s->is_full = true;
-	uvmp_runtime_judge(s);
+	uvmpi_runtime_judge(s);
 }
 
-static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p,
+static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
                                    const uvmp_mask *pages)
 {
 	struct gpu *g = &s->gpu[gpu];
@@ -472,14 +472,14 @@ static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle 
 	need = uvmp_mask_weight(&missing);
 	note_pressure(s, g, need);
 	if (g->used_pages + need > g->capacity_pages)
-		return uvmp_evict_start(s, gpu, UVMP_CHUNK_2M, false) == UVMP_OK ? UVMP_ERR_RETRY
+		return uvmpi_evict_start(s, gpu, UVMP_CHUNK_2M, false) == UVMP_OK ? UVMP_ERR_RETRY
 		                                                                 : UVMP_ERR_NO_MEMORY;
 	g->coming_pages = need;
 	return UVMP_OK;
 }
 
 /* These pages of the block count, and no others. */
-static void recount(struct gpu *g, const struct place *p, const uvmp_mask *resident)
+static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *resident)
 {
 	uint32_t pages = uvmp_mask_weight(resident);
 
@@ -490,7 +490,7 @@ static void recount(struct gpu *g, const struct place *p, const uvmp_mask *resid
 
 /* uvm-smart 3.1: where accesses are counted, the tree's node over the unit ranks it, not the order's own
  * count of touches. */
-static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
                   uint32_t page)
 {
 	const struct counters *c = counters_of(s, b);
@@ -506,10 +506,10 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 	                               uvmp_counter_tree_marks(&c->tree, first, blocks));
 }
 
-void uvmp_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
 {
 	const struct block *b = block_at(s, block);
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 
 	if (p->has_memory)
 		weigh(s, &s->gpu[gpu], b, p, page);
@@ -520,9 +520,9 @@ static uint32_t pages_of_block(const struct gpu *g)
 	return g->block_units * g->unit_pages;
 }
 
-void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
+void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 {
-	const struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 	struct gpu *g = &s->gpu[gpu];
 
 	if (s->policy.evict != UVMP_EVICT_LFU_2M || p == NULL || !p->has_memory)
@@ -532,10 +532,10 @@ void uvmp_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 }
 
 /* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
-static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
                        uint32_t page)
 {
-	bool is_pinned = uvmp_circle_is_pinned(g, p->memory);
+	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
 	if (is_pinned && s->policy.evict != UVMP_EVICT_LFU_2M)
 		return;
@@ -546,20 +546,20 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 }
 
 /* UVM Smart Q7: a unit that is not complete has had few uses because it is just coming, and would leave as
- * soon as it has come. A reserve is counted in an order without that (uvmp_evict_start passes such units
+ * soon as it has come. A reserve is counted in an order without that (uvmpi_evict_start passes such units
  * over). */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                       const struct place *p, const uvmp_mask *resident, uint32_t page)
+                       const struct residency *p, const uvmp_mask *resident, uint32_t page)
 {
 	struct uvmp_region region = around(g, page);
 
-	if (!uvmp_evict_spares(s))
+	if (!uvmpi_evict_spares(s))
 		return;
 	region.outer = minimum(region.outer, b->pages);
 	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
 }
 
-static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct place *p,
+static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
                         const uvmp_mask *pages)
 {
 	uvmp_mask resident;
@@ -579,11 +579,11 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	}
 }
 
-void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
+void uvmpi_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
 {
 	struct gpu *g = &s->gpu[gpu];
 	const struct block *b = block_at(s, g->unit_block[number]);
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
 		if (!is_listed)
@@ -594,7 +594,7 @@ void uvmp_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, boo
 }
 
 static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                         const struct place *p, const uvmp_mask *pages)
+                         const struct residency *p, const uvmp_mask *pages)
 {
 	uvmp_mask rest;
 
@@ -610,19 +610,19 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 
 /* -- both -- */
 
-enum uvmp_status uvmp_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+enum uvmp_status uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
 {
-	struct place *p = uvmp_place_make(s, block_at(s, block), gpu);
+	struct residency *p = uvmpi_residency_make(s, block_at(s, block), gpu);
 
 	if (p == NULL)
 		return UVMP_ERR_NO_MEMORY;
 	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, pages) : back_pages(s, gpu, block, p, pages);
 }
 
-void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, block);
-	struct place *p = uvmp_place_find(s, b, gpu);
+	struct residency *p = uvmpi_residency_find(s, b, gpu);
 	struct uvmp_region region;
 	struct uvmp_block shape;
 	uvmp_mask gone, chunk;
@@ -632,7 +632,7 @@ void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, cons
 		return;
 	backed_pages(s, b, p, &gone);
 	uvmp_mask_and(&gone, &gone, pages);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &gone, 0); region.outer != 0;
 	     region = next_chunk(&shape, &gone, region.outer)) {
 		if (uvmp_mask_region_any(&p->resident, region))
@@ -641,12 +641,12 @@ void uvmp_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, cons
 		forget_pin(s, gpu, block, region.first);
 		uvmp_mask_zero(&chunk);
 		uvmp_mask_region_set(&chunk, region);
-		uvmp_memory_forget(s, b, p, &chunk);
+		uvmpi_memory_forget(s, b, p, &chunk);
 	}
 }
 
 /* Marks the chunks of these pages. */
-static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct place *p,
+static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
                         const uvmp_mask *pages, enum uvmp_chunk_mark mark)
 {
 	struct uvmp_region region;
@@ -655,16 +655,16 @@ static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block
 
 	backed_pages(s, b, p, &backed);
 	uvmp_mask_and(&backed, &backed, pages);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
 	     region = next_chunk(&shape, &backed, region.outer))
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first), mark);
 }
 
-void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark)
+void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark)
 {
 	const struct block *b = block_at(s, block);
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	uvmp_mask all;
 
 	if (s->gpu[gpu].pmm == NULL)
@@ -674,15 +674,15 @@ void uvmp_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum u
 	mark_chunks(s, gpu, b, p, &all, mark);
 }
 
-void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, block);
-	struct place *p = uvmp_place_find(s, b, gpu);
+	struct residency *p = uvmpi_residency_find(s, b, gpu);
 
 	if (p == NULL || !p->has_memory)
 		return;
 	if (s->gpu[gpu].pmm == NULL) {
-		uvmp_circle_return(s, gpu, block);
+		uvmpi_cyclic_return(s, gpu, block);
 		touch_pages(s, &s->gpu[gpu], b, p, pages);
 	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
@@ -690,10 +690,10 @@ void uvmp_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const 
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);
 }
 
-void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, block);
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	uvmp_mask rest;
 
 	if (p == NULL || !p->has_memory)
@@ -702,13 +702,13 @@ void uvmp_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const 
 	if (s->gpu[gpu].pmm == NULL)
 		remove_pages(s, &s->gpu[gpu], b, p, pages);
 	else if (uvmp_mask_is_empty(&rest))
-		uvmp_memory_mark(s, gpu, block, UVMP_MARK_UNUSED);
+		uvmpi_memory_mark(s, gpu, block, UVMP_MARK_UNUSED);
 }
 
-void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
 {
 	const struct block *b = block_at(s, block);
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_block shape;
 
@@ -718,11 +718,11 @@ void uvmp_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		touch_unit(s, g, b, p, page);
 		return;
 	}
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	(void)uvmp_pmm_touch(g->pmm, chunk_at(s, b, p, uvmp_block_chunk(&shape, page).first));
 }
 
-static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct place *p)
+static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p)
 {
 	const struct block *b = block_at(s, block);
 	struct uvmp_region region;
@@ -731,7 +731,7 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 	uvmp_mask backed, pages;
 
 	backed_pages(s, b, p, &backed);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
 	     region = next_chunk(&shape, &backed, region.outer)) {
 		struct uvmp_chunk chunk = chunk_at(s, b, p, region.first);
@@ -740,15 +740,15 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 		forget_pin(s, gpu, block, region.first);
 		uvmp_mask_zero(&pages);
 		uvmp_mask_region_set(&pages, region);
-		a = uvmp_queue(s, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, block, &pages);
+		a = uvmpi_queue(s, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, block, &pages);
 		a->from = (uint8_t)gpu;
 		a->offset = chunk_offset(chunk);
 		a->detail = region_bytes(s, region);
 	}
-	uvmp_memory_forget(s, b, p, &backed);
+	uvmpi_memory_forget(s, b, p, &backed);
 }
 
-static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b, struct place *p)
+static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b, struct residency *p)
 {
 	uvmp_mask all;
 
@@ -757,16 +757,16 @@ static void free_number(const struct uvmp_service *s, struct gpu *g, const struc
 	remove_pages(s, g, b, p, &all);
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
-	uvmp_circle_forget(g, p->memory);
+	uvmpi_cyclic_forget(g, p->memory);
 	g->unit_block[p->memory] = g->free_number;
 	g->free_number = p->memory;
 	p->memory = 0;
 	p->has_memory = false;
 }
 
-void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
+void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
 {
-	struct place *p = uvmp_place_find(s, block_at(s, block), gpu);
+	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 
 	if (p == NULL || !p->has_memory)
 		return;
@@ -776,9 +776,9 @@ void uvmp_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
 		free_number(s, &s->gpu[gpu], block_at(s, block), p);
 }
 
-void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts)
+void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts)
 {
-	const struct place *p = uvmp_place_find(s, b, gpu);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	struct uvmp_region region;
 	struct uvmp_block shape;
 	uint64_t behind = UINT64_MAX; /* where the chunk before ends in the GPU's memory */
@@ -787,7 +787,7 @@ void uvmp_memory_cuts(const struct uvmp_service *s, const struct block *b, uint3
 	if (s->gpu[gpu].pmm == NULL || block_is_whole(s, b)) /* one chunk needs no cut */
 		return;
 	backed_pages(s, b, p, &backed);
-	uvmp_block_shape(s, b, &shape);
+	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
 	     region = next_chunk(&shape, &backed, region.outer)) {
 		uint64_t offset = chunk_offset(chunk_at(s, b, p, region.first));

@@ -156,7 +156,7 @@ static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, u
                        struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "blocks", params->blocks},
-	             roots == 0 || uvmp_memory_size(params, gpu) != 0,
+	             roots == 0 || uvmpi_memory_size(params, gpu) != 0,
 	             "too many for this eviction order, or for size_t");
 }
 
@@ -164,7 +164,7 @@ static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
                       struct uvmp_service_error *error)
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
-	uint64_t roots = uvmp_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
+	uint64_t roots = uvmpi_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 
 	return check_memory(params, gpu, roots, error) &&
 	       is_within(error, (struct given){gpu, "splits", g->splits}, 0,

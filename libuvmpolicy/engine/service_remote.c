@@ -42,7 +42,7 @@ static bool is_counting(const struct uvmp_service *s)
 	return s->policy.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
 }
 
-uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b)
+uint32_t uvmpi_remote_leaves(const struct uvmp_service *s, const struct block *b)
 {
 	uint32_t leaves = 1;
 
@@ -54,24 +54,24 @@ uint32_t uvmp_remote_leaves(const struct uvmp_service *s, const struct block *b)
 /* The block's counters; NULL: nobody counts, or the arena is full. */
 static struct counters *make_counters(struct uvmp_service *s, struct block *b)
 {
-	struct extra *extra = is_counting(s) ? uvmp_extra_make(s, b) : NULL;
+	struct cold *cold = is_counting(s) ? uvmpi_cold_make(s, b) : NULL;
 
-	if (extra == NULL)
+	if (cold == NULL)
 		return NULL;
-	if (extra->counters == 0) {
-		extra->counters = uvmp_arena_take(s, SLAB_COUNTERS);
-		if (extra->counters == 0)
+	if (cold->counters == 0) {
+		cold->counters = uvmpi_arena_take(s, SLAB_COUNTERS);
+		if (cold->counters == 0)
 			return NULL;
-		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmp_remote_leaves(s, b));
+		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmpi_remote_leaves(s, b));
 	}
 	return counters_of(s, b);
 }
 
 static void weigh_block(struct uvmp_service *s, handle h)
 {
-	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next) {
+	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
 		for (uint32_t page = 0; page < block_at(s, h)->pages; page += counter_pages(s))
-			uvmp_memory_weigh(s, place_at(s, at)->proc, h, page);
+			uvmpi_memory_weigh(s, residency_at(s, at)->proc, h, page);
 	}
 }
 
@@ -115,10 +115,10 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 
 			if (c != NULL)
 				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
-			uvmp_memory_level(s, gpu, h);
+			uvmpi_memory_level(s, gpu, h);
 		}
 	}
-	uvmp_step_switch_prefetcher(
+	uvmpi_step_switch_prefetcher(
 	        s); /* which stays (Q4), even if no batch has seen yet that memory is full */
 	s->is_full = false;
 	return UVMP_OK;
@@ -159,7 +159,7 @@ static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_
 
 static bool is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
-	return uvmp_block_holders(s, b, page) == BIT(UVMP_CPU);
+	return uvmpi_block_holders(s, b, page) == BIT(UVMP_CPU);
 }
 
 /* Of the pages those that only the CPU has, and that would stay there if they were read now. */
@@ -172,17 +172,17 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 		if (uvmp_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
 			uvmp_mask_region_clear(pages, region);
 	}
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		if (place_at(s, at)->proc == UVMP_CPU)
-			uvmp_mask_and(pages, pages, &place_at(s, at)->resident);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at)->proc == UVMP_CPU)
+			uvmp_mask_and(pages, pages, &residency_at(s, at)->resident);
 		else
-			uvmp_mask_andnot(pages, pages, &place_at(s, at)->resident);
+			uvmp_mask_andnot(pages, pages, &residency_at(s, at)->resident);
 	}
 }
 
 /* -- faults -- */
 
-bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
+bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
@@ -194,13 +194,13 @@ bool uvmp_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
 	record(s, c, page, is_write);
 	if (!is_free(s, b, step->requester) || !is_on_cpu(s, b, page) ||
 	    migrates(s, step->requester, c, page / counter_pages(s), 0, is_write) ||
-	    uvmp_place_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
+	    uvmpi_residency_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
 		return false;
 	uvmp_mask_set(&step->remote, page);
 	return true;
 }
 
-void uvmp_remote_map(struct uvmp_service *s)
+void uvmpi_remote_map(struct uvmp_service *s)
 {
 	const struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
@@ -213,7 +213,7 @@ void uvmp_remote_map(struct uvmp_service *s)
 	keep_staying(s, b, step->requester, counters_of(s, b), &pages);
 	uvmp_mask_or(&pages, &pages, &step->remote);
 	uvmp_mask_andnot(&pages, &pages, &step->arrive[step->requester]); /* a store to the same page */
-	uvmp_step_map_reads(s, step->block, step->requester, &pages, UVMP_CAUSE_COUNTER);
+	uvmpi_step_map_reads(s, step->block, step->requester, &pages, UVMP_CAUSE_COUNTER);
 }
 
 /* -- accesses -- */
@@ -235,18 +235,18 @@ static void add_hot(struct uvmp_service *s, handle h, struct counters *c, uint32
 	s->hot_last = h;
 }
 
-void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
+void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
 {
 	struct block *b = block_at(s, h);
-	const struct place *place = uvmp_place_find(s, b, gpu);
+	const struct residency *place = uvmpi_residency_find(s, b, gpu);
 	bool is_there = place != NULL && (uvmp_mask_test(&place->resident, page) ||
-	                                  place_right(place, page) != UVMP_PROT_NONE);
+	                                  residency_right(place, page) != UVMP_PROT_NONE);
 	struct counters *c = is_there ? make_counters(s, b) : NULL;
 
 	if (c == NULL)
 		return;
 	record(s, c, page, is_write);
-	uvmp_memory_weigh(s, gpu, h, page);
+	uvmpi_memory_weigh(s, gpu, h, page);
 	if (is_free(s, b, gpu) && is_on_cpu(s, b, page) &&
 	    migrates(s, gpu, c, page / counter_pages(s), 0, is_write))
 		add_hot(s, h, c, gpu, page);
@@ -254,7 +254,7 @@ void uvmp_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t pa
 
 /* -- evictions (4.3) -- */
 
-void uvmp_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, h);
 	struct counters *c = counters_of(s, b);
@@ -265,7 +265,7 @@ void uvmp_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvm
 	uvmp_counter_tree_round_trip(&c->tree, s->policy.quirks);
 	if (s->policy.quirks) /* Q22: what was read or written stays so */
 		return;
-	uvmp_mask_andnot(&rest, &uvmp_place_find(s, b, gpu)->resident, pages);
+	uvmp_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
 		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * counter_pages(s),
 		                                                      (leaf + 1u) * counter_pages(s)}))
@@ -273,7 +273,7 @@ void uvmp_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvm
 	}
 }
 
-void uvmp_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+void uvmpi_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, h);
 	const struct counters *c = counters_of(s, b);
@@ -282,7 +282,7 @@ void uvmp_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, con
 	if (c == NULL || !is_free(s, b, gpu))
 		return;
 	keep_staying(s, b, gpu, c, &stay);
-	uvmp_step_map_reads(s, h, gpu, &stay, UVMP_CAUSE_EVICTION);
+	uvmpi_step_map_reads(s, h, gpu, &stay, UVMP_CAUSE_EVICTION);
 }
 
 /* -- the list of blocks with hot pages -- */
@@ -301,7 +301,7 @@ static void take_off(struct uvmp_service *s, struct counters *c)
 	uvmp_mask_zero(&c->hot);
 }
 
-void uvmp_remote_forget(struct uvmp_service *s, struct block *b)
+void uvmpi_remote_forget(struct uvmp_service *s, struct block *b)
 {
 	struct counters *c = counters_of(s, b);
 
@@ -309,19 +309,19 @@ void uvmp_remote_forget(struct uvmp_service *s, struct block *b)
 		return;
 	if (!uvmp_mask_is_empty(&c->hot))
 		take_off(s, c);
-	uvmp_arena_give(s, SLAB_COUNTERS, extra_at(s, b->extra)->counters);
-	extra_at(s, b->extra)->counters = 0;
+	uvmpi_arena_give(s, SLAB_COUNTERS, cold_at(s, b->cold)->counters);
+	cold_at(s, b->cold)->counters = 0;
 }
 
 /* -- hot pages come -- */
 
-bool uvmp_remote_is_due(const struct uvmp_service *s)
+bool uvmpi_remote_is_due(const struct uvmp_service *s)
 {
 	return s->hot_first != 0;
 }
 
 /* Some may have come meanwhile, with a fault. */
-void uvmp_remote_start(struct uvmp_service *s)
+void uvmpi_remote_start(struct uvmp_service *s)
 {
 	struct remote_run *run = &s->remote;
 	struct uvmp_action *a;
@@ -340,30 +340,30 @@ void uvmp_remote_start(struct uvmp_service *s)
 	if (uvmp_mask_is_empty(&run->pages))
 		return;
 	s->batch = ++s->gpu[run->gpu].note_batches;
-	a = uvmp_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
+	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
 	a->to = (uint8_t)run->gpu;
 	a->count = a->detail = uvmp_mask_weight(&run->pages);
-	uvmp_step_switch_prefetcher(s);
+	uvmpi_step_switch_prefetcher(s);
 	run->phase = REMOTE_BEGUN;
 }
 
-void uvmp_remote_advance(struct uvmp_service *s)
+void uvmpi_remote_advance(struct uvmp_service *s)
 {
 	struct remote_run *run = &s->remote;
 	bool is_throttled;
 
 	if (run->phase == REMOTE_STEP) {
-		uvmp_memory_settle(s);
+		uvmpi_memory_settle(s);
 		run->phase = REMOTE_IDLE;
 		return;
 	}
-	uvmp_step_clear(s, run->block, run->gpu);
+	uvmpi_step_clear(s, run->block, run->gpu);
 	s->step.cause = UVMP_CAUSE_COUNTER;
 	s->step.is_prefetching = true;
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&run->pages, page + 1u))
-		(void)uvmp_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
+		(void)uvmpi_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
 		                     &is_throttled);
 	run->phase = REMOTE_STEP;
-	uvmp_step_start(s);
+	uvmpi_step_start(s);
 }

@@ -146,8 +146,8 @@ static void finish(struct uvmp_service *s, enum uvmp_status status)
 	struct request_run *run = &s->run;
 	struct uvmp_action *a;
 
-	uvmp_memory_settle(s);
-	a = uvmp_queue(s, UVMP_ACTION_DONE, (enum uvmp_cause)cause[run->request.kind], 0, NULL);
+	uvmpi_memory_settle(s);
+	a = uvmpi_queue(s, UVMP_ACTION_DONE, (enum uvmp_cause)cause[run->request.kind], 0, NULL);
 	a->ticket = run->request.ticket;
 	a->status = (int8_t)status;
 	s->batch = run->batch;
@@ -157,8 +157,8 @@ static void finish(struct uvmp_service *s, enum uvmp_status status)
 /* Slot of the range that holds the address. */
 static uint32_t range_at(const struct uvmp_service *s, uvmp_addr address)
 {
-	uint32_t space = uvmp_space_find(s, s->run.request.space);
-	uint32_t index = space == NO_INDEX ? NO_INDEX : uvmp_range_find(s, space, address);
+	uint32_t space = uvmpi_space_find(s, s->run.request.space);
+	uint32_t index = space == NO_INDEX ? NO_INDEX : uvmpi_range_find(s, space, address);
 
 	return index == NO_INDEX ? NO_INDEX : s->range_order[index];
 }
@@ -189,11 +189,11 @@ static struct uvmp_region part_of(const struct uvmp_service *s, const struct blo
  */
 static bool give_memory(struct uvmp_service *s, handle h)
 {
-	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *place = place_at(s, at);
+	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
 
 		if (place->has_memory) {
-			uvmp_memory_free(s, place->proc, h);
+			uvmpi_memory_free(s, place->proc, h);
 			return true;
 		}
 	}
@@ -204,7 +204,7 @@ static void start_step(struct uvmp_service *s)
 {
 	s->step.is_retry = s->run.retries != 0;
 	s->run.is_stepping = true;
-	uvmp_step_start(s);
+	uvmpi_step_start(s);
 }
 
 /* -- free -- */
@@ -214,12 +214,12 @@ static void free_block(struct uvmp_service *s, handle h)
 	uvmp_mask pages;
 
 	all_pages(block_at(s, h), &pages);
-	uvmp_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
-	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next)
-		uvmp_step_leave(s, h, place_at(s, at)->proc, &pages);
+	uvmpi_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
+	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next)
+		uvmpi_step_leave(s, h, residency_at(s, at)->proc, &pages);
 	if (give_memory(s, h))
 		return;
-	uvmp_block_remove(s, h);
+	uvmpi_block_remove(s, h);
 }
 
 static void begin_free(struct uvmp_service *s)
@@ -240,10 +240,10 @@ static void begin_free(struct uvmp_service *s)
 static uint32_t next_piece(const struct uvmp_service *s)
 {
 	const struct request_run *run = &s->run;
-	uint32_t space = uvmp_space_find(s, run->request.space);
-	uint32_t index = uvmp_range_from(s, space, run->next);
+	uint32_t space = uvmpi_space_find(s, run->request.space);
+	uint32_t index = uvmpi_range_from(s, space, run->next);
 
-	for (; uvmp_range_is_in(s, index, space); index++) {
+	for (; uvmpi_range_is_in(s, index, space); index++) {
 		if (run->request.kind == REQUEST_FREE_PART ||
 		    s->range[s->range_order[index]].origin == run->request.base)
 			return index;
@@ -258,7 +258,7 @@ static uint32_t pieces_from(const struct uvmp_service *s, uint32_t index)
 	const struct range *first = &s->range[s->range_order[index]];
 	uint32_t outer = index + 1u;
 
-	for (; uvmp_range_is_in(s, outer, first->space); outer++) {
+	for (; uvmpi_range_is_in(s, outer, first->space); outer++) {
 		const struct range *r = &s->range[s->range_order[outer]];
 
 		if (r->origin != first->origin || r->start > s->run.end || r->block != 0)
@@ -287,9 +287,9 @@ static void free_pieces(struct uvmp_service *s)
 	run->is_last = r->end >= run->end;
 	run->next = r->end + 1u;
 	if (run->request.kind == REQUEST_FREE_PART)
-		uvmp_range_remove_part(s, index, count);
+		uvmpi_range_remove_part(s, index, count);
 	else
-		uvmp_range_remove(s, index, count);
+		uvmpi_range_remove(s, index, count);
 }
 
 /* -- migrate -- */
@@ -297,9 +297,9 @@ static void free_pieces(struct uvmp_service *s)
 static void begin_window(struct uvmp_service *s, enum request_phase phase)
 {
 	const struct request *request = &s->run.request;
-	uint32_t space = uvmp_space_find(s, request->space);
+	uint32_t space = uvmpi_space_find(s, request->space);
 
-	if (space == NO_INDEX || !uvmp_range_covers(s, space, request->base, s->run.end)) {
+	if (space == NO_INDEX || !uvmpi_range_covers(s, space, request->base, s->run.end)) {
 		finish(s, UVMP_ERR_UNKNOWN);
 		return;
 	}
@@ -313,12 +313,12 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	bool is_duplicate = range_of(s, b)->duplication == UVMP_DUPLICATION_ENABLED;
 	uvmp_mask pages;
 
-	uvmp_step_clear(s, h, dst);
+	uvmpi_step_clear(s, h, dst);
 	s->step.cause = UVMP_CAUSE_MIGRATE;
 	s->step.migrate = UVMP_MIGRATE_API_MIGRATE;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
-	uvmp_step_add_prefetched(s, &pages, dst,
+	uvmpi_step_add_prefetched(s, &pages, dst,
 	                         is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	start_step(s);
 }
@@ -331,14 +331,14 @@ static void migrate(struct uvmp_service *s)
 	if (run->has_stepped) {
 		uvmp_addr last = block_end(s, block_at(s, run->block));
 
-		uvmp_memory_settle(s);
+		uvmpi_memory_settle(s);
 		if (last >= run->end) {
 			finish(s, UVMP_OK);
 			return;
 		}
 		run->next = last + 1u;
 	}
-	run->block = uvmp_block_make(s, uvmp_space_find(s, run->request.space), run->next, &status);
+	run->block = uvmpi_block_make(s, uvmpi_space_find(s, run->request.space), run->next, &status);
 	if (run->block == 0)
 		finish(s, status);
 	else
@@ -411,7 +411,7 @@ static enum uvmp_status cut(struct uvmp_service *s, uvmp_addr address)
 {
 	uint32_t slot = range_across(s, address);
 
-	return slot == NO_INDEX ? UVMP_OK : uvmp_range_split(s, slot, address, &s->run.block);
+	return slot == NO_INDEX ? UVMP_OK : uvmpi_range_split(s, slot, address, &s->run.block);
 }
 
 /* Whoever frees a part finds all as it was if there is no room for both cuts. */
@@ -450,15 +450,15 @@ static void leave(struct uvmp_service *s)
 
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
-	uvmp_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		uvmp_step_leave(s, h, place_at(s, at)->proc, &pages);
-	if (b->extra != 0) {
-		struct extra *extra = extra_at(s, b->extra);
+	uvmpi_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		uvmpi_step_leave(s, h, residency_at(s, at)->proc, &pages);
+	if (b->cold != 0) {
+		struct cold *cold = cold_at(s, b->cold);
 
-		uvmp_mask_andnot(&extra->duplicated, &extra->duplicated, &pages);
-		uvmp_mask_andnot(&extra->discarded, &extra->discarded, &pages);
-		uvmp_remote_forget(s, b);
+		uvmp_mask_andnot(&cold->duplicated, &cold->duplicated, &pages);
+		uvmp_mask_andnot(&cold->discarded, &cold->discarded, &pages);
+		uvmpi_remote_forget(s, b);
 	}
 	s->run.phase = VACATE;
 }
@@ -472,7 +472,7 @@ static void end_thrashing(struct uvmp_service *s, handle h)
 	if (b->thrash == 0)
 		return;
 	uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
-	uvmp_arena_give(s, SLAB_THRASH, b->thrash);
+	uvmpi_arena_give(s, SLAB_THRASH, b->thrash);
 	b->thrash = 0;
 }
 
@@ -483,11 +483,11 @@ static void map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
 	uvmp_mask pages;
 
 	all_pages(b, &pages);
-	if (b->extra != 0) {
-		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->duplicated);
-		uvmp_mask_andnot(&pages, &pages, &extra_at(s, b->extra)->discarded);
+	if (b->cold != 0) {
+		uvmp_mask_andnot(&pages, &pages, &cold_at(s, b->cold)->duplicated);
+		uvmp_mask_andnot(&pages, &pages, &cold_at(s, b->cold)->discarded);
 	}
-	uvmp_step_map_remote(s, h, proc, &pages, UVMP_CAUSE_HINT);
+	uvmpi_step_map_remote(s, h, proc, &pages, UVMP_CAUSE_HINT);
 }
 
 /* GPU memory and thrashing state cannot be cut: everything goes to the CPU first, where those who access the
@@ -497,13 +497,13 @@ static void vacate(struct uvmp_service *s)
 	handle h = s->run.block;
 	const struct block *b = block_at(s, h);
 
-	uvmp_step_clear(s, h, UVMP_CPU);
+	uvmpi_step_clear(s, h, UVMP_CPU);
 	s->step.cause = UVMP_CAUSE_HINT;
 	s->step.migrate = UVMP_MIGRATE_API_HINT;
 	s->step.may_map = false;
 	for (uint32_t page = 0; page < b->pages; page++)
-		if ((uvmp_block_holders(s, b, page) & ~BIT(UVMP_CPU)) != 0)
-			uvmp_step_add(s, page, UVMP_CPU, UVMP_ACCESS_PREFETCH, false);
+		if ((uvmpi_block_holders(s, b, page) & ~BIT(UVMP_CPU)) != 0)
+			uvmpi_step_add(s, page, UVMP_CPU, UVMP_ACCESS_PREFETCH, false);
 	if (s->step.destinations != 0) {
 		start_step(s);
 	} else if (!give_memory(s, h)) {
@@ -555,7 +555,7 @@ static void make_next(struct uvmp_service *s)
 	struct request_run *run = &s->run;
 	const struct range *range = &s->range[run->range];
 	enum uvmp_status status;
-	handle h = uvmp_block_make(s, range->space, run->make, &status);
+	handle h = uvmpi_block_make(s, range->space, run->make, &status);
 	uvmp_addr last;
 
 	if (h == 0) {
@@ -582,20 +582,20 @@ static uint64_t kept_at_home(const struct uvmp_service *s, uint32_t preferred)
 /* Each processor loses the pages that it maps but does not hold, if it is one of the set. */
 static void unmap_remote(struct uvmp_service *s, handle h, uint64_t procs)
 {
-	for (handle at = block_at(s, h)->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *place = place_at(s, at);
+	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
 		uvmp_mask pages;
 
-		place_mapped(place, &pages);
+		residency_mapped(place, &pages);
 		uvmp_mask_andnot(&pages, &pages, &place->resident);
-		uvmp_step_unmap(s, h, &pages, ~(procs & BIT(place->proc)), UVMP_CAUSE_HINT);
+		uvmpi_step_unmap(s, h, &pages, ~(procs & BIT(place->proc)), UVMP_CAUSE_HINT);
 	}
 }
 
 /* Of the holders of a read-duplicated page the preferred location keeps it, else the lowest. */
 static bool is_keeper(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc)
 {
-	uint64_t holders = uvmp_block_holders(s, b, page);
+	uint64_t holders = uvmpi_block_holders(s, b, page);
 	uint32_t preferred = range_of(s, b)->preferred;
 
 	if (preferred != UVMP_PROC_NONE && (holders & BIT(preferred)) != 0)
@@ -608,24 +608,24 @@ static void collapse(struct uvmp_service *s, handle h)
 	const struct block *b = block_at(s, h);
 	uvmp_mask *duplicated;
 
-	if (b->extra == 0)
+	if (b->cold == 0)
 		return;
-	duplicated = &extra_at(s, b->extra)->duplicated;
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *place = place_at(s, at);
+	duplicated = &cold_at(s, b->cold)->duplicated;
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
 		uvmp_mask lost = *duplicated;
 
 		for (uint32_t page = uvmp_mask_next_set(&lost, 0); page < UVMP_MASK_BITS;
 		     page = uvmp_mask_next_set(&lost, page + 1u))
 			if (is_keeper(s, b, page, place->proc))
 				uvmp_mask_clear(&lost, page);
-		uvmp_step_unmap(s, h, &lost, ~BIT(place->proc), UVMP_CAUSE_HINT);
-		uvmp_step_leave(s, h, place->proc, &lost);
+		uvmpi_step_unmap(s, h, &lost, ~BIT(place->proc), UVMP_CAUSE_HINT);
+		uvmpi_step_leave(s, h, place->proc, &lost);
 	}
 	uvmp_mask_zero(duplicated);
 }
 
-static void discard_place(struct uvmp_service *s, handle h, struct place *place, struct uvmp_region part,
+static void discard_place(struct uvmp_service *s, handle h, struct residency *place, struct uvmp_region part,
                           uvmp_mask *discarded)
 {
 	uvmp_mask pages;
@@ -634,9 +634,9 @@ static void discard_place(struct uvmp_service *s, handle h, struct place *place,
 	if (uvmp_mask_is_empty(&pages))
 		return;
 	uvmp_mask_or(discarded, discarded, &pages);
-	uvmp_queue(s, UVMP_ACTION_DISCARD, UVMP_CAUSE_HINT, h, &pages)->from = place->proc;
+	uvmpi_queue(s, UVMP_ACTION_DISCARD, UVMP_CAUSE_HINT, h, &pages)->from = place->proc;
 	if (place->proc != UVMP_CPU && uvmp_mask_is_subset(&place->resident, discarded))
-		uvmp_memory_mark(s, place->proc, h, UVMP_MARK_DISCARDED);
+		uvmpi_memory_mark(s, place->proc, h, UVMP_MARK_DISCARDED);
 }
 
 /* False: the arena is full. */
@@ -644,15 +644,15 @@ static bool discard(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_region part = part_of(s, b);
-	struct extra *extra;
+	struct cold *cold;
 
 	if (uvmp_region_is_empty(part))
 		return true;
-	extra = uvmp_extra_make(s, b);
-	if (extra == NULL)
+	cold = uvmpi_cold_make(s, b);
+	if (cold == NULL)
 		return false;
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		discard_place(s, h, place_at(s, at), part, &extra->discarded);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		discard_place(s, h, residency_at(s, at), part, &cold->discarded);
 	return true;
 }
 
@@ -675,7 +675,7 @@ static uint64_t take_effect(struct uvmp_service *s, handle h)
 	case UVMP_ADVISE_READ_DUPLICATE:
 		unmap_remote(s, h, ~(uint64_t)0);
 		all_pages(block_at(s, h), &pages);
-		uvmp_step_reset_thrash(s, h, &pages); /* 7.7 */
+		uvmpi_step_reset_thrash(s, h, &pages); /* 7.7 */
 		return 0;
 	case UVMP_ADVISE_NO_DUPLICATE:
 	case UVMP_ADVISE_UNSET_DUPLICATE:
@@ -766,7 +766,7 @@ static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode,
 	uvmp_mask_zero(&pages);
 	if (h != 0)
 		uvmp_mask_set(&pages, block_page(s, block_at(s, h), request->base));
-	a = uvmp_queue(s, UVMP_ACTION_CANCEL, UVMP_CAUSE_FATAL, h, &pages);
+	a = uvmpi_queue(s, UVMP_ACTION_CANCEL, UVMP_CAUSE_FATAL, h, &pages);
 	a->to = UVMP_CPU;
 	a->right = (uint8_t)mode;
 	a->space = request->space;
@@ -783,11 +783,11 @@ static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
 {
 	const struct request *request = &s->run.request;
 	const struct block *b = block_at(s, h);
-	const struct place *place = uvmp_place_find(s, b, UVMP_CPU);
+	const struct residency *place = uvmpi_residency_find(s, b, UVMP_CPU);
 	bool is_same = s->latch_thread == request->thread && s->latch_space == request->space &&
 	               s->latch_page == request->base;
 
-	if (place == NULL || place_right(place, block_page(s, b, request->base)) <
+	if (place == NULL || residency_right(place, block_page(s, b, request->base)) <
 	                             (uint8_t)uvmp_access_prot((enum uvmp_access)access))
 		return false;
 	if (s->has_latch) {
@@ -805,7 +805,7 @@ static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
 static void begin_cpu_fault(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
-	uint32_t slot = range_at(s, run->request.base), space = uvmp_space_find(s, run->request.space);
+	uint32_t slot = range_at(s, run->request.base), space = uvmpi_space_find(s, run->request.space);
 	enum uvmp_status status = UVMP_OK;
 	uint8_t access;
 
@@ -815,12 +815,12 @@ static void begin_cpu_fault(struct uvmp_service *s)
 	}
 	access = cpu_access(&run->request, &s->range[slot]);
 	if ((uint8_t)uvmp_access_prot((enum uvmp_access)access) > s->range[slot].right) {
-		refuse(s, uvmp_block_find(s, space, run->request.base), UVMP_CANCEL_WRITE_AND_ATOMIC,
+		refuse(s, uvmpi_block_find(s, space, run->request.base), UVMP_CANCEL_WRITE_AND_ATOMIC,
 		       UVMP_ERR_CONFLICT);
 		return;
 	}
 	run->request.access = access;
-	run->block = uvmp_block_make(s, space, run->request.base, &status);
+	run->block = uvmpi_block_make(s, space, run->request.base, &status);
 	if (run->block == 0 || is_let_pass(s, run->block, access))
 		finish(s, status);
 	else
@@ -838,9 +838,9 @@ static void cpu_fault(struct uvmp_service *s)
 		finish(s, UVMP_OK);
 		return;
 	}
-	uvmp_step_clear(s, run->block, UVMP_CPU);
+	uvmpi_step_clear(s, run->block, UVMP_CPU);
 	s->step.is_prefetching = true;
-	status = uvmp_step_page(s, block_page(s, block_at(s, run->block), run->request.base), access,
+	status = uvmpi_step_page(s, block_page(s, block_at(s, run->block), run->request.base), access,
 	                        (uint8_t)(1u << access), &is_throttled);
 	if (is_throttled)
 		status = UVMP_ERR_RETRY;
@@ -852,7 +852,7 @@ static void cpu_fault(struct uvmp_service *s)
 
 /* -- the machine -- */
 
-void uvmp_request_start(struct uvmp_service *s)
+void uvmpi_request_start(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
 
@@ -874,7 +874,7 @@ static enum uvmp_status last_result(struct uvmp_service *s)
 	run->has_stepped = false;
 	run->is_stepping = false;
 	if (!was_stepping)
-		return uvmp_queue_status(s);
+		return uvmpi_queue_status(s);
 	if (s->step.status == UVMP_ERR_RETRY) /* an eviction has made room: the same again (6.6) */
 		return ++run->retries > RETRIES_MAX ? UVMP_ERR_NO_MEMORY : UVMP_OK;
 	run->retries = 0;
@@ -903,7 +903,7 @@ static void begin(struct uvmp_service *s)
 	}
 }
 
-void uvmp_request_advance(struct uvmp_service *s)
+void uvmpi_request_advance(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
 	enum uvmp_status status = last_result(s);
@@ -937,9 +937,9 @@ static void unpin(struct uvmp_service *s, handle h, uint32_t page)
 
 	uvmp_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
-	uvmp_step_unmap(s, h, &pages, range_of(s, b)->accessed_by | uvmp_block_holders(s, b, page),
+	uvmpi_step_unmap(s, h, &pages, range_of(s, b)->accessed_by | uvmpi_block_holders(s, b, page),
 	                UVMP_CAUSE_PIN);
-	uvmp_queue(s, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, h, &pages);
+	uvmpi_queue(s, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, h, &pages);
 }
 
 /* The next page of the space whose pin is over; false: none, or there is no space in this slot. */
@@ -954,7 +954,7 @@ static bool next_due(struct uvmp_service *s, uint32_t space, handle *block, uint
 	return found;
 }
 
-bool uvmp_unpin_due(struct uvmp_service *s)
+bool uvmpi_unpin_due(struct uvmp_service *s)
 {
 	/* each page takes an action a processor, and one for itself */
 	uint32_t most = minimum(UNPINS_MAX, (UVMP_SERVICE_PENDING_MAX - 1u) / (s->processors.count + 1u));

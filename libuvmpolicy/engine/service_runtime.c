@@ -21,14 +21,14 @@ static uint64_t kernels_bytes(void)
 	return KERNELS_MAX * sizeof(struct uvmp_pattern_kernel);
 }
 
-uint64_t uvmp_runtime_bytes(const struct uvmp_service_params *params)
+uint64_t uvmpi_runtime_bytes(const struct uvmp_service_params *params)
 {
 	return params->policy->runtime
 	               ? kernels_bytes() + params->ranges * (uint64_t)sizeof(struct uvmp_pattern_data)
 	               : 0;
 }
 
-void uvmp_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
+void uvmpi_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
 {
 	if (s->policy.runtime)
 		(void)uvmp_pattern_init(
@@ -43,31 +43,31 @@ static uint64_t window_of(uvmp_addr address)
 	return address >> WINDOW_SHIFT;
 }
 
-void uvmp_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end)
+void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end)
 {
 	struct range *r = &s->range[slot];
 	uint64_t blocks = (window_of(end) - window_of(r->start) + 1u) * UVMP_TREE_BLOCKS_MAX;
-	enum slab slab = uvmp_arena_array(blocks * sizeof(uint32_t));
+	enum slab slab = uvmpi_arena_array(blocks * sizeof(uint32_t));
 
 	if (!s->policy.runtime || slab == SLAB_COUNT)
 		return;
-	r->log = uvmp_arena_take(s, slab);
+	r->log = uvmpi_arena_take(s, slab);
 	if (r->log != 0)
-		(void)uvmp_pattern_watch(&s->patterns, slot, uvmp_arena_at(s, r->log), (uint32_t)blocks);
+		(void)uvmp_pattern_watch(&s->patterns, slot, uvmpi_arena_at(s, r->log), (uint32_t)blocks);
 }
 
-enum slab uvmp_runtime_slab(const struct uvmp_service *s, uint32_t allocation)
+enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation)
 {
-	return uvmp_arena_array((uint64_t)s->patterns.data[allocation].blocks * sizeof(uint32_t));
+	return uvmpi_arena_array((uint64_t)s->patterns.data[allocation].blocks * sizeof(uint32_t));
 }
 
-void uvmp_runtime_forget(struct uvmp_service *s, uint32_t slot)
+void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot)
 {
 	struct range *r = &s->range[slot];
 
 	if (r->log == 0)
 		return;
-	uvmp_arena_give(s, uvmp_runtime_slab(s, slot), r->log);
+	uvmpi_arena_give(s, uvmpi_runtime_slab(s, slot), r->log);
 	(void)uvmp_pattern_watch(&s->patterns, slot, NULL, 0);
 }
 
@@ -87,13 +87,13 @@ static void tell_pattern(struct uvmp_service *s, const struct range *r)
 	if (s->range[r->allocation].pattern == pattern)
 		return;
 	s->range[r->allocation].pattern = pattern;
-	a = uvmp_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
+	a = uvmpi_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
 	a->space = s->space[r->space].id;
 	a->address = r->origin;
 	a->count = pattern;
 }
 
-void uvmp_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks)
+void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks)
 {
 	const struct range *r = range_of(s, b);
 	uint32_t first = (uint32_t)(window_of(b->start) - window_of(r->origin)) * UVMP_TREE_BLOCKS_MAX;
@@ -127,7 +127,7 @@ enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *s, uint64_t kernel
 
 /* -- verdicts -- */
 
-void uvmp_runtime_judge(struct uvmp_service *s)
+void uvmpi_runtime_judge(struct uvmp_service *s)
 {
 	if (!s->policy.runtime)
 		return;
@@ -136,19 +136,19 @@ void uvmp_runtime_judge(struct uvmp_service *s)
 		s->policy.remote.remote = UVMP_REMOTE_OVERSUB;
 }
 
-void uvmp_runtime_tell(struct uvmp_service *s)
+void uvmpi_runtime_tell(struct uvmp_service *s)
 {
 	struct uvmp_action *a;
 
 	if (s->verdict == s->told)
 		return;
 	s->told = s->verdict;
-	a = uvmp_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
+	a = uvmpi_queue(s, UVMP_ACTION_PATTERN, UVMP_CAUSE_ADAPT, 0, NULL);
 	a->is_update = true;
 	a->detail = s->verdict;
 }
 
-bool uvmp_runtime_evicts_whole(const struct uvmp_service *s)
+bool uvmpi_runtime_evicts_whole(const struct uvmp_service *s)
 {
 	return s->policy.runtime && s->verdict == UVMP_PATTERN_KEEP;
 }

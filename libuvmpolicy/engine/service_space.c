@@ -17,7 +17,7 @@
 
 /* -- spaces -- */
 
-uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id)
+uint32_t uvmpi_space_find(const struct uvmp_service *s, uint64_t id)
 {
 	for (uint32_t i = 0; i < s->spaces_used; i++)
 		if (s->space[i].users != 0 && s->space[i].id == id)
@@ -25,9 +25,9 @@ uint32_t uvmp_space_find(const struct uvmp_service *s, uint64_t id)
 	return NO_INDEX;
 }
 
-uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id)
+uint32_t uvmpi_space_use(struct uvmp_service *s, uint64_t id)
 {
-	uint32_t slot = uvmp_space_find(s, id);
+	uint32_t slot = uvmpi_space_find(s, id);
 
 	for (uint32_t i = 0; slot == NO_INDEX && i < s->spaces; i++)
 		if (s->space[i].users == 0)
@@ -44,7 +44,7 @@ uint32_t uvmp_space_use(struct uvmp_service *s, uint64_t id)
 	return slot;
 }
 
-void uvmp_space_unuse(struct uvmp_service *s, uint32_t slot)
+void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot)
 {
 	s->space[slot].users--;
 }
@@ -63,7 +63,7 @@ static int compare(const struct instance *a, const struct instance *b)
 	return a->subcontext < b->subcontext ? -1 : a->subcontext > b->subcontext;
 }
 
-bool uvmp_instance_is_before(const struct instance *a, const struct instance *b)
+bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b)
 {
 	return compare(a, b) < 0;
 }
@@ -98,7 +98,7 @@ static bool is_sibling(const struct uvmp_service *s, uint32_t index, const struc
 	       at->key == key->key;
 }
 
-uint32_t uvmp_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
+uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
                             uint32_t subcontext, bool *is_channel)
 {
 	struct instance key = {.key = instance, .aperture = aperture, .subcontext = subcontext, .gpu = gpu};
@@ -124,7 +124,7 @@ enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, u
 		return UVMP_ERR_CONFLICT;
 	if (service->instances == service->instance_slots)
 		return UVMP_ERR_SPACE;
-	key.space = uvmp_space_use(service, space);
+	key.space = uvmpi_space_use(service, space);
 	if (key.space == NO_INDEX)
 		return UVMP_ERR_SPACE;
 	for (uint32_t i = service->instances++; i > index; i--)
@@ -144,7 +144,7 @@ enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu,
 	index = find_key(service, &key);
 	if (!is_key(service, index, &key))
 		return UVMP_ERR_STATE;
-	uvmp_space_unuse(service, service->instance[index].space);
+	uvmpi_space_unuse(service, service->instance[index].space);
 	service->instances--;
 	for (uint32_t i = index; i < service->instances; i++)
 		service->instance[i] = service->instance[i + 1u];
@@ -153,7 +153,7 @@ enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu,
 
 /* -- ranges -- */
 
-uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
 {
 	uint32_t first = 0, outer = s->ranges;
 
@@ -172,19 +172,19 @@ uint32_t uvmp_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr
 /* Does the range at this index of range_order belong to the space and begin at or below the address? */
 static bool begins_below(const struct uvmp_service *s, uint32_t index, uint32_t space, uvmp_addr address)
 {
-	return uvmp_range_is_in(s, index, space) && s->range[s->range_order[index]].start <= address;
+	return uvmpi_range_is_in(s, index, space) && s->range[s->range_order[index]].start <= address;
 }
 
-uint32_t uvmp_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
 {
-	uint32_t index = uvmp_range_from(s, space, address);
+	uint32_t index = uvmpi_range_from(s, space, address);
 
 	return begins_below(s, index, space, address) ? index : NO_INDEX;
 }
 
-bool uvmp_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end)
+bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end)
 {
-	uint32_t index = uvmp_range_from(s, space, base);
+	uint32_t index = uvmpi_range_from(s, space, base);
 
 	for (; begins_below(s, index, space, base); index++) {
 		uvmp_addr last = s->range[s->range_order[index]].end;
@@ -230,16 +230,16 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	if (!are_pages(service, base, bytes) || (uint32_t)right - 1u >= UVMP_PROT_READ_WRITE_ATOMIC ||
 	    (home != UVMP_CPU && home != UVMP_PROC_NONE))
 		return UVMP_ERR_RANGE;
-	slot = uvmp_space_find(service, space);
-	index = uvmp_range_from(service, slot, base);
+	slot = uvmpi_space_find(service, space);
+	index = uvmpi_range_from(service, slot, base);
 	if (begins_below(service, index, slot, base + (bytes - 1u)))
 		return UVMP_ERR_CONFLICT;
 	if (service->ranges == service->range_slots)
 		return UVMP_ERR_SPACE;
-	slot = uvmp_space_use(service, space);
+	slot = uvmpi_space_use(service, space);
 	if (slot == NO_INDEX)
 		return UVMP_ERR_SPACE;
-	index = uvmp_range_from(service, slot, base);
+	index = uvmpi_range_from(service, slot, base);
 	r = &service->range[take_slot(service)];
 	*r = (struct range){.start = base,
 	                    .end = base + (bytes - 1u),
@@ -253,19 +253,19 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	                    .allocation = (uint32_t)(r - service->range)};
 	order_insert(service, index, r->allocation);
 	service->adapt.managed_bytes += bytes;
-	uvmp_runtime_watch(service, r->allocation, r->end);
+	uvmpi_runtime_watch(service, r->allocation, r->end);
 	return UVMP_OK;
 }
 
-void uvmp_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
+void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t slot = s->range_order[index + i];
 		struct range *r = &s->range[slot];
 
 		s->adapt.managed_bytes -= r->end - r->start + 1u;
-		uvmp_runtime_forget(s, slot);
-		uvmp_space_unuse(s, r->space);
+		uvmpi_runtime_forget(s, slot);
+		uvmpi_space_unuse(s, r->space);
 		r->next_free = s->free_range;
 		s->free_range = slot;
 	}
@@ -280,7 +280,7 @@ static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin
 	uint32_t heir = NO_INDEX, index;
 	uvmp_addr end = 0;
 
-	for (index = uvmp_range_from(s, space, origin); uvmp_range_is_in(s, index, space); index++) {
+	for (index = uvmpi_range_from(s, space, origin); uvmpi_range_is_in(s, index, space); index++) {
 		struct range *r = &s->range[s->range_order[index]];
 
 		if (r->origin != origin)
@@ -294,21 +294,21 @@ static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin
 	if (heir == NO_INDEX)
 		return;
 	s->range[heir].pattern = UVMP_PATTERN_UNDECIDED;
-	uvmp_runtime_watch(s, heir, end);
+	uvmpi_runtime_watch(s, heir, end);
 }
 
-void uvmp_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count)
+void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count)
 {
 	const struct range first = s->range[s->range_order[index]];
 
-	uvmp_range_remove(s, index, count);
+	uvmpi_range_remove(s, index, count);
 	if (first.start == first.origin)
 		begin_later(s, first.space, first.origin);
 }
 
 /* -- blocks -- */
 
-uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
 {
 	/* Multiplied with 2^64 divided by the golden ratio, whose upper half spreads regular distances. */
 	uint64_t key = (address >> WINDOW_SHIFT | (uint64_t)space << 43) * 0x9e3779b97f4a7c15u;
@@ -316,9 +316,9 @@ uint32_t uvmp_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_ad
 	return (uint32_t)(key >> 32) & (s->buckets - 1u);
 }
 
-handle uvmp_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
+handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
 {
-	handle h = s->bucket[uvmp_block_bucket(s, space, address)];
+	handle h = s->bucket[uvmpi_block_bucket(s, space, address)];
 
 	while (h != 0) {
 		const struct block *b = block_at(s, h);
@@ -335,7 +335,7 @@ static void link_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 	struct range *r = range_of(s, b);
-	handle *head = &s->bucket[uvmp_block_bucket(s, r->space, b->start)];
+	handle *head = &s->bucket[uvmpi_block_bucket(s, r->space, b->start)];
 
 	b->chain = *head;
 	*head = h;
@@ -347,7 +347,7 @@ static void unlink_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 	struct range *r = range_of(s, b);
-	handle *at = &s->bucket[uvmp_block_bucket(s, r->space, b->start)];
+	handle *at = &s->bucket[uvmpi_block_bucket(s, r->space, b->start)];
 
 	while (*at != h)
 		at = &block_at(s, *at)->chain;
@@ -362,34 +362,34 @@ static void unlink_block(struct uvmp_service *s, handle h)
 static void give_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
-	bool has_subs = s->policy.evict == UVMP_EVICT_LRU && !block_is_whole(s, b);
+	bool has_chunk_maps = s->policy.evict == UVMP_EVICT_LRU && !block_is_whole(s, b);
 
-	for (handle next, at = b->place; at != 0; at = next) {
-		const struct place *p = place_at(s, at);
+	for (handle next, at = b->residency; at != 0; at = next) {
+		const struct residency *p = residency_at(s, at);
 
 		next = p->next;
-		if (has_subs && p->has_memory)
-			uvmp_arena_give(s, SLAB_SUB, p->memory);
-		uvmp_arena_give(s, SLAB_PLACE, at);
+		if (has_chunk_maps && p->has_memory)
+			uvmpi_arena_give(s, SLAB_CHUNK_MAP, p->memory);
+		uvmpi_arena_give(s, SLAB_RESIDENCY, at);
 	}
-	if (b->extra != 0) {
-		if (extra_at(s, b->extra)->tree != 0)
-			uvmp_arena_give(s, SLAB_TREE, extra_at(s, b->extra)->tree);
-		uvmp_remote_forget(s, b);
-		uvmp_adapt_forget(s, b);
-		uvmp_arena_give(s, SLAB_EXTRA, b->extra);
+	if (b->cold != 0) {
+		if (cold_at(s, b->cold)->tree != 0)
+			uvmpi_arena_give(s, SLAB_TREE, cold_at(s, b->cold)->tree);
+		uvmpi_remote_forget(s, b);
+		uvmpi_adapt_forget(s, b);
+		uvmpi_arena_give(s, SLAB_COLD, b->cold);
 	}
 	if (b->thrash != 0) {
 		uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
-		uvmp_arena_give(s, SLAB_THRASH, b->thrash);
+		uvmpi_arena_give(s, SLAB_THRASH, b->thrash);
 	}
-	uvmp_arena_give(s, SLAB_BLOCK, h);
+	uvmpi_arena_give(s, SLAB_BLOCK, h);
 }
 
 /* A block of this range, not yet linked; 0: the arena is full. */
 static handle take_block(struct uvmp_service *s, uint32_t slot, uvmp_addr start, uint32_t pages)
 {
-	handle h = uvmp_arena_take(s, SLAB_BLOCK);
+	handle h = uvmpi_arena_take(s, SLAB_BLOCK);
 	struct block *b;
 
 	if (h == 0)
@@ -407,19 +407,19 @@ static handle take_block(struct uvmp_service *s, uint32_t slot, uvmp_addr start,
 static bool fill_home(struct uvmp_service *s, struct block *b)
 {
 	struct uvmp_region all = {0, b->pages};
-	struct place *p = uvmp_place_make(s, b, UVMP_CPU);
+	struct residency *p = uvmpi_residency_make(s, b, UVMP_CPU);
 
 	if (p == NULL)
 		return false;
 	uvmp_mask_region_set(&p->resident, all);
-	uvmp_place_map(p, &p->resident, range_of(s, b)->right);
+	uvmpi_residency_map(p, &p->resident, range_of(s, b)->right);
 	b->is_touched = true;
 	return true;
 }
 
-handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status)
+handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status)
 {
-	handle h = uvmp_block_find(s, space, address);
+	handle h = uvmpi_block_find(s, space, address);
 	struct uvmp_block shape;
 	const struct range *r;
 	uint32_t index;
@@ -428,7 +428,7 @@ handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address
 	if (h != 0)
 		return h;
 	*status = UVMP_ERR_UNKNOWN;
-	index = uvmp_range_find(s, space, address);
+	index = uvmpi_range_find(s, space, address);
 	if (index == NO_INDEX)
 		return 0;
 	r = &s->range[s->range_order[index]];
@@ -447,13 +447,13 @@ handle uvmp_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address
 	return h;
 }
 
-void uvmp_block_remove(struct uvmp_service *s, handle h)
+void uvmpi_block_remove(struct uvmp_service *s, handle h)
 {
 	unlink_block(s, h);
 	give_block(s, h);
 }
 
-void uvmp_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape)
+void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape)
 {
 	shape->start = b->start;
 	shape->end = block_end(s, b);
@@ -467,8 +467,8 @@ void uvmp_block_shape(const struct uvmp_service *s, const struct block *b, struc
 /* Has it memory on a GPU? */
 static bool has_memory(const struct uvmp_service *s, const struct block *b)
 {
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		if (place_at(s, at)->has_memory)
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		if (residency_at(s, at)->has_memory)
 			return true;
 	return false;
 }
@@ -479,10 +479,10 @@ static handle take_upper(struct uvmp_service *s, const struct block *b, uvmp_add
 	handle h = take_block(s, b->range, address, b->pages - block_page(s, b, address));
 	bool is_full = h == 0;
 
-	for (handle at = b->place; !is_full && at != 0; at = place_at(s, at)->next)
-		is_full = uvmp_place_make(s, block_at(s, h), place_at(s, at)->proc) == NULL;
-	if (!is_full && b->extra != 0)
-		is_full = uvmp_extra_make(s, block_at(s, h)) == NULL;
+	for (handle at = b->residency; !is_full && at != 0; at = residency_at(s, at)->next)
+		is_full = uvmpi_residency_make(s, block_at(s, h), residency_at(s, at)->proc) == NULL;
+	if (!is_full && b->cold != 0)
+		is_full = uvmpi_cold_make(s, block_at(s, h)) == NULL;
 	if (is_full && h != 0) {
 		give_block(s, h);
 		h = 0;
@@ -505,23 +505,23 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 {
 	uint32_t cut = b->pages - upper->pages;
 
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		struct place *from = place_at(s, at), *to = uvmp_place_find(s, upper, from->proc);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *from = residency_at(s, at), *to = uvmpi_residency_find(s, upper, from->proc);
 
 		move_pages(&from->resident, &to->resident, cut);
 		move_pages(&from->low, &to->low, cut);
 		move_pages(&from->high, &to->high, cut);
 	}
-	if (b->extra != 0) {
-		struct extra *from = extra_at(s, b->extra), *to = extra_at(s, upper->extra);
+	if (b->cold != 0) {
+		struct cold *from = cold_at(s, b->cold), *to = cold_at(s, upper->cold);
 
 		move_pages(&from->duplicated, &to->duplicated, cut);
 		move_pages(&from->discarded, &to->discarded, cut);
 		if (from->tree != 0)
-			uvmp_arena_give(s, SLAB_TREE, from->tree);
+			uvmpi_arena_give(s, SLAB_TREE, from->tree);
 		from->tree = 0;
-		uvmp_remote_forget(s, b);
-		uvmp_adapt_forget(s, b);
+		uvmpi_remote_forget(s, b);
+		uvmpi_adapt_forget(s, b);
 	}
 	upper->is_touched = b->is_touched;
 	b->pages = (uint16_t)cut;
@@ -552,7 +552,7 @@ static void move_blocks(struct uvmp_service *s, struct range *from, uint32_t to_
 	}
 }
 
-enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy)
+enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy)
 {
 	struct range *r = &s->range[slot], *upper;
 	handle across, above = 0;
@@ -562,7 +562,7 @@ enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_ad
 		return UVMP_OK;
 	if (s->ranges == s->range_slots)
 		return UVMP_ERR_SPACE;
-	across = uvmp_block_find(s, r->space, address);
+	across = uvmpi_block_find(s, r->space, address);
 	if (across != 0 && block_at(s, across)->start != address) {
 		struct block *b = block_at(s, across);
 
@@ -585,46 +585,46 @@ enum uvmp_status uvmp_range_split(struct uvmp_service *s, uint32_t slot, uvmp_ad
 	upper->prefetch = (struct uvmp_prefetch_range){.cursor = 0};
 	r->end = address - 1u;
 	s->space[r->space].users++;
-	order_insert(s, uvmp_range_from(s, r->space, r->start) + 1u, upper_slot);
+	order_insert(s, uvmpi_range_from(s, r->space, r->start) + 1u, upper_slot);
 	move_blocks(s, r, upper_slot);
 	return UVMP_OK;
 }
 
 /* -- a block on a processor -- */
 
-struct place *uvmp_place_find(const struct uvmp_service *s, const struct block *b, uint32_t proc)
+struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc)
 {
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		if (place_at(s, at)->proc == proc)
-			return place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		if (residency_at(s, at)->proc == proc)
+			return residency_at(s, at);
 	return NULL;
 }
 
-struct place *uvmp_place_make(struct uvmp_service *s, struct block *b, uint32_t proc)
+struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc)
 {
-	struct place *p = uvmp_place_find(s, b, proc);
+	struct residency *p = uvmpi_residency_find(s, b, proc);
 	handle h;
 
 	if (p != NULL)
 		return p;
-	h = uvmp_arena_take(s, SLAB_PLACE);
+	h = uvmpi_arena_take(s, SLAB_RESIDENCY);
 	if (h == 0)
 		return NULL;
-	p = place_at(s, h);
+	p = residency_at(s, h);
 	p->proc = (uint8_t)proc;
-	p->next = b->place;
-	b->place = h;
+	p->next = b->residency;
+	b->residency = h;
 	return p;
 }
 
-struct extra *uvmp_extra_make(struct uvmp_service *s, struct block *b)
+struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b)
 {
-	if (b->extra == 0)
-		b->extra = uvmp_arena_take(s, SLAB_EXTRA);
-	return b->extra != 0 ? extra_at(s, b->extra) : NULL;
+	if (b->cold == 0)
+		b->cold = uvmpi_arena_take(s, SLAB_COLD);
+	return b->cold != 0 ? cold_at(s, b->cold) : NULL;
 }
 
-void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right)
+void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right)
 {
 	if ((right & 1u) != 0)
 		uvmp_mask_or(&p->low, &p->low, pages);
@@ -636,33 +636,33 @@ void uvmp_place_map(struct place *p, const uvmp_mask *pages, uint8_t right)
 		uvmp_mask_andnot(&p->high, &p->high, pages);
 }
 
-uint64_t uvmp_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page)
+uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
 	uint64_t holders = 0;
 
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		holders |= (uint64_t)uvmp_mask_test(&place_at(s, at)->resident, page)
-		           << place_at(s, at)->proc;
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		holders |= (uint64_t)uvmp_mask_test(&residency_at(s, at)->resident, page)
+		           << residency_at(s, at)->proc;
 	return holders;
 }
 
-void uvmp_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3])
+void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3])
 {
 	right[0] = right[1] = right[2] = 0;
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *p = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *p = residency_at(s, at);
 
-		for (uint32_t i = 0; i < place_right(p, page); i++)
+		for (uint32_t i = 0; i < residency_right(p, page); i++)
 			right[i] |= (uint64_t)1 << p->proc;
 	}
 }
 
-void uvmp_block_residents(struct uvmp_service *s, const struct block *b)
+void uvmpi_block_residents(struct uvmp_service *s, const struct block *b)
 {
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
 		uvmp_mask_zero(&s->holders[proc]);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next)
-		s->holders[place_at(s, at)->proc] = place_at(s, at)->resident;
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		s->holders[residency_at(s, at)->proc] = residency_at(s, at)->resident;
 }
 
 /* -- looking -- */
@@ -672,8 +672,8 @@ static void describe(const struct uvmp_service *s, const struct block *b, uint32
 {
 	uint64_t right[3];
 
-	uvmp_block_mapped(s, b, page, right);
-	state->resident = uvmp_block_holders(s, b, page);
+	uvmpi_block_mapped(s, b, page, right);
+	state->resident = uvmpi_block_holders(s, b, page);
 	state->read = right[UVMP_PROT_READ - 1u];
 	state->write = right[UVMP_PROT_READ_WRITE - 1u];
 	state->atomic = right[UVMP_PROT_READ_WRITE_ATOMIC - 1u];
@@ -696,13 +696,13 @@ enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t 
 
 	if (!uvmp_service_is_valid(service) || state == NULL)
 		return UVMP_ERR_ARGUMENT;
-	slot = uvmp_space_find(service, space);
-	index = uvmp_range_find(service, slot, address);
+	slot = uvmpi_space_find(service, space);
+	index = uvmpi_range_find(service, slot, address);
 	if (index == NO_INDEX)
 		return UVMP_ERR_UNKNOWN;
 	r = &service->range[service->range_order[index]];
 	*state = (struct uvmp_page_state){0};
-	h = uvmp_block_find(service, slot, address);
+	h = uvmpi_block_find(service, slot, address);
 	if (h != 0) {
 		const struct block *b = block_at(service, h);
 

@@ -34,7 +34,7 @@ static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
 	struct block *b = block_at(s, h);
 	struct thrash *t;
 
-	b->thrash = uvmp_arena_take(s, SLAB_THRASH);
+	b->thrash = uvmpi_arena_take(s, SLAB_THRASH);
 	if (b->thrash == 0)
 		return NULL;
 	t = thrash_at(s, b->thrash);
@@ -85,7 +85,7 @@ static void tell_revocation(struct uvmp_service *s, handle h, struct uvmp_region
 		keep_event(b, t);
 }
 
-void uvmp_step_reset_thrash(struct uvmp_service *s, handle h, const uvmp_mask *pages)
+void uvmpi_step_reset_thrash(struct uvmp_service *s, handle h, const uvmp_mask *pages)
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_region run;
@@ -108,14 +108,14 @@ static void ask_detector(struct uvmp_service *s, handle h, uint32_t page, uint32
 		return;
 	facts.preferred = range_of(s, b)->preferred;
 	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
-	facts.residents = uvmp_block_holders(s, b, page);
+	facts.residents = uvmpi_block_holders(s, b, page);
 	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
 	                         &facts, hint);
 }
 
 /* -- where each page goes -- */
 
-void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
+void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 {
 	struct step *step = &s->step;
 
@@ -140,7 +140,7 @@ void uvmp_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 	step->status = step->error = UVMP_OK;
 }
 
-void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate)
+void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate)
 {
 	struct step *step = &s->step;
 
@@ -156,7 +156,7 @@ void uvmp_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t 
 		uvmp_mask_set(&step->duplicate, page);
 }
 
-void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst,
+void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst,
                               uint8_t duplication)
 {
 	struct step *step = &s->step;
@@ -170,8 +170,8 @@ void uvmp_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, ui
 	uvmp_mask_andnot(&step->duplicate, &step->duplicate, pages);
 	if (duplication == UVMP_DUPLICATION_ENABLED) {
 		uvmp_mask_or(&step->duplicate, &step->duplicate, pages);
-	} else if (duplication == UVMP_DUPLICATION_UNSET && b->extra != 0) {
-		uvmp_mask_and(&some, pages, &extra_at(s, b->extra)->duplicated);
+	} else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0) {
+		uvmp_mask_and(&some, pages, &cold_at(s, b->cold)->duplicated);
 		uvmp_mask_or(&step->duplicate, &step->duplicate, &some);
 	}
 }
@@ -187,7 +187,7 @@ static void select_place(const struct uvmp_service *s, const struct block *b, ui
 	                                     .has_preferred = range->preferred != UVMP_PROC_NONE,
 	                                     .preferred = range->preferred,
 	                                     .accessed_by = range->accessed_by,
-	                                     .resident = uvmp_block_holders(s, b, page),
+	                                     .resident = uvmpi_block_holders(s, b, page),
 	                                     .pin = pin,
 	                                     .has_pin = pin != UVMP_PROC_NONE,
 	                                     .duplication = range->duplication,
@@ -208,7 +208,7 @@ static uint8_t throttles(const struct uvmp_service *s, const struct block *b, ui
 	return t->has_pages ? t->memory[page].throttles : 0;
 }
 
-uint32_t uvmp_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages)
+uint32_t uvmpi_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages)
 {
 	uvmp_mask pinned;
 
@@ -227,12 +227,12 @@ static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until
 	uvmp_mask_set(&s->step.throttled, page);
 	uvmp_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
-	a = uvmp_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, s->step.block, &pages);
+	a = uvmpi_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, s->step.block, &pages);
 	a->to = (uint8_t)s->step.requester;
 	a->until_ns = until_ns;
 }
 
-enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
+enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
                                 bool *is_throttled)
 {
 	struct step *step = &s->step;
@@ -254,7 +254,7 @@ enum uvmp_status uvmp_step_page(struct uvmp_service *s, uint32_t page, uint8_t a
 		step->pin_procs[page] = hint.procs;
 	}
 	select_place(s, b, page, accesses, hint.pin_to, &place);
-	uvmp_step_add(s, page, place.destination, access,
+	uvmpi_step_add(s, page, place.destination, access,
 	              place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
 	                                     !s->policy.quirks)); /* Q21 */
 	return UVMP_OK;
@@ -267,12 +267,12 @@ static const struct uvmp_prefetch_traits *traits_of(const struct uvmp_service *s
 	return uvmp_prefetch_traits_of(s->policy.prefetch.prefetcher);
 }
 
-bool uvmp_step_has_tree(const struct uvmp_service *s)
+bool uvmpi_step_has_tree(const struct uvmp_service *s)
 {
 	return traits_of(s)->has_tree;
 }
 
-uint32_t uvmp_step_tree_blocks(const struct block *b)
+uint32_t uvmpi_step_tree_blocks(const struct block *b)
 {
 	uint32_t blocks = 1;
 
@@ -284,23 +284,23 @@ uint32_t uvmp_step_tree_blocks(const struct block *b)
 /* The block's tree, NULL if the arena is full. */
 static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
 {
-	struct extra *extra = uvmp_extra_make(s, b);
+	struct cold *cold = uvmpi_cold_make(s, b);
 
-	if (!extra)
+	if (!cold)
 		return NULL;
-	if (extra->tree == 0) {
-		extra->tree = uvmp_arena_take(s, SLAB_TREE);
-		if (extra->tree == 0)
+	if (cold->tree == 0) {
+		cold->tree = uvmpi_arena_take(s, SLAB_TREE);
+		if (cold->tree == 0)
 			return NULL;
-		uvmp_tree_init(uvmp_arena_at(s, extra->tree), uvmp_step_tree_blocks(b));
+		uvmp_tree_init(uvmpi_arena_at(s, cold->tree), uvmpi_step_tree_blocks(b));
 	}
-	return uvmp_arena_at(s, extra->tree);
+	return uvmpi_arena_at(s, cold->tree);
 }
 
 static bool is_resident_anywhere(const struct uvmp_service *s, const struct block *b)
 {
-	for (handle h = b->place; h != 0; h = place_at(s, h)->next) {
-		if (!uvmp_mask_is_empty(&place_at(s, h)->resident))
+	for (handle h = b->residency; h != 0; h = residency_at(s, h)->next) {
+		if (!uvmp_mask_is_empty(&residency_at(s, h)->resident))
 			return true;
 	}
 	return false;
@@ -312,7 +312,7 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
 	struct range *range = range_of(s, b);
-	const struct place *place = uvmp_place_find(s, b, dst);
+	const struct residency *place = uvmpi_residency_find(s, b, dst);
 	struct uvmp_prefetch_params params = s->policy.prefetch;
 	uvmp_mask faulted = step->faulted, mapped;
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
@@ -340,23 +340,23 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	if (!step->is_follow && uvmp_mask_is_empty(&faulted))
 		return;
 	facts.faulted_region = uvmp_mask_hull(&faulted);
-	uvmp_block_shape(s, b, &facts.block);
+	uvmpi_block_shape(s, b, &facts.block);
 	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
 		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
 	if (dst == UVMP_CPU && place) {
-		place_mapped(place, &mapped);
+		residency_mapped(place, &mapped);
 		facts.cpu_read_mapped = &mapped;
 	}
-	if (uvmp_step_has_tree(s))
+	if (uvmpi_step_has_tree(s))
 		state.tree = tree_of(s, b);
 	if (s->adapt.is_on) {
-		state.pattern = uvmp_adapt_pattern(s, b, dst);
-		if (!uvmp_adapt_tune(s, step->block, dst, &params))
+		state.pattern = uvmpi_adapt_pattern(s, b, dst);
+		if (!uvmpi_adapt_tune(s, step->block, dst, &params))
 			return;
 	}
 	if (uvmp_prefetch_decide(&params, &facts, &state, &step->hint) != UVMP_OK)
 		step->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
-	uvmp_runtime_log(s, b, step->hint.basic_blocks);
+	uvmpi_runtime_log(s, b, step->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;
 }
@@ -365,7 +365,7 @@ static void add_prefetched(struct uvmp_service *s, uint32_t dst)
 {
 	struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
-	const struct place *place = uvmp_place_find(s, b, dst);
+	const struct residency *place = uvmpi_residency_find(s, b, dst);
 
 	uvmp_mask_andnot(&step->prefetched, &step->hint.pages, &step->faulted);
 	if (step->hint.dst == UVMP_PROC_NONE)
@@ -373,7 +373,7 @@ static void add_prefetched(struct uvmp_service *s, uint32_t dst)
 	/* a page-wise order evicts until all fits: own pages that leave for that must not come back */
 	if (place && dst != UVMP_CPU && !s->gpu[dst].pmm)
 		uvmp_mask_andnot(&step->prefetched, &step->prefetched, &place->resident);
-	uvmp_step_add_prefetched(s, &step->prefetched, dst, range_of(s, b)->duplication);
+	uvmpi_step_add_prefetched(s, &step->prefetched, dst, range_of(s, b)->duplication);
 }
 
 /* All but the driver's know nothing of the CPU; those that have counted the faults in their state are not
@@ -403,7 +403,7 @@ static void prefetch(struct uvmp_service *s)
 }
 
 /* Zheng's distances are in pages of 4 KiB, decisions in the host's. */
-void uvmp_step_scale(struct uvmp_service *s)
+void uvmpi_step_scale(struct uvmp_service *s)
 {
 	struct uvmp_prefetch_params *params = &s->policy.prefetch;
 	uint32_t smaller = s->page_bytes / UVMP_POLICY_PAGE_BYTES;
@@ -412,7 +412,7 @@ void uvmp_step_scale(struct uvmp_service *s)
 	params->sequential_pages = (params->sequential_pages + smaller - 1u) / smaller;
 }
 
-void uvmp_step_switch_prefetcher(struct uvmp_service *s)
+void uvmpi_step_switch_prefetcher(struct uvmp_service *s)
 {
 	struct uvmp_prefetch_params *params = &s->policy.prefetch;
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
@@ -422,10 +422,10 @@ void uvmp_step_switch_prefetcher(struct uvmp_service *s)
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
-	uvmp_step_scale(s);
+	uvmpi_step_scale(s);
 }
 
-void uvmp_step_start(struct uvmp_service *s)
+void uvmpi_step_start(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
 
@@ -454,7 +454,7 @@ static void end(struct step *step, enum uvmp_status status)
 
 /* -- results -- */
 
-void uvmp_step_collect(struct uvmp_service *s)
+void uvmpi_step_collect(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
 
@@ -467,7 +467,7 @@ void uvmp_step_collect(struct uvmp_service *s)
 		if (status != UVMP_OK && step->error == UVMP_OK)
 			step->error = status;
 		if (a->kind == UVMP_ACTION_ALLOCATE && status != UVMP_OK)
-			uvmp_memory_unback(s, a->to, step->block, &a->pages);
+			uvmpi_memory_unback(s, a->to, step->block, &a->pages);
 		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
 			continue;
 		if (status != UVMP_OK)
@@ -484,14 +484,14 @@ static void allocate(struct uvmp_service *s)
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
 	enum uvmp_status status = UVMP_OK;
-	bool has_room = uvmp_place_make(s, b, step->dst) != NULL;
+	bool has_room = uvmpi_residency_make(s, b, step->dst) != NULL;
 
 	if (has_room && uvmp_mask_intersects(&step->arrive[step->dst], &step->duplicate))
-		has_room = uvmp_extra_make(s, b) != NULL;
+		has_room = uvmpi_cold_make(s, b) != NULL;
 	if (!has_room)
 		status = UVMP_ERR_NO_MEMORY;
 	else if (step->dst != UVMP_CPU)
-		status = uvmp_memory_back(s, step->dst, step->block, &step->arrive[step->dst]);
+		status = uvmpi_memory_back(s, step->dst, step->block, &step->arrive[step->dst]);
 	if (status == UVMP_OK)
 		step->phase = STEP_COPY;
 	else if (status == UVMP_ERR_RETRY)
@@ -517,38 +517,38 @@ static void evicted(struct uvmp_service *s)
 
 /* -- COPY -- */
 
-void uvmp_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
+void uvmpi_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
                      enum uvmp_cause cause)
 {
 	const struct block *b = block_at(s, h);
 	uvmp_mask mapped;
 
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		struct place *place = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *place = residency_at(s, at);
 		struct uvmp_action *a;
 
 		if ((except & BIT(place->proc)) != 0)
 			continue;
-		place_mapped(place, &mapped);
+		residency_mapped(place, &mapped);
 		uvmp_mask_and(&mapped, &mapped, pages);
 		if (uvmp_mask_is_empty(&mapped))
 			continue;
-		uvmp_place_map(place, &mapped, UVMP_PROT_NONE);
-		a = uvmp_queue(s, UVMP_ACTION_UNMAP, cause, h, &mapped);
+		uvmpi_residency_map(place, &mapped, UVMP_PROT_NONE);
+		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, cause, h, &mapped);
 		a->to = place->proc;
 		if (cause == UVMP_CAUSE_EVICTION)
 			a->for_address = s->evict.for_address;
 	}
 }
 
-static void revoke(struct uvmp_service *s, handle h, struct place *place, const uvmp_mask *pages,
+static void revoke(struct uvmp_service *s, handle h, struct residency *place, const uvmp_mask *pages,
                    uint8_t right)
 {
-	struct uvmp_action *a = uvmp_queue(s, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, h, pages);
+	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, h, pages);
 
 	a->to = place->proc;
 	a->right = right;
-	uvmp_place_map(place, pages, right);
+	uvmpi_residency_map(place, pages, right);
 }
 
 /* Pages that are to be duplicated: holders keep them for reading, nobody maps them from afar. */
@@ -560,19 +560,19 @@ static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
 
 	if (uvmp_mask_is_empty(pages))
 		return;
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		struct place *place = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *place = residency_at(s, at);
 
 		uvmp_mask_and(&some, pages, &place->high);
 		uvmp_mask_and(&some, &some, &place->resident);
 		if (!uvmp_mask_is_empty(&some))
 			revoke(s, h, place, &some, UVMP_PROT_READ);
 	}
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		const struct place *place = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
 
 		uvmp_mask_andnot(&some, pages, &place->resident);
-		uvmp_step_unmap(s, h, &some, ~BIT(place->proc), (enum uvmp_cause)s->step.cause);
+		uvmpi_step_unmap(s, h, &some, ~BIT(place->proc), (enum uvmp_cause)s->step.cause);
 	}
 }
 
@@ -589,11 +589,11 @@ static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 	                                .cuts = &cuts};
 
 	uvmp_mask_zero(&cuts);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		if (place_at(s, at)->proc != UVMP_CPU)
-			uvmp_memory_cuts(s, b, place_at(s, at)->proc, &cuts);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at)->proc != UVMP_CPU)
+			uvmpi_memory_cuts(s, b, residency_at(s, at)->proc, &cuts);
 	}
-	uvmp_block_residents(s, b);
+	uvmpi_block_residents(s, b);
 	uvmp_plan_copies(&s->processors, &facts, s->in + s->ins, UVMP_PLAN_COPIES_MAX - s->ins, &s->ins);
 }
 
@@ -603,16 +603,16 @@ static void evict_ahead(struct uvmp_service *s)
 	const struct step *step = &s->step;
 	uvmp_addr next;
 
-	if (s->policy.plan != UVMP_PLAN_SERIAL && step->dst != UVMP_CPU && uvmp_fault_has_more(s, &next) &&
-	    uvmp_evict_ahead(s, step->dst, next))
-		uvmp_evict_advance(s);
+	if (s->policy.plan != UVMP_PLAN_SERIAL && step->dst != UVMP_CPU && uvmpi_fault_has_more(s, &next) &&
+	    uvmpi_evict_ahead(s, step->dst, next))
+		uvmpi_evict_advance(s);
 }
 
 static void copy(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
-	const struct place *dst = uvmp_place_find(s, b, step->dst);
+	const struct residency *dst = uvmpi_residency_find(s, b, step->dst);
 	uvmp_mask come, some;
 
 	if (step->error != UVMP_OK) {
@@ -623,13 +623,13 @@ static void copy(struct uvmp_service *s)
 	uvmp_mask_and(&some, &come, &step->duplicate);
 	prepare_duplicates(s, &some);
 	uvmp_mask_andnot(&some, &come, &step->duplicate);
-	uvmp_step_unmap(s, step->block, &some, 0, (enum uvmp_cause)step->cause);
+	uvmpi_step_unmap(s, step->block, &some, 0, (enum uvmp_cause)step->cause);
 	/* pages that were duplicated and are wanted here alone */
 	uvmp_mask_and(&some, &step->arrive[step->dst], &dst->resident);
 	uvmp_mask_andnot(&some, &some, &step->duplicate);
-	if (b->extra != 0) {
-		uvmp_mask_and(&some, &some, &extra_at(s, b->extra)->duplicated);
-		uvmp_step_unmap(s, step->block, &some, BIT(step->dst), (enum uvmp_cause)step->cause);
+	if (b->cold != 0) {
+		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
+		uvmpi_step_unmap(s, step->block, &some, BIT(step->dst), (enum uvmp_cause)step->cause);
 	}
 	uvmp_mask_zero(&step->failed);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
@@ -637,16 +637,16 @@ static void copy(struct uvmp_service *s)
 	uvmp_mask_copy(&step->migrated, &come);
 	plan_copies(s, &come);
 	evict_ahead(s);
-	uvmp_queue_copies(s, step->block, s->evict.block);
+	uvmpi_queue_copies(s, step->block, s->evict.block);
 	step->phase = STEP_COMMIT;
 }
 
 /* -- COMMIT: residency -- */
 
-void uvmp_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages)
+void uvmpi_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages)
 {
 	struct block *b = block_at(s, h);
-	struct place *place = uvmp_place_find(s, b, proc);
+	struct residency *place = uvmpi_residency_find(s, b, proc);
 	uvmp_mask gone;
 
 	uvmp_mask_and(&gone, &place->resident, pages);
@@ -656,29 +656,29 @@ void uvmp_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp
 	if (proc == UVMP_CPU)
 		return;
 	if (s->adapt.is_on)
-		uvmp_adapt_left(s, proc, h, &gone);
-	uvmp_memory_left(s, proc, h, &gone);
+		uvmpi_adapt_left(s, proc, h, &gone);
+	uvmpi_memory_left(s, proc, h, &gone);
 }
 
 /* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
 static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
 	uvmp_mask once, twice, both;
-	struct extra *extra;
+	struct cold *cold;
 
-	if (b->extra == 0)
+	if (b->cold == 0)
 		return;
 	uvmp_mask_zero(&once);
 	uvmp_mask_zero(&twice);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		uvmp_mask_and(&both, &once, &place_at(s, at)->resident);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		uvmp_mask_and(&both, &once, &residency_at(s, at)->resident);
 		uvmp_mask_or(&twice, &twice, &both);
-		uvmp_mask_or(&once, &once, &place_at(s, at)->resident);
+		uvmp_mask_or(&once, &once, &residency_at(s, at)->resident);
 	}
 	uvmp_mask_and(&twice, &twice, pages);
-	extra = extra_at(s, b->extra);
-	uvmp_mask_andnot(&extra->duplicated, &extra->duplicated, pages);
-	uvmp_mask_or(&extra->duplicated, &extra->duplicated, &twice);
+	cold = cold_at(s, b->cold);
+	uvmp_mask_andnot(&cold->duplicated, &cold->duplicated, pages);
+	uvmp_mask_or(&cold->duplicated, &cold->duplicated, &twice);
 }
 
 /* One event for each run of pages with one source and one cause, duplicates apart. */
@@ -719,22 +719,22 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
-	struct place *dst = uvmp_place_find(s, b, step->dst);
+	struct residency *dst = uvmpi_residency_find(s, b, step->dst);
 	uvmp_mask moved;
 
 	uvmp_mask_or(&dst->resident, &dst->resident, arrived);
 	uvmp_mask_andnot(&moved, arrived, &step->duplicate);
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		if (place_at(s, at)->proc != step->dst)
-			uvmp_step_leave(s, step->block, place_at(s, at)->proc, &moved);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at)->proc != step->dst)
+			uvmpi_step_leave(s, step->block, residency_at(s, at)->proc, &moved);
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;
 	if (step->dst == UVMP_CPU)
 		return;
-	uvmp_memory_used(s, step->dst, step->block, arrived);
+	uvmpi_memory_used(s, step->dst, step->block, arrived);
 	if (s->adapt.is_on)
-		uvmp_adapt_arrived(s, arrived);
+		uvmpi_adapt_arrived(s, arrived);
 }
 
 /* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) --
@@ -772,7 +772,7 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 
 	if (uvmp_mask_test(&step->pinned, page))
 		facts.thrashing = step->pin_procs[page];
-	uvmp_block_mapped(s, b, page, right);
+	uvmpi_block_mapped(s, b, page, right);
 	facts.read = right[0];
 	facts.write = right[1];
 	facts.atomic = right[2];
@@ -803,13 +803,13 @@ static void find_alike(const struct uvmp_service *s, const struct block *b, cons
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		keep_alike(like, &step->access[bit], page);
 	keep_alike(like, &step->migrated, page);
-	if (b->extra != 0) {
-		keep_alike(like, &extra_at(s, b->extra)->duplicated, page);
-		keep_alike(like, &extra_at(s, b->extra)->discarded, page);
+	if (b->cold != 0) {
+		keep_alike(like, &cold_at(s, b->cold)->duplicated, page);
+		keep_alike(like, &cold_at(s, b->cold)->discarded, page);
 	}
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		keep_alike(like, &place_at(s, at)->low, page);
-		keep_alike(like, &place_at(s, at)->high, page);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		keep_alike(like, &residency_at(s, at)->low, page);
+		keep_alike(like, &residency_at(s, at)->high, page);
 	}
 }
 
@@ -852,8 +852,8 @@ static void revoke_victims(struct uvmp_service *s)
 	struct uvmp_region run;
 	uvmp_mask some;
 
-	for (handle at = b->place; at != 0; at = place_at(s, at)->next) {
-		struct place *place = place_at(s, at);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *place = residency_at(s, at);
 
 		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
 			uvmp_mask_zero(&some);
@@ -875,16 +875,16 @@ static void revoke_victims(struct uvmp_service *s)
 }
 
 /* Of a processor that may have no state in the block. */
-static uint8_t right_on(const struct place *place, uint32_t page)
+static uint8_t right_on(const struct residency *place, uint32_t page)
 {
-	return place ? place_right(place, page) : UVMP_PROT_NONE;
+	return place ? residency_right(place, page) : UVMP_PROT_NONE;
 }
 
 /* The pages on which the processor gains each right. */
 static bool gains(const struct uvmp_service *s, uint32_t proc, uvmp_mask gain[3])
 {
 	const struct step *step = &s->step;
-	const struct place *place = uvmp_place_find(s, block_at(s, step->block), proc);
+	const struct residency *place = uvmpi_residency_find(s, block_at(s, step->block), proc);
 	bool any = false;
 	uvmp_mask has;
 
@@ -897,7 +897,7 @@ static bool gains(const struct uvmp_service *s, uint32_t proc, uvmp_mask gain[3]
 		if (right == UVMP_PROT_NONE)
 			continue;
 		if (place)
-			place_has(place, right, &has);
+			residency_has(place, right, &has);
 		uvmp_mask_or(&gain[right - 1], &gain[right - 1], &step->like[head]);
 		uvmp_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
 		any = any || !uvmp_mask_is_empty(&gain[right - 1]);
@@ -906,20 +906,20 @@ static bool gains(const struct uvmp_service *s, uint32_t proc, uvmp_mask gain[3]
 }
 
 /* Maps the pages, if there are any, where they lie on `holder`. */
-static void queue_map(struct uvmp_service *s, handle h, struct place *place, const uvmp_mask *pages,
+static void queue_map(struct uvmp_service *s, handle h, struct residency *place, const uvmp_mask *pages,
                       uint8_t right, uint32_t holder, enum uvmp_cause cause)
 {
 	struct uvmp_action *a;
 
 	if (uvmp_mask_is_empty(pages))
 		return;
-	uvmp_place_map(place, pages, right);
-	a = uvmp_queue(s, UVMP_ACTION_MAP, cause, h, pages);
+	uvmpi_residency_map(place, pages, right);
+	a = uvmpi_queue(s, UVMP_ACTION_MAP, cause, h, pages);
 	a->from = (uint8_t)holder;
 	a->to = place->proc;
 	a->right = right;
 	if (cause == UVMP_CAUSE_PIN)
-		a->throttles = uvmp_step_throttles(s, pages);
+		a->throttles = uvmpi_step_throttles(s, pages);
 	if (cause == UVMP_CAUSE_EVICTION)
 		a->for_address = s->evict.for_address;
 }
@@ -927,12 +927,12 @@ static void queue_map(struct uvmp_service *s, handle h, struct place *place, con
 static void map_processor(struct uvmp_service *s, uint32_t proc)
 {
 	struct step *step = &s->step;
-	struct place *place;
+	struct residency *place;
 	uvmp_mask gain[3];
 
 	if (!gains(s, proc, gain))
 		return;
-	place = uvmp_place_make(s, block_at(s, step->block), proc);
+	place = uvmpi_residency_make(s, block_at(s, step->block), proc);
 	if (!place) {
 		if (proc == step->requester) /* it would fault again for ever */
 			step->error = UVMP_ERR_NO_MEMORY;
@@ -953,11 +953,11 @@ static void map_processor(struct uvmp_service *s, uint32_t proc)
 static bool has_lost(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
 	const struct step *step = &s->step;
-	const uvmp_mask *discarded = &extra_at(s, b->extra)->discarded;
+	const uvmp_mask *discarded = &cold_at(s, b->cold)->discarded;
 
 	if (step->dst == step->requester && uvmp_mask_intersects(pages, discarded))
 		return true;
-	return uvmp_mask_is_subset(&uvmp_place_find(s, b, step->dst)->resident, discarded);
+	return uvmp_mask_is_subset(&uvmpi_residency_find(s, b, step->dst)->resident, discarded);
 }
 
 static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
@@ -983,8 +983,8 @@ static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
 		if (step->map[head].right > highest)
 			step->map[head].others = step->map[head].others_atomic = 0;
 	}
-	if (b->extra != 0)
-		uvmp_mask_andnot(&extra_at(s, b->extra)->discarded, &extra_at(s, b->extra)->discarded, &kept);
+	if (b->cold != 0)
+		uvmp_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
 	revoke_victims(s);
 	if ((uvmp_accessible_from(&s->processors, step->dst) & BIT(step->requester)) != 0)
 		map_processor(s, step->requester);
@@ -992,14 +992,14 @@ static void map_pages(struct uvmp_service *s, const uvmp_mask *pages)
 		if (proc != step->requester)
 			map_processor(s, proc);
 	}
-	if (step->dst != UVMP_CPU && b->extra != 0 && has_lost(s, b, pages))
-		uvmp_memory_mark(s, step->dst, step->block, UVMP_MARK_DISCARDED);
+	if (step->dst != UVMP_CPU && b->cold != 0 && has_lost(s, b, pages))
+		uvmpi_memory_mark(s, step->dst, step->block, UVMP_MARK_DISCARDED);
 }
 
 static void commit(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
-	const struct place *dst = uvmp_place_find(s, block_at(s, step->block), step->dst);
+	const struct residency *dst = uvmpi_residency_find(s, block_at(s, step->block), step->dst);
 	uvmp_mask arrived, some;
 
 	/* an eviction ahead may have taken older pages of this block away */
@@ -1039,7 +1039,7 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 	uint64_t native = s->processors.native_atomics[holder], others = ~BIT(proc), right[3];
 	uint8_t best = UVMP_PROT_READ_WRITE;
 
-	uvmp_block_mapped(s, b, page, right);
+	uvmpi_block_mapped(s, b, page, right);
 	if ((right[2] & others & ~native) != 0)
 		best = UVMP_PROT_READ;
 	else if ((native & BIT(proc)) != 0 || (right[1] & others) == 0)
@@ -1051,14 +1051,14 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
                          uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
 {
-	const struct place *place = uvmp_place_find(s, b, proc);
+	const struct residency *place = uvmpi_residency_find(s, b, proc);
 	bool any = false;
 
 	for (int i = 0; i < 3; i++)
 		uvmp_mask_zero(&gain[i]);
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, page + 1)) {
-		uint64_t holders = uvmp_block_holders(s, b, page);
+		uint64_t holders = uvmpi_block_holders(s, b, page);
 		uint8_t right;
 
 		if ((holders & BIT(proc)) != 0 ||
@@ -1089,12 +1089,12 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 	if (stays_local(s, range_of(s, b), proc))
 		return;
 	for (uint32_t holder = 0; holder < s->processors.count; holder++) {
-		struct place *place;
+		struct residency *place;
 
 		if ((s->processors.can_access[proc] & BIT(holder)) == 0 ||
 		    !gains_remote(s, b, pages, proc, holder, most, gain))
 			continue;
-		place = uvmp_place_make(s, b, proc);
+		place = uvmpi_residency_make(s, b, proc);
 		if (!place)
 			return;
 		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
@@ -1102,13 +1102,13 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 	}
 }
 
-void uvmp_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+void uvmpi_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
                           enum uvmp_cause cause)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, cause);
 }
 
-void uvmp_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+void uvmpi_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
                          enum uvmp_cause cause)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ, cause);
@@ -1116,7 +1116,7 @@ void uvmp_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const 
 
 /* -- the machine -- */
 
-void uvmp_step_advance(struct uvmp_service *s)
+void uvmpi_step_advance(struct uvmp_service *s)
 {
 	switch (s->step.phase) {
 	case STEP_ALLOCATE:

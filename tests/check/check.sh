@@ -59,9 +59,9 @@ machine=$(objdump -f "$tmp/all.o" | sed -n 's/^architecture: \([^,]*\).*/\1/p')
 nm -u "$tmp/all.o" | awk '{print $NF}' | grep -vxE 'memcpy|memset|memmove|memcmp|_GLOBAL_OFFSET_TABLE_' > "$tmp/undefined"
 verdict "the archive needs nothing but memcpy, memset, memmove, memcmp" "$tmp/undefined"
 
-nm -g --defined-only "$tmp/all.o" | awk 'NF == 3 && $3 !~ /^uvmp_/ {print $3}' > "$tmp/names"
+nm -g --defined-only "$tmp/all.o" | awk 'NF == 3 && $3 !~ /^uvmpi?_/ {print $3}' > "$tmp/names"
 nm -g --defined-only "$tmp/all.o" | grep -q ' T uvmp_' || echo "no uvmp_ function at all" >> "$tmp/names"
-verdict "every external name starts with uvmp_" "$tmp/names"
+verdict "every external name starts with uvmp_ (public) or uvmpi_ (private to the engine)" "$tmp/names"
 
 # Sections that are loaded and writable. .data.rel.ro holds constant tables of pointers: written once by the loader, which
 # puts in the addresses, read-only from then on (and never written in a program at a fixed address).

@@ -43,7 +43,7 @@ objects() # DIRECTORY FLAGS...: the core and the examples
 		$CC "$@" -c "$file" -o "$directory/$(basename "$file" .c).o" || echo "$file: does not compile"
 	done
 }
-needs() { nm -u "$@" | awk '$1 == "U" && $2 !~ /^uvmp_/ {print $2}' | sort -u; }
+needs() { nm -u "$@" | awk '$1 == "U" && $2 !~ /^uvmpi?_/ {print $2}' | sort -u; }
 
 objects "$tmp/kernel" $kernel $su >"$tmp/log" 2>&1
 verdict "core and examples compile as in a kernel, without warning" "$tmp/log"

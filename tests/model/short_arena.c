@@ -5,13 +5,13 @@
 
 uint32_t short_arena_begin(struct uvmp_service *service)
 {
-	uint32_t end = service->piece[0].outer;
+	uint32_t end = service->segment[0].end;
 
-	service->piece[0].outer = service->piece[0].unused;
+	service->segment[0].end = service->segment[0].unused;
 	return end;
 }
 
 void short_arena_end(struct uvmp_service *service, uint32_t end)
 {
-	service->piece[0].outer = end;
+	service->segment[0].end = end;
 }

@@ -7,7 +7,7 @@
 /* Keeps no reserve from now on: the arena has what the test gave it, and objects can be missing. */
 static inline void arena_without_reserve(struct uvmp_service *s)
 {
-	s->piece[0].outer -= s->reserve;
+	s->segment[0].end -= s->reserve;
 	s->reserve = 0;
 }
 

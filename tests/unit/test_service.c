@@ -191,11 +191,11 @@ static void test_init(void **state)
 	s->actions = UVMP_SERVICE_PENDING_MAX + 1u;
 	assert_false(uvmp_service_is_valid(s));
 	s->actions = 0;
-	s->pieces = 0;
+	s->segments = 0;
 	assert_false(uvmp_service_is_valid(s));
-	s->pieces = PIECES_MAX + 1u;
+	s->segments = SEGMENTS_MAX + 1u;
 	assert_false(uvmp_service_is_valid(s));
-	s->pieces = 1;
+	s->segments = 1;
 	assert_true(uvmp_service_is_valid(s));
 	s->magic++;
 	assert_false(uvmp_service_is_valid(s));
@@ -203,8 +203,8 @@ static void test_init(void **state)
 
 	/* an arena beyond what handles can number (if a size_t can say that): only so much of it is used */
 	assert_int_equal(uvmp_service_init(&e.params, memory, SIZE_MAX / 2u, &s), UVMP_OK);
-	bytes = SIZE_MAX / 2u - (size_t)(s->piece[0].memory - memory);
-	assert_int_equal(s->piece[0].outer, bytes / 16u < UINT32_MAX / 2u ? bytes / 16u : UINT32_MAX / 2u);
+	bytes = SIZE_MAX / 2u - (size_t)(s->segment[0].memory - memory);
+	assert_int_equal(s->segment[0].end, bytes / 16u < UINT32_MAX / 2u ? bytes / 16u : UINT32_MAX / 2u);
 	free(memory);
 }
 

@@ -70,7 +70,7 @@ static bool is_resident(uint32_t block, uint32_t page)
 
 static struct block *block(uint32_t i)
 {
-	return block_at(e.service, uvmp_block_find(e.service, uvmp_space_find(e.service, SPACE), at(i, 0)));
+	return block_at(e.service, uvmpi_block_find(e.service, uvmpi_space_find(e.service, SPACE), at(i, 0)));
 }
 
 static struct history *history(uint32_t i)
@@ -86,7 +86,7 @@ static void stop(void)
 
 static void fill_arena(enum slab slab)
 {
-	while (uvmp_arena_take(e.service, slab) != 0) {
+	while (uvmpi_arena_take(e.service, slab) != 0) {
 	}
 }
 
@@ -441,16 +441,16 @@ static void no_room(const char *policy, bool keeps_extra)
 		fault(1, i % 2u, 0);
 	b = block(0);
 	assert_non_null(history(0));
-	uvmp_adapt_forget(e.service, b);
+	uvmpi_adapt_forget(e.service, b);
 	if (!keeps_extra) {
-		uvmp_arena_give(e.service, SLAB_EXTRA, b->extra);
-		b->extra = 0;
+		uvmpi_arena_give(e.service, SLAB_COLD, b->cold);
+		b->cold = 0;
 	}
 	e.is_checking = false; /* what is taken here belongs to nobody */
 	arena_without_reserve(e.service);
-	fill_arena(SLAB_PLACE);
+	fill_arena(SLAB_RESIDENCY);
 	fill_arena(SLAB_HISTORY);
-	fill_arena(SLAB_EXTRA);
+	fill_arena(SLAB_COLD);
 	uvmp_service_touch(e.service, 1, SPACE, at(0, 0));
 	fault(1, 0, 0);
 	fault(1, 0, 300);
@@ -843,7 +843,7 @@ static void test_runtime_no_room(void **state)
 {
 	(void)state;
 	start(RUNTIME, 1, 4, 0);
-	fill_arena(SLAB_PLACE);
+	fill_arena(SLAB_RESIDENCY);
 	fill_arena(SLAB_ARRAY);
 	range(1);
 	assert_int_equal(e.service->range[0].log, 0);
@@ -854,12 +854,12 @@ static void test_runtime_no_room(void **state)
 static void test_arrays(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_arena_array(1), SLAB_ARRAY);
-	assert_int_equal(uvmp_arena_array(16), SLAB_ARRAY);
-	assert_int_equal(uvmp_arena_array(17), SLAB_ARRAY + 1);
-	assert_int_equal(uvmp_arena_array((uint64_t)1 << 31), SLAB_ARRAY + 27);
-	assert_int_equal(uvmp_arena_array(((uint64_t)1 << 31) + 1u), SLAB_COUNT);
-	assert_int_equal(uvmp_arena_array(UINT64_MAX), SLAB_COUNT);
+	assert_int_equal(uvmpi_arena_array(1), SLAB_ARRAY);
+	assert_int_equal(uvmpi_arena_array(16), SLAB_ARRAY);
+	assert_int_equal(uvmpi_arena_array(17), SLAB_ARRAY + 1);
+	assert_int_equal(uvmpi_arena_array((uint64_t)1 << 31), SLAB_ARRAY + 27);
+	assert_int_equal(uvmpi_arena_array(((uint64_t)1 << 31) + 1u), SLAB_COUNT);
+	assert_int_equal(uvmpi_arena_array(UINT64_MAX), SLAB_COUNT);
 }
 
 /* -- evict=mhpe: what left untouched -- */
@@ -935,7 +935,7 @@ static void test_check(void **state)
 	spoil(&h->evicted, sizeof(h->evicted));
 	spoil(&h->touched, sizeof(h->touched));
 	spoil(&h->pattern, sizeof(h->pattern));
-	spoil(&extra_at(e.service, block(0)->extra)->history, sizeof(handle));
+	spoil(&cold_at(e.service, block(0)->cold)->history, sizeof(handle));
 	spoil(&e.service->adapt.managed_bytes, sizeof(uint64_t));
 	stop();
 	start(RUNTIME, 1, 1, 0);

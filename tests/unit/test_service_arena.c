@@ -61,7 +61,7 @@ static int teardown(void **state)
 
 static bool is_zero(handle h, uint32_t bytes)
 {
-	const uint8_t *at = uvmp_arena_at(s, h);
+	const uint8_t *at = uvmpi_arena_at(s, h);
 
 	for (uint32_t i = 0; i < bytes; i++)
 		if (at[i] != 0)
@@ -75,16 +75,16 @@ static void test_objects_are_zeroed_and_aligned(void **state)
 	for (uint32_t round = 0; round < 2; round++) {
 		handle h[SLAB_THRASH];
 
-		for (uint32_t slab = 0; slab < SLAB_SUB; slab++) {
-			h[slab] = uvmp_arena_take(s, slab);
+		for (uint32_t slab = 0; slab < SLAB_CHUNK_MAP; slab++) {
+			h[slab] = uvmpi_arena_take(s, slab);
 			assert_int_not_equal(h[slab], 0);
-			assert_int_equal((uintptr_t)uvmp_arena_at(s, h[slab]) % UNIT_BYTES, 0);
+			assert_int_equal((uintptr_t)uvmpi_arena_at(s, h[slab]) % UNIT_BYTES, 0);
 			assert_true(is_zero(h[slab], s->slab_bytes[slab]));
 			assert_int_equal(s->live[slab], 1);
-			memset(uvmp_arena_at(s, h[slab]), 0xff, s->slab_bytes[slab]);
+			memset(uvmpi_arena_at(s, h[slab]), 0xff, s->slab_bytes[slab]);
 		}
-		for (uint32_t slab = 0; slab < SLAB_SUB; slab++) {
-			uvmp_arena_give(s, slab, h[slab]);
+		for (uint32_t slab = 0; slab < SLAB_CHUNK_MAP; slab++) {
+			uvmpi_arena_give(s, slab, h[slab]);
 			assert_int_equal(s->live[slab], 0);
 		}
 		assert_true(uvmp_service_check(s));
@@ -93,20 +93,20 @@ static void test_objects_are_zeroed_and_aligned(void **state)
 
 static void test_last_given_is_first_taken(void **state)
 {
-	handle a = uvmp_arena_take(s, SLAB_BLOCK), b = uvmp_arena_take(s, SLAB_BLOCK);
+	handle a = uvmpi_arena_take(s, SLAB_BLOCK), b = uvmpi_arena_take(s, SLAB_BLOCK);
 	struct uvmp_service_memory before, after;
 
 	(void)state;
 	assert_int_equal(b, a + sizeof(struct block) / UNIT_BYTES);
 	uvmp_service_memory_used(s, &before);
-	uvmp_arena_give(s, SLAB_BLOCK, a);
-	uvmp_arena_give(s, SLAB_BLOCK, b);
+	uvmpi_arena_give(s, SLAB_BLOCK, a);
+	uvmpi_arena_give(s, SLAB_BLOCK, b);
 	/* Another slab does not get it. */
-	assert_int_not_equal(uvmp_arena_take(s, SLAB_EXTRA), b);
-	assert_int_equal(uvmp_arena_take(s, SLAB_BLOCK), b);
-	assert_int_equal(uvmp_arena_take(s, SLAB_BLOCK), a);
+	assert_int_not_equal(uvmpi_arena_take(s, SLAB_COLD), b);
+	assert_int_equal(uvmpi_arena_take(s, SLAB_BLOCK), b);
+	assert_int_equal(uvmpi_arena_take(s, SLAB_BLOCK), a);
 	uvmp_service_memory_used(s, &after);
-	assert_int_equal(after.used, before.used + s->slab_bytes[SLAB_EXTRA]);
+	assert_int_equal(after.used, before.used + s->slab_bytes[SLAB_COLD]);
 	assert_int_equal(after.blocks, 2);
 }
 
@@ -114,7 +114,7 @@ static void test_documented_sizes(void **state)
 {
 	(void)state;
 	assert_int_equal(sizeof(struct block), 48);
-	assert_int_equal(sizeof(struct place), 208);
+	assert_int_equal(sizeof(struct residency), 208);
 }
 
 /* Takes objects until there is no room. */
@@ -122,7 +122,7 @@ static uint32_t fill(enum slab slab, handle *last)
 {
 	uint32_t count = 0;
 
-	for (handle h = uvmp_arena_take(s, slab); h != 0; h = uvmp_arena_take(s, slab), count++)
+	for (handle h = uvmpi_arena_take(s, slab); h != 0; h = uvmpi_arena_take(s, slab), count++)
 		*last = h;
 	return count;
 }
@@ -135,28 +135,28 @@ static void test_full_then_grown(void **state)
 	handle last = 0;
 
 	(void)state;
-	live = fill(SLAB_PLACE, &last);
-	assert_int_equal(live, PIECE_BYTES / sizeof(struct place));
-	assert_int_equal(s->live[SLAB_PLACE], live);
-	assert_int_equal(uvmp_arena_take(s, SLAB_THRASH), 0);
+	live = fill(SLAB_RESIDENCY, &last);
+	assert_int_equal(live, PIECE_BYTES / sizeof(struct residency));
+	assert_int_equal(s->live[SLAB_RESIDENCY], live);
+	assert_int_equal(uvmpi_arena_take(s, SLAB_THRASH), 0);
 	/* What is left at the end still does for smaller ones. */
-	assert_int_not_equal(uvmp_arena_take(s, SLAB_BLOCK), 0);
+	assert_int_not_equal(uvmpi_arena_take(s, SLAB_BLOCK), 0);
 
 	uvmp_service_memory_used(s, &used);
 	assert_int_equal(used.places, live);
 	assert_int_equal(uvmp_service_grow(s, more, 2u * PIECE_BYTES), UVMP_OK);
-	assert_int_equal(fill(SLAB_PLACE, &last), 2u * PIECE_BYTES / sizeof(struct place));
-	assert_ptr_equal(uvmp_arena_at(s, last),
-	                 more + (2u * PIECE_BYTES / sizeof(struct place) - 1u) * sizeof(struct place));
-	uvmp_arena_give(s, SLAB_PLACE, last);
-	assert_int_equal(uvmp_arena_take(s, SLAB_PLACE), last);
+	assert_int_equal(fill(SLAB_RESIDENCY, &last), 2u * PIECE_BYTES / sizeof(struct residency));
+	assert_ptr_equal(uvmpi_arena_at(s, last),
+	                 more + (2u * PIECE_BYTES / sizeof(struct residency) - 1u) * sizeof(struct residency));
+	uvmpi_arena_give(s, SLAB_RESIDENCY, last);
+	assert_int_equal(uvmpi_arena_take(s, SLAB_RESIDENCY), last);
 	{
 		struct uvmp_service_memory grown;
 
 		uvmp_service_memory_used(s, &grown);
 		assert_int_equal(grown.bytes, used.bytes + 2u * PIECE_BYTES);
 		assert_int_equal(grown.used,
-		                 used.used + 2u * PIECE_BYTES / sizeof(struct place) * sizeof(struct place));
+		                 used.used + 2u * PIECE_BYTES / sizeof(struct residency) * sizeof(struct residency));
 	}
 	free(more);
 }
@@ -169,16 +169,16 @@ static void test_reserve(void **state)
 
 	(void)state;
 	s->reserve = 80;
-	assert_false(uvmp_arena_is_short(s));
+	assert_false(uvmpi_arena_is_short(s));
 	assert_true(fill(SLAB_HISTORY, &last) > 0);
-	assert_false(uvmp_arena_is_short(s));
-	while (!uvmp_arena_is_short(s))
-		assert_int_not_equal(uvmp_arena_take(s, SLAB_BLOCK), 0);
-	assert_int_equal(uvmp_arena_take(s, SLAB_HISTORY), 0);
-	assert_true(fill(SLAB_PLACE, &last) > 0);
-	assert_true(uvmp_arena_is_short(s));
+	assert_false(uvmpi_arena_is_short(s));
+	while (!uvmpi_arena_is_short(s))
+		assert_int_not_equal(uvmpi_arena_take(s, SLAB_BLOCK), 0);
+	assert_int_equal(uvmpi_arena_take(s, SLAB_HISTORY), 0);
+	assert_true(fill(SLAB_RESIDENCY, &last) > 0);
+	assert_true(uvmpi_arena_is_short(s));
 	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES), UVMP_OK);
-	assert_false(uvmp_arena_is_short(s));
+	assert_false(uvmpi_arena_is_short(s));
 	free(more);
 }
 
@@ -186,24 +186,24 @@ static void test_reserve(void **state)
 static void test_reserve_bytes(void **state)
 {
 	(void)state;
-	assert_int_equal((uvmp_arena_reserve(2) + 1023u) / 1024u, 10);
-	assert_int_equal((uvmp_arena_reserve(64) + 1023u) / 1024u, 35);
+	assert_int_equal((uvmpi_arena_reserve(2) + 1023u) / 1024u, 10);
+	assert_int_equal((uvmpi_arena_reserve(64) + 1023u) / 1024u, 35);
 }
 
 static void test_grow_errors(void **state)
 {
-	uint8_t *more = aligned_alloc(UNIT_BYTES, PIECES_MAX * PIECE_BYTES);
+	uint8_t *more = aligned_alloc(UNIT_BYTES, SEGMENTS_MAX * PIECE_BYTES);
 
 	(void)state;
 	assert_int_equal(uvmp_service_grow(NULL, more, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_grow(s, NULL, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_grow(s, more + 8, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES - 1u), UVMP_ERR_SPACE);
-	assert_int_equal(s->pieces, 1);
-	for (uint32_t i = 1; i < PIECES_MAX; i++)
+	assert_int_equal(s->segments, 1);
+	for (uint32_t i = 1; i < SEGMENTS_MAX; i++)
 		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_OK);
 	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES), UVMP_ERR_SPACE);
-	assert_int_equal(s->pieces, PIECES_MAX);
+	assert_int_equal(s->segments, SEGMENTS_MAX);
 	assert_true(uvmp_service_check(s));
 	free(more);
 }
@@ -220,7 +220,7 @@ static void test_grow_beyond_handles(void **state)
 	assert_int_equal(uvmp_service_grow(s, more, (size_t)((uint64_t)UINT32_MAX * 64u)), UVMP_OK);
 	uvmp_service_memory_used(s, &used);
 	assert_int_equal(used.bytes, (uint64_t)UINT32_MAX * UNIT_BYTES);
-	assert_int_equal(s->piece[1].outer, UINT32_MAX);
+	assert_int_equal(s->segment[1].end, UINT32_MAX);
 	assert_true(uvmp_service_check(s));
 }
 

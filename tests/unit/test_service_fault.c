@@ -1114,7 +1114,7 @@ static void test_follow_without_arena(void **state)
 	(void)state;
 	engine_init(&e, 1, 4);
 	assert_true(engine_policy(&e, "prefetch=locality locality_pages=512"));
-	assert_true(engine_start(&e, 0, sizeof(struct block) + sizeof(struct place)));
+	assert_true(engine_start(&e, 0, sizeof(struct block) + sizeof(struct residency)));
 	arena_without_reserve(e.service);
 	engine_bind(&e, 1, SPACE);
 	range(2);

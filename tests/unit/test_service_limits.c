@@ -155,25 +155,25 @@ static void no_room_for_pins(void **state)
 	uvmp_mask_zero(&first);
 	uvmp_mask_set(&first, 0);
 	for (uint32_t i = 0; i < PINNED_MAX; i++) {
-		handle h = uvmp_block_make(s, 0, BASE + (uint64_t)i * MIB2, &status);
+		handle h = uvmpi_block_make(s, 0, BASE + (uint64_t)i * MIB2, &status);
 
-		uvmp_step_clear(s, h, 1);
-		assert_int_equal(uvmp_memory_back(s, 1, h, &first), UVMP_OK);
+		uvmpi_step_clear(s, h, 1);
+		assert_int_equal(uvmpi_memory_back(s, 1, h, &first), UVMP_OK);
 		s->pinned[i].is_known = false;
 		s->actions = 0;
 	}
-	assert_int_equal(uvmp_memory_back(s, 1,
-	                                  uvmp_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
+	assert_int_equal(uvmpi_memory_back(s, 1,
+	                                  uvmpi_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
 	                                  &first),
 	                 UVMP_ERR_NO_MEMORY);
 	assert_int_equal(s->pinned_count, PINNED_MAX);
 	assert_true(uvmp_service_check(s));
 	s->pinned[7].is_known = true; /* it need not be pinned any more */
-	assert_int_equal(uvmp_memory_back(s, 1,
-	                                  uvmp_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
+	assert_int_equal(uvmpi_memory_back(s, 1,
+	                                  uvmpi_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
 	                                  &first),
 	                 UVMP_OK);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(s->gpu[1].pmm->allocated_pages, 2u * 512u);
 	engine_stop(&e);
@@ -390,7 +390,7 @@ static void free_without_arena(void **state)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
-	e.service->piece[0].outer = e.service->piece[0].unused; /* all of it is used */
+	e.service->segment[0].end = e.service->segment[0].unused; /* all of it is used */
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX); /* no work waits for arena */
 	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);

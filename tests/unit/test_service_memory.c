@@ -72,7 +72,7 @@ static void start(size_t spare)
 	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, 64ull * MIB2, UVMP_PROT_READ_WRITE_ATOMIC,
 	                                        UVMP_PROC_NONE),
 	                 UVMP_OK);
-	slot = uvmp_space_find(s, SPACE);
+	slot = uvmpi_space_find(s, SPACE);
 }
 
 static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t splits)
@@ -90,7 +90,7 @@ static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t
 static handle at(uvmp_addr address)
 {
 	enum uvmp_status status;
-	handle h = uvmp_block_make(s, slot, address, &status);
+	handle h = uvmpi_block_make(s, slot, address, &status);
 
 	assert_int_equal(status, UVMP_OK);
 	return h;
@@ -101,9 +101,9 @@ static handle block(uint32_t i)
 	return at(BASE + (uint64_t)i * MIB2);
 }
 
-static struct place *place(handle h, uint32_t proc)
+static struct residency *place(handle h, uint32_t proc)
 {
-	return uvmp_place_find(s, block_at(s, h), proc);
+	return uvmpi_residency_find(s, block_at(s, h), proc);
 }
 
 static uvmp_mask pages(uint32_t first, uint32_t outer)
@@ -140,7 +140,7 @@ static void drain(void)
 static enum uvmp_status evict(void)
 {
 	while (s->evict.phase != EVICT_IDLE) {
-		uvmp_evict_advance(s);
+		uvmpi_evict_advance(s);
 		drain();
 	}
 	return s->evict.status;
@@ -155,7 +155,7 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 	s->step.cause = UVMP_CAUSE_DEMAND;
 	s->step.faulted = pages(0, 1);
 	do {
-		status = uvmp_memory_back(s, gpu, h, &mask);
+		status = uvmpi_memory_back(s, gpu, h, &mask);
 		drain();
 		if (status == UVMP_ERR_RETRY && evict() != UVMP_OK)
 			return s->evict.status;
@@ -163,14 +163,14 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 	if (status != UVMP_OK)
 		return status;
 	uvmp_mask_or(&place(h, gpu)->resident, &place(h, gpu)->resident, &mask);
-	uvmp_memory_used(s, gpu, h, &mask);
+	uvmpi_memory_used(s, gpu, h, &mask);
 	return UVMP_OK;
 }
 
 static void have(handle h, uint32_t gpu, uint32_t first, uint32_t outer)
 {
 	assert_int_equal(bring(h, gpu, pages(first, outer)), UVMP_OK);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	if (s->gpu[gpu].pmm)
 		assert_true(uvmp_pmm_check(s->gpu[gpu].pmm));
 }
@@ -194,25 +194,25 @@ static void sizes(void **state)
 
 	(void)state;
 	prepare("preset=nvidia-595", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), uvmp_pmm_size(&pmm));
+	assert_int_equal(uvmpi_memory_size(&params, 1), uvmp_pmm_size(&pmm));
 	gpus[0].splits = 9; /* at most the roots */
-	assert_int_equal(uvmp_memory_size(&params, 1), uvmp_pmm_size(&pmm));
+	assert_int_equal(uvmpi_memory_size(&params, 1), uvmp_pmm_size(&pmm));
 	gpus[0].splits = 2;
-	assert_true(uvmp_memory_size(&params, 1) < uvmp_pmm_size(&pmm));
+	assert_true(uvmpi_memory_size(&params, 1) < uvmp_pmm_size(&pmm));
 	gpus[0].memory_bytes = MIB2 - 1u;
-	assert_int_equal(uvmp_memory_size(&params, 1), 0);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	prepare("evict=lru2m", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 8);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 8);
 	prepare("evict=tbne", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * (32 * 16 + 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * (32 * 16 + 16));
 	prepare("evict=lfu2m", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 32);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 32);
 	prepare("evict=lru4k", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
 	params.blocks = 1u << 24; /* too many units */
-	assert_int_equal(uvmp_memory_size(&params, 1), 0);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	open("preset=nvidia-595", 4096, 4, 4);
-	assert_int_equal(uvmp_memory_init(s, &params, 1, arena, 0), UVMP_ERR_RANGE);
+	assert_int_equal(uvmpi_memory_init(s, &params, 1, arena, 0), UVMP_ERR_RANGE);
 }
 
 static void without_memory(void **state)
@@ -225,17 +225,17 @@ static void without_memory(void **state)
 	processors.no_memory = 4;
 	start(1u << 20);
 	assert_int_equal(bring(block(0), 2, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	uvmp_memory_used(s, 2, block(0), &none);
-	uvmp_memory_left(s, 2, block(0), &none);
-	uvmp_memory_free(s, 2, block(0));
-	uvmp_memory_used(s, 1, block(0), &none);
-	uvmp_memory_left(s, 1, block(0), &none);
-	uvmp_memory_free(s, 1, block(0));
-	uvmp_memory_touch(s, 1, block(0), 0);
-	uvmp_memory_cuts(s, block_at(s, block(0)), 2, &none);
-	uvmp_memory_unback(s, 2, block(0), &none);
+	uvmpi_memory_used(s, 2, block(0), &none);
+	uvmpi_memory_left(s, 2, block(0), &none);
+	uvmpi_memory_free(s, 2, block(0));
+	uvmpi_memory_used(s, 1, block(0), &none);
+	uvmpi_memory_left(s, 1, block(0), &none);
+	uvmpi_memory_free(s, 1, block(0));
+	uvmpi_memory_touch(s, 1, block(0), 0);
+	uvmpi_memory_cuts(s, block_at(s, block(0)), 2, &none);
+	uvmpi_memory_unback(s, 2, block(0), &none);
 	assert_true(uvmp_mask_is_empty(&none));
-	assert_int_equal(uvmp_evict_start(s, 2, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 2, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	assert_string_equal(seen, "");
 }
 
@@ -256,16 +256,16 @@ static void whole_blocks(void **state)
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].to, 1);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_DEMAND);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_ALLOCATE].pages), 512);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 	have(b, 1, 0, 512);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, MIB2);
-	assert_true(uvmp_evict_is_next(s, 1));
+	assert_true(uvmpi_evict_is_next(s, 1));
 	have(a, 1, 16, 20); /* serviced again: the newest; its chunk is there */
 	assert_string_equal(seen, "AA");
 	assert_int_equal(first_of(UVMP_PMM_USED), 1);
 	forget();
-	assert_non_null(uvmp_extra_make(s, block_at(s, b)));
-	uvmp_place_map(place(b, 1), &place(b, 1)->resident, UVMP_PROT_READ_WRITE);
+	assert_non_null(uvmpi_cold_make(s, block_at(s, b)));
+	uvmpi_residency_map(place(b, 1), &place(b, 1)->resident, UVMP_PROT_READ_WRITE);
 	have(c, 1, 0, 1);
 	assert_string_equal(seen, "EUCA");
 	assert_int_equal(last[UVMP_ACTION_EVICT].from, 1);
@@ -292,16 +292,16 @@ static void victims_by_list(void **state)
 	open("preset=nvidia-595", 4096, 3, 3);
 	for (uint32_t i = 0; i < 3; i++)
 		have(block(i), 1, 0, 2);
-	uvmp_memory_mark(s, 1, block(1), UVMP_MARK_DISCARDED);
+	uvmpi_memory_mark(s, 1, block(1), UVMP_MARK_DISCARDED);
 	all = pages(0, 1);
-	uvmp_memory_left(s, 1, block(2), &all); /* one of two: not empty */
+	uvmpi_memory_left(s, 1, block(2), &all); /* one of two: not empty */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 	all = pages(0, 2);
-	uvmp_step_leave(s, block(2), 1, &all);
+	uvmpi_step_leave(s, block(2), 1, &all);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
 	s->step.block = block(4);
 	forget();
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "E"); /* nothing resident */
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_UNUSED);
@@ -313,9 +313,9 @@ static void victims_by_list(void **state)
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_USED);
 	assert_int_equal(last[UVMP_ACTION_EVICT].address, BASE);
 	/* ahead: the root goes back to the pool, and the next allocation finds it */
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 	forget();
 	have(block(7), 1, 0, 1);
 	assert_string_equal(seen, "A");
@@ -326,11 +326,11 @@ static void free_victim(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 1);
-	assert_false(uvmp_evict_is_next(s, 1)); /* of the batch of 64 from the pool one root is free */
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_false(uvmpi_evict_is_next(s, 1)); /* of the batch of 64 from the pool one root is free */
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(s->evict.victim, UVMP_VICTIM_FREE);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 	assert_string_equal(seen, "A");
 }
 
@@ -347,34 +347,34 @@ static void small_blocks(void **state)
 	assert_int_equal(strlen(seen), 42);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].detail, 65536);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_PREFETCH);
-	assert_int_equal(s->live[SLAB_SUB], 1);
-	uvmp_memory_settle(s);
-	uvmp_memory_cuts(s, block_at(s, h), 1, &cuts);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 1);
+	uvmpi_memory_settle(s);
+	uvmpi_memory_cuts(s, block_at(s, h), 1, &cuts);
 	/* one 64 KiB chunk was split for the 11 pages: its last 5 pages lie between them and the next chunk
 	 */
 	assert_int_equal(uvmp_mask_weight(&cuts), 2);
 	assert_true(uvmp_mask_test(&cuts, 0) && uvmp_mask_test(&cuts, 11));
 	/* what holds something stays */
 	place(h, 1)->resident = pages(11, 12);
-	uvmp_memory_unback(s, 1, h, &some);
+	uvmpi_memory_unback(s, 1, h, &some);
 	uvmp_mask_zero(&cuts);
-	uvmp_memory_cuts(s, block_at(s, h), 1, &cuts);
+	uvmpi_memory_cuts(s, block_at(s, h), 1, &cuts);
 	assert_int_equal(uvmp_mask_weight(&cuts), 3); /* and behind the hole */
 	forget();
 	assert_int_equal(bring(h, 1, pages(0, 507)), UVMP_OK);
 	assert_string_equal(seen, "AA");
-	uvmp_memory_unback(s, 1, h, &some); /* resident now */
+	uvmpi_memory_unback(s, 1, h, &some); /* resident now */
 	assert_int_equal(s->pinned_count, 2);
 	forget();
-	uvmp_memory_free(s, 1, h);
+	uvmpi_memory_free(s, 1, h);
 	drain();
 	assert_int_equal(strlen(seen), 42);
 	assert_int_equal(last[UVMP_ACTION_FREE].from, 1);
 	assert_int_equal(last[UVMP_ACTION_FREE].detail, 65536);
 	assert_int_equal(s->pinned_count, 0);
-	assert_int_equal(s->live[SLAB_SUB], 0);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 0);
 	assert_false(place(h, 1)->has_memory);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
@@ -387,29 +387,29 @@ static void refused_allocation(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 1, 1);
 	h = block(0);
-	assert_int_equal(uvmp_memory_back(s, 1, h, &one), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 1, h, &one), UVMP_OK);
 	drain();
 	assert_int_equal(s->pinned_count, 1);
-	uvmp_memory_unback(s, 1, h, &one);
+	uvmpi_memory_unback(s, 1, h, &one);
 	assert_int_equal(s->pinned_count, 0);
 	assert_false(place(h, 1)->has_memory);
-	uvmp_memory_unback(s, 1, h, &one);
-	uvmp_memory_settle(s);
+	uvmpi_memory_unback(s, 1, h, &one);
+	uvmpi_memory_settle(s);
 	assert_true(uvmp_pmm_in_pool(s->gpu[1].pmm, 0));
 	have(block(1), 1, 0, 1);
 	/* two pinned blocks, one of which is freed */
 	open("preset=nvidia-595", 4096, 4, 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		h = block(i);
-		assert_int_equal(uvmp_memory_back(s, 1 + i / 2u, h, &one), UVMP_OK);
+		assert_int_equal(uvmpi_memory_back(s, 1 + i / 2u, h, &one), UVMP_OK);
 		drain();
 	}
-	uvmp_memory_unback(s, 1, block(1), &one);
+	uvmpi_memory_unback(s, 1, block(1), &one);
 	assert_int_equal(s->pinned_count, 2);
 	assert_int_equal(s->pinned[1].block, block(2));
-	uvmp_memory_unback(s, 2, block(2), &one);
+	uvmpi_memory_unback(s, 2, block(2), &one);
 	assert_int_equal(s->pinned_count, 1);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 }
 
 static void big_pages(void **state)
@@ -436,7 +436,7 @@ static void big_pages(void **state)
 static void shared_root(void **state)
 {
 	struct uvmp_tree *tree;
-	struct extra *extra;
+	struct cold *extra;
 	handle a, b;
 
 	(void)state;
@@ -445,15 +445,15 @@ static void shared_root(void **state)
 	b = at(TINY);
 	have(a, 1, 11, 21); /* one chunk */
 	have(b, 1, 0, 32);
-	extra = uvmp_extra_make(s, block_at(s, b));
+	extra = uvmpi_cold_make(s, block_at(s, b));
 	extra->discarded = pages(0, 2);
 	extra->duplicated = pages(4, 8);
-	extra->tree = uvmp_arena_take(s, SLAB_TREE);
-	tree = uvmp_arena_at(s, extra->tree);
+	extra->tree = uvmpi_arena_take(s, SLAB_TREE);
+	tree = uvmpi_arena_at(s, extra->tree);
 	uvmp_tree_init(tree, 2);
 	uvmp_tree_add(tree, 3, 16, true);
-	assert_non_null(uvmp_place_make(s, block_at(s, b), 2));
-	assert_non_null(uvmp_place_make(s, block_at(s, b), UVMP_CPU));
+	assert_non_null(uvmpi_residency_make(s, block_at(s, b), 2));
+	assert_non_null(uvmpi_residency_make(s, block_at(s, b), UVMP_CPU));
 	place(b, 2)->resident = pages(4, 6);
 	place(b, UVMP_CPU)->resident = pages(5, 8);
 	s->range[block_at(s, b)->range].accessed_by = 4;
@@ -467,15 +467,15 @@ static void shared_root(void **state)
 	assert_int_equal(resident(b, 2), 0);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_DISCARD].pages), 2);
 	assert_int_equal(last[UVMP_ACTION_MAP].to, 2);
-	extra = extra_at(s, block_at(s, b)->extra);
+	extra = cold_at(s, block_at(s, b)->cold);
 	assert_true(uvmp_mask_is_empty(&extra->duplicated));
 	assert_int_equal(uvmp_tree_leaf(tree, 0), 0);
-	assert_int_equal(s->live[SLAB_SUB], 0);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 0);
 }
 
 static void maps_to_the_evicted(void **state)
 {
-	struct extra *extra;
+	struct cold *extra;
 
 	(void)state;
 	open("counters=on", 4096, 1, 1);
@@ -486,16 +486,16 @@ static void maps_to_the_evicted(void **state)
 	assert_string_equal(seen, "ECMA");
 	assert_int_equal(last[UVMP_ACTION_MAP].to, 1);
 	/* nothing is left to map; a large page's tree is emptied (uvm-smart 3.4) */
-	extra = uvmp_extra_make(s, block_at(s, block(1)));
+	extra = uvmpi_cold_make(s, block_at(s, block(1)));
 	extra->discarded = pages(0, 512);
-	extra->tree = uvmp_arena_take(s, SLAB_TREE);
-	uvmp_tree_init(uvmp_arena_at(s, extra->tree), 32);
-	uvmp_tree_add(uvmp_arena_at(s, extra->tree), 500, 16, true);
+	extra->tree = uvmpi_arena_take(s, SLAB_TREE);
+	uvmp_tree_init(uvmpi_arena_at(s, extra->tree), 32);
+	uvmp_tree_add(uvmpi_arena_at(s, extra->tree), 500, 16, true);
 	forget();
 	have(block(2), 1, 0, 8);
 	assert_string_equal(seen, "EDA");
 	assert_null(place(block(1), UVMP_CPU));
-	assert_int_equal(uvmp_tree_leaf(uvmp_arena_at(s, extra->tree), 31), 0);
+	assert_int_equal(uvmp_tree_leaf(uvmpi_arena_at(s, extra->tree), 31), 0);
 }
 
 /* What could not be copied stays where it is, in memory that the block owns. */
@@ -510,13 +510,13 @@ static void failed_copies(void **state)
 	uvmp_mask_set(&odd, 3);
 	uvmp_mask_set(&odd, 5);
 	assert_int_equal(bring(a, 1, odd), UVMP_OK);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	have(block(1), 1, 0, 1);
 	forget();
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
 	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_ERR_STATE);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_string_equal(seen, "ECC");
 	assert_int_equal(resident(a, UVMP_CPU), 1);
 	assert_int_equal(resident(a, 1), 1);
@@ -548,25 +548,25 @@ static void full_arena(void **state)
 	start(1024);
 	arena_without_reserve(s);
 	have(block(0), 1, 0, 1);
-	while (uvmp_arena_take(s, SLAB_PLACE) != 0)
+	while (uvmpi_arena_take(s, SLAB_RESIDENCY) != 0)
 		;
-	while (uvmp_arena_take(s, SLAB_EXTRA) != 0)
+	while (uvmpi_arena_take(s, SLAB_COLD) != 0)
 		;
 	s->step.block = 0;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_ERR_NO_MEMORY); /* no place on the CPU */
 	assert_string_equal(seen, "");
 	assert_int_equal(resident(block(0), 1), 1);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
-	assert_int_equal(uvmp_memory_back(s, 2, block(0), &one), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_memory_back(s, 2, block(0), &one), UVMP_ERR_NO_MEMORY);
 	prepare("preset=nvidia-595", 4096, 1, 1);
 	start(2048);
 	arena_without_reserve(s);
 	assert_int_equal(
 	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
-	assert_int_equal(uvmp_memory_back(s, 1, at(SMALL), &one), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_memory_back(s, 1, at(SMALL), &one), UVMP_ERR_NO_MEMORY);
 	assert_false(place(at(SMALL), 1)->has_memory);
 }
 
@@ -575,7 +575,7 @@ static void no_split_records(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 2, 0);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	/* the one record is in use, and the victim is a whole root */
 	open("preset=nvidia-595", 4096, 2, 1);
 	have(block(0), 1, 0, 1);
@@ -583,7 +583,7 @@ static void no_split_records(void **state)
 	have(at(SMALL), 1, 0, 507);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
@@ -593,7 +593,7 @@ static void everything_pinned(void **state)
 	open("preset=nvidia-595", 4096, 1, 1);
 	assert_int_equal(bring(block(0), 1, pages(0, 1)), UVMP_OK);
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_OK);
 }
 
@@ -608,7 +608,7 @@ static void followers(void **state)
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
 	s->step.keep = block(2);
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_OK);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	s->step.keep = 0;
 	assert_int_equal(bring(block(0), 1, pages(0, 1)), UVMP_OK);
 }
@@ -626,18 +626,18 @@ static void unneeded(void **state)
 	tiny = at(TINY);
 	s->step.block = tiny;
 	forget();
-	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
 	assert_int_equal(s->pinned_count, 1);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "EC"); /* nothing was allocated yet */
 	assert_true(s->parked[0].is_set);
 	/* now only the second half is wanted: the first chunk is not told of */
-	assert_int_equal(uvmp_memory_back(s, 1, tiny, &second), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &second), UVMP_OK);
 	drain();
 	assert_string_equal(seen, "ECA");
 	assert_false(s->parked[0].is_set);
-	uvmp_memory_settle(s);
-	assert_true(uvmp_mask_equal(&sub_at(s, place(tiny, 1)->memory)->backed, &second));
+	uvmpi_memory_settle(s);
+	assert_true(uvmp_mask_equal(&chunk_map_at(s, place(tiny, 1)->memory)->backed, &second));
 	assert_true(uvmp_service_check(s));
 	/* nothing is wanted any more */
 	open("preset=nvidia-595", 4096, 2, 2);
@@ -645,12 +645,12 @@ static void unneeded(void **state)
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
 	s->step.block = tiny;
-	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
 	assert_int_equal(evict(), UVMP_OK);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_false(s->parked[0].is_set);
 	assert_false(place(tiny, 1)->has_memory);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 	assert_true(uvmp_service_check(s));
 }
 
@@ -666,15 +666,15 @@ static void unneeded_elsewhere(void **state)
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
 	s->step.block = tiny;
-	assert_int_equal(uvmp_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
 	assert_int_equal(evict(), UVMP_OK);
 	forget();
-	assert_int_equal(uvmp_memory_back(s, 2, tiny, &two), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 2, tiny, &two), UVMP_OK);
 	drain();
 	assert_string_equal(seen, "AA");
 	assert_int_equal(bring(at(SMALL), 1, pages(491, 492)), UVMP_OK);
 	assert_string_equal(seen, "AAA");
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_false(place(tiny, 1)->has_memory);
 	assert_true(uvmp_service_check(s));
 }
@@ -687,7 +687,7 @@ static void nothing_for_it(void **state)
 	s->step.block = at(TINY);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
 	assert_false(place(at(TINY), 1)->has_memory);
-	assert_int_equal(s->live[SLAB_SUB], 0);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 0);
 	assert_true(uvmp_service_check(s));
 }
 
@@ -699,10 +699,10 @@ static void two_roots(void **state)
 	have(at(TINY), 1, 0, 1);
 	have(at(SMALL), 1, 0, 507); /* the last one, of 64 KiB, is in the second root */
 	have(at(TINY), 1, 16, 17);
-	assert_int_equal(s->live[SLAB_SUB], 2);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 2);
 	s->step.block = block(0);
 	have(block(0), 1, 0, 1);
-	assert_int_equal(s->live[SLAB_SUB], 2);
+	assert_int_equal(s->live[SLAB_CHUNK_MAP], 2);
 	assert_true(place(at(SMALL), 1)->has_memory);
 	assert_int_equal(resident(at(SMALL), 1) + resident(at(SMALL), UVMP_CPU), 507);
 	assert_true(resident(at(SMALL), 1) > 0);
@@ -721,11 +721,11 @@ static void copies_beside(void **state)
 	s->ins = 1;
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "ECC");
 	assert_int_equal(last[UVMP_ACTION_COPY].to, 2);
-	assert_false(uvmp_evict_is_next(s, 1));
+	assert_false(uvmpi_evict_is_next(s, 1));
 }
 
 static void parked_chunks(void **state)
@@ -738,29 +738,29 @@ static void parked_chunks(void **state)
 		have(block(i), 1, 0, 1);
 	s->step.block = block(8);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
 		assert_int_equal(evict(), UVMP_OK);
 	}
 	for (uint32_t i = 0; i < PARKED_MAX; i++)
 		assert_true(s->parked[i].is_set);
-	assert_false(uvmp_evict_is_next(s, 1)); /* the fifth took the place of the fourth */
+	assert_false(uvmpi_evict_is_next(s, 1)); /* the fifth took the place of the fourth */
 	forget();
 	/* another GPU, another block, another size: not theirs */
-	assert_int_equal(uvmp_memory_back(s, 2, block(8), &one), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 2, block(8), &one), UVMP_OK);
 	drain();
-	assert_int_equal(uvmp_memory_back(s, 1, block(9), &one), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 1, block(9), &one), UVMP_OK);
 	drain();
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	have(block(8), 1, 0, 1);
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 	/* of the same block, but of another size */
 	s->step.block = block(10);
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_int_equal(uvmp_memory_back(s, 1, block(10), &one), UVMP_OK);
+	assert_int_equal(uvmpi_memory_back(s, 1, block(10), &one), UVMP_OK);
 	drain();
 	assert_true(s->parked[0].is_set);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
@@ -781,7 +781,7 @@ static void many_pins(void **state)
 	assert_int_equal(s->pinned_count, PINNED_MAX);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
 	assert_int_equal(uvmp_pmm_next(s->gpu[1].pmm, 0), UVMP_ROOT_NONE);
-	uvmp_memory_settle(s);
+	uvmpi_memory_settle(s);
 	assert_int_equal(uvmp_pmm_next(s->gpu[1].pmm, 0), 1);
 }
 
@@ -796,17 +796,17 @@ static void corrected(void **state)
 	have(at(TINY), 1, 0, 17);
 	have(block(1), 1, 0, 1);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
-	uvmp_memory_touch(s, 1, block(0), 0);
+	uvmpi_memory_touch(s, 1, block(0), 0);
 	assert_int_equal(first_of(UVMP_PMM_USED), 1);
-	uvmp_memory_touch(s, 1, block(0), 1); /* not there */
-	uvmp_memory_touch(s, 1, at(TINY), 16);
+	uvmpi_memory_touch(s, 1, block(0), 1); /* not there */
+	uvmpi_memory_touch(s, 1, at(TINY), 16);
 	assert_int_equal(first_of(UVMP_PMM_USED), 2);
-	uvmp_memory_mark(s, 1, at(TINY), UVMP_MARK_UNUSED);
+	uvmpi_memory_mark(s, 1, at(TINY), UVMP_MARK_UNUSED);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
-	uvmp_memory_used(s, 1, at(TINY), &none); /* nothing came */
+	uvmpi_memory_used(s, 1, at(TINY), &none); /* nothing came */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
 	none = pages(0, 1);
-	uvmp_memory_used(s, 1, at(TINY), &none);
+	uvmpi_memory_used(s, 1, at(TINY), &none);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 }
 
@@ -823,8 +823,8 @@ static void pages_of_4k(void **state)
 	b = block(1);
 	have(a, 1, 0, 512);
 	assert_string_equal(seen, ""); /* no chunks */
-	assert_true(uvmp_evict_is_next(s, 1));
-	uvmp_memory_touch(s, 1, a, 0);
+	assert_true(uvmpi_evict_is_next(s, 1));
+	uvmpi_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 2);
 	assert_string_equal(seen, "ECEC"); /* pages 1 and 2 */
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_ORDER);
@@ -832,13 +832,13 @@ static void pages_of_4k(void **state)
 	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
 	assert_int_equal(resident(a, UVMP_CPU), 2);
 	assert_int_equal(s->gpu[1].used_pages, 512);
-	uvmp_step_leave(s, b, 1, &some);
+	uvmpi_step_leave(s, b, 1, &some);
 	assert_int_equal(s->gpu[1].used_pages, 510);
-	assert_int_equal(uvmp_memory_back(s, 1, b, &some), UVMP_OK);
-	assert_true(uvmp_evict_is_next(s, 1)); /* they are coming */
-	uvmp_memory_unback(s, 1, b, &some);
-	assert_false(uvmp_evict_is_next(s, 1));
-	uvmp_memory_settle(s);
+	assert_int_equal(uvmpi_memory_back(s, 1, b, &some), UVMP_OK);
+	assert_true(uvmpi_evict_is_next(s, 1)); /* they are coming */
+	uvmpi_memory_unback(s, 1, b, &some);
+	assert_false(uvmpi_evict_is_next(s, 1));
+	uvmpi_memory_settle(s);
 	/* a copy that fails */
 	have(b, 1, 0, 2);
 	forget();
@@ -846,8 +846,8 @@ static void pages_of_4k(void **state)
 	assert_int_equal(bring(b, 1, pages(2, 3)), UVMP_ERR_STATE);
 	assert_int_equal(s->gpu[1].used_pages, 512);
 	assert_int_equal(resident(a, 1), 510);
-	uvmp_memory_mark(s, 1, a, UVMP_MARK_UNUSED); /* means nothing here */
-	uvmp_memory_free(s, 1, a);
+	uvmpi_memory_mark(s, 1, a, UVMP_MARK_UNUSED); /* means nothing here */
+	uvmpi_memory_free(s, 1, a);
 	assert_false(place(a, 1)->has_memory);
 	assert_int_equal(s->gpu[1].used_pages, 2);
 	assert_int_equal(bring(b, 2, pages(0, 512)), UVMP_OK);
@@ -862,7 +862,7 @@ static void more_blocks_than_numbers(void **state)
 	for (uint32_t i = 0; i < 16; i++)
 		have(block(i), 1, 0, 1);
 	assert_int_equal(bring(block(16), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	uvmp_memory_free(s, 1, block(3));
+	uvmpi_memory_free(s, 1, block(3));
 	have(block(16), 1, 0, 1);
 }
 
@@ -878,34 +878,34 @@ static void large_pages(void **state)
 	have(a, 1, 0, 300);
 	have(b, 1, 0, 200);
 	forget();
-	uvmp_extra_make(s, block_at(s, a))->tree = uvmp_arena_take(s, SLAB_TREE);
+	uvmpi_cold_make(s, block_at(s, a))->tree = uvmpi_arena_take(s, SLAB_TREE);
 	have(b, 1, 200, 220);
 	assert_string_equal(seen, "EC");
 	assert_int_equal(resident(a, UVMP_CPU), 300);
 	assert_int_equal(s->gpu[1].used_pages, 220);
 	/* it is the only one, and does not make room for itself */
 	have(a, 1, 0, 292);
-	uvmp_memory_touch(s, 1, b, 0);
+	uvmpi_memory_touch(s, 1, b, 0);
 	s->step.is_follow = true;
 	s->step.keep = a;
 	assert_int_equal(bring(b, 1, pages(220, 221)), UVMP_ERR_NO_MEMORY);
 	s->step.is_follow = false;
-	uvmp_memory_touch(s, 1, a, 0); /* b is older, and is passed over */
+	uvmpi_memory_touch(s, 1, a, 0); /* b is older, and is passed over */
 	have(b, 1, 220, 221);
 	assert_int_equal(resident(a, 1), 0);
 	/* nothing came: not in the order */
-	uvmp_memory_used(s, 1, a, &none);
-	uvmp_memory_free(s, 1, b);
+	uvmpi_memory_used(s, 1, a, &none);
+	uvmpi_memory_free(s, 1, b);
 	place(b, 1)->resident = none;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	/* some pages stay: so does the unit */
 	a = block(3);
 	have(a, 1, 0, 2);
 	none = pages(0, 1);
-	uvmp_step_leave(s, a, 1, &none);
+	uvmpi_step_leave(s, a, 1, &none);
 	assert_int_equal(s->gpu[1].used_pages, 1);
 	s->step.block = b;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	fail_kind = UVMP_ACTION_COPY;
 	assert_int_equal(evict(), UVMP_ERR_STATE);
@@ -915,7 +915,7 @@ static void large_pages(void **state)
 /* One eviction; first and last of the regions that it has named. */
 static struct uvmp_region leave_once(void)
 {
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	return uvmp_mask_hull(&last[UVMP_ACTION_EVICT].pages);
@@ -962,9 +962,9 @@ static void basic_blocks(void **state)
 	have(a, 1, 0, 18);
 	have(b, 1, 0, 100);
 	some = pages(0, 1);
-	uvmp_step_leave(s, a, 1, &some); /* the rest of its basic block can leave yet */
-	uvmp_memory_touch(s, 1, a, 17);
-	uvmp_memory_touch(s, 1, b, 0);
+	uvmpi_step_leave(s, a, 1, &some); /* the rest of its basic block can leave yet */
+	uvmpi_memory_touch(s, 1, a, 17);
+	uvmpi_memory_touch(s, 1, b, 0);
 	s->step.block = block(2);
 	some = pages(1, 16);
 	(void)leave_once();
@@ -984,11 +984,11 @@ static void basic_blocks_in_use(void **state)
 	s->step.arrive[1] = pages(17, 18); /* comes, or is there and wanted */
 	ASSERT_LEAVES(0, 1);
 	ASSERT_LEAVES(2, 1);
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	s->step.block = b;
 	s->step.is_follow = true;
 	s->step.keep = a;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	s->step.keep = b;
 	ASSERT_LEAVES(1, 1);
 }
@@ -1006,11 +1006,11 @@ static void reserve(void **state)
 	have(b, 1, 0, 100);
 	s->step.block = b;
 	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_int_equal(s->evict.root, place(a, 1)->memory);
 	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 }
 
 /* uvm-smart 3.4, examples of the closure. */
@@ -1046,7 +1046,7 @@ static void trees(void **state)
 		have(a, 1, 16u * order[i], 16u * order[i] + 16);
 	s->step.block = block(1);
 	ASSERT_LEAVES(4, 1);
-	uvmp_memory_free(s, 1, a);
+	uvmpi_memory_free(s, 1, a);
 	place(a, 1)->resident = pages(0, 0);
 	for (uint32_t i = 5; i < 11; i++)
 		have(a, 1, 16u * order[i], 16u * order[i] + 16);
@@ -1057,11 +1057,11 @@ static void trees(void **state)
 
 static void give_tree(handle h)
 {
-	struct extra *extra = uvmp_extra_make(s, block_at(s, h));
+	struct cold *extra = uvmpi_cold_make(s, block_at(s, h));
 
 	if (extra->tree == 0)
-		extra->tree = uvmp_arena_take(s, SLAB_TREE);
-	uvmp_tree_init(uvmp_arena_at(s, extra->tree), 32);
+		extra->tree = uvmpi_arena_take(s, SLAB_TREE);
+	uvmp_tree_init(uvmpi_arena_at(s, extra->tree), 32);
 }
 
 /* With a tree prefetcher its tree counts, what it has asked for and all; without quirks what is there, and
@@ -1079,7 +1079,7 @@ static void trees_of_the_prefetcher(void **state)
 	s->step.block = block(1);
 	ASSERT_LEAVES(0, 1 + 15); /* no tree yet: below half of the root without the first */
 	have(a, 1, 0, 256);
-	uvmp_extra_make(s, block_at(s, a));
+	uvmpi_cold_make(s, block_at(s, a));
 	s->step.block = a;
 	s->step.arrive[1] = pages(300, 320);
 	ASSERT_LEAVES(0, 1); /* what comes keeps the root over half */
@@ -1090,7 +1090,7 @@ static void trees_of_the_prefetcher(void **state)
 	s->step.arrive[1] = pages(0, 0);
 	have(a, 1, 0, 256);
 	give_tree(a);
-	tree = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->tree);
+	tree = uvmpi_arena_at(s, cold_at(s, block_at(s, a)->cold)->tree);
 	half = pages(0, 288);
 	uvmp_tree_assign(tree, &half);
 	s->step.block = block(1);
@@ -1122,7 +1122,7 @@ static void failed_region(void **state)
 	for (uint32_t i = 0; i < 8; i += 2)
 		have(a, 1, 16 * i, 16 * i + 16);
 	s->step.block = block(1);
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
@@ -1130,7 +1130,7 @@ static void failed_region(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 48);
 	assert_int_equal(s->gpu[1].order.count, 3);
 	assert_true(uvmp_service_check(s));
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_int_equal(s->evict.root % 32, 4);
 }
 
@@ -1145,7 +1145,7 @@ static void least_often(void **state)
 	b = block(1);
 	c = block(2);
 	have(a, 1, 0, 1);
-	uvmp_memory_touch(s, 1, a, 0);
+	uvmpi_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 1);
 	have(c, 1, 0, 1);
 	s->step.block = block(3);
@@ -1155,7 +1155,7 @@ static void least_often(void **state)
 	s->step.block = block(3);
 	leave_once();
 	assert_int_equal(resident(c, 1), 0);
-	uvmp_memory_free(s, 1, a); /* forgotten */
+	uvmpi_memory_free(s, 1, a); /* forgotten */
 	place(a, 1)->resident = pages(0, 0);
 	have(a, 1, 0, 1);
 	s->step.block = block(3);
@@ -1167,19 +1167,19 @@ static void free_buffer(void **state)
 {
 	(void)state;
 	open("preset=nvidia-595", 4096, 1, 1);
-	assert_false(uvmp_evict_trim(s, 1, BASE)); /* chunks */
+	assert_false(uvmpi_evict_trim(s, 1, BASE)); /* chunks */
 	open("evict=lru4k free_buffer=50", 4096, 1, 0);
 	have(block(0), 1, 0, 256);
-	assert_false(uvmp_evict_trim(s, 1, BASE));
+	assert_false(uvmpi_evict_trim(s, 1, BASE));
 	have(block(0), 1, 256, 257);
-	assert_true(uvmp_evict_trim(s, 1, BASE + MIB2));
+	assert_true(uvmpi_evict_trim(s, 1, BASE + MIB2));
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "EC");
 	assert_true(last[UVMP_ACTION_EVICT].for_address == BASE + MIB2);
-	assert_false(uvmp_evict_trim(s, 1, BASE));
+	assert_false(uvmpi_evict_trim(s, 1, BASE));
 	s->gpu[2].used_pages = 512; /* of nobody */
-	assert_false(uvmp_evict_trim(s, 2, BASE));
+	assert_false(uvmpi_evict_trim(s, 2, BASE));
 }
 
 static void random_pages(void **state)
@@ -1210,9 +1210,9 @@ static void units_of_64k(void **state)
 	have(a, 1, 16, 20); /* not complete: no basic block of UVM Smart's, and not spared */
 	have(a, 1, 0, 16);
 	have(a, 1, 32, 64);
-	uvmp_memory_touch(s, 1, a, 33);
+	uvmpi_memory_touch(s, 1, a, 33);
 	s->step.block = b;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_EVICT].pages), 4);
@@ -1220,7 +1220,7 @@ static void units_of_64k(void **state)
 	s->step.block = a;
 	s->step.arrive[1] = pages(48, 49);
 	ASSERT_LEAVES(2, 1); /* the older one is wanted */
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	s->step.arrive[1] = pages(0, 0);
 	ASSERT_LEAVES(3, 1);
 	assert_int_equal(s->gpu[1].used_pages, 0);
@@ -1236,17 +1236,17 @@ static void counts_of_units(void **state)
 	a = block(0);
 	have(a, 1, 0, 128);
 	for (uint32_t unit = 0; unit < 3; unit++)
-		uvmp_memory_touch(s, 1, a, 32 * unit);
+		uvmpi_memory_touch(s, 1, a, 32 * unit);
 	s->step.block = block(1);
 	ASSERT_LEAVES(6, 2);
 	have(a, 1, 96, 128);
-	uvmp_memory_touch(s, 1, a, 127); /* has three by now */
+	uvmpi_memory_touch(s, 1, a, 127); /* has three by now */
 	s->step.block = block(1);
 	ASSERT_LEAVES(0, 2);
-	uvmp_memory_free(s, 1, a);
+	uvmpi_memory_free(s, 1, a);
 	place(a, 1)->resident = pages(0, 0);
 	have(a, 1, 0, 64);
-	uvmp_memory_touch(s, 1, a, 0); /* two; the second has one, for what it had is forgotten */
+	uvmpi_memory_touch(s, 1, a, 0); /* two; the second has one, for what it had is forgotten */
 	s->step.block = block(1);
 	ASSERT_LEAVES(2, 2);
 }
@@ -1262,8 +1262,8 @@ static void trees_of_units(void **state)
 		open(large ? "evict=lru2m" : "evict=lru2m granularity=1m", 4096, 1, 0);
 		a = block(0);
 		have(a, 1, 0, 512);
-		uvmp_extra_make(s, block_at(s, a))->tree = uvmp_arena_take(s, SLAB_TREE);
-		tree = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->tree);
+		uvmpi_cold_make(s, block_at(s, a))->tree = uvmpi_arena_take(s, SLAB_TREE);
+		tree = uvmpi_arena_at(s, cold_at(s, block_at(s, a)->cold)->tree);
 		assert_int_equal(uvmp_tree_init(tree, 32), UVMP_OK);
 		uvmp_tree_assign(tree, &place(a, 1)->resident);
 		s->step.block = block(1);
@@ -1274,7 +1274,7 @@ static void trees_of_units(void **state)
 
 static void leave_ahead(const char *kinds)
 {
-	assert_true(uvmp_evict_ahead(s, 1, BASE));
+	assert_true(uvmpi_evict_ahead(s, 1, BASE));
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, kinds);
@@ -1294,14 +1294,14 @@ static void ahead_of_pages(void **state)
 	s->step.arrive[1] = pages(0, 2);
 	leave_ahead("EC");
 	assert_int_equal(uvmp_mask_next_set(&last[UVMP_ACTION_EVICT].pages, 0), 2);
-	assert_false(uvmp_evict_ahead(s, 1, BASE)); /* there is room */
+	assert_false(uvmpi_evict_ahead(s, 1, BASE)); /* there is room */
 	have(block(1), 1, 0, 1);
 	s->step.block = a;
 	s->step.arrive[1] = pages(0, 512);
 	leave_ahead("EC"); /* the other block's */
 	assert_int_equal(resident(block(1), 1), 0);
 	s->gpu[1].coming_pages = 1;
-	assert_false(uvmp_evict_ahead(s, 1, BASE)); /* all is wanted */
+	assert_false(uvmpi_evict_ahead(s, 1, BASE)); /* all is wanted */
 	open("evict=lru2m granularity=64k", 4096, 1, 0);
 	a = block(0);
 	b = block(1);
@@ -1320,7 +1320,7 @@ static void ahead_of_pages(void **state)
 	leave_ahead("EC");
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 512);
-	assert_false(uvmp_evict_ahead(s, 1, BASE));
+	assert_false(uvmpi_evict_ahead(s, 1, BASE));
 	have(block(1), 1, 0, 512);
 	s->step.block = block(2);
 	leave_ahead("EC");
@@ -1353,22 +1353,22 @@ static void circles(void **state)
 	walk_in_circles(1); /* it is there, the others go */
 	assert_int_equal(resident(block(0), 1), 512);
 	assert_string_equal(seen, "EEEE");    /* two each; the CPU has the pages yet, here */
-	uvmp_memory_touch(s, 1, block(0), 0); /* changes nothing */
+	uvmpi_memory_touch(s, 1, block(0), 0); /* changes nothing */
 	assert_true(is_pinned(block(0)));
 	/* what comes by other ways, or behind another block, does not count */
 	s->step.is_follow = true;
-	uvmp_memory_used(s, 1, block(2), &all);
+	uvmpi_memory_used(s, 1, block(2), &all);
 	s->step.is_follow = false;
 	s->step.cause = UVMP_CAUSE_MIGRATE;
-	uvmp_memory_used(s, 1, block(2), &all);
+	uvmpi_memory_used(s, 1, block(2), &all);
 	s->step.block = block(0);
 	s->step.cause = UVMP_CAUSE_DEMAND;
-	uvmp_memory_used(s, 1, block(2), &all);
+	uvmpi_memory_used(s, 1, block(2), &all);
 	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
 	/* the other one is wanted: the pin ends, as nothing else can go */
 	s->step.block = block(2);
 	s->step.arrive[1] = all;
-	assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_false(is_pinned(block(0)));
 	assert_int_equal(s->evict.root / 2, place(block(0), 1)->memory);
 	assert_int_equal(evict(), UVMP_OK);
@@ -1386,15 +1386,15 @@ static void circles(void **state)
 	assert_int_equal(resident(block(0), 1), 0); /* and it has gone in its turn */
 	open("evict=lru2m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
-	uvmp_memory_free(s, 1, block(0));
+	uvmpi_memory_free(s, 1, block(0));
 	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
 	/* a part of it is not there when the pin ends */
 	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
 	all = pages(0, 256);
-	uvmp_step_leave(s, block(0), 1, &all);
+	uvmpi_step_leave(s, block(0), 1, &all);
 	assert_true(is_pinned(block(0)));
-	assert_true(uvmp_circle_give_up(s, 1));
+	assert_true(uvmpi_cyclic_give_up(s, 1));
 	s->step.block = block(1);
 	ASSERT_LEAVES(0, 16); /* of the other block */
 	ASSERT_LEAVES(16, 16);
@@ -1417,10 +1417,10 @@ static void counted_circles(void **state)
 	key = &s->gpu[1].order.frequency.key[unit];
 	before = key->frequency;
 	for (uint32_t i = 0; i < 10; i++)
-		uvmp_memory_touch(s, 1, block(0), 0);
+		uvmpi_memory_touch(s, 1, block(0), 0);
 	assert_int_equal(key->frequency, before + 10);
 	assert_false(uvmp_evict_contains(&s->gpu[1].order, unit));
-	assert_true(uvmp_circle_give_up(s, 1));
+	assert_true(uvmpi_cyclic_give_up(s, 1));
 	assert_true(uvmp_evict_contains(&s->gpu[1].order, unit));
 	assert_int_equal(key->frequency, before + 11);
 	/* somebody else counts: that goes by, as soon as it is listed */
@@ -1430,8 +1430,8 @@ static void counted_circles(void **state)
 	unit = place(block(0), 1)->memory;
 	key = &s->gpu[1].order.frequency.key[unit];
 	for (uint32_t i = 0; i < 10; i++)
-		uvmp_remote_use(s, 1, block(0), 0, false);
-	assert_true(uvmp_circle_give_up(s, 1));
+		uvmpi_remote_use(s, 1, block(0), 0, false);
+	assert_true(uvmpi_cyclic_give_up(s, 1));
 	assert_int_equal(key->frequency, 10 * 4 + 1);
 }
 
@@ -1464,7 +1464,7 @@ static void incomplete(void **state)
 		b = at(SMALL);
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
-		uvmp_step_leave(s, a, 1, &some); /* not complete any more */
+		uvmpi_step_leave(s, a, 1, &some); /* not complete any more */
 		s->step.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
@@ -1489,11 +1489,11 @@ static void kept(void **state)
 		s->step.block = block(2);
 		s->step.is_follow = true;
 		s->step.keep = block(0);
-		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(1), 1)->memory);
 		assert_int_equal(evict(), UVMP_OK);
 		s->step.is_follow = false;
-		assert_int_equal(uvmp_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
 		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(0), 1)->memory);
 	}
 }
@@ -1509,7 +1509,7 @@ static void neighbours(void **state)
 		open(policies[i], 65536, 4, 0);
 		for (uint32_t j = 0; j < 4; j++)
 			have(block(j), 1, 0, 32);
-		uvmp_memory_free(s, 1, block(0));
+		uvmpi_memory_free(s, 1, block(0));
 		place(block(0), 1)->resident = pages(0, 0);
 		assert_int_equal(s->gpu[1].order.count, 3 * s->gpu[1].block_units);
 		for (uint32_t j = 1; j < 4; j++)
@@ -1552,7 +1552,7 @@ static void compressed(void **state)
 		have(block(i), 1, 0, 512);
 	assert_string_equal(seen, "AAA");
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, 2 * MIB2);
-	assert_true(uvmp_evict_is_next(s, 1));
+	assert_true(uvmpi_evict_is_next(s, 1));
 	gpus[0].splits = 4;
 	assert_int_equal(uvmp_service_size(&params, 0), 0);
 	open("evict=lru4k memory_ratio=125", 4096, 1, 1);
@@ -1560,7 +1560,7 @@ static void compressed(void **state)
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 128);
 	assert_string_equal(seen, "");
-	assert_true(uvmp_evict_is_next(s, 1));
+	assert_true(uvmpi_evict_is_next(s, 1));
 	policy.memory_ratio = 1000;
 	gpus[0].memory_bytes = (uint64_t)(UVMP_ROOTS_MAX / 10u + 1u) * MIB2;
 	assert_int_equal(uvmp_service_size(&params, 0), 0);
@@ -1580,10 +1580,10 @@ static void untouched_pages(void **state)
 	ASSERT_LEAVES(0, 1);
 	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 16);
 	assert_int_equal(s->gpu[1].order.mhpe.untouched, 0);
-	uvmp_extra_make(s, block_at(s, a));
+	uvmpi_cold_make(s, block_at(s, a));
 	ASSERT_LEAVES(1, 1);
-	extra_at(s, block_at(s, a)->extra)->history = uvmp_arena_take(s, SLAB_HISTORY);
-	history = uvmp_arena_at(s, extra_at(s, block_at(s, a)->extra)->history);
+	cold_at(s, block_at(s, a)->cold)->history = uvmpi_arena_take(s, SLAB_HISTORY);
+	history = uvmpi_arena_at(s, cold_at(s, block_at(s, a)->cold)->history);
 	history->gpu = 2;
 	history->touched = pages(30, 34);
 	ASSERT_LEAVES(2, 1);
@@ -1593,7 +1593,7 @@ static void untouched_pages(void **state)
 	ASSERT_LEAVES(3, 1);
 	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 64);
 	assert_int_equal(s->gpu[1].order.mhpe.untouched, 14);
-	extra_at(s, block_at(s, a)->extra)->history = 0;
+	cold_at(s, block_at(s, a)->cold)->history = 0;
 }
 
 /* A host page of 64 KiB is the least that leaves; a block has 32 of them. */
@@ -1606,8 +1606,8 @@ static void pages_of_64k(void **state)
 	a = block(0);
 	b = block(1);
 	have(a, 1, 0, 32);
-	assert_true(uvmp_evict_is_next(s, 1));
-	uvmp_memory_touch(s, 1, a, 0); /* page 0 is the newest now */
+	assert_true(uvmpi_evict_is_next(s, 1));
+	uvmpi_memory_touch(s, 1, a, 0); /* page 0 is the newest now */
 	have(b, 1, 30, 32);
 	assert_string_equal(seen, "ECEC");
 	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);

@@ -67,7 +67,7 @@ static void use(uvmp_addr address, uint32_t times)
 
 static handle handle_of(uvmp_addr address)
 {
-	return uvmp_block_find(host.service, uvmp_space_find(host.service, SPACE), address);
+	return uvmpi_block_find(host.service, uvmpi_space_find(host.service, SPACE), address);
 }
 
 static struct counters *counters_at(uvmp_addr address)
@@ -433,13 +433,13 @@ static void test_pieces_without_counters(void **unused)
 	(void)unused;
 	begin("evict=lru2m prefetch=none" COMMON, 1, MIB2);
 	advise(UVMP_ADVISE_DISCARD, UVMP_CPU);
-	assert_int_not_equal(block_at(host.service, handle_of(BASE))->extra, 0);
+	assert_int_not_equal(block_at(host.service, handle_of(BASE))->cold, 0);
 	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE + MIB2 / 2, MIB2 / 2,
 	                                     UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
 	                 UVMP_OK);
 	assert_int_equal(uvmp_service_free_range(host.service, SPACE, BASE, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);
-	assert_int_equal(host.service->live[SLAB_EXTRA], 0);
+	assert_int_equal(host.service->live[SLAB_COLD], 0);
 }
 
 static void test_a_gpu_that_does_not_reach_the_cpu(void **unused)
@@ -625,7 +625,7 @@ static void test_without_room_all_is_as_ever(void **unused)
 static uint64_t frequency_of(uvmp_addr address)
 {
 	struct uvmp_service *s = host.service;
-	const struct place *place = uvmp_place_find(s, block_at(s, handle_of(address)), 1);
+	const struct residency *place = uvmpi_residency_find(s, block_at(s, handle_of(address)), 1);
 
 	return s->gpu[1].order.frequency.key[place->memory].frequency;
 }
@@ -815,7 +815,7 @@ static void test_nothing_leaves(void **unused)
 	begin("evict=lru2m remote=oversub prefetch=none" COMMON, 1, MIB2);
 	fault(BASE, UVMP_ACCESS_READ);
 	uvmp_mask_zero(&none);
-	uvmp_remote_leave(host.service, handle_of(BASE), 1, &none);
+	uvmpi_remote_leave(host.service, handle_of(BASE), 1, &none);
 	assert_int_equal(rounds(BASE), 0);
 }
 
@@ -834,7 +834,7 @@ static void test_check(void **unused)
 {
 	struct counters *first, *second, *third;
 	struct uvmp_service *s;
-	struct extra *extra;
+	struct cold *extra;
 	uvmp_mask none;
 
 	(void)unused;
@@ -847,7 +847,7 @@ static void test_check(void **unused)
 	first = counters_at(BASE);
 	second = counters_at(BASE + MIB2);
 	third = counters_at(BASE + 2 * MIB2);
-	extra = extra_at(s, block_at(s, handle_of(BASE + 2 * MIB2))->extra);
+	extra = cold_at(s, block_at(s, handle_of(BASE + 2 * MIB2))->cold);
 	assert_true(uvmp_service_check(s));
 	DAMAGE(first->tree.blocks, 3);
 	DAMAGE(first->tree.blocks, 16);
@@ -857,13 +857,13 @@ static void test_check(void **unused)
 	DAMAGE(third->hot.word[511 / 64], (uint64_t)1 << 63); /* beyond the block */
 	DAMAGE(third->hot.word[0], 1);                        /* not in the list */
 	DAMAGE(extra->counters, 0);
-	DAMAGE(extra->counters, s->piece[0].unused);
+	DAMAGE(extra->counters, s->segment[0].unused);
 	DAMAGE(first->next, 0);
 	DAMAGE(first->next, handle_of(BASE));             /* closed */
 	DAMAGE(second->next, handle_of(BASE + 2 * MIB2)); /* one too many */
 	DAMAGE(second->before, 0);
-	DAMAGE(s->hot_first, s->piece[0].unused);
-	DAMAGE(s->hot_first, block_at(s, handle_of(BASE))->place); /* something else */
+	DAMAGE(s->hot_first, s->segment[0].unused);
+	DAMAGE(s->hot_first, block_at(s, handle_of(BASE))->residency); /* something else */
 	DAMAGE(s->hot_last, handle_of(BASE));
 	/* a block without hot pages stands for one that has */
 	uvmp_mask_zero(&none);

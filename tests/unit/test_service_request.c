@@ -508,7 +508,7 @@ static void test_untouched_without_arena(void **state)
 	(void)state;
 	add(BASE, 2 * MIB2, UVMP_CPU);
 	arena_without_reserve(host.service);
-	while (uvmp_arena_take(host.service, SLAB_BLOCK) != 0)
+	while (uvmpi_arena_take(host.service, SLAB_BLOCK) != 0)
 		;
 	host.is_checking = false;
 	assert_int_equal(advise(BASE, 2 * MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_ERR_NO_MEMORY);
@@ -576,7 +576,7 @@ static void test_discard_without_arena(void **state)
 	migrate(BASE, MIB2, 1);
 	arena_without_reserve(host.service);
 	do
-		taken = uvmp_arena_take(host.service, SLAB_EXTRA);
+		taken = uvmpi_arena_take(host.service, SLAB_COLD);
 	while (taken != 0);
 	host.is_checking = false;
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_DISCARD, 0), UVMP_ERR_NO_MEMORY);
@@ -794,7 +794,7 @@ static void test_vacated_for_nothing(void **state)
 		add(BASE + (2 + i) * MIB2, PAGE, UVMP_CPU);
 	assert_int_equal(uvmp_service_bind(host.service, 1, UVMP_APERTURE_VID, 0x1000, 0, SPACE), UVMP_OK);
 	bounce(BASE, "throttle");
-	h = uvmp_block_find(host.service, uvmp_space_find(host.service, SPACE), BASE);
+	h = uvmpi_block_find(host.service, uvmpi_space_find(host.service, SPACE), BASE);
 	assert_int_not_equal(block_at(host.service, h)->event_ns, 0);
 	assert_int_equal(advise(BASE + PAGE, PAGE, UVMP_ADVISE_PREFERRED, 0), UVMP_ERR_SPACE);
 	assert_int_equal(host.service->live[SLAB_THRASH], 0);

@@ -88,7 +88,7 @@ static enum uvmp_status add(uint64_t space, uvmp_addr base, uint64_t bytes)
 /* Slot of the range with the address. */
 static uint32_t slot_of(uint64_t space, uvmp_addr address)
 {
-	uint32_t index = uvmp_range_find(s, uvmp_space_find(s, space), address);
+	uint32_t index = uvmpi_range_find(s, uvmpi_space_find(s, space), address);
 
 	assert_int_not_equal(index, NO_INDEX);
 	return s->range_order[index];
@@ -97,18 +97,18 @@ static uint32_t slot_of(uint64_t space, uvmp_addr address)
 static handle block(uint64_t space, uvmp_addr address)
 {
 	enum uvmp_status status;
-	handle h = uvmp_block_make(s, uvmp_space_find(s, space), address, &status);
+	handle h = uvmpi_block_make(s, uvmpi_space_find(s, space), address, &status);
 
 	assert_int_equal(status, UVMP_OK);
 	assert_int_not_equal(h, 0);
-	assert_int_equal(uvmp_block_find(s, uvmp_space_find(s, space), address), h);
+	assert_int_equal(uvmpi_block_find(s, uvmpi_space_find(s, space), address), h);
 	return h;
 }
 
 static enum uvmp_status split(uint64_t space, uvmp_addr address)
 {
 	handle busy = 12345;
-	enum uvmp_status status = uvmp_range_split(s, slot_of(space, address), address, &busy);
+	enum uvmp_status status = uvmpi_range_split(s, slot_of(space, address), address, &busy);
 
 	assert_int_equal(busy == 12345, status != UVMP_ERR_RETRY);
 	return status;
@@ -124,7 +124,7 @@ static void give_thrash(handle h)
 	struct block *b = block_at(s, h);
 	struct thrash *t;
 
-	b->thrash = uvmp_arena_take(s, SLAB_THRASH);
+	b->thrash = uvmpi_arena_take(s, SLAB_THRASH);
 	t = thrash_at(s, b->thrash);
 	assert_int_equal(uvmp_thrash_block_init(&t->block, h, b->pages), UVMP_OK);
 	assert_int_equal(uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages)), UVMP_OK);
@@ -132,16 +132,16 @@ static void give_thrash(handle h)
 
 static void give_tree(handle h)
 {
-	struct extra *extra = uvmp_extra_make(s, block_at(s, h));
+	struct cold *extra = uvmpi_cold_make(s, block_at(s, h));
 
-	extra->tree = uvmp_arena_take(s, SLAB_TREE);
-	assert_int_equal(uvmp_tree_init(uvmp_arena_at(s, extra->tree), 32), UVMP_OK);
+	extra->tree = uvmpi_arena_take(s, SLAB_TREE);
+	assert_int_equal(uvmp_tree_init(uvmpi_arena_at(s, extra->tree), 32), UVMP_OK);
 }
 
 /* A whole block on GPU 1. */
-static struct place *give_root(handle h)
+static struct residency *give_root(handle h)
 {
-	struct place *p = uvmp_place_make(s, block_at(s, h), 1);
+	struct residency *p = uvmpi_residency_make(s, block_at(s, h), 1);
 	struct uvmp_chunk chunk;
 
 	assert_int_equal(uvmp_pmm_alloc(s->gpu[1].pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, h, &chunk), UVMP_OK);
@@ -151,19 +151,19 @@ static struct place *give_root(handle h)
 }
 
 /* A small block's chunk at this page on GPU 1. */
-static struct place *give_chunk(handle h, uint32_t page)
+static struct residency *give_chunk(handle h, uint32_t page)
 {
-	struct place *p = uvmp_place_make(s, block_at(s, h), 1);
+	struct residency *p = uvmpi_residency_make(s, block_at(s, h), 1);
 	struct uvmp_block shape;
 	struct uvmp_region region;
-	struct sub *sub;
+	struct chunk_map *sub;
 
 	if (!p->has_memory) {
-		p->memory = uvmp_arena_take(s, SLAB_SUB);
+		p->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
 		p->has_memory = true;
 	}
-	sub = sub_at(s, p->memory);
-	uvmp_block_shape(s, block_at(s, h), &shape);
+	sub = chunk_map_at(s, p->memory);
+	uvmpi_block_shape(s, block_at(s, h), &shape);
 	region = uvmp_block_chunk(&shape, page);
 	assert_int_equal(region.first, page);
 	uvmp_mask_region_set(&sub->backed, region);
@@ -180,21 +180,21 @@ static struct place *give_chunk(handle h, uint32_t page)
 static void test_spaces(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_space_find(s, 0), NO_INDEX);
-	assert_int_equal(uvmp_space_use(s, 0), 0);
-	assert_int_equal(uvmp_space_use(s, UINT64_MAX), 1);
-	assert_int_equal(uvmp_space_use(s, 0), 0);
-	assert_int_equal(uvmp_space_use(s, 7), 2);
-	assert_int_equal(uvmp_space_use(s, 8), NO_INDEX);
+	assert_int_equal(uvmpi_space_find(s, 0), NO_INDEX);
+	assert_int_equal(uvmpi_space_use(s, 0), 0);
+	assert_int_equal(uvmpi_space_use(s, UINT64_MAX), 1);
+	assert_int_equal(uvmpi_space_use(s, 0), 0);
+	assert_int_equal(uvmpi_space_use(s, 7), 2);
+	assert_int_equal(uvmpi_space_use(s, 8), NO_INDEX);
 	assert_int_equal(s->space[0].users, 2);
-	assert_int_equal(uvmp_space_find(s, UINT64_MAX), 1);
+	assert_int_equal(uvmpi_space_find(s, UINT64_MAX), 1);
 	assert_true(uvmp_thrash_space_is_valid(&s->space[1].thrash));
 
 	/* A slot that is used again starts anew. */
 	s->space[1].thrash.vote = 5;
-	uvmp_space_unuse(s, 1);
-	assert_int_equal(uvmp_space_find(s, UINT64_MAX), NO_INDEX);
-	assert_int_equal(uvmp_space_use(s, 8), 1);
+	uvmpi_space_unuse(s, 1);
+	assert_int_equal(uvmpi_space_find(s, UINT64_MAX), NO_INDEX);
+	assert_int_equal(uvmpi_space_use(s, 8), 1);
 	assert_int_equal(s->space[1].thrash.vote, 0);
 	assert_int_equal(s->space[1].users, 1);
 }
@@ -214,26 +214,26 @@ static void test_bind(void **state)
 	assert_int_equal(s->space[1].users, 3);
 	assert_true(uvmp_service_check(s));
 
-	assert_int_equal(uvmp_instance_find(s, 1, 0, 100, 0, NULL), 0);
-	assert_int_equal(uvmp_instance_find(s, 2, 0, 100, 0, &is_channel), 1);
+	assert_int_equal(uvmpi_instance_find(s, 1, 0, 100, 0, NULL), 0);
+	assert_int_equal(uvmpi_instance_find(s, 2, 0, 100, 0, &is_channel), 1);
 	assert_true(is_channel);
-	assert_int_equal(uvmp_instance_find(s, 1, 0, 100, 2, &is_channel), NO_INDEX);
+	assert_int_equal(uvmpi_instance_find(s, 1, 0, 100, 2, &is_channel), NO_INDEX);
 	assert_true(is_channel);
-	assert_int_equal(uvmp_instance_find(s, 1, 0, 99, 0, &is_channel), NO_INDEX);
+	assert_int_equal(uvmpi_instance_find(s, 1, 0, 99, 0, &is_channel), NO_INDEX);
 	assert_false(is_channel);
-	assert_int_equal(uvmp_instance_find(s, 2, 1, 100, 0, &is_channel), NO_INDEX);
+	assert_int_equal(uvmpi_instance_find(s, 2, 1, 100, 0, &is_channel), NO_INDEX);
 	assert_false(is_channel);
 
 	assert_int_equal(uvmp_service_unbind(s, 1, 0, 100, 1), UVMP_ERR_STATE);
 	assert_int_equal(uvmp_service_unbind(s, 1, 0, 100, 0), UVMP_OK);
 	assert_int_equal(uvmp_service_unbind(s, 1, 0, 100, 0), UVMP_ERR_STATE);
-	assert_int_equal(uvmp_space_find(s, 5), NO_INDEX);
-	assert_int_equal(uvmp_instance_find(s, 1, 0, 100, 3, NULL), 1);
-	assert_int_equal(uvmp_instance_find(s, 2, 0, 100, 0, NULL), 1);
+	assert_int_equal(uvmpi_space_find(s, 5), NO_INDEX);
+	assert_int_equal(uvmpi_instance_find(s, 1, 0, 100, 3, NULL), 1);
+	assert_int_equal(uvmpi_instance_find(s, 2, 0, 100, 0, NULL), 1);
 	assert_int_equal(uvmp_service_unbind(s, 1, 0, 100, 3), UVMP_OK);
 	assert_int_equal(uvmp_service_unbind(s, 2, 0, 100, 0), UVMP_OK);
 	assert_int_equal(uvmp_service_unbind(s, 1, UVMP_APERTURE_VID, 100, 0), UVMP_OK);
-	assert_int_equal(uvmp_space_find(s, 6), NO_INDEX);
+	assert_int_equal(uvmpi_space_find(s, 6), NO_INDEX);
 	assert_true(uvmp_service_check(s));
 }
 
@@ -266,7 +266,7 @@ static void test_add_range_errors(void **state)
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, (enum uvmp_prot)4, NOBODY), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, RWA, 1), UVMP_ERR_RANGE);
 	assert_int_equal(s->ranges, 0);
-	assert_int_equal(uvmp_space_find(s, 1), NO_INDEX);
+	assert_int_equal(uvmpi_space_find(s, 1), NO_INDEX);
 }
 
 static void test_add_range_overlaps(void **state)
@@ -285,7 +285,7 @@ static void test_add_range_overlaps(void **state)
 	assert_int_equal(add(1, 0, PAGE), UVMP_OK);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(add(1, PAGE, PAGE), UVMP_ERR_SPACE);
-	assert_int_equal(s->space[uvmp_space_find(s, 1)].users, 5);
+	assert_int_equal(s->space[uvmpi_space_find(s, 1)].users, 5);
 }
 
 static void test_add_range_spaces(void **state)
@@ -296,8 +296,8 @@ static void test_add_range_spaces(void **state)
 	assert_int_equal(add(99, BASE, PAGE), UVMP_ERR_SPACE);
 	assert_int_equal(s->ranges, SPACES);
 	/* The last use of a space gives its slot back. */
-	uvmp_range_remove(s, uvmp_range_from(s, uvmp_space_find(s, SPACES), BASE), 1);
-	assert_int_equal(uvmp_space_find(s, SPACES), NO_INDEX);
+	uvmpi_range_remove(s, uvmpi_range_from(s, uvmpi_space_find(s, SPACES), BASE), 1);
+	assert_int_equal(uvmpi_space_find(s, SPACES), NO_INDEX);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(add(99, BASE, PAGE), UVMP_OK);
 	assert_true(uvmp_service_check(s));
@@ -312,28 +312,28 @@ static void test_find_and_cover(void **state)
 	assert_int_equal(add(1, BASE, 4u * PAGE), UVMP_OK);
 	assert_int_equal(add(1, BASE + 4u * PAGE, 2u * PAGE), UVMP_OK);
 	assert_int_equal(add(2, BASE + 6u * PAGE, 2u * PAGE), UVMP_OK);
-	one = uvmp_space_find(s, 1);
-	none = uvmp_space_find(s, 3);
+	one = uvmpi_space_find(s, 1);
+	none = uvmpi_space_find(s, 3);
 	assert_int_equal(none, NO_INDEX);
 
-	assert_int_equal(uvmp_range_from(s, one, 0), 0);
-	assert_int_equal(uvmp_range_find(s, one, BASE - 1), NO_INDEX);
-	assert_int_equal(uvmp_range_find(s, one, BASE), 0);
-	assert_int_equal(uvmp_range_find(s, one, BASE + 4u * PAGE - 1u), 0);
-	assert_int_equal(uvmp_range_find(s, one, BASE + 4u * PAGE), 1);
-	assert_int_equal(uvmp_range_find(s, one, BASE + 6u * PAGE), NO_INDEX);
-	assert_int_equal(uvmp_range_from(s, one, BASE + 6u * PAGE), 2);
-	assert_int_equal(uvmp_range_find(s, one, BASE + 12u * PAGE), NO_INDEX);
-	assert_int_equal(uvmp_range_from(s, one, BASE + 12u * PAGE), 3);
-	assert_int_equal(uvmp_range_find(s, one + 1u, BASE + 12u * PAGE), NO_INDEX);
-	assert_int_equal(uvmp_range_find(s, none, BASE), NO_INDEX);
+	assert_int_equal(uvmpi_range_from(s, one, 0), 0);
+	assert_int_equal(uvmpi_range_find(s, one, BASE - 1), NO_INDEX);
+	assert_int_equal(uvmpi_range_find(s, one, BASE), 0);
+	assert_int_equal(uvmpi_range_find(s, one, BASE + 4u * PAGE - 1u), 0);
+	assert_int_equal(uvmpi_range_find(s, one, BASE + 4u * PAGE), 1);
+	assert_int_equal(uvmpi_range_find(s, one, BASE + 6u * PAGE), NO_INDEX);
+	assert_int_equal(uvmpi_range_from(s, one, BASE + 6u * PAGE), 2);
+	assert_int_equal(uvmpi_range_find(s, one, BASE + 12u * PAGE), NO_INDEX);
+	assert_int_equal(uvmpi_range_from(s, one, BASE + 12u * PAGE), 3);
+	assert_int_equal(uvmpi_range_find(s, one + 1u, BASE + 12u * PAGE), NO_INDEX);
+	assert_int_equal(uvmpi_range_find(s, none, BASE), NO_INDEX);
 
-	assert_true(uvmp_range_covers(s, one, BASE, BASE));
-	assert_true(uvmp_range_covers(s, one, BASE + PAGE, BASE + 6u * PAGE - 1u));
-	assert_false(uvmp_range_covers(s, one, BASE, BASE + 6u * PAGE));
-	assert_false(uvmp_range_covers(s, one, BASE + 8u * PAGE, BASE + 12u * PAGE));
-	assert_false(uvmp_range_covers(s, one, BASE - 1u, BASE));
-	assert_false(uvmp_range_covers(s, none, BASE, BASE));
+	assert_true(uvmpi_range_covers(s, one, BASE, BASE));
+	assert_true(uvmpi_range_covers(s, one, BASE + PAGE, BASE + 6u * PAGE - 1u));
+	assert_false(uvmpi_range_covers(s, one, BASE, BASE + 6u * PAGE));
+	assert_false(uvmpi_range_covers(s, one, BASE + 8u * PAGE, BASE + 12u * PAGE));
+	assert_false(uvmpi_range_covers(s, one, BASE - 1u, BASE));
+	assert_false(uvmpi_range_covers(s, none, BASE, BASE));
 }
 
 /* -- blocks -- */
@@ -350,20 +350,20 @@ static void test_blocks(void **state)
 	assert_int_equal(add(1, BASE + 3u * PAGE, WINDOW), UVMP_OK);
 	assert_int_equal(add(1, BASE, 2u * PAGE), UVMP_OK);
 	assert_int_equal(add(2, BASE, 2u * WINDOW), UVMP_OK);
-	one = uvmp_space_find(s, 1);
-	two = uvmp_space_find(s, 2);
-	assert_int_equal(uvmp_block_find(s, one, BASE), 0);
-	assert_int_equal(uvmp_block_make(s, one, BASE + 2u * PAGE, &status), 0);
+	one = uvmpi_space_find(s, 1);
+	two = uvmpi_space_find(s, 2);
+	assert_int_equal(uvmpi_block_find(s, one, BASE), 0);
+	assert_int_equal(uvmpi_block_make(s, one, BASE + 2u * PAGE, &status), 0);
 	assert_int_equal(status, UVMP_ERR_UNKNOWN);
 
 	a = block(1, BASE + 5u * PAGE);
 	b = block(1, BASE + PAGE);
 	c = block(2, BASE + PAGE);
 	d = block(1, BASE + WINDOW);
-	assert_int_equal(uvmp_block_make(s, one, BASE + 4u * PAGE, &status), a);
+	assert_int_equal(uvmpi_block_make(s, one, BASE + 4u * PAGE, &status), a);
 	assert_int_equal(status, UVMP_OK);
-	assert_int_equal(uvmp_block_find(s, one, BASE + 2u * PAGE), 0);
-	assert_int_equal(uvmp_block_find(s, two, BASE + WINDOW), 0);
+	assert_int_equal(uvmpi_block_find(s, one, BASE + 2u * PAGE), 0);
+	assert_int_equal(uvmpi_block_find(s, two, BASE + WINDOW), 0);
 	assert_int_equal(s->live[SLAB_BLOCK], 4);
 
 	assert_int_equal(block_at(s, a)->start, BASE + 3u * PAGE);
@@ -375,7 +375,7 @@ static void test_blocks(void **state)
 	assert_true(block_is_whole(s, block_at(s, c)));
 	assert_int_equal(block_at(s, d)->pages, 3);
 	assert_int_equal(block_end(s, block_at(s, d)), BASE + WINDOW + 3u * PAGE - 1u);
-	uvmp_block_shape(s, block_at(s, a), &shape);
+	uvmpi_block_shape(s, block_at(s, a), &shape);
 	assert_true(uvmp_block_is_valid(&shape));
 	assert_int_equal(shape.offset, 3);
 	assert_int_equal(shape.big_pages, 16);
@@ -383,14 +383,14 @@ static void test_blocks(void **state)
 	assert_true(uvmp_service_check(s));
 
 	/* From the middle of the chain and of the list. */
-	uvmp_block_remove(s, a);
-	assert_int_equal(uvmp_block_find(s, one, BASE + 5u * PAGE), 0);
-	assert_int_equal(uvmp_block_find(s, one, BASE + PAGE), b);
-	assert_int_equal(uvmp_block_find(s, two, BASE + PAGE), c);
+	uvmpi_block_remove(s, a);
+	assert_int_equal(uvmpi_block_find(s, one, BASE + 5u * PAGE), 0);
+	assert_int_equal(uvmpi_block_find(s, one, BASE + PAGE), b);
+	assert_int_equal(uvmpi_block_find(s, two, BASE + PAGE), c);
 	assert_true(uvmp_service_check(s));
-	uvmp_block_remove(s, d);
-	uvmp_block_remove(s, b);
-	uvmp_block_remove(s, c);
+	uvmpi_block_remove(s, d);
+	uvmpi_block_remove(s, b);
+	uvmpi_block_remove(s, c);
 	assert_int_equal(s->live[SLAB_BLOCK], 0);
 	assert_true(uvmp_service_check(s));
 }
@@ -407,13 +407,13 @@ static void test_one_bucket(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		h[i] = block(1, BASE + i * WINDOW);
 	for (uint32_t i = 0; i < 8; i++)
-		assert_int_equal(uvmp_block_find(s, 0, BASE + i * WINDOW), h[i]);
+		assert_int_equal(uvmpi_block_find(s, 0, BASE + i * WINDOW), h[i]);
 	assert_true(uvmp_service_check(s));
-	uvmp_block_remove(s, h[3]);
-	uvmp_block_remove(s, h[0]);
-	uvmp_block_remove(s, h[7]);
+	uvmpi_block_remove(s, h[3]);
+	uvmpi_block_remove(s, h[0]);
+	uvmpi_block_remove(s, h[7]);
 	assert_true(uvmp_service_check(s));
-	assert_int_equal(uvmp_block_find(s, 0, BASE + 4u * WINDOW), h[4]);
+	assert_int_equal(uvmpi_block_find(s, 0, BASE + 4u * WINDOW), h[4]);
 }
 
 /* Neighbouring windows, and those at a distance, do not meet in few buckets. */
@@ -427,7 +427,7 @@ static void test_buckets_spread(void **state)
 
 		memset(count, 0, sizeof(count));
 		for (uint64_t i = 0; i < 64; i++) {
-			uint8_t *at = &count[uvmp_block_bucket(s, 1, BASE + (i << shift) * WINDOW)];
+			uint8_t *at = &count[uvmpi_block_bucket(s, 1, BASE + (i << shift) * WINDOW)];
 
 			if (++*at > most)
 				most = *at;
@@ -448,7 +448,7 @@ static void test_64k_pages(void **state)
 	h = block(1, BASE + 3u * 65536u);
 	assert_int_equal(block_at(s, h)->pages, 31);
 	assert_int_equal(block_page(s, block_at(s, h), BASE + 3u * 65536u), 2);
-	uvmp_block_shape(s, block_at(s, h), &shape);
+	uvmpi_block_shape(s, block_at(s, h), &shape);
 	assert_true(uvmp_block_is_valid(&shape));
 	assert_int_equal(shape.big_pages, 1);
 	uvmp_mask_set(&give_chunk(h, 4)->resident, 4);
@@ -458,22 +458,22 @@ static void test_64k_pages(void **state)
 
 static void test_home(void **state)
 {
-	const struct place *p;
+	const struct residency *p;
 	handle h;
 
 	(void)state;
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, WINDOW + PAGE, UVMP_PROT_READ, UVMP_CPU),
 	                 UVMP_OK);
 	h = block(1, BASE + WINDOW);
-	p = uvmp_place_find(s, block_at(s, h), UVMP_CPU);
+	p = uvmpi_residency_find(s, block_at(s, h), UVMP_CPU);
 	assert_non_null(p);
 	assert_int_equal(uvmp_mask_weight(&p->resident), 1);
-	assert_int_equal(place_right(p, 0), UVMP_PROT_READ);
-	assert_int_equal(place_right(p, 1), UVMP_PROT_NONE);
+	assert_int_equal(residency_right(p, 0), UVMP_PROT_READ);
+	assert_int_equal(residency_right(p, 1), UVMP_PROT_NONE);
 	assert_true(block_at(s, h)->is_touched);
-	assert_null(uvmp_place_find(s, block_at(s, h), 1));
+	assert_null(uvmpi_residency_find(s, block_at(s, h), 1));
 	h = block(1, BASE);
-	assert_int_equal(uvmp_mask_weight(&uvmp_place_find(s, block_at(s, h), UVMP_CPU)->resident), 512);
+	assert_int_equal(uvmp_mask_weight(&uvmpi_residency_find(s, block_at(s, h), UVMP_CPU)->resident), 512);
 	assert_true(uvmp_service_check(s));
 }
 
@@ -481,7 +481,7 @@ static void test_home(void **state)
 static void leave_units(uint32_t units)
 {
 	memset(s->free, 0, sizeof(s->free));
-	s->piece[0].unused = s->piece[0].outer - units;
+	s->segment[0].unused = s->segment[0].end - units;
 }
 
 static void test_no_memory(void **state)
@@ -492,19 +492,19 @@ static void test_no_memory(void **state)
 	(void)state;
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, 2u * WINDOW, RWA, UVMP_CPU), UVMP_OK);
 	leave_units(2); /* not even a block */
-	assert_int_equal(uvmp_block_make(s, 0, BASE, &status), 0);
+	assert_int_equal(uvmpi_block_make(s, 0, BASE, &status), 0);
 	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
 	leave_units(3); /* not its place */
 	status = UVMP_OK;
-	assert_int_equal(uvmp_block_make(s, 0, BASE, &status), 0);
+	assert_int_equal(uvmpi_block_make(s, 0, BASE, &status), 0);
 	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
 	assert_int_equal(s->live[SLAB_BLOCK], 0);
 	assert_true(uvmp_service_check(s));
 	leave_units(3 + 13);
 	h = block(1, BASE);
-	assert_null(uvmp_place_make(s, block_at(s, h), 1));
-	assert_null(uvmp_extra_make(s, block_at(s, h)));
-	assert_non_null(uvmp_place_make(s, block_at(s, h), UVMP_CPU));
+	assert_null(uvmpi_residency_make(s, block_at(s, h), 1));
+	assert_null(uvmpi_cold_make(s, block_at(s, h)));
+	assert_non_null(uvmpi_residency_make(s, block_at(s, h), UVMP_CPU));
 	assert_true(uvmp_service_check(s));
 }
 
@@ -520,8 +520,8 @@ static void test_remove_gives_all_back(void **state)
 	h = block(1, BASE);
 	give_tree(h);
 	give_thrash(h);
-	uvmp_place_make(s, block_at(s, h), 1)->memory = uvmp_arena_take(s, SLAB_SUB);
-	uvmp_place_find(s, block_at(s, h), 1)->has_memory = true;
+	uvmpi_residency_make(s, block_at(s, h), 1)->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
+	uvmpi_residency_find(s, block_at(s, h), 1)->has_memory = true;
 	t = thrash_at(s, block_at(s, h)->thrash);
 	for (uint32_t i = 0; i < 8; i++, event.now_ns += 1000) {
 		event.dst = event.final_dst = i % 2u;
@@ -529,16 +529,16 @@ static void test_remove_gives_all_back(void **state)
 	}
 	assert_true(uvmp_mask_test(&t->block.thrashing, 0));
 	assert_true(uvmp_service_check(s));
-	uvmp_block_remove(s, h);
+	uvmpi_block_remove(s, h);
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
 		assert_int_equal(s->live[slab], 0);
 	assert_true(uvmp_service_check(s));
 
 	/* An extra without tree; a small block whose place has no memory. */
 	h = block(1, BASE);
-	assert_non_null(uvmp_extra_make(s, block_at(s, h)));
-	assert_ptr_equal(uvmp_extra_make(s, block_at(s, h)), extra_at(s, block_at(s, h)->extra));
-	uvmp_block_remove(s, h);
+	assert_non_null(uvmpi_cold_make(s, block_at(s, h)));
+	assert_ptr_equal(uvmpi_cold_make(s, block_at(s, h)), cold_at(s, block_at(s, h)->cold));
+	uvmpi_block_remove(s, h);
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
 		assert_int_equal(s->live[slab], 0);
 }
@@ -547,7 +547,7 @@ static void test_remove_gives_all_back(void **state)
 
 static void test_places(void **state)
 {
-	struct place *cpu, *gpu;
+	struct residency *cpu, *gpu;
 	uint64_t right[3];
 	struct block *b;
 	uvmp_mask some;
@@ -557,34 +557,34 @@ static void test_places(void **state)
 	assert_int_equal(add(1, BASE, WINDOW), UVMP_OK);
 	h = block(1, BASE);
 	b = block_at(s, h);
-	assert_null(uvmp_place_find(s, b, 0));
-	cpu = uvmp_place_make(s, b, 0);
-	gpu = uvmp_place_make(s, b, 2);
-	assert_ptr_equal(uvmp_place_make(s, b, 0), cpu);
-	assert_ptr_equal(uvmp_place_find(s, b, 2), gpu);
-	assert_int_equal(s->live[SLAB_PLACE], 2);
+	assert_null(uvmpi_residency_find(s, b, 0));
+	cpu = uvmpi_residency_make(s, b, 0);
+	gpu = uvmpi_residency_make(s, b, 2);
+	assert_ptr_equal(uvmpi_residency_make(s, b, 0), cpu);
+	assert_ptr_equal(uvmpi_residency_find(s, b, 2), gpu);
+	assert_int_equal(s->live[SLAB_RESIDENCY], 2);
 
 	uvmp_mask_set(&cpu->resident, 5);
 	uvmp_mask_zero(&some);
 	uvmp_mask_set(&some, 5);
 	for (uint8_t i = 0; i <= RWA; i++) {
-		uvmp_place_map(gpu, &some, i);
-		assert_int_equal(place_right(gpu, 5), i);
-		assert_int_equal(place_right(gpu, 4), 0);
-		uvmp_block_mapped(s, b, 5, right);
+		uvmpi_residency_map(gpu, &some, i);
+		assert_int_equal(residency_right(gpu, 5), i);
+		assert_int_equal(residency_right(gpu, 4), 0);
+		uvmpi_block_mapped(s, b, 5, right);
 		for (uint32_t k = 0; k < 3; k++)
 			assert_int_equal(right[k], k < i ? 1u << 2 : 0);
 	}
-	uvmp_place_map(cpu, &some, UVMP_PROT_READ);
-	uvmp_place_map(gpu, &some, UVMP_PROT_READ_WRITE);
-	uvmp_block_mapped(s, b, 5, right);
+	uvmpi_residency_map(cpu, &some, UVMP_PROT_READ);
+	uvmpi_residency_map(gpu, &some, UVMP_PROT_READ_WRITE);
+	uvmpi_block_mapped(s, b, 5, right);
 	assert_int_equal(right[0], 5);
 	assert_int_equal(right[1], 4);
 	assert_int_equal(right[2], 0);
-	assert_int_equal(uvmp_block_holders(s, b, 5), 1);
-	assert_int_equal(uvmp_block_holders(s, b, 6), 0);
+	assert_int_equal(uvmpi_block_holders(s, b, 5), 1);
+	assert_int_equal(uvmpi_block_holders(s, b, 6), 0);
 	set_pages(&s->holders[1], 0, 512);
-	uvmp_block_residents(s, b);
+	uvmpi_block_residents(s, b);
 	assert_true(uvmp_mask_equal(&s->holders[0], &some));
 	assert_true(uvmp_mask_is_empty(&s->holders[1]));
 	assert_true(uvmp_mask_is_empty(&s->holders[2]));
@@ -624,7 +624,7 @@ static void test_split_between_blocks(void **state)
 	assert_true(uvmp_service_check(s));
 
 	/* Where there is no block yet; blocks keep to absolute multiples of 2 MiB. */
-	uvmp_block_remove(s, h[1]);
+	uvmpi_block_remove(s, h[1]);
 	assert_int_equal(split(1, BASE + WINDOW + 5u * PAGE), UVMP_OK);
 	assert_int_equal(block_at(s, block(1, BASE + WINDOW))->pages, 5);
 	assert_int_equal(block_at(s, block(1, BASE + WINDOW + 5u * PAGE))->pages, 507);
@@ -635,7 +635,7 @@ static void test_split_between_blocks(void **state)
 static void test_split_block(void **state)
 {
 	struct block *low, *high;
-	struct place *p;
+	struct residency *p;
 	uint64_t right[3];
 	handle h;
 
@@ -643,12 +643,12 @@ static void test_split_block(void **state)
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, WINDOW, RWA, UVMP_CPU), UVMP_OK);
 	h = block(1, BASE);
 	low = block_at(s, h);
-	p = uvmp_place_make(s, low, 2);
+	p = uvmpi_residency_make(s, low, 2);
 	set_pages(&p->low, 90, 110); /* read and write, remotely */
 	set_pages(&p->high, 100, 120);
 	give_tree(h);
-	set_pages(&extra_at(s, low->extra)->duplicated, 98, 101);
-	set_pages(&extra_at(s, low->extra)->discarded, 99, 103);
+	set_pages(&cold_at(s, low->cold)->duplicated, 98, 101);
+	set_pages(&cold_at(s, low->cold)->discarded, 99, 103);
 	low->faults = 7;
 	low->last_proc = 1;
 	low->event_ns = 5;
@@ -657,30 +657,30 @@ static void test_split_block(void **state)
 
 	assert_int_equal(split(1, BASE + 100u * PAGE), UVMP_OK);
 	assert_true(uvmp_service_check(s));
-	assert_int_equal(uvmp_block_find(s, 0, BASE + 99u * PAGE), h);
-	high = block_at(s, uvmp_block_find(s, 0, BASE + 100u * PAGE));
+	assert_int_equal(uvmpi_block_find(s, 0, BASE + 99u * PAGE), h);
+	high = block_at(s, uvmpi_block_find(s, 0, BASE + 100u * PAGE));
 	assert_int_equal(low->pages, 100);
 	assert_int_equal(high->start, BASE + 100u * PAGE);
 	assert_int_equal(high->pages, 412);
 	assert_int_equal(high->range, slot_of(1, BASE + 100u * PAGE));
 	assert_true(high->is_touched);
-	assert_int_equal(uvmp_mask_weight(&uvmp_place_find(s, low, UVMP_CPU)->resident), 100);
-	assert_int_equal(uvmp_mask_weight(&uvmp_place_find(s, high, UVMP_CPU)->resident), 412);
-	uvmp_block_mapped(s, low, 99, right);
+	assert_int_equal(uvmp_mask_weight(&uvmpi_residency_find(s, low, UVMP_CPU)->resident), 100);
+	assert_int_equal(uvmp_mask_weight(&uvmpi_residency_find(s, high, UVMP_CPU)->resident), 412);
+	uvmpi_block_mapped(s, low, 99, right);
 	assert_int_equal(right[0], 1u | 1u << 2);
 	assert_int_equal(right[1], 1);
-	uvmp_block_mapped(s, high, 9, right);
+	uvmpi_block_mapped(s, high, 9, right);
 	assert_int_equal(right[2], 1u | 1u << 2);
-	uvmp_block_mapped(s, high, 19, right);
+	uvmpi_block_mapped(s, high, 19, right);
 	assert_int_equal(right[1], 1u | 1u << 2);
 	assert_int_equal(right[2], 1);
-	uvmp_block_mapped(s, high, 20, right);
+	uvmpi_block_mapped(s, high, 20, right);
 	assert_int_equal(right[0], 1);
 	assert_true(block_is_duplicated(s, low, 99));
 	assert_true(block_is_duplicated(s, high, 0));
 	assert_false(block_is_duplicated(s, high, 1));
-	assert_int_equal(uvmp_mask_weight(&extra_at(s, low->extra)->discarded), 1);
-	assert_int_equal(uvmp_mask_weight(&extra_at(s, high->extra)->discarded), 3);
+	assert_int_equal(uvmp_mask_weight(&cold_at(s, low->cold)->discarded), 1);
+	assert_int_equal(uvmp_mask_weight(&cold_at(s, high->cold)->discarded), 3);
 	assert_int_equal(s->live[SLAB_TREE], 0);
 
 	for (uint32_t i = 0; i < 2; i++) {
@@ -707,13 +707,13 @@ static void test_split_errors(void **state)
 	slot = slot_of(1, BASE);
 	h = block(1, BASE);
 	give_thrash(h);
-	assert_int_equal(uvmp_range_split(s, slot, BASE + PAGE, &busy), UVMP_ERR_RETRY);
+	assert_int_equal(uvmpi_range_split(s, slot, BASE + PAGE, &busy), UVMP_ERR_RETRY);
 	assert_int_equal(busy, h);
-	uvmp_arena_give(s, SLAB_THRASH, block_at(s, h)->thrash);
+	uvmpi_arena_give(s, SLAB_THRASH, block_at(s, h)->thrash);
 	block_at(s, h)->thrash = 0;
 	give_root(h);
 	busy = 0;
-	assert_int_equal(uvmp_range_split(s, slot, BASE + PAGE, &busy), UVMP_ERR_RETRY);
+	assert_int_equal(uvmpi_range_split(s, slot, BASE + PAGE, &busy), UVMP_ERR_RETRY);
 	assert_int_equal(busy, h);
 	assert_int_equal(s->ranges, 1);
 	assert_true(uvmp_service_check(s));
@@ -736,14 +736,14 @@ static void test_split_no_memory(void **state)
 	(void)state;
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, WINDOW, RWA, UVMP_CPU), UVMP_OK);
 	h = block(1, BASE);
-	uvmp_place_make(s, block_at(s, h), 1);
-	assert_non_null(uvmp_extra_make(s, block_at(s, h)));
+	uvmpi_residency_make(s, block_at(s, h), 1);
+	assert_non_null(uvmpi_cold_make(s, block_at(s, h)));
 	for (uint32_t i = 0; i < 4; i++) {
 		leave_units(enough_for[i]);
 		assert_int_equal(split(1, BASE + 100u * PAGE), UVMP_ERR_NO_MEMORY);
 		assert_int_equal(s->ranges, 1);
 		assert_int_equal(s->live[SLAB_BLOCK], 1);
-		assert_int_equal(s->live[SLAB_PLACE], 2);
+		assert_int_equal(s->live[SLAB_RESIDENCY], 2);
 		assert_int_equal(block_at(s, h)->pages, 512);
 		assert_true(uvmp_service_check(s));
 	}
@@ -769,12 +769,12 @@ static void test_page(void **state)
 
 	h = block(1, BASE);
 	set_pages(&give_root(h)->resident, 3, 4);
-	set_pages(&uvmp_place_make(s, block_at(s, h), 0)->resident, 3, 5);
-	set_pages(&uvmp_place_make(s, block_at(s, h), 0)->low, 3, 4);
-	set_pages(&uvmp_place_make(s, block_at(s, h), 1)->high, 3, 4);
+	set_pages(&uvmpi_residency_make(s, block_at(s, h), 0)->resident, 3, 5);
+	set_pages(&uvmpi_residency_make(s, block_at(s, h), 0)->low, 3, 4);
+	set_pages(&uvmpi_residency_make(s, block_at(s, h), 1)->high, 3, 4);
 	assert_false(uvmp_service_check(s)); /* two homes */
-	set_pages(&uvmp_extra_make(s, block_at(s, h))->duplicated, 3, 4);
-	set_pages(&uvmp_extra_make(s, block_at(s, h))->discarded, 4, 5);
+	set_pages(&uvmpi_cold_make(s, block_at(s, h))->duplicated, 3, 4);
+	set_pages(&uvmpi_cold_make(s, block_at(s, h))->discarded, 4, 5);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(uvmp_service_page(s, 1, BASE + 4u * PAGE - 1u, &page), UVMP_OK);
 	assert_int_equal(page.resident, 3);
@@ -847,19 +847,19 @@ static void test_check_arena(void **state)
 	assert_false(uvmp_service_check(NULL));
 	assert_int_equal(uvmp_service_grow(s, more, sizeof(more)), UVMP_OK);
 	DAMAGE(s->magic, 0);
-	DAMAGE(s->piece[0].first, 1);
-	DAMAGE(s->piece[1].first, s->piece[1].first + 1u);
-	DAMAGE(s->piece[1].unused, s->piece[1].first - 1u);
-	DAMAGE(s->piece[1].unused, s->piece[1].outer + 1u);
-	a = uvmp_arena_take(s, SLAB_EXTRA);
-	b = uvmp_arena_take(s, SLAB_EXTRA);
-	uvmp_arena_give(s, SLAB_EXTRA, a);
-	uvmp_arena_give(s, SLAB_EXTRA, b);
+	DAMAGE(s->segment[0].first, 1);
+	DAMAGE(s->segment[1].first, s->segment[1].first + 1u);
+	DAMAGE(s->segment[1].unused, s->segment[1].first - 1u);
+	DAMAGE(s->segment[1].unused, s->segment[1].end + 1u);
+	a = uvmpi_arena_take(s, SLAB_COLD);
+	b = uvmpi_arena_take(s, SLAB_COLD);
+	uvmpi_arena_give(s, SLAB_COLD, a);
+	uvmpi_arena_give(s, SLAB_COLD, b);
 	assert_true(uvmp_service_check(s));
-	DAMAGE(*(handle *)uvmp_arena_at(s, a), b); /* closed */
-	DAMAGE(*(handle *)uvmp_arena_at(s, a), s->piece[0].unused);
-	DAMAGE(*(handle *)uvmp_arena_at(s, a), s->piece[0].unused - 1u); /* reaches beyond */
-	DAMAGE(*(handle *)uvmp_arena_at(s, a), s->piece[1].outer);
+	DAMAGE(*(handle *)uvmpi_arena_at(s, a), b); /* closed */
+	DAMAGE(*(handle *)uvmpi_arena_at(s, a), s->segment[0].unused);
+	DAMAGE(*(handle *)uvmpi_arena_at(s, a), s->segment[0].unused - 1u); /* reaches beyond */
+	DAMAGE(*(handle *)uvmpi_arena_at(s, a), s->segment[1].end);
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
 		DAMAGE(s->live[slab], s->live[slab] + 1u);
 }
@@ -914,14 +914,14 @@ static void test_check_ranges(void **state)
 /* A processor has one state in a block, and exists. Neither state has anything else that could be wrong. */
 static void test_check_processors(void **state)
 {
-	struct place *cpu, *gpu;
+	struct residency *cpu, *gpu;
 	handle h;
 
 	(void)state;
 	assert_int_equal(add(1, BASE, WINDOW), UVMP_OK);
 	h = block(1, BASE);
-	cpu = uvmp_place_make(s, block_at(s, h), UVMP_CPU);
-	gpu = uvmp_place_make(s, block_at(s, h), 2);
+	cpu = uvmpi_residency_make(s, block_at(s, h), UVMP_CPU);
+	gpu = uvmpi_residency_make(s, block_at(s, h), 2);
 	assert_true(uvmp_service_check(s));
 	DAMAGE(gpu->proc, UVMP_CPU);
 	DAMAGE(cpu->proc, 2);
@@ -951,15 +951,15 @@ static void test_check_blocks(void **state)
 	a = block_at(s, ha);
 	b = block_at(s, hb);
 	slot = slot_of(1, BASE);
-	bucket = uvmp_block_bucket(s, 0, BASE);
-	assert_int_not_equal(bucket, uvmp_block_bucket(s, 0, BASE + WINDOW));
+	bucket = uvmpi_block_bucket(s, 0, BASE);
+	assert_int_not_equal(bucket, uvmpi_block_bucket(s, 0, BASE + WINDOW));
 	assert_true(uvmp_service_check(s));
 
 	DAMAGE(a->chain, ha); /* closed */
 	DAMAGE(a->chain, hb); /* a block in the wrong bucket */
-	DAMAGE(a->chain, s->piece[0].unused);
+	DAMAGE(a->chain, s->segment[0].unused);
 	DAMAGE(b->chain, ha);
-	DAMAGE(b->chain, s->piece[0].unused);
+	DAMAGE(b->chain, s->segment[0].unused);
 	DAMAGE(s->bucket[bucket], 0);
 	DAMAGE(a->range, RANGES);
 	DAMAGE(a->range, s->free_range);
@@ -972,8 +972,8 @@ static void test_check_blocks(void **state)
 	DAMAGE(a->range, s->free_range);
 	DAMAGE(s->range[slot].block, ha); /* b is in no list */
 	DAMAGE(a->range_next, hb);        /* closed */
-	DAMAGE(a->range_next, s->piece[0].unused);
-	DAMAGE(b->range_next, s->piece[0].unused);
+	DAMAGE(a->range_next, s->segment[0].unused);
+	DAMAGE(b->range_next, s->segment[0].unused);
 	DAMAGE(s->range[slot_of(1, BASE + 2u * WINDOW)].block, ha);
 	s->range[slot].block = ha; /* as many in lists, but one is not its own */
 	s->range[slot_of(1, BASE + 2u * WINDOW)].block = hb;
@@ -987,7 +987,7 @@ static void test_check_blocks(void **state)
 
 static void test_check_places(void **state)
 {
-	struct place *cpu, *gpu;
+	struct residency *cpu, *gpu;
 	struct thrash *t;
 	struct block *b;
 	handle h;
@@ -996,34 +996,34 @@ static void test_check_places(void **state)
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, 100u * PAGE, RWA, UVMP_CPU), UVMP_OK);
 	h = block(1, BASE);
 	b = block_at(s, h);
-	cpu = uvmp_place_find(s, b, UVMP_CPU);
-	gpu = uvmp_place_make(s, b, 2);
+	cpu = uvmpi_residency_find(s, b, UVMP_CPU);
+	gpu = uvmpi_residency_make(s, b, 2);
 	give_tree(h);
 	give_thrash(h);
 	t = thrash_at(s, b->thrash);
 	assert_true(uvmp_service_check(s));
 
-	DAMAGE(b->place, s->piece[0].unused);
-	DAMAGE(cpu->next, b->place); /* closed */
-	DAMAGE(cpu->next, s->piece[0].unused);
+	DAMAGE(b->residency, s->segment[0].unused);
+	DAMAGE(cpu->next, b->residency); /* closed */
+	DAMAGE(cpu->next, s->segment[0].unused);
 	DAMAGE(gpu->proc, 3);
 	DAMAGE(gpu->proc, UVMP_CPU);
-	DAMAGE(b->place, gpu->next); /* one is lost */
+	DAMAGE(b->residency, gpu->next); /* one is lost */
 	DAMAGE(cpu->has_memory, true);
 	DAMAGE(gpu->has_memory, true); /* it has none */
 	DAMAGE_PAGE(gpu->resident, 1);
 	DAMAGE_PAGE(cpu->resident, 1); /* mapped, nowhere resident */
 	DAMAGE_PAGE(cpu->resident, 100);
 	DAMAGE_PAGE(gpu->low, 100);
-	DAMAGE_PAGE(extra_at(s, b->extra)->duplicated, 100);
-	DAMAGE_PAGE(extra_at(s, b->extra)->discarded, 100);
-	DAMAGE(extra_at(s, b->extra)->tree, 0);
-	DAMAGE(extra_at(s, b->extra)->tree, s->piece[0].unused);
-	DAMAGE(((struct uvmp_tree *)uvmp_arena_at(s, extra_at(s, b->extra)->tree))->blocks, 3);
-	DAMAGE(b->extra, 0);
-	DAMAGE(b->extra, s->piece[0].unused);
+	DAMAGE_PAGE(cold_at(s, b->cold)->duplicated, 100);
+	DAMAGE_PAGE(cold_at(s, b->cold)->discarded, 100);
+	DAMAGE(cold_at(s, b->cold)->tree, 0);
+	DAMAGE(cold_at(s, b->cold)->tree, s->segment[0].unused);
+	DAMAGE(((struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree))->blocks, 3);
+	DAMAGE(b->cold, 0);
+	DAMAGE(b->cold, s->segment[0].unused);
 	DAMAGE(b->thrash, 0);
-	DAMAGE(b->thrash, s->piece[0].unused);
+	DAMAGE(b->thrash, s->segment[0].unused);
 	DAMAGE(t->block.id, h + 1u);
 	DAMAGE(t->block.pages, 0);
 	DAMAGE(t->block.pages, 99);
@@ -1033,9 +1033,9 @@ static void test_check_places(void **state)
 /* Roots, and chunks of a smaller block. */
 static void test_check_memory(void **state)
 {
-	struct place *whole, *small;
+	struct residency *whole, *small;
 	handle hw, hs;
-	struct sub *sub;
+	struct chunk_map *sub;
 
 	(void)state;
 	assert_int_equal(add(1, BASE, WINDOW + 40u * PAGE), UVMP_OK);
@@ -1043,12 +1043,12 @@ static void test_check_memory(void **state)
 	hs = block(1, BASE + WINDOW);
 	whole = give_root(hw);
 	set_pages(&whole->resident, 0, 512);
-	uvmp_place_map(whole, &whole->resident, RWA);
+	uvmpi_residency_map(whole, &whole->resident, RWA);
 	small = give_chunk(hs, 0);
 	(void)give_chunk(hs, 33);
 	set_pages(&small->resident, 4, 9);
 	set_pages(&small->resident, 33, 34);
-	sub = sub_at(s, small->memory);
+	sub = chunk_map_at(s, small->memory);
 	assert_int_equal(sub->chunk[0].size, UVMP_CHUNK_64K);
 	assert_int_equal(sub->chunk[33].size, UVMP_CHUNK_4K);
 	assert_true(uvmp_service_check(s));
@@ -1061,12 +1061,12 @@ static void test_check_memory(void **state)
 	DAMAGE(s->gpu[1].pmm->in_pool, 4);
 	DAMAGE(s->gpu[1].used_pages, s->gpu[1].capacity_pages + 1u);
 	DAMAGE(s->gpu[2].used_pages, 1);
-	set_pages(&uvmp_place_make(s, block_at(s, hw), UVMP_CPU)->resident, 1, 2);
-	set_pages(&uvmp_extra_make(s, block_at(s, hw))->duplicated, 1, 2);
-	DAMAGE_PAGE(extra_at(s, block_at(s, hw)->extra)->duplicated, 1); /* two homes */
+	set_pages(&uvmpi_residency_make(s, block_at(s, hw), UVMP_CPU)->resident, 1, 2);
+	set_pages(&uvmpi_cold_make(s, block_at(s, hw))->duplicated, 1, 2);
+	DAMAGE_PAGE(cold_at(s, block_at(s, hw)->cold)->duplicated, 1); /* two homes */
 
 	DAMAGE(small->memory, 0);
-	DAMAGE(small->memory, s->piece[0].unused);
+	DAMAGE(small->memory, s->segment[0].unused);
 	DAMAGE_PAGE(small->resident, 20); /* no chunk */
 	DAMAGE_PAGE(sub->backed, 34);     /* as before */
 	DAMAGE_PAGE(sub->backed, 33);
@@ -1115,7 +1115,7 @@ static void test_check_parked(void **state)
 static void test_check_units(void **state)
 {
 	struct gpu *g;
-	struct place *p;
+	struct residency *p;
 	uvmp_mask some;
 	handle h, other;
 
@@ -1126,12 +1126,12 @@ static void test_check_units(void **state)
 	assert_int_equal(add(1, BASE + WINDOW, WINDOW), UVMP_OK);
 	h = block(1, BASE);
 	other = block(1, BASE + WINDOW);
-	p = uvmp_place_make(s, block_at(s, h), 1);
+	p = uvmpi_residency_make(s, block_at(s, h), 1);
 	uvmp_mask_zero(&some);
 	set_pages(&some, 2, 5);
 	s->step.block = h;
-	assert_int_equal(uvmp_memory_back(s, 1, h, &some), UVMP_OK);
-	uvmp_memory_used(s, 1, h, &some);
+	assert_int_equal(uvmpi_memory_back(s, 1, h, &some), UVMP_OK);
+	uvmpi_memory_used(s, 1, h, &some);
 	p->resident = some;
 	assert_true(p->has_memory);
 	assert_true(uvmp_service_check(s));
@@ -1160,9 +1160,9 @@ static void test_check_units(void **state)
 	assert_false(uvmp_service_check(s)); /* pinned, and in the order */
 	g->cyclic.block = NULL;
 	assert_true(uvmp_service_check(s));
-	/* A small block has no struct sub here. */
-	uvmp_block_remove(s, h);
-	assert_int_equal(s->live[SLAB_PLACE], 0);
+	/* A small block has no struct chunk_map here. */
+	uvmpi_block_remove(s, h);
+	assert_int_equal(s->live[SLAB_RESIDENCY], 0);
 }
 
 /* -- against a list of pages -- */
@@ -1194,7 +1194,7 @@ static void naive_compare(const struct naive *n)
 {
 	for (uint32_t i = 0; i < PROP_PAGES; i += 7u) {
 		uvmp_addr address = BASE + (uint64_t)i * PAGE;
-		uint32_t index = uvmp_range_find(s, uvmp_space_find(s, 1), address);
+		uint32_t index = uvmpi_range_find(s, uvmpi_space_find(s, 1), address);
 		uint32_t first = i, outer = i + 1u;
 
 		assert_int_equal(index == NO_INDEX, n->range[i] == 0);
@@ -1215,8 +1215,8 @@ static void naive_remove(struct naive *n, uint32_t slot)
 	uint32_t outer = (uint32_t)((s->range[slot].end + 1u - BASE) / PAGE);
 
 	while (s->range[slot].block != 0)
-		uvmp_block_remove(s, s->range[slot].block);
-	uvmp_range_remove(s, uvmp_range_from(s, s->range[slot].space, s->range[slot].start), 1);
+		uvmpi_block_remove(s, s->range[slot].block);
+	uvmpi_range_remove(s, uvmpi_range_from(s, s->range[slot].space, s->range[slot].start), 1);
 	for (uint32_t i = first; i < outer; i++)
 		n->range[i] = 0;
 }
@@ -1250,12 +1250,12 @@ static void run_random(uint64_t random)
 		case 4:
 			if (n.range[page] == 0)
 				break;
-			status = uvmp_range_split(s, slot_of(1, address), address, &busy);
+			status = uvmpi_range_split(s, slot_of(1, address), address, &busy);
 			assert_true(status == UVMP_OK || status == UVMP_ERR_SPACE);
 			n.is_cut[page] |= status == UVMP_OK;
 			break;
 		default:
-			uvmp_block_make(s, uvmp_space_find(s, 1), address, &status);
+			uvmpi_block_make(s, uvmpi_space_find(s, 1), address, &status);
 			assert_int_equal(status, n.range[page] != 0 ? UVMP_OK : UVMP_ERR_UNKNOWN);
 			break;
 		}
