@@ -56,8 +56,8 @@ struct uvmp_pattern_kernel {
 
 /* An allocation. Cycles are stored plus one, 0 is "never". Belongs to the functions below. */
 struct uvmp_pattern_data {
-	uint32_t *block; /* caller's, one a block of 64 KiB: was it logged? */
-	uint32_t blocks; /* 0: no allocation stands here */
+	uint32_t *block;  /* caller's, one a block of 64 KiB: was it logged? */
+	uint32_t blocks;  /* 0: no allocation stands here */
 	uint32_t pending; /* chain of blocks logged in the present cycle while no kernel ran */
 	uint32_t last_block;
 	uint64_t last;	  /* latest record */
@@ -94,11 +94,10 @@ UVMP_API enum uvmp_status uvmp_pattern_watch(struct uvmp_pattern_engine *engine,
  * all three never decrease; within a cycle their order does not matter but for that of the records. The
  * bounds of a kernel are inclusive: what is logged in the cycle of its launch or end belongs to it, also what
  * was logged before the launch was reported; so a record may belong to several kernels. Q17 (without the
- * profiler option no kernel ever ends) is reproduced by never reporting an end.
- * Launch: O(data) if that cycle has records, else O(1), and O(blocks of these records) once; O(open) where
- * open_max kernels are open. End: O(log open); the first event of a later cycle costs O(open), and O(data) for
- * each kernel that is over, and O(open) while others that have ended are still to be over. Record: O(1),
- * counted over many.
+ * profiler option no kernel ever ends) is reproduced by never reporting an end. Launch: O(data) if that cycle
+ * has records, else O(1), and O(blocks of these records) once; O(open) where open_max kernels are open. End:
+ * O(log open); the first event of a later cycle costs O(open), and O(data) for each kernel that is over, and
+ * O(open) while others that have ended are still to be over. Record: O(1), counted over many.
  * UVMP_ERR_ARGUMENT: NULL, engine not valid. UVMP_ERR_STATE: the cycle runs back; no such kernel, or it has
  * ended. UVMP_ERR_RANGE: cycle UINT64_MAX; no such allocation or block. UVMP_ERR_SPACE: open_max kernels are
  * open. */
@@ -125,21 +124,21 @@ struct uvmp_prefetch_setting {
 /* -- threshold: adaptive prefetching as Allen and Ge propose (section VI.B) --------------------- */
 
 struct uvmp_threshold_params {
-	bool is_off_when_full;	/* does not fit: prefetch off, nothing is tuned; default: false */
-	uint32_t aggressive;	/* threshold while all fits, and the lowest; 1..base; default: 1 */
-	uint32_t base;		/* threshold at which tuning starts, ..100; default: 51, the driver's */
-	uint32_t step;		/* percent points, 1..100; default: 10 */
-	uint32_t window;	/* faulted pages between two looks, at least 1; default: 1024 */
-	uint32_t evicted_high;	/* pages evicted a fault, 1..65536: so many, and refaults: raise;
+	bool is_off_when_full;	  /* does not fit: prefetch off, nothing is tuned; default: false */
+	uint32_t aggressive;	  /* threshold while all fits, and the lowest; 1..base; default: 1 */
+	uint32_t base;		  /* threshold at which tuning starts, ..100; default: 51, the driver's */
+	uint32_t step;		  /* percent points, 1..100; default: 10 */
+	uint32_t window;	  /* faulted pages between two looks, at least 1; default: 1024 */
+	uint32_t evicted_high;	  /* pages evicted a fault, 1..65536: so many, and refaults: raise;
 				   default: 64 */
-	uint32_t evicted_low;	/* fewer: lower; 0..evicted_high; default: 8 */
+	uint32_t evicted_low;	  /* fewer: lower; 0..evicted_high; default: 8 */
 	uint32_t refault_percent; /* of the faults, 1..100: fewer refaults: lower; default: 10 */
 };
 
 /* What happened since the last step. */
 struct uvmp_threshold_load {
-	uint32_t faults;	/* faulted pages that had to be made resident */
-	uint32_t refaults;	/* of these, pages that were evicted before */
+	uint32_t faults;   /* faulted pages that had to be made resident */
+	uint32_t refaults; /* of these, pages that were evicted before */
 	uint32_t evicted_pages;
 };
 
@@ -163,15 +162,15 @@ UVMP_API enum uvmp_status uvmp_threshold_step(const struct uvmp_threshold_params
 /* -- early: threshold by fault rates, after Early-Adaptor's published idea --------------------- */
 
 struct uvmp_early_params {
-	uint64_t epoch_ns;	/* over which rates are taken, at least 1; default: 10 ms. Exact for up to
+	uint64_t epoch_ns;	 /* over which rates are taken, at least 1; default: 10 ms. Exact for up to
 				   2^24 blocks and 2^40 faults an epoch. */
-	uint32_t aggressive;	/* threshold of a block with a high rate, 1..base; default: 26 */
-	uint32_t base;		/* of one near the mean; default: 51 */
-	uint32_t cautious;	/* of one with a low rate, base..100; default: 76 */
-	uint32_t hot_percent;	/* of the mean: from here a rate is high; cold_percent + 1..65535;
+	uint32_t aggressive;	 /* threshold of a block with a high rate, 1..base; default: 26 */
+	uint32_t base;		 /* of one near the mean; default: 51 */
+	uint32_t cautious;	 /* of one with a low rate, base..100; default: 76 */
+	uint32_t hot_percent;	 /* of the mean: from here a rate is high; cold_percent + 1..65535;
 				   default: 150 */
-	uint32_t cold_percent;	/* up to here it is low; default: 50 */
-	uint32_t step;		/* percent points by which the global rate shifts all three, 1..99;
+	uint32_t cold_percent;	 /* up to here it is low; default: 50 */
+	uint32_t step;		 /* percent points by which the global rate shifts all three, 1..99;
 				   default: 10 */
 	uint32_t change_percent; /* change of the global rate that counts, 1..100; default: 10 */
 };
@@ -184,12 +183,12 @@ struct uvmp_early_block {
 };
 
 struct uvmp_early_state {
-	uint64_t epoch; /* now_ns / epoch_ns */
-	uint64_t faults, before;   /* of this epoch, of the last */
+	uint64_t epoch;			/* now_ns / epoch_ns */
+	uint64_t faults, before;	/* of this epoch, of the last */
 	uint64_t blocks, blocks_before; /* that faulted in it */
-	uint32_t shift;		  /* percent points, 0..99 */
-	bool is_full;		  /* evictions in this epoch */
-	bool has_before;	  /* an epoch is over */
+	uint32_t shift;			/* percent points, 0..99 */
+	bool is_full;			/* evictions in this epoch */
+	bool has_before;		/* an epoch is over */
 };
 
 UVMP_API void uvmp_early_params_init(struct uvmp_early_params *params);
@@ -216,18 +215,18 @@ struct uvmp_lifetime {
 	uint64_t pages;
 	uint64_t sum, count; /* of the lifetimes; halved together before sum could overflow */
 	uint64_t evictions;  /* all */
-	/* pages that faulted again after they were evicted; in the engine with evict=lru a page is a root of 2 MiB,
-	 * whichever block has it next: there it counts roots that were filled by a fault after an eviction, which
-	 * under pressure is nearly each of them */
+	/* pages that faulted again after they were evicted; in the engine with evict=lru a page is a root of
+	 * 2 MiB, whichever block has it next: there it counts roots that were filled by a fault after an
+	 * eviction, which under pressure is nearly each of them */
 	uint64_t premature;
 };
 
 /* All pages not resident. O(pages). UVMP_ERR_ARGUMENT: NULL. */
 UVMP_API enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages);
 /* The page becomes resident, by a fault on it or otherwise (prefetched); is evicted; is freed or given back
- * unasked, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; resident from a
- * time above UINT64_MAX - 2 (an eviction may be at any). UVMP_ERR_STATE: resident already; not resident; evicted
- * before it came. */
+ * unasked, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; resident from
+ * a time above UINT64_MAX - 2 (an eviction may be at any). UVMP_ERR_STATE: resident already; not resident;
+ * evicted before it came. */
 UVMP_API enum uvmp_status uvmp_lifetime_allocate(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now,
 						 bool is_fault);
 UVMP_API enum uvmp_status uvmp_lifetime_evict(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now);
@@ -238,19 +237,19 @@ UVMP_API uint64_t uvmp_lifetime_mean(const struct uvmp_lifetime *lifetime);
 /* -- threads: thread oversubscription (Kim et al., sections 4.1 and 5) -------------------------- */
 
 struct uvmp_threads_params {
-	uint64_t period;	/* time between two looks, at least 1; source: 100,000 cycles */
-	uint32_t drop_percent;	/* of the mean lifetime, 1..100: such a fall takes a block back; source: 20 */
-	uint32_t start;		/* extra thread blocks an SM from the beginning, ..max; source: 1 */
-	uint32_t max;		/* most extra thread blocks; default: 2 (the source tries 2x and 3x) */
-	bool is_each_period;	/* mean of the period's evictions alone; default: since the start */
+	uint64_t period;       /* time between two looks, at least 1; source: 100,000 cycles */
+	uint32_t drop_percent; /* of the mean lifetime, 1..100: such a fall takes a block back; source: 20 */
+	uint32_t start;	       /* extra thread blocks an SM from the beginning, ..max; source: 1 */
+	uint32_t max;	       /* most extra thread blocks; default: 2 (the source tries 2x and 3x) */
+	bool is_each_period;   /* mean of the period's evictions alone; default: since the start */
 };
 
 struct uvmp_threads_state {
-	uint64_t due;		   /* time of the next look */
-	uint64_t mean;		   /* at the last one; 0: none yet */
-	uint64_t sum, count;	   /* of uvmp_lifetime at the last one */
-	uint32_t runnable;	   /* extra thread blocks of an SM that may be switched in */
-	uint32_t allocated;	   /* that have been given to an SM; never fewer than runnable */
+	uint64_t due;	     /* time of the next look */
+	uint64_t mean;	     /* at the last one; 0: none yet */
+	uint64_t sum, count; /* of uvmp_lifetime at the last one */
+	uint32_t runnable;   /* extra thread blocks of an SM that may be switched in */
+	uint32_t allocated;  /* that have been given to an SM; never fewer than runnable */
 };
 
 UVMP_API void uvmp_threads_params_init(struct uvmp_threads_params *params);
@@ -274,19 +273,19 @@ enum uvmp_throttle_phase {
 };
 
 struct uvmp_throttle_params {
-	uint32_t sms;		   /* of the GPU, 1..65535; default: 16 (the source's) */
-	uint32_t min_running;	   /* SMs that always run, 1..sms; default: 1 */
-	uint32_t step;		   /* SMs throttled or released at once, 1..65535; default: 1 */
+	uint32_t sms;			   /* of the GPU, 1..65535; default: 16 (the source's) */
+	uint32_t min_running;		   /* SMs that always run, 1..sms; default: 1 */
+	uint32_t step;			   /* SMs throttled or released at once, 1..65535; default: 1 */
 	uint64_t initial, detect, execute; /* lengths, time, at least 1; default: 100,000, 20,000, 80,000 */
-	uint32_t thrash_percent;   /* refaults of the faults of a detection epoch: throttle; default: 20 */
-	uint32_t calm_percent;	   /* fewer: release; 1..thrash_percent..100; default: 5 */
+	uint32_t thrash_percent; /* refaults of the faults of a detection epoch: throttle; default: 20 */
+	uint32_t calm_percent;	 /* fewer: release; 1..thrash_percent..100; default: 5 */
 };
 
 struct uvmp_throttle_state {
-	uint64_t until; /* end of the phase */
+	uint64_t until;		   /* end of the phase */
 	uint64_t faults, refaults; /* of this detection epoch */
-	uint32_t throttled; /* SMs that stand still */
-	uint8_t phase;	    /* enum uvmp_throttle_phase */
+	uint32_t throttled;	   /* SMs that stand still */
+	uint8_t phase;		   /* enum uvmp_throttle_phase */
 };
 
 UVMP_API void uvmp_throttle_params_init(struct uvmp_throttle_params *params);
@@ -339,11 +338,11 @@ struct uvmp_cyclic_params {
 
 /* One a block, zeroed at first; index 0..blocks - 1. */
 struct uvmp_cyclic_block {
-	uint64_t left;	    /* number of the eviction by which it left, plus one; 0: never */
+	uint64_t left;	       /* number of the eviction by which it left, plus one; 0: never */
 	uint32_t newer, older; /* neighbours among the pinned, plus one; 0: none */
-	uint8_t rounds;	    /* returns in a row */
+	uint8_t rounds;	       /* returns in a row */
 	bool is_pinned;
-	bool is_away;	    /* evicted, not yet back */
+	bool is_away; /* evicted, not yet back */
 };
 
 struct uvmp_cyclic_state {
@@ -367,7 +366,8 @@ UVMP_API bool uvmp_cyclic_is_valid(const struct uvmp_cyclic_state *state);
 UVMP_API enum uvmp_status uvmp_cyclic_evict(struct uvmp_cyclic_state *state, uint32_t block);
 /* The block is resident again, by a fault on it or otherwise (prefetched): then it is not away any more, but
  * that is no return, and its rounds stay what they were. *is_pinned: it is to be kept
- * (state->block[].is_pinned says so too). A block that is not away changes nothing. Errors as above, and for params. */
+ * (state->block[].is_pinned says so too). A block that is not away changes nothing. Errors as above, and for
+ * params. */
 UVMP_API enum uvmp_status uvmp_cyclic_return(const struct uvmp_cyclic_params *params,
 					     struct uvmp_cyclic_state *state, uint32_t block, bool is_fault,
 					     bool *is_pinned);

@@ -47,9 +47,9 @@ extern "C" {
 #define UVMP_API
 #endif
 
-#define UVMP_VERSION_MAJOR 0
-#define UVMP_VERSION_MINOR 1
-#define UVMP_VERSION_PATCH 0
+#define UVMP_VERSION_MAJOR  0
+#define UVMP_VERSION_MINOR  1
+#define UVMP_VERSION_PATCH  0
 #define UVMP_VERSION_STRING "0.1.0"
 
 /* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
@@ -58,17 +58,18 @@ UVMP_API const char *uvmp_version(void);
 /* Result of a call. 0 is success, negative is an error; the functions' comments say which they return. */
 enum uvmp_status {
 	UVMP_OK = 0,
-	UVMP_ERR_ARGUMENT = -1,	   /* a required pointer is NULL, or an _is_valid is false */
-	UVMP_ERR_RANGE = -2,	   /* a value lies outside its documented range */
-	UVMP_ERR_SPACE = -3,	   /* the caller's array is too small for the result */
-	UVMP_ERR_STATE = -4,	   /* the call does not fit the present state (freed twice, out of order) */
-	UVMP_ERR_NO_MEMORY = -5,   /* no GPU memory and nothing that may be evicted */
-	UVMP_ERR_RETRY = -6,	   /* not now: something is in flight; the same call may succeed later */
-	UVMP_ERR_SYNTAX = -7,	   /* text that does not parse */
-	UVMP_ERR_UNKNOWN = -8,	   /* a name that nobody knows */
-	UVMP_ERR_CONFLICT = -9,	   /* each value is right, together they contradict */
+	UVMP_ERR_ARGUMENT = -1,	    /* a required pointer is NULL, or an _is_valid is false */
+	UVMP_ERR_RANGE = -2,	    /* a value lies outside its documented range */
+	UVMP_ERR_SPACE = -3,	    /* the caller's array is too small for the result */
+	UVMP_ERR_STATE = -4,	    /* the call does not fit the present state (freed twice, out of order) */
+	UVMP_ERR_NO_MEMORY = -5,    /* no GPU memory and nothing that may be evicted */
+	UVMP_ERR_RETRY = -6,	    /* not now: something is in flight; the same call may succeed later */
+	UVMP_ERR_SYNTAX = -7,	    /* text that does not parse */
+	UVMP_ERR_UNKNOWN = -8,	    /* a name that nobody knows */
+	UVMP_ERR_CONFLICT = -9,	    /* each value is right, together they contradict */
 	UVMP_ERR_UNSUPPORTED = -10, /* known, but this policy or geometry cannot do it */
-	UVMP_ERR_ARENA = -11	   /* the engine's arena is too full: uvmp_service_grow, then the same call again */
+	UVMP_ERR_ARENA = -11	    /* the engine's arena is too full: uvmp_service_grow, then the same call
+				    * again */
 };
 
 /* One line of English for a status, without final dot; "unknown status" for any other value; never NULL. */

@@ -74,9 +74,9 @@ struct uvmp_counter_note {
 };
 
 struct uvmp_counter_facts {
-	uint32_t gpu;		   /* that notifies */
-	uint32_t page_bytes;	   /* 4096, 16384 or 65536 */
-	uint8_t granularity;	   /* enum uvmp_counter_granularity */
+	uint32_t gpu;	     /* that notifies */
+	uint32_t page_bytes; /* 4096, 16384 or 65536 */
+	uint8_t granularity; /* enum uvmp_counter_granularity */
 	bool quirks;
 	uint64_t contiguous;	   /* set of processors on which the block lies in one chunk of 2 MiB */
 	const uvmp_mask *resident; /* per processor of `processors`: pages of the block that it holds */
@@ -97,10 +97,10 @@ UVMP_API enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *proc
 /* -- which of them may move (8.5) ------------------------------------------------------------ */
 
 struct uvmp_counter_block {
-	bool is_mapped;		     /* the GPU is mapped in the block; if not, nothing moves */
-	const uvmp_mask *resident;   /* pages that the GPU holds */
-	const uvmp_mask *fixed;	     /* may not move: range group, HMM without mapping; NULL: none */
-	const uvmp_mask *throttled;  /* pages with the hint THROTTLE; NULL: none */
+	bool is_mapped;		    /* the GPU is mapped in the block; if not, nothing moves */
+	const uvmp_mask *resident;  /* pages that the GPU holds */
+	const uvmp_mask *fixed;	    /* may not move: range group, HMM without mapping; NULL: none */
+	const uvmp_mask *throttled; /* pages with the hint THROTTLE; NULL: none */
 };
 
 /* dst = the pages of src for which a destination is to be selected. dst may be src, but no mask of `block`.
@@ -119,15 +119,15 @@ UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *destination, const uvmp
 
 /* Where a notification's address leads. */
 enum uvmp_counter_place {
-	UVMP_COUNTER_NO_SPACE = 0,   /* no VA space */
-	UVMP_COUNTER_GPU_OFF,	     /* no GPU VA space, or migrations are off in the VA space */
-	UVMP_COUNTER_BLOCK,	     /* managed range with a block: a group */
-	UVMP_COUNTER_NO_BLOCK,	     /* managed range without a block there */
-	UVMP_COUNTER_OTHER_RANGE,    /* a range that is not managed */
-	UVMP_COUNTER_ATS,	     /* no range, but ATS: a group */
-	UVMP_COUNTER_ATS_CDMM,	     /* the same in a system that keeps GPU memory off the kernel's lists */
-	UVMP_COUNTER_HMM,	     /* no range, but an HMM block */
-	UVMP_COUNTER_NOWHERE	     /* nothing there */
+	UVMP_COUNTER_NO_SPACE = 0, /* no VA space */
+	UVMP_COUNTER_GPU_OFF,	   /* no GPU VA space, or migrations are off in the VA space */
+	UVMP_COUNTER_BLOCK,	   /* managed range with a block: a group */
+	UVMP_COUNTER_NO_BLOCK,	   /* managed range without a block there */
+	UVMP_COUNTER_OTHER_RANGE,  /* a range that is not managed */
+	UVMP_COUNTER_ATS,	   /* no range, but ATS: a group */
+	UVMP_COUNTER_ATS_CDMM,	   /* the same in a system that keeps GPU memory off the kernel's lists */
+	UVMP_COUNTER_HMM,	   /* no range, but an HMM block */
+	UVMP_COUNTER_NOWHERE	   /* nothing there */
 };
 
 enum uvmp_counter_clear {
@@ -159,8 +159,8 @@ UVMP_API bool uvmp_counter_clears_all(const uint32_t *tags, uint32_t count, bool
  * round trips (evicted and back), an inner node a plain count of the accesses below it. Counts are
  * historic: neither migration nor eviction clears them; init again at a device synchronisation. */
 struct uvmp_counter_tree {
-	uint32_t blocks;	/* 1, 2, 4, 8, 16 or 32 */
-	uint32_t blocks_read;	/* bit b: block b was read */
+	uint32_t blocks;      /* 1, 2, 4, 8, 16 or 32 */
+	uint32_t blocks_read; /* bit b: block b was read */
 	uint32_t blocks_written;
 	uint32_t node[UVMP_TREE_NODES_MAX];
 };

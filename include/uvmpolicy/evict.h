@@ -26,9 +26,9 @@ extern "C" {
 
 /* -- recency list ---------------------------------------------------------------------------- */
 
-/* A doubly linked list of units 0..units-1, oldest at the head. A unit that is not on the list has
- * prev = next = itself. Memory of a unit is written when this unit or a later one is touched first, so that a list for
- * many units costs what the ones in use cost. */
+/* A doubly linked list of units 0..units-1, oldest at the head. A unit that is not on the list has prev =
+ * next = itself. Memory of a unit is written when this unit or a later one is touched first, so that a list
+ * for many units costs what the ones in use cost. */
 struct uvmp_recency_link {
 	uint32_t prev;
 	uint32_t next;
@@ -40,7 +40,7 @@ struct uvmp_recency {
 	uint32_t head;			/* oldest, UVMP_UNIT_NONE when empty */
 	uint32_t tail;			/* newest */
 	uint32_t count;
-	uint32_t begun;			/* links of units 0..begun-1 have been written */
+	uint32_t begun; /* links of units 0..begun-1 have been written */
 };
 
 /* An empty list; `link` is not read or written. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: units. O(1). */
@@ -51,8 +51,8 @@ UVMP_API enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uv
 UVMP_API bool uvmp_recency_is_valid(const struct uvmp_recency *list);
 /* Is the unit on the list? False outside 0..units-1. */
 UVMP_API bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit);
-/* Makes the unit the newest, inserting it if need be. No effect outside 0..units-1. O(1); at the first touch of the unit
- * O(units before it that were not touched yet). */
+/* Makes the unit the newest, inserting it if need be. No effect outside 0..units-1. O(1); at the first touch
+ * of the unit O(units before it that were not touched yet). */
 UVMP_API void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit);
 /* Takes the unit off the list; no effect if it is not on it. */
 UVMP_API void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit);
@@ -83,7 +83,8 @@ struct uvmp_grouped {
 	uint32_t units;			/* 1..UVMP_UNITS_MAX */
 	uint32_t group_units;		/* per group; unit u is in group u / group_units */
 	uint32_t count;			/* units that are listed */
-	uint32_t begun;			/* links of units 0..begun-1, and the ends of their groups, have been written */
+	uint32_t begun;			/* links of units 0..begun-1, and the ends of their groups, have
+					 * been written */
 	uint64_t clock;
 };
 
@@ -169,10 +170,12 @@ enum uvmp_evictor {
 	UVMP_EVICT_LRU_4K,    /* least recently touched 4 KiB page */
 	UVMP_EVICT_RANDOM_4K, /* a random 4 KiB page */
 	UVMP_EVICT_SL_64K,    /* basic block of 64 KiB, oldest of the tree whose newest touch is oldest */
-	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host then takes along what uvmp_smart_evict_closure says */
+	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host then takes along what
+			       * uvmp_smart_evict_closure says */
 	UVMP_EVICT_LFU_2M,    /* least often touched 2 MiB */
 	UVMP_EVICT_CLOCK_2M,  /* second chance over 2 MiB */
-	UVMP_EVICT_MHPE,      /* CPPE: chunks of 64 KiB, first the newest of those that are old, or the oldest */
+	UVMP_EVICT_MHPE,      /* CPPE: chunks of 64 KiB, first the newest of those that are old, or the
+			       * oldest */
 	UVMP_EVICT_COUNT
 };
 
@@ -191,11 +194,11 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  *
  * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
  *
- * LFU_2M counts the touches of a unit by itself (unless uvmp_evict_weigh says otherwise): an arrival is one, an
- * access that the host tells of is one.
- * Counts are historic, removing does not clear them (uvm-smart 4.2), forgetting does. Of equals the one touched
- * longer ago goes first; the original puts the less written before, which touches do not tell, but weights do:
- * the engine gives them where it counts accesses (policy keys remote and runtime).
+ * LFU_2M counts the touches of a unit by itself (unless uvmp_evict_weigh says otherwise): an arrival is one,
+ * an access that the host tells of is one. Counts are historic, removing does not clear them (uvm-smart 4.2),
+ * forgetting does. Of equals the one touched longer ago goes first; the original puts the less written
+ * before, which touches do not tell, but weights do: the engine gives them where it counts accesses (policy
+ * keys remote and runtime).
  *
  * CLOCK_2M gives a unit that is touched while it is there a second chance, and moves its hand in
  * uvmp_evict_victim.
@@ -209,43 +212,44 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
 
 /* What MHPE knows beside its chain; evict_mhpe.c has the words. */
 struct uvmp_mhpe {
-	uint64_t *stamp;       /* [units]: number of the arrival; of one that was evicted since, of the
+	uint64_t *stamp;      /* [units]: number of the arrival; of one that was evicted since, of the
 				* next arrival then; 0: neither */
-	uint64_t clock;	       /* arrivals */
-	uint32_t stamped;      /* stamps of units 0..stamped-1 have been written */
-	uint64_t begun, last;   /* first arrival of the present interval, and of the one before */
+	uint64_t clock;	      /* arrivals */
+	uint32_t stamped;     /* stamps of units 0..stamped-1 have been written */
+	uint64_t begun, last; /* first arrival of the present interval, and of the one before */
 	uint64_t left_pages, untouched, wrong; /* of this interval */
-	uint32_t came;	       /* chunks, in this interval */
-	uint32_t old;	       /* newest of the old partition, UVMP_UNIT_NONE: it is empty */
-	uint32_t distance;     /* forward distance in chunks, 0..32 */
-	uint32_t intervals, levels; /* of the first intervals: number, sum of untouch levels */
-	bool is_lru;	       /* the strategy has changed */
+	uint32_t came;			       /* chunks, in this interval */
+	uint32_t old;			       /* newest of the old partition, UVMP_UNIT_NONE: it is empty */
+	uint32_t distance;		       /* forward distance in chunks, 0..32 */
+	uint32_t intervals, levels;	       /* of the first intervals: number, sum of untouch levels */
+	bool is_lru;			       /* the strategy has changed */
 };
 
 struct uvmp_evict {
 	enum uvmp_evictor evictor;
 	uint32_t units;
-	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at the cold end of the
-	 * order are passed over (uvm-smart 3.4, its reserve, in 32-bit floats as there). Means nothing to RANDOM_4K, which keeps no
-	 * order that could have a cold end; the original sorts by age for that. */
+	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at
+	 * the cold end of the order are passed over (uvm-smart 3.4, its reserve, in 32-bit floats as there).
+	 * Means nothing to RANDOM_4K, which keeps no order that could have a cold end; the original sorts by
+	 * age for that. */
 	uint32_t reserve_percent;
 	struct uvmp_recency list;	 /* the LRU orders, CLOCK_2M, MHPE */
 	struct uvmp_grouped grouped;	 /* SL_64K, TBN */
 	struct uvmp_frequency frequency; /* LFU_2M; key.frequency stays when a unit is removed */
 	struct uvmp_mhpe mhpe;
-	uint8_t *chance;	  /* CLOCK_2M: touched since the hand passed, or since it came, [units] */
-	uint32_t *dense;	  /* random: units that may be evicted, without gaps, [units] */
-	uint32_t *place;	  /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
-	uint32_t count;		  /* units that may be evicted now */
-	uint32_t begun;		  /* random: places of units 0..begun-1 have been written */
+	uint8_t *chance; /* CLOCK_2M: touched since the hand passed, or since it came, [units] */
+	uint32_t *dense; /* random: units that may be evicted, without gaps, [units] */
+	uint32_t *place; /* random: place of a unit in dense, UVMP_UNIT_NONE if none, [units] */
+	uint32_t count;	 /* units that may be evicted now */
+	uint32_t begun;	 /* random: places of units 0..begun-1 have been written */
 };
 
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
  * no state here (UVMP_EVICT_LRU). */
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
-/* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or
- * units. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. The memory is not read or
- * written: state of a unit is, when this unit or a later one is touched first. O(1). */
+/* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or units. UVMP_ERR_UNSUPPORTED:
+ * UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. The memory is not read or written: state of
+ * a unit is, when this unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
 /* Cheap test of the struct, not of the memory; false for NULL. */
@@ -254,13 +258,13 @@ UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 /* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); a first touch as uvmp_recency_touch. */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
-/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts (uvm-smart 3.1: counter * 4
- * + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(log units). */
+/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts (uvm-smart 3.1:
+ * counter * 4 + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders.
+ * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
-/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer (UVM Smart Q7: one that is
- * not complete); it stays so until it is forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE
- * (unit). O(log units). */
+/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer (UVM Smart Q7: one
+ * that is not complete); it stays so until it is forgotten. No effect on other orders. UVMP_ERR_ARGUMENT,
+ * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 /* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
 UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
@@ -272,8 +276,9 @@ UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t u
 UVMP_API enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit);
 /* A batch of faults begins: MHPE's interval may end. UVMP_ERR_ARGUMENT. O(1) amortised. */
 UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
-/* The unit, which has been removed, was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which `untouched`
- * had not been touched since they came. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
+/* The unit, which has been removed, was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which
+ * `untouched` had not been touched since they came. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers).
+ * O(1). */
 UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
 					  uint32_t untouched);
 /* Chooses a victim and leaves it in place (the caller removes it when it goes). `random` is the generator's

@@ -36,10 +36,10 @@ UVMP_API bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry);
 /* One VABlock: a managed range is cut at absolute multiples of block_bytes, so only its first and its last
  * block can be shorter, and several ranges may share one aligned window. */
 struct uvmp_block {
-	uvmp_addr start;  /* first byte */
-	uvmp_addr end;	  /* last byte (inclusive) */
-	uint32_t pages;	  /* 1..512 */
-	uint32_t offset;  /* pages from the preceding big-page boundary to start, 0..big_pages-1 */
+	uvmp_addr start;    /* first byte */
+	uvmp_addr end;	    /* last byte (inclusive) */
+	uint32_t pages;	    /* 1..512 */
+	uint32_t offset;    /* pages from the preceding big-page boundary to start, 0..big_pages-1 */
 	uint32_t big_pages; /* pages per big page, 1..512 (16 for 4 KiB in 64 KiB) */
 };
 
@@ -50,12 +50,12 @@ UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 /* Number of blocks of the range [start, end] (inclusive, both page aligned: start and end+1). 0 when the
  * geometry or the range is not valid (reversed, unaligned). */
 UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start,
-					     uvmp_addr end);
+					    uvmp_addr end);
 
 /* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's
  * number, when the geometry is not valid or addr lies below start. */
 UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start,
-					     uvmp_addr addr);
+					    uvmp_addr addr);
 
 /* Block `index` of the range [start, end]. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE:
  * range reversed or unaligned, or index >= block count. */

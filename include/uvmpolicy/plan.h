@@ -41,27 +41,27 @@ struct uvmp_copy_facts {
 	const uvmp_mask *faulted;  /* which of them faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */
 	uint8_t grouping;	   /* enum uvmp_grouping */
-	/* Chunk boundaries: bit p set: page p starts a chunk on some side, no transfer runs across. NULL: none.
-	 * Bit 0 counts for nothing. */
+	/* Chunk boundaries: bit p set: page p starts a chunk on some side, no transfer runs across. NULL:
+	 * none. Bit 0 counts for nothing. */
 	const uvmp_mask *cuts;
-	uint32_t most_pages;	   /* largest transfer, in pages; 0: any */
+	uint32_t most_pages; /* largest transfer, in pages; 0: any */
 };
 
 /* The transfers of one move or duplication. The pages that are not there yet are grouped as by
  * uvmp_prefetch_groups(), without latency groups; each group is then cut where the source changes and at the
  * cuts, and what is still larger than most_pages every most_pages. Each page comes from the holder closest to
- * the destination (0.2 of the nvidia specification). From GPU to GPU, if neither can map the other's memory, it
- * takes two legs over the CPU, the second right behind the first. Order: the transfers of fault groups first,
- * then those of prefetch groups, each ascending by page. Stores the number in *count.
+ * the destination (0.2 of the nvidia specification). From GPU to GPU, if neither can map the other's memory,
+ * it takes two legs over the CPU, the second right behind the first. Order: the transfers of fault groups
+ * first, then those of prefetch groups, each ascending by page. Stores the number in *count.
  * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: destination or
- * grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed.
- * O(pages + processors^2). */
+ * grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed. O(pages +
+ * processors^2). */
 UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 					   const struct uvmp_copy_facts *facts, struct uvmp_copy *copy,
 					   uint32_t capacity, uint32_t *count);
 
 enum uvmp_plan_order {
-	UVMP_PLAN_SERIAL = 0,	 /* the driver: room is made, then pages come */
+	UVMP_PLAN_SERIAL = 0,	  /* the driver: room is made, then pages come */
 	UVMP_PLAN_OVERLAPPED = 1, /* the next victim leaves while the present pages come */
 	UVMP_PLAN_UNOBTRUSIVE = 2 /* the same, and the first one when the batch begins (Kim et al., 4.2) */
 };

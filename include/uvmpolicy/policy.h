@@ -31,8 +31,8 @@ extern "C" {
 
 /* Do access counters move pages? */
 enum uvmp_counters {
-	UVMP_COUNTERS_DRIVER = 0, /* "driver": as the driver's parameter -1: where the system has ATS; and with
-				   * 4 KiB pages notifications are drained and nothing is done (Q19) */
+	UVMP_COUNTERS_DRIVER = 0, /* "driver": as the driver's parameter -1: where the system has ATS; and
+				   * with 4 KiB pages notifications are drained and nothing is done (Q19) */
 	UVMP_COUNTERS_OFF = 1,	  /* "off" */
 	UVMP_COUNTERS_ON = 2	  /* "on": with every page size, as the driver does with 64 KiB */
 };
@@ -47,7 +47,8 @@ enum uvmp_adapt {
 	UVMP_ADAPT_COUNT
 };
 
-/* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them up. */
+/* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them
+ * up. */
 #define UVMP_POLICY_PAGE_BYTES 4096u
 
 /* What leaves as one: 16 pages of 4 KiB times two to this power. */
@@ -70,46 +71,48 @@ struct uvmp_policy {
 	bool pressure_off;
 	/* of uvmp_early_params; base is the same; early_low at most that, early_high at least */
 	uint32_t early_low, early_high, early_epoch_us;
-	enum uvmp_evictor evict;	      /* evict */
-	enum uvmp_granularity granularity;    /* granularity: the unit of lru2m, lfu2m, clock2m */
-	bool runtime;			      /* runtime: uvmp_pattern_decide says when evict=tbne begins to
+	enum uvmp_evictor evict;	   /* evict */
+	enum uvmp_granularity granularity; /* granularity: the unit of lru2m, lfu2m, clock2m */
+	bool runtime;			   /* runtime: uvmp_pattern_decide says when evict=tbne begins to
 					       * choose basic blocks (2 MiB leave before), and when remote
 					       * becomes `oversub` */
-	bool cyclic;			      /* cyclic: uvmp_cyclic_* pins blocks */
-	uint32_t cyclic_share;		      /* cyclic_share: of uvmp_cyclic_params */
-	struct uvmp_remote_params remote;     /* remote, remote_threshold, remote_penalty */
-	uint32_t reserve;		      /* reserve: uvmp_evict.reserve_percent */
-	uint32_t free_buffer;		      /* free_buffer: percent of memory that are free, or made free, when a
-					       * batch begins (uvm-smart 3.3) */
-	uint32_t prefetch_full;		      /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
+	bool cyclic;			   /* cyclic: uvmp_cyclic_* pins blocks */
+	uint32_t cyclic_share;		   /* cyclic_share: of uvmp_cyclic_params */
+	struct uvmp_remote_params remote;  /* remote, remote_threshold, remote_penalty */
+	uint32_t reserve;		   /* reserve: uvmp_evict.reserve_percent */
+	uint32_t free_buffer;		   /* free_buffer: percent of memory that are free, or made free,
+					       * when a batch begins (uvm-smart 3.3) */
+	uint32_t prefetch_full;		   /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
 					       * uvmp_prefetcher from the batch on that follows the one that
-					       * filled a GPU's memory (uvm-smart 2.7); with the defaults of its
-					       * parameters. Nothing brings the first one back (UVM Smart Q4) */
-	uint32_t pma_order;		      /* pma_order: roots per pool request, as a power of two */
-	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
-	bool coalesce;			      /* coalesce */
-	struct uvmp_thrash_params thrash;     /* thrash (on, off), thrash_threshold, pin_threshold, lapse_us,
+					       * filled a GPU's memory (uvm-smart 2.7); with the defaults of
+					       * its parameters. Nothing brings the first one back (UVM Smart
+					       * Q4) */
+	uint32_t pma_order;		   /* pma_order: roots per pool request, as a power of two */
+	struct uvmp_replay_params replay;  /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
+	bool coalesce;			   /* coalesce */
+	struct uvmp_thrash_params thrash;  /* thrash (on, off), thrash_threshold, pin_threshold, lapse_us,
 					       * lapse_votes, nap, epoch, pin, max_resets */
-	enum uvmp_counters counters;	      /* counters */
-	uint32_t counter_batch;		      /* counter_batch: notifications per batch, 1..65536 */
-	uint32_t counter_threshold;	      /* counter_threshold: accesses before one notifies, 1..65535 */
-	bool map_on_eviction;		      /* map_on_eviction: with counters, what a GPU loses by eviction
+	enum uvmp_counters counters;	   /* counters */
+	uint32_t counter_batch;		   /* counter_batch: notifications per batch, 1..65536 */
+	uint32_t counter_threshold;	   /* counter_threshold: accesses before one notifies, 1..65535 */
+	bool map_on_eviction;		   /* map_on_eviction: with counters, what a GPU loses by eviction
 					       * stays mapped to it (9.5) */
-	bool map_on_atomics;		      /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
-	enum uvmp_plan_order plan;	      /* plan: serial, overlapped, unobtrusive */
-	bool threads;			      /* threads: uvmp_threads_step, told by UVMP_ACTION_LIMIT */
+	bool map_on_atomics;		   /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
+	enum uvmp_plan_order plan;	   /* plan: serial, overlapped, unobtrusive */
+	bool threads;			   /* threads: uvmp_threads_step, told by UVMP_ACTION_LIMIT */
 	uint32_t extra_blocks, threads_period_us, threads_drop; /* of uvmp_threads_params */
-	bool sm_throttle;		      /* sm_throttle: uvmp_throttle_step, told by UVMP_ACTION_LIMIT */
-	uint32_t sm_epoch_us;		      /* of uvmp_throttle_params: initial; detect 1/5, execute 4/5 of it */
-	uint32_t memory_ratio;		      /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
-	uint32_t link_ratio;		      /* link_ratio: the engine does nothing with it, hosts do */
-	bool quirks;			      /* quirks; the same value as in prefetch, replay and thrash */
+	bool sm_throttle;      /* sm_throttle: uvmp_throttle_step, told by UVMP_ACTION_LIMIT */
+	uint32_t sm_epoch_us;  /* of uvmp_throttle_params: initial; detect 1/5, execute 4/5
+					       * of it */
+	uint32_t memory_ratio; /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
+	uint32_t link_ratio;   /* link_ratio: the engine does nothing with it, hosts do */
+	bool quirks;	       /* quirks; the same value as in prefetch, replay and thrash */
 };
 
 struct uvmp_policy_error {
-	uint32_t offset;		   /* where in the text, in bytes */
-	uint32_t length;		   /* of the offending word */
-	char text[UVMP_POLICY_ERROR_MAX];  /* e.g. `threshold: 101 is not accepted; 0..100`; NUL-terminated */
+	uint32_t offset;		  /* where in the text, in bytes */
+	uint32_t length;		  /* of the offending word */
+	char text[UVMP_POLICY_ERROR_MAX]; /* e.g. `threshold: 101 is not accepted; 0..100`; NUL-terminated */
 };
 
 /* The defaults: preset nvidia-595. No effect if NULL. */
@@ -119,7 +122,8 @@ UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
  * vote threshold of 0 (Q18). */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
-/* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is valid. */
+/* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is
+ * valid. */
 UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 
 /* Parses `length` bytes of text: key=value words; a preset, as preset=NAME or NAME alone, comes first. On

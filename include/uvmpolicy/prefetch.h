@@ -55,10 +55,11 @@ enum uvmp_grouping {
 /* What a host has to know of a prefetcher. */
 struct uvmp_prefetch_traits {
 	uint8_t grouping;   /* enum uvmp_grouping: how what comes is cut into transfers */
-	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault although they
-			     * are there. The others decide for GPUs, about pages that are absent */
-	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction. The
-			     * others have counted them in their state */
+	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault
+			     * although they are there. The others decide for GPUs, about pages that are
+			     * absent */
+	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction.
+			     * The others have counted them in their state */
 	bool has_tree;	    /* needs state->tree */
 	bool walks_ranges;  /* needs state->range, which knows one GPU only */
 	bool has_threshold; /* controllers (adapt.h) may change params->threshold */
@@ -105,8 +106,8 @@ struct uvmp_prefetch_facts {
 	const uvmp_mask *pending;	   /* on their way to dst (simulators; the driver has none) */
 	uint32_t dst;			   /* destination processor, 0..63 */
 
-	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks and
-	 * pattern of the old one keep to preferred, thrashing and range groups only) */
+	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks
+	 * and pattern of the old one keep to preferred, thrashing and range groups only) */
 	bool has_preferred;		  /* the pages have a preferred location: `preferred` */
 	uint32_t preferred;		  /* processor; without has_preferred 0 or UVMP_PROC_NONE */
 	bool is_first_touch;		  /* no page of the block is resident anywhere */
@@ -121,7 +122,8 @@ struct uvmp_prefetch_facts {
 	const struct uvmp_region *range_group;
 	uint32_t range_groups;
 
-	uint32_t utlbs; /* safe: distinct uTLBs that faulted on the block; 0: not known, also for the others */
+	uint32_t utlbs; /* safe: distinct uTLBs that faulted on the block; 0: not known, also for the
+			 * others */
 
 	/* where the block lies in its range (sequential, locality, stride, next) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
@@ -156,12 +158,12 @@ struct uvmp_prefetch_stream {
  * as many as the range has blocks (sequential), as locality_pages reach into (locality), stride_depth or
  * next_blocks. */
 struct uvmp_prefetch_range {
-	uint64_t cursor; /* sequential: next page of the range to look at; never goes back. stride: likewise,
+	uint64_t cursor;  /* sequential: next page of the range to look at; never goes back. stride: likewise,
 			  * while budget is not 0 */
-	uint64_t budget; /* sequential, stride: pages still to take, next: blocks; set anew by each decision
+	uint64_t budget;  /* sequential, stride: pages still to take, next: blocks; set anew by each decision
 			  * that is no follow */
-	uint64_t reach;	 /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
-	int32_t step;	 /* stride: pages that the cursor goes at a time; set anew likewise */
+	uint64_t reach;	  /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
+	int32_t step;	  /* stride: pages that the cursor goes at a time; set anew likewise */
 	uint32_t streams; /* stride: those in use, 0..UVMP_PREFETCH_STREAMS */
 	struct uvmp_prefetch_stream stream[UVMP_PREFETCH_STREAMS]; /* stride: last used first */
 };
@@ -177,9 +179,9 @@ struct uvmp_prefetch_state {
 	struct uvmp_tree *tree;
 	struct uvmp_prefetch_range *range; /* sequential, locality, stride, next: required */
 	uint64_t *random;		   /* random: required, the generator's state */
-	uvmp_mask *pattern; /* pattern: pages of the block that were touched on dst during its last stay there,
-			     * which the host sets when they are evicted; NULL or empty: there is none. The
-			     * decision empties it when a page faults that is not in it */
+	uvmp_mask *pattern; /* pattern: pages of the block that were touched on dst during its last stay
+			     * there, which the host sets when they are evicted; NULL or empty: there is none.
+			     * The decision empties it when a page faults that is not in it */
 };
 
 UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);

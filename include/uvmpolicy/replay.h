@@ -55,7 +55,7 @@ UVMP_API bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint3
 
 /* Prefetch faults on or off (4.5). */
 struct uvmp_prefetch_toggle {
-	bool is_enabled;	   /* starts true */
+	bool is_enabled;	    /* starts true */
 	uint64_t disabled_since_ns; /* 0 while enabled */
 };
 
@@ -68,17 +68,17 @@ UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, u
 /* -- the bottom half ------------------------------------------------------------------------- */
 
 enum uvmp_replay_action_kind {
-	UVMP_REPLAY_STOP = 0,	      /* the bottom half is over; action.status is its result */
-	UVMP_REPLAY_FETCH,	      /* fetch a batch (mode BATCH_READY) -> event FETCHED */
-	UVMP_REPLAY_PREPROCESS,	      /* translate and order it -> event PREPROCESSED */
-	UVMP_REPLAY_SERVICE,	      /* service the next bin (dispatch) -> event SERVICED */
-	UVMP_REPLAY_PUSH,	      /* push a START replay to the GPU -> event DONE */
-	UVMP_REPLAY_FLUSH,	      /* flush the fault buffer, action.update_put -> event DONE */
-	UVMP_REPLAY_WAIT_REPLAY,      /* wait until pushed replays have completed -> event DONE */
-	UVMP_REPLAY_WAIT_WORK,	      /* wait for the batch's copies and mappings -> event DONE */
-	UVMP_REPLAY_CANCEL_PRECISE,   /* cancel the fatal faults (fetch ALL, preprocess, cancel, with flushes
+	UVMP_REPLAY_STOP = 0,	    /* the bottom half is over; action.status is its result */
+	UVMP_REPLAY_FETCH,	    /* fetch a batch (mode BATCH_READY) -> event FETCHED */
+	UVMP_REPLAY_PREPROCESS,	    /* translate and order it -> event PREPROCESSED */
+	UVMP_REPLAY_SERVICE,	    /* service the next bin (dispatch) -> event SERVICED */
+	UVMP_REPLAY_PUSH,	    /* push a START replay to the GPU -> event DONE */
+	UVMP_REPLAY_FLUSH,	    /* flush the fault buffer, action.update_put -> event DONE */
+	UVMP_REPLAY_WAIT_REPLAY,    /* wait until pushed replays have completed -> event DONE */
+	UVMP_REPLAY_WAIT_WORK,	    /* wait for the batch's copies and mappings -> event DONE */
+	UVMP_REPLAY_CANCEL_PRECISE, /* cancel the fatal faults (fetch ALL, preprocess, cancel, with flushes
 				       * and replays of its own) -> event DONE */
-	UVMP_REPLAY_CANCEL_BATCH      /* cancel every fault of the batch, flush, replay -> event DONE */
+	UVMP_REPLAY_CANCEL_BATCH    /* cancel every fault of the batch, flush, replay -> event DONE */
 };
 
 struct uvmp_replay_action {
@@ -116,12 +116,12 @@ struct uvmp_replay_event {
 /* One per GPU. Initialise with uvmp_replay_init; only the machine writes it. */
 struct uvmp_replay_state {
 	struct uvmp_prefetch_toggle prefetch_faults;
-	uint32_t batch_id;   /* grows by one with each fetched batch and each BLOCK replay */
-	uint32_t position;   /* where in the loop (private) */
-	uint32_t batches;    /* of this bottom half */
+	uint32_t batch_id; /* grows by one with each fetched batch and each BLOCK replay */
+	uint32_t position; /* where in the loop (private) */
+	uint32_t batches;  /* of this bottom half */
 	uint32_t throttled;
 	uint32_t replays;
-	uint32_t cached;     /* of this batch */
+	uint32_t cached; /* of this batch */
 	uint32_t duplicates;
 	uint32_t invalid_prefetches;
 	bool has_throttled;

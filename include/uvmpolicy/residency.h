@@ -42,23 +42,23 @@ enum uvmp_operation {
 
 /* Zero means: no preferred location, no PIN hint, held by no processor. */
 struct uvmp_residency_facts {
-	uint32_t requester;  /* processor that wants the page */
-	uint8_t accesses;    /* set of accesses, not empty */
-	uint8_t operation;   /* enum uvmp_operation */
-	uint32_t preferred;  /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
-	uint64_t accessed_by; /* set of processors: policy accessed-by */
-	uint64_t resident;   /* set of processors: holders of this page */
-	uint32_t pin;	     /* target of a PIN hint; without has_pin 0 or UVMP_PROC_NONE */
-	uint8_t duplication; /* enum uvmp_read_duplication */
-	bool has_preferred;  /* the page has a preferred location: `preferred` */
-	bool has_pin;	     /* thrash.h gave a PIN hint: to `pin` */
-	bool is_duplicated;  /* the page is read-duplicated now */
+	uint32_t requester;    /* processor that wants the page */
+	uint8_t accesses;      /* set of accesses, not empty */
+	uint8_t operation;     /* enum uvmp_operation */
+	uint32_t preferred;    /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
+	uint64_t accessed_by;  /* set of processors: policy accessed-by */
+	uint64_t resident;     /* set of processors: holders of this page */
+	uint32_t pin;	       /* target of a PIN hint; without has_pin 0 or UVMP_PROC_NONE */
+	uint8_t duplication;   /* enum uvmp_read_duplication */
+	bool has_preferred;    /* the page has a preferred location: `preferred` */
+	bool has_pin;	       /* thrash.h gave a PIN hint: to `pin` */
+	bool is_duplicated;    /* the page is read-duplicated now */
 	bool is_system_forced; /* test override: everything to system memory */
-	bool is_hmm;	     /* the block is one of heterogeneous memory management */
-	bool is_hmm_system;  /* HMM: the mapping must stay in system memory */
-	bool is_hmm_fixed;   /* HMM: the page cannot migrate */
-	bool is_foreign;     /* the faulting process' memory map is not the block's */
-	bool maps_on_atomics; /* parameter uvm_perf_map_remote_on_native_atomics_fault; driver: false */
+	bool is_hmm;	       /* the block is one of heterogeneous memory management */
+	bool is_hmm_system;    /* HMM: the mapping must stay in system memory */
+	bool is_hmm_fixed;     /* HMM: the page cannot migrate */
+	bool is_foreign;       /* the faulting process' memory map is not the block's */
+	bool maps_on_atomics;  /* parameter uvm_perf_map_remote_on_native_atomics_fault; driver: false */
 };
 
 struct uvmp_residency_place {
@@ -91,39 +91,40 @@ UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, u
 
 struct uvmp_map_facts {
 	uint32_t requester;
-	uint32_t destination;	/* holder that the requester will use */
-	uint8_t access;		/* enum uvmp_access: as what the page is serviced, not NONE */
-	uint8_t logical;	/* enum uvmp_prot: right of the process; at least what access needs */
-	uint64_t read;		/* sets of processors: whose mapping of the page reads at least, */
-	uint64_t write;		/* writes at least (a subset of read), */
-	uint64_t atomic;	/* has all rights (a subset of write). All as they are after the move */
-	uint64_t accessed_by;	/* set of processors: policy accessed-by */
-	uint64_t thrashing;	/* set of processors: those of a pinned page; empty if it is not pinned */
-	uint32_t preferred;	/* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
-	uint8_t duplication;	/* enum uvmp_read_duplication */
-	bool has_preferred;	/* the page has a preferred location: `preferred` */
-	bool is_duplicated;	/* the page is read-duplicated (after the move) */
-	bool is_hmm;		/* the block is one of heterogeneous memory management */
-	bool has_migrated;	/* the page came to destination in this service step: nobody is a victim. So
+	uint32_t destination; /* holder that the requester will use */
+	uint8_t access;	      /* enum uvmp_access: as what the page is serviced, not NONE */
+	uint8_t logical;      /* enum uvmp_prot: right of the process; at least what access needs */
+	uint64_t read;	      /* sets of processors: whose mapping of the page reads at least, */
+	uint64_t write;	      /* writes at least (a subset of read), */
+	uint64_t atomic;      /* has all rights (a subset of write). All as they are after the move */
+	uint64_t accessed_by; /* set of processors: policy accessed-by */
+	uint64_t thrashing;   /* set of processors: those of a pinned page; empty if it is not pinned */
+	uint32_t preferred;   /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
+	uint8_t duplication;  /* enum uvmp_read_duplication */
+	bool has_preferred;   /* the page has a preferred location: `preferred` */
+	bool is_duplicated;   /* the page is read-duplicated (after the move) */
+	bool is_hmm;	      /* the block is one of heterogeneous memory management */
+	bool has_migrated;    /* the page came to destination in this service step: nobody is a victim. So
 				 * are all pages serviced for access counters, which never revoke (8.5) */
-	bool is_discarded;	/* the page is in the block's discarded set */
-	bool is_integrated;	/* system with integrated GPUs: everybody is mapped */
-	bool is_cpu_barred;	/* the page's range group must not migrate: the CPU is not mapped */
+	bool is_discarded;    /* the page is in the block's discarded set */
+	bool is_integrated;   /* system with integrated GPUs: everybody is mapped */
+	bool is_cpu_barred;   /* the page's range group must not migrate: the CPU is not mapped */
 };
 
 struct uvmp_map {
-	uint8_t right;	       /* enum uvmp_prot: map the requester with this */
-	uint8_t left;	       /* enum uvmp_prot: what `victims` keep; NONE if there are none */
-	uint8_t others_right;  /* enum uvmp_prot: map `others` with this; NONE if there are none */
-	bool leaves_discarded; /* the page is written from now on: out of the discarded set (step 6) */
-	uint64_t victims;      /* set of processors that lose a right; each is a REVOCATION event */
+	uint8_t right;		/* enum uvmp_prot: map the requester with this */
+	uint8_t left;		/* enum uvmp_prot: what `victims` keep; NONE if there are none */
+	uint8_t others_right;	/* enum uvmp_prot: map `others` with this; NONE if there are none */
+	bool leaves_discarded;	/* the page is written from now on: out of the discarded set (step 6) */
+	uint64_t victims;	/* set of processors that lose a right; each is a REVOCATION event */
 	uint64_t others_atomic; /* set of processors to map with UVMP_PROT_READ_WRITE_ATOMIC */
-	uint64_t others;       /* set of processors to map with others_right; disjoint from others_atomic */
+	uint64_t others;	/* set of processors to map with others_right; disjoint from others_atomic */
 };
 
 /* O(processors). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: a processor or set that is
- * not of `processors`; preferred names one without has_preferred; access, logical or duplication out of range; write or atomic not nested as said.
- * UVMP_ERR_CONFLICT: the access needs more than the logical right. */
+ * not of `processors`; preferred names one without has_preferred; access, logical or duplication out of
+ * range; write or atomic not nested as said. UVMP_ERR_CONFLICT: the access needs more than the logical
+ * right. */
 UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 					     const struct uvmp_map_facts *facts, struct uvmp_map *map);
 

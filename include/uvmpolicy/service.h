@@ -24,38 +24,41 @@
  * answers UVMP_ERR_RETRY may be performed at the same time, but for `after` (see struct uvmp_action). So they
  * may be completed in any order.
  *
- * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters. Between
- * two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile go first:
- * a range can be freed while faults on it are in the batch. Order among those that wait: requests as they came,
- * the unpinning of thrashing pages, controllers that are due, hot pages of one block and bottom halves (GPUs in turn)
- * by turns, access counters (GPUs in turn).
+ * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters.
+ * Between two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile
+ * go first: a range can be freed while faults on it are in the batch. Order among those that wait: requests
+ * as they came, the unpinning of thrashing pages, controllers that are due, hot pages of one block and bottom
+ * halves (GPUs in turn) by turns, access counters (GPUs in turn).
  *
- * Where the policy has controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, what happens changes the
- * parameters of the next decisions:
+ * Where the policy has controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, what happens
+ * changes the parameters of the next decisions:
  *
- *   adapt=pressure, early  the density threshold of a GPU, or of a decision: from faults, faults on pages that were
- *                          evicted before, evictions, and managed bytes against the GPU's memory
- *   threads, sm_throttle   LIMIT actions: how many thread blocks and SMs shall run. Only with uvmp_service_gpu.sms. The
- *                          first one comes before the first batch if anything holds from the beginning; later ones
- *                          behind BATCH, in its group, or when uvmp_service_wakeup_ns is due
+ *   adapt=pressure, early  the density threshold of a GPU, or of a decision: from faults, faults on pages
+ *                          that were evicted before, evictions, and managed bytes against the GPU's memory
+ *   threads, sm_throttle   LIMIT actions: how many thread blocks and SMs may run. Only with
+ *                          uvmp_service_gpu.sms. The first LIMIT precedes the first batch if a limit holds
+ *                          from the beginning. Later ones follow BATCH, in its group, or are due at
+ *                          uvmp_service_wakeup_ns
  *   runtime                evict=tbne begins, and remote access, when uvmp_service_begin_kernel and what tree
  *                          prefetchers scheduled show patterns that want it
- *   prefetch=pattern       hears of what faults and of uvmp_service_touch; without touches, of faults alone
- *   prefetch=safe          hears of the uTLBs that fault on a block in a batch: distinct ones, merged faults included
+ *   prefetch=pattern       learns from faults and from uvmp_service_touch; without touches, from faults alone
+ *   prefetch=safe          counts the uTLBs that fault on a block in a batch: distinct ones, merged faults
+ *                          included
  *
  * Whether memory has been full is one flag of the engine, with several GPUs too: the first of them on which
- * something does not fit switches prefetch_full, remote=oversub and runtime for all. So is what adapt=early knows of
- * faults and evictions.
+ * something does not fit switches prefetch_full, remote=oversub and runtime for all. So is what adapt=early
+ * knows of faults and evictions.
  *
  * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
  * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
  * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
- * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a block
- * that a GPU has used. What controllers and prefetch=pattern know of a block takes 368
- * bytes, from the first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for
- * each unit of a GPU's memory. Where there is no room for these, decisions are taken without. Blocks and their state on
- * processors are never done without: where there might be no room for them, uvmp_service_next decides nothing and says
- * UVMP_ERR_ARENA; faults and requests wait, and go on after uvmp_service_grow as if nothing had happened.
+ * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a
+ * block that a GPU has used. What controllers and prefetch=pattern know of a block takes 368 bytes, from the
+ * first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for each unit
+ * of a GPU's memory. Where there is no room for these, decisions are taken without. Blocks and their state on
+ * processors are never done without: where there might be no room for them, uvmp_service_next decides nothing
+ * and says UVMP_ERR_ARENA; faults and requests wait, and go on after uvmp_service_grow as if nothing had
+ * happened.
  *
  * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
  * fatal, as in the driver without them.
@@ -76,14 +79,16 @@ extern "C" {
 /* -- setting up ------------------------------------------------------------------------------ */
 
 struct uvmp_service_gpu {
-	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru: whole
-				 * pages); less than a root: none (the GPU must then be in processors->no_memory,
-				 * and only then). What counts is what it holds: policy.memory_ratio percent of
-				 * this, so that offsets of chunks may lie beyond it */
-	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots count. Not
-				 * enlarged by policy.memory_ratio: where it shall do for all roots, it must follow
-				 * the ratio */
-	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and more */
+	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru:
+				 * whole pages); less than a root: none (the GPU must then be in
+				 * processors->no_memory, and only then). What counts is what it holds:
+				 * policy.memory_ratio percent of this, so that offsets of chunks may lie
+				 * beyond it */
+	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots
+				 * count. Not enlarged by policy.memory_ratio: where it shall do for all
+				 * roots, it must follow the ratio */
+	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and
+				 * more */
 	uint32_t utlbs;		/* 1..4096 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
 	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, they are off */
@@ -97,39 +102,42 @@ struct uvmp_service_params {
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
 			     * other than evict=lru the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */
-	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them, splits
-			     * ranges */
+	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them,
+			     * splits ranges */
 	uint32_t instances; /* channels that can be bound, 1..65536 */
 	uint32_t requests;  /* requests that can wait, 1..4096 */
 	bool has_ats;	    /* for counters=driver */
 	uint64_t seed;	    /* for what is random: prefetch=random, evict=random4k */
-	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system does: tables
-			      * that are proportional to `blocks` are not written, and take memory as they are used */
+	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system
+			      * does: tables that are proportional to `blocks` are not written, and take
+			      * memory as they are used */
 };
 
 #define UVMP_SERVICE_ERROR_MAX 160u
 
 /* Which parameter is refused, and what is accepted. */
 struct uvmp_service_error {
-	char field[40]; /* as in C: "blocks", "gpu[0].splits", "policy->evict"; NUL-terminated */
-	uint64_t value; /* that was given; 0 for pointers */
+	char field[40];	   /* as in C: "blocks", "gpu[0].splits", "policy->evict"; NUL-terminated */
+	uint64_t value;	   /* that was given; 0 for pointers */
 	uint64_t min, max; /* accepted numbers; min above max: no such range, see text */
-	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`; NUL-terminated */
+	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`;
+					    * NUL-terminated */
 };
 
-/* Are the parameters accepted? UVMP_OK: *error is unchanged. Otherwise *error (may be NULL) names the first field that is
- * not, in the order of the structures: UVMP_ERR_ARGUMENT: missing, policy or processors not valid. UVMP_ERR_RANGE: a number.
- * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential, locality, stride or next prefetch with
- * several GPUs. uvmp_service_size and uvmp_service_init accept what this accepts. O(GPUs). */
+/* Are the parameters accepted? UVMP_OK: *error is unchanged. Otherwise *error (may be NULL) names the first
+ * field that is not, in the order of the structures: UVMP_ERR_ARGUMENT: missing, policy or processors not
+ * valid. UVMP_ERR_RANGE: a number. UVMP_ERR_UNSUPPORTED: evict order and page size do not go together;
+ * sequential, locality, stride or next prefetch with several GPUs. uvmp_service_size and uvmp_service_init
+ * accept what this accepts. O(GPUs). */
 UVMP_API enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
 						    struct uvmp_service_error *error);
 
 /* The engine. Private; lives in the arena. */
 struct uvmp_service;
 
-/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors, beside what one
- * decision may need (10 KiB with two processors, 35 KiB with 64); 0 if a parameter is out of range or the size does not
- * fit size_t: uvmp_service_params_check says which. */
+/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors, beside what
+ * one decision may need (10 KiB with two processors, 35 KiB with 64); 0 if a parameter is out of range or the
+ * size does not fit size_t: uvmp_service_params_check says which. */
 UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident);
 
 /* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
@@ -139,27 +147,28 @@ UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint
 UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
 					    size_t bytes, struct uvmp_service **service);
 
-/* More arena: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes; it must not overlap what
- * it has). 64 KiB at once always end UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight pieces are there
- * already. */
+/* More arena: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes; it must not overlap
+ * what it has). 64 KiB at once always end UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight
+ * pieces are there already. */
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
 
 struct uvmp_service_memory {
-	uint64_t bytes;	 /* of all pieces */
-	uint64_t used;	 /* by what exists now, and by what was freed and waits to be used again */
-	uint32_t blocks; /* VABlocks with state */
-	uint32_t places; /* pairs of block and processor with state */
+	uint64_t bytes;		   /* of all pieces */
+	uint64_t used;		   /* by what exists now, and by what was freed and waits to be used again */
+	uint32_t blocks;	   /* VABlocks with state */
+	uint32_t places;	   /* pairs of block and processor with state */
 	uint32_t thrashing_blocks; /* with an array of pages for the thrashing detector */
 };
-UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_service_memory *memory);
+UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service,
+				       struct uvmp_service_memory *memory);
 
 /* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT where it is false,
  * and for NULL. */
 UVMP_API bool uvmp_service_is_valid(const struct uvmp_service *service);
 /* Walks everything: a page that is resident nowhere is mapped nowhere; it has one home unless it is
- * read-duplicated; what is resident on a GPU lies in chunks that the block owns there; chunks and queues agree
- * (uvmp_pmm_check); memory in use does not exceed the GPU's; blocks lie in their ranges and are found. For
- * tests and debug builds; O(blocks + roots). Valid between any two calls. */
+ * read-duplicated; what is resident on a GPU lies in chunks that the block owns there; chunks and queues
+ * agree (uvmp_pmm_check); memory in use does not exceed the GPU's; blocks lie in their ranges and are found.
+ * For tests and debug builds; O(blocks + roots). Valid between any two calls. */
 UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
 
 /* -- spaces, channels, ranges: at once ------------------------------------------------------- */
@@ -170,8 +179,8 @@ UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
  * above 11. UVMP_ERR_CONFLICT: the key is bound. UVMP_ERR_SPACE: params.instances are. */
 UVMP_API enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					    uint64_t instance, uint32_t subcontext, uint64_t space);
-/* The channel is gone. Faults of it that are still in the buffer flush the buffer (2, step 3). UVMP_ERR_STATE:
- * the key is not bound. */
+/* The channel is gone. Faults of it that are still in the buffer flush the buffer (2, step 3).
+ * UVMP_ERR_STATE: the key is not bound. */
 UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					      uint64_t instance, uint32_t subcontext);
 
@@ -192,23 +201,24 @@ UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, u
  * UVMP_ERR_NO_MEMORY: no memory on the GPU; or the status of a failed action. What was done
  * before an error stays. */
 
-/* Frees all that is left of the range added at `base`: it may have been split by advice, and have holes where parts
- * were freed. A failed action does not stop it: the rest is freed, and DONE has the first failure. */
-UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
-						  uint64_t *ticket);
-/* Frees the part [base, base + bytes) of one or more ranges, as munmap of a part does. Nothing of it is managed from
- * then on, and ranges can be added there, also next to what stays in the same 2 MiB. What stays keeps its policy and is
- * freed by the base of its range; where the part begins at that base, by the address at which the lowest piece
- * that stays begins, from now on (runtime=on: with a new pattern).
+/* Frees all that is left of the range added at `base`: it may have been split by advice, and have holes where
+ * parts were freed. A failed action does not stop it: the rest is freed, and DONE has the first failure. */
+UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space,
+						  uvmp_addr base, uint64_t *ticket);
+/* Frees the part [base, base + bytes) of one or more ranges, as munmap of a part does. Nothing of it is
+ * managed from then on, and ranges can be added there, also next to what stays in the same 2 MiB. What stays
+ * keeps its policy and is freed by the base of its range; where the part begins at that base, by the address
+ * at which the lowest piece that stays begins, from now on (runtime=on: with a new pattern).
  *
- * Ranges are cut at the ends of the part, as by advice. A block across an end that has memory on a GPU, or thrashing
- * state, cannot be cut as it is: its pages in the part leave first (UNMAP, cause FREE, and no copy), the rest of
- * it moves to the CPU (cause HINT), and its memory is freed. All other pages outside the part stay where they are.
+ * Ranges are cut at the ends of the part, as by advice. A block across an end that has memory on a GPU, or
+ * thrashing state, cannot be cut as it is: its pages in the part leave first (UNMAP, cause FREE, and no
+ * copy), the rest of it moves to the CPU (cause HINT), and its memory is freed. All other pages outside the
+ * part stay where they are.
  *
- * Errors in DONE, beside those above: UVMP_ERR_SPACE: each end that lies inside a range takes one of params.ranges (the
- * one between two is free again afterwards); nothing is changed, unless ranges were added since it began.
- * The status of a failed action before both ends were cut: all of the part is still
- * managed, pages of it in blocks across its ends may have lost their contents; it can be asked for again. Any later
+ * Errors in DONE, beside those above: UVMP_ERR_SPACE: each end that lies inside a range takes one of
+ * params.ranges (the one between two is free again afterwards); nothing is changed, unless ranges were added
+ * since it began. The status of a failed action before both ends were cut: all of the part is still managed,
+ * pages of it in blocks across its ends may have lost their contents; it can be asked for again. Any later
  * failure does not stop it. */
 UVMP_API enum uvmp_status uvmp_service_free_part(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						 uint64_t bytes, uint64_t *ticket);
@@ -220,7 +230,8 @@ enum uvmp_advice {
 	UVMP_ADVISE_READ_DUPLICATE,  /* read-mostly: readers get copies */
 	UVMP_ADVISE_NO_DUPLICATE,    /* never, and copies that exist collapse */
 	UVMP_ADVISE_UNSET_DUPLICATE, /* as at the beginning; copies that exist collapse */
-	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages move */
+	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages
+				      * move */
 };
 /* Sets a policy on part of the space (9.1), with the side effects on mappings and copies that it has. Ranges
  * that have the policy already stay as they are: no side effects, no split. */
@@ -245,8 +256,8 @@ UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, u
 /* -- hardware events: at once ---------------------------------------------------------------- */
 
 /* A GPU has written an entry into its fault buffer (va_space and gpu of the entry are ignored; is_valid is
- * taken as true). UVMP_ERR_SPACE: the buffer is full; the fault is lost unless the host reports it again after
- * the next replay. UVMP_ERR_RANGE: gpu, or a field of the fault out of its range. O(1). */
+ * taken as true). UVMP_ERR_SPACE: the buffer is full; the fault is lost unless the host reports it again
+ * after the next replay. UVMP_ERR_RANGE: gpu, or a field of the fault out of its range. O(1). */
 UVMP_API enum uvmp_status uvmp_service_fault(struct uvmp_service *service, uint32_t gpu,
 					     const struct uvmp_fault *fault);
 
@@ -265,65 +276,67 @@ struct uvmp_note {
 UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32_t gpu,
 					    const struct uvmp_note *note);
 
-/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11); the
- * other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or finds them
- * there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
+/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11);
+ * the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or
+ * finds them there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
  *
- * With remote other than off, and with runtime=on, each call is an access for the counters of the basic block, and
- * hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has become hot waits for
- * uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these counters (uvm-smart 3.1).
- * prefetch=pattern takes the page for used.
+ * With remote other than off, and with runtime=on, each call is an access for the counters of the basic
+ * block, and hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has
+ * become hot waits for uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these
+ * counters (uvm-smart 3.1). prefetch=pattern takes the page for used.
  *
- * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE: processor,
- * access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
-UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor, uint64_t space,
-					      uvmp_addr address, enum uvmp_access access);
+ * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE:
+ * processor, access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
+UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor,
+					      uint64_t space, uvmp_addr address, enum uvmp_access access);
 /* The same, to read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
-/* UVM Smart's device synchronisation (uvm-smart 3.7) has happened on a GPU. What its kernels have written the host has
- * sent back before, with uvmp_service_migrate; this begins anew what its driver then begins anew: nothing has been
- * accessed yet, and no block has made a round trip (remote other than off, runtime=on; counters do not tell GPUs apart:
- * all are cleared), all units of evict=lfu2m on this GPU are alike but for their age, and memory counts as never
- * having been full, until it is again. What followed from that stays: prefetch_full, and what runtime=on has switched.
- * So do pages, also hot ones, all other orders and all controllers; pages that were only read go on counting as used
- * (there nothing counts them any more, UVM Smart Q10). At once, without an action, at any time. Drivers without such a
- * synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m:
- * O(blocks * log blocks). */
+/* UVM Smart's device synchronisation (uvm-smart 3.7) has happened on a GPU. What its kernels have written the
+ * host has sent back before, with uvmp_service_migrate; this begins anew what its driver then begins anew:
+ * nothing has been accessed yet, and no block has made a round trip (remote other than off, runtime=on;
+ * counters do not tell GPUs apart: all are cleared), all units of evict=lfu2m on this GPU are alike but for
+ * their age, and memory counts as never having been full, until it is again. What followed from that stays:
+ * prefetch_full, and what runtime=on has switched. So do pages, also hot ones, all other orders and all
+ * controllers; pages that were only read go on counting as used (there nothing counts them any more, UVM
+ * Smart Q10). At once, without an action, at any time. Drivers without such a synchronisation never call it.
+ * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m: O(blocks * log blocks). */
 UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
 
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
 UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 
-/* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled while
- * kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no ends has
- * what UVM Smart does without its profiler (UVM Smart Q17). Other policies take no notice (*kernel is 0 then). Time
- * that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this one is not known of. UVMP_ERR_STATE: no
- * such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the first event behind an end. */
-UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu, uint64_t now_ns,
-						    uint64_t *kernel);
+/* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled
+ * while kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no
+ * ends has what UVM Smart does without its profiler (UVM Smart Q17). Other policies take no notice (*kernel
+ * is 0 then). Time that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this one is not known
+ * of. UVMP_ERR_STATE: no such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the first event
+ * behind an end. */
+UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu,
+						    uint64_t now_ns, uint64_t *kernel);
 UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
 						  uint64_t now_ns);
 
 /* -- actions --------------------------------------------------------------------------------- */
 
 enum uvmp_action_kind {
-	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `count` faults of GPU `to` was fetched; `detail` of them
-				* are left after merging */
-	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by the chunk of `detail` bytes at `offset` of its
-				* memory */
+	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `count` faults of GPU `to` was fetched; `detail` of
+			        * them are left after merging */
+	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by the chunk of `detail` bytes at `offset` of
+			        * its memory */
 	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `detail` as for COPY */
 	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `detail` pages faulted */
 	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
-	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on `from`;
-				* replaces what was mapped there */
+	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on
+			        * `from`; replaces what was mapped there */
 	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
-	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A root
-				* of several blocks takes several, and so do the regions that evict=tbne chooses
-				* together; `count` numbers them, from 0. It takes no memory away: a copy may fail, then
-				* the block keeps its chunk, and no ALLOCATE tells of it again. Memory at an offset is
-				* somebody else's with a FREE, or the next ALLOCATE that covers it */
+	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
+			        * root of several blocks takes several, and so do the regions that evict=tbne
+			        * chooses together; `count` numbers them, from 0. It takes no memory away: a
+			        * copy may fail, then the block keeps its chunk, and no ALLOCATE tells of it
+			        * again. Memory at an offset is somebody else's with a FREE, or the next
+			        * ALLOCATE that covers it */
 	UVMP_ACTION_DISCARD,   /* `pages` on `from` have no contents any more and are not copied */
 	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
 	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the
@@ -331,18 +344,19 @@ enum uvmp_action_kind {
 	UVMP_ACTION_REPLAY,    /* GPU `to` tries again what faulted */
 	UVMP_ACTION_WAIT,      /* for GPU `to`: until replays (is_update false) or copies (true) have ended */
 	UVMP_ACTION_THROTTLE,  /* `to` is not serviced for `pages` before `until_ns` */
-	UVMP_ACTION_CANCEL,    /* a fault of GPU `to` at `pages` (or `address`, where there is no block) cannot be
-				* serviced: mode `right` is an enum uvmp_cancel_mode */
+	UVMP_ACTION_CANCEL,    /* a fault of GPU `to` at `pages` (or `address`, where there is no block)
+			        * cannot be serviced: mode `right` is an enum uvmp_cancel_mode */
 	UVMP_ACTION_CLEAR,     /* access counter of GPU `to`: bank `offset`, tag `detail`; is_update: all */
 	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
-	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM may
-				* switch `detail` thread blocks more in than fit (threads=on) */
-	UVMP_ACTION_PATTERN,   /* for the log (runtime=on): the allocation that begins at `address` shows pattern
-				* `count` (enum uvmp_pattern) now; is_update: what the patterns ask for has changed,
-				* it is `detail` (enum uvmp_pattern_verdict) from the next victim on */
+	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM
+			        * may switch `detail` thread blocks more in than fit (threads=on) */
+	UVMP_ACTION_PATTERN,   /* for the log (runtime=on): the allocation that begins at `address` shows
+			        * pattern `count` (enum uvmp_pattern) now; is_update: what the patterns ask
+			        * for has changed, it is `detail` (enum uvmp_pattern_verdict) from the next
+			        * victim on */
 	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
-	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended with
-				* `status` */
+	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended
+			        * with `status` */
 	UVMP_ACTION_COMPLETE,  /* only in the log, never handed out: the host has performed action `id`, with
 				* `status`, at `time_ns` (uvmp_completion_print) */
 	UVMP_ACTION_COUNT
@@ -351,19 +365,19 @@ enum uvmp_action_kind {
 /* Why. */
 enum uvmp_cause {
 	UVMP_CAUSE_NONE = 0,
-	UVMP_CAUSE_DEMAND,	/* it faulted */
-	UVMP_CAUSE_PREFETCH,	/* it came along; reason says with what */
-	UVMP_CAUSE_EVICTION,	/* room was needed; reason: for which block */
-	UVMP_CAUSE_COUNTER,	/* access counter */
-	UVMP_CAUSE_PIN,		/* it bounced, and stays on one processor */
-	UVMP_CAUSE_HINT,	/* preferred location, accessed-by, read duplication */
-	UVMP_CAUSE_MIGRATE,	/* the program asked */
-	UVMP_CAUSE_REVOKE,	/* another processor writes */
-	UVMP_CAUSE_THRASHING,	/* throttled: others need the page too */
-	UVMP_CAUSE_FATAL,	/* no range, no right */
-	UVMP_CAUSE_FREE,	/* the range, or a part of it, is gone */
-	UVMP_CAUSE_ADAPT,	/* a controller of adapt.h */
-	UVMP_CAUSE_ERROR,	/* something failed: `status` */
+	UVMP_CAUSE_DEMAND,    /* it faulted */
+	UVMP_CAUSE_PREFETCH,  /* it came along; reason says with what */
+	UVMP_CAUSE_EVICTION,  /* room was needed; reason: for which block */
+	UVMP_CAUSE_COUNTER,   /* access counter */
+	UVMP_CAUSE_PIN,	      /* it bounced, and stays on one processor */
+	UVMP_CAUSE_HINT,      /* preferred location, accessed-by, read duplication */
+	UVMP_CAUSE_MIGRATE,   /* the program asked */
+	UVMP_CAUSE_REVOKE,    /* another processor writes */
+	UVMP_CAUSE_THRASHING, /* throttled: others need the page too */
+	UVMP_CAUSE_FATAL,     /* no range, no right */
+	UVMP_CAUSE_FREE,      /* the range, or a part of it, is gone */
+	UVMP_CAUSE_ADAPT,     /* a controller of adapt.h */
+	UVMP_CAUSE_ERROR,     /* something failed: `status` */
 	UVMP_CAUSE_COUNT
 };
 
@@ -373,45 +387,46 @@ enum uvmp_victim {
 	UVMP_VICTIM_UNUSED,
 	UVMP_VICTIM_DISCARDED,
 	UVMP_VICTIM_USED,
-	UVMP_VICTIM_ORDER     /* of a page-wise order */
+	UVMP_VICTIM_ORDER /* of a page-wise order */
 };
 
 /* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). */
 struct uvmp_action {
-	uint64_t id;		 /* 1, 2, 3, ...; to be completed */
-	uint64_t after;		 /* may start when this one has ended; 0: at once */
-	uint64_t time_ns;	 /* of the call that decided it */
-	uint8_t kind;		 /* enum uvmp_action_kind */
-	uint8_t cause;		 /* enum uvmp_cause */
-	uint8_t from, to;	 /* processors */
-	uint8_t right;		 /* enum uvmp_prot; CANCEL: enum uvmp_cancel_mode */
+	uint64_t id;	  /* 1, 2, 3, ...; to be completed */
+	uint64_t after;	  /* may start when this one has ended; 0: at once */
+	uint64_t time_ns; /* of the call that decided it */
+	uint8_t kind;	  /* enum uvmp_action_kind */
+	uint8_t cause;	  /* enum uvmp_cause */
+	uint8_t from, to; /* processors */
+	uint8_t right;	  /* enum uvmp_prot; CANCEL: enum uvmp_cancel_mode */
 	bool is_update;
-	uint8_t victim;		 /* EVICT: enum uvmp_victim */
-	int8_t status;		 /* DONE, COMPLETE, cause ERROR: enum uvmp_status */
-	uint32_t batch;		 /* number of the batch (per GPU) this belongs to; 0: none */
+	uint8_t victim; /* EVICT: enum uvmp_victim */
+	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
+	uint32_t batch; /* number of the batch (per GPU) this belongs to; 0: none */
 	uint32_t count, detail;
 	uint64_t ticket;
 	uint64_t offset;
 	uint64_t until_ns;
 	uint64_t space;
-	uvmp_addr address;	 /* first byte of the block */
-	uvmp_addr for_address;	 /* EVICT and what follows from it: block that needs the room */
+	uvmp_addr address;     /* first byte of the block */
+	uvmp_addr for_address; /* EVICT and what follows from it: block that needs the room */
 	uint32_t page_bytes;
-	uint32_t faulted;	 /* cause PREFETCH: pages of the block that faulted with them, */
-	uint32_t present;	 /* and pages that `to` had before; */
-	uint32_t throttles;	 /* cause PIN: times the page had been throttled */
-	struct uvmp_region run;	 /* COPY, POPULATE: the run; else the hull of `pages` */
-	uvmp_mask pages;	 /* of the block */
+	uint32_t faulted;	/* cause PREFETCH: pages of the block that faulted with them, */
+	uint32_t present;	/* and pages that `to` had before; */
+	uint32_t throttles;	/* cause PIN: times the page had been throttled */
+	struct uvmp_region run; /* COPY, POPULATE: the run; else the hull of `pages` */
+	uvmp_mask pages;	/* of the block */
 };
 
-/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision. Then nothing has changed and
- * *action is not written; the same call goes on after uvmp_service_grow. A range can be freed without arena, unless a
- * block is being serviced. The status is not given while actions are outstanding, or when there is nothing to do.
- * UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed first, else
- * there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should not go back.
- * O(pages of a block) a call; more only for a request that steps over ranges or blocks without finding anything to do,
- * and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with a reserve: O(units of the GPU),
- * evict=lfu2m with quirks and a reserve up to O(blocks) for each block passed over. */
+/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision. Then nothing has changed
+ * and *action is not written; the same call goes on after uvmp_service_grow. A range can be freed without
+ * arena, unless a block is being serviced. The status is not given while actions are outstanding, or when
+ * there is nothing to do. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed
+ * first, else there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should
+ * not go back. O(pages of a block) a call; more only for a request that steps over ranges or blocks without
+ * finding anything to do, and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with
+ * a reserve: O(units of the GPU), evict=lfu2m with quirks and a reserve up to O(blocks) for each block passed
+ * over. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    struct uvmp_action *action);
 
@@ -425,20 +440,22 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
 UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
 						enum uvmp_status status);
 
-/* Actions handed out and not completed. At most UVMP_SERVICE_PENDING_MAX: then next() gives UVMP_ERR_RETRY. */
+/* Actions handed out and not completed. At most UVMP_SERVICE_PENDING_MAX: then next() gives
+ * UVMP_ERR_RETRY. */
 #define UVMP_SERVICE_PENDING_MAX 2048u
 UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
 
-/* When time alone gives work, in nanoseconds; UINT64_MAX: never, also while uvmp_service_next says UVMP_ERR_ARENA. Unpinning; and looks of controllers, as long as they
- * can change anything without an event: threads until all extra blocks are given and lifetimes are judged, sm_throttle
- * until all SMs run and no fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
+/* When time alone gives work, in nanoseconds; UINT64_MAX: never, also while uvmp_service_next says
+ * UVMP_ERR_ARENA. Unpinning; and looks of controllers, as long as they can change anything without an event:
+ * threads until all extra blocks are given and lifetimes are judged, sm_throttle until all SMs run and no
+ * fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
 UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
 
 /* -- looking --------------------------------------------------------------------------------- */
 
 /* What is known of one page. */
 struct uvmp_page_state {
-	uint64_t resident; /* set of processors that hold it */
+	uint64_t resident;	      /* set of processors that hold it */
 	uint64_t read, write, atomic; /* sets of processors that are mapped so, each including the next */
 	bool is_duplicated, is_discarded, is_pinned, is_thrashing;
 };
@@ -449,10 +466,10 @@ UVMP_API enum uvmp_status uvmp_service_page(const struct uvmp_service *service, 
 /* Sums over the bottom halves of a GPU. */
 struct uvmp_service_counts {
 	uint64_t bottom_halves, batches;
-	uint64_t faults;    /* fetched, */
-	uint64_t coalesced; /* after merging, */
+	uint64_t faults;			 /* fetched, */
+	uint64_t coalesced;			 /* after merging, */
 	uint64_t duplicates, invalid_prefetches; /* as the driver counts them (2, 3.3) */
-	uint64_t cancelled; /* CANCEL actions */
+	uint64_t cancelled;			 /* CANCEL actions */
 };
 /* UVMP_ERR_RANGE: no such GPU. */
 UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service, uint32_t gpu,
@@ -478,17 +495,19 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
 #define UVMP_ACTION_TEXT_MAX 3072u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 
-/* The same for the end of an action, where a host logs it: action `id`, which a line before names, completed at
- * time_ns, on the clock of the actions' times, with `status` (what uvmp_service_complete gets). For example
+/* The same for the end of an action, where a host logs it: action `id`, which a line before names, completed
+ * at time_ns, on the clock of the actions' times, with `status` (what uvmp_service_complete gets). For
+ * example
  *   12 complete t=93500        13 complete t=95000 status=-5
  * A line has no other words. Errors: those of uvmp_action_print; UVMP_ERR_RANGE: status is positive or below
  * -128. */
 UVMP_API enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status,
 						char *text, size_t capacity);
 
-/* Reads a line of either kind (without newline) back, and only what print gives: printing brings back the same text. On
- * error *action is unchanged and *offset (may be NULL) says where it stopped. UVMP_ERR_SYNTAX (also: a field
- * out of its place, or one that would have been left out), UVMP_ERR_UNKNOWN (word), UVMP_ERR_RANGE (number).
+/* Reads a line of either kind (without newline) back, and only what print gives: printing brings back the
+ * same text. On error *action is unchanged and *offset (may be NULL) says where it stopped. UVMP_ERR_SYNTAX
+ * (also: a field out of its place, or one that would have been left out), UVMP_ERR_UNKNOWN (word),
+ * UVMP_ERR_RANGE (number).
  */
 UVMP_API enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_action *action,
 					    size_t *offset);

@@ -3,8 +3,8 @@
  * The whole of section 3 of the uvm-smart specification as one state machine over the caller's memory: a list
  * of entries with the cycle of their last touch, which every eviction sorts; six orders of victims; a queue
  * of ranges on their way out, from which an access can call them back; the write that is on the wire. It
- * answers as the original does also where entries of different sizes meet after a change of policy. Hosts that
- * want the orders alone, without sorting, take evict.h.
+ * answers as the original does also where entries of different sizes meet after a change of policy. Hosts
+ * that want the orders alone, without sorting, take evict.h.
  *
  *   uvmp_smart_evict_select()      sorts, chooses, and puts the victims into the queue (3.1 to 3.5)
  *   uvmp_smart_evict_closure()     TBNe alone: what leaves a tree with a block (3.4)
@@ -80,8 +80,8 @@ UVMP_API const char *uvmp_smart_evict_name(enum uvmp_smart_evictor evictor);
 struct uvmp_smart_entry {
 	uint64_t cycle; /* of the last touch */
 	uint32_t tree;
-	uint16_t first; /* page of the tree */
-	uint16_t pages; /* 1..512; 1, 16 or the whole tree */
+	uint16_t first;	  /* page of the tree */
+	uint16_t pages;	  /* 1..512; 1, 16 or the whole tree */
 	uint32_t counter; /* word of the tree's root when the list was last sorted (Q6) */
 	uint32_t rw;	  /* likewise its marks: 0 untouched, 1 read only, 2 written only, 3 both */
 };
@@ -219,10 +219,9 @@ UVMP_API enum uvmp_status uvmp_smart_evict_start(struct uvmp_smart_evict *evict,
 UVMP_API enum uvmp_status uvmp_smart_evict_end(struct uvmp_smart_evict *evict);
 
 /* An access has found the page resident, by TLB or by page walk, or a user prefetch has passed it: the oldest
- * range of the queue that holds it is withdrawn. Its pages (without quirks those that
- * are resident) count in the tree again, become dirty (Q9) and are touched, in order. range->pages is (0,0) if
- * there was none. `range` may be NULL.
- * O(1) if the page is not staged, else O(queue). */
+ * range of the queue that holds it is withdrawn. Its pages (without quirks those that are resident) count in
+ * the tree again, become dirty (Q9) and are touched, in order. range->pages is (0,0) if there was none.
+ * `range` may be NULL. O(1) if the page is not staged, else O(queue). */
 UVMP_API enum uvmp_status uvmp_smart_evict_cancel(struct uvmp_smart_evict *evict, uint32_t tree,
 						  uint32_t page, uint64_t cycle,
 						  struct uvmp_smart_range *range);

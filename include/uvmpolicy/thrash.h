@@ -68,11 +68,11 @@ struct uvmp_thrash_page {
 	uint64_t deadline_ns;	  /* in the queue: when to unpin */
 	struct uvmp_thrash_block *block;
 	struct uvmp_thrash_page *next, *previous; /* queue of the address space */
-	uint8_t events;		  /* 0..7 */
-	uint8_t throttles;	  /* 0..255 */
-	uint8_t pin_proc;	  /* where it is pinned, or UVMP_PROC_NONE */
-	uint8_t spared;		  /* processor that is not throttled, or UVMP_PROC_NONE */
-	bool has_migrated, has_revoked; /* kinds of events since the last reset */
+	uint8_t events;				  /* 0..7 */
+	uint8_t throttles;			  /* 0..255 */
+	uint8_t pin_proc;			  /* where it is pinned, or UVMP_PROC_NONE */
+	uint8_t spared;				  /* processor that is not throttled, or UVMP_PROC_NONE */
+	bool has_migrated, has_revoked;		  /* kinds of events since the last reset */
 	bool is_queued;
 };
 
@@ -89,15 +89,15 @@ struct uvmp_thrash_block {
 	uint32_t pins;			 /* pages pinned so far, saturating; never counts down (Q13) */
 	bool has_pages;			 /* the array is in use; without it no page has any state */
 	uvmp_mask thrashing;
-	uvmp_mask pinned;		 /* subset of thrashing */
+	uvmp_mask pinned; /* subset of thrashing */
 };
 
 /* One address space. */
 struct uvmp_thrash_space {
-	struct uvmp_thrash_params params;	 /* after correction */
-	uint64_t lapse_ns;			 /* adapts (7.6) */
-	int32_t vote;				 /* long gaps less short ones */
-	struct uvmp_thrash_page *first, *last;	 /* pinned pages in the order in which they were pinned */
+	struct uvmp_thrash_params params;      /* after correction */
+	uint64_t lapse_ns;		       /* adapts (7.6) */
+	int32_t vote;			       /* long gaps less short ones */
+	struct uvmp_thrash_page *first, *last; /* pinned pages in the order in which they were pinned */
 };
 
 /* Takes a copy of the parameters; a value out of its range becomes its default, as when the driver is loaded
@@ -138,21 +138,21 @@ UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 
 /* Why pages move. */
 enum uvmp_migrate_cause {
-	UVMP_MIGRATE_FAULT = 0,	      /* replayable fault, or CPU fault */
-	UVMP_MIGRATE_NON_REPLAYABLE,  /* fault of a copy engine or the host channel */
+	UVMP_MIGRATE_FAULT = 0,	     /* replayable fault, or CPU fault */
+	UVMP_MIGRATE_NON_REPLAYABLE, /* fault of a copy engine or the host channel */
 	UVMP_MIGRATE_ACCESS_COUNTER,
 	UVMP_MIGRATE_PREFETCH,
 	UVMP_MIGRATE_EVICTION,
 	UVMP_MIGRATE_API_TOOLS,
 	UVMP_MIGRATE_API_MIGRATE,
 	UVMP_MIGRATE_API_RANGE_GROUP,
-	UVMP_MIGRATE_API_HINT	      /* values above count like this one */
+	UVMP_MIGRATE_API_HINT /* values above count like this one */
 };
 
 struct uvmp_thrash_migration {
 	struct uvmp_region region;
-	uint32_t dst;		 /* of this copy */
-	uint32_t final_dst;	 /* of the whole operation; not dst on the first leg of a staged copy */
+	uint32_t dst;	    /* of this copy */
+	uint32_t final_dst; /* of the whole operation; not dst on the first leg of a staged copy */
 	enum uvmp_migrate_cause cause;
 	bool is_copy;		 /* the source keeps its pages */
 	bool is_read_duplicated; /* the policy has read duplication enabled */

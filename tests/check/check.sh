@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 : "${CC:=cc}"
 here=tests/check
 lib=$build/libuvmpolicy.a
-major=$(sed -n 's/^#define UVMP_VERSION_MAJOR //p' include/uvmpolicy/base.h)
+major=$(sed -n 's/^#define UVMP_VERSION_MAJOR *//p' include/uvmpolicy/base.h)
 so=$build/libuvmpolicy.so.$major
 tmp=$build/check
 rm -rf "$tmp"
