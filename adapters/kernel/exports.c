@@ -200,6 +200,7 @@ EXPORT_SYMBOL(uvmp_pmm_touch);
 EXPORT_SYMBOL(uvmp_pmm_evict_begin);
 EXPORT_SYMBOL(uvmp_pmm_evict_root);
 EXPORT_SYMBOL(uvmp_pmm_evict_next);
+EXPORT_SYMBOL(uvmp_pmm_evict_peek);
 EXPORT_SYMBOL(uvmp_pmm_evict_end);
 EXPORT_SYMBOL(uvmp_pmm_evict_abort);
 EXPORT_SYMBOL(uvmp_pmm_evict_release);

@@ -145,6 +145,11 @@ struct uvmp_pmm_eviction {
 UVMP_API enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root,
 					      struct uvmp_pmm_eviction *eviction, bool *found);
 
+/* The same question without an effect: *block is the block that uvmp_pmm_evict_next would name. If nothing is
+ * left, *found is false and *block is not written. Errors as uvmp_pmm_evict_next. O(1). */
+UVMP_API enum uvmp_status uvmp_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block,
+					      bool *found);
+
 /* Everything has left: the root is whole again, not zeroed, pinned, and belongs to the allocation, of which
  * *chunk is the result: the root itself for 2 MiB, else its first sub-chunk of `size`, the others being
  * free. UVMP_ERR_STATE: root is not in eviction, or something is still allocated in it. UVMP_ERR_SPACE: no

@@ -123,12 +123,40 @@ static void evict_block(struct uvmp_pmm *pmm, uint32_t root, uint32_t first,
 	}
 }
 
+/* First allocated sub-chunk of a split root that is not pinned. */
+static uint32_t first_owned(const struct uvmp_pmm_split *split)
+{
+	uvmp_mask owned;
+
+	uvmp_mask_andnot(&owned, &split->live, &split->pinned);
+	return uvmp_mask_next_set(&owned, 0);
+}
+
+enum uvmp_status uvmp_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block, bool *found)
+{
+	enum uvmp_status status = check_root(pmm, root);
+	const struct uvmp_pmm_split *split;
+
+	if (block == NULL || found == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (status != UVMP_OK)
+		return status;
+	*found = !is_drained(pmm, root);
+	if (!*found)
+		return UVMP_OK;
+	*block = pmm->root[root].body;
+	if (pmm->root[root].state == UVMP_PMM_SPLIT) {
+		split = &pmm->split[*block];
+		*block = split->slot[first_owned(split)].next;
+	}
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root, struct uvmp_pmm_eviction *eviction,
                                      bool *found)
 {
 	enum uvmp_status status = check_root(pmm, root);
 	struct uvmp_pmm_root *r;
-	uvmp_mask owned;
 
 	if (eviction == NULL || found == NULL)
 		return UVMP_ERR_ARGUMENT;
@@ -144,8 +172,7 @@ enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root, struct
 		uvmp_mask_region_set(&eviction->pages, (struct uvmp_region){0, UVMP_PMM_PAGES});
 		uvmp_pmm_pin_root(pmm, root);
 	} else {
-		uvmp_mask_andnot(&owned, &pmm->split[r->body].live, &pmm->split[r->body].pinned);
-		evict_block(pmm, root, uvmp_mask_next_set(&owned, 0), eviction);
+		evict_block(pmm, root, first_owned(&pmm->split[r->body]), eviction);
 	}
 	pmm->allocated_pages -= uvmp_mask_weight(&eviction->pages);
 	return UVMP_OK;

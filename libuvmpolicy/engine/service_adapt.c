@@ -89,7 +89,7 @@ static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t s
 }
 
 void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
-                         uint64_t *units)
+                          uint64_t *units)
 {
 	struct controls *c = &s->gpu[gpu].controls;
 	uint32_t sms = params->gpu[gpu - 1u].sms;

@@ -1,10 +1,10 @@
 /* Memory of the engine: objects of a few sizes, from up to eight segments that the host gave.
  *
- * Units of 16 bytes are numbered over all segments, so that a handle of 4 bytes reaches 64 GiB. An object that
- * is given back goes to the free list of its slab, whose links lie in the objects' first bytes; a new one
- * comes from there, or else from the never used end of the first segment that has room. Objects never move, and
- * memory never changes from one slab to another: what a burst of one kind took stays for that kind. Arrays
- * have a slab for each power of two.
+ * Units of 16 bytes are numbered over all segments, so that a handle of 4 bytes reaches 64 GiB. An object
+ * that is given back goes to the free list of its slab, whose links lie in the objects' first bytes; a new
+ * one comes from there, or else from the never used end of the first segment that has room. Objects never
+ * move, and memory never changes from one slab to another: what a burst of one kind took stays for that kind.
+ * Arrays have a slab for each power of two.
  */
 #include "service_internal.h"
 

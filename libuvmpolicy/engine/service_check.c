@@ -24,7 +24,8 @@ static bool check_segments(const struct uvmp_service *s)
 	for (uint32_t i = 0; i < s->segments; i++) {
 		const struct segment *segment = &s->segment[i];
 
-		if (segment->first != outer || segment->unused < segment->first || segment->unused > segment->end)
+		if (segment->first != outer || segment->unused < segment->first ||
+		    segment->unused > segment->end)
 			return false;
 		outer = segment->end;
 	}
@@ -243,7 +244,8 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct resi
 }
 
 /* What is resident on a GPU lies in memory that the block owns there. */
-static bool check_memory(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
+static bool check_memory(const struct uvmp_service *s, handle h, const struct residency *p,
+                         struct tally *tally)
 {
 	if (p->proc == UVMP_CPU)
 		return !p->has_memory;

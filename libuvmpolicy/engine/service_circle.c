@@ -2,8 +2,9 @@
  *
  * The engine pins blocks of 2 MiB, whatever the unit of eviction: a block has left when its last page has,
  * and returns when a fault brings pages of it; a prefetch only brings it back. The units of a pinned block
- * are out of the order of eviction, so that choosing a victim costs nothing more; they come back as the
- * newest when the pin ends. Where nothing is left in the order, the oldest pin ends.
+ * are out of the order of eviction, so that pins add nothing to the cost of choosing a victim. When a pin
+ * ends, the caller (service_memory.c) puts the units back as the newest. If the order is empty, the oldest
+ * pin ends.
  */
 #include "service_internal.h"
 
@@ -33,50 +34,41 @@ static struct uvmp_cyclic_params params_of(const struct uvmp_service *s)
 	return params;
 }
 
-void uvmpi_cyclic_return(struct uvmp_service *s, uint32_t gpu, handle block)
+bool uvmpi_cyclic_return(const struct uvmp_service *s, struct gpu *g, uint32_t number, bool is_fault)
 {
-	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_cyclic_params params = params_of(s);
-	uint32_t number = uvmpi_residency_find(s, block_at(s, block), gpu)->memory;
-	bool is_fault = block == s->step.block && s->step.cause == UVMP_CAUSE_DEMAND && !s->step.is_follow;
 	bool is_pinned, was_pinned = uvmpi_cyclic_is_pinned(g, number);
 
 	if (g->cyclic.block == NULL)
-		return;
+		return false;
 	(void)uvmp_cyclic_return(&params, &g->cyclic, number, is_fault, &is_pinned);
-	if (is_pinned && !was_pinned)
-		uvmpi_memory_list(s, gpu, number, false);
+	return is_pinned && !was_pinned;
 }
 
-void uvmpi_cyclic_leave(struct uvmp_service *s, uint32_t gpu, handle block)
+void uvmpi_cyclic_leave(struct gpu *g, uint32_t number)
 {
-	struct gpu *g = &s->gpu[gpu];
+	if (g->cyclic.block != NULL)
+		(void)uvmp_cyclic_evict(&g->cyclic, number);
+}
+
+uint32_t uvmpi_cyclic_release(const struct uvmp_service *s, struct gpu *g)
+{
 	struct uvmp_cyclic_params params = params_of(s);
-	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
-	uint32_t number;
+	uint32_t number = NO_INDEX;
 
-	if (g->cyclic.block == NULL || !uvmp_mask_is_empty(&p->resident))
-		return;
-	(void)uvmp_cyclic_evict(&g->cyclic, p->memory);
-	for (;;) {
+	if (g->cyclic.block != NULL)
 		(void)uvmp_cyclic_release(&params, &g->cyclic, &number);
-		if (number == UINT32_MAX)
-			return;
-		uvmpi_memory_list(s, gpu, number, true);
-	}
+	return number;
 }
 
-bool uvmpi_cyclic_give_up(struct uvmp_service *s, uint32_t gpu)
+uint32_t uvmpi_cyclic_give_up(struct gpu *g)
 {
-	struct gpu *g = &s->gpu[gpu];
-	uint32_t number;
+	uint32_t number = g->cyclic.oldest - 1u;
 
 	if (g->cyclic.pinned == 0)
-		return false;
-	number = g->cyclic.oldest - 1u;
+		return NO_INDEX;
 	(void)uvmp_cyclic_free(&g->cyclic, number);
-	uvmpi_memory_list(s, gpu, number, true);
-	return true;
+	return number;
 }
 
 void uvmpi_cyclic_forget(struct gpu *g, uint32_t number)

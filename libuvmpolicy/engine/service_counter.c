@@ -65,7 +65,7 @@ static void translate(struct uvmp_service *s, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct uvmp_note *note = &s->notes[i];
 		uint32_t slot = uvmpi_instance_find(s, s->counter.gpu, note->aperture, note->instance,
-		                                   note->subcontext, NULL);
+		                                    note->subcontext, NULL);
 
 		note->aperture = slot != NO_INDEX;
 		note->instance = slot == NO_INDEX ? 0 : s->space[slot].id;
@@ -278,7 +278,7 @@ static void walk(struct uvmp_service *s)
 	run->block = uvmpi_block_find(s, space, note->address);
 	if (run->block == 0) {
 		clear_group(s, uvmpi_range_find(s, space, note->address) == NO_INDEX ? UVMP_COUNTER_NOWHERE
-		                                                                    : UVMP_COUNTER_NO_BLOCK);
+		                                                                     : UVMP_COUNTER_NO_BLOCK);
 		return;
 	}
 	run->group = gather(s, block_at(s, run->block));

@@ -11,7 +11,6 @@
  * the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what is resident
  * or on its way.
  */
-#include "../decisions/pmm_internal.h" /* to look at owners: uvmp_pmm_evict_next would already take the chunks away */
 #include "service_internal.h"
 
 #define DRAWS_MOST 8u /* victims that may be refused in a row */
@@ -55,7 +54,8 @@ static bool holds(const struct uvmp_service *s, handle block, uint32_t gpu, uint
 
 	if (block == 0)
 		return false;
-	uvmpi_memory_in_root(s, block_at(s, block), uvmpi_residency_find(s, block_at(s, block), gpu), root, &pages);
+	uvmpi_memory_in_root(s, block_at(s, block), uvmpi_residency_find(s, block_at(s, block), gpu), root,
+	                     &pages);
 	return !uvmp_mask_is_empty(&pages);
 }
 
@@ -217,7 +217,7 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 		found = find_unit(s, gpu, false);
 		g->order.reserve_percent = s->policy.reserve;
 	}
-	while (!found && uvmpi_cyclic_give_up(s, gpu))
+	while (!found && uvmpi_memory_unpin_oldest(s, gpu))
 		found = find_unit(s, gpu, false);
 	if (!found)
 		return false;
@@ -231,7 +231,7 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 }
 
 enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size,
-                                  bool is_ahead)
+                                   bool is_ahead)
 {
 	struct evict *e = &s->evict;
 	struct gpu *g = &s->gpu[gpu];
@@ -299,22 +299,14 @@ bool uvmpi_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_addres
 
 /* -- EVICT_NEXT -- */
 
-/* Who would be the next one to lose memory in the root? 0: nobody. */
+/* The next block that loses memory in the root; 0: the root is empty. */
 static handle next_owner(const struct uvmp_pmm *pmm, uint32_t root)
 {
-	const struct uvmp_pmm_root *r = &pmm->root[root];
-	const struct uvmp_pmm_split *split;
-	uvmp_mask owned;
+	handle block = 0;
+	bool found;
 
-	if (r->state == UVMP_PMM_ALLOCATED)
-		return r->body;
-	if (r->state != UVMP_PMM_SPLIT)
-		return 0;
-	split = &pmm->split[r->body];
-	uvmp_mask_andnot(&owned, &split->live, &split->pinned);
-	if (uvmp_mask_is_empty(&owned))
-		return 0;
-	return split->slot[uvmp_mask_next_set(&owned, 0)].next;
+	(void)uvmp_pmm_evict_peek(pmm, root, &block, &found);
+	return block;
 }
 
 /* Which block is next, and what has it there? False: nothing is left. */
@@ -348,7 +340,8 @@ static void sort_pages(struct uvmp_service *s)
 {
 	struct evict *e = &s->evict;
 	const struct block *b = block_at(s, e->block);
-	const struct residency *p = uvmpi_residency_find(s, b, e->gpu), *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
+	const struct residency *p = uvmpi_residency_find(s, b, e->gpu),
+	                       *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
 
 	uvmp_mask_and(&e->pages, &e->held, &p->resident);
 	uvmp_mask_zero(&e->lost);
@@ -386,7 +379,7 @@ static void give_up(struct uvmp_service *s, enum uvmp_status status)
 	} else {
 		uvmp_mask_and(&e->held, &e->held,
 		              &uvmpi_residency_find(s, block_at(s, e->block), e->gpu)->resident);
-		uvmpi_memory_used(s, e->gpu, e->block, &e->held);
+		uvmpi_memory_used(s, e->gpu, e->block, &e->held, false);
 	}
 	e->phase = EVICT_IDLE;
 	e->status = status;
@@ -413,7 +406,8 @@ static void send_away(struct uvmp_service *s)
 	struct evict *e = &s->evict;
 
 	sort_pages(s);
-	if (!uvmp_mask_is_empty(&e->copied) && uvmpi_residency_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
+	if (!uvmp_mask_is_empty(&e->copied) &&
+	    uvmpi_residency_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
 		give_up(s, UVMP_ERR_NO_MEMORY);
 		return;
 	}
@@ -538,8 +532,7 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 			uvmpi_step_leave(s, e->block, residency_at(s, at)->proc, &gone);
 	}
 	if (b->cold != 0)
-		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated,
-		                 &gone);
+		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
 	leave_tree(s, b, &gone, is_large_victim(s, b) && uvmp_mask_is_empty(failed));
 }
 
@@ -591,20 +584,9 @@ static uint32_t count_untouched(const struct uvmp_service *s)
 	return uvmp_mask_weight(&untouched);
 }
 
-/* The order and those who look for circles hear of it. */
-static void tell(struct uvmp_service *s, uint32_t untouched)
-{
-	const struct evict *e = &s->evict;
-	struct gpu *g = &s->gpu[e->gpu];
-
-	if (g->pmm)
-		return;
-	(void)uvmp_evict_left(&g->order, e->root, uvmp_mask_weight(&e->pages), untouched);
-	uvmpi_cyclic_leave(s, e->gpu, e->block);
-}
-
 static void commit(struct uvmp_service *s)
 {
+	const struct evict *e = &s->evict;
 	uvmp_mask failed;
 	enum uvmp_status status = failed_pages(s, &failed);
 	uint32_t untouched = count_untouched(s);
@@ -614,7 +596,7 @@ static void commit(struct uvmp_service *s)
 		give_up(s, status);
 		return;
 	}
-	tell(s, untouched);
+	uvmpi_memory_evicted(s, e->gpu, e->block, e->root, uvmp_mask_weight(&e->pages), untouched);
 	take_away(s);
 	s->evict.phase = EVICT_NEXT;
 	map_again(s);

@@ -144,7 +144,7 @@ static bool translate(struct uvmp_service *s)
 		} else {
 			bool is_channel;
 			uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
-			                                   fault->subcontext, &is_channel);
+			                                    fault->subcontext, &is_channel);
 
 			if (slot == NO_INDEX) {
 				if (is_channel) { /* only the subcontext is gone: all that it has faulted */
@@ -680,8 +680,8 @@ static bool trim(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	uvmp_addr start;
 
-	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK && uvmpi_fault_has_more(s, &start) &&
-	                   uvmpi_evict_trim(s, run->gpu, start);
+	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK &&
+	                   uvmpi_fault_has_more(s, &start) && uvmpi_evict_trim(s, run->gpu, start);
 	return run->is_trimming;
 }
 

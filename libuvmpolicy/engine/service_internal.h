@@ -631,17 +631,28 @@ uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 				  void *memory, size_t bytes);
-/* Backs `pages` of the step's block on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
- * which know no chunks). UVMP_ERR_RETRY: an eviction has begun, call again after it. UVMP_ERR_NO_MEMORY. */
-enum uvmp_status uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* The answer of uvmpi_memory_back. */
+enum backing {
+	BACKING_DONE,	   /* all pages have memory */
+	BACKING_NEED_ROOM, /* the caller evicts (uvmpi_evict_start), then asks again */
+	BACKING_FAILED	   /* no eviction helps: the arena, the pins or the roots that may be split are used up */
+};
+/* Backs `pages` of the block, which has state on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
+ * which know no chunks). BACKING_NEED_ROOM sets *size, the chunk for which memory is missing. */
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+			      enum uvmp_chunk_size *size);
 /* The chunks of these pages (just allocated; the host refused) are free again, but for those that hold something. */
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
-/* Pages have come / have left; place.resident may have been changed already or not. */
-void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* Pages have arrived / have left; place.resident may have been changed already or not. `is_fault`: a fault, not a
+ * prefetch or a request, brought the pages. */
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool is_fault);
 void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
-/* The units of the block with this number may be evicted, and are the newest, or may not. */
-void uvmpi_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed);
+/* `pages` pages of the block in the victim `unit` were evicted, of which `untouched` had not been used. */
+void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,
+			 uint32_t untouched);
+/* cyclic=on: ends the oldest pin, so that its units may be evicted. False: nothing is pinned. */
+bool uvmpi_memory_unpin_oldest(struct uvmp_service *s, uint32_t gpu);
 /* The unit of memory in which the page lies, a root or a unit of the order, and the pages of the block in it. */
 struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
 				    uint32_t *unit);
@@ -695,13 +706,14 @@ static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
 {
 	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
 }
-/* Pages of the block have come: it is back, and where the present step's faults bring it back in a circle, it
- * is pinned. */
-void uvmpi_cyclic_return(struct uvmp_service *s, uint32_t gpu, handle block);
-/* Pages of the block were evicted; pins may end. */
-void uvmpi_cyclic_leave(struct uvmp_service *s, uint32_t gpu, handle block);
-/* Nothing else can go: the oldest pin ends. False: there is none. */
-bool uvmpi_cyclic_give_up(struct uvmp_service *s, uint32_t gpu);
+/* Pages of the block have arrived. True: a fault brought the block back in a circle, and the block is pinned now. */
+bool uvmpi_cyclic_return(const struct uvmp_service *s, struct gpu *g, uint32_t number, bool is_fault);
+/* The last page of the block was evicted. */
+void uvmpi_cyclic_leave(struct gpu *g, uint32_t number);
+/* A block whose pin ends now; NO_INDEX: none. Called until there is none. */
+uint32_t uvmpi_cyclic_release(const struct uvmp_service *s, struct gpu *g);
+/* Ends the oldest pin; the block's number, NO_INDEX: nothing is pinned. */
+uint32_t uvmpi_cyclic_give_up(struct gpu *g);
 /* The number will stand for another block. */
 void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 

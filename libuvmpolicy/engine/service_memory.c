@@ -1,13 +1,13 @@
 /* Memory of the GPUs: what backs pages.
  *
  * evict=lru: chunks of uvmp_pmm, owned by the block's handle. A block of 2 MiB has one root, a smaller one a
- * record of its chunks (struct chunk_map). An allocation that finds nothing starts the eviction of a root; the
- * chunk that it wins is parked for the pass that follows (6.6). Chunks of a pass that was not enough stay
- * pinned and unknown to the host: ALLOCATE is queued when everything that a step asked for is there.
+ * record of its chunks (struct chunk_map). If no chunk is free, the caller evicts a root; the chunk that the
+ * eviction wins is parked for the next pass (6.6). Chunks of a pass that was not enough stay pinned and
+ * unknown to the host: ALLOCATE is queued once the step has all the memory that it asked for.
  *
  * Other orders: a number of pages. Blocks with memory have numbers, and the units of the order are the parts
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
- * order while a page of it is resident. Units are evicted one by one until what comes fits.
+ * order while a page of it is resident. The caller evicts units one by one until the arriving pages fit.
  */
 #include "../base/bits_internal.h"
 #include "service_internal.h"
@@ -101,7 +101,7 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 }
 
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
-                                  uint32_t gpu, void *memory, size_t bytes)
+                                   uint32_t gpu, void *memory, size_t bytes)
 {
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_pmm_params pmm;
@@ -152,8 +152,8 @@ static void backed_pages(const struct uvmp_service *s, const struct block *b, co
 		uvmp_mask_copy(backed, &chunk_map_at(s, p->memory)->backed);
 }
 
-static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b, const struct residency *p,
-                                  uint32_t first)
+static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b,
+                                  const struct residency *p, uint32_t first)
 {
 	if (block_is_whole(s, b))
 		return (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M};
@@ -179,7 +179,7 @@ static void remember_chunk(struct uvmp_service *s, const struct block *b, struct
 }
 
 void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct residency *p,
-                        const uvmp_mask *pages)
+                         const uvmp_mask *pages)
 {
 	struct chunk_map *chunks;
 
@@ -195,7 +195,7 @@ void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct r
 }
 
 void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct residency *p,
-                         uint32_t root, uvmp_mask *pages)
+                          uint32_t root, uvmp_mask *pages)
 {
 	struct uvmp_region region;
 	struct uvmp_block shape;
@@ -308,25 +308,25 @@ static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 	return uvmp_pmm_alloc(s->gpu[gpu].pmm, UVMP_CHUNK_USER, size, block, chunk);
 }
 
-static enum uvmp_status back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                                   struct uvmp_region region)
+static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
+                               struct uvmp_region region, enum uvmp_chunk_size *size)
 {
-	enum uvmp_chunk_size size = size_of(region_bytes(s, region));
 	struct uvmp_chunk chunk;
 	enum uvmp_status status;
 
+	*size = size_of(region_bytes(s, region));
 	if (!has_room_for_pin(s))
-		return UVMP_ERR_NO_MEMORY;
-	status = take_chunk(s, gpu, block, size, &chunk);
-	if (status == UVMP_ERR_NO_MEMORY)
+		return BACKING_FAILED;
+	status = take_chunk(s, gpu, block, *size, &chunk);
+	if (status == UVMP_ERR_NO_MEMORY) {
 		s->is_full = true;
-	if (status == UVMP_ERR_NO_MEMORY && uvmpi_evict_start(s, gpu, size, false) == UVMP_OK)
-		return UVMP_ERR_RETRY;
-	if (status != UVMP_OK) /* also: no root may be split any more */
-		return UVMP_ERR_NO_MEMORY;
+		return BACKING_NEED_ROOM;
+	}
+	if (status != UVMP_OK) /* no further root may be split */
+		return BACKING_FAILED;
 	remember_chunk(s, block_at(s, block), p, region, chunk);
 	add_pin(s, gpu, block, region.first, chunk);
-	return UVMP_OK;
+	return BACKING_DONE;
 }
 
 /* Tells the host of new chunks. */
@@ -348,20 +348,21 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 		uvmp_mask_zero(&whole);
 		uvmp_mask_region_set(&whole, region);
 		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
-		               uvmp_mask_intersects(&whole, &s->step.faulted) ? (enum uvmp_cause)s->step.cause
-		                                                              : UVMP_CAUSE_PREFETCH,
-		               block, &whole);
+		                uvmp_mask_intersects(&whole, &s->step.faulted)
+		                        ? (enum uvmp_cause)s->step.cause
+		                        : UVMP_CAUSE_PREFETCH,
+		                block, &whole);
 		a->to = (uint8_t)gpu;
 		a->offset = chunk_offset(pin->chunk);
 		a->detail = region_bytes(s, region);
 	}
 }
 
-static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                                    const uvmp_mask *pages)
+static enum backing back_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
+                                const uvmp_mask *pages, enum uvmp_chunk_size *size)
 {
 	const struct block *b = block_at(s, block);
-	enum uvmp_status status;
+	enum backing backing;
 	struct uvmp_region region;
 	struct uvmp_block shape;
 	uvmp_mask missing;
@@ -369,7 +370,7 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 	if (!block_is_whole(s, b) && !p->has_memory) {
 		p->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
 		if (p->memory == 0)
-			return UVMP_ERR_NO_MEMORY;
+			return BACKING_FAILED;
 		p->has_memory = true;
 	}
 	backed_pages(s, b, p, &missing);
@@ -377,15 +378,15 @@ static enum uvmp_status back_chunks(struct uvmp_service *s, uint32_t gpu, handle
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &missing, 0); region.outer != 0;
 	     region = next_chunk(&shape, &missing, region.outer)) {
-		status = back_chunk(s, gpu, block, p, region);
-		if (status != UVMP_OK) { /* a record without a chunk is no memory */
+		backing = back_chunk(s, gpu, block, p, region, size);
+		if (backing != BACKING_DONE) { /* a record without a chunk is no memory */
 			uvmp_mask_zero(&missing);
 			uvmpi_memory_forget(s, b, p, &missing);
-			return status;
+			return backing;
 		}
 	}
 	announce(s, gpu, block, pages);
-	return UVMP_OK;
+	return BACKING_DONE;
 }
 
 /* -- memory in pages -- */
@@ -427,7 +428,7 @@ uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t g
 }
 
 struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
-                                    uint32_t page, uint32_t *unit)
+                                     uint32_t page, uint32_t *unit)
 {
 	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	const struct gpu *g = &s->gpu[gpu];
@@ -459,23 +460,23 @@ static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t 
 	uvmpi_runtime_judge(s);
 }
 
-static enum uvmp_status back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                                   const uvmp_mask *pages)
+static enum backing back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
+                               const uvmp_mask *pages, enum uvmp_chunk_size *size)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t need;
 	uvmp_mask missing;
 
+	*size = UVMP_CHUNK_2M;
 	if (!take_number(g, block, p))
-		return UVMP_ERR_NO_MEMORY;
+		return BACKING_FAILED;
 	uvmp_mask_andnot(&missing, pages, &p->resident);
 	need = uvmp_mask_weight(&missing);
 	note_pressure(s, g, need);
 	if (g->used_pages + need > g->capacity_pages)
-		return uvmpi_evict_start(s, gpu, UVMP_CHUNK_2M, false) == UVMP_OK ? UVMP_ERR_RETRY
-		                                                                 : UVMP_ERR_NO_MEMORY;
+		return BACKING_NEED_ROOM;
 	g->coming_pages = need;
-	return UVMP_OK;
+	return BACKING_DONE;
 }
 
 /* These pages of the block count, and no others. */
@@ -490,8 +491,8 @@ static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *r
 
 /* uvm-smart 3.1: where accesses are counted, the tree's node over the unit ranks it, not the order's own
  * count of touches. */
-static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
-                  uint32_t page)
+static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+                  const struct residency *p, uint32_t page)
 {
 	const struct counters *c = counters_of(s, b);
 	uint32_t first, blocks;
@@ -532,8 +533,8 @@ void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 }
 
 /* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
-static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
-                       uint32_t page)
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b,
+                       const struct residency *p, uint32_t page)
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
@@ -559,8 +560,8 @@ static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct
 	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
 }
 
-static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p,
-                        const uvmp_mask *pages)
+static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b,
+                        const struct residency *p, const uvmp_mask *pages)
 {
 	uvmp_mask resident;
 
@@ -579,7 +580,8 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	}
 }
 
-void uvmpi_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
+/* From now on, the units of the block with this number may be evicted, and are the newest, or may not. */
+static void list_units(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
 {
 	struct gpu *g = &s->gpu[gpu];
 	const struct block *b = block_at(s, g->unit_block[number]);
@@ -591,6 +593,41 @@ void uvmpi_memory_list(struct uvmp_service *s, uint32_t gpu, uint32_t number, bo
 		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
 			touch_unit(s, g, b, p, page);
 	}
+}
+
+bool uvmpi_memory_unpin_oldest(struct uvmp_service *s, uint32_t gpu)
+{
+	uint32_t number = uvmpi_cyclic_give_up(&s->gpu[gpu]);
+
+	if (number == NO_INDEX)
+		return false;
+	list_units(s, gpu, number, true);
+	return true;
+}
+
+/* Pins may end when a block has left. */
+static void leave_circle(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+	struct gpu *g = &s->gpu[gpu];
+	uint32_t number;
+
+	if (!uvmp_mask_is_empty(&p->resident))
+		return;
+	uvmpi_cyclic_leave(g, p->memory);
+	for (number = uvmpi_cyclic_release(s, g); number != NO_INDEX; number = uvmpi_cyclic_release(s, g))
+		list_units(s, gpu, number, true);
+}
+
+void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,
+                          uint32_t untouched)
+{
+	struct gpu *g = &s->gpu[gpu];
+
+	if (g->pmm)
+		return;
+	(void)uvmp_evict_left(&g->order, unit, pages, untouched);
+	leave_circle(s, gpu, block);
 }
 
 static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
@@ -610,13 +647,13 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 
 /* -- both -- */
 
-enum uvmp_status uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+                               enum uvmp_chunk_size *size)
 {
-	struct residency *p = uvmpi_residency_make(s, block_at(s, block), gpu);
+	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 
-	if (p == NULL)
-		return UVMP_ERR_NO_MEMORY;
-	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, pages) : back_pages(s, gpu, block, p, pages);
+	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, pages, size)
+	                       : back_pages(s, gpu, block, p, pages, size);
 }
 
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
@@ -646,8 +683,8 @@ void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, con
 }
 
 /* Marks the chunks of these pages. */
-static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
-                        const uvmp_mask *pages, enum uvmp_chunk_mark mark)
+static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block *b,
+                        const struct residency *p, const uvmp_mask *pages, enum uvmp_chunk_mark mark)
 {
 	struct uvmp_region region;
 	struct uvmp_block shape;
@@ -674,7 +711,8 @@ void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum 
 	mark_chunks(s, gpu, b, p, &all, mark);
 }
 
-void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+                       bool is_fault)
 {
 	const struct block *b = block_at(s, block);
 	struct residency *p = uvmpi_residency_find(s, b, gpu);
@@ -682,7 +720,8 @@ void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const
 	if (p == NULL || !p->has_memory)
 		return;
 	if (s->gpu[gpu].pmm == NULL) {
-		uvmpi_cyclic_return(s, gpu, block);
+		if (uvmpi_cyclic_return(s, &s->gpu[gpu], p->memory, is_fault))
+			list_units(s, gpu, p->memory, false);
 		touch_pages(s, &s->gpu[gpu], b, p, pages);
 	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
@@ -748,7 +787,8 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 	uvmpi_memory_forget(s, b, p, &backed);
 }
 
-static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b, struct residency *p)
+static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+                        struct residency *p)
 {
 	uvmp_mask all;
 

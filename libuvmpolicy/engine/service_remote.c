@@ -363,7 +363,7 @@ void uvmpi_remote_advance(struct uvmp_service *s)
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&run->pages, page + 1u))
 		(void)uvmpi_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
-		                     &is_throttled);
+		                      &is_throttled);
 	run->phase = REMOTE_STEP;
 	uvmpi_step_start(s);
 }

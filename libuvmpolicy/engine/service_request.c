@@ -319,7 +319,7 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
 	uvmpi_step_add_prefetched(s, &pages, dst,
-	                         is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
+	                          is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	start_step(s);
 }
 
@@ -841,7 +841,7 @@ static void cpu_fault(struct uvmp_service *s)
 	uvmpi_step_clear(s, run->block, UVMP_CPU);
 	s->step.is_prefetching = true;
 	status = uvmpi_step_page(s, block_page(s, block_at(s, run->block), run->request.base), access,
-	                        (uint8_t)(1u << access), &is_throttled);
+	                         (uint8_t)(1u << access), &is_throttled);
 	if (is_throttled)
 		status = UVMP_ERR_RETRY;
 	if (status != UVMP_OK)
@@ -938,7 +938,7 @@ static void unpin(struct uvmp_service *s, handle h, uint32_t page)
 	uvmp_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
 	uvmpi_step_unmap(s, h, &pages, range_of(s, b)->accessed_by | uvmpi_block_holders(s, b, page),
-	                UVMP_CAUSE_PIN);
+	                 UVMP_CAUSE_PIN);
 	uvmpi_queue(s, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, h, &pages);
 }
 

@@ -99,7 +99,7 @@ static bool is_sibling(const struct uvmp_service *s, uint32_t index, const struc
 }
 
 uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
-                            uint32_t subcontext, bool *is_channel)
+                             uint32_t subcontext, bool *is_channel)
 {
 	struct instance key = {.key = instance, .aperture = aperture, .subcontext = subcontext, .gpu = gpu};
 	uint32_t index = find_key(s, &key);
@@ -506,7 +506,8 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 	uint32_t cut = b->pages - upper->pages;
 
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *from = residency_at(s, at), *to = uvmpi_residency_find(s, upper, from->proc);
+		struct residency *from = residency_at(s, at),
+		                 *to = uvmpi_residency_find(s, upper, from->proc);
 
 		move_pages(&from->resident, &to->resident, cut);
 		move_pages(&from->low, &to->low, cut);

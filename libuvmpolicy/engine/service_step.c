@@ -157,7 +157,7 @@ void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t
 }
 
 void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst,
-                              uint8_t duplication)
+                               uint8_t duplication)
 {
 	struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
@@ -233,7 +233,7 @@ static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until
 }
 
 enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
-                                bool *is_throttled)
+                                 bool *is_throttled)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
@@ -255,8 +255,8 @@ enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t 
 	}
 	select_place(s, b, page, accesses, hint.pin_to, &place);
 	uvmpi_step_add(s, page, place.destination, access,
-	              place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-	                                     !s->policy.quirks)); /* Q21 */
+	               place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+	                                      !s->policy.quirks)); /* Q21 */
 	return UVMP_OK;
 }
 
@@ -483,21 +483,22 @@ static void allocate(struct uvmp_service *s)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
-	enum uvmp_status status = UVMP_OK;
-	bool has_room = uvmpi_residency_make(s, b, step->dst) != NULL;
+	enum backing backing = BACKING_DONE;
+	enum uvmp_chunk_size size = UVMP_CHUNK_2M;
+	bool has_state = uvmpi_residency_make(s, b, step->dst) != NULL;
 
-	if (has_room && uvmp_mask_intersects(&step->arrive[step->dst], &step->duplicate))
-		has_room = uvmpi_cold_make(s, b) != NULL;
-	if (!has_room)
-		status = UVMP_ERR_NO_MEMORY;
+	if (has_state && uvmp_mask_intersects(&step->arrive[step->dst], &step->duplicate))
+		has_state = uvmpi_cold_make(s, b) != NULL;
+	if (!has_state)
+		backing = BACKING_FAILED;
 	else if (step->dst != UVMP_CPU)
-		status = uvmpi_memory_back(s, step->dst, step->block, &step->arrive[step->dst]);
-	if (status == UVMP_OK)
+		backing = uvmpi_memory_back(s, step->dst, step->block, &step->arrive[step->dst], &size);
+	if (backing == BACKING_DONE)
 		step->phase = STEP_COPY;
-	else if (status == UVMP_ERR_RETRY)
+	else if (backing == BACKING_NEED_ROOM && uvmpi_evict_start(s, step->dst, size, false) == UVMP_OK)
 		step->phase = STEP_EVICTED;
 	else
-		end(step, status);
+		end(step, UVMP_ERR_NO_MEMORY);
 }
 
 /* Room was made. The driver walks again; the page-wise orders go on until all fits. */
@@ -518,7 +519,7 @@ static void evicted(struct uvmp_service *s)
 /* -- COPY -- */
 
 void uvmpi_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
-                     enum uvmp_cause cause)
+                      enum uvmp_cause cause)
 {
 	const struct block *b = block_at(s, h);
 	uvmp_mask mapped;
@@ -732,7 +733,8 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 	b->is_touched = true;
 	if (step->dst == UVMP_CPU)
 		return;
-	uvmpi_memory_used(s, step->dst, step->block, arrived);
+	uvmpi_memory_used(s, step->dst, step->block, arrived,
+	                  step->cause == UVMP_CAUSE_DEMAND && !step->is_follow);
 	if (s->adapt.is_on)
 		uvmpi_adapt_arrived(s, arrived);
 }
@@ -1103,13 +1105,13 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 }
 
 void uvmpi_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                          enum uvmp_cause cause)
+                           enum uvmp_cause cause)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, cause);
 }
 
 void uvmpi_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                         enum uvmp_cause cause)
+                          enum uvmp_cause cause)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ, cause);
 }

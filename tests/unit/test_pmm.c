@@ -110,10 +110,14 @@ static uint32_t begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type type)
 static uint32_t next(struct uvmp_pmm *pmm, uint32_t root, uvmp_mask *pages)
 {
 	struct uvmp_pmm_eviction eviction;
+	uint32_t block = 0;
 	bool found = false;
 
+	assert_int_equal(uvmp_pmm_evict_peek(pmm, root, &block, &found), UVMP_OK);
+	assert_true(found);
 	assert_int_equal(uvmp_pmm_evict_next(pmm, root, &eviction, &found), UVMP_OK);
 	assert_true(found);
+	assert_int_equal(eviction.block, block);
 	assert_true(uvmp_pmm_check(pmm));
 	*pages = eviction.pages;
 	return eviction.block;
@@ -122,11 +126,14 @@ static uint32_t next(struct uvmp_pmm *pmm, uint32_t root, uvmp_mask *pages)
 static uint32_t drain(struct uvmp_pmm *pmm, uint32_t root)
 {
 	struct uvmp_pmm_eviction eviction;
-	uint32_t blocks = 0;
-	bool found = true;
+	uint32_t blocks = 0, block = 77;
+	bool found = true, is_next;
 
 	while (found) {
+		assert_int_equal(uvmp_pmm_evict_peek(pmm, root, &block, &is_next), UVMP_OK);
 		assert_int_equal(uvmp_pmm_evict_next(pmm, root, &eviction, &found), UVMP_OK);
+		assert_int_equal(is_next, found);
+		assert_true(!found || block == eviction.block);
 		blocks += found;
 	}
 	return blocks;
@@ -268,6 +275,7 @@ static void test_missing_manager(void **unused)
 		assert_int_equal(uvmp_pmm_evict_begin(bad, USER, &root), UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_pmm_evict_root(bad, 0), UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_pmm_evict_next(bad, 0, &eviction, &found), UVMP_ERR_ARGUMENT);
+		assert_int_equal(uvmp_pmm_evict_peek(bad, 0, &root, &found), UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_pmm_evict_end(bad, 0, USER, UVMP_CHUNK_2M, 0, &result),
 		                 UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_pmm_evict_abort(bad, 0), UVMP_ERR_ARGUMENT);
@@ -304,6 +312,10 @@ static void test_bad_arguments(void **unused)
 	assert_int_equal(uvmp_pmm_evict_next(pmm, 0, &eviction, &found), UVMP_ERR_STATE);
 	assert_int_equal(uvmp_pmm_evict_next(pmm, 0, NULL, &found), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_pmm_evict_next(pmm, 0, &eviction, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_pmm_evict_peek(pmm, 2, &root, &found), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_pmm_evict_peek(pmm, 0, &root, &found), UVMP_ERR_STATE);
+	assert_int_equal(uvmp_pmm_evict_peek(pmm, 0, NULL, &found), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_pmm_evict_peek(pmm, 0, &root, NULL), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_pmm_evict_end(pmm, 2, USER, UVMP_CHUNK_2M, 0, &result), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_pmm_evict_end(pmm, 0, USER, UVMP_CHUNK_2M, 0, &result), UVMP_ERR_STATE);
 	assert_int_equal(uvmp_pmm_evict_end(pmm, 0, USER, UVMP_CHUNK_2M, 0, NULL), UVMP_ERR_ARGUMENT);

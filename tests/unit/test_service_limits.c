@@ -136,6 +136,15 @@ static void many_mappings(void **state)
 
 /* -- pins ------------------------------------------------------------------------------------ */
 
+/* Asks for memory on GPU 1 as a step does. */
+static enum backing back(struct uvmp_service *s, handle h, const uvmp_mask *pages)
+{
+	enum uvmp_chunk_size size;
+
+	assert_non_null(uvmpi_residency_make(s, block_at(s, h), 1));
+	return uvmpi_memory_back(s, 1, h, pages, &size);
+}
+
 /* All that may be pinned is, and the host knows of none of it: the present step needs them, and gets no more.
  */
 static void no_room_for_pins(void **state)
@@ -143,6 +152,7 @@ static void no_room_for_pins(void **state)
 	struct uvmp_service *s;
 	uvmp_mask first;
 	enum uvmp_status status;
+	handle last;
 
 	(void)state;
 	engine_init(&e, 1, PINNED_MAX + 2u);
@@ -158,21 +168,16 @@ static void no_room_for_pins(void **state)
 		handle h = uvmpi_block_make(s, 0, BASE + (uint64_t)i * MIB2, &status);
 
 		uvmpi_step_clear(s, h, 1);
-		assert_int_equal(uvmpi_memory_back(s, 1, h, &first), UVMP_OK);
+		assert_int_equal(back(s, h, &first), BACKING_DONE);
 		s->pinned[i].is_known = false;
 		s->actions = 0;
 	}
-	assert_int_equal(uvmpi_memory_back(s, 1,
-	                                  uvmpi_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
-	                                  &first),
-	                 UVMP_ERR_NO_MEMORY);
+	last = uvmpi_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status);
+	assert_int_equal(back(s, last, &first), BACKING_FAILED);
 	assert_int_equal(s->pinned_count, PINNED_MAX);
 	assert_true(uvmp_service_check(s));
 	s->pinned[7].is_known = true; /* it need not be pinned any more */
-	assert_int_equal(uvmpi_memory_back(s, 1,
-	                                  uvmpi_block_make(s, 0, BASE + (uint64_t)PINNED_MAX * MIB2, &status),
-	                                  &first),
-	                 UVMP_OK);
+	assert_int_equal(back(s, last, &first), BACKING_DONE);
 	uvmpi_memory_settle(s);
 	assert_true(uvmp_service_check(s));
 	assert_int_equal(s->gpu[1].pmm->allocated_pages, 2u * 512u);
@@ -310,8 +315,8 @@ static void arena_that_grows(void **state)
 		(void)live(policies[0], 1000, at, &(uint32_t){0});
 }
 
-/* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a piece whenever the engine wants one.
- * Returns how many came. */
+/* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a piece whenever the engine
+ * wants one. Returns how many came. */
 static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
 {
 	void *piece[7];
@@ -372,7 +377,8 @@ static void arena_on_demand(void **state)
 	free(demand);
 }
 
-/* While a fault waits for arena before its block is serviced, a range can be freed. Then the fault goes on. */
+/* While a fault waits for arena before its block is serviced, a range can be freed. Then the fault goes on.
+ */
 static void free_without_arena(void **state)
 {
 	static _Alignas(16) uint8_t more[65536];
@@ -390,7 +396,7 @@ static void free_without_arena(void **state)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.next, UVMP_ERR_RETRY);
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
-	e.service->segment[0].end = e.service->segment[0].unused; /* all of it is used */
+	e.service->segment[0].end = e.service->segment[0].unused;       /* all of it is used */
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX); /* no work waits for arena */
 	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
@@ -402,7 +408,7 @@ static void free_without_arena(void **state)
 	assert_int_equal(uvmp_service_page(e.service, SPACE, BASE, &page), UVMP_ERR_UNKNOWN);
 	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE + MIB2, MIB2, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
-	assert_int_equal(e.next, UVMP_ERR_ARENA); /* which another request does not */
+	assert_int_equal(e.next, UVMP_ERR_ARENA);                     /* which another request does not */
 	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX); /* time alone does nothing */
 	assert_int_equal(uvmp_service_grow(e.service, more, sizeof(more)), UVMP_OK);
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX); /* there is work, and arena for it */
@@ -452,8 +458,7 @@ int main(void)
 	        cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
 	        cmocka_unit_test(no_room_for_pins),  cmocka_unit_test(no_retry_for_the_host),
 	        cmocka_unit_test(arena_of_any_size), cmocka_unit_test(arena_that_grows),
-	        cmocka_unit_test(arena_on_demand),
-	        cmocka_unit_test(free_without_arena),
+	        cmocka_unit_test(arena_on_demand),   cmocka_unit_test(free_without_arena),
 	        cmocka_unit_test(last_addresses),
 	};
 

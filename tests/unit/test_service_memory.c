@@ -146,24 +146,38 @@ static enum uvmp_status evict(void)
 	return s->evict.status;
 }
 
+/* Asks for memory as a step does, and starts the eviction that the answer asks for. */
+static enum backing back(handle h, uint32_t gpu, const uvmp_mask *mask)
+{
+	enum uvmp_chunk_size size;
+	enum backing backing;
+
+	if (uvmpi_residency_make(s, block_at(s, h), gpu) == NULL)
+		return BACKING_FAILED;
+	backing = uvmpi_memory_back(s, gpu, h, mask, &size);
+	if (backing == BACKING_NEED_ROOM && uvmpi_evict_start(s, gpu, size, false) != UVMP_OK)
+		return BACKING_FAILED;
+	return backing;
+}
+
 /* As a step does, without copies. */
 static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 {
-	enum uvmp_status status;
+	enum backing backing;
 
 	s->step.block = h;
 	s->step.cause = UVMP_CAUSE_DEMAND;
 	s->step.faulted = pages(0, 1);
 	do {
-		status = uvmpi_memory_back(s, gpu, h, &mask);
+		backing = back(h, gpu, &mask);
 		drain();
-		if (status == UVMP_ERR_RETRY && evict() != UVMP_OK)
+		if (backing == BACKING_NEED_ROOM && evict() != UVMP_OK)
 			return s->evict.status;
-	} while (status == UVMP_ERR_RETRY);
-	if (status != UVMP_OK)
-		return status;
+	} while (backing == BACKING_NEED_ROOM);
+	if (backing != BACKING_DONE)
+		return UVMP_ERR_NO_MEMORY;
 	uvmp_mask_or(&place(h, gpu)->resident, &place(h, gpu)->resident, &mask);
-	uvmpi_memory_used(s, gpu, h, &mask);
+	uvmpi_memory_used(s, gpu, h, &mask, !s->step.is_follow);
 	return UVMP_OK;
 }
 
@@ -225,10 +239,10 @@ static void without_memory(void **state)
 	processors.no_memory = 4;
 	start(1u << 20);
 	assert_int_equal(bring(block(0), 2, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	uvmpi_memory_used(s, 2, block(0), &none);
+	uvmpi_memory_used(s, 2, block(0), &none, true);
 	uvmpi_memory_left(s, 2, block(0), &none);
 	uvmpi_memory_free(s, 2, block(0));
-	uvmpi_memory_used(s, 1, block(0), &none);
+	uvmpi_memory_used(s, 1, block(0), &none, true);
 	uvmpi_memory_left(s, 1, block(0), &none);
 	uvmpi_memory_free(s, 1, block(0));
 	uvmpi_memory_touch(s, 1, block(0), 0);
@@ -387,7 +401,7 @@ static void refused_allocation(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 1, 1);
 	h = block(0);
-	assert_int_equal(uvmpi_memory_back(s, 1, h, &one), UVMP_OK);
+	assert_int_equal(back(h, 1, &one), BACKING_DONE);
 	drain();
 	assert_int_equal(s->pinned_count, 1);
 	uvmpi_memory_unback(s, 1, h, &one);
@@ -401,7 +415,7 @@ static void refused_allocation(void **state)
 	open("preset=nvidia-595", 4096, 4, 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		h = block(i);
-		assert_int_equal(uvmpi_memory_back(s, 1 + i / 2u, h, &one), UVMP_OK);
+		assert_int_equal(back(h, 1 + i / 2u, &one), BACKING_DONE);
 		drain();
 	}
 	uvmpi_memory_unback(s, 1, block(1), &one);
@@ -559,14 +573,14 @@ static void full_arena(void **state)
 	assert_string_equal(seen, "");
 	assert_int_equal(resident(block(0), 1), 1);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
-	assert_int_equal(uvmpi_memory_back(s, 2, block(0), &one), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(back(block(0), 2, &one), BACKING_FAILED);
 	prepare("preset=nvidia-595", 4096, 1, 1);
 	start(2048);
 	arena_without_reserve(s);
 	assert_int_equal(
 	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
-	assert_int_equal(uvmpi_memory_back(s, 1, at(SMALL), &one), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(back(at(SMALL), 1, &one), BACKING_FAILED);
 	assert_false(place(at(SMALL), 1)->has_memory);
 }
 
@@ -626,13 +640,13 @@ static void unneeded(void **state)
 	tiny = at(TINY);
 	s->step.block = tiny;
 	forget();
-	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(s->pinned_count, 1);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "EC"); /* nothing was allocated yet */
 	assert_true(s->parked[0].is_set);
 	/* now only the second half is wanted: the first chunk is not told of */
-	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &second), UVMP_OK);
+	assert_int_equal(back(tiny, 1, &second), BACKING_DONE);
 	drain();
 	assert_string_equal(seen, "ECA");
 	assert_false(s->parked[0].is_set);
@@ -645,7 +659,7 @@ static void unneeded(void **state)
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
 	s->step.block = tiny;
-	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(evict(), UVMP_OK);
 	uvmpi_memory_settle(s);
 	assert_false(s->parked[0].is_set);
@@ -666,10 +680,10 @@ static void unneeded_elsewhere(void **state)
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
 	s->step.block = tiny;
-	assert_int_equal(uvmpi_memory_back(s, 1, tiny, &two), UVMP_ERR_RETRY);
+	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(evict(), UVMP_OK);
 	forget();
-	assert_int_equal(uvmpi_memory_back(s, 2, tiny, &two), UVMP_OK);
+	assert_int_equal(back(tiny, 2, &two), BACKING_DONE);
 	drain();
 	assert_string_equal(seen, "AA");
 	assert_int_equal(bring(at(SMALL), 1, pages(491, 492)), UVMP_OK);
@@ -746,9 +760,9 @@ static void parked_chunks(void **state)
 	assert_false(uvmpi_evict_is_next(s, 1)); /* the fifth took the place of the fourth */
 	forget();
 	/* another GPU, another block, another size: not theirs */
-	assert_int_equal(uvmpi_memory_back(s, 2, block(8), &one), UVMP_OK);
+	assert_int_equal(back(block(8), 2, &one), BACKING_DONE);
 	drain();
-	assert_int_equal(uvmpi_memory_back(s, 1, block(9), &one), UVMP_OK);
+	assert_int_equal(back(block(9), 1, &one), BACKING_DONE);
 	drain();
 	uvmpi_memory_settle(s);
 	have(block(8), 1, 0, 1);
@@ -757,7 +771,7 @@ static void parked_chunks(void **state)
 	s->step.block = block(10);
 	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_int_equal(uvmpi_memory_back(s, 1, block(10), &one), UVMP_OK);
+	assert_int_equal(back(block(10), 1, &one), BACKING_DONE);
 	drain();
 	assert_true(s->parked[0].is_set);
 	uvmpi_memory_settle(s);
@@ -803,10 +817,10 @@ static void corrected(void **state)
 	assert_int_equal(first_of(UVMP_PMM_USED), 2);
 	uvmpi_memory_mark(s, 1, at(TINY), UVMP_MARK_UNUSED);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
-	uvmpi_memory_used(s, 1, at(TINY), &none); /* nothing came */
+	uvmpi_memory_used(s, 1, at(TINY), &none, true); /* nothing came */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 1);
 	none = pages(0, 1);
-	uvmpi_memory_used(s, 1, at(TINY), &none);
+	uvmpi_memory_used(s, 1, at(TINY), &none, true);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 }
 
@@ -834,7 +848,7 @@ static void pages_of_4k(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 512);
 	uvmpi_step_leave(s, b, 1, &some);
 	assert_int_equal(s->gpu[1].used_pages, 510);
-	assert_int_equal(uvmpi_memory_back(s, 1, b, &some), UVMP_OK);
+	assert_int_equal(back(b, 1, &some), BACKING_DONE);
 	assert_true(uvmpi_evict_is_next(s, 1)); /* they are coming */
 	uvmpi_memory_unback(s, 1, b, &some);
 	assert_false(uvmpi_evict_is_next(s, 1));
@@ -894,7 +908,7 @@ static void large_pages(void **state)
 	have(b, 1, 220, 221);
 	assert_int_equal(resident(a, 1), 0);
 	/* nothing came: not in the order */
-	uvmpi_memory_used(s, 1, a, &none);
+	uvmpi_memory_used(s, 1, a, &none, true);
 	uvmpi_memory_free(s, 1, b);
 	place(b, 1)->resident = none;
 	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
@@ -1352,18 +1366,11 @@ static void circles(void **state)
 	forget();
 	walk_in_circles(1); /* it is there, the others go */
 	assert_int_equal(resident(block(0), 1), 512);
-	assert_string_equal(seen, "EEEE");    /* two each; the CPU has the pages yet, here */
+	assert_string_equal(seen, "EEEE");     /* two each; the CPU has the pages yet, here */
 	uvmpi_memory_touch(s, 1, block(0), 0); /* changes nothing */
 	assert_true(is_pinned(block(0)));
-	/* what comes by other ways, or behind another block, does not count */
-	s->step.is_follow = true;
-	uvmpi_memory_used(s, 1, block(2), &all);
-	s->step.is_follow = false;
-	s->step.cause = UVMP_CAUSE_MIGRATE;
-	uvmpi_memory_used(s, 1, block(2), &all);
-	s->step.block = block(0);
-	s->step.cause = UVMP_CAUSE_DEMAND;
-	uvmpi_memory_used(s, 1, block(2), &all);
+	/* a return without a fault does not count */
+	uvmpi_memory_used(s, 1, block(2), &all, false);
 	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
 	/* the other one is wanted: the pin ends, as nothing else can go */
 	s->step.block = block(2);
@@ -1394,7 +1401,7 @@ static void circles(void **state)
 	all = pages(0, 256);
 	uvmpi_step_leave(s, block(0), 1, &all);
 	assert_true(is_pinned(block(0)));
-	assert_true(uvmpi_cyclic_give_up(s, 1));
+	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	s->step.block = block(1);
 	ASSERT_LEAVES(0, 16); /* of the other block */
 	ASSERT_LEAVES(16, 16);
@@ -1420,7 +1427,7 @@ static void counted_circles(void **state)
 		uvmpi_memory_touch(s, 1, block(0), 0);
 	assert_int_equal(key->frequency, before + 10);
 	assert_false(uvmp_evict_contains(&s->gpu[1].order, unit));
-	assert_true(uvmpi_cyclic_give_up(s, 1));
+	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	assert_true(uvmp_evict_contains(&s->gpu[1].order, unit));
 	assert_int_equal(key->frequency, before + 11);
 	/* somebody else counts: that goes by, as soon as it is listed */
@@ -1431,7 +1438,7 @@ static void counted_circles(void **state)
 	key = &s->gpu[1].order.frequency.key[unit];
 	for (uint32_t i = 0; i < 10; i++)
 		uvmpi_remote_use(s, 1, block(0), 0, false);
-	assert_true(uvmpi_cyclic_give_up(s, 1));
+	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	assert_int_equal(key->frequency, 10 * 4 + 1);
 }
 

@@ -1117,6 +1117,7 @@ static void test_check_units(void **state)
 	struct gpu *g;
 	struct residency *p;
 	uvmp_mask some;
+	enum uvmp_chunk_size size;
 	handle h, other;
 
 	(void)state;
@@ -1130,8 +1131,8 @@ static void test_check_units(void **state)
 	uvmp_mask_zero(&some);
 	set_pages(&some, 2, 5);
 	s->step.block = h;
-	assert_int_equal(uvmpi_memory_back(s, 1, h, &some), UVMP_OK);
-	uvmpi_memory_used(s, 1, h, &some);
+	assert_int_equal(uvmpi_memory_back(s, 1, h, &some, &size), BACKING_DONE);
+	uvmpi_memory_used(s, 1, h, &some, true);
 	p->resident = some;
 	assert_true(p->has_memory);
 	assert_true(uvmp_service_check(s));
