@@ -227,18 +227,8 @@ EXPORT_SYMBOL(uvmp_prefetch_params_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);
-EXPORT_SYMBOL(uvmp_prefetch_none);
 EXPORT_SYMBOL(uvmp_prefetch_density);
 EXPORT_SYMBOL(uvmp_prefetch_tbn);
-EXPORT_SYMBOL(uvmp_prefetch_sl);
-EXPORT_SYMBOL(uvmp_prefetch_random);
-EXPORT_SYMBOL(uvmp_prefetch_sequential);
-EXPORT_SYMBOL(uvmp_prefetch_locality);
-EXPORT_SYMBOL(uvmp_prefetch_block);
-EXPORT_SYMBOL(uvmp_prefetch_stride);
-EXPORT_SYMBOL(uvmp_prefetch_next);
-EXPORT_SYMBOL(uvmp_prefetch_pattern);
-EXPORT_SYMBOL(uvmp_prefetch_safe);
 EXPORT_SYMBOL(uvmp_prefetch_ats);
 EXPORT_SYMBOL(uvmp_prefetch_groups);
 

@@ -3,15 +3,16 @@
  * A decision looks at one VABlock (for the UVM Smart family: one tree) of at most 512 pages, at the pages
  * of it that faulted and at those that are there already, and names the pages to fetch with them.
  *
- *   uvmp_prefetch_decide()       any prefetcher, chosen by params->prefetcher
- *   uvmp_prefetch_density() ...  each one by name, for hosts that want no choice
- *   uvmp_prefetch_groups()       what is fetched, as fault group and prefetch groups, in transfer order
+ *   uvmp_prefetch_decide()    any prefetcher, chosen by params->prefetcher
+ *   uvmp_prefetch_density()   the NVIDIA driver's prefetcher
+ *   uvmp_prefetch_tbn()       UVM Smart's tree-based neighbourhood prefetcher
+ *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
  *
  * Quirks are named "driver Qn" (nvidia specification) and "UVM Smart Qn" (uvm-smart specification). Driver
  * Q5, the stale prefetch mask that labels the causes of a migration, is the host's: no decision depends on
  * it.
  *
- * A new prefetcher is one file prefetch_NAME.c, one row in the table of prefetch.c, one test.
+ * docs/policies.md, "Adding a prefetcher", lists the files of a new prefetcher.
  */
 #ifndef UVMPOLICY_PREFETCH_H
 #define UVMPOLICY_PREFETCH_H
@@ -25,19 +26,26 @@
 extern "C" {
 #endif
 
+/* Every prefetcher, as ROW(CONSTANT, name). prefetch_NAME.c defines it; a new prefetcher is one file and one row. */
+#define UVMP_PREFETCHERS(ROW)                                                                                \
+	ROW(NONE, none)		    /* demand paging: nothing else */                                          \
+	ROW(DENSITY, density)	    /* the NVIDIA driver: largest subtree above a threshold of density */    \
+	ROW(TBN, tbn)		    /* UVM Smart: tree-based neighbourhood, subtrees above half */               \
+	ROW(SL, sl)		    /* UVM Smart: sequential-local, the rest of each faulting basic block */       \
+	ROW(RANDOM, random)	    /* one random 4 KiB page of the tree beside each faulting page */          \
+	ROW(SEQUENTIAL, sequential) /* Zheng et al.: the range from first page to last, whatever faults */   \
+	ROW(LOCALITY, locality)	    /* Zheng et al.: 128 consecutive pages from the faulting one */          \
+	ROW(BLOCK, block)	    /* the whole VABlock */                                                      \
+	ROW(STRIDE, stride)	    /* the next pages of a stride that repeats */                              \
+	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */      \
+	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
+	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */
+
+/* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
 enum uvmp_prefetcher {
-	UVMP_PREFETCH_NONE = 0,	  /* demand paging: nothing else */
-	UVMP_PREFETCH_DENSITY,	  /* the NVIDIA driver: largest subtree above a threshold of density */
-	UVMP_PREFETCH_TBN,	  /* UVM Smart: tree-based neighbourhood, subtrees above half */
-	UVMP_PREFETCH_SL,	  /* UVM Smart: sequential-local, the rest of each faulting basic block */
-	UVMP_PREFETCH_RANDOM,	  /* one random 4 KiB page of the tree beside each faulting page */
-	UVMP_PREFETCH_SEQUENTIAL, /* Zheng et al.: the range from first page to last, whatever faults */
-	UVMP_PREFETCH_LOCALITY,	  /* Zheng et al.: 128 consecutive pages from the faulting one */
-	UVMP_PREFETCH_BLOCK,	  /* the whole VABlock */
-	UVMP_PREFETCH_STRIDE,	  /* the next pages of a stride that repeats */
-	UVMP_PREFETCH_NEXT,	  /* Rhee et al.: density, and the next blocks once this one is full */
-	UVMP_PREFETCH_PATTERN,	  /* CPPE: what was touched before the eviction, else density */
-	UVMP_PREFETCH_SAFE,	  /* SAFE: density, its threshold by how many uTLBs share the block */
+#define UVMP_PREFETCHER_VALUE(CONSTANT, name) UVMP_PREFETCH_##CONSTANT,
+	UVMP_PREFETCHERS(UVMP_PREFETCHER_VALUE)
+#undef UVMP_PREFETCHER_VALUE
 	UVMP_PREFETCH_COUNT
 };
 
@@ -52,7 +60,7 @@ enum uvmp_grouping {
 					 * group: masks cannot say it twice */
 };
 
-/* What a host has to know of a prefetcher. */
+/* What engine and hosts know of a prefetcher. */
 struct uvmp_prefetch_traits {
 	uint8_t grouping;   /* enum uvmp_grouping: how what comes is cut into transfers */
 	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault
@@ -63,6 +71,9 @@ struct uvmp_prefetch_traits {
 	bool has_tree;	    /* needs state->tree */
 	bool walks_ranges;  /* needs state->range, which knows one GPU only */
 	bool has_threshold; /* controllers (adapt.h) may change params->threshold */
+	bool has_random;    /* needs state->random */
+	bool has_pattern;   /* reads state->pattern: pages that were touched before the last eviction */
+	bool has_utlbs;	    /* reads facts->utlbs */
 };
 
 struct uvmp_prefetch_params {
@@ -206,14 +217,9 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
 
-/* Each prefetcher alone; parameters, errors and results as for uvmp_prefetch_decide. */
-
-/* Nothing (uvm-smart specification, 2.2). With state->tree each faulted page counts there (2.1);
- * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: UVM Smart Q1 and UVM Smart Q2. */
-UVMP_API enum uvmp_status uvmp_prefetch_none(const struct uvmp_prefetch_params *params,
-					     const struct uvmp_prefetch_facts *facts,
-					     struct uvmp_prefetch_state *state,
-					     struct uvmp_prefetch_hint *hint);
+/* The two prefetchers of the driver and of UVM Smart by name: uvmp_prefetch_decide without a choice, with the same
+ * parameters, errors and results. The contract of every other prefetcher stands above its descriptor, in
+ * libuvmpolicy/prefetch/prefetch_NAME.c. */
 
 /* The driver's density prefetcher (nvidia specification, 5.2 to 5.6). Around each faulted page the largest
  * node of a binary tree over the block's pages of which more than `threshold` percent are resident or
@@ -244,87 +250,6 @@ UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *p
 					    const struct uvmp_prefetch_facts *facts,
 					    struct uvmp_prefetch_state *state,
 					    struct uvmp_prefetch_hint *hint);
-
-/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and
- * quirks as TBN. */
-UVMP_API enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,
-					   const struct uvmp_prefetch_facts *facts,
-					   struct uvmp_prefetch_state *state,
-					   struct uvmp_prefetch_hint *hint);
-
-/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw
- * uvmp_random_below(state->random, block.pages); the page is taken only if it is neither resident nor pending
- * nor chosen already; no second draw. With state->tree each page moved counts there. The original moves each
- * drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
- * UVMP_ERR_RANGE also: a faulted page is resident or pending.
- * Quirk: UVM Smart Q3 (a page that faults later in this batch can be drawn, and is then moved twice: it shows
- * in hint->pages although it faulted, and counts twice in the tree). */
-UVMP_API enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
-					       const struct uvmp_prefetch_facts *facts,
-					       struct uvmp_prefetch_state *state,
-					       struct uvmp_prefetch_hint *hint);
-
-/* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its
- * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
- * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
- * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several
- * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
- * not hold the cursor. */
-UVMP_API enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *params,
-						   const struct uvmp_prefetch_facts *facts,
-						   struct uvmp_prefetch_state *state,
-						   struct uvmp_prefetch_hint *hint);
-
-/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range,
- * without those resident, pending or faulting. What reaches beyond the block is asked for through
- * hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
- * block.pages. */
-UVMP_API enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
-						 const struct uvmp_prefetch_facts *facts,
-						 struct uvmp_prefetch_state *state,
-						 struct uvmp_prefetch_hint *hint);
-
-/* Everything in the block that is neither resident, pending nor faulting. */
-UVMP_API enum uvmp_status uvmp_prefetch_block(const struct uvmp_prefetch_params *params,
-					      const struct uvmp_prefetch_facts *facts,
-					      struct uvmp_prefetch_state *state,
-					      struct uvmp_prefetch_hint *hint);
-
-/* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen
- * `stride_confidence` times, in this block or, through hint->follow (see struct uvmp_prefetch_range), in
- * others. Pages at equal distance ahead of the last fault of a stream belong to it, as far as it fetches; any
- * other page joins the stream nearest to it within UVMP_PREFETCH_STRIDE_MAX pages and costs it confidence,
- * or starts a stream of its own. If several streams leave the block in one decision, one of them goes on.
- * UVMP_ERR_ARGUMENT also: more streams than UVMP_PREFETCH_STREAMS. UVMP_ERR_RANGE also: range_pages <
- * range_first + block.pages; is_follow for a block that does not hold the cursor while there is a budget.
- * Cost: a few operations per fault and stream. */
-UVMP_API enum uvmp_status uvmp_prefetch_stride(const struct uvmp_prefetch_params *params,
-					       const struct uvmp_prefetch_facts *facts,
-					       struct uvmp_prefetch_state *state,
-					       struct uvmp_prefetch_hint *hint);
-
-/* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
- * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
- * uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
-UVMP_API enum uvmp_status uvmp_prefetch_next(const struct uvmp_prefetch_params *params,
-					     const struct uvmp_prefetch_facts *facts,
-					     struct uvmp_prefetch_state *state,
-					     struct uvmp_prefetch_hint *hint);
-
-/* While all that faults lies in state->pattern: the rest of state->pattern. Otherwise the pattern is emptied,
- * and from then on, or without a pattern, density. UVMP_ERR_RANGE also: state->pattern has a page beyond the
- * block. Quirks: as density. */
-UVMP_API enum uvmp_status uvmp_prefetch_pattern(const struct uvmp_prefetch_params *params,
-						const struct uvmp_prefetch_facts *facts,
-						struct uvmp_prefetch_state *state,
-						struct uvmp_prefetch_hint *hint);
-
-/* Density with `shared_threshold` if facts->utlbs is at least `shared_utlbs`, with `private_threshold` if it
- * is less, with `threshold` if it is not known. Quirks: as density. */
-UVMP_API enum uvmp_status uvmp_prefetch_safe(const struct uvmp_prefetch_params *params,
-					     const struct uvmp_prefetch_facts *facts,
-					     struct uvmp_prefetch_state *state,
-					     struct uvmp_prefetch_hint *hint);
 
 /* The density tree over system-allocated memory (ATS; nvidia specification, 5.8): no big-page alignment or
  * growth, no thrashing, no preferred location, no state. `window` is the part of the block that may be

@@ -1,101 +1,63 @@
-/* The table of prefetchers, and what they share: defaults, the check of parameters, facts and state, the
- * hint, and the set of pages that are still absent. */
+/* The table of prefetchers, the check of every argument, and the call.
+ *
+ * UVMP_PREFETCHERS (prefetch.h) lists the prefetchers; each file prefetch_NAME.c defines its descriptor. */
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
-/* One row per prefetcher: value, name, function, grouping, other traits. Rows of a macro, because an array of
- * pointers would have to be relocated, and so be written, before it can be read. */
-#define PREFETCHERS(ROW)                                                                                     \
-	ROW(UVMP_PREFETCH_NONE, "none", uvmp_prefetch_none, UVMP_GROUPING_BY_CAUSE, 0)                       \
-	ROW(UVMP_PREFETCH_DENSITY, "density", uvmp_prefetch_density, UVMP_GROUPING_BY_CAUSE,                 \
-	    DRIVER | REPEAT | THRESHOLD)                                                                     \
-	ROW(UVMP_PREFETCH_TBN, "tbn", uvmp_prefetch_tbn, UVMP_GROUPING_RUN_TO_FAULT, TREE)                   \
-	ROW(UVMP_PREFETCH_SL, "sl", uvmp_prefetch_sl, UVMP_GROUPING_RUN_TO_FAULT, TREE)                      \
-	ROW(UVMP_PREFETCH_RANDOM, "random", uvmp_prefetch_random, UVMP_GROUPING_SINGLE, 0)                   \
-	ROW(UVMP_PREFETCH_SEQUENTIAL, "sequential", uvmp_prefetch_sequential, UVMP_GROUPING_RUN_TO_FAULT,    \
-	    RANGES)                                                                                          \
-	ROW(UVMP_PREFETCH_LOCALITY, "locality", uvmp_prefetch_locality, UVMP_GROUPING_RUN_TO_FAULT, RANGES)  \
-	ROW(UVMP_PREFETCH_BLOCK, "block", uvmp_prefetch_block, UVMP_GROUPING_BY_CAUSE, 0)                    \
-	ROW(UVMP_PREFETCH_STRIDE, "stride", uvmp_prefetch_stride, UVMP_GROUPING_BY_CAUSE, RANGES)            \
-	ROW(UVMP_PREFETCH_NEXT, "next", uvmp_prefetch_next, UVMP_GROUPING_BY_CAUSE,                          \
-	    DRIVER | RANGES | THRESHOLD)                                                                     \
-	ROW(UVMP_PREFETCH_PATTERN, "pattern", uvmp_prefetch_pattern, UVMP_GROUPING_BY_CAUSE,                 \
-	    DRIVER | REPEAT | THRESHOLD)                                                                     \
-	ROW(UVMP_PREFETCH_SAFE, "safe", uvmp_prefetch_safe, UVMP_GROUPING_BY_CAUSE, DRIVER | REPEAT)
-
-#define DRIVER    1u
-#define REPEAT    2u
-#define TREE      4u
-#define RANGES    8u
-#define THRESHOLD 16u
-
-#define NAME(value, name, function, grouping, traits) [value] = name,
-#define TRAITS(value, name, function, grouping, traits)                                                      \
-	[value] = {grouping,                                                                                 \
-	           ((traits)&DRIVER) != 0,                                                                   \
-	           ((traits)&REPEAT) != 0,                                                                   \
-	           ((traits)&TREE) != 0,                                                                     \
-	           ((traits)&RANGES) != 0,                                                                   \
-	           ((traits)&THRESHOLD) != 0},
-#define CALL(value, name, function, grouping, traits)                                                        \
-	case value:                                                                                          \
-		return function(params, facts, state, hint);
-
-static const char names[UVMP_PREFETCH_COUNT][16] = {PREFETCHERS(NAME)};
-static const struct uvmp_prefetch_traits all_traits[UVMP_PREFETCH_COUNT] = {PREFETCHERS(TRAITS)};
+#define ENTRY(upper, lower) [UVMP_PREFETCH_##upper] = &uvmp_prefetcher_##lower,
+static const struct prefetcher *const table[UVMP_PREFETCH_COUNT] = {UVMP_PREFETCHERS(ENTRY)};
 
 static bool is_known(enum uvmp_prefetcher prefetcher)
 {
 	return (uint32_t)prefetcher < UVMP_PREFETCH_COUNT;
 }
 
-static bool is_between(uint32_t value, uint32_t low, uint32_t high)
+const struct prefetcher *uvmp_prefetcher_at(enum uvmp_prefetcher prefetcher)
 {
-	return value >= low && value <= high;
+	return table[prefetcher];
 }
 
 const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher)
 {
-	return is_known(prefetcher) ? names[prefetcher] : NULL;
+	return is_known(prefetcher) ? table[prefetcher]->name : NULL;
 }
 
 const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_prefetcher prefetcher)
 {
-	return is_known(prefetcher) ? &all_traits[prefetcher] : NULL;
+	return is_known(prefetcher) ? &table[prefetcher]->traits : NULL;
 }
+
+/* -- parameters -- */
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)
 {
 	if (params == NULL)
 		return;
-	params->prefetcher = prefetcher;
-	params->threshold = 51;
-	params->min_faults = 1;
-	params->sequential_pages = 1;
-	params->locality_pages = 128;
-	params->stride_depth = 4;
-	params->stride_confidence = 2;
-	params->next_blocks = 2;
-	params->next_percent = 90;
-	params->shared_utlbs = 2;
-	params->shared_threshold = 1;
-	params->private_threshold = 99;
-	params->quirks = true;
+	*params = (struct uvmp_prefetch_params){.prefetcher = prefetcher, .quirks = true};
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++)
+		uvmp_parameters_init(table[i]->parameter, table[i]->parameters, params);
+}
+
+/* Driver Q8: the driver documents a threshold of 1..100 and accepts 0. */
+static bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
+{
+	for (; prefetcher != NULL; prefetcher = prefetcher->base)
+		if (!uvmp_parameters_are_valid(prefetcher->parameter, prefetcher->parameters, params))
+			return false;
+	return params->quirks || params->threshold != 0;
 }
 
 bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params)
 {
-	/* Driver Q8: 1..100 is documented, 0 accepted. */
-	return params != NULL && is_known(params->prefetcher) &&
-	       is_between(params->threshold, params->quirks ? 0 : 1, 100) &&
-	       is_between(params->min_faults, 1, 20) &&
-	       is_between(params->sequential_pages, 1, UVMP_MASK_BITS) &&
-	       is_between(params->locality_pages, 1, UVMP_MASK_BITS) &&
-	       is_between(params->stride_depth, 1, 64) && is_between(params->stride_confidence, 1, 7) &&
-	       is_between(params->next_blocks, 1, 8) && is_between(params->next_percent, 1, 100) &&
-	       is_between(params->shared_utlbs, 2, 4096) && is_between(params->shared_threshold, 1, 100) &&
-	       is_between(params->private_threshold, 1, 100);
+	if (params == NULL || !is_known(params->prefetcher))
+		return false;
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++)
+		if (!are_params_valid(table[i], params))
+			return false;
+	return true;
 }
+
+/* -- state and facts -- */
 
 void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 {
@@ -152,16 +114,15 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 	return true;
 }
 
-enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
-                                     const struct uvmp_prefetch_facts *facts,
-                                     const struct uvmp_prefetch_state *state,
-                                     const struct uvmp_prefetch_hint *hint)
+static enum uvmp_status check(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
+                              const struct uvmp_prefetch_facts *facts,
+                              const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
 {
 	if (facts == NULL || hint == NULL || facts->faulted == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (facts->range_group == NULL && facts->range_groups != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (!uvmp_prefetch_params_is_valid(params) || !uvmp_prefetch_state_is_valid(state) ||
+	if (!are_params_valid(prefetcher, params) || !uvmp_prefetch_state_is_valid(state) ||
 	    !uvmp_block_is_valid(&facts->block))
 		return UVMP_ERR_ARGUMENT;
 	if (facts->dst >= UVMP_PROCS_MAX ||
@@ -170,49 +131,34 @@ enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-enum uvmp_status uvmp_prefetch_block_check(const struct uvmp_prefetch_params *params,
-                                           const struct uvmp_prefetch_facts *facts,
-                                           const struct uvmp_prefetch_state *state,
-                                           const struct uvmp_prefetch_hint *hint)
+/* What the traits ask for: a tree that covers the block, a random state, a range in which the block lies. */
+static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
+                                     const struct uvmp_prefetch_facts *facts,
+                                     const struct uvmp_prefetch_state *state)
 {
-	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
-
-	if (status != UVMP_OK)
-		return status;
-	return facts->is_follow ? UVMP_ERR_RANGE : UVMP_OK;
+	if (!traits->walks_ranges && facts->is_follow)
+		return UVMP_ERR_RANGE;
+	if ((traits->walks_ranges && state->range == NULL) || (traits->has_random && state->random == NULL))
+		return UVMP_ERR_ARGUMENT;
+	if (traits->has_tree &&
+	    (state->tree == NULL || state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages))
+		return UVMP_ERR_ARGUMENT;
+	if (traits->walks_ranges && (facts->range_pages < facts->block.pages ||
+	                             facts->range_pages - facts->block.pages < facts->range_first))
+		return UVMP_ERR_RANGE;
+	return (traits->has_tree || traits->has_random) && uvmp_prefetch_is_refault(facts) ? UVMP_ERR_RANGE
+	                                                                                   : UVMP_OK;
 }
 
-void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages)
+static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	hint->pages = *pages;
-	hint->dst = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : dst;
-	hint->follow = UVMP_PAGE_NONE;
-	hint->basic_blocks = 0;
-}
+	enum uvmp_status status = check(prefetcher, params, facts, state, hint);
 
-void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
-{
-	struct uvmp_region all = {0, facts->block.pages};
-	uvmp_mask absent;
-
-	uvmp_mask_zero(&absent);
-	uvmp_mask_region_set(&absent, all);
-	uvmp_mask_andnot(&absent, &absent, facts->faulted);
-	if (facts->resident != NULL)
-		uvmp_mask_andnot(&absent, &absent, facts->resident);
-	if (facts->pending != NULL)
-		uvmp_mask_andnot(&absent, &absent, facts->pending);
-	*pages = absent;
-}
-
-static bool is_in(const uvmp_mask *pages, const uvmp_mask *set)
-{
-	return set != NULL && uvmp_mask_intersects(pages, set);
-}
-
-bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
-{
-	return is_in(facts->faulted, facts->resident) || is_in(facts->faulted, facts->pending);
+	if (status == UVMP_OK)
+		status = check_traits(&prefetcher->traits, facts, state);
+	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
 }
 
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
@@ -221,8 +167,20 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 {
 	if (params == NULL || !is_known(params->prefetcher))
 		return UVMP_ERR_ARGUMENT;
-	switch (params->prefetcher) {
-	default: /* not reached: joined to the first row */
-		PREFETCHERS(CALL)
-	}
+	return decide(table[params->prefetcher], params, facts, state, hint);
+}
+
+enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
+                                       const struct uvmp_prefetch_facts *facts,
+                                       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	return params == NULL ? UVMP_ERR_ARGUMENT
+	                      : decide(&uvmp_prefetcher_density, params, facts, state, hint);
+}
+
+enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
+                                   const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                                   struct uvmp_prefetch_hint *hint)
+{
+	return params == NULL ? UVMP_ERR_ARGUMENT : decide(&uvmp_prefetcher_tbn, params, facts, state, hint);
 }

@@ -158,16 +158,6 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 
 /* -- the decision (5.3) -- */
 
-static bool is_allowed(const struct uvmp_prefetch_facts *facts)
-{
-	if (!facts->has_preferred || facts->preferred == facts->dst)
-		return true;
-	if (!facts->is_confidential)
-		return false;
-	return facts->dst == UVMP_CPU ||
-	       (facts->cpu_resident != NULL && uvmp_mask_intersects(facts->faulted, facts->cpu_resident));
-}
-
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                     struct uvmp_region max, uvmp_mask *pages)
 {
@@ -193,7 +183,7 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 	uvmp_mask_zero(pages);
 	if (facts->is_first_touch && facts->has_preferred && facts->dst == facts->preferred)
 		uvmp_mask_region_set(pages, max);
-	else if (is_allowed(facts))
+	else if (uvmp_prefetch_is_allowed(facts))
 		density(params, facts, max, pages);
 	uvmp_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
@@ -206,24 +196,6 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 		uvmp_mask_andnot(pages, pages, facts->thrashing);
 }
 
-/* Range groups come along only where one of their pages faulted. */
-static void drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
-{
-	for (uint32_t i = 0; i < facts->range_groups; i++)
-		if (!uvmp_mask_region_any(facts->faulted, facts->range_group[i]))
-			uvmp_mask_region_clear(pages, facts->range_group[i]);
-}
-
-void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
-{
-	uvmp_prefetch_absent(facts, pages);
-	if (!is_allowed(facts))
-		uvmp_mask_zero(pages);
-	if (facts->thrashing != NULL)
-		uvmp_mask_andnot(pages, pages, facts->thrashing);
-	drop_groups(facts, pages);
-}
-
 /* Driver Q9: its counter has 16 bits and wraps. */
 static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
 {
@@ -231,16 +203,14 @@ static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *
 	return !quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
 }
 
-enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
-                                       const struct uvmp_prefetch_facts *facts,
-                                       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+enum uvmp_status uvmp_prefetch_density_decide(const struct uvmp_prefetch_params *params,
+                                              const struct uvmp_prefetch_facts *facts,
+                                              struct uvmp_prefetch_state *state,
+                                              struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
 	uint32_t dst = UVMP_PROC_NONE;
 	uvmp_mask pages;
 
-	if (status != UVMP_OK)
-		return status;
 	choose(params, facts, &pages);
 	if (state->last_proc != facts->dst) {
 		state->last_proc = facts->dst;
@@ -248,12 +218,31 @@ enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params
 	}
 	state->faults = count_faults(state->faults, facts, params->quirks);
 	if (state->faults >= params->min_faults) {
-		drop_groups(facts, &pages);
+		uvmp_prefetch_drop_groups(facts, &pages);
 		dst = facts->dst;
 	}
 	uvmp_prefetch_hint_set(hint, dst, &pages);
 	return UVMP_OK;
 }
+
+static const struct parameter parameters[] = {
+        PREFETCH_PARAMETER(
+                threshold, "threshold", 0, 100, 51,
+                "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
+        PREFETCH_PARAMETER(min_faults, "min_faults", 1, 20, 1,
+                           "faulted pages of a block before anything is prefetched"),
+};
+
+const struct prefetcher uvmp_prefetcher_density = {
+        .name = "density",
+        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+                   .is_driver = true,
+                   .may_repeat = true,
+                   .has_threshold = true},
+        .decide = uvmp_prefetch_density_decide,
+        .parameter = parameters,
+        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+};
 
 /* -- system-allocated memory (5.8) -- */
 

@@ -1,25 +1,45 @@
-/* What the prefetchers share: one row of the table, one check of the facts, one way to answer.
+/* What the prefetchers share: the descriptor, and helpers.
  *
- * The hint is written last, from a mask on the stack: masks of the facts may be hint->pages of an earlier
- * decision, so nothing is read from the facts any more once the hint has changed. */
+ * Layers of this folder: prefetch_common.c < prefetch_tree.c < one file per prefetcher < prefetch.c, which holds the
+ * table and checks every argument before it calls a prefetcher. A prefetcher therefore checks only what its traits do
+ * not say.
+ *
+ * A prefetcher writes the hint last, from a mask on its stack: masks of the facts may be hint->pages of an earlier
+ * decision. */
 #ifndef UVMPOLICY_PREFETCH_INTERNAL_H
 #define UVMPOLICY_PREFETCH_INTERNAL_H
 
+#include "../base/parameter_internal.h"
 #include "uvmpolicy/prefetch.h"
 
-/* Checks parameters, facts and state as prefetch.h states them. Left to the prefetchers that look at them:
- * which pointers the state must have, is_follow, and range_first and range_pages (those that cross blocks).
- * Changes nothing. */
-enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
-				     const struct uvmp_prefetch_facts *facts,
-				     const struct uvmp_prefetch_state *state,
-				     const struct uvmp_prefetch_hint *hint);
+/* Decides; the arguments are valid, and the state holds what the traits ask for. UVMP_ERR_RANGE: facts or state
+ * contradict each other; nothing has changed then. */
+typedef enum uvmp_status uvmp_prefetch_function(const struct uvmp_prefetch_params *params,
+						const struct uvmp_prefetch_facts *facts,
+						struct uvmp_prefetch_state *state,
+						struct uvmp_prefetch_hint *hint);
 
-/* uvmp_prefetch_check for those that look at one block only: is_follow is out of range. */
-enum uvmp_status uvmp_prefetch_block_check(const struct uvmp_prefetch_params *params,
-					   const struct uvmp_prefetch_facts *facts,
-					   const struct uvmp_prefetch_state *state,
-					   const struct uvmp_prefetch_hint *hint);
+/* Everything that the library knows of one prefetcher. */
+struct prefetcher {
+	char name[16]; /* in the policy string */
+	struct uvmp_prefetch_traits traits;
+	uvmp_prefetch_function *decide;
+	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
+	uint32_t parameters;
+	const struct prefetcher *base; /* takes the parameters of this prefetcher too; NULL: none */
+};
+
+#define UVMP_PREFETCHER_DECLARE(upper, lower) extern const struct prefetcher uvmp_prefetcher_##lower;
+UVMP_PREFETCHERS(UVMP_PREFETCHER_DECLARE)
+
+/* The descriptor (prefetch.c); the prefetcher is valid. */
+const struct prefetcher *uvmp_prefetcher_at(enum uvmp_prefetcher prefetcher);
+
+/* Parameter of struct uvmp_prefetch_params. */
+#define PREFETCH_PARAMETER(field, name, min, max, initial, summary)                                          \
+	PARAMETER_NUMBER(struct uvmp_prefetch_params, field, name, min, max, initial, summary)
+
+/* -- prefetch_common.c -- */
 
 /* *hint = `pages` to dst, or nothing to nowhere; nothing to follow, no basic blocks. */
 void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages);
@@ -30,17 +50,21 @@ void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pa
 /* Did a page fault that is resident or pending already? */
 bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
 
-/* What the driver would let come along: *pages = absent pages that do not bounce, of range groups that fault,
- * and none if the preferred location is elsewhere (prefetch_density.c). */
+/* Does the preferred location of the pages allow prefetching to dst? */
+bool uvmp_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
+
+/* Removes range groups without a faulting page from *pages. */
+void uvmp_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+
+/* What the driver would prefetch: *pages = absent pages that do not thrash, of range groups that fault; none if
+ * the preferred location is elsewhere. */
 void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
-/* -- tree prefetchers (prefetch_sl.c) -- */
+/* -- prefetch_density.c: the decision that next, pattern and safe start from -- */
 
-/* uvmp_prefetch_block_check, then what tbn and sl require: a tree that covers the block, and no refault. */
-enum uvmp_status uvmp_prefetch_tree_check(const struct uvmp_prefetch_params *params,
-					  const struct uvmp_prefetch_facts *facts,
-					  const struct uvmp_prefetch_state *state,
-					  const struct uvmp_prefetch_hint *hint);
+uvmp_prefetch_function uvmp_prefetch_density_decide;
+
+/* -- prefetch_tree.c: for prefetchers with the trait has_tree -- */
 
 /* Counts the faulting basic blocks in the tree; returns their set. */
 uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
@@ -50,14 +74,5 @@ uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 				const struct uvmp_prefetch_facts *facts, uint32_t chosen,
 				struct uvmp_prefetch_hint *hint);
-
-/* -- range prefetchers (prefetch_sequential.c) -- */
-
-/* uvmp_prefetch_check, then what those that cross blocks require: state->range, and a block that lies in
- * its range. */
-enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *params,
-					   const struct uvmp_prefetch_facts *facts,
-					   const struct uvmp_prefetch_state *state,
-					   const struct uvmp_prefetch_hint *hint);
 
 #endif

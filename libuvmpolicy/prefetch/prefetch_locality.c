@@ -38,16 +38,13 @@ static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uv
 	uvmp_mask_region_set(pages, run);
 }
 
-enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *params,
-                                        const struct uvmp_prefetch_facts *facts,
-                                        struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
 	uvmp_mask pages, absent;
 	uint64_t outer;
 
-	if (status != UVMP_OK)
-		return status;
 	uvmp_mask_zero(&pages);
 	if (facts->is_follow) {
 		carry_on(facts, state->range->reach, &pages);
@@ -63,3 +60,20 @@ enum uvmp_status uvmp_prefetch_locality(const struct uvmp_prefetch_params *param
 		hint->follow = outer;
 	return UVMP_OK;
 }
+
+static const struct parameter parameters[] = {
+        PREFETCH_PARAMETER(locality_pages, "locality_pages", 1, 512, 128,
+                           "pages of 4 KiB from the faulting one on, it included"),
+};
+
+/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range,
+ * without those resident, pending or faulting. What reaches beyond the block is asked for through
+ * hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
+ * block.pages. */
+const struct prefetcher uvmp_prefetcher_locality = {
+        .name = "locality",
+        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+        .decide = decide,
+        .parameter = parameters,
+        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+};

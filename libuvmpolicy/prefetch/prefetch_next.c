@@ -31,18 +31,15 @@ static uint32_t budget_of(const struct uvmp_prefetch_params *params, const struc
 	return range->budget < params->next_blocks ? (uint32_t)range->budget : params->next_blocks;
 }
 
-enum uvmp_status uvmp_prefetch_next(const struct uvmp_prefetch_params *params,
-                                    const struct uvmp_prefetch_facts *facts,
-                                    struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
 	struct uvmp_prefetch_hint chosen;
 	uint32_t budget;
 	uint64_t outer;
 	uvmp_mask pages;
 
-	if (status != UVMP_OK)
-		return status;
 	if (facts->is_follow) {
 		budget = budget_of(params, state->range);
 		uvmp_mask_zero(&pages);
@@ -52,7 +49,7 @@ enum uvmp_status uvmp_prefetch_next(const struct uvmp_prefetch_params *params,
 		}
 		uvmp_prefetch_hint_set(&chosen, facts->dst, &pages);
 	} else {
-		(void)uvmp_prefetch_density(params, facts, state, &chosen); /* checked above */
+		(void)uvmp_prefetch_density_decide(params, facts, state, &chosen); /* never fails */
 		budget = is_full(params, facts, &chosen) ? params->next_blocks : 0;
 	}
 	outer = facts->range_first + facts->block.pages;
@@ -62,3 +59,24 @@ enum uvmp_status uvmp_prefetch_next(const struct uvmp_prefetch_params *params,
 		hint->follow = outer;
 	return UVMP_OK;
 }
+
+static const struct parameter parameters[] = {
+        PREFETCH_PARAMETER(next_blocks, "next_blocks", 1, 8, 2, "blocks that come when one is full"),
+        PREFETCH_PARAMETER(next_percent, "next_percent", 1, 100, 90,
+                           "percent of its pages with which a block is full"),
+};
+
+/* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
+ * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
+ * uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
+const struct prefetcher uvmp_prefetcher_next = {
+        .name = "next",
+        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+                   .is_driver = true,
+                   .walks_ranges = true,
+                   .has_threshold = true},
+        .decide = decide,
+        .parameter = parameters,
+        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+        .base = &uvmp_prefetcher_density,
+};

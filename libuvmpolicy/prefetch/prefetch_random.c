@@ -6,17 +6,12 @@
  * present one, so a later faulting page can be drawn and is then moved (and counted in the tree) twice. */
 #include "prefetch_internal.h"
 
-enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
-                                      const struct uvmp_prefetch_facts *facts,
-                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
 	uvmp_mask free_pages, taken;
 
-	if (status != UVMP_OK)
-		return status;
-	if (state->random == NULL)
-		return UVMP_ERR_ARGUMENT;
 	if (uvmp_prefetch_is_refault(facts))
 		return UVMP_ERR_RANGE;
 	uvmp_mask_zero(&taken);
@@ -38,3 +33,16 @@ enum uvmp_status uvmp_prefetch_random(const struct uvmp_prefetch_params *params,
 	uvmp_prefetch_hint_set(hint, facts->dst, &taken);
 	return UVMP_OK;
 }
+
+/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw
+ * uvmp_random_below(state->random, block.pages); the page is taken only if it is neither resident nor pending
+ * nor chosen already; no second draw. With state->tree each page moved counts there. The original moves each
+ * drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
+ * UVMP_ERR_RANGE also: a faulted page is resident or pending.
+ * Quirk: UVM Smart Q3 (a page that faults later in this batch can be drawn, and is then moved twice: it shows
+ * in hint->pages although it faulted, and counts twice in the tree). */
+const struct prefetcher uvmp_prefetcher_random = {
+        .name = "random",
+        .traits = {.grouping = UVMP_GROUPING_SINGLE, .has_random = true},
+        .decide = decide,
+};

@@ -6,23 +6,6 @@
  * block and asks, through hint->follow, to be called again for the block that holds the cursor. */
 #include "prefetch_internal.h"
 
-enum uvmp_status uvmp_prefetch_range_check(const struct uvmp_prefetch_params *params,
-                                           const struct uvmp_prefetch_facts *facts,
-                                           const struct uvmp_prefetch_state *state,
-                                           const struct uvmp_prefetch_hint *hint)
-{
-	enum uvmp_status status = uvmp_prefetch_check(params, facts, state, hint);
-
-	if (status != UVMP_OK)
-		return status;
-	if (state->range == NULL)
-		return UVMP_ERR_ARGUMENT;
-	if (facts->range_pages < facts->block.pages ||
-	    facts->range_pages - facts->block.pages < facts->range_first)
-		return UVMP_ERR_RANGE;
-	return UVMP_OK;
-}
-
 static bool has_cursor(const struct uvmp_prefetch_facts *facts, const struct uvmp_prefetch_range *range)
 {
 	return range->cursor >= facts->range_first && range->cursor - facts->range_first < facts->block.pages;
@@ -49,16 +32,13 @@ static void take(const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_r
 	range->cursor = facts->range_first + next;
 }
 
-enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *params,
-                                          const struct uvmp_prefetch_facts *facts,
-                                          struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
 	struct uvmp_prefetch_range *range;
 	uvmp_mask pages;
 
-	if (status != UVMP_OK)
-		return status;
 	range = state->range;
 	/* The answer could only be the question again, for ever. */
 	if (facts->is_follow && !has_cursor(facts, range))
@@ -73,3 +53,22 @@ enum uvmp_status uvmp_prefetch_sequential(const struct uvmp_prefetch_params *par
 		hint->follow = range->cursor;
 	return UVMP_OK;
 }
+
+static const struct parameter parameters[] = {
+        PREFETCH_PARAMETER(sequential_pages, "seq_pages", 1, 512, 1,
+                           "pages of 4 KiB that the cursor takes per decision"),
+};
+
+/* Zheng et al. (HPCA'16), made exact in the uvm-smart specification, 9.2: a cursor walks the range from its
+ * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
+ * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
+ * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several
+ * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
+ * not hold the cursor. */
+const struct prefetcher uvmp_prefetcher_sequential = {
+        .name = "sequential",
+        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+        .decide = decide,
+        .parameter = parameters,
+        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+};

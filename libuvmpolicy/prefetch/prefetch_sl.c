@@ -1,100 +1,21 @@
-/* Sequential-local prefetch of UVM Smart (uvm-smart specification, 2.4), and what it shares with TBN, which
- * goes on where this ends.
- *
- * Each faulting page adds a whole basic block (16 pages) on its path in the tree; the blocks so touched are
- * fetched as far as they are not resident. UVM Smart Q21: "not resident" is all that is asked, so pages in
- * flight are requested again; the corrected rule leaves them out, and sets the leaves to the pages that
- * really are resident or requested (UVM Smart Q1, Q2, Q5). */
+/* Sequential-local prefetch of UVM Smart (uvm-smart specification, 2.4): the rest of every faulting basic
+ * block. */
 #include "prefetch_internal.h"
 
-static struct uvmp_region region_of(uint32_t basic_block)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	struct uvmp_region region = {basic_block * UVMP_BASIC_BLOCK_PAGES,
-	                             (basic_block + 1u) * UVMP_BASIC_BLOCK_PAGES};
+	uint32_t chosen = uvmp_prefetch_tree_fault(params, facts, state->tree);
 
-	return region;
+	uvmp_prefetch_tree_collect(params, facts, chosen, hint);
+	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_prefetch_tree_check(const struct uvmp_prefetch_params *params,
-                                          const struct uvmp_prefetch_facts *facts,
-                                          const struct uvmp_prefetch_state *state,
-                                          const struct uvmp_prefetch_hint *hint)
-{
-	enum uvmp_status status = uvmp_prefetch_block_check(params, facts, state, hint);
-
-	if (status != UVMP_OK)
-		return status;
-	if (state->tree == NULL || state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages)
-		return UVMP_ERR_ARGUMENT;
-	return uvmp_prefetch_is_refault(facts) ? UVMP_ERR_RANGE : UVMP_OK;
-}
-
-/* *pages = all pages of the chosen basic blocks that lie in the block. */
-static void pages_of(const struct uvmp_prefetch_facts *facts, uint32_t chosen, uvmp_mask *pages)
-{
-	struct uvmp_region whole = {0, facts->block.pages};
-
-	uvmp_mask_zero(pages);
-	for (uint32_t b = 0; b < UVMP_TREE_BLOCKS_MAX; b++)
-		if ((chosen >> b & 1u) != 0)
-			uvmp_mask_region_set(pages, uvmp_region_intersect(region_of(b), whole));
-}
-
-/* Every leaf becomes what is resident, pending or requested now that `chosen` is fetched too. */
-static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, struct uvmp_tree *tree)
-{
-	uvmp_mask present, absent;
-
-	uvmp_prefetch_absent(facts, &absent);
-	pages_of(facts, ~(uint32_t)0, &present);
-	uvmp_mask_andnot(&present, &present, &absent);
-	pages_of(facts, chosen, &absent);
-	uvmp_mask_or(&present, &present, &absent);
-	uvmp_tree_assign(tree, &present);
-}
-
-uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-                                  const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree)
-{
-	uint32_t chosen = 0;
-
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
-		chosen |= (uint32_t)1 << p / UVMP_BASIC_BLOCK_PAGES;
-		if (params->quirks) /* UVM Smart Q1: for each page, not for each block */
-			uvmp_tree_add(tree, p, UVMP_BASIC_BLOCK_PAGES, true);
-	}
-	if (!params->quirks)
-		recount(facts, chosen, tree);
-	return chosen;
-}
-
-void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-                                const struct uvmp_prefetch_facts *facts, uint32_t chosen,
-                                struct uvmp_prefetch_hint *hint)
-{
-	uvmp_mask wanted, pages;
-
-	uvmp_prefetch_absent(facts, &wanted);
-	if (params->quirks && facts->pending != NULL) { /* UVM Smart Q21 */
-		uvmp_mask_or(&wanted, &wanted, facts->pending);
-		if (facts->resident != NULL)
-			uvmp_mask_andnot(&wanted, &wanted, facts->resident);
-	}
-	pages_of(facts, chosen, &pages);
-	uvmp_mask_and(&pages, &pages, &wanted);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
-	hint->basic_blocks = chosen;
-}
-
-enum uvmp_status uvmp_prefetch_sl(const struct uvmp_prefetch_params *params,
-                                  const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                                  struct uvmp_prefetch_hint *hint)
-{
-	enum uvmp_status status = uvmp_prefetch_tree_check(params, facts, state, hint);
-
-	if (status == UVMP_OK)
-		uvmp_prefetch_tree_collect(params, facts,
-		                           uvmp_prefetch_tree_fault(params, facts, state->tree), hint);
-	return status;
-}
+/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and
+ * quirks as TBN. */
+const struct prefetcher uvmp_prefetcher_sl = {
+        .name = "sl",
+        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
+        .decide = decide,
+};

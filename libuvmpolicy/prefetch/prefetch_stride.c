@@ -143,17 +143,14 @@ static struct walk take_ahead(const struct uvmp_prefetch_params *params,
 	return left;
 }
 
-enum uvmp_status uvmp_prefetch_stride(const struct uvmp_prefetch_params *params,
-                                      const struct uvmp_prefetch_facts *facts,
-                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_range_check(params, facts, state, hint);
 	struct uvmp_prefetch_range *range;
 	uvmp_mask pages, admitted;
 	struct walk walk;
 
-	if (status != UVMP_OK)
-		return status;
 	range = state->range;
 	if (range->streams > UVMP_PREFETCH_STREAMS)
 		return UVMP_ERR_ARGUMENT;
@@ -179,3 +176,25 @@ enum uvmp_status uvmp_prefetch_stride(const struct uvmp_prefetch_params *params,
 		hint->follow = walk.page;
 	return UVMP_OK;
 }
+
+static const struct parameter parameters[] = {
+        PREFETCH_PARAMETER(stride_depth, "stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
+        PREFETCH_PARAMETER(stride_confidence, "stride_confidence", 1, 7, 2,
+                           "how often a stride must have been seen"),
+};
+
+/* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen
+ * `stride_confidence` times, in this block or, through hint->follow (see struct uvmp_prefetch_range), in
+ * others. Pages at equal distance ahead of the last fault of a stream belong to it, as far as it fetches; any
+ * other page joins the stream nearest to it within UVMP_PREFETCH_STRIDE_MAX pages and costs it confidence,
+ * or starts a stream of its own. If several streams leave the block in one decision, one of them goes on.
+ * UVMP_ERR_ARGUMENT also: more streams than UVMP_PREFETCH_STREAMS. UVMP_ERR_RANGE also: range_pages <
+ * range_first + block.pages; is_follow for a block that does not hold the cursor while there is a budget.
+ * Cost: a few operations per fault and stream. */
+const struct prefetcher uvmp_prefetcher_stride = {
+        .name = "stride",
+        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE, .walks_ranges = true},
+        .decide = decide,
+        .parameter = parameters,
+        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+};

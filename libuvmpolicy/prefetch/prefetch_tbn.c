@@ -50,17 +50,20 @@ static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool qu
 	return taken;
 }
 
-enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
-                                   const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                                   struct uvmp_prefetch_hint *hint)
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
 {
-	enum uvmp_status status = uvmp_prefetch_tree_check(params, facts, state, hint);
 	uint32_t chosen;
 
-	if (status != UVMP_OK)
-		return status;
 	chosen = uvmp_prefetch_tree_fault(params, facts, state->tree);
 	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
 	uvmp_prefetch_tree_collect(params, facts, chosen, hint);
 	return UVMP_OK;
 }
+
+const struct prefetcher uvmp_prefetcher_tbn = {
+        .name = "tbn",
+        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
+        .decide = decide,
+};

@@ -101,6 +101,9 @@ static void test_traits(void **state)
 		assert_false(traits->may_repeat && (traits->has_tree || traits->walks_ranges));
 		assert_true(!traits->has_threshold || traits->is_driver);
 	}
+	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->has_random);
+	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_PATTERN)->has_pattern);
+	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_SAFE)->has_utlbs);
 	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_NEXT);
 	assert_true(traits->is_driver && traits->walks_ranges && traits->has_threshold);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->grouping, UVMP_GROUPING_SINGLE);
@@ -228,7 +231,9 @@ static void test_missing(void **state)
 	(void)state;
 	prepare(&call, UVMP_PREFETCH_NONE);
 	assert_int_equal(uvmp_prefetch_decide(NULL, &call.facts, &call.state, &call.hint), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_none(NULL, &call.facts, &call.state, &call.hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_density(NULL, &call.facts, &call.state, &call.hint),
+	                 UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_tbn(NULL, &call.facts, &call.state, &call.hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_prefetch_decide(&call.params, NULL, &call.state, &call.hint),
 	                 UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_prefetch_decide(&call.params, &call.facts, NULL, &call.hint),
@@ -240,9 +245,12 @@ static void test_missing(void **state)
 
 	prepare(&call, UVMP_PREFETCH_COUNT);
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
-	prepare(&call, UVMP_PREFETCH_NONE);
+	prepare(&call, UVMP_PREFETCH_SAFE); /* its own parameters, and those of density */
 	call.params.threshold = 101;
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
+	prepare(&call, UVMP_PREFETCH_NONE); /* none has no parameter */
+	call.params.threshold = 101;
+	assert_int_equal(decide(&call), UVMP_OK);
 	prepare(&call, UVMP_PREFETCH_NONE);
 	call.facts.block.pages = 513;
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);

@@ -32,6 +32,12 @@ static int prepare(void **state)
 	return (int)uvmp_block_from_shape(300, 3, 16, &facts.block);
 }
 
+static enum uvmp_status decide(enum uvmp_prefetcher prefetcher)
+{
+	params.prefetcher = prefetcher;
+	return uvmp_prefetch_decide(&params, &facts, &block_state, &hint);
+}
+
 static void assert_hint(const char *pages, uint32_t dst)
 {
 	uvmp_mask expected = page_text(pages);
@@ -45,7 +51,7 @@ static void assert_hint(const char *pages, uint32_t dst)
 static void test_none(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 	assert_hint("-", UVMP_PROC_NONE);
 	assert_int_equal(block_state.last_proc, UVMP_PROC_NONE); /* 5.3: disabled, no state is updated */
 	assert_int_equal(block_state.faults, 0);
@@ -63,17 +69,17 @@ static void test_none_counts_in_the_tree(void **state)
 		block_state.tree = &tree;
 		faulted = page_text("5,7,16");
 		facts.faulted_region = uvmp_mask_hull(&faulted);
-		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 		assert_hint("-", UVMP_PROC_NONE);
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), 2);
 		assert_int_equal(uvmp_tree_leaf(&tree, 1), 1);
 		assert_int_equal(tree.node[0], 3);
 		/* UVM Smart Q1: a leaf that misses "full" goes past it */
 		uvmp_tree_set_leaf(&tree, 0, 15);
-		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), 16);
 		uvmp_tree_set_leaf(&tree, 0, 17);
-		assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+		assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), quirks ? 19 : 16);
 	}
 }
@@ -87,19 +93,19 @@ static void test_none_refault(void **state)
 	assert_int_equal(uvmp_tree_init(&tree, 32), UVMP_OK);
 	resident = page_text("7");
 	facts.resident = &resident;
-	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 	block_state.tree = &tree;
-	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_ERR_RANGE);
 	facts.resident = NULL;
 	facts.pending = &resident;
-	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_ERR_RANGE);
 	assert_int_equal(tree.node[0], 0);
 }
 
 static void test_whole_block(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_prefetch_block(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(decide(UVMP_PREFETCH_BLOCK), UVMP_OK);
 	assert_hint("0-4,6,8-299", 2);
 	assert_int_equal(block_state.last_proc, UVMP_PROC_NONE);
 }
@@ -111,7 +117,7 @@ static void test_what_is_there_or_coming(void **state)
 	pending = page_text("3,7,199-210");
 	facts.resident = &resident;
 	facts.pending = &pending;
-	assert_int_equal(uvmp_prefetch_block(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(decide(UVMP_PREFETCH_BLOCK), UVMP_OK);
 	assert_hint("4,6,8-99,211-299", 2);
 }
 
@@ -120,7 +126,7 @@ static void test_nothing_is_left(void **state)
 	(void)state;
 	resident = page_text("0-299");
 	facts.resident = &resident;
-	assert_int_equal(uvmp_prefetch_block(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(decide(UVMP_PREFETCH_BLOCK), UVMP_OK);
 	assert_hint("-", UVMP_PROC_NONE);
 }
 
@@ -129,11 +135,9 @@ static void test_errors(void **state)
 	struct uvmp_prefetch_hint before = hint;
 
 	(void)state;
-	assert_int_equal(uvmp_prefetch_block(NULL, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_none(&params, NULL, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	facts.faulted_region.outer = 301;
-	assert_int_equal(uvmp_prefetch_block(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_prefetch_none(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(decide(UVMP_PREFETCH_BLOCK), UVMP_ERR_RANGE);
+	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_ERR_RANGE);
 	assert_memory_equal(&before, &hint, sizeof(hint));
 }
 

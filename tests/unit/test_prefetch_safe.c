@@ -69,7 +69,6 @@ static void test_errors(void **state)
 	assert_int_equal(prefetch_case_decide(&c, "1"), UVMP_ERR_RANGE);
 	c.params.shared_utlbs = 1;
 	assert_int_equal(prefetch_case_decide(&c, "1"), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_safe(NULL, &c.facts, &c.state, &c.hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(c.state.faults, 0);
 }
 

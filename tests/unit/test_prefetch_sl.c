@@ -128,7 +128,6 @@ static void test_errors_change_nothing(void **state)
 	c.state.tree = NULL;
 	assert_int_equal(prefetch_case_decide(&c, "5"), UVMP_ERR_ARGUMENT);
 	assert_memory_equal(&c.tree, &before, sizeof(before));
-	assert_int_equal(uvmp_prefetch_sl(NULL, &c.facts, &c.state, &c.hint), UVMP_ERR_ARGUMENT);
 }
 
 int main(void)

@@ -1,0 +1,28 @@
+/* No prefetch: only the faulting pages move. */
+#include "prefetch_internal.h"
+
+/* On-demand paging of UVM Smart (uvm-smart specification, 2.1) counts each page that moves in the tree: an
+ * eviction order that reads the tree needs the counts. */
+static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
+                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+                               struct uvmp_prefetch_hint *hint)
+{
+	uvmp_mask nothing;
+
+	if (state->tree != NULL && uvmp_prefetch_is_refault(facts))
+		return UVMP_ERR_RANGE;
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmp_mask_next_set(facts->faulted, p + 1u))
+		uvmp_tree_add(state->tree, p, 1, params->quirks);
+	uvmp_mask_zero(&nothing);
+	uvmp_prefetch_hint_set(hint, facts->dst, &nothing);
+	return UVMP_OK;
+}
+
+/* Nothing (uvm-smart specification, 2.2). With state->tree each faulted page counts there (2.1);
+ * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: UVM Smart Q1 and UVM Smart Q2. */
+const struct prefetcher uvmp_prefetcher_none = {
+        .name = "none",
+        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
+        .decide = decide,
+};
