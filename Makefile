@@ -17,7 +17,7 @@ BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
 CORE  := $(BASE) $(WARN) -U_FORTIFY_SOURCE -ffreestanding -fvisibility=hidden -fPIC
-HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 COV   := -O0 -g --coverage
@@ -33,10 +33,11 @@ LIBS  := $(if $(HAVE_ZSTD),-lzstd)
 FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*/*.c)
-sim   := $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
+common := $(wildcard adapters/common/*.c)
+sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c import/*.c machine/*.c vectors/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
-runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/simulator/,nearest.c number.c quote.c)
+runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/common/,nearest.c number.c quote.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 model := $(wildcard tests/model/*.c)
 tests := $(wildcard tests/properties/*.c tests/unit/*.c)

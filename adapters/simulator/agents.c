@@ -9,36 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "host.h"
 
 /* -- room -- */
 
-static bool grow(void **array, size_t count, size_t bytes)
-{
-	void *grown = realloc(*array, count * bytes);
-
-	if (grown)
-		*array = grown;
-	return grown != NULL;
-}
-
 bool agents_grow(struct agents *a, uint32_t index)
 {
 	uint32_t count = a->count ? a->count : 64u;
-	void *agent = a->agent, *unwritten = a->unwritten, *written = a->written, *before = a->before;
-	bool is_done;
 
 	while (count <= index)
 		count *= 2u;
-	is_done = grow(&agent, count, sizeof(*a->agent)) && grow(&unwritten, count, sizeof(*a->unwritten)) &&
-	          grow(&written, count, sizeof(*a->written)) && grow(&before, count, sizeof(*a->before));
-	a->agent = agent;
-	a->unwritten = unwritten;
-	a->written = written;
-	a->before = before;
-	if (!is_done)
+	if (!ARRAY_RESIZE(a->agent, a->count, count) || !ARRAY_RESIZE(a->unwritten, a->count, count) ||
+	    !ARRAY_RESIZE(a->written, a->count, count) || !ARRAY_RESIZE(a->before, a->count, count))
 		return false;
-	memset(a->agent + a->count, 0, (count - a->count) * sizeof(*a->agent));
 	a->count = count;
 	return true;
 }
@@ -154,17 +138,10 @@ void agents_report(struct agents *a, struct uvmp_service *service)
 
 bool agents_see_change(struct agents *a, struct sim_block *block)
 {
-	void *changed = a->changed;
-	uint32_t room = a->changed_room ? 2u * a->changed_room : 64u;
-
 	if (block->waiting == 0 || (a->changed_count > 0 && a->changed[a->changed_count - 1u] == block))
 		return true;
-	if (a->changed_count == a->changed_room) {
-		if (!grow(&changed, room, sizeof(*a->changed)))
-			return false;
-		a->changed = changed;
-		a->changed_room = room;
-	}
+	if (!ARRAY_RESERVE(a->changed, a->changed_room, a->changed_count + 1u))
+		return false;
 	a->changed[a->changed_count++] = block;
 	return true;
 }

@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define NEVER      0u /* values of slot[]: never accessed, */
 #define TAKEN      1u /* taken */
 #define FIRST_SLOT 3u /* so that neither stands just before a slot */
@@ -125,22 +127,9 @@ void belady_close(struct belady *b)
 		free(b->start[level]);
 }
 
-/* Room for `count` elements in *array, those behind the first `used` zero; what is there stays. */
-static bool make_room(void **array, size_t count, size_t used, size_t bytes)
-{
-	char *grown = realloc(*array, count * bytes);
-
-	if (!grown)
-		return false;
-	memset(grown + used * bytes, 0, (count - used) * bytes);
-	*array = grown;
-	return true;
-}
-
 bool belady_grow(struct belady *b, uint32_t units)
 {
 	uint32_t room = b->room < 64u ? 64u : b->room, slots;
-	void *slot = b->slot, *owner = b->owner;
 	bool is_done;
 
 	if (units > BELADY_UNITS_MAX)
@@ -149,17 +138,10 @@ bool belady_grow(struct belady *b, uint32_t units)
 		room *= 2u;
 	if (room > b->room) {
 		slots = 3u * room + 64u;
-		is_done = make_room(&slot, room, b->room, sizeof(*b->slot));
-		b->slot = slot;
-		is_done = is_done && make_room(&owner, slots, b->slots, sizeof(*b->owner));
-		b->owner = owner;
-		for (unsigned level = 0; level < BELADY_LEVELS && is_done; level++) {
-			void *start = b->start[level];
-
-			is_done = make_room(&start, words(slots, level),
-			                    b->room != 0 ? words(b->slots, level) : 0, sizeof(uint64_t));
-			b->start[level] = start;
-		}
+		is_done = ARRAY_RESIZE(b->slot, b->room, room) && ARRAY_RESIZE(b->owner, b->slots, slots);
+		for (unsigned level = 0; level < BELADY_LEVELS && is_done; level++)
+			is_done = ARRAY_RESIZE(b->start[level], b->room != 0 ? words(b->slots, level) : 0,
+			                       words(slots, level));
 		if (!is_done)
 			return false;
 		b->room = room;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "belady.h"
 #include "interrupt.h"
 #include "progress.h"
@@ -182,16 +183,9 @@ static uint32_t find_window(struct bound *b, uint64_t address)
 
 static bool insert_range(struct bound *b, size_t place, struct range range)
 {
-	if (b->ranges == b->ranges_room) {
-		size_t room = b->ranges_room != 0 ? 2 * b->ranges_room : 16;
-		struct range *grown = realloc(b->range, room * sizeof(*grown));
-
-		if (!grown)
-			return fail(b, "out of memory");
-		b->range = grown;
-		b->ranges_room = room;
-	}
-	memmove(b->range + place + 1, b->range + place, (b->ranges - place) * sizeof(range));
+	if (!ARRAY_RESERVE(b->range, b->ranges_room, b->ranges + 1))
+		return fail(b, "out of memory");
+	ARRAY_OPEN(b->range, b->ranges, place);
 	b->range[place] = range;
 	b->ranges++;
 	return true;

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "explain.h"
+#include "number.h"
 
 const char help_explain[] =
         "usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
@@ -24,19 +25,9 @@ static const char *const options[] = {"space=", NULL};
 /* Hexadecimal digits at *text, at most 64 bits; moves *text behind them. */
 static bool scan_address(const char **text, uint64_t *address)
 {
-	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-	const char *at = *text, *start, *digit;
-
-	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
-		at += 2;
-	*address = 0;
-	for (start = at; *at != '\0' && (digit = strchr(digits, *at)) != NULL; at++) {
-		if (*address >> 60 != 0)
-			return false;
-		*address = *address << 4 | (uint64_t)((digit - digits) % 16);
-	}
-	*text = at;
-	return at != start;
+	if ((*text)[0] == '0' && ((*text)[1] == 'x' || (*text)[1] == 'X'))
+		*text += 2;
+	return number_read(text, *text + strlen(*text), 16, address) == NUMBER_OK;
 }
 
 /* ADDRESS, ADDRESS-END or ADDRESS+BYTES; false after a report. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cli.h"
 #include "lines.h"
 #include "vectors/vec.h"
@@ -34,32 +35,15 @@ __attribute__((format(printf, 2, 3))) static bool bad(struct parse *parse, const
 	return false;
 }
 
-/* One more element at the end of a grown array, zeroed. */
-static void *append(void **array, size_t *count, size_t bytes)
-{
-	char *element;
-
-	if ((*count & (*count + 1)) == 0) {
-		*array = realloc(*array, (2 * *count + 1) * bytes);
-		if (*array == NULL)
-			exit(cli_error("out of memory"));
-	}
-	element = (char *)*array + *count * bytes;
-	memset(element, 0, bytes);
-	++*count;
-	return element;
-}
-
 static struct measured_fault *add_fault(struct parse *parse, uint32_t proc, uint32_t page)
 {
 	struct measured *measured = parse->measured;
-	void *array = measured->fault;
-	struct measured_fault *fault = append(&array, &measured->faults, sizeof(*fault));
+	struct measured_fault *fault;
 
-	measured->fault = array;
-	fault->program = measured->programs - 1;
-	fault->proc = proc;
-	fault->page = page;
+	if (!ARRAY_RESERVE(measured->fault, measured->faults_capacity, measured->faults + 1))
+		exit(cli_error("out of memory"));
+	fault = &measured->fault[measured->faults++];
+	*fault = (struct measured_fault){.program = measured->programs - 1, .proc = proc, .page = page};
 	return fault;
 }
 
@@ -114,14 +98,12 @@ static bool take_program(struct parse *parse, char *rest)
 {
 	struct measured *measured = parse->measured;
 	const char *name = line_word(&rest);
-	void *array = measured->program;
-	char *copy;
 
 	if (name == NULL || strlen(name) >= MEASURED_NAME_MAX)
 		return bad(parse, "a name of at most %d bytes must follow `program`", MEASURED_NAME_MAX - 1);
-	copy = append(&array, &measured->programs, sizeof(*measured->program));
-	measured->program = array;
-	strcpy(copy, name);
+	if (!ARRAY_RESERVE(measured->program, measured->programs_capacity, measured->programs + 1))
+		exit(cli_error("out of memory"));
+	strcpy(measured->program[measured->programs++], name);
 	parse->in_program = true;
 	uvmp_mask_zero(&parse->resident[0]);
 	uvmp_mask_zero(&parse->resident[1]);

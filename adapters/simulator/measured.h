@@ -35,9 +35,9 @@ struct measured_fault {
 
 struct measured {
 	struct measured_fault *fault;
-	size_t faults;
+	size_t faults, faults_capacity;
 	char (*program)[MEASURED_NAME_MAX];
-	size_t programs;
+	size_t programs, programs_capacity;
 	char error[512];
 };
 

@@ -4,6 +4,7 @@
  * repeated keys are found and what the GPU's own file sets is not overwritten by the host's file that it
  * includes. */
 #include "nearest.h"
+#include "number.h"
 #include "model.h"
 
 #include <errno.h>
@@ -244,25 +245,18 @@ static bool take_text(struct parse *parse, const char *key, const char *value, u
 static bool take_number(struct parse *parse, const char *key, const char **text, uint64_t min, uint64_t max,
                         uint64_t *number)
 {
-	const char *at = *text;
-	int length = (int)strcspn(at, " ");
-	bool is_large = false;
+	int length = (int)strcspn(*text, " ");
+	enum number_status status = number_decimal(*text, (size_t)length, number);
 
-	*number = 0;
-	for (; *at >= '0' && *at <= '9'; at++) {
-		uint64_t digit = (uint64_t)(*at - '0');
-
-		is_large = is_large || *number > (UINT64_MAX - digit) / 10;
-		*number = *number * 10 + digit;
-	}
-	if (at == *text || (*at != '\0' && *at != ' '))
+	if (status == NUMBER_BAD)
 		return bad_at(parse, parse->reader.number, "%s: \"%.*s\" is not a whole number", key,
 		              length < 60 ? length : 60, *text);
-	if (is_large || *number < min || *number > max)
+	if (status == NUMBER_TOO_LARGE || *number < min || *number > max)
 		return bad_at(parse, parse->reader.number, "%s: %.*s is out of range, %llu..%llu", key,
 		              length < 60 ? length : 60, *text, (unsigned long long)min,
 		              (unsigned long long)max);
-	*text = at + strspn(at, " ");
+	*text += length;
+	*text += strspn(*text, " ");
 	return true;
 }
 

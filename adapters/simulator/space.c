@@ -81,30 +81,6 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 	space->footprint_bytes += range->end - range->start + 1u;
 }
 
-static bool grow_ranges(struct space *space)
-{
-	struct sim_range **range = realloc(space->range, (space->ranges + 1) * sizeof(struct sim_range *));
-
-	if (range)
-		space->range = range;
-	return range != NULL;
-}
-
-static bool grow_pieces(struct space *space)
-{
-	size_t room = space->pieces_room != 0 ? 2 * space->pieces_room : 16;
-	struct sim_piece *piece;
-
-	if (space->pieces < space->pieces_room)
-		return true;
-	piece = realloc(space->piece, room * sizeof(*piece));
-	if (!piece)
-		return false;
-	space->piece = piece;
-	space->pieces_room = room;
-	return true;
-}
-
 /* There is room. */
 static void insert_range(struct space *space, struct sim_range *range)
 {
@@ -112,8 +88,7 @@ static void insert_range(struct space *space, struct sim_range *range)
 
 	while (place > 0 && space->range[place - 1]->start > range->start)
 		place--;
-	memmove(space->range + place + 1, space->range + place,
-	        (space->ranges - place) * sizeof(*space->range));
+	ARRAY_OPEN(space->range, space->ranges, place);
 	space->range[place] = range;
 	space->ranges++;
 }
@@ -166,7 +141,8 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range = calloc(1, sizeof(*range));
 	if (range)
 		range->block = array_zeros(blocks, sizeof(*range->block));
-	if (!range || !range->block || !grow_ranges(space) || !grow_pieces(space)) {
+	if (!range || !range->block || !ARRAY_RESERVE(space->range, space->ranges_room, space->ranges + 1u) ||
+	    !ARRAY_RESERVE(space->piece, space->pieces_room, space->pieces + 1u)) {
 		if (range)
 			free(range->block);
 		free(range);
@@ -217,7 +193,7 @@ bool space_free(struct space *space, uint64_t start, uint64_t bytes)
 	size_t place = first_piece(space, start);
 	uint64_t end = start + (bytes - 1);
 
-	if (!grow_pieces(space))
+	if (!ARRAY_RESERVE(space->piece, space->pieces_room, space->pieces + 1u))
 		return false;
 	space->last.range = NULL;
 	if (place < space->pieces && space->piece[place].start < start) {

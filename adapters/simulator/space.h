@@ -22,23 +22,24 @@ struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
 	/* kept by the machine only: */
-	uint64_t event_ns;   /* when the GPU sees the last change of its page tables that is queued */
-	uint64_t copied_ns;  /* the last copy of the block has ended */
-	uint16_t mapped;     /* pages that the GPU can reach */
-	uvmp_mask remote;    /* and of them those that lie on the CPU */
-	bool is_split;       /* these pages are not alike: no TLB's entry holds all of them */
-	uint16_t version;    /* changes when the TLBs' entries of the block are dropped */
-	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
-	uint32_t number;     /* of the block, over all ranges */
+	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
+	uint64_t copied_ns; /* the last copy of the block has ended */
+	uint16_t mapped;    /* pages that the GPU can reach */
+	uvmp_mask remote;   /* and of them those that lie on the CPU */
+	bool is_split;      /* these pages are not alike: no TLB's entry holds all of them */
+	uint16_t version;   /* changes when the TLBs' entries of the block are dropped */
+	uint16_t big_version[ROOT_BYTES /
+	                     BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
+	uint32_t number;                      /* of the block, over all ranges */
 	struct sim_counter counter;
-	uvmp_mask resident;  /* on the GPU */
+	uvmp_mask resident; /* on the GPU */
 	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
 	uvmp_mask low[2], high[2];
-	uvmp_mask evicted;   /* evicted at least once */
-	uvmp_mask unused;    /* prefetched and not touched since */
-	uvmp_mask touched;   /* ever */
-	uvmp_mask written;   /* kept by the machine only: by the GPU, since they came */
-	uint32_t waiting;    /* kept by the untimed driver only: first of the agents that wait (agents.h) */
+	uvmp_mask evicted; /* evicted at least once */
+	uvmp_mask unused;  /* prefetched and not touched since */
+	uvmp_mask touched; /* ever */
+	uvmp_mask written; /* kept by the machine only: by the GPU, since they came */
+	uint32_t waiting;  /* kept by the untimed driver only: first of the agents that wait (agents.h) */
 };
 
 struct sim_range {
@@ -57,13 +58,14 @@ struct sim_piece {
 
 struct space {
 	struct uvmp_geometry geometry;
-	struct sim_range **range; /* by start; freed ones, too, beside which there may be others in the same place */
-	size_t ranges;
+	struct sim_range *
+	        *range; /* by start; freed ones, too, beside which there may be others in the same place */
+	size_t ranges, ranges_room;
 	struct sim_piece *piece; /* by start */
 	size_t pieces, pieces_room;
 	struct sim_piece last; /* last one found; without a range: none */
-	uint32_t blocks; /* of what is left of managed ranges */
-	uint32_t numbers; /* given to blocks so far */
+	uint32_t blocks;       /* of what is left of managed ranges */
+	uint32_t numbers;      /* given to blocks so far */
 	uint32_t page_bytes, page_shift;
 	uint64_t footprint_bytes; /* of managed ranges, freed ones, too */
 	uint64_t device_bytes;    /* of the others, each in whole roots */
@@ -76,8 +78,8 @@ static inline uint32_t right_on(const struct sim_block *block, uint32_t processo
 	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
 }
 
-/* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint` oversub_percent
- * of it, rounded up, so that at 100 % everything fits. */
+/* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint`
+ * oversub_percent of it, rounded up, so that at 100 % everything fits. */
 static inline uint64_t space_memory_bytes(uint64_t bytes, uint32_t oversub_percent, uint64_t footprint)
 {
 	if (bytes == 0)
@@ -90,8 +92,8 @@ bool space_open(struct space *space, uint32_t page_bytes);
 void space_close(struct space *space);
 /* Adds a range, its size rounded up to whole pages. */
 bool space_add_range(struct space *space, const struct source_range *range, char error[SOURCE_ERROR_MAX]);
-/* [start, start + bytes), whole pages of ranges, belongs to none any more; other ranges may be added there. False:
- * out of memory. */
+/* [start, start + bytes), whole pages of ranges, belongs to none any more; other ranges may be added there.
+ * False: out of memory. */
 bool space_free(struct space *space, uint64_t start, uint64_t bytes);
 /* The block and page of an address; NULL outside every range, and in what was freed. */
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);

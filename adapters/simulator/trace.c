@@ -13,6 +13,7 @@
 #include <zstd.h>
 #endif
 
+#include "array.h"
 #include "number.h"
 #include "trace_write.h"
 
@@ -241,62 +242,29 @@ static bool is_word(struct text field, const char *word)
 	return length == strlen(word) && memcmp(field.at, word, length) == 0;
 }
 
-static bool bad_number(struct trace *trace, struct text field, const char *what, const char *why)
+static bool check_number(struct trace *trace, struct text field, const char *what, const char *kind,
+                         enum number_status status)
 {
-	return fail(trace, "%s `%s` %s", what, quote(field.at, (size_t)(field.end - field.at)).text, why);
+	if (status == NUMBER_OK)
+		return true;
+	if (field.at == field.end)
+		return fail(trace, "%s is missing", what);
+	return fail(trace, "%s `%s` %s%s", what, quote(field.at, (size_t)(field.end - field.at)).text,
+	            status == NUMBER_BAD ? "is not a " : "does not fit 64 bits",
+	            status == NUMBER_BAD ? kind : "");
 }
 
 static bool parse_decimal(struct trace *trace, struct text field, const char *what, uint64_t *value)
 {
-	uint64_t number = 0;
-
-	if (field.at == field.end)
-		return fail(trace, "%s is missing", what);
-	for (const char *p = field.at; p < field.end; p++) {
-		unsigned digit = (unsigned)(*p - '0');
-
-		if (*p < '0' || *p > '9')
-			return bad_number(trace, field, what, "is not a decimal number");
-		if (number > (UINT64_MAX - digit) / 10u)
-			return bad_number(trace, field, what, "does not fit 64 bits");
-		number = number * 10u + digit;
-	}
-	*value = number;
-	return true;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+	return check_number(trace, field, what, "decimal number",
+	                    number_decimal(field.at, (size_t)(field.end - field.at), value));
 }
 
 /* With or without 0x. */
 static bool parse_hex(struct trace *trace, struct text field, const char *what, uint64_t *value)
 {
-	struct text digits = field;
-	uint64_t number = 0;
-
-	if (field.at == field.end)
-		return fail(trace, "%s is missing", what);
-	if (field.end - field.at > 2 && field.at[0] == '0' && (field.at[1] == 'x' || field.at[1] == 'X'))
-		digits.at += 2;
-	for (const char *p = digits.at; p < digits.end; p++) {
-		int digit = hex_digit(*p);
-
-		if (digit < 0)
-			return bad_number(trace, field, what, "is not a hexadecimal number");
-		if (number >> 60 != 0)
-			return bad_number(trace, field, what, "does not fit 64 bits");
-		number = number << 4 | (uint64_t)digit;
-	}
-	*value = number;
-	return true;
+	return check_number(trace, field, what, "hexadecimal number",
+	                    number_hex(field.at, (size_t)(field.end - field.at), value));
 }
 
 static bool parse_name(struct trace *trace, struct text field, const char *what, char *to, size_t room)
@@ -365,16 +333,9 @@ static bool insert_at(struct trace *trace, size_t at, struct extent range)
 {
 	if (trace->ranges == RANGES_MAX)
 		return fail(trace, "more than %u ranges", RANGES_MAX);
-	if (trace->ranges == trace->ranges_room) {
-		size_t room = trace->ranges_room != 0 ? 2 * trace->ranges_room : 16;
-		struct extent *grown = realloc(trace->range, room * sizeof(*grown));
-
-		if (grown == NULL)
-			return fail(trace, "out of memory");
-		trace->range = grown;
-		trace->ranges_room = room;
-	}
-	memmove(trace->range + at + 1, trace->range + at, (trace->ranges - at) * sizeof(range));
+	if (!ARRAY_RESERVE(trace->range, trace->ranges_room, trace->ranges + 1))
+		return fail(trace, "out of memory");
+	ARRAY_OPEN(trace->range, trace->ranges, at);
 	trace->range[at] = range;
 	trace->ranges++;
 	return true;

@@ -86,6 +86,46 @@ static void numbers(void **state)
 	assert_int_equal(number, 123);
 }
 
+static void assert_hex(const char *text, enum number_status status, uint64_t want)
+{
+	uint64_t got = 7;
+
+	assert_int_equal(number_hex(text, strlen(text), &got), status);
+	assert_int_equal(got, want);
+}
+
+static void hexadecimal(void **state)
+{
+	(void)state;
+	assert_hex("0", NUMBER_OK, 0);
+	assert_hex("0x10", NUMBER_OK, 16);
+	assert_hex("0XfFfFfFfFfFfFfFfF", NUMBER_OK, UINT64_MAX);
+	assert_hex("10000000000000000", NUMBER_TOO_LARGE, UINT64_MAX);
+	assert_hex("", NUMBER_BAD, 7);
+	assert_hex("0x", NUMBER_BAD, 7);
+	assert_hex("12g", NUMBER_BAD, 7);
+	assert_hex("-1", NUMBER_BAD, 7);
+}
+
+static void prefixes(void **state)
+{
+	const char *text = "125abc", *at = text, *end = text + strlen(text);
+	uint64_t got = 0;
+
+	(void)state;
+	assert_int_equal(number_read(&at, end, 10, &got), NUMBER_OK);
+	assert_int_equal(got, 125);
+	assert_ptr_equal(at, text + 3);
+	assert_int_equal(number_read(&at, end, 10, &got), NUMBER_BAD);
+	assert_int_equal(got, 125);
+	assert_ptr_equal(at, text + 3);
+	assert_int_equal(number_read(&at, text + 4, 16, &got), NUMBER_OK);
+	assert_int_equal(got, 10);
+	assert_int_equal(number_decimal("18446744073709551616", 20, &got), NUMBER_TOO_LARGE);
+	assert_int_equal(got, UINT64_MAX);
+	assert_int_equal(number_decimal("18446744073709551616x", 21, &got), NUMBER_BAD);
+}
+
 static void assert_printed(uint64_t bytes, const char *want)
 {
 	char text[NUMBER_TEXT_MAX];
@@ -111,10 +151,8 @@ static void printed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(sizes),
-	        cmocka_unit_test(not_sizes),
-	        cmocka_unit_test(numbers),
-	        cmocka_unit_test(printed),
+	        cmocka_unit_test(sizes),       cmocka_unit_test(not_sizes), cmocka_unit_test(numbers),
+	        cmocka_unit_test(hexadecimal), cmocka_unit_test(prefixes),  cmocka_unit_test(printed),
 	};
 
 	return cmocka_run_group_tests_name("number", tests, NULL, NULL);

@@ -295,21 +295,5 @@ bool import_decimal(const char *text, uint64_t *number)
 
 bool import_hex(const char *text, uint64_t *number)
 {
-	static const char digits[] = "0123456789abcdef";
-	uint64_t value = 0;
-
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		text += 2;
-	if (*text == '\0')
-		return false;
-	for (; *text != '\0'; text++) {
-		char small = *text >= 'A' && *text <= 'F' ? (char)(*text + ('a' - 'A')) : *text;
-		const char *digit = strchr(digits, small);
-
-		if (!digit || value >> 60 != 0)
-			return false;
-		value = value << 4 | (uint64_t)(digit - digits);
-	}
-	*number = value;
-	return true;
+	return number_hex(text, strlen(text), number) == NUMBER_OK;
 }

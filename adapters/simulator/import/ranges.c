@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define RANGES_MAX 65536u /* as the reader of traces */
 #define FIRST_ROOM 1024u
 
@@ -123,16 +125,9 @@ const char *import_ranges_add(struct import_ranges *ranges, const struct source_
 		return "the range overlaps another one";
 	if (ranges->ranges == RANGES_MAX)
 		return "more than 65536 ranges: touched memory has too many gaps, or --ranges too many lines";
-	if (ranges->ranges == ranges->ranges_room) {
-		size_t room = ranges->ranges_room != 0 ? 2 * ranges->ranges_room : 16;
-		struct source_range *grown = realloc(ranges->range, room * sizeof(*grown));
-
-		if (!grown)
-			return "out of memory";
-		ranges->range = grown;
-		ranges->ranges_room = room;
-	}
-	memmove(ranges->range + at + 1, ranges->range + at, (ranges->ranges - at) * sizeof(*range));
+	if (!ARRAY_RESERVE(ranges->range, ranges->ranges_room, ranges->ranges + 1))
+		return "out of memory";
+	ARRAY_OPEN(ranges->range, ranges->ranges, at);
 	ranges->range[at] = *range;
 	ranges->ranges++;
 	return NULL;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define KERNEL_NAME_MAX 48u
 #define FIELDS_MAX      16u
 
@@ -18,7 +20,7 @@ struct kernel {
 
 struct stream {
 	struct kernel *kernel;
-	size_t kernels;
+	size_t kernels, kernels_capacity;
 	size_t at;    /* the next kernel that is to end */
 	bool is_open; /* it has begun */
 };
@@ -56,13 +58,8 @@ static bool add_kernel(struct import_text *text, struct stream *stream, const st
 		return import_text_bad(text, "the kernel ends before it begins");
 	if (stream->kernels > 0 && kernel->first < stream->kernel[stream->kernels - 1].last)
 		return import_text_bad(text, "the kernel begins before the one before it has ended");
-	if ((stream->kernels & (stream->kernels + 1)) == 0) { /* 0, 1, 3, 7, ...: it is full */
-		struct kernel *grown = realloc(stream->kernel, (2 * stream->kernels + 1) * sizeof(*grown));
-
-		if (!grown)
-			return import_text_bad(text, "out of memory");
-		stream->kernel = grown;
-	}
+	if (!ARRAY_RESERVE(stream->kernel, stream->kernels_capacity, stream->kernels + 1))
+		return import_text_bad(text, "out of memory");
 	stream->kernel[stream->kernels++] = *kernel;
 	return true;
 }

@@ -18,35 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "gpu_ready.h"
 
 #define WARPS_MOST 32u /* of a thread block */
 
 /* -- room -- */
 
-/* More elements of a table, the new ones zero. */
-static bool grow(void **table, size_t from, size_t to, size_t bytes)
+static bool grow_sm(const struct gpu *gpu, struct sm *sm, uint32_t warps, uint32_t groups)
 {
-	char *fresh = realloc(*table, to * bytes);
-
-	if (!fresh)
-		return false;
-	memset(fresh + from * bytes, 0, (to - from) * bytes);
-	*table = fresh;
-	return true;
-}
-
-static bool grow_sm(struct gpu *gpu, struct sm *sm, uint32_t warps, uint32_t groups)
-{
-	void *warp = sm->warp, *group = sm->group, *ready = sm->ready;
-	bool is_grown = grow(&warp, gpu->warps_room, warps, sizeof(*sm->warp)) &&
-	                grow(&group, gpu->groups_room, groups, sizeof(*sm->group)) &&
-	                grow(&ready, 2u * (size_t)gpu->warps_room, 2u * (size_t)warps, sizeof(*sm->ready));
-
-	sm->warp = warp; /* what has grown stays so, and is freed with the rest */
-	sm->group = group;
-	sm->ready = ready;
-	return is_grown;
+	return ARRAY_RESIZE(sm->warp, gpu->warps_room, warps) &&
+	       ARRAY_RESIZE(sm->group, gpu->groups_room, groups) &&
+	       ARRAY_RESIZE(sm->ready, 2u * (uint64_t)gpu->warps_room, 2u * (uint64_t)warps);
 }
 
 bool gpu_group_grow(struct gpu *gpu, uint32_t extra)

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "gpu_fault.h"
 #include "gpu_group.h"
 #include "gpu_mshr.h"
@@ -134,26 +135,11 @@ void gpu_table_step(struct gpu *gpu)
 		gpu_group_limit(gpu, event.still, event.extra);
 }
 
-static bool grow_events(struct gpu *gpu)
-{
-	size_t room = gpu->event_room ? gpu->event_room * 2u : 1024u;
-	struct event *fresh;
-
-	if (gpu->event_count < gpu->event_room)
-		return true;
-	fresh = realloc(gpu->event, room * sizeof(*fresh));
-	if (!fresh)
-		return false;
-	gpu->event = fresh;
-	gpu->event_room = room;
-	return true;
-}
-
 static void queue(struct gpu *gpu, struct event *event)
 {
 	size_t at = gpu->event_count, parent;
 
-	if (!grow_events(gpu)) {
+	if (!ARRAY_RESERVE(gpu->event, gpu->event_room, gpu->event_count + 1u)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
 		return;
 	}

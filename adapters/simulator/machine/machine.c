@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../array.h"
+#include "array.h"
 #include "../counters.h"
 #include "../interrupt.h"
 #include "../progress.h"

@@ -7,7 +7,7 @@
  * On the GPU: offsets[vertices + 1] and edges[] of 8 bytes, levels[] and two frontiers of 4. */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "graph.h"
 #include "workload.h"
 

@@ -19,7 +19,7 @@
  * faults without prefetching (table I) fit n=32768 (about 1.75 million pages). */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "gather.h"
 #include "uvmpolicy/base.h"
 

@@ -24,6 +24,7 @@
 
 #include "building.h"
 #include "graph.h"
+#include "number.h"
 
 #define BUFFER_BYTES 65536u
 #define LARGE_GRAPH  ((uint64_t)1 << 20)
@@ -257,17 +258,7 @@ static void take_word(struct reader *reader, struct word *word)
 /* False: not a decimal number, without a message. What does not fit 64 bits becomes the largest number. */
 static bool to_number(const struct word *word, uint64_t *number)
 {
-	*number = 0;
-	if (word->length == 0 || word->length > WORD_MAX)
-		return false;
-	for (const char *p = word->text; *p != '\0'; p++) {
-		unsigned digit = (unsigned)(*p - '0');
-
-		if (*p < '0' || *p > '9')
-			return false;
-		*number = *number > (UINT64_MAX - digit) / 10 ? UINT64_MAX : *number * 10 + digit;
-	}
-	return true;
+	return word->length <= WORD_MAX && number_decimal(word->text, word->length, number) != NUMBER_BAD;
 }
 
 /* -- lines -- */

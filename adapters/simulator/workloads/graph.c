@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../array.h"
+#include "array.h"
 #include "graph.h"
 
 bool graph_reserve(struct graph *graph, uint64_t vertices)

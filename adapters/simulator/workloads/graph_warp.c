@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "graph_warp.h"
-#include "../array.h"
+#include "array.h"
 
 /* -- state -- */
 

@@ -20,7 +20,7 @@
  */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "gather.h"
 
 enum { BOX, BOXES, SMOOTHS, CYCLES };

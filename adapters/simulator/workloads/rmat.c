@@ -5,7 +5,7 @@
  * by side. The edges are drawn twice from the same random numbers. An interrupt ends all of it. */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "building.h"
 #include "graph.h"
 #include "permute.h"

@@ -18,7 +18,7 @@
  * SAND2022-1528) 4096 nodes. */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "building.h"
 #include "cpu.h"
 #include "runs.h"

@@ -16,7 +16,7 @@
  * nodes=1048576,degree=2 are the published logs. */
 #include <stdlib.h>
 
-#include "../array.h"
+#include "array.h"
 #include "building.h"
 #include "cpu.h"
 #include "runs.h"

@@ -1,7 +1,7 @@
-/* nearest.h: the valid word that is most like a mistyped one, for error messages; and what a wrong policy string gets
- * to read. Shared by uvmsim and uvmp-run. */
-#ifndef UVMSIM_NEAREST_H
-#define UVMSIM_NEAREST_H
+/* nearest.h: the valid word that is most like a mistyped one, for error messages; and what a wrong policy
+ * string gets to read. Shared by uvmsim and uvmp-run. */
+#ifndef UVMP_HOST_NEAREST_H
+#define UVMP_HOST_NEAREST_H
 
 #include <stddef.h>
 
@@ -19,16 +19,19 @@ struct nearest {
 };
 
 void nearest_start(struct nearest *nearest, const char *word, size_t length);
-/* Remembers `candidate` if no earlier one was as near. Cost: O(length of the word * length of the candidate). */
+/* Remembers `candidate` if no earlier one was as near. Cost: O(length of the word * length of the candidate).
+ */
 void nearest_try(struct nearest *nearest, const char *candidate);
-/* The nearest candidate. NULL if no candidate is near: more than a third of the letters differ (always one may). */
+/* The nearest candidate. NULL if no candidate is near: more than a third of the letters differ (always one
+ * may). */
 const char *nearest_word(const struct nearest *nearest);
 /* `; did you mean WORD?`, or nothing. Returns `text`. */
 const char *nearest_hint(const struct nearest *nearest, char text[NEAREST_TEXT_MAX]);
 
-/* The hint for the word of a policy string that uvmp_policy_parse has refused with `error`: nearest key, value or
- * preset. Returns `text`. */
-const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error, char text[NEAREST_TEXT_MAX]);
+/* The hint for the word of a policy string that uvmp_policy_parse has refused with `error`: nearest key,
+ * value or preset. Returns `text`. */
+const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error,
+                           char text[NEAREST_TEXT_MAX]);
 /* The list in which to look up what is accepted at the refused word: `presets` or `policies`. */
 const char *nearest_policy_list(const char *policy, const struct uvmp_policy_error *error);
 

@@ -3,8 +3,8 @@
  * A line is UTF-8 without control characters and without trailing blanks, at most LINE_BYTES_MAX bytes long,
  * ended by one LF, the last line too. Memory is one line, however long the input's lines are.
  */
-#ifndef UVMSIM_LINES_H
-#define UVMSIM_LINES_H
+#ifndef UVMP_HOST_LINES_H
+#define UVMP_HOST_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

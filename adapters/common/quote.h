@@ -1,6 +1,6 @@
 /* quote.h: texts in what programs read. */
-#ifndef UVMSIM_QUOTE_H
-#define UVMSIM_QUOTE_H
+#ifndef UVMP_HOST_QUOTE_H
+#define UVMP_HOST_QUOTE_H
 
 #include <stdio.h>
 
