@@ -53,7 +53,7 @@ bool import_hex(const char *text, uint64_t *number);
 struct import_ranges {
 	uint64_t *block; /* numbers of touched blocks plus 1, hashed; 0: free */
 	size_t blocks, room;
-	uint64_t last_block; /* plus 1 */
+	uint64_t last_block;        /* plus 1 */
 	struct source_range *range; /* sorted, apart */
 	size_t ranges, ranges_room;
 	size_t last_hit;
@@ -72,7 +72,7 @@ bool import_ranges_read(struct import_ranges *ranges, const struct import_file *
 bool import_ranges_hold(struct import_ranges *ranges, uint64_t address);
 void import_ranges_free(struct import_ranges *ranges);
 
-/* -- import.c: rows -- */
+/* -- rows.c: what importers hand over -- */
 
 struct import {
 	const struct import_format *format;
@@ -98,6 +98,8 @@ enum line_status import_next(struct import *import);
 bool import_bad(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whose access is the next one that names no agent. */
 uint32_t import_agent(struct import *import);
+/* The error becomes `out of memory`. Returns false. */
+bool import_no_memory(struct import *import);
 /* Rows. False: the error is filled. */
 bool import_access(struct import *import, const struct source_row *access);
 /* A name that cannot stand in a trace is made one that can. */
@@ -106,11 +108,11 @@ bool import_sync(struct import *import);
 
 struct import_format {
 	const char *name, *summary;
-	unsigned options;          /* enum import_option */
-	const char *ranges_set;    /* of allocations of UVM Smart; NULL: any */
-	bool is_binary;            /* is read through import->view */
-	bool has_faults_only;      /* accesses to resident pages are not in the input */
-	bool makes_ranges;         /* the importer adds them itself, at the end of the first reading */
+	unsigned options;       /* enum import_option */
+	const char *ranges_set; /* of allocations of UVM Smart; NULL: any */
+	bool is_binary;         /* is read through import->view */
+	bool has_faults_only;   /* accesses to resident pages are not in the input */
+	bool makes_ranges;      /* the importer adds them itself, at the end of the first reading */
 	bool (*read)(struct import *import);
 	void (*end)(struct import *import); /* frees the state; may be NULL */
 };

@@ -9,7 +9,6 @@
  * throttled, or its batch was cut short): their entry is free, and they fault again. */
 #include "gpu_mshr.h"
 
-#include "gpu_fault.h"
 #include "gpu_group.h"
 
 static struct warp *warp_of(const struct gpu *gpu, const struct asker *who)
@@ -38,24 +37,24 @@ static enum gpu_outcome wait_for_room(struct gpu *gpu, const struct asker *who)
 	return GPU_STALLED;
 }
 
-enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
-                               uint32_t right)
+enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t page, bool *is_new)
 {
 	struct warp *w = warp_of(gpu, who);
 	uint32_t entry = mshr_find(&gpu->mshr, page);
-	bool is_new = entry == MSHR_NONE;
 
-	if (is_new)
+	*is_new = false;
+	if (entry == MSHR_NONE) {
 		entry = mshr_add(&gpu->mshr, page);
+		*is_new = entry != MSHR_NONE;
+	}
 	if (entry == MSHR_NONE)
 		return wait_for_room(gpu, who);
-	if (!wait_with(gpu, entry, who))
+	if (!wait_with(gpu, entry, who)) {
+		*is_new = false;
 		return GPU_STALLED;
+	}
 	w->pending |= (uint64_t)1 << who->number;
-	if (is_new)
-		gpu_fault_raise(gpu, now_ns, who, page, right);
-	else
-		gpu->counts.mshr_merged++;
+	gpu->counts.mshr_merged += !*is_new;
 	return GPU_FAULTED;
 }
 

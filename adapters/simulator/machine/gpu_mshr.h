@@ -9,14 +9,14 @@ static inline bool gpu_mshr_is_there(const struct gpu *gpu)
 	return gpu->model->mshr_entries != 0;
 }
 
-/* The warp lacks the page, on which it has the right `right`. GPU_STALLED: the table is full. */
-enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
-                               uint32_t right);
-/* The page's fault is in the buffer, the so-manieth. */
+/* The warp lacks the page, and waits with its entry. *is_new: the entry is new, and the caller raises the
+ * fault. GPU_STALLED: the table is full. */
+enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t page, bool *is_new);
+/* The page's fault is in the buffer; `number` counts all faults written, from 0. */
 void gpu_mshr_write(struct gpu *gpu, uint64_t page, uint64_t number);
 /* These pages of the block are mapped now. */
 void gpu_mshr_notify(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages);
-/* A replay: the driver had fetched so many faults. */
+/* A replay; the driver had fetched `fetched` faults. */
 void gpu_mshr_replay(struct gpu *gpu, uint64_t fetched);
 
 #endif

@@ -212,6 +212,18 @@ static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who,
 	return GPU_FAULTED;
 }
 
+/* The warp lacks the page, and waits with an entry of the far-fault MSHRs. */
+static enum gpu_outcome wait_in_mshr(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
+                                     uint32_t right)
+{
+	bool is_new;
+	enum gpu_outcome outcome = gpu_mshr_miss(gpu, who, page, &is_new);
+
+	if (is_new)
+		gpu_fault_raise(gpu, now_ns, who, page, right);
+	return outcome;
+}
+
 enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
                          uint64_t page, uint64_t *ready_ns)
 {
@@ -240,6 +252,6 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issu
 	}
 	gpu->counts.l2_tlb_misses++;
 	if (gpu_mshr_is_there(gpu))
-		return gpu_mshr_miss(gpu, who, now_ns, page, right);
+		return wait_in_mshr(gpu, who, now_ns, page, right);
 	return lock_and_fault(gpu, who, now_ns, page, right);
 }

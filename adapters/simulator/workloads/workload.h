@@ -8,8 +8,8 @@
  * access of the page of its warp's last one, of the same kind, is coalesced with it.
  *
  * A warp waits only when it needs a value: loads that do not depend on each other are issued one behind the
- * other, and so are stores. A program fills a step for each load or store and says of it with workload_go_on()
- * that the warp does not wait behind it; workload_step() joins such steps to one.
+ * other, and so are stores. A program fills a step for each load or store and says of it with
+ * workload_go_on() that the warp does not wait behind it; workload_step() joins such steps to one.
  *
  * As a source of rows a workload runs without time: workload.c deals the warps of the thread blocks in order
  * to the agents and lets those that run take turns, a row each. A time model drives the warps by itself, with
@@ -48,31 +48,31 @@ struct workload_param {
 		"agents", "warps that run at the same time", 1, 262144, 80, false                            \
 	}
 
-#define WORKLOAD_LANES 32u
+#define WORKLOAD_LANES        32u
 #define WORKLOAD_JOINED_LANES (2 * WORKLOAD_LANES) /* of a step joined from several */
 
 /* What one warp is doing. */
 struct workload_slot {
-	uint64_t block;          /* number of its thread block in the kernel */
-	uint32_t warp;           /* and of the warp in that, 0..warps - 1 */
-	uint32_t next;           /* the warps that run form a ring */
-	uint64_t step, row;      /* the workload's own counters, 0 when a warp starts */
-	uint64_t own[2];         /* more of them; what a warp remembers belongs here, not in a table by slot:
-	                          * slots are made by whoever drives the workload, as many as it likes */
+	uint64_t block;     /* number of its thread block in the kernel */
+	uint32_t warp;      /* and of the warp in that, 0..warps - 1 */
+	uint32_t next;      /* the warps that run form a ring */
+	uint64_t step, row; /* the workload's own counters, 0 when a warp starts */
+	uint64_t own[2];    /* more of them; what a warp remembers belongs here, not in a table by slot:
+	                     * slots are made by whoever drives the workload, as many as it likes */
 	/* the step in hand; workload_set_* fill it */
-	uint64_t at, end;        /* addresses of a span */
-	uint32_t lanes;          /* or so many addresses in lane[] */
-	uint32_t lane_bytes;     /* each of so many bytes, not across a page boundary */
+	uint64_t at, end;    /* addresses of a span */
+	uint32_t lanes;      /* or so many addresses in lane[] */
+	uint32_t lane_bytes; /* each of so many bytes, not across a page boundary */
 	enum uvmp_access access;
-	bool at_once;            /* all pages of the span are asked for before the warp waits */
-	bool goes_on;            /* the warp does not wait before its next step; joined steps are never so */
-	uint32_t flops;          /* floating-point (or as many integer) operations of all threads of the warp,
-	                          * done when the data has come */
+	bool at_once;   /* all pages of the span are asked for before the warp waits */
+	bool goes_on;   /* the warp does not wait before its next step; joined steps are never so */
+	uint32_t flops; /* floating-point (or as many integer) operations of all threads of the warp,
+	                 * done when the data has come */
 	uint64_t lane[WORKLOAD_JOINED_LANES];
 	/* workload.c only */
 	uint32_t lanes_done;
-	uint64_t lanes_seen;     /* bit page % 64 is set for each page of the lanes done */
-	uint64_t last_page;      /* of the warp's last page access */
+	uint64_t lanes_seen; /* bit page % 64 is set for each page of the lanes done */
+	uint64_t last_page;  /* of the warp's last page access */
 	enum uvmp_access last_access;
 };
 
@@ -80,12 +80,15 @@ struct workload_slot {
 #define WORKLOAD_STREAMS 8u
 #define WORKLOAD_EVENTS  8u
 enum workload_op_kind {
-	WORKLOAD_KERNEL = 0,  /* a launch into `stream`. The thread waits for the kernel to end, or (is_queued) goes on */
-	WORKLOAD_CPU,         /* the thread itself goes through [at, at + bytes) with `access` */
-	WORKLOAD_PREFETCH,    /* moves [at, at + bytes), whole pages of one range, to the GPU (to_gpu) or CPU, in `stream` */
-	WORKLOAD_ADVISE,      /* `advice` for [at, at + bytes), about the GPU (to_gpu) or CPU */
-	WORKLOAD_COPY,        /* `bytes` to the GPU (to_gpu) or CPU, to or from memory that is not managed, in `stream` */
-	WORKLOAD_RECORD,      /* `event` is what `stream` has been given so far; until it is recorded again */
+	WORKLOAD_KERNEL = 0, /* a launch into `stream`. The thread waits for the kernel to end, or (is_queued)
+	                        goes on */
+	WORKLOAD_CPU,        /* the thread itself goes through [at, at + bytes) with `access` */
+	WORKLOAD_PREFETCH, /* moves [at, at + bytes), whole pages of one range, to the GPU (to_gpu) or CPU, in
+	                      `stream` */
+	WORKLOAD_ADVISE,   /* `advice` for [at, at + bytes), about the GPU (to_gpu) or CPU */
+	WORKLOAD_COPY,     /* `bytes` to the GPU (to_gpu) or CPU, to or from memory that is not managed, in
+	                      `stream` */
+	WORKLOAD_RECORD,   /* `event` is what `stream` has been given so far; until it is recorded again */
 	WORKLOAD_WAIT_EVENT,  /* the thread waits until that has ended; not at all if it was never recorded */
 	WORKLOAD_WAIT_STREAM, /* until all that `stream` has been given has ended */
 	WORKLOAD_WAIT_ALL     /* all streams */
@@ -94,8 +97,8 @@ enum workload_op_kind {
 struct workload_op {
 	enum workload_op_kind kind;
 	bool is_queued, to_gpu;
-	bool to_none; /* ADVISE: no processor is meant; a preferred location is unset */
-	uint8_t stream, event; /* below WORKLOAD_STREAMS, WORKLOAD_EVENTS */
+	bool to_none;            /* ADVISE: no processor is meant; a preferred location is unset */
+	uint8_t stream, event;   /* below WORKLOAD_STREAMS, WORKLOAD_EVENTS */
 	enum uvmp_access access; /* READ or WRITE */
 	enum uvmp_advice advice;
 	uint64_t at, bytes;
@@ -151,11 +154,12 @@ struct workload_type {
 	bool (*open)(struct workload *workload);
 	/* Frees the state. NULL: nothing to do. */
 	void (*close)(struct workload *workload);
-	/* Sets the thread's next operation; for a kernel (no workload_set_* is called, or workload_set_queued)
-	 * kernel, blocks (at least 1) and, unless it is 1, warps. False when the program has ended. */
+	/* Sets the thread's next operation; for a kernel (no workload_set_* is called, or
+	 * workload_set_queued) kernel, blocks (at least 1) and, unless it is 1, warps. False when the program
+	 * has ended. */
 	bool (*launch)(struct workload *workload);
-	/* Fills the slot's next step with one of workload_set_*, one load or store of the program; false when the
-	 * warp is done. */
+	/* Fills the slot's next step with one of workload_set_*, one load or store of the program; false when
+	 * the warp is done. */
 	bool (*span)(struct workload *workload, struct workload_slot *slot);
 };
 
