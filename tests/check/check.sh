@@ -88,6 +88,39 @@ else
 	skip "floating-point instructions: no pattern for machine '$machine'"
 fi
 
+# -- files that need each other -------------------------------------------------------------------------------------
+# The objects of one program at a time: of uvmsim, of the pager with its runner and preload library, of the kernel module.
+objects_of() # SOURCE...: the object that a program was linked from is the newest one
+{
+	for source in "$@"; do
+		ls -t "$build/rel/${source%.c}.o" "$build/fast/${source%.c}.o" 2> /dev/null | head -n 1 > "$tmp/object"
+		[ -s "$tmp/object" ] || echo "$source is in no program" >> "$tmp/cycles"
+		cat "$tmp/object"
+	done
+}
+no_cycles() # WHAT OBJECT...
+{
+	what=$1
+	shift
+	sh $here/cycles.sh "$@" >> "$tmp/cycles" 2>&1
+	verdict "no two files need each other: $what ($# objects)" "$tmp/cycles"
+	: > "$tmp/cycles"
+}
+: > "$tmp/cycles"
+core_objects=$(for source in libuvmpolicy/*/*.c; do echo "$build/rel/${source%.c}.o"; done)
+common_objects=$(objects_of $(find adapters/common -name '*.c' 2> /dev/null | sort))
+no_cycles "the core" $core_objects
+no_cycles "the simulator" $core_objects $common_objects $(objects_of $(find adapters/simulator -name '*.c' | sort))
+no_cycles "the pager" $core_objects $common_objects $(objects_of $(find adapters/userspace -name '*.c' | sort))
+# The kernel's own build leaves objects beside links to the sources; `make kernel` and `make kernel-test` make them.
+module=$build/kernel/module
+module_objects=$(for source in adapters/kernel/emu_*.c; do echo "$module/$(basename "$source" .c).o"; done)
+if ls $module_objects > /dev/null 2>&1 && [ -z "$(find adapters/kernel -name '*.[ch]' -newer "$(echo "$module_objects" | head -n 1)")" ]; then
+	no_cycles "the kernel module" $core_objects $module_objects
+else
+	skip "cycles of the kernel module: its objects are not built, or older than a source; make kernel-test checks them"
+fi
+
 # -- without libc ---------------------------------------------------------------------------------------------------
 case $machine in
 i386:x86-64 | aarch64)

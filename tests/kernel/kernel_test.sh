@@ -67,6 +67,10 @@ modules() { # NAME, what to make
 }
 rm -f "$log.lines"
 modules "the modules build without a warning"
+# shellcheck disable=SC2046 # a list
+CC=$CC sh tests/check/cycles.sh "$work"/module/core/*/*.o $(for source in adapters/kernel/emu_*.c; do echo "$work/module/$(basename "$source" .c).o"; done) \
+	>"$log" 2>&1 || die "no two files of the modules need each other" "$log"
+echo "ok   no two files of the modules need each other" | tee -a "$log.lines"
 [ "$which" != stock ] || modules "sparse is content" sparse
 root=$work/root
 rm -rf "$root" && mkdir -p "$root/bin" "$root/modules" "$root/tests"

@@ -1,0 +1,128 @@
+# Finds cycles and upward references among object files. Reads lines of three kinds, in this order:
+#
+#   ignored SYMBOL          a name that does not count: libc exports it
+#   known FILE              a file that is allowed to be in a cycle for now
+#   defined FILE SYMBOL     FILE defines SYMBOL
+#   needed FILE SYMBOL      FILE refers to SYMBOL
+#
+# Prints one paragraph for each strongly connected component with an unknown file, one line for each upward
+# reference. Prints nothing if all is well.
+
+$1 == "ignored" { ignored[$2] = 1 }
+$1 == "known" { known[$2] = 1 }
+$1 == "defined" && !($3 in ignored) {
+	files[$2] = 1
+	definers[$3] = definers[$3] " " $2
+}
+$1 == "needed" && !($3 in ignored) {
+	files[$2] = 1
+	asked[++requests] = $2
+	wanted[requests] = $3
+}
+
+# The level of a file by its folder; "" if the folder has no level.
+function level(file) {
+	if (file ~ /^libuvmpolicy\/base\//) return 0
+	if (file ~ /^libuvmpolicy\/(decisions|prefetch|evict|adapt)\//) return 1
+	if (file ~ /^libuvmpolicy\/policy\//) return 2
+	if (file ~ /^libuvmpolicy\/engine\//) return 3
+	if (file ~ /^adapters\/common\//) return 4
+	if (file ~ /^adapters\//) return 5
+	return ""
+}
+
+function add_edge(from, to, symbol) {
+	if (from == to) return
+	if (!((from, to) in symbols)) {
+		successor[from, ++successors[from]] = to
+		symbols[from, to] = symbol
+	} else if (index(", " symbols[from, to] ", ", ", " symbol ", ") == 0 && length(symbols[from, to]) < 120) {
+		symbols[from, to] = symbols[from, to] ", " symbol
+	}
+}
+
+# Tarjan's algorithm. Numbers the components: component[file].
+function visit(file,    i, to) {
+	number[file] = low[file] = ++visited
+	stack[++depth] = file
+	on_stack[file] = 1
+	for (i = 1; i <= successors[file]; i++) {
+		to = successor[file, i]
+		if (!(to in number)) {
+			visit(to)
+			if (low[to] < low[file]) low[file] = low[to]
+		} else if (on_stack[to] && number[to] < low[file]) {
+			low[file] = number[to]
+		}
+	}
+	if (low[file] == number[file]) {
+		components++
+		do {
+			to = stack[depth--]
+			on_stack[to] = 0
+			component[to] = components
+			size[components]++
+		} while (to != file)
+	}
+}
+
+# The shortest cycle through `start`, as "start b c start"; "" if there is none.
+function cycle_through(start,    queue, head, tail, i, from, to, before, path) {
+	queue[head = tail = 1] = start
+	while (head <= tail) {
+		from = queue[head++]
+		for (i = 1; i <= successors[from]; i++) {
+			to = successor[from, i]
+			if (component[to] != component[start]) continue
+			if (to == start) {
+				for (path = start; from != start; from = before[from]) path = from " " path
+				return start " " path
+			}
+			if (!(to in before)) {
+				before[to] = from
+				queue[++tail] = to
+			}
+		}
+	}
+	return ""
+}
+
+function print_component(c,    file, path, shortest, n, parts, i, least) {
+	printf "a cycle of %d files:", size[c]
+	for (i = 1; i <= count; i++) if (component[sorted[i]] == c) printf " %s", sorted[i]
+	print ""
+	for (i = 1; i <= count; i++) {
+		if (component[sorted[i]] != c) continue
+		path = cycle_through(sorted[i])
+		n = split(path, parts, " ")
+		if (!least || n < least) {
+			least = n
+			shortest = path
+		}
+	}
+	n = split(shortest, parts, " ")
+	for (i = 1; i < n; i++) print "  " parts[i] " needs " parts[i + 1] " for " symbols[parts[i], parts[i + 1]]
+}
+
+END {
+	for (i = 1; i <= requests; i++) {
+		n = split(definers[wanted[i]], to, " ")
+		for (j = 1; j <= n; j++) add_edge(asked[i], to[j], wanted[i])
+	}
+	for (file in files) { # insertion sort: the same order of messages everywhere
+		for (i = ++count; i > 1 && sorted[i - 1] > file; i--) sorted[i] = sorted[i - 1]
+		sorted[i] = file
+	}
+	for (i = 1; i <= count; i++) if (!(sorted[i] in number)) visit(sorted[i])
+	for (i = 1; i <= count; i++) {
+		c = component[sorted[i]]
+		if (size[c] > 1 && !(sorted[i] in known) && !printed[c]++) print_component(c)
+	}
+	for (i = 1; i <= count; i++) {
+		for (j = 1; j <= successors[sorted[i]]; j++) {
+			other = successor[sorted[i], j]
+			if (level(sorted[i]) != "" && level(other) != "" && level(sorted[i]) < level(other))
+				print sorted[i] " needs " other " of a higher layer for " symbols[sorted[i], other]
+		}
+	}
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Fails if object files need each other: cycles.sh OBJECT..., with CC in the environment.
+#
+# An object needs another one if it refers to a symbol that the other one defines, by nm. Names that libc exports do not
+# count: the preload library defines malloc and read, and every other object uses them. Prints each cycle with its files and the
+# symbols of the shortest way around, and each reference from a lower folder of libuvmpolicy to a higher one. Files in
+# CYCLES_KNOWN (default: cycles.known beside this script, if there is one) may be in a cycle. Exit status 1: found
+# something.
+set -u
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+known=${CYCLES_KNOWN-$here/cycles.known}
+
+libc=$(${CC:-cc} -print-file-name=libc.so.6 2>/dev/null)
+[ -e "$libc" ] || libc=/lib/libc.so.6
+
+found=$(
+	{
+		[ ! -e "$libc" ] || nm -D --defined-only "$libc" | awk '{sub(/@.*/, "", $NF); print "ignored", $NF}'
+		[ ! -e "$known" ] || sed -n '/^[^#]/s/^/known /p' "$known"
+		# The name of an object is that of its source: build/rel/a/b.o is a/b.c.
+		nm -A "$@" | awk '
+			{
+				object = $0
+				sub(/:.*/, "", object)
+				rest = substr($0, length(object) + 2)
+				n = split(rest, part, " ")
+				type = part[n - 1]
+				gsub(/^.*\/(rel|fast|san)\//, "", object)
+				gsub(/^.*\/module\/core\//, "libuvmpolicy/", object)
+				gsub(/^.*\/module\//, "adapters/kernel/", object)
+				sub(/\.o$/, ".c", object)
+				if (type ~ /^[TDRBSVWGC]$/) print "defined", object, part[n]
+				else if (type ~ /^[Uwv]$/) print "needed", object, part[n]
+			}'
+	} | awk -f "$here/cycles.awk"
+)
+[ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }

@@ -1,0 +1,68 @@
+#!/bin/sh
+# The search for cycles of object files (tests/check/cycles.sh) sees planted ones, and only these. usage: cycles.sh
+set -eu
+cd "$(dirname "$0")/../.."
+CC=${CC:-cc}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+: > "$tmp/known"
+failed=0
+
+# object NAME SOURCE: compiles what stands for the object of NAME.c.
+object()
+{
+	mkdir -p "$(dirname "$tmp/rel/$1")"
+	echo "$2" | $CC -xc -O0 -c - -o "$tmp/rel/$1.o"
+}
+# expect WHAT LINES NAME...: the search over these objects prints LINES.
+expect()
+{
+	what=$1 expected=$2
+	shift 2
+	objects=
+	for name in "$@"; do objects="$objects $tmp/rel/$name.o"; done
+	status=0
+	# shellcheck disable=SC2086 # a list
+	printed=$(CC=$CC CYCLES_KNOWN=$tmp/known sh tests/check/cycles.sh $objects) || status=$?
+	if [ "$printed" = "$expected" ] && [ "$status" = "$([ -z "$expected" ] && echo 0 || echo 1)" ]; then
+		echo "ok   $what"
+	else
+		printf 'FAILED: %s: exit status %s, printed:\n%s\nexpected:\n%s\n' "$what" "$status" "$printed" "$expected"
+		failed=1
+	fi
+}
+
+object libuvmpolicy/base/low 'int low(void) { return 1; }'
+object libuvmpolicy/engine/high 'int low(void); int high(void) { return low(); }'
+expect "a file may need a lower one" "" libuvmpolicy/base/low libuvmpolicy/engine/high
+
+object adapters/a 'int b(void); int a(void) { return b(); }'
+object adapters/b 'int c(void); int b(void) { return c(); } int b_data;'
+object adapters/c 'int a(void); extern int b_data; int c(void) { return a() + b_data; }'
+object adapters/d 'int a(void); int d(void) { return a(); }'
+expect "a cycle of three files and the shortest way around are named" "a cycle of 3 files: adapters/a.c adapters/b.c adapters/c.c
+  adapters/b.c needs adapters/c.c for c
+  adapters/c.c needs adapters/b.c for b_data" adapters/a adapters/b adapters/c adapters/d
+expect "the same files without the one that closes the cycle" "" adapters/a adapters/b adapters/d
+
+object adapters/allocator 'void *own(void); void *malloc(unsigned long n) { (void)n; return own(); }'
+object adapters/own 'void *malloc(unsigned long); void *own(void) { return malloc(1); }'
+expect "a name that libc exports does not count" "" adapters/allocator adapters/own
+
+object libuvmpolicy/base/rising 'int high(void); int rising(void) { return high(); }'
+expect "a reference to a higher layer is named" \
+	"libuvmpolicy/base/rising.c needs libuvmpolicy/engine/high.c of a higher layer for high" \
+	libuvmpolicy/base/rising libuvmpolicy/engine/high libuvmpolicy/base/low
+object adapters/common/kit 'int a(void); int kit(void) { return a(); }'
+object adapters/simulator/a 'int a(void) { return 1; }'
+expect "what the hosts share must not need a host" \
+	"adapters/common/kit.c needs adapters/simulator/a.c of a higher layer for a" \
+	adapters/common/kit adapters/simulator/a
+
+printf 'adapters/a.c\nadapters/b.c\n' > "$tmp/known"
+expect "a cycle with a file that is not on the list of known ones is named" "a cycle of 3 files: adapters/a.c adapters/b.c adapters/c.c
+  adapters/b.c needs adapters/c.c for c
+  adapters/c.c needs adapters/b.c for b_data" adapters/a adapters/b adapters/c
+echo adapters/c.c >> "$tmp/known"
+expect "a cycle of known files is allowed" "" adapters/a adapters/b adapters/c
+exit $failed
