@@ -1,9 +1,9 @@
-/* Managed memory by address, and where the store has it: areas in an array by address, and in another one by
- * their places in the store, which are given first fit.
+/* Managed memory by address and by store page: areas in one array by address, and in another one by their
+ * store pages, which are assigned first fit.
  *
- * An area stays whole, as the engine knows it, until nothing of it is held any more. Pages that the program
- * has unmapped are gone. They are ours still, and read as zeros, where it was told; where it was done behind
- * our back they are lost: whatever lies there is not ours, and must not be touched. */
+ * An area stays whole, as the engine knows it, until the program has unmapped all of its pages. Pages that
+ * were unmapped by a call of the pager stay mapped and read as zeros. Pages that were unmapped by a system
+ * call are foreign: other memory may lie there, which must not be touched. */
 #include "pager_internal.h"
 
 #include <stdlib.h>
@@ -38,30 +38,31 @@ struct block *area_block(const struct area *area, uint64_t address)
 	return &area->block[(address - area->base) / BLOCK_BYTES];
 }
 
-/* -- places in the store -- */
+/* -- store pages -- */
 
-static uint64_t place_end(const struct area *area)
+static uint64_t store_end(const struct area *area)
 {
 	return area->store_page + area->bytes / UVMP_STORE_PAGE_BYTES;
 }
 
-/* The first gap that so many pages fit into; it lies before the place with the number `at`. */
-static bool find_place(const struct areas *areas, uint64_t pages, uint64_t *first, size_t *at)
+/* The first gap of so many store pages. It lies before by_store[*at]. */
+static bool find_gap(const struct areas *areas, uint64_t pages, uint64_t *first, size_t *at)
 {
 	*first = 0;
-	for (*at = 0; *at < areas->places && areas->place[*at]->store_page - *first < pages; ++*at)
-		*first = place_end(areas->place[*at]);
+	for (*at = 0; *at < areas->stored && areas->by_store[*at]->store_page - *first < pages; ++*at)
+		*first = store_end(areas->by_store[*at]);
 	return (*first + pages) * UVMP_STORE_PAGE_BYTES <= areas->most;
 }
 
-static void leave_place(struct areas *areas, const struct area *area)
+static void leave_store(struct areas *areas, const struct area *area)
 {
 	size_t at = 0;
 
-	while (areas->place[at] != area)
+	while (areas->by_store[at] != area)
 		at++;
-	areas->places--;
-	memmove(areas->place + at, areas->place + at + 1u, (areas->places - at) * sizeof(struct area *));
+	areas->stored--;
+	memmove(areas->by_store + at, areas->by_store + at + 1u,
+	        (areas->stored - at) * sizeof(struct area *));
 }
 
 /* -- areas -- */
@@ -75,14 +76,14 @@ static bool enlarge(struct area ***array, size_t room)
 	return larger != NULL;
 }
 
-/* There are as many places as areas, or more. */
+/* There are at least as many areas by_store as by address. */
 static bool has_room(struct areas *areas)
 {
 	size_t room = areas->room == 0 ? 64 : 2u * areas->room;
 
-	if (areas->places < areas->room)
+	if (areas->stored < areas->room)
 		return true;
-	if (!enlarge(&areas->area, room) || !enlarge(&areas->place, room))
+	if (!enlarge(&areas->area, room) || !enlarge(&areas->by_store, room))
 		return false;
 	areas->room = room;
 	return true;
@@ -94,7 +95,7 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	struct area *area;
 	size_t at, before;
 
-	if (bytes < asked || !find_place(areas, bytes / UVMP_STORE_PAGE_BYTES, &place, &before) ||
+	if (bytes < asked || !find_gap(areas, bytes / UVMP_STORE_PAGE_BYTES, &place, &before) ||
 	    !has_room(areas))
 		return NULL;
 	area = calloc(1, sizeof(*area));
@@ -108,15 +109,15 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	area->bytes = bytes;
 	area->store_page = place;
 	area->page_bytes = areas->page_bytes;
-	area->held = bytes / areas->page_bytes;
+	area->mapped = bytes / areas->page_bytes;
 	at = behind(areas, base);
 	memmove(areas->area + at + 1u, areas->area + at, (areas->count - at) * sizeof(struct area *));
 	areas->area[at] = area;
 	areas->count++;
-	memmove(areas->place + before + 1u, areas->place + before,
-	        (areas->places - before) * sizeof(struct area *));
-	areas->place[before] = area;
-	areas->places++;
+	memmove(areas->by_store + before + 1u, areas->by_store + before,
+	        (areas->stored - before) * sizeof(struct area *));
+	areas->by_store[before] = area;
+	areas->stored++;
 	areas->bytes += bytes;
 	return area;
 }
@@ -130,9 +131,9 @@ void areas_remove(struct areas *areas, struct area *area)
 	memmove(areas->area + at, areas->area + at + 1u, (areas->count - at) * sizeof(struct area *));
 	free(area->block);
 	area->block = NULL;
-	if (area->is_kept)
+	if (area->keeps_store)
 		return;
-	leave_place(areas, area);
+	leave_store(areas, area);
 	free(area);
 }
 
@@ -187,28 +188,28 @@ bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part
 	return true;
 }
 
-void area_give(struct area *area, uint64_t from, uint64_t bytes, bool is_lost)
+void area_unmap(struct area *area, uint64_t from, uint64_t bytes, bool is_foreign)
 {
 	struct part part;
 
 	for (uint64_t at = from; area_next(area, at, from + bytes, &part); at += part.bytes) {
-		area->held -=
-		        uvmp_region_pages(part.run) - uvmp_mask_region_weight(&part.block->gone, part.run);
-		uvmp_mask_region_set(&part.block->gone, part.run);
-		if (is_lost)
-			uvmp_mask_region_set(&part.block->lost, part.run);
+		area->mapped -= uvmp_region_pages(part.run) -
+		                uvmp_mask_region_weight(&part.block->unmapped, part.run);
+		uvmp_mask_region_set(&part.block->unmapped, part.run);
+		if (is_foreign)
+			uvmp_mask_region_set(&part.block->foreign, part.run);
 	}
 }
 
-/* The address of the first page from here on that is lost, or is not; the area's end if there is none. */
-static uint64_t next_page(const struct area *area, uint64_t from, bool is_lost)
+/* The address of the first page from here on that is foreign, or is not; the area's end if there is none. */
+static uint64_t next_page(const struct area *area, uint64_t from, bool is_foreign)
 {
 	uint64_t end = area->base + area->bytes;
 	struct part part;
 
 	for (uint64_t at = from; area_next(area, at, end, &part); at += part.bytes) {
-		uint32_t page = is_lost ? uvmp_mask_next_set(&part.block->lost, part.run.first)
-		                        : uvmp_mask_next_clear(&part.block->lost, part.run.first);
+		uint32_t page = is_foreign ? uvmp_mask_next_set(&part.block->foreign, part.run.first)
+		                           : uvmp_mask_next_clear(&part.block->foreign, part.run.first);
 
 		uint64_t address = at - at % BLOCK_BYTES + (uint64_t)page * area->page_bytes;
 
@@ -218,20 +219,29 @@ static uint64_t next_page(const struct area *area, uint64_t from, bool is_lost)
 	return end;
 }
 
-bool area_next_ours(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes)
+bool area_next_own(const struct area *area, uint64_t from, uint64_t *first, uint64_t *bytes)
 {
 	*first = next_page(area, from, false);
 	*bytes = next_page(area, *first, true) - *first;
 	return *bytes != 0;
 }
 
+uint64_t area_usable(const struct area *area, uint64_t base)
+{
+	uint64_t first, bytes;
+
+	if (!area || !area_next_own(area, base, &first, &bytes))
+		return 0;
+	return first == base ? bytes : 0;
+}
+
 void areas_close(struct areas *areas)
 {
 	while (areas->count != 0)
 		areas_remove(areas, areas->area[areas->count - 1u]);
-	while (areas->places != 0)
-		free(areas->place[--areas->places]);
-	free(areas->place);
+	while (areas->stored != 0)
+		free(areas->by_store[--areas->stored]);
+	free(areas->by_store);
 	free(areas->retired);
 	free(areas->area);
 	*areas = (struct areas){0};

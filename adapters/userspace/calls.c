@@ -1,4 +1,4 @@
-/* The program's calls about its managed memory: allocated, freed, moved, advised on. */
+/* The program's calls about its managed memory. */
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -33,9 +33,9 @@ static void leave_hole(const struct uvmp_pager *p, uint8_t *hole, uint64_t bytes
 		munmap(hole, bytes);
 }
 
-/* Not in a hole that the program has made in an area: the engine knows that as a whole. Nor, while a trace is
- * recorded, where an area was that the program has unmapped or moved by itself: a trace sees an address once.
- * What comes from there stays taken. */
+/* Reserves address space outside of holes that the program has made in an area: the engine knows the area as
+ * a whole. While a trace is recorded, also outside of areas that the program has unmapped or moved itself: in
+ * a trace an address is used once. Such addresses stay reserved. */
 static uint8_t *reserve_apart(const struct uvmp_pager *p, uint64_t bytes)
 {
 	uint8_t *hole[HOLES_MOST], *memory = NULL;
@@ -56,22 +56,14 @@ static uint8_t *reserve_apart(const struct uvmp_pager *p, uint64_t bytes)
 	return memory;
 }
 
-bool pager_map_area(const struct uvmp_pager *p, const struct area *area, uint64_t first, uint64_t bytes)
-{
-	uint64_t offset = area->store_page * UVMP_STORE_PAGE_BYTES + (first - area->base);
-
-	return mmap((void *)(uintptr_t)first, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-	            p->store->fd, (off_t)offset) != MAP_FAILED;
-}
-
-/* Pages of 4 KiB come and go: the kernel is not to make larger ones of them. */
+/* Single pages of 4 KiB are mapped and dropped, so the kernel must not merge them into huge pages. */
 static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
 {
 	struct area *area = areas_add(&p->areas, base, asked);
 
 	if (!area)
 		return false;
-	if (p->store->is_mapped && !pager_map_area(p, area, base, area->bytes)) {
+	if (p->store->is_mapped && !mapping_map(p, area, base, area->bytes)) {
 		areas_remove(&p->areas, area);
 		return false;
 	}
@@ -115,67 +107,6 @@ void *uvmp_pager_alloc(struct uvmp_pager *p, size_t asked)
 	return memory;
 }
 
-/* Requests: the lock is held, and what the engine wants done for them is done here. */
-static int finish(struct uvmp_pager *p, enum uvmp_status queued, uint64_t ticket)
-{
-	enum uvmp_status status = queued;
-
-	p->error = 0;
-	if (queued == UVMP_OK)
-		status = serve_pump(p, ticket);
-	if (status == UVMP_OK)
-		return 0;
-	if (p->error != 0)
-		return p->error;
-	return status == UVMP_ERR_UNKNOWN || status == UVMP_ERR_RANGE ? -EINVAL : -ENOMEM;
-}
-
-/* What is unregistered first sends no message, for which nobody but us would be there; what cannot be is
- * left. */
-void pager_unmap_area(struct uvmp_pager *p, const struct area *area)
-{
-	uint64_t first = area->base, bytes = 0;
-
-	for (; area_next_ours(area, first, &first, &bytes); first += bytes) {
-		p->store->forget(p->store, area->store_page + (first - area->base) / UVMP_STORE_PAGE_BYTES,
-		                 bytes / UVMP_STORE_PAGE_BYTES);
-		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE); /* whoever waits there reads no zeros */
-		if (uffd_unregister(&p->uffd, first, bytes) != 0)
-			continue;
-		if (p->trace) /* the trace must not see the address again: it stays taken */
-			madvise((void *)(uintptr_t)first, bytes, MADV_DONTNEED);
-		else
-			munmap((void *)(uintptr_t)first, bytes);
-	}
-}
-
-/* From here to the end of the area, or to what is lost. */
-static uint64_t usable(const struct area *area, uint64_t base)
-{
-	uint64_t first, bytes;
-
-	if (!area || !area_next_ours(area, base, &first, &bytes))
-		return 0;
-	return first == base ? bytes : 0;
-}
-
-void pager_free_area(struct uvmp_pager *p, struct area *area)
-{
-	uint64_t ticket = 0;
-	enum uvmp_status queued;
-
-	queued = uvmp_service_free_range(p->service, SPACE, area->base, &ticket);
-	(void)finish(p, queued, ticket);
-	for (uint64_t i = 0; i < area->bytes / BLOCK_BYTES; i++)
-		p->stats.resident_bytes -= (uint64_t)uvmp_mask_weight(&area->block[i].here) * p->page_bytes;
-	sample_forget(p, area->base, area->bytes);
-	trace_file_free(p->trace, area->base);
-	if (p->trace && usable(area, area->base) != area->bytes)
-		areas_retire(&p->areas, area);
-	pager_unmap_area(p, area);
-	areas_remove(&p->areas, area);
-}
-
 int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 {
 	uint64_t base = (uint64_t)(uintptr_t)memory;
@@ -188,19 +119,20 @@ int uvmp_pager_free(struct uvmp_pager *p, void *memory)
 	pager_enter(p);
 	area = areas_find(&p->areas, base);
 	if (area && area->base == base)
-		pager_free_area(p, area);
+		mapping_free(p, area);
 	else
 		area = NULL;
 	pager_leave(p);
 	return area ? 0 : -EINVAL;
 }
 
-/* The area that holds all of these whole pages; NULL: none does. */
+/* The area that holds all of these whole pages, or NULL. */
 static struct area *whole_pages(const struct uvmp_pager *p, uint64_t base, uint64_t bytes)
 {
 	struct area *area = areas_find(&p->areas, base);
 
-	if (!area || base % p->page_bytes != 0 || bytes % p->page_bytes != 0 || bytes > usable(area, base))
+	if (!area || base % p->page_bytes != 0 || bytes % p->page_bytes != 0 ||
+	    bytes > area_usable(area, base))
 		return NULL;
 	return area;
 }
@@ -215,17 +147,17 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 	pager_enter(p);
 	area = whole_pages(p, base, bytes);
 	if (area) {
-		area_give(area, base, bytes, false);
-		if (area->held == 0)
-			pager_free_area(p, area);
+		area_unmap(area, base, bytes, false);
+		if (area->mapped == 0)
+			mapping_free(p, area);
 		else
-			serve_clear(p, base, bytes);
+			discard_and_zero(p, base, bytes);
 	}
 	pager_leave(p);
 	return area ? 0 : -EINVAL;
 }
 
-/* Whole pages within the range: what shares a page with its neighbours keeps it. */
+/* Whole pages within the range. A page shared with neighbours keeps its contents. */
 static int on_whole_pages(struct uvmp_pager *p, const void *memory, size_t bytes,
                           void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
@@ -246,7 +178,7 @@ static int on_whole_pages(struct uvmp_pager *p, const void *memory, size_t bytes
 
 int uvmp_pager_clear(struct uvmp_pager *p, void *memory, size_t bytes)
 {
-	return on_whole_pages(p, memory, bytes, serve_clear);
+	return on_whole_pages(p, memory, bytes, discard_and_zero);
 }
 
 size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
@@ -257,7 +189,7 @@ size_t uvmp_pager_usable(struct uvmp_pager *p, const void *memory)
 	if (!p)
 		return 0;
 	pager_enter(p);
-	bytes = (size_t)usable(areas_find(&p->areas, base), base);
+	bytes = (size_t)area_usable(areas_find(&p->areas, base), base);
 	pager_leave(p);
 	return bytes;
 }
@@ -284,7 +216,7 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 		return -EINVAL;
 	pager_enter(p);
 	queued = uvmp_service_migrate(p->service, SPACE, base, bytes, is_in ? GPU : UVMP_CPU, &ticket);
-	error = finish(p, queued, ticket);
+	error = actions_finish(p, queued, ticket);
 	if (error == 0)
 		trace_file_prefetch(p->trace, base, bytes, is_in);
 	pager_leave(p);
@@ -319,14 +251,14 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	int error;
 
 	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
-		return on_whole_pages(p, memory, asked, serve_disown);
+		return on_whole_pages(p, memory, asked, discard_contents);
 	if (advice == UVMP_PAGER_READ_MOSTLY) /* a clean page has its second copy, in the store */
 		return asked != 0 && asked <= uvmp_pager_usable(p, memory) ? 0 : -EINVAL;
 	if (!p || !translate(advice, &to) || !take_pages(p, &base, &bytes))
 		return -EINVAL;
 	pager_enter(p);
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
-	error = finish(p, queued, ticket);
+	error = actions_finish(p, queued, ticket);
 	if (error == 0)
 		trace_file_advise(p->trace, to.row, base, bytes);
 	pager_leave(p);

@@ -1,5 +1,5 @@
-/* All pagers of the process, and what becomes of them when it forks: the child has the memory and all that is
- * known of it, and pages on by itself, from a copy of the store. */
+/* All pagers of the process, and forks: the child inherits memory and state, and pages by itself from a copy
+ * of the store. */
 #include "pager_internal.h"
 
 #include <pthread.h>
@@ -35,13 +35,13 @@ static void before_fork(void)
 {
 	struct pager_caller caller;
 
-	pager_hold_off(&caller);
+	pager_block_signals(&caller);
 	pthread_mutex_lock(&all_lock);
 	at_fork = caller;
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
-		away_listen(p); /* the child will not be told */
-		away_settle(p);
+		messages_drain(p); /* the child will not be told */
+		moved_settle(p);
 		pager_log_flush(p); /* so that the child does not write inherited lines again */
 		if (p->store->fork)
 			(void)p->store->fork(p->store, UVMP_STORE_BEFORE_FORK);
@@ -58,27 +58,27 @@ static void in_parent(void)
 		pager_release(p);
 	}
 	pthread_mutex_unlock(&all_lock);
-	pager_hold_off_no_more(&caller);
+	pager_restore_signals(&caller);
 }
 
-/* Mapped memory would be the parent's: its copy takes the place. Protection is not inherited. */
+/* Mapped memory would be the parent's: a mapping of its copy replaces it. Protection is not inherited. */
 static bool begin_area(struct uvmp_pager *p, struct area *area)
 {
 	uint64_t first = area->base, bytes = 0;
 
-	for (; area_next_ours(area, first, &first, &bytes); first += bytes) {
-		if (p->store->is_mapped && !pager_map_area(p, area, first, bytes))
+	for (; area_next_own(area, first, &first, &bytes); first += bytes) {
+		if (p->store->is_mapped && !mapping_map(p, area, first, bytes))
 			return false;
 		if (uffd_register(&p->uffd, first, bytes) != 0)
 			return false;
 	}
 	for (uint64_t i = 0; i < area->bytes / BLOCK_BYTES; i++)
-		area->block[i].dirty = area->block[i].here;
+		area->block[i].dirty = area->block[i].resident;
 	return true;
 }
 
-/* The child has the memory and all that is known of it, but neither thread nor registration. The descriptor
- * is the parent's: what it is asked for happens to the parent's memory. */
+/* The child has the memory and the pager's state, but neither thread nor registration. The descriptor is the
+ * parent's: calls to it would change the parent's memory. */
 static bool begin_again(struct uvmp_pager *p)
 {
 	bool is_user_mode = !p->uffd.serves_kernel;
@@ -95,7 +95,7 @@ static bool begin_again(struct uvmp_pager *p)
 	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
 	                                     .resident_bytes = p->stats.resident_bytes,
 	                                     .peak_managed_bytes = p->areas.bytes};
-	p->waitings = p->untold = p->heards = p->departures = 0;
+	p->waitings = p->untold = p->pendings = p->moves = 0;
 	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)
 		return false;
 	if (uffd_open(&p->uffd, is_user_mode, p->store->is_mapped) != 0)
@@ -107,12 +107,12 @@ static bool begin_again(struct uvmp_pager *p)
 	return pager_start(p, p->copiers.wanted) == 0;
 }
 
-/* What is missing must not read as zeros. */
+/* Missing pages must not read as zeros. */
 static void close_off(const struct area *area)
 {
 	uint64_t first = area->base, bytes = 0;
 
-	for (; area_next_ours(area, first, &first, &bytes); first += bytes)
+	for (; area_next_own(area, first, &first, &bytes); first += bytes)
 		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE);
 }
 
@@ -126,10 +126,10 @@ static void in_child(void)
 			close_off(p->areas.area[i]);
 	}
 	pthread_mutex_init(&all_lock, NULL);
-	pager_hold_off_no_more(&at_fork);
+	pager_restore_signals(&at_fork);
 }
 
-/* Before the program's, which so run outside of ours and find its memory at work, in the child too. */
+/* Registered before the program's own handlers, so that these find its memory serviced, in the child too. */
 __attribute__((constructor(101))) static void register_forks(void)
 {
 	pthread_atfork(before_fork, in_parent, in_child);

@@ -270,7 +270,7 @@ static void close_all(struct uvmp_pager *p)
 	(void)trace_file_close(p->trace);
 	p->trace = NULL;
 	for (size_t i = 0; i < p->areas.count; i++)
-		pager_unmap_area(p, p->areas.area[i]);
+		mapping_unmap(p, p->areas.area[i]);
 	areas_close(&p->areas);
 	if (p->uffd.fd >= 0)
 		close(p->uffd.fd);
@@ -278,14 +278,14 @@ static void close_all(struct uvmp_pager *p)
 		p->store->close(p->store);
 	if (p->arena)
 		munmap(p->arena, p->arena_bytes);
-	for (uint32_t i = 0; i < PIECES_MORE && p->more[i]; i++)
-		munmap(p->more[i], p->arena_bytes);
+	for (uint32_t i = 0; i < SEGMENTS_MORE && p->segment[i]; i++)
+		munmap(p->segment[i], p->arena_bytes);
 	if (p->bounce)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);
 	free(p->waiting);
-	free(p->heard);
-	free(p->departed);
+	free(p->pending);
+	free(p->moved);
 	sample_close(&p->sample);
 	threads_close(&p->threads);
 	free(p);
@@ -329,9 +329,9 @@ int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pag
 	struct pager_caller caller;
 	int status;
 
-	pager_hold_off(&caller);
+	pager_block_signals(&caller);
 	status = create(c, pager, text, text_bytes);
-	pager_hold_off_no_more(&caller);
+	pager_restore_signals(&caller);
 	return status;
 }
 
@@ -341,8 +341,8 @@ void uvmp_pager_destroy(struct uvmp_pager *p)
 
 	if (!p)
 		return;
-	pager_hold_off(&caller);
+	pager_block_signals(&caller);
 	pager_list_remove(p);
 	close_all(p);
-	pager_hold_off_no_more(&caller);
+	pager_restore_signals(&caller);
 }

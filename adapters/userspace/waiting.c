@@ -94,7 +94,7 @@ static bool can_go_on(const struct uvmp_pager *p, const struct waiting *w)
 	if (!area || w->is_cancelled)
 		return true;
 	block = area_block(area, w->address);
-	return uvmp_mask_test(&block->here, page) || uvmp_mask_test(&block->lost, page);
+	return uvmp_mask_test(&block->resident, page) || uvmp_mask_test(&block->foreign, page);
 }
 
 static void go_on(struct uvmp_pager *p, const struct waiting *w, uint64_t now_ns)
@@ -128,7 +128,7 @@ void waiting_replay(struct uvmp_pager *p)
 	p->now_ns += REPLAY_NS;
 	p->stats.replays++;
 	p->stats.wakeups += p->waitings;
-	pager_show(p); /* whoever is woken may end the process */
+	statistics_publish(p); /* whoever is woken may end the process */
 	for (size_t i = 0; i < p->waitings; i++) {
 		struct waiting w = p->waiting[i];
 

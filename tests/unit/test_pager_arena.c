@@ -28,13 +28,13 @@ static void test_prefetch_without_arena(void **state)
 	memory = uvmp_pager_alloc(pager, 4u * MIB);
 	assert_non_null(memory);
 	memory[0] = 1;
-	for (uint32_t i = 0; i < PIECES_MORE; i++)
-		pager->more[i] = none;
+	for (uint32_t i = 0; i < SEGMENTS_MORE; i++)
+		pager->segment[i] = none;
 	end = short_arena_begin(pager->service);
 	assert_int_equal(uvmp_pager_prefetch(pager, memory + 2u * MIB, 2u * MIB, true), -ENOMEM);
 	short_arena_end(pager->service, end);
-	for (uint32_t i = 0; i < PIECES_MORE; i++)
-		pager->more[i] = NULL;
+	for (uint32_t i = 0; i < SEGMENTS_MORE; i++)
+		pager->segment[i] = NULL;
 	uvmp_pager_destroy(pager);
 }
 

@@ -1,20 +1,19 @@
-/* The servicing thread: waits for messages of the kernel and has them served (serve.c). */
+/* The servicing thread: waits for messages of the kernel, and services them (faults.c). */
 #include "high_fd.h"
 #include "pager_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define FLUSH_MS  500u  /* a row waits no longer before it is in the file */
-#define VAIN_MOST 1000u /* cancels, after which the next ones */
-#define VAIN_MS   10    /* come this much apart */
+#define FLUSH_MS     500u  /* a recorded row is in the file after this time */
+#define CANCELS_MOST 1000u /* cancels in a row, after which further ones */
+#define CANCELS_MS   10    /* follow at this distance */
 
-/* The program has closed the userfaultfd: what is missing would read as zeros from now on. */
+/* The program has closed the userfaultfd: missing pages would read as zeros from now on. */
 static void give_up_all(void)
 {
 	static const char text[] = "uvmpolicy: the program has closed the pager's descriptors\n";
@@ -29,7 +28,7 @@ static void *serve(void *context)
 	struct pollfd fds[2] = {{.fd = p->uffd.fd, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
 	bool is_row_waiting = false;
 	uint64_t flushed_ns = 0;
-	bool is_vain;
+	bool is_failing;
 
 	if (p->thread_began)
 		p->thread_began();
@@ -44,7 +43,7 @@ static void *serve(void *context)
 			return NULL;
 		pthread_mutex_lock(&p->lock);
 		start_ns = pager_now_ns();
-		serve_all(p);
+		faults_service(p);
 		sample_turn(p);
 		if (start_ns - flushed_ns >= FLUSH_MS * 1000000u) {
 			trace_file_flush(p->trace);
@@ -52,23 +51,11 @@ static void *serve(void *context)
 		}
 		is_row_waiting = trace_file_waits(p->trace);
 		p->stats.service_ns += pager_now_ns() - start_ns;
-		is_vain = p->vain >= VAIN_MOST;
+		is_failing = p->cancels >= CANCELS_MOST;
 		pager_release(p);
-		if (is_vain) /* whoever cannot be killed tries again at once, for ever */
-			(void)poll(&fds[1], 1, VAIN_MS);
+		if (is_failing) /* whoever cannot be killed tries again at once, for ever */
+			(void)poll(&fds[1], 1, CANCELS_MS);
 	}
-}
-
-int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context)
-{
-	sigset_t every, before;
-	int error;
-
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
-	error = pthread_create(thread, NULL, begin, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
 }
 
 int pager_start(struct uvmp_pager *p, uint32_t copy_threads)

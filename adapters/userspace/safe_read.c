@@ -1,7 +1,7 @@
-/* Reading managed memory that the program may unmap, or protect, or drop meanwhile. The kernel reads it for
- * us, and says so where a load would end the process.
+/* Reads managed memory that the program may unmap, protect or drop meanwhile. The kernel performs the read,
+ * and returns an error where a load would end the process.
  *
- * A page that was dropped must not be met: it would be a fault that only the one who reads could service. */
+ * A dropped page must be replaced first: its fault could only be serviced by the reading thread. */
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -11,9 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define KERNEL_PAGE UVMP_STORE_PAGE_BYTES
-
-/* Whatever its protection is. */
+/* Reads regardless of the protection. */
 static bool read_forced(void *to, uint64_t from, uint64_t bytes)
 {
 	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -24,7 +22,7 @@ static bool read_forced(void *to, uint64_t from, uint64_t bytes)
 	return done == (ssize_t)bytes;
 }
 
-int peek(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes)
+int safe_read(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
 	ssize_t done = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -40,7 +38,7 @@ int peek(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes)
 	return read_forced(to, from, bytes) ? 0 : -EFAULT;
 }
 
-int peek_prepare(const struct uffd *uffd, uint64_t from, uint64_t bytes)
+int safe_read_prepare(const struct uffd *uffd, uint64_t from, uint64_t bytes)
 {
 	unsigned char is_there[BLOCK_BYTES / KERNEL_PAGE];
 	int error = 0;

@@ -1,63 +1,11 @@
-/* What a pager tells of itself. */
+/* The program's calls about a pager: statistics, features, policy, descriptors. */
 #include "pager_internal.h"
-#include "store_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
-static void raise_to(uint64_t *peak, uint64_t now)
-{
-	*peak = *peak < now ? now : *peak;
-}
-
-/* Both as they are between two rounds of faults. */
-static void note_peaks(struct uvmp_pager *p)
-{
-	raise_to(&p->stats.peak_resident_bytes, p->stats.resident_bytes);
-	raise_to(&p->stats.peak_store_bytes, p->store->size(p->store));
-}
-
-static void count(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
-{
-	note_peaks(p);
-	*stats = p->stats;
-	stats->managed_bytes = p->areas.bytes;
-	stats->managed_most_bytes = p->areas.most;
-	stats->store_bytes = p->store->size(p->store);
-	stats->trace_error = trace_file_error(p->trace);
-}
-
-void pager_log(struct uvmp_pager *p, const char *line)
-{
-	sigset_t before;
-	int result;
-
-	hold_too_large(&before);
-	result = fprintf(p->log, "%s\n", line);
-	release_too_large(&before, result < 0 && errno == EFBIG);
-}
-
-void pager_log_flush(struct uvmp_pager *p)
-{
-	sigset_t before;
-	int result;
-
-	if (!p->log)
-		return;
-	hold_too_large(&before);
-	result = fflush(p->log);
-	release_too_large(&before, result != 0 && errno == EFBIG);
-}
-
-void pager_show(struct uvmp_pager *p)
-{
-	if (p->shown)
-		count(p, p->shown);
-}
-
-/* A process ends with this: it does not wait for a store that does not answer. */
+/* Called as a process ends, so it does not wait for a store that does not answer. */
 static int flush(struct uvmp_pager *p)
 {
 	struct timespec until;
@@ -81,9 +29,9 @@ int uvmp_pager_flush(struct uvmp_pager *p)
 
 	if (!p)
 		return -EINVAL;
-	pager_hold_off(&caller);
+	pager_block_signals(&caller);
 	error = flush(p);
-	pager_hold_off_no_more(&caller);
+	pager_restore_signals(&caller);
 	return error;
 }
 
@@ -92,7 +40,7 @@ void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
 	struct uvmp_pager_stats now;
 
 	pager_enter(p);
-	count(p, &now);
+	statistics_count(p, &now);
 	pager_leave(p);
 	*stats = now; /* may be managed memory */
 }
@@ -142,13 +90,13 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 
 int uvmp_pager_next_descriptor(const struct uvmp_pager *p, int from)
 {
-	const int ours[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->fd > 0 ? p->store->fd : -1,
-	                    trace_file_descriptor(p->trace)};
+	const int find_block[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->fd > 0 ? p->store->fd : -1,
+	                          trace_file_descriptor(p->trace)};
 	int next = -1;
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		if (ours[i] >= from && (next < 0 || ours[i] < next))
-			next = ours[i];
+	for (size_t i = 0; i < sizeof(find_block) / sizeof(find_block[0]); i++) {
+		if (find_block[i] >= from && (next < 0 || find_block[i] < next))
+			next = find_block[i];
 	}
 	return next;
 }
