@@ -7,8 +7,7 @@
 #include "../base/bits_internal.h"
 #include "service_internal.h"
 
-#define MAGIC      0x75766d70656e6731u /* "uvmpeng1" */
-#define ALIGNMENT  16u
+#define ALIGNMENT 16u
 
 /* -- layout: the fixed part of the arena -- */
 
@@ -20,7 +19,8 @@ static void zero_bytes(void *memory, uint64_t bytes)
 		word[i] = 0;
 }
 
-/* Hands out pieces one behind the other, and zeros them unless they are zeros; with base NULL it only counts. */
+/* Hands out pieces one behind the other, and zeros them unless they are zeros; with base NULL it only counts.
+ */
 struct layout {
 	uint8_t *base;
 	uint64_t at;
@@ -170,7 +170,7 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	g->params.max_batch = most;
 	uvmp_replay_init(&g->replay);
 	(void)uvmpi_memory_init(s, params, gpu, parts.memory,
-	                       uvmpi_memory_size(params, gpu)); /* checked before */
+	                        uvmpi_memory_size(params, gpu)); /* checked before */
 	uvmpi_adapt_init_gpu(s, params, gpu, parts.adapt);
 	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
@@ -275,12 +275,6 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	return UVMP_OK;
 }
 
-bool uvmp_service_is_valid(const struct uvmp_service *s)
-{
-	return s && s->magic == MAGIC && s->segments >= 1u && s->segments <= SEGMENTS_MAX &&
-	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
-}
-
 /* -- events -- */
 
 enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const struct uvmp_fault *fault)
@@ -339,7 +333,7 @@ bool uvmp_service_has_notes(const struct uvmp_service *s)
 		if (uvmpi_counter_is_due(s, gpu))
 			return true;
 	}
-	return uvmpi_remote_is_due(s);
+	return uvmpi_hot_is_due(s);
 }
 
 enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
@@ -355,99 +349,14 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 
 /* -- the queue -- */
 
-struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
-                               handle h, const uvmp_mask *pages)
-{
-	struct uvmp_action *a;
-
-	if (s->is_drained) {
-		s->base_id += s->actions;
-		s->actions = s->handed = s->completed = 0;
-		s->is_drained = false;
-	}
-	a = &s->action[s->actions];
-	s->done[s->actions] = 0;
-	s->actions += s->actions + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of the rooms keep below */
-	*a = (struct uvmp_action){.id = s->base_id + (uint64_t)(a - s->action),
-	                          .time_ns = s->now_ns,
-	                          .kind = (uint8_t)kind,
-	                          .cause = (uint8_t)cause,
-	                          .from = UVMP_PROC_NONE,
-	                          .to = UVMP_PROC_NONE,
-	                          .batch = s->batch};
-	a->after = a == s->action ? 0 : a->id - 1u;
-	if (h != 0) {
-		const struct block *b = block_at(s, h);
-
-		a->space = space_of(s, b)->id;
-		a->address = b->start;
-		a->page_bytes = s->page_bytes;
-	}
-	if (pages) {
-		a->pages = *pages;
-		a->run = uvmp_mask_hull(pages);
-	}
-	return a;
-}
-
-/* One copy of the step's block (in) or of the victim's (out). */
-static void queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, handle block, bool is_out)
-{
-	enum uvmp_cause cause = is_out ? UVMP_CAUSE_EVICTION : (enum uvmp_cause)s->step.cause;
-	bool is_zero = copy->from == UVMP_PROC_NONE;
-	struct uvmp_action *a;
-	uvmp_mask pages;
-
-	if (!is_out && copy->kind == UVMP_GROUP_PREFETCH)
-		cause = UVMP_CAUSE_PREFETCH;
-	uvmp_mask_zero(&pages);
-	uvmp_mask_region_set(&pages, copy->pages);
-	a = uvmpi_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, block, &pages);
-	a->from = copy->from;
-	a->to = copy->to;
-	if (!is_out)
-		a->detail = uvmp_mask_region_weight(&s->step.faulted, copy->pages);
-	if (is_out) {
-		a->for_address = s->evict.for_address;
-	} else if (cause == UVMP_CAUSE_PREFETCH) {
-		a->faulted = uvmp_mask_weight(&s->step.faulted);
-		a->present = s->step.present;
-	}
-	if (cause != UVMP_CAUSE_PREFETCH && !is_out && uvmp_mask_intersects(&pages, &s->step.pinned)) {
-		a->cause = UVMP_CAUSE_PIN;
-		a->throttles = uvmpi_step_throttles(s, &pages);
-	}
-}
-
-void uvmpi_queue_copies(struct uvmp_service *s, handle in_block, handle out_block)
-{
-	uint32_t count = s->ins + s->outs, first;
-
-	uvmp_plan_merge(s->policy.plan, s->ins, s->outs, s->plan, 2u * UVMP_PLAN_COPIES_MAX);
-	first = s->is_drained ? 0 : s->actions;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct uvmp_plan_step *step = &s->plan[i];
-
-		queue_copy(s, step->is_out ? &s->out[step->index] : &s->in[step->index],
-		           step->is_out ? out_block : in_block, step->is_out);
-		if (i > 0) /* the first ones wait for the unmapping before them */
-			s->action[first + i].after = step->after == UVMP_PLAN_AT_ONCE
-			                                     ? s->action[first].after
-			                                     : s->action[first + step->after].id;
-	}
-	s->ins = s->outs = 0;
-}
-
-enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s)
-{
-	for (uint32_t i = 0; i < s->actions; i++) {
-		if (action_result(s, i) != UVMP_OK)
-			return action_result(s, i);
-	}
-	return UVMP_OK;
-}
-
 /* -- scheduling -- */
+
+/* A request that interrupts a bottom half takes over what room can be made for ahead. */
+static void start_request(struct uvmp_service *s)
+{
+	uvmpi_request_start(s);
+	s->run.has_next = uvmpi_fault_has_more(s, &s->run.next_start);
+}
 
 /* Starts what waits; false: nothing. */
 static bool schedule(struct uvmp_service *s)
@@ -456,14 +365,14 @@ static bool schedule(struct uvmp_service *s)
 
 	s->batch = 0;
 	if (s->request_count != 0) {
-		uvmpi_request_start(s);
+		start_request(s);
 		return true;
 	}
 	if (uvmpi_unpin_due(s) || (s->adapt.is_on && uvmpi_adapt_due(s)))
 		return true;
-	if (uvmpi_remote_is_due(s) && !s->was_hot) {
+	if (uvmpi_hot_is_due(s) && !s->was_hot) {
 		s->was_hot = true;
-		uvmpi_remote_start(s);
+		uvmpi_hot_start(s);
 		return true;
 	}
 	s->was_hot = false;
@@ -482,7 +391,7 @@ static bool schedule(struct uvmp_service *s)
 			return true;
 		}
 	}
-	return uvmpi_remote_is_due(s);
+	return uvmpi_hot_is_due(s);
 }
 
 static void advance_request(struct uvmp_service *s)
@@ -491,7 +400,7 @@ static void advance_request(struct uvmp_service *s)
 	if (s->run.is_active)
 		uvmpi_request_advance(s);
 	else
-		uvmpi_request_start(s);
+		start_request(s);
 }
 
 /* Lets the innermost active machine decide; false: nothing to do. */
@@ -510,7 +419,7 @@ static bool advance(struct uvmp_service *s)
 	else if (s->counter.phase != COUNTER_IDLE)
 		uvmpi_counter_advance(s);
 	else if (s->remote.phase != REMOTE_IDLE)
-		uvmpi_remote_advance(s);
+		uvmpi_hot_advance(s);
 	else
 		return schedule(s);
 	return true;
@@ -546,11 +455,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
 			break;
-		if (s->is_drained) { /* no action was queued, and the results are read */
-			s->base_id += s->actions;
-			s->actions = s->handed = s->completed = 0;
-			s->is_drained = false;
-		}
+		uvmpi_queue_begin_group(s); /* if no action was queued: the results are read */
 	}
 	return UVMP_ERR_RETRY;
 }

@@ -198,26 +198,6 @@ uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s)
 
 /* -- history of a block -- */
 
-static struct history *make_history(struct uvmp_service *s, struct block *b)
-{
-	struct cold *cold = uvmpi_cold_make(s, b);
-
-	if (cold == NULL)
-		return NULL;
-	if (cold->history == 0)
-		cold->history = uvmpi_arena_take(s, SLAB_HISTORY);
-	return block_history(s, b);
-}
-
-void uvmpi_adapt_forget(struct uvmp_service *s, struct block *b)
-{
-	struct cold *cold = cold_at(s, b->cold);
-
-	if (cold->history != 0)
-		uvmpi_arena_give(s, SLAB_HISTORY, cold->history);
-	cold->history = 0;
-}
-
 /* A stay on another GPU begins: what was touched elsewhere is not looked at any more. */
 static void note_touched(struct history *history, uint32_t gpu, const uvmp_mask *pages)
 {
@@ -323,7 +303,7 @@ void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
 		uvmp_mask_and(&faulted, arrived, &step->faulted);
 	note_faults(s, c, &faulted);
 	if (s->adapt.has_touches) {
-		struct history *history = make_history(s, b);
+		struct history *history = uvmpi_history_make(s, b);
 
 		if (history != NULL)
 			note_touched(history, step->dst, &faulted);
@@ -337,7 +317,7 @@ static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b,
 	struct history *history = block_history(s, b);
 
 	if (s->adapt.counts_refaults)
-		history = make_history(s, b);
+		history = uvmpi_history_make(s, b);
 	s->gpu[gpu].controls.load.evicted_pages += uvmp_mask_weight(gone);
 	(void)uvmp_early_evict(&s->adapt.early_params, &s->adapt.early, s->now_ns);
 	if (history == NULL)
@@ -346,10 +326,9 @@ static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b,
 	note_pattern(history, gpu, gone);
 }
 
-void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone)
+void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone,
+                      bool is_eviction)
 {
-	/* nothing else leaves while an eviction is settled */
-	bool is_eviction = s->evict.phase == EVICT_COMMIT && s->evict.gpu == gpu;
 	struct block *b = block_at(s, h);
 	struct history *history;
 
@@ -367,7 +346,7 @@ void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp
 /* A block without history has the threshold of one that faults at the mean rate. */
 static uint32_t early_threshold(struct uvmp_service *s, handle h)
 {
-	struct history *history = make_history(s, block_at(s, h));
+	struct history *history = uvmpi_history_make(s, block_at(s, h));
 	uint32_t threshold = s->adapt.early_params.base;
 
 	if (history != NULL)

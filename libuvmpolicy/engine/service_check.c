@@ -272,7 +272,7 @@ static bool check_counters(const struct uvmp_service *s, const struct block *b, 
 		return false;
 	c = counters_of(s, b);
 	tally->hot += !uvmp_mask_is_empty(&c->hot);
-	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmpi_remote_leaves(s, b) &&
+	return uvmp_counter_tree_is_valid(&c->tree) && c->tree.blocks == uvmpi_counters_leaves(s, b) &&
 	       uvmp_mask_next_set(&c->hot, b->pages) == UVMP_MASK_BITS &&
 	       (uvmp_mask_is_empty(&c->hot) || c->gpu - 1u < s->processors.count - 1u);
 }

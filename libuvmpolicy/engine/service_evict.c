@@ -414,7 +414,8 @@ static void send_away(struct uvmp_service *s)
 	uvmpi_remote_leave(s, e->block, e->gpu, &e->pages);
 	uvmpi_runtime_tell(s);
 	queue_leave(s, UVMP_ACTION_EVICT, &e->held);
-	uvmpi_step_unmap(s, e->block, &e->pages, 0, UVMP_CAUSE_EVICTION);
+	uvmpi_mapping_unmap(s, e->block, &e->pages, 0,
+	                    (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
 	if (!uvmp_mask_is_empty(&e->lost))
 		queue_leave(s, UVMP_ACTION_DISCARD, &e->lost);
 	plan_copies(s);
@@ -529,7 +530,7 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at) != cpu)
-			uvmpi_step_leave(s, e->block, residency_at(s, at)->proc, &gone);
+			uvmpi_depart(s, e->block, residency_at(s, at)->proc, &gone, residency_at(s, at)->proc == e->gpu);
 	}
 	if (b->cold != 0)
 		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
@@ -551,9 +552,10 @@ static void map_again(struct uvmp_service *s)
 		return;
 	for (uint32_t p = 0; p < s->processors.count; p++) {
 		if ((processors & BIT(p)) != 0)
-			uvmpi_step_map_remote(s, e->block, p, &pages, UVMP_CAUSE_EVICTION);
+			uvmpi_mapping_map_remote(s, e->block, p, &pages,
+			                         (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
 	}
-	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages);
+	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages, e->for_address);
 }
 
 /* All has arrived: the block gives the memory up. */

@@ -266,6 +266,7 @@ static void walk(struct uvmp_service *s, handle h)
 	uvmpi_step_clear(s, h, run->gpu);
 	s->step.is_prefetching = true;
 	s->step.is_retry = run->retries != 0;
+	s->step.has_next = uvmpi_fault_has_more(s, &s->step.next_start);
 	for (uint32_t i = 0; i < run->bin.count; i++) {
 		uint32_t index = g->order_of[run->bin.first + i];
 
@@ -407,6 +408,7 @@ static void follow(struct uvmp_service *s)
 	s->step.keep = keep;
 	s->step.is_follow = s->step.is_prefetching = true;
 	s->step.is_retry = is_retry;
+	s->step.has_next = uvmpi_fault_has_more(s, &s->step.next_start);
 	faulting_later(s, block_at(s, h), &s->step.arrive[run->gpu]);
 	uvmpi_step_start(s);
 }

@@ -43,6 +43,18 @@ typedef uint32_t handle;
 
 #define BIT(processor) ((uint64_t)1 << (processor))
 
+#define MAGIC 0x75766d70656e6731u /* "uvmpeng1" */
+
+/* Why an action is queued; evictions: for which block. */
+struct reason {
+	uint8_t cause; /* enum uvmp_cause */
+	uvmp_addr for_address;
+};
+static inline struct reason because(uint32_t cause)
+{
+	return (struct reason){(uint8_t)cause, 0};
+}
+
 struct segment {
 	uint8_t *memory;
 	uint32_t first, end;   /* units, numbered over all segments; half-open */
@@ -245,6 +257,8 @@ struct step {
 	bool is_retry;
 	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
+	bool has_next;	   /* faults of the batch lie behind this block, and the next serviced block starts at */
+	uvmp_addr next_start;
 	handle keep;
 	uint32_t utlbs; /* uvmp_prefetch_facts.utlbs */
 	uint32_t batch;
@@ -325,7 +339,9 @@ struct request_run {
 	uvmp_addr make; /* from here on blocks of the range are made */
 	uint64_t todo;	/* processors that are to be mapped in it */
 	uint32_t retries;
-	uint32_t batch; /* of the bottom half that it interrupts */
+	uint32_t batch; /* of the bottom half that it interrupts, */
+	bool has_next;	/* and the next block of that */
+	uvmp_addr next_start;
 	enum uvmp_status status;
 	uint8_t old; /* preferred location or duplication before */
 };
@@ -509,6 +525,40 @@ static inline enum uvmp_status action_result(const struct uvmp_service *s, uint3
 	return (enum uvmp_status)(1 - (int)s->done[i]);
 }
 
+/* -- cold.c: cold state of a block, made at the first need. NULL: the arena is full. -- */
+
+struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b);
+/* History of the block; NULL: there is none. */
+static inline struct history *block_history(const struct uvmp_service *s, const struct block *b)
+{
+	if (b->cold == 0 || cold_at(s, b->cold)->history == 0)
+		return NULL;
+	return uvmpi_arena_at(s, cold_at(s, b->cold)->history);
+}
+struct history *uvmpi_history_make(struct uvmp_service *s, struct block *b);
+/* Gives the history back. The block has cold state. */
+void uvmpi_history_give(struct uvmp_service *s, struct block *b);
+/* What counts accesses; NULL: nothing of the block has been counted. */
+static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
+{
+	handle h = b->cold != 0 ? cold_at(s, b->cold)->counters : 0;
+
+	return h != 0 ? uvmpi_arena_at(s, h) : NULL;
+}
+/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
+static inline uint32_t counter_pages(const struct uvmp_service *s)
+{
+	return 65536u / s->page_bytes;
+}
+uint32_t uvmpi_counters_leaves(const struct uvmp_service *s, const struct block *b);
+struct counters *uvmpi_counters_make(struct uvmp_service *s, struct block *b);
+/* Gives the counters back, and takes the block off the list of blocks with hot pages. */
+void uvmpi_counters_give(struct uvmp_service *s, struct block *b);
+/* A page of the block has become hot: its block joins the list as the last. */
+void uvmpi_hot_add(struct uvmp_service *s, handle block, struct counters *c, uint32_t gpu, uint32_t page);
+/* Takes a block off the list; its pages are not hot any longer. */
+void uvmpi_hot_remove(struct uvmp_service *s, struct counters *c);
+
 /* -- service_space.c -- */
 
 /* Slot of a space, NO_INDEX if there is none. */
@@ -568,14 +618,6 @@ static inline bool block_is_whole(const struct uvmp_service *s, const struct blo
 struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
 /* The same, made if need be; NULL: the arena is full. */
 struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
-struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b);
-/* History of the block; NULL: there is none. */
-static inline struct history *block_history(const struct uvmp_service *s, const struct block *b)
-{
-	if (b->cold == 0 || cold_at(s, b->cold)->history == 0)
-		return NULL;
-	return uvmpi_arena_at(s, cold_at(s, b->cold)->history);
-}
 static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
 	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->duplicated, page);
@@ -590,6 +632,16 @@ void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uin
 static inline uint8_t residency_right(const struct residency *p, uint32_t page)
 {
 	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));
+}
+/* Of a processor that may have no state in the block. */
+static inline uint8_t residency_right_or_none(const struct residency *p, uint32_t page)
+{
+	return p != NULL ? residency_right(p, page) : (uint8_t)UVMP_PROT_NONE;
+}
+/* Is the page resident on the CPU only? */
+static inline bool block_is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return uvmpi_block_holders(s, b, page) == BIT(UVMP_CPU);
 }
 /* Fills s->holders[0..processors.count) with the resident masks of the block. */
 void uvmpi_block_residents(struct uvmp_service *s, const struct block *b);
@@ -611,17 +663,51 @@ static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
 	uvmp_mask_or(pages, &p->low, &p->high);
 }
 
-/* -- service.c -- */
+/* -- queue.c -- */
 
+/* Forgets the results of the group before, if all its actions are completed. */
+void uvmpi_queue_begin_group(struct uvmp_service *s);
 /* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
  * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
  * at once. `pages` may be NULL. */
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
 			       const uvmp_mask *pages);
-/* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
+/* copies.c: queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
 void uvmpi_queue_copies(struct uvmp_service *s, handle in_block, handle out_block);
 /* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
+
+/* -- mapping.c -- */
+
+/* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
+void uvmpi_mapping_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
+			 struct reason reason);
+/* Queues REVOKE: the processor keeps at most `right` on the pages. */
+void uvmpi_mapping_revoke(struct uvmp_service *s, handle block, struct residency *residency, const uvmp_mask *pages,
+			  uint8_t right);
+/* Queues MAP of the pages, at least one; the caller sets `from` of the action, where the pages lie. */
+struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle block, struct residency *residency,
+				      const uvmp_mask *pages, uint8_t right, struct reason reason);
+/* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
+void uvmpi_mapping_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+			      struct reason reason);
+/* The same, with no more than the right to read. */
+void uvmpi_mapping_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+			     struct reason reason);
+
+/* -- thrashing.c -- */
+
+/* The detector's events. */
+void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block, const struct uvmp_thrash_migration *migration);
+void uvmpi_thrashing_revoked(struct uvmp_service *s, handle block, struct uvmp_region run, uint32_t proc);
+/* Forgets the thrashing of these pages / of the block. */
+void uvmpi_thrashing_reset(struct uvmp_service *s, handle block, const uvmp_mask *pages);
+void uvmpi_thrashing_end(struct uvmp_service *s, handle block);
+/* What the detector says of a fault. */
+void uvmpi_thrashing_ask(struct uvmp_service *s, handle block, uint32_t page, uint32_t requester,
+			 struct uvmp_thrash_hint *hint);
+/* How often the page was throttled since its last pin. */
+uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page);
 
 /* -- service_memory.c -- */
 
@@ -717,7 +803,21 @@ uint32_t uvmpi_cyclic_give_up(struct gpu *g);
 /* The number will stand for another block. */
 void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
+/* -- departing.c -- */
+
+/* The pages are not resident on `proc` any longer, by eviction or otherwise: residency, memory and controllers follow. */
+void uvmpi_depart(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages, bool is_eviction);
+
 /* -- service_step.c -- */
+
+/* How often the first pinned page among these had been throttled. */
+static inline uint8_t step_throttles(const struct step *step, const uvmp_mask *pages)
+{
+	uvmp_mask pinned;
+
+	uvmp_mask_and(&pinned, pages, &step->pinned);
+	return step->throttles[uvmp_mask_next_set(&pinned, 0)];
+}
 
 /* An empty step for the block: no destinations, all fields 0 but `prefetched` and `hint`. */
 void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
@@ -742,21 +842,6 @@ enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t 
 /* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
 bool uvmpi_step_has_tree(const struct uvmp_service *s);
 uint32_t uvmpi_step_tree_blocks(const struct block *b);
-/* How often the first pinned page among these had been throttled. */
-uint32_t uvmpi_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages);
-/* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
-void uvmpi_step_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
-		     enum uvmp_cause cause);
-/* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
-void uvmpi_step_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
-			  enum uvmp_cause cause);
-/* The same, with no more than the right to read. */
-void uvmpi_step_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
-			 enum uvmp_cause cause);
-/* The pages are not resident on proc any more; bookkeeping, and the root's mark. */
-void uvmpi_step_leave(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages);
-/* Tells the detector of a migration / forgets thrashing of pages. */
-void uvmpi_step_reset_thrash(struct uvmp_service *s, handle block, const uvmp_mask *pages);
 
 /* -- service_fault.c, service_request.c, service_counter.c -- */
 
@@ -790,15 +875,13 @@ uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s);
 /* Pages of the step have come to its destination, a GPU (all that it was to bring, and now has). */
 void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived);
 /* Pages are not resident on a GPU any more; they still have their memory. */
-void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone);
+void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone, bool is_eviction);
 /* The GPU has used a page, if it has it. */
 void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Parameters for the prefetch decision of the present step; false: prefetch nothing. */
 bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, struct uvmp_prefetch_params *params);
 /* uvmp_prefetch_state.pattern */
 uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
-/* Gives the block's history back. */
-void uvmpi_adapt_forget(struct uvmp_service *s, struct block *b);
 
 /* -- service_runtime.c: all without effect unless runtime=on -- */
 
@@ -825,19 +908,6 @@ void uvmpi_counter_advance(struct uvmp_service *s);
 
 /* -- service_remote.c -- */
 
-/* What counts accesses; NULL: nothing of the block has been counted. */
-static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
-{
-	handle h = b->cold != 0 ? cold_at(s, b->cold)->counters : 0;
-
-	return h != 0 ? uvmpi_arena_at(s, h) : NULL;
-}
-/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
-static inline uint32_t counter_pages(const struct uvmp_service *s)
-{
-	return 65536u / s->page_bytes;
-}
-uint32_t uvmpi_remote_leaves(const struct uvmp_service *s, const struct block *b);
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */
@@ -846,13 +916,14 @@ bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
 void uvmpi_remote_map(struct uvmp_service *s);
 /* Pages of the block begin to leave the GPU: a round trip. */
 void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
-/* They have left; queues MAP for those that would stay on the CPU anyway. */
-void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
-/* The block's counters are given up. */
-void uvmpi_remote_forget(struct uvmp_service *s, struct block *b);
-/* Hot pages: as access counters. */
-bool uvmpi_remote_is_due(const struct uvmp_service *s);
-void uvmpi_remote_start(struct uvmp_service *s);
-void uvmpi_remote_advance(struct uvmp_service *s);
+/* They have left, to make room for the block at `for_address`; queues MAP for those that would stay on the CPU anyway. */
+void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages,
+			     uvmp_addr for_address);
+
+/* -- hot.c: the operation; as access counters -- */
+
+bool uvmpi_hot_is_due(const struct uvmp_service *s);
+void uvmpi_hot_start(struct uvmp_service *s);
+void uvmpi_hot_advance(struct uvmp_service *s);
 
 #endif

@@ -42,29 +42,10 @@ static bool is_counting(const struct uvmp_service *s)
 	return s->policy.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
 }
 
-uint32_t uvmpi_remote_leaves(const struct uvmp_service *s, const struct block *b)
+/* The block\'s counters; NULL: accesses are not counted, or the arena is full. */
+static struct counters *counted(struct uvmp_service *s, struct block *b)
 {
-	uint32_t leaves = 1;
-
-	while (leaves * counter_pages(s) < b->pages)
-		leaves *= 2u;
-	return leaves;
-}
-
-/* The block's counters; NULL: nobody counts, or the arena is full. */
-static struct counters *make_counters(struct uvmp_service *s, struct block *b)
-{
-	struct cold *cold = is_counting(s) ? uvmpi_cold_make(s, b) : NULL;
-
-	if (cold == NULL)
-		return NULL;
-	if (cold->counters == 0) {
-		cold->counters = uvmpi_arena_take(s, SLAB_COUNTERS);
-		if (cold->counters == 0)
-			return NULL;
-		(void)uvmp_counter_tree_init(&counters_of(s, b)->tree, uvmpi_remote_leaves(s, b));
-	}
-	return counters_of(s, b);
+	return is_counting(s) ? uvmpi_counters_make(s, b) : NULL;
 }
 
 static void weigh_block(struct uvmp_service *s, handle h)
@@ -101,46 +82,23 @@ static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bo
 		halve_others(s, c);
 }
 
-/* -- device synchronisation (3.7) -- */
-
-enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
-{
-	if (!uvmp_service_is_valid(s))
-		return UVMP_ERR_ARGUMENT;
-	if (gpu == UVMP_CPU || gpu >= s->processors.count)
-		return UVMP_ERR_RANGE;
-	for (uint32_t i = 0; i < s->buckets; i++) {
-		for (handle h = s->bucket[i]; h != 0; h = block_at(s, h)->chain) {
-			struct counters *c = counters_of(s, block_at(s, h));
-
-			if (c != NULL)
-				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
-			uvmpi_memory_level(s, gpu, h);
-		}
-	}
-	uvmpi_step_switch_prefetcher(
-	        s); /* which stays (Q4), even if no batch has seen yet that memory is full */
-	s->is_full = false;
-	return UVMP_OK;
-}
-
 /* -- deciding (4.4) -- */
 
 /* Would a basic block migrate at its `more`-th access from now? A GPU without memory gets nothing, as ever.
  */
 static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct counters *c, uint32_t leaf,
-                     uint32_t more, bool is_write)
+		     uint32_t more, bool is_write)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	struct uvmp_remote_facts facts = {.count = uvmp_counter_tree_count(&c->tree, leaf) + more,
-	                                  .rounds = uvmp_counter_tree_rounds(&c->tree, leaf),
-	                                  .is_write = is_write,
-	                                  .is_oversubscribed = s->is_full,
-	                                  .pressure = {.total_pages = g->capacity_pages,
-	                                               .free_pages = g->capacity_pages - g->used_pages,
-	                                               .incoming_pages = g->coming_pages,
-	                                               .buffer_percent = s->policy.free_buffer,
-	                                               .quirks = s->policy.quirks}};
+					  .rounds = uvmp_counter_tree_rounds(&c->tree, leaf),
+					  .is_write = is_write,
+					  .is_oversubscribed = s->is_full,
+					  .pressure = {.total_pages = g->capacity_pages,
+						       .free_pages = g->capacity_pages - g->used_pages,
+						       .incoming_pages = g->coming_pages,
+						       .buffer_percent = s->policy.free_buffer,
+						       .quirks = s->policy.quirks}};
 	struct uvmp_remote_verdict verdict = {.migrates = true};
 
 	(void)uvmp_remote_decide(&s->policy.remote, &facts, &verdict);
@@ -157,14 +115,9 @@ static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_
 	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }
 
-static bool is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
-{
-	return uvmpi_block_holders(s, b, page) == BIT(UVMP_CPU);
-}
-
 /* Of the pages those that only the CPU has, and that would stay there if they were read now. */
 static void keep_staying(const struct uvmp_service *s, const struct block *b, uint32_t gpu,
-                         const struct counters *c, uvmp_mask *pages)
+			 const struct counters *c, uvmp_mask *pages)
 {
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
 		struct uvmp_region region = {leaf * counter_pages(s), (leaf + 1u) * counter_pages(s)};
@@ -186,13 +139,13 @@ bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
-	struct counters *c = make_counters(s, b);
+	struct counters *c = counted(s, b);
 	bool is_write = access >= UVMP_ACCESS_WRITE;
 
 	if (c == NULL)
 		return false;
 	record(s, c, page, is_write);
-	if (!is_free(s, b, step->requester) || !is_on_cpu(s, b, page) ||
+	if (!is_free(s, b, step->requester) || !block_is_on_cpu(s, b, page) ||
 	    migrates(s, step->requester, c, page / counter_pages(s), 0, is_write) ||
 	    uvmpi_residency_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
 		return false;
@@ -213,43 +166,26 @@ void uvmpi_remote_map(struct uvmp_service *s)
 	keep_staying(s, b, step->requester, counters_of(s, b), &pages);
 	uvmp_mask_or(&pages, &pages, &step->remote);
 	uvmp_mask_andnot(&pages, &pages, &step->arrive[step->requester]); /* a store to the same page */
-	uvmpi_step_map_reads(s, step->block, step->requester, &pages, UVMP_CAUSE_COUNTER);
+	uvmpi_mapping_map_reads(s, step->block, step->requester, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
 /* -- accesses -- */
-
-static void add_hot(struct uvmp_service *s, handle h, struct counters *c, uint32_t gpu, uint32_t page)
-{
-	if (!uvmp_mask_is_empty(&c->hot)) {
-		if (c->gpu == gpu)
-			uvmp_mask_set(&c->hot, page);
-		return;
-	}
-	uvmp_mask_set(&c->hot, page);
-	c->gpu = gpu;
-	c->before = s->hot_last;
-	if (s->hot_last != 0)
-		counters_of(s, block_at(s, s->hot_last))->next = h;
-	else
-		s->hot_first = h;
-	s->hot_last = h;
-}
 
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
 {
 	struct block *b = block_at(s, h);
 	const struct residency *place = uvmpi_residency_find(s, b, gpu);
 	bool is_there = place != NULL && (uvmp_mask_test(&place->resident, page) ||
-	                                  residency_right(place, page) != UVMP_PROT_NONE);
-	struct counters *c = is_there ? make_counters(s, b) : NULL;
+					  residency_right(place, page) != UVMP_PROT_NONE);
+	struct counters *c = is_there ? counted(s, b) : NULL;
 
 	if (c == NULL)
 		return;
 	record(s, c, page, is_write);
 	uvmpi_memory_weigh(s, gpu, h, page);
-	if (is_free(s, b, gpu) && is_on_cpu(s, b, page) &&
+	if (is_free(s, b, gpu) && block_is_on_cpu(s, b, page) &&
 	    migrates(s, gpu, c, page / counter_pages(s), 0, is_write))
-		add_hot(s, h, c, gpu, page);
+		uvmpi_hot_add(s, h, c, gpu, page);
 }
 
 /* -- evictions (4.3) -- */
@@ -268,12 +204,13 @@ void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uv
 	uvmp_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
 		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * counter_pages(s),
-		                                                      (leaf + 1u) * counter_pages(s)}))
+								      (leaf + 1u) * counter_pages(s)}))
 			uvmp_counter_tree_clear_marks(&c->tree, leaf);
 	}
 }
 
-void uvmpi_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+void uvmpi_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages,
+			      uvmp_addr for_address)
 {
 	const struct block *b = block_at(s, h);
 	const struct counters *c = counters_of(s, b);
@@ -282,88 +219,5 @@ void uvmpi_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, co
 	if (c == NULL || !is_free(s, b, gpu))
 		return;
 	keep_staying(s, b, gpu, c, &stay);
-	uvmpi_step_map_reads(s, h, gpu, &stay, UVMP_CAUSE_EVICTION);
-}
-
-/* -- the list of blocks with hot pages -- */
-
-static void take_off(struct uvmp_service *s, struct counters *c)
-{
-	if (c->before != 0)
-		counters_of(s, block_at(s, c->before))->next = c->next;
-	else
-		s->hot_first = c->next;
-	if (c->next != 0)
-		counters_of(s, block_at(s, c->next))->before = c->before;
-	else
-		s->hot_last = c->before;
-	c->before = c->next = 0;
-	uvmp_mask_zero(&c->hot);
-}
-
-void uvmpi_remote_forget(struct uvmp_service *s, struct block *b)
-{
-	struct counters *c = counters_of(s, b);
-
-	if (c == NULL)
-		return;
-	if (!uvmp_mask_is_empty(&c->hot))
-		take_off(s, c);
-	uvmpi_arena_give(s, SLAB_COUNTERS, cold_at(s, b->cold)->counters);
-	cold_at(s, b->cold)->counters = 0;
-}
-
-/* -- hot pages come -- */
-
-bool uvmpi_remote_is_due(const struct uvmp_service *s)
-{
-	return s->hot_first != 0;
-}
-
-/* Some may have come meanwhile, with a fault. */
-void uvmpi_remote_start(struct uvmp_service *s)
-{
-	struct remote_run *run = &s->remote;
-	struct uvmp_action *a;
-	struct counters *c;
-
-	run->block = s->hot_first;
-	c = counters_of(s, block_at(s, run->block));
-	run->gpu = c->gpu;
-	run->pages = c->hot;
-	take_off(s, c);
-	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(&run->pages, page + 1u)) {
-		if (!is_on_cpu(s, block_at(s, run->block), page))
-			uvmp_mask_clear(&run->pages, page);
-	}
-	if (uvmp_mask_is_empty(&run->pages))
-		return;
-	s->batch = ++s->gpu[run->gpu].note_batches;
-	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
-	a->to = (uint8_t)run->gpu;
-	a->count = a->detail = uvmp_mask_weight(&run->pages);
-	uvmpi_step_switch_prefetcher(s);
-	run->phase = REMOTE_BEGUN;
-}
-
-void uvmpi_remote_advance(struct uvmp_service *s)
-{
-	struct remote_run *run = &s->remote;
-	bool is_throttled;
-
-	if (run->phase == REMOTE_STEP) {
-		uvmpi_memory_settle(s);
-		run->phase = REMOTE_IDLE;
-		return;
-	}
-	uvmpi_step_clear(s, run->block, run->gpu);
-	s->step.cause = UVMP_CAUSE_COUNTER;
-	s->step.is_prefetching = true;
-	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(&run->pages, page + 1u))
-		(void)uvmpi_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
-		                      &is_throttled);
-	run->phase = REMOTE_STEP;
-	uvmpi_step_start(s);
+	uvmpi_mapping_map_reads(s, h, gpu, &stay, (struct reason){UVMP_CAUSE_EVICTION, for_address});
 }

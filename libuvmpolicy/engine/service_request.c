@@ -47,7 +47,7 @@ static enum uvmp_status enqueue(struct uvmp_service *s, const struct request *re
 }
 
 enum uvmp_status uvmp_service_free_range(struct uvmp_service *s, uint64_t space, uvmp_addr base,
-                                         uint64_t *ticket)
+					 uint64_t *ticket)
 {
 	const struct request request = {.kind = REQUEST_FREE, .space = space, .base = base, .bytes = 1};
 
@@ -59,10 +59,10 @@ enum uvmp_status uvmp_service_free_range(struct uvmp_service *s, uint64_t space,
 }
 
 enum uvmp_status uvmp_service_free_part(struct uvmp_service *s, uint64_t space, uvmp_addr base,
-                                        uint64_t bytes, uint64_t *ticket)
+					uint64_t bytes, uint64_t *ticket)
 {
 	const struct request request = {
-	        .kind = REQUEST_FREE_PART, .space = space, .base = base, .bytes = bytes};
+		.kind = REQUEST_FREE_PART, .space = space, .base = base, .bytes = bytes};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -86,14 +86,14 @@ static bool is_advice(const struct uvmp_service *s, enum uvmp_advice advice, uin
 }
 
 enum uvmp_status uvmp_service_advise(struct uvmp_service *s, uint64_t space, uvmp_addr base, uint64_t bytes,
-                                     enum uvmp_advice advice, uint32_t processor, uint64_t *ticket)
+				     enum uvmp_advice advice, uint32_t processor, uint64_t *ticket)
 {
 	const struct request request = {.kind = REQUEST_ADVISE,
-	                                .space = space,
-	                                .base = base,
-	                                .bytes = bytes,
-	                                .advice = (uint8_t)advice,
-	                                .processor = processor};
+					.space = space,
+					.base = base,
+					.bytes = bytes,
+					.advice = (uint8_t)advice,
+					.processor = processor};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -103,13 +103,13 @@ enum uvmp_status uvmp_service_advise(struct uvmp_service *s, uint64_t space, uvm
 }
 
 enum uvmp_status uvmp_service_migrate(struct uvmp_service *s, uint64_t space, uvmp_addr base, uint64_t bytes,
-                                      uint32_t processor, uint64_t *ticket)
+				      uint32_t processor, uint64_t *ticket)
 {
 	struct request request = {.kind = REQUEST_MIGRATE,
-	                          .space = space,
-	                          .base = base,
-	                          .bytes = bytes,
-	                          .processor = processor};
+				  .space = space,
+				  .base = base,
+				  .bytes = bytes,
+				  .processor = processor};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -121,13 +121,13 @@ enum uvmp_status uvmp_service_migrate(struct uvmp_service *s, uint64_t space, uv
 }
 
 enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *s, uint64_t space, uvmp_addr address,
-                                        enum uvmp_access access, uint64_t thread, uint64_t *ticket)
+					enum uvmp_access access, uint64_t thread, uint64_t *ticket)
 {
 	struct request request = {.kind = REQUEST_CPU_FAULT,
-	                          .space = space,
-	                          .bytes = 1,
-	                          .access = (uint8_t)access,
-	                          .thread = thread};
+				  .space = space,
+				  .bytes = 1,
+				  .access = (uint8_t)access,
+				  .thread = thread};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -142,7 +142,7 @@ enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *s, uint64_t space, 
 static void finish(struct uvmp_service *s, enum uvmp_status status)
 {
 	static const uint8_t cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
-	                                UVMP_CAUSE_DEMAND};
+					UVMP_CAUSE_DEMAND};
 	struct request_run *run = &s->run;
 	struct uvmp_action *a;
 
@@ -203,6 +203,8 @@ static bool give_memory(struct uvmp_service *s, handle h)
 static void start_step(struct uvmp_service *s)
 {
 	s->step.is_retry = s->run.retries != 0;
+	s->step.has_next = s->run.has_next;
+	s->step.next_start = s->run.next_start;
 	s->run.is_stepping = true;
 	uvmpi_step_start(s);
 }
@@ -214,9 +216,9 @@ static void free_block(struct uvmp_service *s, handle h)
 	uvmp_mask pages;
 
 	all_pages(block_at(s, h), &pages);
-	uvmpi_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
+	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
 	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next)
-		uvmpi_step_leave(s, h, residency_at(s, at)->proc, &pages);
+		uvmpi_depart(s, h, residency_at(s, at)->proc, &pages, false);
 	if (give_memory(s, h))
 		return;
 	uvmpi_block_remove(s, h);
@@ -319,7 +321,7 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
 	uvmpi_step_add_prefetched(s, &pages, dst,
-	                          is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
+				  is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	start_step(s);
 }
 
@@ -450,30 +452,17 @@ static void leave(struct uvmp_service *s)
 
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
-	uvmpi_step_unmap(s, h, &pages, 0, UVMP_CAUSE_FREE);
+	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		uvmpi_step_leave(s, h, residency_at(s, at)->proc, &pages);
+		uvmpi_depart(s, h, residency_at(s, at)->proc, &pages, false);
 	if (b->cold != 0) {
 		struct cold *cold = cold_at(s, b->cold);
 
 		uvmp_mask_andnot(&cold->duplicated, &cold->duplicated, &pages);
 		uvmp_mask_andnot(&cold->discarded, &cold->discarded, &pages);
-		uvmpi_remote_forget(s, b);
+		uvmpi_counters_give(s, b);
 	}
 	s->run.phase = VACATE;
-}
-
-static void end_thrashing(struct uvmp_service *s, handle h)
-{
-	struct block *b = block_at(s, h);
-
-	b->event_ns = 0;
-	b->event_proc = UVMP_PROC_NONE;
-	if (b->thrash == 0)
-		return;
-	uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
-	uvmpi_arena_give(s, SLAB_THRASH, b->thrash);
-	b->thrash = 0;
 }
 
 /* Maps a processor that accesses the range wherever pages lie, but for duplicated and discarded ones. */
@@ -487,7 +476,7 @@ static void map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
 		uvmp_mask_andnot(&pages, &pages, &cold_at(s, b->cold)->duplicated);
 		uvmp_mask_andnot(&pages, &pages, &cold_at(s, b->cold)->discarded);
 	}
-	uvmpi_step_map_remote(s, h, proc, &pages, UVMP_CAUSE_HINT);
+	uvmpi_mapping_map_remote(s, h, proc, &pages, because(UVMP_CAUSE_HINT));
 }
 
 /* GPU memory and thrashing state cannot be cut: everything goes to the CPU first, where those who access the
@@ -509,7 +498,7 @@ static void vacate(struct uvmp_service *s)
 	} else if (!give_memory(s, h)) {
 		for (uint64_t left = range_of(s, b)->accessed_by; left != 0; left &= left - 1u)
 			map_accessor(s, h, lowest_bit(left));
-		end_thrashing(s, h);
+		uvmpi_thrashing_end(s, h);
 		s->run.phase = SPLIT;
 	}
 }
@@ -588,7 +577,7 @@ static void unmap_remote(struct uvmp_service *s, handle h, uint64_t procs)
 
 		residency_mapped(place, &pages);
 		uvmp_mask_andnot(&pages, &pages, &place->resident);
-		uvmpi_step_unmap(s, h, &pages, ~(procs & BIT(place->proc)), UVMP_CAUSE_HINT);
+		uvmpi_mapping_unmap(s, h, &pages, ~(procs & BIT(place->proc)), because(UVMP_CAUSE_HINT));
 	}
 }
 
@@ -619,14 +608,14 @@ static void collapse(struct uvmp_service *s, handle h)
 		     page = uvmp_mask_next_set(&lost, page + 1u))
 			if (is_keeper(s, b, page, place->proc))
 				uvmp_mask_clear(&lost, page);
-		uvmpi_step_unmap(s, h, &lost, ~BIT(place->proc), UVMP_CAUSE_HINT);
-		uvmpi_step_leave(s, h, place->proc, &lost);
+		uvmpi_mapping_unmap(s, h, &lost, ~BIT(place->proc), because(UVMP_CAUSE_HINT));
+		uvmpi_depart(s, h, place->proc, &lost, false);
 	}
 	uvmp_mask_zero(duplicated);
 }
 
 static void discard_place(struct uvmp_service *s, handle h, struct residency *place, struct uvmp_region part,
-                          uvmp_mask *discarded)
+			  uvmp_mask *discarded)
 {
 	uvmp_mask pages;
 
@@ -675,7 +664,7 @@ static uint64_t take_effect(struct uvmp_service *s, handle h)
 	case UVMP_ADVISE_READ_DUPLICATE:
 		unmap_remote(s, h, ~(uint64_t)0);
 		all_pages(block_at(s, h), &pages);
-		uvmpi_step_reset_thrash(s, h, &pages); /* 7.7 */
+		uvmpi_thrashing_reset(s, h, &pages); /* 7.7 */
 		return 0;
 	case UVMP_ADVISE_NO_DUPLICATE:
 	case UVMP_ADVISE_UNSET_DUPLICATE:
@@ -785,10 +774,10 @@ static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
 	const struct block *b = block_at(s, h);
 	const struct residency *place = uvmpi_residency_find(s, b, UVMP_CPU);
 	bool is_same = s->latch_thread == request->thread && s->latch_space == request->space &&
-	               s->latch_page == request->base;
+		       s->latch_page == request->base;
 
 	if (place == NULL || residency_right(place, block_page(s, b, request->base)) <
-	                             (uint8_t)uvmp_access_prot((enum uvmp_access)access))
+				     (uint8_t)uvmp_access_prot((enum uvmp_access)access))
 		return false;
 	if (s->has_latch) {
 		s->has_latch = !is_same && s->now_ns - s->latch_ns <= LATCH_NS;
@@ -841,7 +830,7 @@ static void cpu_fault(struct uvmp_service *s)
 	uvmpi_step_clear(s, run->block, UVMP_CPU);
 	s->step.is_prefetching = true;
 	status = uvmpi_step_page(s, block_page(s, block_at(s, run->block), run->request.base), access,
-	                         (uint8_t)(1u << access), &is_throttled);
+				 (uint8_t)(1u << access), &is_throttled);
 	if (is_throttled)
 		status = UVMP_ERR_RETRY;
 	if (status != UVMP_OK)
@@ -937,8 +926,8 @@ static void unpin(struct uvmp_service *s, handle h, uint32_t page)
 
 	uvmp_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
-	uvmpi_step_unmap(s, h, &pages, range_of(s, b)->accessed_by | uvmpi_block_holders(s, b, page),
-	                 UVMP_CAUSE_PIN);
+	uvmpi_mapping_unmap(s, h, &pages, range_of(s, b)->accessed_by | uvmpi_block_holders(s, b, page),
+			    because(UVMP_CAUSE_PIN));
 	uvmpi_queue(s, UVMP_ACTION_UNPIN, UVMP_CAUSE_PIN, h, &pages);
 }
 

@@ -375,8 +375,8 @@ static void give_block(struct uvmp_service *s, handle h)
 	if (b->cold != 0) {
 		if (cold_at(s, b->cold)->tree != 0)
 			uvmpi_arena_give(s, SLAB_TREE, cold_at(s, b->cold)->tree);
-		uvmpi_remote_forget(s, b);
-		uvmpi_adapt_forget(s, b);
+		uvmpi_counters_give(s, b);
+		uvmpi_history_give(s, b);
 		uvmpi_arena_give(s, SLAB_COLD, b->cold);
 	}
 	if (b->thrash != 0) {
@@ -521,8 +521,8 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 		if (from->tree != 0)
 			uvmpi_arena_give(s, SLAB_TREE, from->tree);
 		from->tree = 0;
-		uvmpi_remote_forget(s, b);
-		uvmpi_adapt_forget(s, b);
+		uvmpi_counters_give(s, b);
+		uvmpi_history_give(s, b);
 	}
 	upper->is_touched = b->is_touched;
 	b->pages = (uint16_t)cut;
@@ -616,13 +616,6 @@ struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, 
 	p->next = b->residency;
 	b->residency = h;
 	return p;
-}
-
-struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b)
-{
-	if (b->cold == 0)
-		b->cold = uvmpi_arena_take(s, SLAB_COLD);
-	return b->cold != 0 ? cold_at(s, b->cold) : NULL;
 }
 
 void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right)

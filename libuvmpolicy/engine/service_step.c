@@ -15,104 +15,6 @@
 
 /* -- thrashing: the detector's view of a block -- */
 
-/* Without an array of pages the detector only needs the last event, which the block keeps itself. */
-static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,
-                                          struct uvmp_thrash_block *temporary)
-{
-	if (b->thrash != 0)
-		return &thrash_at(s, b->thrash)->block;
-	uvmp_thrash_block_init(temporary, 0, b->pages);
-	temporary->last_ns = b->event_ns;
-	temporary->last_proc = b->event_proc;
-	return temporary;
-}
-
-/* Gives the block its array; NULL: the arena is full, and the event is forgotten. */
-static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
-                                         const struct uvmp_thrash_block *temporary)
-{
-	struct block *b = block_at(s, h);
-	struct thrash *t;
-
-	b->thrash = uvmpi_arena_take(s, SLAB_THRASH);
-	if (b->thrash == 0)
-		return NULL;
-	t = thrash_at(s, b->thrash);
-	t->block = *temporary;
-	t->block.id = h;
-	uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages));
-	return &t->block;
-}
-
-static void keep_event(struct block *b, const struct uvmp_thrash_block *t)
-{
-	b->event_ns = t->last_ns;
-	b->event_proc = (uint8_t)t->last_proc;
-}
-
-static void tell_migration(struct uvmp_service *s, handle h, const struct uvmp_thrash_migration *migration)
-{
-	struct block *b = block_at(s, h);
-	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
-	struct uvmp_thrash_block temporary, *t;
-
-	/* without an array of pages there is only the last event, and this one may be the same */
-	if (!s->policy.thrash.is_enabled ||
-	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->dst))
-		return;
-	t = detector(s, b, &temporary);
-	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
-		t = suspect(s, h, t);
-		if (t)
-			uvmp_thrash_migrate(space, t, migration);
-	}
-	if (t)
-		keep_event(b, t);
-}
-
-static void tell_revocation(struct uvmp_service *s, handle h, struct uvmp_region run, uint32_t proc)
-{
-	struct block *b = block_at(s, h);
-	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
-	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
-
-	if (uvmp_thrash_revoke(space, t, run, proc, s->now_ns) == UVMP_ERR_NO_MEMORY) {
-		t = suspect(s, h, t);
-		if (t)
-			uvmp_thrash_revoke(space, t, run, proc, s->now_ns);
-	}
-	if (t)
-		keep_event(b, t);
-}
-
-void uvmpi_step_reset_thrash(struct uvmp_service *s, handle h, const uvmp_mask *pages)
-{
-	struct block *b = block_at(s, h);
-	struct uvmp_region run;
-
-	if (b->thrash == 0)
-		return;
-	for (run = uvmp_mask_next_run(pages, 0); run.outer != 0; run = uvmp_mask_next_run(pages, run.outer))
-		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
-}
-
-/* What it says of a fault. It cannot refuse: all that it is told of exists. */
-static void ask_detector(struct uvmp_service *s, handle h, uint32_t page, uint32_t requester,
-                         struct uvmp_thrash_hint *hint)
-{
-	struct block *b = block_at(s, h);
-	struct uvmp_thrash_facts facts = {.page = page, .requester = requester, .now_ns = s->now_ns};
-
-	*hint = (struct uvmp_thrash_hint){.kind = UVMP_THRASH_NONE, .pin_to = UVMP_PROC_NONE};
-	if (b->thrash == 0)
-		return;
-	facts.preferred = range_of(s, b)->preferred;
-	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
-	facts.residents = uvmpi_block_holders(s, b, page);
-	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
-	                         &facts, hint);
-}
-
 /* -- where each page goes -- */
 
 void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
@@ -131,7 +33,7 @@ void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester)
 	step->operation = UVMP_OPERATION_FAULT;
 	step->cause = UVMP_CAUSE_DEMAND;
 	step->migrate = UVMP_MIGRATE_FAULT;
-	step->is_prefetching = step->is_retry = step->is_follow = false;
+	step->is_prefetching = step->is_retry = step->is_follow = step->has_next = false;
 	step->may_map = true;
 	step->keep = 0;
 	step->utlbs = 0;
@@ -147,7 +49,7 @@ void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t
 	for (uint32_t bit = 0; bit < 3u; bit++) {
 		uvmp_mask_clear(&step->access[bit], page);
 		step->access[bit].word[page / 64u] |= (uint64_t)((uint32_t)access >> bit & 1u)
-		                                      << (page % 64u);
+						      << (page % 64u);
 	}
 	step->destinations |= BIT(dst);
 	uvmp_mask_set(&step->arrive[dst], page);
@@ -157,7 +59,7 @@ void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t
 }
 
 void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst,
-                               uint8_t duplication)
+			       uint8_t duplication)
 {
 	struct step *step = &s->step;
 	const struct block *b = block_at(s, step->block);
@@ -178,42 +80,23 @@ void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, u
 
 /* Destination of one page (9.3); pin: the hint's target or UVMP_PROC_NONE. */
 static void select_place(const struct uvmp_service *s, const struct block *b, uint32_t page, uint8_t accesses,
-                         uint32_t pin, struct uvmp_residency_place *place)
+			 uint32_t pin, struct uvmp_residency_place *place)
 {
 	const struct range *range = range_of(s, b);
 	struct uvmp_residency_facts facts = {.requester = s->step.requester,
-	                                     .accesses = accesses,
-	                                     .operation = s->step.operation,
-	                                     .has_preferred = range->preferred != UVMP_PROC_NONE,
-	                                     .preferred = range->preferred,
-	                                     .accessed_by = range->accessed_by,
-	                                     .resident = uvmpi_block_holders(s, b, page),
-	                                     .pin = pin,
-	                                     .has_pin = pin != UVMP_PROC_NONE,
-	                                     .duplication = range->duplication,
-	                                     .is_duplicated = block_is_duplicated(s, b, page),
-	                                     .maps_on_atomics = s->policy.map_on_atomics};
+					     .accesses = accesses,
+					     .operation = s->step.operation,
+					     .has_preferred = range->preferred != UVMP_PROC_NONE,
+					     .preferred = range->preferred,
+					     .accessed_by = range->accessed_by,
+					     .resident = uvmpi_block_holders(s, b, page),
+					     .pin = pin,
+					     .has_pin = pin != UVMP_PROC_NONE,
+					     .duplication = range->duplication,
+					     .is_duplicated = block_is_duplicated(s, b, page),
+					     .maps_on_atomics = s->policy.map_on_atomics};
 
 	uvmp_residency_select(&s->processors, &facts, place);
-}
-
-/* Times that the page was throttled, before the pin sets it back. */
-static uint8_t throttles(const struct uvmp_service *s, const struct block *b, uint32_t page)
-{
-	const struct uvmp_thrash_block *t;
-
-	if (b->thrash == 0)
-		return 0;
-	t = &thrash_at(s, b->thrash)->block;
-	return t->has_pages ? t->memory[page].throttles : 0;
-}
-
-uint32_t uvmpi_step_throttles(const struct uvmp_service *s, const uvmp_mask *pages)
-{
-	uvmp_mask pinned;
-
-	uvmp_mask_and(&pinned, pages, &s->step.pinned);
-	return s->step.throttles[uvmp_mask_next_set(&pinned, 0)];
 }
 
 static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until_ns)
@@ -222,7 +105,7 @@ static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until
 	uvmp_mask pages;
 
 	if (uvmp_mask_test(&s->step.throttled,
-	                   page)) /* behind a fatal fault each one of the page is judged */
+			   page)) /* behind a fatal fault each one of the page is judged */
 		return;
 	uvmp_mask_set(&s->step.throttled, page);
 	uvmp_mask_zero(&pages);
@@ -233,15 +116,15 @@ static void queue_throttle(struct uvmp_service *s, uint32_t page, uint64_t until
 }
 
 enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
-                                 bool *is_throttled)
+				 bool *is_throttled)
 {
 	struct step *step = &s->step;
 	struct block *b = block_at(s, step->block);
 	struct uvmp_residency_place place;
 	struct uvmp_thrash_hint hint;
-	uint8_t before = throttles(s, b, page);
+	uint8_t before = uvmpi_thrashing_throttles(s, b, page);
 
-	ask_detector(s, step->block, page, step->requester, &hint);
+	uvmpi_thrashing_ask(s, step->block, page, step->requester, &hint);
 	*is_throttled = hint.kind == UVMP_THRASH_THROTTLE;
 	if (*is_throttled) {
 		if (!step->is_retry)
@@ -255,8 +138,8 @@ enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t 
 	}
 	select_place(s, b, page, accesses, hint.pin_to, &place);
 	uvmpi_step_add(s, page, place.destination, access,
-	               place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-	                                      !s->policy.quirks)); /* Q21 */
+		       place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+					      !s->policy.quirks)); /* Q21 */
 	return UVMP_OK;
 }
 
@@ -316,20 +199,20 @@ static void ask_prefetcher(struct uvmp_service *s, uint32_t dst)
 	struct uvmp_prefetch_params params = s->policy.prefetch;
 	uvmp_mask faulted = step->faulted, mapped;
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
-	                                    .faults = b->faults,
-	                                    .range = &range->prefetch,
-	                                    .random = &s->random};
+					    .faults = b->faults,
+					    .range = &range->prefetch,
+					    .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
-	                                    .resident = place ? &place->resident : NULL,
-	                                    .dst = dst,
-	                                    .has_preferred = range->preferred != UVMP_PROC_NONE,
-	                                    .preferred = range->preferred,
-	                                    .is_first_touch = !is_resident_anywhere(s, b),
-	                                    .range_first = (b->start - range->start) >> s->page_shift,
-	                                    .range_pages =
-	                                            ((range->end - range->start) >> s->page_shift) + 1u,
-	                                    .utlbs = step->utlbs,
-	                                    .is_follow = step->is_follow};
+					    .resident = place ? &place->resident : NULL,
+					    .dst = dst,
+					    .has_preferred = range->preferred != UVMP_PROC_NONE,
+					    .preferred = range->preferred,
+					    .is_first_touch = !is_resident_anywhere(s, b),
+					    .range_first = (b->start - range->start) >> s->page_shift,
+					    .range_pages =
+						    ((range->end - range->start) >> s->page_shift) + 1u,
+					    .utlbs = step->utlbs,
+					    .is_follow = step->is_follow};
 
 	if (params.prefetcher == UVMP_PREFETCH_NONE)
 		return;
@@ -518,40 +401,6 @@ static void evicted(struct uvmp_service *s)
 
 /* -- COPY -- */
 
-void uvmpi_step_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
-                      enum uvmp_cause cause)
-{
-	const struct block *b = block_at(s, h);
-	uvmp_mask mapped;
-
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *place = residency_at(s, at);
-		struct uvmp_action *a;
-
-		if ((except & BIT(place->proc)) != 0)
-			continue;
-		residency_mapped(place, &mapped);
-		uvmp_mask_and(&mapped, &mapped, pages);
-		if (uvmp_mask_is_empty(&mapped))
-			continue;
-		uvmpi_residency_map(place, &mapped, UVMP_PROT_NONE);
-		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, cause, h, &mapped);
-		a->to = place->proc;
-		if (cause == UVMP_CAUSE_EVICTION)
-			a->for_address = s->evict.for_address;
-	}
-}
-
-static void revoke(struct uvmp_service *s, handle h, struct residency *place, const uvmp_mask *pages,
-                   uint8_t right)
-{
-	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, h, pages);
-
-	a->to = place->proc;
-	a->right = right;
-	uvmpi_residency_map(place, pages, right);
-}
-
 /* Pages that are to be duplicated: holders keep them for reading, nobody maps them from afar. */
 static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
 {
@@ -567,13 +416,13 @@ static void prepare_duplicates(struct uvmp_service *s, const uvmp_mask *pages)
 		uvmp_mask_and(&some, pages, &place->high);
 		uvmp_mask_and(&some, &some, &place->resident);
 		if (!uvmp_mask_is_empty(&some))
-			revoke(s, h, place, &some, UVMP_PROT_READ);
+			uvmpi_mapping_revoke(s, h, place, &some, UVMP_PROT_READ);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		const struct residency *place = residency_at(s, at);
 
 		uvmp_mask_andnot(&some, pages, &place->resident);
-		uvmpi_step_unmap(s, h, &some, ~BIT(place->proc), (enum uvmp_cause)s->step.cause);
+		uvmpi_mapping_unmap(s, h, &some, ~BIT(place->proc), because(s->step.cause));
 	}
 }
 
@@ -583,11 +432,11 @@ static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 	const struct block *b = block_at(s, step->block);
 	uvmp_mask cuts;
 	struct uvmp_copy_facts facts = {.destination = step->dst,
-	                                .pages = pages,
-	                                .faulted = &step->faulted,
-	                                .resident = s->holders,
-	                                .grouping = traits_of(s)->grouping,
-	                                .cuts = &cuts};
+					.pages = pages,
+					.faulted = &step->faulted,
+					.resident = s->holders,
+					.grouping = traits_of(s)->grouping,
+					.cuts = &cuts};
 
 	uvmp_mask_zero(&cuts);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
@@ -602,10 +451,9 @@ static void plan_copies(struct uvmp_service *s, const uvmp_mask *pages)
 static void evict_ahead(struct uvmp_service *s)
 {
 	const struct step *step = &s->step;
-	uvmp_addr next;
 
-	if (s->policy.plan != UVMP_PLAN_SERIAL && step->dst != UVMP_CPU && uvmpi_fault_has_more(s, &next) &&
-	    uvmpi_evict_ahead(s, step->dst, next))
+	if (s->policy.plan != UVMP_PLAN_SERIAL && step->dst != UVMP_CPU && step->has_next &&
+	    uvmpi_evict_ahead(s, step->dst, step->next_start))
 		uvmpi_evict_advance(s);
 }
 
@@ -624,13 +472,13 @@ static void copy(struct uvmp_service *s)
 	uvmp_mask_and(&some, &come, &step->duplicate);
 	prepare_duplicates(s, &some);
 	uvmp_mask_andnot(&some, &come, &step->duplicate);
-	uvmpi_step_unmap(s, step->block, &some, 0, (enum uvmp_cause)step->cause);
+	uvmpi_mapping_unmap(s, step->block, &some, 0, because(step->cause));
 	/* pages that were duplicated and are wanted here alone */
 	uvmp_mask_and(&some, &step->arrive[step->dst], &dst->resident);
 	uvmp_mask_andnot(&some, &some, &step->duplicate);
 	if (b->cold != 0) {
 		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
-		uvmpi_step_unmap(s, step->block, &some, BIT(step->dst), (enum uvmp_cause)step->cause);
+		uvmpi_mapping_unmap(s, step->block, &some, BIT(step->dst), because(step->cause));
 	}
 	uvmp_mask_zero(&step->failed);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
@@ -643,23 +491,6 @@ static void copy(struct uvmp_service *s)
 }
 
 /* -- COMMIT: residency -- */
-
-void uvmpi_step_leave(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages)
-{
-	struct block *b = block_at(s, h);
-	struct residency *place = uvmpi_residency_find(s, b, proc);
-	uvmp_mask gone;
-
-	uvmp_mask_and(&gone, &place->resident, pages);
-	if (uvmp_mask_is_empty(&gone))
-		return;
-	uvmp_mask_andnot(&place->resident, &place->resident, &gone);
-	if (proc == UVMP_CPU)
-		return;
-	if (s->adapt.is_on)
-		uvmpi_adapt_left(s, proc, h, &gone);
-	uvmpi_memory_left(s, proc, h, &gone);
-}
 
 /* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
 static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
@@ -688,10 +519,10 @@ static void tell_migrations(struct uvmp_service *s, const uvmp_mask *pages, bool
 	const struct step *step = &s->step;
 	bool is_enabled = range_of(s, block_at(s, step->block))->duplication == UVMP_DUPLICATION_ENABLED;
 	struct uvmp_thrash_migration migration = {.dst = step->dst,
-	                                          .final_dst = step->dst,
-	                                          .is_copy = is_copy,
-	                                          .is_read_duplicated = is_enabled,
-	                                          .now_ns = s->now_ns};
+						  .final_dst = step->dst,
+						  .is_copy = is_copy,
+						  .is_read_duplicated = is_enabled,
+						  .now_ns = s->now_ns};
 	uvmp_mask prefetched, other;
 
 	for (uint32_t src = 0; src < s->processors.count; src++) {
@@ -709,8 +540,8 @@ static void tell_migrations(struct uvmp_service *s, const uvmp_mask *pages, bool
 				break;
 			migration.region = is_fault ? a : b;
 			migration.cause =
-			        is_fault ? (enum uvmp_migrate_cause)step->migrate : UVMP_MIGRATE_PREFETCH;
-			tell_migration(s, step->block, &migration);
+				is_fault ? (enum uvmp_migrate_cause)step->migrate : UVMP_MIGRATE_PREFETCH;
+			uvmpi_thrashing_migrated(s, step->block, &migration);
 			page = migration.region.outer;
 		}
 	}
@@ -727,14 +558,14 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 	uvmp_mask_andnot(&moved, arrived, &step->duplicate);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc != step->dst)
-			uvmpi_step_leave(s, step->block, residency_at(s, at)->proc, &moved);
+			uvmpi_depart(s, step->block, residency_at(s, at)->proc, &moved, false);
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;
 	if (step->dst == UVMP_CPU)
 		return;
 	uvmpi_memory_used(s, step->dst, step->block, arrived,
-	                  step->cause == UVMP_CAUSE_DEMAND && !step->is_follow);
+			  step->cause == UVMP_CAUSE_DEMAND && !step->is_follow);
 	if (s->adapt.is_on)
 		uvmpi_adapt_arrived(s, arrived);
 }
@@ -758,18 +589,18 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 	const struct step *step = &s->step;
 	const struct range *range = range_of(s, b);
 	struct uvmp_map_facts facts = {.requester = step->requester,
-	                               .destination = step->dst,
-	                               .access = step_access(step, page),
-	                               .logical = range->right,
-	                               .accessed_by = range->accessed_by,
-	                               .has_preferred = range->preferred != UVMP_PROC_NONE,
-	                               .preferred = range->preferred,
-	                               .duplication = range->duplication,
-	                               .is_duplicated = block_is_duplicated(s, b, page),
-	                               .is_discarded = block_is_discarded(s, b, page),
-	                               /* access counters never revoke (8.5) */
-	                               .has_migrated = step->operation == UVMP_OPERATION_ACCESS_COUNTER ||
-	                                               uvmp_mask_test(&step->migrated, page)};
+				       .destination = step->dst,
+				       .access = step_access(step, page),
+				       .logical = range->right,
+				       .accessed_by = range->accessed_by,
+				       .has_preferred = range->preferred != UVMP_PROC_NONE,
+				       .preferred = range->preferred,
+				       .duplication = range->duplication,
+				       .is_duplicated = block_is_duplicated(s, b, page),
+				       .is_discarded = block_is_discarded(s, b, page),
+				       /* access counters never revoke (8.5) */
+				       .has_migrated = step->operation == UVMP_OPERATION_ACCESS_COUNTER ||
+						       uvmp_mask_test(&step->migrated, page)};
 	uint64_t right[3];
 
 	if (uvmp_mask_test(&step->pinned, page))
@@ -792,7 +623,7 @@ static void keep_alike(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
 
 /* Those of `pages` for which decide_map says what it says for `page`. Pinned pages have their own facts. */
 static void find_alike(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
-                       uint32_t page, uvmp_mask *like)
+		       uint32_t page, uvmp_mask *like)
 {
 	const struct step *step = &s->step;
 
@@ -868,18 +699,12 @@ static void revoke_victims(struct uvmp_service *s)
 			}
 			if (uvmp_mask_is_empty(&some))
 				continue;
-			revoke(s, step->block, place, &some, left);
+			uvmpi_mapping_revoke(s, step->block, place, &some, left);
 			for (run = uvmp_mask_next_run(&some, 0); run.outer != 0;
 			     run = uvmp_mask_next_run(&some, run.outer))
-				tell_revocation(s, step->block, run, place->proc);
+				uvmpi_thrashing_revoked(s, step->block, run, place->proc);
 		}
 	}
-}
-
-/* Of a processor that may have no state in the block. */
-static uint8_t right_on(const struct residency *place, uint32_t page)
-{
-	return place ? residency_right(place, page) : UVMP_PROT_NONE;
 }
 
 /* The pages on which the processor gains each right. */
@@ -907,25 +732,6 @@ static bool gains(const struct uvmp_service *s, uint32_t proc, uvmp_mask gain[3]
 	return any;
 }
 
-/* Maps the pages, if there are any, where they lie on `holder`. */
-static void queue_map(struct uvmp_service *s, handle h, struct residency *place, const uvmp_mask *pages,
-                      uint8_t right, uint32_t holder, enum uvmp_cause cause)
-{
-	struct uvmp_action *a;
-
-	if (uvmp_mask_is_empty(pages))
-		return;
-	uvmpi_residency_map(place, pages, right);
-	a = uvmpi_queue(s, UVMP_ACTION_MAP, cause, h, pages);
-	a->from = (uint8_t)holder;
-	a->to = place->proc;
-	a->right = right;
-	if (cause == UVMP_CAUSE_PIN)
-		a->throttles = uvmpi_step_throttles(s, pages);
-	if (cause == UVMP_CAUSE_EVICTION)
-		a->for_address = s->evict.for_address;
-}
-
 static void map_processor(struct uvmp_service *s, uint32_t proc)
 {
 	struct step *step = &s->step;
@@ -941,13 +747,19 @@ static void map_processor(struct uvmp_service *s, uint32_t proc)
 		return;
 	}
 	for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++) {
-		enum uvmp_cause cause = (enum uvmp_cause)step->cause;
+		struct reason reason = because(step->cause);
+		struct uvmp_action *a;
 
+		if (uvmp_mask_is_empty(&gain[right - 1]))
+			continue;
 		if (uvmp_mask_intersects(&gain[right - 1], &step->pinned))
-			cause = UVMP_CAUSE_PIN;
+			reason.cause = UVMP_CAUSE_PIN;
 		else if (proc != step->requester)
-			cause = UVMP_CAUSE_HINT;
-		queue_map(s, step->block, place, &gain[right - 1], right, step->dst, cause);
+			reason.cause = UVMP_CAUSE_HINT;
+		a = uvmpi_mapping_map(s, step->block, place, &gain[right - 1], right, reason);
+		a->from = (uint8_t)step->dst;
+		if (reason.cause == UVMP_CAUSE_PIN)
+			a->throttles = step_throttles(step, &gain[right - 1]);
 	}
 }
 
@@ -1031,90 +843,6 @@ static void next_destination(struct step *step)
 }
 
 /* -- mappings for hints -- */
-
-/* Highest right that `proc` may have on a page that lies on `holder` (9.1), with nobody losing one for it
- * (3.4 step 4): while a processor without atomics there has all rights, others read; such a one itself gets
- * them only if nobody else writes. */
-static uint8_t remote_right(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc,
-                            uint32_t holder)
-{
-	uint64_t native = s->processors.native_atomics[holder], others = ~BIT(proc), right[3];
-	uint8_t best = UVMP_PROT_READ_WRITE;
-
-	uvmpi_block_mapped(s, b, page, right);
-	if ((right[2] & others & ~native) != 0)
-		best = UVMP_PROT_READ;
-	else if ((native & BIT(proc)) != 0 || (right[1] & others) == 0)
-		best = UVMP_PROT_READ_WRITE_ATOMIC;
-	return (uint8_t)minimum(best, range_of(s, b)->right);
-}
-
-/* The pages, among those that lie closest on `holder`, on which `proc` gains each right, up to `most`. */
-static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
-                         uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
-{
-	const struct residency *place = uvmpi_residency_find(s, b, proc);
-	bool any = false;
-
-	for (int i = 0; i < 3; i++)
-		uvmp_mask_zero(&gain[i]);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1)) {
-		uint64_t holders = uvmpi_block_holders(s, b, page);
-		uint8_t right;
-
-		if ((holders & BIT(proc)) != 0 ||
-		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
-			continue;
-		right = (uint8_t)minimum(most, remote_right(s, b, page, proc, holder));
-		if (right <= right_on(place, page))
-			continue;
-		uvmp_mask_set(&gain[right - 1], page);
-		any = true;
-	}
-	return any;
-}
-
-/* A preferred location, and any processor with read duplication, is only mapped to its own memory (9.4). */
-static bool stays_local(const struct uvmp_service *s, const struct range *range, uint32_t proc)
-{
-	return range->duplication == UVMP_DUPLICATION_ENABLED ||
-	       (range->preferred == proc && (s->processors.no_memory & BIT(proc)) == 0);
-}
-
-static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, uint8_t most,
-                       enum uvmp_cause cause)
-{
-	struct block *b = block_at(s, h);
-	uvmp_mask gain[3];
-
-	if (stays_local(s, range_of(s, b), proc))
-		return;
-	for (uint32_t holder = 0; holder < s->processors.count; holder++) {
-		struct residency *place;
-
-		if ((s->processors.can_access[proc] & BIT(holder)) == 0 ||
-		    !gains_remote(s, b, pages, proc, holder, most, gain))
-			continue;
-		place = uvmpi_residency_make(s, b, proc);
-		if (!place)
-			return;
-		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
-			queue_map(s, h, place, &gain[right - 1], right, holder, cause);
-	}
-}
-
-void uvmpi_step_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                           enum uvmp_cause cause)
-{
-	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, cause);
-}
-
-void uvmpi_step_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                          enum uvmp_cause cause)
-{
-	map_remote(s, h, proc, pages, UVMP_PROT_READ, cause);
-}
 
 /* -- the machine -- */
 

@@ -441,7 +441,7 @@ static void no_room(const char *policy, bool keeps_extra)
 		fault(1, i % 2u, 0);
 	b = block(0);
 	assert_non_null(history(0));
-	uvmpi_adapt_forget(e.service, b);
+	uvmpi_history_give(e.service, b);
 	if (!keeps_extra) {
 		uvmpi_arena_give(e.service, SLAB_COLD, b->cold);
 		b->cold = 0;

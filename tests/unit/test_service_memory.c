@@ -311,7 +311,7 @@ static void victims_by_list(void **state)
 	uvmpi_memory_left(s, 1, block(2), &all); /* one of two: not empty */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 	all = pages(0, 2);
-	uvmpi_step_leave(s, block(2), 1, &all);
+	uvmpi_depart(s, block(2), 1, &all, false);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
 	s->step.block = block(4);
 	forget();
@@ -846,7 +846,7 @@ static void pages_of_4k(void **state)
 	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
 	assert_int_equal(resident(a, UVMP_CPU), 2);
 	assert_int_equal(s->gpu[1].used_pages, 512);
-	uvmpi_step_leave(s, b, 1, &some);
+	uvmpi_depart(s, b, 1, &some, false);
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(back(b, 1, &some), BACKING_DONE);
 	assert_true(uvmpi_evict_is_next(s, 1)); /* they are coming */
@@ -916,7 +916,7 @@ static void large_pages(void **state)
 	a = block(3);
 	have(a, 1, 0, 2);
 	none = pages(0, 1);
-	uvmpi_step_leave(s, a, 1, &none);
+	uvmpi_depart(s, a, 1, &none, false);
 	assert_int_equal(s->gpu[1].used_pages, 1);
 	s->step.block = b;
 	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
@@ -976,7 +976,7 @@ static void basic_blocks(void **state)
 	have(a, 1, 0, 18);
 	have(b, 1, 0, 100);
 	some = pages(0, 1);
-	uvmpi_step_leave(s, a, 1, &some); /* the rest of its basic block can leave yet */
+	uvmpi_depart(s, a, 1, &some, false); /* the rest of its basic block can leave yet */
 	uvmpi_memory_touch(s, 1, a, 17);
 	uvmpi_memory_touch(s, 1, b, 0);
 	s->step.block = block(2);
@@ -1399,7 +1399,7 @@ static void circles(void **state)
 	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
 	all = pages(0, 256);
-	uvmpi_step_leave(s, block(0), 1, &all);
+	uvmpi_depart(s, block(0), 1, &all, false);
 	assert_true(is_pinned(block(0)));
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	s->step.block = block(1);
@@ -1471,7 +1471,7 @@ static void incomplete(void **state)
 		b = at(SMALL);
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
-		uvmpi_step_leave(s, a, 1, &some); /* not complete any more */
+		uvmpi_depart(s, a, 1, &some, false); /* not complete any more */
 		s->step.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);

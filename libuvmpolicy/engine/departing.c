@@ -1,0 +1,19 @@
+/* Pages leave a processor: residency, memory and controllers follow. */
+#include "service_internal.h"
+
+void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, bool is_eviction)
+{
+	struct block *b = block_at(s, h);
+	struct residency *place = uvmpi_residency_find(s, b, proc);
+	uvmp_mask gone;
+
+	uvmp_mask_and(&gone, &place->resident, pages);
+	if (uvmp_mask_is_empty(&gone))
+		return;
+	uvmp_mask_andnot(&place->resident, &place->resident, &gone);
+	if (proc == UVMP_CPU)
+		return;
+	if (s->adapt.is_on)
+		uvmpi_adapt_left(s, proc, h, &gone, is_eviction);
+	uvmpi_memory_left(s, proc, h, &gone);
+}

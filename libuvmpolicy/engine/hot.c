@@ -1,0 +1,77 @@
+/* The operation that brings hot pages: pages on the CPU whose counted accesses have made a migration worth
+ * while. */
+#include "service_internal.h"
+
+bool uvmpi_hot_is_due(const struct uvmp_service *s)
+{
+	return s->hot_first != 0;
+}
+
+/* Some may have come meanwhile, with a fault. */
+void uvmpi_hot_start(struct uvmp_service *s)
+{
+	struct remote_run *run = &s->remote;
+	struct uvmp_action *a;
+	struct counters *c;
+
+	run->block = s->hot_first;
+	c = counters_of(s, block_at(s, run->block));
+	run->gpu = c->gpu;
+	run->pages = c->hot;
+	uvmpi_hot_remove(s, c);
+	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&run->pages, page + 1u)) {
+		if (!block_is_on_cpu(s, block_at(s, run->block), page))
+			uvmp_mask_clear(&run->pages, page);
+	}
+	if (uvmp_mask_is_empty(&run->pages))
+		return;
+	s->batch = ++s->gpu[run->gpu].note_batches;
+	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
+	a->to = (uint8_t)run->gpu;
+	a->count = a->detail = uvmp_mask_weight(&run->pages);
+	uvmpi_step_switch_prefetcher(s);
+	run->phase = REMOTE_BEGUN;
+}
+
+void uvmpi_hot_advance(struct uvmp_service *s)
+{
+	struct remote_run *run = &s->remote;
+	bool is_throttled;
+
+	if (run->phase == REMOTE_STEP) {
+		uvmpi_memory_settle(s);
+		run->phase = REMOTE_IDLE;
+		return;
+	}
+	uvmpi_step_clear(s, run->block, run->gpu);
+	s->step.cause = UVMP_CAUSE_COUNTER;
+	s->step.is_prefetching = true;
+	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&run->pages, page + 1u))
+		(void)uvmpi_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
+		                      &is_throttled);
+	run->phase = REMOTE_STEP;
+	uvmpi_step_start(s);
+}
+
+enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
+{
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (gpu == UVMP_CPU || gpu >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	for (uint32_t i = 0; i < s->buckets; i++) {
+		for (handle h = s->bucket[i]; h != 0; h = block_at(s, h)->chain) {
+			struct counters *c = counters_of(s, block_at(s, h));
+
+			if (c != NULL)
+				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
+			uvmpi_memory_level(s, gpu, h);
+		}
+	}
+	uvmpi_step_switch_prefetcher(
+	        s); /* which stays (Q4), even if no batch has seen yet that memory is full */
+	s->is_full = false;
+	return UVMP_OK;
+}

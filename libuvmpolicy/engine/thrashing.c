@@ -1,0 +1,124 @@
+/* The thrashing detector's view of a block: which events the detector gets, and what it says of a fault. */
+#include "service_internal.h"
+
+/* Without an array of pages the detector only needs the last event, which the block keeps itself. */
+static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,
+                                          struct uvmp_thrash_block *temporary)
+{
+	if (b->thrash != 0)
+		return &thrash_at(s, b->thrash)->block;
+	uvmp_thrash_block_init(temporary, 0, b->pages);
+	temporary->last_ns = b->event_ns;
+	temporary->last_proc = b->event_proc;
+	return temporary;
+}
+
+/* Gives the block its array; NULL: the arena is full, and the event is forgotten. */
+static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
+                                         const struct uvmp_thrash_block *temporary)
+{
+	struct block *b = block_at(s, h);
+	struct thrash *t;
+
+	b->thrash = uvmpi_arena_take(s, SLAB_THRASH);
+	if (b->thrash == 0)
+		return NULL;
+	t = thrash_at(s, b->thrash);
+	t->block = *temporary;
+	t->block.id = h;
+	uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages));
+	return &t->block;
+}
+
+static void keep_event(struct block *b, const struct uvmp_thrash_block *t)
+{
+	b->event_ns = t->last_ns;
+	b->event_proc = (uint8_t)t->last_proc;
+}
+
+void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvmp_thrash_migration *migration)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
+	struct uvmp_thrash_block temporary, *t;
+
+	/* without an array of pages there is only the last event, and this one may be the same */
+	if (!s->policy.thrash.is_enabled ||
+	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->dst))
+		return;
+	t = detector(s, b, &temporary);
+	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
+		t = suspect(s, h, t);
+		if (t)
+			uvmp_thrash_migrate(space, t, migration);
+	}
+	if (t)
+		keep_event(b, t);
+}
+
+void uvmpi_thrashing_revoked(struct uvmp_service *s, handle h, struct uvmp_region run, uint32_t proc)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
+	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
+
+	if (uvmp_thrash_revoke(space, t, run, proc, s->now_ns) == UVMP_ERR_NO_MEMORY) {
+		t = suspect(s, h, t);
+		if (t)
+			uvmp_thrash_revoke(space, t, run, proc, s->now_ns);
+	}
+	if (t)
+		keep_event(b, t);
+}
+
+void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pages)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_region run;
+
+	if (b->thrash == 0)
+		return;
+	for (run = uvmp_mask_next_run(pages, 0); run.outer != 0; run = uvmp_mask_next_run(pages, run.outer))
+		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
+}
+
+/* What it says of a fault. It cannot refuse: all that it is told of exists. */
+void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32_t requester,
+                         struct uvmp_thrash_hint *hint)
+{
+	struct block *b = block_at(s, h);
+	struct uvmp_thrash_facts facts = {.page = page, .requester = requester, .now_ns = s->now_ns};
+
+	*hint = (struct uvmp_thrash_hint){.kind = UVMP_THRASH_NONE, .pin_to = UVMP_PROC_NONE};
+	if (b->thrash == 0)
+		return;
+	facts.preferred = range_of(s, b)->preferred;
+	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
+	facts.residents = uvmpi_block_holders(s, b, page);
+	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
+	                         &facts, hint);
+}
+
+/* Times that the page was throttled, before the pin sets it back. */
+uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	const struct uvmp_thrash_block *t;
+
+	if (b->thrash == 0)
+		return 0;
+	t = &thrash_at(s, b->thrash)->block;
+	return t->has_pages ? t->memory[page].throttles : 0;
+}
+
+void uvmpi_thrashing_end(struct uvmp_service *s, handle h)
+{
+	struct block *b = block_at(s, h);
+
+	b->event_ns = 0;
+	b->event_proc = UVMP_PROC_NONE;
+	if (b->thrash == 0)
+		return;
+	uvmp_thrash_block_end(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block);
+	uvmpi_arena_give(s, SLAB_THRASH, b->thrash);
+	b->thrash = 0;
+}
