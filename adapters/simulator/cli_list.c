@@ -29,7 +29,7 @@ static int list_workload(const char *name)
 {
 	char error[SOURCE_ERROR_MAX];
 
-	return workload_list_one(name, stdout, error) ? CLI_DONE : cli_error("%s", error);
+	return workload_list_one(name, stdout, error) ? CLI_DONE : say_error("%s", error);
 }
 
 static void list_key(uint32_t index, const struct uvmp_policy_key *key)
@@ -114,7 +114,7 @@ static int list_policy(const char *name)
 		}
 		nearest_try(&nearest, key->name);
 	}
-	return cli_error("there is no key %.100s%s; see `uvmsim list policies`", name,
+	return say_error("there is no key %.100s%s; see `uvmsim list policies`", name,
 	                 nearest_hint(&nearest, hint));
 }
 
@@ -123,10 +123,10 @@ static int print_preset(const struct uvmp_policy_preset *preset)
 	struct uvmp_policy policy;
 	char text[UVMP_POLICY_TEXT_MAX];
 
-	if (!cli_policy("preset", preset->name, &policy))
+	if (!options_policy("preset", preset->name, &policy))
 		return CLI_BAD_INPUT;
 	if (uvmp_policy_print(&policy, text, sizeof(text)) != UVMP_OK)
-		return cli_error("preset %s cannot be printed", preset->name);
+		return say_error("preset %s cannot be printed", preset->name);
 	printf("%s\n    %s\n", preset->name, preset->summary);
 	list_wrapped(text);
 	return CLI_DONE;
@@ -154,7 +154,7 @@ static int list_preset(const char *name)
 			return print_preset(preset);
 		nearest_try(&nearest, preset->name);
 	}
-	return cli_error("there is no preset %.100s%s; see `uvmsim list presets`", name,
+	return say_error("there is no preset %.100s%s; see `uvmsim list presets`", name,
 	                 nearest_hint(&nearest, hint));
 }
 
@@ -162,7 +162,7 @@ static int list_gpus(void)
 {
 	char error[MODEL_ERROR_MAX];
 
-	return model_list(stdout, error) ? CLI_DONE : cli_error("%s", error);
+	return model_list(stdout, error) ? CLI_DONE : say_error("%s", error);
 }
 
 static int list_formats(void)
@@ -201,28 +201,28 @@ int cmd_list(int argc, char **argv)
 	struct nearest nearest;
 	size_t found = 0;
 	static const char *const no_options[] = {NULL};
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(no_options, "list");
 	const char *topic, *more, *name = NULL;
-	int what = cli_next(&args, no_options, &topic);
+	int what = options_next(&args, &topic);
 
-	if (what == CLI_BAD)
+	if (what == OPTIONS_BAD)
 		return CLI_BAD_INPUT;
-	if (what == CLI_END)
-		return cli_error("list: a topic must follow: workloads, policies, presets, gpus or formats");
+	if (what == OPTIONS_END)
+		return say_error("list: a topic must follow: workloads, policies, presets, gpus or formats");
 	nearest_start(&nearest, topic, strlen(topic));
 	while (found < count && strcmp(topic, topics[found].name) != 0)
 		nearest_try(&nearest, topics[found++].name);
 	if (found == count)
-		return cli_error("there is no list of %.100s%s; workloads, policies, presets, gpus, formats",
+		return say_error("there is no list of %.100s%s; workloads, policies, presets, gpus, formats",
 		                 topic, nearest_hint(&nearest, hint));
-	what = cli_next(&args, no_options, &more);
-	if (what == CLI_OPERAND && topics[found].list_one) {
+	what = options_next(&args, &more);
+	if (what == OPTIONS_OPERAND && topics[found].list_one) {
 		name = more;
-		what = cli_next(&args, no_options, &more);
+		what = options_next(&args, &more);
 	}
-	if (what != CLI_END)
-		return what == CLI_BAD
+	if (what != OPTIONS_END)
+		return what == OPTIONS_BAD
 		               ? CLI_BAD_INPUT
-		               : cli_error("unexpected argument %.100s; see `uvmsim list --help`", more);
+		               : say_error("unexpected argument %.100s; see `uvmsim list --help`", more);
 	return name ? topics[found].list_one(name) : topics[found].list();
 }

@@ -133,7 +133,7 @@ static int judge_all(const struct measured *measured, const struct uvmp_policy *
 			measured_start(&model, policy);
 		status = measured_judge(&model, fault, &verdict);
 		if (status != UVMP_OK)
-			return cli_error("page %lu of %s: %s", (unsigned long)fault->page,
+			return say_error("page %lu of %s: %s", (unsigned long)fault->page,
 			                 measured->program[fault->program], uvmp_status_text(status));
 		tally->faults++;
 		tally->agree += verdict.agrees;
@@ -156,7 +156,7 @@ static int report(const struct measured *measured, const char *text, bool is_bri
 	char canonical[UVMP_POLICY_TEXT_MAX] = "";
 	struct uvmp_policy policy;
 
-	if (!cli_policy("--policy", text, &policy))
+	if (!options_policy("--policy", text, &policy))
 		return CLI_BAD_INPUT;
 	uvmp_policy_print(&policy, canonical, sizeof(canonical));
 	if (!is_brief)
@@ -183,37 +183,37 @@ static int read_file(const char *path, struct measured *measured)
 		return CLI_BAD_INPUT;
 	done = measured_read(in, path, measured);
 	cli_close(in);
-	return done ? CLI_DONE : cli_error("%s", measured->error);
+	return done ? CLI_DONE : say_error("%s", measured->error);
 }
 
 static int parse_arguments(int argc, char **argv, struct measured *measured, const char *policy[POLICIES_MAX],
                            size_t *policies, bool *is_brief)
 {
 	static const char *const options[] = {"policy=*", "brief", NULL};
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(options, "measured");
 	struct uvmp_policy unused;
 	const char *value;
 	size_t files = 0;
 	int what;
 
-	while ((what = cli_next(&args, options, &value)) != CLI_END) {
-		if (what == CLI_BAD)
+	while ((what = options_next(&args, &value)) != OPTIONS_END) {
+		if (what == OPTIONS_BAD)
 			return CLI_BAD_INPUT;
 		if (what == 1) {
 			*is_brief = true;
-		} else if (what == CLI_OPERAND) {
+		} else if (what == OPTIONS_OPERAND) {
 			files++;
 			if (read_file(value, measured) != CLI_DONE)
 				return CLI_BAD_INPUT;
 		} else if (*policies == POLICIES_MAX) {
-			return cli_error("at most %d policies", POLICIES_MAX);
+			return say_error("at most %d policies", POLICIES_MAX);
 		} else {
-			if (!cli_policy("--policy", value, &unused))
+			if (!options_policy("--policy", value, &unused))
 				return CLI_BAD_INPUT;
 			policy[(*policies)++] = value;
 		}
 	}
-	return files > 0 ? CLI_DONE : cli_error("a file must follow measured; see `uvmsim measured --help`");
+	return files > 0 ? CLI_DONE : say_error("a file must follow measured; see `uvmsim measured --help`");
 }
 
 int cmd_measured(int argc, char **argv)

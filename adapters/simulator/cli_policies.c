@@ -38,8 +38,8 @@ static int add(struct cli_policies *policies, const char *option, const char *te
 	struct cli_policy *policy = &policies->policy[policies->count];
 
 	if (policies->count == CLI_POLICIES_MAX)
-		return cli_error("%s: more than %d policies", option, CLI_POLICIES_MAX);
-	if (!cli_policy(option, text, &policy->policy))
+		return say_error("%s: more than %d policies", option, CLI_POLICIES_MAX);
+	if (!options_policy(option, text, &policy->policy))
 		return CLI_BAD_INPUT;
 	policy->given = given;
 	policy->preset = preset;
@@ -62,7 +62,7 @@ static int add_matching(struct cli_policies *policies, const char *option, const
 			return CLI_BAD_INPUT;
 	}
 	if (policies->count == before)
-		return cli_error("%s: no preset is named like %.100s; see `uvmsim list presets`", option,
+		return say_error("%s: no preset is named like %.100s; see `uvmsim list presets`", option,
 		                 pattern);
 	return CLI_DONE;
 }
@@ -73,7 +73,7 @@ int cli_policies_add(struct cli_policies *policies, const char *option, const ch
 	bool is_all = strcmp(text, "all") == 0;
 
 	if (policies->is_all || (is_all && policies->count > 0))
-		return cli_error("%s all is every preset; no other policy stands beside it", option);
+		return say_error("%s all is every preset; no other policy stands beside it", option);
 	policies->is_all = is_all;
 	policies->is_sweep = policies->is_sweep || pattern;
 	return pattern ? add_matching(policies, option, pattern)

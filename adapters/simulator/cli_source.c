@@ -13,7 +13,7 @@
 int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec)
 {
 	if (sources->count == CLI_SOURCES_MAX)
-		return cli_error("more than %d workloads and traces", CLI_SOURCES_MAX);
+		return say_error("more than %d workloads and traces", CLI_SOURCES_MAX);
 	sources->source[sources->count++] = (struct cli_source){spec, is_trace};
 	return CLI_DONE;
 }

@@ -3,24 +3,22 @@
 
 #include "vectors/vec.h"
 
-const char help_decide[] =
-        "usage: uvmsim decide FILE\n"
-        "\n"
-        "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
-        "anew and prints the whole file. Stops at the first bad line, after the lines\n"
-        "before it.\n"
-        "\n"
-        "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
+const char help_decide[] = "usage: uvmsim decide FILE\n"
+                           "\n"
+                           "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
+                           "anew and prints the whole file. Stops at the first bad line, after the lines\n"
+                           "before it.\n"
+                           "\n"
+                           "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
 
-const char help_check[] =
-        "usage: uvmsim check FILE...\n"
-        "\n"
-        "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
-        "Prints each input line whose results differ or are missing, with the expected\n"
-        "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
-        "\n"
-        "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
-        "Format: docs/vectors.md.\n";
+const char help_check[] = "usage: uvmsim check FILE...\n"
+                          "\n"
+                          "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
+                          "Prints each input line whose results differ or are missing, with the expected\n"
+                          "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
+                          "\n"
+                          "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
+                          "Format: docs/vectors.md.\n";
 
 static const char *const no_options[] = {NULL};
 
@@ -35,40 +33,40 @@ static int process(const char *path, void (*work)(FILE *, const char *, FILE *, 
 	work(in, path, stdout, result);
 	cli_close(in);
 	if (result->is_bad)
-		return cli_error("%s", result->error);
+		return say_error("%s", result->error);
 	return CLI_DONE;
 }
 
 int cmd_decide(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(no_options, "decide");
 	struct vec_result result = {0};
 	const char *path = NULL, *value;
 	int what;
 
-	while ((what = cli_next(&args, no_options, &value)) != CLI_END) {
-		if (what == CLI_BAD)
+	while ((what = options_next(&args, &value)) != OPTIONS_END) {
+		if (what == OPTIONS_BAD)
 			return CLI_BAD_INPUT;
 		if (path != NULL)
-			return cli_error("decide takes one file; see `uvmsim decide --help`");
+			return say_error("decide takes one file; see `uvmsim decide --help`");
 		path = value;
 	}
 	if (path == NULL)
-		return cli_error("a file must follow decide; see `uvmsim decide --help`");
+		return say_error("a file must follow decide; see `uvmsim decide --help`");
 	return process(path, vec_decide, &result);
 }
 
 int cmd_check(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(no_options, "check");
 	unsigned long long passed = 0, failed = 0;
 	int what, files = 0, status = CLI_DONE;
 	const char *path;
 
-	while ((what = cli_next(&args, no_options, &path)) != CLI_END) {
+	while ((what = options_next(&args, &path)) != OPTIONS_END) {
 		struct vec_result result = {0};
 
-		if (what == CLI_BAD)
+		if (what == OPTIONS_BAD)
 			return CLI_BAD_INPUT;
 		files++;
 		if (process(path, vec_check, &result) != CLI_DONE)
@@ -77,7 +75,7 @@ int cmd_check(int argc, char **argv)
 		failed += result.failed;
 	}
 	if (files == 0)
-		return cli_error("a file must follow check; see `uvmsim check --help`");
+		return say_error("a file must follow check; see `uvmsim check --help`");
 	printf("%llu passed, %llu failed\n", passed, failed);
 	return status == CLI_DONE && failed > 0 ? CLI_CHECK_FAILED : status;
 }

@@ -37,8 +37,8 @@ struct request {
 static int set_memory(struct request *q, enum option option, const char *value)
 {
 	if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
-		return cli_error("bound: one memory size");
-	if (option == MEMORY ? !cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory.bytes)
+		return say_error("bound: one memory size");
+	if (option == MEMORY ? !options_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory.bytes)
 	                     : !cli_oversub("--oversub", value, &q->memory.oversub_percent))
 		return CLI_BAD_INPUT;
 	return CLI_DONE;
@@ -46,7 +46,7 @@ static int set_memory(struct request *q, enum option option, const char *value)
 
 static int set_format(enum report_format *format, const char *value)
 {
-	int number = cli_format("--format", value);
+	int number = options_format("--format", value);
 
 	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
 	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
@@ -63,7 +63,7 @@ static int run(struct request *q)
 	source = cli_source_open(&q->sources, 0, q->sources.seed, error);
 	if (!source) {
 		progress_end();
-		cli_error("%s", error);
+		say_error("%s", error);
 		return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
 	}
 	report.workload = source->name;
@@ -78,27 +78,27 @@ static int run(struct request *q)
 	source->close(source);
 	if (report.is_complete)
 		return CLI_DONE;
-	cli_error("%s", error);
+	say_error("%s", error);
 	return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
 }
 
 int cmd_bound(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(options, "bound");
 	struct request q = {.sources = {.seed = 1}};
 	int status = CLI_DONE;
 	const char *value;
 
 	while (status == CLI_DONE) {
-		int option = cli_next(&args, options, &value);
+		int option = options_next(&args, &value);
 
-		if (option == CLI_END)
+		if (option == OPTIONS_END)
 			break;
 		switch (option) {
 		case WORKLOAD:
 		case TRACE:
 			if (q.sources.count > 0)
-				return cli_error("bound: one workload or trace");
+				return say_error("bound: one workload or trace");
 			status = cli_source_add(&q.sources, option == TRACE, value);
 			break;
 		case MEMORY:
@@ -107,14 +107,14 @@ int cmd_bound(int argc, char **argv)
 			q.has_oversub = option == OVERSUB;
 			break;
 		case SEED:
-			if (!cli_number("--seed", value, 0, UINT64_MAX, &q.sources.seed))
+			if (!options_number("--seed", value, 0, UINT64_MAX, &q.sources.seed))
 				return CLI_BAD_INPUT;
 			break;
 		case FORMAT:
 			status = set_format(&q.format, value);
 			break;
-		case CLI_OPERAND:
-			return cli_error("bound: unexpected argument %s", value);
+		case OPTIONS_OPERAND:
+			return say_error("bound: unexpected argument %s", value);
 		default: /* a bad one is reported; --help never comes here */
 			return CLI_BAD_INPUT;
 		}
@@ -122,7 +122,7 @@ int cmd_bound(int argc, char **argv)
 	if (status != CLI_DONE)
 		return status;
 	if (q.sources.count == 0)
-		return cli_error("bound: one of --workload and --trace is needed; see `uvmsim bound --help`");
+		return say_error("bound: one of --workload and --trace is needed; see `uvmsim bound --help`");
 	if (q.memory.bytes == 0 && q.memory.oversub_percent == 0)
 		q.memory.oversub_percent = 100;
 	return run(&q);

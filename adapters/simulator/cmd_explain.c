@@ -42,7 +42,7 @@ static bool read_address(const char *text, struct explain_query *query)
 		if (*at == '\0')
 			return true;
 		if (*at == '+') {
-			if (!cli_size("BYTES", at + 1, 1, UINT64_MAX, &bytes))
+			if (!options_size("BYTES", at + 1, 1, UINT64_MAX, &bytes))
 				return false;
 			query->last = query->first + (bytes - 1);
 			if (query->last >= query->first)
@@ -52,13 +52,13 @@ static bool read_address(const char *text, struct explain_query *query)
 			return true;
 		}
 	}
-	cli_error("\"%.100s\" is not accepted; hexadecimal ADDRESS, ADDRESS-END or ADDRESS+BYTES", text);
+	say_error("\"%.100s\" is not accepted; hexadecimal ADDRESS, ADDRESS-END or ADDRESS+BYTES", text);
 	return false;
 }
 
 int cmd_explain(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(options, "explain");
 	struct explain_query query = {0};
 	const char *path = NULL, *address = NULL, *value;
 	char error[EXPLAIN_ERROR_MAX];
@@ -66,23 +66,23 @@ int cmd_explain(int argc, char **argv)
 	FILE *in;
 	int what;
 
-	while ((what = cli_next(&args, options, &value)) != CLI_END) {
-		if (what == CLI_BAD)
+	while ((what = options_next(&args, &value)) != OPTIONS_END) {
+		if (what == OPTIONS_BAD)
 			return CLI_BAD_INPUT;
 		if (what == 0) {
 			query.has_space = true;
-			if (!cli_number("--space", value, 0, UINT64_MAX, &query.space))
+			if (!options_number("--space", value, 0, UINT64_MAX, &query.space))
 				return CLI_BAD_INPUT;
 		} else if (path == NULL) {
 			path = value;
 		} else if (address == NULL) {
 			address = value;
 		} else {
-			return cli_error("explain: unexpected argument %.100s", value);
+			return say_error("explain: unexpected argument %.100s", value);
 		}
 	}
 	if (path == NULL)
-		return cli_error("a log must follow explain; see `uvmsim explain --help`");
+		return say_error("a log must follow explain; see `uvmsim explain --help`");
 	if (address != NULL && !read_address(address, &query))
 		return CLI_BAD_INPUT;
 	in = cli_open(path);
@@ -90,5 +90,5 @@ int cmd_explain(int argc, char **argv)
 		return CLI_BAD_INPUT;
 	is_good = explain_log(in, path, &query, stdout, error);
 	cli_close(in);
-	return is_good ? CLI_DONE : cli_error("%s", error);
+	return is_good ? CLI_DONE : say_error("%s", error);
 }

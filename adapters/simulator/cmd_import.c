@@ -44,24 +44,24 @@ struct request {
 
 static int parse(struct request *request, int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(options, "import");
 	const char *value;
 
 	for (;;) {
-		int option = cli_next(&args, options, &value);
+		int option = options_next(&args, &value);
 
-		if (option == CLI_END)
+		if (option == OPTIONS_END)
 			return CLI_DONE;
-		if (option == CLI_BAD || option == HELP)
+		if (option == OPTIONS_BAD || option == HELP)
 			return CLI_BAD_INPUT;
-		if (option != CLI_OPERAND)
+		if (option != OPTIONS_OPERAND)
 			request->value[option] = value ? value : "";
 		else if (!request->format)
 			request->format = value;
 		else if (!request->file)
 			request->file = value;
 		else
-			return cli_error("import: unexpected argument %.200s", value);
+			return say_error("import: unexpected argument %.200s", value);
 	}
 }
 
@@ -74,12 +74,12 @@ static int check_options(const struct request *request, const struct import_form
 
 	for (size_t i = 0; i < HELP; i++)
 		if (request->value[i] && (import_format_options(format) & bits[i]) == 0)
-			return cli_error("import: %s has no use for --%.*s", import_format_name(format),
+			return say_error("import: %s has no use for --%.*s", import_format_name(format),
 			                 (int)strcspn(options[i], "="), options[i]);
 	/* Lists of faults have a benchmark of their own, the other formats choose ranges by it. */
 	if (request->value[BENCHMARK] && !request->value[RANGES] &&
 	    (import_format_options(format) & IMPORT_PREFETCHER) == 0)
-		return cli_error("import: --benchmark chooses among --ranges, which are not given");
+		return say_error("import: --benchmark chooses among --ranges, which are not given");
 	return CLI_DONE;
 }
 
@@ -88,10 +88,10 @@ static bool take_numbers(const struct request *request, struct import_options *o
 	uint64_t agents = options_out->agents, mhz = options_out->clock_mhz;
 
 	if (request->value[AGENTS] &&
-	    !cli_number("--agents", request->value[AGENTS], 1, IMPORT_AGENTS_MAX, &agents))
+	    !options_number("--agents", request->value[AGENTS], 1, IMPORT_AGENTS_MAX, &agents))
 		return false;
 	if (request->value[CLOCK_MHZ] &&
-	    !cli_number("--clock-mhz", request->value[CLOCK_MHZ], 1, IMPORT_CLOCK_MAX, &mhz))
+	    !options_number("--clock-mhz", request->value[CLOCK_MHZ], 1, IMPORT_CLOCK_MAX, &mhz))
 		return false;
 	options_out->agents = (uint32_t)agents;
 	options_out->clock_mhz = (uint32_t)mhz;
@@ -103,7 +103,7 @@ static bool open_second(struct import_file *file, const char *path)
 	if (!path)
 		return true;
 	if (strcmp(path, "-") == 0) {
-		cli_error("import: only FILE may be standard input");
+		say_error("import: only FILE may be standard input");
 		return false;
 	}
 	file->name = path;
@@ -129,7 +129,7 @@ static int run(const struct request *request, const struct import_format *format
 		return CLI_BAD_INPUT;
 	is_good = import_run(format, in, request->file, import, stdout, error);
 	cli_close(in);
-	return is_good ? CLI_DONE : cli_error("%s", error);
+	return is_good ? CLI_DONE : say_error("%s", error);
 }
 
 static int unknown_format(const char *name)
@@ -141,7 +141,7 @@ static int unknown_format(const char *name)
 	nearest_start(&nearest, name, strlen(name));
 	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
 		nearest_try(&nearest, import_format_name(format));
-	return cli_error("import: there is no format %.100s%s; see `uvmsim list formats`", name,
+	return say_error("import: there is no format %.100s%s; see `uvmsim list formats`", name,
 	                 nearest_hint(&nearest, hint));
 }
 
@@ -155,7 +155,7 @@ int cmd_import(int argc, char **argv)
 	if (status != CLI_DONE)
 		return status;
 	if (!request.format || !request.file)
-		return cli_error("import: FORMAT and FILE are needed; see `uvmsim import --help`");
+		return say_error("import: FORMAT and FILE are needed; see `uvmsim import --help`");
 	format = import_format_find(request.format);
 	if (!format)
 		return unknown_format(request.format);

@@ -98,7 +98,7 @@ static int add_gpu(struct request *q, const char *value)
 	char error[MODEL_ERROR_MAX];
 
 	q->has_model = true;
-	return model_open(value, NULL, &q->model, error) ? CLI_DONE : cli_error("--gpu: %s", error);
+	return model_open(value, NULL, &q->model, error) ? CLI_DONE : say_error("--gpu: %s", error);
 }
 
 static int add_memory(struct request *q, bool is_percent, const char *value)
@@ -106,11 +106,11 @@ static int add_memory(struct request *q, bool is_percent, const char *value)
 	struct driver_memory *memory = &q->memory[q->memories];
 
 	if (q->memories == MANY)
-		return cli_error("more than %d memory sizes", MANY);
+		return say_error("more than %d memory sizes", MANY);
 	q->memories++;
 	q->has_oversub = q->has_oversub || is_percent;
 	if (!is_percent)
-		return cli_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
+		return options_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
 		               ? CLI_DONE
 		               : CLI_BAD_INPUT;
 	return cli_oversub("--oversub", value, &memory->oversub_percent) ? CLI_DONE : CLI_BAD_INPUT;
@@ -118,7 +118,7 @@ static int add_memory(struct request *q, bool is_percent, const char *value)
 
 static int set_format(enum report_format *format, const char *value)
 {
-	int number = cli_format("--format", value);
+	int number = options_format("--format", value);
 
 	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
 	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
@@ -140,20 +140,20 @@ static int add_option(struct request *q, enum option option, const char *value)
 	case POLICY:
 		return cli_policies_add(&q->policies, "--policy", value);
 	case SEED:
-		return cli_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
-		                                                                    : CLI_BAD_INPUT;
+		return options_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
+		                                                                        : CLI_BAD_INPUT;
 	case FORMAT:
 		return set_format(&q->format, value);
 	case LOG:
 		q->log_path = value;
 		break;
 	case JOBS:
-		if (!cli_number("--jobs", value, 1, JOBS_MOST, &number))
+		if (!options_number("--jobs", value, 1, JOBS_MOST, &number))
 			return CLI_BAD_INPUT;
 		q->jobs = (unsigned)number;
 		break;
 	case SEEDS:
-		if (!cli_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
+		if (!options_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->seeds = (uint32_t)number;
 		break;
@@ -169,7 +169,7 @@ static int add_option(struct request *q, enum option option, const char *value)
 static int set_defaults(struct request *q, const char *command)
 {
 	if (q->sources.count == 0)
-		return cli_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
+		return say_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
 		                 command, command);
 	if (q->memories == 0 && q->has_model)
 		q->memory[q->memories++].bytes = q->model.memory_bytes;
@@ -484,14 +484,14 @@ static void note_untimed(const struct request *q)
 		const char *given = q->policies.policy[i].given;
 
 		if (policy->threads)
-			cli_note("%.200s: threads=on has no effect without --gpu", given);
+			say_note("%.200s: threads=on has no effect without --gpu", given);
 		if (policy->sm_throttle)
-			cli_note("%.200s: sm_throttle=on has no effect without --gpu", given);
+			say_note("%.200s: sm_throttle=on has no effect without --gpu", given);
 		if (policy->plan != UVMP_PLAN_SERIAL)
-			cli_note("%.200s: plan=%s has no effect without --gpu", given,
+			say_note("%.200s: plan=%s has no effect without --gpu", given,
 			         policy->plan == UVMP_PLAN_OVERLAPPED ? "overlapped" : "unobtrusive");
 		if (policy->link_ratio != 100)
-			cli_note("%.200s: link_ratio has no effect without --gpu", given);
+			say_note("%.200s: link_ratio has no effect without --gpu", given);
 	}
 }
 
@@ -536,20 +536,20 @@ static void note_recording(const struct batch *batch, size_t source)
 	struct uvmp_policy parsed;
 
 	if (recorded->has_faults_only)
-		cli_note("%.200s: lists faults only; accesses to resident pages are not known, so hits, "
+		say_note("%.200s: lists faults only; accesses to resident pages are not known, so hits, "
 		         "refaults and "
 		         "eviction by use are not those of the program",
 		         name);
 	if (!has_run_with(batch, source, 0, NULL))
 		return;
 	if (recorded->bytes != 0 && !has_run_with(batch, source, recorded->bytes, NULL))
-		cli_note("%.200s: was recorded with --memory %llu; with other memory other accesses would "
+		say_note("%.200s: was recorded with --memory %llu; with other memory other accesses would "
 		         "have faulted",
 		         name, (unsigned long long)recorded->bytes);
 	if (uvmp_policy_parse(recorded->policy, strlen(recorded->policy), &parsed, NULL) == UVMP_OK &&
 	    recorded->policy[0] != '\0' && uvmp_policy_print(&parsed, policy, sizeof(policy)) == UVMP_OK &&
 	    !has_run_with(batch, source, 0, policy))
-		cli_note("%.200s: was recorded with another policy, with which other accesses would fault; "
+		say_note("%.200s: was recorded with another policy, with which other accesses would fault; "
 		         "see the "
 		         "head of the trace",
 		         name);
@@ -570,14 +570,14 @@ static int open_log(struct request *q)
 	if (!q->log_path)
 		return CLI_DONE;
 	q->log.file = fopen(q->log_path, "w");
-	return q->log.file ? CLI_DONE : cli_error("--log %s: %s", q->log_path, strerror(errno));
+	return q->log.file ? CLI_DONE : say_error("--log %s: %s", q->log_path, strerror(errno));
 }
 
 /* What the operating system could not write is an error of the run. */
 static int close_log(struct request *q, int status)
 {
 	if (q->log.file && fclose(q->log.file) != 0 && status == CLI_DONE)
-		return cli_error("--log %s: %s", q->log_path, strerror(errno));
+		return say_error("--log %s: %s", q->log_path, strerror(errno));
 	return status;
 }
 
@@ -592,7 +592,7 @@ static int run_all(struct request *q)
 	if (!batch.report || !batch.recorded) {
 		free(batch.report);
 		free(batch.recorded);
-		return cli_error("out of memory");
+		return say_error("out of memory");
 	}
 	note_untimed(q);
 	interrupt_catch();
@@ -617,68 +617,84 @@ static int run_all(struct request *q)
 	free_reports(batch.report, batch.count);
 	cli_source_close_all(&q->sources);
 	if (interrupt_caught != 0) {
-		cli_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
+		say_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
 		return interrupt_status();
 	}
-	return batch.failed == batch.count ? CLI_DONE : cli_error("%s", batch.error);
+	return batch.failed == batch.count ? CLI_DONE : say_error("%s", batch.error);
 }
 
-static int run_command(int argc, char **argv, bool is_compare, const char *help)
+/* Options that contradict each other or the subcommand. */
+static int check_request(const struct request *q, const char *subcommand)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
-	struct request *q = calloc(1, sizeof(*q));
-	int option = CLI_END, status = CLI_DONE;
+	if (!q->is_compare && runs_of(q) > 1)
+		return say_error(
+		        "run: one workload, one memory size, one policy; `uvmsim compare` takes several");
+	if (q->is_compare && q->log_path)
+		return say_error("compare: --log belongs to one run; use `uvmsim run`");
+	if (q->log.has_completions && !q->log_path)
+		return say_error(
+		        "%s: --log-completions belongs to --log FILE of `uvmsim run`, which is missing",
+		        subcommand);
+	if (!q->is_compare && q->jobs != 0)
+		return say_error("run: --jobs belongs to several runs; use `uvmsim compare`");
+	if (!q->is_compare && q->seeds != 0)
+		return say_error("run: --seeds belongs to several runs; use `uvmsim compare`");
+	if (q->sources.seed > UINT64_MAX - (seeds_of(q) - 1))
+		return say_error("--seeds: %zu seeds from %llu on are too many", seeds_of(q),
+		                 (unsigned long long)q->sources.seed);
+	return CLI_DONE;
+}
+
+/* The whole command line; main answers --help. */
+static int take_arguments(struct request *q, struct options *args)
+{
+	int status = CLI_DONE, option;
 	const char *value;
 
-	if (!q)
-		return cli_error("out of memory");
-	q->sources.seed = 1;
-	q->is_compare = is_compare;
-	while (status == CLI_DONE && (option = cli_next(&args, options, &value)) != CLI_END &&
-	       option != HELP) {
-		if (option == CLI_BAD)
+	while (status == CLI_DONE && (option = options_next(args, &value)) != OPTIONS_END) {
+		if (option == OPTIONS_BAD || option == HELP)
 			status = CLI_BAD_INPUT;
-		else if (option == CLI_OPERAND)
-			status = cli_error("%s: unexpected argument %s", argv[0], value);
+		else if (option == OPTIONS_OPERAND)
+			status = say_error("%s: unexpected argument %s", args->argv[0], value);
 		else
 			status = add_option(q, (enum option)option, value);
 	}
-	if (status == CLI_DONE && option == HELP) {
-		fputs(help, stdout);
-	} else if (status == CLI_DONE) {
-		status = set_defaults(q, argv[0]);
-		if (status == CLI_DONE && !is_compare && runs_of(q) > 1)
-			status = cli_error("run: one workload, one memory size, one policy; `uvmsim compare` "
-			                   "takes several");
-		if (status == CLI_DONE && is_compare && q->log_path)
-			status = cli_error("compare: --log belongs to one run; use `uvmsim run`");
-		if (status == CLI_DONE && q->log.has_completions && !q->log_path)
-			status = cli_error(
-			        "%s: --log-completions belongs to --log FILE of `uvmsim run`, which "
-			        "is missing",
-			        argv[0]);
-		if (status == CLI_DONE && !is_compare && q->jobs != 0)
-			status = cli_error("run: --jobs belongs to several runs; use `uvmsim compare`");
-		if (status == CLI_DONE && !is_compare && q->seeds != 0)
-			status = cli_error("run: --seeds belongs to several runs; use `uvmsim compare`");
-		if (status == CLI_DONE && q->sources.seed > UINT64_MAX - (seeds_of(q) - 1))
-			status = cli_error("--seeds: %zu seeds from %llu on are too many", seeds_of(q),
-			                   (unsigned long long)q->sources.seed);
-		if (status == CLI_DONE)
-			status = open_log(q);
-		if (status == CLI_DONE)
-			status = close_log(q, run_all(q));
-	}
+	return status;
+}
+
+static int run_request(struct request *q, struct options *args)
+{
+	int status = take_arguments(q, args);
+
+	if (status == CLI_DONE)
+		status = set_defaults(q, args->argv[0]);
+	if (status == CLI_DONE)
+		status = check_request(q, args->argv[0]);
+	if (status == CLI_DONE)
+		status = open_log(q);
+	return status == CLI_DONE ? close_log(q, run_all(q)) : status;
+}
+
+static int run_command(struct options args, bool is_compare)
+{
+	struct request *q = calloc(1, sizeof(*q));
+	int status;
+
+	if (!q)
+		return say_error("out of memory");
+	q->sources.seed = 1;
+	q->is_compare = is_compare;
+	status = run_request(q, &args);
 	free(q);
 	return status;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	return run_command(argc, argv, false, help_run);
+	return run_command((struct options)CLI_OPTIONS(options, "run"), false);
 }
 
 int cmd_compare(int argc, char **argv)
 {
-	return run_command(argc, argv, true, help_compare);
+	return run_command((struct options)CLI_OPTIONS(options, "compare"), true);
 }

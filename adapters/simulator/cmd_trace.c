@@ -10,17 +10,16 @@
 #include "progress.h"
 #include "trace_write.h"
 
-const char help_trace[] =
-        "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
-        "                    [--seed N] [--output FILE]\n"
-        "\n"
-        "Writes what a workload, or another trace, does with managed memory, in the\n"
-        "trace format (docs/uvmsim.md).\n"
-        "\n"
-        "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-        "  --trace FILE      a recorded one, also compressed; - is standard input\n"
-        "  --seed N          for everything random (default 1)\n"
-        "  --output FILE     instead of standard output; compressed if named *.zst\n";
+const char help_trace[] = "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
+                          "                    [--seed N] [--output FILE]\n"
+                          "\n"
+                          "Writes what a workload, or another trace, does with managed memory, in the\n"
+                          "trace format (docs/uvmsim.md).\n"
+                          "\n"
+                          "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
+                          "  --trace FILE      a recorded one, also compressed; - is standard input\n"
+                          "  --seed N          for everything random (default 1)\n"
+                          "  --output FILE     instead of standard output; compressed if named *.zst\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "help", NULL};
 enum option { WORKLOAD, TRACE, SEED, OUTPUT, HELP };
@@ -55,15 +54,15 @@ static int open_output(struct output *output, const struct cli_source *source)
 	if (!output->path)
 		return CLI_DONE;
 	if (stat(output->path, &info) == 0 && is_source(source, &info))
-		return cli_error("--output %s: is the trace that is read", output->path);
+		return say_error("--output %s: is the trace that is read", output->path);
 	length = strlen(output->path);
 	output->is_packed = length >= 4 && strcmp(output->path + length - 4, ".zst") == 0;
 	if (output->is_packed && !trace_write_can_pack())
-		return cli_error("--output %s: cannot be compressed, this program was built without zstd",
+		return say_error("--output %s: cannot be compressed, this program was built without zstd",
 		                 output->path);
 	output->file = fopen(output->path, "wb");
 	if (!output->file)
-		return cli_error("--output %s: %s", output->path, strerror(errno));
+		return say_error("--output %s: %s", output->path, strerror(errno));
 	output->is_ours = fstat(fileno(output->file), &info) == 0 && S_ISREG(info.st_mode);
 	return CLI_DONE;
 }
@@ -151,7 +150,7 @@ static int run(const struct cli_sources *sources, struct output *output)
 	source = cli_source_open(sources, 0, sources->seed, error);
 	if (!source) {
 		progress_end();
-		cli_error("%s", error);
+		say_error("%s", error);
 		return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
 	}
 	if (open_output(output, &sources->source[0]) != CLI_DONE) {
@@ -165,46 +164,46 @@ static int run(const struct cli_sources *sources, struct output *output)
 	progress_end();
 	interrupt_done();
 	if (!is_good && interrupt_caught != 0) {
-		cli_error("trace: interrupted%s", output->is_ours ? ", nothing is kept" : "");
+		say_error("trace: interrupted%s", output->is_ours ? ", nothing is kept" : "");
 		return interrupt_status();
 	}
-	return is_good ? CLI_DONE : cli_error("%s", error);
+	return is_good ? CLI_DONE : say_error("%s", error);
 }
 
 int cmd_trace(int argc, char **argv)
 {
-	struct cli_args args = {argc, argv, 1, false, 0};
+	struct options args = CLI_OPTIONS(options, "trace");
 	struct cli_sources sources = {.seed = 1};
 	struct output output = {NULL, NULL, false, false};
 	int status = CLI_DONE;
 	const char *value;
 
 	while (status == CLI_DONE) {
-		int option = cli_next(&args, options, &value);
+		int option = options_next(&args, &value);
 
-		if (option == CLI_END)
+		if (option == OPTIONS_END)
 			break;
 		switch (option) {
 		case WORKLOAD:
 		case TRACE:
 			if (sources.count > 0)
-				return cli_error("trace: one workload or trace");
+				return say_error("trace: one workload or trace");
 			status = cli_source_add(&sources, option == TRACE, value);
 			break;
 		case SEED:
-			if (!cli_number("--seed", value, 0, UINT64_MAX, &sources.seed))
+			if (!options_number("--seed", value, 0, UINT64_MAX, &sources.seed))
 				return CLI_BAD_INPUT;
 			break;
 		case OUTPUT:
 			output.path = value;
 			break;
-		case CLI_OPERAND:
-			return cli_error("trace: unexpected argument %s", value);
+		case OPTIONS_OPERAND:
+			return say_error("trace: unexpected argument %s", value);
 		default: /* a bad one is reported; --help never comes here */
 			return CLI_BAD_INPUT;
 		}
 	}
 	if (status == CLI_DONE && sources.count == 0)
-		return cli_error("trace: one of --workload and --trace is needed; see `uvmsim trace --help`");
+		return say_error("trace: one of --workload and --trace is needed; see `uvmsim trace --help`");
 	return status == CLI_DONE ? run(&sources, &output) : status;
 }

@@ -71,7 +71,7 @@ static int unknown_command(const char *word)
 	nearest_try(&nearest, "help");
 	nearest_try(&nearest, "--help");
 	nearest_try(&nearest, "--version");
-	return cli_error("unknown %s %.100s%s; see `uvmsim --help`", word[0] == '-' ? "option" : "subcommand",
+	return say_error("unknown %s %.100s%s; see `uvmsim --help`", word[0] == '-' ? "option" : "subcommand",
 	                 word, nearest_hint(&nearest, hint));
 }
 
@@ -81,7 +81,7 @@ static int help(int argc, char **argv)
 	if (argc == 1 || wants_help(argc, argv))
 		return print_help();
 	if (argc > 2)
-		return cli_error("nothing may follow help %.100s", argv[1]);
+		return say_error("nothing may follow help %.100s", argv[1]);
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
@@ -117,14 +117,14 @@ static int dispatch(int argc, char **argv)
 
 	if (argc < 2) {
 		print_usage(stderr);
-		return cli_error("a subcommand must follow; see `uvmsim --help`");
+		return say_error("a subcommand must follow; see `uvmsim --help`");
 	}
 	is_help = is_either(argv[1], "-h", "--help");
 	if (!is_help && !is_either(argv[1], "-V", "--version"))
 		return run_command(argc - 1, argv + 1);
 	is_verbose = !is_help && argc == 3 && strcmp(argv[2], "-v") == 0;
 	if (argc > 2 && !is_verbose)
-		return cli_error("nothing may follow %s%s", argv[1], is_help ? "" : " but -v");
+		return say_error("nothing may follow %s%s", argv[1], is_help ? "" : " but -v");
 	return is_help ? print_help() : cli_version(is_verbose);
 }
 
@@ -138,7 +138,7 @@ static bool has_standard_files(void)
 		if (open("/dev/null", O_RDWR) != fd)
 			return false;
 		if (fd == 1) {
-			cli_error("standard output is closed");
+			say_error("standard output is closed");
 			return false;
 		}
 	}
@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	say_program("uvmsim");
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk, */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file beyond the limit on file sizes */
 	if (!has_standard_files())

@@ -41,7 +41,7 @@ static struct measured_fault *add_fault(struct parse *parse, uint32_t proc, uint
 	struct measured_fault *fault;
 
 	if (!ARRAY_RESERVE(measured->fault, measured->faults_capacity, measured->faults + 1))
-		exit(cli_error("out of memory"));
+		exit(say_error("out of memory"));
 	fault = &measured->fault[measured->faults++];
 	*fault = (struct measured_fault){.program = measured->programs - 1, .proc = proc, .page = page};
 	return fault;
@@ -102,7 +102,7 @@ static bool take_program(struct parse *parse, char *rest)
 	if (name == NULL || strlen(name) >= MEASURED_NAME_MAX)
 		return bad(parse, "a name of at most %d bytes must follow `program`", MEASURED_NAME_MAX - 1);
 	if (!ARRAY_RESERVE(measured->program, measured->programs_capacity, measured->programs + 1))
-		exit(cli_error("out of memory"));
+		exit(say_error("out of memory"));
 	strcpy(measured->program[measured->programs++], name);
 	parse->in_program = true;
 	uvmp_mask_zero(&parse->resident[0]);
@@ -241,7 +241,7 @@ bool measured_read(FILE *in, const char *name, struct measured *measured)
 	bool done;
 
 	if (parse == NULL)
-		exit(cli_error("out of memory"));
+		exit(say_error("out of memory"));
 	line_reader_init(&parse->reader, in);
 	parse->name = name;
 	parse->measured = measured;

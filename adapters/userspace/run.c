@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 #include "number.h"
+#include "options.h"
+#include "say.h"
 #include "uvmpolicy/policy.h"
 
 #define LIVE_MS        500
@@ -96,7 +98,7 @@ static int try_pager(struct run *run)
 		uvmp_pager_destroy(pager);
 		return 0;
 	}
-	run_say("%s%s%s",
+	say_error("%s%s%s",
 	        is_of_store(text, config.store)    ? "--store: "
 	        : strncmp(text, "store: ", 7) == 0 ? "--"
 	                                           : "",
@@ -116,7 +118,7 @@ static void note_memory(uint64_t budget)
 	ram = (uint64_t)info.totalram * info.mem_unit;
 	number_print_size(size, budget);
 	if (budget > ram)
-		run_say("note: the budget of %s is more than the memory of this machine, %" PRIu64 "M", size,
+		say_error("note: the budget of %s is more than the memory of this machine, %" PRIu64 "M", size,
 		        ram >> 20);
 }
 
@@ -128,9 +130,9 @@ static int find_program(struct run *run)
 	if (error == 0)
 		run->report.objection = run_program_objection(run->program);
 	else
-		run_say("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
+		say_error("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
 	if (error == 0 && run->report.objection && is_required(run))
-		return run_say("%s %s: no pager can run, which --require asks for", name,
+		return say_error("%s %s: no pager can run, which --require asks for", name,
 		               run->report.objection);
 	if (error == 0)
 		return 0;
@@ -144,21 +146,24 @@ static int open_report(struct run *run)
 	if (!path)
 		return 0;
 	run->out = fopen(path, "we");
-	return run->out ? 0 : run_say("--report: %.200s: %s", path, strerror(errno));
+	return run->out ? 0 : say_error("--report: %.200s: %s", path, strerror(errno));
 }
 
 static int describe_report(struct run *run)
 {
 	const char *format = run_option(&run->options, "--format");
+	int chosen;
 
 	run->report.program = run->options.program;
 	run->report.policy = run->policy;
 	run->report.features = run->features;
 	run->report.is_verbose = run_option(&run->options, "--verbose") != NULL;
 	run->report.is_quiet = run_option(&run->options, "--quiet") != NULL;
-	if (run_report_format(format, &run->report.format))
-		return 0;
-	return run_say("--format: \"%.100s\" is not accepted; table json csv", format);
+	chosen = format ? options_format("--format", format) : RUN_TABLE;
+	if (chosen < 0)
+		return RUN_USAGE;
+	run->report.format = (enum run_format)chosen;
+	return 0;
 }
 
 /* Where the library may be, seen from the folder of this program: beside it in a build; in LIBDIR when
@@ -188,17 +193,17 @@ static int find_library(char path[2 * PATH_MAX])
 	bool is_found = false;
 
 	if (length < 0)
-		return run_say("/proc/self/exe: %s", strerror(errno));
+		return say_error("/proc/self/exe: %s", strerror(errno));
 	own[length] = '\0';
 	*strrchr(own, '/') = '\0';
 	for (size_t i = 0; i < sizeof(library_folder) / sizeof(library_folder[0]) && !is_found; i++)
 		is_found = find_in(own, library_folder[i], path);
 	if (!is_found)
-		return run_say("libuvmp-preload.so: not found in %s, nor from there in " UVMP_LIBDIR
+		return say_error("libuvmp-preload.so: not found in %s, nor from there in " UVMP_LIBDIR
 		               ", ../lib, ../lib64, ../lib/*",
 		               own);
 	if (strpbrk(path, " :"))
-		return run_say("%s: a path with a blank or a colon cannot be preloaded", path);
+		return say_error("%s: a path with a blank or a colon cannot be preloaded", path);
 	return 0;
 }
 
@@ -215,7 +220,7 @@ static int preload(void)
 		return 0;
 	}
 	if (asprintf(&all, "%s:%s", path, before) < 0)
-		return run_say("LD_PRELOAD: %s", strerror(ENOMEM));
+		return say_error("LD_PRELOAD: %s", strerror(ENOMEM));
 	setenv("LD_PRELOAD", all, 1);
 	free(all);
 	return 0;
@@ -247,19 +252,19 @@ static int open_shared(struct run *run)
 {
 	run->shared = share();
 	if (!run->shared) {
-		run_say("shared memory: %s%s", strerror(errno), consequence(run));
+		say_error("shared memory: %s%s", strerror(errno), consequence(run));
 		if (is_required(run))
 			return RUN_USAGE;
 		run->report.is_alone = true;
 		run->shared = map_shared(sizeof(*run->shared));
 	}
 	run->report.shared = run->shared;
-	return run->shared ? 0 : run_say("out of memory");
+	return run->shared ? 0 : say_error("out of memory");
 }
 
-static int prepare(struct run *run, char **argument)
+static int prepare(struct run *run, int argc, char **argv)
 {
-	int status = run_options_parse(&run->options, argument);
+	int status = run_options_parse(&run->options, argc, argv);
 
 	if (status == 0)
 		status = run_options_pass(&run->options);
@@ -362,7 +367,7 @@ static bool report(struct run *run)
 	if (run->out || !run->report.is_quiet)
 		run_report_write(run->out ? run->out : stderr, &run->report);
 	if (run->out && (fflush(run->out) != 0 || ferror(run->out))) {
-		run_say("--report: %s: %s", run_option(&run->options, "--report"), strerror(errno));
+		say_error("--report: %s: %s", run_option(&run->options, "--report"), strerror(errno));
 		is_complete = false;
 	}
 	return run_report_trouble(&run->report) && is_complete;
@@ -373,7 +378,7 @@ static bool is_without_pager(const struct run *run)
 {
 	if (!is_required(run) || run->shared->loaded != 0)
 		return false;
-	run_say("%s did not load libuvmp-preload.so: no pager has run, which --require asks for",
+	say_error("%s did not load libuvmp-preload.so: no pager has run, which --require asks for",
 	        run->options.program[0]);
 	return true;
 }
@@ -411,7 +416,7 @@ static int execute(struct run *run)
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	pid = fork();
 	if (pid < 0)
-		return run_say("fork: %s", strerror(errno));
+		return say_error("fork: %s", strerror(errno));
 	if (pid == 0)
 		become_program(run, &mask, &children);
 	run->report.status = wait_for(run, pid, &set, start_ns);
@@ -419,7 +424,7 @@ static int execute(struct run *run)
 	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
 		run->report.peak_rss_bytes = (uint64_t)usage.ru_maxrss << 10;
 	if (run->exec_error != 0) {
-		run_say("%s: %s", run->options.program[0], strerror(run->exec_error));
+		say_error("%s: %s", run->options.program[0], strerror(run->exec_error));
 		return run->exec_error == ENOENT ? NOT_FOUND : NOT_RUN;
 	}
 	is_complete = report(run);
@@ -440,6 +445,7 @@ int main(int arguments, char **argument)
 	struct run *run = map_shared(sizeof(*run));
 	int status;
 
+	say_program("uvmp-run");
 	if (is_first(arguments, argument, "--help", "-h")) {
 		run_options_help();
 		return fflush(stdout) != 0;
@@ -447,8 +453,8 @@ int main(int arguments, char **argument)
 	if (is_first(arguments, argument, "--version", "-V"))
 		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
 	if (!run)
-		return run_say("out of memory");
+		return say_error("out of memory");
 	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that is too large is an error of the file */
-	status = prepare(run, argument + 1);
+	status = prepare(run, arguments, argument);
 	return status != 0 ? status : execute(run);
 }

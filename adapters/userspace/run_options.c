@@ -6,23 +6,21 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nearest.h"
-#include "number.h"
+#include "options.h"
 #include "run.h"
-#include "uvmpolicy/policy.h"
+#include "say.h"
 
 #define SIZE_MOST ((uint64_t)1 << 46)
 
 enum kind { SWITCH, SIZE, COUNT, TEXT, POLICY, STORE, OUTPUT };
 
-struct option {
+struct run_option {
 	const char *flag, *value; /* value: as help calls it; NULL: a switch takes none */
 	enum kind kind;
 	const char *name;     /* in the environment of the program; NULL: it is not told */
@@ -31,7 +29,7 @@ struct option {
 	const char *help;
 };
 
-static const struct option table[] = {
+static const struct run_option table[] = {
         {"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BUDGET_LEAST, SIZE_MOST,
          "resident at most, in each process: 8M and more (needed)"},
         {"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
@@ -69,86 +67,43 @@ static const struct option table[] = {
 #define ROWS (sizeof(table) / sizeof(table[0]))
 _Static_assert(ROWS <= RUN_OPTIONS_MOST, "struct run_options has a place for each");
 
-int run_say(const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("uvmp-run: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-	return RUN_USAGE;
-}
-
 /* -- parsing -- */
 
-/* Is the argument this option, as `--flag` or `--flag=value`? */
-static bool is_option(const struct option *option, const char *argument, const char **value)
+/* The table's flags as options_next takes them, and two that main() answers, for the nearest word. */
+static void list_options(const char *list[ROWS + 3], char names[ROWS][32])
 {
-	size_t length = strlen(option->flag);
-
-	*value = NULL;
-	if (strncmp(argument, option->flag, length) != 0)
-		return false;
-	if (argument[length] == '=')
-		*value = argument + length + 1;
-	return argument[length] == '\0' || argument[length] == '=';
+	for (size_t row = 0; row < ROWS; row++) {
+		snprintf(names[row], sizeof(names[row]), "%s%s", table[row].flag + 2,
+		         table[row].kind == SWITCH ? "" : "=");
+		list[row] = names[row];
+	}
+	list[ROWS] = "help";
+	list[ROWS + 1] = "version";
+	list[ROWS + 2] = NULL;
 }
 
-static int unknown_option(const char *given)
+int run_options_parse(struct run_options *options, int argc, char **argv)
 {
-	struct nearest nearest;
-	char hint[NEAREST_TEXT_MAX];
+	const char *list[ROWS + 3], *value;
+	char names[ROWS][32];
+	struct options arguments = {
+	        .argc = argc, .argv = argv, .list = list, .help = "uvmp-run --help", .stops = true};
+	int option;
 
-	nearest_start(&nearest, given, strcspn(given, "="));
-	for (size_t row = 0; row < ROWS; row++)
-		nearest_try(&nearest, table[row].flag);
-	nearest_try(&nearest, "--help");
-	nearest_try(&nearest, "--version");
-	return run_say("%.100s: no such option%s; see uvmp-run --help", given, nearest_hint(&nearest, hint));
-}
-
-static int take_option(struct run_options *options, char ***argument)
-{
-	const char *given = **argument, *value;
-	size_t row = 0;
-
-	while (row < ROWS && !is_option(&table[row], given, &value))
-		row++;
-	if (row == ROWS)
-		return unknown_option(given);
-	if (options->value[row])
-		return run_say("%s: given twice", table[row].flag);
-	if (table[row].kind == SWITCH && value)
-		return run_say("%s: takes no value", table[row].flag);
-	if (table[row].kind == SWITCH)
-		value = "";
-	if (!value)
-		value = *++*argument;
-	if (!value)
-		return run_say("%s: a value is missing", table[row].flag);
-	options->value[row] = value;
-	++*argument;
-	return 0;
-}
-
-int run_options_parse(struct run_options *options, char **argument)
-{
-	int status = 0;
-
-	while (status == 0 && *argument && (*argument)[0] == '-' && strcmp(*argument, "--") != 0)
-		status = take_option(options, &argument);
-	if (status != 0)
-		return status;
-	if (*argument && strcmp(*argument, "--") == 0)
-		argument++;
-	options->program = argument;
+	list_options(list, names);
+	while ((option = options_next(&arguments, &value)) >= 0) {
+		if ((size_t)option >= ROWS)
+			return say_error("--%s stands alone", list[option]);
+		options->value[option] = value ? value : "";
+	}
+	if (option == OPTIONS_BAD)
+		return RUN_USAGE;
+	options->program = argv + arguments.next;
 	if (!run_option(options, "--budget"))
-		return run_say("--budget is missing; see uvmp-run --help");
+		return say_error("--budget is missing; see `uvmp-run --help`");
 	if (run_option(options, "--log-completions") && !run_option(options, "--log"))
-		return run_say("--log-completions belongs to --log FILE, which is missing");
-	return *argument ? 0 : run_say("no program is given; see uvmp-run --help");
+		return say_error("--log-completions belongs to --log FILE, which is missing");
+	return *options->program ? 0 : say_error("no program is given; see `uvmp-run --help`");
 }
 
 const char *run_option(const struct run_options *options, const char *flag)
@@ -162,40 +117,37 @@ const char *run_option(const struct run_options *options, const char *flag)
 
 /* -- checking and passing on -- */
 
-static int pass_size(const struct option *option, const char *text)
+static int pass_number(const struct run_option *option, uint64_t number)
 {
-	char number[32], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
-	uint64_t bytes;
+	char text[32];
 
-	if (!number_parse_size(text, strlen(text), &bytes) || bytes < option->least || bytes > option->most) {
-		number_print_size(least, option->least);
-		number_print_size(most, option->most);
-		return run_say("%s: \"%.100s\" is not accepted; %s..%s " NUMBER_SIZE_HINT, option->flag, text,
-		               least, most);
-	}
-	snprintf(number, sizeof(number), "%" PRIu64, bytes);
-	setenv(option->name, number, 1);
-	return 0;
-}
-
-static int pass_count(const struct option *option, const char *text)
-{
-	uint64_t count;
-
-	if (!number_parse(text, strlen(text), &count) || count < option->least || count > option->most)
-		return run_say("%s: \"%.100s\" is not accepted; %" PRIu64 "..%" PRIu64, option->flag, text,
-		               option->least, option->most);
+	snprintf(text, sizeof(text), "%" PRIu64, number);
 	setenv(option->name, text, 1);
 	return 0;
 }
 
-static int pass_policy(const struct option *option, const char *text)
+static int pass_size(const struct run_option *option, const char *text)
 {
-	char hint[NEAREST_TEXT_MAX];
-	struct uvmp_policy_error error = {0, 0, ""};
-	const char *whose = text ? option->flag : "UVMP_POLICY";
+	uint64_t bytes;
+
+	return options_size(option->flag, text, option->least, option->most, &bytes)
+	               ? pass_number(option, bytes)
+	               : RUN_USAGE;
+}
+
+static int pass_count(const struct run_option *option, const char *text)
+{
+	uint64_t count;
+
+	return options_number(option->flag, text, option->least, option->most, &count)
+	               ? pass_number(option, count)
+	               : RUN_USAGE;
+}
+
+static int pass_policy(const struct run_option *option, const char *text)
+{
+	const char *from = text ? option->flag : "UVMP_POLICY";
 	struct uvmp_policy policy;
-	enum uvmp_status status;
 
 	if (!text)
 		text = getenv("UVMP_POLICY");
@@ -203,30 +155,27 @@ static int pass_policy(const struct option *option, const char *text)
 		unsetenv(option->name);
 		return 0;
 	}
-	status = uvmp_policy_parse(text, strlen(text), &policy, &error);
-	if (status != UVMP_OK)
-		return run_say("%s: character %" PRIu32 ": %s%s; see `uvmsim list %s`", whose,
-		               error.offset + 1u, error.text[0] ? error.text : uvmp_status_text(status),
-		               nearest_policy(text, &error, hint), nearest_policy_list(text, &error));
+	if (!options_policy(from, text, &policy))
+		return RUN_USAGE;
 	setenv(option->name, text, 1);
 	return 0;
 }
 
 /* The program may go to another directory before it opens the file. */
-static int pass_path(const struct option *option, const char *prefix, const char *path)
+static int pass_path(const struct run_option *option, const char *prefix, const char *path)
 {
 	char directory[PATH_MAX] = "", all[2 * PATH_MAX];
 
 	if (path[0] != '/' && !getcwd(directory, sizeof(directory)))
-		return run_say("%s: the working directory: %s", option->flag, strerror(errno));
+		return say_error("%s: the working directory: %s", option->flag, strerror(errno));
 	if (strlen(path) >= PATH_MAX)
-		return run_say("%s: %.100s...: %s", option->flag, path, strerror(ENAMETOOLONG));
+		return say_error("%s: %.100s...: %s", option->flag, path, strerror(ENAMETOOLONG));
 	snprintf(all, sizeof(all), "%s%s%s%s", prefix, directory, path[0] == '/' ? "" : "/", path);
 	setenv(option->name, all, 1);
 	return 0;
 }
 
-static int pass_store(const struct option *option, const char *text)
+static int pass_store(const struct run_option *option, const char *text)
 {
 	if (strncmp(text, "file:", 5) == 0 && text[5] != '\0')
 		return pass_path(option, "file:", text + 5);
@@ -248,14 +197,14 @@ static bool is_writable(const char *path)
 	return fd >= 0;
 }
 
-static int pass_output(const struct option *option, const char *text)
+static int pass_output(const struct run_option *option, const char *text)
 {
 	if (!is_writable(text))
-		return run_say("%s: %.200s: %s", option->flag, text, strerror(errno));
+		return say_error("%s: %.200s: %s", option->flag, text, strerror(errno));
 	return option->name ? pass_path(option, "", text) : 0;
 }
 
-static int pass(const struct option *option, const char *text)
+static int pass(const struct run_option *option, const char *text)
 {
 	if (option->kind == POLICY)
 		return pass_policy(option, text);
@@ -305,7 +254,7 @@ int run_options_make_files(const struct run_options *options)
 
 /* -- help -- */
 
-static void print_row(const struct option *option)
+static void print_row(const struct run_option *option)
 {
 	char head[64];
 

@@ -13,11 +13,8 @@ struct run_options {
 	char **program;			     /* and its arguments */
 };
 
-/* One line `uvmp-run: ...` on stderr. Returns RUN_USAGE. */
-__attribute__((format(printf, 1, 2))) int run_say(const char *format, ...);
-
-/* 0, or RUN_USAGE when what is wrong has been said. Values are only looked at by run_options_pass. */
-int run_options_parse(struct run_options *options, char **argument);
+/* Takes the arguments of main(). 0, or RUN_USAGE after a report. run_options_pass checks the values. */
+int run_options_parse(struct run_options *options, int argc, char **argv);
 /* Checks every value and puts it where the program's processes find it: into the environment. 0 or RUN_USAGE. */
 int run_options_pass(const struct run_options *options);
 /* The same for files that are to be written: they are made, so that nothing is started in vain. */

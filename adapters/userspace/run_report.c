@@ -396,22 +396,6 @@ static void write_csv(FILE *out, const struct run_report *report)
 	}
 }
 
-bool run_report_format(const char *name, enum run_format *format)
-{
-	static const char names[][8] = {[RUN_TABLE] = "table", [RUN_JSON] = "json", [RUN_CSV] = "csv"};
-
-	*format = RUN_TABLE;
-	if (!name)
-		return true;
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*format = (enum run_format)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 void run_report_write(FILE *out, const struct run_report *report)
 {
 	if (report->format == RUN_JSON)

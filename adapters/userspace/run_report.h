@@ -25,8 +25,6 @@ struct run_report {
 	const struct run_shared *shared;
 };
 
-/* NULL: the default. False: there is none of this name. */
-bool run_report_format(const char *name, enum run_format *format);
 void run_report_write(FILE *out, const struct run_report *report);
 /* What went wrong, on stderr, and why nothing was managed, if nothing was. False: the log or the trace is not complete. */
 bool run_report_trouble(const struct run_report *report);

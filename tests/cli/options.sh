@@ -65,11 +65,13 @@ nearest compare compere
 nearest --version --verson
 nearest --policy run $w --polcy x
 nearest --workload run --worklaod regular
+nearest --memory run $w --memor 4M # names are not abbreviated
 nearest regular run --workload regullar
 nearest bytes run --workload regular:byts=4m
 nearest titan-v run $w --gpu titan-w
 nearest prefetch run $w --policy prefech=tbn
 nearest tbn run $w --policy prefetch=tbm
+says '--policy: character 1: '
 nearest uvmsmart run $w --policy uvmsmrt
 nearest uvmsmart run $w --policy preset=uvmsmat
 says 'list presets'

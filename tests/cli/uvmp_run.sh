@@ -83,14 +83,15 @@ refuses 'no program' 'no program' "$run" --budget 8M --
 refuses 'budget 0' '--budget: "0" is not accepted; 8M..64T' "$run" --budget 0 true
 refuses 'budget below four blocks' '--budget: "8388607" is not accepted; 8M..64T' "$run" --budget 8388607 true
 refuses 'budget, no number' '--budget: "8Q" is not accepted' "$run" --budget 8Q true
-refuses 'budget twice' '--budget: given twice' "$run" --budget 8M --budget=8M true
-refuses 'value missing' '--policy: a value is missing' "$run" --budget 8M --policy
-refuses 'option unknown' '--bogus: no such option' "$run" --budget 8M --bogus true
-refuses 'option mistyped' '--budgt: no such option; did you mean --budget?' "$run" --budgt 8M true
+refuses 'budget twice' '--budget is given twice' "$run" --budget 8M --budget=8M true
+refuses 'value missing' 'a value must follow --policy' "$run" --budget 8M --policy
+refuses 'option unknown' 'unknown option --bogus' "$run" --budget 8M --bogus true
+refuses 'option mistyped' 'unknown option --budgt; did you mean --budget?' "$run" --budgt 8M true
+refuses 'option cut short' 'unknown option --budge; did you mean --budget?' "$run" --budge 8M true
 refuses 'preset mistyped' 'did you mean nvidia-595?; see `uvmsim list presets`' "$run" --budget 8M --policy nvidia-594 true
-refuses 'switch with a value' '--quiet: takes no value' "$run" --budget 8M --quiet=yes true
+refuses 'switch with a value' 'no value is accepted by --quiet=yes' "$run" --budget 8M --quiet=yes true
 refuses 'threads' '--threads: "17" is not accepted; 1..16' "$run" --budget 8M --threads 17 true
-refuses 'format' '--format: "xml" is not accepted' "$run" --budget 8M --format xml true
+refuses 'format' '--format xml: not one of table, json, csv' "$run" --budget 8M --format xml true
 refuses 'policy unknown' '--policy: character 18: foo: no such key' "$run" --budget 8M --policy 'prefetch=density foo=3' true
 refuses 'policy of the environment' 'UVMP_POLICY: character 1: zork' env UVMP_POLICY=zork "$run" --budget 8M true
 refuses 'store unknown' '--store: "disk" is not accepted' "$run" --budget 8M --store disk true
