@@ -124,6 +124,7 @@ EXPORT_SYMBOL(uvmp_evict_batch);
 EXPORT_SYMBOL(uvmp_evict_left);
 EXPORT_SYMBOL(uvmp_evict_victim);
 EXPORT_SYMBOL(uvmp_evict_next);
+EXPORT_SYMBOL(uvmp_evict_tbn_closure);
 
 /* fault.h */
 EXPORT_SYMBOL(uvmp_fault_buffer_is_valid);
@@ -293,25 +294,6 @@ EXPORT_SYMBOL(uvmp_completion_print);
 EXPORT_SYMBOL(uvmp_action_parse);
 EXPORT_SYMBOL(uvmp_action_name);
 EXPORT_SYMBOL(uvmp_cause_name);
-
-/* smart_evict.h */
-EXPORT_SYMBOL(uvmp_smart_evict_read);
-EXPORT_SYMBOL(uvmp_smart_evict_name);
-EXPORT_SYMBOL(uvmp_smart_evict_size);
-EXPORT_SYMBOL(uvmp_smart_evict_init);
-EXPORT_SYMBOL(uvmp_smart_evict_is_valid);
-EXPORT_SYMBOL(uvmp_smart_evict_add_tree);
-EXPORT_SYMBOL(uvmp_smart_evict_switch);
-EXPORT_SYMBOL(uvmp_smart_evict_touch);
-EXPORT_SYMBOL(uvmp_smart_evict_arrive);
-EXPORT_SYMBOL(uvmp_smart_evict_order);
-EXPORT_SYMBOL(uvmp_smart_evict_select);
-EXPORT_SYMBOL(uvmp_smart_evict_closure);
-EXPORT_SYMBOL(uvmp_smart_evict_leaving);
-EXPORT_SYMBOL(uvmp_smart_evict_start);
-EXPORT_SYMBOL(uvmp_smart_evict_end);
-EXPORT_SYMBOL(uvmp_smart_evict_cancel);
-EXPORT_SYMBOL(uvmp_smart_evict_synchronise);
 
 /* thrash.h */
 EXPORT_SYMBOL(uvmp_thrash_params_init);

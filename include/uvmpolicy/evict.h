@@ -9,13 +9,14 @@
  *   uvmp_evict_*     one interface over the orders; a new one is one file evict_NAME.c, one row in the
  *                    table of evict.c, one test
  *
- * Sources: uvm-smart specification, sections 3.1 and 3.4. Its order of eviction with a change of policy in
- * between, and the queue of what is on its way out, are smart_evict.h.
+ * Sources: uvm-smart specification, sections 3.1 and 3.4. The simulator's own sorted list, which tests hold
+ * these orders against, is adapters/simulator/vectors/reference/smart_evict.h.
  */
 #ifndef UVMPOLICY_EVICT_H
 #define UVMPOLICY_EVICT_H
 
 #include "base.h"
+#include "tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,8 +64,8 @@ UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t un
 
 /* Units in groups of equal size, such as basic blocks in trees: groups in the order of the newest touch of
  * any of their units, and inside a group units in the order of their touches. The first unit of the first
- * group is the victim of UVM Smart's SL and the first victim of TBNe (uvm-smart specification, 3.1; the list
- * version is smart_evict.h, further victims of TBNe are uvmp_smart_evict_closure). */
+ * group is the victim of UVM Smart's SL and the first victim of TBNe (uvm-smart specification, 3.1;
+ * uvmp_evict_tbn_closure names the further victims of TBNe). */
 struct uvmp_grouped_link {
 	uint64_t stamp; /* number of the unit's last touch */
 	uint32_t prev;	/* in its group; prev = next = itself: not listed */
@@ -170,8 +171,8 @@ enum uvmp_evictor {
 	UVMP_EVICT_LRU_4K,    /* least recently touched 4 KiB page */
 	UVMP_EVICT_RANDOM_4K, /* a random 4 KiB page */
 	UVMP_EVICT_SL_64K,    /* basic block of 64 KiB, oldest of the tree whose newest touch is oldest */
-	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host then takes along what
-			       * uvmp_smart_evict_closure says */
+	UVMP_EVICT_TBN,	      /* TBNe: the same, and the host also evicts the blocks that
+			       * uvmp_evict_tbn_closure returns */
 	UVMP_EVICT_LFU_2M,    /* least often touched 2 MiB */
 	UVMP_EVICT_CLOCK_2M,  /* second chance over 2 MiB */
 	UVMP_EVICT_MHPE,      /* CPPE: chunks of 64 KiB, first the newest of those that are old, or the
@@ -290,6 +291,12 @@ UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
  * LFU_2M: O(units that precede it); CLOCK_2M: O(count). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+
+/* TBN, second step, after the victim was taken from its tree (uvm-smart 3.4): bottom up, each subtree that holds
+ * pages but is less than half full loses its full blocks. `evictable`: set of evictable blocks, bit b for block
+ * b. Returns the set of blocks to evict with the victim. Their leaves become 0, and all inner nodes become sums.
+ * Returns 0 for a tree that is NULL or not valid. O(blocks): at most 31 nodes are judged. */
+UVMP_API uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,6 @@
 #include "replay.h"
 #include "residency.h"
 #include "service.h"
-#include "smart_evict.h"
 #include "thrash.h"
 #include "tree.h"
 

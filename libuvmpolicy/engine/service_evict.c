@@ -180,7 +180,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 	uint32_t more;
 
 	tree_without(s, block, gpu, &e->rest, &tree);
-	more = uvmp_smart_evict_closure(&tree, evictable_blocks(s, block, gpu, &p->resident));
+	more = uvmp_evict_tbn_closure(&tree, evictable_blocks(s, block, gpu, &p->resident));
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
 		if ((more >> i & 1u) != 0)
 			uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], i));

@@ -31,7 +31,6 @@
 #include "uvmpolicy/pmm.h"
 #include "uvmpolicy/pressure.h"
 #include "uvmpolicy/service.h"
-#include "uvmpolicy/smart_evict.h"
 #include "uvmpolicy/thrash.h"
 
 /* Place of an object in the arena, in units of 16 bytes over all segments; 0: none. */

@@ -237,7 +237,7 @@ uint32_t bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree, uint32_t *
 	uvmp_tree_set_leaf(tree, *unit % 32u, 0);
 	uvmp_tree_recompute(tree);
 	leaving = (uint32_t)1 << *unit % 32u;
-	leaving |= uvmp_smart_evict_closure(tree, ~leaving);
+	leaving |= uvmp_evict_tbn_closure(tree, ~leaving);
 	for (uint32_t block = 0; block < 32u; block++) {
 		if ((leaving >> block & 1u) != 0)
 			uvmp_evict_remove(order, tree_first + block);

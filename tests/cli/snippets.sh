@@ -79,7 +79,6 @@ calls() # WHAT IS WANTED: the calls
 	*faults*) echo "uvmp_fault_order(0, 0, 0); (void)uvmp_fault_fetch(0, 0, 0, 0, 0); (void)uvmp_fault_classify(0, 0, 0, 0, 0);" ;;
 	*"memory and eviction order"*) echo "(void)uvmp_pmm_alloc(0, 0, 0, 0, 0); (void)uvmp_pmm_evict_begin(0, 0, 0);" ;;
 	*"over pages"*) echo "(void)uvmp_evict_victim(0, 0, 0);" ;;
-	*"UVM Smart's whole eviction"*) echo "(void)uvmp_smart_evict_arrive(0, 0, 0, 0);" ;;
 	*bouncing*) echo "(void)uvmp_thrash_decide(0, 0, 0, 0, 0);" ;;
 	*"where a page"*) echo "(void)uvmp_residency_select(0, 0, 0); (void)uvmp_residency_map(0, 0, 0);" ;;
 	*"hot"*) echo "(void)uvmp_counter_expand(0, 0, 0, 0, 0); (void)uvmp_remote_decide(0, 0, 0);" ;;

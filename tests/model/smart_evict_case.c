@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "naive_smart_evict.h"
-#include "uvmpolicy/smart_evict.h"
+#include "vectors/reference/smart_evict.h"
 
 struct bytes {
 	const uint8_t *data;
@@ -21,7 +21,7 @@ static uint32_t next(struct bytes *in)
 
 struct both {
 	struct naive_smart naive;
-	struct uvmp_smart_evict e;
+	struct smart_evict e;
 	struct uvmp_counter_tree counter[NAIVE_SMART_TREES];
 	_Alignas(8) uint64_t memory[16384];
 	uint64_t now, random[2];
@@ -29,13 +29,13 @@ struct both {
 
 static void open(struct both *b, struct bytes *in)
 {
-	uint32_t policy = next(in) % UVMP_SMART_EVICTORS, reserve = next(in), flags = next(in);
+	uint32_t policy = next(in) % SMART_EVICTORS, reserve = next(in), flags = next(in);
 	uint32_t trees = flags / 4 % NAIVE_SMART_TREES + 1, shapes = next(in);
 	uint64_t total = 16 * (next(in) % 64) + 64;
 
 	naive_smart_init(&b->naive, (enum naive_smart_policy)policy, total);
-	if (uvmp_smart_evict_init(&b->e, (enum uvmp_smart_evictor)policy, total, NAIVE_SMART_TREES,
-	                          NAIVE_SMART_PAGES, b->memory, sizeof(b->memory)) != UVMP_OK)
+	if (smart_evict_init(&b->e, (enum smart_evictor)policy, total, NAIVE_SMART_TREES, NAIVE_SMART_PAGES,
+	                     b->memory, sizeof(b->memory)) != UVMP_OK)
 		abort();
 	b->e.counter = b->counter;
 	b->naive.quirks = b->e.quirks = flags % 2 == 0;
@@ -46,7 +46,7 @@ static void open(struct both *b, struct bytes *in)
 		uint32_t blocks = 1u << (shapes >> 2 * i) % 4;
 
 		naive_smart_add_tree(&b->naive, (int)blocks);
-		if (uvmp_smart_evict_add_tree(&b->e, blocks) != UVMP_OK ||
+		if (smart_evict_add_tree(&b->e, blocks) != UVMP_OK ||
 		    uvmp_counter_tree_init(&b->counter[i], blocks) != UVMP_OK)
 			abort();
 	}
@@ -62,7 +62,7 @@ static int start_of(const struct both *b, uint32_t tree)
 static bool same_list(const struct both *b)
 {
 	for (uint32_t i = 0; i < b->e.entries; i++) {
-		const struct uvmp_smart_entry *x = &b->e.entry[i];
+		const struct smart_entry *x = &b->e.entry[i];
 		const struct naive_smart_entry *y = &b->naive.list[i];
 
 		if (start_of(b, x->tree) + x->first != y->addr || x->pages != y->size ||
@@ -72,12 +72,11 @@ static bool same_list(const struct both *b)
 	return (int)b->e.entries == b->naive.entries;
 }
 
-static bool same_range(const struct both *b, const struct uvmp_smart_range *x,
-                       const struct naive_smart_range *y)
+static bool same_range(const struct both *b, const struct smart_range *x, const struct naive_smart_range *y)
 {
 	return start_of(b, x->tree) + (int)x->pages.first == y->addr &&
 	       (int)uvmp_region_pages(x->pages) == y->size &&
-	       (x->kind == UVMP_SMART_INVALIDATE) == y->is_invalidate;
+	       (x->kind == SMART_INVALIDATE) == y->is_invalidate;
 }
 
 static bool same_queue(const struct both *b)
@@ -91,7 +90,7 @@ static bool same_queue(const struct both *b)
 
 static bool same_tree(const struct both *b, uint32_t i)
 {
-	const struct uvmp_smart_tree *x = &b->e.tree[i];
+	const struct smart_tree *x = &b->e.tree[i];
 	const struct naive_smart_tree *y = &b->naive.tree[i];
 
 	for (int n = 0; n < y->pages / 8 - 1; n++)
@@ -110,9 +109,8 @@ static bool same(const struct both *b)
 	for (uint32_t i = 0; i < b->e.trees; i++)
 		if (!same_tree(b, i))
 			return false;
-	return uvmp_smart_evict_is_valid(&b->e) && same_list(b) && same_queue(b) &&
-	       b->e.free == b->naive.free &&
-	       uvmp_smart_evict_leaving(&b->e) == naive_smart_leaving(&b->naive);
+	return smart_evict_is_valid(&b->e) && same_list(b) && same_queue(b) && b->e.free == b->naive.free &&
+	       smart_evict_leaving(&b->e) == naive_smart_leaving(&b->naive);
 }
 
 /* -- steps -- */
@@ -120,7 +118,7 @@ static bool same(const struct both *b)
 /* What is not resident of [first, outer) arrives, counted in the tree or (Q5) not. */
 static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t outer, bool is_counted)
 {
-	struct uvmp_smart_tree *t = &b->e.tree[tree];
+	struct smart_tree *t = &b->e.tree[tree];
 
 	for (uint32_t p = first; p < outer; p++) {
 		int page = start_of(b, tree) + (int)p;
@@ -129,7 +127,7 @@ static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t outer
 		if (b->naive.valid[page])
 			continue;
 		came = naive_smart_arrive(&b->naive, page, b->now);
-		if ((uvmp_smart_evict_arrive(&b->e, tree, p, b->now) == UVMP_OK) != came)
+		if ((smart_evict_arrive(&b->e, tree, p, b->now) == UVMP_OK) != came)
 			return false;
 		if (!came || !is_counted)
 			continue;
@@ -142,7 +140,7 @@ static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t outer
 static bool access_page(struct both *b, uint32_t tree, uint32_t p, bool is_write)
 {
 	struct uvmp_counter_access access = {tree, p / 16, is_write, false};
-	struct uvmp_smart_range range;
+	struct smart_range range;
 	int page = start_of(b, tree) + (int)p;
 	bool called;
 
@@ -152,7 +150,7 @@ static bool access_page(struct both *b, uint32_t tree, uint32_t p, bool is_write
 	if (!b->naive.valid[page])
 		return true;
 	called = naive_smart_cancel(&b->naive, page, b->now);
-	if (uvmp_smart_evict_cancel(&b->e, tree, p, b->now, &range) != UVMP_OK ||
+	if (smart_evict_cancel(&b->e, tree, p, b->now, &range) != UVMP_OK ||
 	    called != (range.pages.outer != 0))
 		return false;
 	if (is_write) {
@@ -160,7 +158,7 @@ static bool access_page(struct both *b, uint32_t tree, uint32_t p, bool is_write
 		uvmp_mask_set(&b->e.tree[tree].dirty, p);
 	}
 	naive_smart_touch(&b->naive, page, b->now);
-	return uvmp_smart_evict_touch(&b->e, tree, p, b->now) == UVMP_OK;
+	return smart_evict_touch(&b->e, tree, p, b->now) == UVMP_OK;
 }
 
 static void pin(struct both *b, uint32_t tree, uint32_t p)
@@ -176,19 +174,19 @@ static void pin(struct both *b, uint32_t tree, uint32_t p)
 
 static bool choose(struct both *b)
 {
-	struct uvmp_smart_choice choice;
+	struct smart_choice choice;
 
-	return uvmp_smart_evict_select(&b->e, &b->random[0], &choice) == UVMP_OK &&
+	return smart_evict_select(&b->e, &b->random[0], &choice) == UVMP_OK &&
 	       (int)choice.ranges == naive_smart_select(&b->naive, &b->random[1]) &&
 	       b->random[0] == b->random[1];
 }
 
 static bool start(struct both *b)
 {
-	struct uvmp_smart_write write;
+	struct smart_write write;
 	int dirty, clean;
 
-	if (uvmp_smart_evict_start(&b->e, &write) != UVMP_OK ||
+	if (smart_evict_start(&b->e, &write) != UVMP_OK ||
 	    write.is_started != naive_smart_start(&b->naive, &dirty, &clean))
 		return false;
 	if (write.is_started)
@@ -199,7 +197,7 @@ static bool start(struct both *b)
 static void synchronise(struct both *b)
 {
 	naive_smart_synchronise(&b->naive);
-	(void)uvmp_smart_evict_synchronise(&b->e);
+	(void)smart_evict_synchronise(&b->e);
 	for (uint32_t i = 0; i < b->e.trees; i++)
 		(void)uvmp_counter_tree_init(&b->counter[i], b->counter[i].blocks);
 }
@@ -225,10 +223,10 @@ static bool step(struct both *b, struct bytes *in)
 		return arrive(b, tree, 0, pages, true);
 	case 9:
 		naive_smart_touch(&b->naive, start_of(b, tree) + (int)p, b->now);
-		return uvmp_smart_evict_touch(&b->e, tree, p, b->now) == UVMP_OK;
+		return smart_evict_touch(&b->e, tree, p, b->now) == UVMP_OK;
 	case 10:
 		naive_smart_sort(&b->naive);
-		return uvmp_smart_evict_order(&b->e) == UVMP_OK;
+		return smart_evict_order(&b->e) == UVMP_OK;
 	case 11:
 		pin(b, tree, p);
 		return true;
@@ -237,10 +235,10 @@ static bool step(struct both *b, struct bytes *in)
 			synchronise(b);
 		return true;
 	case 13: {
-		uint32_t policy = p % UVMP_SMART_EVICTORS;
+		uint32_t policy = p % SMART_EVICTORS;
 
 		naive_smart_switch(&b->naive, (enum naive_smart_policy)policy);
-		return uvmp_smart_evict_switch(&b->e, (enum uvmp_smart_evictor)policy) == UVMP_OK;
+		return smart_evict_switch(&b->e, (enum smart_evictor)policy) == UVMP_OK;
 	}
 	case 14:
 	case 15:
@@ -248,7 +246,7 @@ static bool step(struct both *b, struct bytes *in)
 		return start(b);
 	case 17:
 	case 18:
-		return (uvmp_smart_evict_end(&b->e) == UVMP_OK) == naive_smart_end(&b->naive);
+		return (smart_evict_end(&b->e) == UVMP_OK) == naive_smart_end(&b->naive);
 	case 19:
 	case 20:
 	case 21:

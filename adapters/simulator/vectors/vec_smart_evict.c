@@ -21,18 +21,17 @@
 
 #include "vec_heap.h"
 #include "uvmpolicy/pressure.h"
-#include "uvmpolicy/smart_evict.h"
+#include "vectors/reference/smart_evict.h"
 
 #define CAPACITY_MAX ((uint64_t)1 << 32)
 
 static const char *const policy_names[] = {"lru4k", "lru2m", "lfu2m", "sl", "tbn", NULL};
-static const enum uvmp_smart_evictor policies[] = {UVMP_SMART_LRU_4K, UVMP_SMART_LRU_2M, UVMP_SMART_LFU_2M,
-                                                   UVMP_SMART_SL, UVMP_SMART_TBN};
+static const enum smart_evictor policies[] = {SMART_LRU_4K, SMART_LRU_2M, SMART_LFU_2M, SMART_SL, SMART_TBN};
 static const char *const prefetch_names[] = {"none", "tbn", "sl", NULL};
 static const enum uvmp_prefetcher prefetchers[] = {UVMP_PREFETCH_NONE, UVMP_PREFETCH_TBN, UVMP_PREFETCH_SL};
 static const char *const kind_names[] = {
-        [UVMP_SMART_WRITEBACK] = "writeback",
-        [UVMP_SMART_INVALIDATE] = "invalidate",
+        [SMART_WRITEBACK] = "writeback",
+        [SMART_INVALIDATE] = "invalidate",
 };
 
 /* A page of the heap as tree and page of the tree. */
@@ -48,7 +47,7 @@ struct pin {
 
 struct script {
 	struct heap heap;
-	struct uvmp_smart_evict evict;
+	struct smart_evict evict;
 	void *memory;
 	struct uvmp_counter_tree *counter; /* [parts] */
 	enum uvmp_prefetcher oversub_prefetch;
@@ -65,17 +64,16 @@ static void make_trees(struct script *script)
 {
 	struct heap *heap = &script->heap;
 	uint32_t trees = (uint32_t)heap->parts + 1, pages = (uint32_t)heap->pages + 1;
-	size_t bytes = uvmp_smart_evict_size(trees, pages);
+	size_t bytes = smart_evict_size(trees, pages);
 
 	script->memory = heap_grow(NULL, bytes, 1);
 	script->counter = heap_grow(NULL, trees, sizeof(*script->counter));
-	(void)uvmp_smart_evict_init(&script->evict, UVMP_SMART_LRU_4K, 0, trees, pages, script->memory,
-	                            bytes);
+	(void)smart_evict_init(&script->evict, SMART_LRU_4K, 0, trees, pages, script->memory, bytes);
 	script->evict.counter = script->counter;
 	for (uint32_t i = 0; i < heap->parts; i++) {
 		uint32_t blocks = heap->part[i].pages / UVMP_BASIC_BLOCK_PAGES;
 
-		(void)uvmp_smart_evict_add_tree(&script->evict, blocks);
+		(void)smart_evict_add_tree(&script->evict, blocks);
 		(void)uvmp_counter_tree_init(&script->counter[i], blocks);
 		heap->part[i].tree = &script->evict.tree[i].fill;
 		heap->part[i].resident = &script->evict.tree[i].valid;
@@ -96,8 +94,8 @@ static void close_script(void *state)
 static void *open_script(struct vec_args *args, const char *case_name)
 {
 	struct script *script = heap_grow(NULL, 1, sizeof(*script));
-	struct uvmp_smart_evict *evict = &script->evict;
-	enum uvmp_smart_evictor policy;
+	struct smart_evict *evict = &script->evict;
+	enum smart_evictor policy;
 	uint64_t capacity;
 
 	(void)case_name;
@@ -157,8 +155,7 @@ static struct place take_page(struct script *script, struct vec_args *args)
 	return args->failed ? (struct place){0, 0} : place_of(script, page);
 }
 
-static void print_range(const struct script *script, const struct uvmp_smart_range *range,
-                        struct vec_out *out)
+static void print_range(const struct script *script, const struct smart_range *range, struct vec_out *out)
 {
 	struct vec_set_printer printer;
 
@@ -179,9 +176,9 @@ static void step_layout(struct script *script, struct vec_args *args, struct vec
 /* Withdraws what holds the page; its pages are noted. */
 static void cancel(struct script *script, uint32_t tree, uint32_t page)
 {
-	struct uvmp_smart_range range;
+	struct smart_range range;
 
-	(void)uvmp_smart_evict_cancel(&script->evict, tree, page, script->now, &range);
+	(void)smart_evict_cancel(&script->evict, tree, page, script->now, &range);
 	uvmp_mask_region_set(&script->heap.part[tree].moved, range.pages);
 }
 
@@ -254,8 +251,7 @@ static void step_arrive(struct script *script, struct vec_args *args, struct vec
 		if (uvmp_region_pages(pages) > script->evict.free)
 			break;
 		for (uint32_t p = pages.first; p < pages.outer; p++)
-			(void)uvmp_smart_evict_arrive(&script->evict, (uint32_t)transfer->part, p,
-			                              script->now);
+			(void)smart_evict_arrive(&script->evict, (uint32_t)transfer->part, p, script->now);
 		uvmp_mask_region_set(&part->moved, pages);
 		uvmp_mask_region_clear(&part->pending, pages);
 	}
@@ -282,7 +278,7 @@ static void step_access(struct script *script, struct vec_args *args, struct vec
 		cancel(script, at.tree, at.page);
 		if (is_write)
 			uvmp_mask_set(&script->evict.tree[at.tree].dirty, at.page);
-		(void)uvmp_smart_evict_touch(&script->evict, at.tree, at.page, script->now);
+		(void)smart_evict_touch(&script->evict, at.tree, at.page, script->now);
 	}
 	vec_printf(out, "=> hit=%d cancelled=", hit);
 	heap_print_moved(&script->heap, out);
@@ -351,11 +347,11 @@ static void step_unpin(struct script *script, struct vec_args *args, struct vec_
 
 static void evict(struct script *script, bool is_due, struct vec_out *out)
 {
-	const struct uvmp_smart_evict *e = &script->evict;
-	struct uvmp_smart_choice choice = {0, 0, 0};
+	const struct smart_evict *e = &script->evict;
+	struct smart_choice choice = {0, 0, 0};
 
 	if (is_due)
-		(void)uvmp_smart_evict_select(&script->evict, NULL, &choice);
+		(void)smart_evict_select(&script->evict, NULL, &choice);
 	if (choice.ranges == 0)
 		vec_printf(out, "=> evict pages=- kind=-\n");
 	for (uint32_t i = e->queued - choice.ranges; i < e->queued; i++) {
@@ -378,7 +374,7 @@ static void step_tick(struct script *script, struct vec_args *args, struct vec_o
 	struct uvmp_pressure pressure = {.total_pages = script->evict.total,
 	                                 .free_pages = script->evict.free,
 	                                 .incoming_pages = heap_queued_pages(&script->heap),
-	                                 .leaving_pages = uvmp_smart_evict_leaving(&script->evict),
+	                                 .leaving_pages = smart_evict_leaving(&script->evict),
 	                                 .buffer_percent = script->buffer_percent,
 	                                 .quirks = true};
 	bool is_due = uvmp_pressure_is_over(&pressure);
@@ -393,12 +389,12 @@ static void step_tick(struct script *script, struct vec_args *args, struct vec_o
 
 static void step_write(struct script *script, struct vec_args *args, struct vec_out *out)
 {
-	struct uvmp_smart_write write;
+	struct smart_write write;
 
 	take_now(script, args);
 	if (args->failed)
 		return;
-	(void)uvmp_smart_evict_start(&script->evict, &write);
+	(void)smart_evict_start(&script->evict, &write);
 	if (write.is_started)
 		uvmp_counter_tree_round_trip(&script->counter[write.range.tree], true);
 	vec_printf(out, "=> write pages=");
@@ -410,7 +406,7 @@ static void step_write(struct script *script, struct vec_args *args, struct vec_
 
 static void step_written(struct script *script, struct vec_args *args, struct vec_out *out)
 {
-	struct uvmp_smart_range none = {0, {0, 0}, UVMP_SMART_WRITEBACK};
+	struct smart_range none = {0, {0, 0}, SMART_WRITEBACK};
 
 	take_now(script, args);
 	if (args->failed)
@@ -418,18 +414,18 @@ static void step_written(struct script *script, struct vec_args *args, struct ve
 	vec_printf(out, "=> written pages=");
 	print_range(script, script->evict.is_writing ? &script->evict.in_flight : &none, out);
 	vec_printf(out, "\n");
-	(void)uvmp_smart_evict_end(&script->evict);
+	(void)smart_evict_end(&script->evict);
 }
 
 static void step_order(struct script *script, struct vec_args *args, struct vec_out *out)
 {
-	const struct uvmp_smart_evict *e = &script->evict;
+	const struct smart_evict *e = &script->evict;
 	uint64_t first = vec_number(args, "first", 0, UINT64_MAX);
 
 	take_now(script, args);
 	if (args->failed)
 		return;
-	(void)uvmp_smart_evict_order(&script->evict);
+	(void)smart_evict_order(&script->evict);
 	vec_printf(out, "=> entries=%u order=%s", e->entries, e->entries == 0 || first == 0 ? "-" : "");
 	for (uint32_t i = 0; i < e->entries && i < first; i++)
 		vec_printf(out, "%s%" PRIu64 "+%u@%" PRIu64 "/%u/%u", i == 0 ? "" : ",",
@@ -445,7 +441,7 @@ static void step_policy(struct script *script, struct vec_args *args, struct vec
 	take_now(script, args);
 	if (args->failed)
 		return;
-	(void)uvmp_smart_evict_switch(&script->evict, policies[name]);
+	(void)smart_evict_switch(&script->evict, policies[name]);
 	vec_printf(out, "=> policy=%s\n", policy_names[name]);
 }
 

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "vec_heap.h"
-#include "uvmpolicy/smart_evict.h"
+#include "vectors/reference/smart_evict.h"
 
 #define LEAF_KB_MAX (1u << 20)
 
 struct state {
-	struct uvmp_smart_evict evict;
+	struct smart_evict evict;
 	_Alignas(uint64_t) unsigned char memory[65536];
 };
 
@@ -23,9 +23,9 @@ static struct uvmp_region block_pages(uint32_t block)
 	return (struct uvmp_region){block * UVMP_BASIC_BLOCK_PAGES, (block + 1) * UVMP_BASIC_BLOCK_PAGES};
 }
 
-static void stage(struct uvmp_smart_evict *e, uint32_t block)
+static void stage(struct smart_evict *e, uint32_t block)
 {
-	e->queue[e->queued++] = (struct uvmp_smart_range){0, block_pages(block), UVMP_SMART_WRITEBACK};
+	e->queue[e->queued++] = (struct smart_range){0, block_pages(block), SMART_WRITEBACK};
 	uvmp_mask_region_set(&e->tree[0].staged, block_pages(block));
 	uvmp_tree_set_leaf(&e->tree[0].fill, block, 0);
 }
@@ -66,19 +66,19 @@ static void take_leaves(struct vec_args *args, struct uvmp_tree *tree)
 		vec_fail(args, "leaf: a list of BLOCK:KB is accepted");
 }
 
-static void take_order(struct vec_args *args, struct uvmp_smart_evict *e)
+static void take_order(struct vec_args *args, struct smart_evict *e)
 {
 	uint64_t *block;
 	size_t count = vec_list(args, "order", 0, e->tree[0].fill.blocks - 1, &block);
 
 	for (size_t i = 0; i < count; i++)
-		(void)uvmp_smart_evict_touch(e, 0, (uint32_t)block[i] * UVMP_BASIC_BLOCK_PAGES, i);
+		(void)smart_evict_touch(e, 0, (uint32_t)block[i] * UVMP_BASIC_BLOCK_PAGES, i);
 	free(block);
 }
 
-static void take_tree(struct vec_args *args, struct uvmp_smart_evict *e)
+static void take_tree(struct vec_args *args, struct smart_evict *e)
 {
-	struct uvmp_smart_tree *tree = &e->tree[0];
+	struct smart_tree *tree = &e->tree[0];
 	uint32_t pages = e->pages;
 	uvmp_mask pending, staged;
 
@@ -99,9 +99,9 @@ static void take_tree(struct vec_args *args, struct uvmp_smart_evict *e)
 	e->quirks = vec_flag(args, "quirks");
 }
 
-static void print_victims(const struct uvmp_smart_evict *e, uint32_t ranges, struct vec_out *out)
+static void print_victims(const struct smart_evict *e, uint32_t ranges, struct vec_out *out)
 {
-	const struct uvmp_smart_range *range = e->queue + (e->queued - ranges);
+	const struct smart_range *range = e->queue + (e->queued - ranges);
 	struct vec_set_printer printer;
 
 	vec_printf(out, " victims=");
@@ -118,12 +118,12 @@ static void print_victims(const struct uvmp_smart_evict *e, uint32_t ranges, str
 
 static void print_result(struct state *state, struct vec_out *out)
 {
-	struct uvmp_smart_evict *e = &state->evict;
+	struct smart_evict *e = &state->evict;
 	struct heap_part part = {.tree = &e->tree[0].fill, .pages = e->pages};
 	struct heap heap = {.part = &part, .parts = 1};
-	struct uvmp_smart_choice choice;
+	struct smart_choice choice;
 
-	(void)uvmp_smart_evict_select(e, NULL, &choice);
+	(void)smart_evict_select(e, NULL, &choice);
 	if (choice.ranges == 0)
 		vec_printf(out, "=> first=-");
 	else
@@ -144,9 +144,9 @@ static void line(void *unused, const char *word, struct vec_args *args, struct v
 	if (args->failed)
 		return;
 	state = heap_grow(NULL, 1, sizeof(*state));
-	(void)uvmp_smart_evict_init(&state->evict, UVMP_SMART_TBN, 1, 1, blocks * UVMP_BASIC_BLOCK_PAGES,
-	                            state->memory, sizeof(state->memory));
-	(void)uvmp_smart_evict_add_tree(&state->evict, blocks);
+	(void)smart_evict_init(&state->evict, SMART_TBN, 1, 1, blocks * UVMP_BASIC_BLOCK_PAGES, state->memory,
+	                       sizeof(state->memory));
+	(void)smart_evict_add_tree(&state->evict, blocks);
 	take_tree(args, &state->evict);
 	if (!args->failed)
 		print_result(state, out);

@@ -4,17 +4,17 @@
  * not at the end, its pages are gone and their memory is free. The queue can hold a page twice, where a
  * change of policy has staged a tree over a smaller range (UVM Smart Q15), so the tree's set of staged pages
  * is made anew from the queue when a range leaves it. */
-#include "evict_smart_internal.h"
+#include "smart_evict_internal.h"
 
-static bool range_holds(const struct uvmp_smart_range *range, uint32_t tree, uint32_t page)
+static bool range_holds(const struct smart_range *range, uint32_t tree, uint32_t page)
 {
 	return range->tree == tree && page - range->pages.first < uvmp_region_pages(range->pages);
 }
 
 /* Takes range `at` out of the queue. */
-static struct uvmp_smart_range take(struct uvmp_smart_evict *e, uint32_t at)
+static struct smart_range take(struct smart_evict *e, uint32_t at)
 {
-	struct uvmp_smart_range range = e->queue[at];
+	struct smart_range range = e->queue[at];
 	uvmp_mask *staged = &e->tree[range.tree].staged;
 
 	e->queued--;
@@ -27,34 +27,32 @@ static struct uvmp_smart_range take(struct uvmp_smart_evict *e, uint32_t at)
 	return range;
 }
 
-static enum uvmp_status check(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t page)
+static enum uvmp_status check(const struct smart_evict *e, uint32_t tree, uint32_t page)
 {
-	if (!uvmp_smart_evict_is_valid(e))
+	if (!smart_evict_is_valid(e))
 		return UVMP_ERR_ARGUMENT;
 	return smart_has_page(e, tree, page) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-enum uvmp_smart_read uvmp_smart_evict_read(uint64_t head_pages, uint64_t free, bool has_remote, bool quirks)
+enum smart_read smart_evict_read(uint64_t head_pages, uint64_t free, bool has_remote, bool quirks)
 {
 	bool fits = head_pages <= free;
 
 	if (has_remote && (fits || !quirks)) /* UVM Smart Q13 */
-		return UVMP_SMART_READ_REMOTE;
-	return fits ? UVMP_SMART_READ_HEAD : UVMP_SMART_READ_NONE;
+		return SMART_READ_REMOTE;
+	return fits ? SMART_READ_HEAD : SMART_READ_NONE;
 }
 
-enum uvmp_status uvmp_smart_evict_touch(struct uvmp_smart_evict *evict, uint32_t tree, uint32_t page,
-                                        uint64_t cycle)
+enum uvmp_status smart_evict_touch(struct smart_evict *evict, uint32_t tree, uint32_t page, uint64_t cycle)
 {
 	enum uvmp_status status = check(evict, tree, page);
 
 	if (status == UVMP_OK)
-		uvmp_smart_list_touch(evict, tree, page, cycle);
+		smart_list_touch(evict, tree, page, cycle);
 	return status;
 }
 
-enum uvmp_status uvmp_smart_evict_arrive(struct uvmp_smart_evict *evict, uint32_t tree, uint32_t page,
-                                         uint64_t cycle)
+enum uvmp_status smart_evict_arrive(struct smart_evict *evict, uint32_t tree, uint32_t page, uint64_t cycle)
 {
 	enum uvmp_status status = check(evict, tree, page);
 
@@ -64,15 +62,15 @@ enum uvmp_status uvmp_smart_evict_arrive(struct uvmp_smart_evict *evict, uint32_
 		return UVMP_ERR_NO_MEMORY;
 	evict->free--;
 	uvmp_mask_set(&evict->tree[tree].valid, page);
-	uvmp_smart_list_touch(evict, tree, page, cycle);
+	smart_list_touch(evict, tree, page, cycle);
 	return UVMP_OK;
 }
 
-uint64_t uvmp_smart_evict_leaving(const struct uvmp_smart_evict *evict)
+uint64_t smart_evict_leaving(const struct smart_evict *evict)
 {
 	uint64_t pages = 0;
 
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return 0;
 	for (uint32_t i = 0; i < evict->queued; i++)
 		pages += uvmp_region_pages(evict->queue[i].pages);
@@ -81,15 +79,15 @@ uint64_t uvmp_smart_evict_leaving(const struct uvmp_smart_evict *evict)
 	return pages;
 }
 
-enum uvmp_status uvmp_smart_evict_start(struct uvmp_smart_evict *evict, struct uvmp_smart_write *write)
+enum uvmp_status smart_evict_start(struct smart_evict *evict, struct smart_write *write)
 {
-	struct uvmp_smart_tree *tree;
+	struct smart_tree *tree;
 	struct uvmp_region pages;
 	uint32_t resident;
 
-	if (!uvmp_smart_evict_is_valid(evict) || write == NULL)
+	if (!smart_evict_is_valid(evict) || write == NULL)
 		return UVMP_ERR_ARGUMENT;
-	*write = (struct uvmp_smart_write){0};
+	*write = (struct smart_write){0};
 	if (evict->is_writing || evict->queued == 0)
 		return UVMP_OK;
 	write->is_started = true;
@@ -103,14 +101,14 @@ enum uvmp_status uvmp_smart_evict_start(struct uvmp_smart_evict *evict, struct u
 	evict->free += resident;
 	uvmp_mask_region_clear(&tree->valid, pages);
 	uvmp_mask_region_clear(&tree->dirty, pages);
-	evict->is_writing = write->range.kind != UVMP_SMART_INVALIDATE || !evict->is_invalidation_instant;
+	evict->is_writing = write->range.kind != SMART_INVALIDATE || !evict->is_invalidation_instant;
 	evict->in_flight = write->range;
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_smart_evict_end(struct uvmp_smart_evict *evict)
+enum uvmp_status smart_evict_end(struct smart_evict *evict)
 {
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	if (!evict->is_writing)
 		return UVMP_ERR_STATE;
@@ -118,9 +116,9 @@ enum uvmp_status uvmp_smart_evict_end(struct uvmp_smart_evict *evict)
 	return UVMP_OK;
 }
 
-static void call_back(struct uvmp_smart_evict *e, const struct uvmp_smart_range *range, uint64_t cycle)
+static void call_back(struct smart_evict *e, const struct smart_range *range, uint64_t cycle)
 {
-	struct uvmp_smart_tree *tree = &e->tree[range->tree];
+	struct smart_tree *tree = &e->tree[range->tree];
 
 	if (e->quirks) /* UVM Smart Q9 */
 		uvmp_mask_region_set(&tree->dirty, range->pages);
@@ -128,15 +126,15 @@ static void call_back(struct uvmp_smart_evict *e, const struct uvmp_smart_range 
 		if (!e->quirks && !uvmp_mask_test(&tree->valid, page)) /* UVM Smart Q15 */
 			continue;
 		uvmp_tree_add(&tree->fill, page, 1, e->quirks);
-		uvmp_smart_list_touch(e, range->tree, page, cycle);
+		smart_list_touch(e, range->tree, page, cycle);
 	}
 }
 
-enum uvmp_status uvmp_smart_evict_cancel(struct uvmp_smart_evict *evict, uint32_t tree, uint32_t page,
-                                         uint64_t cycle, struct uvmp_smart_range *range)
+enum uvmp_status smart_evict_cancel(struct smart_evict *evict, uint32_t tree, uint32_t page, uint64_t cycle,
+                                    struct smart_range *range)
 {
 	enum uvmp_status status = check(evict, tree, page);
-	struct uvmp_smart_range called = {.tree = tree};
+	struct smart_range called = {.tree = tree};
 	uint32_t i = 0;
 
 	if (status != UVMP_OK)
@@ -154,12 +152,12 @@ enum uvmp_status uvmp_smart_evict_cancel(struct uvmp_smart_evict *evict, uint32_
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_smart_evict_synchronise(struct uvmp_smart_evict *evict)
+enum uvmp_status smart_evict_synchronise(struct smart_evict *evict)
 {
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	for (uint32_t i = 0; i < evict->trees; i++) {
-		struct uvmp_smart_tree *tree = &evict->tree[i];
+		struct smart_tree *tree = &evict->tree[i];
 
 		/* UVM Smart Q10: clean pages stay, and ranges are still to be written; or nothing is left. */
 		uvmp_mask_andnot(&tree->valid, &tree->valid, evict->quirks ? &tree->dirty : &tree->valid);
@@ -171,6 +169,6 @@ enum uvmp_status uvmp_smart_evict_synchronise(struct uvmp_smart_evict *evict)
 	if (!evict->quirks)
 		evict->queued = 0;
 	evict->free = evict->total;
-	uvmp_smart_list_clear(evict);
+	smart_list_clear(evict);
 	return UVMP_OK;
 }

@@ -3,26 +3,26 @@
 #ifndef UVMPOLICY_EVICT_SMART_INTERNAL_H
 #define UVMPOLICY_EVICT_SMART_INTERNAL_H
 
-#include "uvmpolicy/smart_evict.h"
+#include "smart_evict.h"
 
 /* What leaves together: pages of one tree; none of it if nothing may. */
-struct uvmp_smart_victims {
+struct smart_victims {
 	uint32_t tree;
 	uint32_t first; /* page that the order named */
 	uvmp_mask pages;
 };
 
-static inline uint32_t smart_tree_pages(const struct uvmp_smart_evict *e, uint32_t tree)
+static inline uint32_t smart_tree_pages(const struct smart_evict *e, uint32_t tree)
 {
 	return e->tree[tree].fill.blocks * UVMP_BASIC_BLOCK_PAGES;
 }
 
-static inline bool smart_entry_holds(const struct uvmp_smart_entry *entry, uint32_t tree, uint32_t page)
+static inline bool smart_entry_holds(const struct smart_entry *entry, uint32_t tree, uint32_t page)
 {
 	return entry->tree == tree && page >= entry->first && page - entry->first < entry->pages;
 }
 
-static inline struct uvmp_region smart_entry_region(const struct uvmp_smart_entry *entry)
+static inline struct uvmp_region smart_entry_region(const struct smart_entry *entry)
 {
 	return (struct uvmp_region){entry->first, (uint32_t)entry->first + entry->pages};
 }
@@ -37,8 +37,7 @@ static inline struct uvmp_region smart_block_region(uint32_t page)
 /* Where the index keeps the place of the entry that starts at this page and has so many. */
 #define SMART_NO_ENTRY 0xffffffffu
 
-static inline uint32_t *smart_slot(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t first,
-				   uint32_t pages)
+static inline uint32_t *smart_slot(const struct smart_evict *e, uint32_t tree, uint32_t first, uint32_t pages)
 {
 	uint32_t page = e->tree[tree].first + first;
 
@@ -50,34 +49,34 @@ static inline uint32_t *smart_slot(const struct uvmp_smart_evict *e, uint32_t tr
 }
 
 /* Is there such a page? */
-static inline bool smart_has_page(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t page)
+static inline bool smart_has_page(const struct smart_evict *e, uint32_t tree, uint32_t page)
 {
 	return tree < e->trees && page < smart_tree_pages(e, tree);
 }
 
-/* -- the list (evict_smart_list.c) -- */
-void uvmp_smart_list_touch(struct uvmp_smart_evict *e, uint32_t tree, uint32_t page, uint64_t cycle);
-void uvmp_smart_list_sort(struct uvmp_smart_evict *e);
-void uvmp_smart_list_rebuild(struct uvmp_smart_evict *e);
-void uvmp_smart_list_clear(struct uvmp_smart_evict *e);
+/* -- the list (smart_evict_list.c) -- */
+void smart_list_touch(struct smart_evict *e, uint32_t tree, uint32_t page, uint64_t cycle);
+void smart_list_sort(struct smart_evict *e);
+void smart_list_rebuild(struct smart_evict *e);
+void smart_list_clear(struct smart_evict *e);
 /* Index of the first entry that holds the page; e->entries if none does. */
-uint32_t uvmp_smart_list_find(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t page);
+uint32_t smart_list_find(const struct smart_evict *e, uint32_t tree, uint32_t page);
 /* For each page of the range, ascending, the first entry that holds it leaves the list. */
-void uvmp_smart_list_remove(struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages);
+void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region pages);
+
+/* May these pages leave (3.2)? */
+bool smart_is_evictable(const struct smart_tree *tree, struct uvmp_region pages);
+/* Index of the first entry from `from` on whose own pages may leave; e->entries if there is none. */
+uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from);
 
 /* -- victims -- */
-/* May these pages leave (3.2)? */
-bool uvmp_smart_is_evictable(const struct uvmp_smart_tree *tree, struct uvmp_region pages);
-/* Index of the first entry from `from` on whose own pages may leave; e->entries if there is none. */
-uint32_t uvmp_smart_find_evictable(const struct uvmp_smart_evict *e, uint32_t from);
-
 /* One function per rule, each in its file evict_smart_RULE.c: passes over the first `skip` entries, chooses,
  * and takes what it has chosen out of the tree's fill state. `victims->pages` is empty when it is called. */
-void uvmp_smart_victims_large(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims);
-void uvmp_smart_victims_lru4k(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims);
-void uvmp_smart_victims_random4k(struct uvmp_smart_evict *e, uint32_t skip, uint64_t *random,
-				 struct uvmp_smart_victims *victims);
-void uvmp_smart_victims_sl(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims);
-void uvmp_smart_victims_tbn(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims);
+void smart_victims_large(struct smart_evict *e, uint32_t skip, struct smart_victims *victims);
+void smart_victims_lru4k(struct smart_evict *e, uint32_t skip, struct smart_victims *victims);
+void smart_victims_random4k(struct smart_evict *e, uint32_t skip, uint64_t *random,
+                            struct smart_victims *victims);
+void smart_victims_sl(struct smart_evict *e, uint32_t skip, struct smart_victims *victims);
+void smart_victims_tbn(struct smart_evict *e, uint32_t skip, struct smart_victims *victims);
 
 #endif

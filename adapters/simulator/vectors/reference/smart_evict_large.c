@@ -5,12 +5,12 @@
  * from a time of smaller units is asked for its own pages, but its tree leaves all the same, pages that are
  * not resident included (Q15). Without quirks what is resident of the entry's tree leaves, unless a page of
  * the tree is pinned. */
-#include "evict_smart_internal.h"
+#include "smart_evict_internal.h"
 
-static bool find_resident(const struct uvmp_smart_evict *e, uint32_t from, struct uvmp_smart_victims *victims)
+static bool find_resident(const struct smart_evict *e, uint32_t from, struct smart_victims *victims)
 {
 	for (uint32_t i = from; i < e->entries; i++) {
-		const struct uvmp_smart_tree *tree = &e->tree[e->entry[i].tree];
+		const struct smart_tree *tree = &e->tree[e->entry[i].tree];
 
 		victims->tree = e->entry[i].tree;
 		victims->first = e->entry[i].first;
@@ -22,14 +22,14 @@ static bool find_resident(const struct uvmp_smart_evict *e, uint32_t from, struc
 	return false;
 }
 
-static void take_resident(struct uvmp_smart_evict *e, const struct uvmp_smart_victims *victims)
+static void take_resident(struct smart_evict *e, const struct smart_victims *victims)
 {
 	for (uint32_t page = uvmp_mask_next_set(&victims->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&victims->pages, page + 1u))
 		uvmp_tree_sub(&e->tree[victims->tree].fill, page, 1, false);
 }
 
-void uvmp_smart_victims_large(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims)
+void smart_victims_large(struct smart_evict *e, uint32_t skip, struct smart_victims *victims)
 {
 	struct uvmp_tree *fill;
 	uint32_t i;
@@ -39,7 +39,7 @@ void uvmp_smart_victims_large(struct uvmp_smart_evict *e, uint32_t skip, struct 
 			take_resident(e, victims);
 		return;
 	}
-	i = uvmp_smart_find_evictable(e, skip);
+	i = smart_find_evictable(e, skip);
 	if (i == e->entries)
 		return;
 	victims->tree = e->entry[i].tree;

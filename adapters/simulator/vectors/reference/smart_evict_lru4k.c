@@ -1,12 +1,12 @@
 /* LRU 4 KiB of UVM Smart (uvm-smart specification, 3.4, policy 5): the first entry of the list, oldest touch
  * first, whose pages may leave. One page leaves, the entry's first; an entry of a larger unit, from before a
  * change of policy, is asked for all its pages all the same (UVM Smart Q15). */
-#include "evict_smart_internal.h"
+#include "smart_evict_internal.h"
 
 /* Also the second half of random 4 KiB, which starts somewhere else. */
-void uvmp_smart_victims_lru4k(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims)
+void smart_victims_lru4k(struct smart_evict *e, uint32_t skip, struct smart_victims *victims)
 {
-	uint32_t i = uvmp_smart_find_evictable(e, skip);
+	uint32_t i = smart_find_evictable(e, skip);
 
 	if (i >= e->entries)
 		return;

@@ -9,59 +9,58 @@
  * Without quirks a range is an invalidation if the entries of all its pages say so, and all ranges are
  * judged before any entry leaves: the entry of a tree with holes speaks for all runs of the tree, and a run
  * of several blocks is only read if each of them is. */
-#include "../base/bits_internal.h"
-#include "evict_smart_internal.h"
+#include "base/bits_internal.h"
+#include "smart_evict_internal.h"
 
 /* value, name, arguments of its rule */
 #define POLICIES(ROW)                                                                                        \
-	ROW(UVMP_SMART_LRU_2M, "lru2m", large(e, skip, &victims))                                            \
-	ROW(UVMP_SMART_TBN, "tbn", tbn(e, skip, &victims))                                                   \
-	ROW(UVMP_SMART_SL, "sl", sl(e, skip, &victims))                                                      \
-	ROW(UVMP_SMART_RANDOM_4K, "random4k", random4k(e, skip, random, &victims))                           \
-	ROW(UVMP_SMART_LFU_2M, "lfu2m", large(e, skip, &victims))                                            \
-	ROW(UVMP_SMART_LRU_4K, "lru4k", lru4k(e, skip, &victims))
+	ROW(SMART_LRU_2M, "lru2m", large(e, skip, &victims))                                                 \
+	ROW(SMART_TBN, "tbn", tbn(e, skip, &victims))                                                        \
+	ROW(SMART_SL, "sl", sl(e, skip, &victims))                                                           \
+	ROW(SMART_RANDOM_4K, "random4k", random4k(e, skip, random, &victims))                                \
+	ROW(SMART_LFU_2M, "lfu2m", large(e, skip, &victims))                                                 \
+	ROW(SMART_LRU_4K, "lru4k", lru4k(e, skip, &victims))
 
 #define NAME(value, name, rule) [value] = name,
 #define CALL(value, name, rule)                                                                              \
 	case value:                                                                                          \
-		uvmp_smart_victims_##rule;                                                                   \
+		smart_victims_##rule;                                                                        \
 		break;
 
-static const char names[UVMP_SMART_EVICTORS][12] = {POLICIES(NAME)};
+static const char names[SMART_EVICTORS][12] = {POLICIES(NAME)};
 
 /* Bytes of memory per page (its entry, scratch for one, a range, its place in the index), and per tree. */
 enum {
-	PAGE_BYTES = 2 * sizeof(struct uvmp_smart_entry) + sizeof(struct uvmp_smart_range) + sizeof(uint32_t),
-	TREE_BYTES = sizeof(struct uvmp_smart_tree) + sizeof(uint32_t)
+	PAGE_BYTES = 2 * sizeof(struct smart_entry) + sizeof(struct smart_range) + sizeof(uint32_t),
+	TREE_BYTES = sizeof(struct smart_tree) + sizeof(uint32_t)
 };
 
-static bool is_evictor(enum uvmp_smart_evictor evictor)
+static bool is_evictor(enum smart_evictor evictor)
 {
-	return (uint32_t)evictor < UVMP_SMART_EVICTORS;
+	return (uint32_t)evictor < SMART_EVICTORS;
 }
 
-const char *uvmp_smart_evict_name(enum uvmp_smart_evictor evictor)
+const char *smart_evict_name(enum smart_evictor evictor)
 {
 	return is_evictor(evictor) ? names[evictor] : NULL;
 }
 
 /* -- state -- */
 
-size_t uvmp_smart_evict_size(uint32_t trees, uint32_t pages)
+size_t smart_evict_size(uint32_t trees, uint32_t pages)
 {
 	uint64_t bytes = (uint64_t)trees * TREE_BYTES + (uint64_t)pages * PAGE_BYTES +
 	                 pages / UVMP_BASIC_BLOCK_PAGES * sizeof(uint32_t);
 
-	if (trees == 0 || trees > UVMP_SMART_TREES_MAX || pages == 0 || pages > UVMP_SMART_PAGES_MAX)
+	if (trees == 0 || trees > SMART_TREES_MAX || pages == 0 || pages > SMART_PAGES_MAX)
 		return 0;
 	return (size_t)bytes * ((size_t)bytes == bytes);
 }
 
-enum uvmp_status uvmp_smart_evict_init(struct uvmp_smart_evict *evict, enum uvmp_smart_evictor evictor,
-                                       uint64_t total, uint32_t trees, uint32_t pages, void *memory,
-                                       size_t bytes)
+enum uvmp_status smart_evict_init(struct smart_evict *evict, enum smart_evictor evictor, uint64_t total,
+                                  uint32_t trees, uint32_t pages, void *memory, size_t bytes)
 {
-	size_t wanted = uvmp_smart_evict_size(trees, pages);
+	size_t wanted = smart_evict_size(trees, pages);
 
 	if (evict == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
 		return UVMP_ERR_ARGUMENT;
@@ -69,12 +68,12 @@ enum uvmp_status uvmp_smart_evict_init(struct uvmp_smart_evict *evict, enum uvmp
 		return UVMP_ERR_RANGE;
 	if (bytes < wanted)
 		return UVMP_ERR_SPACE;
-	*evict = (struct uvmp_smart_evict){.evictor = evictor,
-	                                   .quirks = true,
-	                                   .total = total,
-	                                   .free = total,
-	                                   .trees_max = trees,
-	                                   .pages_max = pages};
+	*evict = (struct smart_evict){.evictor = evictor,
+	                              .quirks = true,
+	                              .total = total,
+	                              .free = total,
+	                              .trees_max = trees,
+	                              .pages_max = pages};
 	evict->tree = memory;
 	evict->entry = (void *)(evict->tree + trees);
 	evict->scratch = evict->entry + pages;
@@ -83,7 +82,7 @@ enum uvmp_status uvmp_smart_evict_init(struct uvmp_smart_evict *evict, enum uvmp
 	return UVMP_OK;
 }
 
-bool uvmp_smart_evict_is_valid(const struct uvmp_smart_evict *evict)
+bool smart_evict_is_valid(const struct smart_evict *evict)
 {
 	return evict != NULL && is_evictor(evict->evictor) && evict->reserve_percent <= 100u &&
 	       evict->tree != NULL && evict->entry != NULL && evict->scratch != NULL &&
@@ -92,11 +91,11 @@ bool uvmp_smart_evict_is_valid(const struct uvmp_smart_evict *evict)
 	       evict->queued <= evict->pages;
 }
 
-enum uvmp_status uvmp_smart_evict_add_tree(struct uvmp_smart_evict *evict, uint32_t blocks)
+enum uvmp_status smart_evict_add_tree(struct smart_evict *evict, uint32_t blocks)
 {
-	struct uvmp_smart_tree tree = {0};
+	struct smart_tree tree = {0};
 
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	if (uvmp_tree_init(&tree.fill, blocks) != UVMP_OK)
 		return UVMP_ERR_RANGE;
@@ -114,48 +113,34 @@ enum uvmp_status uvmp_smart_evict_add_tree(struct uvmp_smart_evict *evict, uint3
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_smart_evict_switch(struct uvmp_smart_evict *evict, enum uvmp_smart_evictor evictor)
+enum uvmp_status smart_evict_switch(struct smart_evict *evict, enum smart_evictor evictor)
 {
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
 	if (!is_evictor(evictor))
 		return UVMP_ERR_RANGE;
 	evict->evictor = evictor;
 	if (!evict->quirks)
-		uvmp_smart_list_rebuild(evict);
+		smart_list_rebuild(evict);
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_smart_evict_order(struct uvmp_smart_evict *evict)
+enum uvmp_status smart_evict_order(struct smart_evict *evict)
 {
-	if (!uvmp_smart_evict_is_valid(evict))
+	if (!smart_evict_is_valid(evict))
 		return UVMP_ERR_ARGUMENT;
-	uvmp_smart_list_sort(evict);
+	smart_list_sort(evict);
 	return UVMP_OK;
 }
 
 /* -- choosing -- */
 
-bool uvmp_smart_is_evictable(const struct uvmp_smart_tree *tree, struct uvmp_region pages)
-{
-	return uvmp_mask_region_all(&tree->valid, pages) && !uvmp_mask_test(&tree->staged, pages.first) &&
-	       !uvmp_mask_region_any(&tree->pinned, pages);
-}
-
-uint32_t uvmp_smart_find_evictable(const struct uvmp_smart_evict *e, uint32_t from)
-{
-	while (from < e->entries &&
-	       !uvmp_smart_is_evictable(&e->tree[e->entry[from].tree], smart_entry_region(&e->entry[from])))
-		from++;
-	return from;
-}
-
-static bool is_only_read(const struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
+static bool is_only_read(const struct smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
 	uint32_t outer = e->quirks ? pages.first + 1u : pages.outer;
 
 	for (uint32_t page = pages.first; page < outer; page++) {
-		uint32_t entry = uvmp_smart_list_find(e, tree, page);
+		uint32_t entry = smart_list_find(e, tree, page);
 
 		if (entry == e->entries || e->entry[entry].rw != UVMP_COUNTER_READ)
 			return false;
@@ -163,17 +148,17 @@ static bool is_only_read(const struct uvmp_smart_evict *e, uint32_t tree, struct
 	return true;
 }
 
-static void stage(struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
+static void stage(struct smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
-	e->queue[e->queued++] = (struct uvmp_smart_range){
-	        tree, pages, is_only_read(e, tree, pages) ? UVMP_SMART_INVALIDATE : UVMP_SMART_WRITEBACK};
+	e->queue[e->queued++] = (struct smart_range){
+	        tree, pages, is_only_read(e, tree, pages) ? SMART_INVALIDATE : SMART_WRITEBACK};
 	uvmp_mask_region_set(&e->tree[tree].staged, pages);
 	if (e->quirks)
-		uvmp_smart_list_remove(e, tree, pages);
+		smart_list_remove(e, tree, pages);
 }
 
 /* Each run of the victims becomes a range; returns how many there are. */
-static uint32_t stage_all(struct uvmp_smart_evict *e, const struct uvmp_smart_victims *victims)
+static uint32_t stage_all(struct smart_evict *e, const struct smart_victims *victims)
 {
 	uint32_t before = e->queued;
 
@@ -181,26 +166,25 @@ static uint32_t stage_all(struct uvmp_smart_evict *e, const struct uvmp_smart_vi
 	     run = uvmp_mask_next_run(&victims->pages, run.outer))
 		stage(e, victims->tree, run);
 	for (uint32_t i = before; !e->quirks && i < e->queued; i++)
-		uvmp_smart_list_remove(e, victims->tree, e->queue[i].pages);
+		smart_list_remove(e, victims->tree, e->queue[i].pages);
 	return e->queued - before;
 }
 
-enum uvmp_status uvmp_smart_evict_select(struct uvmp_smart_evict *evict, uint64_t *random,
-                                         struct uvmp_smart_choice *choice)
+enum uvmp_status smart_evict_select(struct smart_evict *evict, uint64_t *random, struct smart_choice *choice)
 {
-	struct uvmp_smart_victims victims = {0};
-	struct uvmp_smart_evict *e = evict;
+	struct smart_victims victims = {0};
+	struct smart_evict *e = evict;
 	uint32_t skip;
 
-	if (!uvmp_smart_evict_is_valid(evict) || choice == NULL ||
-	    (random == NULL && evict->evictor == UVMP_SMART_RANDOM_4K))
+	if (!smart_evict_is_valid(evict) || choice == NULL ||
+	    (random == NULL && evict->evictor == SMART_RANDOM_4K))
 		return UVMP_ERR_ARGUMENT;
-	uvmp_smart_list_sort(e);
+	smart_list_sort(e);
 	skip = percent_as_float(e->entries, e->reserve_percent);
 	switch (e->evictor) {
 	default:
 		POLICIES(CALL)
 	}
-	*choice = (struct uvmp_smart_choice){stage_all(e, &victims), victims.tree, victims.first};
+	*choice = (struct smart_choice){stage_all(e, &victims), victims.tree, victims.first};
 	return UVMP_OK;
 }

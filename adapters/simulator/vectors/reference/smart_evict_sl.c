@@ -1,16 +1,16 @@
 /* SL, 64 KiB, of UVM Smart (uvm-smart specification, 3.4, policy 2): the first entry of the list whose basic
  * block may leave, in group order. So trees that are not in use any more lose their blocks first, oldest
  * block first, and a block that was touched long ago is safe while its tree is in use. */
-#include "evict_smart_internal.h"
+#include "smart_evict_internal.h"
 
-void uvmp_smart_victims_sl(struct uvmp_smart_evict *e, uint32_t skip, struct uvmp_smart_victims *victims)
+void smart_victims_sl(struct smart_evict *e, uint32_t skip, struct smart_victims *victims)
 {
 	for (uint32_t i = skip; i < e->entries; i++) {
-		const struct uvmp_smart_entry *entry = &e->entry[i];
-		struct uvmp_smart_tree *tree = &e->tree[entry->tree];
+		const struct smart_entry *entry = &e->entry[i];
+		struct smart_tree *tree = &e->tree[entry->tree];
 		struct uvmp_region block = smart_block_region(entry->first);
 
-		if (!uvmp_smart_is_evictable(tree, block))
+		if (!smart_is_evictable(tree, block))
 			continue;
 		victims->tree = entry->tree;
 		victims->first = block.first;

@@ -15,45 +15,45 @@
  * appended for a page that no other held, so there are never more entries than pages, and no two for the same
  * pages. So one place each for the page, its basic block and its tree says where the entries are that hold
  * it, and a touch need not search. */
-#include "../base/bits_internal.h"
-#include "evict_smart_internal.h"
+#include "base/bits_internal.h"
+#include "smart_evict_internal.h"
 
-static bool is_grouped(enum uvmp_smart_evictor evictor)
+static bool is_grouped(enum smart_evictor evictor)
 {
-	return evictor == UVMP_SMART_TBN || evictor == UVMP_SMART_SL;
+	return evictor == SMART_TBN || evictor == SMART_SL;
 }
 
 /* The policy's unit around the page. */
-static struct uvmp_region unit_of(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t page)
+static struct uvmp_region unit_of(const struct smart_evict *e, uint32_t tree, uint32_t page)
 {
 	if (is_grouped(e->evictor))
 		return smart_block_region(page);
-	if (e->evictor == UVMP_SMART_LRU_2M || e->evictor == UVMP_SMART_LFU_2M)
+	if (e->evictor == SMART_LRU_2M || e->evictor == SMART_LFU_2M)
 		return (struct uvmp_region){0, smart_tree_pages(e, tree)};
 	return (struct uvmp_region){page, page + 1u};
 }
 
-static struct uvmp_smart_entry new_entry(uint32_t tree, struct uvmp_region pages, uint64_t cycle)
+static struct smart_entry new_entry(uint32_t tree, struct uvmp_region pages, uint64_t cycle)
 {
-	return (struct uvmp_smart_entry){.cycle = cycle,
-	                                 .tree = tree,
-	                                 .first = (uint16_t)pages.first,
-	                                 .pages = (uint16_t)uvmp_region_pages(pages)};
+	return (struct smart_entry){.cycle = cycle,
+	                            .tree = tree,
+	                            .first = (uint16_t)pages.first,
+	                            .pages = (uint16_t)uvmp_region_pages(pages)};
 }
 
-static uint32_t *slot_of(const struct uvmp_smart_evict *e, const struct uvmp_smart_entry *entry)
+static uint32_t *slot_of(const struct smart_evict *e, const struct smart_entry *entry)
 {
 	return smart_slot(e, entry->tree, entry->first, entry->pages);
 }
 
 /* The entries from `from` on have moved. */
-static void index_from(struct uvmp_smart_evict *e, uint32_t from)
+static void index_from(struct smart_evict *e, uint32_t from)
 {
 	for (uint32_t i = from; i < e->entries; i++)
 		*slot_of(e, &e->entry[i]) = i;
 }
 
-uint32_t uvmp_smart_list_find(const struct uvmp_smart_evict *e, uint32_t tree, uint32_t page)
+uint32_t smart_list_find(const struct smart_evict *e, uint32_t tree, uint32_t page)
 {
 	uint32_t found = minimum(*smart_slot(e, tree, page, 1), *smart_slot(e, tree, 0, UVMP_MASK_BITS));
 
@@ -61,9 +61,9 @@ uint32_t uvmp_smart_list_find(const struct uvmp_smart_evict *e, uint32_t tree, u
 	return minimum(found, e->entries);
 }
 
-void uvmp_smart_list_touch(struct uvmp_smart_evict *e, uint32_t tree, uint32_t page, uint64_t cycle)
+void smart_list_touch(struct smart_evict *e, uint32_t tree, uint32_t page, uint64_t cycle)
 {
-	uint32_t i = uvmp_smart_list_find(e, tree, page);
+	uint32_t i = smart_list_find(e, tree, page);
 
 	if (i < e->entries) {
 		e->entry[i].cycle = cycle;
@@ -73,19 +73,19 @@ void uvmp_smart_list_touch(struct uvmp_smart_evict *e, uint32_t tree, uint32_t p
 	index_from(e, i);
 }
 
-void uvmp_smart_list_clear(struct uvmp_smart_evict *e)
+void smart_list_clear(struct smart_evict *e)
 {
 	for (uint32_t i = 0; i < e->entries; i++)
 		*slot_of(e, &e->entry[i]) = SMART_NO_ENTRY;
 	e->entries = 0;
 }
 
-void uvmp_smart_list_remove(struct uvmp_smart_evict *e, uint32_t tree, struct uvmp_region pages)
+void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
 	uint32_t first = e->entries, kept;
 
 	for (uint32_t page = pages.first; page < pages.outer; page++) {
-		uint32_t i = uvmp_smart_list_find(e, tree, page);
+		uint32_t i = smart_list_find(e, tree, page);
 
 		if (i == e->entries)
 			continue;
@@ -101,12 +101,28 @@ void uvmp_smart_list_remove(struct uvmp_smart_evict *e, uint32_t tree, struct uv
 	index_from(e, first);
 }
 
+/* -- what may leave -- */
+
+bool smart_is_evictable(const struct smart_tree *tree, struct uvmp_region pages)
+{
+	return uvmp_mask_region_all(&tree->valid, pages) && !uvmp_mask_test(&tree->staged, pages.first) &&
+	       !uvmp_mask_region_any(&tree->pinned, pages);
+}
+
+uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from)
+{
+	while (from < e->entries &&
+	       !smart_is_evictable(&e->tree[e->entry[from].tree], smart_entry_region(&e->entry[from])))
+		from++;
+	return from;
+}
+
 /* -- sorting -- */
 
 /* Counter and marks from the host's counters: of the root, and by the original only for entries that start
  * where the tree does (UVM Smart Q6). The corrected rule takes those of the entry's own block, unless it is a
  * whole tree. */
-static void renew(const struct uvmp_smart_evict *e, struct uvmp_smart_entry *entry)
+static void renew(const struct smart_evict *e, struct smart_entry *entry)
 {
 	const struct uvmp_counter_tree *counter = &e->counter[entry->tree];
 	uint32_t first = 0, blocks = counter->blocks;
@@ -121,7 +137,7 @@ static void renew(const struct uvmp_smart_evict *e, struct uvmp_smart_entry *ent
 	entry->rw = uvmp_counter_tree_marks(counter, first, blocks);
 }
 
-static void find_newest(struct uvmp_smart_evict *e)
+static void find_newest(struct smart_evict *e)
 {
 	for (uint32_t i = 0; i < e->entries; i++)
 		e->tree[e->entry[i].tree].newest = 0;
@@ -133,8 +149,8 @@ static void find_newest(struct uvmp_smart_evict *e)
 	}
 }
 
-static bool precedes_by_group(const struct uvmp_smart_evict *e, const struct uvmp_smart_entry *a,
-                              const struct uvmp_smart_entry *b)
+static bool precedes_by_group(const struct smart_evict *e, const struct smart_entry *a,
+                              const struct smart_entry *b)
 {
 	uint64_t newest_a = e->tree[a->tree].newest, newest_b = e->tree[b->tree].newest;
 
@@ -143,22 +159,22 @@ static bool precedes_by_group(const struct uvmp_smart_evict *e, const struct uvm
 	return a->tree != b->tree ? a->tree < b->tree : a->cycle < b->cycle;
 }
 
-static bool precedes_by_frequency(const struct uvmp_smart_entry *a, const struct uvmp_smart_entry *b)
+static bool precedes_by_frequency(const struct smart_entry *a, const struct smart_entry *b)
 {
 	if (a->counter != b->counter)
 		return a->counter < b->counter;
 	return a->rw != b->rw ? a->rw < b->rw : a->cycle < b->cycle;
 }
 
-static bool precedes_by_place(const struct uvmp_smart_entry *a, const struct uvmp_smart_entry *b)
+static bool precedes_by_place(const struct smart_entry *a, const struct smart_entry *b)
 {
 	return a->tree != b->tree ? a->tree < b->tree : a->first < b->first;
 }
 
 enum order { BY_CYCLE, BY_GROUP, BY_FREQUENCY, BY_PLACE };
 
-static bool precedes(const struct uvmp_smart_evict *e, enum order order, const struct uvmp_smart_entry *a,
-                     const struct uvmp_smart_entry *b)
+static bool precedes(const struct smart_evict *e, enum order order, const struct smart_entry *a,
+                     const struct smart_entry *b)
 {
 	switch (order) {
 	case BY_GROUP:
@@ -173,7 +189,7 @@ static bool precedes(const struct uvmp_smart_evict *e, enum order order, const s
 }
 
 /* Merges the sorted runs [low, middle) and [middle, high). */
-static void merge(struct uvmp_smart_evict *e, enum order order, uint32_t low, uint32_t middle, uint32_t high)
+static void merge(struct smart_evict *e, enum order order, uint32_t low, uint32_t middle, uint32_t high)
 {
 	uint32_t left = 0, lefts = middle - low, right = middle;
 
@@ -186,7 +202,7 @@ static void merge(struct uvmp_smart_evict *e, enum order order, uint32_t low, ui
 	}
 }
 
-static void sort(struct uvmp_smart_evict *e, enum order order)
+static void sort(struct smart_evict *e, enum order order)
 {
 	for (uint32_t width = 1; width < e->entries; width *= 2u)
 		for (uint32_t middle = width; middle < e->entries; middle += 2u * width) {
@@ -197,7 +213,7 @@ static void sort(struct uvmp_smart_evict *e, enum order order)
 		}
 }
 
-void uvmp_smart_list_sort(struct uvmp_smart_evict *e)
+void smart_list_sort(struct smart_evict *e)
 {
 	for (uint32_t i = 0; e->counter != NULL && i < e->entries; i++)
 		renew(e, &e->entry[i]);
@@ -205,7 +221,7 @@ void uvmp_smart_list_sort(struct uvmp_smart_evict *e)
 		find_newest(e);
 		sort(e, BY_GROUP);
 	} else {
-		sort(e, e->evictor == UVMP_SMART_LFU_2M ? BY_FREQUENCY : BY_CYCLE);
+		sort(e, e->evictor == SMART_LFU_2M ? BY_FREQUENCY : BY_CYCLE);
 	}
 	index_from(e, 0);
 }
@@ -216,16 +232,16 @@ void uvmp_smart_list_sort(struct uvmp_smart_evict *e)
  * out. Old entries come by place, so a
  * unit that exists already is the last one (or, where entries overlap because quirks were on before, one
  * further back). */
-static uint32_t cut_entry(struct uvmp_smart_evict *e, const struct uvmp_smart_entry *old, uint32_t made)
+static uint32_t cut_entry(struct smart_evict *e, const struct smart_entry *old, uint32_t made)
 {
-	const struct uvmp_smart_tree *tree = &e->tree[old->tree];
+	const struct smart_tree *tree = &e->tree[old->tree];
 	struct uvmp_region pages = smart_entry_region(old);
 	struct uvmp_region unit;
 	uvmp_mask staying;
 
 	uvmp_mask_andnot(&staying, &tree->valid, &tree->staged);
 	for (uint32_t page = pages.first; page < pages.outer; page = unit.outer) {
-		struct uvmp_smart_entry *last = made != 0 ? &e->scratch[made - 1u] : NULL;
+		struct smart_entry *last = made != 0 ? &e->scratch[made - 1u] : NULL;
 
 		unit = unit_of(e, old->tree, page);
 		if (!uvmp_mask_region_any(&staying, uvmp_region_intersect(unit, pages)))
@@ -238,14 +254,14 @@ static uint32_t cut_entry(struct uvmp_smart_evict *e, const struct uvmp_smart_en
 	return made;
 }
 
-void uvmp_smart_list_rebuild(struct uvmp_smart_evict *e)
+void smart_list_rebuild(struct smart_evict *e)
 {
 	uint32_t made = 0;
 
 	sort(e, BY_PLACE);
 	for (uint32_t i = 0; i < e->entries; i++)
 		made = cut_entry(e, &e->entry[i], made);
-	uvmp_smart_list_clear(e);
+	smart_list_clear(e);
 	for (uint32_t i = 0; i < made; i++)
 		e->entry[i] = e->scratch[i];
 	e->entries = made;

@@ -1,0 +1,42 @@
+/* The closure of TBNe (uvm-smart specification, 3.4, policy 1), the mirror of the tree-based prefetcher. The
+ * order itself names the first victim (evict_sl.c); then the tree of the victim is balanced. Bottom up, each
+ * inner node becomes the sum of its children. A node that holds pages but is less than half full loses every
+ * full, evictable block below it. A node that is exactly half full keeps its blocks. The recency of the
+ * blocks is ignored, and the pass covers the whole tree.
+ *
+ * A node depends on its own subtree only, so each order that visits children before their parents gives the
+ * result of the specification's post-order. This file goes level by level. A drop changes nodes below the
+ * judged node, and nodes that are judged later, so all sums can be renewed after the drop. */
+#include "evict_internal.h"
+
+/* Empties the full leaves among [first, end) that are evictable. Returns them as a set. */
+static uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint32_t evictable)
+{
+	uint32_t dropped = 0;
+
+	for (uint32_t b = first; b < end; b++) {
+		if (uvmp_tree_leaf(tree, b) != UVMP_BASIC_BLOCK_PAGES || (evictable >> b & 1u) == 0)
+			continue;
+		uvmp_tree_set_leaf(tree, b, 0);
+		dropped |= (uint32_t)1 << b;
+	}
+	uvmp_tree_recompute(tree);
+	return dropped;
+}
+
+uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable)
+{
+	uint32_t dropped = 0;
+
+	if (!uvmp_tree_is_valid(tree))
+		return 0;
+	uvmp_tree_recompute(tree);
+	for (uint32_t leaves = 2; leaves <= tree->blocks; leaves *= 2u)
+		for (uint32_t first = 0; first < tree->blocks; first += leaves) {
+			uint32_t value = tree->node[(tree->blocks + first) / leaves - 1u];
+
+			if (value != 0 && value < leaves * UVMP_BASIC_BLOCK_PAGES / 2u)
+				dropped |= drop(tree, first, first + leaves, evictable);
+		}
+	return dropped;
+}
