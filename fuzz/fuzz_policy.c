@@ -60,7 +60,7 @@ static void check_words(const char *canonical, const char *text, size_t size)
 }
 
 /* The detector corrects parameters that are out of range; in an accepted policy none is, but for a number of
- * votes of 0 (driver Q18). */
+ * votes of 0 [driver: vote-threshold-zero]. */
 static void check_thrash(const struct uvmp_thrash_params *params)
 {
 	struct uvmp_thrash_space space;

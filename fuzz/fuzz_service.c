@@ -680,7 +680,8 @@ static void event(struct host *h)
 
 /* -- the end -- */
 
-/* Limits of 0 are taken as they stand (Q23): such an engine replays for ever, and serves nothing. */
+/* Limits of 0 are taken as they stand [driver: service-limit-zero]: such an engine replays for ever, and
+ * serves nothing. */
 static bool has_end(const struct host *h)
 {
 	return !h->policy.quirks ||

@@ -506,7 +506,7 @@ static bool is_fetched(const struct forest *forest, const struct node *node)
 {
 	struct uvmp_region pages = node->pages;
 
-	/* Driver Q7: a node that begins in the padding leaves out as many of its pages. */
+	/* [driver: padding-clamp]: a node that begins in the padding leaves out as many of its pages. */
 	if (pages.first == 0 && forest->padding < pages.outer)
 		pages.first = forest->padding;
 	if (!uvmp_mask_region_all(&forest->place->holds, pages))

@@ -1,4 +1,4 @@
-/* The link of UVM Smart (uvm-smart specification 6.3, integer form of section 13).
+/* The link of UVM Smart ([uvmsmart: transfer-time], integer form of [uvmsmart: integer-forms]).
  *
  *     speed  = (2 * A / pi) * atan(B * KiB), in 2^30 bytes a second, with A = 12, 24, 48 and B = 0.07292
  *     cycles = bytes / speed * clock
@@ -136,7 +136,7 @@ bool pcie_sync_next(struct pcie_sync *sync, uint64_t *bytes)
 	uint32_t chunk = kib[sync->piece / 2u % 6u] * 1024u, whole = is_rest ? chunk - PIECE : PIECE;
 
 	*bytes = sync->left < whole ? sync->left : whole;
-	if (*bytes == 0 && !(is_rest && sync->quirks)) /* Q16 */
+	if (*bytes == 0 && !(is_rest && sync->quirks)) /* [uvmsmart: zero-by-zero] */
 		return false;
 	sync->left -= *bytes;
 	/* Less than 4 KiB has no rest. */

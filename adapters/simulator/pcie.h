@@ -1,11 +1,11 @@
-/* pcie.h: how long UVM Smart's link takes (uvm-smart specification, 6.3), to the core cycle.
+/* pcie.h: how long UVM Smart's link takes [uvmsmart: transfer-time], to the core cycle.
  *
- * The original evaluates an arctangent in floating point; here it is the integers of section 13, so that
- * results are the same on every platform. Those equal the original's for all sizes tried, up to 600 MB; from
- * 2^29.8 bytes on its product is not exact any more.
+ * The original evaluates an arctangent in floating point; here it is the integers of
+ * [uvmsmart: integer-forms], so that results are the same on every platform. Those equal the original's for
+ * all sizes tried, up to 600 MB; from 2^29.8 bytes on its product is not exact any more.
  *
- * Quirk reproduced by default: UVM Smart Q16 (a synchronisation that ends in a whole piece of 4 KiB divides 0
- * by 0, and the clock jumps by 2^63).
+ * Quirk reproduced by default: [uvmsmart: zero-by-zero] (a synchronisation that ends in a whole piece of 4
+ * KiB divides 0 by 0, and the clock jumps by 2^63).
  */
 #ifndef UVMSIM_PCIE_H
 #define UVMSIM_PCIE_H
@@ -45,7 +45,7 @@ struct pcie_sync {
 };
 
 /* The next piece; false if there is none. With quirks a last piece of 0 bytes follows where 4 KiB leave
- * nothing (Q16). */
+ * nothing [uvmsmart: zero-by-zero]. */
 bool pcie_sync_next(struct pcie_sync *sync, uint64_t *bytes);
 /* Core cycles of a whole synchronisation; with quirks 2^63 more where there is a piece of 0 bytes. */
 uint64_t pcie_sync_cycles(const struct pcie *pcie, uint64_t bytes, bool quirks);

@@ -166,7 +166,8 @@ static void nvidia_thrashing(const struct nvidia_parameters *given, struct uvmp_
 	thrash->threshold = nvidia_in(given->thrashing_threshold, 1, 7, thrash->threshold);
 	thrash->pin_threshold = nvidia_in(given->thrashing_pin_threshold, 1, 255, thrash->pin_threshold);
 	thrash->lapse_us = nvidia_in(given->thrashing_lapse_usec, 1, UINT32_MAX, thrash->lapse_us);
-	thrash->vote_threshold = given->lapse_vote_threshold; /* 0 means 500 (Q18) there, and here */
+	thrash->vote_threshold = given->lapse_vote_threshold; /* 0 means 500 [driver: vote-threshold-zero] there, and
+							       * here */
 	thrash->nap = nvidia_in(given->thrashing_nap, 1, 100, thrash->nap);
 	thrash->epoch = nvidia_in(given->thrashing_epoch, 1, UINT32_MAX, thrash->epoch);
 	thrash->pin = given->thrashing_pin;

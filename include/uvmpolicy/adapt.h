@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* -- pattern: the runtime engine of DATE'21 (UVM Smart specification, section 5) ---------------------- */
+/* -- pattern: the runtime engine of DATE'21 (UVM Smart [uvmsmart: runtime-engine]) ---------------------- */
 
 enum uvmp_pattern {
 	UVMP_PATTERN_UNDECIDED = 0,
@@ -93,14 +93,14 @@ UVMP_API enum uvmp_status uvmp_pattern_watch(struct uvmp_pattern_engine *engine,
 /* A kernel starts, a kernel ends, a block was scheduled by TBNp or SL (the log holds nothing else). Cycles of
  * all three never decrease; within a cycle their order does not matter but for that of the records. The
  * bounds of a kernel are inclusive: what is logged in the cycle of its launch or end belongs to it, also what
- * was logged before the launch was reported; so a record may belong to several kernels. Q17 (without the
- * profiler option no kernel ever ends) is reproduced by never reporting an end. Launch: O(data) if that cycle
- * has records, else O(1), and O(blocks of these records) once; O(open) where open_max kernels are open. End:
- * O(log open); the first event of a later cycle costs O(open), and O(data) for each kernel that is over, and
- * O(open) while others that have ended are still to be over. Record: O(1), counted over many.
- * UVMP_ERR_ARGUMENT: NULL, engine not valid. UVMP_ERR_STATE: the cycle runs back; no such kernel, or it has
- * ended. UVMP_ERR_RANGE: cycle UINT64_MAX; no such allocation or block. UVMP_ERR_SPACE: open_max kernels are
- * open. */
+ * was logged before the launch was reported; so a record may belong to several kernels.
+ * [uvmsmart: kernels-never-end] (without the profiler option no kernel ever ends) is reproduced by never
+ * reporting an end. Launch: O(data) if that cycle has records, else O(1), and O(blocks of these records)
+ * once; O(open) where open_max kernels are open. End: O(log open); the first event of a later cycle costs
+ * O(open), and O(data) for each kernel that is over, and O(open) while others that have ended are still to be
+ * over. Record: O(1), counted over many. UVMP_ERR_ARGUMENT: NULL, engine not valid. UVMP_ERR_STATE: the cycle
+ * runs back; no such kernel, or it has ended. UVMP_ERR_RANGE: cycle UINT64_MAX; no such allocation or block.
+ * UVMP_ERR_SPACE: open_max kernels are open. */
 UVMP_API enum uvmp_status uvmp_pattern_launch(struct uvmp_pattern_engine *engine, uint64_t cycle,
 					      uint64_t *id);
 UVMP_API enum uvmp_status uvmp_pattern_end(struct uvmp_pattern_engine *engine, uint64_t id, uint64_t cycle);

@@ -11,8 +11,8 @@
  *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed,
  *    unless the function's comment says otherwise.
  *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected
- *    rule. Each header names the quirks it knows, with the numbers of the specification (driver Q1..Q24, UVM
- *    Smart Q1..Q22).
+ *    rule. Each header names the quirks it knows: [driver: NAME] is a heading of
+ *    docs/driver-rules.md, [uvmsmart: NAME] one of docs/uvmsmart-rules.md.
  *  - No function keeps global state; any two calls on different objects may run at the same time.
  */
 #ifndef UVMPOLICY_BASE_H

@@ -1,22 +1,24 @@
 /* counter.h: which remote pages have become hot?
  *
- * First the driver's part, then that of UVM Smart (uvm-smart specification, section 4), whose GPU counts
+ * First the driver's part, then that of UVM Smart [uvmsmart: access-counting], whose GPU counts
  * accesses per basic block by itself and decides at each miss whether to migrate the page or to reach over
  * the link.
  *
  * A GPU counts its accesses to memory of others and sends a notification when a counter passes the threshold.
- * These are the decisions around that (nvidia specification, section 8): sizes that follow from the
- * granularity (8.1), the pages that a group of notifications names (8.4), which of them may move (8.5), and
- * which notifications are cleared, so that their counters notify again (8.3, 8.7). No state. Where the pages
- * go is decided in residency.h, with operation ACCESS_COUNTER and access PREFETCH. The driver then ignores
- * the read-duplicate verdict and moves pages also where the policy would duplicate them (Q21); that is up to
- * the host, which heeds it for the corrected rule.
+ * These are the decisions around that [driver: counter-service]: sizes that follow from the granularity
+ * [driver: counter-parameters], the pages that a group of notifications names [driver: counter-pages], which
+ * of them may move [driver: counter-policy], and which notifications are cleared, so that their counters
+ * notify again [driver: counter-service, counter-clear]. No state. Where the pages go is decided in
+ * residency.h, with operation ACCESS_COUNTER and access PREFETCH. The driver then ignores the read-duplicate
+ * verdict and moves pages also where the policy would duplicate them [driver: counter-ignores-duplication];
+ * that is up to the host, which heeds it for the corrected rule.
  *
- * Quirks reproduced by default: Q19 (with 4 KiB pages notifications are drained and nothing is done), Q20
- * (for an unowned address the batch's first notification is cleared, not the one at hand), Q22 (the residency
- * filter trims pages of earlier notifications too); UVM Smart Q11 (a stalled access is counted at each retry)
- * and Q12 (saturation is tested on the whole word, so a count can overflow into the round trips, and these
- * wrap).
+ * Quirks reproduced by default: [driver: notifications-drained] (with 4 KiB pages notifications are drained
+ * and nothing is done), [driver: clears-first-notification] (for an unowned address the batch's first
+ * notification is cleared, not the one at hand), [driver: trimmed-notifications] (the residency filter trims
+ * pages of earlier notifications too); [uvmsmart: retry-counted] (a stalled access is counted at each retry)
+ * and [uvmsmart: counter-overflow] (saturation is tested on the whole word, so a count can overflow into the
+ * round trips, and these wrap).
  */
 #ifndef UVMPOLICY_COUNTER_H
 #define UVMPOLICY_COUNTER_H
@@ -31,7 +33,8 @@
 extern "C" {
 #endif
 
-/* -- configuration (8.1) --------------------------------------------------------------------- */
+/* -- configuration [driver: counter-parameters]
+ * --------------------------------------------------------------------- */
 
 enum uvmp_counter_granularity {
 	UVMP_COUNTER_64K = 1,
@@ -57,15 +60,16 @@ UVMP_API bool uvmp_counter_is_enabled(int32_t parameter, bool has_ats);
 UVMP_API uint32_t uvmp_counter_max_batch(uint32_t count, uint32_t capacity);
 /* Accesses before a counter notifies: `threshold` (driver: 256), limited to 1..65535. */
 UVMP_API uint32_t uvmp_counter_threshold(uint32_t threshold);
-/* Are notifications acted upon? Not with 4 KiB pages, as the driver has it (Q19); always without quirks.
- * False: drain the buffer, move nothing, clear nothing. */
+/* Are notifications acted upon? Not with 4 KiB pages, as the driver has it [driver: notifications-drained];
+ * always without quirks. False: drain the buffer, move nothing, clear nothing. */
 UVMP_API bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks);
 /* Is a GPU mapped to pages that were evicted from it, so that its accesses are counted instead of faulting
- * (9.5)? `maps_on_eviction` is uvm_perf_map_remote_on_eviction (driver: true), `is_enabled` what
- * uvmp_counter_is_enabled says. */
+ * [driver: remote-on-eviction]? `maps_on_eviction` is uvm_perf_map_remote_on_eviction (driver: true),
+ * `is_enabled` what uvmp_counter_is_enabled says. */
 UVMP_API bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled);
 
-/* -- pages of a group (8.4) ------------------------------------------------------------------ */
+/* -- pages of a group [driver: counter-pages]
+ * ------------------------------------------------------------------ */
 
 /* A notification inside one VABlock. A group is a run of them for the same GPU and block. */
 struct uvmp_counter_note {
@@ -85,16 +89,17 @@ struct uvmp_counter_facts {
 /* The pages that `count` notifications name. Other granularities than 2 MiB name nothing; nor does a page
  * that is nowhere or on the GPU already. Where the closest holder has the block in one chunk, the pages of
  * the sub-granularity are taken, limited to what that holder has; with quirks the limit applies to all pages
- * gathered so far (Q22), without them to this notification's. `pages` must be none of facts->resident.
- * O(count * processors).
- * UVMP_ERR_ARGUMENT: NULL (notes may be NULL if count is 0), or processors not valid. UVMP_ERR_RANGE: gpu is
- * no GPU of `processors`, page size or granularity out of range, a page beyond the 2 MiB that a block has. */
+ * gathered so far [driver: trimmed-notifications], without them to this notification's. `pages` must be none
+ * of facts->resident. O(count * processors). UVMP_ERR_ARGUMENT: NULL (notes may be NULL if count is 0), or
+ * processors not valid. UVMP_ERR_RANGE: gpu is no GPU of `processors`, page size or granularity out of range,
+ * a page beyond the 2 MiB that a block has. */
 UVMP_API enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
 					      const struct uvmp_counter_facts *facts,
 					      const struct uvmp_counter_note *notes, uint32_t count,
 					      uvmp_mask *pages);
 
-/* -- which of them may move (8.5) ------------------------------------------------------------ */
+/* -- which of them may move [driver: counter-policy]
+ * ------------------------------------------------------------ */
 
 struct uvmp_counter_block {
 	bool is_mapped;		    /* the GPU is mapped in the block; if not, nothing moves */
@@ -115,7 +120,8 @@ UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *destination, const uvmp
 					      uint32_t count, uint64_t *processors,
 					      struct uvmp_region *region);
 
-/* -- what is cleared (8.3, 8.7) -------------------------------------------------------------- */
+/* -- what is cleared [driver: counter-service, counter-clear]
+ * -------------------------------------------------------------- */
 
 /* Where a notification's address leads. */
 enum uvmp_counter_place {
@@ -134,7 +140,8 @@ enum uvmp_counter_clear {
 	UVMP_COUNTER_CLEAR_NONE = 0,
 	UVMP_COUNTER_CLEAR_GROUP, /* every notification of the group (ATS: those whose page was migrated) */
 	UVMP_COUNTER_CLEAR_THIS,  /* the notification at hand */
-	UVMP_COUNTER_CLEAR_FIRST  /* the first notification of the batch, whatever that is (Q20) */
+	UVMP_COUNTER_CLEAR_FIRST  /* the first notification of the batch, whatever that is
+				   * [driver: clears-first-notification] */
 };
 
 /* What to clear once the notification, or its group, has been serviced with `result`. A group is cleared
@@ -146,7 +153,8 @@ UVMP_API enum uvmp_counter_clear uvmp_counter_clears(enum uvmp_counter_place pla
  * notification buffers, all counters at once if any tag has bit 0 set. False if tags is NULL. O(count). */
 UVMP_API bool uvmp_counter_clears_all(const uint32_t *tags, uint32_t count, bool is_gb100, uint32_t buffers);
 
-/* -- UVM Smart: access counters of a tree (uvm-smart 4.1 to 4.3) ----------------------------- */
+/* -- UVM Smart: access counters of a tree [uvmsmart: counter-register, access-counting, round-trips]
+ * ----------------------------- */
 
 #define UVMP_COUNTER_COUNT_MAX	0x7ffffffu /* 27 bits of a leaf: accesses */
 #define UVMP_COUNTER_ROUNDS_MAX 31u	   /* the 5 bits above them: round trips */
@@ -176,8 +184,8 @@ UVMP_API uint32_t uvmp_counter_tree_count(const struct uvmp_counter_tree *tree, 
 UVMP_API uint32_t uvmp_counter_tree_rounds(const struct uvmp_counter_tree *tree, uint32_t block);
 
 /* The whole word of the node over the blocks [first, first + blocks): of a leaf too, round trips and all,
- * which is what the least-frequently-used order compares in a tree of one block (3.1). 0 if there is no
- * such node. */
+ * which is what the least-frequently-used order compares in a tree of one block [uvmsmart: eviction-list]. 0
+ * if there is no such node. */
 UVMP_API uint32_t uvmp_counter_tree_word(const struct uvmp_counter_tree *tree, uint32_t first,
 					 uint32_t blocks);
 /* UVMP_COUNTER_READ and _WRITTEN of that node; 0 if there is no such node. */
@@ -191,33 +199,35 @@ UVMP_API enum uvmp_status uvmp_counter_tree_set(struct uvmp_counter_tree *tree, 
 UVMP_API enum uvmp_status uvmp_counter_tree_set_word(struct uvmp_counter_tree *tree, uint32_t first,
 						     uint32_t blocks, uint32_t word);
 
-/* A block's memory left the GPU, its marks go with it. The original never does so (UVM Smart Q22): call it
- * for the corrected rule only. No effect outside the tree. */
+/* A block's memory left the GPU, its marks go with it. The original never does so
+ * [uvmsmart: written-mark-stays]: call it for the corrected rule only. No effect outside the tree. */
 UVMP_API void uvmp_counter_tree_clear_marks(struct uvmp_counter_tree *tree, uint32_t block);
 
-/* A write-back of the tree starts: one round trip more on every leaf (4.3). From 31 on to 0, or without
- * quirks no further (UVM Smart Q12). O(blocks). */
+/* A write-back of the tree starts: one round trip more on every leaf [uvmsmart: round-trips]. From 31 on to
+ * 0, or without quirks no further [uvmsmart: counter-overflow]. O(blocks). */
 UVMP_API void uvmp_counter_tree_round_trip(struct uvmp_counter_tree *tree, bool quirks);
 
 struct uvmp_counter_access {
 	uint32_t tree;	/* that is accessed */
 	uint32_t block; /* of the tree */
 	bool is_write;
-	bool is_retry; /* was looked up before, and stalled; counted again with quirks only (UVM Smart Q11) */
+	bool is_retry; /* was looked up before, and stalled; counted again with quirks only
+		        * [uvmsmart: retry-counted] */
 };
 
-/* One load or store, local, remote or faulting, is looked up (4.2): marks, then one access more on each
- * node from the root to the leaf. A leaf that is saturated, which with quirks only one without round trips
- * can be (UVM Smart Q12), first has everything of all trees halved. O(log blocks), and at most every
- * 2^26th access O(count). UVMP_ERR_ARGUMENT: NULL, or the tree is not valid. UVMP_ERR_RANGE: no such tree
- * or block. */
+/* One load or store, local, remote or faulting, is looked up [uvmsmart: access-counting]: marks, then one
+ * access more on each node from the root to the leaf. A leaf that is saturated, which with quirks only one
+ * without round trips can be [uvmsmart: counter-overflow], first has everything of all trees halved. O(log
+ * blocks), and at most every 2^26th access O(count). UVMP_ERR_ARGUMENT: NULL, or the tree is not valid.
+ * UVMP_ERR_RANGE: no such tree or block. */
 UVMP_API enum uvmp_status uvmp_counter_record(struct uvmp_counter_tree *trees, uint32_t count,
 					      const struct uvmp_counter_access *access, bool quirks);
 /* The halving by itself: counts of leaves, words of inner nodes; round trips stay. Trees that are not
  * valid stay as they are. O(count). */
 UVMP_API void uvmp_counter_halve(struct uvmp_counter_tree *trees, uint32_t count);
 
-/* -- UVM Smart: migrate, or access remotely? (uvm-smart 4.4) --------------------------------- */
+/* -- UVM Smart: migrate, or access remotely? [uvmsmart: migrate-or-remote]
+ * --------------------------------- */
 
 enum uvmp_remote {
 	UVMP_REMOTE_OFF = 0,  /* every miss migrates */

@@ -9,7 +9,7 @@
  *   uvmp_evict_*     one interface over the orders; a new one is one file evict_NAME.c, one row in the
  *                    table of evict.c, one test
  *
- * Sources: uvm-smart specification, sections 3.1 and 3.4. The simulator's own sorted list, which tests hold
+ * Sources: [uvmsmart: eviction-list, victim-selection]. The simulator's own sorted list, which tests hold
  * these orders against, is adapters/simulator/vectors/reference/smart_evict.h.
  */
 #ifndef UVMPOLICY_EVICT_H
@@ -64,7 +64,7 @@ UVMP_API uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t un
 
 /* Units in groups of equal size, such as basic blocks in trees: groups in the order of the newest touch of
  * any of their units, and inside a group units in the order of their touches. The first unit of the first
- * group is the victim of UVM Smart's SL and the first victim of TBNe (uvm-smart specification, 3.1;
+ * group is the victim of UVM Smart's SL and the first victim of TBNe ([uvmsmart: eviction-list];
  * uvmp_evict_tbn_closure names the further victims of TBNe). */
 struct uvmp_grouped_link {
 	uint64_t stamp; /* number of the unit's last touch */
@@ -117,7 +117,7 @@ UVMP_API uint32_t uvmp_grouped_next(const struct uvmp_grouped *list, uint32_t un
 /* -- frequency ------------------------------------------------------------------------------- */
 
 /* Units by how often they were used, the seldom used first, of equals the one whose last touch is older: the
- * order of UVM Smart's LFU 2 MiB, with frequency = counter * 4 + marks (uvm-smart specification, 3.1;
+ * order of UVM Smart's LFU 2 MiB, with frequency = counter * 4 + marks ([uvmsmart: eviction-list];
  * counter.h has both). A binary heap. */
 struct uvmp_frequency_key {
 	uint64_t frequency;
@@ -167,7 +167,8 @@ UVMP_API uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_
 
 enum uvmp_evictor {
 	UVMP_EVICT_LRU = 0,   /* the driver's root-chunk queues (pmm.h): least recently serviced 2 MiB */
-	UVMP_EVICT_LRU_2M,    /* least recently touched 2 MiB; UVM Smart Q7 is the host's to apply */
+	UVMP_EVICT_LRU_2M,    /* least recently touched 2 MiB; [uvmsmart: incomplete-tree-stays] is the
+			       * host's to apply */
 	UVMP_EVICT_LRU_4K,    /* least recently touched 4 KiB page */
 	UVMP_EVICT_RANDOM_4K, /* a random 4 KiB page */
 	UVMP_EVICT_SL_64K,    /* basic block of 64 KiB, oldest of the tree whose newest touch is oldest */
@@ -196,10 +197,10 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
  *
  * LFU_2M counts the touches of a unit by itself (unless uvmp_evict_weigh says otherwise): an arrival is one,
- * an access that the host tells of is one. Counts are historic, removing does not clear them (uvm-smart 4.2),
- * forgetting does. Of equals the one touched longer ago goes first; the original puts the less written
- * before, which touches do not tell, but weights do: the engine gives them where it counts accesses (policy
- * keys remote and runtime).
+ * an access that the host tells of is one. Counts are historic, removing does not clear them
+ * [uvmsmart: access-counting], forgetting does. Of equals the one touched longer ago goes first; the original
+ * puts the less written before, which touches do not tell, but weights do: the engine gives them where it
+ * counts accesses (policy keys remote and runtime).
  *
  * CLOCK_2M gives a unit that is touched while it is there a second chance, and moves its hand in
  * uvmp_evict_victim.
@@ -230,9 +231,9 @@ struct uvmp_evict {
 	enum uvmp_evictor evictor;
 	uint32_t units;
 	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at
-	 * the cold end of the order are passed over (uvm-smart 3.4, its reserve, in 32-bit floats as there).
-	 * Means nothing to RANDOM_4K, which keeps no order that could have a cold end; the original sorts by
-	 * age for that. */
+	 * the cold end of the order are passed over ([uvmsmart: victim-selection], its reserve, in 32-bit
+	 * floats as there). Means nothing to RANDOM_4K, which keeps no order that could have a cold end; the
+	 * original sorts by age for that. */
 	uint32_t reserve_percent;
 	struct uvmp_recency list;	 /* the LRU orders, CLOCK_2M, MHPE */
 	struct uvmp_grouped grouped;	 /* SL_64K, TBN */
@@ -259,13 +260,13 @@ UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 /* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); a first touch as uvmp_recency_touch. */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
-/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts (uvm-smart 3.1:
- * counter * 4 + marks, of its tree in counter.h); a touch goes on from there. No effect on other orders.
- * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
+/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts
+ * ([uvmsmart: eviction-list]: counter * 4 + marks, of its tree in counter.h); a touch goes on from there. No
+ * effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
-/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer (UVM Smart Q7: one
- * that is not complete); it stays so until it is forgotten. No effect on other orders. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(log units). */
+/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer
+ * ([uvmsmart: incomplete-tree-stays]: one that is not complete); it stays so until it is forgotten. No effect
+ * on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 /* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
 UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
@@ -292,10 +293,11 @@ UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *
  * LFU_2M: O(units that precede it); CLOCK_2M: O(count). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 
-/* TBN, second step, after the victim was taken from its tree (uvm-smart 3.4): bottom up, each subtree that holds
- * pages but is less than half full loses its full blocks. `evictable`: set of evictable blocks, bit b for block
- * b. Returns the set of blocks to evict with the victim. Their leaves become 0, and all inner nodes become sums.
- * Returns 0 for a tree that is NULL or not valid. O(blocks): at most 31 nodes are judged. */
+/* TBN, second step, after the victim was taken from its tree [uvmsmart: victim-selection]: bottom up, each
+ * subtree that holds pages but is less than half full loses its full blocks. `evictable`: set of evictable
+ * blocks, bit b for block b. Returns the set of blocks to evict with the victim. Their leaves become 0, and
+ * all inner nodes become sums. Returns 0 for a tree that is NULL or not valid. O(blocks): at most 31 nodes
+ * are judged. */
 UVMP_API uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable);
 
 #ifdef __cplusplus

@@ -1,17 +1,17 @@
 /* fault.h: what arrived, what is the same, in what order, and what may be serviced?
  *
- * The path of a batch (sections of the nvidia specification):
- *   fault buffer --uvmp_fault_fetch--> entries of a batch, merged                        (1)
+ * The path of a batch :
+ *   fault buffer --uvmp_fault_fetch--> entries of a batch, merged [driver: fetch]
  *   entries --uvmp_fault_order-------> indices of the representatives, sorted by VA space,
- *                                      GPU, page, access                                 (2)
- *   order --uvmp_fault_bin_next------> one bin per VABlock                               (3.1)
+ *                                      GPU, page, access [driver: batch-order]
+ *   order --uvmp_fault_bin_next------> one bin per VABlock [driver: batch-walk]
  *   entry --uvmp_fault_classify------> serviced as what, duplicate, fatal, invalid
- *                                      prefetch                                          (3.2, 3.3)
+ *                                      prefetch [driver: block-walk, permission-check]
  *
- * Quirks reproduced by default: Q1 (PUT is re-read only when GET has caught up), Q2 (an upgrade in the same
- * uTLB leaves the batch's last fault on the merged entry), Q3 (only the new entry is tested for fatality
- * before a merge). Without quirks: PUT is re-read at every fetch; the last fault follows the representative;
- * nothing merges into a fatal fault.
+ * Quirks reproduced by default: [driver: cached-put] (PUT is re-read only when GET has caught up),
+ * [driver: lost-merge] (an upgrade in the same uTLB leaves the batch's last fault on the merged entry),
+ * [driver: fatal-merge] (only the new entry is tested for fatality before a merge). Without quirks: PUT is
+ * re-read at every fetch; the last fault follows the representative; nothing merges into a fatal fault.
  */
 #ifndef UVMPOLICY_FAULT_H
 #define UVMPOLICY_FAULT_H
@@ -79,9 +79,9 @@ struct uvmp_fault_buffer {
 
 UVMP_API bool uvmp_fault_buffer_is_valid(const struct uvmp_fault_buffer *buffer);
 
-/* Is there work? (1.2) GET != cached PUT, or the entry at GET is valid, or PUT re-read (`put`, the hardware's
- * value now) differs from GET; where it is re-read, cached_put is updated. False for a buffer that is not
- * valid or a put >= capacity. */
+/* Is there work? [driver: work-pending] GET != cached PUT, or the entry at GET is valid, or PUT re-read
+ * (`put`, the hardware's value now) differs from GET; where it is re-read, cached_put is updated. False for a
+ * buffer that is not valid or a put >= capacity. */
 UVMP_API bool uvmp_fault_pending(struct uvmp_fault_buffer *buffer, uint32_t put);
 
 enum uvmp_fetch_mode {
@@ -119,30 +119,31 @@ struct uvmp_fault_batch {
 
 UVMP_API bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch);
 
-/* Entries that a batch may really have (1.1): `count` as configured, but at least 1 and at most the buffer's
- * capacity. Fetch applies it; uvmp_replay_params.max_batch should be given the same, limited value. */
+/* Entries that a batch may really have [driver: fetch]: `count` as configured, but at least 1 and at most the
+ * buffer's capacity. Fetch applies it; uvmp_replay_params.max_batch should be given the same, limited
+ * value. */
 UVMP_API uint32_t uvmp_fault_max_batch(uint32_t count, uint32_t capacity);
 
-/* Fetches one batch (1.4, 1.5): moves entries from GET on into the batch, merging as it goes, clears their
- * valid bits and advances GET. `put` is the hardware's PUT now; it is looked at only where the driver
- * re-reads the register. Finding nothing is success with batch->cached = 0. uTLB records up to the previous
- * batch's max_utlb are cleared first.
+/* Fetches one batch [driver: fetch, coalescing]: moves entries from GET on into the batch, merging as it
+ * goes, clears their valid bits and advances GET. `put` is the hardware's PUT now; it is looked at only where
+ * the driver re-reads the register. Finding nothing is success with batch->cached = 0. uTLB records up to the
+ * previous batch's max_utlb are cleared first.
  *
  * UVMP_ERR_ARGUMENT: a pointer is NULL or a structure is not valid. UVMP_ERR_RANGE: put, mode or page_bytes,
  * or a field of an entry (access, aperture above 11, uTLB number) is out of range. UVMP_ERR_SPACE: the
  * batch's array is too small (for the limited max_batch; mode ALL: for what lies before PUT).
  * UVMP_ERR_RETRY: the driver would spin here, because an entry it must have is not valid yet: nothing has
  * changed, call again later. With quirks call again with the same `put`: the driver has read the register
- * before it spins, and takes what has arrived meanwhile with a later batch (Q1). */
+ * before it spins, and takes what has arrived meanwhile with a later batch [driver: cached-put]. */
 UVMP_API enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum uvmp_fetch_mode mode,
 					   uint32_t put, struct uvmp_fault_buffer *buffer,
 					   struct uvmp_fault_batch *batch);
 
-/* Flush (4.2): discards the entries from GET up to cached PUT, after re-reading PUT if update_put (`put` is
- * ignored otherwise). Stores the number discarded in *discarded. UVMP_ERR_RETRY: an entry is not valid yet;
- * unlike after other errors, what lay before it has been discarded, *discarded says how many, and GET stands
- * on it (as in the driver, which waits there): call again without update_put, so that PUT stays as read.
- * UVMP_ERR_ARGUMENT: buffer not valid, discarded is NULL. UVMP_ERR_RANGE: put. */
+/* Flush [driver: flush]: discards the entries from GET up to cached PUT, after re-reading PUT if update_put
+ * (`put` is ignored otherwise). Stores the number discarded in *discarded. UVMP_ERR_RETRY: an entry is not
+ * valid yet; unlike after other errors, what lay before it has been discarded, *discarded says how many, and
+ * GET stands on it (as in the driver, which waits there): call again without update_put, so that PUT stays as
+ * read. UVMP_ERR_ARGUMENT: buffer not valid, discarded is NULL. UVMP_ERR_RANGE: put. */
 UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, bool update_put, uint32_t put,
 					   uint32_t *discarded);
 
@@ -153,17 +154,19 @@ UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, boo
  * not valid. */
 UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batch, uint32_t *order);
 
-/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (2, step
- * 2). Ties keep their arrival order, that is the order of the indices. O(n log n) in place, O(n) if in order
- * already. Every order[i] must index entry[]. No effect if a pointer is NULL. */
+/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up
+ * ([driver: batch-order], step 2). Ties keep their arrival order, that is the order of the indices. O(n log
+ * n) in place, O(n) if in order already. Every order[i] must index entry[]. No effect if a pointer is
+ * NULL. */
 UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
- * of a page comes first (2, step 4). Ties keep their arrival order: the driver's own sort leaves that open,
- * this is ours. Cost and conditions as above. */
+ * of a page comes first ([driver: batch-order], step 4). Ties keep their arrival order: the driver's own sort
+ * leaves that open, this is ours. Cost and conditions as above. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
-/* Same VA space and same page address? The GPU is not compared (2). False if one of them is NULL. */
+/* Same VA space and same page address? The GPU is not compared [driver: batch-order]. False if one of them
+ * is NULL. */
 UVMP_API bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b);
 
 /* -- bins ------------------------------------------------------------------------------------ */
@@ -182,8 +185,8 @@ struct uvmp_fault_bin {
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at
  * most block_end (inclusive, the last byte of the block that holds the first entry). Entries have
  * num_instances >= 1. The caller steps over fatal entries and those without a GPU before it asks for a bin
- * (3.1). UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_end below the first entry's
- * address. */
+ * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_end below the first
+ * entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order,
 					      uint32_t count, uint32_t first, uvmp_addr block_end,
 					      struct uvmp_fault_bin *bin);
@@ -211,18 +214,18 @@ struct uvmp_fault_facts {
 	enum uvmp_prot logical; /* right of the process on the page; NONE while it is being torn down */
 	enum uvmp_prot mapped;	/* right that the faulting GPU's mapping of the page has now */
 	bool is_retry;		/* this walk repeats an earlier one (eviction): counters are left alone */
-	bool is_unmapped;	/* no range holds the address (3.1): `logical` and `mapped` count for
-				 * nothing. The driver dispatches such an entry by itself, with no entry
-				 * before it, and counts its duplicates. */
+	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `logical` and `mapped`
+				 * count for nothing. The driver dispatches such an entry by itself, with no
+				 * entry before it, and counts its duplicates. */
 };
 
-/* Steps 1 to 6 of the walk (3.2) and the permission table (3.3) for one entry. `previous` and
- * `previous_verdict` are the entry before it in this walk, NULL for the first one (both or none). A fault
- * that fetch found fatal is judged like any other, as in the driver, which steps over such faults only
- * between bins. Where no range holds the address (3.1), a PREFETCH is an invalid prefetch and anything else
- * is fatal and cancels ALL.
- * UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an
- * access or right out of range, or an access mask that lacks the fault's own access. */
+/* Steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check] for one
+ * entry. `previous` and `previous_verdict` are the entry before it in this walk, NULL for the first one (both
+ * or none). A fault that fetch found fatal is judged like any other, as in the driver, which steps over such
+ * faults only between bins. Where no range holds the address [driver: batch-walk], a PREFETCH is an invalid
+ * prefetch and anything else is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or
+ * only one of the previous two is. UVMP_ERR_RANGE: an access or right out of range, or an access mask that
+ * lacks the fault's own access. */
 UVMP_API enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault,
 					      const struct uvmp_fault_facts *facts,
 					      const struct uvmp_fault *previous,

@@ -1,9 +1,9 @@
 /* geometry.h: which page, big page and VABlock is this address? How are ranges cut, rounded and covered by
  * trees?
  *
- * Sources: the driver's block cutting and big-page rule (nvidia specification, section 0.1), chunk sizes
- * (6.1), tree shapes of the density prefetcher (10); allocation rounding and trees of UVM Smart (uvm-smart
- * specification, section 1).
+ * Sources: the driver's block cutting and big-page rule [driver: block-geometry], chunk sizes
+ * [driver: root-chunks], tree shapes of the density prefetcher [driver: tree-geometry]; allocation rounding
+ * and trees of UVM Smart [uvmsmart: allocation-rounding].
  */
 #ifndef UVMPOLICY_GEOMETRY_H
 #define UVMPOLICY_GEOMETRY_H
@@ -77,10 +77,11 @@ UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block,
 /* Root chunk of the driver: the largest piece of GPU memory that backs one block. */
 #define UVMP_ROOT_CHUNK_BYTES 2097152u
 
-/* The physical chunk that backs `page` of a managed block (6.1): an aligned block of UVMP_ROOT_CHUNK_BYTES is
- * one chunk; otherwise the naturally aligned big page around `page` if it lies wholly inside the block, else
- * the page alone. (0,0) when page is outside or the block is not valid. The driver has no blocks above 2 MiB;
- * larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into big pages here. */
+/* The physical chunk that backs `page` of a managed block [driver: root-chunks]: an aligned block of
+ * UVMP_ROOT_CHUNK_BYTES is one chunk; otherwise the naturally aligned big page around `page` if it lies
+ * wholly inside the block, else the page alone. (0,0) when page is outside or the block is not valid. The
+ * driver has no blocks above 2 MiB; larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into
+ * big pages here. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
 /* -- trees over n leaves (density prefetcher) ------------------------------------------------ */

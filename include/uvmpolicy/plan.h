@@ -7,7 +7,7 @@
  *   uvmp_plan_merge()    copies that come in and copies that make room, one after the other or side by side
  *
  * No state. Sources: the driver copies each run of pages with one source and one cause by itself, closest
- * source first (nvidia specification 3.4); transfer groups of UVM Smart (uvm-smart specification 2.6); the
+ * source first [driver: block-service]; transfer groups of UVM Smart [uvmsmart: transfer-split]; the
  * eviction of the next victim beside the present migration (the same, 9).
  */
 #ifndef UVMPOLICY_PLAN_H
@@ -50,7 +50,7 @@ struct uvmp_copy_facts {
 /* The transfers of one move or duplication. The pages that are not there yet are grouped as by
  * uvmp_prefetch_groups(), without latency groups; each group is then cut where the source changes and at the
  * cuts, and what is still larger than most_pages every most_pages. Each page comes from the holder closest to
- * the destination (0.2 of the nvidia specification). From GPU to GPU, if neither can map the other's memory,
+ * the destination [driver: processors]. From GPU to GPU, if neither can map the other's memory,
  * it takes two legs over the CPU, the second right behind the first. Order: the transfers of fault groups
  * first, then those of prefetch groups, each ascending by page. Stores the number in *count.
  * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: destination or

@@ -1,16 +1,16 @@
 /* pmm.h: which piece of GPU memory does a block get, and which root chunk leaves when there is none?
  *
- * The driver's physical memory manager (nvidia specification, 6.1 to 6.5). GPU memory is a row of root
- * chunks of 2 MiB that a lower-level pool (PMA) hands out, lowest number first, and takes back. Memory
- * comes in chunks of 2 MiB, 64 KiB and 4 KiB; roots are split and merged one size at a time. Roots with
- * user memory wait in three queues, examined in this order: UNUSED (nothing of the block is resident there
- * any more), DISCARDED, USED; each oldest first. GPU accesses never touch the queues: the order is least
- * recently *serviced* (Q11).
+ * The driver's physical memory manager [driver: root-chunks, root-queues, chunk-allocation, victim-choice,
+ * chunk-free]. GPU memory is a row of root chunks of 2 MiB that a lower-level pool (PMA) hands out, lowest
+ * number first, and takes back. Memory comes in chunks of 2 MiB, 64 KiB and 4 KiB; roots are split and merged
+ * one size at a time. Roots with user memory wait in three queues, examined in this order: UNUSED (nothing of
+ * the block is resident there any more), DISCARDED, USED; each oldest first. GPU accesses never touch the
+ * queues: the order is least recently *serviced* [driver: order-by-service].
  *
  * A chunk is pinned from its allocation until uvmp_pmm_unpin; a root that is pinned or being evicted is on
  * no queue.
  *
- * An allocation that may evict, as the host writes it (6.6):
+ * An allocation that may evict, as the host writes it [driver: eviction-retry]:
  *
  *   status = uvmp_pmm_alloc(pmm, type, size, block, &chunk);
  *   if (status == UVMP_ERR_NO_MEMORY && (status = uvmp_pmm_evict_begin(pmm, type, &root)) == UVMP_OK) {
@@ -19,9 +19,10 @@
  *           status = uvmp_pmm_evict_end(pmm, root, type, size, block, &chunk);
  *   }
  *
- * Quirks reproduced by default: Q10 (freeing a sub-chunk moves its root to the USED tail), Q11
- * (uvmp_pmm_touch has no effect), Q12 (marks act on whole 2 MiB chunks only), Q24 (remainders of a split
- * zeroed chunk count as non-zero). Without quirks:
+ * Quirks reproduced by default: [driver: free-renews-root] (freeing a sub-chunk moves its root to the USED
+ * tail), [driver: order-by-service] (uvmp_pmm_touch has no effect), [driver: marks-whole-roots] (marks act on
+ * whole 2 MiB chunks only), [driver: split-loses-zero] (remainders of a split zeroed chunk count as
+ * non-zero). Without quirks:
  *  - each allocated sub-chunk keeps its mark (USED at first). A split root belongs into UNUSED when all its
  *    allocated chunks are marked UNUSED, into DISCARDED when all are marked UNUSED or DISCARDED, else into
  *    USED. It changes its place only when it changes its queue, or when a mark names the queue it is in (then
@@ -94,7 +95,8 @@ UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 /* Cost of the calls below: unpin, mark and touch O(1); the others are bounded by the 512 pages of a root, an
  * allocation also by the roots of one pool batch. */
 
-/* -- allocation (6.3) ------------------------------------------------------------------------ */
+/* -- allocation [driver: chunk-allocation]
+ * ------------------------------------------------------------------------ */
 
 /* Allocates one chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting. It is pinned.
  * UVMP_ERR_NO_MEMORY: there is none, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root would have to be
@@ -107,19 +109,22 @@ UVMP_API enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_t
  * UVMP_ERR_STATE: also if the chunk is not pinned. */
 UVMP_API enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
-/* Frees an allocated chunk, pinned or not; merges upward, hands a free root back to the pool (6.5). If its
- * root is being evicted the chunk is pinned instead, as in the driver, and has no owner any more. */
+/* Frees an allocated chunk, pinned or not; merges upward, hands a free root back to the pool
+ * [driver: chunk-free]. If its root is being evicted the chunk is pinned instead, as in the driver, and has
+ * no owner any more. */
 UVMP_API enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
-/* Moves the chunk's root to the tail of USED, UNUSED or DISCARDED (6.2). No effect, and success, on pinned
- * roots, roots in eviction, KERNEL memory, and (Q12) chunks below 2 MiB. UVMP_ERR_RANGE: also mark. */
+/* Moves the chunk's root to the tail of USED, UNUSED or DISCARDED [driver: root-queues]. No effect, and
+ * success, on pinned roots, roots in eviction, KERNEL memory, and [driver: marks-whole-roots] chunks below 2
+ * MiB. UVMP_ERR_RANGE: also mark. */
 UVMP_API enum uvmp_status uvmp_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk,
 					enum uvmp_chunk_mark mark);
 
-/* The GPU has accessed the chunk. With quirks nothing happens (Q11). */
+/* The GPU has accessed the chunk. With quirks nothing happens [driver: order-by-service]. */
 UVMP_API enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
-/* -- eviction (6.4) -------------------------------------------------------------------------- */
+/* -- eviction [driver: victim-choice]
+ * -------------------------------------------------------------------------- */
 
 /* Picks a victim for an allocation of `type`: a free user root (non-zero, then zero), else the head of
  * UNUSED, DISCARDED, USED. The root is then in eviction, its free chunks are pinned. UVMP_ERR_RETRY: none,
@@ -165,9 +170,9 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root
  * in eviction. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root);
 
-/* Everything has left and the root goes back to the pool: evictions that the pool itself asked for (6.4,
- * last paragraph). The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by address, from
- * uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
+/* Everything has left and the root goes back to the pool: evictions that the pool itself asked for
+ * ([driver: victim-choice], last paragraph). The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by
+ * address, from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);
 
 /* -- looking --------------------------------------------------------------------------------- */

@@ -32,7 +32,8 @@ extern "C" {
 /* Do access counters move pages? */
 enum uvmp_counters {
 	UVMP_COUNTERS_DRIVER = 0, /* "driver": as the driver's parameter -1: where the system has ATS; and
-				   * with 4 KiB pages notifications are drained and nothing is done (Q19) */
+				   * with 4 KiB pages notifications are drained and nothing is done
+				   * [driver: notifications-drained] */
 	UVMP_COUNTERS_OFF = 1,	  /* "off" */
 	UVMP_COUNTERS_ON = 2	  /* "on": with every page size, as the driver does with 64 KiB */
 };
@@ -81,12 +82,12 @@ struct uvmp_policy {
 	struct uvmp_remote_params remote;  /* remote, remote_threshold, remote_penalty */
 	uint32_t reserve;		   /* reserve: uvmp_evict.reserve_percent */
 	uint32_t free_buffer;		   /* free_buffer: percent of memory that are free, or made free,
-					       * when a batch begins (uvm-smart 3.3) */
+					       * when a batch begins [uvmsmart: eviction-trigger] */
 	uint32_t prefetch_full;		   /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
-					       * uvmp_prefetcher from the batch on that follows the one that
-					       * filled a GPU's memory (uvm-smart 2.7); with the defaults of
-					       * its parameters. Nothing brings the first one back (UVM Smart
-					       * Q4) */
+					    * uvmp_prefetcher from the batch on that follows the one that
+					    * filled a GPU's memory [uvmsmart: oversubscription-switch]; with
+					    * the defaults of its parameters. Nothing brings the first one
+					    * back [uvmsmart: prefetcher-not-restored] */
 	uint32_t pma_order;		   /* pma_order: roots per pool request, as a power of two */
 	struct uvmp_replay_params replay;  /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
 	bool coalesce;			   /* coalesce */
@@ -96,7 +97,7 @@ struct uvmp_policy {
 	uint32_t counter_batch;		   /* counter_batch: notifications per batch, 1..65536 */
 	uint32_t counter_threshold;	   /* counter_threshold: accesses before one notifies, 1..65535 */
 	bool map_on_eviction;		   /* map_on_eviction: with counters, what a GPU loses by eviction
-					       * stays mapped to it (9.5) */
+					       * stays mapped to it [driver: remote-on-eviction] */
 	bool map_on_atomics;		   /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
 	enum uvmp_plan_order plan;	   /* plan: serial, overlapped, unobtrusive */
 	bool threads;			   /* threads: uvmp_threads_step, told by UVMP_ACTION_LIMIT */
@@ -118,8 +119,8 @@ struct uvmp_policy_error {
 /* The defaults: preset nvidia-595. No effect if NULL. */
 UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
 /* Is every parameter in range, every unused one at its default, and quirks the same in all four places? With
- * quirks off a density threshold of 0 is not valid (driver Q8: the corrected rule accepts 1..100), nor is a
- * vote threshold of 0 (Q18). */
+ * quirks off a density threshold of 0 is not valid ([driver: threshold-zero]: the corrected rule accepts
+ * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is

@@ -8,9 +8,8 @@
  *   uvmp_prefetch_tbn()       UVM Smart's tree-based neighbourhood prefetcher
  *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
  *
- * Quirks are named "driver Qn" (nvidia specification) and "UVM Smart Qn" (uvm-smart specification). Driver
- * Q5, the stale prefetch mask that labels the causes of a migration, is the host's: no decision depends on
- * it.
+ * [driver: stale-prefetch-mask], the stale prefetch mask that labels the causes of a migration, is the
+ * host's: no decision depends on it.
  *
  * docs/policies.md, "Adding a prefetcher", lists the files of a new prefetcher.
  */
@@ -28,16 +27,16 @@ extern "C" {
 
 /* Every prefetcher, as ROW(CONSTANT, name). prefetch_NAME.c defines it; a new prefetcher is one file and one row. */
 #define UVMP_PREFETCHERS(ROW)                                                                                \
-	ROW(NONE, none)		    /* demand paging: nothing else */                                          \
+	ROW(NONE, none)		    /* demand paging: nothing else */                                        \
 	ROW(DENSITY, density)	    /* the NVIDIA driver: largest subtree above a threshold of density */    \
-	ROW(TBN, tbn)		    /* UVM Smart: tree-based neighbourhood, subtrees above half */               \
-	ROW(SL, sl)		    /* UVM Smart: sequential-local, the rest of each faulting basic block */       \
-	ROW(RANDOM, random)	    /* one random 4 KiB page of the tree beside each faulting page */          \
+	ROW(TBN, tbn)		    /* UVM Smart: tree-based neighbourhood, subtrees above half */           \
+	ROW(SL, sl)		    /* UVM Smart: sequential-local, the rest of each faulting basic block */ \
+	ROW(RANDOM, random)	    /* one random 4 KiB page of the tree beside each faulting page */        \
 	ROW(SEQUENTIAL, sequential) /* Zheng et al.: the range from first page to last, whatever faults */   \
 	ROW(LOCALITY, locality)	    /* Zheng et al.: 128 consecutive pages from the faulting one */          \
-	ROW(BLOCK, block)	    /* the whole VABlock */                                                      \
-	ROW(STRIDE, stride)	    /* the next pages of a stride that repeats */                              \
-	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */      \
+	ROW(BLOCK, block)	    /* the whole VABlock */                                                  \
+	ROW(STRIDE, stride)	    /* the next pages of a stride that repeats */                            \
+	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */    \
 	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
 	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */
 
@@ -46,7 +45,7 @@ enum uvmp_prefetcher {
 #define UVMP_PREFETCHER_VALUE(CONSTANT, name) UVMP_PREFETCH_##CONSTANT,
 	UVMP_PREFETCHERS(UVMP_PREFETCHER_VALUE)
 #undef UVMP_PREFETCHER_VALUE
-	UVMP_PREFETCH_COUNT
+		UVMP_PREFETCH_COUNT
 };
 
 /* Name as in the policy string ("none", "density", "tbn", ...); NULL for a value outside the enumeration. */
@@ -54,10 +53,12 @@ UVMP_API const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher);
 
 enum uvmp_grouping {
 	UVMP_GROUPING_BY_CAUSE = 0,	/* driver: runs of pages with one cause, demand or prefetch */
-	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart (2.6): a run is cut behind each faulting page */
-	UVMP_GROUPING_SINGLE = 2	/* UVM Smart, demand paging and random (2.2, 2.3): every page by
-					 * itself. A page that random moves twice (UVM Smart Q3) is one
-					 * group: masks cannot say it twice */
+	UVMP_GROUPING_RUN_TO_FAULT = 1, /* UVM Smart [uvmsmart: transfer-split]: a run is cut behind each
+					 * faulting page */
+	UVMP_GROUPING_SINGLE = 2	/* UVM Smart, demand paging and random [uvmsmart: on-demand,
+					 * random-page]: every page by itself. A page that random moves twice
+					 * [uvmsmart: random-page-twice] is one group: masks cannot say it
+					 * twice */
 };
 
 /* What engine and hosts know of a prefetcher. */
@@ -183,10 +184,11 @@ struct uvmp_prefetch_range {
 struct uvmp_prefetch_state {
 	/* density, and next, pattern and safe, which use it: */
 	uint32_t last_proc; /* destination of the last call, starts at UVMP_PROC_NONE */
-	uint16_t faults;    /* faulted pages handed over for last_proc (driver Q9: wraps at 65536) */
+	uint16_t faults;    /* faulted pages handed over for last_proc ([driver: fault-count-wraps]: wraps
+			     * at 65536) */
 	/* tbn, sl: required; covers the block: 16 * blocks >= block.pages. none, random: kept up to date if
-	 * there is one (2.1), for an eviction that uses it. The others leave the tree alone: a host that
-	 * switches prefetchers brings it up to date with uvmp_tree_assign. */
+	 * there is one [uvmsmart: prefetch-batch], for an eviction that uses it. The others leave the tree
+	 * alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
 	struct uvmp_tree *tree;
 	struct uvmp_prefetch_range *range; /* sequential, locality, stride, next: required */
 	uint64_t *random;		   /* random: required, the generator's state */
@@ -221,37 +223,37 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
  * parameters, errors and results. The contract of every other prefetcher stands above its descriptor, in
  * libuvmpolicy/prefetch/prefetch_NAME.c. */
 
-/* The driver's density prefetcher (nvidia specification, 5.2 to 5.6). Around each faulted page the largest
- * node of a binary tree over the block's pages of which more than `threshold` percent are resident or
- * faulted, faulted big pages counting as wholly faulted. On first touch of a block at its preferred
- * location: the whole block. hint->pages may be non-empty with hint->dst = NONE (too few faults yet); it
- * may hold pages that are resident on a GPU already, which is harmless.
- * Quirks: driver Q7 (a region that starts in the padding before an unaligned block loses the first pages),
- * driver Q8 (threshold 0 is accepted; 100 can never be exceeded, with quirks or without), driver Q9 (the
- * fault counter wraps at 16 bits; without quirks it saturates). */
+/* The driver's density prefetcher [driver: density-state, density, density-tree, density-region,
+ * density-clamp]. Around each faulted page the largest node of a binary tree over the block's pages of which
+ * more than `threshold` percent are resident or faulted, faulted big pages counting as wholly faulted. On
+ * first touch of a block at its preferred location: the whole block. hint->pages may be non-empty with
+ * hint->dst = NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is
+ * harmless. Quirks: [driver: padding-clamp] (a region that starts in the padding before an unaligned block
+ * loses the first pages), [driver: threshold-zero] (threshold 0 is accepted; 100 can never be exceeded, with
+ * quirks or without), [driver: fault-count-wraps] (the fault counter wraps at 16 bits; without quirks it
+ * saturates). */
 UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
 						const struct uvmp_prefetch_facts *facts,
 						struct uvmp_prefetch_state *state,
 						struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's tree-based neighbourhood prefetcher (uvm-smart specification, 2.5): every faulting basic
- * block, then the empty basic blocks of every subtree more than half full, in one pass from the leaves up.
- * Updates state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the
- * chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
- * UVM Smart Q21. Basic blocks count from the start of the block. Where the tree is larger than the block (a
- * block of no tree shape), nodes keep the tree's size and leaves behind the end of the block are never
- * chosen.
- * UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT also: there is no tree, or
- * it does not cover the block.
- * Quirks: UVM Smart Q1 and UVM Smart Q2 (tree.h); UVM Smart Q5 is the host's (pages that came without
- * uvmp_tree_add); UVM Smart Q21 (pages of a chosen block that are pending are requested again). Without
- * quirks the leaves are recomputed from resident, pending and requested pages. */
+/* UVM Smart's tree-based neighbourhood prefetcher [uvmsmart: tbnp]: every faulting basic block, then the
+ * empty basic blocks of every subtree more than half full, in one pass from the leaves up. Updates
+ * state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the chosen
+ * basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
+ * [uvmsmart: in-flight-requested-again]. Basic blocks count from the start of the block. Where the tree is
+ * larger than the block (a block of no tree shape), nodes keep the tree's size and leaves behind the end of
+ * the block are never chosen. UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT
+ * also: there is no tree, or it does not cover the block. Quirks: [uvmsmart: ancestors-pass-full,
+ * partial-leaf-grows] (tree.h); [uvmsmart: user-prefetch-bypasses-tree] is the host's (pages that came
+ * without uvmp_tree_add); [uvmsmart: in-flight-requested-again] (pages of a chosen block that are pending are
+ * requested again). Without quirks the leaves are recomputed from resident, pending and requested pages. */
 UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
 					    const struct uvmp_prefetch_facts *facts,
 					    struct uvmp_prefetch_state *state,
 					    struct uvmp_prefetch_hint *hint);
 
-/* The density tree over system-allocated memory (ATS; nvidia specification, 5.8): no big-page alignment or
+/* The density tree over system-allocated memory (ATS; [driver: ats-prefetch]): no big-page alignment or
  * growth, no thrashing, no preferred location, no state. `window` is the part of the block that may be
  * prefetched (cut at 512; it may be empty); threshold is 0..100. If is_preferred_node_first_touch (the vma
  * prefers a node, the destination is the faulting GPU, and nothing is resident in the window or a counter

@@ -1,6 +1,6 @@
 /* processor.h: who reaches whose memory, and how well.
  *
- * The relations between the processors of one address space (nvidia specification, section 0.2), as data that
+ * The relations between the processors of one address space [driver: processors], as data that
  * the host fills once and changes when a GPU is added or a peer link is enabled. Row A of a relation is a set
  * of processors (base.h). thrash.h and residency.h read it; neither changes it.
  */

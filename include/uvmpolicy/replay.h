@@ -1,6 +1,6 @@
 /* replay.h: when does the GPU go on?
  *
- * The bottom half of the fault interrupt as a step function (nvidia specification, section 4). The machine
+ * The bottom half of the fault interrupt as a step function [driver: bottom-half]. The machine
  * says what to do next; the host does it and reports how it went:
  *
  *   uvmp_replay_start(&params, &state, &action);               an interrupt arrived
@@ -12,10 +12,10 @@
  * Policies: BLOCK replays after every VABlock, BATCH after every batch, BATCH_FLUSH flushes the buffer first
  * and waits for the replay, ONCE replays when the bottom half ends.
  *
- * Quirks reproduced by default: Q6 (the prefetch toggle compares with the configured batch size, not with
- * what was fetched), Q23 (a limit of 0 stops all servicing; the forced replay at the end replaces an error).
- * Without quirks: the toggle compares with the batch's raw faults; a limit of 0 counts as 1; the error is
- * kept.
+ * Quirks reproduced by default: [driver: toggle-by-configured-batch] (the prefetch toggle compares with the
+ * configured batch size, not with what was fetched), [driver: service-limit-zero] (a limit of 0 stops all
+ * servicing; the forced replay at the end replaces an error). Without quirks: the toggle compares with the
+ * batch's raw faults; a limit of 0 counts as 1; the error is kept.
  */
 #ifndef UVMPOLICY_REPLAY_H
 #define UVMPOLICY_REPLAY_H
@@ -50,18 +50,19 @@ struct uvmp_replay_params {
 
 /* -- the rules alone ------------------------------------------------------------------------- */
 
-/* Should the flush re-read PUT (4.3)? duplicates * 100 > cached * min(ratio, 100), in 32-bit arithmetic. */
+/* Should the flush re-read PUT [driver: update-put]? duplicates * 100 > cached * min(ratio, 100), in
+ * 32-bit arithmetic. */
 UVMP_API bool uvmp_replay_update_put(uint32_t cached, uint32_t duplicates, uint32_t ratio);
 
-/* Prefetch faults on or off (4.5). */
+/* Prefetch faults on or off [driver: prefetch-fault-toggle]. */
 struct uvmp_prefetch_toggle {
 	bool is_enabled;	    /* starts true */
 	uint64_t disabled_since_ns; /* 0 while enabled */
 };
 
 /* Evaluated once per serviced batch: turns prefetch faults off when invalid * 3 > limit * 2, on again when
- * more than lapse_ms have passed. `limit` is the configured batch size (quirk Q6) or the raw faults of the
- * batch. No effect if toggle is NULL. */
+ * more than lapse_ms have passed. `limit` is the configured batch size (quirk
+ * [driver: toggle-by-configured-batch]) or the raw faults of the batch. No effect if toggle is NULL. */
 UVMP_API void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t invalid,
 					  uint32_t limit, uint32_t lapse_ms, uint64_t now_ns);
 
@@ -137,8 +138,8 @@ UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
  *
  * How long it runs: at most max(max_batches, 1) fetches that are not stale; per fetch at most 5 actions and
  * beside them one SERVICE (for BLOCK also one PUSH) per bin; one PUSH at the end. An error in any event ends
- * it with that status (but Q23): an error of servicing or of a BLOCK replay after CANCEL_BATCH, any other at
- * once. */
+ * it with that status (but [driver: service-limit-zero]): an error of servicing or of a BLOCK replay after
+ * CANCEL_BATCH, any other at once. */
 UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params,
 					    struct uvmp_replay_state *state,
 					    struct uvmp_replay_action *action);

@@ -1,8 +1,9 @@
 /* residency.h: where should a page live, and who may use it there?
  *
- * The rules of the nvidia specification for one page: its destination (9.2, 9.3), the right with which the
- * requester is mapped and who loses rights for it (3.4, steps 3 and 4), and who else is mapped after a move
- * (9.4). No state: everything follows from the facts.
+ * The rules of the driver for one page: its destination [driver: read-duplication, residency-choice], the
+ * right with which the requester is mapped and who loses rights for it ([driver: block-service], steps 3 and
+ * 4), and who else is mapped after a move [driver: other-mappings]. No state: everything follows from the
+ * facts.
  *
  * A fault on a page that is serviced for processor p:
  *
@@ -10,8 +11,8 @@
  *   ... the host moves or copies the page to place.destination, or finds it there ...
  *   uvmp_residency_map(&processors, &map_facts, &map);        rights: p, victims, others
  *
- * Quirk reproduced by default: Q4 (a level of rights at which all pages are pinned ends the mapping of
- * others), in uvmp_residency_map_levels.
+ * Quirk reproduced by default: [driver: pinned-stops-mapping] (a level of rights at which all pages are
+ * pinned ends the mapping of others), in uvmp_residency_map_levels.
  */
 #ifndef UVMPOLICY_RESIDENCY_H
 #define UVMPOLICY_RESIDENCY_H
@@ -24,7 +25,8 @@
 extern "C" {
 #endif
 
-/* -- where to (9.2, 9.3) --------------------------------------------------------------------- */
+/* -- where to [driver: read-duplication, residency-choice]
+ * --------------------------------------------------------------------- */
 
 /* Policy of a range. UNSET: what is read-duplicated stays so for reads, nothing else becomes it. */
 enum uvmp_read_duplication {
@@ -63,31 +65,35 @@ struct uvmp_residency_facts {
 
 struct uvmp_residency_place {
 	uint32_t destination; /* processor */
-	uint32_t nearest;     /* closest holder to the requester (0.2), UVMP_PROC_NONE if nobody holds it */
-	uint8_t row;	      /* which row of the table decided, 1..12 (9.3) */
+	uint32_t nearest;     /* closest holder to the requester [driver: processors], UVMP_PROC_NONE if
+			       * nobody holds it */
+	uint8_t row;	      /* which row of the table decided, 1..12 [driver: residency-choice] */
 	bool is_duplicate;    /* copy it; other holders keep theirs */
 };
 
-/* May the page be read-duplicated (9.2)? By policy, or because it is and neither policy nor a pin objects. */
+/* May the page be read-duplicated [driver: read-duplication]? By policy, or because it is and neither
+ * policy nor a pin objects. */
 UVMP_API bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bool is_duplicated,
 					   bool is_pinned);
 
-/* The table of 9.3, first match wins; a destination without memory becomes the CPU. O(processors).
- * UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: requester, preferred, pin, a member of
- * resident or accessed_by that is no processor of `processors`; preferred or pin names a processor without
- * its flag; accesses empty or with unknown bits; operation or duplication out of range. */
+/* The table of [driver: residency-choice], first match wins; a destination without memory becomes the CPU.
+ * O(processors). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: requester, preferred, pin,
+ * a member of resident or accessed_by that is no processor of `processors`; preferred or pin names a
+ * processor without its flag; accesses empty or with unknown bits; operation or duplication out of range. */
 UVMP_API enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
 						const struct uvmp_residency_facts *facts,
 						struct uvmp_residency_place *place);
 
-/* NUMA node for a page that goes to `destination` (end of 9.3): for a GPU the node over which it is staged.
- * Nodes are numbers >= 0; UVMP_NODE_NONE: no choice is made. `preferred_node` belongs to the policy,
- * `current_node` to the processor on which the driver runs. `facts` is not checked; NULL gives NONE. */
+/* NUMA node for a page that goes to `destination` (end of [driver: residency-choice]): for a GPU the node
+ * over which it is staged. Nodes are numbers >= 0; UVMP_NODE_NONE: no choice is made. `preferred_node`
+ * belongs to the policy, `current_node` to the processor on which the driver runs. `facts` is not checked;
+ * NULL gives NONE. */
 #define UVMP_NODE_NONE (-1)
 UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t destination,
 				     int32_t preferred_node, int32_t current_node);
 
-/* -- rights after the move (3.4 steps 3 and 4, 9.4) ------------------------------------------ */
+/* -- rights after the move ([driver: block-service] steps 3 and 4, [driver: other-mappings])
+ * ------------------------------------------ */
 
 struct uvmp_map_facts {
 	uint32_t requester;
@@ -104,8 +110,9 @@ struct uvmp_map_facts {
 	bool has_preferred;   /* the page has a preferred location: `preferred` */
 	bool is_duplicated;   /* the page is read-duplicated (after the move) */
 	bool is_hmm;	      /* the block is one of heterogeneous memory management */
-	bool has_migrated;    /* the page came to destination in this service step: nobody is a victim. So
-				 * are all pages serviced for access counters, which never revoke (8.5) */
+	bool has_migrated;    /* the page came to destination in this service step: nobody is a victim. So are
+			       * all pages serviced for access counters, which never revoke
+			       * [driver: counter-policy] */
 	bool is_discarded;    /* the page is in the block's discarded set */
 	bool is_integrated;   /* system with integrated GPUs: everybody is mapped */
 	bool is_cpu_barred;   /* the page's range group must not migrate: the CPU is not mapped */
@@ -131,9 +138,9 @@ UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *proce
 /* The highest level of rights at which others are mapped. level[r - 1] holds the pages that the service step
  * maps with right r (READ, READ_WRITE, READ_WRITE_ATOMIC), `pinned` the thrashing-pinned pages (NULL: none).
  * The driver goes through the levels upwards and, at one whose pages are all pinned, maps those and stops:
- * pages of higher levels get no mapping for others (Q4). Without quirks, and if there is no such level, the
- * answer is UVMP_PROT_READ_WRITE_ATOMIC. Levels without pages count for nothing. NULL as level: no level,
- * that is READ_WRITE_ATOMIC. */
+ * pages of higher levels get no mapping for others [driver: pinned-stops-mapping]. Without quirks, and if
+ * there is no such level, the answer is UVMP_PROT_READ_WRITE_ATOMIC. Levels without pages count for nothing.
+ * NULL as level: no level, that is READ_WRITE_ATOMIC. */
 UVMP_API enum uvmp_prot uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned,
 						  bool quirks);
 

@@ -1,8 +1,9 @@
 /* service.h: the engine. Events in, actions out, no I/O.
  *
- * The decisions of the other headers strung together as the driver's bottom half does (nvidia specification,
- * sections 2 to 4, 6.6, 8 and 9). The engine performs nothing. The host tells it what happened, then pulls
- * actions, performs them and says how each went, until there are none:
+ * The decisions of the other headers strung together as the driver's bottom half does ([driver: batch-order,
+ * batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault, non-replayable-fault,
+ * bottom-half, eviction-retry], 8 and 9). The engine performs nothing. The host tells it what happened, then
+ * pulls actions, performs them and says how each went, until there are none:
  *
  *   uvmp_service_init(&params, memory, bytes, &service);
  *   uvmp_service_add_range(...); uvmp_service_bind(...);
@@ -179,16 +180,17 @@ UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
  * above 11. UVMP_ERR_CONFLICT: the key is bound. UVMP_ERR_SPACE: params.instances are. */
 UVMP_API enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					    uint64_t instance, uint32_t subcontext, uint64_t space);
-/* The channel is gone. Faults of it that are still in the buffer flush the buffer (2, step 3).
- * UVMP_ERR_STATE: the key is not bound. */
+/* The channel is gone. Faults of it that are still in the buffer flush the buffer ([driver: batch-order],
+ * step 3). UVMP_ERR_STATE: the key is not bound. */
 UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					      uint64_t instance, uint32_t subcontext);
 
-/* Managed memory [base, base + bytes), whole pages. `right` is what the process may do with it (3.3; normally
- * UVMP_PROT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident nowhere, as after allocation; UVMP_CPU: its
- * data is on the CPU, which has it mapped, as after initialisation. Ranges of one space do not overlap, but
- * may share a 2 MiB window. UVMP_ERR_RANGE: not whole pages, no bytes, beyond 2^64, right NONE, home.
- * UVMP_ERR_CONFLICT: overlaps. UVMP_ERR_SPACE: params.ranges or params.spaces exist. O(ranges). */
+/* Managed memory [base, base + bytes), whole pages. `right` is what the process may do with it
+ * ([driver: permission-check]; normally UVMP_PROT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident
+ * nowhere, as after allocation; UVMP_CPU: its data is on the CPU, which has it mapped, as after
+ * initialisation. Ranges of one space do not overlap, but may share a 2 MiB window. UVMP_ERR_RANGE: not whole
+ * pages, no bytes, beyond 2^64, right NONE, home. UVMP_ERR_CONFLICT: overlaps. UVMP_ERR_SPACE: params.ranges
+ * or params.spaces exist. O(ranges). */
 UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						 uint64_t bytes, enum uvmp_prot right, uint32_t home);
 
@@ -233,8 +235,8 @@ enum uvmp_advice {
 	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages
 				      * move */
 };
-/* Sets a policy on part of the space (9.1), with the side effects on mappings and copies that it has. Ranges
- * that have the policy already stay as they are: no side effects, no split. */
+/* Sets a policy on part of the space [driver: va-policy], with the side effects on mappings and copies that
+ * it has. Ranges that have the policy already stay as they are: no side effects, no split. */
 UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					      uint64_t bytes, enum uvmp_advice advice, uint32_t processor,
 					      uint64_t *ticket);
@@ -243,9 +245,9 @@ UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
-/* The CPU has faulted (3.6). `thread` tells faulting threads apart. The status in DONE: UVMP_OK: the thread
- * goes on (if the CPU had the right already, the first such fault is let pass and nothing is done).
- * UVMP_ERR_RETRY: throttled; a THROTTLE action says until when, then the thread faults again.
+/* The CPU has faulted [driver: cpu-fault]. `thread` tells faulting threads apart. The status in DONE:
+ * UVMP_OK: the thread goes on (if the CPU had the right already, the first such fault is let pass and nothing
+ * is done). UVMP_ERR_RETRY: throttled; a THROTTLE action says until when, then the thread faults again.
  * UVMP_ERR_UNKNOWN: outside all ranges, after a CANCEL (mode all). UVMP_ERR_CONFLICT: a write where the range
  * forbids it, after a CANCEL (mode write). At once, UVMP_ERR_RANGE: access is neither READ nor WRITE (the CPU
  * cannot tell atomics). */
@@ -261,7 +263,7 @@ UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, u
 UVMP_API enum uvmp_status uvmp_service_fault(struct uvmp_service *service, uint32_t gpu,
 					     const struct uvmp_fault *fault);
 
-/* One access-counter notification (8.1). */
+/* One access-counter notification [driver: counter-parameters]. */
 struct uvmp_note {
 	uvmp_addr address;
 	uint64_t instance;
@@ -276,14 +278,15 @@ struct uvmp_note {
 UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32_t gpu,
 					    const struct uvmp_note *note);
 
-/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it (Q11);
- * the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each step that brings pages or
- * finds them there, as one touch of the 2 MiB: a host that tells of nothing gets the least often serviced.
+/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it
+ * [driver: order-by-service]; the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each
+ * step that brings pages or finds them there, as one touch of the 2 MiB: a host that tells of nothing gets
+ * the least often serviced.
  *
  * With remote other than off, and with runtime=on, each call is an access for the counters of the basic
  * block, and hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has
  * become hot waits for uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these
- * counters (uvm-smart 3.1). prefetch=pattern takes the page for used.
+ * counters [uvmsmart: eviction-list]. prefetch=pattern takes the page for used.
  *
  * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE:
  * processor, access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
@@ -293,15 +296,16 @@ UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
-/* UVM Smart's device synchronisation (uvm-smart 3.7) has happened on a GPU. What its kernels have written the
- * host has sent back before, with uvmp_service_migrate; this begins anew what its driver then begins anew:
- * nothing has been accessed yet, and no block has made a round trip (remote other than off, runtime=on;
- * counters do not tell GPUs apart: all are cleared), all units of evict=lfu2m on this GPU are alike but for
- * their age, and memory counts as never having been full, until it is again. What followed from that stays:
- * prefetch_full, and what runtime=on has switched. So do pages, also hot ones, all other orders and all
- * controllers; pages that were only read go on counting as used (there nothing counts them any more, UVM
- * Smart Q10). At once, without an action, at any time. Drivers without such a synchronisation never call it.
- * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m: O(blocks * log blocks). */
+/* UVM Smart's device synchronisation [uvmsmart: device-synchronisation] has happened on a GPU. What its
+ * kernels have written the host has sent back before, with uvmp_service_migrate; this begins anew what its
+ * driver then begins anew: nothing has been accessed yet, and no block has made a round trip (remote other
+ * than off, runtime=on; counters do not tell GPUs apart: all are cleared), all units of evict=lfu2m on this
+ * GPU are alike but for their age, and memory counts as never having been full, until it is again. What
+ * followed from that stays: prefetch_full, and what runtime=on has switched. So do pages, also hot ones, all
+ * other orders and all controllers; pages that were only read go on counting as used (there nothing counts
+ * them any more, [uvmsmart: clean-pages-uncounted]). At once, without an action, at any time. Drivers without
+ * such a synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks);
+ * evict=lfu2m: O(blocks * log blocks). */
 UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
 
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
@@ -309,10 +313,10 @@ UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 
 /* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled
  * while kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no
- * ends has what UVM Smart does without its profiler (UVM Smart Q17). Other policies take no notice (*kernel
- * is 0 then). Time that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this one is not known
- * of. UVMP_ERR_STATE: no such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the first event
- * behind an end. */
+ * ends has what UVM Smart does without its profiler [uvmsmart: kernels-never-end]. Other policies take no
+ * notice (*kernel is 0 then). Time that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this
+ * one is not known of. UVMP_ERR_STATE: no such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the
+ * first event behind an end. */
 UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu,
 						    uint64_t now_ns, uint64_t *kernel);
 UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
@@ -468,7 +472,8 @@ struct uvmp_service_counts {
 	uint64_t bottom_halves, batches;
 	uint64_t faults;			 /* fetched, */
 	uint64_t coalesced;			 /* after merging, */
-	uint64_t duplicates, invalid_prefetches; /* as the driver counts them (2, 3.3) */
+	uint64_t duplicates, invalid_prefetches; /* as the driver counts them [driver: batch-order,
+						  * permission-check] */
 	uint64_t cancelled;			 /* CANCEL actions */
 };
 /* UVMP_ERR_RANGE: no such GPU. */

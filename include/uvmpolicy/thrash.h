@@ -1,6 +1,6 @@
 /* thrash.h: is this page bouncing, and what can be done about it?
  *
- * The driver's thrashing detector (nvidia specification, section 7). The host reports every migration and
+ * The driver's thrashing detector [driver: thrashing]. The host reports every migration and
  * every revocation of access; before it services a fault it asks for a hint:
  *
  *   NONE      service as usual;
@@ -17,17 +17,23 @@
  * may move while the detector knows it. Time is what the host says, in nanoseconds; 0 counts as "never";
  * differences are taken in unsigned arithmetic.
  *
- * Quirks reproduced by default, and what holds without:
- *  Q13  a block in which a page was ever pinned is never reset by epoch    / only while a page is pinned
- *  Q14  a late event below the threshold keeps the count                   / starts counting again
- *  Q15  many short gaps make the lapse longer; the vote is 8 bits and wraps
- *       / vote_threshold more short than long gaps make the lapse shorter, more long ones longer, within
- *         5 us and 500 ms; the vote stays within -vote_threshold..vote_threshold
- *  Q16  times of pages lose 6 bits                                         / are kept in full
- *  Q17  throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the
- *       lapse of the beginning                                             / are reset; follow the lapse
- *       (a pin takes the lapse of its moment; pages leave the queue in the order in which they were pinned)
- *  Q18  a vote threshold of 0 becomes 500                                  / the default, 32
+ * Quirks reproduced by default, and the corrected rule:
+ *  [driver: pinned-total-grows]
+ *       a block in which a page was ever pinned is never reset by epoch / only while a page is pinned
+ *  [driver: events-accumulate]
+ *       a late event below the threshold keeps the count / starts counting again
+ *  [driver: lapse-widens]
+ *       many short gaps make the lapse longer; the vote is 8 bits and wraps / vote_threshold more short than
+ *       long gaps make the lapse shorter, more long ones longer, within 5 us and 500 ms; the vote stays within
+ *       -vote_threshold..vote_threshold
+ *  [driver: rounded-stamps]
+ *       times of pages lose 6 bits / are kept in full
+ *  [driver: reset-leftovers]
+ *       throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the lapse of
+ *       the beginning / are reset; follow the lapse (a pin takes the lapse of its moment; pages leave the queue
+ *       in the order in which they were pinned)
+ *  [driver: vote-threshold-zero]
+ *       a vote threshold of 0 becomes 500 / the default, 32
  */
 #ifndef UVMPOLICY_THRASH_H
 #define UVMPOLICY_THRASH_H
@@ -40,13 +46,14 @@
 extern "C" {
 #endif
 
-/* Module parameters (7.1). Products with the lapse are 64-bit nanoseconds and wrap, as the driver's. */
+/* Module parameters [driver: thrashing-parameters]. Products with the lapse are 64-bit nanoseconds and
+ * wrap, as the driver's. */
 struct uvmp_thrash_params {
 	bool is_enabled;
 	uint32_t threshold;	 /* events, 1..7; driver: 3 */
 	uint32_t pin_threshold;	 /* throttlings, 1..255; driver: 10 */
 	uint32_t lapse_us;	 /* microseconds, at least 1; driver: 500, and only 500 adapts */
-	uint32_t vote_threshold; /* at least 1; driver: 32; see Q18 */
+	uint32_t vote_threshold; /* at least 1; driver: 32; see [driver: vote-threshold-zero] */
 	uint32_t nap;		 /* lapses, 1..100; driver: 1 */
 	uint32_t epoch;		 /* lapses, at least 1; driver: 2000 */
 	uint32_t pin;		 /* lapses; 0: pinned for good; driver: 300 */
@@ -59,9 +66,9 @@ UVMP_API void uvmp_thrash_params_init(struct uvmp_thrash_params *params);
 
 struct uvmp_thrash_block;
 
-/* One page (7.2). Only the detector writes it. */
+/* One page [driver: thrashing-state]. Only the detector writes it. */
 struct uvmp_thrash_page {
-	uint64_t event_ns;	  /* last event, low 6 bits 0 with quirks (Q16); 0: none */
+	uint64_t event_ns;	  /* last event, low 6 bits 0 with quirks [driver: rounded-stamps]; 0: none */
 	uint64_t throttle_end_ns; /* end of the throttling period, stored likewise; 0: none */
 	uint64_t procs;		  /* processors that took part */
 	uint64_t throttled;	  /* subset of procs */
@@ -86,7 +93,8 @@ struct uvmp_thrash_block {
 	uint32_t pages;			 /* 1..512 */
 	uint32_t last_proc;		 /* processor of the last event, or UVMP_PROC_NONE */
 	uint32_t resets;		 /* epoch resets so far */
-	uint32_t pins;			 /* pages pinned so far, saturating; never counts down (Q13) */
+	uint32_t pins;			 /* pages pinned so far, saturating; never counts down
+					  * [driver: pinned-total-grows] */
 	bool has_pages;			 /* the array is in use; without it no page has any state */
 	uvmp_mask thrashing;
 	uvmp_mask pinned; /* subset of thrashing */
@@ -95,13 +103,13 @@ struct uvmp_thrash_block {
 /* One address space. */
 struct uvmp_thrash_space {
 	struct uvmp_thrash_params params;      /* after correction */
-	uint64_t lapse_ns;		       /* adapts (7.6) */
+	uint64_t lapse_ns;		       /* adapts [driver: lapse-adaptation] */
 	int32_t vote;			       /* long gaps less short ones */
 	struct uvmp_thrash_page *first, *last; /* pinned pages in the order in which they were pinned */
 };
 
 /* Takes a copy of the parameters; a value out of its range becomes its default, as when the driver is loaded
- * (but see Q18). UVMP_ERR_ARGUMENT: NULL. */
+ * (but see [driver: vote-threshold-zero]). UVMP_ERR_ARGUMENT: NULL. */
 UVMP_API enum uvmp_status uvmp_thrash_space_init(struct uvmp_thrash_space *space,
 						 const struct uvmp_thrash_params *params);
 UVMP_API bool uvmp_thrash_space_is_valid(const struct uvmp_thrash_space *space);
@@ -134,7 +142,7 @@ UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block
 UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 						struct uvmp_thrash_block *block);
 
-/* -- events (7.3) -- */
+/* -- events [driver: thrashing-events] -- */
 
 /* Why pages move. */
 enum uvmp_migrate_cause {
@@ -175,7 +183,7 @@ UVMP_API enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, st
 UVMP_API enum uvmp_status uvmp_thrash_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
 					    struct uvmp_region region);
 
-/* -- hints (7.4) -- */
+/* -- hints [driver: thrashing-hint] -- */
 
 enum uvmp_thrash_hint_kind { UVMP_THRASH_NONE = 0, UVMP_THRASH_PIN = 1, UVMP_THRASH_THROTTLE = 2 };
 
@@ -205,7 +213,7 @@ UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, st
 					     const struct uvmp_thrash_facts *facts,
 					     struct uvmp_thrash_hint *hint);
 
-/* -- the unpin worker (7.7) -- */
+/* -- the unpin worker [driver: pin-and-reset] -- */
 
 #define UVMP_THRASH_IDLE UINT64_MAX
 

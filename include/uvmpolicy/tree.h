@@ -1,12 +1,12 @@
 /* tree.h: how full is each subtree of basic blocks?
  *
- * The state of the tree-based policies of UVM Smart (uvm-smart specification, section 1): a perfect binary
+ * The state of the tree-based policies of UVM Smart [uvmsmart: allocation-rounding]: a perfect binary
  * tree over 1..32 basic blocks (64 KiB, 16 pages of 4 KiB), each node holding the pages below it that are
  * resident or requested. The tree-based prefetcher (prefetch.h) fills it, the tree-based eviction empties
  * it.
  *
- * Quirks reproduced by default: UVM Smart Q1 and Q2 (adding and removing test "equal to full" and "equal to
- * zero", nothing is clamped: a node can pass its size or wrap below zero).
+ * Quirks reproduced by default: [uvmsmart: ancestors-pass-full, partial-leaf-grows] (adding and removing test
+ * "equal to full" and "equal to zero", nothing is clamped: a node can pass its size or wrap below zero).
  */
 #ifndef UVMPOLICY_TREE_H
 #define UVMPOLICY_TREE_H
@@ -41,9 +41,9 @@ UVMP_API uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block);
 /* Sets one leaf and nothing else (inner nodes: uvmp_tree_recompute). No effect outside the tree. */
 UVMP_API void uvmp_tree_set_leaf(struct uvmp_tree *tree, uint32_t block, uint32_t pages);
 
-/* From the root to the leaf of `page`: each node that is not full gains `pages` (1.3); without quirks the
- * leaf is clamped at 16 and the nodes above it become the sums of their children. No effect for a page
- * outside the tree. */
+/* From the root to the leaf of `page`: each node that is not full gains `pages` [uvmsmart: tree-updates];
+ * without quirks the leaf is clamped at 16 and the nodes above it become the sums of their children. No
+ * effect for a page outside the tree. */
 UVMP_API void uvmp_tree_add(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool quirks);
 
 /* Likewise each node that is not 0 loses `pages`; without quirks the leaf is clamped at 0. */

@@ -1,4 +1,4 @@
-/* Pattern engine (DATE'21; UVM Smart specification, section 5), incremental.
+/* Pattern engine (DATE'21; UVM Smart [uvmsmart: runtime-engine]), incremental.
  *
  * The original recomputes all from a log of scheduled blocks each time it asks. For kernel k and allocation
  * d, q is what was logged of d between launch and end of k, bounds included. q is linear if it never

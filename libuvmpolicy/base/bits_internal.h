@@ -68,10 +68,10 @@ static inline uint64_t float_of(uint64_t x)
 }
 
 /* So many percent of x, what a reserve protects: UVM Smart multiplies, divides by 100 and cuts off, in 32-bit
- * floats (uvm-smart, section 13). Above 2^17 or so that can be one more than in integers. The quotient is taken
- * with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with denominator 25 is at least 2^-5,
- * so no more than four zeros follow a one, and from 2 on the quotient is at least five bits longer than a float and
- * the bit that decides. */
+ * floats [uvmsmart: integer-forms]. Above 2^17 or so that can be one more than in integers. The quotient is
+ * taken with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with denominator 25 is at
+ * least 2^-5, so no more than four zeros follow a one, and from 2 on the quotient is at least five bits
+ * longer than a float and the bit that decides. */
 static inline uint32_t percent_as_float(uint32_t x, uint32_t percent)
 {
 	uint64_t product = float_of(float_of(x) * percent) << 28;

@@ -1,4 +1,4 @@
-/* Relations between processors (specification 0.2). The transpose is computed when asked for: a host then
+/* Relations between processors [driver: processors]. The transpose is computed when asked for: a host then
  * cannot give two relations that contradict each other. */
 #include "uvmpolicy/processor.h"
 

@@ -93,7 +93,7 @@ void uvmp_tree_add(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!quirks) {
 		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
 
-		/* UVM Smart Q1, Q2 mended: never above full. */
+		/* [uvmsmart: ancestors-pass-full, partial-leaf-grows] mended: never above full. */
 		*leaf = *leaf < size && pages < size - *leaf ? *leaf + pages : size;
 		sum_path(tree, leaf_index(tree, block));
 		return;
@@ -113,7 +113,7 @@ void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!quirks) {
 		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
 
-		/* UVM Smart Q2 mended: never below empty. */
+		/* [uvmsmart: partial-leaf-grows] mended: never below empty. */
 		*leaf = *leaf > pages ? *leaf - pages : 0;
 		sum_path(tree, leaf_index(tree, block));
 		return;

@@ -1,4 +1,5 @@
-/* Access counters: from notifications to pages that move and counters that are cleared (specification 8).
+/* Access counters: from notifications to pages that move and counters that are cleared
+ * [driver: counter-service].
  *
  * A notification names a page and, by the bits of its sub-granularity, the pieces of 64 KiB around it that
  * were used. The pieces say something only where virtual and physical neighbours are the same, that is where
@@ -47,7 +48,7 @@ uint32_t uvmp_counter_threshold(uint32_t threshold)
 
 bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks)
 {
-	return page_bytes != 4096u || !quirks; /* Q19 */
+	return page_bytes != 4096u || !quirks; /* [driver: notifications-drained] */
 }
 
 bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled)
@@ -104,7 +105,7 @@ static void add_note(const struct uvmp_processors *processors, const struct uvmp
 		uvmp_mask_and(&named, &named, &facts->resident[nearest]);
 	uvmp_mask_or(pages, pages, &named);
 	if (facts->quirks)
-		uvmp_mask_and(pages, pages, &facts->resident[nearest]); /* Q22 */
+		uvmp_mask_and(pages, pages, &facts->resident[nearest]); /* [driver: trimmed-notifications] */
 }
 
 enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
@@ -175,7 +176,7 @@ enum uvmp_counter_clear uvmp_counter_clears(enum uvmp_counter_place place, enum 
 		return UVMP_COUNTER_CLEAR_GROUP;
 	case UVMP_COUNTER_NO_BLOCK:
 	case UVMP_COUNTER_NOWHERE:
-		return quirks ? UVMP_COUNTER_CLEAR_FIRST : UVMP_COUNTER_CLEAR_THIS; /* Q20 */
+		return quirks ? UVMP_COUNTER_CLEAR_FIRST : UVMP_COUNTER_CLEAR_THIS; /* [driver: clears-first-notification] */
 	default:
 		return UVMP_COUNTER_CLEAR_NONE;
 	}

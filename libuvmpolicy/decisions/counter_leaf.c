@@ -1,11 +1,11 @@
-/* Access counters of UVM Smart (uvm-smart specification 4.1 to 4.3).
+/* Access counters of UVM Smart [uvmsmart: counter-register, access-counting, round-trips].
  *
  * A word per node of a tree of basic blocks. A leaf's word is 27 bits of accesses with 5 bits of round trips
  * above them, an inner node's word a plain count. An access adds one to every word on its path, the leaf
  * last. If the leaf can count no further, all counts of all trees are halved before, so that hot and cold
  * keep their order. The original compares the whole word, which never matches once there are round trips:
- * then the count runs over into them (Q12). Round trips are counted on all leaves of a tree whenever some of
- * it is written back.
+ * then the count runs over into them [uvmsmart: counter-overflow]. Round trips are counted on all leaves of a
+ * tree whenever some of it is written back.
  *
  * What was read and written is kept per block: a node was if one of its blocks was. */
 #include "uvmpolicy/counter.h"
@@ -111,7 +111,7 @@ void uvmp_counter_tree_round_trip(struct uvmp_counter_tree *tree, bool quirks)
 	for (uint32_t b = 0; b < tree->blocks; b++) {
 		uint32_t *leaf = &tree->node[node_index(tree, b, 1)];
 
-		if (quirks || *leaf / ROUND < UVMP_COUNTER_ROUNDS_MAX) /* Q12 */
+		if (quirks || *leaf / ROUND < UVMP_COUNTER_ROUNDS_MAX) /* [uvmsmart: counter-overflow] */
 			*leaf += ROUND;
 	}
 }
@@ -136,7 +136,7 @@ void uvmp_counter_halve(struct uvmp_counter_tree *trees, uint32_t count)
 			halve(&trees[i]);
 }
 
-/* Q12: the test is made on the whole word, or on its field. */
+/* [uvmsmart: counter-overflow]: the test is made on the whole word, or on its field. */
 static bool is_saturated(uint32_t leaf, bool quirks)
 {
 	return (quirks ? leaf : leaf & UVMP_COUNTER_COUNT_MAX) == UVMP_COUNTER_COUNT_MAX;
@@ -157,7 +157,7 @@ enum uvmp_status uvmp_counter_record(struct uvmp_counter_tree *trees, uint32_t c
 		return UVMP_ERR_ARGUMENT;
 	if (access->block >= tree->blocks)
 		return UVMP_ERR_RANGE;
-	if (access->is_retry && !quirks) /* Q11 */
+	if (access->is_retry && !quirks) /* [uvmsmart: retry-counted] */
 		return UVMP_OK;
 	*(access->is_write ? &tree->blocks_written : &tree->blocks_read) |= (uint32_t)1 << access->block;
 	leaf = node_index(tree, access->block, 1);

@@ -1,4 +1,4 @@
-/* Migrate, or access remotely? UVM Smart's delayed migration (uvm-smart specification 4.4).
+/* Migrate, or access remotely? UVM Smart's delayed migration [uvmsmart: migrate-or-remote].
  *
  * A block moves once it was accessed often enough, and a store moves it always. Often enough is a constant
  * (always, oversub), or follows the state of memory (adaptive): while all fits, one access more than the

@@ -1,5 +1,5 @@
-/* What may be done about one fault: the first steps of the walk over a block and the permission table (nvidia
- * specification, 3.1, 3.2 steps 1 to 6, and 3.3).
+/* What may be done about one fault: the first steps of the walk over a block and the permission table
+ * ([driver: batch-walk, block-walk] steps 1 to 6, and [driver: permission-check]).
  *
  * A verdict depends on the entry before it in the walk. The most intrusive access of a page comes first, so
  * once it has been serviced the others of that page have nothing left to do. If it was refused for good, the
@@ -31,8 +31,9 @@ static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mod
 	verdict->cancel_mode = (uint8_t)mode;
 }
 
-/* The permission table (3.3): what the entry is serviced as, UVMP_ACCESS_NONE for nothing. Marks the verdict.
- * An address that no range holds (3.1) grants nothing, whatever was merged. */
+/* The permission table [driver: permission-check]: what the entry is serviced as, UVMP_ACCESS_NONE for
+ * nothing. Marks the verdict. An address that no range holds [driver: batch-walk] grants nothing, whatever
+ * was merged. */
 static enum uvmp_access check_permission(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
                                          struct uvmp_fault_verdict *verdict)
 {

@@ -1,4 +1,4 @@
-/* Emptying a GPU's fault buffer: fetch with coalescing, and flush (nvidia specification, sections 1 and 4.2).
+/* Emptying a GPU's fault buffer: fetch with coalescing, and flush [driver: fetch, flush].
  *
  * A fetch walks over the same entries twice. The first walk only looks: how many entries does this batch
  * take, and can each of them be used? Every error comes from it, so nothing has to be undone. The second walk
@@ -45,7 +45,8 @@ uint32_t uvmp_fault_max_batch(uint32_t count, uint32_t capacity)
 	return minimum(count != 0 ? count : 1u, capacity);
 }
 
-/* First walk: how many of the next `limit` entries make the batch. Mode ALL needs each of them (1.3). */
+/* First walk: how many of the next `limit` entries make the batch. Mode ALL needs each of them
+ * [driver: fetch-modes]. */
 static enum uvmp_status count_ready(const struct uvmp_fault_buffer *buffer,
                                     const struct uvmp_fault_batch *batch, enum uvmp_fetch_mode mode,
                                     uint32_t limit, uint32_t *count)
@@ -86,7 +87,8 @@ static bool is_same_instance(const struct uvmp_fault *a, const struct uvmp_fault
 	return a->instance == b->instance && a->aperture == b->aperture && a->subcontext == b->subcontext;
 }
 
-/* May e be merged into x, as far as place and fatality go? Q3: the driver does not ask whether x is fatal. */
+/* May e be merged into x, as far as place and fatality go? [driver: fatal-merge]: the driver does not ask
+ * whether x is fatal. */
 static bool can_absorb(const struct uvmp_fault *x, const struct uvmp_fault *e, bool quirks)
 {
 	return x->address == e->address && is_same_instance(x, e) && (quirks || !x->is_fatal);
@@ -107,8 +109,8 @@ static bool merge(struct uvmp_fault *x, struct uvmp_fault *e)
 	return true;
 }
 
-/* Entry i against the latest representative of its uTLB (rule A of 1.5), then against the latest of the batch
- * (rule B). */
+/* Entry i against the latest representative of its uTLB (rule A of [driver: coalescing]), then against the
+ * latest of the batch (rule B). */
 static bool try_merge(struct uvmp_fault_batch *batch, uint32_t i, uint32_t *last, bool quirks)
 {
 	struct uvmp_fault *e = &batch->entry[i];
@@ -119,7 +121,7 @@ static bool try_merge(struct uvmp_fault_batch *batch, uint32_t i, uint32_t *last
 	if (utlb->num_pending > 0 && own < i && can_absorb(&batch->entry[own], e, quirks)) {
 		if (merge(&batch->entry[own], e)) {
 			utlb->last_fault = i;
-			if (!quirks && *last == own) /* Q2: the driver leaves it on the filtered entry */
+			if (!quirks && *last == own) /* [driver: lost-merge]: the driver leaves it on the filtered entry */
 				*last = i;
 		}
 		return true;
@@ -169,7 +171,8 @@ enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum u
 	if (put >= buffer->capacity || (uint32_t)mode > UVMP_FETCH_ALL || !is_page_size(params->page_bytes))
 		return UVMP_ERR_RANGE;
 
-	/* Q1: what was known at the last reading of PUT is fetched before PUT is read again. */
+	/* [driver: cached-put]: what was known at the last reading of PUT is fetched before PUT is read
+	 * again. */
 	get = buffer->get;
 	if (params->quirks && get != buffer->cached_put)
 		put = buffer->cached_put;

@@ -1,5 +1,5 @@
-/* The order in which faults are serviced, and the bins that the order falls into (nvidia specification, 2
- * and 3.1).
+/* The order in which faults are serviced, and the bins that the order falls into [driver: batch-order,
+ * batch-walk].
  *
  * Both orders are total: entries that are equal by every rule of the driver are told apart by their index,
  * which is the order of arrival. So the result does not depend on the algorithm. A list that is in order

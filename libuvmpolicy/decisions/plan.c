@@ -38,7 +38,8 @@ static uint64_t holders_of(const struct job *job)
 	return holders;
 }
 
-/* The order of preference depends on the destination only (0.2), so it is the same for all pages. */
+/* The order of preference depends on the destination only [driver: processors], so it is the same for all
+ * pages. */
 static void order_holders(struct job *job)
 {
 	uint64_t holders = holders_of(job);

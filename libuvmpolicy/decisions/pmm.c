@@ -1,7 +1,7 @@
 /* The memory manager's calls but for eviction: memory layout, allocation, unpin, free, marks, looking.
  *
  * An allocation takes the first free chunk of its size, else of the next larger sizes, zeroed before others,
- * else a batch of roots from the pool, and splits what it got down to its size (6.3).
+ * else a batch of roots from the pool, and splits what it got down to its size [driver: chunk-allocation].
  */
 #include "pmm_internal.h"
 
@@ -160,8 +160,8 @@ static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t 
 	return UVMP_PMM_LIST_NONE;
 }
 
-/* A failed allocation returns a free root to the pool in the driver (6.5). It does not here: it fails only
- * when there is no free root, or for want of a split record, which the driver does not know. */
+/* A failed allocation returns a free root to the pool in the driver [driver: chunk-free]. It does not here:
+ * it fails only when there is no free root, or for want of a split record, which the driver does not know. */
 enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type, enum uvmp_chunk_size size,
                                 uint32_t block, struct uvmp_chunk *chunk)
 {
@@ -290,7 +290,7 @@ enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	enum uvmp_status status = check_chunk(pmm, chunk);
 
-	/* Q11: the driver does not see accesses. */
+	/* [driver: order-by-service]: the driver does not see accesses. */
 	if (status == UVMP_OK && !pmm->params.quirks && pmm->root[chunk.root].list != UVMP_PMM_LIST_NONE)
 		uvmp_pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
 	return status;

@@ -39,7 +39,7 @@ static bool is_merged(const struct uvmp_pmm_split *split)
 static bool masks_are_sound(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root *r,
                             const struct uvmp_pmm_split *split, const uvmp_mask *starts)
 {
-	/* Q24 and Q12: these are not kept. */
+	/* [driver: split-loses-zero, marks-whole-roots]: these are not kept. */
 	bool ok = !pmm->params.quirks ||
 	          (uvmp_mask_is_empty(&split->zero) && uvmp_mask_is_empty(&split->marked));
 

@@ -232,7 +232,7 @@ static void split_group(struct uvmp_pmm *pmm, uint32_t root, uint32_t first, boo
 
 void uvmp_pmm_split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero)
 {
-	/* Q24: the driver frees the remainders like used memory. */
+	/* [driver: split-loses-zero]: the driver frees the remainders like used memory. */
 	bool keep = zero && !pmm->params.quirks;
 
 	if (chunk->size == UVMP_CHUNK_2M && size < UVMP_CHUNK_2M)
@@ -300,7 +300,7 @@ static uint32_t queue_of(const struct uvmp_pmm_split *split)
 static void settle(struct uvmp_pmm *pmm, uint32_t root)
 {
 	struct uvmp_pmm_root *r = &pmm->root[root];
-	uint32_t queue = UVMP_PMM_USED; /* Q10: to its tail, wherever the root was */
+	uint32_t queue = UVMP_PMM_USED; /* [driver: free-renews-root]: to its tail, wherever the root was */
 
 	if (r->type != UVMP_CHUNK_USER || r->pinned_leaves != 0)
 		return;
@@ -358,7 +358,7 @@ void uvmp_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t
 		return;
 	}
 	if (pmm->params.quirks)
-		return; /* Q12 */
+		return; /* [driver: marks-whole-roots] */
 	split = &pmm->split[r->body];
 	uvmp_mask_clear(&split->marked, chunk.page);
 	uvmp_mask_clear(&split->discarded, chunk.page);

@@ -1,4 +1,4 @@
-/* Eviction of root chunks (6.4): choose a victim, empty it block by block, hand it on.
+/* Eviction of root chunks [driver: victim-choice]: choose a victim, empty it block by block, hand it on.
  *
  * A root in eviction is on no list and none of its pieces is free, so nothing can be claimed from it; pieces
  * that have left are pinned without an owner. When all are, the root is merged in one step.
@@ -79,7 +79,8 @@ enum uvmp_status uvmp_pmm_evict_begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type
 		*root = victim;
 		return UVMP_OK;
 	}
-	/* Pinned pieces of split roots do not count: if only they are in the way, the answer is no (6.4). */
+	/* Pinned pieces of split roots do not count: if only they are in the way, the answer is no
+	 * [driver: victim-choice]. */
 	if (type == UVMP_CHUNK_USER && (pmm->pinned != 0 || pmm->in_eviction != 0))
 		return UVMP_ERR_RETRY;
 	return UVMP_ERR_NO_MEMORY;

@@ -56,8 +56,8 @@ struct uvmp_pmm_split {
 	uint32_t groups; /* bit g: pages 16g..16g+15 are 4 KiB chunks, else they are one 64 KiB chunk */
 	uvmp_mask live;	 /* not FREE: allocated or pinned */
 	uvmp_mask pinned;
-	uvmp_mask zero;	  /* free ones that are zeroed; empty with quirks (Q24) */
-	uvmp_mask marked; /* allocated ones marked UNUSED or DISCARDED; empty with quirks (Q12) */
+	uvmp_mask zero;	  /* free ones that are zeroed; empty with quirks [driver: split-loses-zero] */
+	uvmp_mask marked; /* allocated ones marked UNUSED or DISCARDED; empty with quirks [driver: marks-whole-roots] */
 	uvmp_mask discarded;
 	struct uvmp_pmm_link slot[UVMP_PMM_PAGES]; /* free: place in its list. Owned: next is the owner */
 };
@@ -107,7 +107,7 @@ static inline uint32_t uvmp_pmm_leaf_size(const struct uvmp_pmm_split *split, ui
 	return ((split->groups >> (page / UVMP_PMM_GROUP)) & 1u) != 0 ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
 }
 
-/* Is the root pinned (6.1)? */
+/* Is the root pinned [driver: root-chunks]? */
 static inline bool uvmp_pmm_root_is_pinned(const struct uvmp_pmm_root *root)
 {
 	return root->state == UVMP_PMM_PINNED || root->pinned_leaves != 0;
@@ -141,7 +141,7 @@ void uvmp_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root);
 bool uvmp_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* Marks a chunk whose root is on a queue. The values of marks are those of queues. */
 void uvmp_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t mark);
-/* Returns one free root of the type to the pool, if there is one (6.5). */
+/* Returns one free root of the type to the pool, if there is one [driver: chunk-free]. */
 void uvmp_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type);
 
 #endif

@@ -1,4 +1,5 @@
-/* Is GPU memory full? (uvm-smart specification 2.7, 3.3, 4.4; the integer form is that of section 13.)
+/* Is GPU memory full? ([uvmsmart: oversubscription-switch, eviction-trigger, migrate-or-remote]; the
+ * integer form is that of [uvmsmart: integer-forms].)
  *
  * Demand is what shall be kept free, what is in use and what is coming; supply is the memory and what is
  * leaving. Demand above supply is pressure, demand over supply is the occupancy.
@@ -81,7 +82,7 @@ static uint64_t whole(struct real a)
 
 static struct real demand(const struct uvmp_pressure *pressure)
 {
-	uint64_t used = pressure->total_pages - pressure->free_pages; /* Q10: wraps */
+	uint64_t used = pressure->total_pages - pressure->free_pages; /* [uvmsmart: clean-pages-uncounted]: wraps */
 	struct real kept =
 	        product(from_integer(pressure->total_pages), from_integer(pressure->buffer_percent));
 

@@ -1,5 +1,5 @@
 /* The bottom half of the fault interrupt as a machine that waits for one answer at a time
- * (specification 4.1).
+ * [driver: bottom-half].
  *
  * `position` says which action the host is working on. A table gives for each position the action, the kind
  * of event that answers it, and the rule that looks at the event and names the next position. The rules read
@@ -54,7 +54,8 @@ void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t i
 	}
 }
 
-/* A bottom half that has not replayed at all does so now, or the GPU would stand still (Q23). */
+/* A bottom half that has not replayed at all does so now, or the GPU would stand still
+ * [driver: service-limit-zero]. */
 static enum position finish(const struct uvmp_replay_params *params, const struct uvmp_replay_state *state)
 {
 	bool is_once = state->status == UVMP_OK && params->policy == UVMP_REPLAY_ONCE;
@@ -62,7 +63,7 @@ static enum position finish(const struct uvmp_replay_params *params, const struc
 	return is_once || state->replays == 0 ? PUSHING_END : IDLE;
 }
 
-/* Q23: the driver takes a limit of 0 as it stands. */
+/* [driver: service-limit-zero]: the driver takes a limit of 0 as it stands. */
 static bool is_reached(uint32_t count, uint32_t limit, bool quirks)
 {
 	return count >= (limit == 0 && !quirks ? 1u : limit);
@@ -118,7 +119,7 @@ static enum position end_service(const struct uvmp_replay_params *params, struct
 {
 	uvmp_prefetch_toggle_update(&state->prefetch_faults, state->invalid_prefetches,
 	                            params->quirks ? params->max_batch : state->cached,
-	                            params->prefetch_lapse_ms, now_ns); /* Q6 */
+	                            params->prefetch_lapse_ms, now_ns); /* [driver: toggle-by-configured-batch] */
 	if (state->status != UVMP_OK)
 		return CANCELLING_BATCH;
 	if (state->has_fatal)
@@ -190,7 +191,8 @@ static enum position on_work_waited(const struct uvmp_replay_params *params, str
 	return event->status == UVMP_OK ? CANCELLING_PRECISE : finish(params, state);
 }
 
-/* The replays within a cancel do not count as this bottom half's (4.2); neither does its throttling. */
+/* The replays within a cancel do not count as this bottom half's [driver: flush]; neither does its
+ * throttling. */
 static enum position on_cancelled(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
                                   const struct uvmp_replay_event *event)
 {
@@ -209,7 +211,7 @@ static enum position on_batch_cancelled(const struct uvmp_replay_params *params,
 	return finish(params, state);
 }
 
-/* Q23: the status of the last replay replaces an earlier error. */
+/* [driver: service-limit-zero]: the status of the last replay replaces an earlier error. */
 static enum position on_end_pushed(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
                                    const struct uvmp_replay_event *event)
 {

@@ -1,4 +1,5 @@
-/* Where a page lives and who may use it there (specification 9.2 to 9.4, and 3.4 steps 3 and 4).
+/* Where a page lives and who may use it there ([driver: read-duplication, residency-choice,
+ * other-mappings, block-service] steps 3 and 4).
  *
  * The destination comes from a table whose first matching row decides. Its rows are tested here in their
  * order, in three pieces: those that come before anybody asks where the page is now (1 to 6), the page that
@@ -147,7 +148,7 @@ static bool map_facts_in_range(const struct uvmp_processors *processors, const s
 	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
 }
 
-/* 3.4 step 3. */
+/* [driver: block-service] step 3. */
 static enum uvmp_prot right_of_requester(const struct uvmp_processors *processors,
                                          const struct uvmp_map_facts *facts)
 {
@@ -168,7 +169,7 @@ static enum uvmp_prot right_of_requester(const struct uvmp_processors *processor
 	return right;
 }
 
-/* 3.4 step 4: who loses a right because the requester gets `right`. */
+/* [driver: block-service] step 4: who loses a right because the requester gets `right`. */
 static void revoke(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                    struct uvmp_map *map)
 {
@@ -187,7 +188,7 @@ static void revoke(const struct uvmp_processors *processors, const struct uvmp_m
 		map->left = stops_writes ? UVMP_PROT_READ : UVMP_PROT_READ_WRITE;
 }
 
-/* 9.4: the processors that are mapped along with the requester. */
+/* [driver: other-mappings]: the processors that are mapped along with the requester. */
 static uint64_t others_to_map(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts)
 {
 	uint64_t others = facts->is_integrated ? ~(uint64_t)0 : facts->accessed_by | facts->thrashing;
@@ -202,8 +203,8 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	return facts->is_cpu_barred ? others & ~BIT(UVMP_CPU) : others;
 }
 
-/* 9.4: with which right. Without atomics of its own on the memory, the requester's are done by taking the
- * page's rights from others; they must not get them back here. */
+/* [driver: other-mappings]: with which right. Without atomics of its own on the memory, the requester's are
+ * done by taking the page's rights from others; they must not get them back here. */
 static void map_others(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                        struct uvmp_map *map)
 {
@@ -245,6 +246,6 @@ enum uvmp_prot uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_ma
 		return UVMP_PROT_READ_WRITE_ATOMIC;
 	for (uint32_t i = 0; i < 2; i++)
 		if (!uvmp_mask_is_empty(&level[i]) && uvmp_mask_is_subset(&level[i], pinned))
-			return (enum uvmp_prot)(UVMP_PROT_READ + i); /* Q4 */
+			return (enum uvmp_prot)(UVMP_PROT_READ + i); /* [driver: pinned-stops-mapping] */
 	return UVMP_PROT_READ_WRITE_ATOMIC;
 }

@@ -1,5 +1,5 @@
 /* State of the thrashing detector: parameters, blocks and their arrays, pins and the queue of pinned pages,
- * and the events (specification 7.1 to 7.3, 7.7).
+ * and the events [driver: thrashing-parameters, thrashing-state, thrashing-events, pin-and-reset].
  *
  * An event stamps each page of its region. A stamp that follows the one before within the lapse is counted;
  * with enough of them the page thrashes, until an event that comes late, a reset, or the end of its pin. The
@@ -44,7 +44,7 @@ enum uvmp_status uvmp_thrash_space_init(struct uvmp_thrash_space *space,
 	correct(&kept.threshold, 1, EVENTS_MAX, 3);
 	correct(&kept.pin_threshold, 1, THROTTLES_MAX, 10);
 	correct(&kept.lapse_us, 1, UINT32_MAX, 500);
-	correct(&kept.vote_threshold, 1, UINT32_MAX, kept.quirks ? 500 : 32); /* Q18 */
+	correct(&kept.vote_threshold, 1, UINT32_MAX, kept.quirks ? 500 : 32); /* [driver: vote-threshold-zero] */
 	correct(&kept.nap, 1, 100, 1);
 	correct(&kept.epoch, 1, UINT32_MAX, 2000);
 	space->params = kept;
@@ -215,7 +215,7 @@ void uvmp_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_
 	page->has_migrated = false;
 	page->has_revoked = false;
 	page->procs = 0;
-	if (!space->params.quirks) { /* Q17 */
+	if (!space->params.quirks) { /* [driver: reset-leftovers] */
 		page->throttles = 0;
 		page->spared = UVMP_PROC_NONE;
 	}
@@ -324,7 +324,7 @@ static void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *blo
 	} else if (page->events >= space->params.threshold) {
 		if (!uvmp_mask_test(&block->pinned, index))
 			uvmp_thrash_page_reset(space, block, index);
-	} else if (!space->params.quirks) { /* Q14 */
+	} else if (!space->params.quirks) { /* [driver: events-accumulate] */
 		page->events = 0;
 		page->has_migrated = false;
 		page->has_revoked = false;

@@ -1,9 +1,11 @@
-/* What to do about a fault on a page that may be bouncing (specification 7.4 to 7.6).
+/* What to do about a fault on a page that may be bouncing [driver: thrashing-hint, thrashing-table,
+ * lapse-adaptation].
  *
  * In order: a block that has long been quiet is forgotten; a page that does not thrash gets no hint; a
  * processor that is being throttled stays so until the period ends; the gap since the last event adapts the
  * lapse and decides whether the page still thrashes; if nobody's period is running, a new one begins and
- * spares the requester, unless it was spared in the last one; then the table of 7.5 chooses. */
+ * spares the requester, unless it was spared in the last one; then the table of [driver: thrashing-table]
+ * chooses. */
 #include "thrash_internal.h"
 
 #include "../base/bits_internal.h"
@@ -19,7 +21,7 @@
 #define STEP_UP_MAX_NS    50000000u
 #define STEP_DOWN_MIN_NS  5000u
 
-/* -- lapse (7.6) -- */
+/* -- lapse [driver: lapse-adaptation] -- */
 
 static uint64_t step_up(uint64_t lapse_ns)
 {
@@ -31,8 +33,8 @@ static uint64_t step_down(uint64_t lapse_ns)
 	return lapse_ns / 8u > STEP_DOWN_MIN_NS ? lapse_ns / 8u : STEP_DOWN_MIN_NS;
 }
 
-/* Q15: the vote is 8 bits; the first comparison takes it as unsigned, so that a negative vote is a large one
- * and lengthens the lapse too. */
+/* [driver: lapse-widens]: the vote is 8 bits; the first comparison takes it as unsigned, so that a negative
+ * vote is a large one and lengthens the lapse too. */
 static void adapt_as_driver(struct uvmp_thrash_space *space, int32_t change)
 {
 	uint32_t needed = space->params.vote_threshold;
@@ -83,7 +85,7 @@ void uvmp_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
 		adapt_corrected(space, change);
 }
 
-/* -- the table (7.5) -- */
+/* -- the table [driver: thrashing-table] -- */
 
 struct relations {
 	uint64_t common; /* processors whose memory all that took part can map */
@@ -207,13 +209,13 @@ enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *sp
 	return kind;
 }
 
-/* -- the hint (7.4) -- */
+/* -- the hint [driver: thrashing-hint] -- */
 
 static bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
                           uint64_t now_ns)
 {
 	bool had_pins =
-	        space->params.quirks ? block->pins != 0 : !uvmp_mask_is_empty(&block->pinned); /* Q13 */
+	        space->params.quirks ? block->pins != 0 : !uvmp_mask_is_empty(&block->pinned); /* [driver: pinned-total-grows] */
 
 	return block->last_thrashing_ns != 0 && !had_pins && block->resets < space->params.max_resets &&
 	       now_ns - block->last_thrashing_ns > uvmp_thrash_lapses(space, space->params.epoch);

@@ -8,7 +8,7 @@
 
 #define BIT(processor) ((uint64_t)1 << (processor))
 
-/* A time as a page keeps it (Q16). */
+/* A time as a page keeps it [driver: rounded-stamps]. */
 static inline uint64_t stored(const struct uvmp_thrash_space *space, uint64_t time_ns)
 {
 	return space->params.quirks ? time_ns & ~(uint64_t)63 : time_ns;
@@ -19,19 +19,20 @@ static inline bool is_region_inside(const struct uvmp_thrash_block *block, struc
 	return !uvmp_region_is_empty(region) && region.outer <= block->pages;
 }
 
-/* So many lapses: of the lapse at the beginning (Q17), or of the present one. */
+/* So many lapses: of the lapse at the beginning [driver: reset-leftovers], or of the present one. */
 uint64_t uvmp_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple);
 
-/* The table of hints for a page that thrashes (7.5). *pin_to means something for PIN only. */
+/* The table of hints for a page that thrashes [driver: thrashing-table]. *pin_to means something for PIN
+ * only. */
 enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *space,
                                               const struct uvmp_thrash_page *page,
                                               const struct uvmp_processors *processors,
                                               const struct uvmp_thrash_facts *facts, uint32_t *pin_to);
 
-/* Moves the lapse by one observed gap (7.6). */
+/* Moves the lapse by one observed gap [driver: lapse-adaptation]. */
 void uvmp_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns);
 
-/* 7.7 */
+/* [driver: pin-and-reset] */
 void uvmp_thrash_end_throttling(struct uvmp_thrash_page *page);
 void uvmp_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t page);
 void uvmp_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,

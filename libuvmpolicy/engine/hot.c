@@ -71,7 +71,7 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 		}
 	}
 	uvmpi_step_switch_prefetcher(
-	        s); /* which stays (Q4), even if no batch has seen yet that memory is full */
+	        s); /* which stays [driver: pinned-stops-mapping], even if no batch has seen yet that memory is full */
 	s->is_full = false;
 	return UVMP_OK;
 }

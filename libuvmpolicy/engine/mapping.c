@@ -47,9 +47,9 @@ struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle h, struct r
 	return a;
 }
 
-/* Highest right that `proc` may have on a page that lies on `holder` (9.1), with nobody losing one for it
- * (3.4 step 4): while a processor without atomics there has all rights, others read; such a one itself gets
- * them only if nobody else writes. */
+/* Highest right that `proc` may have on a page that lies on `holder` [driver: va-policy], with nobody losing
+ * one for it ([driver: block-service] step 4): while a processor without atomics there has all rights, others
+ * read; such a one itself gets them only if nobody else writes. */
 static uint8_t remote_right(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc,
                             uint32_t holder)
 {
@@ -90,7 +90,8 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 	return any;
 }
 
-/* A preferred location, and any processor with read duplication, is only mapped to its own memory (9.4). */
+/* A preferred location, and any processor with read duplication, is only mapped to its own memory
+ * [driver: other-mappings]. */
 static bool stays_local(const struct uvmp_service *s, const struct range *range, uint32_t proc)
 {
 	return range->duplication == UVMP_DUPLICATION_ENABLED ||

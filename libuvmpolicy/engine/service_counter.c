@@ -1,4 +1,5 @@
-/* Access counters: notifications of one GPU become migrations (nvidia specification, 8.2 to 8.5, 8.7).
+/* Access counters: notifications of one GPU become migrations [driver: counter-fetch, counter-service,
+ * counter-pages, counter-policy, counter-clear].
  *
  * A batch is fetched, given its address spaces and ordered by (space, address). Then it is walked: what lies
  * in one block is a group, whose pages move by one service step; the notifications of a group are cleared
@@ -6,14 +7,14 @@
  * error nothing is cleared, and the rest of the batch is dropped.
  *
  * The CPU is taken to hold blocks of 2 MiB in one chunk, as the driver's own allocation does where it can:
- * for them, and for whole roots of GPUs, the bits of the sub-granularity count (8.4).
+ * for them, and for whole roots of GPUs, the bits of the sub-granularity count [driver: counter-pages].
  */
 #include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define RETRIES_MAX 1100u /* evictions for one block: more than it can have chunks, on two GPUs */
 
-/* -- the buffer (8.2) -- */
+/* -- the buffer [driver: counter-fetch] -- */
 
 enum uvmp_status uvmp_service_note(struct uvmp_service *s, uint32_t gpu, const struct uvmp_note *note)
 {
@@ -40,7 +41,8 @@ bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu)
 	return s->gpu[gpu].note_get != s->gpu[gpu].note_put;
 }
 
-/* As for faults, PUT is read only when everything up to the one read before has been taken (Q1). */
+/* As for faults, PUT is read only when everything up to the one read before has been taken
+ * [driver: cached-put]. */
 static uint32_t fetch(struct uvmp_service *s)
 {
 	struct gpu *g = &s->gpu[s->counter.gpu];
@@ -57,7 +59,7 @@ static uint32_t fetch(struct uvmp_service *s)
 	return count;
 }
 
-/* -- order (8.3) -- */
+/* -- order [driver: counter-service] -- */
 
 /* From here on `aperture` says whether there is an address space, and `instance` which. */
 static void translate(struct uvmp_service *s, uint32_t count)
@@ -131,7 +133,8 @@ void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
 	a->to = (uint8_t)gpu;
 	a->count = a->detail = run->count;
-	/* with 4 KiB pages the driver only reports them (Q19), and without migrations too */
+	/* with 4 KiB pages the driver only reports them [driver: notifications-drained], and without
+	 * migrations too */
 	if (!s->has_counters ||
 	    !uvmp_counter_is_serviced(s->page_bytes,
 	                              s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON))
@@ -141,7 +144,7 @@ void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 	run->phase = COUNTER_WALK;
 }
 
-/* -- one block (8.4, 8.5) -- */
+/* -- one block [driver: counter-pages, counter-policy] -- */
 
 static const struct uvmp_note *note_at(const struct uvmp_service *s, uint32_t position)
 {
@@ -205,7 +208,8 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* Throttled pages stay out; the read-duplicate verdict does not count (Q21): uvmpi_step_page sees to both. */
+/* Throttled pages stay out; the read-duplicate verdict does not count
+ * [driver: counter-ignores-duplication]: uvmpi_step_page sees to both. */
 static void start_step(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
@@ -229,7 +233,7 @@ static void start_step(struct uvmp_service *s)
 	uvmpi_step_start(s);
 }
 
-/* -- the walk (8.3, 8.7) -- */
+/* -- the walk [driver: counter-service, counter-clear] -- */
 
 static void clear(struct uvmp_service *s, const struct uvmp_note *note)
 {
@@ -250,7 +254,7 @@ static void clear_group(struct uvmp_service *s, enum uvmp_counter_place place)
 		for (uint32_t i = 0; i < run->group; i++)
 			clear(s, note_at(s, run->next + i));
 		break;
-	case UVMP_COUNTER_CLEAR_FIRST: /* Q20 */
+	case UVMP_COUNTER_CLEAR_FIRST: /* [driver: clears-first-notification] */
 		clear(s, note_at(s, 0));
 		break;
 	case UVMP_COUNTER_CLEAR_THIS:
@@ -303,7 +307,8 @@ void uvmpi_counter_advance(struct uvmp_service *s)
 		walk(s);
 		return;
 	}
-	if (status == UVMP_ERR_RETRY && ++run->retries <= RETRIES_MAX) { /* an eviction has made room (6.6) */
+	if (status == UVMP_ERR_RETRY && ++run->retries <= RETRIES_MAX) { /* an eviction has made room
+									  * [driver: eviction-retry] */
 		start_step(s);
 		return;
 	}

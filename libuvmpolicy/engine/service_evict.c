@@ -6,10 +6,10 @@
  * others keep reaching the pages, and NEXT goes on; when one has failed those pages stay where they are, the
  * victim goes back to the tail of its queue, and the eviction has failed.
  *
- * TBNe (uvm-smart 3.4): the victim is a basic block, and with it leave those basic blocks of its block (the
- * tree) without which the tree is better balanced; each run of them is one pass of the machine. The tree is
- * the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what is resident
- * or on its way.
+ * TBNe [uvmsmart: victim-selection]: the victim is a basic block, and with it leave those basic blocks of its
+ * block (the tree) without which the tree is better balanced; each run of them is one pass of the machine.
+ * The tree is the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what
+ * is resident or on its way.
  */
 #include "service_internal.h"
 
@@ -17,7 +17,7 @@
 
 /* -- the victim -- */
 
-/* Lists in the order in which uvmp_pmm_evict_begin looks at them (6.4). */
+/* Lists in the order in which uvmp_pmm_evict_begin looks at them [driver: victim-choice]. */
 #define VICTIM_LISTS 5u
 
 struct victim {
@@ -108,10 +108,10 @@ static bool is_large(const struct uvmp_service *s, const struct gpu *g)
 }
 
 /* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
- * basic block that is not complete is spared (uvm-smart 3.2), if that can be. So is a unit of evict=lfu2m
- * (UVM Smart Q7, spare_unit in service_memory.c), by the order itself unless there is a reserve.
- * What follows a decision may not send away what has just come for it. Ahead, the copies of what comes are
- * decided, and no page that is wanted may go. */
+ * basic block that is not complete is spared [uvmsmart: evictable], if that can be. So is a unit of
+ * evict=lfu2m ([uvmsmart: incomplete-tree-stays], spare_unit in service_memory.c), by the order itself unless
+ * there is a reserve. What follows a decision may not send away what has just come for it. Ahead, the copies
+ * of what comes are decided, and no page that is wanted may go. */
 static bool is_refused(const struct uvmp_service *s, uint32_t gpu, uint32_t unit, bool is_strict)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -423,7 +423,8 @@ static void send_away(struct uvmp_service *s)
 	e->phase = EVICT_COMMIT;
 }
 
-/* The allocation that asked gets its chunk from the root; it waits for the pass that follows (6.6). */
+/* The allocation that asked gets its chunk from the root; it waits for the pass that follows
+ * [driver: eviction-retry]. */
 static void park(struct uvmp_service *s, struct uvmp_chunk chunk)
 {
 	uint32_t i = 0;
@@ -493,7 +494,7 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 }
 
 /* The tree of the UVM Smart family no longer counts what left; a large page that leaves empties it
- * (uvm-smart 3.4). */
+ * [uvmsmart: victim-selection]. */
 static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages, bool is_large)
 {
 	struct uvmp_tree *tree;
@@ -515,7 +516,7 @@ static bool is_large_victim(const struct uvmp_service *s, const struct block *b)
 	return g->pmm ? block_is_whole(s, b) : is_large(s, g);
 }
 
-/* What has left is on the CPU alone, duplicates on other GPUs are given up too (6.4). */
+/* What has left is on the CPU alone, duplicates on other GPUs are given up too [driver: victim-choice]. */
 static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 {
 	const struct evict *e = &s->evict;
@@ -537,8 +538,8 @@ static void leave(struct uvmp_service *s, const uvmp_mask *failed)
 	leave_tree(s, b, &gone, is_large_victim(s, b) && uvmp_mask_is_empty(failed));
 }
 
-/* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages (6.4,
- * 9.5). */
+/* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages
+ * [driver: victim-choice, remote-on-eviction]. */
 static void map_again(struct uvmp_service *s)
 {
 	const struct evict *e = &s->evict;

@@ -1,9 +1,11 @@
-/* The bottom half of one GPU (nvidia specification, 1 to 4): what replay.h says is done here.
+/* The bottom half of one GPU [driver: fetch, work-pending, fetch-modes, coalescing, batch-order,
+ * batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault, non-replayable-fault,
+ * bottom-half]: what replay.h says is done here.
  *
  * A batch is fetched, given its address spaces, ordered, and dispatched block by block. The walk over the
  * faults of one block decides what each needs; the step brings it. After an eviction the whole walk is
- * repeated (6.6). Fatal faults are cancelled in a round of their own: flush, replay, fetch what comes again,
- * cancel what is fatal in it (4.2).
+ * repeated [driver: eviction-retry]. Fatal faults are cancelled in a round of their own: flush, replay, fetch
+ * what comes again, cancel what is fatal in it [driver: flush].
  */
 #include "../base/bits_internal.h"
 #include "service_internal.h"
@@ -92,7 +94,7 @@ static void queue_toggle(struct uvmp_service *s)
 	queue(s, UVMP_ACTION_TOGGLE)->is_update = is_enabled;
 }
 
-/* -- fetch and order (1, 2) -- */
+/* -- fetch and order [driver: fetch, batch-order] -- */
 
 /* The engine's own ring has neither gaps nor fields out of range, and the batch has room for all of it: this
  * cannot fail. */
@@ -180,7 +182,7 @@ static bool preprocess(struct uvmp_service *s)
 	return true;
 }
 
-/* -- the walk over one block (3.2) -- */
+/* -- the walk over one block [driver: block-walk] -- */
 
 static void mark_fatal(struct uvmp_service *s, uint32_t index, uint8_t mode)
 {
@@ -281,7 +283,7 @@ static void walk(struct uvmp_service *s, handle h)
 	uvmpi_step_start(s);
 }
 
-/* -- dispatch (3.1) -- */
+/* -- dispatch [driver: batch-walk] -- */
 
 static void answer(struct uvmp_service *s, enum uvmp_status status)
 {

@@ -6,19 +6,19 @@
  *   service_memory.c   memory of the GPUs: chunks or units
  *   service_evict.c    what leaves, as a state machine
  *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
- *   service_step.c     one service step: pages of one block to their destinations, and mappings (3.4)
+ *   service_step.c     one service step: pages of one block to their destinations, and mappings [driver: block-service]
  *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
  *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
- *   service_counter.c  access counters (8)
+ *   service_counter.c  access counters [driver: counter-service]
  *   service_remote.c   counted accesses: what stays on the CPU, what has become hot (UVM Smart, 4)
  *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
  *   service_runtime.c  the pattern engine and what follows from it: runtime=on
  *   service_check.c    the walk over everything
  *   service_log.c      the text of an action
  *
- * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it is
- * called again when all of them are completed. Levels, the innermost first: eviction, step, then the operation
- * (request, bottom half, counters or hot pages).
+ * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it
+ * is called again when all of them are completed. Levels, the innermost first: eviction, step, then the
+ * operation (request, bottom half, counters or hot pages).
  */
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
@@ -252,7 +252,7 @@ struct step {
 	uint8_t operation; /* enum uvmp_operation */
 	uint8_t cause;	   /* enum uvmp_cause of what did not come by prefetching */
 	uint8_t migrate;   /* enum uvmp_migrate_cause of the same */
-	bool is_prefetching; /* ask the prefetcher (5.7) */
+	bool is_prefetching; /* ask the prefetcher [driver: prefetch-in-service] */
 	bool is_retry;
 	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
@@ -278,7 +278,7 @@ struct step {
 	uvmp_mask failed;	 /* pages that did not come */
 	uvmp_mask came[UVMP_PROCS_MAX]; /* pages that did, per source */
 	uvmp_mask faulted;
-	uvmp_mask prefetched; /* stays after the step (Q5) */
+	uvmp_mask prefetched; /* stays after the step [driver: stale-prefetch-mask] */
 	uvmp_mask migrated;   /* of this destination */
 	uint32_t present;     /* pages that the destination had when the prefetcher was asked */
 	struct uvmp_prefetch_hint hint;
@@ -454,7 +454,7 @@ struct uvmp_service {
 	struct uvmp_pattern_engine patterns; /* runtime=on */
 	enum uvmp_pattern_verdict verdict, told; /* of theirs: as it was judged last, and as the log was told */
 
-	/* 3.6: the CPU fault that was let pass once */
+	/* [driver: cpu-fault]: the CPU fault that was let pass once */
 	uint64_t latch_ns, latch_thread, latch_page, latch_space;
 	bool has_latch;
 
@@ -582,10 +582,10 @@ static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t inde
 }
 /* Is [base, end] wholly in ranges? */
 bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
-/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a block if
- * it lies inside one (9.1). The new range, the upper part, starts with zeros as its prefetch state.
- * UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies across and has
- * memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
+/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
+ * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
+ * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
+ * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
 enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 /* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
 void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);

@@ -2,8 +2,8 @@
  *
  * evict=lru: chunks of uvmp_pmm, owned by the block's handle. A block of 2 MiB has one root, a smaller one a
  * record of its chunks (struct chunk_map). If no chunk is free, the caller evicts a root; the chunk that the
- * eviction wins is parked for the next pass (6.6). Chunks of a pass that was not enough stay pinned and
- * unknown to the host: ALLOCATE is queued once the step has all the memory that it asked for.
+ * eviction wins is parked for the next pass [driver: eviction-retry]. Chunks of a pass that was not enough
+ * stay pinned and unknown to the host: ALLOCATE is queued once the step has all the memory that it asked for.
  *
  * Other orders: a number of pages. Blocks with memory have numbers, and the units of the order are the parts
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
@@ -445,7 +445,7 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 	return region;
 }
 
-/* Does what has been asked for fit (uvm-smart 2.7)? */
+/* Does what has been asked for fit [uvmsmart: oversubscription-switch]? */
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
@@ -489,8 +489,8 @@ static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *r
 	g->unit_used[p->memory] = (uint16_t)pages;
 }
 
-/* uvm-smart 3.1: where accesses are counted, the tree's node over the unit ranks it, not the order's own
- * count of touches. */
+/* [uvmsmart: eviction-list]: where accesses are counted, the tree's node over the unit ranks it, not the
+ * order's own count of touches. */
 static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b,
                   const struct residency *p, uint32_t page)
 {
@@ -546,9 +546,9 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 	weigh(s, g, b, p, page);
 }
 
-/* UVM Smart Q7: a unit that is not complete has had few uses because it is just coming, and would leave as
- * soon as it has come. A reserve is counted in an order without that (uvmpi_evict_start passes such units
- * over). */
+/* [uvmsmart: incomplete-tree-stays]: a unit that is not complete has had few uses because it is just coming,
+ * and would leave as soon as it has come. A reserve is counted in an order without that (uvmpi_evict_start
+ * passes such units over). */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
                        const struct residency *p, const uvmp_mask *resident, uint32_t page)
 {
@@ -723,7 +723,7 @@ void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const
 		if (uvmpi_cyclic_return(s, &s->gpu[gpu], p->memory, is_fault))
 			list_units(s, gpu, p->memory, false);
 		touch_pages(s, &s->gpu[gpu], b, p, pages);
-	} else if (block_is_whole(s, b)) /* even if no page moved (6.2) */
+	} else if (block_is_whole(s, b)) /* even if no page moved [driver: root-queues] */
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);

@@ -1,12 +1,12 @@
-/* Delayed migration: a GPU reads over the link until a page is worth its way (UVM Smart, IPDPS'20; uvm-smart
- * specification 4.1 to 4.4).
+/* Delayed migration: a GPU reads over the link until a page is worth its way (UVM Smart, IPDPS'20;
+ * [uvmsmart: counter-register, access-counting, round-trips, migrate-or-remote]).
  *
  * Each block has counters of the accesses to its basic blocks of 64 KiB, and of their round trips. Counted
  * are the faults that are serviced and the accesses that the host tells of, local and remote ones, of all
- * GPUs. As in the original (UVM Smart Q11) an access that has faulted counts again when it goes through, with
- * a host that tells of accesses. The original counts in the GPU's memory unit and looks at each miss of its
- * TLBs; a fault costs it nothing then. Here the driver decides, so that the GPU need not ask more often than
- * it must:
+ * GPUs. As in the original [uvmsmart: retry-counted] an access that has faulted counts again when it goes
+ * through, with a host that tells of accesses. The original counts in the GPU's memory unit and looks at each
+ * miss of its TLBs; a fault costs it nothing then. Here the driver decides, so that the GPU need not ask more
+ * often than it must:
  *
  *   fault       uvmp_remote_decide, for data that only the CPU has. Remote: the page is mapped for reading
  *               where it lies, and with it whatever else of the block would stay if it were read now. A
@@ -18,15 +18,16 @@
  *               When their turn comes, all of a block come in one step as faulted ones would: the prefetcher
  *               is asked.
  *
- *   eviction    one round trip more, whenever pages of a block begin to leave (4.3). What would stay if it
+ *   eviction    one round trip more, whenever pages of a block begin to leave [uvmsmart: round-trips]. What would stay if it
  *               were read now is mapped for reading; the rest faults.
  *
  * Advice goes before: where a range has a preferred location, read duplication, or the GPU among its
  * accessed-by processors, nothing is decided here. Pages that nobody has yet are populated on the GPU, there
  * is nothing to read; the original has all data on the host. The thrashing detector judges only what
- * migrates. Memory is over-subscribed once something did not fit (2.7), until the host tells of
- * a device synchronisation, which clears the counters too (3.7). The pages of an SM's TLB that is filled by a
- * remote access are looked up there without a further decision (UVM Smart Q14); here each access decides.
+ * migrates. Memory is over-subscribed once something did not fit [uvmsmart: oversubscription-switch], until
+ * the host tells of a device synchronisation, which clears the counters too
+ * [uvmsmart: device-synchronisation]. The pages of an SM's TLB that is filled by a remote access are looked
+ * up there without a further decision [uvmsmart: remote-page-in-list]; here each access decides.
  *
  * A GPU that finds another one's hot pages in a block is not heard: its next access asks again. Nor is
  * anybody told if hot pages cannot come, for want of memory or because a copy failed: they stay mapped, and
@@ -35,7 +36,7 @@
 #include "../base/bits_internal.h"
 #include "service_internal.h"
 
-/* -- counting (4.1, 4.2) -- */
+/* -- counting [uvmsmart: counter-register, access-counting] -- */
 
 static bool is_counting(const struct uvmp_service *s)
 {
@@ -77,12 +78,12 @@ static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bo
 	uint32_t before = uvmp_counter_tree_count(&c->tree, access.block);
 
 	(void)uvmp_counter_record(&c->tree, 1, &access, s->policy.quirks);
-	/* 0: it has run over into the round trips (Q12) */
+	/* 0: it has run over into the round trips [uvmsmart: counter-overflow] */
 	if (before == UVMP_COUNTER_COUNT_MAX && uvmp_counter_tree_count(&c->tree, access.block) != 0)
 		halve_others(s, c);
 }
 
-/* -- deciding (4.4) -- */
+/* -- deciding [uvmsmart: migrate-or-remote] -- */
 
 /* Would a basic block migrate at its `more`-th access from now? A GPU without memory gets nothing, as ever.
  */
@@ -188,7 +189,7 @@ void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t p
 		uvmpi_hot_add(s, h, c, gpu, page);
 }
 
-/* -- evictions (4.3) -- */
+/* -- evictions [uvmsmart: round-trips] -- */
 
 void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
 {
@@ -199,7 +200,7 @@ void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uv
 	if (c == NULL || uvmp_mask_is_empty(pages))
 		return;
 	uvmp_counter_tree_round_trip(&c->tree, s->policy.quirks);
-	if (s->policy.quirks) /* Q22: what was read or written stays so */
+	if (s->policy.quirks) /* [uvmsmart: written-mark-stays]: what was read or written stays so */
 		return;
 	uvmp_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {

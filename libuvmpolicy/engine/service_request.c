@@ -9,15 +9,15 @@
  *             and the rest of it is cut as by advice
  *   migrate   each block, made if need be: one service step with all pages of the part
  *   advise    cuts the ranges at both ends where the value differs, sets the value, and then sees to what
- *             follows from it for each block (9.1): mappings that must go, copies that collapse, mappings for
+ *             follows from it for each block [driver: va-policy]: mappings that must go, copies that collapse, mappings for
  *             those that access the range
- *   CPU fault the latch, then one service step with one page (3.6)
+ *   CPU fault the latch, then one service step with one page [driver: cpu-fault]
  */
 #include "../base/bits_internal.h"
 #include "service_internal.h"
 
 #define RETRIES_MAX 1100u   /* evictions for one block: more than it can have chunks, on two GPUs */
-#define LATCH_NS    300000u /* 3.6 */
+#define LATCH_NS    300000u /* [driver: cpu-fault] */
 #define UNPINS_MAX  64u
 
 enum request_phase { BEGIN, WORK, SPLIT, LEAVE, VACATE, REMOVE, RANGE, MAKE, BLOCK, MAP };
@@ -560,9 +560,10 @@ static void make_next(struct uvmp_service *s)
 	run->phase = BLOCK;
 }
 
-/* -- advise: blocks (9.1) -- */
+/* -- advise: blocks [driver: va-policy] -- */
 
-/* A preferred location is never mapped to the memory of others (9.4), unless it has none itself. */
+/* A preferred location is never mapped to the memory of others [driver: other-mappings], unless it has
+ * none itself. */
 static uint64_t kept_at_home(const struct uvmp_service *s, uint32_t preferred)
 {
 	return preferred == UVMP_PROC_NONE ? 0 : BIT(preferred) & ~s->processors.no_memory;
@@ -664,7 +665,7 @@ static uint64_t take_effect(struct uvmp_service *s, handle h)
 	case UVMP_ADVISE_READ_DUPLICATE:
 		unmap_remote(s, h, ~(uint64_t)0);
 		all_pages(block_at(s, h), &pages);
-		uvmpi_thrashing_reset(s, h, &pages); /* 7.7 */
+		uvmpi_thrashing_reset(s, h, &pages); /* [driver: pin-and-reset] */
 		return 0;
 	case UVMP_ADVISE_NO_DUPLICATE:
 	case UVMP_ADVISE_UNSET_DUPLICATE:
@@ -736,7 +737,7 @@ static void advise_or_free(struct uvmp_service *s)
 	}
 }
 
-/* -- faults of the CPU (3.6) -- */
+/* -- faults of the CPU [driver: cpu-fault] -- */
 
 /* The CPU cannot tell atomics from writes; where the range allows writing only, a write is all it can be. */
 static uint8_t cpu_access(const struct request *request, const struct range *range)
@@ -864,7 +865,7 @@ static enum uvmp_status last_result(struct uvmp_service *s)
 	run->is_stepping = false;
 	if (!was_stepping)
 		return uvmpi_queue_status(s);
-	if (s->step.status == UVMP_ERR_RETRY) /* an eviction has made room: the same again (6.6) */
+	if (s->step.status == UVMP_ERR_RETRY) /* an eviction has made room: the same again [driver: eviction-retry] */
 		return ++run->retries > RETRIES_MAX ? UVMP_ERR_NO_MEMORY : UVMP_OK;
 	run->retries = 0;
 	run->has_stepped = s->step.status == UVMP_OK;
@@ -916,7 +917,7 @@ void uvmpi_request_advance(struct uvmp_service *s)
 	}
 }
 
-/* -- the unpin worker (7.7) -- */
+/* -- the unpin worker [driver: pin-and-reset] -- */
 
 /* What was mapped for the sake of the pin goes. */
 static void unpin(struct uvmp_service *s, handle h, uint32_t page)

@@ -1,4 +1,4 @@
-/* The runtime engine of DATE'21 in the engine (uvm-smart specification, section 5): runtime=on.
+/* The runtime engine of DATE'21 in the engine [uvmsmart: runtime-engine]: runtime=on.
  *
  * Allocations are ranges as they were added, kernels what the host tells of, the log what a tree prefetcher
  * has scheduled, in the order of its decisions. The patterns are judged where the original does: before a
@@ -10,7 +10,7 @@
  *
  * Basic blocks are numbered by the 2 MiB window of their VABlock, 32 to each, from that in which the
  * allocation begins. Each has an entry in an array in the arena; an allocation for which there is no room
- * shows no pattern. Whether a kernel ever ends (Q17) is the host's to say.
+ * shows no pattern. Whether a kernel ever ends [uvmsmart: kernels-never-end] is the host's to say.
  */
 #include "service_internal.h"
 

@@ -6,10 +6,11 @@
  * which space and 2 MiB window choose; blocks of several ranges can share a window, so addresses are compared
  * too.
  *
- * A range is split (9.1) by copying its record into a new slot, moving the blocks above the cut over, and
- * cutting the block that lies across. All that needs memory is made before anything is changed. The pieces
- * belong together as long as they live: by their origin they are found when the range is freed. So the origin
- * is an address that a piece has, and no range that is added can have: where the lowest of them begins.
+ * A range is split [driver: va-policy] by copying its record into a new slot, moving the blocks above the cut
+ * over, and cutting the block that lies across. All that needs memory is made before anything is changed. The
+ * pieces belong together as long as they live: by their origin they are found when the range is freed. So the
+ * origin is an address that a piece has, and no range that is added can have: where the lowest of them
+ * begins.
  */
 #include "service_internal.h"
 

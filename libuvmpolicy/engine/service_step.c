@@ -1,11 +1,11 @@
-/* One service step (nvidia specification, 3.4): pages of one block to their destinations.
+/* One service step [driver: block-service]: pages of one block to their destinations.
  *
  * The operation has said where each page shall be. Then, destination by destination, lowest id first:
  *
- *   ALLOCATE  chunks for the pages; if there are none an eviction runs, and the operation walks again (6.6)
+ *   ALLOCATE  chunks for the pages; if there are none an eviction runs, and the operation walks again [driver: eviction-retry]
  *   COPY      whoever maps a page that moves loses it; the copies of the plan
  *   COMMIT    what has come is resident here, and no more elsewhere unless it was duplicated; the thrashing
- *             detector hears of it; then mappings (9.4): revoke from others, map the requester, map others
+ *             detector hears of it; then mappings [driver: other-mappings]: revoke from others, map the requester, map others
  *
  * Nothing is committed before the host has said that it is done, so a copy that fails leaves its pages where
  * they were.
@@ -78,7 +78,7 @@ void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, u
 	}
 }
 
-/* Destination of one page (9.3); pin: the hint's target or UVMP_PROC_NONE. */
+/* Destination of one page [driver: residency-choice]; pin: the hint's target or UVMP_PROC_NONE. */
 static void select_place(const struct uvmp_service *s, const struct block *b, uint32_t page, uint8_t accesses,
 			 uint32_t pin, struct uvmp_residency_place *place)
 {
@@ -139,11 +139,11 @@ enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t 
 	select_place(s, b, page, accesses, hint.pin_to, &place);
 	uvmpi_step_add(s, page, place.destination, access,
 		       place.is_duplicate && (step->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-					      !s->policy.quirks)); /* Q21 */
+					      !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
 	return UVMP_OK;
 }
 
-/* -- prefetching (5.7) -- */
+/* -- prefetching [driver: prefetch-in-service] -- */
 
 static const struct uvmp_prefetch_traits *traits_of(const struct uvmp_service *s)
 {
@@ -274,7 +274,7 @@ static void prefetch(struct uvmp_service *s)
 		step->hint.follow = UVMP_PAGE_NONE;
 		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
 			uvmp_mask_or(&step->faulted, &step->faulted, &step->arrive[proc]);
-		if (!s->policy.quirks || !step->is_prefetching) /* Q5 */
+		if (!s->policy.quirks || !step->is_prefetching) /* [driver: stale-prefetch-mask] */
 			uvmp_mask_zero(&step->prefetched);
 		return;
 	}
@@ -301,7 +301,7 @@ void uvmpi_step_switch_prefetcher(struct uvmp_service *s)
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
 
 	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
-	    s->policy.runtime) /* uvm-smart 2.7: the runtime engine keeps the prefetcher */
+	    s->policy.runtime) /* [uvmsmart: oversubscription-switch]: the runtime engine keeps the prefetcher */
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
@@ -570,7 +570,7 @@ static void settle_residency(struct uvmp_service *s, const uvmp_mask *arrived)
 		uvmpi_adapt_arrived(s, arrived);
 }
 
-/* -- COMMIT: mappings (3.4 steps 3 to 6, 9.4) --
+/* -- COMMIT: mappings ([driver: block-service] steps 3 to 6, [driver: other-mappings]) --
  *
  * What is decided for a page depends on few facts, which are sets of pages here. So the pages fall into few
  * classes, and one decision does for a class. A class goes by its first page, its head. */
@@ -598,7 +598,7 @@ static void decide_map(struct uvmp_service *s, const struct block *b, uint32_t p
 				       .duplication = range->duplication,
 				       .is_duplicated = block_is_duplicated(s, b, page),
 				       .is_discarded = block_is_discarded(s, b, page),
-				       /* access counters never revoke (8.5) */
+				       /* access counters never revoke [driver: counter-policy] */
 				       .has_migrated = step->operation == UVMP_OPERATION_ACCESS_COUNTER ||
 						       uvmp_mask_test(&step->migrated, page)};
 	uint64_t right[3];
@@ -763,7 +763,8 @@ static void map_processor(struct uvmp_service *s, uint32_t proc)
 	}
 }
 
-/* 6.2: all that the destination has is discarded, or some of what it has been mapped to now. */
+/* [driver: root-queues]: all that the destination has is discarded, or some of what it has been mapped to
+ * now. */
 static bool has_lost(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
 	const struct step *step = &s->step;

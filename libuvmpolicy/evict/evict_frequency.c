@@ -1,4 +1,4 @@
-/* Least frequently used first (uvm-smart specification, 3.1, order of LFU 2 MiB), without sorting.
+/* Least frequently used first ([uvmsmart: eviction-list], order of LFU 2 MiB), without sorting.
  *
  * A binary heap of units: none precedes the one above it. When a unit's key changes, the unit rises while it
  * precedes the one above, then sinks while one of the two below precedes it. A unit that leaves is replaced

@@ -1,4 +1,4 @@
-/* Recency in groups (uvm-smart specification, 3.1, order of SL and TBNe), without sorting.
+/* Recency in groups ([uvmsmart: eviction-list], order of SL and TBNe), without sorting.
  *
  * Each group has a list of its units, in the order of their last touches; the groups that have any stand in a
  * recency list of their own. A touch makes the unit the newest of its group and the group the newest of all:

@@ -1,7 +1,7 @@
-/* Least frequently used 2 MiB first (uvm-smart 3.4, policy 4), of equals the least recently touched. The
- * counts live in the keys of the heap, which stay when a unit is taken off it: a large page that comes back
- * goes on where it was. The original counts in the root of each tree and takes the less written of equals
- * first. */
+/* Least frequently used 2 MiB first ([uvmsmart: victim-selection], policy 4), of equals the least recently
+ * touched. The counts live in the keys of the heap, which stay when a unit is taken off it: a large page that
+ * comes back goes on where it was. The original counts in the root of each tree and takes the less written of
+ * equals first. */
 #include "evict_internal.h"
 
 void uvmp_evict_lfu_init(struct uvmp_evict *evict, void *memory)

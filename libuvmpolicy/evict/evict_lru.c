@@ -1,6 +1,6 @@
-/* Least recently touched first (uvm-smart 3.4, policies 0 and 5). The original stamps entries with cycles and
- * sorts stably; as time never runs backwards, that is the order of last touches, which a recency list keeps
- * without sorting. The two orders differ in the size of the unit only. */
+/* Least recently touched first ([uvmsmart: victim-selection], policies 0 and 5). The original stamps entries
+ * with cycles and sorts stably; as time never runs backwards, that is the order of last touches, which a
+ * recency list keeps without sorting. The two orders differ in the size of the unit only. */
 #include "evict_internal.h"
 
 void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory)

@@ -1,5 +1,5 @@
-/* A random page (uvm-smart 3.4, policy 3). The units that may be evicted stand in an array without gaps, so
- * that one draw names one; a unit that leaves is replaced by the last of the array. */
+/* A random page ([uvmsmart: victim-selection], policy 3). The units that may be evicted stand in an array
+ * without gaps, so that one draw names one; a unit that leaves is replaced by the last of the array. */
 #include "evict_internal.h"
 
 void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory)

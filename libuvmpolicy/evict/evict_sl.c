@@ -1,7 +1,7 @@
-/* UVM Smart's sequential-local eviction and the first step of TBNe (uvm-smart 3.1 and 3.4, policies 2 and 1):
- * the oldest basic block of the tree whose newest touch is oldest. The original sorts entries by tree and
- * cycle; a list in groups keeps that order without sorting. The host owns the tree, so the host asks for the
- * further victims of TBNe (uvmp_evict_tbn_closure). */
+/* UVM Smart's sequential-local eviction and the first step of TBNe ([uvmsmart: eviction-list,
+ * victim-selection], policies 2 and 1): the oldest basic block of the tree whose newest touch is oldest. The
+ * original sorts entries by tree and cycle; a list in groups keeps that order without sorting. The host owns
+ * the tree, so the host asks for the further victims of TBNe (uvmp_evict_tbn_closure). */
 #include "evict_internal.h"
 
 void uvmp_evict_sl_init(struct uvmp_evict *evict, void *memory)

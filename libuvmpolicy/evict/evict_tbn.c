@@ -1,4 +1,4 @@
-/* The closure of TBNe (uvm-smart specification, 3.4, policy 1), the mirror of the tree-based prefetcher. The
+/* The closure of TBNe ([uvmsmart: victim-selection], policy 1), the mirror of the tree-based prefetcher. The
  * order itself names the first victim (evict_sl.c); then the tree of the victim is balanced. Bottom up, each
  * inner node becomes the sum of its children. A node that holds pages but is less than half full loses every
  * full, evictable block below it. A node that is exactly half full keeps its blocks. The recency of the

@@ -679,9 +679,9 @@ struct limit {
 	uint32_t min, max;
 };
 
-/* The driver takes a 0 by accident which the corrected rules do not share: a threshold that all exceed (Q8),
- * a number of votes that turns into another (Q18). The thresholds of a controller lie to either side of the
- * policy's, of which 0 counts as 1. */
+/* The driver takes a 0 by accident which the corrected rules do not share: a threshold that all exceed
+ * [driver: threshold-zero], a number of votes that turns into another [driver: vote-threshold-zero]. The
+ * thresholds of a controller lie to either side of the policy's, of which 0 counts as 1. */
 static struct limit limit_of(const uint32_t value[KEYS], uint32_t k)
 {
 	uint32_t base = value[THRESHOLD] != 0 ? value[THRESHOLD] : 1u;

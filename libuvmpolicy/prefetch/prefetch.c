@@ -38,7 +38,7 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 		uvmp_parameters_init(table[i]->parameter, table[i]->parameters, params);
 }
 
-/* Driver Q8: the driver documents a threshold of 1..100 and accepts 0. */
+/* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
 static bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
 	for (; prefetcher != NULL; prefetcher = prefetcher->base)

@@ -24,7 +24,7 @@ struct tree {
 	uint32_t before[UVMP_MASK_WORDS + 1u]; /* set leaves in front of word w */
 };
 
-/* -- building the tree (5.4) -- */
+/* -- building the tree [driver: density-tree] -- */
 
 /* Pages of `max` that form wholly contained big pages; an empty region at its start if there are none. */
 static struct uvmp_region big_pages_of(const struct uvmp_block *block, struct uvmp_region max)
@@ -100,7 +100,7 @@ static void build_managed(struct tree *tree, const struct uvmp_prefetch_params *
 	build(tree, &set, max, padding, params->threshold);
 }
 
-/* -- asking it (5.5, 5.6) -- */
+/* -- asking it [driver: density-region, density-clamp] -- */
 
 static uint32_t node_weight(const struct tree *tree, uint32_t first, uint32_t height)
 {
@@ -127,8 +127,8 @@ static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
 	}
 }
 
-/* The block's pages of a node. Driver Q7: it forgets that the padding comes before max.first and starts a
- * node that begins in the padding `padding` pages into the block. */
+/* The block's pages of a node. [driver: padding-clamp]: it forgets that the padding comes before max.first
+ * and starts a node that begins in the padding `padding` pages into the block. */
 static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node, bool quirks)
 {
 	struct uvmp_region pages = {tree->max.first, node.outer + tree->max.first - tree->padding};
@@ -147,7 +147,7 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 	struct uvmp_region region;
 
 	uvmp_mask_zero(pages);
-	if (tree->threshold >= 100) /* driver Q8: nothing is denser than 100 % */
+	if (tree->threshold >= 100) /* [driver: threshold-zero]: nothing is denser than 100 % */
 		return;
 	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.outer;
 	     p = uvmp_mask_next_set(candidates, region.outer)) {
@@ -156,7 +156,7 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 	}
 }
 
-/* -- the decision (5.3) -- */
+/* -- the decision [driver: density] -- */
 
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                     struct uvmp_region max, uvmp_mask *pages)
@@ -196,7 +196,7 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 		uvmp_mask_andnot(pages, pages, facts->thrashing);
 }
 
-/* Driver Q9: its counter has 16 bits and wraps. */
+/* [driver: fault-count-wraps]: its counter has 16 bits and wraps. */
 static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
 {
 	faults += uvmp_mask_region_weight(facts->faulted, facts->faulted_region);
@@ -244,7 +244,7 @@ const struct prefetcher uvmp_prefetcher_density = {
         .parameters = sizeof(parameters) / sizeof(parameters[0]),
 };
 
-/* -- system-allocated memory (5.8) -- */
+/* -- system-allocated memory [driver: ats-prefetch] -- */
 
 enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
                                    const uvmp_mask *faulted, bool is_preferred_node_first_touch,

@@ -1,4 +1,4 @@
-/* Locality-aware prefetch after Zheng et al. (uvm-smart specification, 9.2): from each faulting page on
+/* Locality-aware prefetch after Zheng et al. [uvmsmart: zheng-prefetchers]: from each faulting page on
  * `locality_pages` consecutive pages of the range, without those that are resident, in flight or faulting.
  *
  * What reaches behind the block is asked for block by block through hint->follow; range->reach keeps how far
@@ -66,9 +66,9 @@ static const struct parameter parameters[] = {
                            "pages of 4 KiB from the faulting one on, it included"),
 };
 
-/* Zheng et al., 9.2: pages [p, p + locality_pages) of each faulting page p, cut at the end of the range,
- * without those resident, pending or faulting. What reaches beyond the block is asked for through
- * hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
+/* Zheng et al. [uvmsmart: zheng-prefetchers]: pages [p, p + locality_pages) of each faulting page p, cut at
+ * the end of the range, without those resident, pending or faulting. What reaches beyond the block is asked
+ * for through hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
  * block.pages. */
 const struct prefetcher uvmp_prefetcher_locality = {
         .name = "locality",

@@ -1,7 +1,7 @@
 /* No prefetch: only the faulting pages move. */
 #include "prefetch_internal.h"
 
-/* On-demand paging of UVM Smart (uvm-smart specification, 2.1) counts each page that moves in the tree: an
+/* On-demand paging of UVM Smart [uvmsmart: prefetch-batch] counts each page that moves in the tree: an
  * eviction order that reads the tree needs the counts. */
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
                                const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
@@ -19,8 +19,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	return UVMP_OK;
 }
 
-/* Nothing (uvm-smart specification, 2.2). With state->tree each faulted page counts there (2.1);
- * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: UVM Smart Q1 and UVM Smart Q2. */
+/* Nothing [uvmsmart: on-demand]. With state->tree each faulted page counts there [uvmsmart: prefetch-batch];
+ * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: [uvmsmart: ancestors-pass-full,
+ * partial-leaf-grows]. */
 const struct prefetcher uvmp_prefetcher_none = {
         .name = "none",
         .traits = {.grouping = UVMP_GROUPING_BY_CAUSE},

@@ -1,9 +1,10 @@
-/* Random prefetch of UVM Smart (uvm-smart specification, 2.3): for each faulting page, ascending, one draw
+/* Random prefetch of UVM Smart [uvmsmart: random-page]: for each faulting page, ascending, one draw
  * over the pages of the block; the drawn page comes along if it is neither resident nor in flight nor moved
  * already for this batch. There is no second draw.
  *
- * UVM Smart Q3: the original means to leave out every page of the batch but only knows those before the
- * present one, so a later faulting page can be drawn and is then moved (and counted in the tree) twice. */
+ * [uvmsmart: random-page-twice]: the original means to leave out every page of the batch but only knows those
+ * before the present one, so a later faulting page can be drawn and is then moved (and counted in the tree)
+ * twice. */
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
@@ -34,13 +35,13 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	return UVMP_OK;
 }
 
-/* UVM Smart's random prefetcher (2.3): for each faulting page, ascending, one draw
+/* UVM Smart's random prefetcher [uvmsmart: random-page]: for each faulting page, ascending, one draw
  * uvmp_random_below(state->random, block.pages); the page is taken only if it is neither resident nor pending
  * nor chosen already; no second draw. With state->tree each page moved counts there. The original moves each
- * drawn page directly behind the page it was drawn for; hint->pages does not keep that order.
- * UVMP_ERR_RANGE also: a faulted page is resident or pending.
- * Quirk: UVM Smart Q3 (a page that faults later in this batch can be drawn, and is then moved twice: it shows
- * in hint->pages although it faulted, and counts twice in the tree). */
+ * drawn page directly behind the page it was drawn for; hint->pages does not keep that order. UVMP_ERR_RANGE
+ * also: a faulted page is resident or pending. Quirk: [uvmsmart: random-page-twice] (a page that faults later
+ * in this batch can be drawn, and is then moved twice: it shows in hint->pages although it faulted, and
+ * counts twice in the tree). */
 const struct prefetcher uvmp_prefetcher_random = {
         .name = "random",
         .traits = {.grouping = UVMP_GROUPING_SINGLE, .has_random = true},

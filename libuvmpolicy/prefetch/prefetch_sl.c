@@ -1,4 +1,4 @@
-/* Sequential-local prefetch of UVM Smart (uvm-smart specification, 2.4): the rest of every faulting basic
+/* Sequential-local prefetch of UVM Smart [uvmsmart: sequential-local]: the rest of every faulting basic
  * block. */
 #include "prefetch_internal.h"
 
@@ -12,8 +12,8 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	return UVMP_OK;
 }
 
-/* UVM Smart's sequential-local prefetcher (2.4): the rest of every faulting basic block. State, errors and
- * quirks as TBN. */
+/* UVM Smart's sequential-local prefetcher [uvmsmart: sequential-local]: the rest of every faulting basic
+ * block. State, errors and quirks as TBN. */
 const struct prefetcher uvmp_prefetcher_sl = {
         .name = "sl",
         .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},

@@ -1,9 +1,10 @@
-/* The tree of basic blocks of UVM Smart, as sl and tbn use it (uvm-smart specification, 2.4).
+/* The tree of basic blocks of UVM Smart, as sl and tbn use it [uvmsmart: sequential-local].
  *
  * Each faulting page adds a whole basic block (16 pages) on its path in the tree; the chosen basic blocks are
- * fetched unless they are resident. UVM Smart Q21: only "not resident" is asked, so pages in flight are
- * requested again; the corrected rule leaves them out, and sets the leaves to the pages that really are
- * resident or requested (UVM Smart Q1, Q2, Q5). */
+ * fetched unless they are resident. [uvmsmart: in-flight-requested-again]: only "not resident" is asked, so
+ * pages in flight are requested again; the corrected rule leaves them out, and sets the leaves to the pages
+ * that really are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
+ * user-prefetch-bypasses-tree]. */
 #include "prefetch_internal.h"
 
 static struct uvmp_region region_of(uint32_t basic_block)
@@ -46,7 +47,7 @@ uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
 		chosen |= (uint32_t)1 << p / UVMP_BASIC_BLOCK_PAGES;
-		if (params->quirks) /* UVM Smart Q1: for each page, not for each block */
+		if (params->quirks) /* [uvmsmart: ancestors-pass-full]: for each page, not for each block */
 			uvmp_tree_add(tree, p, UVMP_BASIC_BLOCK_PAGES, true);
 	}
 	if (!params->quirks)
@@ -61,7 +62,7 @@ void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	uvmp_mask wanted, pages;
 
 	uvmp_prefetch_absent(facts, &wanted);
-	if (params->quirks && facts->pending != NULL) { /* UVM Smart Q21 */
+	if (params->quirks && facts->pending != NULL) { /* [uvmsmart: in-flight-requested-again] */
 		uvmp_mask_or(&wanted, &wanted, facts->pending);
 		if (facts->resident != NULL)
 			uvmp_mask_andnot(&wanted, &wanted, facts->resident);

@@ -65,7 +65,7 @@ int memcmp(const void *a, const void *b, size_t bytes)
 	return 0;
 }
 
-/* 512 pages, [0,256) there already, page 300 faults: everything comes (nvidia specification, 5.9). */
+/* 512 pages, [0,256) there already, page 300 faults: everything comes [driver: density]. */
 static bool density_is_right(void)
 {
 	struct uvmp_prefetch_params params;

@@ -80,7 +80,8 @@ static void read_parameters(struct density_case *c, struct bytes *bytes, uint32_
 	c->facts.preferred = processors / 4u % 4u < 3u ? processors / 4u % 4u : UVMP_PROC_NONE;
 	c->facts.has_preferred = c->facts.preferred != UVMP_PROC_NONE;
 	c->state.last_proc = processors / 16u % 4u < 3u ? processors / 16u % 4u : UVMP_PROC_NONE;
-	c->state.faults = (uint16_t)(faults % 2u ? 65535u - faults / 2u : faults / 2u); /* Q9 is near 65535 */
+	c->state.faults = (uint16_t)(faults % 2u ? 65535u - faults / 2u : faults / 2u); /* [driver: fault-count-wraps] is
+											 * near 65535 */
 }
 
 static void read_masks(struct density_case *c, struct bytes *bytes, uint32_t flags)

@@ -108,7 +108,7 @@ static const char *check_batch(const struct machine *m)
 	REQUIRE(uvmp_fault_batch_is_valid(&m->batch));
 	REQUIRE(representatives == m->batch.coalesced);
 	REQUIRE(pending == m->batch.coalesced);
-	REQUIRE(instances <= m->batch.cached); /* Q2 loses some */
+	REQUIRE(instances <= m->batch.cached); /* [driver: lost-merge] loses some */
 	REQUIRE(m->params.quirks || instances == m->batch.cached);
 	REQUIRE(m->params.coalesce || representatives == m->batch.cached);
 	if (representatives > 0) {

@@ -1,4 +1,4 @@
-/* Access counters from specification 8.4, in bytes and single pages. */
+/* Access counters from [driver: counter-pages], in bytes and single pages. */
 #include "naive_counter.h"
 
 #include <string.h>

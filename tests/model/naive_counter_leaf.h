@@ -1,6 +1,6 @@
-/* UVM Smart's access counters once more, as the specification words them (4.1 to 4.3): every level of every
- * tree is an array of nodes, each with its own marks. And the decision to migrate (4.4) in real floating
- * point. */
+/* UVM Smart's access counters once more, word for word [uvmsmart: counter-register, access-counting,
+ * round-trips]: every level of every tree is an array of nodes, each with its own marks. And the decision to
+ * migrate [uvmsmart: migrate-or-remote] in real floating point. */
 #ifndef NAIVE_COUNTER_LEAF_H
 #define NAIVE_COUNTER_LEAF_H
 
@@ -33,7 +33,7 @@ bool naive_leaf_equals(const struct naive_leaf *m, const struct uvmp_counter_tre
 bool naive_leaf_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source),
 			void *source, bool quirks);
 
-/* 2.7, 3.3 in 32-bit floats. */
+/* [uvmsmart: oversubscription-switch, eviction-trigger] in 32-bit floats. */
 bool naive_pressure_is_over(const struct uvmp_pressure *pressure);
 /* The threshold of the adaptive mode while memory is not over-subscribed. */
 double naive_pressure_threshold(const struct uvmp_pressure *pressure, uint32_t ts);

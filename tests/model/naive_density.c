@@ -23,7 +23,7 @@ static bool any_in(const bool pages[512], int first, int outer)
 	return false;
 }
 
-/* 5.5: from the leaf to the root; the last that satisfies is the highest. */
+/* [driver: density-region]: from the leaf to the root; the last that satisfies is the highest. */
 static bool region_for(const struct leaves *leaves, int leaf, int threshold, int *first, int *outer)
 {
 	bool found = false;
@@ -47,8 +47,8 @@ static bool region_for(const struct leaves *leaves, int leaf, int threshold, int
 	return found;
 }
 
-/* 5.6, with signed numbers. Without quirks: leaf i is page i - padding of the region, and the padding is
- * nothing. */
+/* [driver: density-clamp], with signed numbers. Without quirks: leaf i is page i - padding of the region, and
+ * the padding is nothing. */
 static void clamp(int *first, int *outer, int max_first, int max_outer, int padding, bool quirks)
 {
 	if (quirks) {
@@ -96,8 +96,8 @@ static bool is_in_big_page(const struct uvmp_block *block, int page, int max_fir
 	return start >= max_first && start + size <= max_outer;
 }
 
-/* 5.4: two pages lie in the same segment if nothing divides them: pages of one big page, or both before the
- * first or both behind the last big page. */
+/* [driver: density-tree]: two pages lie in the same segment if nothing divides them: pages of one big page,
+ * or both before the first or both behind the last big page. */
 static void segment_of(const struct uvmp_block *block, int page, int max_first, int max_outer, int *first,
                        int *outer)
 {
@@ -116,7 +116,8 @@ static void segment_of(const struct uvmp_block *block, int page, int max_first, 
 		(*outer)++;
 }
 
-/* 5.4: leaves in front of the region's first page, if its first big page begins behind it. */
+/* [driver: density-tree]: leaves in front of the region's first page, if its first big page begins behind
+ * it. */
 static int padding_of(const struct uvmp_block *block, int max_first, int max_outer)
 {
 	for (int p = max_first; p < max_outer; p++)

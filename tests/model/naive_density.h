@@ -1,5 +1,5 @@
-/* The density prefetcher, page by page and node by node, straight from sections 5.3 to 5.6 of the driver's
- * specification. */
+/* The density prefetcher, page by page and node by node, straight from [driver: density, density-tree,
+ * density-region, density-clamp]. */
 #ifndef NAIVE_DENSITY_H
 #define NAIVE_DENSITY_H
 
@@ -16,7 +16,7 @@ struct naive_density {
 void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                    const struct uvmp_prefetch_state *state, struct naive_density *out);
 
-/* Section 5.8. */
+/* [driver: ats-prefetch]. */
 void naive_ats(unsigned threshold, unsigned first, unsigned outer, const uvmp_mask *resident,
                const uvmp_mask *faulted, bool is_whole, bool pages[512]);
 

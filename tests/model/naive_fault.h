@@ -1,4 +1,4 @@
-/* Fetch, order, bins and permissions as slow as the specification's words: a second opinion for tests and
+/* Fetch, order, bins and permissions as slow as their rules read: a second opinion for tests and
  * fuzzing. */
 #ifndef NAIVE_FAULT_H
 #define NAIVE_FAULT_H

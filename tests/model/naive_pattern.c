@@ -1,4 +1,4 @@
-/* Recomputes patterns from the log, with the specification's table. */
+/* Recomputes patterns from the log, with the table of [uvmsmart: runtime-engine]. */
 #include "naive_pattern.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* naive_pattern.h: the runtime engine of DATE'21 as the specification tells it (UVM Smart, section 5): the
+/* naive_pattern.h: the runtime engine of DATE'21 of UVM Smart, rule by rule [uvmsmart: runtime-engine]: the
  * whole log is kept, and everything is recomputed from it. */
 #ifndef NAIVE_PATTERN_H
 #define NAIVE_PATTERN_H

@@ -1,4 +1,5 @@
-/* The time of UVM Smart's link (6.3) in floating point, with an arctangent from the textbook. */
+/* The time of UVM Smart's link [driver: chunk-allocation] in floating point, with an arctangent from the
+ * textbook. */
 #ifndef NAIVE_PCIE_H
 #define NAIVE_PCIE_H
 

@@ -163,7 +163,7 @@ static void give_back(struct naive_pmm *n, uint32_t type)
 	}
 }
 
-/* -- allocation, 6.3 -- */
+/* -- allocation, [driver: chunk-allocation] -- */
 
 void naive_pmm_init(struct naive_pmm *n, const struct uvmp_pmm_params *params)
 {
@@ -245,7 +245,7 @@ enum uvmp_status naive_pmm_alloc(struct naive_pmm *n, uint32_t type, uint32_t si
 	return UVMP_OK;
 }
 
-/* -- unpin, free, marks: 6.2, 6.5 -- */
+/* -- unpin, free, marks: [driver: root-queues, chunk-free] -- */
 
 static enum uvmp_status find(struct naive_pmm *n, struct uvmp_chunk chunk, struct naive_pmm_root **r,
                              int *node)
@@ -302,7 +302,7 @@ static bool release(struct naive_pmm *n, struct naive_pmm_root *r, int i)
 	if (i == 0)
 		r->queue = NAIVE_PMM_NO_QUEUE;
 	else if (r->type == UVMP_CHUNK_USER && !is_pinned(r) && n->params.quirks)
-		to_tail(n, r, UVMP_MARK_USED); /* Q10 */
+		to_tail(n, r, UVMP_MARK_USED); /* [driver: free-renews-root] */
 	else if (r->type == UVMP_CHUNK_USER && !is_pinned(r) && best_queue(r) != r->queue)
 		to_tail(n, r, best_queue(r));
 	return merged;
@@ -336,7 +336,7 @@ enum uvmp_status naive_pmm_mark(struct naive_pmm *n, struct uvmp_chunk chunk, ui
 	if (r->type != UVMP_CHUNK_USER || is_pinned(r) || r->in_eviction)
 		return UVMP_OK;
 	if (node != 0 && n->params.quirks)
-		return UVMP_OK; /* Q12 */
+		return UVMP_OK; /* [driver: marks-whole-roots] */
 	r->node[node].mark = (int)mark;
 	if (best_queue(r) != r->queue || best_queue(r) == (int)mark)
 		to_tail(n, r, best_queue(r));
@@ -350,11 +350,11 @@ enum uvmp_status naive_pmm_touch(struct naive_pmm *n, struct uvmp_chunk chunk)
 	enum uvmp_status status = find(n, chunk, &r, &node);
 
 	if (status == UVMP_OK && !n->params.quirks && r->queue != NAIVE_PMM_NO_QUEUE)
-		to_tail(n, r, r->queue); /* else Q11 */
+		to_tail(n, r, r->queue); /* else [driver: order-by-service] */
 	return status;
 }
 
-/* -- eviction, 6.4 -- */
+/* -- eviction, [driver: victim-choice] -- */
 
 static void start(struct naive_pmm_root *r)
 {

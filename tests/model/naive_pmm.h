@@ -1,5 +1,6 @@
-/* naive_pmm.h: the driver's memory manager (nvidia specification, 6.1 to 6.5) the long way: every chunk that
- * could exist has a record, and lists are nothing but stamps that say when a chunk joined. */
+/* naive_pmm.h: the driver's memory manager [driver: root-chunks, root-queues, chunk-allocation,
+ * victim-choice, chunk-free] the long way: every chunk that could exist has a record, and lists are nothing
+ * but stamps that say when a chunk joined. */
 #ifndef NAIVE_PMM_H
 #define NAIVE_PMM_H
 

@@ -1,4 +1,4 @@
-/* Specification 4.1 line by line: one loop, each step calls the host and looks at the answer. */
+/* [driver: bottom-half] line by line: one loop, each step calls the host and looks at the answer. */
 #include "model/naive_replay.h"
 
 enum uvmp_status naive_replay_run(struct naive_replay *gpu, const struct uvmp_replay_params *params,

@@ -1,4 +1,4 @@
-/* Where a page lives, row by row as the specification's table (9.3) has it; rights one processor at a time.
+/* Where a page lives, row by row of the table [driver: residency-choice]; rights one processor at a time.
  */
 #include "naive_residency.h"
 
@@ -135,7 +135,7 @@ static uint32_t naive_right(const struct uvmp_processors *procs, const struct uv
 	return right;
 }
 
-/* 3.4 step 4, one processor: the right it keeps, or 4 if it loses none. */
+/* [driver: block-service] step 4, one processor: the right it keeps, or 4 if it loses none. */
 static uint32_t kept_by(const struct uvmp_processors *procs, const struct uvmp_map_facts *f, uint32_t right,
                         uint32_t p)
 {
@@ -153,7 +153,7 @@ static uint32_t kept_by(const struct uvmp_processors *procs, const struct uvmp_m
 	return has >= revoked ? revoked - 1 : 4;
 }
 
-/* 9.4, one processor: is it mapped too? */
+/* [driver: other-mappings], one processor: is it mapped too? */
 static bool is_mapped_too(const struct uvmp_processors *procs, const struct uvmp_map_facts *f, uint32_t p)
 {
 	if (f->duplication == UVMP_DUPLICATION_ENABLED)

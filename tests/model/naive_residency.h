@@ -4,7 +4,7 @@
 
 #include "uvmpolicy/residency.h"
 
-/* 0.2: the candidate closest to src. */
+/* [driver: processors]: the candidate closest to src. */
 uint32_t naive_closest(const struct uvmp_processors *processors, uint32_t src, uint64_t candidates);
 
 struct uvmp_residency_place naive_residency_select(const struct uvmp_processors *processors,

@@ -125,7 +125,7 @@ struct naive_service {
 	struct pin pin[NAIVE_PROCS * PAGES * 4u];
 	uint32_t pins;
 	bool hint[PAGES], is_hint; /* of the prefetcher */
-	bool label[PAGES];         /* what the detector is told to be prefetched (Q5) */
+	bool label[PAGES];         /* what the detector is told to be prefetched [driver: stale-prefetch-mask] */
 	uint32_t present;
 
 	/* the batch of the running bottom half */
@@ -140,7 +140,7 @@ struct naive_service {
 	uint64_t fatal_space;
 	bool was_prefetch_enabled;
 
-	/* a CPU fault that was let pass (3.6) */
+	/* a CPU fault that was let pass [driver: cpu-fault] */
 	uint64_t latch_ns, latch_thread, latch_space;
 	uvmp_addr latch_page;
 	bool is_latched;
@@ -349,7 +349,7 @@ static struct naive_thrash_block *thrash_of(struct naive_service *n, const struc
 	return &space_of(n, b)->thrash.block[b->number];
 }
 
-/* 6.1: one chunk of 2 MiB, else aligned big pages, else pages. */
+/* [driver: root-chunks]: one chunk of 2 MiB, else aligned big pages, else pages. */
 static struct uvmp_region chunk_around(const struct naive_service *n, const struct block *b, uint32_t page)
 {
 	uint32_t big = 65536u / n->page_bytes;
@@ -489,7 +489,7 @@ static bool is_local_only(const struct naive_service *n, const struct range *ran
 	       (range->preferred == p && !in(n->processors.no_memory, p));
 }
 
-/* 9.1: the highest right that is possible from afar. */
+/* [driver: va-policy]: the highest right that is possible from afar. */
 static uint8_t remote_right(const struct naive_service *n, const struct block *b, uint32_t i, uint32_t p,
                             uint32_t holder)
 {
@@ -566,7 +566,7 @@ static void mark_cuts(const struct naive_service *n, const struct block *b, uint
 	}
 }
 
-/* -- orders of units (uvm-smart 3.1 to 3.4) -- */
+/* -- orders of units [uvmsmart: eviction-list, evictable, eviction-trigger, victim-selection] -- */
 
 static uint32_t count_pages(const struct naive_service *n, uint32_t gpu)
 {
@@ -663,7 +663,8 @@ static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool 
 	return g->unit_pages == PAGES;
 }
 
-/* 3.2: a basic block leaves when all of it is there, and so does a unit of lfu2m (Q7). */
+/* [driver: block-walk]: a basic block leaves when all of it is there, and so does a unit of lfu2m
+ * [driver: padding-clamp]. */
 static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
 {
 	bool spares = n->gpu[gpu].unit_pages == 16 || n->policy.evict == UVMP_EVICT_LFU_2M;
@@ -1018,7 +1019,7 @@ static void prefetch(struct naive_service *n, struct step *s, uint32_t destinati
 			s->faults += s->want[p][i];
 	if (!s->is_prefetching || destinations != 1 || (dst == UVMP_CPU && !is_density)) {
 		n->is_hint = false;
-		if (!n->policy.quirks || !s->is_prefetching) /* else Q5: labels stay */
+		if (!n->policy.quirks || !s->is_prefetching) /* else [driver: stale-prefetch-mask]: labels stay */
 			memset(n->label, 0, sizeof(n->label));
 		return;
 	}
@@ -1105,7 +1106,7 @@ static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t si
 static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
                                    const bool *want, uvmp_addr for_address);
 
-/* 3.3: does it fit, beside what is to be kept free? */
+/* [driver: permission-check]: does it fit, beside what is to be kept free? */
 static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming)
 {
 	uint64_t total = n->gpu[gpu].memory_pages;
@@ -1399,7 +1400,7 @@ static void trim(struct naive_service *n)
 		;
 }
 
-/* 2.7: from the next batch on. */
+/* [uvmsmart: oversubscription-switch]: from the next batch on. */
 static void switch_prefetcher(struct naive_service *n)
 {
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(n->policy.prefetch_full - 1u);
@@ -1531,7 +1532,7 @@ static void settle(struct naive_service *n, struct step *s, uint32_t dst)
 			b->page[i].is_duplicated = (b->page[i].resident & (b->page[i].resident - 1)) != 0;
 	touch_units(n, b, dst, here);
 	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES)
-		memset(here, 1, sizeof(here)); /* even if no page moved (6.2) */
+		memset(here, 1, sizeof(here)); /* even if no page moved [driver: root-queues] */
 	mark(n, b, dst, here, UVMP_MARK_USED);
 }
 
@@ -1682,7 +1683,7 @@ static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (in(b->page[i].resident, dst) && !b->page[i].is_discarded)
 			is_lost = false;
-	for (uint32_t i = 0; i < b->pages; i++) /* 6.2: mapping pages of which some are discarded */
+	for (uint32_t i = 0; i < b->pages; i++) /* [driver: root-queues]: mapping pages of which some are discarded */
 		if (s->want[dst][i] && b->page[i].is_discarded && s->requester == dst)
 			is_lost = true;
 	memset(all, 1, sizeof(all));
@@ -1791,7 +1792,7 @@ static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t 
 	place = naive_residency_select(&n->processors, &facts);
 	s->want[place.destination][i] = true;
 	s->duplicate[i] = place.is_duplicate &&
-	                  (operation != UVMP_OPERATION_ACCESS_COUNTER || !n->policy.quirks); /* Q21 */
+	                  (operation != UVMP_OPERATION_ACCESS_COUNTER || !n->policy.quirks); /* [driver: counter-ignores-duplication] */
 	s->access[i] = access;
 	return false;
 }
@@ -2876,7 +2877,8 @@ static void bottom_half(struct naive_service *n, uint32_t gpu)
 	n->in_gpu = 0;
 }
 
-/* -- access counters (8) --------------------------------------------------------------------- */
+/* -- access counters [driver: counter-service]
+ * --------------------------------------------------------------------- */
 
 struct note {
 	struct uvmp_note is;
@@ -2889,7 +2891,8 @@ static bool has_notes(const struct gpu *g)
 	return g->note_get != g->note_put;
 }
 
-/* What is at hand, at most a batch; the end of the buffer is looked at when the last look is used up (Q1). */
+/* What is at hand, at most a batch; the end of the buffer is looked at when the last look is used up
+ * [driver: cached-put]. */
 static uint32_t fetch_notes(struct naive_service *n, struct gpu *g, struct note *note)
 {
 	uint32_t most = n->policy.counter_batch < g->notes ? n->policy.counter_batch : g->notes, count = 0;
@@ -3028,7 +3031,7 @@ static void counters(struct naive_service *n, uint32_t gpu)
 	order_notes(n, gpu, note, count);
 	(void)perform(n);
 	if (!n->has_counters ||
-	    (n->page_bytes == 4096 && n->policy.quirks && n->policy.counters != UVMP_COUNTERS_ON)) /* Q19 */
+	    (n->page_bytes == 4096 && n->policy.quirks && n->policy.counters != UVMP_COUNTERS_ON)) /* [driver: notifications-drained] */
 		count = 0;
 	for (uint32_t i = 0; i < count && status == UVMP_OK; i += group) {
 		const struct note *first = &note[i];
@@ -3046,7 +3049,7 @@ static void counters(struct naive_service *n, uint32_t gpu)
 			for (uint32_t k = 0; k < group && status == UVMP_OK; k++)
 				emit_clear(n, gpu, &first[k]);
 		} else {
-			emit_clear(n, gpu, n->policy.quirks ? &note[0] : first); /* Q20 */
+			emit_clear(n, gpu, n->policy.quirks ? &note[0] : first); /* [driver: clears-first-notification] */
 		}
 		if (status != UVMP_OK) {
 			action = emit(n, UVMP_ACTION_DONE, UVMP_CAUSE_COUNTER);

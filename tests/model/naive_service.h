@@ -1,5 +1,4 @@
-/* naive_service.h: the whole service pass a second time, written from docs/engine.md and the driver's
- * specification: lists, loops and a struct for each page; an operation runs straight through, and whenever a
+/* naive_service.h: the whole service pass a second time, written from docs/engine.md and docs/driver-rules.md: lists, loops and a struct for each page; an operation runs straight through, and whenever a
  * group of actions is decided the host is called to perform it. No state machines, nothing of the core but
  * value types; the naive models of the single decisions are used.
  *

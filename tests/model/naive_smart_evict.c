@@ -55,7 +55,8 @@ static uint64_t *leaf_of(struct naive_smart *m, int page)
 	return &t->valid[t->pages / 16 - 1 + (page - t->start) / 16];
 }
 
-/* Without quirks: between nothing and full, sums above (Q1, Q2). */
+/* Without quirks: between nothing and full, sums above [uvmsmart: ancestors-pass-full,
+ * partial-leaf-grows]. */
 static void change(struct naive_smart *m, int page, uint64_t bytes, bool is_add)
 {
 	uint64_t *leaf = leaf_of(m, page);
@@ -296,7 +297,8 @@ static void page_victims(struct naive_smart *m, int from, bool *gone)
 		}
 }
 
-/* Q7 mended: what is resident of the tree, and not on its way out, if nothing of it is pinned. */
+/* [uvmsmart: incomplete-tree-stays] mended: what is resident of the tree, and not on its way out, if
+ * nothing of it is pinned. */
 static bool resident_victims(struct naive_smart *m, const struct naive_smart_tree *t, bool *gone)
 {
 	bool any = false;
@@ -485,8 +487,8 @@ void naive_smart_synchronise(struct naive_smart *m)
 		m->queued = 0;
 }
 
-/* Q15 mended: page by page, the unit of each resident page that an old entry held and that does not wait to
- * be written, at the newest cycle. */
+/* [uvmsmart: stale-list-units] mended: page by page, the unit of each resident page that an old entry held
+ * and that does not wait to be written, at the newest cycle. */
 void naive_smart_switch(struct naive_smart *m, enum naive_smart_policy policy)
 {
 	struct naive_smart_entry old[NAIVE_SMART_PAGES];

@@ -1,4 +1,4 @@
-/* UVM Smart's eviction once more, as the specification words it (uvm-smart, section 3): flat arrays of pages,
+/* UVM Smart's eviction once more, rule by rule [uvmsmart: victim-selection]: flat arrays of pages,
  * an insertion sort, recursive trees in bytes, floats where the original has floats. */
 #ifndef NAIVE_SMART_EVICT_H
 #define NAIVE_SMART_EVICT_H
@@ -55,7 +55,7 @@ struct naive_smart {
 
 void naive_smart_init(struct naive_smart *m, enum naive_smart_policy policy, uint64_t total);
 void naive_smart_add_tree(struct naive_smart *m, int blocks);
-void naive_smart_add(struct naive_smart *m, int page, int pages); /* to the fill state, 1.3 */
+void naive_smart_add(struct naive_smart *m, int page, int pages); /* to the fill state, [uvmsmart: tree-updates] */
 void naive_smart_count(struct naive_smart *m, int page, bool is_write);
 void naive_smart_touch(struct naive_smart *m, int page, uint64_t cycle);
 bool naive_smart_arrive(struct naive_smart *m, int page, uint64_t cycle);

@@ -30,7 +30,7 @@ static uint64_t room(const struct naive_tbn *m, unsigned block)
 	return bytes;
 }
 
-/* 1.3, from the root down; `change` is added or subtracted. */
+/* [uvmsmart: tree-updates], from the root down; `change` is added or subtracted. */
 static void walk(struct naive_tbn *m, unsigned node, unsigned first, unsigned leaves, unsigned block,
                  int sign, uint64_t change)
 {

@@ -1,4 +1,4 @@
-/* UVM Smart's tree prefetchers once more, as the specification words them: recursive, in bytes, on arrays of
+/* UVM Smart's tree prefetchers once more, rule by rule: recursive, in bytes, on arrays of
  * flags. */
 #ifndef NAIVE_TBN_H
 #define NAIVE_TBN_H

@@ -1,4 +1,5 @@
-/* Specification 7.3 to 7.7, paragraph by paragraph; the corrected forms are those of thrash.h. */
+/* [driver: thrashing-events, thrashing-hint, thrashing-table, lapse-adaptation, pin-and-reset], paragraph
+ * by paragraph; the corrected forms are those of thrash.h. */
 #include "model/naive_thrash.h"
 
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static void adapt(struct naive_thrash *t, uint64_t gap)
 	t->stat /= 2;
 }
 
-/* 0.2 */
+/* [driver: processors] */
 static uint32_t closest(const struct uvmp_processors *ps, uint32_t src, uint64_t set)
 {
 	const uint64_t tier[] = {ps->smc[src], ps->fast_link[src], ps->can_access[src]};
@@ -250,7 +251,7 @@ static bool fast(const struct uvmp_processors *ps, uint64_t procs, uint32_t x)
 	return true;
 }
 
-/* 7.5 */
+/* [driver: thrashing-table] */
 static int table(const struct naive_thrash *t, const struct naive_thrash_page *page,
                  const struct uvmp_thrash_facts *f, uint32_t *to)
 {

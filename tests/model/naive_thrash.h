@@ -1,4 +1,4 @@
-/* naive_thrash.h: the thrashing detector as the text of the specification has it: small arrays, a queue that is
+/* naive_thrash.h: the thrashing detector rule by rule: small arrays, a queue that is
  * shifted, sets looked at member by member. */
 #ifndef NAIVE_THRASH_H
 #define NAIVE_THRASH_H

@@ -906,7 +906,7 @@ static void check_rest(struct service_case *c)
 
 	if (uvmp_service_pending(c->engine) != 0)
 		fail(c, "pending");
-	if (wakeup > due || (due != UINT64_MAX && due - wakeup >= 1000u)) /* whole microseconds (7.7) */
+	if (wakeup > due || (due != UINT64_MAX && due - wakeup >= 1000u)) /* whole microseconds [driver: pin-and-reset] */
 		fail(c, "wakeup: engine %" PRIu64 ", due %" PRIu64, wakeup, due);
 	for (uint32_t g = 1; g < c->processors.count; g++) {
 		struct uvmp_service_counts e, m;

@@ -115,7 +115,8 @@ static bool same(const struct both *b)
 
 /* -- steps -- */
 
-/* What is not resident of [first, outer) arrives, counted in the tree or (Q5) not. */
+/* What is not resident of [first, outer) arrives, counted in the tree or
+ * [uvmsmart: user-prefetch-bypasses-tree] not. */
 static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t outer, bool is_counted)
 {
 	struct smart_tree *t = &b->e.tree[tree];

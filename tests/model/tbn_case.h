@@ -22,7 +22,7 @@ struct tbn_case {
 void tbn_case_open(struct tbn_case *c, enum uvmp_prefetcher prefetcher, bool quirks, uint32_t pages,
                    uint32_t blocks);
 bool tbn_case_fault(struct tbn_case *c, const uvmp_mask *pages);
-/* The pages become resident, pending before or not (Q5). */
+/* The pages become resident, pending before or not [uvmsmart: user-prefetch-bypasses-tree]. */
 bool tbn_case_arrive(struct tbn_case *c, const uvmp_mask *pages);
 bool tbn_case_drop(struct tbn_case *c, const uvmp_mask *pages);
 /* A block of 16 resident pages leaves at once; any other stays. */

@@ -1,6 +1,6 @@
-/* The pattern engine against the model that recomputes everything, after each event of random lives; and a verdict
- * is never taken back (UVM Smart specification, section 11.2). The model looks at one allocation at a time, so their
- * order is irrelevant. */
+/* The pattern engine against the model that recomputes everything, after each event of random lives; and a
+ * verdict is never taken back (UVM Smart [uvmsmart: invariants]). The model looks at one allocation at a
+ * time, so their order is irrelevant. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -100,8 +100,8 @@ static void stays_in_bounds(void)
 	}
 }
 
-/* A lower threshold never fetches less. Not so with Q7, where a larger node can lose pages that a smaller one
- * brings. */
+/* A lower threshold never fetches less. Not so with [driver: padding-clamp], where a larger node can lose
+ * pages that a smaller one brings. */
 static void lower_threshold_fetches_more(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {

@@ -161,7 +161,7 @@ static bool is_before(const struct naive_order *naive, uint32_t a, uint32_t b)
 	return naive->key[a][k] < naive->key[b][k];
 }
 
-/* The units that may be evicted, as they would go (uvm-smart 3.1); their number. */
+/* The units that may be evicted, as they would go [uvmsmart: eviction-list]; their number. */
 static uint32_t sort(struct naive_order *naive, enum uvmp_evictor evictor, uint32_t *sorted)
 {
 	bool is_grouped = evictor == UVMP_EVICT_SL_64K || evictor == UVMP_EVICT_TBN;

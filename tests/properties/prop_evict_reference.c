@@ -4,13 +4,15 @@
  * Both see the same random sequence of arrivals, accesses and pins. At each eviction both choose. The victims
  * of lru2m, lru4k, sl64k, tbne and lfu2m are equal, with a reserve and with pinned units that are passed
  * over. Cycles of touches differ, and units keep their size: with equal cycles the list depends on the
- * history of its sorts, and a change of the unit's size is UVM Smart Q15, which evict.h excludes.
+ * history of its sorts, and a change of the unit's size is [uvmsmart: stale-list-units], which evict.h
+ * excludes.
  *
  * random4k agrees in the set of possible victims and in the number of draws, not in the victim of a draw: the
  * list names the n-th oldest page, evict.h the n-th page of an unordered array. For the same reason the list
  * can protect its cold end by a reserve and evict.h cannot.
  *
- * lfu2m evicts an incomplete tree if no other is left, where the list evicts nothing for ever (UVM Smart Q7).
+ * lfu2m evicts an incomplete tree if no other is left, where the list evicts nothing for ever
+ * [uvmsmart: incomplete-tree-stays].
  *
  * lru, clock2m and mhpe are not orders of UVM Smart (test_every_order_is_held).
  *
@@ -101,7 +103,7 @@ static void begin(struct pair *p, const struct order *order, uint32_t reserve, u
 		p->list.counter = p->counter;
 }
 
-/* UVM Smart's frequency of a tree (uvm-smart 3.1). */
+/* UVM Smart's frequency of a tree [uvmsmart: eviction-list]. */
 static void weigh(struct pair *p, uint32_t unit)
 {
 	const struct uvmp_counter_tree *counter = &p->counter[tree_of(p, unit)];
@@ -308,8 +310,8 @@ static void test_random(void **state)
 			for_both_seeds(same_set, &orders[i]);
 }
 
-/* UVM Smart Q7: the list never evicts an incomplete tree. The library spares it while a complete tree is
- * left, and evicts it then, because the original would wait for ever. */
+/* [uvmsmart: incomplete-tree-stays]: the list never evicts an incomplete tree. The library spares it while a
+ * complete tree is left, and evicts it then, because the original would wait for ever. */
 static void incomplete_last(const struct order *order, uint64_t *random)
 {
 	static struct pair p;

@@ -168,7 +168,8 @@ static void check_round_trip(const struct uvmp_policy *policy)
 
 	assert_true(uvmp_policy_is_valid(policy));
 	assert_true(uvmp_prefetch_params_is_valid(&policy->prefetch));
-	/* the detector takes the parameters as they are; only a vote threshold of 0 is another (Q18) */
+	/* the detector takes the parameters as they are; only a vote threshold of 0 is another
+	 * [driver: vote-threshold-zero] */
 	assert_int_equal(uvmp_thrash_space_init(&space, &policy->thrash), UVMP_OK);
 	if (policy->thrash.vote_threshold == 0)
 		space.params.vote_threshold = 0;

@@ -1,6 +1,6 @@
-/* Prefetchers of UVM Smart and of Zheng et al.: the properties of uvm-smart 11.2 that concern prefetch, and
- * equality of tbn and sl with the naive model, on random scripts. Each property runs from a fixed seed and
- * from one that changes and is printed; UVMP_TEST_SEED repeats a run. */
+/* Prefetchers of UVM Smart and of Zheng et al.: the properties of [uvmsmart: invariants] that concern
+ * prefetch, and equality of tbn and sl with the naive model, on random scripts. Each property runs from a
+ * fixed seed and from one that changes and is printed; UVMP_TEST_SEED repeats a run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -183,7 +183,7 @@ static void check_sums(const struct tbn_case *c)
 }
 
 /* Where each basic block is wholly there or wholly absent, no inner node is more than half full without being
- * full. (A partly valid leaf is not filled, so with one there may be such a node; uvm-smart 2.5.) */
+ * full. (A partly valid leaf is not filled, so with one there may be such a node; [uvmsmart: tbnp].) */
 static void check_settled(const struct tbn_case *c)
 {
 	for (uint32_t i = 0, size = c->tree.blocks * 16; i + 1 < c->tree.blocks; i++) {
@@ -193,7 +193,8 @@ static void check_settled(const struct tbn_case *c)
 	}
 }
 
-/* 11.2, for states of whole basic blocks: blocks of tree shape, of which only basic blocks leave, at once. */
+/* [uvmsmart: invariants], for states of whole basic blocks: blocks of tree shape, of which only basic
+ * blocks leave, at once. */
 static void tbn_without_quirks_settles_whole_blocks(uint64_t *random)
 {
 	struct tbn_case c;
@@ -221,8 +222,8 @@ static void tbn_without_quirks_settles_whole_blocks(uint64_t *random)
 }
 
 /* The most that one fault can bring: on each level its own half is filled and the other half needs one block
- * to go past half; so all but one block a level. (11.2 says half of the tree; that is exceeded, also by the
- * original.) */
+ * to go past half; so all but one block a level. ([uvmsmart: invariants] says half of the tree; that is
+ * exceeded, also by the original.) */
 static void one_fault_brings_all_but_a_block_a_level(uint64_t *random)
 {
 	struct tbn_case c;

@@ -1,4 +1,4 @@
-/* adapt.h: patterns of allocations and what follows (UVM Smart specification, section 5). */
+/* adapt.h: patterns of allocations and what follows (UVM Smart [uvmsmart: runtime-engine]). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static void play(const char *text)
 	end(id, cycle + 1);
 }
 
-/* Section 5, "Examples". */
+/* [uvmsmart: runtime-engine], "Examples". */
 static void test_examples(void **state)
 {
 	static const struct {
@@ -171,7 +171,7 @@ static void test_taken_in_facts(void **state)
 	expect(UVMP_PATTERN_LINEAR_REUSE, UVMP_PATTERN_EVICT_TREE);
 }
 
-/* Q17: no end is ever reported; later blocks join all earlier kernels. */
+/* [uvmsmart: kernels-never-end]: no end is ever reported; later blocks join all earlier kernels. */
 static void test_without_ends(void **state)
 {
 	(void)state;

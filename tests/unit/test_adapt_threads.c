@@ -102,7 +102,8 @@ static void look(uint64_t now, uint32_t runnable)
 	assert_int_equal(state.runnable, runnable);
 }
 
-/* Section 4.1: one additional block from the beginning, and one more a period unless the mean falls. */
+/* [uvmsmart: counter-register]: one additional block from the beginning, and one more a period unless the
+ * mean falls. */
 static void test_grows(void **unused)
 {
 	(void)unused;

@@ -145,7 +145,7 @@ static void test_classes(void **unused)
 	assert_int_equal(uvmp_etc_classify(patterns, 5), UVMP_ETC_IRREGULAR);
 }
 
-/* Section 5.2: proactive eviction is off for irregular programs. */
+/* ETC: proactive eviction is off for irregular programs. */
 static void test_techniques(void **unused)
 {
 	(void)unused;

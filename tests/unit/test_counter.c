@@ -1,5 +1,7 @@
-/* counter.h: sizes and parameters (specification 8.1), the worked examples of section 8, quirks Q19, Q20,
- * Q22, filters (8.5) and what is cleared (8.3, 8.7). */
+/* counter.h: sizes and parameters [driver: counter-parameters], the worked examples of
+ * [driver: counter-service], quirks [driver: notifications-drained, clears-first-notification,
+ * trimmed-notifications], filters [driver: counter-policy] and what is cleared [driver: counter-service,
+ * counter-clear]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,7 +27,7 @@ static void check_sizes(enum uvmp_counter_granularity granularity, uint64_t sub,
 	assert_int_equal(sizes.regions, regions);
 }
 
-/* 8.1. */
+/* [driver: counter-parameters]. */
 static void test_sizes(void **unused)
 {
 	struct uvmp_counter_sizes sizes;
@@ -54,11 +56,11 @@ static void test_parameters(void **unused)
 	assert_int_equal(uvmp_counter_threshold(0), 1);
 	assert_int_equal(uvmp_counter_threshold(65535), 65535);
 	assert_int_equal(uvmp_counter_threshold(UINT32_MAX), 65535);
-	/* 9.5 */
+	/* [driver: remote-on-eviction] */
 	assert_true(uvmp_counter_maps_evicted(true, true));
 	assert_false(uvmp_counter_maps_evicted(true, false));
 	assert_false(uvmp_counter_maps_evicted(false, true));
-	/* Q19; worked example 1 of section 8 */
+	/* [driver: notifications-drained]; worked example 1 of [driver: counter-service] */
 	assert_false(uvmp_counter_is_serviced(4096, true));
 	assert_true(uvmp_counter_is_serviced(4096, false));
 	assert_true(uvmp_counter_is_serviced(65536, true));
@@ -86,7 +88,7 @@ static struct uvmp_counter_facts facts64(const uvmp_mask *resident)
 	return facts;
 }
 
-/* Section 8, worked examples 2 and 3. */
+/* [driver: counter-service], worked examples 2 and 3. */
 static void test_examples(void **unused)
 {
 	const struct uvmp_counter_note note = {0, 0x0000000d};
@@ -144,7 +146,7 @@ static void test_holders(void **unused)
 	assert_int_equal(expand(&facts, &note, 1), 0);
 }
 
-/* Q22. */
+/* [driver: trimmed-notifications]. */
 static void test_trimming(void **unused)
 {
 	const struct uvmp_counter_note notes[2] = {{0, 1}, {8, 0xff00}};
@@ -157,7 +159,8 @@ static void test_trimming(void **unused)
 	assert_int_equal(expand(&facts, notes, 2), 0xf01);
 }
 
-/* Q22: a notification whose own pieces are nobody's, or that has none, trims too; one beyond the chunk adds.
+/* [driver: trimmed-notifications]: a notification whose own pieces are nobody's, or that has none, trims
+ * too; one beyond the chunk adds.
  */
 static void test_trimming_order(void **unused)
 {
@@ -175,7 +178,7 @@ static void test_trimming_order(void **unused)
 	assert_int_equal(expand(&facts, notes, 3), 0x103);
 }
 
-/* Section 8, worked example 4, from the notification to the clearing. */
+/* [driver: counter-service], worked example 4, from the notification to the clearing. */
 static void test_example_4(void **unused)
 {
 	const struct uvmp_counter_note note = {5, 0x20};
@@ -251,7 +254,7 @@ static void test_expand_bad_input(void **unused)
 	assert_int_equal(uvmp_counter_expand(&pcie, &good, NULL, 1, &resident[1]), UVMP_ERR_ARGUMENT);
 }
 
-/* 8.5. */
+/* [driver: counter-policy]. */
 static void test_filter(void **unused)
 {
 	const uvmp_mask src = {{0xff}}, resident = {{0x0f}}, fixed = {{0x10}}, throttled = {{0x20}};
@@ -275,7 +278,7 @@ static void test_filter(void **unused)
 	assert_int_equal(uvmp_counter_filter(&dst, &src, &block), UVMP_ERR_ARGUMENT);
 }
 
-/* 8.5: a page that is where it should go moves nowhere. */
+/* [driver: counter-policy]: a page that is where it should go moves nowhere. */
 static void test_settle(void **unused)
 {
 	const uvmp_mask resident[3] = {{{0x01}}, {{0}}, {{0x80}}};
@@ -306,7 +309,7 @@ static void test_settle(void **unused)
 	assert_int_equal(uvmp_counter_settle(destination, resident, 1, &processors, NULL), UVMP_ERR_ARGUMENT);
 }
 
-/* 8.3 and Q20. */
+/* [driver: counter-service, clears-first-notification]. */
 static void test_clears(void **unused)
 {
 	static const enum uvmp_counter_clear expected[] = {
@@ -335,7 +338,7 @@ static void test_clears(void **unused)
 	}
 }
 
-/* 8.7. */
+/* [driver: counter-clear]. */
 static void test_clears_all(void **unused)
 {
 	const uint32_t tags[] = {2, 4, 7};

@@ -1,4 +1,5 @@
-/* counter.h, UVM Smart's access counters: the examples of uvm-smart 4.1 to 4.3, quirks Q11 and Q12. */
+/* counter.h, UVM Smart's access counters: the examples of [uvmsmart: counter-register, access-counting,
+ * round-trips], quirks [uvmsmart: retry-counted, counter-overflow]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -87,7 +88,8 @@ static void test_path(void **state)
 	check_node(0, 16, 0, 0);
 }
 
-/* Section 4.2: 2^27-2, 2^27-1, and then everything is halved, the root's own access included. */
+/* [uvmsmart: access-counting]: 2^27-2, 2^27-1, and then everything is halved, the root's own access
+ * included. */
 static void test_saturation(void **state)
 {
 	(void)state;
@@ -129,7 +131,8 @@ static void test_halving(void **state)
 	check_leaf(1, 3, 31);
 }
 
-/* Q12: with round trips the count runs over into them; corrected, the field is tested. */
+/* [uvmsmart: counter-overflow]: with round trips the count runs over into them; corrected, the field is
+ * tested. */
 static void test_overflow(void **state)
 {
 	(void)state;
@@ -145,7 +148,7 @@ static void test_overflow(void **state)
 	check_leaf(0, 67108864, 31);
 }
 
-/* Section 4.3, Q12: all leaves; 31 goes to 0, or stays. */
+/* [uvmsmart: round-trips, counter-overflow]: all leaves; 31 goes to 0, or stays. */
 static void test_round_trips(void **state)
 {
 	(void)state;
@@ -162,13 +165,13 @@ static void test_round_trips(void **state)
 	uvmp_counter_tree_round_trip(&tree[0], false);
 	check_leaf(1, 5, 31);
 	check_leaf(2, 6, 2);
-	/* in a tree of one block the root's word has the round trips as well (3.1) */
+	/* in a tree of one block the root's word has the round trips as well [uvmsmart: eviction-list] */
 	make(1);
 	set(0, 4, 1);
 	check_node(0, 1, (1u << 27) + 4u, 0);
 }
 
-/* Q11: an access that was stalled. */
+/* [uvmsmart: retry-counted]: an access that was stalled. */
 static void test_retry(void **state)
 {
 	struct uvmp_counter_access access = {.block = 0, .is_retry = true};
@@ -181,7 +184,7 @@ static void test_retry(void **state)
 	check_node(0, 1, 1, UVMP_COUNTER_READ);
 }
 
-/* For the corrected form of Q22. */
+/* For the corrected form of [uvmsmart: written-mark-stays]. */
 static void test_clear_marks(void **state)
 {
 	(void)state;

@@ -1,4 +1,5 @@
-/* counter.h, migrate or access remotely: the tables of uvm-smart 4.4 and the examples of section 13. */
+/* counter.h, migrate or access remotely: the tables of [uvmsmart: migrate-or-remote] and the examples of
+ * [uvmsmart: integer-forms]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -49,7 +50,7 @@ static void test_modes(void **state)
 	check_mode(UVMP_REMOTE_OVERSUB, 0, 8);
 }
 
-/* Section 4.4, the table for ts = 8, p = 2 of 1000. */
+/* [uvmsmart: migrate-or-remote], the table for ts = 8, p = 2 of 1000. */
 static void test_adaptive(void **state)
 {
 	static const uint64_t used[][2] = {{0, 1}, {100, 1}, {500, 5}, {900, 8}, {999, 8}, {1000, 9}};
@@ -64,7 +65,7 @@ static void test_adaptive(void **state)
 	}
 }
 
-/* Sections 4.4 and 13: where the roundings show. */
+/* [uvmsmart: migrate-or-remote] and 13: where the roundings show. */
 static void test_rounding(void **state)
 {
 	(void)state;
@@ -99,7 +100,7 @@ static void test_extremes(void **state)
 	assert_true(threshold() == UINT64_MAX);
 	facts.rounds = 0;
 	assert_true(threshold() == (uint64_t)UINT32_MAX * UINT32_MAX);
-	/* Q10 */
+	/* [uvmsmart: clean-pages-uncounted] */
 	facts.is_oversubscribed = false;
 	facts.pressure.free_pages = 1001;
 	assert_true(threshold() == UINT64_MAX);

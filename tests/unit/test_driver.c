@@ -108,7 +108,8 @@ static void test_two_blocks_in_one(void **unused)
 	assert_int_equal(result.evictions, 0);
 }
 
-/* The driver's order is that of services, not of accesses (quirk Q11); the corrected one counts accesses. */
+/* The driver's order is that of services, not of accesses (quirk [driver: order-by-service]); the
+ * corrected one counts accesses. */
 static void test_lru_by_service(void **unused)
 {
 	static const char rows[] = "range,200000000,6291456\n,0,r,200000000\n,0,r,200200000\n"

@@ -296,7 +296,8 @@ static void call_errors(void **state)
 	assert_int_equal(seed, 1);
 }
 
-/* uvm-smart 3.4, policies 0 and 5: the least recently touched leaves; a pinned unit (3.2) is passed over. */
+/* [uvmsmart: victim-selection], policies 0 and 5: the least recently touched leaves; a pinned unit
+ * [uvmsmart: evictable] is passed over. */
 static void lru(void **state)
 {
 	const enum uvmp_evictor evictor[] = {UVMP_EVICT_LRU_2M, UVMP_EVICT_LRU_4K};
@@ -330,7 +331,8 @@ static void lru(void **state)
 	}
 }
 
-/* uvm-smart 3.1, group order example, as plain recency: blocks touched at 10, 50, 5 and 20, 30. */
+/* [uvmsmart: eviction-list], group order example, as plain recency: blocks touched at 10, 50, 5 and 20,
+ * 30. */
 static void lru_by_time(void **state)
 {
 	/* A0 10, A1 50, A2 5, B0 20, B1 30 as units 0..4, touched in the order of time */
@@ -351,7 +353,8 @@ static void lru_by_time(void **state)
 	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_ERR_NO_MEMORY);
 }
 
-/* uvm-smart 3.4, policy 3: each page that may be evicted is drawn about equally often, no other ever. */
+/* [uvmsmart: victim-selection], policy 3: each page that may be evicted is drawn about equally often, no
+ * other ever. */
 static void random_draws(void **state)
 {
 	uint64_t memory[4 * UNITS];
@@ -420,7 +423,8 @@ static void assert_victims(struct uvmp_evict *evict, const uint32_t *expected, u
 	assert_victims(evict, (const uint32_t[]){__VA_ARGS__},                                               \
 	               sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-/* uvm-smart 3.1: blocks of tree A touched at 10, 50, 5, of tree B at 20, 30: B20, B30, A5, A10, A50. */
+/* [uvmsmart: eviction-list]: blocks of tree A touched at 10, 50, 5, of tree B at 20, 30: B20, B30, A5,
+ * A10, A50. */
 static void groups(void **state)
 {
 	const enum uvmp_evictor evictor[] = {UVMP_EVICT_SL_64K, UVMP_EVICT_TBN};
@@ -442,7 +446,7 @@ static void groups(void **state)
 	}
 }
 
-/* uvm-smart 3.4: blocks 0..9 of a tree, reserve 20 %: two are passed over, block 2 goes. */
+/* [uvmsmart: victim-selection]: blocks 0..9 of a tree, reserve 20 %: two are passed over, block 2 goes. */
 static void reserve(void **state)
 {
 	static uint64_t memory[256];
@@ -490,7 +494,8 @@ static void every_order(void **state)
 	}
 }
 
-/* uvm-smart 3.4, policy 4: the least touched first, of equals the one touched longer ago; counts stay (4.2).
+/* [uvmsmart: victim-selection], policy 4: the least touched first, of equals the one touched longer ago;
+ * counts stay [uvmsmart: access-counting].
  */
 static void least_frequently(void **state)
 {

@@ -32,7 +32,8 @@ static void drain(uint32_t count, const uint32_t *unit)
 #define DRAIN(...)                                                                                           \
 	drain(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (const uint32_t[]){__VA_ARGS__})
 
-/* uvm-smart 3.4: (counter, rw, cycle) = (5,1,16) (3,2,48) (3,1,500) (3,1,older): T3, T2, T1, T0. */
+/* [uvmsmart: victim-selection]: (counter, rw, cycle) = (5,1,16) (3,2,48) (3,1,500) (3,1,older): T3, T2,
+ * T1, T0. */
 static void test_order(void **state)
 {
 	(void)state;

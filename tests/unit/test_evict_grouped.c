@@ -44,7 +44,7 @@ static void drain(uint32_t count, const uint32_t *unit)
 #define DRAIN(...)                                                                                           \
 	drain(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (const uint32_t[]){__VA_ARGS__})
 
-/* uvm-smart 3.1: tree A blocks touched at 10, 50, 5; tree B at 20, 30: B20, B30, A5, A10, A50. */
+/* [uvmsmart: eviction-list]: tree A blocks touched at 10, 50, 5; tree B at 20, 30: B20, B30, A5, A10, A50. */
 static void test_order(void **state)
 {
 	(void)state;

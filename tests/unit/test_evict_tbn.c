@@ -1,4 +1,4 @@
-/* Unit tests of uvmp_evict_tbn_closure (evict.h): the worked examples of uvm-smart 3.4. */
+/* Unit tests of uvmp_evict_tbn_closure (evict.h): the worked examples of [uvmsmart: victim-selection]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

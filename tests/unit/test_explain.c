@@ -350,7 +350,7 @@ static void test_small_blocks(void **unused)
 }
 
 /* A block that begins 5 pages behind a big-page boundary. Trees begin at the boundary, and what comes with
- * the first node leaves out the first 5 pages (driver Q7). */
+ * the first node leaves out the first 5 pages [driver: padding-clamp]. */
 static void test_padding(void **unused)
 {
 	(void)unused;

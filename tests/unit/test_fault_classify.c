@@ -1,4 +1,4 @@
-/* fault.h, permissions: the worked examples of the driver specification (3), each row of its table, bad
+/* fault.h, permissions: the worked examples of [driver: batch-walk], each row of its table, bad
  * input. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void assert_skipped(struct uvmp_fault_verdict v)
 	assert_serviced(v, UVMP_ACCESS_NONE, 0);
 }
 
-/* 0.3 */
+/* [driver: access-types] */
 static void test_access_prot(void **state)
 {
 	(void)state;
@@ -151,7 +151,7 @@ static void test_example_4(void **state)
 	assert_skipped(v);
 }
 
-/* 3.3: the rows that the examples leave out */
+/* [driver: permission-check]: the rows that the examples leave out */
 static void test_permission_rows(void **state)
 {
 	struct uvmp_fault_verdict v;
@@ -179,7 +179,7 @@ static void test_permission_rows(void **state)
 	assert_serviced(v, UVMP_ACCESS_WRITE, P | R | W);
 }
 
-/* 3.2 step 6 */
+/* [driver: block-walk] step 6 */
 static void test_already_mapped(void **state)
 {
 	struct uvmp_fault_verdict v;
@@ -196,7 +196,7 @@ static void test_already_mapped(void **state)
 	assert_skipped(v);
 }
 
-/* 3.2 step 3 asks whether the entry before is fatal, for whatever reason */
+/* [driver: block-walk] step 3 asks whether the entry before is fatal, for whatever reason */
 static void test_fault_that_was_fetched_as_fatal(void **state)
 {
 	struct uvmp_fault write = fault(5, UVMP_ACCESS_WRITE, W, 1);
@@ -214,7 +214,8 @@ static void test_fault_that_was_fetched_as_fatal(void **state)
 	assert_serviced(v, UVMP_ACCESS_READ, R);
 }
 
-/* 3.1: no range holds the address. Whatever the rights, a prefetch is invalid and the rest is cancelled. */
+/* [driver: batch-walk]: no range holds the address. Whatever the rights, a prefetch is invalid and the
+ * rest is cancelled. */
 static void test_unmapped(void **state)
 {
 	(void)state;

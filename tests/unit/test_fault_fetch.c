@@ -1,4 +1,4 @@
-/* fault.h, fetching: the worked examples of the driver specification (1.6), the pending test, flush, and
+/* fault.h, fetching: the worked examples of [driver: coalescing], the pending test, flush, and
  * every error. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static void raise_example_1(struct fixture *f)
 	raise_fault(f, 0, 1, UVMP_ACCESS_WRITE);
 }
 
-/* 1.6 example 1 */
+/* [driver: coalescing] example 1 */
 static void test_merges_in_utlb_and_in_batch(void **state)
 {
 	struct fixture f;
@@ -126,7 +126,8 @@ static void raise_example_2(struct fixture *f)
 	raise_fault(f, 1, 1, UVMP_ACCESS_WRITE);
 }
 
-/* 1.6 example 2 (Q2): the upgrade leaves the batch's last fault on entry 0, which swallows entry 2 */
+/* [driver: coalescing] example 2 [driver: lost-merge]: the upgrade leaves the batch's last fault on entry
+ * 0, which swallows entry 2 */
 static void test_upgrade_leaves_last_fault_behind(void **state)
 {
 	struct fixture f;
@@ -145,7 +146,7 @@ static void test_upgrade_leaves_last_fault_behind(void **state)
 	assert_int_equal(f.entry[2].access_mask, 0);
 }
 
-/* the same without Q2: nothing is lost */
+/* the same without [driver: lost-merge]: nothing is lost */
 static void test_last_fault_follows_upgrade_without_quirks(void **state)
 {
 	struct fixture f;
@@ -187,7 +188,8 @@ static void raise_example_3(struct fixture *f)
 	raise_fault(f, 0, 1, UVMP_ACCESS_WRITE);
 }
 
-/* 1.6 example 3 (Q3): faults vanish into a fatal one, and a write even replaces it */
+/* [driver: coalescing] example 3 [driver: fatal-merge]: faults vanish into a fatal one, and a write even
+ * replaces it */
 static void test_merges_into_fatal(void **state)
 {
 	struct fixture f;
@@ -202,7 +204,7 @@ static void test_merges_into_fatal(void **state)
 	assert_true(f.entry[0].is_fatal);
 }
 
-/* the same without Q3, by both rules */
+/* the same without [driver: fatal-merge], by both rules */
 static void test_nothing_merges_into_fatal_without_quirks(void **state)
 {
 	struct fixture f;
@@ -243,7 +245,7 @@ static void test_fatal_is_never_merged(void **state)
 	}
 }
 
-/* 1.5: two faults of one uTLB on one page that another page separates stay two */
+/* [driver: coalescing]: two faults of one uTLB on one page that another page separates stay two */
 static void test_only_the_latest_are_compared(void **state)
 {
 	struct fixture f;
@@ -341,7 +343,7 @@ static void test_page_size_decides_what_is_equal(void **state)
 
 /* -- how far a fetch goes -- */
 
-/* 1.6 example 4 */
+/* [driver: coalescing] example 4 */
 static void test_stops_at_entry_that_is_not_ready(void **state)
 {
 	struct fixture f;
@@ -357,7 +359,7 @@ static void test_stops_at_entry_that_is_not_ready(void **state)
 	assert_true(f.ring[3].is_valid);
 }
 
-/* 1.6 example 5: merged entries consume batch space; also around the end of the ring */
+/* [driver: coalescing] example 5: merged entries consume batch space; also around the end of the ring */
 static void test_limit_counts_raw_entries(void **state)
 {
 	struct fixture f;
@@ -376,7 +378,7 @@ static void test_limit_counts_raw_entries(void **state)
 	}
 }
 
-/* 1.1 */
+/* [driver: fetch] */
 static void test_limit_is_limited(void **state)
 {
 	struct fixture f;
@@ -425,7 +427,7 @@ static void test_empty_buffer(void **state)
 	assert_counts(&f, 0, 0);
 	assert_true(f.batch.is_single_instance);
 	assert_int_equal(f.batch.max_utlb, 0);
-	/* only the uTLBs of the previous batch are cleared (1.4) */
+	/* only the uTLBs of the previous batch are cleared [driver: fetch] */
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(f.utlb[i].num_pending, 0);
 		assert_false(f.utlb[i].has_fatal);
@@ -433,7 +435,7 @@ static void test_empty_buffer(void **state)
 	assert_true(f.utlb[3].has_fatal);
 }
 
-/* Q1: what lies behind the PUT of last time waits until GET has caught up */
+/* [driver: cached-put]: what lies behind the PUT of last time waits until GET has caught up */
 static void test_leftovers_cap_the_next_batch(void **state)
 {
 	static const uint32_t second[2] = {3, 1}; /* without, with the quirk */
@@ -559,7 +561,7 @@ static void test_fetch_space(void **state)
 	assert_int_equal(uvmp_fault_fetch(&f.params, UVMP_FETCH_ALL, f.put, &f.buffer, &f.batch), UVMP_OK);
 }
 
-/* Q1: the driver has read PUT before it spins, so the next try is with the same one. */
+/* [driver: cached-put]: the driver has read PUT before it spins, so the next try is with the same one. */
 static void test_fetch_again_with_the_same_put(void **state)
 {
 	struct fixture f;
@@ -578,7 +580,7 @@ static void test_fetch_again_with_the_same_put(void **state)
 	assert_int_equal(f.buffer.cached_put, 1);
 }
 
-/* 1.3: where the driver spins */
+/* [driver: fetch-modes]: where the driver spins */
 static void test_fetch_retry(void **state)
 {
 	struct fixture f;
@@ -641,7 +643,7 @@ static void test_batch_is_valid(void **state)
 	assert_false(uvmp_fault_batch_is_valid(&bad));
 }
 
-/* -- pending (1.2) -- */
+/* -- pending [driver: work-pending] -- */
 
 static void test_pending(void **state)
 {
@@ -668,7 +670,7 @@ static void test_pending(void **state)
 	assert_false(uvmp_fault_pending(NULL, 0));
 }
 
-/* -- flush (4.2) -- */
+/* -- flush [driver: flush] -- */
 
 static void test_flush_modes(void **state)
 {

@@ -1,4 +1,4 @@
-/* fault.h, order and bins: the worked examples of the driver specification (2), each sort key, ties, bad
+/* fault.h, order and bins: the worked examples of [driver: batch-order], each sort key, ties, bad
  * input. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +164,7 @@ static void test_same_page(void **state)
 	assert_false(uvmp_fault_is_same_page(&a, NULL));
 }
 
-/* 3.1: a bin ends where VA space, GPU or block end; its first entry is never a duplicate */
+/* [driver: batch-walk]: a bin ends where VA space, GPU or block end; its first entry is never a duplicate */
 static void test_bins(void **state)
 {
 	const struct uvmp_fault e[] = {

@@ -1,5 +1,5 @@
-/* geometry.h: worked examples of the specifications (nvidia 0.1, 6.1, 10; uvm-smart 1.1, 1.2), edges and bad
- * input. */
+/* geometry.h: worked examples of the specifications ([driver: block-geometry, root-chunks], 10;
+ * [uvmsmart: allocation-rounding, trees]), edges and bad input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -85,7 +85,7 @@ static void test_geometry_refuses(void **state)
 	assert_int_equal(uvmp_geometry_init(NULL, 4 * KIB, 64 * KIB, 2 * MIB), UVMP_ERR_ARGUMENT);
 }
 
-/* -- blocks of a range (nvidia 0.1) -- */
+/* -- blocks of a range [driver: block-geometry] -- */
 
 static void test_range_is_cut_at_absolute_boundaries(void **state)
 {
@@ -256,7 +256,7 @@ static void test_block_is_valid(void **state)
 	assert_true(uvmp_block_is_valid(&b));
 }
 
-/* -- big pages (nvidia 0.1) -- */
+/* -- big pages [driver: block-geometry] -- */
 
 static void test_big_pages_inside(void **state)
 {
@@ -292,7 +292,7 @@ static void test_big_pages_of_nothing(void **state)
 	assert_region(uvmp_block_big_pages(&b, REGION(0, 512)), 0, 0);
 }
 
-/* -- chunks (nvidia 6.1) -- */
+/* -- chunks [driver: root-chunks] -- */
 
 static void test_whole_block_is_one_chunk(void **state)
 {
@@ -310,7 +310,8 @@ static void test_whole_block_is_one_chunk(void **state)
 	assert_region(uvmp_block_chunk(&b, 31), 0, 32);
 }
 
-/* Specification 6.1: 507 pages that start 5 pages behind a 64 KiB boundary are 11 pages and 31 big pages. */
+/* [driver: root-chunks]: 507 pages that start 5 pages behind a 64 KiB boundary are 11 pages and 31 big
+ * pages. */
 static void test_chunks_of_507_pages(void **state)
 {
 	struct uvmp_block b = block_of(507, 5, 16);
@@ -354,7 +355,7 @@ static void test_chunk_of_nothing(void **state)
 	assert_region(uvmp_block_chunk(&b, UINT32_MAX), 0, 0);
 }
 
-/* -- trees (nvidia 10) -- */
+/* -- trees [driver: tree-geometry] -- */
 
 static struct uvmp_tree_shape shape_of(uint32_t leaves)
 {
@@ -476,7 +477,7 @@ static void test_saturating_add(void **state)
 	assert_int_equal(uvmp_saturating_add(5, 6, 99), 11);
 }
 
-/* -- allocations (uvm-smart 1.1, 1.2) -- */
+/* -- allocations [uvmsmart: allocation-rounding, trees] -- */
 
 static void assert_allocation(uint64_t bytes, uint64_t rounded, uint64_t large, uint32_t tail)
 {

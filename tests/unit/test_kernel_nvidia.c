@@ -1,5 +1,5 @@
 /* docs/examples/kernel_nvidia.c: its masks, entries and parameters against the library called by hand, and
- * against worked examples of the driver's specification (1.6, 5.9). */
+ * against worked examples of [driver: coalescing, density]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -136,7 +136,7 @@ static void test_worked_examples(void **state)
 	ask.resident = &resident;
 	assert_hint(&ask, 0, 512, 300);
 
-	/* 507 pages that start 5 pages behind a boundary: quirk Q7. */
+	/* 507 pages that start 5 pages behind a boundary: quirk [driver: padding-clamp]. */
 	memset(&faulted, 0, sizeof(faulted));
 	set_bit(&faulted, 3);
 	ask_about(&ask, &faulted, 3, 4);
@@ -253,7 +253,7 @@ static void test_entries_coalesce_as_in_the_driver(void **state)
 	uint32_t order[8];
 
 	(void)state;
-	fetch(first, 5, entry, &batch, utlb, 2); /* 1.6, example 1 */
+	fetch(first, 5, entry, &batch, utlb, 2); /* [driver: coalescing], example 1 */
 	assert_int_equal(batch.cached, 5);
 	assert_int_equal(batch.coalesced, 2);
 	assert_false(entry[3].is_filtered);
@@ -266,7 +266,7 @@ static void test_entries_coalesce_as_in_the_driver(void **state)
 	assert_int_equal(order[0], 4);
 	assert_int_equal(order[1], 3);
 
-	fetch(third, 3, entry, &batch, utlb, 2); /* example 3, quirk Q3 */
+	fetch(third, 3, entry, &batch, utlb, 2); /* example 3, quirk [driver: fatal-merge] */
 	assert_int_equal(batch.coalesced, 1);
 	assert_false(entry[2].is_filtered);
 	assert_false(entry[2].is_fatal);
@@ -372,12 +372,12 @@ static void test_parameters(void **state)
 	assert_means(&given, "prefetch=none thrash=off counters=off");
 
 	given = defaults;
-	given.prefetch_threshold = 0; /* Q8 */
+	given.prefetch_threshold = 0; /* [driver: threshold-zero] */
 	given.prefetch_min_faults = 20;
 	given.fault_replay_policy = 0;
 	given.fault_coalesce = 0;
 	given.fault_max_batches_per_service = 0;
-	given.lapse_vote_threshold = 0; /* Q18 */
+	given.lapse_vote_threshold = 0; /* [driver: vote-threshold-zero] */
 	given.thrashing_pin = 0;
 	given.access_counter_migration_enable = 1;
 	given.access_counter_threshold = 70000;

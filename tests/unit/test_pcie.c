@@ -1,4 +1,5 @@
-/* pcie.h: the tables of uvm-smart 6.3, the synchronisation's pieces, quirk Q16. */
+/* pcie.h: the tables of [uvmsmart: transfer-time], the synchronisation's pieces, quirk
+ * [uvmsmart: zero-by-zero]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -97,7 +98,7 @@ static void test_pieces(void **state)
 	check_pieces(68 * k + 1, true, cut, 4);
 	check_pieces(64 * k + 4095, true, tail, 3);
 	check_pieces(4095, true, &tail[2], 1);
-	/* Q16 */
+	/* [uvmsmart: zero-by-zero] */
 	check_pieces(4096, false, zero, 1);
 	check_pieces(4096, true, zero, 2);
 }

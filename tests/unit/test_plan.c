@@ -78,7 +78,8 @@ static void assert_copies(struct move move, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* The examples of UVM Smart 2.6, in pages of 4 KiB: the same transfers, fault groups first. */
+/* The examples of UVM Smart [uvmsmart: transfer-split], in pages of 4 KiB: the same transfers, fault
+ * groups first. */
 static void test_run_to_fault(void **state)
 {
 	const uint8_t g = UVMP_GROUPING_RUN_TO_FAULT;
@@ -94,7 +95,7 @@ static void test_run_to_fault(void **state)
 	              "F0+3:0>1 F3+18:0>1 F64+16:0>1 P21+11:0>1");
 }
 
-/* The examples of UVM Smart 9.2, locality-aware. */
+/* The examples of UVM Smart [uvmsmart: zheng-prefetchers], locality-aware. */
 static void test_locality(void **state)
 {
 	const uint8_t g = UVMP_GROUPING_RUN_TO_FAULT;
@@ -109,7 +110,7 @@ static void test_locality(void **state)
 	              "F0+1:z>1 P1+9:z>1 P20+108:z>1");
 }
 
-/* nvidia 3.4: a run of pages with one cause and one source is a transfer. */
+/* [driver: block-service]: a run of pages with one cause and one source is a transfer. */
 static void test_by_cause(void **state)
 {
 	const uint8_t g = UVMP_GROUPING_BY_CAUSE;
@@ -126,7 +127,7 @@ static void test_by_cause(void **state)
 	assert_copies((struct move){1, "-", "0-7", g, {NULL}, NULL, 0}, "");
 }
 
-/* UVM Smart 2.2 and 2.3. */
+/* UVM Smart [uvmsmart: on-demand, random-page]. */
 static void test_single(void **state)
 {
 	const uint8_t g = UVMP_GROUPING_SINGLE;
@@ -136,7 +137,8 @@ static void test_single(void **state)
 	assert_copies((struct move){1, "4,103", "103", g, {"0-511"}, NULL, 0}, "F103+1:0>1 P4+1:0>1");
 }
 
-/* nvidia 0.2: the destination's fast links, then those whose memory it can map, then the lowest processor. */
+/* [driver: processors]: the destination's fast links, then those whose memory it can map, then the lowest
+ * processor. */
 static void test_sources(void **state)
 {
 	(void)state;
@@ -167,7 +169,8 @@ static void test_staged(void **state)
 	assert_copies((struct move){0, "0", "0", 0, {NULL, NULL, NULL, "0"}, NULL, 0}, "F0+1:3>0");
 }
 
-/* nvidia 0.2, confidential set-ups: a GPU that cannot even map system memory is copied from all the same. */
+/* [driver: processors], confidential set-ups: a GPU that cannot even map system memory is copied from all
+ * the same. */
 static void test_confidential(void **state)
 {
 	const struct uvmp_processors two = {.count = 2, .can_access = {1, 2}, .native_atomics = {1, 2}};

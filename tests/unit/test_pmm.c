@@ -1,4 +1,4 @@
-/* pmm.h: the memory manager of specification section 6, event by event; each quirk and its corrected form;
+/* pmm.h: the memory manager of [driver: root-chunks], event by event; each quirk and its corrected form;
  * each error; and uvmp_pmm_check against damaged memory.
  *
  * Queues are compared as text, head first: "unused|discarded|used|free non-zero|free zero".
@@ -378,7 +378,7 @@ static void test_bad_handles(void **unused)
 	free(copy);
 }
 
-/* -- section 6.7 -- */
+/* -- [driver: root-queues] -- */
 
 static void test_worked_example(void **unused)
 {
@@ -431,7 +431,7 @@ static void test_worked_example(void **unused)
 	assert_int_equal(uvmp_pmm_evict_begin(pmm, USER, &root), UVMP_ERR_RETRY);
 }
 
-/* -- allocation, 6.3 -- */
+/* -- allocation, [driver: chunk-allocation] -- */
 
 static void test_batches(void **unused)
 {
@@ -547,7 +547,7 @@ static void test_zero_before_nonzero(void **unused)
 	assert_queues(pmm, "|||2 3 4 5|");
 }
 
-/* Q24. */
+/* [driver: split-loses-zero]. */
 static void test_remainders_of_zeroed_chunks(void **unused)
 {
 	for (int quirks = 0; quirks < 2; quirks++) {
@@ -630,7 +630,7 @@ static void test_split_records_come_back(void **unused)
 	assert_int_equal(pmm->splits_fresh, 2);
 }
 
-/* -- queues, 6.2 -- */
+/* -- queues, [driver: root-queues] -- */
 
 static void test_unpin_goes_to_the_tail_of_used(void **unused)
 {
@@ -669,7 +669,7 @@ static void test_claim_takes_the_root_off(void **unused)
 	assert_true(uvmp_pmm_in_pool(pmm, 0));
 }
 
-/* Q10. */
+/* [driver: free-renews-root]. */
 static void test_free_of_a_piece(void **unused)
 {
 	for (int quirks = 0; quirks < 2; quirks++) {
@@ -725,7 +725,7 @@ static void test_marks_of_whole_chunks(void **unused)
 	}
 }
 
-/* Q12. */
+/* [driver: marks-whole-roots]. */
 static void test_marks_of_pieces(void **unused)
 {
 	struct uvmp_pmm *pmm = make(2, 2, 0, true, true);
@@ -779,7 +779,7 @@ static void test_marks_of_pieces(void **unused)
 	assert_queues(pmm, "||1 0||");
 }
 
-/* Q11. */
+/* [driver: order-by-service]. */
 static void test_touch(void **unused)
 {
 	for (int quirks = 0; quirks < 2; quirks++) {
@@ -802,7 +802,7 @@ static void test_touch(void **unused)
 	}
 }
 
-/* -- free and merge, 6.5 -- */
+/* -- free and merge, [driver: chunk-free] -- */
 
 static void test_merge(void **unused)
 {
@@ -860,7 +860,7 @@ static void test_merge_to_the_root(void **unused)
 	assert_int_equal(counts(pmm).in_pool, 3);
 }
 
-/* -- eviction, 6.4 -- */
+/* -- eviction, [driver: victim-choice] -- */
 
 /* A root of several blocks: the owner of the first piece goes first, with all it has there. */
 static void test_evict_shared_root(void **unused)

@@ -58,7 +58,7 @@ static void check_error(const char *text, enum uvmp_status status, const char *w
 	assert_memory_equal(&policy, &before, sizeof(policy));
 }
 
-/* Specification section 12, as far as this library has the mechanisms; the room's own defaults agree. */
+/* [driver: parameter-defaults], as far as this library has the mechanisms; the room's own defaults agree. */
 static void test_defaults(void **unused)
 {
 	struct uvmp_prefetch_params prefetch;
@@ -103,7 +103,7 @@ static void test_defaults(void **unused)
 	assert_int_equal(p.thrash.epoch, thrash.epoch);
 	assert_int_equal(p.thrash.pin, thrash.pin);
 	assert_int_equal(p.thrash.max_resets, thrash.max_resets);
-	/* 7.1, 8.1, 9.5 */
+	/* [driver: thrashing-parameters, counter-parameters, remote-on-eviction] */
 	assert_int_equal(p.counters, UVMP_COUNTERS_DRIVER);
 	assert_int_equal(p.counter_batch, 256);
 	assert_int_equal(p.counter_threshold, 256);
@@ -578,7 +578,7 @@ static void test_errors(void **unused)
 	check_error("threshold=0 quirks=0", UVMP_ERR_CONFLICT, "threshold=0",
 	            "threshold: 0 is not accepted with quirks=0; 1..100");
 	check_error("quirks=0 lapse_votes=0", UVMP_ERR_CONFLICT, "lapse_votes=0",
-	            "lapse_votes: 0 is not accepted with quirks=0; 1..1000000"); /* Q18 */
+	            "lapse_votes: 0 is not accepted with quirks=0; 1..1000000"); /* [driver: vote-threshold-zero] */
 	check_error("pressure_low=61 threshold=60 adapt=pressure", UVMP_ERR_CONFLICT, "pressure_low=61",
 	            "pressure_low: 61 is not accepted with threshold=60; 1..60");
 	check_error("adapt=early early_low=52", UVMP_ERR_CONFLICT, "early_low=52",
@@ -686,8 +686,8 @@ static void test_is_valid(void **unused)
 	INVALID(p.threads_drop = 21);
 	INVALID(p.quirks = false);
 #define CORRECTED(p) (p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = false)
-	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* Q8 */
-	INVALID(CORRECTED(p); p.thrash.vote_threshold = 0); /* Q18 */
+	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* [driver: threshold-zero] */
+	INVALID(CORRECTED(p); p.thrash.vote_threshold = 0); /* [driver: vote-threshold-zero] */
 	INVALID(p.adapt = UVMP_ADAPT_PRESSURE; p.pressure_low = 52);
 	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_low = 52);
 	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_high = 50);

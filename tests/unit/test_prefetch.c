@@ -121,7 +121,7 @@ static void test_defaults(void **state)
 	uvmp_prefetch_params_init(NULL, UVMP_PREFETCH_TBN);
 	uvmp_prefetch_params_init(&params, UVMP_PREFETCH_TBN);
 	assert_int_equal(params.prefetcher, UVMP_PREFETCH_TBN);
-	assert_int_equal(params.threshold, 51); /* 5.1 */
+	assert_int_equal(params.threshold, 51); /* [driver: density-parameters] */
 	assert_int_equal(params.min_faults, 1);
 	assert_int_equal(params.sequential_pages, 1);
 	assert_int_equal(params.locality_pages, 128);
@@ -183,7 +183,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, shared_utlbs), 2, 4096);
 	check_range(offsetof(struct uvmp_prefetch_params, shared_threshold), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, private_threshold), 1, 100);
-	/* Q8 */
+	/* [driver: threshold-zero] */
 	assert_true(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 0, true));
 	assert_false(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 101, true));
 }
@@ -289,7 +289,7 @@ static void test_state(void **state)
 	}
 }
 
-/* Who counts what in the tree (uvm-smart 2.1); the others leave it alone. */
+/* Who counts what in the tree [uvmsmart: prefetch-batch]; the others leave it alone. */
 static void test_tree(void **state)
 {
 	static const uint32_t root[UVMP_PREFETCH_COUNT] = {

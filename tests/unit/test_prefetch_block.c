@@ -53,11 +53,11 @@ static void test_none(void **state)
 	(void)state;
 	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 	assert_hint("-", UVMP_PROC_NONE);
-	assert_int_equal(block_state.last_proc, UVMP_PROC_NONE); /* 5.3: disabled, no state is updated */
+	assert_int_equal(block_state.last_proc, UVMP_PROC_NONE); /* [driver: density]: disabled, no state is updated */
 	assert_int_equal(block_state.faults, 0);
 }
 
-/* uvm-smart 2.1: on-demand adds each page; 2.2 fetches nothing else. */
+/* [uvmsmart: prefetch-batch]: on-demand adds each page; [uvmsmart: on-demand] fetches nothing else. */
 static void test_none_counts_in_the_tree(void **state)
 {
 	struct uvmp_tree tree;
@@ -74,7 +74,7 @@ static void test_none_counts_in_the_tree(void **state)
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), 2);
 		assert_int_equal(uvmp_tree_leaf(&tree, 1), 1);
 		assert_int_equal(tree.node[0], 3);
-		/* UVM Smart Q1: a leaf that misses "full" goes past it */
+		/* [uvmsmart: ancestors-pass-full]: a leaf that misses "full" goes past it */
 		uvmp_tree_set_leaf(&tree, 0, 15);
 		assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), 16);

@@ -82,7 +82,7 @@ struct example {
 	const char *resident, *faulted, *thrashing, *expected;
 };
 
-/* Section 5.9, line by line. */
+/* [driver: density], line by line. */
 static void test_worked_examples(void **state)
 {
 	static const struct example example[] = {
@@ -120,7 +120,7 @@ static void test_worked_examples(void **state)
 	}
 }
 
-/* 5.9 with a preferred location, 5.3 "first touch" and "allowed". */
+/* [driver: density] with a preferred location, [driver: density] "first touch" and "allowed". */
 static void test_preferred_location(void **state)
 {
 	(void)state;
@@ -139,11 +139,12 @@ static void test_preferred_location(void **state)
 	facts.preferred = 1;
 	expect("0-4,6-15");
 	facts.is_first_touch = true;
-	params.threshold = 100; /* 5.5: first touch still works */
+	params.threshold = 100; /* [driver: density-region]: first touch still works */
 	expect("0-4,6-511");
 }
 
-/* 5.5: the fewest set leaves that are more than 51 % of a node. Big pages of one page, so nothing grows. */
+/* [driver: density-region]: the fewest set leaves that are more than 51 % of a node. Big pages of one
+ * page, so nothing grows. */
 static void test_smallest_dense_nodes(void **state)
 {
 	static const uint32_t least[10] = {1, 2, 3, 5, 9, 17, 33, 66, 131, 262};
@@ -164,7 +165,8 @@ static void test_smallest_dense_nodes(void **state)
 		}
 }
 
-/* 5.5: 1 percent of a whole block is passed by one big page. A dense node wins over sparse ones below it. */
+/* [driver: density-region]: 1 percent of a whole block is passed by one big page. A dense node wins over
+ * sparse ones below it. */
 static void test_thresholds(void **state)
 {
 	(void)state;
@@ -179,7 +181,8 @@ static void test_thresholds(void **state)
 	expect("1-7"); /* 5 of 8; the nodes (0,2) and (0,4) hold one page each */
 }
 
-/* 5.4: only faulted segments are rounded up, in front of the first big page and behind the last too. */
+/* [driver: density-tree]: only faulted segments are rounded up, in front of the first big page and behind
+ * the last too. */
 static void test_growth(void **state)
 {
 	(void)state;
@@ -205,7 +208,8 @@ static void test_growth(void **state)
 	expect("25-29,31-34");
 }
 
-/* 5.4: a segment with a thrashing page is not grown; thrashing pages are not prefetched, attract nothing. */
+/* [driver: density-tree]: a segment with a thrashing page is not grown; thrashing pages are not
+ * prefetched, attract nothing. */
 static void test_thrashing(void **state)
 {
 	(void)state;
@@ -223,7 +227,8 @@ static void test_thrashing(void **state)
 	expect("0-4,6-99");
 }
 
-/* 5.6 and Q7: what starts in the padding loses its first pages; the corrected form does not. */
+/* [driver: density-clamp, padding-clamp]: what starts in the padding loses its first pages; the corrected
+ * form does not. */
 static void test_padding(void **state)
 {
 	(void)state;
@@ -255,7 +260,8 @@ static void test_padding(void **state)
 	expect("12-26");
 }
 
-/* 5.3: only faults in the service region attract and count, but all of them weigh and none is prefetched. */
+/* [driver: density]: only faults in the service region attract and count, but all of them weigh and none
+ * is prefetched. */
 static void test_smaller_region(void **state)
 {
 	(void)state;
@@ -269,7 +275,8 @@ static void test_smaller_region(void **state)
 	assert_int_equal(block_state.faults, 2);
 }
 
-/* 5.3: pages that the CPU has at home and mapped for reading are left out; a GPU ignores the mask. */
+/* [driver: density]: pages that the CPU has at home and mapped for reading are left out; a GPU ignores the
+ * mask. */
 static void test_cpu(void **state)
 {
 	(void)state;
@@ -291,7 +298,7 @@ static void test_cpu(void **state)
 	expect("0-4,6-31");
 }
 
-/* 5.3: confidential computing allows the CPU, and GPUs for pages that come from the CPU. */
+/* [driver: density]: confidential computing allows the CPU, and GPUs for pages that come from the CPU. */
 static void test_confidential(void **state)
 {
 	(void)state;
@@ -312,7 +319,7 @@ static void test_confidential(void **state)
 	expect("0-4,6-15");
 }
 
-/* 5.3: range groups come along only if one of their pages faulted. */
+/* [driver: density]: range groups come along only if one of their pages faulted. */
 static void test_range_groups(void **state)
 {
 	static const struct uvmp_region group[] = {{0, 5}, {5, 8}, {8, 10}, {12, 400}};
@@ -333,7 +340,7 @@ static void test_range_groups(void **state)
 	assert_int_equal(block_state.faults, 1);
 }
 
-/* 5.3: below min_faults the pages are named, range groups unseen, but not to be fetched. */
+/* [driver: density]: below min_faults the pages are named, range groups unseen, but not to be fetched. */
 static void test_min_faults(void **state)
 {
 	static const struct uvmp_region group = {0, 5};
@@ -371,7 +378,7 @@ static void test_counter_wraps(void **state)
 {
 	(void)state;
 	block_state.last_proc = 1;
-	block_state.faults = 65535; /* Q9 */
+	block_state.faults = 65535; /* [driver: fault-count-wraps] */
 	decide();
 	assert_int_equal(block_state.faults, 0);
 	assert_int_equal(hint.dst, NONE);
@@ -411,7 +418,7 @@ static void test_hmm(void **state)
 	expect("32-39,41-511");
 }
 
-/* Q7 in an HMM block: padding 8 in front of page 3, so the driver starts at page 8. */
+/* [driver: padding-clamp] in an HMM block: padding 8 in front of page 3, so the driver starts at page 8. */
 static void test_hmm_padding(void **state)
 {
 	(void)state;
@@ -442,7 +449,7 @@ static void test_hmm_faults_outside(void **state)
 	expect("32,34-47");
 }
 
-/* 5.8: no growth. The first-touch form takes the window. */
+/* [driver: ats-prefetch]: no growth. The first-touch form takes the window. */
 static void test_ats(void **state)
 {
 	struct uvmp_region window = {0, 512};
@@ -505,7 +512,7 @@ static void test_errors(void **state)
 	assert_int_equal(uvmp_prefetch_density(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_prefetch_density(NULL, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	params.quirks = false;
-	params.threshold = 0; /* Q8 */
+	params.threshold = 0; /* [driver: threshold-zero] */
 	facts.faulted_region.outer = 6;
 	assert_int_equal(uvmp_prefetch_density(&params, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	assert_memory_equal(&before, &hint, sizeof(hint));

@@ -32,7 +32,7 @@ static void assert_groups(enum uvmp_grouping grouping, const char *pages, const 
 	assert_string_equal(text, expected);
 }
 
-/* The examples of UVM Smart 2.6, in pages of 4 KiB. */
+/* The examples of UVM Smart [uvmsmart: transfer-split], in pages of 4 KiB. */
 static void test_run_to_fault(void **state)
 {
 	(void)state;
@@ -44,7 +44,7 @@ static void test_run_to_fault(void **state)
 	assert_groups(UVMP_GROUPING_RUN_TO_FAULT, "0-15", "15", true, "L15+1 F0+16");
 	/* A gap ends a group; the next run does not know of faults before it. */
 	assert_groups(UVMP_GROUPING_RUN_TO_FAULT, "0-3,8-11", "1,9", false, "F0+2 P2+2 F8+2 P10+2");
-	/* 2.5: fault on block 0 after 1, 3, 5 and 7: the filled blocks are apart */
+	/* [uvmsmart: tbnp]: fault on block 0 after 1, 3, 5 and 7: the filled blocks are apart */
 	assert_groups(UVMP_GROUPING_RUN_TO_FAULT, "0-15,32-47,64-79,96-111", "0", false,
 	              "F0+1 P1+15 P32+16 P64+16 P96+16");
 	assert_groups(UVMP_GROUPING_RUN_TO_FAULT, "508-511", "511", false, "F508+4");
@@ -65,8 +65,8 @@ static void test_by_cause(void **state)
 static void test_single(void **state)
 {
 	(void)state;
-	assert_groups(UVMP_GROUPING_SINGLE, "0-2", "0-2", false, "F0+1 F1+1 F2+1"); /* UVM Smart 2.2 */
-	assert_groups(UVMP_GROUPING_SINGLE, "4,103", "4", false, "F4+1 P103+1");    /* 2.3 */
+	assert_groups(UVMP_GROUPING_SINGLE, "0-2", "0-2", false, "F0+1 F1+1 F2+1"); /* UVM Smart [uvmsmart: on-demand] */
+	assert_groups(UVMP_GROUPING_SINGLE, "4,103", "4", false, "F4+1 P103+1");    /* [uvmsmart: random-page] */
 	assert_groups(UVMP_GROUPING_SINGLE, "4,103", "4", true, "L4+1 F4+1 P103+1");
 }
 

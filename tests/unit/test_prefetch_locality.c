@@ -1,5 +1,5 @@
-/* The locality-aware prefetcher of Zheng et al.: the examples of uvm-smart 9.2 inside one block and over a
- * range of blocks, errors. */
+/* The locality-aware prefetcher of Zheng et al.: the examples of [uvmsmart: zheng-prefetchers] inside one
+ * block and over a range of blocks, errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "support/prefetch_caller.h"
 #include "support/prefetch_case.h"
 
-/* Transfers of a batch in KB, by 2.6; fetched pages and faulted ones together. */
+/* Transfers of a batch in KB, by [uvmsmart: transfer-split]; fetched pages and faulted ones together. */
 static void assert_transfers(const uvmp_mask *fetched, const uvmp_mask *faulted, const char *expected)
 {
 	struct uvmp_group group[1024];
@@ -29,8 +29,8 @@ static void assert_transfers(const uvmp_mask *fetched, const uvmp_mask *faulted,
 	assert_string_equal(text, expected);
 }
 
-/* 9.2: an empty range of 256 pages (but for `resident`), one batch; cut into blocks of any size the result is
- * the same. */
+/* [uvmsmart: zheng-prefetchers]: an empty range of 256 pages (but for `resident`), one batch; cut into blocks
+ * of any size the result is the same. */
 static void example(const char *resident, const char *faulted, const char *fetched, const char *transfers)
 {
 	static const uint32_t block_pages[] = {256, 128, 64, 48, 16, 7, 1};

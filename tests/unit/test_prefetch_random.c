@@ -1,4 +1,5 @@
-/* The random prefetcher: the worked example of uvm-smart 2.3, pages that are not taken, quirk Q3, errors. */
+/* The random prefetcher: the worked example of [uvmsmart: random-page], pages that are not taken, quirk
+ * [uvmsmart: random-page-twice], errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -54,8 +55,8 @@ static void test_what_is_there_is_not_taken(void **state)
 	decide(&c, DRAWS_103_70_105, "104", "-");
 }
 
-/* UVM Smart Q3: draws 9, 4, 4 for faults on 4, 9 and 20. Page 9 has not been dealt with when it is drawn;
- * page 4 has. */
+/* [uvmsmart: random-page-twice]: draws 9, 4, 4 for faults on 4, 9 and 20. Page 9 has not been dealt with when
+ * it is drawn; page 4 has. */
 static void test_q3_a_later_fault_is_drawn(void **state)
 {
 	struct prefetch_case c;

@@ -1,5 +1,5 @@
-/* The sequential prefetcher of Zheng et al.: rules of uvm-smart 9.2 inside one block and over a range of
- * blocks, errors. */
+/* The sequential prefetcher of Zheng et al.: rules of [uvmsmart: zheng-prefetchers] inside one block and over
+ * a range of blocks, errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

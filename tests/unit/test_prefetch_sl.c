@@ -1,4 +1,5 @@
-/* The sequential-local prefetcher: examples of uvm-smart 2.4 and 2.6, quirks Q1, Q2, Q21 and the clean form,
+/* The sequential-local prefetcher: examples of [uvmsmart: sequential-local, transfer-split], quirks
+ * [uvmsmart: ancestors-pass-full, partial-leaf-grows, in-flight-requested-again] and the clean form,
  * errors. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static void decide(struct prefetch_case *c, const char *faulted, const char *pag
 	prefetch_case_arrive(c);
 }
 
-/* 2.6: the rest of the faulting block, wherever in it the fault was. */
+/* [uvmsmart: transfer-split]: the rest of the faulting block, wherever in it the fault was. */
 static void test_rest_of_the_block(void **state)
 {
 	struct prefetch_case c;
@@ -61,7 +62,8 @@ static void test_resident_pages_stay(void **state)
 	decide(&c, "0,21", "4-19,22-31", 3);
 }
 
-/* Q1, 10: root 128 KB with one block resident, for good; the clean tree holds 64 KB. */
+/* [uvmsmart: ancestors-pass-full], 10: root 128 KB with one block resident, for good; the clean tree holds
+ * 64 KB. */
 static void test_q1_two_faults_in_a_block(void **state)
 {
 	(void)state;
@@ -76,7 +78,8 @@ static void test_q1_two_faults_in_a_block(void **state)
 	}
 }
 
-/* Q2: a page of a full block faults again; Q21: the others are in flight. */
+/* [uvmsmart: partial-leaf-grows]: a page of a full block faults again;
+ * [uvmsmart: in-flight-requested-again]: the others are in flight. */
 static void test_q2_q21_refault(void **state)
 {
 	(void)state;
@@ -95,7 +98,8 @@ static void test_q2_q21_refault(void **state)
 	}
 }
 
-/* Without quirks the tree is what is there, whatever it was before (Q5). */
+/* Without quirks the tree is what is there, whatever it was before [uvmsmart:
+ * user-prefetch-bypasses-tree]. */
 static void test_clean_tree_counts_what_is_there(void **state)
 {
 	struct prefetch_case c;

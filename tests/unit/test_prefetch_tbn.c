@@ -1,5 +1,6 @@
-/* The tree-based neighbourhood prefetcher: worked examples of uvm-smart 2.5, figure 2-2 of SAND2022-1528,
- * quirks Q1, Q2, Q5, Q21 and the clean form, blocks of no tree shape, errors. */
+/* The tree-based neighbourhood prefetcher: worked examples of [uvmsmart: tbnp], figure 2-2 of SAND2022-1528,
+ * quirks [uvmsmart: ancestors-pass-full, partial-leaf-grows, user-prefetch-bypasses-tree,
+ * in-flight-requested-again] and the clean form, blocks of no tree shape, errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -43,7 +44,7 @@ static void assert_pages(const uvmp_mask *mask, const char *expected)
 	assert_memory_equal(mask, &pages, sizeof(pages));
 }
 
-/* Figure 2-2, first example, and the first row of the table in 2.5. */
+/* Figure 2-2, first example, and the first row of the table in [uvmsmart: tbnp]. */
 static void test_figure_first_example(void **state)
 {
 	(void)state;
@@ -66,7 +67,7 @@ static void test_figure_first_example(void **state)
 	}
 }
 
-/* Figure 2-2, second example, as the code does it (9.1). */
+/* Figure 2-2, second example, as the code does it [uvmsmart: sandia-report]. */
 static void test_figure_second_example(void **state)
 {
 	(void)state;
@@ -85,7 +86,7 @@ static void test_figure_second_example(void **state)
 	}
 }
 
-/* 2.5: sequential first touch of 2 MB; the last fault brings half of the root. */
+/* [uvmsmart: tbnp]: sequential first touch of 2 MB; the last fault brings half of the root. */
 static void test_sequential_first_touch(void **state)
 {
 	struct prefetch_case c;
@@ -102,8 +103,8 @@ static void test_sequential_first_touch(void **state)
 }
 
 /* The most that one fault can bring to 2 MB: where each level waits for it with one block on the other side,
- * all but those five blocks. (2.5 calls half of the root the most; its own rule goes further, and so do
- * recorded decisions.) */
+ * all but those five blocks. ([uvmsmart: tbnp] calls half of the root the most; its own rule goes further,
+ * and so do recorded decisions.) */
 static void test_most_of_one_fault(void **state)
 {
 	struct prefetch_case c;
@@ -120,7 +121,7 @@ static void test_most_of_one_fault(void **state)
 	assert_int_equal(uvmp_mask_weight(&c.hint.pages) + 1, (32 - 5) * 16);
 }
 
-/* 2.5: sixteen even blocks, then block 1. */
+/* [uvmsmart: tbnp]: sixteen even blocks, then block 1. */
 static void test_every_even_block(void **state)
 {
 	struct prefetch_case c;
@@ -141,7 +142,7 @@ static void test_every_even_block(void **state)
 	assert_int_equal(c.hint.basic_blocks, 0xaaaaaaaa);
 }
 
-/* 2.6, the tree's row: several faults in several blocks. */
+/* [uvmsmart: transfer-split], the tree's row: several faults in several blocks. */
 static void test_batch_over_blocks(void **state)
 {
 	struct prefetch_case c;
@@ -200,7 +201,7 @@ static void test_smallest_tree(void **state)
 	assert_int_equal(c.tree.node[0], 16);
 }
 
-/* Q1 is harmless here: the pass makes sums of the nodes above the leaves. */
+/* [uvmsmart: ancestors-pass-full] is harmless here: the pass makes sums of the nodes above the leaves. */
 static void test_q1_is_healed(void **state)
 {
 	(void)state;
@@ -214,7 +215,8 @@ static void test_q1_is_healed(void **state)
 	}
 }
 
-/* Q2: one page evicted and faulted again makes a leaf of 124 KB, which fills the whole tree. */
+/* [uvmsmart: partial-leaf-grows]: one page evicted and faulted again makes a leaf of 124 KB, which fills
+ * the whole tree. */
 static void test_q2_refault(void **state)
 {
 	(void)state;
@@ -234,8 +236,8 @@ static void test_q2_refault(void **state)
 	}
 }
 
-/* Q5: pages that came without the tree's knowledge. Block 0 is chosen by its fault; blocks 1 to 3 are there
- * already. */
+/* [uvmsmart: user-prefetch-bypasses-tree]: pages that came without the tree's knowledge. Block 0 is chosen by
+ * its fault; blocks 1 to 3 are there already. */
 static void test_q5_unknown_pages(void **state)
 {
 	(void)state;
@@ -251,7 +253,7 @@ static void test_q5_unknown_pages(void **state)
 	}
 }
 
-/* Q21: the rest of block 0 is in flight and is requested again. */
+/* [uvmsmart: in-flight-requested-again]: the rest of block 0 is in flight and is requested again. */
 static void test_q21_pages_in_flight(void **state)
 {
 	(void)state;
@@ -325,7 +327,7 @@ static void assert_refused(struct prefetch_case *c, const char *faulted, enum uv
 	assert_memory_equal(&c->hint, &hint, sizeof(hint));
 }
 
-/* 2.1: an empty batch does nothing; here it is no question at all. */
+/* [uvmsmart: prefetch-batch]: an empty batch does nothing; here it is no question at all. */
 static void test_empty_batch_does_nothing(void **state)
 {
 	struct prefetch_case c;

@@ -1,4 +1,5 @@
-/* pressure.h: the table of uvm-smart 3.3 and the roundings of section 13, by hand. */
+/* pressure.h: the table of [uvmsmart: eviction-trigger] and the roundings of [uvmsmart: integer-forms], by
+ * hand. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -20,7 +21,7 @@ static void check(struct uvmp_pressure pressure, bool is_over, uint64_t per_myri
 	assert_int_equal(uvmp_pressure_scale(&pressure, 10000), per_myriad);
 }
 
-/* Section 3.3. */
+/* [uvmsmart: eviction-trigger]. */
 static void test_table(void **state)
 {
 	(void)state;
@@ -34,7 +35,8 @@ static void test_table(void **state)
 	check(memory(1000, 10, 60, 50, 0), false, 10000);
 }
 
-/* Section 2.7: 48 pages; blocks 0, 2 and 4 are there, the fault at block 6 tips it. */
+/* [uvmsmart: oversubscription-switch]: 48 pages; blocks 0, 2 and 4 are there, the fault at block 6 tips
+ * it. */
 static void test_switch(void **state)
 {
 	struct uvmp_pressure pressure = memory(48, 0, 0, 0, 0);
@@ -45,7 +47,7 @@ static void test_switch(void **state)
 	assert_true(uvmp_pressure_is_over(&pressure));
 }
 
-/* Section 13: what is a page over in exact numbers is not in 24 bits. */
+/* [uvmsmart: integer-forms]: what is a page over in exact numbers is not in 24 bits. */
 static void test_rounding(void **state)
 {
 	struct uvmp_pressure pressure = memory(131077, 131077 - 57018, 57019, 0, 13);
@@ -96,7 +98,7 @@ static void test_extremes(void **state)
 	assert_int_equal(uvmp_pressure_scale(&pressure, UINT32_MAX), (uint64_t)1 << 32);
 }
 
-/* Q10: more free than there is. */
+/* [uvmsmart: clean-pages-uncounted]: more free than there is. */
 static void test_wrap(void **state)
 {
 	struct uvmp_pressure pressure = memory(1000, 1001, 0, 0, 0);

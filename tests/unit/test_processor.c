@@ -1,4 +1,4 @@
-/* processor.h: what relations may be, the transpose, and the closest processor (specification 0.2). */
+/* processor.h: what relations may be, the transpose, and the closest processor [driver: processors]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static void test_accessible_from(void **state)
 	assert_true(uvmp_accessible_from(&p, 0) == ((uint64_t)1 << 63 | 1));
 }
 
-/* 0.2, the order of preference: each case removes the winner of the one before. */
+/* [driver: processors], the order of preference: each case removes the winner of the one before. */
 static void test_closest(void **state)
 {
 	struct uvmp_processors p = alone(8);

@@ -1,4 +1,4 @@
-/* replay.h: the rules of specification section 4 and the bottom half, each policy and each way to fail.
+/* replay.h: the rules of [driver: bottom-half] and the bottom half, each policy and each way to fail.
  *
  * A script of batches is played against the machine; what it asked for is written down, one letter an action:
  *   F fetch  P preprocess  S service one bin  R push a replay  C flush (cached PUT)  U flush (update PUT)
@@ -132,7 +132,7 @@ static enum uvmp_status play_fresh(const struct uvmp_replay_params *params, cons
 	return status;
 }
 
-/* Section 4, worked examples 1 and 2; 4.3 in 32-bit arithmetic. */
+/* [driver: bottom-half], worked examples 1 and 2; [driver: update-put] in 32-bit arithmetic. */
 static void test_update_put(void **unused)
 {
 	(void)unused;
@@ -148,7 +148,7 @@ static void test_update_put(void **unused)
 	assert_true(uvmp_replay_update_put(1, 42949673u, 3));
 }
 
-/* Section 4, worked example 3; 4.5. */
+/* [driver: bottom-half], worked example 3; [driver: prefetch-fault-toggle]. */
 static void test_toggle(void **unused)
 {
 	struct uvmp_prefetch_toggle t = {true, 0};
@@ -200,7 +200,7 @@ static void test_names(void **unused)
 	assert_null(uvmp_replay_name((enum uvmp_replay_policy)5));
 }
 
-/* 4.2: what each policy pushes and when. Two batches, then nothing. */
+/* [driver: flush]: what each policy pushes and when. Two batches, then nothing. */
 static void test_policies(void **unused)
 {
 	static const struct batch b[] = {{256, 128, 0, 3, NEVER, false, false, false, 0, 0},
@@ -215,13 +215,13 @@ static void test_policies(void **unused)
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSCRWFPSURWF.", 2), UVMP_OK);
 	p.policy = UVMP_REPLAY_BATCH_WAIT;
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSRWFPSRWF.", 2), UVMP_OK);
-	p.policy = (enum uvmp_replay_policy)5; /* 4.4 */
+	p.policy = (enum uvmp_replay_policy)5; /* [driver: replay-policy] */
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSCRWFPSURWF.", 2), UVMP_OK);
 	p.policy = UVMP_REPLAY_ONCE;
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSSFPSFR.", 2), UVMP_OK);
 }
 
-/* 4.1: an interrupt that finds nothing still pushes one replay. */
+/* [driver: bottom-half]: an interrupt that finds nothing still pushes one replay. */
 static void test_nothing(void **unused)
 {
 	(void)unused;
@@ -244,7 +244,7 @@ static void test_no_bins(void **unused)
 	assert_int_equal(play_fresh(&p, &b, 1, "FPSRF.", 1), UVMP_OK);
 }
 
-/* Section 4, worked example 5, and the limits of 4.1. */
+/* [driver: bottom-half], worked example 5, and the limits of [driver: bottom-half]. */
 static void test_limits(void **unused)
 {
 	struct batch b[24];
@@ -269,7 +269,7 @@ static void test_limits(void **unused)
 	assert_int_equal(play_fresh(&p, b, 24, "FPSRFPSKXFPSRFPFPSR.", 5), UVMP_OK);
 }
 
-/* Q23: a limit of 0 stops all servicing; corrected: it counts as 1. */
+/* [driver: service-limit-zero]: a limit of 0 stops all servicing; corrected: it counts as 1. */
 static void test_limit_zero(void **unused)
 {
 	static const struct batch b[] = {{256, 0, 0, 2, NEVER, true, false, false, 0, 0},
@@ -288,7 +288,8 @@ static void test_limit_zero(void **unused)
 	assert_int_equal(play_fresh(&p, b, 2, "FPSSR.", 1), UVMP_OK);
 }
 
-/* 4.1 FLUSHED: the batch is thrown away and counts towards no limit, but it has replayed. */
+/* [driver: bottom-half] FLUSHED: the batch is thrown away and counts towards no limit, but it has
+ * replayed. */
 static void test_stale(void **unused)
 {
 	static const struct batch b[] = {{40, 0, 0, 3, NEVER, false, true, false, 0, 0},
@@ -310,7 +311,8 @@ static void test_stale(void **unused)
 	assert_int_equal(play_fresh(&p, &failed, 1, "FPR.", 1), UVMP_ERR_NO_MEMORY);
 }
 
-/* 4.1, 4.2: fatal faults. BLOCK replays only until the first one; the cancel's replays do not count. */
+/* [driver: bottom-half, flush]: fatal faults. BLOCK replays only until the first one; the cancel's replays
+ * do not count. */
 static void test_fatal(void **unused)
 {
 	static const struct batch b[] = {{40, 0, 0, 3, 1, false, false, false, 0, 0},
@@ -329,7 +331,8 @@ static void test_fatal(void **unused)
 }
 
 /* Plays one batch under every policy with an error in `fails`; `expected` per policy. The error is replaced
- * by the forced replay's status exactly where that replay is made, and only with quirks (Q23). */
+ * by the forced replay's status exactly where that replay is made, and only with quirks
+ * [driver: service-limit-zero]. */
 static void check_failure(struct batch b, const char *const expected[4], const bool is_forced[4])
 {
 	for (uint32_t policy = 0; policy < 4; policy++) {
@@ -416,8 +419,8 @@ static void test_end_push_failure(void **unused)
 	}
 }
 
-/* 4.5 inside the loop, also when servicing fails; Q6: compared with the configured size, corrected: with the
- * batch. */
+/* [driver: prefetch-fault-toggle] inside the loop, also when servicing fails;
+ * [driver: toggle-by-configured-batch]: compared with the configured size, corrected: with the batch. */
 static void test_toggle_in_loop(void **unused)
 {
 	static const struct batch many = {256, 0, 171, 1, NEVER, false, false, false, 0, 0};

@@ -1,5 +1,6 @@
-/* residency.h: worked examples of specification 9.6, each row of the table of 9.3 with its neighbours, and
- * the rights of 3.4 and 9.4. Small topologies:
+/* residency.h: worked examples of [driver: residency-choice], each row of the table of
+ * [driver: residency-choice] with its neighbours, and the rights of [driver: block-service, other-mappings].
+ * Small topologies:
  *
  *   pcie: CPU, GPU 1, GPU 2; GPUs map system memory, nothing else;
  *   nvlink: the same, GPUs 1 and 2 joined by a link with atomics;
@@ -51,7 +52,7 @@ static void check(const struct uvmp_processors *processors, const struct uvmp_re
 	assert_int_equal(place.nearest, nearest);
 }
 
-/* Section 9.6. */
+/* [driver: residency-choice]. */
 static void test_examples(void **unused)
 {
 	struct uvmp_residency_facts f = read_by_1(0);
@@ -77,7 +78,7 @@ static void test_examples(void **unused)
 	f.accessed_by = 2;
 	f.operation = UVMP_OPERATION_ACCESS_COUNTER;
 	check(&pcie, &f, 12, 1, false, 0);
-	/* section 8, example 4 */
+	/* [driver: counter-service], example 4 */
 	f = read_by_1(1);
 	f.has_preferred = true;
 	f.preferred = 0;
@@ -116,7 +117,7 @@ static void test_rows_before_the_holder(void **unused)
 	check(&pcie, &f, 4, 1, false, 0);
 }
 
-/* 9.2. */
+/* [driver: read-duplication]. */
 static void test_duplicates(void **unused)
 {
 	struct uvmp_residency_facts f = read_by_1(1);
@@ -244,7 +245,7 @@ static void test_64_processors(void **unused)
 	assert_true(result.others == ~(uint64_t)0 >> 1 && result.others_right == UVMP_PROT_READ);
 }
 
-/* Below the table of 9.3: a destination without memory. */
+/* Below the table of [driver: residency-choice]: a destination without memory. */
 static void test_no_memory(void **unused)
 {
 	struct uvmp_processors processors = pcie;
@@ -406,7 +407,7 @@ static struct uvmp_map map(const struct uvmp_processors *processors, const struc
 	return result;
 }
 
-/* 3.4 step 3. */
+/* [driver: block-service] step 3. */
 static void test_right(void **unused)
 {
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_READ);
@@ -459,7 +460,7 @@ static void check_victims(const struct uvmp_processors *processors, const struct
 	assert_int_equal(result.left, left);
 }
 
-/* 3.4 step 4. */
+/* [driver: block-service] step 4. */
 static void test_victims(void **unused)
 {
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_ATOMIC_STRONG);
@@ -510,7 +511,7 @@ static void check_others(const struct uvmp_processors *processors, const struct 
 	assert_int_equal(result.others_right, right);
 }
 
-/* 9.4: who. */
+/* [driver: other-mappings]: who. */
 static void test_others(void **unused)
 {
 	struct uvmp_processors processors = pcie;
@@ -547,7 +548,7 @@ static void test_others(void **unused)
 	check_others(&processors, &f, 0, 0, UVMP_PROT_NONE);
 }
 
-/* 9.4: with which right. */
+/* [driver: other-mappings]: with which right. */
 static void test_right_of_others(void **unused)
 {
 	struct uvmp_processors mixed = coherent;
@@ -631,7 +632,7 @@ static void test_map_bad_input(void **unused)
 	refuse_map(&f, UVMP_ERR_CONFLICT);
 }
 
-/* Q4. */
+/* [driver: pinned-stops-mapping]. */
 static void test_levels(void **unused)
 {
 	const uvmp_mask pinned = {{6}};

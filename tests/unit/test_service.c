@@ -343,7 +343,8 @@ static void test_count(void **state)
 	stop();
 }
 
-/* A page that was touched is not the oldest one (page-wise orders; with evict=lru only without quirks, Q11).
+/* A page that was touched is not the oldest one (page-wise orders; with evict=lru only without quirks,
+ * [driver: order-by-service]).
  */
 static void evicted_after_touch(const char *policy, uint32_t touched, uint32_t gone)
 {

@@ -1,4 +1,6 @@
-/* Access counters in the engine (8.2 to 8.5, 8.7, Q19 to Q22), through the public functions. */
+/* Access counters in the engine [driver: counter-fetch, counter-service, counter-pages, counter-policy,
+ * counter-clear, notifications-drained, clears-first-notification, counter-ignores-duplication,
+ * trimmed-notifications], through the public functions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -137,7 +139,7 @@ static void test_arguments(void **state)
 }
 
 /* One place stays free, as in the hardware's ring. Batches of 256; what arrives during one waits for the PUT
- * to be read again (8.2). */
+ * to be read again [driver: counter-fetch]. */
 static void test_batches(void **state)
 {
 	(void)state;
@@ -157,7 +159,7 @@ static void test_batches(void **state)
 
 /* -- what is not acted upon -- */
 
-/* Worked example 1 of 8: 4 KiB pages: nothing is done, nothing is cleared (Q19). */
+/* Worked example 1 of 8: 4 KiB pages: nothing is done, nothing is cleared [driver: notifications-drained]. */
 static void test_quirk_19(void **state)
 {
 	(void)state;
@@ -199,7 +201,7 @@ static void test_off(void **state)
 	assert_true(has_text("batch cause=counter to=1 batch=1 count=1 detail=1\n"));
 }
 
-/* -- pages (8.4, 8.5) -- */
+/* -- pages [driver: counter-pages, counter-policy] -- */
 
 /* Worked example 2: pieces 0, 2 and 3 of a block that the CPU holds in one chunk. */
 static void test_pieces(void **state)
@@ -276,7 +278,7 @@ static void test_preferred(void **state)
 	                     "clear cause=counter to=1 batch=1 detail=1 offset=0x1\n"));
 }
 
-/* A GPU that is not mapped in the block moves nothing (8.5). */
+/* A GPU that is not mapped in the block moves nothing [driver: counter-policy]. */
 static void test_not_mapped(void **state)
 {
 	(void)state;
@@ -296,7 +298,8 @@ static void test_not_mapped(void **state)
 	assert_false(has_line("copy cause=counter"));
 }
 
-/* From a GPU that has the block in one root; accessed-by does not hold pages back from counters (9.6, 6). */
+/* From a GPU that has the block in one root; accessed-by does not hold pages back from counters
+ * ([driver: residency-choice], 6). */
 static void test_from_gpu(void **state)
 {
 	(void)state;
@@ -315,7 +318,8 @@ static void test_from_gpu(void **state)
 	assert_int_equal(page_of(BASE + 2 * KIB64).resident, 1);
 }
 
-/* 8.5: what comes along by prefetching and is there already takes no rights from others. */
+/* [driver: counter-policy]: what comes along by prefetching and is there already takes no rights from
+ * others. */
 static void test_revokes_nothing(void **state)
 {
 	(void)state;
@@ -358,7 +362,7 @@ static void test_from_pages(void **state)
 	assert_int_equal(page_of(BASE + PAGE).resident, 4);
 }
 
-/* Q22: the notification that comes last trims the pages of those before. */
+/* [driver: trimmed-notifications]: the notification that comes last trims the pages of those before. */
 static void trim(bool quirks, uint64_t first)
 {
 	prepare(2);
@@ -387,7 +391,7 @@ static void test_quirk_22(void **state)
 	trim(false, 2);
 }
 
-/* Q21: moved, not copied, though the policy duplicates. */
+/* [driver: counter-ignores-duplication]: moved, not copied, though the policy duplicates. */
 static void test_quirk_21(void **state)
 {
 	(void)state;
@@ -405,7 +409,7 @@ static void test_quirk_21(void **state)
 	assert_int_equal(page_of(BASE + KIB64).resident, 2);
 }
 
-/* -- groups and order (8.3) -- */
+/* -- groups and order [driver: counter-service] -- */
 
 /* Arriving in any order, notifications are served by space and address, each block once. */
 static void test_order(void **state)
@@ -425,8 +429,10 @@ static void test_order(void **state)
 	assert_int_equal(note_of(1, 0xbad, BASE, 1), UVMP_OK);         /* 4: no such channel */
 	note(BASE + MIB2, 1);                                          /* 5 */
 	note(BASE + KIB64, 4);                                         /* 6 */
-	assert_int_equal(note_of(1, 0x2000, BASE + MIB2, 1), UVMP_OK); /* 7: a range without block (Q20) */
-	assert_int_equal(note_of(1, 0x2000, BASE + 9 * MIB2, 1), UVMP_OK); /* 8: nothing there (Q20) */
+	assert_int_equal(note_of(1, 0x2000, BASE + MIB2, 1), UVMP_OK); /* 7: a range without block
+								        * [driver: clears-first-notification] */
+	assert_int_equal(note_of(1, 0x2000, BASE + 9 * MIB2, 1), UVMP_OK); /* 8: nothing there
+									    * [driver: clears-first-notification] */
 	assert_int_equal(note_of(1, 0x2000, BASE + 8 * MIB2, 1), UVMP_OK); /* 9 */
 	engine_run(&host);
 	assert_true(
@@ -452,7 +458,8 @@ static void test_order(void **state)
 	                 "clear cause=counter to=1 batch=1 detail=1 offset=0x1\n"));
 }
 
-/* Without quirks the notification at hand is cleared, not the first one (Q20). */
+/* Without quirks the notification at hand is cleared, not the first one [driver:
+ * clears-first-notification]. */
 static void test_quirk_20_off(void **state)
 {
 	(void)state;

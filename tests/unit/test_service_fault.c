@@ -1,6 +1,7 @@
 /* The bottom half of the engine (service_fault.c), through the public functions: what it does in which order
- * (docs/engine.md), the replay policies (4), the walk over a block (3.2), fatal faults and the precise cancel
- * (3.1, 3.3, 4.2), errors, pages beyond the block. From inside only what would take a thousand evictions. */
+ * (docs/engine.md), the replay policies [driver: bottom-half], the walk over a block [driver: block-walk],
+ * fatal faults and the precise cancel [driver: batch-walk, permission-check, flush], errors, pages beyond the
+ * block. From inside only what would take a thousand evictions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static void stop(void)
 	"populate cause=demand space=1 block=" block " pages=" page " to=1 batch=" batch " detail=1\n"       \
 	"map cause=demand space=1 block=" block " pages=" page " from=1 to=1 right=rwa batch=" batch "\n"
 
-/* -- the four replay policies (4.1, 4.2), two blocks in a batch -- */
+/* -- the four replay policies [driver: bottom-half, flush], two blocks in a batch -- */
 
 static void two_blocks(const char *policy)
 {
@@ -130,7 +131,8 @@ static void test_replay_once(void **state)
 
 /* -- flush and limits -- */
 
-/* 4.3: more than half of the raw faults were duplicates: PUT is read again, and what came meanwhile goes. */
+/* [driver: update-put]: more than half of the raw faults were duplicates: PUT is read again, and what came
+ * meanwhile goes. */
 static void report_late(struct engine *host, const struct uvmp_action *a)
 {
 	if (a->kind == UVMP_ACTION_MAP)
@@ -164,7 +166,7 @@ static void test_flush(void **state)
 	flush_rule(4, 1);
 }
 
-/* 4.1: at most max_batches in a bottom half; what is left starts the next one. */
+/* [driver: bottom-half]: at most max_batches in a bottom half; what is left starts the next one. */
 static void test_batches(void **state)
 {
 	(void)state;
@@ -182,7 +184,7 @@ static void test_batches(void **state)
 	stop();
 }
 
-/* -- thrashing: throttled faults (3.2 step 7) -- */
+/* -- thrashing: throttled faults ([driver: block-walk] step 7) -- */
 
 /* CPU and GPU write to a page in turn, 100 us apart, until a fault of the GPU is throttled. It faults twice
  * each time: the second entry of the page shares what became of the first. */
@@ -232,7 +234,7 @@ static void test_throttle_fails(void **state)
 	stop();
 }
 
-/* -- channels (2, steps 2 and 3) -- */
+/* -- channels ([driver: batch-order], steps 2 and 3) -- */
 
 static void test_stale(void **state)
 {
@@ -317,8 +319,8 @@ static void test_instances(void **state)
 	"replay to=1 batch=1\n"                                                                              \
 	"done to=1\n"
 
-/* 3.3, worked example: WRITE and READ merged on a page that may only be read: the read is serviced, the write
- * is cancelled when it comes again. */
+/* [driver: permission-check], worked example: WRITE and READ merged on a page that may only be read: the read
+ * is serviced, the write is cancelled when it comes again. */
 static void test_read_only(void **state)
 {
 	(void)state;
@@ -342,9 +344,9 @@ static void test_read_only(void **state)
 	stop();
 }
 
-/* 3.2, step 3: of a page whose atomic access is forbidden the reading is serviced, and the write behind it on
- * its own. Read duplication makes a copy for the first; the last verdict counts: what is written has one
- * home. */
+/* [driver: block-walk], step 3: of a page whose atomic access is forbidden the reading is serviced, and the
+ * write behind it on its own. Read duplication makes a copy for the first; the last verdict counts: what is
+ * written has one home. */
 static void test_two_verdicts(void **state)
 {
 	struct uvmp_fault f = engine_entry(SPACE, BASE, UVMP_ACCESS_READ);
@@ -370,8 +372,8 @@ static void test_two_verdicts(void **state)
 	stop();
 }
 
-/* 3.1, 3.3, worked example: three prefetches of a page that no range holds: nothing fatal, three invalid
- * ones, two duplicates of three: PUT is read again. */
+/* [driver: batch-walk, permission-check], worked example: three prefetches of a page that no range holds:
+ * nothing fatal, three invalid ones, two duplicates of three: PUT is read again. */
 static void test_prefetch_outside(void **state)
 {
 	(void)state;
@@ -424,7 +426,8 @@ static void test_outside(void **state)
 	stop();
 }
 
-/* Outside ranges too the second entry of a page is a duplicate with all that was merged into it (2). */
+/* Outside ranges too the second entry of a page is a duplicate with all that was merged into it
+ * [driver: batch-order]. */
 static void test_duplicates_outside(void **state)
 {
 	(void)state;
@@ -448,7 +451,8 @@ static void test_gone_meanwhile(void **state)
 	stop();
 }
 
-/* 3.1: what the GPU reports as fatal is stepped over and cancelled; what is of another space waits. */
+/* [driver: batch-walk]: what the GPU reports as fatal is stepped over and cancelled; what is of another
+ * space waits. */
 static void test_fatal_type(void **state)
 {
 	struct uvmp_fault f = engine_entry(SPACE, BASE + MIB2, UVMP_ACCESS_READ);
@@ -678,7 +682,7 @@ static void test_refused_allocation(void **state)
 	assert_int_equal(e.count[UVMP_ACTION_POPULATE], 0);
 	assert_int_equal(engine_page(&e, SPACE, BASE).resident, 0);
 	stop();
-	/* Q23: the status of the last replay replaces it */
+	/* [driver: service-limit-zero]: the status of the last replay replaces it */
 	failing_batch("prefetch=none", UVMP_ACTION_ALLOCATE);
 	assert_true(engine_has(&e, "replay to=1 batch=1\ndone to=1\n"));
 	stop();
@@ -884,7 +888,7 @@ static void test_many_fatal(void **state)
 	stop();
 }
 
-/* -- prefetch faults on and off (4.5, Q6) -- */
+/* -- prefetch faults on and off [driver: prefetch-fault-toggle, toggle-by-configured-batch] -- */
 
 static void invalid_prefetches(uint32_t count)
 {
@@ -929,7 +933,7 @@ static uint32_t resident_pages(uvmp_addr base, uint32_t pages)
 	return count;
 }
 
-/* uvm-smart 3.3: half of memory is made free before each batch, if it has a block to serve. */
+/* [uvmsmart: eviction-trigger]: half of memory is made free before each batch, if it has a block to serve. */
 static void test_free_buffer(void **state)
 {
 	(void)state;
@@ -960,7 +964,8 @@ static void test_free_buffer(void **state)
 	stop();
 }
 
-/* uvm-smart 2.7: the batch that fills the memory is served as before, the next one is not, for good. */
+/* [uvmsmart: oversubscription-switch]: the batch that fills the memory is served as before, the next one
+ * is not, for good. */
 static void test_prefetch_full(void **state)
 {
 	static const char *const policy[] = {"prefetch=block prefetch_full=none evict=lru4k",
@@ -1210,7 +1215,7 @@ static void test_overlapped_spares(void **state)
 /* -- the walk -- */
 
 /* What is mapped already is stale; entries of one page follow each other; the walk is repeated after an
- * eviction without counting twice (3.2). */
+ * eviction without counting twice [driver: block-walk]. */
 static void test_walk_again(void **state)
 {
 	(void)state;

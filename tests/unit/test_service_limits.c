@@ -21,7 +21,8 @@ static struct engine e;
 /* -- the queue ------------------------------------------------------------------------------- */
 
 /* Faults of a fatal type are never merged, and behind one each further fault of the page is judged by itself
- * (3.2, step 3). While the page is throttled the host is told once, however many they are. */
+ * ([driver: block-walk], step 3). While the page is throttled the host is told once, however many they
+ * are. */
 static void many_throttled(void **state)
 {
 	struct uvmp_fault f = engine_entry(SPACE, BASE + PAGE, UVMP_ACCESS_WRITE);

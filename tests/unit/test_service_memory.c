@@ -13,7 +13,7 @@
 
 #define MIB2  0x200000u
 #define BASE  0x40000000u
-#define SMALL (0x80000000u + 5u * 4096u) /* 507 pages, 5 pages behind a boundary of 64 KiB (6.1) */
+#define SMALL (0x80000000u + 5u * 4096u) /* 507 pages, 5 pages behind a boundary of 64 KiB [driver: root-chunks] */
 #define TINY  0x90000000u                /* 32 pages: two chunks of 64 KiB */
 #define EIGHT (BASE + 0x100000000ull)    /* 512 KiB */
 #define SPACE 7u
@@ -297,7 +297,7 @@ static void whole_blocks(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
-/* 6.2, 6.4: UNUSED before DISCARDED before USED. */
+/* [driver: root-queues, victim-choice]: UNUSED before DISCARDED before USED. */
 static void victims_by_list(void **state)
 {
 	uvmp_mask all = pages(0, 512);
@@ -348,7 +348,8 @@ static void free_victim(void **state)
 	assert_string_equal(seen, "A");
 }
 
-/* 6.1: 507 pages that begin 5 pages behind a boundary: 11 chunks of 4 KiB and 31 of 64 KiB. */
+/* [driver: root-chunks]: 507 pages that begin 5 pages behind a boundary: 11 chunks of 4 KiB and 31 of 64
+ * KiB. */
 static void small_blocks(void **state)
 {
 	uvmp_mask some = pages(10, 28), cuts = pages(0, 0);
@@ -499,7 +500,7 @@ static void maps_to_the_evicted(void **state)
 	have(block(1), 1, 0, 8);
 	assert_string_equal(seen, "ECMA");
 	assert_int_equal(last[UVMP_ACTION_MAP].to, 1);
-	/* nothing is left to map; a large page's tree is emptied (uvm-smart 3.4) */
+	/* nothing is left to map; a large page's tree is emptied [uvmsmart: victim-selection] */
 	extra = uvmpi_cold_make(s, block_at(s, block(1)));
 	extra->discarded = pages(0, 512);
 	extra->tree = uvmpi_arena_take(s, SLAB_TREE);
@@ -954,7 +955,7 @@ static void basic_blocks(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		have(a, 1, 16 * i, 16 * i + 16);
 	s->step.block = b;
-	ASSERT_LEAVES(2, 1); /* uvm-smart 3.4: skip 2 */
+	ASSERT_LEAVES(2, 1); /* [uvmsmart: victim-selection]: skip 2 */
 	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);
 	assert_string_equal(seen, "EC");
 	for (int quirks = 0; quirks < 2; quirks++) {
@@ -1027,7 +1028,7 @@ static void reserve(void **state)
 	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 }
 
-/* uvm-smart 3.4, examples of the closure. */
+/* [uvmsmart: victim-selection], examples of the closure. */
 static void trees(void **state)
 {
 	static const uint8_t order[] = {4, 0, 1, 2, 3, 5, 0, 1, 2, 3, 4};
@@ -1442,7 +1443,8 @@ static void counted_circles(void **state)
 	assert_int_equal(key->frequency, 10 * 4 + 1);
 }
 
-/* evict=lfu2m, UVM Smart Q7: a block that is not complete goes last, however seldom it was used. */
+/* evict=lfu2m, [uvmsmart: incomplete-tree-stays]: a block that is not complete goes last, however seldom
+ * it was used. */
 static void incomplete(void **state)
 {
 	static const char *const policies[] = {"evict=lfu2m", "evict=lfu2m reserve=10",

@@ -1,5 +1,5 @@
-/* Counted accesses in the engine (uvm-smart 4.1 to 4.4): what stays on the CPU, what becomes hot, round
- * trips. */
+/* Counted accesses in the engine [uvmsmart: counter-register, access-counting, round-trips,
+ * migrate-or-remote]: what stays on the CPU, what becomes hot, round trips. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -630,7 +630,7 @@ static uint64_t frequency_of(uvmp_addr address)
 	return s->gpu[1].order.frequency.key[place->memory].frequency;
 }
 
-/* evict=lfu2m goes by accesses to the whole tree, and then by marks (3.1). */
+/* evict=lfu2m goes by accesses to the whole tree, and then by marks [uvmsmart: eviction-list]. */
 static void test_lfu_ranks_by_counted_accesses(void **unused)
 {
 	(void)unused;
@@ -681,7 +681,7 @@ static void test_all_are_halved(void **unused)
 	assert_int_equal(count(BASE), UVMP_COUNTER_COUNT_MAX / 2 + 1);
 	assert_int_equal(count(BASE + MIB2), 5);
 	assert_int_equal(frequency_of(BASE + MIB2), 5 * 4 + 1);
-	/* with round trips the count runs over instead, and nothing is halved (Q12) */
+	/* with round trips the count runs over instead, and nothing is halved [uvmsmart: counter-overflow] */
 	assert_int_equal(uvmp_counter_tree_set(&counters_at(BASE)->tree, 0, UVMP_COUNTER_COUNT_MAX, 3),
 	                 UVMP_OK);
 	use(BASE, 1);
@@ -690,7 +690,7 @@ static void test_all_are_halved(void **unused)
 	assert_int_equal(count(BASE + MIB2), 5);
 }
 
-/* -- device synchronisation (3.7) -- */
+/* -- device synchronisation [uvmsmart: device-synchronisation] -- */
 
 static void synchronise(void)
 {
@@ -785,7 +785,7 @@ static void test_a_synchronisation_levels_lfu(void **unused)
 	assert_int_equal(uvmp_service_synchronise(host.service, 3), UVMP_ERR_RANGE);
 }
 
-/* Q22: the original never forgets what was written. */
+/* [uvmsmart: written-mark-stays]: the original never forgets what was written. */
 static void test_marks_go_with_the_pages(void **unused)
 {
 	static const char *const policies[] = {"evict=sl64k remote=oversub prefetch=sl" COMMON "quirks=1",

@@ -1,6 +1,6 @@
-/* What the program asks the engine for (service.h): requests, their side effects (9.1), CPU faults (3.6), and
- * the unpin worker (7.7), through the public functions. Only what takes a thousand evictions is set from
- * inside. */
+/* What the program asks the engine for (service.h): requests, their side effects [driver: va-policy], CPU
+ * faults [driver: cpu-fault], and the unpin worker [driver: pin-and-reset], through the public functions.
+ * Only what takes a thousand evictions is set from inside. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -232,7 +232,7 @@ static void test_migrate_without_memory(void **state)
 	assert_int_equal(page_of(BASE).read, 5);
 }
 
-/* Five blocks, room for four: the oldest leaves, and the step is made again (6.6). */
+/* Five blocks, room for four: the oldest leaves, and the step is made again [driver: eviction-retry]. */
 static void test_migrate_evicts(void **state)
 {
 	(void)state;
@@ -426,8 +426,8 @@ static void test_advise_fails(void **state)
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
 }
 
-/* Set preferred (9.1): mappings of the new location to others' memory go; the old one is mapped again if it
- * accesses the range. */
+/* Set preferred [driver: va-policy]: mappings of the new location to others' memory go; the old one is mapped
+ * again if it accesses the range. */
 static void test_advise_preferred(void **state)
 {
 	(void)state;
@@ -480,7 +480,8 @@ static void test_advise_accessed_by(void **state)
 	assert_true(has_text("done cause=hint ticket=8\n"));
 }
 
-/* What the CPU has from the beginning is mapped, and discarded, without a fault before (9.1). */
+/* What the CPU has from the beginning is mapped, and discarded, without a fault before [driver:
+ * va-policy]. */
 static void test_advise_untouched(void **state)
 {
 	(void)state;
@@ -582,7 +583,7 @@ static void test_discard_without_arena(void **state)
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_DISCARD, 0), UVMP_ERR_NO_MEMORY);
 }
 
-/* -- faults of the CPU (3.6) -- */
+/* -- faults of the CPU [driver: cpu-fault] -- */
 
 static void test_cpu_fault(void **state)
 {
@@ -767,7 +768,8 @@ static void test_unpin_many(void **state)
 	assert_true(uvmp_service_check(host.service));
 }
 
-/* A thrashing block is cut: the detector forgets it. Read duplication ends thrashing too (7.7). */
+/* A thrashing block is cut: the detector forgets it. Read duplication ends thrashing too
+ * [driver: pin-and-reset]. */
 static void test_advise_thrashing(void **state)
 {
 	(void)state;

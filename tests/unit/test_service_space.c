@@ -1,5 +1,5 @@
-/* service.h: spaces, channels, ranges, blocks and their places; splitting (9.1); and uvmp_service_check
- * against damage. */
+/* service.h: spaces, channels, ranges, blocks and their places; splitting [driver: va-policy]; and
+ * uvmp_service_check against damage. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -590,7 +590,7 @@ static void test_places(void **state)
 	assert_true(uvmp_mask_is_empty(&s->holders[2]));
 }
 
-/* -- splitting (9.1) -- */
+/* -- splitting [driver: va-policy] -- */
 
 static void test_split_between_blocks(void **state)
 {

@@ -1,5 +1,6 @@
-/* One service step of the engine (service_step.c; nvidia specification 3.4, 5.7, 7 and 9), driven through the
- * public functions alone: what was decided is compared as text, and who has which page afterwards. */
+/* One service step of the engine (service_step.c; [driver: block-service, prefetch-in-service], 7 and 9),
+ * driven through the public functions alone: what was decided is compared as text, and who has which page
+ * afterwards. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 #define BASE     0x40000000u
 #define MIB2     0x200000u
 #define PAGE     4096u
-#define START_NS 1000000u /* 7.9: a multiple of 64, so that stamps are exact (Q16) */
+#define START_NS 1000000u /* [driver: thrashing]: a multiple of 64, so that stamps are exact [driver: rounded-stamps] */
 
 static struct engine e;
 
@@ -150,7 +151,7 @@ static struct uvmp_page_state page(uint32_t number)
 	return engine_page(&e, SPACE, at(number));
 }
 
-/* -- arriving (3.4 steps 1 to 3) -- */
+/* -- arriving ([driver: block-service] steps 1 to 3) -- */
 
 /* What nobody has begins as zeros; how many pages of it faulted is in `detail`. */
 static void first_touch_is_populated(void **state)
@@ -236,7 +237,7 @@ static void staged_and_direct_copies(void **state)
 	stop();
 }
 
-/* -- read duplication (9.6: 5) -- */
+/* -- read duplication ([driver: residency-choice]: 5) -- */
 
 static void readers_get_copies(void **state)
 {
@@ -300,7 +301,7 @@ static void duplication_ends_remote_mappings(void **state)
 	stop();
 }
 
-/* -- policies (9.6, worked examples) -- */
+/* -- policies ([driver: residency-choice], worked examples) -- */
 
 static void worked_example_1(void **state)
 {
@@ -377,7 +378,8 @@ static void note(uint32_t gpu, uint32_t number)
 	engine_run(&e);
 }
 
-/* By access counter, accessed-by does not hold the page back. Q21: nor is a page duplicated. */
+/* By access counter, accessed-by does not hold the page back. [driver: counter-ignores-duplication]: nor
+ * is a page duplicated. */
 static void worked_example_6(void **state)
 {
 	(void)state;
@@ -406,7 +408,7 @@ static void worked_example_6(void **state)
 	stop();
 }
 
-/* -- mappings (9.1, 9.4) -- */
+/* -- mappings [driver: va-policy, other-mappings] -- */
 
 /* After a move those that the page is accessed by are mapped to it where they reach it: with the requester's
  * right, but for atomics that they cannot do. */
@@ -487,7 +489,8 @@ static void remote_rights(void **state)
 	stop();
 }
 
-/* 3.4 step 4: on a page that stays where it is, others lose the rights that the new one excludes. */
+/* [driver: block-service] step 4: on a page that stays where it is, others lose the rights that the new
+ * one excludes. */
 static void victims_lose_rights(void **state)
 {
 	(void)state;
@@ -572,7 +575,7 @@ static void discarded_root_leaves_first(void **state)
 	stop();
 }
 
-/* -- prefetching (5.7) -- */
+/* -- prefetching [driver: prefetch-in-service] -- */
 
 /* Pages come along with one that faulted, to GPUs and to the CPU. */
 static void prefetching(void **state)
@@ -775,7 +778,7 @@ static void own_pages_do_not_come_back(void **state)
 	stop();
 }
 
-/* -- thrashing (7) -- */
+/* -- thrashing [driver: thrashing] -- */
 
 /* Microseconds from the first fault. */
 static void at_us(uint64_t us)
@@ -859,7 +862,7 @@ static void worked_example_a(void **state)
 	fault_us(1000, 1);
 	assert_int_equal(page(0).resident, 2);
 	fault_us(1100, UVMP_CPU);
-	expect("throttle cause=thrashing pages=0 to=0 until=2499968\n"); /* Q16 */
+	expect("throttle cause=thrashing pages=0 to=0 until=2499968\n"); /* [driver: rounded-stamps] */
 	assert_int_equal(e.status, UVMP_ERR_RETRY);
 	stop();
 	start("prefetch=none", 1, UVMP_CPU);
@@ -962,7 +965,8 @@ static void revocations_are_events(void **state)
 	}
 }
 
-/* Q4: at a level of rights where all pages are pinned, others are mapped for the last time. */
+/* [driver: pinned-stops-mapping]: at a level of rights where all pages are pinned, others are mapped for
+ * the last time. */
 static void last_level_with_pins(void **state)
 {
 	static const char *const policy[] = {"prefetch=none", "prefetch=none quirks=0"};
@@ -1047,8 +1051,9 @@ static void prefetch_beside_thrashing(void **state)
 	stop();
 }
 
-/* Q5: with two destinations the prefetcher is not asked, but what it said before, of another block here,
- * still names the cause of what moves. Nothing outside shows it, so this looks inside. */
+/* [driver: stale-prefetch-mask]: with two destinations the prefetcher is not asked, but what it said before,
+ * of another block here, still names the cause of what moves. Nothing outside shows it, so this looks
+ * inside. */
 static void stale_prefetch_mask(void **state)
 {
 	static const char *const policy[] = {"prefetch=density", "prefetch=density quirks=0"};
@@ -1184,8 +1189,8 @@ static void other_failures(void **state)
 	}
 }
 
-/* 6.2: mapping a discarded page marks the root, though other pages in it have contents; not where a processor
- * maps the memory of another one. */
+/* [driver: root-queues]: mapping a discarded page marks the root, though other pages in it have contents; not
+ * where a processor maps the memory of another one. */
 static void mapped_discarded(uint32_t reader, const char *victim)
 {
 	prepare("prefetch=none", 2, 2);
@@ -1320,7 +1325,7 @@ static void mapped_again(void **state)
 		gpu_fault(1, first, UVMP_ACCESS_READ);
 		assert_int_equal(page(first).resident, 7);
 		gpu_fault(1, 1024, UVMP_ACCESS_READ);
-		assert_int_equal(page(first).resident, 1); /* GPU 2 gives its copy up too (6.4) */
+		assert_int_equal(page(first).resident, 1); /* GPU 2 gives its copy up too [driver: victim-choice] */
 		assert_int_equal(page(first).read, 2);
 		assert_false(page(first).is_duplicated);
 	}

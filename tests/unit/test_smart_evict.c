@@ -1,5 +1,5 @@
-/* Unit tests of smart_evict.h: the worked examples of uvm-smart section 3, each quirk and its corrected rule,
- * and refusals. */
+/* Unit tests of smart_evict.h: the worked examples of [uvmsmart: victim-selection], each quirk and its
+ * corrected rule, and refusals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static struct smart_range cancel(uint32_t t, uint32_t page, uint64_t cycle)
 	return range;
 }
 
-/* -- 3.1: the list -- */
+/* -- [uvmsmart: eviction-list]: the list -- */
 
 static void test_units(void **state)
 {
@@ -198,9 +198,10 @@ static void test_without_counters(void **state)
 	assert_int_equal(e.queue[0].kind, SMART_WRITEBACK);
 }
 
-/* -- 3.2: evictable -- */
+/* -- [uvmsmart: evictable]: evictable -- */
 
-/* LRU 2 MiB, tree 0 older but with one block only: tree 1 is evicted (Q7). Corrected: the block of tree 0. */
+/* LRU 2 MiB, tree 0 older but with one block only: tree 1 is evicted [uvmsmart: incomplete-tree-stays].
+ * Corrected: the block of tree 0. */
 static void test_q7(void **state)
 {
 	(void)state;
@@ -248,7 +249,7 @@ static void test_pinned_and_staged(void **state)
 	EXPECT(0, 0, 16);
 }
 
-/* -- 3.3: the reserve -- */
+/* -- [uvmsmart: eviction-trigger]: the reserve -- */
 
 static void test_reserve(void **state)
 {
@@ -310,7 +311,7 @@ static void test_reserve_is_a_float(void **state)
 	}
 }
 
-/* -- 3.4: victims -- */
+/* -- [uvmsmart: victim-selection]: victims -- */
 
 static void test_lru4k(void **state)
 {
@@ -398,7 +399,7 @@ static void test_tbn(void **state)
 	EXPECT(0, 0, 64);
 }
 
-/* -- 3.5: staging and writing -- */
+/* -- [uvmsmart: write-back]: staging and writing -- */
 
 static void test_write(void **state)
 {
@@ -415,7 +416,7 @@ static void test_write(void **state)
 	EXPECT(0, 0, 16);
 	assert_int_equal(e.queue[0].kind, SMART_INVALIDATE); /* only read, says the root */
 	EXPECT(0, 16, 32);
-	assert_int_equal(e.queue[1].kind, SMART_WRITEBACK); /* Q6: not the tree's first block */
+	assert_int_equal(e.queue[1].kind, SMART_WRITEBACK); /* [uvmsmart: root-marks-only]: not the tree's first block */
 	assert_int_equal(smart_evict_leaving(&e), 32);
 	assert_true(uvmp_mask_test(&e.tree[0].valid, 0)); /* still there */
 	write = start();
@@ -425,7 +426,7 @@ static void test_write(void **state)
 	assert_int_equal(e.free, 4096 - 16);
 	assert_false(uvmp_mask_test(&e.tree[0].valid, 0) || uvmp_mask_test(&e.tree[0].dirty, 2));
 	assert_true(uvmp_mask_test(&e.tree[0].staged, 16) && !uvmp_mask_test(&e.tree[0].staged, 15));
-	assert_int_equal(smart_evict_leaving(&e), 32); /* Q8 */
+	assert_int_equal(smart_evict_leaving(&e), 32); /* [uvmsmart: write-credited-twice] */
 	e.quirks = false;
 	assert_int_equal(smart_evict_leaving(&e), 16);
 	assert_false(start().is_started); /* one at a time */
@@ -511,7 +512,7 @@ static void test_kind_of_runs(void **state)
 	}
 }
 
-/* -- 3.6: calling back -- */
+/* -- [uvmsmart: cancellation]: calling back -- */
 
 /* SL, block 0 staged, access to its page 5 at cycle 9: queue empty, leaf back to 64 KB, entry at cycle 9. */
 static void test_cancel(void **state)
@@ -534,9 +535,9 @@ static void test_cancel(void **state)
 	assert_int_equal(uvmp_tree_leaf(&e.tree[0].fill, 0), 16);
 	assert_int_equal(e.entries, 1);
 	expect_entry(0, 0, 0, 16, 9);
-	assert_int_equal(uvmp_mask_weight(&e.tree[0].dirty), 16); /* Q9 */
+	assert_int_equal(uvmp_mask_weight(&e.tree[0].dirty), 16); /* [uvmsmart: cancel-dirties] */
 	assert_true(uvmp_mask_is_empty(&e.tree[0].staged));
-	/* not the first in the queue; Q9 mended */
+	/* not the first in the queue; [uvmsmart: cancel-dirties] mended */
 	uvmp_mask_zero(&e.tree[0].dirty);
 	e.quirks = false;
 	block_in(0, 1, 10);
@@ -556,7 +557,8 @@ static void test_cancel(void **state)
 	assert_int_equal(cancel(1, 3, 12).pages.outer, 0);
 }
 
-/* Q15 mended: a page that is gone, here freed by the host, does not come back with its range. */
+/* [uvmsmart: stale-list-units] mended: a page that is gone, here freed by the host, does not come back
+ * with its range. */
 static void test_cancel_absent(void **state)
 {
 	(void)state;
@@ -571,7 +573,7 @@ static void test_cancel_absent(void **state)
 	assert_int_equal(e.entries, 1);
 }
 
-/* -- 3.7 -- */
+/* -- [uvmsmart: device-synchronisation] -- */
 
 static void synchronise(bool quirks, uint32_t valid)
 {
@@ -590,7 +592,7 @@ static void synchronise(bool quirks, uint32_t valid)
 	assert_int_equal(uvmp_mask_weight(&e.tree[0].staged), quirks ? 16 : 0);
 	assert_int_equal(smart_evict_leaving(&e), quirks ? 16 : 0);
 	assert_int_equal(e.tree[0].fill.node[0], 0);
-	/* Q10: now the write frees what was free already */
+	/* [uvmsmart: clean-pages-uncounted]: now the write frees what was free already */
 	assert_int_equal(start().is_started, quirks);
 	assert_int_equal(e.free, quirks ? 4096 + 16 : 4096);
 }
@@ -630,7 +632,7 @@ static void test_synchronise(void **state)
 	assert_true(uvmp_pressure_is_over(&pressure));
 }
 
-/* -- 4.5 -- */
+/* -- [uvmsmart: remote-request] -- */
 
 static void test_q13(void **state)
 {
@@ -643,10 +645,10 @@ static void test_q13(void **state)
 	assert_int_equal(smart_evict_read(0, 0, true, true), SMART_READ_REMOTE);
 }
 
-/* -- Q15: a change of policy -- */
+/* -- [uvmsmart: stale-list-units]: a change of policy -- */
 
 /* A full tree, LRU 2 MiB to TBNe: block 0 leaves, the list is empty, nothing leaves; block 5 is touched, and
- * leaves (section 5). */
+ * leaves [uvmsmart: runtime-engine]. */
 static void test_q15_to_smaller(void **state)
 {
 	(void)state;
@@ -680,7 +682,7 @@ static void test_q15_to_larger(void **state)
 	assert_true(uvmp_mask_test(&e.tree[0].staged, 20));
 	write = start();
 	assert_int_equal(write.clean, 48);
-	assert_int_equal(write.dirty, 16); /* Q9 */
+	assert_int_equal(write.dirty, 16); /* [uvmsmart: cancel-dirties] */
 	assert_int_equal(e.free, 4096 - 32 + 64);
 }
 
@@ -751,7 +753,8 @@ static void test_q15_mended_staged(void **state)
 	assert_int_equal(e.entries, 2);
 }
 
-/* Q5: what came by user prefetch is resident, but the tree does not know it; its neighbours leave alone. */
+/* [uvmsmart: user-prefetch-bypasses-tree]: what came by user prefetch is resident, but the tree does not
+ * know it; its neighbours leave alone. */
 static void test_q5(void **state)
 {
 	(void)state;

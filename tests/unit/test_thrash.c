@@ -1,5 +1,6 @@
-/* thrash.h: the worked examples of specification 7.9, each row of the table in 7.5, quirks Q13 to Q18 with
- * and without, memory of blocks, the queue, and bad input.
+/* thrash.h: the worked examples of [driver: thrashing], each row of the table in [driver: thrashing-table],
+ * quirks [driver: pinned-total-grows, events-accumulate, lapse-widens, rounded-stamps, reset-leftovers,
+ * vote-threshold-zero] with and without, memory of blocks, the queue, and bad input.
  *
  * Times are microseconds behind one second. A test is a script on page 7 of one block of 512 pages, first on
  * the CPU.
@@ -130,7 +131,7 @@ static void bounce(uint32_t first, uint32_t second)
 		expect_move(T(100 * i), i % 2 == 0 ? first : second);
 }
 
-/* -- 7.9 -- */
+/* -- [driver: thrashing] -- */
 
 static void test_example_a(void **state)
 {
@@ -226,7 +227,7 @@ static void test_example_e(void **state)
 	expect_pin(T(500), 0, 1);
 }
 
-/* F; Q16: without the quirk a gap of exactly the lapse counts. */
+/* F; [driver: rounded-stamps]: without the quirk a gap of exactly the lapse counts. */
 static void test_example_f(void **state)
 {
 	(void)state;
@@ -246,7 +247,7 @@ static void test_example_f(void **state)
 	assert_int_equal(page->events, 1);
 }
 
-/* G, Q14. */
+/* G, [driver: events-accumulate]. */
 static void test_example_g(void **state)
 {
 	(void)state;
@@ -313,7 +314,7 @@ static void test_epoch_again(void **state)
 	}
 }
 
-/* Q13: only without the quirk may a block be reset after its pin is over. */
+/* [driver: pinned-total-grows]: only without the quirk may a block be reset after its pin is over. */
 static void test_q13(void **state)
 {
 	struct uvmp_thrash_block *unpinned;
@@ -338,7 +339,7 @@ static void test_q13(void **state)
 	}
 }
 
-/* -- 7.3 -- */
+/* -- [driver: thrashing-events] -- */
 
 /* What resets, what is ignored, what counts, on two pages of which the first is pinned. */
 static void test_causes(void **state)
@@ -396,7 +397,7 @@ static void test_kinds(void **state)
 		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 0, T(600)), UVMP_OK);
 		assert_true(page->events == 1 && page->has_revoked && page->procs == 3);
 		assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(5000)), UVMP_OK);
-		assert_true(page->events == quirks && page->has_revoked == (quirks != 0)); /* Q14 */
+		assert_true(page->events == quirks && page->has_revoked == (quirks != 0)); /* [driver: events-accumulate] */
 	}
 }
 
@@ -490,7 +491,7 @@ static void test_revocation(void **state)
 	assert_int_equal(page->throttled, 0);
 }
 
-/* -- 7.4, 7.5 -- */
+/* -- [driver: thrashing-hint, thrashing-table] -- */
 
 /* Somebody else is still throttled when one has waited enough: the period goes on for it. */
 static void test_two_throttled(void **state)
@@ -674,7 +675,7 @@ static void test_pinned_procs(void **state)
 	assert_int_equal(hint.procs, 14);
 }
 
-/* -- 7.6 -- */
+/* -- [driver: lapse-adaptation] -- */
 
 /* One question with the gap that is given, about a page that thrashes. */
 static void gap(uint64_t gap_ns)
@@ -765,7 +766,7 @@ static void test_lapse_cap(void **state)
 	assert_true(space.lapse_ns == 562500 && space.vote == 2);
 }
 
-/* Q15: short gaps shorten, long ones lengthen, within the limits. */
+/* [driver: lapse-widens]: short gaps shorten, long ones lengthen, within the limits. */
 static void test_lapse_corrected(void **state)
 {
 	(void)state;
@@ -788,7 +789,7 @@ static void test_lapse_corrected(void **state)
 	assert_true(space.vote == 2 && space.lapse_ns == 500000000);
 }
 
-/* Q17: what a reset leaves, and which lapse nap and pin follow. */
+/* [driver: reset-leftovers]: what a reset leaves, and which lapse nap and pin follow. */
 static void test_q17(void **state)
 {
 	(void)state;
@@ -807,7 +808,7 @@ static void test_q17(void **state)
 	}
 }
 
-/* Q17: epoch and pin. */
+/* [driver: reset-leftovers]: epoch and pin. */
 static void test_q17_long(void **state)
 {
 	(void)state;
@@ -829,7 +830,7 @@ static void test_q17_long(void **state)
 	}
 }
 
-/* 7.1, Q18. */
+/* [driver: thrashing-parameters, vote-threshold-zero]. */
 static void test_params(void **state)
 {
 	struct uvmp_thrash_params wrong = {.threshold = 8, .nap = 101, .pin_threshold = 256, .quirks = true};
@@ -860,7 +861,7 @@ static void test_params(void **state)
 	assert_int_equal(uvmp_thrash_space_init(NULL, &params), UVMP_ERR_ARGUMENT);
 }
 
-/* -- 7.7 -- */
+/* -- [driver: pin-and-reset] -- */
 
 static void pin_other(uint32_t index, uint64_t now_ns)
 {

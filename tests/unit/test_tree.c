@@ -1,4 +1,5 @@
-/* tree.h: shapes, single leaves, the two updates of 1.3 with their quirks Q1 and Q2 and in the clean form. */
+/* tree.h: shapes, single leaves, the two updates of [uvmsmart: tree-updates] with their quirks
+ * [uvmsmart: ancestors-pass-full, partial-leaf-grows] and in the clean form. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -84,7 +85,7 @@ static void test_recompute_and_assign(void **state)
 	assert_int_equal(tree.node[0], 26);
 }
 
-/* 1.3: only the nodes between the root and the leaf change. */
+/* [uvmsmart: tree-updates]: only the nodes between the root and the leaf change. */
 static void test_a_page_changes_its_path_only(void **state)
 {
 	(void)state;
@@ -100,7 +101,7 @@ static void test_a_page_changes_its_path_only(void **state)
 	}
 }
 
-/* Q1: a full node gains nothing, the ones above it do. */
+/* [uvmsmart: ancestors-pass-full]: a full node gains nothing, the ones above it do. */
 static void test_q1_a_block_added_twice(void **state)
 {
 	struct uvmp_tree tree = tree_of(2);
@@ -121,7 +122,7 @@ static void test_q1_a_block_added_twice(void **state)
 	assert_int_equal(tree.node[0], 16);
 }
 
-/* Q2: nothing is clamped. */
+/* [uvmsmart: partial-leaf-grows]: nothing is clamped. */
 static void test_q2_values_pass_their_limits(void **state)
 {
 	struct uvmp_tree tree = tree_of(1);

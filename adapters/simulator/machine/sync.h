@@ -1,9 +1,10 @@
-/* sync.h: a device synchronisation of UVM Smart (uvm-smart specification, 3.7): what the GPU's kernels have written goes
- * back to the CPU, which frees the GPU's memory for what comes next. The driver does not do that; models say so with
- * sync_frees.
+/* sync.h: a device synchronisation of UVM Smart [uvmsmart: device-synchronisation]: what the GPU's kernels
+ * have written goes back to the CPU, which frees the GPU's memory for what comes next. The driver does not do
+ * that; models say so with sync_frees.
  *
- * Clean pages stay, as they do in the original, but go on counting as used (its quirk Q10: there nothing counts them
- * any more, so that more can be resident than there is memory). */
+ * Clean pages stay, as they do in the original, but go on counting as used (its quirk
+ * [uvmsmart: clean-pages-uncounted]: there nothing counts them any more, so that more can be resident than
+ * there is memory). */
 #ifndef UVMSIM_SYNC_H
 #define UVMSIM_SYNC_H
 

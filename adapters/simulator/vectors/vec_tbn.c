@@ -33,7 +33,7 @@ static void make_trees(struct script *script)
 }
 
 /* Pages that are there from the start. Without quirks the tree knows also those that came by user prefetch
- * (Q5). */
+ * [uvmsmart: user-prefetch-bypasses-tree]. */
 static void settle_pages(struct heap *heap, struct heap_set *resident, struct heap_set *uncounted)
 {
 	for (size_t i = 0; i < heap->parts; i++) {

@@ -1,4 +1,5 @@
-/* One eviction of UVM Smart (uvm-smart specification, 3.2 to 3.5), and the state that it works on.
+/* One eviction of UVM Smart [uvmsmart: evictable, eviction-trigger, victim-selection, write-back], and the
+ * state that it works on.
  *
  * The list is sorted, its cold end is passed over as far as the reserve reaches, the policy's rule names
  * victims in one tree, and each run of them becomes a range at the end of the queue. A range is an

@@ -2,8 +2,8 @@
  * library.
  *
  * The conformance vectors check this state machine, and the tests hold the library's eviction orders
- * (evict.h) against it. The engine does not run it. It implements the whole of section 3 of the uvm-smart
- * specification over the caller's memory:
+ * (evict.h) against it. The engine does not run it. It implements the whole of [uvmsmart: victim-selection]
+ * of the uvm-smart specification over the caller's memory:
  *   - a list of entries with the cycle of their last touch, which every eviction sorts
  *   - six orders of victims
  *   - a queue of ranges that are being evicted, from which an access can cancel a range
@@ -11,31 +11,41 @@
  * Its answers equal those of the original also where entries of different sizes meet after a change of
  * policy.
  *
- *   smart_evict_select()      sorts the list, chooses victims, and queues them (3.1 to 3.5)
- *   smart_evict_start() ...   the queue: writing, cancelling, synchronising (3.5 to 3.7)
+ *   smart_evict_select()      sorts the list, chooses victims, and queues them [uvmsmart: eviction-list, evictable, eviction-trigger, victim-selection, write-back]
+ *   smart_evict_start() ...   the queue: writing, cancelling, synchronising
+ *                                  [uvmsmart: write-back, cancellation, device-synchronisation]
  *
- * pressure.h decides when to evict (3.3): call smart_evict_select once a cycle while uvmp_pressure_is_over.
- * With a buffer_percent this is pre-eviction.
+ * pressure.h decides when to evict [uvmsmart: eviction-trigger]: call smart_evict_select once a cycle while
+ * uvmp_pressure_is_over. With a buffer_percent this is pre-eviction.
  *
  * A tree has at most 32 basic blocks of 16 pages of 4 KiB (tree.h). Trees are numbered in ascending order of
  * address. A page is named by its tree and its index in the tree, 0..511.
  *
- * Quirks reproduced by default, each with the corrected rule that quirks = false selects (specification,
- * section 10; UVM Smart Q2 is in tree.h, Q4, Q19 and Q22 are the host's):
- *   Q5   pages of a user prefetch do not count in the tree: the host adds them (uvmp_tree_add), or not
- *   Q6   counter and rw of an entry are renewed from the tree's root, if the entry starts where the tree
+ * Quirks reproduced by default, each with the corrected rule that quirks = false selects
+ * ([uvmsmart: partial-leaf-grows] is in tree.h, [uvmsmart: prefetcher-not-restored, staged-block-chosen,
+ * written-mark-stays] are the host's):
+ *   [uvmsmart: user-prefetch-bypasses-tree]
+ *        pages of a user prefetch do not count in the tree: the host adds them (uvmp_tree_add), or not
+ *   [uvmsmart: root-marks-only]
+ *        counter and rw of an entry are renewed from the tree's root, if the entry starts where the tree
  *        does, and else never; the kind of a range is that of the entry of its first page. Corrected: both
  *        are those of the entry's own basic block, and all entries of a range are tested
- *   Q7   LRU 2 MiB and LFU 2 MiB never evict a tree that is not wholly resident. Corrected: its resident
+ *   [uvmsmart: incomplete-tree-stays]
+ *        LRU 2 MiB and LFU 2 MiB never evict a tree that is not wholly resident. Corrected: its resident
  *        pages are evicted
- *   Q8   a write in flight counts as memory that is about to be free, although its pages are free already:
+ *   [uvmsmart: write-credited-twice]
+ *        a write in flight counts as memory that is about to be free, although its pages are free already:
  *        the host passes smart_evict_leaving to pressure.h
- *   Q9   cancelling a range makes all its pages dirty. Corrected: their state does not change
- *   Q10  clean pages stay resident through a synchronisation, but are not accounted for; later more pages
+ *   [uvmsmart: cancel-dirties]
+ *        cancelling a range makes all its pages dirty. Corrected: their state does not change
+ *   [uvmsmart: clean-pages-uncounted]
+ *        clean pages stay resident through a synchronisation, but are not accounted for; later more pages
  *        than the total can be free, and `total - free` wraps. Corrected: they are invalidated as well,
  *        and the queue is empty
- *   Q13  accesses to remote memory wait behind a migration that waits for memory
- *   Q15  a change of policy leaves entries of another size in the list. Corrected: the list is rebuilt,
+ *   [uvmsmart: remote-waits-for-head]
+ *        accesses to remote memory wait behind a migration that waits for memory
+ *   [uvmsmart: stale-list-units]
+ *        a change of policy leaves entries of another size in the list. Corrected: the list is rebuilt,
  *        and pages that are not resident are neither written nor cancelled
  */
 #ifndef UVMSIM_SMART_EVICT_H
@@ -48,7 +58,7 @@
 
 /* -- the read channel ------------------------------------------------------------------------ */
 
-/* What the read channel, being free, starts next (4.5, Q13). */
+/* What the read channel, being free, starts next [uvmsmart: remote-request, remote-waits-for-head]. */
 enum smart_read {
 	SMART_READ_NONE = 0, /* the head waits for memory */
 	SMART_READ_HEAD,     /* the head of the queue */
@@ -81,7 +91,7 @@ struct smart_entry {
 	uint32_t tree;
 	uint16_t first;   /* page of the tree */
 	uint16_t pages;   /* 1..512; 1, 16 or the whole tree */
-	uint32_t counter; /* word of the tree's root when the list was last sorted (Q6) */
+	uint32_t counter; /* word of the tree's root when the list was last sorted [uvmsmart: root-marks-only] */
 	uint32_t rw;      /* likewise its marks: 0 untouched, 1 read only, 2 written only, 3 both */
 };
 
@@ -151,12 +161,14 @@ bool smart_evict_is_valid(const struct smart_evict *evict);
  * O(pages). */
 enum uvmp_status smart_evict_add_tree(struct smart_evict *evict, uint32_t blocks);
 
-/* Another policy, from now on (Q15). Without quirks the list is rebuilt: an entry that was larger becomes one
- * for each smaller unit that holds a resident page outside the queue, entries that were smaller become one
- * with the newest of their cycles. UVMP_ERR_RANGE: evictor. O(1); without quirks O(n log n). */
+/* Another policy, from now on [uvmsmart: stale-list-units]. Without quirks the list is rebuilt: an entry that
+ * was larger becomes one for each smaller unit that holds a resident page outside the queue, entries that
+ * were smaller become one with the newest of their cycles. UVMP_ERR_RANGE: evictor. O(1); without quirks O(n
+ * log n). */
 enum uvmp_status smart_evict_switch(struct smart_evict *evict, enum smart_evictor evictor);
 
-/* -- the list (3.1) -------------------------------------------------------------------------- */
+/* -- the list [uvmsmart: eviction-list]
+ * -------------------------------------------------------------------------- */
 
 /* The first entry that holds the page gets this cycle; if none does, one of the policy's unit is appended.
  * O(1). */
@@ -164,11 +176,12 @@ enum uvmp_status smart_evict_touch(struct smart_evict *evict, uint32_t tree, uin
 /* A requested page has come: takes a free page, is resident, is touched. UVMP_ERR_NO_MEMORY: none is free.
  * O(1). */
 enum uvmp_status smart_evict_arrive(struct smart_evict *evict, uint32_t tree, uint32_t page, uint64_t cycle);
-/* Renews counter and rw (Q6) and sorts the list, as every eviction does first: a stable merge sort,
- * O(n log n) where the list is out of order, O(n) where it is not. */
+/* Renews counter and rw [uvmsmart: root-marks-only] and sorts the list, as every eviction does first: a
+ * stable merge sort, O(n log n) where the list is out of order, O(n) where it is not. */
 enum uvmp_status smart_evict_order(struct smart_evict *evict);
 
-/* -- the victims (3.2 to 3.4) ---------------------------------------------------------------- */
+/* -- the victims [uvmsmart: evictable, eviction-trigger, victim-selection]
+ * ---------------------------------------------------------------- */
 
 /* What an eviction has put into the queue. */
 struct smart_choice {
@@ -184,10 +197,11 @@ struct smart_choice {
  * UVMP_ERR_ARGUMENT: NULL, or random missing. O(n log n) for n entries. */
 enum uvmp_status smart_evict_select(struct smart_evict *evict, uint64_t *random, struct smart_choice *choice);
 
-/* -- the queue (3.5 to 3.7) ------------------------------------------------------------------ */
+/* -- the queue [uvmsmart: write-back, cancellation, device-synchronisation]
+ * ------------------------------------------------------------------ */
 
-/* Pages of all ranges in the queue, and with quirks (Q8) of the write in flight: leaving_pages of pressure.h.
- * 0 for what is not valid. O(queue). */
+/* Pages of all ranges in the queue, and with quirks [uvmsmart: write-credited-twice] of the write in flight:
+ * leaving_pages of pressure.h. 0 for what is not valid. O(queue). */
 uint64_t smart_evict_leaving(const struct smart_evict *evict);
 
 /* What began to leave. */
@@ -198,24 +212,24 @@ struct smart_write {
 };
 
 /* Starts the head of the queue: its pages are neither resident nor dirty any more and their memory is free.
- * With quirks each page frees one, resident or not (Q15). The host shoots down mappings, copies, and adds a
- * round trip to the tree's counters (4.3). An instant invalidation is over at once, anything else when
- * smart_evict_end is called. O(queue). */
+ * With quirks each page frees one, resident or not [uvmsmart: stale-list-units]. The host shoots down
+ * mappings, copies, and adds a round trip to the tree's counters [uvmsmart: round-trips]. An instant
+ * invalidation is over at once, anything else when smart_evict_end is called. O(queue). */
 enum uvmp_status smart_evict_start(struct smart_evict *evict, struct smart_write *write);
 /* The write in flight is over; UVMP_ERR_STATE: there is none. */
 enum uvmp_status smart_evict_end(struct smart_evict *evict);
 
 /* An access has found the page resident, by TLB or by page walk, or a user prefetch has passed it: the oldest
- * range of the queue that holds it is withdrawn. Its pages (without quirks those that
- * are resident) count in the tree again, become dirty (Q9) and are touched, in order. range->pages is (0,0)
- * if there was none. `range` may be NULL. O(1) if the page is not staged, else O(queue). */
+ * range of the queue that holds it is withdrawn. Its pages (without quirks those that are resident) count in
+ * the tree again, become dirty [uvmsmart: cancel-dirties] and are touched, in order. range->pages is (0,0) if
+ * there was none. `range` may be NULL. O(1) if the page is not staged, else O(queue). */
 enum uvmp_status smart_evict_cancel(struct smart_evict *evict, uint32_t tree, uint32_t page, uint64_t cycle,
                                     struct smart_range *range);
 
 /* The device is synchronised: the pages in `dirty` of all trees, which the host copies back before the call,
- * are not resident any more (Q10); all memory is free, the list empty, all fill states zero, and the host
- * makes its counters zero. The queue stays; without quirks it is empty, for nothing is left to write. A write
- * in flight goes on to its end: its pages were free before. O(trees + entries). */
+ * are not resident any more [uvmsmart: clean-pages-uncounted]; all memory is free, the list empty, all fill
+ * states zero, and the host makes its counters zero. The queue stays; without quirks it is empty, for nothing
+ * is left to write. A write in flight goes on to its end: its pages were free before. O(trees + entries). */
 enum uvmp_status smart_evict_synchronise(struct smart_evict *evict);
 
 #endif

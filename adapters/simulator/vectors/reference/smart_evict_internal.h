@@ -64,7 +64,7 @@ uint32_t smart_list_find(const struct smart_evict *e, uint32_t tree, uint32_t pa
 /* For each page of the range, ascending, the first entry that holds it leaves the list. */
 void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region pages);
 
-/* May these pages leave (3.2)? */
+/* May these pages leave [uvmsmart: evictable]? */
 bool smart_is_evictable(const struct smart_tree *tree, struct uvmp_region pages);
 /* Index of the first entry from `from` on whose own pages may leave; e->entries if there is none. */
 uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from);

@@ -1,10 +1,10 @@
-/* LRU 2 MiB and LFU 2 MiB of UVM Smart (uvm-smart specification, 3.4, policies 0 and 4): the first entry of
+/* LRU 2 MiB and LFU 2 MiB of UVM Smart ([uvmsmart: victim-selection], policies 0 and 4): the first entry of
  * the list that may leave takes its whole tree with it. The two differ in the order of the list only.
  *
- * A new entry is a whole tree, so a tree of which one page is missing never leaves (UVM Smart Q7). An entry
- * from a time of smaller units is asked for its own pages, but its tree leaves all the same, pages that are
- * not resident included (Q15). Without quirks what is resident of the entry's tree leaves, unless a page of
- * the tree is pinned. */
+ * A new entry is a whole tree, so a tree of which one page is missing never leaves
+ * [uvmsmart: incomplete-tree-stays]. An entry from a time of smaller units is asked for its own pages, but
+ * its tree leaves all the same, pages that are not resident included [uvmsmart: stale-list-units]. Without
+ * quirks what is resident of the entry's tree leaves, unless a page of the tree is pinned. */
 #include "smart_evict_internal.h"
 
 static bool find_resident(const struct smart_evict *e, uint32_t from, struct smart_victims *victims)

@@ -1,4 +1,4 @@
-/* UVM Smart's recency list (uvm-smart specification, 3.1).
+/* UVM Smart's recency list [uvmsmart: eviction-list].
  *
  * An array of entries, each some pages of one tree and the cycle of their last touch. A touch looks for the
  * entry that holds the page; without one, a new entry of the present policy's unit goes to the end. Before
@@ -11,10 +11,10 @@
  * left run; runs that follow each other in order already are left as they are, which makes a sorted list cost
  * one comparison an entry.
  *
- * Entries of different sizes can hold the same page after a change of policy (UVM Smart Q15). Each entry was
- * appended for a page that no other held, so there are never more entries than pages, and no two for the same
- * pages. So one place each for the page, its basic block and its tree says where the entries are that hold
- * it, and a touch need not search. */
+ * Entries of different sizes can hold the same page after a change of policy [uvmsmart: stale-list-units].
+ * Each entry was appended for a page that no other held, so there are never more entries than pages, and no
+ * two for the same pages. So one place each for the page, its basic block and its tree says where the entries
+ * are that hold it, and a touch need not search. */
 #include "base/bits_internal.h"
 #include "smart_evict_internal.h"
 
@@ -120,8 +120,8 @@ uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from)
 /* -- sorting -- */
 
 /* Counter and marks from the host's counters: of the root, and by the original only for entries that start
- * where the tree does (UVM Smart Q6). The corrected rule takes those of the entry's own block, unless it is a
- * whole tree. */
+ * where the tree does [uvmsmart: root-marks-only]. The corrected rule takes those of the entry's own block,
+ * unless it is a whole tree. */
 static void renew(const struct smart_evict *e, struct smart_entry *entry)
 {
 	const struct uvmp_counter_tree *counter = &e->counter[entry->tree];
@@ -226,7 +226,7 @@ void smart_list_sort(struct smart_evict *e)
 	index_from(e, 0);
 }
 
-/* -- rebuilding (UVM Smart Q15 mended) -- */
+/* -- rebuilding ([uvmsmart: stale-list-units] mended) -- */
 
 /* Appends the new policy's units that hold a page of the old entry which stays: resident, and not on its way
  * out. Old entries come by place, so a

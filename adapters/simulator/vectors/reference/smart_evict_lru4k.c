@@ -1,6 +1,6 @@
-/* LRU 4 KiB of UVM Smart (uvm-smart specification, 3.4, policy 5): the first entry of the list, oldest touch
+/* LRU 4 KiB of UVM Smart ([uvmsmart: victim-selection], policy 5): the first entry of the list, oldest touch
  * first, whose pages may leave. One page leaves, the entry's first; an entry of a larger unit, from before a
- * change of policy, is asked for all its pages all the same (UVM Smart Q15). */
+ * change of policy, is asked for all its pages all the same [uvmsmart: stale-list-units]. */
 #include "smart_evict_internal.h"
 
 /* Also the second half of random 4 KiB, which starts somewhere else. */

@@ -1,9 +1,10 @@
-/* What becomes of ranges that were chosen (uvm-smart specification, 3.5 to 3.7), and pages that come.
+/* What becomes of ranges that were chosen [uvmsmart: write-back, cancellation, device-synchronisation],
+ * and pages that come.
  *
  * A staged range stays resident until its write starts; until then an access can call it back. At the start,
  * not at the end, its pages are gone and their memory is free. The queue can hold a page twice, where a
- * change of policy has staged a tree over a smaller range (UVM Smart Q15), so the tree's set of staged pages
- * is made anew from the queue when a range leaves it. */
+ * change of policy has staged a tree over a smaller range [uvmsmart: stale-list-units], so the tree's set of
+ * staged pages is made anew from the queue when a range leaves it. */
 #include "smart_evict_internal.h"
 
 static bool range_holds(const struct smart_range *range, uint32_t tree, uint32_t page)
@@ -38,7 +39,7 @@ enum smart_read smart_evict_read(uint64_t head_pages, uint64_t free, bool has_re
 {
 	bool fits = head_pages <= free;
 
-	if (has_remote && (fits || !quirks)) /* UVM Smart Q13 */
+	if (has_remote && (fits || !quirks)) /* [uvmsmart: remote-waits-for-head] */
 		return SMART_READ_REMOTE;
 	return fits ? SMART_READ_HEAD : SMART_READ_NONE;
 }
@@ -74,7 +75,7 @@ uint64_t smart_evict_leaving(const struct smart_evict *evict)
 		return 0;
 	for (uint32_t i = 0; i < evict->queued; i++)
 		pages += uvmp_region_pages(evict->queue[i].pages);
-	if (evict->quirks && evict->is_writing) /* UVM Smart Q8 */
+	if (evict->quirks && evict->is_writing) /* [uvmsmart: write-credited-twice] */
 		pages += uvmp_region_pages(evict->in_flight.pages);
 	return pages;
 }
@@ -94,7 +95,8 @@ enum uvmp_status smart_evict_start(struct smart_evict *evict, struct smart_write
 	write->range = take(evict, 0);
 	tree = &evict->tree[write->range.tree];
 	pages = write->range.pages;
-	/* Pages that are not resident: counted and freed all the same (UVM Smart Q15), or not. */
+	/* Pages that are not resident: counted and freed all the same [uvmsmart: stale-list-units], or
+	 * not. */
 	resident = evict->quirks ? uvmp_region_pages(pages) : uvmp_mask_region_weight(&tree->valid, pages);
 	write->dirty = uvmp_mask_region_weight(&tree->dirty, pages);
 	write->clean = resident - write->dirty;
@@ -120,10 +122,10 @@ static void call_back(struct smart_evict *e, const struct smart_range *range, ui
 {
 	struct smart_tree *tree = &e->tree[range->tree];
 
-	if (e->quirks) /* UVM Smart Q9 */
+	if (e->quirks) /* [uvmsmart: cancel-dirties] */
 		uvmp_mask_region_set(&tree->dirty, range->pages);
 	for (uint32_t page = range->pages.first; page < range->pages.outer; page++) {
-		if (!e->quirks && !uvmp_mask_test(&tree->valid, page)) /* UVM Smart Q15 */
+		if (!e->quirks && !uvmp_mask_test(&tree->valid, page)) /* [uvmsmart: stale-list-units] */
 			continue;
 		uvmp_tree_add(&tree->fill, page, 1, e->quirks);
 		smart_list_touch(e, range->tree, page, cycle);
@@ -159,7 +161,8 @@ enum uvmp_status smart_evict_synchronise(struct smart_evict *evict)
 	for (uint32_t i = 0; i < evict->trees; i++) {
 		struct smart_tree *tree = &evict->tree[i];
 
-		/* UVM Smart Q10: clean pages stay, and ranges are still to be written; or nothing is left. */
+		/* [uvmsmart: clean-pages-uncounted]: clean pages stay, and ranges are still to be written;
+		 * or nothing is left. */
 		uvmp_mask_andnot(&tree->valid, &tree->valid, evict->quirks ? &tree->dirty : &tree->valid);
 		uvmp_mask_zero(&tree->dirty);
 		if (!evict->quirks)

@@ -1,4 +1,4 @@
-/* Random 4 KiB of UVM Smart (uvm-smart specification, 3.4, policy 3): one draw names a place in the list
+/* Random 4 KiB of UVM Smart ([uvmsmart: victim-selection], policy 3): one draw names a place in the list
  * behind the reserve; the first page from there on that may leave does. The search does not wrap, so a draw
  * near the end can find nothing. Where the original divides by zero, with nothing outside the reserve,
  * nothing is drawn and nothing leaves. */

@@ -1,4 +1,4 @@
-/* TBNe of UVM Smart (uvm-smart specification, 3.4, policy 1): the first victim is that of SL, and the
+/* TBNe of UVM Smart ([uvmsmart: victim-selection], policy 1): the first victim is that of SL, and the
  * library's closure of its tree names the basic blocks that are evicted with the victim. */
 #include "smart_evict_internal.h"
 
