@@ -9,7 +9,7 @@
 #include "array.h"
 #include "cli.h"
 #include "lines.h"
-#include "vectors/vec.h"
+#include "vectors/vec_kind.h"
 
 /* -- reading -- */
 

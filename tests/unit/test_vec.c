@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "vectors/vec.h"
+#include "vectors/vec_kind.h"
 
 #define HEAD "uvmpolicy-vectors 1 flush\n"
 #define ONE  "flush cached=256 dups=129 ratio=50\n"

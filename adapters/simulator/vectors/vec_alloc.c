@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/geometry.h"
 
 #define HEAP_START 0xc0000000u

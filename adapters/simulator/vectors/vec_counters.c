@@ -3,7 +3,7 @@
  *   counters psize=64K gran=2M gpu=1 procs=2 can=0/0-1 fast=-/- res=0-31/- phys=2M/2M notes=p0s0000000d
  *   => pages=0,2-3 sub_size=65536 translation=2097152 regions=32
  */
-#include "vec.h"
+#include "vec_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -147,14 +147,10 @@ static void decide(struct vec_args *args, const struct line *line, struct vec_ou
 
 static void counters_line(void *state, const char *word, struct vec_args *args, struct vec_out *out)
 {
-	struct line *line = calloc(1, sizeof(*line));
+	struct line *line = vec_zeros(1, sizeof(*line));
 
 	(void)state;
 	(void)word;
-	if (line == NULL) {
-		vec_fail(args, "out of memory");
-		return;
-	}
 	take_line(args, line);
 	if (!args->failed)
 		decide(args, line, out);

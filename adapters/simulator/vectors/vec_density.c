@@ -3,7 +3,7 @@
  *   density pages= off= thr= min= dst= last= fm= pref= ft= res= cpures= rmap= f= reg= t= rg= cc=
  *   => p= fm= last= hint=
  */
-#include "vec.h"
+#include "vec_kind.h"
 
 #include <string.h>
 

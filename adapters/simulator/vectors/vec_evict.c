@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/pmm.h"
 
 /* 256 GiB of GPU memory. */
@@ -42,15 +42,6 @@ struct departed {
 	uint32_t id[ROOT_PAGES];
 };
 
-static void *checked(void *memory)
-{
-	if (memory == NULL) {
-		fputs("uvmsim: out of memory\n", stderr);
-		exit(2);
-	}
-	return memory;
-}
-
 static void close_script(void *state)
 {
 	struct script *script = state;
@@ -74,9 +65,9 @@ static void *open_script(struct vec_args *args, const char *case_name)
 	params.quirks = true;
 	if (args->failed)
 		return NULL;
-	script = checked(calloc(1, sizeof(*script)));
+	script = vec_zeros(1, sizeof(*script));
 	bytes = uvmp_pmm_size(&params);
-	script->memory = checked(malloc(bytes));
+	script->memory = vec_grow(NULL, bytes, 1);
 	(void)uvmp_pmm_init(&params, script->memory, bytes, &script->pmm);
 	return script;
 }
@@ -85,7 +76,7 @@ static void add_handle(struct script *script, const struct handle *handle)
 {
 	if (script->handles == script->capacity) {
 		script->capacity = script->capacity == 0 ? 64u : script->capacity * 2u;
-		script->handle = checked(realloc(script->handle, script->capacity * sizeof(*script->handle)));
+		script->handle = vec_grow(script->handle, script->capacity, sizeof(*script->handle));
 	}
 	script->handle[script->handles++] = *handle;
 }

@@ -3,7 +3,7 @@
 #ifndef UVMSIM_VEC_FAULT_H
 #define UVMSIM_VEC_FAULT_H
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/fault.h"
 
 #define VEC_PAGE_BYTES 4096u

@@ -4,7 +4,7 @@
  *   => cached= coalesced= single= get=
  *   => rep= page= acc= n= mask= fatal=      one per representative, in order of arrival
  */
-#include "vec.h"
+#include "vec_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

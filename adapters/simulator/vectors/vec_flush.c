@@ -2,7 +2,7 @@
  *
  *   flush cached=256 dups=129 ratio=50   => put=update
  */
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/replay.h"
 
 static void flush_line(void *state, const char *word, struct vec_args *args, struct vec_out *out)

@@ -10,16 +10,6 @@
 #define PAGE_BYTES 4096u
 #define GROUPS_MAX 1024u
 
-void *heap_grow(void *memory, size_t count, size_t bytes)
-{
-	memory = realloc(memory, count * bytes);
-	if (memory == NULL) {
-		fputs("uvmsim: out of memory\n", stderr);
-		exit(2);
-	}
-	return memory;
-}
-
 /* -- sets of heap pages, tree by tree -- */
 
 struct heap_set heap_take_set(struct vec_args *args, const char *key, uint64_t limit)
@@ -91,7 +81,7 @@ static void add_allocation(struct heap *heap, struct vec_args *args, uint64_t by
 		return;
 	}
 	trees = (size_t)allocation.large_trees + (allocation.tail_bytes != 0);
-	heap->part = heap_grow(heap->part, heap->parts + trees, sizeof(*heap->part));
+	heap->part = vec_grow(heap->part, heap->parts + trees, sizeof(*heap->part));
 	for (uint64_t i = 0; i < allocation.large_trees; i++)
 		add_part(heap, UVMP_LARGE_PAGE_BYTES);
 	if (allocation.tail_bytes != 0)
@@ -176,7 +166,7 @@ static void make_room(struct heap *heap)
 		return;
 	}
 	heap->capacity = heap->capacity * 2 + 64;
-	heap->queue = heap_grow(heap->queue, heap->capacity, sizeof(*heap->queue));
+	heap->queue = vec_grow(heap->queue, heap->capacity, sizeof(*heap->queue));
 }
 
 static void queue_transfer(struct heap *heap, size_t part, struct uvmp_group group)

@@ -7,7 +7,7 @@
 #ifndef UVMSIM_VEC_HEAP_H
 #define UVMSIM_VEC_HEAP_H
 
-#include "vec.h"
+#include "vec_kind.h"
 
 #include "uvmpolicy/prefetch.h"
 
@@ -38,8 +38,6 @@ struct heap {
 	size_t head, tail, capacity; /* the queue is [head, tail) */
 };
 
-/* realloc that ends the program when there is no memory. */
-void *heap_grow(void *memory, size_t count, size_t bytes);
 void heap_free(struct heap *heap);
 /* Key `alloc`: adds the parts. */
 void heap_take_allocations(struct heap *heap, struct vec_args *args);

@@ -5,7 +5,7 @@
  *   => adj= dup= ndup=
  *   => bin=v1g1p0 first= count=             one per walk
  */
-#include "vec.h"
+#include "vec_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

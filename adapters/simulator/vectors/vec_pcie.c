@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "pcie.h"
-#include "vec.h"
+#include "vec_kind.h"
 
 /* A line must hold the pieces: 95 characters for each 2 MiB, twelve runs. */
 #define SYNC_BYTES_MAX ((uint64_t)1 << 28)

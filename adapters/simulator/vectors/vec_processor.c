@@ -3,6 +3,7 @@
 #include "vec_processor.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 uint64_t vec_proc_set(struct vec_args *args, const char *key)

@@ -2,7 +2,7 @@
 #ifndef UVMSIM_VEC_PROCESSOR_H
 #define UVMSIM_VEC_PROCESSOR_H
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/processor.h"
 
 /* A set of processors. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/replay.h"
 
 /* A line of output may not exceed VEC_LINE_MAX; a block prints at most 13 bytes. */
@@ -38,13 +38,9 @@ struct offer {
 static void *open_script(struct vec_args *args, const char *case_name)
 {
 	static const char *const policies[] = {"block", "batch", "batch_flush", "once", "batch_wait", NULL};
-	struct script *script = calloc(1, sizeof(*script));
+	struct script *script = vec_zeros(1, sizeof(*script));
 
 	(void)case_name;
-	if (script == NULL) {
-		fputs("uvmsim: out of memory\n", stderr);
-		exit(2);
-	}
 	script->params.policy = (enum uvmp_replay_policy)vec_choice(args, "policy", policies);
 	script->params.update_put_ratio = (uint32_t)vec_number(args, "ratio", 0, UINT32_MAX);
 	script->params.max_batches = (uint32_t)vec_number(args, "max_batches", 0, UINT32_MAX);

@@ -4,7 +4,7 @@
  *           migratable=1 force=0 samemm=1 ratomic=0 nomem=- procs=2 can=0/0-1 fast=-/- atom=0/1
  *   => dst=0 dup=0 near=0
  */
-#include "vec.h"
+#include "vec_kind.h"
 
 #include <string.h>
 

@@ -40,7 +40,7 @@ static void counter_close(void *state)
 
 static void *counter_open(struct vec_args *args, const char *case_name)
 {
-	struct script *script = heap_grow(NULL, 1, sizeof(*script));
+	struct script *script = vec_grow(NULL, 1, sizeof(*script));
 
 	(void)case_name;
 	memset(script, 0, sizeof(*script));
@@ -52,7 +52,7 @@ static void *counter_open(struct vec_args *args, const char *case_name)
 		return NULL;
 	}
 	script->trees = (uint32_t)script->heap.parts;
-	script->tree = heap_grow(NULL, script->trees, sizeof(*script->tree));
+	script->tree = vec_grow(NULL, script->trees, sizeof(*script->tree));
 	for (uint32_t t = 0; t < script->trees; t++) {
 		uint32_t blocks = script->heap.part[t].pages / UVMP_BASIC_BLOCK_PAGES;
 

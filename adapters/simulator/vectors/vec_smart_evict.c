@@ -66,8 +66,8 @@ static void make_trees(struct script *script)
 	uint32_t trees = (uint32_t)heap->parts + 1, pages = (uint32_t)heap->pages + 1;
 	size_t bytes = smart_evict_size(trees, pages);
 
-	script->memory = heap_grow(NULL, bytes, 1);
-	script->counter = heap_grow(NULL, trees, sizeof(*script->counter));
+	script->memory = vec_grow(NULL, bytes, 1);
+	script->counter = vec_grow(NULL, trees, sizeof(*script->counter));
 	(void)smart_evict_init(&script->evict, SMART_LRU_4K, 0, trees, pages, script->memory, bytes);
 	script->evict.counter = script->counter;
 	for (uint32_t i = 0; i < heap->parts; i++) {
@@ -93,7 +93,7 @@ static void close_script(void *state)
 
 static void *open_script(struct vec_args *args, const char *case_name)
 {
-	struct script *script = heap_grow(NULL, 1, sizeof(*script));
+	struct script *script = vec_grow(NULL, 1, sizeof(*script));
 	struct smart_evict *evict = &script->evict;
 	enum smart_evictor policy;
 	uint64_t capacity;
@@ -323,7 +323,7 @@ static void step_pin(struct script *script, struct vec_args *args, struct vec_ou
 
 	if (args->failed)
 		return;
-	script->pin = heap_grow(script->pin, script->pins + 1, sizeof(*script->pin));
+	script->pin = vec_grow(script->pin, script->pins + 1, sizeof(*script->pin));
 	script->pin[script->pins++] = pin;
 	uvmp_mask_set(&script->evict.tree[pin.at.tree].pinned, pin.at.page);
 	print_pinned(script, out);

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/counter.h"
 
 static void take_pressure(struct vec_args *args, struct uvmp_pressure *pressure)

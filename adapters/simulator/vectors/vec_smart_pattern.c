@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/adapt.h"
 #include "uvmpolicy/geometry.h"
 
@@ -35,17 +35,6 @@ static const char *const patterns[] = {"undecided",    "linear", "linear_reuse",
 #define EVICT_TBN      4u
 #define REMOTE_OVERSUB 3u
 
-static void *room(size_t count, size_t bytes)
-{
-	void *memory = calloc(count + 1, bytes);
-
-	if (memory == NULL) {
-		fputs("uvmsim: out of memory\n", stderr);
-		exit(2);
-	}
-	return memory;
-}
-
 static bool scan_pair(const char **at, uint64_t max, struct pair *pair)
 {
 	if (!vec_scan_number(at, UINT64_MAX - 1, &pair->cycle) || **at != ':')
@@ -61,7 +50,7 @@ static void take_pairs(struct vec_args *args, const char *key, uint64_t max, str
 	const char *at = value;
 
 	pairs->count = 0;
-	pairs->pair = room(value == NULL ? 0 : strlen(value) / 2, sizeof(struct pair));
+	pairs->pair = vec_zeros(value == NULL ? 1 : strlen(value) / 2 + 1, sizeof(struct pair));
 	if (value == NULL || strcmp(value, "-") == 0)
 		return;
 	for (;;) {
@@ -99,7 +88,7 @@ static void take_allocations(struct vec_args *args, struct run *run)
 	struct uvmp_allocation allocation;
 
 	run->count = vec_list(args, "alloc", 1, (uint64_t)HEAP_BLOCKS * BLOCK_BYTES, &bytes);
-	run->first = room(run->count, sizeof(*run->first));
+	run->first = vec_zeros(run->count + 1, sizeof(*run->first));
 	if (!args->failed && run->count == 0)
 		vec_fail(args, "alloc=- is not accepted; at least one size");
 	for (size_t i = 0; i < run->count; i++) {
@@ -115,12 +104,12 @@ static void take_allocations(struct vec_args *args, struct run *run)
 
 static void set_up(struct run *run)
 {
-	run->open = room(run->kernels.count, sizeof(*run->open));
-	run->data = room(run->count, sizeof(*run->data));
-	run->block = room(run->first[run->count], sizeof(*run->block));
-	run->id = room(run->kernels.count, sizeof(*run->id));
-	run->is_launched = room(run->kernels.count, sizeof(bool));
-	run->is_ended = room(run->kernels.count, sizeof(bool));
+	run->open = vec_zeros(run->kernels.count + 1, sizeof(*run->open));
+	run->data = vec_zeros(run->count + 1, sizeof(*run->data));
+	run->block = vec_zeros(run->first[run->count] + 1, sizeof(*run->block));
+	run->id = vec_zeros(run->kernels.count + 1, sizeof(*run->id));
+	run->is_launched = vec_zeros(run->kernels.count + 1, sizeof(bool));
+	run->is_ended = vec_zeros(run->kernels.count + 1, sizeof(bool));
 	(void)uvmp_pattern_init(&run->engine, run->open, (uint32_t)run->kernels.count + 1u, run->data,
 	                        (uint32_t)run->count);
 	for (uint32_t i = 0; i < run->count; i++)

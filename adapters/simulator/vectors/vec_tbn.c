@@ -23,8 +23,8 @@ static void make_trees(struct script *script)
 {
 	struct heap *heap = &script->heap;
 
-	script->tree = heap_grow(NULL, heap->parts + 1, sizeof(*script->tree));
-	script->resident = heap_grow(NULL, heap->parts + 1, sizeof(*script->resident));
+	script->tree = vec_grow(NULL, heap->parts + 1, sizeof(*script->tree));
+	script->resident = vec_grow(NULL, heap->parts + 1, sizeof(*script->resident));
 	for (size_t i = 0; i < heap->parts; i++) {
 		heap->part[i].tree = &script->tree[i];
 		heap->part[i].resident = &script->resident[i];
@@ -61,7 +61,7 @@ static void close_script(void *state)
 
 static void *open_script(struct vec_args *args, enum uvmp_prefetcher prefetcher)
 {
-	struct script *script = heap_grow(NULL, 1, sizeof(*script));
+	struct script *script = vec_grow(NULL, 1, sizeof(*script));
 	struct heap *heap = &script->heap;
 	struct heap_set resident, uncounted;
 

@@ -143,7 +143,7 @@ static void line(void *unused, const char *word, struct vec_args *args, struct v
 		vec_fail(args, "tree: 1, 2, 4, 8, 16 or 32 is accepted");
 	if (args->failed)
 		return;
-	state = heap_grow(NULL, 1, sizeof(*state));
+	state = vec_grow(NULL, 1, sizeof(*state));
 	(void)smart_evict_init(&state->evict, SMART_TBN, 1, 1, blocks * UVMP_BASIC_BLOCK_PAGES, state->memory,
 	                       sizeof(state->memory));
 	(void)smart_evict_add_tree(&state->evict, blocks);

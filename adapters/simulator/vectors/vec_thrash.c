@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "vec_processor.h"
 #include "uvmpolicy/thrash.h"
 
@@ -26,17 +26,6 @@ struct script {
 	uint32_t preferred;
 	bool is_read_duplicated;
 };
-
-static void *allocate(size_t bytes)
-{
-	void *memory = calloc(1, bytes);
-
-	if (memory == NULL) {
-		fputs("uvmsim: out of memory\n", stderr);
-		exit(2);
-	}
-	return memory;
-}
 
 static void close_script(void *state)
 {
@@ -92,7 +81,7 @@ static uint32_t take_proc(struct vec_args *args, const struct script *script, co
 static void *open_script(struct vec_args *args, const char *case_name)
 {
 	static const char *const duplications[] = {"unset", "enabled", "disabled", NULL};
-	struct script *script = allocate(sizeof(*script));
+	struct script *script = vec_zeros(1, sizeof(*script));
 	struct uvmp_thrash_params params;
 
 	(void)case_name;
@@ -105,7 +94,7 @@ static void *open_script(struct vec_args *args, const char *case_name)
 		size_t bytes = uvmp_thrash_array_size(PAGES);
 
 		(void)uvmp_thrash_block_init(&script->block[i], i, PAGES);
-		(void)uvmp_thrash_block_give(&script->block[i], allocate(bytes), bytes);
+		(void)uvmp_thrash_block_give(&script->block[i], vec_zeros(1, bytes), bytes);
 		for (uint32_t page = 0; page < PAGES; page++)
 			script->holders[i][page] = 1;
 	}

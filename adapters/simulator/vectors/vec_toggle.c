@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/replay.h"
 
 static void toggle_line(void *state, const char *word, struct vec_args *args, struct vec_out *out)

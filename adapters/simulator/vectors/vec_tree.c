@@ -7,7 +7,7 @@
  * the leaf up, each as first leaf, number of leaves and index in storage order. Which form it is depends on
  * whether a second word follows.
  */
-#include "vec.h"
+#include "vec_kind.h"
 #include "uvmpolicy/geometry.h"
 
 static void print_shape(const struct uvmp_tree_shape *shape, struct vec_out *out)
