@@ -120,7 +120,6 @@ struct emu_space {
 };
 
 /* emu_range.c */
-int emu_range_mmap(struct emu_space *space, struct vm_area_struct *vma);
 struct emu_range *emu_range_find(struct emu_space *space, u64 address); /* NULL; see "who may touch what" */
 bool emu_range_covers(struct emu_space *space, u64 address, u64 bytes); /* all of it, nothing gone */
 /* Worker: the CPU's page-table entries of [address, address + bytes) go. The caller has changed right[0] before. */
@@ -128,6 +127,14 @@ void emu_range_zap(struct emu_space *space, u64 address, u64 bytes);
 /* Worker, at the end of FREE: the engine has let go of [address, address + bytes) of the range. It leaves the tree, its frames of system
  * memory go back (checks that no GPU maps one); a range of which nothing is left is freed. */
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes);
+/* Calls `use` for each piece of a range that the engine knows and that touches [address, address + bytes), in ascending
+ * order, until a result is not 0. Worker. */
+int emu_range_each_piece(struct emu_space *space, u64 address, u64 bytes,
+			 int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument),
+			 void *argument);
+/* Takes [address, address + bytes) out of the tree; frees a range that is not in the tree. engine_lock is held. */
+void emu_range_remove(struct emu_space *space, u64 address, u64 bytes);
+void emu_range_drop(struct emu_range *range);
 /* Worker: the lowest piece that has not left; there is one. */
 void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes);
 
@@ -142,6 +149,9 @@ static inline struct emu_page *emu_page_find(struct emu_space *space, u64 addres
 
 	return range != NULL ? emu_range_page(range, address) : NULL;
 }
+
+/* emu_mapping.c: mmap, and the CPU's page faults. */
+int emu_mapping_mmap(struct emu_space *space, struct vm_area_struct *vma);
 
 /* emu_page.c: what MAP, REVOKE and UNMAP do to the pages of an action. Worker; takes the lock of processor `to` and for the CPU zaps
  * what has to go. Checks (emu_broken) that pages are mapped only where there is a frame. */

@@ -65,7 +65,7 @@ static void forget(struct emu_space *space, struct emu_advice *a)
 }
 
 int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor,
-                       struct emu_advice **reserved)
+		       struct emu_advice **reserved)
 {
 	struct emu_advice *later, *a;
 	u32 stay = space->advices;
@@ -74,7 +74,7 @@ int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advi
 	if (later == NULL)
 		return -ENOMEM;
 	*later = (struct emu_advice){
-	        .address = address, .bytes = bytes, .advice = advice, .processor = processor};
+		.address = address, .bytes = bytes, .advice = advice, .processor = processor};
 	list_for_each_entry(a, &space->advice, link) stay -= replaces(later, a);
 	if (stay >= ADVICE_MOST) {
 		kfree(later);
@@ -98,7 +98,7 @@ void emu_advice_keep(struct emu_space *space, struct emu_advice *later)
 	list_for_each_entry_safe(a, next, &space->advice, link) if (replaces(later, a)) forget(space, a);
 	later->number = ++space->advice_number;
 	list_add_tail(&later->link, &space->advice);
-	emu_engine_each_piece(space, later->address, later->bytes, count_piece, later);
+	emu_range_each_piece(space, later->address, later->bytes, count_piece, later);
 	if (later->pages == 0) /* they were unmapped meanwhile */
 		forget(space, later);
 }
@@ -127,39 +127,29 @@ void emu_advice_end(struct emu_space *space)
 		forget(space, list_first_entry(&space->advice, struct emu_advice, link));
 }
 
-/* -- it is said again -- */
+/* -- repeating -- */
 
-struct saying {
-	struct emu_bottom *bottom;
+struct repeating {
 	const struct emu_advice *advice;
+	emu_advice_use *use;
+	void *argument;
 };
 
-static int say_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+static int repeat_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
 {
-	const struct saying *saying = argument;
-	const struct emu_advice *a = saying->advice;
-	struct emu_bottom *b = saying->bottom;
+	const struct repeating *repeating = argument;
+	const struct emu_advice *a = repeating->advice;
 	u64 first, some = part(a, range, base, bytes, &first);
 
-	if (some == 0)
-		return 0;
-	emu_record_advise(b, space->id, a->advice, a->processor, first, some);
-	if (uvmp_service_advise(b->driver->service, space->id, first, some, (enum uvmp_advice)a->advice,
-	                        a->processor, NULL) == UVMP_OK)
-		emu_pump(b, false);
+	if (some != 0)
+		repeating->use(space, first, some, a->advice, a->processor, repeating->argument);
 	return 0;
 }
 
-void emu_advice_say_again(struct emu_bottom *b)
+void emu_advice_repeat(struct emu_space *space, emu_advice_use *use, void *argument)
 {
-	struct emu_space *space;
-	unsigned long id;
+	struct repeating repeating = {.use = use, .argument = argument};
 
-	xa_for_each(&b->spaces, id, space)
-	{
-		struct saying saying = {.bottom = b};
-
-		list_for_each_entry(saying.advice, &space->advice, link) emu_engine_each_piece(
-		        space, saying.advice->address, saying.advice->bytes, say_piece, &saying);
-	}
+	list_for_each_entry(repeating.advice, &space->advice, link) emu_range_each_piece(
+		space, repeating.advice->address, repeating.advice->bytes, repeat_piece, &repeating);
 }

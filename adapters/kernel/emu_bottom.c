@@ -10,77 +10,6 @@
 #include <linux/timekeeping.h>
 #include <linux/version.h>
 
-/* -- time -- */
-
-u64 emu_clock(const struct emu_bottom *b)
-{
-	u64 passed = ktime_get_ns() - b->start_ns;
-
-	return passed - passed % 1000u;
-}
-
-void emu_pass_time(struct emu_bottom *b)
-{
-	b->now_ns = max(b->now_ns, emu_clock(b));
-}
-
-/* -- the engine's actions -- */
-
-static void write_log(struct emu_bottom *b)
-{
-	size_t length;
-
-	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
-		emu_broken(b->driver, "an action cannot be written into the log");
-		return;
-	}
-	length = strlen(b->line);
-	b->line[length++] = '\n';
-	emu_text_add(&b->driver->log, b->line, length);
-}
-
-/* A bottom half that has ended: gpu's. */
-static void end_operation(struct emu_bottom *b)
-{
-	const struct uvmp_action *a = &b->action;
-
-	if (a->ticket != 0) {
-		emu_request_answer(b, a->ticket, (enum uvmp_status)a->status);
-		return;
-	}
-	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
-		emu_gpu_of(b, a->to)->stats.bottom_halves++;
-	emu_waiting_bottom_half_ended(b);
-}
-
-bool emu_pump(struct emu_bottom *b, bool is_until_done)
-{
-	enum uvmp_status status;
-
-	emu_waiting_report(b);
-	for (;;) {
-		emu_engine_grow(b);
-		status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
-		if (status == UVMP_ERR_ARENA) { /* nothing is lost: once more when there may be memory */
-			b->rest_ns = emu_clock(b) + NSEC_PER_SEC;
-			return false;
-		}
-		if (status != UVMP_OK)
-			return true;
-		write_log(b);
-		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));
-		emu_waiting_report(b);
-		if (b->action.kind == UVMP_ACTION_DONE)
-			end_operation(b);
-		if (b->rest_ns != 0 && b->asked_count == 0)
-			return false;
-		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
-			return true;
-		emu_request_take(b);
-		cond_resched();
-	}
-}
-
 /* -- a turn -- */
 
 static void rest_is_over(struct emu_bottom *b)
@@ -106,7 +35,16 @@ static bool begin_round(struct emu_bottom *b)
 	if (b->rest_ns != 0 || b->waitings != 0)
 		return false;
 	emu_request_begin_reading(b);
-	return emu_waiting_take(b);
+	return emu_reports_take(b);
+}
+
+/* Requests that were held for the end of the round. */
+static void end_due(struct emu_bottom *b)
+{
+	struct emu_request *change;
+
+	while ((change = emu_request_end_due(b)) != NULL)
+		emu_request_finish(change, emu_change_policy(b, change->policy));
 }
 
 /* While it rests only requests move it on, and those who rest with them, in vain. True: there may be more. */
@@ -122,7 +60,7 @@ static bool move_on(struct emu_bottom *b)
 		return true;
 	if (b->waitings != 0)
 		emu_waiting_give_up(b); /* what they wait for does not come */
-	emu_request_end_due(b);
+	end_due(b);
 	return is_some || emu_request_is_held(b);
 }
 
@@ -163,11 +101,6 @@ static enum hrtimer_restart time_has_come(struct hrtimer *timer)
 }
 
 /* -- for others -- */
-
-void emu_bottom_interrupt(struct emu_driver *driver)
-{
-	queue_work(driver->queue, &driver->work);
-}
 
 void emu_bottom_clear(struct emu_driver *driver)
 {

@@ -92,10 +92,15 @@ static inline struct emu_gpu *emu_gpu_of(struct emu_bottom *bottom, u32 processo
 	return &bottom->driver->gpu[processor - 1u];
 }
 
-/* emu_bottom.c. Until: the next DONE, or, of no use for, until there is nothing to do. False: it rests. */
-bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
+/* -- emu_base.c -- */
+
 u64 emu_clock(const struct emu_bottom *bottom); /* what the engine's clock would say now */
 void emu_pass_time(struct emu_bottom *bottom);	/* and it does */
+
+/* -- emu_pump.c -- */
+
+/* Performs actions until the engine has none or, if is_until_done, until the next DONE. False: it rests. */
+bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 
 /* emu_request.c */
 void emu_request_init(struct emu_bottom *bottom);
@@ -103,22 +108,26 @@ bool emu_request_take(struct emu_bottom *bottom); /* those that have come; true:
 void emu_request_answer(struct emu_bottom *bottom, u64 ticket, enum uvmp_status status); /* the engine's */
 /* A round begins with reading the rings: who is held until then is due at its end. Due: the end has come, the engine has nothing to do. */
 void emu_request_begin_reading(struct emu_bottom *bottom);
-void emu_request_end_due(struct emu_bottom *bottom);
+/* Ends due submissions. Returns the next change of policy that is due, for the caller to perform and to finish, or NULL. */
+struct emu_request *emu_request_end_due(struct emu_bottom *bottom);
+void emu_request_finish(struct emu_request *request, int status);
 bool emu_request_is_held(const struct emu_bottom *bottom); /* for another round, or not taken yet */
 
 /* emu_engine.c. Init and change say in the kernel log why they refuse. */
 int emu_engine_init(struct emu_bottom *bottom);
 void emu_engine_exit(struct emu_bottom *bottom);
 void emu_engine_grow(struct emu_bottom *bottom); /* if it is running short */
-/* The engine has nothing to do. */
-int emu_engine_change(struct emu_bottom *bottom, const struct uvmp_policy *policy);
 int emu_engine_bind(struct emu_bottom *bottom, struct uvmp_service *service, u64 space);
 void emu_engine_unbind(struct emu_bottom *bottom, u64 space);
-/* What is managed of a space and touches [address, address + bytes), in ascending order, in the pieces that munmap has left. Ends at
- * the first result that is not 0. */
-int emu_engine_each_piece(struct emu_space *space, u64 address, u64 bytes,
-			  int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument),
-			  void *argument);
+/* Makes an engine with another policy; frees one; puts one in force. */
+int emu_engine_make(struct emu_bottom *bottom, const struct uvmp_policy *policy, struct emu_engine *engine);
+void emu_engine_free(struct emu_engine *engine);
+void emu_engine_take(struct emu_bottom *bottom, const struct uvmp_policy *policy, const struct emu_engine *engine);
+/* Writes to the kernel log why a policy is refused, and returns the error. */
+int emu_engine_refuse(int error, const char *why);
+
+/* emu_change.c: puts another policy in force. The engine has nothing to do. */
+int emu_change_policy(struct emu_bottom *bottom, const struct uvmp_policy *policy);
 
 /* emu_advice.c. Reserve: room for one piece, before the engine is asked; 0, or -ENOMEM: too many that it does not replace, or no memory.
  * Then either keep, when the engine has taken it, or release. */
@@ -127,10 +136,19 @@ void emu_advice_keep(struct emu_space *space, struct emu_advice *reserved);
 void emu_advice_release(struct emu_space *space, struct emu_advice *reserved);
 void emu_advice_leave(struct emu_range *range, u64 address, u64 bytes); /* a part of the range that is about to leave the space */
 void emu_advice_end(struct emu_space *space); /* nothing is managed any more */
-void emu_advice_say_again(struct emu_bottom *bottom); /* to a new engine, piece by piece of what is there */
+typedef void emu_advice_use(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor, void *argument);
+void emu_advice_repeat(struct emu_space *space, emu_advice_use *use, void *argument); /* piece by piece, the oldest first */
 
-/* emu_waiting.c */
-bool emu_waiting_take(struct emu_bottom *bottom); /* what the GPUs have; true: something was there */
+/* emu_reports.c: what the GPUs have; true: something was there */
+bool emu_reports_take(struct emu_bottom *bottom);
+
+/* emu_stalled.c */
+bool emu_stalled_is_open(struct emu_bottom *bottom, u64 space);
+const struct emu_page *emu_stalled_page(struct emu_bottom *bottom, u64 space, u64 address);
+bool emu_stalled_may(const struct emu_page *page, u32 gpu, u8 access);
+/* Tells the engine of the fault. False: no warp waits for it. */
+bool emu_stalled_add(struct emu_bottom *bottom, const struct emu_waiting *stalled);
+void emu_stalled_replay_only(struct emu_gpu *gpu);
 void emu_waiting_report(struct emu_bottom *bottom);
 void emu_waiting_replay(struct emu_bottom *bottom, u32 gpu);
 void emu_waiting_cancel(struct emu_bottom *bottom, u32 gpu, u64 space, u64 address, bool only_writes);

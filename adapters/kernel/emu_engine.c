@@ -1,12 +1,7 @@
-/* The engine: its set-up, its arena, and how one with another policy takes the place of the old one.
+/* The engine: set-up, arena, and what the GPUs must report to it.
  *
- * What influences decisions is as in the simulator (adapters/simulator/host.c), so that it takes the same
- * ones.
- *
- * A change of policy keeps nothing of what the old engine has learned. While it has nothing to do, it brings
- * all data home to the CPU; a new engine, which was told of all ranges before, finds it there as after
- * initialisation; advice is said again; all GPUs run again what stalled. Whatever can fail is done before the
- * old engine is let go. */
+ * Parameters that influence decisions are those of the simulator (adapters/simulator/host.c), so that both take the same
+ * decisions. */
 #include "emu_bottom.h"
 
 #include <linux/mm.h>
@@ -19,8 +14,6 @@
 #define BUFFER_MOST  65536u
 #define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
 #define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
-
-#define WINDOW_BYTES ((u64)UVMP_MASK_BITS * PAGE_SIZE)
 
 /* -- building -- */
 
@@ -73,7 +66,7 @@ static void set_processors(u32 gpus, struct uvmp_processors *processors)
 }
 
 /* Says in the kernel log why there is no engine with this policy. */
-static int refuse(int error, const char *why)
+int emu_engine_refuse(int error, const char *why)
 {
 	pr_err("uvmpolicy_emu: the policy is not taken: %s\n", why);
 	return error;
@@ -82,13 +75,13 @@ static int refuse(int error, const char *why)
 static int refuse_status(enum uvmp_status status)
 {
 	if (status == UVMP_ERR_UNSUPPORTED)
-		return refuse(-EINVAL,
+		return emu_engine_refuse(-EINVAL,
 		              "a prefetcher of ranges (sequential, locality, stride, next) goes with "
 		              "one GPU only");
 	if (status == UVMP_ERR_RANGE)
-		return refuse(-EINVAL,
+		return emu_engine_refuse(-EINVAL,
 		              "the engine cannot keep that much GPU memory: memory_mib=, memory_ratio");
-	return refuse(-EINVAL, uvmp_status_text(status));
+	return emu_engine_refuse(-EINVAL, uvmp_status_text(status));
 }
 
 /* All processes together make it grow, so none of them shall be killed for it. */
@@ -122,7 +115,7 @@ static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 	return status == UVMP_OK ? 0 : refuse_status(status);
 }
 
-static void engine_free(struct emu_engine *engine)
+void emu_engine_free(struct emu_engine *engine)
 {
 	for (u32 i = 0; i < engine->pieces; i++)
 		kvfree(engine->piece[i]);
@@ -131,7 +124,7 @@ static void engine_free(struct emu_engine *engine)
 	memset(engine, 0, sizeof(*engine));
 }
 
-static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, struct emu_engine *engine)
+int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, struct emu_engine *engine)
 {
 	struct uvmp_processors *processors = kzalloc(sizeof(*processors), GFP_KERNEL);
 	struct uvmp_service_gpu gpu[UVMP_EMU_GPUS_MAX];
@@ -149,7 +142,7 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 
 	memset(engine, 0, sizeof(*engine));
 	if (processors == NULL)
-		return refuse(-ENOMEM, "no memory");
+		return emu_engine_refuse(-ENOMEM, "no memory");
 	set_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
 	engine->fault_room = buffer_entries(policy) - 1u;
@@ -158,10 +151,10 @@ static int engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, s
 	if (engine->waiting != NULL && engine->fetched != NULL)
 		result = begin(&params, engine);
 	else
-		result = refuse(-ENOMEM, "no memory for the faults that wait");
+		result = emu_engine_refuse(-ENOMEM, "no memory for the faults that wait");
 	kfree(processors);
 	if (result != 0)
-		engine_free(engine);
+		emu_engine_free(engine);
 	return result;
 }
 
@@ -215,7 +208,7 @@ static u32 counter_threshold(const struct uvmp_policy *policy)
 	return uvmp_counter_threshold(policy->counter_threshold);
 }
 
-static void engine_take(struct emu_bottom *b, const struct uvmp_policy *policy,
+void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy,
                         const struct emu_engine *engine)
 {
 	b->engine = *engine;
@@ -237,16 +230,16 @@ static void engine_take(struct emu_bottom *b, const struct uvmp_policy *policy,
 int emu_engine_init(struct emu_bottom *b)
 {
 	struct emu_engine engine;
-	int result = engine_make(b, &b->driver->policy, &engine);
+	int result = emu_engine_make(b, &b->driver->policy, &engine);
 
 	if (result == 0)
-		engine_take(b, &b->driver->policy, &engine);
+		emu_engine_take(b, &b->driver->policy, &engine);
 	return result;
 }
 
 void emu_engine_exit(struct emu_bottom *b)
 {
-	engine_free(&b->engine);
+	emu_engine_free(&b->engine);
 	b->driver->service = NULL;
 }
 
@@ -268,262 +261,4 @@ void emu_engine_unbind(struct emu_bottom *b, u64 space)
 {
 	for (u32 gpu = 1; gpu <= b->driver->params.gpus; gpu++)
 		(void)uvmp_service_unbind(b->driver->service, gpu, UVMP_APERTURE_VID, space, 0);
-}
-
-/* -- what is managed -- */
-
-/* Adding goes on beside us; only we take out. */
-static struct emu_range *next_piece(struct emu_space *space, u64 *first, u64 *last, u64 end)
-{
-	MA_STATE(mas, &space->ranges, *first, *first);
-	struct emu_range *range;
-
-	mas_lock(&mas);
-	range = mas_find(&mas, end);
-	*first = mas.index;
-	*last = mas.last;
-	mas_unlock(&mas);
-	return range;
-}
-
-int emu_engine_each_piece(struct emu_space *space, u64 address, u64 bytes,
-                          int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
-                                     void *argument),
-                          void *argument)
-{
-	u64 first = address >> PAGE_SHIFT, end = (address + bytes - 1u) >> PAGE_SHIFT, last;
-
-	while (first <= end) {
-		struct emu_range *range = next_piece(space, &first, &last, end);
-		int result = 0;
-
-		if (range == NULL)
-			return 0;
-		if (range->is_known)
-			result = use(space, range, first << PAGE_SHIFT, (last - first + 1u) << PAGE_SHIFT,
-			             argument);
-		if (result != 0)
-			return result;
-		first = last + 1u;
-		cond_resched();
-	}
-	return 0;
-}
-
-static int each_piece_of_all(struct emu_bottom *b,
-                             int (*use)(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
-                                        void *argument),
-                             void *argument)
-{
-	struct emu_space *space;
-	unsigned long id;
-
-	xa_for_each(&b->spaces, id, space)
-	{
-		int result = emu_engine_each_piece(space, 0, U64_MAX, use, argument);
-
-		if (result != 0)
-			return result;
-	}
-	return 0;
-}
-
-/* -- changing: before -- */
-
-struct change {
-	struct emu_bottom *bottom;
-	struct emu_engine engine;
-};
-
-static int add_piece_of_range(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes,
-                              void *argument)
-{
-	struct change *change = argument;
-
-	return uvmp_service_add_range(change->engine.service, space->id, base, bytes,
-	                              (enum uvmp_prot)range->right, UVMP_CPU) == UVMP_OK
-	               ? 0
-	               : -ENOMEM;
-}
-
-static int tell_new(struct emu_bottom *b, struct change *change)
-{
-	struct emu_space *space;
-	unsigned long id;
-
-	xa_for_each(&b->spaces, id, space)
-	{
-		int result = emu_engine_bind(b, change->engine.service, id);
-
-		if (result != 0)
-			return result;
-	}
-	return each_piece_of_all(b, add_piece_of_range, change);
-}
-
-static bool is_away(const struct emu_bottom *b, const struct emu_space *space, u64 address)
-{
-	struct uvmp_page_state state;
-
-	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK &&
-	       state.resident != 0 && (state.resident & 1u) == 0;
-}
-
-/* The part of a window that has pages away; false: none are. */
-static bool find_away(const struct emu_bottom *b, const struct emu_space *space, u64 *first, u64 *end)
-{
-	u64 outer = *end;
-
-	while (*first < outer && !is_away(b, space, *first))
-		*first += PAGE_SIZE;
-	while (*end > *first && !is_away(b, space, *end - PAGE_SIZE))
-		*end -= PAGE_SIZE;
-	return *first < *end;
-}
-
-static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
-{
-	u64 ticket, from = first, to = end;
-
-	if (!find_away(b, space, &from, &to))
-		return 0;
-	if (uvmp_service_migrate(b->driver->service, space->id, from, to - from, UVMP_CPU, &ticket) !=
-	    UVMP_OK)
-		return -ENOMEM;
-	emu_pump(b, false);
-	if (b->ended_ticket != ticket || b->ended_status != UVMP_OK)
-		return -ENOMEM;
-	return find_away(b, space, &first, &end) ? -EBUSY : 0;
-}
-
-/* The engine has nothing to do, and nobody reports anything to it: what is home stays there. */
-static int check_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
-{
-	if (!find_away(b, space, &first, &end))
-		return 0;
-	emu_broken(b->driver, "a page has gone away again while others came home");
-	return -EBUSY;
-}
-
-static int each_window(struct emu_bottom *b, struct emu_space *space, u64 base, u64 bytes,
-                       int (*use)(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end))
-{
-	for (u64 at = base, end = base + bytes; at < end;) {
-		u64 next = min(end, round_down(at, WINDOW_BYTES) + WINDOW_BYTES);
-		int result = use(b, space, at, next);
-
-		if (result != 0)
-			return result;
-		at = next;
-		cond_resched();
-	}
-	return 0;
-}
-
-static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
-{
-	return each_window(argument, space, base, bytes, bring_window_home);
-}
-
-static int check_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
-{
-	return each_window(argument, space, base, bytes, check_window_home);
-}
-
-/* -- changing: nothing can fail any more -- */
-
-static void set_window(struct emu_bottom *b, struct emu_space *space, u64 at, u64 end)
-{
-	struct uvmp_action *a = &b->made;
-
-	*a = (struct uvmp_action){.space = space->id, .address = at, .page_bytes = PAGE_SIZE};
-	uvmp_mask_region_set(&a->pages, (struct uvmp_region){0, (u32)((end - at) >> PAGE_SHIFT)});
-}
-
-static void keep_framed(struct emu_space *space, struct uvmp_action *a)
-{
-	for (u32 at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
-	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
-		const struct emu_page *page = emu_page_find(space, a->address + (u64)at * PAGE_SIZE);
-
-		if (page == NULL || page->data[UVMP_CPU] == NULL)
-			uvmp_mask_clear(&a->pages, at);
-	}
-}
-
-/* The CPU maps all that it has, and no GPU maps anything. */
-static int settle_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
-{
-	struct emu_bottom *b = argument;
-
-	for (u64 at = base; at < base + bytes; at += WINDOW_BYTES) {
-		u64 end = min(base + bytes, at + WINDOW_BYTES);
-
-		set_window(b, space, at, end);
-		for (u32 processor = 0; processor <= b->driver->params.gpus; processor++) {
-			b->made.to = (u8)processor;
-			emu_page_unmap(space, &b->made);
-		}
-		keep_framed(space, &b->made);
-		b->made.from = b->made.to = UVMP_CPU;
-		b->made.right = range->right;
-		emu_page_map(space, &b->made);
-		emu_place_forget(b, space, at, end - at);
-		cond_resched();
-	}
-	return 0;
-}
-
-static void restart_gpus(struct emu_bottom *b)
-{
-	for (u32 i = 0; i < b->driver->params.gpus; i++)
-		emu_gpu_flush(&b->driver->gpu[i]);
-	emu_waiting_give_up(b);
-}
-
-static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy, const struct change *change)
-{
-	emu_place_settle(b, true);
-	each_piece_of_all(b, settle_piece, b);
-	emu_place_exit(b);
-	engine_free(&b->engine);
-	engine_take(b, policy, &change->engine);
-	emu_text_clear(&b->driver->log);
-	emu_record_begin(b);
-	emu_advice_say_again(b);
-	restart_gpus(b);
-	b->driver->stats.policy_changes++;
-}
-
-static int prepare(struct emu_bottom *b, struct change *change)
-{
-	int result = tell_new(b, change);
-
-	if (result != 0)
-		return refuse(result, "the new engine has no room for all that is managed");
-	result = each_piece_of_all(b, bring_home, b);
-	if (result == 0)
-		result = each_piece_of_all(b, check_home, b);
-	if (result == -EBUSY)
-		return refuse(result, "a page does not come home");
-	if (result != 0)
-		return refuse(result, "no memory on the CPU for all that comes home");
-	return 0;
-}
-
-int emu_engine_change(struct emu_bottom *b, const struct uvmp_policy *policy)
-{
-	struct change change = {.bottom = b};
-	int result = engine_make(b, policy, &change.engine);
-
-	if (result != 0)
-		return result;
-	b->is_changing = true;
-	result = prepare(b, &change);
-	if (result == 0)
-		swap_engines(b, policy, &change);
-	else
-		engine_free(&change.engine);
-	b->is_changing = false;
-	return result;
 }

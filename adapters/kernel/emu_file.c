@@ -89,7 +89,7 @@ static int file_release(struct inode *inode, struct file *file)
 
 static int file_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return emu_range_mmap(file->private_data, vma);
+	return emu_mapping_mmap(file->private_data, vma);
 }
 
 /* -- information ---------------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 #include "uvmp_kernel.h"
 
 #define EMU_MAGIC      0x75766d70u /* of the file system */
-#define EMU_WARNINGS   3
 #define EMU_BLOCKS_MAX (1u << 24)
 #define EMU_LOG_MAX    (1u << 20) /* KiB */
 
@@ -257,12 +256,6 @@ static void __exit emu_exit(void)
 {
 	end(the_driver, ARRAY_SIZE(stages));
 	kvfree(the_driver);
-}
-
-void emu_broken(struct emu_driver *driver, const char *what)
-{
-	if (atomic64_inc_return(&driver->broken) <= EMU_WARNINGS)
-		WARN(1, "uvmpolicy_emu: %s\n", what);
 }
 
 module_init(emu_init);

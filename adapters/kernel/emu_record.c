@@ -34,7 +34,7 @@ void emu_record_begin(struct emu_bottom *b)
 	emu_text_clear(&b->driver->trace);
 	add(b, "uvmp-trace 1\n");
 	if (space != NULL)
-		emu_engine_each_piece(space, 0, U64_MAX, range_again, b);
+		emu_range_each_piece(space, 0, U64_MAX, range_again, b);
 }
 
 void emu_record_range(struct emu_bottom *b, u64 space, u64 base, u64 bytes, bool is_fresh)

@@ -18,7 +18,7 @@ static void await(struct emu_bottom *b, struct emu_request *request)
 	b->asked_count++;
 }
 
-static void finish(struct emu_request *request, int status)
+void emu_request_finish(struct emu_request *request, int status)
 {
 	request->status = status;
 	complete(&request->done);
@@ -151,7 +151,7 @@ static void end_request(struct emu_bottom *b, struct emu_request *request, enum 
 	if (result == AGAIN)
 		await(b, request);
 	else
-		finish(request, result);
+		emu_request_finish(request, result);
 }
 
 void emu_request_answer(struct emu_bottom *b, u64 ticket, enum uvmp_status status)
@@ -329,7 +329,7 @@ static void begin_kernel(struct emu_bottom *b, struct emu_request *request)
 	request->engine = b->driver->stats.policy_changes;
 	emu_record_kernel(b, request->space->id, request->processor, true);
 	(void)uvmp_service_begin_kernel(b->driver->service, request->processor, b->now_ns, &request->kernel);
-	finish(request, 0);
+	emu_request_finish(request, 0);
 }
 
 static void end_kernel(struct emu_bottom *b, struct emu_request *request)
@@ -337,7 +337,7 @@ static void end_kernel(struct emu_bottom *b, struct emu_request *request)
 	emu_record_kernel(b, request->space->id, request->processor, false);
 	if (request->kernel != 0 && request->engine == b->driver->stats.policy_changes)
 		(void)uvmp_service_end_kernel(b->driver->service, request->kernel, b->now_ns);
-	finish(request, 0);
+	emu_request_finish(request, 0);
 }
 
 static void take_request(struct emu_bottom *b, struct emu_request *request)
@@ -346,14 +346,14 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 
 	switch (request->ask) {
 	case EMU_ASK_OPEN:
-		finish(request, open_space(b, request->space));
+		emu_request_finish(request, open_space(b, request->space));
 		break;
 	case EMU_ASK_CLOSE:
 		close_space(b, request->space);
-		finish(request, 0);
+		emu_request_finish(request, 0);
 		break;
 	case EMU_ASK_ADD:
-		finish(request, manage(b, request));
+		emu_request_finish(request, manage(b, request));
 		break;
 	case EMU_ASK_BEGIN:
 		begin_kernel(b, request);
@@ -367,7 +367,7 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 	case EMU_ASK_CPU_FAULT:
 		result = look_at_cpu_fault(b, request);
 		if (result != 1) {
-			finish(request, result);
+			emu_request_finish(request, result);
 			break;
 		}
 		fallthrough;
@@ -420,8 +420,7 @@ static bool is_read(struct emu_bottom *b, const struct emu_request *request)
 	return emu_ring_passed(gpu_of(b, request)) >= request->reported;
 }
 
-/* The engine has nothing to do, and nobody waits for it. A long ring takes several rounds. */
-void emu_request_end_due(struct emu_bottom *b)
+struct emu_request *emu_request_end_due(struct emu_bottom *b)
 {
 	struct emu_request *request, *next;
 
@@ -429,12 +428,13 @@ void emu_request_end_due(struct emu_bottom *b)
 	{
 		list_del(&request->link);
 		if (request->ask == EMU_ASK_POLICY)
-			finish(request, emu_engine_change(b, request->policy));
-		else if (is_read(b, request))
+			return request;
+		if (is_read(b, request))
 			end_kernel(b, request);
 		else
 			list_add_tail(&request->link, &b->held);
 	}
+	return NULL;
 }
 
 /* -- for others -- */
@@ -447,28 +447,4 @@ void emu_request_init(struct emu_bottom *b)
 	INIT_LIST_HEAD(&b->due);
 	INIT_LIST_HEAD(&b->driver->requests);
 	spin_lock_init(&b->driver->request_lock);
-}
-
-int emu_ask(struct emu_driver *driver, struct emu_request *request)
-{
-	init_completion(&request->done);
-	request->until_ns = 0;
-	spin_lock(&driver->request_lock);
-	list_add_tail(&request->link, &driver->requests);
-	spin_unlock(&driver->request_lock);
-	emu_bottom_interrupt(driver);
-	wait_for_completion(&request->done);
-	return request->status;
-}
-
-int emu_submit(struct emu_gpu *gpu, struct emu_job *job)
-{
-	struct emu_request request = {.ask = EMU_ASK_BEGIN, .space = job->space, .processor = gpu->id};
-	int result;
-
-	emu_ask(gpu->driver, &request);
-	result = emu_gpu_submit(gpu, job);
-	request.ask = EMU_ASK_END;
-	emu_ask(gpu->driver, &request);
-	return result;
 }

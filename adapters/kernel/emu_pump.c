@@ -1,0 +1,59 @@
+/* Performs the engine's actions until it has none. Requests are taken between two actions. */
+#include "emu_bottom.h"
+
+#include <linux/timekeeping.h>
+
+static void write_log(struct emu_bottom *b)
+{
+	size_t length;
+
+	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
+		emu_broken(b->driver, "an action cannot be written into the log");
+		return;
+	}
+	length = strlen(b->line);
+	b->line[length++] = '\n';
+	emu_text_add(&b->driver->log, b->line, length);
+}
+
+/* A request, or the bottom half of a GPU, has ended. */
+static void end_operation(struct emu_bottom *b)
+{
+	const struct uvmp_action *a = &b->action;
+
+	if (a->ticket != 0) {
+		emu_request_answer(b, a->ticket, (enum uvmp_status)a->status);
+		return;
+	}
+	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
+		emu_gpu_of(b, a->to)->stats.bottom_halves++;
+	emu_waiting_bottom_half_ended(b);
+}
+
+bool emu_pump(struct emu_bottom *b, bool is_until_done)
+{
+	enum uvmp_status status;
+
+	emu_waiting_report(b);
+	for (;;) {
+		emu_engine_grow(b);
+		status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
+		if (status == UVMP_ERR_ARENA) { /* nothing is lost: once more when there may be memory */
+			b->rest_ns = emu_clock(b) + NSEC_PER_SEC;
+			return false;
+		}
+		if (status != UVMP_OK)
+			return true;
+		write_log(b);
+		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));
+		emu_waiting_report(b);
+		if (b->action.kind == UVMP_ACTION_DONE)
+			end_operation(b);
+		if (b->rest_ns != 0 && b->asked_count == 0)
+			return false;
+		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
+			return true;
+		emu_request_take(b);
+		cond_resched();
+	}
+}

@@ -1,0 +1,110 @@
+/* Reports of the GPUs at the beginning of a round: touches, notifications of access counters, and faults. */
+#include "emu_bottom.h"
+
+static u32 agent(struct emu_bottom *b, u32 utlb)
+{
+	return utlb + EMU_UTLBS_MAX * b->agents[utlb % EMU_UTLBS_MAX]++;
+}
+
+/* Pages that have become hot move before the next one is touched. */
+static void touch(struct emu_bottom *b, u32 gpu, u64 space, u64 address, u32 utlb, u8 access)
+{
+	if (!b->wants_touches || !emu_stalled_may(emu_stalled_page(b, space, address), gpu, access))
+		return;
+	emu_pass_time(b);
+	emu_record_access(b, space, gpu, agent(b, utlb), access, address);
+	(void)uvmp_service_access(b->driver->service, gpu, space, address, (enum uvmp_access)access);
+	if (uvmp_service_has_notes(b->driver->service))
+		emu_pump(b, true);
+}
+
+static bool take_touches(struct emu_bottom *b, struct emu_gpu *gpu)
+{
+	struct emu_touch told;
+	u32 left = b->engine.fault_room;
+
+	while (left-- > 0 && emu_counter_touched(gpu, &told))
+		touch(b, gpu->id, told.space, told.address & PAGE_MASK, 0, told.access);
+	return left != b->engine.fault_room - 1u;
+}
+
+static bool take_notes(struct emu_bottom *b, struct emu_gpu *gpu)
+{
+	struct uvmp_note note;
+	bool is_some = false;
+
+	for (; emu_counter_fetch(gpu, &note); is_some = true) {
+		gpu->stats.notifications++;
+		(void)uvmp_service_note(b->driver->service, gpu->id, &note);
+	}
+	return is_some;
+}
+
+static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvmp_fault *fault)
+{
+	struct emu_waiting w = {.space = fault->instance,
+				.address = fault->address & PAGE_MASK,
+				.gpu = gpu->id,
+				.utlb = fault->utlb,
+				.access = fault->access};
+
+	if (!emu_stalled_add(b, &w))
+		return;
+	emu_pass_time(b);
+	emu_record_access(b, w.space, gpu->id, agent(b, w.utlb), w.access, w.address);
+}
+
+/* Those of the GPUs behind this one find room too, as far as each needs its share. */
+static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
+{
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->waitings;
+
+	for (u32 i = gpu->id; i < gpus; i++)
+		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
+	return kept < b->engine.fault_room ? b->engine.fault_room - kept : 0;
+}
+
+/* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
+ * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
+static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
+{
+	u32 count = 0, told = 0, room = room_for(b, gpu);
+
+	while (count < room && emu_ring_fetch(gpu, &b->engine.fetched[count]))
+		count++;
+	for (u32 i = 0; i < count; i++) {
+		const struct uvmp_fault *f = &b->engine.fetched[i];
+
+		touch(b, gpu->id, f->instance, f->address & PAGE_MASK, f->utlb, f->access);
+	}
+	for (u32 i = 0; i < count; i++) {
+		const struct uvmp_fault *f = &b->engine.fetched[i];
+
+		if (!emu_stalled_is_open(b, f->instance) ||
+		    emu_stalled_may(emu_stalled_page(b, f->instance, f->address), gpu->id, f->access))
+			continue;
+		wait_for(b, gpu, f);
+		told++;
+	}
+	if (count != 0 && told == 0) /* else the engine will */
+		emu_stalled_replay_only(gpu);
+	return count != 0;
+}
+
+bool emu_reports_take(struct emu_bottom *b)
+{
+	bool is_some = false;
+
+	memset(b->agents, 0, sizeof(b->agents));
+	for (u32 i = 0; i < b->driver->params.gpus; i++) {
+		struct emu_gpu *gpu = &b->driver->gpu[i];
+
+		is_some |= take_touches(b, gpu);
+		is_some |= take_notes(b, gpu);
+	}
+	for (u32 i = 0; i < b->driver->params.gpus; i++)
+		is_some |= take_faults(b, &b->driver->gpu[i]);
+	if (b->waitings != 0)
+		emu_record_batch(b);
+	return is_some;
+}
