@@ -1,24 +1,24 @@
-/* System calls of programs that may not handle the kernel's page faults.
+/* System calls of programs whose pager may not service faults of the kernel.
  *
- * An ordinary user's pager serves the faults of the program, not those of the kernel (UFFD_USER_MODE_ONLY): a
- * system call that meets a managed page that is not resident, or is clean and is to be written, fails with
- * EFAULT. So the C library's functions that give the caller's memory to the kernel are replaced here by ones
- * that give it other memory, "lent" for the call, and copy on both sides. Nothing depends on what is
- * resident. Memory that is not managed, and all memory where the pager serves the kernel's faults, goes to
- * the C library's function as it is, at the cost of a look at the address.
+ * An ordinary user's pager services the faults of the program, not those of the kernel (UFFD_USER_MODE_ONLY).
+ * A system call fails with EFAULT if it meets a managed page that is not resident, or writes to one that is
+ * clean. The functions of the C library that give the caller's memory to the kernel are therefore replaced:
+ * they give it a bounce buffer and copy on both sides, whatever is resident. Memory that is not managed, and
+ * all memory if the pager services the kernel's faults, goes to the C library's function unchanged, at the
+ * cost of one look-up of the address.
  *
- * Data is copied in pieces of PIECE bytes where that cannot be told from one call: files and block devices,
- * and writing to pipes. Elsewhere (datagrams, reads of pipes, terminals, character devices) the call is made
- * once, with as much lent memory as it asks for.
+ * Data is copied in pieces of BUFFER_BYTES where the program cannot tell that from one call: files, block
+ * devices, and writes to pipes. Elsewhere (datagrams, reads of pipes, terminals, character devices) one call
+ * is made, with a buffer of the full size.
  *
- * Not covered: system calls not made by the functions here and in preload_data.c, among them syscall(),
- * io_uring, aio, vmsplice, process_vm_readv, sendmmsg, recvmmsg, MSG_ZEROCOPY, memory named by ioctl and
- * fcntl, mkstemp, wide character streams; pthread condition variables, semaphores and barriers in managed
- * memory; thread stacks and signal stacks that are managed memory. They fail with EFAULT when they meet a
- * page as above. A read or write of a file that is larger than PIECE is not atomic towards other readers and
- * writers of that file. */
+ * Not covered: system calls not made by the functions here and in preload_data.c and preload_stream.c, among
+ * them syscall(), io_uring, aio, vmsplice, process_vm_readv, sendmmsg, recvmmsg, MSG_ZEROCOPY, memory named
+ * by ioctl and fcntl, mkstemp, wide character streams; pthread condition variables, semaphores and barriers
+ * in managed memory; thread stacks and signal stacks in managed memory. They fail with EFAULT as above. A
+ * read or write of a file that is larger than BUFFER_BYTES is not atomic towards other readers and writers of
+ * the file. */
 #undef _FORTIFY_SOURCE
-#include "preload_lend.h"
+#include "preload_bounce.h"
 
 #include <alloca.h>
 #include <dirent.h>
@@ -93,10 +93,10 @@ CALL(ssize_t, readlinkat, (int folder, const char *path, char *to, size_t bytes)
 NAMED(getcwd);
 EXPORT char *getcwd(char *to, size_t bytes)
 {
-	DESK;
-	char *room = OUT(to, bytes), *got = REAL(getcwd)(room, bytes);
+	BOUNCES;
+	char *buffer = OUT(to, bytes), *got = REAL(getcwd)(buffer, bytes);
 
-	return got && room != to ? to : got;
+	return got && buffer != to ? to : got;
 }
 
 /* -- paths -- */
@@ -118,28 +118,28 @@ NAMED(openat64);
 
 EXPORT int open(const char *path, int flags, ...)
 {
-	DESK;
+	BOUNCES;
 	MODE(mode, flags)
 	return REAL(open)(TEXT(path), flags, mode);
 }
 
 EXPORT int open64(const char *path, int flags, ...)
 {
-	DESK;
+	BOUNCES;
 	MODE(mode, flags)
 	return REAL(open64)(TEXT(path), flags, mode);
 }
 
 EXPORT int openat(int folder, const char *path, int flags, ...)
 {
-	DESK;
+	BOUNCES;
 	MODE(mode, flags)
 	return REAL(openat)(folder, TEXT(path), flags, mode);
 }
 
 EXPORT int openat64(int folder, const char *path, int flags, ...)
 {
-	DESK;
+	BOUNCES;
 	MODE(mode, flags)
 	return REAL(openat64)(folder, TEXT(path), flags, mode);
 }
@@ -220,60 +220,60 @@ CALL(int, lsetxattr, (const char *path, const char *name, const void *from, size
 
 /* -- programs --
  *
- * What is lent for an exec is never given back if it succeeds; behind vfork that would be the parent's. So it
- * is on the stack, unless it is large. */
+ * A successful exec never releases its buffers; after vfork they would be the parent's. So they are on the
+ * stack, unless they are large. */
 
-#define STACKED(bytes) ((bytes) <= STACK_MOST ? alloca((bytes) + 1u) : preload_map(bytes))
+#define STACKED(bytes) ((bytes) <= STACK_MOST ? alloca((bytes) + 1u) : preload_map_buffer(bytes))
 
 static size_t text_bytes(const char *text)
 {
-	return preload_is_kept(text) ? strlen(text) + 1u : 0;
+	return preload_is_bounced(text) ? strlen(text) + 1u : 0;
 }
 
-static const char *stacked_text(const char *text, size_t bytes, void *room)
+static const char *stacked_text(const char *text, size_t bytes, void *buffer)
 {
-	return bytes != 0 && room ? memcpy(room, text, bytes) : text;
+	return bytes != 0 && buffer ? memcpy(buffer, text, bytes) : text;
 }
 
 /* 0: nothing of it is managed. */
 static size_t vector_bytes(char *const text[])
 {
-	bool is_kept = preload_is_kept(text);
+	bool is_bounced = preload_is_bounced(text);
 	size_t bytes = sizeof(*text), i;
 
-	for (i = 0; preload_kept && text && text[i]; i++) {
-		is_kept = is_kept || preload_is_kept(text[i]);
+	for (i = 0; preload_bounced && text && text[i]; i++) {
+		is_bounced = is_bounced || preload_is_bounced(text[i]);
 		bytes += sizeof(*text) + strlen(text[i]) + 1u;
 	}
-	return is_kept ? bytes : 0;
+	return is_bounced ? bytes : 0;
 }
 
-static char *const *stacked_vector(char *const text[], size_t bytes, char **room)
+static char *const *stacked_vector(char *const text[], size_t bytes, char **buffer)
 {
 	size_t count = 0;
 	char *at;
 
-	if (bytes == 0 || !room)
+	if (bytes == 0 || !buffer)
 		return text;
 	while (text[count])
 		count++;
-	at = (char *)(room + count + 1u);
+	at = (char *)(buffer + count + 1u);
 	for (size_t i = 0; i < count; i++) {
-		room[i] = at;
+		buffer[i] = at;
 		at = stpcpy(at, text[i]) + 1;
 	}
-	room[count] = NULL;
-	return room;
+	buffer[count] = NULL;
+	return buffer;
 }
 
 #define STACKED_TEXT(to, text)                                                                               \
 	size_t to##_bytes = text_bytes(text);                                                                \
-	void *to##_room = STACKED(to##_bytes);                                                               \
-	const char *to = stacked_text(text, to##_bytes, to##_room)
+	void *to##_buffer = STACKED(to##_bytes);                                                             \
+	const char *to = stacked_text(text, to##_bytes, to##_buffer)
 #define STACKED_VECTOR(to, vector)                                                                           \
 	size_t to##_bytes = vector_bytes(vector);                                                            \
-	void *to##_room = STACKED(to##_bytes);                                                               \
-	char *const *to = stacked_vector(vector, to##_bytes, to##_room)
+	void *to##_buffer = STACKED(to##_bytes);                                                             \
+	char *const *to = stacked_vector(vector, to##_bytes, to##_buffer)
 
 #define EXEC(name, parameters, path, argument, environment, ...)                                             \
 	NAMED(name);                                                                                         \

@@ -1,5 +1,5 @@
 /* The command line of uvmp-run: one row an option. A row's value is checked as its kind says and, if it has a
- * name in the environment, passed to the program, where run_config.c and preload.c take it. */
+ * name in the environment, passed to the program, where run_config.c and preload_pager.c take it. */
 #include "run_options.h"
 
 #include <errno.h>
