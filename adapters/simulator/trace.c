@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "number.h"
+#include "trace_row.h"
 #include "trace_write.h"
 
 #define LINE_MAX_BYTES 4096u
@@ -60,7 +61,7 @@ struct trace {
 
 /* Fills error with `NAME:LINE: text`, or `NAME: text` for line 0. Of an overlong name the end is shown. */
 static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t line, const char *format,
-                     va_list args)
+		     va_list args)
 {
 	const size_t shown = SOURCE_ERROR_MAX / 2;
 	size_t length = strlen(name);
@@ -70,11 +71,11 @@ static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t li
 	if (line != 0)
 		snprintf(where, sizeof(where), "%" PRIu64 ":", line);
 	snprintf(error, SOURCE_ERROR_MAX, "%s:%s %s", length > shown ? name + (length - shown) : name, where,
-	         text);
+		 text);
 }
 
 __attribute__((format(printf, 3, 4))) static bool fail_at(struct trace *trace, uint64_t line,
-                                                          const char *format, ...)
+							  const char *format, ...)
 {
 	va_list args;
 
@@ -130,7 +131,7 @@ static size_t read_zstd(struct trace *trace, char *to, size_t room)
 			if (in.size == 0) {
 				if (!trace->is_bad && trace->is_mid_frame)
 					fail_at(trace, trace->line + 1,
-					        "the compressed data ends in the middle");
+						"the compressed data ends in the middle");
 				return 0;
 			}
 		}
@@ -243,28 +244,28 @@ static bool is_word(struct text field, const char *word)
 }
 
 static bool check_number(struct trace *trace, struct text field, const char *what, const char *kind,
-                         enum number_status status)
+			 enum number_status status)
 {
 	if (status == NUMBER_OK)
 		return true;
 	if (field.at == field.end)
 		return fail(trace, "%s is missing", what);
 	return fail(trace, "%s `%s` %s%s", what, quote(field.at, (size_t)(field.end - field.at)).text,
-	            status == NUMBER_BAD ? "is not a " : "does not fit 64 bits",
-	            status == NUMBER_BAD ? kind : "");
+		    status == NUMBER_BAD ? "is not a " : "does not fit 64 bits",
+		    status == NUMBER_BAD ? kind : "");
 }
 
 static bool parse_decimal(struct trace *trace, struct text field, const char *what, uint64_t *value)
 {
 	return check_number(trace, field, what, "decimal number",
-	                    number_decimal(field.at, (size_t)(field.end - field.at), value));
+			    number_decimal(field.at, (size_t)(field.end - field.at), value));
 }
 
 /* With or without 0x. */
 static bool parse_hex(struct trace *trace, struct text field, const char *what, uint64_t *value)
 {
 	return check_number(trace, field, what, "hexadecimal number",
-	                    number_hex(field.at, (size_t)(field.end - field.at), value));
+			    number_hex(field.at, (size_t)(field.end - field.at), value));
 }
 
 static bool parse_name(struct trace *trace, struct text field, const char *what, char *to, size_t room)
@@ -278,9 +279,9 @@ static bool parse_name(struct trace *trace, struct text field, const char *what,
 	for (const char *p = field.at; p < field.end; p++)
 		if (*p < ' ' || *p > '~' || *p == ',')
 			return fail(trace,
-			            "name of the %s holds `%s`, which is not a printable ASCII character or "
-			            "is a comma",
-			            what, quote(p, 1).text);
+				    "name of the %s holds `%s`, which is not a printable ASCII character or "
+				    "is a comma",
+				    what, quote(p, 1).text);
 	memcpy(to, field.at, length);
 	to[length] = '\0';
 	return true;
@@ -392,7 +393,7 @@ static bool parse_state(struct trace *trace, struct text line, struct source_ran
 	if (range->is_fresh)
 		return no_more(trace, line, field);
 	return fail(trace, "`%s` behind the name of the range is not `fresh`",
-	            quote(field.at, (size_t)(field.end - field.at)).text);
+		    quote(field.at, (size_t)(field.end - field.at)).text);
 }
 
 /* range,BASE,BYTES[,NAME[,fresh]]; the name may be empty before `fresh` */
@@ -420,7 +421,7 @@ static bool parse_range(struct trace *trace, struct text line, struct source_row
 		return fail(trace, "range of 0 bytes");
 	if (range->bytes - 1 > UINT64_MAX - range->base)
 		return fail(trace, "range of %" PRIu64 " bytes reaches beyond the address space",
-		            range->bytes);
+			    range->bytes);
 	row->kind = SOURCE_RANGE;
 	return insert_range(trace, (struct extent){range->base, range->base + (range->bytes - 1), false});
 }
@@ -444,7 +445,7 @@ static bool parse_access(struct trace *trace, struct text field, enum uvmp_acces
 		}
 	}
 	return fail(trace, "access `%s` is not one of r, w, a, p",
-	            quote(field.at, (size_t)(field.end - field.at)).text);
+		    quote(field.at, (size_t)(field.end - field.at)).text);
 }
 
 /* time_ns,agent,access,address; the time may be empty */
@@ -460,7 +461,7 @@ static bool parse_access_row(struct trace *trace, struct text line, struct sourc
 		return false;
 	if (row->has_time && row->time_ns < trace->time_ns)
 		return fail(trace, "time goes backwards, from %" PRIu64 " to %" PRIu64, trace->time_ns,
-		            row->time_ns);
+			    row->time_ns);
 	field = take_field(&line);
 	row->is_cpu = is_word(field, "cpu");
 	if (!row->is_cpu && !parse_decimal(trace, field, "agent", &agent))
@@ -513,15 +514,15 @@ static bool parse_part(struct trace *trace, struct text line, struct source_row 
 		return fail(trace, "size of 0 bytes");
 	if (row->bytes - 1 > UINT64_MAX - row->address || !is_covered(trace, row->address, row->bytes))
 		return fail(trace,
-		            "%" PRIu64 " bytes from 0x%" PRIx64 " on are not all in ranges declared so far",
-		            row->bytes, row->address);
+			    "%" PRIu64 " bytes from 0x%" PRIx64 " on are not all in ranges declared so far",
+			    row->bytes, row->address);
 	return true;
 }
 
 static bool bad_processor(struct trace *trace, struct text field, const char *accepted)
 {
 	return fail(trace, "processor `%s` is not %s", quote(field.at, (size_t)(field.end - field.at)).text,
-	            accepted);
+		    accepted);
 }
 
 /* What is left of a range is freed as a part of it. */
@@ -571,16 +572,16 @@ static bool parse_prefetch(struct trace *trace, struct text line, struct source_
 
 static bool parse_advice(struct trace *trace, struct text field, enum uvmp_advice *advice)
 {
-	for (unsigned i = 0; i < TRACE_ADVICE; i++) {
-		if (is_word(field, trace_advice[i])) {
+	for (unsigned i = 0; i < TRACE_ROW_ADVICES; i++) {
+		if (is_word(field, trace_row_advice(i))) {
 			*advice = (enum uvmp_advice)i;
 			return true;
 		}
 	}
 	return fail(trace,
-	            "advice `%s` is not one of preferred, accessed-by, not-accessed-by, read-duplicate, "
-	            "no-duplicate, unset-duplicate, discard",
-	            quote(field.at, (size_t)(field.end - field.at)).text);
+		    "advice `%s` is not one of preferred, accessed-by, not-accessed-by, read-duplicate, "
+		    "no-duplicate, unset-duplicate, discard",
+		    quote(field.at, (size_t)(field.end - field.at)).text);
 }
 
 /* advise,WHAT,gpu|cpu|none|,ADDRESS,BYTES; which processors there are depends on the advice */
@@ -599,8 +600,8 @@ static bool parse_advise(struct trace *trace, struct text line, struct source_ro
 			return bad_processor(trace, processor, "empty, which it is for this advice");
 	} else if (!row->to_gpu && !row->to_none && !is_word(processor, "cpu")) {
 		return bad_processor(trace, processor,
-		                     row->advice == UVMP_ADVISE_PREFERRED ? "gpu, cpu or none"
-		                                                          : "gpu or cpu");
+				     row->advice == UVMP_ADVISE_PREFERRED ? "gpu, cpu or none"
+									  : "gpu or cpu");
 	}
 	return parse_part(trace, line, row);
 }
@@ -655,7 +656,7 @@ static void read_comment(struct source *source, struct text line)
 
 	if (behind(line, import) == line.at + sizeof(import) - 1)
 		source->has_faults_only =
-		        source->has_faults_only || behind(line, ", faults only") == line.end;
+			source->has_faults_only || behind(line, ", faults only") == line.end;
 	if (memory != line.at + sizeof(command) - 1)
 		return;
 	end = memchr(memory, ' ', (size_t)(line.end - memory));
@@ -664,7 +665,7 @@ static void read_comment(struct source *source, struct text line)
 	end = policy ? memchr(policy, '\'', (size_t)(line.end - policy)) : NULL;
 	if (end && (size_t)(end - policy) < sizeof(source->recorded_policy))
 		snprintf(source->recorded_policy, sizeof(source->recorded_policy), "%.*s",
-		         (int)(end - policy), policy);
+			 (int)(end - policy), policy);
 }
 
 static void trace_next(struct source *source, struct source_row *row)
@@ -735,12 +736,12 @@ static bool read_first_line(struct trace *trace)
 	line.end = line.at + length;
 	if (!is_word(line, expected))
 		return fail(trace, "the first line must be `%s`, not `%s`", expected,
-		            quote(line.at, length).text);
+			    quote(line.at, length).text);
 	return true;
 }
 
 __attribute__((format(printf, 3, 4))) static void fail_open(char error[SOURCE_ERROR_MAX], const char *name,
-                                                            const char *format, ...)
+							    const char *format, ...)
 {
 	va_list args;
 

@@ -1,6 +1,5 @@
-/* The writer of access traces. Rows are put together in one buffer by hand, since printf would take most of
- * the time; a full buffer goes to the stream, through zstd if the trace is compressed. Names are held to the
- * reader's rules, so that whatever has been written can be read. */
+/* The writer of access traces. Rows collect in one buffer; a full buffer goes to the stream, through zstd if the trace is
+ * compressed. Rows are checked by the reader's rules, so that every trace that was written can be read. */
 #include "trace_write.h"
 
 #include <errno.h>
@@ -12,19 +11,13 @@
 #include <zstd.h>
 #endif
 
+#include "trace_row.h"
+
 #define BUFFER_BYTES  65536u
-#define ROW_BYTES_MAX 160u /* a range with its name is the longest */
+#define ROW_BYTES_MAX (TRACE_ROW_MOST + 64u) /* a name has less than 64 bytes */
 #define COMMENT_MAX   4000u
 #define AGENT_MAX     ((1u << 20) - 1u)
 #define PAGE_MASK     ((uint64_t)4095)
-
-const char *const trace_advice[TRACE_ADVICE] = {[UVMP_ADVISE_PREFERRED] = "preferred",
-                                                [UVMP_ADVISE_ACCESSED_BY] = "accessed-by",
-                                                [UVMP_ADVISE_NOT_ACCESSED_BY] = "not-accessed-by",
-                                                [UVMP_ADVISE_READ_DUPLICATE] = "read-duplicate",
-                                                [UVMP_ADVISE_NO_DUPLICATE] = "no-duplicate",
-                                                [UVMP_ADVISE_UNSET_DUPLICATE] = "unset-duplicate",
-                                                [UVMP_ADVISE_DISCARD] = "discard"};
 
 struct trace_writer {
 	FILE *out;
@@ -38,7 +31,7 @@ struct trace_writer {
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(const struct trace_writer *writer,
-                                                       char error[SOURCE_ERROR_MAX], const char *format, ...)
+						       char error[SOURCE_ERROR_MAX], const char *format, ...)
 {
 	const char *name = writer->name;
 	char text[SOURCE_ERROR_MAX / 2];
@@ -54,7 +47,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(const struct trace_writer
 /* -- bytes -- */
 
 static bool put_out(struct trace_writer *writer, const void *bytes, size_t length,
-                    char error[SOURCE_ERROR_MAX])
+		    char error[SOURCE_ERROR_MAX])
 {
 	errno = 0;
 	if (fwrite(bytes, 1, length, writer->out) == length)
@@ -101,40 +94,6 @@ static bool put_buffer(struct trace_writer *writer, bool is_last, char error[SOU
 	return fail(writer, error, "%s", errno != 0 ? strerror(errno) : "write error");
 }
 
-/* -- fields; there is always room for a row -- */
-
-static void put_char(struct trace_writer *writer, char c)
-{
-	writer->buffer[writer->length++] = c;
-}
-
-static void put_text(struct trace_writer *writer, const char *text)
-{
-	size_t length = strlen(text);
-
-	memcpy(writer->buffer + writer->length, text, length);
-	writer->length += length;
-}
-
-static void put_number(struct trace_writer *writer, uint64_t number, unsigned base)
-{
-	char digits[20];
-	size_t count = 0;
-
-	do {
-		digits[count++] = "0123456789abcdef"[number % base];
-		number /= base;
-	} while (number != 0);
-	while (count > 0)
-		put_char(writer, digits[--count]);
-}
-
-static void put_address(struct trace_writer *writer, uint64_t address)
-{
-	put_text(writer, "0x");
-	put_number(writer, address, 16);
-}
-
 /* -- rows -- */
 
 static bool is_name(const char *name)
@@ -145,167 +104,132 @@ static bool is_name(const char *name)
 	return true;
 }
 
-static bool put_range(struct trace_writer *writer, const struct source_range *range,
-                      char error[SOURCE_ERROR_MAX])
+static bool put_range(const struct trace_writer *writer, char **end, const struct source_range *range,
+		      char error[SOURCE_ERROR_MAX])
 {
 	if (!is_name(range->name))
 		return fail(writer, error, "the name of the range at 0x%llx cannot stand in a trace",
-		            (unsigned long long)range->base);
+			    (unsigned long long)range->base);
 	if (range->is_device)
 		return fail(writer, error, "the range at 0x%llx is not managed and cannot stand in a trace",
-		            (unsigned long long)range->base);
-	put_text(writer, "range,");
-	put_address(writer, range->base);
-	put_char(writer, ',');
-	put_number(writer, range->bytes, 10);
-	if (range->name[0] != '\0' || range->is_fresh) {
-		put_char(writer, ',');
-		put_text(writer, range->name);
-	}
-	if (range->is_fresh)
-		put_text(writer, ",fresh");
+			    (unsigned long long)range->base);
+	*end = trace_row_range(*end, range->base, range->bytes, range->name, range->is_fresh);
 	return true;
 }
 
-static bool put_kernel(struct trace_writer *writer, const char *name, char error[SOURCE_ERROR_MAX])
+static bool put_kernel(const struct trace_writer *writer, char **end, const char *name,
+		       char error[SOURCE_ERROR_MAX])
 {
 	if (name[0] == '\0' || !is_name(name))
 		return fail(writer, error, "the name of a kernel cannot stand in a trace");
-	put_text(writer, "kernel,");
-	put_text(writer, name);
+	*end = trace_row_kernel(*end, name);
 	return true;
 }
 
-static bool put_access(struct trace_writer *writer, const struct source_row *row,
-                       char error[SOURCE_ERROR_MAX])
+static bool put_access(const struct trace_writer *writer, char **end, const struct source_row *row,
+		       char error[SOURCE_ERROR_MAX])
 {
-	static const char letters[UVMP_ACCESS_NONE] = {[UVMP_ACCESS_PREFETCH] = 'p',
-	                                               [UVMP_ACCESS_READ] = 'r',
-	                                               [UVMP_ACCESS_WRITE] = 'w',
-	                                               [UVMP_ACCESS_ATOMIC_STRONG] = 'a'};
+	struct trace_access access = {.time_ns = row->time_ns,
+				      .address = row->address,
+				      .agent = row->agent,
+				      .has_time = row->has_time,
+				      .is_cpu = row->is_cpu,
+				      .access = (uint8_t)row->access};
 
-	if ((unsigned)row->access >= UVMP_ACCESS_NONE || letters[row->access] == '\0')
+	if (row->access == UVMP_ACCESS_ATOMIC_WEAK || trace_row_letter(row->access) == '\0')
 		return fail(writer, error, "this sort of access cannot stand in a trace");
 	if (!row->is_cpu && row->agent > AGENT_MAX)
 		return fail(writer, error, "agent %u is above %u", row->agent, AGENT_MAX);
-	if (row->has_time)
-		put_number(writer, row->time_ns, 10);
-	put_char(writer, ',');
-	if (row->is_cpu)
-		put_text(writer, "cpu");
-	else
-		put_number(writer, row->agent, 10);
-	put_char(writer, ',');
-	put_char(writer, letters[row->access]);
-	put_char(writer, ',');
-	put_address(writer, row->address);
+	*end = trace_row_access(*end, &access);
 	return true;
 }
 
 static bool fail_pages(const struct trace_writer *writer, const struct source_row *row,
-                       char error[SOURCE_ERROR_MAX])
+		       char error[SOURCE_ERROR_MAX])
 {
 	return fail(writer, error, "%llu bytes at 0x%llx cannot stand in a trace: no whole pages",
-	            (unsigned long long)row->bytes, (unsigned long long)row->address);
+		    (unsigned long long)row->bytes, (unsigned long long)row->address);
 }
 
 static bool is_part(const struct trace_writer *writer, const struct source_row *row,
-                    char error[SOURCE_ERROR_MAX])
+		    char error[SOURCE_ERROR_MAX])
 {
 	return ((row->address & PAGE_MASK) == 0 && row->bytes != 0) || fail_pages(writer, row, error);
 }
 
-static void put_part(struct trace_writer *writer, const struct source_row *row, const char *processor)
-{
-	put_text(writer, processor);
-	put_char(writer, ',');
-	put_address(writer, row->address);
-	put_char(writer, ',');
-	put_number(writer, row->bytes, 10);
-}
-
-static bool put_free(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX])
+static bool put_free(const struct trace_writer *writer, char **end, const struct source_row *row,
+		     char error[SOURCE_ERROR_MAX])
 {
 	if (row->is_part && !is_part(writer, row, error))
 		return false;
 	if (row->is_part && (row->bytes & PAGE_MASK) != 0)
 		return fail_pages(writer, row, error);
-	put_text(writer, "free,");
-	put_address(writer, row->address);
-	if (!row->is_part)
-		return true;
-	put_char(writer, ',');
-	put_number(writer, row->bytes, 10);
+	*end = row->is_part ? trace_row_free_part(*end, row->address, row->bytes)
+			    : trace_row_free(*end, row->address);
 	return true;
 }
 
-static bool put_prefetch(struct trace_writer *writer, const struct source_row *row,
-                         char error[SOURCE_ERROR_MAX])
+static bool put_prefetch(const struct trace_writer *writer, char **end, const struct source_row *row,
+			 char error[SOURCE_ERROR_MAX])
 {
 	if (!is_part(writer, row, error))
 		return false;
-	put_text(writer, "prefetch,");
-	put_part(writer, row, row->to_gpu ? "gpu" : "cpu");
+	*end = trace_row_prefetch(*end, row->to_gpu ? "gpu" : "cpu", row->address, row->bytes);
 	return true;
 }
 
-static bool put_advice(struct trace_writer *writer, const struct source_row *row,
-                       char error[SOURCE_ERROR_MAX])
+static bool put_advice(const struct trace_writer *writer, char **end, const struct source_row *row,
+		       char error[SOURCE_ERROR_MAX])
 {
-	const char *processor = row->to_gpu ? "gpu" : "cpu";
+	const char *processor = row->to_gpu ? "gpu" : row->to_none ? "none" : "cpu";
 
-	if ((unsigned)row->advice >= TRACE_ADVICE)
+	if ((unsigned)row->advice >= TRACE_ROW_ADVICES)
 		return fail(writer, error, "this sort of advice cannot stand in a trace");
 	if (!is_part(writer, row, error))
 		return false;
-	if (row->advice > UVMP_ADVISE_NOT_ACCESSED_BY)
-		processor = "";
-	else if (row->advice == UVMP_ADVISE_PREFERRED && row->to_none)
-		processor = "none";
-	put_text(writer, "advise,");
-	put_text(writer, trace_advice[row->advice]);
-	put_char(writer, ',');
-	put_part(writer, row, processor);
+	*end = trace_row_advise(*end, row->advice, processor, row->address, row->bytes);
 	return true;
 }
 
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX])
 {
 	bool is_good = true;
+	char *end;
 
 	if (writer->length > BUFFER_BYTES - ROW_BYTES_MAX && !put_buffer(writer, false, error))
 		return false;
+	end = writer->buffer + writer->length;
 	switch (row->kind) {
 	case SOURCE_ACCESS:
-		is_good = put_access(writer, row, error);
+		is_good = put_access(writer, &end, row, error);
 		break;
 	case SOURCE_KERNEL:
-		is_good = put_kernel(writer, row->name, error);
+		is_good = put_kernel(writer, &end, row->name, error);
 		break;
 	case SOURCE_RANGE:
-		is_good = put_range(writer, &row->range, error);
+		is_good = put_range(writer, &end, &row->range, error);
 		break;
 	case SOURCE_SYNC:
-		put_text(writer, "sync");
+		end = trace_row_text(end, TRACE_ROW_SYNC);
 		break;
 	case SOURCE_BATCH:
-		put_text(writer, "batch");
+		end = trace_row_text(end, TRACE_ROW_BATCH);
 		break;
 	case SOURCE_FREE:
-		is_good = put_free(writer, row, error);
+		is_good = put_free(writer, &end, row, error);
 		break;
 	case SOURCE_PREFETCH:
-		is_good = put_prefetch(writer, row, error);
+		is_good = put_prefetch(writer, &end, row, error);
 		break;
 	case SOURCE_ADVISE:
-		is_good = put_advice(writer, row, error);
+		is_good = put_advice(writer, &end, row, error);
 		break;
 	case SOURCE_END:
 	case SOURCE_BAD:
 		return fail(writer, error, "no row to write");
 	}
 	if (is_good)
-		put_char(writer, '\n');
+		writer->length = (size_t)(end - writer->buffer);
 	return is_good;
 }
 
@@ -333,9 +257,10 @@ static bool start_packing(struct trace_writer *writer)
 }
 
 struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
-                                      char error[SOURCE_ERROR_MAX])
+				      char error[SOURCE_ERROR_MAX])
 {
 	struct trace_writer *writer = calloc(1, sizeof(*writer));
+	char *end;
 
 	if (!writer) {
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
@@ -346,16 +271,14 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packe
 	if (is_packed && !start_packing(writer)) {
 		fail(writer, error,
 		     trace_write_can_pack() ? "out of memory"
-		                            : "cannot be compressed: this program was built without zstd");
+					    : "cannot be compressed: this program was built without zstd");
 		trace_write_abandon(writer);
 		return NULL;
 	}
-	put_text(writer, "uvmp-trace 1\n");
-	if (comment && strlen(comment) <= COMMENT_MAX) {
-		put_text(writer, "# ");
-		put_text(writer, comment);
-		put_char(writer, '\n');
-	}
+	end = trace_row_text(writer->buffer, TRACE_ROW_FIRST);
+	if (comment && strlen(comment) <= COMMENT_MAX)
+		end = trace_row_text(trace_row_text(trace_row_text(end, "# "), comment), "\n");
+	writer->length = (size_t)(end - writer->buffer);
 	return writer;
 }
 

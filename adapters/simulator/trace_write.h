@@ -5,10 +5,6 @@
 
 #include "source.h"
 
-/* The words for enum uvmp_advice. */
-#define TRACE_ADVICE 7u
-extern const char *const trace_advice[TRACE_ADVICE];
-
 struct trace_writer;
 
 /* Starts a trace on an open stream, which stays the caller's. `name` stands in errors. `comment` (NULL: none)

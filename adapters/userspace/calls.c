@@ -226,16 +226,16 @@ int uvmp_pager_prefetch(struct uvmp_pager *p, const void *memory, size_t asked, 
 struct translation {
 	enum uvmp_advice advice;
 	uint32_t processor;
-	const char *row; /* of the trace */
+	const char *name; /* of the processor, in traces */
 };
 
 static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 {
 	static const struct translation table[] = {
-	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "preferred,gpu"},
-	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "preferred,cpu"},
-	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "preferred,none"},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "accessed-by,gpu"}};
+	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "gpu"},
+	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "cpu"},
+	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "none"},
+	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "gpu"}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -260,7 +260,7 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	queued = uvmp_service_advise(p->service, SPACE, base, bytes, to.advice, to.processor, &ticket);
 	error = actions_finish(p, queued, ticket);
 	if (error == 0)
-		trace_file_advise(p->trace, to.row, base, bytes);
+		trace_file_advise(p->trace, to.advice, to.name, base, bytes);
 	pager_leave(p);
 	return error;
 }

@@ -1,7 +1,7 @@
 /* The recorded trace: rows of the project's format (docs/uvmsim.md) into a file, as `uvmsim run --trace`
  * reads them.
  *
- * Rows are put together by hand in one buffer, since they are written while every faulting thread waits. A
+ * Rows collect in one buffer, since they are written while every faulting thread waits. A
  * full buffer, or one that has waited for a while (the servicing thread looks), goes out whole: rows are
  * never cut, and compressed each piece is a zstd frame of its own. So a program that is killed leaves a trace
  * that reads up to the last piece.
@@ -16,6 +16,7 @@
 #include "trace_file.h"
 #include "high_fd.h"
 #include "store_internal.h"
+#include "trace_row.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,6 @@
 #endif
 
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define ROW_MOST     128u /* no row is longer; comments are cut */
 #define NOBODY       UINT32_MAX
 
 struct trace_file {
@@ -131,55 +131,24 @@ int trace_file_error(const struct trace_file *t)
 	return t ? t->error : 0;
 }
 
-/* -- fields; there is room for a row -- */
-
-static void put_char(struct trace_file *t, char c)
-{
-	t->buffer[t->length++] = c;
-}
-
-static void put_text(struct trace_file *t, const char *text)
-{
-	size_t length = strlen(text);
-
-	memcpy(t->buffer + t->length, text, length);
-	t->length += length;
-}
-
-static void put_number(struct trace_file *t, uint64_t number, unsigned base)
-{
-	char digits[20];
-	size_t count = 0;
-
-	do {
-		digits[count++] = "0123456789abcdef"[number % base];
-		number /= base;
-	} while (number != 0);
-	while (count > 0)
-		put_char(t, digits[--count]);
-}
-
-static void put_address(struct trace_file *t, uint64_t address)
-{
-	put_text(t, "0x");
-	put_number(t, address, 16);
-}
-
-static void put_part(struct trace_file *t, uint64_t address, uint64_t bytes)
-{
-	put_address(t, address);
-	put_char(t, ',');
-	put_number(t, bytes, 10);
-	put_char(t, '\n');
-}
-
 static void make_room(struct trace_file *t)
 {
-	if (t->length > BUFFER_BYTES - 2u * ROW_MOST)
+	if (t->length > BUFFER_BYTES - 2u * TRACE_ROW_MOST)
 		trace_file_flush(t);
 }
 
 /* -- rows -- */
+
+/* Where the next row begins; there is room for it. */
+static char *row_begin(const struct trace_file *t)
+{
+	return t->buffer + t->length;
+}
+
+static void row_end(struct trace_file *t, const char *end)
+{
+	t->length = (size_t)(end - t->buffer);
+}
 
 /* Before a row that comes behind a batch. `thread` is whose row it is, NOBODY: the program's. */
 static void end_batch(struct trace_file *t, uint32_t thread)
@@ -188,7 +157,7 @@ static void end_batch(struct trace_file *t, uint32_t thread)
 	if (!t->is_batch_over)
 		return;
 	if (t->stalled > 1 || (t->stalled == 1 && t->last != thread))
-		put_text(t, "batch\n");
+		row_end(t, trace_row_text(row_begin(t), TRACE_ROW_BATCH));
 	t->stalled = 0;
 	t->is_batch_over = false;
 }
@@ -202,15 +171,16 @@ void trace_file_batch(struct trace_file *t)
 void trace_file_access(struct trace_file *t, uint64_t time_ns, uint32_t thread, bool is_write,
                        uint64_t address, bool is_fault)
 {
+	struct trace_access access = {.time_ns = time_ns,
+	                              .address = address,
+	                              .agent = thread,
+	                              .has_time = true,
+	                              .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
+
 	if (!t)
 		return;
 	end_batch(t, thread);
-	put_number(t, time_ns, 10);
-	put_char(t, ',');
-	put_number(t, thread, 10);
-	put_text(t, is_write ? ",w," : ",r,");
-	put_address(t, address);
-	put_char(t, '\n');
+	row_end(t, trace_row_access(row_begin(t), &access));
 	t->stalled += is_fault;
 	if (is_fault)
 		t->last = thread;
@@ -221,11 +191,7 @@ void trace_file_range(struct trace_file *t, uint64_t base, uint64_t bytes)
 	if (!t)
 		return;
 	make_room(t);
-	put_text(t, "range,");
-	put_address(t, base);
-	put_char(t, ',');
-	put_number(t, bytes, 10);
-	put_text(t, ",,fresh\n");
+	row_end(t, trace_row_range(row_begin(t), base, bytes, "", true));
 }
 
 void trace_file_free(struct trace_file *t, uint64_t base)
@@ -233,9 +199,7 @@ void trace_file_free(struct trace_file *t, uint64_t base)
 	if (!t)
 		return;
 	end_batch(t, NOBODY);
-	put_text(t, "free,");
-	put_address(t, base);
-	put_char(t, '\n');
+	row_end(t, trace_row_free(row_begin(t), base));
 }
 
 void trace_file_prefetch(struct trace_file *t, uint64_t address, uint64_t bytes, bool is_in)
@@ -243,19 +207,16 @@ void trace_file_prefetch(struct trace_file *t, uint64_t address, uint64_t bytes,
 	if (!t)
 		return;
 	end_batch(t, NOBODY);
-	put_text(t, is_in ? "prefetch,gpu," : "prefetch,cpu,");
-	put_part(t, address, bytes);
+	row_end(t, trace_row_prefetch(row_begin(t), is_in ? "gpu" : "cpu", address, bytes));
 }
 
-void trace_file_advise(struct trace_file *t, const char *what, uint64_t address, uint64_t bytes)
+void trace_file_advise(struct trace_file *t, uint32_t advice, const char *processor, uint64_t address,
+                       uint64_t bytes)
 {
 	if (!t)
 		return;
 	end_batch(t, NOBODY);
-	put_text(t, "advise,");
-	put_text(t, what);
-	put_char(t, ',');
-	put_part(t, address, bytes);
+	row_end(t, trace_row_advise(row_begin(t), advice, processor, address, bytes));
 }
 
 /* What a line cannot hold becomes `?`. */
@@ -271,9 +232,7 @@ void trace_file_comment(struct trace_file *t, const char *format, ...)
 	va_end(list);
 	for (char *c = text; *c != '\0'; c++)
 		*c = *c >= ' ' && *c <= '~' ? *c : '?';
-	put_text(t, "# ");
-	put_text(t, text);
-	put_char(t, '\n');
+	row_end(t, trace_row_text(trace_row_text(trace_row_text(row_begin(t), "# "), text), "\n"));
 }
 
 /* -- the whole -- */
@@ -314,7 +273,7 @@ static int open_file(struct trace_file *t, const char *path)
 		return -errno;
 	t->device = info.st_dev;
 	t->inode = info.st_ino;
-	put_text(t, "uvmp-trace 1\n");
+	row_end(t, trace_row_text(row_begin(t), TRACE_ROW_FIRST));
 	return 0;
 }
 

@@ -21,8 +21,9 @@ __attribute__((format(printf, 2, 3))) void trace_file_comment(struct trace_file 
 void trace_file_range(struct trace_file *trace, uint64_t base, uint64_t bytes);
 void trace_file_free(struct trace_file *trace, uint64_t base);
 void trace_file_prefetch(struct trace_file *trace, uint64_t address, uint64_t bytes, bool is_in);
-/* `what` with the processor: "preferred,gpu", "discard,". */
-void trace_file_advise(struct trace_file *trace, const char *what, uint64_t address, uint64_t bytes);
+/* `advice`: enum uvmp_advice; `processor`: gpu, cpu or none, ignored where the advice has none. */
+void trace_file_advise(struct trace_file *trace, uint32_t advice, const char *processor, uint64_t address,
+                       uint64_t bytes);
 /* A touch of a page; is_fault: of one that was not there, so that the thread waits. */
 void trace_file_access(struct trace_file *trace, uint64_t time_ns, uint32_t thread, bool is_write,
 		       uint64_t address, bool is_fault);

@@ -11,6 +11,7 @@
 
 #include "source.h"
 #include "support/seed.h"
+#include "trace_row.h"
 #include "trace_write.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -437,7 +438,7 @@ static void what_cannot_be_read_is_not_written(void **state)
 	refuse((struct source_row){.kind = SOURCE_ADVISE,
 	                           .address = 0x1000,
 	                           .bytes = 1,
-	                           .advice = (enum uvmp_advice)TRACE_ADVICE},
+	                           .advice = (enum uvmp_advice)TRACE_ROW_ADVICES},
 	       "t: this sort of advice cannot stand in a trace");
 	refuse((struct source_row){.kind = SOURCE_FREE, .address = 0x1000, .bytes = 4097, .is_part = true},
 	       "t: 4097 bytes at 0x1000 cannot stand in a trace: no whole pages");
