@@ -16,7 +16,7 @@ void line_reader_init(struct line_reader *reader, FILE *in)
 }
 
 __attribute__((format(printf, 2, 3))) static enum line_status bad(struct line_reader *reader,
-                                                                  const char *format, ...)
+								  const char *format, ...)
 {
 	va_list list;
 
@@ -101,7 +101,7 @@ enum line_status line_read(struct line_reader *reader)
 			if (byte == '\r')
 				return bad(reader, "carriage return; lines end with one line feed");
 			return bad(reader, "%s (byte 0x%02x) in the line",
-			           byte == 0 ? "NUL byte" : "control character", (unsigned)byte);
+				   byte == 0 ? "NUL byte" : "control character", (unsigned)byte);
 		}
 		if (reader->length == LINE_BYTES_MAX) {
 			reader->number++;

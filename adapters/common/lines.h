@@ -20,7 +20,7 @@ struct line_reader {
 	uint64_t number; /* of the line in text, from 1; of the bad line, or of the last one at the end */
 	size_t length;
 	char text[LINE_BYTES_MAX + 1]; /* NUL-terminated, without LF */
-	char error[128];               /* LINE_BAD: what is wrong with line `number` */
+	char error[128];	       /* LINE_BAD: what is wrong with line `number` */
 };
 
 void line_reader_init(struct line_reader *reader, FILE *in);

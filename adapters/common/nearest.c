@@ -149,7 +149,7 @@ static void try_keys(struct nearest *nearest)
 }
 
 const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error,
-                           char text[NEAREST_TEXT_MAX])
+			   char text[NEAREST_TEXT_MAX])
 {
 	struct refused refused = refused_word(policy, error);
 	struct nearest nearest;

@@ -31,7 +31,7 @@ const char *nearest_hint(const struct nearest *nearest, char text[NEAREST_TEXT_M
 /* The hint for the word of a policy string that uvmp_policy_parse has refused with `error`: nearest key,
  * value or preset. Returns `text`. */
 const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error,
-                           char text[NEAREST_TEXT_MAX]);
+			   char text[NEAREST_TEXT_MAX]);
 /* The list in which to look up what is accepted at the refused word: `presets` or `policies`. */
 const char *nearest_policy_list(const char *policy, const struct uvmp_policy_error *error);
 

@@ -31,7 +31,7 @@ static int unknown(const struct options *options, const char *word)
 	nearest_start(&nearest, word + dashes, strcspn(word + dashes, "="));
 	for (int i = 0; i < OPTIONS_MOST && options->list[i]; i++) {
 		snprintf(names[i], sizeof(names[i]), "--%.*s", name_length(options->list[i]),
-		         options->list[i]);
+			 options->list[i]);
 		nearest_try(&nearest, names[i] + 2);
 	}
 	if (nearest.best)
@@ -42,7 +42,7 @@ static int unknown(const struct options *options, const char *word)
 
 /* The list as getopt_long takes it; `names` holds the texts. */
 static void fill_rows(const struct options *options, struct option rows[OPTIONS_MOST + 1],
-                      char names[OPTIONS_MOST][NEAREST_TEXT_MAX / 2])
+		      char names[OPTIONS_MOST][NEAREST_TEXT_MAX / 2])
 {
 	int i = 0;
 
@@ -51,7 +51,7 @@ static void fill_rows(const struct options *options, struct option rows[OPTIONS_
 
 		snprintf(names[i], sizeof(names[i]), "%.*s", name_length(option), option);
 		rows[i] = (struct option){names[i], strchr(option, '=') ? required_argument : no_argument,
-		                          NULL, FIRST_VALUE + i};
+					  NULL, FIRST_VALUE + i};
 	}
 	rows[i] = (struct option){NULL, 0, NULL, 0};
 }
@@ -130,7 +130,7 @@ bool options_number(const char *option, const char *text, uint64_t min, uint64_t
 		return true;
 	}
 	say_error("%s: \"%.100s\" is not accepted; %llu..%llu", option, text, (unsigned long long)min,
-	          (unsigned long long)max);
+		  (unsigned long long)max);
 	return false;
 }
 
@@ -158,8 +158,8 @@ bool options_policy(const char *option, const char *text, struct uvmp_policy *po
 	if (status == UVMP_OK)
 		return true;
 	say_error("%s: character %lu: %s%s; see `uvmsim list %s`", option, (unsigned long)error.offset + 1u,
-	          error.text[0] != '\0' ? error.text : uvmp_status_text(status),
-	          nearest_policy(text, &error, hint), nearest_policy_list(text, &error));
+		  error.text[0] != '\0' ? error.text : uvmp_status_text(status),
+		  nearest_policy(text, &error, hint), nearest_policy_list(text, &error));
 	return false;
 }
 

@@ -17,14 +17,14 @@ enum { OPTIONS_OPERAND = -1, OPTIONS_END = -2, OPTIONS_BAD = -3 };
 
 struct options {
 	int argc;
-	char **argv;             /* argv[0] is not an argument */
+	char **argv;		 /* argv[0] is not an argument */
 	const char *const *list; /* ends with NULL: names without dashes; `name=` takes a value, `name*` and
 	                            `name=*` may be repeated; at most OPTIONS_MOST */
-	const char *help;        /* the command that prints help, for messages */
-	bool stops;              /* the first operand ends the options */
-	int next;                /* argv[next] is the next argument; start with 0 */
-	bool is_literal;         /* after `--`; start with false */
-	uint64_t seen;           /* bit i: option i was given; start with 0 */
+	const char *help;	 /* the command that prints help, for messages */
+	bool stops;		 /* the first operand ends the options */
+	int next;		 /* argv[next] is the next argument; start with 0 */
+	bool is_literal;	 /* after `--`; start with false */
+	uint64_t seen;		 /* bit i: option i was given; start with 0 */
 };
 
 /* Takes the next argument. Returns the option's index in the list, with *value (NULL for flags);

@@ -9,11 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
-
 #include "array.h"
+#include "input.h"
 #include "number.h"
 #include "trace_row.h"
 #include "trace_write.h"
@@ -34,6 +31,7 @@ struct extent {
 struct trace {
 	struct source source; /* first: the two are the same pointer to callers */
 	FILE *in;
+	struct input *input; /* the bytes of `in` */
 	char *name;
 	bool is_over; /* END or BAD was returned and will be again */
 	bool is_bad;
@@ -47,14 +45,6 @@ struct trace {
 	struct extent *range;
 	size_t ranges, ranges_room;
 	size_t last_hit;
-
-#ifdef HAVE_ZSTD
-	ZSTD_DStream *zstd; /* NULL: the input is plain text */
-	bool is_mid_frame;
-	bool is_output_full; /* decompressed bytes may be waiting inside zstd */
-	size_t packed_at, packed_end;
-	unsigned char packed[BUFFER_BYTES];
-#endif
 };
 
 /* -- errors -- */
@@ -105,62 +95,6 @@ static struct quote quote(const char *from, size_t length)
 
 /* -- bytes -- */
 
-static size_t read_input(struct trace *trace, void *to, size_t room)
-{
-	size_t got = fread(to, 1, room, trace->in);
-
-	trace->source.done += got;
-	if (got == 0 && ferror(trace->in))
-		fail(trace, "cannot read: %s", strerror(errno));
-	return got;
-}
-
-#ifdef HAVE_ZSTD
-/* Decompresses into room bytes at `to`; 0 at the end of the input or on failure. */
-static size_t read_zstd(struct trace *trace, char *to, size_t room)
-{
-	ZSTD_outBuffer out = {to, room, 0};
-
-	while (out.pos == 0) {
-		ZSTD_inBuffer in = {trace->packed, trace->packed_end, trace->packed_at};
-		size_t rest;
-
-		if (in.pos == in.size && !trace->is_output_full) {
-			in.size = trace->packed_end = read_input(trace, trace->packed, sizeof(trace->packed));
-			in.pos = trace->packed_at = 0;
-			if (in.size == 0) {
-				if (!trace->is_bad && trace->is_mid_frame)
-					fail_at(trace, trace->line + 1,
-						"the compressed data ends in the middle");
-				return 0;
-			}
-		}
-		rest = ZSTD_decompressStream(trace->zstd, &out, &in);
-		if (ZSTD_isError(rest)) {
-			fail_at(trace, trace->line + 1, "bad compressed data: %s", ZSTD_getErrorName(rest));
-			return 0;
-		}
-		trace->packed_at = in.pos;
-		trace->is_mid_frame = rest != 0;
-		trace->is_output_full = out.pos == out.size && rest != 0;
-	}
-	return out.pos;
-}
-
-/* The bytes read so far belong to zstd: moves them over. */
-static bool start_zstd(struct trace *trace)
-{
-	trace->zstd = ZSTD_createDStream();
-	if (trace->zstd == NULL || ZSTD_isError(ZSTD_initDStream(trace->zstd)))
-		return fail_at(trace, 0, "out of memory");
-	memcpy(trace->packed, trace->buffer, trace->end);
-	trace->packed_end = trace->end;
-	trace->end = 0;
-	trace->is_exhausted = false;
-	return true;
-}
-#endif
-
 /* Makes room and reads once. False when nothing came: the end, or a failure. */
 static bool refill(struct trace *trace)
 {
@@ -172,12 +106,11 @@ static bool refill(struct trace *trace)
 	if (trace->is_exhausted)
 		return false;
 	room = sizeof(trace->buffer) - trace->end;
-#ifdef HAVE_ZSTD
-	if (trace->zstd != NULL)
-		got = read_zstd(trace, trace->buffer + trace->end, room);
-	else
-#endif
-		got = read_input(trace, trace->buffer + trace->end, room);
+	got = input_read(trace->input, trace->buffer + trace->end, room);
+	trace->source.done = input_bytes(trace->input);
+	if (got == 0 && input_problem(trace->input)) /* compressed data is bad behind the line in hand */
+		fail_at(trace, trace->line + input_is_packed(trace->input), "%s",
+			input_problem(trace->input));
 	trace->end += got;
 	trace->is_exhausted = got == 0;
 	return got != 0;
@@ -693,32 +626,12 @@ static void trace_close(struct source *source)
 {
 	struct trace *trace = (struct trace *)source;
 
-#ifdef HAVE_ZSTD
-	ZSTD_freeDStream(trace->zstd);
-#endif
+	input_close(trace->input);
 	if (trace->in != stdin)
 		fclose(trace->in);
 	free(trace->range);
 	free(trace->name);
 	free(trace);
-}
-
-/* Reads as much as tells compressed input from plain. */
-static bool detect_compression(struct trace *trace)
-{
-	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
-
-	while (trace->end < sizeof(magic) && refill(trace))
-		;
-	if (trace->is_bad)
-		return false;
-	if (trace->end < sizeof(magic) || memcmp(trace->buffer, magic, sizeof(magic)) != 0)
-		return true;
-#ifdef HAVE_ZSTD
-	return start_zstd(trace);
-#else
-	return fail_at(trace, 0, "is zstd-compressed, and this program was built without zstd");
-#endif
 }
 
 static bool read_first_line(struct trace *trace)
@@ -766,8 +679,11 @@ struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_E
 	struct trace *trace = calloc(1, sizeof(*trace));
 	char *copy = strdup(name);
 
-	if (trace == NULL || copy == NULL) {
+	if (trace != NULL)
+		trace->input = input_open(in);
+	if (trace == NULL || copy == NULL || trace->input == NULL) {
 		fail_open(error, name, "out of memory");
+		input_close(trace != NULL ? trace->input : NULL);
 		free(trace);
 		free(copy);
 		if (in != stdin)
@@ -780,7 +696,7 @@ struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_E
 	trace->source.next = trace_next;
 	trace->source.close = trace_close;
 	trace->source.total = bytes_left(in);
-	if (!detect_compression(trace) || !read_first_line(trace)) {
+	if (!read_first_line(trace)) {
 		memcpy(error, trace->source.error, SOURCE_ERROR_MAX);
 		trace_close(&trace->source);
 		return NULL;

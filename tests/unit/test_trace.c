@@ -694,7 +694,7 @@ static void files(void **state)
 	assert_null(trace_open("/dev/null", error));
 	assert_string_equal(error, "/dev/null:1: is empty, the first line must be `uvmp-trace 1`");
 	assert_null(trace_open("/", error));
-	assert_string_equal(error, "/: cannot read: Is a directory");
+	assert_string_equal(error, "/: cannot be read: Is a directory");
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	assert_null(trace_open(longest, error));

@@ -22,7 +22,7 @@ struct import_view;
 struct import_view *import_view_open(FILE *raw, bool is_text);
 /* To read from. */
 FILE *import_view_file(struct import_view *view);
-/* Why reading failed; empty: it did not, or the system says why. */
+/* Why reading failed; NULL: it did not, or errno says why. */
 const char *import_view_problem(const struct import_view *view);
 void import_view_close(struct import_view *view);
 

@@ -8,120 +8,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
-
+#include "input.h"
 #include "number.h"
 
 #define BUFFER_BYTES 65536u
-#define MAGIC_BYTES  4u
 
 struct import_view {
-	FILE *raw, *file;
+	FILE *file;
+	struct input *input; /* the bytes below `file` */
 	bool is_text;
 	bool is_begun;
-	size_t at, end; /* of plain */
-	size_t blanks;  /* read but not handed out: they may end the line */
-	char problem[120];
+	size_t at, end;	     /* of plain */
+	size_t blanks;	     /* read but not handed out: they may end the line */
+	const char *problem; /* NULL: none */
 	unsigned char plain[BUFFER_BYTES];
-#ifdef HAVE_ZSTD
-	ZSTD_DStream *zstd; /* NULL: the input is not compressed */
-	bool is_mid_frame, is_output_full;
-	size_t packed_at, packed_end;
-	unsigned char packed[BUFFER_BYTES];
-#endif
 };
 
 /* -- bytes -- */
 
-static bool fail(struct import_view *view, const char *what, const char *why)
+static bool is_gzip(const struct import_view *view)
 {
-	snprintf(view->problem, sizeof(view->problem), "%s%s", what, why);
-	return false;
+	return view->end >= 2 && view->plain[0] == 0x1f && view->plain[1] == 0x8b;
 }
 
-static size_t read_raw(struct import_view *view, unsigned char *to, size_t room)
-{
-	size_t got = fread(to, 1, room, view->raw);
-
-	if (got == 0 && ferror(view->raw))
-		fail(view, "cannot be read: ", strerror(errno));
-	return got;
-}
-
-#ifdef HAVE_ZSTD
-/* Decompresses into the buffer. False at the end of the input, or with a problem. */
-static bool refill_zstd(struct import_view *view)
-{
-	ZSTD_outBuffer out = {view->plain, sizeof(view->plain), 0};
-
-	while (out.pos == 0) {
-		ZSTD_inBuffer in = {view->packed, view->packed_end, view->packed_at};
-		size_t rest;
-
-		if (in.pos == in.size && !view->is_output_full) {
-			in.size = view->packed_end = read_raw(view, view->packed, sizeof(view->packed));
-			in.pos = view->packed_at = 0;
-			if (in.size == 0 && view->problem[0] == '\0' && view->is_mid_frame)
-				return fail(view, "the compressed data ends in the middle", "");
-			if (in.size == 0)
-				return false;
-		}
-		rest = ZSTD_decompressStream(view->zstd, &out, &in);
-		if (ZSTD_isError(rest))
-			return fail(view, "bad compressed data: ", ZSTD_getErrorName(rest));
-		view->packed_at = in.pos;
-		view->is_mid_frame = rest != 0;
-		view->is_output_full = out.pos == out.size && rest != 0;
-	}
-	view->end = out.pos;
-	return true;
-}
-
-/* The bytes read so far belong to zstd. */
-static bool start_zstd(struct import_view *view)
-{
-	view->zstd = ZSTD_createDStream();
-	if (!view->zstd || ZSTD_isError(ZSTD_initDStream(view->zstd)))
-		return fail(view, "out of memory", "");
-	memcpy(view->packed, view->plain, view->end);
-	view->packed_end = view->end;
-	view->end = 0;
-	return refill_zstd(view);
-}
-#endif
-
-/* The first bytes say what the input is. */
-static bool begin(struct import_view *view)
-{
-	static const unsigned char zstd[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
-
-	view->is_begun = true;
-	view->end = read_raw(view, view->plain, MAGIC_BYTES);
-	if (view->end >= 2 && view->plain[0] == 0x1f && view->plain[1] == 0x8b)
-		return fail(view, "is gzip-compressed; give it as `zcat FILE | uvmsim import FORMAT -`", "");
-	if (view->end < MAGIC_BYTES || memcmp(view->plain, zstd, MAGIC_BYTES) != 0)
-		return view->end != 0;
-#ifdef HAVE_ZSTD
-	return start_zstd(view);
-#else
-	return fail(view, "is zstd-compressed, and this program was built without zstd", "");
-#endif
-}
-
+/* False: the end, or a problem. */
 static bool refill(struct import_view *view)
 {
 	view->at = view->end = 0;
-	if (view->problem[0] != '\0')
+	if (view->problem)
 		return false;
-	if (!view->is_begun)
-		return begin(view);
-#ifdef HAVE_ZSTD
-	if (view->zstd)
-		return refill_zstd(view);
-#endif
-	view->end = read_raw(view, view->plain, sizeof(view->plain));
+	view->end = input_read(view->input, view->plain, sizeof(view->plain));
+	view->problem = input_problem(view->input);
+	if (!view->is_begun && !input_is_packed(view->input) && is_gzip(view)) {
+		view->problem = "is gzip-compressed; give it as `zcat FILE | uvmsim import FORMAT -`";
+		view->end = 0;
+	}
+	view->is_begun = true;
 	return view->end != 0;
 }
 
@@ -175,8 +97,8 @@ static ssize_t read_view(void *cookie, char *to, size_t room)
 
 	while (done < room && (view->at < view->end || refill(view)))
 		done += view->is_text ? take_text(view, to + done, room - done)
-		                      : take_bytes(view, to + done, room - done);
-	if (done > 0 || view->problem[0] == '\0')
+				      : take_bytes(view, to + done, room - done);
+	if (done > 0 || !view->problem)
 		return (ssize_t)done;
 	errno = EIO;
 	return -1;
@@ -189,11 +111,12 @@ struct import_view *import_view_open(FILE *raw, bool is_text)
 
 	if (!view)
 		return NULL;
-	view->raw = raw;
+	view->input = input_open(raw);
 	view->is_text = is_text;
-	view->file = fopencookie(view, "r", functions);
+	view->file = view->input ? fopencookie(view, "r", functions) : NULL;
 	if (view->file)
 		return view;
+	input_close(view->input);
 	free(view);
 	return NULL;
 }
@@ -213,9 +136,7 @@ void import_view_close(struct import_view *view)
 	if (!view)
 		return;
 	fclose(view->file);
-#ifdef HAVE_ZSTD
-	ZSTD_freeDStream(view->zstd);
-#endif
+	input_close(view->input);
 	free(view);
 }
 
@@ -244,7 +165,7 @@ bool import_text_bad(struct import_text *text, const char *format, ...)
 	vsnprintf(cause, sizeof(cause), format, list);
 	va_end(list);
 	snprintf(text->error, SOURCE_ERROR_MAX, "%.250s:%llu: %s", text->name,
-	         (unsigned long long)(line == 0 ? 1 : line), cause);
+		 (unsigned long long)(line == 0 ? 1 : line), cause);
 	return false;
 }
 
@@ -254,7 +175,7 @@ enum line_status import_text_next(struct import_text *text)
 	const char *problem = text->view->problem;
 
 	if (status == LINE_BAD)
-		import_text_bad(text, "%s", problem[0] != '\0' ? problem : text->lines.error);
+		import_text_bad(text, "%s", problem ? problem : text->lines.error);
 	return status;
 }
 

@@ -106,7 +106,7 @@ static enum line_status next_record(struct import *import, struct request *reque
 		return LINE_END;
 	import->record++;
 	if (ferror(in)) {
-		import_bad(import, "%s", problem[0] != '\0' ? problem : strerror(errno));
+		import_bad(import, "%s", problem ? problem : strerror(errno));
 		return LINE_BAD;
 	}
 	if (length < sizeof(record)) {

@@ -18,28 +18,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
-
 #include "building.h"
 #include "graph.h"
+#include "input.h"
 #include "number.h"
 
 #define BUFFER_BYTES 65536u
 #define LARGE_GRAPH  ((uint64_t)1 << 20)
 #define PER_EDGE     64u /* vertices of a large graph */
-#define EDGE_BYTES   4u  /* of a line, at least: `0 1` */
+#define EDGE_BYTES   4u	 /* of a line, at least: `0 1` */
 #define WORD_MAX     40u /* longer words are cut: no number is that long, and messages show no more */
 
 struct reader {
 	FILE *in;
+	struct input *input; /* the bytes of `in` */
 	const char *name;
 	char *error; /* [SOURCE_ERROR_MAX] */
 	bool is_bad;
 	struct graph_options options;
-	uint64_t line;                   /* number of the line in hand */
-	uint64_t bytes_read, file_bytes; /* by both readings; 0: not known */
+	uint64_t line;	     /* number of the line in hand */
+	uint64_t file_bytes; /* 0: not known */
 
 	unsigned char buffer[BUFFER_BYTES];
 	size_t at, end;
@@ -49,15 +47,8 @@ struct reader {
 	bool has_size;
 	uint64_t entries; /* announced */
 
-	uint64_t edges;    /* lines that were edges */
+	uint64_t edges;	   /* lines that were edges */
 	uint64_t checksum; /* over them, in any order */
-
-#ifdef HAVE_ZSTD
-	ZSTD_DStream *zstd; /* NULL: the input is plain text */
-	bool is_mid_frame, is_output_full;
-	size_t packed_at, packed_end;
-	unsigned char packed[BUFFER_BYTES];
-#endif
 };
 
 /* -- errors -- */
@@ -72,14 +63,14 @@ static void describe(char error[SOURCE_ERROR_MAX], const char *name, uint64_t li
 	if (line != 0)
 		snprintf(where, sizeof(where), "%" PRIu64 ":", line);
 	snprintf(error, SOURCE_ERROR_MAX, "%s:%s %.200s", length > shown ? name + (length - shown) : name,
-	         where, text);
+		 where, text);
 	for (char *p = error; *p != '\0'; p++)
 		if (*p < ' ' || *p > '~') /* the file may hold anything, the message is one line */
 			*p = '?';
 }
 
 __attribute__((format(printf, 3, 4))) static bool fail_at(struct reader *reader, uint64_t line,
-                                                          const char *format, ...)
+							  const char *format, ...)
 {
 	char text[SOURCE_ERROR_MAX];
 	va_list args;
@@ -97,77 +88,17 @@ __attribute__((format(printf, 3, 4))) static bool fail_at(struct reader *reader,
 
 /* -- bytes -- */
 
-static size_t read_input(struct reader *reader, unsigned char *to)
-{
-	size_t got = fread(to, 1, BUFFER_BYTES, reader->in);
-
-	if (got == 0 && ferror(reader->in))
-		fail_at(reader, 0, "cannot be read: %s", strerror(errno));
-	reader->bytes_read += got;
-	if (!building_show(reader->bytes_read, 2 * reader->file_bytes)) {
-		fail_at(reader, 0, "interrupted");
-		return 0;
-	}
-	return got;
-}
-
-#ifdef HAVE_ZSTD
-/* Decompresses into the buffer; 0 at the end of the input or on failure. */
-static size_t read_zstd(struct reader *reader)
-{
-	ZSTD_outBuffer out = {reader->buffer, BUFFER_BYTES, 0};
-
-	while (out.pos == 0) {
-		ZSTD_inBuffer in = {reader->packed, reader->packed_end, reader->packed_at};
-		size_t rest;
-
-		if (in.pos == in.size && !reader->is_output_full) {
-			in.size = reader->packed_end = read_input(reader, reader->packed);
-			in.pos = 0;
-			if (in.size == 0) {
-				if (!reader->is_bad && reader->is_mid_frame)
-					fail(reader, "the compressed data ends in the middle");
-				return 0;
-			}
-		}
-		rest = ZSTD_decompressStream(reader->zstd, &out, &in);
-		if (ZSTD_isError(rest)) {
-			fail(reader, "bad compressed data: %s", ZSTD_getErrorName(rest));
-			return 0;
-		}
-		reader->packed_at = in.pos;
-		reader->is_mid_frame = rest != 0;
-		reader->is_output_full = out.pos == out.size && rest != 0;
-	}
-	return out.pos;
-}
-
-/* The bytes read so far belong to zstd: moves them over. */
-static bool start_zstd(struct reader *reader)
-{
-	if (reader->zstd == NULL)
-		reader->zstd = ZSTD_createDStream();
-	if (reader->zstd == NULL || ZSTD_isError(ZSTD_initDStream(reader->zstd)))
-		return fail_at(reader, 0, "out of memory");
-	memcpy(reader->packed, reader->buffer, reader->end);
-	reader->packed_at = 0;
-	reader->packed_end = reader->end;
-	reader->is_mid_frame = reader->is_output_full = false;
-	reader->end = read_zstd(reader);
-	return !reader->is_bad;
-}
-#endif
-
 static bool refill(struct reader *reader)
 {
 	reader->at = 0;
-#ifdef HAVE_ZSTD
-	if (reader->zstd != NULL)
-		reader->end = read_zstd(reader);
-	else
-#endif
-		reader->end = read_input(reader, reader->buffer);
-	return reader->end != 0;
+	reader->end = input_read(reader->input, reader->buffer, BUFFER_BYTES);
+	if (reader->end == 0 && input_problem(reader->input))
+		return fail_at(reader, input_is_packed(reader->input) ? reader->line : 0, "%s",
+			       input_problem(reader->input));
+	if (building_show(input_bytes(reader->input), 2 * reader->file_bytes))
+		return reader->end != 0;
+	reader->end = 0;
+	return fail_at(reader, 0, "interrupted");
 }
 
 /* The next byte, without taking it; EOF at the end or on failure. */
@@ -178,26 +109,16 @@ static inline int peek(struct reader *reader)
 	return reader->buffer[reader->at];
 }
 
-/* Goes to the first byte, and finds out what the file is. */
+/* Goes to the first byte. */
 static bool rewind_reader(struct reader *reader)
 {
-	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
-
 	if (fseek(reader->in, 0, SEEK_SET) != 0)
 		return fail_at(reader, 0, "must be a regular file: it is read twice");
 	reader->line = reader->edges = reader->checksum = reader->entries = 0;
 	reader->is_matrix = reader->is_symmetric = reader->has_size = false;
-	reader->at = 0;
-	reader->end = read_input(reader, reader->buffer);
-	if (reader->is_bad)
-		return false;
-	if (reader->end < sizeof(magic) || memcmp(reader->buffer, magic, sizeof(magic)) != 0)
-		return true;
-#ifdef HAVE_ZSTD
-	return start_zstd(reader);
-#else
-	return fail_at(reader, 0, "is zstd-compressed, and this program was built without zstd");
-#endif
+	input_restart(reader->input);
+	refill(reader);
+	return !reader->is_bad;
 }
 
 /* -- words -- */
@@ -280,7 +201,7 @@ static bool take_vertex(struct reader *reader, uint32_t *vertex)
 	number -= reader->is_matrix;
 	if (number > GRAPH_VERTEX_MAX)
 		return fail(reader, "vertex `%s` is above %" PRIu32, word.text,
-		            GRAPH_VERTEX_MAX + reader->is_matrix);
+			    GRAPH_VERTEX_MAX + reader->is_matrix);
 	*vertex = (uint32_t)number;
 	return true;
 }
@@ -295,7 +216,7 @@ static bool take_weight(struct reader *reader, uint32_t *weight)
 	if (word.length != 0 && reader->options.is_weighted &&
 	    (!to_number(&word, &number) || number > UINT32_MAX))
 		return fail(reader, "weight `%s` is not a whole number of 0..%" PRIu32, word.text,
-		            UINT32_MAX);
+			    UINT32_MAX);
 	*weight = (uint32_t)number;
 	if (word.length != 0)
 		take_word(reader, &word);
@@ -319,7 +240,7 @@ static bool read_banner(struct reader *reader)
 		return false;
 	if (strcmp(object.text, "matrix") != 0 || strcmp(format.text, "coordinate") != 0)
 		return fail(reader,
-		            "not a `matrix coordinate`, the only kind of Matrix Market that has edges");
+			    "not a `matrix coordinate`, the only kind of Matrix Market that has edges");
 	reader->is_matrix = true;
 	reader->is_symmetric = strcmp(symmetry.text, "general") != 0;
 	return true;
@@ -343,9 +264,9 @@ static bool is_plausible(struct reader *reader, uint64_t line, uint64_t vertices
 {
 	return vertices <= LARGE_GRAPH || vertices / PER_EDGE <= edges ||
 	       fail_at(reader, line,
-	               "%" PRIu64 " vertices are too many for %" PRIu64 " edges: above %" PRIu64
-	               ", at most %u an edge",
-	               vertices, edges, LARGE_GRAPH, PER_EDGE);
+		       "%" PRIu64 " vertices are too many for %" PRIu64 " edges: above %" PRIu64
+		       ", at most %u an edge",
+		       vertices, edges, LARGE_GRAPH, PER_EDGE);
 }
 
 /* rows columns entries; the graph has as many vertices as the larger of the first two. */
@@ -364,11 +285,11 @@ static bool read_size(struct reader *reader, uint64_t *vertices)
 		return false;
 	if (word.length != 0)
 		return fail(reader, "`%s` is one column too many: `rows columns entries` expected",
-		            word.text);
+			    word.text);
 	*vertices = number[0] > number[1] ? number[0] : number[1];
 	if (*vertices > (uint64_t)GRAPH_VERTEX_MAX + 1)
 		return fail(reader, "%" PRIu64 " vertices are more than %" PRIu32, *vertices,
-		            GRAPH_VERTEX_MAX + 1);
+			    GRAPH_VERTEX_MAX + 1);
 	reader->entries = number[2];
 	reader->has_size = true;
 	return is_plausible(reader, reader->line, *vertices, reader->entries);
@@ -427,16 +348,6 @@ static bool make_row(struct reader *reader, struct graph *graph, uint32_t vertex
 	return graph_reserve(graph, vertices) || fail_at(reader, 0, "out of memory");
 }
 
-static bool is_packed(const struct reader *reader)
-{
-#ifdef HAVE_ZSTD
-	return reader->zstd != NULL;
-#else
-	(void)reader;
-	return false;
-#endif
-}
-
 /* The first reading. */
 static bool count_edges(struct reader *reader, struct graph *graph)
 {
@@ -445,14 +356,14 @@ static bool count_edges(struct reader *reader, struct graph *graph)
 
 	if (!rewind_reader(reader))
 		return false;
-	if (reader->file_bytes != 0 && !is_packed(reader))
+	if (reader->file_bytes != 0 && !input_is_packed(reader->input))
 		most = reader->file_bytes / EDGE_BYTES + 1;
 	while (next_edge(reader, &edge, &rows)) {
 		uint32_t last = edge.from > edge.to ? edge.from : edge.to;
 
 		if (reader->is_matrix && last >= rows)
 			return fail(reader, "vertex %" PRIu64 " is outside a matrix of %" PRIu64,
-			            (uint64_t)last + 1, rows);
+				    (uint64_t)last + 1, rows);
 		if (!is_plausible(reader, reader->line, (uint64_t)last + 1, most) ||
 		    !make_row(reader, graph, last))
 			return false;
@@ -466,7 +377,7 @@ static bool count_edges(struct reader *reader, struct graph *graph)
 		return false;
 	if (reader->is_matrix && reader->edges != reader->entries)
 		return fail(reader, "the file ends after %" PRIu64 " entries of %" PRIu64, reader->edges,
-		            reader->entries);
+			    reader->entries);
 	if (reader->edges == 0)
 		return fail_at(reader, 0, "holds no edge");
 	if (!is_plausible(reader, 0, vertices, reader->edges))
@@ -506,14 +417,16 @@ static bool store_edges(struct reader *reader, struct graph *graph)
 }
 
 bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct graph_options options,
-                       char error[SOURCE_ERROR_MAX])
+		       char error[SOURCE_ERROR_MAX])
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	bool is_loaded = false;
 	struct stat info;
 
 	*graph = (struct graph){0};
-	if (reader == NULL) {
+	if (reader != NULL)
+		reader->input = input_open(in);
+	if (reader == NULL || reader->input == NULL) {
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 	} else {
 		reader->in = in;
@@ -526,9 +439,7 @@ bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct g
 		if (is_loaded && !graph_place(graph, options.is_weighted))
 			is_loaded = fail_at(reader, 0, "out of memory");
 		is_loaded = is_loaded && store_edges(reader, graph);
-#ifdef HAVE_ZSTD
-		ZSTD_freeDStream(reader->zstd);
-#endif
+		input_close(reader->input);
 	}
 	free(reader);
 	fclose(in);
@@ -538,7 +449,7 @@ bool graph_load_stream(struct graph *graph, FILE *in, const char *name, struct g
 }
 
 bool graph_load(struct graph *graph, const char *path, struct graph_options options,
-                char error[SOURCE_ERROR_MAX])
+		char error[SOURCE_ERROR_MAX])
 {
 	FILE *in = NULL;
 
