@@ -12,31 +12,31 @@
 #include <unistd.h>
 
 /* SIGBUS, as when the kernel cannot read a page. Only the kernel may set si_addr. */
-static void kill_thread(const struct waiting *waiting)
+static void kill_thread(const struct stalled *fault)
 {
 	siginfo_t info = {.si_signo = SIGBUS, .si_code = SI_QUEUE};
 
 	info.si_pid = getpid();
 	info.si_uid = getuid();
-	info.si_value.sival_ptr = (void *)(uintptr_t)waiting->address;
-	if (waiting->tid == 0)
+	info.si_value.sival_ptr = (void *)(uintptr_t)fault->address;
+	if (fault->thread == 0)
 		kill(getpid(), SIGBUS);
-	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), waiting->tid, SIGBUS, &info) != 0 &&
+	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), fault->thread, SIGBUS, &info) != 0 &&
 	         errno == EAGAIN)
-		syscall(SYS_tgkill, getpid(), waiting->tid, SIGBUS); /* else it has ended meanwhile */
+		syscall(SYS_tgkill, getpid(), fault->thread, SIGBUS); /* else it has ended meanwhile */
 }
 
 static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 {
 	statistics_publish(p); /* it may be the end of the process */
 	p->cancels += p->cancels != UINT32_MAX;
-	for (size_t i = 0; i < p->waitings; i++) {
-		uint64_t page = (p->waiting[i].address - a->address) / p->page_bytes;
+	for (uint32_t i = 0; i < p->stalled.count; i++) {
+		uint64_t page = (p->stalled.fault[i].address - a->address) / p->page_bytes;
 
 		if (page >= UVMP_MASK_BITS || !uvmp_mask_test(&a->pages, (uint32_t)page))
 			continue;
-		p->waiting[i].is_cancelled = true;
-		kill_thread(&p->waiting[i]);
+		p->stalled.fault[i].is_cancelled = true;
+		kill_thread(&p->stalled.fault[i]);
 	}
 }
 

@@ -68,7 +68,10 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
                          uint32_t tid, bool is_write)
 {
-	struct waiting waiting = {.address = address, .tid = tid, .is_write = is_write};
+	struct stalled fault = {.address = address,
+				.gpu = GPU,
+				.thread = tid,
+				.access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
 
 	if (uvmp_mask_test(&block->sampled, page) && sample_touch(p, address, is_write)) {
 		p->stats.touches++;
@@ -84,10 +87,10 @@ static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t add
 	}
 	if (is_write)
 		uvmp_mask_set(&block->write_wanted, page);
-	waiting.since_ns = pager_now_ns();
-	waiting.thread = threads_number(&p->threads, tid);
-	trace_file_access(p->trace, p->now_ns, waiting.thread, is_write, address, true);
-	waiting_add(p, &waiting);
+	fault.since_ns = pager_now_ns();
+	fault.agent = threads_number(&p->threads, tid);
+	trace_file_access(p->trace, p->now_ns, fault.agent, is_write, address, true);
+	waiting_add(p, &fault);
 }
 
 /* The block of a managed page that is not foreign, or NULL. */

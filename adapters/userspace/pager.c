@@ -283,7 +283,7 @@ static void close_all(struct uvmp_pager *p)
 	if (p->bounce)
 		munmap(p->bounce, BLOCK_BYTES);
 	pthread_mutex_destroy(&p->lock);
-	free(p->waiting);
+	free(p->stalled.fault);
 	free(p->pending);
 	free(p->moved);
 	sample_close(&p->sample);

@@ -32,6 +32,7 @@
 
 #include "pager.h"
 #include "store.h"
+#include "stalled.h"
 #include "trace_file.h"
 
 #include <pthread.h>
@@ -213,14 +214,6 @@ int copiers_run(struct copiers *copiers, copy_part *copy, void *context, struct 
 
 /* -- the pager -- */
 
-/* A stalled thread. */
-struct waiting {
-	uint64_t address, since_ns;
-	uint32_t tid, thread; /* thread id, and number */
-	bool is_write, is_cancelled;
-	bool is_told, was_told; /* the engine got the fault since the last replay; before that replay */
-};
-
 /* A fault that was read from the kernel and is not serviced yet. */
 struct pending {
 	uint64_t address, flags; /* address 0: the fault is obsolete */
@@ -265,10 +258,7 @@ struct uvmp_pager {
 	struct areas areas;
 
 	struct threads threads;
-	struct waiting *waiting; /* stalled threads, in the order of their faults */
-	size_t waitings, untold, waiting_room;
-	uint32_t idle;		     /* bottom halves in a row that released no thread */
-	bool is_released;	     /* this bottom half has released a thread */
+	struct stalled_queue stalled;
 	bool wants_touches;	     /* the policy uses touches */
 	uint64_t now_ns;	     /* the engine's clock: whole microseconds of the batch, and one more for each replay */
 	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
@@ -391,7 +381,7 @@ void discard_and_zero(struct uvmp_pager *pager, uint64_t base, uint64_t bytes);
 /* -- waiting.c -- */
 
 /* Copied; is_told and was_told are set. */
-void waiting_add(struct uvmp_pager *pager, const struct waiting *waiting);
+void waiting_add(struct uvmp_pager *pager, const struct stalled *fault);
 /* Gives the engine the faults for which its buffer was full. Cheap if there are none. */
 void waiting_report(struct uvmp_pager *pager);
 void waiting_replay(struct uvmp_pager *pager);
