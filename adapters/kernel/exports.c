@@ -85,31 +85,8 @@ EXPORT_SYMBOL(uvmp_remote_params_init);
 EXPORT_SYMBOL(uvmp_remote_decide);
 
 /* evict.h */
-EXPORT_SYMBOL(uvmp_recency_init);
-EXPORT_SYMBOL(uvmp_recency_is_valid);
-EXPORT_SYMBOL(uvmp_recency_contains);
-EXPORT_SYMBOL(uvmp_recency_touch);
-EXPORT_SYMBOL(uvmp_recency_remove);
-EXPORT_SYMBOL(uvmp_recency_next);
-EXPORT_SYMBOL(uvmp_grouped_size);
-EXPORT_SYMBOL(uvmp_grouped_init);
-EXPORT_SYMBOL(uvmp_grouped_is_valid);
-EXPORT_SYMBOL(uvmp_grouped_contains);
-EXPORT_SYMBOL(uvmp_grouped_touch);
-EXPORT_SYMBOL(uvmp_grouped_remove);
-EXPORT_SYMBOL(uvmp_grouped_oldest);
-EXPORT_SYMBOL(uvmp_grouped_next);
-EXPORT_SYMBOL(uvmp_frequency_size);
-EXPORT_SYMBOL(uvmp_frequency_init);
-EXPORT_SYMBOL(uvmp_frequency_is_valid);
-EXPORT_SYMBOL(uvmp_frequency_touch);
-EXPORT_SYMBOL(uvmp_frequency_set);
-EXPORT_SYMBOL(uvmp_frequency_spare);
-EXPORT_SYMBOL(uvmp_frequency_remove);
-EXPORT_SYMBOL(uvmp_frequency_least);
-EXPORT_SYMBOL(uvmp_frequency_at);
-EXPORT_SYMBOL(uvmp_frequency_next);
 EXPORT_SYMBOL(uvmp_evict_name);
+EXPORT_SYMBOL(uvmp_evict_traits_of);
 EXPORT_SYMBOL(uvmp_evict_unit_pages);
 EXPORT_SYMBOL(uvmp_evict_size);
 EXPORT_SYMBOL(uvmp_evict_init);
@@ -124,6 +101,7 @@ EXPORT_SYMBOL(uvmp_evict_batch);
 EXPORT_SYMBOL(uvmp_evict_left);
 EXPORT_SYMBOL(uvmp_evict_victim);
 EXPORT_SYMBOL(uvmp_evict_next);
+EXPORT_SYMBOL(uvmp_evict_closure);
 EXPORT_SYMBOL(uvmp_evict_tbn_closure);
 
 /* fault.h */

@@ -67,7 +67,7 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
 
 	/* An order writes state of a unit when the unit is used. */
-	parts->memory = params->policy->evict == UVMP_EVICT_LRU
+	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
 	                        ? part(l, 1, uvmpi_memory_size(params, gpu))
 	                        : plain_part(l, uvmpi_memory_size(params, gpu));
 	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
@@ -198,6 +198,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
                        const struct parts *p)
 {
 	s->policy = *params->policy;
+	s->order = uvmp_evict_traits_of(params->policy->evict);
 	s->processors = *params->processors;
 	s->page_bytes = params->page_bytes;
 	s->page_shift = lowest_bit(params->page_bytes);

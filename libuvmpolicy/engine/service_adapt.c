@@ -68,7 +68,7 @@ void uvmpi_adapt_init(struct uvmp_service *s)
 	adapt->threads.period = (uint64_t)s->policy.threads_period_us * NS_PER_US;
 	adapt->threads.drop_percent = s->policy.threads_drop;
 	adapt->threads.max = s->policy.extra_blocks;
-	adapt->has_touches = s->policy.evict == UVMP_EVICT_MHPE ||
+	adapt->has_touches = s->order->has_touches ||
 	                     uvmpi_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
 	adapt->counts_refaults = s->policy.adapt == UVMP_ADAPT_PRESSURE;
 	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_touches;

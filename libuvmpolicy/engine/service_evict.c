@@ -180,7 +180,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 	uint32_t more;
 
 	tree_without(s, block, gpu, &e->rest, &tree);
-	more = uvmp_evict_tbn_closure(&tree, evictable_blocks(s, block, gpu, &p->resident));
+	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, block, gpu, &p->resident));
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
 		if ((more >> i & 1u) != 0)
 			uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], i));
@@ -191,7 +191,7 @@ static void add_closure(struct uvmp_service *s, uint32_t gpu)
 static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 {
 	struct gpu *g = &s->gpu[gpu];
-	uint32_t most = s->policy.evict == UVMP_EVICT_RANDOM_4K ? DRAWS_MOST : g->order.count;
+	uint32_t most = s->order->has_reserve ? g->order.count : DRAWS_MOST;
 	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &s->evict.root);
 
 	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, gpu, s->evict.root, is_strict); tried++)
@@ -204,9 +204,7 @@ static bool find_unit(struct uvmp_service *s, uint32_t gpu, bool is_strict)
 static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks && !uvmpi_evict_spares(s) &&
-	                 (s->policy.evict == UVMP_EVICT_SL_64K || s->policy.evict == UVMP_EVICT_TBN ||
-	                  s->policy.evict == UVMP_EVICT_LFU_2M);
+	bool is_strict = s->policy.quirks && s->order->spares_incomplete && !uvmpi_evict_spares(s);
 	bool found;
 
 	uvmpi_runtime_judge(s);
@@ -225,7 +223,7 @@ static bool choose_unit(struct uvmp_service *s, uint32_t gpu)
 	uvmp_mask_region_set(&s->evict.rest, pages_of_unit(g, s->evict.root));
 	if (s->evict.is_whole)
 		uvmp_mask_region_set(&s->evict.rest, (struct uvmp_region){0, UVMP_MASK_BITS});
-	else if (s->policy.evict == UVMP_EVICT_TBN)
+	else if (s->order->has_tree)
 		add_closure(s, gpu);
 	return true;
 }
@@ -503,7 +501,7 @@ static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp
 		return;
 	tree = uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
 	subtract(tree, pages, s->policy.quirks);
-	if (s->policy.evict == UVMP_EVICT_TBN)
+	if (s->order->has_tree)
 		uvmp_tree_recompute(tree);
 	if (is_large)
 		(void)uvmp_tree_init(tree, tree->blocks);

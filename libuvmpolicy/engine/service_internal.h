@@ -394,6 +394,7 @@ struct remote_run {
 struct uvmp_service {
 	uint64_t magic;
 	struct uvmp_policy policy;
+	const struct uvmp_evict_traits *order; /* of policy.evict */
 	struct uvmp_processors processors;
 	struct uvmp_geometry geometry;
 	uint32_t page_bytes, page_shift, block_pages;
@@ -767,7 +768,7 @@ void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, c
 /* Does the order itself put a unit that is not complete behind all others? */
 static inline bool uvmpi_evict_spares(const struct uvmp_service *s)
 {
-	return s->policy.evict == UVMP_EVICT_LFU_2M && s->policy.quirks && s->policy.reserve == 0;
+	return s->order->counts_uses && s->policy.quirks && s->policy.reserve == 0;
 }
 
 /* Is all memory of the GPU in use, so that the next allocation would evict? */

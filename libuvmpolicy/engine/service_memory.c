@@ -40,6 +40,11 @@ static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *param
 	                                .quirks = params->policy->quirks};
 }
 
+static bool is_chunked(const struct uvmp_service_params *params)
+{
+	return uvmp_evict_traits_of(params->policy->evict)->is_chunked;
+}
+
 static uint64_t order_units(const struct uvmp_service_params *params)
 {
 	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy));
@@ -65,7 +70,7 @@ size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 
 	if (roots_of(params, gpu) == 0)
 		return 0;
-	if (params->policy->evict == UVMP_EVICT_LRU) {
+	if (is_chunked(params)) {
 		pmm = pmm_params(params, gpu);
 		return uvmp_pmm_size(&pmm);
 	}
@@ -112,7 +117,7 @@ enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_ser
 	if (bytes == 0)
 		return UVMP_ERR_RANGE;
 	g->capacity_pages = roots_of(params, gpu) * (UVMP_ROOT_CHUNK_BYTES / s->page_bytes);
-	if (params->policy->evict != UVMP_EVICT_LRU) {
+	if (!is_chunked(params)) {
 		g->capacity_pages = uvmpi_memory_capacity(params, gpu) / s->page_bytes;
 		return init_order(s, params, gpu, memory);
 	}
@@ -424,7 +429,7 @@ static bool take_number(struct gpu *g, handle block, struct residency *p)
 
 uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	return params->policy->evict == UVMP_EVICT_LRU ? roots_of(params, gpu) : order_units(params);
+	return is_chunked(params) ? roots_of(params, gpu) : order_units(params);
 }
 
 struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
@@ -497,7 +502,7 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 	const struct counters *c = counters_of(s, b);
 	uint32_t first, blocks;
 
-	if (s->policy.evict != UVMP_EVICT_LFU_2M || c == NULL)
+	if (!s->order->counts_uses || c == NULL)
 		return;
 	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
 	first = page / g->unit_pages * blocks;
@@ -526,7 +531,7 @@ void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 	struct gpu *g = &s->gpu[gpu];
 
-	if (s->policy.evict != UVMP_EVICT_LFU_2M || p == NULL || !p->has_memory)
+	if (!s->order->counts_uses || p == NULL || !p->has_memory)
 		return;
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
@@ -538,7 +543,7 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
-	if (is_pinned && s->policy.evict != UVMP_EVICT_LFU_2M)
+	if (is_pinned && !s->order->counts_uses)
 		return;
 	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
 	if (is_pinned)

@@ -191,10 +191,9 @@ static bool is_full_walking(const struct uvmp_policy *policy)
 /* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
 static bool can_evict_pages(const struct uvmp_service_params *params)
 {
-	const uint32_t large = 1u << UVMP_EVICT_LRU | 1u << UVMP_EVICT_LRU_2M | 1u << UVMP_EVICT_LFU_2M |
-	                       1u << UVMP_EVICT_CLOCK_2M;
+	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(params->policy->evict);
 
-	return params->page_bytes == 4096u || (large >> params->policy->evict & 1u) != 0;
+	return params->page_bytes == 4096u || order->is_chunked || order->has_granularity;
 }
 
 static bool check_support(const struct uvmp_service_params *params, struct uvmp_service_error *error)

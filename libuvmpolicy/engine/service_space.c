@@ -363,7 +363,7 @@ static void unlink_block(struct uvmp_service *s, handle h)
 static void give_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
-	bool has_chunk_maps = s->policy.evict == UVMP_EVICT_LRU && !block_is_whole(s, b);
+	bool has_chunk_maps = s->order->is_chunked && !block_is_whole(s, b);
 
 	for (handle next, at = b->residency; at != 0; at = next) {
 		const struct residency *p = residency_at(s, at);

@@ -1,64 +1,35 @@
 /* Least frequently used first ([uvmsmart: eviction-list], order of LFU 2 MiB), without sorting.
  *
- * A binary heap of units: none precedes the one above it. When a unit's key changes, the unit rises while it
- * precedes the one above, then sinks while one of the two below precedes it. A unit that leaves is replaced
- * by the last of the heap, which then does the same. Beyond the first unit the heap is no order: the unit of
- * a rank is found by bisection, of the parts of its key one after the other, counting those that do not
- * exceed. The one behind a unit lies below units that precede it: only those are entered. */
-#include "uvmpolicy/evict.h"
+ * A binary heap of units: no unit precedes the unit above it. When a unit's key changes, the unit rises while
+ * it precedes the unit above, then sinks while one of the two below precedes it. A unit that leaves is
+ * replaced by the last of the heap, which then does the same. Beyond the first unit the heap is no order: the
+ * unit of a rank is found by bisection, of the parts of its key one after the other, counting the keys that
+ * do not exceed. The unit behind another lies below units that precede it: the search enters only those. */
+#include "frequency_internal.h"
 
-enum { UNIT_BYTES = sizeof(struct uvmp_frequency_key) + 2 * sizeof(uint32_t) };
-
-size_t uvmp_frequency_size(uint32_t units)
+void uvmpi_frequency_init(struct frequency *list, uint32_t units, void *memory)
 {
-	uint64_t bytes = (uint64_t)units * UNIT_BYTES;
-
-	return units <= UVMP_UNITS_MAX ? (size_t)bytes * ((size_t)bytes == bytes) : 0;
-}
-
-enum uvmp_status uvmp_frequency_init(struct uvmp_frequency *list, uint32_t units, void *memory, size_t bytes)
-{
-	size_t wanted = uvmp_frequency_size(units);
-
-	if (list == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
-		return UVMP_ERR_ARGUMENT;
-	if (wanted == 0)
-		return UVMP_ERR_RANGE;
-	if (bytes < wanted)
-		return UVMP_ERR_SPACE;
-	*list = (struct uvmp_frequency){.key = memory, .units = units};
+	*list = (struct frequency){.key = memory, .units = units};
 	list->heap = (void *)(list->key + units);
 	list->place = list->heap + units;
-	return UVMP_OK;
 }
 
-bool uvmp_frequency_is_valid(const struct uvmp_frequency *list)
+bool uvmpi_frequency_is_valid(const struct frequency *list)
 {
-	return list != NULL && list->key != NULL && list->heap != NULL && list->place != NULL &&
-	       list->units != 0 && list->units <= UVMP_UNITS_MAX && list->begun <= list->units &&
-	       list->count <= list->begun;
-}
-
-static bool has_unit(const struct uvmp_frequency *list, uint32_t unit)
-{
-	return uvmp_frequency_is_valid(list) && unit < list->units;
-}
-
-static bool is_listed(const struct uvmp_frequency *list, uint32_t unit)
-{
-	return uvmp_frequency_is_valid(list) && unit < list->begun && list->place[unit] != UVMP_UNIT_NONE;
+	return list->key != NULL && list->heap != NULL && list->place != NULL && list->units != 0 &&
+	       list->units <= UVMP_UNITS_MAX && list->begun <= list->units && list->count <= list->begun;
 }
 
 /* Writes the keys and places up to the unit's that were never used. */
-static void begin(struct uvmp_frequency *list, uint32_t unit)
+static void begin(struct frequency *list, uint32_t unit)
 {
 	for (; list->begun <= unit; list->begun++) {
-		list->key[list->begun] = (struct uvmp_frequency_key){0};
+		list->key[list->begun] = (struct frequency_key){0};
 		list->place[list->begun] = UVMP_UNIT_NONE;
 	}
 }
 
-static bool is_less(const struct uvmp_frequency_key *x, const struct uvmp_frequency_key *y)
+static bool is_less(const struct frequency_key *x, const struct frequency_key *y)
 {
 	if (x->late != y->late)
 		return x->late < y->late;
@@ -66,12 +37,12 @@ static bool is_less(const struct uvmp_frequency_key *x, const struct uvmp_freque
 }
 
 /* Does the unit at place a precede the one at place b? */
-static bool precedes(const struct uvmp_frequency *list, uint32_t a, uint32_t b)
+static bool precedes(const struct frequency *list, uint32_t a, uint32_t b)
 {
 	return is_less(&list->key[list->heap[a]], &list->key[list->heap[b]]);
 }
 
-static void exchange(struct uvmp_frequency *list, uint32_t a, uint32_t b)
+static void exchange(struct frequency *list, uint32_t a, uint32_t b)
 {
 	uint32_t unit = list->heap[a];
 
@@ -81,7 +52,7 @@ static void exchange(struct uvmp_frequency *list, uint32_t a, uint32_t b)
 	list->place[list->heap[b]] = b;
 }
 
-static void settle(struct uvmp_frequency *list, uint32_t at)
+static void settle(struct frequency *list, uint32_t at)
 {
 	for (; at != 0 && precedes(list, at, (at - 1u) / 2u); at = (at - 1u) / 2u)
 		exchange(list, at, (at - 1u) / 2u);
@@ -95,12 +66,10 @@ static void settle(struct uvmp_frequency *list, uint32_t at)
 	}
 }
 
-void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+void uvmpi_frequency_touch(struct frequency *list, uint32_t unit, uint64_t frequency)
 {
-	if (!has_unit(list, unit))
-		return;
 	begin(list, unit);
-	list->key[unit] = (struct uvmp_frequency_key){frequency, ++list->clock, list->key[unit].late};
+	list->key[unit] = (struct frequency_key){frequency, ++list->clock, list->key[unit].late};
 	if (list->place[unit] == UVMP_UNIT_NONE) {
 		list->place[unit] = list->count;
 		list->heap[list->count++] = unit;
@@ -108,29 +77,27 @@ void uvmp_frequency_touch(struct uvmp_frequency *list, uint32_t unit, uint64_t f
 	settle(list, list->place[unit]);
 }
 
-void uvmp_frequency_set(struct uvmp_frequency *list, uint32_t unit, uint64_t frequency)
+void uvmpi_frequency_set(struct frequency *list, uint32_t unit, uint64_t frequency)
 {
-	if (!is_listed(list, unit))
+	if (!uvmpi_frequency_contains(list, unit))
 		return;
 	list->key[unit].frequency = frequency;
 	settle(list, list->place[unit]);
 }
 
-void uvmp_frequency_spare(struct uvmp_frequency *list, uint32_t unit, bool is_spared)
+void uvmpi_frequency_spare(struct frequency *list, uint32_t unit, bool is_spared)
 {
-	if (!has_unit(list, unit))
-		return;
 	begin(list, unit);
 	list->key[unit].late = is_spared;
 	if (list->place[unit] != UVMP_UNIT_NONE)
 		settle(list, list->place[unit]);
 }
 
-void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
+void uvmpi_frequency_remove(struct frequency *list, uint32_t unit)
 {
 	uint32_t at;
 
-	if (!is_listed(list, unit))
+	if (!uvmpi_frequency_contains(list, unit))
 		return;
 	at = list->place[unit];
 	exchange(list, at, --list->count);
@@ -139,13 +106,13 @@ void uvmp_frequency_remove(struct uvmp_frequency *list, uint32_t unit)
 		settle(list, at);
 }
 
-uint32_t uvmp_frequency_least(const struct uvmp_frequency *list)
+uint32_t uvmpi_frequency_least(const struct frequency *list)
 {
-	return uvmp_frequency_is_valid(list) && list->count != 0 ? list->heap[0] : UVMP_UNIT_NONE;
+	return list->count != 0 ? list->heap[0] : UVMP_UNIT_NONE;
 }
 
 /* Do at most `rank` units have a key up to this one? */
-static bool is_below(const struct uvmp_frequency *list, struct uvmp_frequency_key key, uint32_t rank)
+static bool is_below(const struct frequency *list, struct frequency_key key, uint32_t rank)
 {
 	uint32_t exceeding = 0;
 
@@ -155,8 +122,7 @@ static bool is_below(const struct uvmp_frequency *list, struct uvmp_frequency_ke
 }
 
 /* The least value of `part` of the key for which that is false. */
-static void bisect(const struct uvmp_frequency *list, struct uvmp_frequency_key *key, uint64_t *part,
-                   uint32_t rank)
+static void bisect(const struct frequency *list, struct frequency_key *key, uint64_t *part, uint32_t rank)
 {
 	uint64_t low = 0, high = UINT64_MAX;
 
@@ -170,14 +136,14 @@ static void bisect(const struct uvmp_frequency *list, struct uvmp_frequency_key 
 	*part = low;
 }
 
-uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank)
+uint32_t uvmpi_frequency_at(const struct frequency *list, uint32_t rank)
 {
-	struct uvmp_frequency_key key = {UINT64_MAX, UINT64_MAX, 0};
+	struct frequency_key key = {UINT64_MAX, UINT64_MAX, 0};
 	uint32_t at = 0;
 
 	if (rank == 0)
-		return uvmp_frequency_least(list);
-	if (!uvmp_frequency_is_valid(list) || rank >= list->count)
+		return uvmpi_frequency_least(list);
+	if (rank >= list->count)
 		return UVMP_UNIT_NONE;
 	bisect(list, &key, &key.late, rank);
 	bisect(list, &key, &key.frequency, rank);
@@ -188,26 +154,26 @@ uint32_t uvmp_frequency_at(const struct uvmp_frequency *list, uint32_t rank)
 }
 
 /* The place behind all that lie below this one; the number of units: there is none. */
-static uint32_t place_behind(const struct uvmp_frequency *list, uint32_t at)
+static uint32_t place_behind(const struct frequency *list, uint32_t at)
 {
 	while (at != 0 && (at % 2u == 0 || at + 1u == list->count))
 		at = (at - 1u) / 2u;
 	return at != 0 ? at + 1u : list->count;
 }
 
-static uint32_t place_below(const struct uvmp_frequency *list, uint32_t at)
+static uint32_t place_below(const struct frequency *list, uint32_t at)
 {
 	return 2u * at + 1u < list->count ? 2u * at + 1u : place_behind(list, at);
 }
 
-uint32_t uvmp_frequency_next(const struct uvmp_frequency *list, uint32_t unit)
+uint32_t uvmpi_frequency_next(const struct frequency *list, uint32_t unit)
 {
 	uint32_t next = UVMP_UNIT_NONE, at = 0;
 
-	if (!is_listed(list, unit))
+	if (!uvmpi_frequency_contains(list, unit))
 		return UVMP_UNIT_NONE;
 	while (at < list->count) {
-		const struct uvmp_frequency_key *key = &list->key[list->heap[at]];
+		const struct frequency_key *key = &list->key[list->heap[at]];
 
 		if (!is_less(&list->key[unit], key)) {
 			at = place_below(list, at);

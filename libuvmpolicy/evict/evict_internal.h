@@ -1,104 +1,49 @@
-/* What an eviction order is made of: eight functions uvmp_evict_FILE_VERB. evict.c has checked all arguments
- * before it calls one of them, but for `random`; victim is called only while `rank`, the number of units to be
- * passed over, is below evict->count. */
+/* What eviction orders share: the descriptor.
+ *
+ * Layers of this folder: evict_recency.c < evict_grouped.c and evict_frequency.c < one file per order <
+ * evict.c, which holds the table and checks every argument before it calls an order. The state of an order is
+ * private to its file. */
 #ifndef UVMPOLICY_EVICT_INTERNAL_H
 #define UVMPOLICY_EVICT_INTERNAL_H
 
 #include "uvmpolicy/evict.h"
 
-/* What a search has found becomes *unit. UVMP_ERR_NO_MEMORY: nothing. */
-static inline enum uvmp_status uvmp_evict_found(uint32_t found, uint32_t *unit)
+/* Everything that the library knows of one order. `evict` is valid and `unit` is in range, but for `random`,
+ * which may be NULL. The order keeps evict->count. */
+struct eviction_order {
+	char name[12]; /* in the policy string */
+	struct uvmp_evict_traits traits;
+	uint16_t state_bytes; /* per order, at evict->state; 0: the order has no state here */
+	uint16_t unit_bytes;  /* per unit, */
+	uint16_t group_bytes; /* and per UVMP_EVICT_GROUP_UNITS units, behind the state */
+	/* Sets the state; evict->units is set. Reads and writes nothing behind the state. */
+	void (*init)(struct uvmp_evict *evict);
+	bool (*is_valid)(const struct uvmp_evict *evict); /* evict->state is not NULL */
+	bool (*contains)(const struct uvmp_evict *evict, uint32_t unit);
+	void (*touch)(struct uvmp_evict *evict, uint32_t unit);
+	void (*remove)(struct uvmp_evict *evict, uint32_t unit);
+	void (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
+	/* `rank`, the number of units to pass over, is below evict->count. */
+	enum uvmp_status (*victim)(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, uint32_t *unit);
+	enum uvmp_status (*next)(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
+	/* NULL: no effect. */
+	void (*weigh)(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
+	void (*spare)(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
+	void (*batch)(struct uvmp_evict *evict);
+	void (*left)(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
+	uint32_t (*closure)(struct uvmp_tree *tree, uint32_t evictable); /* NULL: the victim leaves alone */
+};
+
+#define UVMP_EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;
+UVMP_EVICT_ORDERS(UVMP_EVICT_DECLARE)
+
+/* The result of a search becomes *unit. UVMP_ERR_NO_MEMORY: the search has found nothing. */
+static inline enum uvmp_status evict_found(uint32_t found, uint32_t *unit)
 {
 	if (found == UVMP_UNIT_NONE)
 		return UVMP_ERR_NO_MEMORY;
 	*unit = found;
 	return UVMP_OK;
 }
-
-/* Of a valid list: is the unit on it? */
-static inline bool uvmp_recency_is_listed(const struct uvmp_recency *list, uint32_t unit)
-{
-	return unit < list->begun && list->link[unit].next != unit;
-}
-
-/* evict_recency.c: takes a unit off a valid list that holds it. */
-void uvmp_recency_take_off(struct uvmp_recency *list, uint32_t unit);
-
-static inline bool uvmp_grouped_is_listed(const struct uvmp_grouped *list, uint32_t unit)
-{
-	return unit < list->begun && list->link[unit].next != unit;
-}
-
-/* evict_grouped.c: takes a unit off a valid list that holds it. */
-void uvmp_grouped_take_off(struct uvmp_grouped *list, uint32_t unit);
-
-/* evict_lru.c: both units */
-void uvmp_evict_lru_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_lru_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_lru_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lru_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lru_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lru_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_lru_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_lru_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-
-/* evict_random.c */
-void uvmp_evict_random_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_random_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_random_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_random_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_random_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_random_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_random_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_random_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-
-/* evict_sl.c: both basic-block orders */
-void uvmp_evict_sl_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_sl_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_sl_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_sl_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_sl_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_sl_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_sl_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_sl_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-
-/* evict_lfu.c */
-void uvmp_evict_lfu_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_lfu_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_lfu_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lfu_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lfu_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_lfu_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_lfu_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_lfu_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-
-/* evict_clock.c */
-void uvmp_evict_clock_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_clock_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_clock_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_clock_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_clock_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_clock_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_clock_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_clock_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-
-/* evict_mhpe.c */
-void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory);
-bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict);
-bool uvmp_evict_mhpe_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit);
-enum uvmp_status uvmp_evict_mhpe_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				      uint32_t *unit);
-enum uvmp_status uvmp_evict_mhpe_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* What it alone has: */
-void uvmp_evict_mhpe_batch(struct uvmp_evict *evict);
-void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
 
 #endif

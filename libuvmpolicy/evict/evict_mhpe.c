@@ -23,7 +23,7 @@
  *
  * Chunks have the number of their arrival, so that partitions are comparisons. The newest of the old
  * partition is known: it moves on when an interval ends, once past each chunk. */
-#include "evict_internal.h"
+#include "evict_mhpe_internal.h"
 
 enum {
 	CHUNK_PAGES = 16,
@@ -35,72 +35,74 @@ enum {
 	DISTANCE_MOST = 32
 };
 
-void uvmp_evict_mhpe_init(struct uvmp_evict *evict, void *memory)
+static struct mhpe *state_of(const struct uvmp_evict *evict)
 {
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
+	return evict->state;
+}
 
-	mhpe->stamp = memory;
-	mhpe->begun = mhpe->last = 1;
-	mhpe->old = UVMP_UNIT_NONE;
-	(void)uvmp_recency_init(&evict->list, (void *)(mhpe->stamp + evict->units), evict->units);
+static void init(struct uvmp_evict *evict)
+{
+	struct mhpe *mhpe = state_of(evict);
+
+	*mhpe = (struct mhpe){.stamp = (void *)(mhpe + 1), .begun = 1, .last = 1, .old = UVMP_UNIT_NONE};
+	uvmpi_recency_init(&mhpe->list, (void *)(mhpe->stamp + evict->units), evict->units);
 }
 
 /* Writes the stamps up to the unit's that were never used. */
-static void begin(struct uvmp_mhpe *mhpe, uint32_t unit)
+static void begin(struct mhpe *mhpe, uint32_t unit)
 {
 	for (; mhpe->stamped <= unit; mhpe->stamped++)
 		mhpe->stamp[mhpe->stamped] = 0;
 }
 
-bool uvmp_evict_mhpe_is_valid(const struct uvmp_evict *evict)
+static bool is_valid(const struct uvmp_evict *evict)
 {
-	return evict->mhpe.stamp != NULL && evict->mhpe.stamped <= evict->units &&
-	       evict->mhpe.distance <= DISTANCE_MOST && uvmp_evict_lru_is_valid(evict);
+	const struct mhpe *mhpe = state_of(evict);
+
+	return mhpe->stamp != NULL && mhpe->stamped <= evict->units && mhpe->distance <= DISTANCE_MOST &&
+	       uvmpi_by_recency_is_valid(evict);
 }
 
-bool uvmp_evict_mhpe_contains(const struct uvmp_evict *evict, uint32_t unit)
+static void touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmp_recency_contains(&evict->list, unit);
-}
+	struct mhpe *mhpe = state_of(evict);
 
-void uvmp_evict_mhpe_touch(struct uvmp_evict *evict, uint32_t unit)
-{
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
-
-	if (uvmp_recency_contains(&evict->list, unit))
+	if (uvmpi_recency_contains(&mhpe->list, unit))
 		return;
 	begin(mhpe, unit);
 	mhpe->wrong += mhpe->stamp[unit] >= mhpe->last;
 	mhpe->stamp[unit] = ++mhpe->clock;
 	mhpe->came++;
-	uvmp_evict_lru_touch(evict, unit);
+	uvmpi_by_recency_touch(evict, unit);
 }
 
-void uvmp_evict_mhpe_remove(struct uvmp_evict *evict, uint32_t unit)
+static void take_off(struct uvmp_evict *evict, uint32_t unit)
 {
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
+	struct mhpe *mhpe = state_of(evict);
 
-	if (!uvmp_recency_contains(&evict->list, unit))
+	if (!uvmpi_recency_contains(&mhpe->list, unit))
 		return;
 	if (mhpe->old == unit)
-		mhpe->old = evict->list.link[unit].prev;
+		mhpe->old = mhpe->list.link[unit].prev;
 	mhpe->stamp[unit] = 0;
-	uvmp_evict_lru_remove(evict, unit);
+	uvmpi_by_recency_remove(evict, unit);
 }
 
-void uvmp_evict_mhpe_forget(struct uvmp_evict *evict, uint32_t unit)
+static void forget(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmp_evict_mhpe_remove(evict, unit);
-	begin(&evict->mhpe, unit);
-	evict->mhpe.stamp[unit] = 0;
+	struct mhpe *mhpe = state_of(evict);
+
+	take_off(evict, unit);
+	begin(mhpe, unit);
+	mhpe->stamp[unit] = 0;
 }
 
-void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
+static void left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
 {
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
+	struct mhpe *mhpe = state_of(evict);
 
 	begin(mhpe, unit);
-	if (!uvmp_recency_contains(&evict->list, unit))
+	if (!uvmpi_recency_contains(&mhpe->list, unit))
 		mhpe->stamp[unit] = mhpe->clock + 1u;
 	mhpe->left_pages += pages;
 	mhpe->untouched += untouched;
@@ -109,7 +111,7 @@ void uvmp_evict_mhpe_left(struct uvmp_evict *evict, uint32_t unit, uint32_t page
 /* -- the end of an interval -- */
 
 /* How well did the newest go? */
-static void judge(struct uvmp_mhpe *mhpe)
+static void judge(struct mhpe *mhpe)
 {
 	uint64_t level, distance;
 
@@ -128,18 +130,18 @@ static void judge(struct uvmp_mhpe *mhpe)
 /* What came in the interval that was the last one is old now. */
 static void age(struct uvmp_evict *evict)
 {
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
-	uint32_t next = mhpe->old == UVMP_UNIT_NONE ? evict->list.head : evict->list.link[mhpe->old].next;
+	struct mhpe *mhpe = state_of(evict);
+	uint32_t next = mhpe->old == UVMP_UNIT_NONE ? mhpe->list.head : mhpe->list.link[mhpe->old].next;
 
 	mhpe->last = mhpe->begun;
 	mhpe->begun = mhpe->clock + 1u;
-	for (; next != UVMP_UNIT_NONE && mhpe->stamp[next] < mhpe->last; next = evict->list.link[next].next)
+	for (; next != UVMP_UNIT_NONE && mhpe->stamp[next] < mhpe->last; next = mhpe->list.link[next].next)
 		mhpe->old = next;
 }
 
-void uvmp_evict_mhpe_batch(struct uvmp_evict *evict)
+static void batch(struct uvmp_evict *evict)
 {
-	struct uvmp_mhpe *mhpe = &evict->mhpe;
+	struct mhpe *mhpe = state_of(evict);
 
 	if (mhpe->came < INTERVAL_CHUNKS)
 		return;
@@ -154,34 +156,52 @@ void uvmp_evict_mhpe_batch(struct uvmp_evict *evict)
 /* The first to go. */
 static uint32_t start(const struct uvmp_evict *evict)
 {
-	uint32_t unit = evict->mhpe.old;
+	const struct mhpe *mhpe = state_of(evict);
+	uint32_t unit = mhpe->old;
 
-	if (evict->mhpe.is_lru || unit == UVMP_UNIT_NONE)
-		return evict->list.head;
-	for (uint32_t i = 0; i < evict->mhpe.distance && unit != evict->list.head; i++)
-		unit = evict->list.link[unit].prev;
+	if (mhpe->is_lru || unit == UVMP_UNIT_NONE)
+		return mhpe->list.head;
+	for (uint32_t i = 0; i < mhpe->distance && unit != mhpe->list.head; i++)
+		unit = mhpe->list.link[unit].prev;
 	return unit;
 }
 
-enum uvmp_status uvmp_evict_mhpe_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
+	const struct mhpe *mhpe = state_of(evict);
 	uint32_t first = start(evict);
 
 	(void)random;
-	if (!uvmp_recency_contains(&evict->list, *unit))
+	if (!uvmpi_recency_contains(&mhpe->list, *unit))
 		return UVMP_ERR_NO_MEMORY;
-	if (evict->mhpe.stamp[*unit] > evict->mhpe.stamp[first])
-		return uvmp_evict_found(evict->list.link[*unit].next, unit);
-	if (*unit != evict->list.head)
-		return uvmp_evict_found(evict->list.link[*unit].prev, unit);
-	return uvmp_evict_found(evict->list.link[first].next, unit);
+	if (mhpe->stamp[*unit] > mhpe->stamp[first])
+		return evict_found(mhpe->list.link[*unit].next, unit);
+	if (*unit != mhpe->list.head)
+		return evict_found(mhpe->list.link[*unit].prev, unit);
+	return evict_found(mhpe->list.link[first].next, unit);
 }
 
-enum uvmp_status uvmp_evict_mhpe_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-                                        uint32_t *unit)
+static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, uint32_t *unit)
 {
 	*unit = start(evict);
 	while (rank-- > 0)
-		(void)uvmp_evict_mhpe_next(evict, random, unit);
+		(void)next(evict, random, unit);
 	return UVMP_OK;
 }
+
+const struct eviction_order uvmpi_order_mhpe = {
+	.name = "mhpe",
+	.traits = {.unit_pages = CHUNK_PAGES, .has_reserve = true, .has_touches = true},
+	.state_bytes = sizeof(struct mhpe),
+	.unit_bytes = sizeof(struct recency_link) + sizeof(uint64_t),
+	.init = init,
+	.is_valid = is_valid,
+	.contains = uvmpi_by_recency_contains,
+	.touch = touch,
+	.remove = take_off,
+	.forget = forget,
+	.victim = victim,
+	.next = next,
+	.batch = batch,
+	.left = left,
+};

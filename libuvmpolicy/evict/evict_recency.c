@@ -1,40 +1,27 @@
 /* A doubly linked list in an array: unit u is link[u]. Touching unlinks a unit and appends it at the tail, so
- * the head is always the one whose last touch is oldest. "Not on the list" is a unit that points at itself,
- * which no listed unit can. */
-#include "evict_internal.h"
+ * the head is always the unit whose last touch is oldest. A unit that is not listed points at itself, which
+ * no listed unit can. */
+#include "recency_internal.h"
 
-enum uvmp_status uvmp_recency_init(struct uvmp_recency *list, struct uvmp_recency_link *link, uint32_t units)
+void uvmpi_recency_init(struct recency *list, struct recency_link *link, uint32_t units)
 {
-	if (list == NULL || link == NULL)
-		return UVMP_ERR_ARGUMENT;
-	if (units == 0 || units > UVMP_UNITS_MAX)
-		return UVMP_ERR_RANGE;
-	list->link = link;
-	list->units = units;
-	list->begun = 0;
-	list->head = list->tail = UVMP_UNIT_NONE;
-	list->count = 0;
-	return UVMP_OK;
+	*list = (struct recency){
+		.link = link, .units = units, .head = UVMP_UNIT_NONE, .tail = UVMP_UNIT_NONE};
 }
 
-bool uvmp_recency_is_valid(const struct uvmp_recency *list)
+bool uvmpi_recency_is_valid(const struct recency *list)
 {
-	if (list == NULL || list->link == NULL || list->units > UVMP_UNITS_MAX ||
-	    list->begun > list->units || list->count > list->begun)
+	if (list->link == NULL || list->units > UVMP_UNITS_MAX || list->begun > list->units ||
+	    list->count > list->begun)
 		return false;
 	if (list->count == 0)
 		return list->units != 0 && list->head == UVMP_UNIT_NONE && list->tail == UVMP_UNIT_NONE;
 	return list->head < list->begun && list->tail < list->begun;
 }
 
-bool uvmp_recency_contains(const struct uvmp_recency *list, uint32_t unit)
+void uvmpi_recency_take_off(struct recency *list, uint32_t unit)
 {
-	return uvmp_recency_is_valid(list) && uvmp_recency_is_listed(list, unit);
-}
-
-void uvmp_recency_take_off(struct uvmp_recency *list, uint32_t unit)
-{
-	struct uvmp_recency_link *link = &list->link[unit];
+	struct recency_link *link = &list->link[unit];
 
 	if (link->prev == UVMP_UNIT_NONE)
 		list->head = link->next;
@@ -48,20 +35,12 @@ void uvmp_recency_take_off(struct uvmp_recency *list, uint32_t unit)
 	list->count--;
 }
 
-void uvmp_recency_remove(struct uvmp_recency *list, uint32_t unit)
+void uvmpi_recency_touch(struct recency *list, uint32_t unit)
 {
-	if (uvmp_recency_contains(list, unit))
-		uvmp_recency_take_off(list, unit);
-}
-
-void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
-{
-	if (!uvmp_recency_is_valid(list) || unit >= list->units)
-		return;
-	if (uvmp_recency_is_listed(list, unit))
-		uvmp_recency_take_off(list, unit);
+	if (uvmpi_recency_contains(list, unit))
+		uvmpi_recency_take_off(list, unit);
 	for (; list->begun <= unit; list->begun++)
-		list->link[list->begun] = (struct uvmp_recency_link){list->begun, list->begun};
+		list->link[list->begun] = (struct recency_link){list->begun, list->begun};
 	list->link[unit].prev = list->tail;
 	list->link[unit].next = UVMP_UNIT_NONE;
 	if (list->tail == UVMP_UNIT_NONE)
@@ -72,7 +51,55 @@ void uvmp_recency_touch(struct uvmp_recency *list, uint32_t unit)
 	list->count++;
 }
 
-uint32_t uvmp_recency_next(const struct uvmp_recency *list, uint32_t unit)
+/* -- orders by recency -- */
+
+static struct recency *list_of(const struct uvmp_evict *evict)
 {
-	return uvmp_recency_contains(list, unit) ? list->link[unit].next : UVMP_UNIT_NONE;
+	return evict->state;
+}
+
+void uvmpi_by_recency_init(struct uvmp_evict *evict)
+{
+	uvmpi_recency_init(list_of(evict), (void *)(list_of(evict) + 1), evict->units);
+}
+
+bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)
+{
+	const struct recency *list = list_of(evict);
+
+	return uvmpi_recency_is_valid(list) && list->units == evict->units && list->count == evict->count;
+}
+
+bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmpi_recency_contains(list_of(evict), unit);
+}
+
+void uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
+{
+	uvmpi_recency_touch(list_of(evict), unit);
+	evict->count = list_of(evict)->count;
+}
+
+void uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit)
+{
+	if (uvmpi_recency_contains(list_of(evict), unit))
+		uvmpi_recency_take_off(list_of(evict), unit);
+	evict->count = list_of(evict)->count;
+}
+
+enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+					 uint32_t *unit)
+{
+	(void)random;
+	*unit = list_of(evict)->head;
+	while (rank-- > 0)
+		*unit = uvmpi_recency_next(list_of(evict), *unit);
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+{
+	(void)random;
+	return evict_found(uvmpi_recency_next(list_of(evict), *unit), unit);
 }

@@ -9,7 +9,7 @@
 
 #include "support/seed.h"
 #include "model/naive_recency.h"
-#include "uvmpolicy/evict.h"
+#include "evict/recency_internal.h"
 
 #define UNITS_MAX 200u
 #define HISTORIES 60
@@ -17,16 +17,16 @@
 
 static uint64_t seeds[2];
 
-static void assert_same(const struct uvmp_recency *list, const struct naive_recency *naive)
+static void assert_same(const struct recency *list, const struct naive_recency *naive)
 {
 	uint32_t forward = list->head, backward = list->tail;
 
-	assert_true(uvmp_recency_is_valid(list));
+	assert_true(uvmpi_recency_is_valid(list));
 	assert_int_equal(list->count, naive->count);
 	for (uint32_t i = 0; i < naive->count; i++) {
 		assert_int_equal(forward, naive->unit[i]);
 		assert_int_equal(backward, naive->unit[naive->count - 1 - i]);
-		forward = uvmp_recency_next(list, forward);
+		forward = uvmpi_recency_next(list, forward);
 		backward = list->link[backward].prev;
 	}
 	assert_int_equal(forward, UVMP_UNIT_NONE);
@@ -42,12 +42,12 @@ static uint32_t any_unit(uint64_t *random, uint32_t units)
 static void recency_history(uint64_t *random)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	struct uvmp_recency_link link[UNITS_MAX];
+	struct recency_link link[UNITS_MAX];
 	struct naive_recency naive;
-	struct uvmp_recency list;
+	struct recency list;
 
 	naive_recency_init(&naive);
-	assert_int_equal(uvmp_recency_init(&list, link, units), UVMP_OK);
+	uvmpi_recency_init(&list, link, units);
 	for (int step = 0; step < STEPS; step++) {
 		uint32_t unit = any_unit(random, units);
 		uint64_t what = uvmp_random_below(random, 8);
@@ -55,14 +55,14 @@ static void recency_history(uint64_t *random)
 		if (what == 0)
 			unit = list.head;
 		if (what < 4) {
-			uvmp_recency_remove(&list, unit);
+			if (uvmpi_recency_contains(&list, unit))
+				uvmpi_recency_take_off(&list, unit);
 			naive_recency_remove(&naive, unit);
-		} else {
-			uvmp_recency_touch(&list, unit);
-			if (unit < units)
-				naive_recency_touch(&naive, unit);
+		} else if (unit < units) {
+			uvmpi_recency_touch(&list, unit);
+			naive_recency_touch(&naive, unit);
 		}
-		assert_int_equal(uvmp_recency_contains(&list, unit), naive_recency_find(&naive, unit) >= 0);
+		assert_int_equal(uvmpi_recency_contains(&list, unit), naive_recency_find(&naive, unit) >= 0);
 		if (step % 16 == 0)
 			assert_same(&list, &naive);
 	}
@@ -263,7 +263,7 @@ static void follow(struct naive_order *naive, struct uvmp_evict *evict, uint32_t
 static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	static uint64_t memory[4 * UNITS_MAX];
+	static uint64_t memory[20 + 4 * UNITS_MAX];
 	struct naive_order naive = {.first_of_last = 1, .first_of_current = 1};
 	struct uvmp_evict evict;
 

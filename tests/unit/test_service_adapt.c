@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "engine/service_internal.h"
+#include "evict/evict_mhpe_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 
@@ -866,12 +867,12 @@ static void test_arrays(void **state)
 
 static void test_mhpe(void **state)
 {
-	const struct uvmp_mhpe *mhpe;
+	const struct mhpe *mhpe;
 
 	(void)state;
 	start("prefetch=density evict=mhpe thrash=off counters=off", 1, 1, 0);
 	range(2);
-	mhpe = &e.service->gpu[1].order.mhpe;
+	mhpe = e.service->gpu[1].order.state;
 	for (uint32_t page = 0; page < 512; page += 16)
 		fault(1, 0, page);
 	assert_int_equal(resident(0), 512);

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "engine/service_internal.h"
+#include "evict/evict_mhpe_internal.h"
+#include "evict/frequency_internal.h"
 #include "support/arena.h"
 
 #define MIB2  0x200000u
@@ -30,6 +32,18 @@ static struct uvmp_policy policy;
 static struct uvmp_processors processors;
 static struct uvmp_service_gpu gpus[2];
 static struct uvmp_service_params params;
+
+/* State of evict=lfu2m on GPU 1. */
+static const struct frequency *frequency_of(const struct uvmp_service *service)
+{
+	return service->gpu[1].order.state;
+}
+
+/* State of evict=mhpe on GPU 1. */
+static const struct mhpe *mhpe_of(const struct uvmp_service *service)
+{
+	return service->gpu[1].order.state;
+}
 
 static void forget(void)
 {
@@ -216,13 +230,13 @@ static void sizes(void **state)
 	gpus[0].memory_bytes = MIB2 - 1u;
 	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	prepare("evict=lru2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 8);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
 	prepare("evict=tbne", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * (32 * 16 + 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
 	prepare("evict=lfu2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 32);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
 	prepare("evict=lru4k", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 16 * 512 * 8);
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LRU_4K, 16 * 512));
 	params.blocks = 1u << 24; /* too many units */
 	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	open("preset=nvidia-595", 4096, 4, 4);
@@ -1413,7 +1427,7 @@ static void circles(void **state)
 /* What a pinned block is used counts, and it stays out of the order. */
 static void counted_circles(void **state)
 {
-	const struct uvmp_frequency_key *key;
+	const struct frequency_key *key;
 	uint64_t before;
 	uint32_t unit;
 
@@ -1422,7 +1436,7 @@ static void counted_circles(void **state)
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
 	unit = place(block(0), 1)->memory;
-	key = &s->gpu[1].order.frequency.key[unit];
+	key = &frequency_of(s)->key[unit];
 	before = key->frequency;
 	for (uint32_t i = 0; i < 10; i++)
 		uvmpi_memory_touch(s, 1, block(0), 0);
@@ -1436,7 +1450,7 @@ static void counted_circles(void **state)
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
 	unit = place(block(0), 1)->memory;
-	key = &s->gpu[1].order.frequency.key[unit];
+	key = &frequency_of(s)->key[unit];
 	for (uint32_t i = 0; i < 10; i++)
 		uvmpi_remote_use(s, 1, block(0), 0, false);
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
@@ -1587,8 +1601,8 @@ static void untouched_pages(void **state)
 	have(a, 1, 0, 64);
 	s->step.block = block(1);
 	ASSERT_LEAVES(0, 1);
-	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 16);
-	assert_int_equal(s->gpu[1].order.mhpe.untouched, 0);
+	assert_int_equal(mhpe_of(s)->left_pages, 16);
+	assert_int_equal(mhpe_of(s)->untouched, 0);
 	uvmpi_cold_make(s, block_at(s, a));
 	ASSERT_LEAVES(1, 1);
 	cold_at(s, block_at(s, a)->cold)->history = uvmpi_arena_take(s, SLAB_HISTORY);
@@ -1596,12 +1610,12 @@ static void untouched_pages(void **state)
 	history->gpu = 2;
 	history->touched = pages(30, 34);
 	ASSERT_LEAVES(2, 1);
-	assert_int_equal(s->gpu[1].order.mhpe.untouched, 0);
+	assert_int_equal(mhpe_of(s)->untouched, 0);
 	history->gpu = 1;
 	history->touched = pages(47, 50);
 	ASSERT_LEAVES(3, 1);
-	assert_int_equal(s->gpu[1].order.mhpe.left_pages, 64);
-	assert_int_equal(s->gpu[1].order.mhpe.untouched, 14);
+	assert_int_equal(mhpe_of(s)->left_pages, 64);
+	assert_int_equal(mhpe_of(s)->untouched, 14);
 	cold_at(s, block_at(s, a)->cold)->history = 0;
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "engine/service_internal.h"
+#include "evict/frequency_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 
@@ -18,6 +19,12 @@
 #define SPACE 1u
 
 static struct engine host;
+
+/* State of evict=lfu2m on GPU 1. */
+static const struct frequency *heap_of(const struct uvmp_service *service)
+{
+	return service->gpu[1].order.state;
+}
 
 static void prepare(const char *policy, uint32_t gpus, uint32_t roots)
 {
@@ -627,7 +634,7 @@ static uint64_t frequency_of(uvmp_addr address)
 	struct uvmp_service *s = host.service;
 	const struct residency *place = uvmpi_residency_find(s, block_at(s, handle_of(address)), 1);
 
-	return s->gpu[1].order.frequency.key[place->memory].frequency;
+	return heap_of(s)->key[place->memory].frequency;
 }
 
 /* evict=lfu2m goes by accesses to the whole tree, and then by marks [uvmsmart: eviction-list]. */
@@ -657,12 +664,12 @@ static void test_smaller_units_are_ranked_by_their_node(void **unused)
 	fault(BASE, UVMP_ACCESS_READ);
 	use(BASE + KIB64, 4);
 	use(BASE + 2 * KIB64, 2);
-	assert_int_equal(host.service->gpu[1].order.frequency.key[0].frequency, 5 * 4 + 1);
-	assert_int_equal(host.service->gpu[1].order.frequency.key[1].frequency, 2 * 4 + 1);
+	assert_int_equal(heap_of(host.service)->key[0].frequency, 5 * 4 + 1);
+	assert_int_equal(heap_of(host.service)->key[1].frequency, 2 * 4 + 1);
 	/* a block that is smaller than a unit has one node */
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
 	use(BASE + MIB2, 2);
-	assert_int_equal(host.service->gpu[1].order.frequency.key[16].frequency, 3 * 4 + 1);
+	assert_int_equal(heap_of(host.service)->key[16].frequency, 3 * 4 + 1);
 }
 
 static void test_all_are_halved(void **unused)
@@ -764,10 +771,10 @@ static void test_a_synchronisation_levels_lfu(void **unused)
 	fault(BASE, UVMP_ACCESS_READ);
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
 	use(BASE + MIB2 / 2, 5);
-	assert_true(host.service->gpu[1].order.frequency.key[1].frequency > 1);
+	assert_true(heap_of(host.service)->key[1].frequency > 1);
 	synchronise();
 	for (uint32_t unit = 0; unit < 4; unit++)
-		assert_int_equal(host.service->gpu[1].order.frequency.key[unit].frequency, 0);
+		assert_int_equal(heap_of(host.service)->key[unit].frequency, 0);
 	engine_stop(&host);
 	prepare("evict=lfu2m remote=always prefetch=block" COMMON, 2, 2);
 	start(1 << 20);

@@ -184,11 +184,10 @@ static struct room_times take_room(struct thread *t, uint32_t pages)
 static void evict(struct thread *t, const struct uvmp_action *a)
 {
 	struct shop *shop = t->shop;
-	enum uvmp_evictor order = shop->host.params.policy->evict;
 	uint64_t ns = shop->model->evict_ns;
 
 	t->evict_root = a->offset / ROOT_BYTES;
-	if (order == UVMP_EVICT_LRU_4K || order == UVMP_EVICT_RANDOM_4K)
+	if (uvmp_policy_unit_pages(shop->host.params.policy) == 1)
 		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
 	if (a->count == 0) { /* a root of several blocks is one */
 		thread_work(t, ns, &shop->times->evict_ns);

@@ -1,5 +1,5 @@
-/* The closure of TBNe ([uvmsmart: victim-selection], policy 1), the mirror of the tree-based prefetcher. The
- * order itself names the first victim (evict_sl.c); then the tree of the victim is balanced. Bottom up, each
+/* TBNe ([uvmsmart: eviction-list, victim-selection], policy 1), the mirror of the tree-based prefetcher. The
+ * first victim is the victim of sl64k; then the closure balances the tree of the victim. Bottom up, each
  * inner node becomes the sum of its children. A node that holds pages but is less than half full loses every
  * full, evictable block below it. A node that is exactly half full keeps its blocks. The recency of the
  * blocks is ignored, and the pass covers the whole tree.
@@ -7,7 +7,7 @@
  * A node depends on its own subtree only, so each order that visits children before their parents gives the
  * result of the specification's post-order. This file goes level by level. A drop changes nodes below the
  * judged node, and nodes that are judged later, so all sums can be renewed after the drop. */
-#include "evict_internal.h"
+#include "grouped_internal.h"
 
 /* Empties the full leaves among [first, end) that are evictable. Returns them as a set. */
 static uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint32_t evictable)
@@ -40,3 +40,19 @@ uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable)
 		}
 	return dropped;
 }
+
+const struct eviction_order uvmpi_order_tbne = {
+	.name = "tbne",
+	.traits = {.unit_pages = 16, .has_reserve = true, .has_tree = true, .spares_incomplete = true},
+	.state_bytes = sizeof(struct grouped),
+	.unit_bytes = GROUPED_UNIT_BYTES,
+	.group_bytes = GROUPED_GROUP_BYTES,
+	.init = uvmpi_by_group_init,
+	.is_valid = uvmpi_by_group_is_valid,
+	.contains = uvmpi_by_group_contains,
+	.touch = uvmpi_by_group_touch,
+	.remove = uvmpi_by_group_remove,
+	.victim = uvmpi_by_group_victim,
+	.next = uvmpi_by_group_next,
+	.closure = uvmp_evict_tbn_closure,
+};

@@ -1,0 +1,18 @@
+/* Least recently touched large page first ([uvmsmart: victim-selection], policy 5). The original stamps
+ * entries with cycles and sorts stably. Time never runs backwards, so that this is the order of last touches,
+ * which a recency list keeps without sorting. */
+#include "recency_internal.h"
+
+const struct eviction_order uvmpi_order_lru2m = {
+	.name = "lru2m",
+	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
+	.state_bytes = sizeof(struct recency),
+	.unit_bytes = sizeof(struct recency_link),
+	.init = uvmpi_by_recency_init,
+	.is_valid = uvmpi_by_recency_is_valid,
+	.contains = uvmpi_by_recency_contains,
+	.touch = uvmpi_by_recency_touch,
+	.remove = uvmpi_by_recency_remove,
+	.victim = uvmpi_by_recency_victim,
+	.next = uvmpi_by_recency_next,
+};

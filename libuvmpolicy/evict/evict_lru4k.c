@@ -1,0 +1,17 @@
+/* Least recently touched page first ([uvmsmart: victim-selection], policy 0): the order of lru2m, of single
+ * pages. */
+#include "recency_internal.h"
+
+const struct eviction_order uvmpi_order_lru4k = {
+	.name = "lru4k",
+	.traits = {.unit_pages = 1, .has_reserve = true},
+	.state_bytes = sizeof(struct recency),
+	.unit_bytes = sizeof(struct recency_link),
+	.init = uvmpi_by_recency_init,
+	.is_valid = uvmpi_by_recency_is_valid,
+	.contains = uvmpi_by_recency_contains,
+	.touch = uvmpi_by_recency_touch,
+	.remove = uvmpi_by_recency_remove,
+	.victim = uvmpi_by_recency_victim,
+	.next = uvmpi_by_recency_next,
+};

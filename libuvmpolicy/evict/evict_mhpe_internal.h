@@ -1,0 +1,22 @@
+/* The state of MHPE, for evict_mhpe.c and its tests; evict_mhpe.c explains the words. */
+#ifndef UVMPOLICY_EVICT_MHPE_INTERNAL_H
+#define UVMPOLICY_EVICT_MHPE_INTERNAL_H
+
+#include "recency_internal.h"
+
+struct mhpe {
+	struct recency list;
+	uint64_t *stamp;      /* [units]: number of the arrival; of a unit that was evicted since, of the next
+			       * arrival at      that time; 0: neither */
+	uint64_t clock;	      /* arrivals */
+	uint32_t stamped;     /* stamps of units 0..stamped-1 have been written */
+	uint64_t begun, last; /* first arrival of the present interval, and of the interval before */
+	uint64_t left_pages, untouched, wrong; /* of this interval */
+	uint32_t came;			       /* chunks that arrived in this interval */
+	uint32_t old;			       /* newest of the old partition, UVMP_UNIT_NONE: it is empty */
+	uint32_t distance;		       /* forward distance in chunks, 0..32 */
+	uint32_t intervals, levels;	       /* of the first intervals: number, sum of untouch levels */
+	bool is_lru;			       /* the strategy has changed */
+};
+
+#endif

@@ -1,0 +1,95 @@
+/* A random page ([uvmsmart: victim-selection], policy 3). The units that may be evicted stand in an array
+ * without gaps, so that one draw names one. If a unit leaves, the last of the array takes its place.
+ *
+ * The draw is uniform over the units that may be evicted. The simulator that the order comes from draws a
+ * position in its recency order and takes the first evictable entry from there on. While every listed entry
+ * may be evicted that is the same distribution. If some are pinned, the original favours the entries
+ * behind them and finds nothing when only pinned entries follow, which is not reproduced. */
+#include "evict_internal.h"
+
+struct random_order {
+	uint32_t *dense; /* units that may be evicted, without gaps, [units] */
+	uint32_t *place; /* of a unit in dense, UVMP_UNIT_NONE: none, [units] */
+	uint64_t begun;	 /* places of units 0..begun-1 have been written */
+};
+
+static struct random_order *state_of(const struct uvmp_evict *evict)
+{
+	return evict->state;
+}
+
+static void init(struct uvmp_evict *evict)
+{
+	struct random_order *order = state_of(evict);
+
+	order->dense = (void *)(order + 1);
+	order->place = order->dense + evict->units;
+	order->begun = 0;
+}
+
+static bool is_valid(const struct uvmp_evict *evict)
+{
+	const struct random_order *order = state_of(evict);
+
+	return order->dense != NULL && order->place != NULL && order->begun <= evict->units &&
+	       evict->count <= order->begun;
+}
+
+static bool contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return unit < state_of(evict)->begun && state_of(evict)->place[unit] != UVMP_UNIT_NONE;
+}
+
+static void touch(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct random_order *order = state_of(evict);
+
+	for (; order->begun <= unit; order->begun++)
+		order->place[order->begun] = UVMP_UNIT_NONE;
+	if (order->place[unit] != UVMP_UNIT_NONE)
+		return;
+	order->place[unit] = evict->count;
+	order->dense[evict->count++] = unit;
+}
+
+static void take_off(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct random_order *order = state_of(evict);
+	uint32_t gap, last;
+
+	if (!contains(evict, unit))
+		return;
+	gap = order->place[unit];
+	last = order->dense[--evict->count];
+	order->dense[gap] = last;
+	order->place[last] = gap;
+	order->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
+}
+
+static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+{
+	if (random == NULL)
+		return UVMP_ERR_ARGUMENT;
+	*unit = state_of(evict)->dense[uvmp_random_below(random, evict->count)];
+	return UVMP_OK;
+}
+
+static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, uint32_t *unit)
+{
+	(void)rank;
+	return next(evict, random, unit);
+}
+
+const struct eviction_order uvmpi_order_random4k = {
+	.name = "random4k",
+	.traits = {.unit_pages = 1},
+	.state_bytes = sizeof(struct random_order),
+	.unit_bytes = 2u * sizeof(uint32_t),
+	.init = init,
+	.is_valid = is_valid,
+	.contains = contains,
+	.touch = touch,
+	.remove = take_off,
+	.victim = victim,
+	.next = next,
+};

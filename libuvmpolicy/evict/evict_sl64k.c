@@ -1,0 +1,19 @@
+/* UVM Smart's sequential-local eviction ([uvmsmart: eviction-list, victim-selection], policy 2): the oldest
+ * basic block of the tree whose newest touch is oldest. The original sorts entries by tree and cycle; a list
+ * in groups keeps that order without sorting. */
+#include "grouped_internal.h"
+
+const struct eviction_order uvmpi_order_sl64k = {
+	.name = "sl64k",
+	.traits = {.unit_pages = 16, .has_reserve = true, .spares_incomplete = true},
+	.state_bytes = sizeof(struct grouped),
+	.unit_bytes = GROUPED_UNIT_BYTES,
+	.group_bytes = GROUPED_GROUP_BYTES,
+	.init = uvmpi_by_group_init,
+	.is_valid = uvmpi_by_group_is_valid,
+	.contains = uvmpi_by_group_contains,
+	.touch = uvmpi_by_group_touch,
+	.remove = uvmpi_by_group_remove,
+	.victim = uvmpi_by_group_victim,
+	.next = uvmpi_by_group_next,
+};
