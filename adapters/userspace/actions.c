@@ -22,7 +22,7 @@ static void kill_thread(const struct stalled *fault)
 	if (fault->thread == 0)
 		kill(getpid(), SIGBUS);
 	else if (syscall(SYS_rt_tgsigqueueinfo, getpid(), fault->thread, SIGBUS, &info) != 0 &&
-	         errno == EAGAIN)
+		 errno == EAGAIN)
 		syscall(SYS_tgkill, getpid(), fault->thread, SIGBUS); /* else it has ended meanwhile */
 }
 
@@ -101,7 +101,7 @@ static bool grow(struct uvmp_pager *p)
 	if (i == SEGMENTS_MORE)
 		return false;
 	segment = mmap(NULL, p->arena_bytes, PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (segment == MAP_FAILED)
 		return false;
 	if (uvmp_service_grow(p->service, segment, p->arena_bytes) != UVMP_OK) {

@@ -62,7 +62,7 @@ static void leave_store(struct areas *areas, const struct area *area)
 		at++;
 	areas->stored--;
 	memmove(areas->by_store + at, areas->by_store + at + 1u,
-	        (areas->stored - at) * sizeof(struct area *));
+		(areas->stored - at) * sizeof(struct area *));
 }
 
 /* -- areas -- */
@@ -115,7 +115,7 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	areas->area[at] = area;
 	areas->count++;
 	memmove(areas->by_store + before + 1u, areas->by_store + before,
-	        (areas->stored - before) * sizeof(struct area *));
+		(areas->stored - before) * sizeof(struct area *));
 	areas->by_store[before] = area;
 	areas->stored++;
 	areas->bytes += bytes;
@@ -183,8 +183,8 @@ bool area_next(const struct area *area, uint64_t from, uint64_t end, struct part
 	part->address = from;
 	part->bytes = bytes;
 	part->run =
-	        (struct uvmp_region){(uint32_t)(within / area->page_bytes),
-	                             (uint32_t)((within + bytes + area->page_bytes - 1u) / area->page_bytes)};
+		(struct uvmp_region){(uint32_t)(within / area->page_bytes),
+				     (uint32_t)((within + bytes + area->page_bytes - 1u) / area->page_bytes)};
 	return true;
 }
 
@@ -194,7 +194,7 @@ void area_unmap(struct area *area, uint64_t from, uint64_t bytes, bool is_foreig
 
 	for (uint64_t at = from; area_next(area, at, from + bytes, &part); at += part.bytes) {
 		area->mapped -= uvmp_region_pages(part.run) -
-		                uvmp_mask_region_weight(&part.block->unmapped, part.run);
+				uvmp_mask_region_weight(&part.block->unmapped, part.run);
 		uvmp_mask_region_set(&part.block->unmapped, part.run);
 		if (is_foreign)
 			uvmp_mask_region_set(&part.block->foreign, part.run);
@@ -209,7 +209,7 @@ static uint64_t next_page(const struct area *area, uint64_t from, bool is_foreig
 
 	for (uint64_t at = from; area_next(area, at, end, &part); at += part.bytes) {
 		uint32_t page = is_foreign ? uvmp_mask_next_set(&part.block->foreign, part.run.first)
-		                           : uvmp_mask_next_clear(&part.block->foreign, part.run.first);
+					   : uvmp_mask_next_clear(&part.block->foreign, part.run.first);
 
 		uint64_t address = at - at % BLOCK_BYTES + (uint64_t)page * area->page_bytes;
 

@@ -12,7 +12,7 @@
 static uint8_t *reserve(uint64_t bytes)
 {
 	uint8_t *memory = mmap(NULL, bytes + BLOCK_BYTES, PROT_READ | PROT_WRITE,
-	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uint64_t before;
 
 	if (memory == MAP_FAILED)
@@ -70,7 +70,7 @@ static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
 	madvise((void *)(uintptr_t)base, area->bytes, MADV_NOHUGEPAGE);
 	if (uffd_register(&p->uffd, base, area->bytes) == 0) {
 		if (uvmp_service_add_range(p->service, SPACE, base, area->bytes, UVMP_PROT_READ_WRITE_ATOMIC,
-		                           UVMP_PROC_NONE) == UVMP_OK)
+					   UVMP_PROC_NONE) == UVMP_OK)
 			return true;
 		uffd_unregister(&p->uffd, base, area->bytes);
 	}
@@ -159,7 +159,7 @@ int uvmp_pager_unmap(struct uvmp_pager *p, void *memory, size_t bytes)
 
 /* Whole pages within the range. A page shared with neighbours keeps its contents. */
 static int on_whole_pages(struct uvmp_pager *p, const void *memory, size_t bytes,
-                          void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
+			  void (*how)(struct uvmp_pager *, uint64_t, uint64_t))
 {
 	uint64_t mask = p ? p->page_bytes - 1u : 0, base = (uint64_t)(uintptr_t)memory;
 	uint64_t first = (base + mask) & ~mask, end = (base + bytes) & ~mask;
@@ -169,7 +169,7 @@ static int on_whole_pages(struct uvmp_pager *p, const void *memory, size_t bytes
 		return -EINVAL;
 	pager_enter(p);
 	is_ours = first < end ? whole_pages(p, first, end - first) != NULL
-	                      : areas_find(&p->areas, base) != NULL;
+			      : areas_find(&p->areas, base) != NULL;
 	if (is_ours && first < end)
 		how(p, first, end - first);
 	pager_leave(p);
@@ -232,10 +232,10 @@ struct translation {
 static bool translate(enum uvmp_pager_advice advice, struct translation *to)
 {
 	static const struct translation table[] = {
-	        [UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "gpu"},
-	        [UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "cpu"},
-	        [UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "none"},
-	        [UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "gpu"}};
+		[UVMP_PAGER_PREFER_RESIDENT] = {UVMP_ADVISE_PREFERRED, GPU, "gpu"},
+		[UVMP_PAGER_PREFER_STORE] = {UVMP_ADVISE_PREFERRED, UVMP_CPU, "cpu"},
+		[UVMP_PAGER_PREFER_NONE] = {UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE, "none"},
+		[UVMP_PAGER_ACCESSED_BY] = {UVMP_ADVISE_ACCESSED_BY, GPU, "gpu"}};
 
 	if ((uint32_t)advice >= sizeof(table) / sizeof(table[0]))
 		return false;
@@ -250,7 +250,8 @@ int uvmp_pager_advise(struct uvmp_pager *p, void *memory, size_t asked, enum uvm
 	struct translation to;
 	int error;
 
-	if (advice == UVMP_PAGER_DISCARD) /* no decision changes; and the engine's advice would cut blocks */
+	if (advice == UVMP_PAGER_DISCARD) /* no decision changes, and advice would split blocks of the
+					   * engine */
 		return on_whole_pages(p, memory, asked, discard_contents);
 	if (advice == UVMP_PAGER_READ_MOSTLY) /* a clean page has its second copy, in the store */
 		return asked != 0 && asked <= uvmp_pager_usable(p, memory) ? 0 : -EINVAL;

@@ -1,14 +1,14 @@
-/* Threads that perform the parts of one copy together. The parts are taken in ascending order by whoever is
- * free, the thread that asked among them, which comes back when all are done. Who did which part is seen
- * nowhere: a copy that fails has the error of its first part that failed, since all parts before that one
- * were begun, and so are finished. */
+/* Threads that perform the parts of one copy together. Free threads, the calling one included, take the
+ * parts in ascending order; the call returns when all are done. The result does not depend on the
+ * distribution: a failed copy has the error of its first failed part, since all earlier parts were
+ * begun and are finished. */
 #include "pager_internal.h"
 
 #include <string.h>
 
-#define PART_BYTES ((uint32_t)128 << 10) /* shorter ones cost more to hand over than they save */
+#define PART_BYTES ((uint32_t)128 << 10) /* handing over smaller parts costs more than it saves */
 
-/* The lock is held, and there is a part left. */
+/* The lock is held, and a part is left. */
 static void do_part(struct copiers *c)
 {
 	struct uvmp_region part = {c->rest.first, c->rest.first + c->part_pages};

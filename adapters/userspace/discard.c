@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 
 static void discard_run(struct uvmp_pager *p, const struct area *area, struct block *block,
-                        struct uvmp_region run)
+			struct uvmp_region run)
 {
 	uint64_t bytes = pages_bytes(p, run);
 	uvmp_mask resident;
 
 	p->store->forget(p->store, pages_store_page(p, area, block, run.first),
-	                 bytes / UVMP_STORE_PAGE_BYTES);
+			 bytes / UVMP_STORE_PAGE_BYTES);
 	uvmp_mask_region_clear(&block->stored, run);
 	uvmp_mask_region_clear(&block->cleaned, run);
 	if (p->uffd.is_mapped)
@@ -19,13 +19,13 @@ static void discard_run(struct uvmp_pager *p, const struct area *area, struct bl
 	for (run = uvmp_mask_next_run(&resident, 0); run.outer != 0;
 	     run = uvmp_mask_next_run(&resident, run.outer)) {
 		if (uffd_protect(&p->uffd, pages_address(p, area, block, run.first), pages_bytes(p, run),
-		                 true) == 0)
+				 true) == 0)
 			uvmp_mask_region_clear(&block->dirty, run);
 	}
 }
 
 void discard_in_block(struct uvmp_pager *p, const struct area *area, struct block *block,
-                      struct uvmp_region rest)
+		      struct uvmp_region rest)
 {
 	while (rest.first != rest.outer) {
 		bool is_foreign;

@@ -20,7 +20,7 @@ static void touch(struct uvmp_pager *p, uint64_t address, uint32_t tid, bool is_
 	trace_file_access(p->trace, p->now_ns, thread, is_write, address, false);
 	if (p->wants_touches)
 		(void)uvmp_service_access(p->service, GPU, SPACE, address,
-		                          is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
+					  is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
 /* Writes tend to continue: with a page as many following pages are opened as pages directly before it are
@@ -47,7 +47,7 @@ static struct uvmp_region pages_to_open(const struct block *block, uint32_t page
 }
 
 static void take_write(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
-                       uint32_t tid)
+		       uint32_t tid)
 {
 	struct uvmp_region run = {page, page + 1u};
 	uint64_t bytes;
@@ -66,7 +66,7 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 }
 
 static void take_missing(struct uvmp_pager *p, struct block *block, uint64_t address, uint32_t page,
-                         uint32_t tid, bool is_write)
+			 uint32_t tid, bool is_write)
 {
 	struct stalled fault = {.address = address,
 				.gpu = GPU,
@@ -133,7 +133,7 @@ static void take_fault(struct uvmp_pager *p, uint32_t i)
 		take_write(p, block, address, page, pending.tid);
 	else
 		take_missing(p, block, address, page, pending.tid,
-		             (pending.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
+			     (pending.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0);
 }
 
 /* Advances the engine's clock. Recorded rows have the same time, so that the simulator has the same clock. */

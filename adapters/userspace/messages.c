@@ -36,8 +36,8 @@ static bool has_room(void **array, size_t count, size_t *room, size_t size)
 static void add_fault(struct uvmp_pager *p, const struct uffd_msg *message)
 {
 	struct pending pending = {.address = message->arg.pagefault.address,
-	                          .flags = message->arg.pagefault.flags,
-	                          .tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0};
+				  .flags = message->arg.pagefault.flags,
+				  .tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0};
 	void *array = p->pending;
 
 	if (!has_room(&array, p->pendings, &p->pending_room, sizeof(pending))) { /* it faults again */

@@ -58,7 +58,7 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct mov
 			first = first > at ? first : at;
 			limit = limit < at + part.bytes ? limit : at + part.bytes;
 			error = copy_run(p, area->store_page + (first - area->base) / KERNEL_PAGE,
-			                 d.to + (first - d.from), limit - first);
+					 d.to + (first - d.from), limit - first);
 		}
 	}
 	return error;
@@ -96,7 +96,7 @@ static int settle_one(struct uvmp_pager *p, struct moved d)
 		area->keeps_store = true;
 	else
 		p->store->forget(p->store, area->store_page + (d.from - area->base) / KERNEL_PAGE,
-		                 d.bytes / KERNEL_PAGE);
+				 d.bytes / KERNEL_PAGE);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static void *replace(void *context)
 	if (r->pager->thread_began)
 		r->pager->thread_began();
 	(void)mmap((void *)(uintptr_t)r->page, KERNEL_PAGE, PROT_READ | PROT_WRITE,
-	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	atomic_store(&r->is_done, true);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* Creating a pager, and its end. */
+/* Creation and destruction of a pager. */
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -9,15 +9,15 @@
 
 #define ENTRIES_LEAST 1024u
 #define ENTRIES_MOST  65536u
-#define CUTS_MOST     2048u /* of memory by advice: each makes a range, and a block of the engine, more */
+#define CUTS_MOST     2048u /* of memory by advice; each adds a range and a block to the engine */
 #define AREAS_MOST    8192u /* at a time */
 #define LARGE_PAGE    65536u
-#define TIMES_BUDGET  64u /* managed memory, if nothing else is said */
-/* Managed: the engine's (service.h), less those that ranges may need. */
+#define TIMES_BUDGET  64u /* default of managed memory */
+/* The engine's limit of managed memory (service.h), less the blocks that ranges may need. */
 #define BLOCKS_MOST ((1u << 24) - CUTS_MOST - AREAS_MOST)
-#define SEED        1u    /* of what is random, as uvmsim's unless told otherwise */
+#define SEED	    1u	  /* as in uvmsim */
 #define SAMPLE_MOST 4096u /* pages */
-/* Of arena, for what the engine may keep of a block beside the usual (service.h); not used before it is
+/* Arena for what the engine may keep of a block beside the usual (service.h); memory is used only when
  * needed. */
 #define EACH_BYTES 45056u
 
@@ -49,21 +49,21 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 
 	if (c->budget_bytes < UVMP_PAGER_BUDGET_LEAST)
 		return refuse(error, -EINVAL,
-		              "budget: %llu bytes are not accepted; 8 MiB and more: one instruction may need "
-		              "four VABlocks at once",
-		              (unsigned long long)c->budget_bytes);
+			      "budget: %llu bytes are not accepted; 8 MiB and more: one instruction may need "
+			      "four VABlocks at once",
+			      (unsigned long long)c->budget_bytes);
 	if (c->budget_bytes > most)
 		return refuse(error, -EINVAL, "budget: %llu bytes are not accepted; 64 TiB at most",
-		              (unsigned long long)c->budget_bytes);
+			      (unsigned long long)c->budget_bytes);
 	if (c->managed_bytes != 0 && (c->managed_bytes < BLOCK_BYTES || c->managed_bytes > most))
 		return refuse(error, -EINVAL, "managed memory: %llu bytes are not accepted; 2 MiB and more",
-		              (unsigned long long)c->managed_bytes);
+			      (unsigned long long)c->managed_bytes);
 	if (c->page_bytes != 4096 && c->page_bytes != 65536)
 		return refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
-		              c->page_bytes);
+			      c->page_bytes);
 	if (c->sample_pages > SAMPLE_MOST)
 		return refuse(error, -EINVAL, "a sample of %u pages is not accepted; 0..%u", c->sample_pages,
-		              SAMPLE_MOST);
+			      SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
 		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
 	return 0;
@@ -82,8 +82,8 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	if (p->policy.evict != UVMP_EVICT_LRU && p->policy.evict != UVMP_EVICT_LRU_2M &&
 	    c->page_bytes != 4096)
 		return refuse(error, -EINVAL,
-		              "policy: with pages of %u bytes only evict=lru and evict=lru2m work",
-		              c->page_bytes);
+			      "policy: with pages of %u bytes only evict=lru and evict=lru2m work",
+			      c->page_bytes);
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
 		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
 	return 0;
@@ -98,8 +98,8 @@ static uint32_t entries(const struct uvmp_policy *policy)
 	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
 }
 
-/* A policy may hold more than its memory, as if it were compressed; here it is not: the budget is what it
- * holds. */
+/* A policy may assume compressed memory, which holds more than its size. Here the budget is what the
+ * engine's memory holds. */
 static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
 {
 	uint64_t bytes = budget * 100u / policy->memory_ratio / LARGE_PAGE * LARGE_PAGE;
@@ -112,17 +112,17 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+		.memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
 	struct uvmp_service_params params = {.policy = &p->policy,
-	                                     .processors = &processors,
-	                                     .gpu = &gpu,
-	                                     .page_bytes = p->page_bytes,
-	                                     .blocks = (uint32_t)(managed / BLOCK_BYTES),
-	                                     .spaces = 1,
-	                                     .instances = 1,
-	                                     .requests = 16,
-	                                     .seed = SEED,
-	                                     .memory_is_zero = true};
+					     .processors = &processors,
+					     .gpu = &gpu,
+					     .page_bytes = p->page_bytes,
+					     .blocks = (uint32_t)(managed / BLOCK_BYTES),
+					     .spaces = 1,
+					     .instances = 1,
+					     .requests = 16,
+					     .seed = SEED,
+					     .memory_is_zero = true};
 	struct uvmp_service_error wrong;
 	size_t size;
 
@@ -135,12 +135,12 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	size = uvmp_service_size(&params, params.blocks);
 	if (uvmp_service_params_check(&params, &wrong) != UVMP_OK)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy: %s",
-		              wrong.text);
+			      wrong.text);
 	if (size == 0)
 		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
 	p->arena_bytes = size + (size_t)params.blocks * EACH_BYTES;
 	p->arena = mmap(NULL, p->arena_bytes, PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p->arena == MAP_FAILED) {
 		p->arena = NULL;
 		return refuse(error, -ENOMEM, "no address space for the engine");
@@ -151,7 +151,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	return 0;
 }
 
-/* Does the policy look at touches? As the simulator tells it. */
+/* Does the policy use touches? As in the simulator. */
 static bool wants_touches(const struct uvmp_policy *policy)
 {
 	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
@@ -173,11 +173,11 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 		return refuse(error, status, "%s: %s", c->trace, strerror(-status));
 	uvmp_pager_policy(p, policy, sizeof(policy));
 	trace_file_comment(p->trace, "recorded by the pager of libuvmpolicy from %s",
-	                   program_invocation_short_name);
+			   program_invocation_short_name);
 	trace_file_comment(p->trace, "uvmsim run --memory %llu --policy '%s'",
-	                   (unsigned long long)c->budget_bytes, policy);
+			   (unsigned long long)c->budget_bytes, policy);
 	trace_file_comment(p->trace, "pages of %u bytes; %u resident ones sampled every %u ms", p->page_bytes,
-	                   p->sample.pages, SAMPLE_MS);
+			   p->sample.pages, SAMPLE_MS);
 	trace_file_flush(p->trace);
 	return 0;
 }
@@ -187,15 +187,15 @@ static const char *why_no_userfaultfd(const struct uvmp_pager *p, int status)
 	if (status != -ENOTSUP)
 		return strerror(-status);
 	return p->store->is_mapped
-	               ? "store map needs UFFDIO_CONTINUE for memory files, which this kernel does not have "
-	                 "(Linux 5.14 does)"
-	               : "this kernel cannot write-protect pages, which keeps writes from being lost (Linux "
-	                 "5.7 "
-	                 "can); store map works without";
+		       ? "store map needs UFFDIO_CONTINUE for memory files, which this kernel does not have "
+			 "(Linux 5.14 does)"
+		       : "this kernel cannot write-protect pages, which keeps writes from being lost (Linux "
+			 "5.7 "
+			 "can); store map works without";
 }
 
-/* Managed memory that the engine has numbers for: of blocks, and of the units of an order, beside those that
- * ranges may need. */
+/* Managed memory that the engine can number: in blocks and in units of the eviction order, beside those
+ * that ranges may need. */
 static uint64_t managed_most(const struct uvmp_policy *policy)
 {
 	uint64_t blocks = BLOCKS_MOST;
@@ -223,23 +223,23 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 
 	if (status == 0 && c->managed_bytes > managed_most(&p->policy))
 		return refuse(
-		        error, -EINVAL,
-		        "managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
-		        "most with evict=%s",
-		        (unsigned long long)c->managed_bytes, (unsigned long long)managed_most(&p->policy),
-		        uvmp_evict_name(p->policy.evict));
+			error, -EINVAL,
+			"managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
+			"most with evict=%s",
+			(unsigned long long)c->managed_bytes, (unsigned long long)managed_most(&p->policy),
+			uvmp_evict_name(p->policy.evict));
 	if (status == 0 && c->budget_bytes > managed_most(&p->policy))
 		return refuse(error, -EINVAL,
-		              "budget: %llu bytes are not accepted; %llu at most with evict=%s",
-		              (unsigned long long)c->budget_bytes,
-		              (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
+			      "budget: %llu bytes are not accepted; %llu at most with evict=%s",
+			      (unsigned long long)c->budget_bytes,
+			      (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)
 		return status;
 	if (!p->store)
 		p->store = uvmp_store_open(c->store ? c->store : "mem", managed / UVMP_STORE_PAGE_BYTES,
-		                           &status, text, sizeof(text));
+					   &status, text, sizeof(text));
 	if (!p->store)
 		return refuse(error, status, "%s", text);
 	p->areas.most = managed;
@@ -324,7 +324,7 @@ static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, 
 }
 
 int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
-                      size_t text_bytes)
+		      size_t text_bytes)
 {
 	struct pager_caller caller;
 	int status;

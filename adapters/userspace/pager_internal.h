@@ -25,8 +25,8 @@
  *   calls.c, query.c  the program's calls about its memory, and about the pager
  *   pager.c         creation and destruction
  *
- * One lock guards everything. A thread that holds the lock must not touch managed memory that may be missing: no
- * other thread could service the fault. */
+ * One lock guards everything. A thread that holds the lock must not touch managed memory that may be missing:
+ * no other thread could service the fault. */
 #ifndef UVMP_PAGER_INTERNAL_H
 #define UVMP_PAGER_INTERNAL_H
 
@@ -41,11 +41,11 @@
 
 #include "uvmpolicy/uvmpolicy.h"
 
-#define GPU	    1u
-#define SPACE	    1u
-#define UTLBS	    64u /* threads share them by number */
-#define BLOCK_BYTES UVMP_PAGER_BLOCK_BYTES
-#define KERNEL_PAGE ((uint64_t)UVMP_STORE_PAGE_BYTES)
+#define GPU	      1u
+#define SPACE	      1u
+#define UTLBS	      64u /* threads share them by number */
+#define BLOCK_BYTES   UVMP_PAGER_BLOCK_BYTES
+#define KERNEL_PAGE   ((uint64_t)UVMP_STORE_PAGE_BYTES)
 #define SEGMENTS_MORE 7u /* arena segments beside the first: as many as the engine accepts */
 
 /* -- pager_thread.c -- */
@@ -86,16 +86,16 @@ void threads_close(struct threads *threads);
 /* A VABlock, in pages of the engine. */
 struct block {
 	uvmp_mask resident;
-	uvmp_mask dirty;	/* resident pages that may differ from the store's copy */
-	uvmp_mask cleaned;	/* resident pages, once dirty, that were written along with evicted neighbours. The engine
-				 * is not told */
-	uvmp_mask stored;	/* the store has contents; other pages that are not resident are zero */
+	uvmp_mask dirty;   /* resident pages that may differ from the store's copy */
+	uvmp_mask cleaned; /* resident pages, once dirty, that were written along with evicted neighbours. The
+			    * engine is not told */
+	uvmp_mask stored;  /* the store has contents; other pages that are not resident are zero */
 	uvmp_mask write_wanted; /* a stalled thread wants to write */
 	uvmp_mask sampled;	/* resident for the engine, while the sample holds the contents */
 	uvmp_mask stranded;	/* resident though not for the engine: a copy failed half way */
 	uvmp_mask unmapped;	/* by the program */
-	uvmp_mask foreign;	/* unmapped pages that the pager must not touch: the program unmapped them by a system call,
-				 * and may have mapped other memory there */
+	uvmp_mask foreign; /* unmapped pages that the pager must not touch: the program unmapped them by a
+			    * system call, and may have mapped other memory there */
 };
 
 struct area {
@@ -163,9 +163,9 @@ int uffd_open(struct uffd *uffd, bool is_user_mode, bool is_mapped);
 int uffd_register(const struct uffd *uffd, uint64_t base, uint64_t bytes);
 /* Wakes the threads that are stalled there. */
 int uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes);
-/* The next four wake no thread, and leave pages that are present as they are. -EAGAIN: the program is changing its
- * mappings; read messages until uffd_is_changing is false (messages_drain). -ENOENT: the memory is not registered.
- * After an error the call may be repeated unchanged. */
+/* The next four wake no thread, and leave pages that are present as they are. -EAGAIN: the program is
+ * changing its mappings; read messages until uffd_is_changing is false (messages_drain). -ENOENT: the memory
+ * is not registered. After an error the call may be repeated unchanged. */
 int uffd_copy(const struct uffd *uffd, uint64_t to, const void *from, uint64_t bytes, bool protects);
 int uffd_zero(const struct uffd *uffd, uint64_t at, uint64_t bytes);
 int uffd_protect(const struct uffd *uffd, uint64_t at, uint64_t bytes, bool protects);
@@ -186,7 +186,8 @@ int safe_read(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes);
 
 #define COPIERS_MOST 16u
 
-/* Copies pages [part.first, part.outer); 0 or a negative errno. May run in several threads for parts of one copy. */
+/* Copies pages [part.first, part.outer); 0 or a negative errno. May run in several threads for parts of one
+ * copy. */
 typedef int copy_part(void *context, struct uvmp_region part);
 
 struct copiers {
@@ -220,8 +221,8 @@ struct pending {
 	uint32_t tid;
 };
 
-/* Memory of an area, [from, from + bytes), that the program has moved to `to`, where its stored contents belong.
- * to 0: unmapped. */
+/* Memory of an area, [from, from + bytes), that the program has moved to `to`, where its stored contents
+ * belong. to 0: unmapped. */
 struct moved {
 	uint64_t from, to, bytes;
 };
@@ -252,15 +253,17 @@ struct uvmp_pager {
 	struct uvmp_service *service;
 	void *arena;
 	size_t arena_bytes;
-	void *segment[SEGMENTS_MORE]; /* arena segments beside the first, of the same size; NULL: not allocated */
+	void *segment[SEGMENTS_MORE]; /* arena segments beside the first, of the same size; NULL: not
+					 allocated */
 	struct uffd uffd;
 	struct uvmp_pager_store *store;
 	struct areas areas;
 
 	struct threads threads;
 	struct stalled_queue stalled;
-	bool wants_touches;	     /* the policy uses touches */
-	uint64_t now_ns;	     /* the engine's clock: whole microseconds of the batch, and one more for each replay */
+	bool wants_touches; /* the policy uses touches */
+	uint64_t now_ns; /* the engine's clock: whole microseconds of the batch, and one more for each replay
+			  */
 	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
 	struct pending *pending;
 	size_t pendings, pending_room;
@@ -288,8 +291,8 @@ struct uvmp_pager {
 void statistics_count(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
 /* Updates the shared statistics, if there are any. */
 void statistics_publish(struct uvmp_pager *pager);
-/* Writes one line of the decision log, which must be open. A file that becomes too large is an error of the log, and
- * raises no signal. */
+/* Writes one line of the decision log, which must be open. A file that becomes too large is an error of the
+ * log, and raises no signal. */
 void pager_log(struct uvmp_pager *pager, const char *line);
 /* Writes buffered lines, if a log is open. */
 void pager_log_flush(struct uvmp_pager *pager);
@@ -313,8 +316,8 @@ void sample_store(struct uvmp_pager *pager, const struct area *area, uint64_t ba
 
 #define MESSAGES_MOST 256u
 
-/* Reads up to `most` messages, MESSAGES_MOST or fewer, and returns their number. Faults become pending. Pages of
- * unmapped or moved memory become foreign at once. */
+/* Reads up to `most` messages, MESSAGES_MOST or fewer, and returns their number. Faults become pending. Pages
+ * of unmapped or moved memory become foreign at once. */
 uint32_t messages_read(struct uvmp_pager *pager, uint32_t most);
 /* Reads messages until the program is not changing its mappings. May be called within an action. */
 void messages_drain(struct uvmp_pager *pager);
@@ -341,7 +344,8 @@ struct copy {
 	const uint8_t *data; /* of the run; NULL: each thread reads its part */
 };
 
-uint64_t pages_address(const struct uvmp_pager *pager, const struct area *area, const struct block *block, uint32_t page);
+uint64_t pages_address(const struct uvmp_pager *pager, const struct area *area, const struct block *block,
+		       uint32_t page);
 uint64_t pages_store_page(const struct uvmp_pager *pager, const struct area *area, const struct block *block,
 			  uint32_t page);
 uint64_t pages_bytes(const struct uvmp_pager *pager, struct uvmp_region run);
@@ -354,7 +358,8 @@ int pages_note_error(struct uvmp_pager *pager, int error);
 /* The engine's status for a negative errno. */
 enum uvmp_status pages_status(int error);
 /* Unmaps the run, but for foreign pages. */
-void pages_drop(struct uvmp_pager *pager, const struct area *area, struct block *block, struct uvmp_region run);
+void pages_drop(struct uvmp_pager *pager, const struct area *area, struct block *block,
+		struct uvmp_region run);
 /* The pages of the run that are present, and those of which only a part is. */
 void pages_find_present(const struct uvmp_pager *pager, const struct area *area, const struct block *block,
 			struct uvmp_region run, uvmp_mask *present, uvmp_mask *in_part);
@@ -389,7 +394,8 @@ void waiting_bottom_half_ended(struct uvmp_pager *pager);
 
 /* -- actions.c -- */
 
-/* Performs the engine's actions until it has none. Returns the status of the request `ticket`; UVMP_OK for ticket 0. */
+/* Performs the engine's actions until it has none. Returns the status of the request `ticket`; UVMP_OK for
+ * ticket 0. */
 enum uvmp_status actions_perform(struct uvmp_pager *pager, uint64_t ticket);
 /* Performs a request that returned `queued` and `ticket`. 0 or a negative errno. */
 int actions_finish(struct uvmp_pager *pager, enum uvmp_status queued, uint64_t ticket);

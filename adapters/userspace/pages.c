@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 
 uint64_t pages_address(const struct uvmp_pager *p, const struct area *area, const struct block *block,
-                       uint32_t page)
+		       uint32_t page)
 {
 	return area->base + (uint64_t)(block - area->block) * BLOCK_BYTES + (uint64_t)page * p->page_bytes;
 }
 
 uint64_t pages_store_page(const struct uvmp_pager *p, const struct area *area, const struct block *block,
-                          uint32_t page)
+			  uint32_t page)
 {
 	return area->store_page + (pages_address(p, area, block, page) - area->base) / UVMP_STORE_PAGE_BYTES;
 }
@@ -65,13 +65,13 @@ void pages_drop(struct uvmp_pager *p, const struct area *area, struct block *blo
 
 		if (!is_foreign)
 			madvise((void *)(uintptr_t)pages_address(p, area, block, part.first),
-			        pages_bytes(p, part), MADV_DONTNEED);
+				pages_bytes(p, part), MADV_DONTNEED);
 		rest.first = part.outer;
 	}
 }
 
 void pages_find_present(const struct uvmp_pager *p, const struct area *area, const struct block *block,
-                        struct uvmp_region run, uvmp_mask *there, uvmp_mask *in_part)
+			struct uvmp_region run, uvmp_mask *there, uvmp_mask *in_part)
 {
 	uint32_t parts = p->page_bytes / UVMP_STORE_PAGE_BYTES;
 	unsigned char is_there[BLOCK_BYTES / UVMP_STORE_PAGE_BYTES] = {0};
@@ -79,7 +79,7 @@ void pages_find_present(const struct uvmp_pager *p, const struct area *area, con
 	uvmp_mask_zero(there);
 	uvmp_mask_zero(in_part);
 	(void)mincore((void *)(uintptr_t)pages_address(p, area, block, run.first), pages_bytes(p, run),
-	              is_there);
+		      is_there);
 	for (uint32_t page = run.first; page < run.outer; page++) {
 		uint32_t count = 0;
 

@@ -8,7 +8,7 @@ static int read_run(const struct copy *copy, struct uvmp_region run, uint8_t *to
 	struct uvmp_pager *p = copy->pager;
 
 	return p->store->read(p->store, pages_store_page(p, copy->area, copy->block, run.first),
-	                      pages_bytes(p, run) / UVMP_STORE_PAGE_BYTES, to);
+			      pages_bytes(p, run) / UVMP_STORE_PAGE_BYTES, to);
 }
 
 /* Pages with a stalled writer are mapped without protection, unless pages are large: if such a copy fails
@@ -26,7 +26,7 @@ static int load_part(void *context, struct uvmp_region rest)
 		struct uvmp_region part = pages_next_part(&copy->block->write_wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, pages_address(p, copy->area, copy->block, part.first), data,
-		                  pages_bytes(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
+				  pages_bytes(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
 		data += pages_bytes(p, part);
 		rest.first = part.outer;
 	}
@@ -34,19 +34,19 @@ static int load_part(void *context, struct uvmp_region rest)
 }
 
 static int allow_writes(struct uvmp_pager *p, const struct area *area, const struct block *block,
-                        const uvmp_mask *pages)
+			const uvmp_mask *pages)
 {
 	int error = 0;
 
 	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(pages, run.outer))
 		error = uffd_protect(&p->uffd, pages_address(p, area, block, run.first), pages_bytes(p, run),
-		                     false);
+				     false);
 	return error;
 }
 
 static int copy_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
-                       struct uvmp_region run)
+		       struct uvmp_region run)
 {
 	struct copy copy = {p, area, block, run, NULL};
 	uvmp_mask written;
@@ -70,7 +70,7 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct blo
 /* Pages that were discarded while resident were evicted as if the file had them. Where the file has nothing
  * they are zeros. */
 static int map_stored(struct uvmp_pager *p, const struct area *area, const struct block *block,
-                      struct uvmp_region run)
+		      struct uvmp_region run)
 {
 	uint64_t start = pages_address(p, area, block, run.first), bytes = pages_bytes(p, run);
 	int error = uffd_continue(&p->uffd, start, bytes);
@@ -88,7 +88,7 @@ static int map_stored(struct uvmp_pager *p, const struct area *area, const struc
 
 /* The run is stored. */
 static int load_stored(struct uvmp_pager *p, const struct area *area, struct block *block,
-                       struct uvmp_region run)
+		       struct uvmp_region run)
 {
 	int error = p->store->is_mapped ? map_stored(p, area, block, run) : copy_stored(p, area, block, run);
 
@@ -103,13 +103,13 @@ static int load_stored(struct uvmp_pager *p, const struct area *area, struct blo
  * dirty, and are compared with zero at eviction. A single page with a stalled writer gets memory at once:
  * after the kernel's zero page it would fault a second time. */
 static int load_zeros(struct uvmp_pager *p, const struct area *area, struct block *block,
-                      struct uvmp_region run)
+		      struct uvmp_region run)
 {
 	static const uint8_t zeros[UVMP_STORE_PAGE_BYTES] __attribute__((aligned(UVMP_STORE_PAGE_BYTES)));
 	uint64_t at = pages_address(p, area, block, run.first), bytes = pages_bytes(p, run);
 	bool is_written = bytes == sizeof(zeros) && uvmp_mask_test(&block->write_wanted, run.first);
 	int error =
-	        is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
+		is_written ? uffd_copy(&p->uffd, at, zeros, bytes, false) : uffd_zero(&p->uffd, at, bytes);
 
 	if (error != 0)
 		return error;
@@ -120,7 +120,7 @@ static int load_zeros(struct uvmp_pager *p, const struct area *area, struct bloc
 
 /* Foreign pages are skipped; the engine is not told. */
 static int load_run(struct uvmp_pager *p, const struct area *area, struct block *block,
-                    struct uvmp_region rest)
+		    struct uvmp_region rest)
 {
 	int error = 0;
 
@@ -131,7 +131,7 @@ static int load_run(struct uvmp_pager *p, const struct area *area, struct block 
 		if (!is_foreign) {
 			part = pages_next_part(&block->stored, part, &is_stored);
 			error = is_stored ? load_stored(p, area, block, part)
-			                  : load_zeros(p, area, block, part);
+					  : load_zeros(p, area, block, part);
 		}
 		if (error == -EAGAIN) {
 			messages_drain(p);
@@ -147,7 +147,7 @@ static int load_run(struct uvmp_pager *p, const struct area *area, struct block 
  * pages, so these are stranded until they can be evicted like other pages. A page that is present in part and
  * stored cannot have been written to, and is dropped; if it is not stored, its missing part is zero. */
 static void load_failed(struct uvmp_pager *p, const struct area *area, struct block *block,
-                        struct uvmp_region run, const uvmp_mask *arriving)
+			struct uvmp_region run, const uvmp_mask *arriving)
 {
 	uvmp_mask present, in_part, dirty;
 

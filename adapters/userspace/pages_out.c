@@ -25,13 +25,13 @@ static int read_part(void *context, struct uvmp_region part)
 	struct uvmp_pager *p = copy->pager;
 
 	return safe_read(&p->uffd, bounce_page(p, part.first),
-	                 pages_address(p, copy->area, copy->block, part.first), pages_bytes(p, part));
+			 pages_address(p, copy->area, copy->block, part.first), pages_bytes(p, part));
 }
 
 /* Copies dirty pages to the bounce buffer, whatever the program does meanwhile. Pages between them are clean
  * or missing, so one call protects the whole range. */
 static int read_dirty(struct uvmp_pager *p, const struct area *area, const struct block *block,
-                      const uvmp_mask *dirty)
+		      const uvmp_mask *dirty)
 {
 	struct uvmp_region hull = uvmp_mask_hull(dirty), run;
 	int error = 0;
@@ -39,10 +39,10 @@ static int read_dirty(struct uvmp_pager *p, const struct area *area, const struc
 	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(dirty, run.outer))
 		error = safe_read_prepare(&p->uffd, pages_address(p, area, block, run.first),
-		                          pages_bytes(p, run));
+					  pages_bytes(p, run));
 	if (error == 0)
 		error = uffd_protect(&p->uffd, pages_address(p, area, block, hull.first),
-		                     pages_bytes(p, hull), true);
+				     pages_bytes(p, hull), true);
 	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
 	     run = uvmp_mask_next_run(dirty, run.outer)) {
 		struct copy copy = {p, area, block, run, NULL};
@@ -73,15 +73,15 @@ static int write_part(void *context, struct uvmp_region part)
 	struct uvmp_pager *p = copy->pager;
 
 	return p->store->write(p->store, pages_store_page(p, copy->area, copy->block, part.first),
-	                       pages_bytes(p, part) / UVMP_STORE_PAGE_BYTES, bounce_page(p, part.first));
+			       pages_bytes(p, part) / UVMP_STORE_PAGE_BYTES, bounce_page(p, part.first));
 }
 
 static int write_run(struct uvmp_pager *p, const struct area *area, struct block *block,
-                     struct uvmp_region run)
+		     struct uvmp_region run)
 {
 	struct copy copy = {p, area, block, run, NULL};
 	int error = p->store->is_parallel ? copiers_run(&p->copiers, write_part, &copy, run)
-	                                  : write_part(&copy, run);
+					  : write_part(&copy, run);
 
 	if (error != 0)
 		return error;
@@ -93,7 +93,7 @@ static int write_run(struct uvmp_pager *p, const struct area *area, struct block
 }
 
 static int write_dirty(struct uvmp_pager *p, const struct area *area, struct block *block,
-                       const uvmp_mask *dirty)
+		       const uvmp_mask *dirty)
 {
 	int error = 0;
 
@@ -135,7 +135,7 @@ static struct uvmp_region cluster_around(const struct uvmp_pager *p, struct uvmp
 
 /* Adds the pages of the set that adjoin the run, within the limits. */
 static void add_beside(uvmp_mask *to, const uvmp_mask *pages, struct uvmp_region run,
-                       struct uvmp_region limits)
+		       struct uvmp_region limits)
 {
 	while (run.first > limits.first && uvmp_mask_test(pages, run.first - 1u))
 		run.first--;
@@ -147,7 +147,7 @@ static void add_beside(uvmp_mask *to, const uvmp_mask *pages, struct uvmp_region
 /* Dirty pages, and neighbours that are written along. Stranded pages are not protected, and could not count
  * as clean. The block has no sampled pages: evict_pages. */
 static uvmp_mask with_neighbours(const struct uvmp_pager *p, const struct block *block,
-                                 const uvmp_mask *dirty)
+				 const uvmp_mask *dirty)
 {
 	uvmp_mask together = *dirty, others;
 
@@ -184,7 +184,7 @@ static void mark_cleaned(struct block *block, const uvmp_mask *together, const u
 /* Finds clean pages that are not wholly present. The program has dropped them, so the store has old contents.
  * A page that the kernel swapped out is only written once more. */
 static void find_dropped(const struct uvmp_pager *p, const struct area *area, struct block *block,
-                         const uvmp_mask *evicted)
+			 const uvmp_mask *evicted)
 {
 	uvmp_mask clean, present, in_part;
 
@@ -201,7 +201,7 @@ static void find_dropped(const struct uvmp_pager *p, const struct area *area, st
  * missing page. Pages of a mapped file are in the file. If neighbours cannot be written, the evicted pages
  * are written alone. -EAGAIN: nothing was written, as the program is changing its mappings. */
 static int save(struct uvmp_pager *p, const struct area *area, struct block *block, const uvmp_mask *pages,
-                uvmp_mask *written)
+		uvmp_mask *written)
 {
 	uvmp_mask dirty, together;
 	int error;
@@ -228,7 +228,7 @@ static int save(struct uvmp_pager *p, const struct area *area, struct block *blo
 /* Saves all pages before any is dropped: after an error all are resident, as the engine assumes. `written`:
  * pages that were not simply dropped. */
 static int save_all(struct uvmp_pager *p, const struct area *area, struct block *block, uvmp_mask evicted,
-                    uvmp_mask *written)
+		    uvmp_mask *written)
 {
 	uint32_t from = 0;
 
@@ -257,7 +257,7 @@ static int save_all(struct uvmp_pager *p, const struct area *area, struct block 
 }
 
 static void drop_stretch(struct uvmp_pager *p, const struct area *area, struct block *block,
-                         const uvmp_mask *evicted, struct uvmp_region stretch)
+			 const uvmp_mask *evicted, struct uvmp_region stretch)
 {
 	uvmp_mask pages;
 

@@ -12,17 +12,18 @@
 #define PRELOAD_BLOCK_SHIFT 21u			 /* a VABlock */
 #define PRELOAD_BLOCKS	    ((uintptr_t)1 << 27) /* of the address space: 256 TiB */
 
-/* A bit for each VABlock of the address space: is memory there managed? A bit may stay set for some time after managed
- * memory was unmapped in pieces. NULL: nothing is managed yet. Written without a lock, so that signal handlers can read
- * it. */
+/* A bit for each VABlock of the address space: is memory there managed? A bit may stay set for some time
+ * after managed memory was unmapped in pieces. NULL: nothing is managed yet. Written without a lock, so that
+ * signal handlers can read it. */
 extern HIDDEN uint64_t *preload_managed;
-/* The same map, if the kernel must not be given managed memory because its faults are not serviced; else NULL. */
+/* The same map, if the kernel must not be given managed memory because its faults are not serviced; else
+ * NULL. */
 extern HIDDEN uint64_t *preload_bounced;
 
 /* Writes log and trace before this process ends or is replaced. */
 HIDDEN void preload_end(void);
 
-/* The lowest of the pager's descriptors from `from` on that the program must leave alone; -1: none. */
+/* The lowest of the pager's descriptors from `from` on, which the program must not close; -1: none. */
 HIDDEN int preload_next_descriptor(int from);
 
 static inline bool preload_is_at(uint64_t *const *map, uintptr_t address)
@@ -37,6 +38,6 @@ static inline bool preload_is_at(uint64_t *const *map, uintptr_t address)
 /* By number: compilers warn about pointers to memory that is not initialised. */
 #define preload_is_in(map, memory) preload_is_at(map, (uintptr_t)(memory))
 /* Does this memory need a bounce buffer? */
-#define preload_is_bounced(memory)	   preload_is_in(&preload_bounced, memory)
+#define preload_is_bounced(memory) preload_is_in(&preload_bounced, memory)
 
 #endif

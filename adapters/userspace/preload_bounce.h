@@ -1,5 +1,5 @@
-/* preload_bounce.h: bounce buffers, which replace managed memory in system calls (preload_calls.c), and the functions of
- * the C library behind the replaced ones. For files that are built with -fexceptions. */
+/* preload_bounce.h: bounce buffers, which replace managed memory in system calls (preload_calls.c), and the
+ * functions of the C library behind the replaced ones. For files that are built with -fexceptions. */
 #ifndef UVMP_PRELOAD_BOUNCE_H
 #define UVMP_PRELOAD_BOUNCE_H
 
@@ -52,7 +52,8 @@ struct bounces {
 	unsigned count;
 };
 
-/* A copy of the user's memory, copied back at the end if `copies_back`. Out of memory: the user's memory itself. */
+/* A copy of the user's memory, copied back at the end if `copies_back`. Out of memory: the user's memory
+ * itself. */
 HIDDEN void *preload_bounce(struct bounces *bounces, void *user, size_t bytes, bool copies_back);
 /* Preserves errno. */
 HIDDEN void preload_end_bounces(struct bounces *bounces);
@@ -87,18 +88,20 @@ static inline void *bounce_memory(struct bounces *bounces, const void *user, siz
 
 static inline const char *bounce_text(struct bounces *bounces, const char *text)
 {
-	return preload_is_bounced(text) ? preload_bounce(bounces, (void *)(uintptr_t)text, strlen(text) + 1u, false)
-	                             : text;
+	return preload_is_bounced(text)
+		       ? preload_bounce(bounces, (void *)(uintptr_t)text, strlen(text) + 1u, false)
+		       : text;
 }
 
-/* The buffers are copied back at the end of the function, also if its thread is cancelled (hence -fexceptions). */
-#define BOUNCES                                                                                                 \
-	struct bounces bounces __attribute__((cleanup(end_bounces)));                                                    \
+/* The buffers are copied back at the end of the function, also if its thread is cancelled (hence
+ * -fexceptions). */
+#define BOUNCES                                                                                              \
+	struct bounces bounces __attribute__((cleanup(end_bounces)));                                        \
 	bounces.count = 0
-#define TEXT(text)            bounce_text(&bounces, text)
+#define TEXT(text)	      bounce_text(&bounces, text)
 #define IN(memory, bytes)     bounce_memory(&bounces, memory, bytes, false)
 #define OUT(memory, bytes)    bounce_memory(&bounces, memory, bytes, true)
-#define ITEM(memory)          bounce_memory(&bounces, memory, sizeof(*(memory)), true)
+#define ITEM(memory)	      bounce_memory(&bounces, memory, sizeof(*(memory)), true)
 #define ADDRESS(memory, size) bounce_memory(&bounces, memory, (size) ? *(size) : 0u, true)
 
 #define NAME_IN(a, bytes) ((__CONST_SOCKADDR_ARG){.__sockaddr__ = IN((a).__sockaddr__, bytes)})
@@ -109,7 +112,7 @@ static inline const char *bounce_text(struct bounces *bounces, const char *text)
 	NAMED(name);                                                                                         \
 	EXPORT type name parameters                                                                          \
 	{                                                                                                    \
-		BOUNCES;                                                                                        \
+		BOUNCES;                                                                                     \
 		return REAL(name)(__VA_ARGS__);                                                              \
 	}
 

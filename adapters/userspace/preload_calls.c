@@ -41,7 +41,7 @@
 
 #define STACK_MOST ((size_t)64 << 10)
 
-/* What programs built with _FORTIFY_SOURCE call. */
+/* Called by programs that are built with _FORTIFY_SOURCE. */
 extern int __open_2(const char *path, int flags);
 extern int __open64_2(const char *path, int flags);
 extern int __openat_2(int folder, const char *path, int flags);
@@ -235,7 +235,7 @@ static const char *stacked_text(const char *text, size_t bytes, void *buffer)
 	return bytes != 0 && buffer ? memcpy(buffer, text, bytes) : text;
 }
 
-/* 0: nothing of it is managed. */
+/* 0: no part of it is managed. */
 static size_t vector_bytes(char *const text[])
 {
 	bool is_bounced = preload_is_bounced(text);
@@ -318,7 +318,7 @@ EXPORT int execvp(const char *path, char *const argument[])
 	return execvpe(path, argument, environ);
 }
 
-/* The arguments that stand in a call, up to NULL, as a vector on the stack. */
+/* The variable arguments of a call, up to NULL, as a vector on the stack. */
 #define GATHER(vector, first, last)                                                                          \
 	va_list last;                                                                                        \
 	size_t count = 1;                                                                                    \

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define READ_MOST  ((size_t)0x7ffff000) /* of one call, as the kernel has it */
+#define READ_MOST  ((size_t)0x7ffff000) /* in one call, as in the kernel */
 #define PARTS_MOST 1024			/* IOV_MAX */
 
 /* -- data: read, write and their kin -- */
@@ -78,7 +78,7 @@ static bool is_stream_socket(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* May one call be several? */
+/* May one call be split into several? */
 static bool may_split(const struct transfer *t)
 {
 	struct stat file;
@@ -92,7 +92,7 @@ static bool may_split(const struct transfer *t)
 	return S_ISFIFO(file.st_mode) || (S_ISSOCK(file.st_mode) && is_stream_socket(t->fd));
 }
 
-/* Stops where one call would: at the first piece that is not done whole. */
+/* Stops where one call would: at the first piece that is incomplete. */
 static ssize_t transfer(const struct transfer *t, size_t all)
 {
 	struct buffer buffer __attribute__((cleanup(give_back))) = {NULL, all};
@@ -117,7 +117,7 @@ static ssize_t transfer(const struct transfer *t, size_t all)
 			return got;
 		if (got <= 0)
 			break;
-		if (!t->is_write) /* a datagram may tell more than it gave */
+		if (!t->is_write) /* a datagram may report more bytes than it returned */
 			copy(t, buffer.at, (size_t)got < bytes ? (size_t)got : bytes, done);
 		done += (size_t)got;
 		if ((size_t)got != bytes)
@@ -276,7 +276,7 @@ static ssize_t message_call(const struct transfer *t, void *buffer, size_t bytes
 
 	message->msg_iov = &one;
 	message->msg_iovlen = 1;
-	if (done != 0) /* only streams come here, and descriptors have gone with the first piece */
+	if (done != 0) /* only streams are split, and descriptors were passed with the first piece */
 		message->msg_controllen = 0;
 	return t->is_write ? REAL(sendmsg)(t->fd, message, t->flags)
 			   : REAL(recvmsg)(t->fd, message, t->flags);

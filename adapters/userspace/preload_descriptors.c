@@ -1,4 +1,4 @@
-/* Programs that close what they do not know, as daemons do at their start: the pager's descriptors stay. */
+/* Protects the pager's descriptors from programs that close unknown descriptors, as daemons do. */
 #include "preload.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ EXPORT int dup2(int from, int to)
 	return dup3(from, to, 0);
 }
 
-/* Around each of ours. */
+/* Closes the ranges around each descriptor of the pager. */
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
 	while (first <= last && first <= INT_MAX) {

@@ -1,6 +1,6 @@
-/* A heap for the pager's own memory, in programs whose allocator is not the C library's (preload_next.h).
- * Blocks are powers of two; each has a head before its memory. A block that is freed waits in the list of its
- * size. */
+/* A heap for the pager's own memory, in programs whose allocator is not the C library's
+ * (preload_next.h). Blocks are powers of two, with a head before the memory. A free block is in the
+ * list of its size. */
 #include "preload_next.h"
 
 #include <pthread.h>
@@ -14,8 +14,8 @@
 #define HEAD_BYTES  ((size_t)64)
 #define PAGE_BYTES  ((size_t)4096)
 #define CLASS_LEAST 7u
-#define CLASSES     40u
-#define KEPT_MOST   ((size_t)1 << 16) /* larger blocks give their memory back to the system */
+#define CLASSES	    40u
+#define KEPT_MOST   ((size_t)1 << 16) /* larger blocks return their memory to the system when freed */
 
 struct head {
 	struct head *next; /* free blocks of this size */
@@ -29,12 +29,12 @@ static uint8_t *heap;
 static size_t heap_bytes, used;
 static struct head *idle[CLASSES];
 
-/* Address space, as much as the system gives: memory is there only where the heap was used. */
+/* Reserves address space, as much as the system allows: memory is used only where the heap is. */
 static void open_heap(void)
 {
 	for (size_t bytes = HEAP_MOST; !heap && bytes >= HEAP_LEAST; bytes /= 2u) {
 		void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-		                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 
 		if (memory == MAP_FAILED)
 			continue;
@@ -64,7 +64,7 @@ static uint32_t class_of(size_t bytes)
 	return class;
 }
 
-/* A block of this size, zeroed. */
+/* A zeroed block of this size. */
 static uint8_t *take_block(uint32_t class)
 {
 	size_t bytes = (size_t)1 << class, begin;
@@ -92,7 +92,7 @@ void *preload_heap_take(size_t bytes, size_t alignment)
 {
 	size_t step = alignment > HEAD_BYTES ? alignment : HEAD_BYTES;
 	uint32_t class =
-	        bytes > HEAP_MOST || step > HEAP_MOST ? CLASSES : class_of(bytes + step + HEAD_BYTES);
+		bytes > HEAP_MOST || step > HEAP_MOST ? CLASSES : class_of(bytes + step + HEAD_BYTES);
 	uint8_t *block = class < CLASSES ? take_block(class) : NULL, *memory;
 
 	if (!block)
@@ -103,7 +103,7 @@ void *preload_heap_take(size_t bytes, size_t alignment)
 	return memory;
 }
 
-/* The head of a free block stands at its begin. The memory of a large one goes back to the system. */
+/* The head of a free block is at its beginning. A large block returns its memory to the system. */
 void preload_heap_give(void *memory)
 {
 	struct head head = *head_of(memory), *at = (struct head *)(void *)head.block;

@@ -53,13 +53,13 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 0;
 }
 
-/* By number: ISO C has no cast from an object's pointer to a function's. */
+/* By number: ISO C has no cast from an object pointer to a function pointer. */
 static uintptr_t look_up(void *where, const char *name)
 {
 	return (uintptr_t)dlsym(where, name);
 }
 
-/* Functions of the allocator's own object alone: memory of one allocator cannot be given to another. */
+/* Only functions of the allocator's own object: memory of one allocator must not be given to another. */
 static uintptr_t of_allocator(const char *name)
 {
 	uintptr_t at = look_up(RTLD_NEXT, name);
@@ -106,7 +106,7 @@ static inline enum kind the_kind(void)
 	return known != UNKNOWN ? known : find();
 }
 
-/* While the allocator is looked up, and for the pager where it is not the C library's. */
+/* While the allocator is looked up, and for the pager if the allocator is not the C library's. */
 static inline bool is_for_heap(void)
 {
 	return is_finding || (the_kind() == OTHER && preload_is_inside);
@@ -159,7 +159,7 @@ void *next_realloc(void *memory, size_t bytes)
 	if (!memory && is_for_heap())
 		return heap_take(bytes, 0);
 	return the_kind() == LIBC ? __libc_realloc(memory, bytes)
-	                          : ((void *(*)(void *, size_t))next_r)(memory, bytes);
+				  : ((void *(*)(void *, size_t))next_r)(memory, bytes);
 }
 
 void next_free(void *memory)
@@ -206,7 +206,7 @@ uintptr_t next_function(const char *name)
 	return the_kind() == OTHER ? of_allocator(name) : 0;
 }
 
-/* A program that takes the address of malloc may have an entry for it that is not malloc itself. */
+/* A program that takes the address of malloc may have a PLT entry for it, which is not malloc itself. */
 static bool is_bypassed(void)
 {
 	void *found = dlsym(RTLD_DEFAULT, "malloc");

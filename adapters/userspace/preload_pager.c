@@ -291,7 +291,7 @@ __attribute__((constructor)) static void begin(void)
 	open_shared();
 	if (preload_shared)
 		__atomic_fetch_add(&preload_shared->loaded, 1, __ATOMIC_ACQ_REL);
-	(void)next_is_libc(NULL); /* finds the allocator behind */
+	(void)next_is_libc(NULL); /* finds the next allocator */
 	pthread_atfork(before_fork, in_parent, in_child);
 	at_quick_exit(preload_end);
 	preload_threshold = run_threshold();
@@ -321,7 +321,7 @@ void preload_end(void)
 	preload_enter(&before);
 	finish_log(log_file);
 	if (preload_pager &&
-	    uvmp_pager_flush(preload_pager) != -EBUSY) /* with what the pager's thread has in hand */
+	    uvmp_pager_flush(preload_pager) != -EBUSY) /* including what the servicing thread is doing */
 		uvmp_pager_show_stats(preload_pager, &slot->stats);
 	preload_leave(&before);
 }

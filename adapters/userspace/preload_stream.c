@@ -31,7 +31,7 @@ NAMED(fputs);
 NAMED(fputs_unlocked);
 NAMED(puts);
 
-/* The file is the caller's, or locked. */
+/* The caller owns or has locked the file. */
 static size_t stream(void *memory, size_t all, FILE *file, bool is_write)
 {
 	struct buffer buffer
@@ -125,7 +125,7 @@ EXPORT int puts(const char *text)
 	return bytes < INT_MAX ? (int)bytes + 1 : INT_MAX;
 }
 
-/* A buffer of the program's that is managed is not used: the C library takes its own. */
+/* A managed buffer is not used: the C library allocates its own. */
 CALL(int, setvbuf, (FILE * file, char *buffer, int mode, size_t bytes), file,
      preload_is_bounced(buffer) ? NULL : buffer, mode, bytes)
 

@@ -54,28 +54,26 @@ void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
 
 struct feature {
 	bool is_there;
-	const char *with, *without; /* NULL: nothing to be said */
+	const char *with, *without; /* NULL: no line */
 };
 
 void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 {
 	const struct feature feature[] = {
-	        {p->uffd.serves_kernel, "System calls may be given managed memory that is not resident.",
-	         "System calls fail with EFAULT on managed memory that is not resident: this process may not "
-	         "handle faults of the kernel. (Under uvmp-run the C library's calls copy through other "
-	         "memory.)"},
-	        {p->uffd.is_mapped,
-	         "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
-	         "saved.",
-	         NULL},
-	        {!p->uffd.is_mapped, "Pages that were not changed leave without a write.", NULL},
-	        {p->uffd.has_tid, "Faults tell their thread.",
-	         "Faults do not tell their thread: traces have one, errors go to the process."},
-	        {p->uffd.has_events,
-	         "Managed memory that is unmapped or moved behind the pager's back is let go.",
-	         "This kernel does not tell what is unmapped or moved behind the pager's back: the program "
-	         "must not do "
-	         "that."}};
+		{p->uffd.serves_kernel, "System calls may use managed memory that is not resident.",
+		 "System calls fail with EFAULT on managed memory that is not resident: this process may not "
+		 "handle faults of the kernel. (Under uvmp-run the C library's calls use bounce buffers.)"},
+		{p->uffd.is_mapped,
+		 "Managed memory is mapped from a memory file: nothing is copied or written, and no memory "
+		 "saved.",
+		 NULL},
+		{!p->uffd.is_mapped, "Clean pages are evicted without a write.", NULL},
+		{p->uffd.has_tid, "Faults have thread ids.",
+		 "Faults have no thread ids: traces have one thread, errors go to the process."},
+		{p->uffd.has_events, "Managed memory that a system call unmaps or moves is released.",
+		 "This kernel does not report memory that a system call unmaps or moves: the program must "
+		 "not "
+		 "do that."}};
 	size_t used = 0;
 
 	if (bytes != 0)
@@ -91,7 +89,7 @@ void uvmp_pager_features(struct uvmp_pager *p, char *text, size_t bytes)
 int uvmp_pager_next_descriptor(const struct uvmp_pager *p, int from)
 {
 	const int find_block[] = {p->uffd.fd, p->stop[0], p->stop[1], p->store->fd > 0 ? p->store->fd : -1,
-	                          trace_file_descriptor(p->trace)};
+				  trace_file_descriptor(p->trace)};
 	int next = -1;
 
 	for (size_t i = 0; i < sizeof(find_block) / sizeof(find_block[0]); i++) {

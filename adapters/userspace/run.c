@@ -1,8 +1,9 @@
-/* uvmp-run: a program with its large allocations under a pager; docs/uvmp-run.md.
+/* uvmp-run: runs a program with its large allocations under a pager; docs/uvmp-run.md.
  *
- * Tries what is asked for with a pager of its own, so that what cannot work is said before anything is
- * started; starts the program with libuvmp-preload; hands signals on to it, and stops when it stops; shows
- * what its pagers report while it runs (on a terminal), reports when it has ended, and ends as it did. */
+ * Makes a pager of its own first, so that impossible options are reported before anything is started.
+ * Starts the program with libuvmp-preload, passes signals on to it, and stops when it stops. Shows
+ * statistics of its pagers while it runs (on a terminal), reports when it has ended, and ends with its
+ * exit status. */
 #include "run.h"
 #include "run_options.h"
 #include "run_program.h"
@@ -28,20 +29,20 @@
 #include "say.h"
 #include "uvmpolicy/policy.h"
 
-#define LIVE_MS        500
+#define LIVE_MS	       500
 #define FEATURES_BYTES 1024
-#define RUN_INCOMPLETE 1   /* exit status: the program's is 0, but a file that was asked for is incomplete */
-#define NOT_RUN        126 /* exit statuses of shells */
+#define RUN_INCOMPLETE 1   /* exit status: the program succeeded, but a requested file is incomplete */
+#define NOT_RUN	       126 /* exit statuses of shells */
 #define NOT_FOUND      127
 
 struct run {
 	struct run_options options;
 	struct run_report report;
 	struct run_shared *shared;
-	FILE *out; /* where the report goes; NULL: standard error */
+	FILE *out; /* path of the report; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
-	int exec_error;             /* of the child, which shares this structure */
-	struct sigaction too_large; /* what the program does at SIGXFSZ */
+	int exec_error;		    /* of the child, which shares this structure */
+	struct sigaction too_large; /* action of the program for SIGXFSZ */
 };
 
 static uint64_t now_ns(void)
@@ -54,15 +55,14 @@ static uint64_t now_ns(void)
 
 /* -- before anything is started -- */
 
-/* What the machine does not give today is no reason not to run the program; what is wrong with what was asked
- * for is. */
+/* A machine without userfaultfd does not prevent the run; wrong options do. */
 static bool is_of_machine(int error)
 {
 	return error == -EPERM || error == -ENOSYS || error == -EMFILE || error == -ENFILE ||
 	       error == -ENOMEM || error == -EAGAIN;
 }
 
-/* Is it the store that refuses, by its name or that of its file? */
+/* Does the store refuse, by its name or that of its file? */
 static bool is_of_store(const char *text, const char *store)
 {
 	return store && strncmp(store, "file:", 5) == 0 && strncmp(text, store + 5, strlen(store + 5)) == 0;
@@ -76,7 +76,7 @@ static bool is_required(const struct run *run)
 static const char *consequence(const struct run *run)
 {
 	return is_required(run) ? ": no pager can run, which --require asks for"
-	                        : ": the program runs without a pager";
+				: ": the program runs without a pager";
 }
 
 static int try_pager(struct run *run)
@@ -99,10 +99,10 @@ static int try_pager(struct run *run)
 		return 0;
 	}
 	say_error("%s%s%s",
-	        is_of_store(text, config.store)    ? "--store: "
-	        : strncmp(text, "store: ", 7) == 0 ? "--"
-	                                           : "",
-	        text, !is_of_machine(error) ? "" : consequence(run));
+		  is_of_store(text, config.store)    ? "--store: "
+		  : strncmp(text, "store: ", 7) == 0 ? "--"
+						     : "",
+		  text, !is_of_machine(error) ? "" : consequence(run));
 	run->report.is_alone = true;
 	return is_of_machine(error) && !is_required(run) ? 0 : RUN_USAGE;
 }
@@ -118,8 +118,8 @@ static void note_memory(uint64_t budget)
 	ram = (uint64_t)info.totalram * info.mem_unit;
 	number_print_size(size, budget);
 	if (budget > ram)
-		say_error("note: the budget of %s is more than the memory of this machine, %" PRIu64 "M", size,
-		        ram >> 20);
+		say_error("note: the budget of %s is more than the memory of this machine, %" PRIu64 "M",
+			  size, ram >> 20);
 }
 
 static int find_program(struct run *run)
@@ -133,7 +133,7 @@ static int find_program(struct run *run)
 		say_error("%s: %s", name, error == ENOENT ? "not found" : strerror(error));
 	if (error == 0 && run->report.objection && is_required(run))
 		return say_error("%s %s: no pager can run, which --require asks for", name,
-		               run->report.objection);
+				 run->report.objection);
 	if (error == 0)
 		return 0;
 	return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUN;
@@ -166,8 +166,8 @@ static int describe_report(struct run *run)
 	return 0;
 }
 
-/* Where the library may be, seen from the folder of this program: beside it in a build; in LIBDIR when
- * installed, and in usual places when the files were moved after installation. UVMP_LIBDIR is the path from
+/* Paths of the library, relative to the directory of this program: beside it in a build; LIBDIR when
+ * installed; and usual places, if the files were moved after installation. UVMP_LIBDIR is the path from
  * BINDIR to LIBDIR. */
 static const char *const library_folder[] = {".", UVMP_LIBDIR, "../lib", "../lib64", "../lib/*"};
 
@@ -200,8 +200,8 @@ static int find_library(char path[2 * PATH_MAX])
 		is_found = find_in(own, library_folder[i], path);
 	if (!is_found)
 		return say_error("libuvmp-preload.so: not found in %s, nor from there in " UVMP_LIBDIR
-		               ", ../lib, ../lib64, ../lib/*",
-		               own);
+				 ", ../lib, ../lib64, ../lib/*",
+				 own);
 	if (strpbrk(path, " :"))
 		return say_error("%s: a path with a blank or a colon cannot be preloaded", path);
 	return 0;
@@ -215,7 +215,8 @@ static int preload(void)
 
 	if (status != 0)
 		return status;
-	if (!before || !*before || strstr(before, path)) { /* there already: a uvmp-run within another */
+	if (!before || !*before || strstr(before, path)) { /* already there: uvmp-run within another
+							    * uvmp-run */
 		setenv("LD_PRELOAD", before && *before ? before : path, 1);
 		return 0;
 	}
@@ -233,7 +234,7 @@ static void *map_shared(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The processes open it by its name; it is not among the descriptors that they inherit. */
+/* Processes open it by name; they do not inherit the descriptor. */
 static struct run_shared *share(void)
 {
 	int fd = memfd_create("uvmp-run", MFD_CLOEXEC);
@@ -289,12 +290,12 @@ static int prepare(struct run *run, int argc, char **argv)
 
 /* -- signals: none is handled, all are waited for -- */
 
-/* Those that somebody may send to a program. */
+/* Signals that users send to a program. */
 static void fill(sigset_t *set)
 {
-	static const int number[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,   SIGALRM,
-	                             SIGTERM, SIGCONT,   SIGTSTP, SIGWINCH, SIGPWR,    SIGIO,
-	                             SIGURG,  SIGVTALRM, SIGPROF, SIGXCPU,  SIGSTKFLT, SIGCHLD};
+	static const int number[] = {SIGHUP,  SIGINT,	 SIGQUIT, SIGUSR1,  SIGUSR2,   SIGALRM,
+				     SIGTERM, SIGCONT,	 SIGTSTP, SIGWINCH, SIGPWR,    SIGIO,
+				     SIGURG,  SIGVTALRM, SIGPROF, SIGXCPU,  SIGSTKFLT, SIGCHLD};
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
@@ -303,14 +304,14 @@ static void fill(sigset_t *set)
 		sigaddset(set, i);
 }
 
-/* What the terminal sends, the kernel, goes to all in the foreground: the program has it already. */
+/* The kernel sends signals of the terminal to the whole foreground group: the program has them already. */
 static void hand_on(pid_t pid, const siginfo_t *info)
 {
 	if (info->si_signo != SIGCHLD && info->si_code <= 0)
 		kill(pid, info->si_signo);
 }
 
-/* The shell that controls our job is to see it stop. */
+/* The shell that controls our job must see the stop. */
 static void stop_too(int number)
 {
 	if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
@@ -358,7 +359,7 @@ static void become_program(struct run *run, const sigset_t *mask, const struct s
 	_exit(NOT_RUN);
 }
 
-/* False: a file that was asked for is not complete. */
+/* False: a requested file is incomplete. */
 static bool report(struct run *run)
 {
 	bool is_complete = true;
@@ -379,11 +380,11 @@ static bool is_without_pager(const struct run *run)
 	if (!is_required(run) || run->shared->loaded != 0)
 		return false;
 	say_error("%s did not load libuvmp-preload.so: no pager has run, which --require asks for",
-	        run->options.program[0]);
+		  run->options.program[0]);
 	return true;
 }
 
-/* By the same signal, without a core over that of the program. */
+/* Ends by the same signal, without a core dump of its own. */
 static int end_as(int status)
 {
 	const struct rlimit none = {0, 0};
@@ -454,7 +455,8 @@ int main(int arguments, char **argument)
 		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
 	if (!run)
 		return say_error("out of memory");
-	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that is too large is an error of the file */
+	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that becomes too large is an error of
+							* the file */
 	status = prepare(run, arguments, argument);
 	return status != 0 ? status : execute(run);
 }

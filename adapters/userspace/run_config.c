@@ -1,5 +1,5 @@
-/* The pager that uvmp-run's options ask for, read back from the environment: by the processes that it starts,
- * and by itself, to try before it starts anything. */
+/* The pager options of uvmp-run, read from the environment: by the processes that it starts, and by
+ * itself, to test them before it starts a program. */
 #include "run.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* The command line of uvmp-run: one row an option. A row's value is checked as its kind says and, if it has a
- * name in the environment, passed to the program, where run_config.c and preload_pager.c take it. */
+/* The command line of uvmp-run: one row per option. A value is checked by the kind of its row and, if
+ * the row has a name in the environment, passed to the program, where run_config.c and preload_pager.c
+ * read it. */
 #include "run_options.h"
 
 #include <errno.h>
@@ -21,47 +22,47 @@
 enum kind { SWITCH, SIZE, COUNT, TEXT, POLICY, STORE, OUTPUT };
 
 struct run_option {
-	const char *flag, *value; /* value: as help calls it; NULL: a switch takes none */
+	const char *flag, *value; /* value, as help names it; NULL: a switch */
 	enum kind kind;
-	const char *name;     /* in the environment of the program; NULL: it is not told */
-	const char *initial;  /* passed if the option is not given; NULL: nothing is */
+	const char *name;     /* environment variable of the program; NULL: not passed */
+	const char *initial;  /* passed if the option is not given; NULL: nothing is passed */
 	uint64_t least, most; /* of sizes and counts */
 	const char *help;
 };
 
 static const struct run_option table[] = {
-        {"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BUDGET_LEAST, SIZE_MOST,
-         "resident at most, in each process: 8M and more (needed)"},
-        {"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
-         "allocations from this size on are managed; default 1M"},
-        {"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
-         "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
-         ":\nthe driver's prefetcher, but pieces of 64 KiB leave, as budgets\nare small; the driver's own: "
-         "preset=nvidia-595"},
-        {"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
-         "where pages are that are not resident: mem (default), zstd,\n"
-         "file:PATH (a new or empty file, a directory, a block device);\n"
-         "map: in place, without copies, for traces: saves no memory"},
-        {"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
-         "managed memory at most; default 64 times the budget"},
-        {"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
-        {"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
-        {"--log-completions", NULL, SWITCH, RUN_COMPLETIONS, NULL, 0, 0,
-         "the log also says when each action completed; needs --log"},
-        {"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
-         "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
-        {"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
-         "recorded, too, and heard by the policy: touches of so many\n"
-         "resident pages at a time, others every 10 ms; 64, say"},
-        {"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
-        {"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
-        {"--require", NULL, SWITCH, RUN_REQUIRE, NULL, 0, 0,
-         "exit with status 2 where no pager can run, rather than run the\nprogram without one"},
-        {"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
-         "the report has the policy and what this kernel can do"},
-        {"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
-         "leave the kernel's faults alone, as for users who may not handle\nthem"},
-        {"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
+	{"--budget", "SIZE", SIZE, RUN_BUDGET, NULL, UVMP_PAGER_BUDGET_LEAST, SIZE_MOST,
+	 "resident at most, in each process: 8M and more (needed)"},
+	{"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
+	 "allocations from this size on are managed; default 1M"},
+	{"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
+	 "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
+	 ":\nthe driver's prefetcher, but pieces of 64 KiB leave, as budgets\nare small; the driver's own: "
+	 "preset=nvidia-595"},
+	{"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
+	 "where pages are that are not resident: mem (default), zstd,\n"
+	 "file:PATH (a new or empty file, a directory, a block device);\n"
+	 "map: in place, without copies, for traces: saves no memory"},
+	{"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
+	 "managed memory at most; default 64 times the budget"},
+	{"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
+	{"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
+	{"--log-completions", NULL, SWITCH, RUN_COMPLETIONS, NULL, 0, 0,
+	 "the log also says when each action completed; needs --log"},
+	{"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
+	 "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
+	{"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
+	 "recorded, too, and heard by the policy: touches of so many\n"
+	 "resident pages at a time, others every 10 ms; 64, say"},
+	{"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
+	{"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
+	{"--require", NULL, SWITCH, RUN_REQUIRE, NULL, 0, 0,
+	 "exit with status 2 where no pager can run, rather than run the\nprogram without one"},
+	{"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
+	 "the report has the policy and what this kernel can do"},
+	{"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
+	 "leave the kernel's faults alone, as for users who may not handle\nthem"},
+	{"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))
@@ -74,7 +75,7 @@ static void list_options(const char *list[ROWS + 3], char names[ROWS][32])
 {
 	for (size_t row = 0; row < ROWS; row++) {
 		snprintf(names[row], sizeof(names[row]), "%s%s", table[row].flag + 2,
-		         table[row].kind == SWITCH ? "" : "=");
+			 table[row].kind == SWITCH ? "" : "=");
 		list[row] = names[row];
 	}
 	list[ROWS] = "help";
@@ -87,7 +88,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	const char *list[ROWS + 3], *value;
 	char names[ROWS][32];
 	struct options arguments = {
-	        .argc = argc, .argv = argv, .list = list, .help = "uvmp-run --help", .stops = true};
+		.argc = argc, .argv = argv, .list = list, .help = "uvmp-run --help", .stops = true};
 	int option;
 
 	list_options(list, names);
@@ -131,8 +132,8 @@ static int pass_size(const struct run_option *option, const char *text)
 	uint64_t bytes;
 
 	return options_size(option->flag, text, option->least, option->most, &bytes)
-	               ? pass_number(option, bytes)
-	               : RUN_USAGE;
+		       ? pass_number(option, bytes)
+		       : RUN_USAGE;
 }
 
 static int pass_count(const struct run_option *option, const char *text)
@@ -140,8 +141,8 @@ static int pass_count(const struct run_option *option, const char *text)
 	uint64_t count;
 
 	return options_number(option->flag, text, option->least, option->most, &count)
-	               ? pass_number(option, count)
-	               : RUN_USAGE;
+		       ? pass_number(option, count)
+		       : RUN_USAGE;
 }
 
 static int pass_policy(const struct run_option *option, const char *text)
@@ -161,7 +162,7 @@ static int pass_policy(const struct run_option *option, const char *text)
 	return 0;
 }
 
-/* The program may go to another directory before it opens the file. */
+/* The program may change its directory before it opens the file. */
 static int pass_path(const struct run_option *option, const char *prefix, const char *path)
 {
 	char directory[PATH_MAX] = "", all[2 * PATH_MAX];
@@ -179,11 +180,11 @@ static int pass_store(const struct run_option *option, const char *text)
 {
 	if (strncmp(text, "file:", 5) == 0 && text[5] != '\0')
 		return pass_path(option, "file:", text + 5);
-	setenv(option->name, text, 1); /* trying it says whether there is such a store */
+	setenv(option->name, text, 1); /* opening the store reports that */
 	return 0;
 }
 
-/* To open a pipe would be taken for its writer. */
+/* Opening a pipe would make this process its writer. */
 static bool is_writable(const char *path)
 {
 	struct stat info;

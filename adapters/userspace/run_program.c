@@ -1,5 +1,5 @@
-/* What file a program's name means, and whether a library can be preloaded into it: the dynamic loader does
- * that, so there must be one, and it must trust the environment. */
+/* The file of a program's name, and whether a library can be preloaded into it: the program must have a
+ * dynamic loader, which must trust the environment. */
 #include "run_program.h"
 
 #include <elf.h>
@@ -72,7 +72,7 @@ static bool has_loader(int fd, const Elf64_Ehdr *head)
 	for (unsigned i = 0; i < head->e_phnum; i++) {
 		if (pread(fd, &part, sizeof(part), (off_t)(head->e_phoff + i * sizeof(part))) !=
 		    (ssize_t)sizeof(part))
-			return true; /* cannot tell */
+			return true; /* unknown */
 		if (part.p_type == PT_INTERP)
 			return true;
 	}
@@ -93,7 +93,7 @@ static const char *object_to_file(int fd, const Elf64_Ehdr *head)
 	return has_loader(fd, head) ? NULL : "is statically linked";
 }
 
-/* A script is as good as what interprets it. */
+/* A script depends on its interpreter. */
 static bool read_interpreter(int fd, char path[PATH_MAX])
 {
 	ssize_t bytes = pread(fd, path, PATH_MAX - 1, 0);

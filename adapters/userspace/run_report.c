@@ -1,4 +1,4 @@
-/* What happened in the processes of a run, from what each has left on the shared page. */
+/* The report of a run, from what its processes left in shared memory. */
 #include "run_report.h"
 
 #include <inttypes.h>
@@ -13,10 +13,10 @@
 
 #define LISTED_MOST  16u /* processes in the table */
 #define LIVE_MOST    256
-#define THRASH_TIMES 20u /* moved in, over what is managed: the pages circle */
+#define THRASH_TIMES 20u /* pages moved in, relative to managed memory: above this the pages circle */
 
-/* Counts: sums over processes. The greatest process alone says how much memory was managed: the budget holds
- * for each. */
+/* Counts are sums over processes. Managed memory is that of the largest process: the budget holds for
+ * each. */
 struct column {
 	const char *key;
 	size_t offset;
@@ -28,26 +28,26 @@ struct column {
 #name, offsetof(struct uvmp_pager_stats, name), false                                        \
 	}
 static const struct column columns[] = {
-        {"peak_managed_bytes", offsetof(struct uvmp_pager_stats, peak_managed_bytes), true},
-        COLUMN(faults),
-        COLUMN(duplicates),
-        COLUMN(write_faults),
-        COLUMN(batches),
-        COLUMN(replays),
-        COLUMN(bytes_in),
-        COLUMN(copies_in),
-        COLUMN(bytes_zeroed),
-        COLUMN(bytes_out),
-        COLUMN(copies_out),
-        COLUMN(bytes_dropped),
-        COLUMN(evictions),
-        COLUMN(managed_bytes),
-        COLUMN(resident_bytes),
-        COLUMN(store_bytes),
-        COLUMN(stall_ns),
-        COLUMN(service_ns),
-        {"peak_resident_bytes", offsetof(struct uvmp_pager_stats, peak_resident_bytes), true},
-        {"peak_store_bytes", offsetof(struct uvmp_pager_stats, peak_store_bytes), true},
+	{"peak_managed_bytes", offsetof(struct uvmp_pager_stats, peak_managed_bytes), true},
+	COLUMN(faults),
+	COLUMN(duplicates),
+	COLUMN(write_faults),
+	COLUMN(batches),
+	COLUMN(replays),
+	COLUMN(bytes_in),
+	COLUMN(copies_in),
+	COLUMN(bytes_zeroed),
+	COLUMN(bytes_out),
+	COLUMN(copies_out),
+	COLUMN(bytes_dropped),
+	COLUMN(evictions),
+	COLUMN(managed_bytes),
+	COLUMN(resident_bytes),
+	COLUMN(store_bytes),
+	COLUMN(stall_ns),
+	COLUMN(service_ns),
+	{"peak_resident_bytes", offsetof(struct uvmp_pager_stats, peak_resident_bytes), true},
+	{"peak_store_bytes", offsetof(struct uvmp_pager_stats, peak_store_bytes), true},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -71,7 +71,7 @@ static bool has_managed(const struct run_slot *slot)
 	return slot->stats.peak_managed_bytes != 0;
 }
 
-/* Children have what their parent had, but most are forked to start something else. */
+/* Forked children inherit their parent's memory, but most only start another program. */
 static bool has_used(const struct run_slot *slot)
 {
 	return slot->stats.faults != 0;
@@ -126,7 +126,7 @@ static struct bytes_text bytes_of(uint64_t bytes)
 		snprintf(to.text, sizeof(to.text), "%" PRIu64 " B", bytes);
 	else
 		snprintf(to.text, sizeof(to.text), "%" PRIu64 ".%" PRIu64 " %s", tenths / 10u, tenths % 10u,
-		         unit[i]);
+			 unit[i]);
 	return to;
 }
 
@@ -137,25 +137,25 @@ struct reason {
 };
 
 static const struct reason reasons[RUN_REASONS] = {
-        [RUN_SMALL] = {"below_threshold", "below the threshold (of a page and more)"},
-        [RUN_BEYOND] = {"beyond_managed", "beyond --managed"},
-        [RUN_REFUSED] = {"refused", "no address space, or too many allocations"},
-        [RUN_PAGERLESS] = {"no_pager", "the process has no pager"},
-        [RUN_FIXED] = {"fixed", "mapped at an address that the program names"},
-        [RUN_RESERVED] = {"reserved", "reserved without access (PROT_NONE)"},
-        [RUN_PROTECTED] = {"protected", "mapped not for both reading and writing"},
-        [RUN_FILE] = {"file", "mapping of a file"},
-        [RUN_COMMON] = {"shared", "shared memory"},
-        [RUN_HUGE] = {"huge_pages", "huge pages"},
-        [RUN_SPECIAL] = {"special", "mapped as a stack, locked, or below 2 GiB"},
-        [RUN_ALLOCATOR] = {"allocator", "small allocations of the program's allocator"},
-        [RUN_LIBC] = {"c_library", "buffers of the C library"},
-        [RUN_ALIGNED] = {"aligned", "aligned to more than 2 MiB"},
-        [RUN_STACK] = {"stack", "allocated on a managed stack"},
-        [RUN_OWN] = {"own_malloc", "the program defines malloc itself"},
+	[RUN_SMALL] = {"below_threshold", "below the threshold (of a page and more)"},
+	[RUN_BEYOND] = {"beyond_managed", "beyond --managed"},
+	[RUN_REFUSED] = {"refused", "no address space, or too many allocations"},
+	[RUN_PAGERLESS] = {"no_pager", "the process has no pager"},
+	[RUN_FIXED] = {"fixed", "mapped at an address that the program names"},
+	[RUN_RESERVED] = {"reserved", "reserved without access (PROT_NONE)"},
+	[RUN_PROTECTED] = {"protected", "mapped not for both reading and writing"},
+	[RUN_FILE] = {"file", "mapping of a file"},
+	[RUN_COMMON] = {"shared", "shared memory"},
+	[RUN_HUGE] = {"huge_pages", "huge pages"},
+	[RUN_SPECIAL] = {"special", "mapped as a stack, locked, or below 2 GiB"},
+	[RUN_ALLOCATOR] = {"allocator", "small allocations of the program's allocator"},
+	[RUN_LIBC] = {"c_library", "buffers of the C library"},
+	[RUN_ALIGNED] = {"aligned", "aligned to more than 2 MiB"},
+	[RUN_STACK] = {"stack", "allocated on a managed stack"},
+	[RUN_OWN] = {"own_malloc", "the program defines malloc itself"},
 };
 
-/* From the threshold on. */
+/* Of sizes from the threshold on. */
 static bool has_unmanaged(const struct run_shared *shared)
 {
 	for (uint32_t i = RUN_SMALL + 1u; i < RUN_REASONS; i++) {
@@ -176,8 +176,8 @@ static void write_unmanaged(FILE *out, const struct run_shared *shared)
 			continue;
 		if (is_first)
 			fprintf(out,
-			        "  not managed, by reason: bytes asked for (freed or not), allocations and "
-			        "mappings\n");
+				"  not managed, by reason: bytes asked for (freed or not), allocations and "
+				"mappings\n");
 		is_first = false;
 		fprintf(out, "  %12s %9" PRIu64 "  %s\n", bytes_of(u->bytes).text, u->count, reasons[i].text);
 	}
@@ -188,8 +188,8 @@ static void write_unmanaged_json(FILE *out, const struct run_shared *shared)
 	fputs("  \"unmanaged\": {", out);
 	for (uint32_t i = 0; i < RUN_REASONS; i++)
 		fprintf(out, "%s\n    \"%s\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
-		        i == 0 ? "" : ",", reasons[i].key, shared->unmanaged[i].count,
-		        shared->unmanaged[i].bytes);
+			i == 0 ? "" : ",", reasons[i].key, shared->unmanaged[i].count,
+			shared->unmanaged[i].bytes);
 	fputs("\n  },\n", out);
 }
 
@@ -200,7 +200,7 @@ static void write_processes(FILE *out, const struct run_report *report)
 	uint32_t listed = 0, left = 0;
 
 	fprintf(out, "  %8s %-15s %11s %9s %11s %11s %9s\n", "process", "", "managed", "faults", "in", "out",
-	        "stalled");
+		"stalled");
 	for (uint32_t i = 0; i < slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 		const struct uvmp_pager_stats *s = &slot->stats;
@@ -213,8 +213,8 @@ static void write_processes(FILE *out, const struct run_report *report)
 		}
 		listed++;
 		fprintf(out, "  %8" PRId32 " %-15.15s %11s %9" PRIu64 " %11s %11s %7.2f s\n", slot->pid,
-		        slot->name, bytes_of(s->peak_managed_bytes).text, s->faults,
-		        bytes_of(s->bytes_in).text, bytes_of(s->bytes_out).text, (double)s->stall_ns / 1e9);
+			slot->name, bytes_of(s->peak_managed_bytes).text, s->faults,
+			bytes_of(s->bytes_in).text, bytes_of(s->bytes_out).text, (double)s->stall_ns / 1e9);
 	}
 	if (left != 0)
 		fprintf(out, "  and %" PRIu32 " more; --format csv has all\n", left);
@@ -233,7 +233,7 @@ static void write_verbose(FILE *out, const struct run_report *report)
 	}
 }
 
-/* In each process by itself: the one that moved most, for what it managed. */
+/* By process: the one that moved most, relative to its managed memory. */
 static uint64_t moved_times(const struct run_shared *shared)
 {
 	uint64_t most = 0;
@@ -256,24 +256,24 @@ static void write_table(FILE *out, const struct run_report *report)
 	if (managed == 0)
 		return;
 	fprintf(out, "uvmp-run: %.2f s, %" PRIu32 " process%s with managed memory\n",
-	        (double)report->time_ns / 1e9, managed, managed == 1 ? "" : "es");
+		(double)report->time_ns / 1e9, managed, managed == 1 ? "" : "es");
 	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", bytes_of(sum.peak_managed_bytes).text,
-	        managed == 1 ? "" : " in one process", bytes_of(report->budget_bytes).text);
+		managed == 1 ? "" : " in one process", bytes_of(report->budget_bytes).text);
 	fprintf(out,
-	        "  %-10s %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " duplicates; %" PRIu64
-	        " first writes to clean pages\n",
-	        "faults", sum.faults, sum.batches, sum.duplicates, sum.write_faults);
+		"  %-10s %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " duplicates; %" PRIu64
+		" first writes to clean pages\n",
+		"faults", sum.faults, sum.batches, sum.duplicates, sum.write_faults);
 	fprintf(out, "  %-10s %s in %" PRIu64 " copies, and %s of zeros\n", "in", bytes_of(sum.bytes_in).text,
-	        sum.copies_in, bytes_of(sum.bytes_zeroed).text);
+		sum.copies_in, bytes_of(sum.bytes_zeroed).text);
 	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
-	        bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
+		bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
 	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", bytes_of(sum.store_bytes).text,
-	        is_ram ? " of RAM" : "", bytes_of(sum.peak_store_bytes).text, report->store);
+		is_ram ? " of RAM" : "", bytes_of(sum.peak_store_bytes).text, report->store);
 	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n",
-	        "resident", bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
+		"resident", bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
-	        (double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
+		(double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
 	write_unmanaged(out, report->shared);
 	if (report->is_verbose)
 		write_verbose(out, report);
@@ -281,12 +281,12 @@ static void write_table(FILE *out, const struct run_report *report)
 		write_processes(out, report);
 	if (more_processes(report->shared) != 0)
 		fprintf(out, "  %" PRIu32 " more processes are not in these figures\n",
-		        more_processes(report->shared));
+			more_processes(report->shared));
 	if (moved_times(report->shared) > THRASH_TIMES)
 		fprintf(out,
-		        "  moved %" PRIu64 " times what it managed: another --policy or --budget may suit it "
-		        "better\n",
-		        moved_times(report->shared));
+			"  moved %" PRIu64 " times what it managed: another --policy or --budget may suit it "
+			"better\n",
+			moved_times(report->shared));
 }
 
 /* -- JSON and CSV -- */
@@ -295,7 +295,7 @@ static void write_counts(FILE *out, const struct uvmp_pager_stats *stats, const 
 {
 	for (size_t c = 0; c < COLUMNS; c++)
 		fprintf(out, "%s\"%s\": %" PRIu64 ",\n", indent, columns[c].key,
-		        value_of(&columns[c], stats));
+			value_of(&columns[c], stats));
 }
 
 static void write_texts(FILE *out, const char *lines)
@@ -321,7 +321,7 @@ static void write_status(FILE *out, const struct run_report *report)
 	else
 		fprintf(out, "  \"exit_status\": %d,\n  \"signal\": null,\n", WEXITSTATUS(report->status));
 	fprintf(out, "  \"core_dumped\": %s,\n",
-	        WIFSIGNALED(report->status) && WCOREDUMP(report->status) ? "true" : "false");
+		WIFSIGNALED(report->status) && WCOREDUMP(report->status) ? "true" : "false");
 }
 
 static void write_process(FILE *out, const struct run_slot *slot)
@@ -353,10 +353,10 @@ static void write_json(FILE *out, const struct run_report *report)
 	fputs(",\n  \"store\": ", out);
 	quote_json(report->store, out);
 	fprintf(out, ",\n  \"budget_bytes\": %" PRIu64 ",\n  \"threshold_bytes\": %" PRIu64 ",\n",
-	        report->budget_bytes, report->threshold_bytes);
+		report->budget_bytes, report->threshold_bytes);
 	write_status(out, report);
 	fprintf(out, "  \"time_ns\": %" PRIu64 ",\n  \"loaded\": %" PRIu32 ",\n  \"managed\": %" PRIu32 ",\n",
-	        report->time_ns, report->shared->loaded, managed);
+		report->time_ns, report->shared->loaded, managed);
 	fprintf(out, "  \"unlisted\": %" PRIu32 ",\n", more_processes(report->shared));
 	write_counts(out, &sum, "  ");
 	fprintf(out, "  \"peak_rss_bytes\": %" PRIu64 ",\n", report->peak_rss_bytes);
@@ -416,26 +416,26 @@ static void say_nothing_managed(const struct run_report *report)
 	(void)sum_up(report->shared, &sum);
 	if (sum.peak_managed_bytes != 0) {
 		fprintf(stderr, "uvmp-run: the program did not touch its managed memory, %s at most\n",
-		        bytes_of(sum.peak_managed_bytes).text);
+			bytes_of(sum.peak_managed_bytes).text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0 && has_unmanaged(report->shared)) {
 		fprintf(stderr, "uvmp-run: nothing was managed of what reached the threshold of %s\n",
-		        threshold.text);
+			threshold.text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0)
 		fprintf(stderr, "uvmp-run: nothing was managed: no allocation reached the threshold of %s\n",
-		        threshold.text);
+			threshold.text);
 	else if (report->objection)
 		fprintf(stderr, "uvmp-run: nothing was managed: %s %s\n", report->program[0],
-		        report->objection);
+			report->objection);
 	else
 		fprintf(stderr,
-		        "uvmp-run: nothing was managed: %s did not load libuvmp-preload.so (is it statically "
-		        "linked, or setuid?)\n",
-		        report->program[0]);
+			"uvmp-run: nothing was managed: %s did not load libuvmp-preload.so (is it statically "
+			"linked, or setuid?)\n",
+			report->program[0]);
 }
 
-/* What an object or rows on the same standard error have already is not said again. */
+/* Facts that JSON or CSV rows on the same standard error already contain are not repeated. */
 bool run_report_trouble(const struct run_report *report)
 {
 	bool is_told = report->format != RUN_TABLE && !report->is_aside && !report->is_quiet;
@@ -450,15 +450,15 @@ bool run_report_trouble(const struct run_report *report)
 		failed += slot->error != 0;
 		if (!is_told && slot->error != 0 && failed <= LISTED_MOST)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
-			        slot->name, slot->pid, slot->text);
+				slot->name, slot->pid, slot->text);
 		if (!is_told && slot->stats.store_error != 0)
 			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
-			        slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
+				slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
 		if (slot->log_error != 0)
 			fprintf(stderr, "uvmp-run: the log is not complete: %s\n", strerror(slot->log_error));
 		if (slot->stats.trace_error != 0)
 			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
-			        strerror(-slot->stats.trace_error));
+				strerror(-slot->stats.trace_error));
 	}
 	if (is_told)
 		return is_complete;
@@ -467,8 +467,8 @@ bool run_report_trouble(const struct run_report *report)
 		say_nothing_managed(report);
 	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
 		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
-		        WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
-		        WCOREDUMP(report->status) ? ", core dumped" : "");
+			WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
+			WCOREDUMP(report->status) ? ", core dumped" : "");
 	return is_complete;
 }
 
@@ -486,8 +486,8 @@ bool run_report_live(const struct run_shared *shared, double seconds)
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
 		width = size.ws_col;
 	snprintf(text, sizeof(text), "%6.1f s  %" PRIu64 " faults  resident %s of %s  in %s  out %s", seconds,
-	         sum.faults, bytes_of(sum.resident_bytes).text, bytes_of(sum.managed_bytes).text,
-	         bytes_of(sum.bytes_in).text, bytes_of(sum.bytes_out).text);
+		 sum.faults, bytes_of(sum.resident_bytes).text, bytes_of(sum.managed_bytes).text,
+		 bytes_of(sum.bytes_in).text, bytes_of(sum.bytes_out).text);
 	fprintf(stderr, "\r%.*s\033[K", width - 1, text);
 	return true;
 }

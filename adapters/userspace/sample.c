@@ -15,7 +15,7 @@ int sample_open(struct sample *s, uint32_t pages, uint32_t page_bytes)
 		return 0;
 	s->page = malloc(pages * sizeof(*s->page));
 	s->contents = mmap(NULL, (size_t)pages * page_bytes, PROT_READ | PROT_WRITE,
-	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->contents == MAP_FAILED)
 		s->contents = NULL;
 	if (!s->page || !s->contents)
@@ -60,8 +60,8 @@ void sample_store(struct uvmp_pager *p, const struct area *area, uint64_t base, 
 			continue;
 		block = sample_block(p, s->page[i], &page);
 		error = p->store->write(p->store,
-		                        area->store_page + (s->page[i] - area->base) / UVMP_STORE_PAGE_BYTES,
-		                        s->page_bytes / UVMP_STORE_PAGE_BYTES, sample_contents(s, i));
+					area->store_page + (s->page[i] - area->base) / UVMP_STORE_PAGE_BYTES,
+					s->page_bytes / UVMP_STORE_PAGE_BYTES, sample_contents(s, i));
 		if (error != 0 && p->stats.store_error == 0)
 			p->stats.store_error = error;
 		uvmp_mask_set(&block->stored, page);

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define TURN_NS     (SAMPLE_MS * 1000000u)
+#define TURN_NS	    (SAMPLE_MS * 1000000u)
 #define BLOCKS_MOST 4096u /* blocks that a turn examines, resident or not */
-#define STRIDE      167u  /* of the page in a block from round to round; odd, so that every page is sampled */
+#define STRIDE	    167u  /* of the page in a block from round to round; odd, so that every page is sampled */
 
 /* -- restoring -- */
 

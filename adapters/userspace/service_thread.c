@@ -11,7 +11,7 @@
 
 #define FLUSH_MS     500u  /* a recorded row is in the file after this time */
 #define CANCELS_MOST 1000u /* cancels in a row, after which further ones */
-#define CANCELS_MS   10    /* follow at this distance */
+#define CANCELS_MS   10	   /* follow at this distance */
 
 /* The program has closed the userfaultfd: missing pages would read as zeros from now on. */
 static void give_up_all(void)

@@ -1,4 +1,4 @@
-/* Which store a name means. */
+/* Opens a store by name. */
 #include "store.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static bool begins(const char *name, const char *with)
 }
 
 struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text,
-                                         size_t text_bytes)
+					 size_t text_bytes)
 {
 	struct uvmp_pager_store *store = NULL;
 	int level;
@@ -51,8 +51,8 @@ struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *
 		store = uvmp_store_file(name + 5, pages, error, text, text_bytes);
 	else if (text_bytes != 0)
 		snprintf(text, text_bytes,
-		         "store: \"%.100s\" is not accepted; mem, zstd, file:PATH, map, zstd:LEVEL (%d..%d)",
-		         name, UVMP_STORE_ZSTD_FASTEST, UVMP_STORE_ZSTD_SMALLEST);
+			 "store: \"%.100s\" is not accepted; mem, zstd, file:PATH, map, zstd:LEVEL (%d..%d)",
+			 name, UVMP_STORE_ZSTD_FASTEST, UVMP_STORE_ZSTD_SMALLEST);
 	if (!store)
 		say(text, text_bytes, name, *error);
 	return store;

@@ -1,9 +1,9 @@
-/* Pages in a file or on a block device (store_path.c), past the page cache where that is possible. What is
- * forgotten becomes a hole of the file.
+/* Pages in a file or on a block device (store_path.c), without the page cache where possible. Forgotten
+ * pages become holes of the file.
  *
- * A page that is written again is written in its old place: the disk cannot be full then, and whether the old
- * contents survive another error is up to the disk. Without direct I/O an error that the system meets later,
- * on its own, is not seen. */
+ * A rewritten page keeps its place: the disk cannot be full then, and whether the old contents survive
+ * another error depends on the disk. Without direct I/O, errors that the system meets later are not
+ * seen. */
 #include "store.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "high_fd.h"
 #include "store_internal.h"
 
-#define PAGE          UVMP_STORE_PAGE_BYTES
+#define PAGE	      UVMP_STORE_PAGE_BYTES
 #define COPY_PAGES    256u
 #define CLUSTER_PAGES 16u
 
@@ -27,7 +27,7 @@ struct file {
 	struct uvmp_pager_store store;
 	struct place place;
 	struct held held;
-	int child; /* the copy for a child that is being forked; -1: none */
+	int child; /* the copy for a child while it is forked; -1: none */
 };
 
 /* -- transfers -- */
@@ -37,7 +37,7 @@ static ssize_t some(int fd, bool is_write, uint8_t *memory, uint64_t bytes, uint
 	return is_write ? pwrite(fd, memory, bytes, (off_t)at) : pread(fd, memory, bytes, (off_t)at);
 }
 
-/* Goes on where a call came back short, with whole pages, as direct I/O wants them. */
+/* Continues after short transfers, in whole pages, as direct I/O requires. */
 static int transfer(int fd, bool is_write, uint64_t at, uint64_t bytes, uint8_t *memory)
 {
 	while (bytes != 0) {
@@ -95,7 +95,7 @@ static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t p
 	return error;
 }
 
-/* Where holes cannot be made the file stays as large as it was. Also what a write left that failed. */
+/* Without support for holes the file keeps its size. Also for pages of a failed write. */
 static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages)
 {
 	struct file *file = (struct file *)store;
@@ -103,7 +103,7 @@ static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages
 	held_remove(&file->held, page, pages);
 	if (!file->place.is_device)
 		(void)fallocate(file->place.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		                (off_t)byte_of(file, page), (off_t)(pages * PAGE));
+				(off_t)byte_of(file, page), (off_t)(pages * PAGE));
 }
 
 static uint64_t size(const struct uvmp_pager_store *store)
@@ -128,7 +128,7 @@ static int copy_pages(const struct file *file, int to, uint8_t *memory)
 	return error;
 }
 
-/* Shared until it is written to, where the file system can do that. */
+/* Copies on write if the file system supports it. */
 static int copy_file(const struct file *file, int to)
 {
 	uint8_t *memory;
@@ -144,7 +144,7 @@ static int copy_file(const struct file *file, int to)
 	return error;
 }
 
-/* A device has no room for two. */
+/* A device has no room for a copy. */
 static int copy_for_child(struct file *file)
 {
 	int copy, error;
@@ -193,7 +193,7 @@ static void close_file(struct uvmp_pager_store *store)
 }
 
 struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error, char *text,
-                                         size_t text_bytes)
+					 size_t text_bytes)
 {
 	struct file *file = calloc(1, sizeof(*file));
 
@@ -210,13 +210,13 @@ struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *
 	}
 	file->place.fd = high_fd(file->place.fd);
 	file->store = (struct uvmp_pager_store){.read = read_pages,
-	                                        .write = write_pages,
-	                                        .forget = forget,
-	                                        .fork = fork_file,
-	                                        .size = size,
-	                                        .close = close_file,
-	                                        .is_parallel = true,
-	                                        .cluster_pages = CLUSTER_PAGES,
-	                                        .fd = file->place.fd};
+						.write = write_pages,
+						.forget = forget,
+						.fork = fork_file,
+						.size = size,
+						.close = close_file,
+						.is_parallel = true,
+						.cluster_pages = CLUSTER_PAGES,
+						.fd = file->place.fd};
 	return &file->store;
 }

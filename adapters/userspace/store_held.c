@@ -1,4 +1,4 @@
-/* Which pages of a store hold something: a bit each, in memory that is there where bits are set. */
+/* Pages of a store with contents: a bit each, in memory that is used only where bits are set. */
 #include "store_internal.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ int held_open(struct held *held, uint64_t pages)
 		return -EINVAL;
 	held->pages = pages;
 	held->word = mmap(NULL, table_bytes(held), PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (held->word != MAP_FAILED)
 		return 0;
 	held->word = NULL;

@@ -1,4 +1,4 @@
-/* What stores share: which of their pages hold something (store_held.c), and how a path is opened (store_path.c). */
+/* Shared by stores: pages with contents (store_held.c), and opening a path (store_path.c). */
 #ifndef UVMP_PAGER_STORE_INTERNAL_H
 #define UVMP_PAGER_STORE_INTERNAL_H
 
@@ -27,9 +27,9 @@ struct held_run {
 int held_open(struct held *held, uint64_t pages);
 void held_close(struct held *held);
 void held_add(struct held *held, uint64_t page, uint64_t pages);
-/* How many there were. */
+/* Returns how many pages were held. */
 uint64_t held_remove(struct held *held, uint64_t page, uint64_t pages);
-/* All of them? */
+/* Are all of the pages held? */
 bool held_has(const struct held *held, uint64_t page, uint64_t pages);
 /* The first run from `page` on, of at most `most` pages. */
 struct held_run held_next(const struct held *held, uint64_t page, uint64_t most);
@@ -45,19 +45,19 @@ struct text {
 __attribute__((format(printf, 3, 4))) int store_refuse(struct text text, int error, const char *format, ...);
 
 struct place {
-	int fd; /* without a name, if it is a file */
+	int fd; /* without a name if it is a file */
 	bool is_device;
-	uint64_t start;		  /* of the pages, in bytes */
-	char directory[PATH_MAX]; /* where a copy of the file may be made */
+	uint64_t start;		  /* offset of the first page, in bytes */
+	char directory[PATH_MAX]; /* where a copy of the file can be made */
 };
 
-/* 0 or a negative errno: `text` says what is wrong. */
+/* 0 or a negative errno with a reason in `text`. */
 int place_open(struct place *place, const char *path, uint64_t pages, struct text text);
-/* Another file beside it, of the same size; a descriptor or a negative errno. */
+/* Makes another file in the same directory, of the same size. A descriptor or a negative errno. */
 int place_open_beside(const struct place *place);
 
-/* Around what may make a file too large (RLIMIT_FSIZE): that is an error here, and not the end of the program by
- * SIGXFSZ. `came`: the error was EFBIG. */
+/* Around calls that may make a file too large (RLIMIT_FSIZE): that is an error, and must not end
+ * the program by SIGXFSZ. `came`: the error was EFBIG. */
 void hold_too_large(sigset_t *before);
 void release_too_large(const sigset_t *before, bool came);
 

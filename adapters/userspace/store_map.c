@@ -1,8 +1,8 @@
-/* Pages in a memory file that managed memory is a mapping of: a page that is resident is mapped, any other is
- * in the file all the same. Nothing is copied, and no memory is saved: what this store is for is the trace
- * and the decisions of a program, cheaply.
+/* Pages in a memory file that managed memory is a mapping of: resident pages are mapped, others are
+ * only in the file. Nothing is copied and no memory is saved: this store is a cheap way to get the
+ * trace and the decisions of a program.
  *
- * The file is made of whole pages and holes; a hole is a page that was never touched, or was cleared. */
+ * The file consists of whole pages and holes; a hole is a page that was never touched, or was cleared. */
 #include "store.h"
 
 #include <errno.h>
@@ -17,16 +17,16 @@
 
 struct map {
 	struct uvmp_pager_store store;
-	int child; /* the copy for a child that is being forked; -1: none */
+	int child; /* the copy for a child while it is forked; -1: none */
 };
 
-/* The pager reads and writes by mapping; these are for whoever uses the store by itself. */
+/* The pager reads and writes by mapping; these are for other users of the store. */
 static int read_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, void *to)
 {
 	size_t bytes = pages * UVMP_STORE_PAGE_BYTES;
 
 	return pread(store->fd, to, bytes, (off_t)(page * UVMP_STORE_PAGE_BYTES)) == (ssize_t)bytes ? 0
-	                                                                                            : -EIO;
+												    : -EIO;
 }
 
 static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t pages, const void *from)
@@ -42,7 +42,7 @@ static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t p
 static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages)
 {
 	(void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-	                (off_t)(page * UVMP_STORE_PAGE_BYTES), (off_t)(pages * UVMP_STORE_PAGE_BYTES));
+			(off_t)(page * UVMP_STORE_PAGE_BYTES), (off_t)(pages * UVMP_STORE_PAGE_BYTES));
 }
 
 static uint64_t size(const struct uvmp_pager_store *store)
@@ -82,7 +82,7 @@ static int copy_run(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* Only what is there. */
+/* Copies only pages with contents. */
 static int copy_file(int from, int to)
 {
 	off_t at = 0;
@@ -123,7 +123,7 @@ static int fork_map(struct uvmp_pager_store *store, enum uvmp_store_fork stage)
 
 	if (stage == UVMP_STORE_BEFORE_FORK)
 		return copy_for_child(map);
-	if (stage == UVMP_STORE_CHILD) { /* the file is the parent's, even where there is no copy */
+	if (stage == UVMP_STORE_CHILD) { /* the file is the parent's, even without a copy */
 		close(store->fd);
 		store->fd = map->child;
 		map->child = -1;
@@ -160,13 +160,13 @@ struct uvmp_pager_store *uvmp_store_map(uint64_t pages, int *error)
 	}
 	map->child = -1;
 	map->store = (struct uvmp_pager_store){.read = read_pages,
-	                                       .write = write_pages,
-	                                       .forget = forget,
-	                                       .fork = fork_map,
-	                                       .size = size,
-	                                       .close = close_map,
-	                                       .is_parallel = true,
-	                                       .is_mapped = true,
-	                                       .fd = fd};
+					       .write = write_pages,
+					       .forget = forget,
+					       .fork = fork_map,
+					       .size = size,
+					       .close = close_map,
+					       .is_parallel = true,
+					       .is_mapped = true,
+					       .fd = fd};
 	return &map->store;
 }

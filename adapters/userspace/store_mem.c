@@ -1,5 +1,5 @@
-/* Pages in other memory of this process, as a GPU's are in the CPU's. What is forgotten goes back to the
- * system; a fork copies it as it copies all memory. */
+/* Pages in other memory of this process. Forgotten pages return their memory to the system; a fork
+ * copies them as all memory. */
 #include "store.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error)
 	*error = held_open(&mem->held, pages);
 	if (*error == 0)
 		mem->memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
-		                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem->memory == MAP_FAILED) {
 		mem->memory = NULL;
 		*error = -ENOMEM;
@@ -88,14 +88,13 @@ struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error)
 		close_mem(&mem->store);
 		return NULL;
 	}
-	madvise(mem->memory, pages * PAGE,
-	        MADV_NOHUGEPAGE); /* a page's own memory goes when it is forgotten */
+	madvise(mem->memory, pages * PAGE, MADV_NOHUGEPAGE); /* freed when the page is forgotten */
 	mem->store = (struct uvmp_pager_store){.read = read_pages,
-	                                       .write = write_pages,
-	                                       .forget = forget,
-	                                       .at = at,
-	                                       .size = size,
-	                                       .close = close_mem,
-	                                       .is_parallel = true};
+					       .write = write_pages,
+					       .forget = forget,
+					       .at = at,
+					       .size = size,
+					       .close = close_mem,
+					       .is_parallel = true};
 	return &mem->store;
 }

@@ -1,11 +1,11 @@
-/* What a path given as a store is, and whether it may be taken: nothing that holds something is overwritten.
+/* The path of a store, and whether it may be used: nothing with contents is overwritten.
  *
- *   a directory      an unnamed file is made there
- *   no file yet      it is made, and loses its name at once: nothing remains of it, however the program ends
+ *   a directory      an unnamed file is made in it
+ *   no file yet      it is made, and unlinked at once, so that it disappears however the program ends
  *   an empty file    likewise
- *   a block device   if it is not in use, and its first MiB holds zeros or our mark. The pages come behind
+ *   a block device   if it is not in use, and its first MiB holds zeros or our mark. Pages begin after that
  *
- * Whether pages can be transferred past the page cache is tried, once. */
+ * Direct I/O is tried once. */
 #include "store_internal.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ int store_refuse(struct text text, int error, const char *format, ...)
 	return error;
 }
 
-/* Direct I/O, if this file can do it with our pages. */
+/* Turns on direct I/O, if the file supports it for our pages. */
 static void go_direct(int fd)
 {
 	_Alignas(UVMP_STORE_PAGE_BYTES) uint8_t page[UVMP_STORE_PAGE_BYTES];
@@ -76,7 +76,7 @@ void release_too_large(const sigset_t *before, bool came)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* A limit on the size of files, of the process or of the file system, is met when it is met. */
+/* A limit on file sizes, of the process or of the file system, is an error only when it is reached. */
 static int make_large(int fd, uint64_t pages)
 {
 	sigset_t before;
@@ -88,7 +88,7 @@ static int make_large(int fd, uint64_t pages)
 	return error == -EFBIG ? 0 : error;
 }
 
-/* Not O_TMPFILE, which not every file system has. */
+/* Not O_TMPFILE, which not every file system supports. */
 static int open_in(const char *directory)
 {
 	char path[PATH_MAX + 32];
@@ -134,7 +134,7 @@ static int take_directory(struct place *place, const char *path, struct text tex
 	return 0;
 }
 
-/* It is ours from now on: its name goes. */
+/* The file belongs to the store, and loses its name. */
 static int take_file(struct place *place, const char *path, struct text text)
 {
 	struct stat stat;
@@ -144,12 +144,12 @@ static int take_file(struct place *place, const char *path, struct text text)
 		return -errno;
 	if (!S_ISREG(stat.st_mode) || stat.st_size != 0)
 		return store_refuse(text, -EEXIST, "%.200s: holds %lld bytes; only an empty file is taken",
-		                    path, (long long)stat.st_size);
+				    path, (long long)stat.st_size);
 	if (unlink(place->directory) != 0) {
 		int error = -errno;
 
 		return store_refuse(text, error, "%.200s: cannot be removed again: %s", path,
-		                    strerror(-error));
+				    strerror(-error));
 	}
 	slash = strrchr(place->directory, '/');
 	slash[slash == place->directory] = '\0';
@@ -163,7 +163,7 @@ static bool is_empty(const uint8_t *head)
 	return head[0] == 0 && memcmp(head, head + 1, HEAD_BYTES - 1u) == 0;
 }
 
-/* What is read as empty, or as ours, gets our mark. */
+/* A device that is empty, or has our mark, gets our mark. */
 static int mark_device(int fd, uint8_t *head, const char *path, struct text text)
 {
 	ssize_t done = pread(fd, head, HEAD_BYTES, 0);
@@ -172,9 +172,9 @@ static int mark_device(int fd, uint8_t *head, const char *path, struct text text
 		return done < 0 ? -errno : -EIO;
 	if (memcmp(head, mark, sizeof(mark)) != 0 && !is_empty(head))
 		return store_refuse(text, -EEXIST,
-		                    "%.200s: its first MiB is not empty (a file system, a partition table?); "
-		                    "only a device whose first MiB holds zeros is taken",
-		                    path);
+				    "%.200s: its first MiB is not empty (a file system, a partition table?); "
+				    "only a device whose first MiB holds zeros is taken",
+				    path);
 	memset(head, 0, UVMP_STORE_PAGE_BYTES);
 	memcpy(head, mark, sizeof(mark));
 	done = pwrite(fd, head, UVMP_STORE_PAGE_BYTES, 0);
@@ -195,7 +195,7 @@ static int take_device(struct place *place, const char *path, struct text text)
 		return -errno;
 	if (bytes < HEAD_BYTES + BLOCK_BYTES)
 		return store_refuse(text, -ENOSPC, "%.200s: the device has %llu bytes; 3 MiB and more", path,
-		                    (unsigned long long)bytes);
+				    (unsigned long long)bytes);
 	go_direct(place->fd);
 	head = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (head == MAP_FAILED)
@@ -207,7 +207,7 @@ static int take_device(struct place *place, const char *path, struct text text)
 
 /* -- which of them -- */
 
-/* Opening a device that is none of ours may already do something to it: so it is looked at before. */
+/* Opening some devices has effects, so the path is checked before. */
 static int take_path(struct place *place, const char *path, struct text text)
 {
 	struct stat stat_of_path;
@@ -222,7 +222,7 @@ static int take_path(struct place *place, const char *path, struct text text)
 	if (is_there && !is_device && !S_ISREG(stat_of_path.st_mode))
 		return store_refuse(text, -EINVAL, "%.200s: not a file, directory or block device", path);
 	if (is_device)
-		flags = O_EXCL; /* for us alone */
+		flags = O_EXCL; /* exclusive */
 	place->fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
 	if (place->fd < 0 && errno == EBUSY)
 		return store_refuse(text, -EBUSY, "%.200s: in use: mounted, or part of something", path);

@@ -1,11 +1,11 @@
-/* Pages in compressed memory: cells of 16 pages, each compressed as one. A write of part of a cell opens it
- * first.
+/* Pages in compressed memory: cells of 16 pages, compressed together. A write of a part of a cell
+ * decompresses it first.
  *
- * Each cell has its own 64 KiB of address space, of which memory is there for what it compresses to, in whole
- * pages: nothing can be fragmented, and what a cell no longer needs is the system's at once. A cell that does
- * not become smaller is kept as it is. The level is one of the fast ones: a higher one saves little more and
- * is slower (bench-store of `make bench` shows what each takes). A page alone costs a whole cell. A fork
- * copies all this as it copies all memory. */
+ * Each cell has 64 KiB of address space, with memory for its compressed bytes in whole pages: nothing
+ * is fragmented, and freed memory returns to the system at once. A cell that does not shrink is kept
+ * uncompressed. The default level is fast: higher levels save little more and are slower (bench-store
+ * of `make bench` has figures). A single page costs a whole cell. A fork copies all this as it copies
+ * all memory. */
 #include "store.h"
 
 #include <errno.h>
@@ -21,18 +21,17 @@
 
 #include "store_internal.h"
 
-#define PAGE       UVMP_STORE_PAGE_BYTES
+#define PAGE	   UVMP_STORE_PAGE_BYTES
 #define CELL_PAGES 16u
 #define CELL_BYTES (CELL_PAGES * PAGE)
-#define LOCKS      64u
+#define LOCKS	   64u
 
 struct cell {
-	uint32_t bytes;   /* compressed; CELL_BYTES: as they are; 0: none, nothing was written, or all is
-	                     forgotten */
-	uint32_t written; /* pages that hold something */
+	uint32_t bytes;	  /* compressed bytes; CELL_BYTES: not compressed; 0: no contents */
+	uint32_t written; /* pages with contents */
 };
 
-/* What one thread needs to open and close a cell. */
+/* Buffers with which one thread compresses and decompresses a cell. */
 struct bench {
 	struct bench *next;
 	ZSTD_CCtx *press;
@@ -70,7 +69,7 @@ static size_t press(const struct zstd *z, struct bench *bench, const uint8_t *pl
 	return ZSTD_compressCCtx(bench->press, bench->packed, z->packed_bytes, plain, CELL_BYTES, z->level);
 }
 
-/* Uses it once: what it allocates for itself is there from then on. */
+/* Uses it once, so that its memory is allocated from then on. */
 static struct bench *open_bench(const struct zstd *z)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
@@ -88,7 +87,7 @@ static struct bench *open_bench(const struct zstd *z)
 	return NULL;
 }
 
-/* Out of memory: another thread's will do, when it is done. There is one at least. */
+/* Out of memory: waits for the buffers of another thread. There is at least one. */
 static struct bench *take_bench(struct zstd *z)
 {
 	struct bench *bench;
@@ -127,7 +126,7 @@ static uint32_t whole_pages(uint32_t bytes)
 	return (bytes + PAGE - 1u) / PAGE * PAGE;
 }
 
-/* The memory that is there follows. */
+/* Adjusts the memory of the cell. */
 static void resize(struct zstd *z, struct cell *cell, uint32_t bytes)
 {
 	uint32_t before = whole_pages(cell->bytes), after = whole_pages(bytes);
@@ -149,7 +148,7 @@ static int open_cell(const struct zstd *z, const struct cell *cell, ZSTD_DCtx *o
 	return 0;
 }
 
-/* A cell that would take as many pages anyway is faster to read as it is. */
+/* A cell that would not save a page is kept uncompressed, which is faster to read. */
 static int press_cell(struct zstd *z, struct cell *cell, struct bench *bench, const uint8_t *plain)
 {
 	size_t bytes = press(z, bench, plain);
@@ -170,7 +169,7 @@ static int press_cell(struct zstd *z, struct cell *cell, struct bench *bench, co
 
 struct part {
 	struct cell *cell;
-	uint32_t pages;     /* as a set; */
+	uint32_t pages;	    /* as a set */
 	uint32_t at, bytes; /* in the cell */
 };
 
@@ -181,9 +180,9 @@ static struct part next_part(const struct zstd *z, uint64_t page, uint64_t pages
 	if (pages < outer - first)
 		outer = first + (uint32_t)pages;
 	return (struct part){.cell = &z->cell[page / CELL_PAGES],
-	                     .pages = (1u << outer) - (1u << first),
-	                     .at = first * PAGE,
-	                     .bytes = (outer - first) * PAGE};
+			     .pages = (1u << outer) - (1u << first),
+			     .at = first * PAGE,
+			     .bytes = (outer - first) * PAGE};
 }
 
 static pthread_mutex_t *lock_of(struct zstd *z, const struct cell *cell)
@@ -232,7 +231,7 @@ static int write_part(struct zstd *z, const struct part *part, struct bench *ben
 
 /* -- the store -- */
 
-/* From `from` into the cells; without it, out of them to `to`. */
+/* From `from` to the cells; without `from`, from the cells to `to`. */
 static int transfer(struct zstd *z, uint64_t page, uint64_t pages, uint8_t *to, const uint8_t *from)
 {
 	struct bench *bench = take_bench(z);
@@ -244,7 +243,7 @@ static int transfer(struct zstd *z, uint64_t page, uint64_t pages, uint8_t *to, 
 
 		pthread_mutex_lock(lock_of(z, part.cell));
 		error = from ? write_part(z, &part, bench, from + done)
-		             : read_part(z, &part, bench, to + done);
+			     : read_part(z, &part, bench, to + done);
 		pthread_mutex_unlock(lock_of(z, part.cell));
 		done += part.bytes;
 		page += part.bytes / PAGE;
@@ -264,7 +263,7 @@ static int write_pages(struct uvmp_pager_store *store, uint64_t page, uint64_t p
 	return transfer((struct zstd *)store, page, pages, NULL, from);
 }
 
-/* A cell goes when nothing of it is needed any more. */
+/* A cell without contents is freed. */
 static void forget(struct uvmp_pager_store *store, uint64_t page, uint64_t pages)
 {
 	struct zstd *z = (struct zstd *)store;
@@ -309,7 +308,7 @@ static void close_zstd(struct uvmp_pager_store *store)
 static void *reserve(uint64_t bytes)
 {
 	void *memory =
-	        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -339,14 +338,14 @@ struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error)
 		close_zstd(&z->store);
 		return NULL;
 	}
-	madvise(z->memory, z->cells * CELL_BYTES, MADV_NOHUGEPAGE); /* a cell's own pages only */
+	madvise(z->memory, z->cells * CELL_BYTES, MADV_NOHUGEPAGE); /* whole pages of the cell only */
 	z->store = (struct uvmp_pager_store){.read = read_pages,
-	                                     .write = write_pages,
-	                                     .forget = forget,
-	                                     .size = size,
-	                                     .close = close_zstd,
-	                                     .is_parallel = true,
-	                                     .cluster_pages = CELL_PAGES};
+					     .write = write_pages,
+					     .forget = forget,
+					     .size = size,
+					     .close = close_zstd,
+					     .is_parallel = true,
+					     .cluster_pages = CELL_PAGES};
 	return &z->store;
 }
 #else

@@ -1,11 +1,11 @@
-/* Numbers for threads: 0, 1, 2, ... in the order in which they first fault. Traces name threads so, and the
- * engine's uTLBs are shared by number, as in the simulator. A table of open addresses by thread id; nothing
- * leaves it, since a thread id that comes again may keep its number. */
+/* Numbers of threads: 0, 1, 2, ... in the order of their first faults. Traces name threads by them, and
+ * threads share the engine's uTLBs by number, as in the simulator. An open-addressing table by thread
+ * id; entries stay, since a reused thread id may keep its number. */
 #include "pager_internal.h"
 
 #include <stdlib.h>
 
-#define LEAST 256u /* places at first; a power of two, as all numbers of places are */
+#define LEAST 256u /* initial slots; numbers of slots are powers of two */
 
 static uint32_t place_of(const struct threads *threads, uint32_t tid)
 {

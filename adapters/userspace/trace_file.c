@@ -1,18 +1,16 @@
-/* The recorded trace: rows of the project's format (docs/uvmsim.md) into a file, as `uvmsim run --trace`
- * reads them.
+/* The recorded trace: rows of the trace format (docs/uvmsim.md) in a file, for `uvmsim run --trace`.
  *
- * Rows collect in one buffer, since they are written while every faulting thread waits. A
- * full buffer, or one that has waited for a while (the servicing thread looks), goes out whole: rows are
- * never cut, and compressed each piece is a zstd frame of its own. So a program that is killed leaves a trace
- * that reads up to the last piece.
+ * Rows collect in one buffer, since they are written while faulting threads wait. A full buffer, or one
+ * that has waited for a while (the servicing thread checks), is written whole: rows are never split,
+ * and in compressed traces each piece is a zstd frame. So a killed program leaves a trace that is valid
+ * up to the last piece.
  *
- * What the simulator needs to form the same batches: the faults that were serviced together are followed by a
- * row `batch`. It is left out where the next row says it anyway, since its thread is the only one that
- * waited.
+ * A row `batch` follows the faults that were serviced together, so that the simulator forms the same
+ * batches. It is omitted if the next row implies it, because its thread is the only stalled one.
  *
- * A piece that cannot be written ends the trace before it: the error is kept for the statistics, the program
- * goes on. The descriptor lives in a process that is not ours, which may close it and use its number for a
- * file of its own: so each time it is asked whether it is still the same file. */
+ * A piece that cannot be written ends the trace before it: the statistics have the error, and the
+ * program continues. The program may close the descriptor and reuse its number for another file, so
+ * each write first checks that it is the same file. */
 #include "trace_file.h"
 #include "high_fd.h"
 #include "store_internal.h"
@@ -32,17 +30,17 @@
 #endif
 
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define NOBODY       UINT32_MAX
+#define NO_THREAD    UINT32_MAX
 
 struct trace_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
 	uint64_t written; /* bytes of whole pieces */
-	int error;        /* the first one, negative errno; then nothing more is written */
-	size_t length;    /* bytes in the buffer */
-	uint32_t stalled; /* faults since the last batch was told, */
-	uint32_t last;    /* and the thread of the last one */
+	int error;	  /* the first error, negative errno; nothing is written after it */
+	size_t length;	  /* bytes in the buffer */
+	uint32_t stalled; /* faults since the last row `batch` */
+	uint32_t last;	  /* thread of the last of them */
 	bool is_batch_over;
 	char *buffer;
 #ifdef HAVE_ZSTD
@@ -112,7 +110,7 @@ void trace_file_flush(struct trace_file *t)
 	t->error = is_ours(t) ? put_out(t, bytes, length) : -EBADF;
 	if (t->error == 0)
 		t->written += length;
-	else if (is_ours(t)) /* part of a piece is worse than none; what is no file cannot be cut */
+	else if (is_ours(t)) /* a partial piece is worse than none; only files can be truncated */
 		(void)!ftruncate(t->fd, (off_t)t->written);
 }
 
@@ -139,7 +137,7 @@ static void make_room(struct trace_file *t)
 
 /* -- rows -- */
 
-/* Where the next row begins; there is room for it. */
+/* The end of the rows; there is room for one more. */
 static char *row_begin(const struct trace_file *t)
 {
 	return t->buffer + t->length;
@@ -150,7 +148,7 @@ static void row_end(struct trace_file *t, const char *end)
 	t->length = (size_t)(end - t->buffer);
 }
 
-/* Before a row that comes behind a batch. `thread` is whose row it is, NOBODY: the program's. */
+/* Before a row that follows a batch. `thread` is the row's thread, or NO_THREAD: the program's. */
 static void end_batch(struct trace_file *t, uint32_t thread)
 {
 	make_room(t);
@@ -169,13 +167,13 @@ void trace_file_batch(struct trace_file *t)
 }
 
 void trace_file_access(struct trace_file *t, uint64_t time_ns, uint32_t thread, bool is_write,
-                       uint64_t address, bool is_fault)
+		       uint64_t address, bool is_fault)
 {
 	struct trace_access access = {.time_ns = time_ns,
-	                              .address = address,
-	                              .agent = thread,
-	                              .has_time = true,
-	                              .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
+				      .address = address,
+				      .agent = thread,
+				      .has_time = true,
+				      .access = is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ};
 
 	if (!t)
 		return;
@@ -198,7 +196,7 @@ void trace_file_free(struct trace_file *t, uint64_t base)
 {
 	if (!t)
 		return;
-	end_batch(t, NOBODY);
+	end_batch(t, NO_THREAD);
 	row_end(t, trace_row_free(row_begin(t), base));
 }
 
@@ -206,20 +204,20 @@ void trace_file_prefetch(struct trace_file *t, uint64_t address, uint64_t bytes,
 {
 	if (!t)
 		return;
-	end_batch(t, NOBODY);
+	end_batch(t, NO_THREAD);
 	row_end(t, trace_row_prefetch(row_begin(t), is_in ? "gpu" : "cpu", address, bytes));
 }
 
 void trace_file_advise(struct trace_file *t, uint32_t advice, const char *processor, uint64_t address,
-                       uint64_t bytes)
+		       uint64_t bytes)
 {
 	if (!t)
 		return;
-	end_batch(t, NOBODY);
+	end_batch(t, NO_THREAD);
 	row_end(t, trace_row_advise(row_begin(t), advice, processor, address, bytes));
 }
 
-/* What a line cannot hold becomes `?`. */
+/* Characters that a line cannot hold become `?`. */
 void trace_file_comment(struct trace_file *t, const char *format, ...)
 {
 	char text[2048];

@@ -1,5 +1,5 @@
-/* trace_file.h: what a pager records, as rows of the project's trace format (docs/uvmsim.md). Functions that take a row
- * do nothing for NULL, and nothing after an error. The pager's lock is held. */
+/* trace_file.h: records a pager's events as rows of the trace format (docs/uvmsim.md). Functions
+ * that add a row do nothing for NULL, and nothing after an error. The pager's lock is held. */
 #ifndef UVMP_TRACE_FILE_H
 #define UVMP_TRACE_FILE_H
 
@@ -8,29 +8,30 @@
 
 struct trace_file;
 
-/* Made, or emptied; compressed if its name ends in .zst. NULL with *error: negative errno, -ENOTSUP:
- * built without zstd. */
+/* Creates or truncates the file; compressed if its name ends in .zst. NULL with *error: negative
+ * errno, -ENOTSUP: built without zstd. */
 struct trace_file *trace_file_open(const char *path, int *error);
-/* Writes what is left. The first error of all, 0: the trace is whole. */
+/* Writes buffered rows and closes the file. Returns the first error; 0: the trace is complete. */
 int trace_file_close(struct trace_file *trace);
-/* Closes it as it is: in a child the buffer is the parent's, who writes it. */
+/* Closes the file without writing: in a child the buffer belongs to the parent. */
 void trace_file_leave(struct trace_file *trace);
 
-/* Cut to a line. For the head: at most 8 of them before the first row. */
-__attribute__((format(printf, 2, 3))) void trace_file_comment(struct trace_file *trace, const char *format, ...);
+/* Cut to a line; at most 8 before the first row. */
+__attribute__((format(printf, 2, 3))) void trace_file_comment(struct trace_file *trace, const char *format,
+							      ...);
 void trace_file_range(struct trace_file *trace, uint64_t base, uint64_t bytes);
 void trace_file_free(struct trace_file *trace, uint64_t base);
 void trace_file_prefetch(struct trace_file *trace, uint64_t address, uint64_t bytes, bool is_in);
 /* `advice`: enum uvmp_advice; `processor`: gpu, cpu or none, ignored where the advice has none. */
 void trace_file_advise(struct trace_file *trace, uint32_t advice, const char *processor, uint64_t address,
-                       uint64_t bytes);
-/* A touch of a page; is_fault: of one that was not there, so that the thread waits. */
+		       uint64_t bytes);
+/* A touch of a page; is_fault: of a missing page, for which the thread waits. */
 void trace_file_access(struct trace_file *trace, uint64_t time_ns, uint32_t thread, bool is_write,
 		       uint64_t address, bool is_fault);
-/* What came since the last call is serviced before what follows. */
+/* Events since the last call are serviced before those that follow. */
 void trace_file_batch(struct trace_file *trace);
 
-/* Is something not in the file yet? And: it goes there now. */
+/* Are there buffered rows? And: writes them. */
 bool trace_file_waits(const struct trace_file *trace);
 void trace_file_flush(struct trace_file *trace);
 int trace_file_descriptor(const struct trace_file *trace); /* -1: none */

@@ -1,4 +1,4 @@
-/* userfaultfd: what this kernel lets this process do, and the calls. */
+/* userfaultfd: features for this process, and the calls. */
 #include "high_fd.h"
 #include "pager_internal.h"
 
@@ -14,18 +14,18 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
-#define EVENTS     (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
-#define MAPPING    (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM)
+#define EVENTS	   (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP)
+#define MAPPING	   (UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM)
 #define PROTECTING UFFD_FEATURE_PAGEFAULT_FLAG_WP
-#define WANTED     (PROTECTING | UFFD_FEATURE_THREAD_ID | EVENTS | MAPPING)
+#define WANTED	   (PROTECTING | UFFD_FEATURE_THREAD_ID | EVENTS | MAPPING)
 
 static int open_fd(bool is_user_mode)
 {
 	return (int)syscall(SYS_userfaultfd,
-	                    O_CLOEXEC | O_NONBLOCK | (is_user_mode ? UFFD_USER_MODE_ONLY : 0));
+			    O_CLOEXEC | O_NONBLOCK | (is_user_mode ? UFFD_USER_MODE_ONLY : 0));
 }
 
-/* An API handshake per descriptor: the first asks what there is. */
+/* A descriptor allows one API handshake: the first one queries the features. */
 static int find_features(bool is_user_mode, uint64_t *features)
 {
 	struct uffdio_api api = {.api = UFFD_API};
@@ -93,7 +93,7 @@ int uffd_unregister(const struct uffd *uffd, uint64_t base, uint64_t bytes)
 
 /* -- calls over a range -- */
 
-/* One call of the kernel for [at, at + bytes): how many bytes it came, or a negative errno. */
+/* One call of the kernel for [at, at + bytes): bytes done, or a negative errno. */
 struct step {
 	int64_t (*call)(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes);
 	uint64_t start;
@@ -101,8 +101,8 @@ struct step {
 	bool protects;
 };
 
-/* A call may stop on the way: at a page that is there already (left as it is), or at the end of a mapping:
- * the program's mprotect and the like make several of one, which is then taken page by page. */
+/* A call may stop at a page that is present already (left as it is), or at the end of a mapping:
+ * mprotect and similar calls of the program split mappings, which are then taken page by page. */
 static int over(const struct uffd *uffd, const struct step *step, uint64_t bytes)
 {
 	uint64_t at = step->start, end = at + bytes, most = bytes;
@@ -135,9 +135,9 @@ static int64_t result_of(int result, uint64_t bytes, int64_t done)
 static int64_t copy_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
 {
 	struct uffdio_copy copy = {.dst = at,
-	                           .src = (uint64_t)(uintptr_t)step->from + (at - step->start),
-	                           .len = bytes,
-	                           .mode = UFFDIO_COPY_MODE_DONTWAKE};
+				   .src = (uint64_t)(uintptr_t)step->from + (at - step->start),
+				   .len = bytes,
+				   .mode = UFFDIO_COPY_MODE_DONTWAKE};
 	int result;
 
 	if (step->protects)
@@ -201,8 +201,8 @@ bool uffd_fill(const struct uffd *uffd, uint64_t start, uint64_t bytes)
 static int64_t protect_step(const struct uffd *uffd, const struct step *step, uint64_t at, uint64_t bytes)
 {
 	struct uffdio_writeprotect protect = {.range = {at, bytes},
-	                                      .mode = step->protects ? UFFDIO_WRITEPROTECT_MODE_WP
-	                                                             : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
+					      .mode = step->protects ? UFFDIO_WRITEPROTECT_MODE_WP
+								     : UFFDIO_WRITEPROTECT_MODE_DONTWAKE};
 	int result = ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &protect);
 
 	return result_of(result, bytes, 0);

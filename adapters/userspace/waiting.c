@@ -1,7 +1,7 @@
 /* Stalled threads: the queue of adapters/common/stalled.h, and how the kernel wakes them.
  *
- * A thread whose fault was cancelled is woken, too: it has its signal, and tries again if it lives. If replay after
- * replay no thread goes on, all are woken. */
+ * A thread whose fault was cancelled is woken too: it has its signal, and retries if it survives. If
+ * replay after replay releases no thread, all are woken. */
 #include "pager_internal.h"
 
 #include "array.h"
@@ -29,7 +29,8 @@ void waiting_add(struct uvmp_pager *p, const struct stalled *fault)
 {
 	struct stalled_queue *queue = &p->stalled;
 
-	if (!ARRAY_RESERVE(queue->fault, queue->capacity, queue->count + 1u)) { /* it is woken now, and faults again */
+	if (!ARRAY_RESERVE(queue->fault, queue->capacity, queue->count + 1u)) { /* the thread is woken now,
+										 * and faults again */
 		uffd_wake(&p->uffd, fault->address, p->page_bytes);
 		return;
 	}
@@ -41,7 +42,7 @@ void waiting_report(struct uvmp_pager *p)
 	stalled_report(&p->stalled, report, p);
 }
 
-/* A page that is not managed any more cannot arrive. */
+/* A page that is not managed cannot arrive. */
 static bool is_over(const struct uvmp_pager *p, const struct stalled *fault)
 {
 	const struct area *area = areas_find(&p->areas, fault->address);
@@ -60,7 +61,7 @@ static void wake_now(const struct waking *waking)
 		uffd_wake(&waking->pager->uffd, waking->base, waking->end - waking->base);
 }
 
-/* One call for neighbours that wait for the same page, or for the next. */
+/* One call wakes consecutive threads that wait for the same page, or for the next. */
 static void wake(struct waking *waking, uint64_t address)
 {
 	uint32_t bytes = waking->pager->page_bytes;
@@ -97,7 +98,7 @@ void waiting_replay(struct uvmp_pager *p)
 	p->now_ns += STALLED_REPLAY_NS;
 	p->stats.replays++;
 	p->stats.wakeups += p->stalled.count;
-	statistics_publish(p); /* a thread that is woken may end the process */
+	statistics_publish(p); /* a woken thread may end the process */
 	stalled_replay(&p->stalled, GPU, resume, &waking);
 	wake_now(&waking);
 	stalled_report_again(&p->stalled, report, p);

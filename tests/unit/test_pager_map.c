@@ -639,15 +639,15 @@ static void test_features_say_what_there_is(void **state)
 	(void)state;
 	uvmp_pager_features(pager, text, sizeof(text));
 	assert_non_null(strstr(text, "mapped from a memory file: nothing is copied"));
-	assert_non_null(strstr(text, "behind the pager's back is let go."));
-	assert_null(strstr(text, "leave without a write"));
+	assert_non_null(strstr(text, "that a system call unmaps or moves is released."));
+	assert_null(strstr(text, "evicted without a write"));
 	uvmp_pager_features(pager, cut, sizeof(cut));
 	assert_int_equal(strlen(cut), sizeof(cut) - 1u);
 	uvmp_pager_destroy(pager);
 	pager = open_with(8 * MIB, NULL, "mem");
 	uvmp_pager_features(pager, text, sizeof(text));
 	assert_null(strstr(text, "memory file"));
-	assert_non_null(strstr(text, "leave without a write"));
+	assert_non_null(strstr(text, "evicted without a write"));
 	uvmp_pager_destroy(pager);
 }
 
