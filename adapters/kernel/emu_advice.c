@@ -1,29 +1,29 @@
-/* Advice that is in force: kept to be said again to a new engine, which knows nothing of what the old one was
- * told.
+/* Advice in force: kept to be repeated to a new engine.
  *
- * It is about the pages that were managed when it came, and about no others: what is mapped later in the
- * place of pages that were unmapped has not been advised. So each piece of advice has a number, and each
- * range the number of the newest piece that was there before it. Neither is cut when a part is unmapped; that
- * needs no memory, and cannot fail. Advice ends when its last page has left, or when all of it is replaced.
+ * Advice holds for the pages that were managed when it was given. Pages mapped later at the address of
+ * unmapped ones are not advised. So each piece of advice has a number, and each range has the number of
+ * the newest older piece. Unmapping a part changes neither number, needs no memory and cannot fail.
+ * Advice ends when its last page is unmapped, or when later advice replaces all of it.
  *
- * The room for a piece is taken before the engine hears of it: what it has done is not to be lost. */
+ * Memory for a piece is reserved before the engine gets it: advice that the engine has taken must not
+ * be lost. */
 #include "emu_bottom.h"
 
 #include <linux/slab.h>
 
-#define ADVICE_MOST 1024u /* in a space, with that which the engine has not answered yet */
+#define ADVICE_MOST 1024u /* in a space, with those that the engine has not answered yet */
 
 struct emu_advice {
 	struct list_head link;
 	u64 number;
 	u64 address, bytes;
-	u64 pages; /* of it that are still there */
+	u64 pages; /* of it that are still mapped */
 	u32 advice, processor;
 };
 
 /* -- what it is about -- */
 
-/* The advice of two classes does not touch each other. */
+/* Advice of different classes is independent. */
 static u32 class_of(const struct emu_advice *a)
 {
 	if (a->advice == UVMP_ADVISE_PREFERRED)
@@ -37,13 +37,13 @@ static bool replaces(const struct emu_advice *later, const struct emu_advice *a)
 	       a->address + a->bytes <= later->address + later->bytes;
 }
 
-/* The part of it that is in a piece of the range; bytes 0: none. */
+/* Bytes of the advice in a piece of the range, from *first on; 0: none. */
 static u64 part(const struct emu_advice *a, const struct emu_range *range, u64 base, u64 bytes, u64 *first)
 {
 	u64 end = min(base + bytes, a->address + a->bytes);
 
 	*first = max(base, a->address);
-	return range->advised_before >= a->number || *first >= end ? 0 : end - *first;
+	return range->first_advice >= a->number || *first >= end ? 0 : end - *first;
 }
 
 static int count_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
@@ -103,7 +103,7 @@ void emu_advice_keep(struct emu_space *space, struct emu_advice *later)
 		forget(space, later);
 }
 
-void emu_advice_leave(struct emu_range *range, u64 address, u64 bytes)
+void emu_advice_unmap(struct emu_range *range, u64 address, u64 bytes)
 {
 	struct emu_space *space = range->space;
 	struct emu_advice *a, *next;
@@ -119,10 +119,10 @@ void emu_advice_leave(struct emu_range *range, u64 address, u64 bytes)
 	}
 }
 
-void emu_advice_end(struct emu_space *space)
+void emu_advice_close(struct emu_space *space)
 {
 	if (space->advices != 0)
-		emu_broken(space->driver, "advice is about pages that are gone");
+		emu_broken(space->driver, "advice is in force for pages that were unmapped");
 	while (!list_empty(&space->advice))
 		forget(space, list_first_entry(&space->advice, struct emu_advice, link));
 }

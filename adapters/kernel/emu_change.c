@@ -44,7 +44,7 @@ static int add_piece_of_range(struct emu_space *space, struct emu_range *range, 
 		       : -ENOMEM;
 }
 
-static int tell_new(struct emu_bottom *b, struct change *change)
+static int add_ranges(struct emu_bottom *b, struct change *change)
 {
 	struct emu_space *space;
 	unsigned long id;
@@ -59,7 +59,7 @@ static int tell_new(struct emu_bottom *b, struct change *change)
 	return each_piece_of_all(b, add_piece_of_range, change);
 }
 
-static bool is_away(const struct emu_bottom *b, const struct emu_space *space, u64 address)
+static bool is_on_gpu(const struct emu_bottom *b, const struct emu_space *space, u64 address)
 {
 	struct uvmp_page_state state;
 
@@ -67,23 +67,23 @@ static bool is_away(const struct emu_bottom *b, const struct emu_space *space, u
 	       state.resident != 0 && (state.resident & 1u) == 0;
 }
 
-/* The part of a window that has pages away; false: none are. */
-static bool find_away(const struct emu_bottom *b, const struct emu_space *space, u64 *first, u64 *end)
+/* The part of a window with pages on GPUs. False: there are none. */
+static bool find_on_gpu(const struct emu_bottom *b, const struct emu_space *space, u64 *first, u64 *end)
 {
 	u64 outer = *end;
 
-	while (*first < outer && !is_away(b, space, *first))
+	while (*first < outer && !is_on_gpu(b, space, *first))
 		*first += PAGE_SIZE;
-	while (*end > *first && !is_away(b, space, *end - PAGE_SIZE))
+	while (*end > *first && !is_on_gpu(b, space, *end - PAGE_SIZE))
 		*end -= PAGE_SIZE;
 	return *first < *end;
 }
 
-static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
+static int migrate_window(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
 {
 	u64 ticket, from = first, to = end;
 
-	if (!find_away(b, space, &from, &to))
+	if (!find_on_gpu(b, space, &from, &to))
 		return 0;
 	if (uvmp_service_migrate(b->driver->service, space->id, from, to - from, UVMP_CPU, &ticket) !=
 	    UVMP_OK)
@@ -91,15 +91,15 @@ static int bring_window_home(struct emu_bottom *b, struct emu_space *space, u64 
 	emu_pump(b, false);
 	if (b->ended_ticket != ticket || b->ended_status != UVMP_OK)
 		return -ENOMEM;
-	return find_away(b, space, &first, &end) ? -EBUSY : 0;
+	return find_on_gpu(b, space, &first, &end) ? -EBUSY : 0;
 }
 
-/* The engine has nothing to do, and nobody reports anything to it: what is home stays there. */
+/* The engine has nothing to do and gets no events, so pages that were migrated to the CPU stay there. */
 static int check_window_home(struct emu_bottom *b, struct emu_space *space, u64 first, u64 end)
 {
-	if (!find_away(b, space, &first, &end))
+	if (!find_on_gpu(b, space, &first, &end))
 		return 0;
-	emu_broken(b->driver, "a page has gone away again while others came home");
+	emu_broken(b->driver, "a page has moved to a GPU during a change of policy");
 	return -EBUSY;
 }
 
@@ -118,9 +118,9 @@ static int each_window(struct emu_bottom *b, struct emu_space *space, u64 base, 
 	return 0;
 }
 
-static int bring_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
+static int migrate_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
 {
-	return each_window(argument, space, base, bytes, bring_window_home);
+	return each_window(argument, space, base, bytes, migrate_window);
 }
 
 static int check_home(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
@@ -138,7 +138,7 @@ static void set_window(struct emu_bottom *b, struct emu_space *space, u64 at, u6
 	uvmp_mask_region_set(&a->pages, (struct uvmp_region){0, (u32)((end - at) >> PAGE_SHIFT)});
 }
 
-static void keep_framed(struct emu_space *space, struct uvmp_action *a)
+static void keep_with_frame(struct emu_space *space, struct uvmp_action *a)
 {
 	for (u32 at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
@@ -149,7 +149,7 @@ static void keep_framed(struct emu_space *space, struct uvmp_action *a)
 	}
 }
 
-/* The CPU maps all that it has, and no GPU maps anything. */
+/* The CPU maps all pages that have a frame, and no GPU maps any. */
 static int settle_piece(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
 {
 	struct emu_bottom *b = argument;
@@ -162,11 +162,11 @@ static int settle_piece(struct emu_space *space, struct emu_range *range, u64 ba
 			b->made.to = (u8)processor;
 			emu_page_unmap(space, &b->made);
 		}
-		keep_framed(space, &b->made);
+		keep_with_frame(space, &b->made);
 		b->made.from = b->made.to = UVMP_CPU;
 		b->made.right = range->right;
 		emu_page_map(space, &b->made);
-		emu_place_forget(b, space, at, end - at);
+		emu_residency_forget(b, space, at, end - at);
 		cond_resched();
 	}
 	return 0;
@@ -176,7 +176,7 @@ static void restart_gpus(struct emu_bottom *b)
 {
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
 		emu_gpu_flush(&b->driver->gpu[i]);
-	emu_waiting_give_up(b);
+	emu_stalled_give_up(b);
 }
 
 static void repeat_advice(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor,
@@ -200,9 +200,9 @@ static void repeat_all_advice(struct emu_bottom *b)
 
 static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy, const struct change *change)
 {
-	emu_place_settle(b, true);
+	emu_residency_settle(b, true);
 	each_piece_of_all(b, settle_piece, b);
-	emu_place_exit(b);
+	emu_residency_exit(b);
 	emu_engine_free(&b->engine);
 	emu_engine_take(b, policy, &change->engine);
 	emu_text_clear(&b->driver->log);
@@ -214,17 +214,17 @@ static void swap_engines(struct emu_bottom *b, const struct uvmp_policy *policy,
 
 static int prepare(struct emu_bottom *b, struct change *change)
 {
-	int result = tell_new(b, change);
+	int result = add_ranges(b, change);
 
 	if (result != 0)
-		return emu_engine_refuse(result, "the new engine has no room for all that is managed");
-	result = each_piece_of_all(b, bring_home, b);
+		return emu_engine_refuse(result, "the new engine has no room for all managed memory");
+	result = each_piece_of_all(b, migrate_home, b);
 	if (result == 0)
 		result = each_piece_of_all(b, check_home, b);
 	if (result == -EBUSY)
-		return emu_engine_refuse(result, "a page does not come home");
+		return emu_engine_refuse(result, "a page cannot be moved to the CPU");
 	if (result != 0)
-		return emu_engine_refuse(result, "no memory on the CPU for all that comes home");
+		return emu_engine_refuse(result, "no memory on the CPU for all data of the GPUs");
 	return 0;
 }
 

@@ -1,25 +1,25 @@
-/* What a GPU tells of accesses that do not fault: counters of remote accesses with their notifications, and
+/* Reports of accesses that do not fault: counters of remote accesses with their notifications, and
  * touches.
  *
- * A counter stands for 2 MiB of an address space. There are SETS * WAYS of them; where all of a set are
- * taken, the one that counted least gives way and the others lose a sixteenth, so that what is used no more
- * gives way in the end. Set and way are the tag and the bank by which a notification is cleared. A counter
- * that was given away since is cleared for its new owner, as in hardware: it counts anew. */
+ * A counter covers 2 MiB of an address space. There are SETS * WAYS counters. If a set is full, the
+ * counter with the fewest uses is replaced and the others lose a sixteenth, so that unused counters are
+ * replaced in the end. Set and way are the tag and the bank that clear a notification. A counter that
+ * was reassigned meanwhile is cleared for its new owner, as in hardware. */
 #include "emu.h"
 
 #include <linux/hash.h>
 #include <linux/slab.h>
 
 #define SET_BITS      8
-#define SETS          (1u << SET_BITS)
-#define WAYS          4u
+#define SETS	      (1u << SET_BITS)
+#define WAYS	      4u
 #define SPAN_BYTES    (2u << 20)
 #define PIECE_BYTES   (64u << 10)
 #define TOUCH_ENTRIES 1024u
 
 struct counter {
 	u64 space, span;  /* space 0: free */
-	u32 uses, pieces; /* of 64 KiB that were used */
+	u32 uses, pieces; /* pages of 64 KiB that were used */
 	bool has_notified;
 };
 
@@ -77,7 +77,7 @@ static bool take(struct emu_gpu *gpu, struct ring *ring, void *entry)
 	return is_there;
 }
 
-bool emu_counter_is_waiting(struct emu_gpu *gpu)
+bool emu_counter_has_entries(struct emu_gpu *gpu)
 {
 	const struct emu_counters *c = gpu->counters;
 
@@ -101,7 +101,7 @@ static u32 set_of(u64 space, u64 span)
 	return (u32)hash_64(space << 43 ^ span, SET_BITS);
 }
 
-/* The way of the counter; it is the one that gives way if there is none yet. */
+/* The way of the counter, or of the counter that is replaced. */
 static u32 find_way(struct counter *set, u64 space, u64 span)
 {
 	u32 least = 0;
@@ -124,10 +124,10 @@ static void count(struct emu_counters *c, u64 space, u64 address)
 	    way = find_way(c->counter[set], space, address / SPAN_BYTES);
 	struct counter *counter = &c->counter[set][way];
 	struct uvmp_note note = {.address = address / PIECE_BYTES * PIECE_BYTES,
-	                         .instance = space,
-	                         .aperture = UVMP_APERTURE_VID,
-	                         .bank = way,
-	                         .tag = set};
+				 .instance = space,
+				 .aperture = UVMP_APERTURE_VID,
+				 .bank = way,
+				 .tag = set};
 
 	counter->pieces |= 1u << address % SPAN_BYTES / PIECE_BYTES;
 	if (counter->uses < U32_MAX)
@@ -160,11 +160,11 @@ void emu_counter_clear(struct emu_gpu *gpu, u32 bank, u32 tag, bool is_all)
 		memset(c->counter, 0, sizeof(c->counter));
 	else if (bank < WAYS && tag < SETS)
 		c->counter[tag][bank] = (struct counter){.space = c->counter[tag][bank].space,
-		                                         .span = c->counter[tag][bank].span};
+							 .span = c->counter[tag][bank].span};
 	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
-/* A new engine: what the old one was to be told is nothing to it. */
+/* A new engine: reports for the old one are dropped. */
 void emu_counter_set(struct emu_gpu *gpu, u32 threshold, bool wants_touches)
 {
 	struct emu_counters *c = gpu->counters;

@@ -1,4 +1,4 @@
-/* debugfs, uvmp_emu/: what uvmp_emu.h says. */
+/* debugfs, uvmp_emu/: documented in uvmp_emu.h. */
 #include "emu_bottom.h"
 
 #include <linux/debugfs.h>
@@ -18,13 +18,13 @@ static const struct {
 	const char *name;
 	size_t offset;
 } stat[] = {
-        STAT(faults_written), STAT(faults_lost), STAT(interrupts),      STAT(bottom_halves),
-        STAT(batches),        STAT(duplicates),  STAT(replays),         STAT(flushed),
-        STAT(cancelled),      STAT(accesses),    STAT(remote_accesses), STAT(notifications),
-        STAT(pages_in),       STAT(pages_out),   STAT(pages_peer),      STAT(pages_populated),
-        STAT(evictions),      STAT(cpu_faults),  STAT(cpu_fills),       STAT(throttled),
-        STAT(policy_changes), STAT(frames_gpu),  STAT(frames_cpu),      STAT(frames_cached),
-        STAT(frames_shrunk),  STAT(broken),
+	STAT(faults_written), STAT(faults_lost), STAT(interrupts),	STAT(bottom_halves),
+	STAT(batches),	      STAT(duplicates),	 STAT(replays),		STAT(flushed),
+	STAT(cancelled),      STAT(accesses),	 STAT(remote_accesses), STAT(notifications),
+	STAT(pages_in),	      STAT(pages_out),	 STAT(pages_peer),	STAT(pages_populated),
+	STAT(evictions),      STAT(cpu_faults),	 STAT(cpu_fills),	STAT(throttled),
+	STAT(policy_changes), STAT(frames_gpu),	 STAT(frames_cpu),	STAT(frames_cached),
+	STAT(frames_shrunk),  STAT(broken),
 };
 
 static int show(struct seq_file *file, struct emu_driver *driver, u32 gpu)
@@ -34,7 +34,7 @@ static int show(struct seq_file *file, struct emu_driver *driver, u32 gpu)
 	emu_stats(driver, gpu, &stats);
 	for (size_t i = 0; i < ARRAY_SIZE(stat); i++)
 		seq_printf(file, "%s %llu\n", stat[i].name,
-		           *(const u64 *)((const char *)&stats + stat[i].offset));
+			   *(const u64 *)((const char *)&stats + stat[i].offset));
 	return 0;
 }
 
@@ -125,12 +125,12 @@ static ssize_t policy_write(struct file *file, const char __user *from, size_t c
 }
 
 static const struct file_operations policy_fops = {
-        .owner = THIS_MODULE,
-        .open = policy_open,
-        .read = seq_read,
-        .write = policy_write,
-        .llseek = seq_lseek,
-        .release = single_release,
+	.owner = THIS_MODULE,
+	.open = policy_open,
+	.read = seq_read,
+	.write = policy_write,
+	.llseek = seq_lseek,
+	.release = single_release,
 };
 
 /* -- log, trace, clear -- */
@@ -141,10 +141,10 @@ static ssize_t text_read(struct file *file, char __user *to, size_t count, loff_
 }
 
 static const struct file_operations text_fops = {
-        .owner = THIS_MODULE,
-        .open = simple_open,
-        .read = text_read,
-        .llseek = default_llseek,
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = text_read,
+	.llseek = default_llseek,
 };
 
 static ssize_t clear_write(struct file *file, const char __user *from, size_t count, loff_t *at)
@@ -154,10 +154,10 @@ static ssize_t clear_write(struct file *file, const char __user *from, size_t co
 }
 
 static const struct file_operations clear_fops = {
-        .owner = THIS_MODULE,
-        .open = simple_open,
-        .write = clear_write,
-        .llseek = noop_llseek,
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = clear_write,
+	.llseek = noop_llseek,
 };
 
 /* -- life -- */

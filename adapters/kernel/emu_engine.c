@@ -1,19 +1,19 @@
 /* The engine: set-up, arena, and what the GPUs must report to it.
  *
- * Parameters that influence decisions are those of the simulator (adapters/simulator/host.c), so that both take the same
- * decisions. */
+ * Parameters that influence decisions are those of the simulator (adapters/simulator/host.c), so that both
+ * take the same decisions. */
 #include "emu_bottom.h"
 
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#define SPACES       1024u
-#define RANGES       65536u
+#define SPACES	     1024u
+#define RANGES	     65536u
 #define SPLITS_SPARE 4096u
 #define BUFFER_LEAST 1024u
 #define BUFFER_MOST  65536u
-#define BLOCKS_FIRST 256u             /* that the first piece of arena is made for */
-#define SHORT_BYTES  ((u64)512 << 10) /* no action needs more */
+#define BLOCKS_FIRST 256u	      /* for which the first arena segment is made */
+#define SHORT_BYTES  ((u64)512 << 10) /* no action needs more arena */
 
 /* -- building -- */
 
@@ -27,31 +27,31 @@ static u32 buffer_entries(const struct uvmp_policy *policy)
 	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
 }
 
-/* A root is split for a block that is smaller: no more of them than blocks. */
+/* A root is split for a block smaller than a root: at most one split per block. */
 static u32 splits(const struct emu_params *params, const struct uvmp_policy *policy)
 {
 	u64 held = uvmp_etc_capacity(UVMP_ETC_COMPRESSION, (u64)params->memory_mib << 20,
-	                             policy->memory_ratio, PAGE_SIZE);
+				     policy->memory_ratio, PAGE_SIZE);
 	u64 most = min_t(u64, params->blocks + SPLITS_SPARE, UVMP_SPLITS_MAX);
 
 	return (u32)min(most, held / UVMP_ROOT_CHUNK_BYTES);
 }
 
 static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *policy,
-                     struct uvmp_service_gpu *gpu)
+		     struct uvmp_service_gpu *gpu)
 {
 	const struct emu_params *params = &b->driver->params;
 
 	for (u32 i = 0; i < params->gpus; i++)
 		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (u64)params->memory_mib << 20,
-		                                   .splits = splits(params, policy),
-		                                   .fault_entries = buffer_entries(policy),
-		                                   .utlbs = params->utlbs,
-		                                   .notes = params->counter_entries,
-		                                   .sms = EMU_SMS};
+						   .splits = splits(params, policy),
+						   .fault_entries = buffer_entries(policy),
+						   .utlbs = params->utlbs,
+						   .notes = params->counter_entries,
+						   .sms = EMU_SMS};
 }
 
-/* GPUs reach everybody's memory, each other's as fast as their own; the CPU reaches its own. */
+/* GPUs access all memory, and memory of other GPUs as fast as their own; the CPU accesses its own. */
 static void set_processors(u32 gpus, struct uvmp_processors *processors)
 {
 	u64 all = ((u64)2 << gpus) - 1u, peers = all & ~(u64)1;
@@ -65,35 +65,35 @@ static void set_processors(u32 gpus, struct uvmp_processors *processors)
 	}
 }
 
-/* Says in the kernel log why there is no engine with this policy. */
+/* Writes to the kernel log why there is no engine with this policy. */
 int emu_engine_refuse(int error, const char *why)
 {
-	pr_err("uvmpolicy_emu: the policy is not taken: %s\n", why);
+	pr_err("uvmpolicy_emu: the policy is refused: %s\n", why);
 	return error;
 }
 
 static int refuse_status(enum uvmp_status status)
 {
 	if (status == UVMP_ERR_UNSUPPORTED)
-		return emu_engine_refuse(-EINVAL,
-		              "a prefetcher of ranges (sequential, locality, stride, next) goes with "
-		              "one GPU only");
+		return emu_engine_refuse(
+			-EINVAL, "a prefetcher of ranges (sequential, locality, stride, next) goes with "
+				 "one GPU only");
 	if (status == UVMP_ERR_RANGE)
-		return emu_engine_refuse(-EINVAL,
-		              "the engine cannot keep that much GPU memory: memory_mib=, memory_ratio");
+		return emu_engine_refuse(
+			-EINVAL, "the engine cannot keep that much GPU memory: memory_mib=, memory_ratio");
 	return emu_engine_refuse(-EINVAL, uvmp_status_text(status));
 }
 
-/* All processes together make it grow, so none of them shall be killed for it. */
-static bool add_piece(struct emu_engine *engine, u64 bytes)
+/* All processes together make the engine grow, so none may be killed for its memory. */
+static bool add_segment(struct emu_engine *engine, u64 bytes)
 {
 	void *piece = NULL;
 
-	if (engine->pieces < EMU_PIECES)
+	if (engine->segments < EMU_SEGMENTS)
 		piece = kvmalloc(bytes, GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (piece == NULL)
 		return false;
-	engine->piece[engine->pieces++] = piece;
+	engine->segment[engine->segments++] = piece;
 	engine->bytes += bytes;
 	return true;
 }
@@ -104,22 +104,22 @@ static int begin(struct uvmp_service_params *params, struct emu_engine *engine)
 	struct uvmp_service_error error;
 	enum uvmp_status status;
 
-	if (bytes != 0 && !add_piece(engine, bytes + 2u * SHORT_BYTES)) {
-		pr_err("uvmpolicy_emu: the policy is not taken: no memory for its engine of %llu bytes\n",
+	if (bytes != 0 && !add_segment(engine, bytes + 2u * SHORT_BYTES)) {
+		pr_err("uvmpolicy_emu: the policy is refused: no memory for its engine of %llu bytes\n",
 		       bytes + 2u * SHORT_BYTES);
 		return -ENOMEM;
 	}
 	if (uvmp_service_params_check(params, &error) != UVMP_OK)
 		pr_err("uvmpolicy_emu: %s\n", error.text);
-	status = uvmp_service_init(params, engine->piece[0], engine->bytes, &engine->service);
+	status = uvmp_service_init(params, engine->segment[0], engine->bytes, &engine->service);
 	return status == UVMP_OK ? 0 : refuse_status(status);
 }
 
 void emu_engine_free(struct emu_engine *engine)
 {
-	for (u32 i = 0; i < engine->pieces; i++)
-		kvfree(engine->piece[i]);
-	kvfree(engine->waiting);
+	for (u32 i = 0; i < engine->segments; i++)
+		kvfree(engine->segment[i]);
+	kvfree(engine->stalled);
 	kvfree(engine->fetched);
 	memset(engine, 0, sizeof(*engine));
 }
@@ -129,15 +129,15 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 	struct uvmp_processors *processors = kzalloc(sizeof(*processors), GFP_KERNEL);
 	struct uvmp_service_gpu gpu[UVMP_EMU_GPUS_MAX];
 	struct uvmp_service_params params = {.policy = policy,
-	                                     .processors = processors,
-	                                     .gpu = gpu,
-	                                     .page_bytes = PAGE_SIZE,
-	                                     .blocks = b->driver->params.blocks,
-	                                     .spaces = SPACES,
-	                                     .ranges = RANGES,
-	                                     .instances = SPACES * b->driver->params.gpus,
-	                                     .requests = EMU_REQUESTS,
-	                                     .seed = b->driver->params.seed};
+					     .processors = processors,
+					     .gpu = gpu,
+					     .page_bytes = PAGE_SIZE,
+					     .blocks = b->driver->params.blocks,
+					     .spaces = SPACES,
+					     .ranges = RANGES,
+					     .instances = SPACES * b->driver->params.gpus,
+					     .requests = EMU_REQUESTS,
+					     .seed = b->driver->params.seed};
 	int result;
 
 	memset(engine, 0, sizeof(*engine));
@@ -146,44 +146,44 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 	set_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
 	engine->fault_room = buffer_entries(policy) - 1u;
-	engine->waiting = kvcalloc(engine->fault_room, sizeof(*engine->waiting), GFP_KERNEL);
+	engine->stalled = kvcalloc(engine->fault_room, sizeof(*engine->stalled), GFP_KERNEL);
 	engine->fetched = kvcalloc(engine->fault_room, sizeof(*engine->fetched), GFP_KERNEL);
-	if (engine->waiting != NULL && engine->fetched != NULL)
+	if (engine->stalled != NULL && engine->fetched != NULL)
 		result = begin(&params, engine);
 	else
-		result = emu_engine_refuse(-ENOMEM, "no memory for the faults that wait");
+		result = emu_engine_refuse(-ENOMEM, "no memory for stalled faults");
 	kfree(processors);
 	if (result != 0)
 		emu_engine_free(engine);
 	return result;
 }
 
-/* Doubles: the pieces that an engine takes suffice. */
+/* Doubles the arena: the engine accepts enough segments for that. */
 static bool grow(struct emu_engine *engine)
 {
 	u64 bytes = engine->bytes;
 
-	if (!add_piece(engine, bytes))
+	if (!add_segment(engine, bytes))
 		return false;
-	if (uvmp_service_grow(engine->service, engine->piece[engine->pieces - 1u], bytes) == UVMP_OK)
+	if (uvmp_service_grow(engine->service, engine->segment[engine->segments - 1u], bytes) == UVMP_OK)
 		return true;
-	kvfree(engine->piece[--engine->pieces]);
+	kvfree(engine->segment[--engine->segments]);
 	engine->bytes -= bytes;
 	return false;
 }
 
-/* Without memory the engine waits (UVMP_ERR_ARENA), and so do faults. We are asked before each action, and looking for so much
- * memory in vain takes long: not each time. */
+/* Without memory the engine waits (UVMP_ERR_ARENA), and so do faults. This is called before each
+ * action, and a failing allocation of that size takes long: it is not repeated each time. */
 void emu_engine_grow(struct emu_bottom *b)
 {
 	struct emu_engine *engine = &b->engine;
 	struct uvmp_service_memory memory;
 
 	uvmp_service_memory_used(engine->service, &memory);
-	if (memory.bytes - memory.used >= SHORT_BYTES || ktime_get_ns() < engine->short_ns)
+	if (memory.bytes - memory.used >= SHORT_BYTES || ktime_get_ns() < engine->retry_grow_ns)
 		return;
 	if (!grow(engine))
-		engine->short_ns = ktime_get_ns() + NSEC_PER_SEC;
+		engine->retry_grow_ns = ktime_get_ns() + NSEC_PER_SEC;
 }
 
 /* -- an engine in force -- */
@@ -197,9 +197,9 @@ static bool wants_touches(const struct uvmp_policy *policy)
 
 static u32 counter_threshold(const struct uvmp_policy *policy)
 {
-	s32 parameter = policy->counters == UVMP_COUNTERS_ON    ? 1
-	                : policy->counters == UVMP_COUNTERS_OFF ? 0
-	                                                        : -1;
+	s32 parameter = policy->counters == UVMP_COUNTERS_ON	? 1
+			: policy->counters == UVMP_COUNTERS_OFF ? 0
+								: -1;
 
 	if (!uvmp_counter_is_enabled(parameter, false))
 		return 0;
@@ -208,17 +208,16 @@ static u32 counter_threshold(const struct uvmp_policy *policy)
 	return uvmp_counter_threshold(policy->counter_threshold);
 }
 
-void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy,
-                        const struct emu_engine *engine)
+void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
 {
 	b->engine = *engine;
 	b->driver->service = engine->service;
 	b->driver->policy = *policy;
 	b->wants_touches = wants_touches(policy);
 	b->counts_pages = policy->evict != UVMP_EVICT_LRU;
-	b->waitings = b->untold = b->idle = 0;
+	b->stalled_count = b->unreported = b->idle = 0;
 	b->start_ns = ktime_get_ns();
-	b->now_ns = b->throttled_ns = b->rest_ns = b->retry_ns = 0;
+	b->now_ns = b->throttled_ns = b->paused_until_ns = b->retry_ns = 0;
 	b->ended_ticket = 0;
 	for (u32 i = 0; i < b->driver->params.gpus; i++) {
 		emu_counter_set(&b->driver->gpu[i], counter_threshold(policy), b->wants_touches);

@@ -1,4 +1,4 @@
-/* emu_file.c: what a program asks for. Every argument is looked at here, and nowhere else. */
+/* emu_file.c: the calls of programs. Every argument is checked here. */
 #include <linux/compat.h>
 #include <linux/crc32.h>
 #include <linux/fs.h>
@@ -15,8 +15,8 @@
 
 #define LOOK_BYTES_MAX (1ull << 30)
 #define PREFETCH_BYTES (64ull << 20) /* at a time */
-#define LOOK_PAGES     512u          /* at a time */
-#define SMS            1024u
+#define QUERY_PAGES    512u	     /* at a time */
+#define SMS	       1024u
 
 /* -- an address space ----------------------------------------------------------------------------- */
 
@@ -38,14 +38,14 @@ static struct emu_space *new_space(struct emu_driver *driver)
 	mmgrab(space->mm);
 	space->inode = inode;
 	init_rwsem(&space->cpu_lock);
-	mt_init_flags(&space->ranges, MT_FLAGS_USE_RCU); /* GPUs look while others change it */
+	mt_init_flags(&space->ranges, MT_FLAGS_USE_RCU); /* GPUs read while other threads change it */
 	return space;
 }
 
 static void free_space(struct emu_space *space)
 {
 	if (!mtree_empty(&space->ranges))
-		emu_broken(space->driver, "a range is left in a space that ends");
+		emu_broken(space->driver, "a closed space still has a range");
 	mtree_destroy(&space->ranges);
 	iput(space->inode);
 	mmdrop(space->mm);
@@ -75,14 +75,14 @@ static int file_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* The last mapping is gone too: each holds the file. */
+/* The last mapping is gone too: each holds a reference to the file. */
 static int file_release(struct inode *inode, struct file *file)
 {
 	struct emu_space *space = file->private_data;
 	struct emu_request request = {.ask = EMU_ASK_CLOSE, .space = space};
 
 	if (emu_ask(space->driver, &request) != 0)
-		emu_broken(space->driver, "the policy does not let go of a space");
+		emu_broken(space->driver, "the policy does not release a space");
 	free_space(space);
 	return 0;
 }
@@ -98,18 +98,18 @@ static int do_info(struct emu_space *space, void __user *user)
 {
 	const struct emu_params *params = &space->driver->params;
 	struct uvmp_emu_info info = {
-	        .version = 1,
-	        .gpus = params->gpus,
-	        .memory_bytes = (u64)params->memory_mib << 20,
-	        .fault_entries = params->fault_entries,
-	        .counter_entries = params->counter_entries,
-	        .space = space->id,
+		.version = 1,
+		.gpus = params->gpus,
+		.memory_bytes = (u64)params->memory_mib << 20,
+		.fault_entries = params->fault_entries,
+		.counter_entries = params->counter_entries,
+		.space = space->id,
 	};
 
 	return copy_to_user(user, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
-/* All that is behind `zero` are counts. */
+/* All members after `zero` are counts. */
 static void add_stats(struct uvmp_emu_stats *to, const struct uvmp_emu_stats *from)
 {
 	const size_t first = offsetof(struct uvmp_emu_stats, faults_written) / sizeof(u64);
@@ -128,8 +128,8 @@ static void add_gpu_stats(struct uvmp_emu_stats *to, struct emu_gpu *gpu)
 	spin_unlock_irq(&gpu->lock);
 }
 
-/* The worker counts without a lock that could be had here: it keeps engine_lock for as long as there is work.
- * What it has done before a call came back is counted. */
+/* The worker holds engine_lock as long as there is work, so its counts are read without a lock. Counts
+ * of work before the end of a call are included. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats)
 {
 	*stats = (struct uvmp_emu_stats){.gpu = gpu};
@@ -170,14 +170,14 @@ static int check_pages(struct emu_space *space, u64 address, u64 bytes)
 	return emu_range_covers(space, address, bytes) ? 0 : -ENOENT;
 }
 
-/* Where nobody in particular is meant any processor may stand, and does not matter. */
+/* Advice without a processor accepts any. */
 static bool is_advice_good(const struct uvmp_emu_call *call, u32 gpus)
 {
-	bool is_for_somebody =
-	        call->advice == UVMP_EMU_ACCESSED_BY || call->advice == UVMP_EMU_NOT_ACCESSED_BY;
+	bool needs_processor =
+		call->advice == UVMP_EMU_ACCESSED_BY || call->advice == UVMP_EMU_NOT_ACCESSED_BY;
 
 	return call->advice <= UVMP_EMU_DISCARD &&
-	       (call->processor <= gpus || (call->processor == UVMP_EMU_NONE && !is_for_somebody));
+	       (call->processor <= gpus || (call->processor == UVMP_EMU_NONE && !needs_processor));
 }
 
 static bool is_prefetch_good(const struct uvmp_emu_call *call, u32 gpus)
@@ -185,7 +185,7 @@ static bool is_prefetch_good(const struct uvmp_emu_call *call, u32 gpus)
 	return call->advice == 0 && call->processor <= gpus;
 }
 
-/* Whoever asks waits for the worker: so much is copied at a time that one who is killed goes soon. */
+/* The worker's part of a call is bounded, so that a killed thread ends soon. */
 static int ask_pieces(struct emu_space *space, const struct uvmp_emu_call *call, enum emu_ask ask)
 {
 	u64 end = call->address + call->bytes, most = ask == EMU_ASK_PREFETCH ? PREFETCH_BYTES : U64_MAX;
@@ -196,15 +196,15 @@ static int ask_pieces(struct emu_space *space, const struct uvmp_emu_call *call,
 		if (at != call->address && fatal_signal_pending(current))
 			return -EINTR;
 		result = emu_ask(space->driver,
-		                 &(struct emu_request){
-		                         .ask = ask,
-		                         .space = space,
-		                         .address = at,
-		                         .bytes = bytes,
-		                         .processor = call->processor == UVMP_EMU_NONE ? UVMP_PROC_NONE
-		                                                                       : call->processor,
-		                         .advice = call->advice,
-		                 });
+				 &(struct emu_request){
+					 .ask = ask,
+					 .space = space,
+					 .address = at,
+					 .bytes = bytes,
+					 .processor = call->processor == UVMP_EMU_NONE ? UVMP_PROC_NONE
+										       : call->processor,
+					 .advice = call->advice,
+				 });
 	}
 	return result;
 }
@@ -225,7 +225,7 @@ static int do_call(struct emu_space *space, void __user *user, enum emu_ask ask)
 
 /* -- submissions ---------------------------------------------------------------------------------- */
 
-/* A copy of an array of the program's, which is charged for it. */
+/* A copy of an array of the program, charged to it. */
 static void *read_array(u64 from, size_t bytes)
 {
 	void *array = kvmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
@@ -300,7 +300,7 @@ static struct emu_job *read_job(struct emu_space *space, const struct uvmp_emu_w
 	return ERR_PTR(result);
 }
 
-/* The values that were read, and how each warp ended; `from` is what the program gave. */
+/* Writes the values that were read, and how each warp ended; `from` is the program's array. */
 static int write_job(const struct emu_job *job, struct uvmp_emu_warp *from, struct uvmp_emu_submit *submit)
 {
 	submit->failed = 0;
@@ -311,12 +311,12 @@ static int write_job(const struct emu_job *job, struct uvmp_emu_warp *from, stru
 		from[i].status = warp->status;
 		submit->failed += warp->status != 0;
 		if (copy_to_user(u64_to_user_ptr(from[i].access), warp->access,
-		                 array_size(warp->done, sizeof(*warp->access))))
+				 array_size(warp->done, sizeof(*warp->access))))
 			return -EFAULT;
 	}
 	return copy_to_user(u64_to_user_ptr(submit->warp), from, array_size(job->warps, sizeof(*from)))
-	               ? -EFAULT
-	               : 0;
+		       ? -EFAULT
+		       : 0;
 }
 
 static int run_job(struct emu_space *space, struct uvmp_emu_submit *submit, struct uvmp_emu_warp *warp)
@@ -356,9 +356,9 @@ static int do_submit(struct emu_space *space, void __user *user)
 
 /* -- looking -------------------------------------------------------------------------------------- */
 
-/* Under engine_lock: who holds the page, and its bytes into the sum. The CPU may hold a page without a frame,
- * after a change of policy: zeros. */
-static int look_at_page(struct emu_space *space, u64 address, u8 *where, u32 *crc)
+/* Under engine_lock: the processors that hold the page, and the checksum with its bytes. After a change
+ * of policy the CPU may hold a page without a frame: zeros. */
+static int query_page(struct emu_space *space, u64 address, u8 *where, u32 *crc)
 {
 	const struct emu_page *page = emu_page_find(space, address);
 	struct page *frame = NULL, *zeros = ZERO_PAGE(0);
@@ -379,29 +379,29 @@ static int look_at_page(struct emu_space *space, u64 address, u8 *where, u32 *cr
 	return 0;
 }
 
-static int look_at_pages(struct emu_space *space, u64 address, u32 pages, u8 *where, u32 *crc)
+static int query_pages(struct emu_space *space, u64 address, u32 pages, u8 *where, u32 *crc)
 {
 	int result = 0;
 
 	if (mutex_lock_killable(&space->driver->engine_lock) != 0)
 		return -EINTR;
 	for (u32 i = 0; i < pages && result == 0; i++)
-		result = look_at_page(space, address + (u64)i * PAGE_SIZE, &where[i], crc);
+		result = query_page(space, address + (u64)i * PAGE_SIZE, &where[i], crc);
 	mutex_unlock(&space->driver->engine_lock);
 	return result;
 }
 
-/* So many pages at a time that the worker does not wait for long. A page that moves between two lots takes
- * its contents along. */
-static int look_at_all(struct emu_space *space, struct uvmp_emu_look *look)
+/* In portions, so that the worker does not wait for long. A page that moves between two portions keeps
+ * its contents. */
+static int query_all(struct emu_space *space, struct uvmp_emu_look *look)
 {
 	u32 pages = (u32)(look->bytes >> PAGE_SHIFT), crc = ~0u;
 	u8 __user *to = u64_to_user_ptr(look->where);
-	u8 where[LOOK_PAGES];
+	u8 where[QUERY_PAGES];
 
-	for (u32 at = 0; at < pages; at += LOOK_PAGES) {
-		u32 count = min(LOOK_PAGES, pages - at);
-		int result = look_at_pages(space, look->address + (u64)at * PAGE_SIZE, count, where, &crc);
+	for (u32 at = 0; at < pages; at += QUERY_PAGES) {
+		u32 count = min(QUERY_PAGES, pages - at);
+		int result = query_pages(space, look->address + (u64)at * PAGE_SIZE, count, where, &crc);
 
 		if (result != 0)
 			return result;
@@ -426,7 +426,7 @@ static int do_look(struct emu_space *space, void __user *user)
 		return -EINVAL;
 	result = check_pages(space, look.address, look.bytes);
 	if (result == 0)
-		result = look_at_all(space, &look);
+		result = query_all(space, &look);
 	if (result == 0 && copy_to_user(user, &look, sizeof(look)))
 		result = -EFAULT;
 	return result;
@@ -462,11 +462,11 @@ static long file_ioctl(struct file *file, unsigned int call, unsigned long argum
 }
 
 const struct file_operations emu_file_operations = {
-        .owner = THIS_MODULE,
-        .open = file_open,
-        .release = file_release,
-        .mmap = file_mmap,
-        .get_unmapped_area = thp_get_unmapped_area,
-        .unlocked_ioctl = file_ioctl,
-        .compat_ioctl = compat_ptr_ioctl,
+	.owner = THIS_MODULE,
+	.open = file_open,
+	.release = file_release,
+	.mmap = file_mmap,
+	.get_unmapped_area = thp_get_unmapped_area,
+	.unlocked_ioctl = file_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 };

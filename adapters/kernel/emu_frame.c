@@ -1,8 +1,7 @@
-/* emu_frame.c: memory. Frames of the CPU, frames of GPUs, and what is free of both.
+/* emu_frame.c: frames of the CPU, frames of GPUs, and free frames of both.
  *
- * To the kernel all of them are pages of system memory that a module owns. What a GPU "has" is a table from
- * offsets in its memory to frames. Free frames stay here, as a driver keeps its pool, until the kernel asks
- * for them (shrinker). */
+ * All are pages of system memory that the module owns. The memory of a GPU is a table from offsets to
+ * frames. Free frames stay here, as in a driver's pool, until the kernel reclaims them (shrinker). */
 #include <linux/highmem.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -10,7 +9,7 @@
 
 #include "emu.h"
 
-#define FRAMES_AT_ONCE 512u /* others come between so many */
+#define FRAMES_AT_ONCE 512u /* with a reschedule in between */
 
 struct emu_memory {
 	spinlock_t lock;
@@ -18,7 +17,7 @@ struct emu_memory {
 	unsigned long cached;
 	u64 shrunk;
 	atomic_long_t held_cpu;
-	atomic_long_t owned; /* of the kernel's pages: in use, free, and, if this module is wrong, lost */
+	atomic_long_t owned; /* pages of the kernel: in use, free, and, after a bug of this module, leaked */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 	struct shrinker *shrinker;
 #else
@@ -57,8 +56,8 @@ static void give_page(struct emu_memory *memory, struct page *frame)
 	atomic_long_dec(&memory->owned);
 }
 
-/* No process is charged for frames, so none shall be killed for want of them: there is a call that can fail,
- * or a fault. `fail`: which one from now on a test wants to see refused. */
+/* No process is charged for frames, so none is killed for them: a call or a fault fails instead.
+ * `fail`: number of the allocation, from now on, that a test wants refused. */
 static struct page *take(struct emu_memory *memory, atomic_t *fail)
 {
 	struct page *frame;

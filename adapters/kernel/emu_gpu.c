@@ -1,13 +1,13 @@
 /* The GPU: a thread that runs the warps of all submissions.
  *
- * While gpu->lock is free, each warp that has not ended is in one of the GPU's lists: runnable, stalled (its
- * access faulted), or standing (its SM stands still). The thread takes the first runnable one, does a few of
- * its accesses and puts it behind the others, all in one go under the lock. So whoever holds the lock finds
- * every warp and may take it away: a submission that is killed, a fault that is cancelled, a replay.
+ * While gpu->lock is free, each warp that has not ended is in one of the GPU's lists: runnable, stalled
+ * (its access faulted), or limited (its SM is idle). The thread takes the first runnable warp, performs
+ * a few of its accesses and appends it to the list, under the lock. So the holder of the lock finds
+ * every warp and can remove it: for a killed submission, a cancelled fault, a replay.
  *
- * An access that the page table does not allow writes a fault and stalls. If the ring is full the fault is
- * lost and the warp stalls all the same: a full ring holds faults, these end in a replay, and after that the
- * access faults anew. */
+ * An access that the page table does not allow writes a fault and stalls. If the ring is full, the
+ * fault is lost and the warp stalls nevertheless: a full ring holds faults, which end in a replay,
+ * after which the access faults again. */
 #include "emu.h"
 
 #include <linux/highmem.h>
@@ -16,8 +16,8 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#define STEP_ACCESSES 8u  /* of one warp, while interrupts are off */
-#define SWEEP_WARPS   64u /* likewise */
+#define STEP_ACCESSES 8u  /* of one warp with interrupts off */
+#define SWEEP_WARPS   64u /* with interrupts off */
 
 /* -- one access -- */
 
@@ -35,7 +35,7 @@ static enum uvmp_access access_of(u32 kind)
 	}
 }
 
-/* The CPU and other GPUs may be at the same bytes. */
+/* The CPU and other GPUs may access the same bytes. */
 static void use(struct page *frame, struct uvmp_emu_access *access)
 {
 	char *bytes = kmap_local_page(frame);
@@ -56,23 +56,23 @@ static void use(struct page *frame, struct uvmp_emu_access *access)
 }
 
 static bool write_fault(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address,
-                        enum uvmp_access access, enum uvmp_prot right)
+			enum uvmp_access access, enum uvmp_prot right)
 {
 	struct uvmp_fault fault = {.address = address,
-	                           .timestamp_ns = ktime_get_ns(),
-	                           .instance = warp->job->space->id,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .utlb = warp->sm % gpu->driver->params.utlbs,
-	                           .type = emu_fault_type(right),
-	                           .access = (u8)access,
-	                           .is_valid = true};
+				   .timestamp_ns = ktime_get_ns(),
+				   .instance = warp->job->space->id,
+				   .aperture = UVMP_APERTURE_VID,
+				   .utlb = warp->sm % gpu->driver->params.utlbs,
+				   .type = emu_fault_type(right),
+				   .access = (u8)access,
+				   .is_valid = true};
 
 	return emu_ring_put(gpu, &fault);
 }
 
-/* Nobody waits for what a prefetch asks for. -EAGAIN: stalls. */
+/* No warp waits for a prefetch. -EAGAIN: the warp stalls. */
 static int miss(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address, enum uvmp_access access,
-                enum uvmp_prot right)
+		enum uvmp_prot right)
 {
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (gpu->is_prefetching)
@@ -84,7 +84,7 @@ static int miss(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address, e
 	return -EAGAIN;
 }
 
-/* 0: done. -EAGAIN: stalls. Negative: the warp ends. */
+/* 0: done. -EAGAIN: the warp stalls. Other errors end the warp. */
 static int do_access(struct emu_gpu *gpu, struct emu_warp *warp, struct uvmp_emu_access *access)
 {
 	struct emu_space *space = warp->job->space;
@@ -143,8 +143,8 @@ static void run_warp(struct emu_gpu *gpu, struct emu_warp *warp)
 
 /* -- the thread -- */
 
-/* Faults are written while the next step is made, so that they are seen before they are ready. False: nothing
- * runs. */
+/* Faults become ready at the next step, so that readers can see entries that are not ready. False: no
+ * warp is runnable. */
 static bool step(struct emu_gpu *gpu)
 {
 	struct emu_warp *warp;
@@ -154,7 +154,7 @@ static bool step(struct emu_gpu *gpu)
 	emu_ring_write(gpu);
 	warp = list_first_entry_or_null(&gpu->runnable, struct emu_warp, link);
 	if (warp != NULL && warp->sm % EMU_SMS >= EMU_SMS - gpu->idle_sms)
-		list_move_tail(&warp->link, &gpu->standing);
+		list_move_tail(&warp->link, &gpu->limited);
 	else if (warp != NULL)
 		run_warp(gpu, warp);
 	emu_ring_interrupt(gpu);
@@ -248,8 +248,8 @@ static bool is_cancelled(const struct emu_warp *warp, u64 space, u64 address, bo
 	       !(only_writes && access->kind == UVMP_EMU_READ);
 }
 
-/* The stalled warps wait in a list of ours, from which they go back by and by; those that are taken away
- * meanwhile leave that one. Nobody else replays. */
+/* The stalled warps move to a local list, and from there back in portions. Killed warps leave that
+ * list. Only the worker replays. */
 void emu_gpu_cancel(struct emu_gpu *gpu, u64 space, u64 address, bool only_writes)
 {
 	unsigned long flags;
@@ -282,7 +282,7 @@ void emu_gpu_limit(struct emu_gpu *gpu, u32 idle_sms)
 
 	spin_lock_irqsave(&gpu->lock, flags);
 	gpu->idle_sms = min(idle_sms, EMU_SMS - 1u);
-	list_splice_tail_init(&gpu->standing, &gpu->runnable);
+	list_splice_tail_init(&gpu->limited, &gpu->runnable);
 	spin_unlock_irqrestore(&gpu->lock, flags);
 	wake_up(&gpu->wait);
 }
@@ -318,7 +318,7 @@ int emu_gpu_init(struct emu_gpu *gpu, struct emu_driver *driver, u32 id)
 	init_waitqueue_head(&gpu->wait);
 	INIT_LIST_HEAD(&gpu->runnable);
 	INIT_LIST_HEAD(&gpu->stalled);
-	INIT_LIST_HEAD(&gpu->standing);
+	INIT_LIST_HEAD(&gpu->limited);
 	gpu->is_prefetching = true;
 	status = emu_ring_init(gpu);
 	if (status != 0)
@@ -338,7 +338,7 @@ no_counters:
 	return status;
 }
 
-/* Also of one that was never initialised. */
+/* Also of a GPU that was not initialised. */
 void emu_gpu_exit(struct emu_gpu *gpu)
 {
 	if (gpu->thread == NULL)

@@ -1,7 +1,7 @@
-/* emu_main.c: parameters, the device, and the life of it all.
+/* emu_main.c: parameters, the device, and the life of the module.
  *
- * What is built first goes last. A program can come in from misc_register on, and none is inside any more
- * when the module goes: each open file holds the module. */
+ * Parts end in the opposite order. Programs can enter from misc_register on; none is inside when the
+ * module is unloaded, since each open file holds the module. */
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/mount.h>
@@ -17,7 +17,7 @@
 #define EMU_LOG_MAX    (1u << 20) /* KiB */
 
 static uint gpus = 1, memory_mib = 64, fault_entries = 256, counter_entries = 64, utlbs = 8, blocks = 4096,
-            log_kib = 1024;
+	    log_kib = 1024;
 static unsigned long long seed = 1;
 static ushort mode = 0600;
 static char *policy = "";
@@ -89,15 +89,15 @@ static int check_params(struct emu_driver *driver)
 	if (!is_good)
 		return -EINVAL;
 	driver->params = (struct emu_params){
-	        .gpus = gpus,
-	        .memory_mib = memory_mib,
-	        .fault_entries = fault_entries,
-	        .counter_entries = counter_entries,
-	        .utlbs = utlbs,
-	        .blocks = blocks,
-	        .log_kib = log_kib,
-	        .seed = seed,
-	        .mode = mode,
+		.gpus = gpus,
+		.memory_mib = memory_mib,
+		.fault_entries = fault_entries,
+		.counter_entries = counter_entries,
+		.utlbs = utlbs,
+		.blocks = blocks,
+		.log_kib = log_kib,
+		.seed = seed,
+		.mode = mode,
 	};
 	return parse_policy(&driver->policy);
 }
@@ -109,12 +109,12 @@ static int fs_begin(struct fs_context *context)
 	return init_pseudo(context, EMU_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* Without an owner: its mount would hold the module for good, and an inode lives no longer than an open file,
- * which holds it. */
+/* Without an owner: its mount would hold the module for good. An inode lives no longer than its open
+ * file, which holds the module. */
 static struct file_system_type fs_type = {
-        .name = UVMP_EMU_DEVICE,
-        .init_fs_context = fs_begin,
-        .kill_sb = kill_anon_super,
+	.name = UVMP_EMU_DEVICE,
+	.init_fs_context = fs_begin,
+	.kill_sb = kill_anon_super,
 };
 
 /* -- building and taking down --------------------------------------------------------------------- */
@@ -209,12 +209,12 @@ static void end_interrupts(struct emu_driver *driver)
 		emu_gpu_silence(&driver->gpu[i]);
 }
 
-/* An interrupt of a GPU goes to the bottom half, and the bottom half performs on GPUs: the bottom half is
- * there before the first submission, and before it goes GPUs, which have no work any more, fall silent. */
+/* Interrupts of GPUs run the bottom half, and the bottom half performs actions on GPUs: it exists
+ * before the first submission, and the GPUs, which are idle then, are silenced before it ends. */
 static const struct emu_stage stages[] = {
-        {begin_texts, end_texts},           {emu_frame_init, emu_frame_exit},   {begin_gpus, end_gpus},
-        {emu_bottom_init, emu_bottom_exit}, {begin_interrupts, end_interrupts}, {begin_mount, end_mount},
-        {begin_debugfs, emu_debugfs_exit},  {begin_device, end_device},
+	{begin_texts, end_texts},	    {emu_frame_init, emu_frame_exit},	{begin_gpus, end_gpus},
+	{emu_bottom_init, emu_bottom_exit}, {begin_interrupts, end_interrupts}, {begin_mount, end_mount},
+	{begin_debugfs, emu_debugfs_exit},  {begin_device, end_device},
 };
 
 static void end(struct emu_driver *driver, size_t count)
@@ -236,7 +236,7 @@ static int begin(struct emu_driver *driver)
 	return 0;
 }
 
-/* Its bytes are above what kmalloc gives gladly. */
+/* The structure is large for kmalloc. */
 static int __init emu_init(void)
 {
 	int result;

@@ -1,19 +1,19 @@
 /* emu_mapping.c: managed ranges as the CPU sees them.
  *
- * The CPU's page-table entries follow from right[0] and on[0] of the pages. A fault that finds the right
- * there fills the entry in, and those of the pages beside it, while it holds cpu_lock shared; the worker
- * changes the right under cpu_lock exclusive and takes the entries out afterwards (emu_page.c). So an entry
- * that allows more than the policy does lives no longer than until the worker's zap has ended. A fault that
- * does not find the right asks the policy.
+ * The CPU's page-table entries follow right[0] and on[0] of the pages. If the right allows the access,
+ * a fault fills the entry, and entries of neighbouring pages, with cpu_lock shared. The worker changes
+ * the right with cpu_lock exclusive, and removes the entries afterwards (emu_page.c). So an entry that
+ * allows more than the policy exists at most until the worker's zap ends. If the right does not allow
+ * the access, the fault asks the policy.
  *
- * Entries are raw page numbers (VM_PFNMAP): get_user_pages takes no reference to a frame behind the policy's
- * back, and the kernel's own reclaim and migration leave them alone. Who follows page tables instead to learn
- * a page number and keeps it (VFIO does, for device memory that a program has mapped) is not held off, nor
- * told when the frame moves.
+ * Entries are raw page numbers (VM_PFNMAP): get_user_pages takes no references to frames, and the
+ * kernel's reclaim and migration leave them alone. Code that walks page tables for a page number and
+ * keeps it (VFIO does, for device memory mapped by a program) is neither refused nor told when the
+ * frame moves.
  *
- * Not here: entries of 2 MiB. Up to Linux 6.11 such an entry cannot say that it is a raw page number, so that
- * get_user_pages_fast would take references to frames that move. Ranges are aligned so that the page table of
- * a block is its own, and one fault fills all of it in. */
+ * There are no entries of 2 MiB. Up to Linux 6.11 such an entry cannot be marked as a raw page number,
+ * so get_user_pages_fast would take references to frames that move. Ranges are aligned so that a block
+ * has a page table of its own, which one fault fills. */
 #include <linux/file.h>
 #include <linux/hrtimer.h>
 #include <linux/sched.h>
@@ -33,7 +33,8 @@ static const struct vm_operations_struct range_operations, foreign_operations;
 
 /* -- beginning and end ---------------------------------------------------------------------------- */
 
-/* As large as a program wants: it is charged for it, and gets ENOMEM before anybody is killed for it. */
+/* The program chooses the size: the memory is charged to it, and it gets ENOMEM before a process is
+ * killed. */
 static struct emu_range *make_range(struct emu_space *space, u64 base, u64 bytes)
 {
 	unsigned long pages = bytes >> PAGE_SHIFT;
@@ -46,7 +47,7 @@ static struct emu_range *make_range(struct emu_space *space, u64 base, u64 bytes
 	range->base = base;
 	range->bytes = bytes;
 	for (unsigned long i = 0; i < pages; i++) {
-		memset(range->page[i].on, EMU_NOWHERE, sizeof(range->page[i].on));
+		memset(range->page[i].on, EMU_UNMAPPED, sizeof(range->page[i].on));
 		if (i % (BLOCK_BYTES >> PAGE_SHIFT) == 0)
 			cond_resched();
 	}
@@ -62,7 +63,7 @@ static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned lo
 #endif
 }
 
-/* It is in the tree when the policy hears of it: from then on GPUs may fault on it. */
+/* The range is in the tree before the policy has it: then GPUs may fault on it at once. */
 static int manage(struct emu_range *range, enum uvmp_prot right)
 {
 	struct emu_space *space = range->space;
@@ -80,12 +81,12 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 
 	if (result != 0) {
 		kvfree(range);
-		return -ENOMEM; /* or pages that were unmapped and could not be freed yet are in the way */
+		return -ENOMEM; /* or pages that were unmapped and could not be freed yet lie there */
 	}
 	result = emu_ask(space->driver, &request);
 	if (result == 0)
 		return 0;
-	/* a GPU's fault there may have led the worker to it meanwhile */
+	/* a GPU's fault may have led the worker to the range */
 	mutex_lock(&space->driver->engine_lock);
 	emu_range_remove(space, range->base, range->bytes);
 	emu_range_drop(range);
@@ -93,7 +94,7 @@ static int manage(struct emu_range *range, enum uvmp_prot right)
 	return result;
 }
 
-/* What the mapping may not do at its beginning, nobody may do later: the policy is told once. */
+/* Access that mmap does not allow cannot be added later: the policy gets the right once. */
 int emu_mapping_mmap(struct emu_space *space, struct vm_area_struct *vma)
 {
 	u64 bytes = vma->vm_end - vma->vm_start;
@@ -121,10 +122,10 @@ int emu_mapping_mmap(struct emu_space *space, struct vm_area_struct *vma)
 
 /* -- what becomes of a mapping -------------------------------------------------------------------- */
 
-/* A new piece: of a split; of a fork, with the parent's entries in it; of mremap, which moves entries to it
- * and, when it is refused, back. The last two are no piece of the range: touching them is SIGBUS, their end
- * nobody's business. Whether a fork has copied entries already or would do so behind this depends on the
- * kernel: what is there goes, and WIPEONFORK says that there is nothing to copy. */
+/* A new piece: of a split; of a fork, with the parent's entries; or of mremap, which moves entries to
+ * it and, if it is refused, back. The last two are not pieces of the range: touching them raises
+ * SIGBUS, and their end is ignored. Depending on the kernel, a fork has copied the entries already or
+ * copies them afterwards: entries are removed here, and WIPEONFORK prevents the copy. */
 static void range_open(struct vm_area_struct *vma)
 {
 	struct emu_range *range = vma->vm_private_data;
@@ -140,7 +141,7 @@ static void range_open(struct vm_area_struct *vma)
 	zap_special_vma_range(vma, vma->vm_start, vma->vm_end - vma->vm_start);
 }
 
-/* A piece has been unmapped. It has no bytes if it comes from a split that failed. */
+/* A piece was unmapped. It has no bytes if it comes from a failed split. */
 static void range_close(struct vm_area_struct *vma)
 {
 	struct emu_range *range = vma->vm_private_data;
@@ -154,7 +155,7 @@ static void range_close(struct vm_area_struct *vma)
 	};
 
 	if (request.bytes > 0 && emu_ask(driver, &request) != 0)
-		emu_broken(driver, "the policy does not let go of a range");
+		emu_broken(driver, "the policy does not release a range");
 }
 
 static int range_mremap(struct vm_area_struct *vma)
@@ -190,7 +191,7 @@ static bool wants_filling(struct emu_range *range, u64 address)
 	return allows(page, UVMP_PROT_READ) && !READ_ONCE(page->is_filled);
 }
 
-/* The pages before and behind, as far as they may be mapped and are not, inside the block. */
+/* Fills neighbouring pages of the block that may be mapped and are not. */
 static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64 address)
 {
 	u64 first = max_t(u64, vma->vm_start, round_down(address, BLOCK_BYTES));
@@ -205,7 +206,7 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 			return;
 }
 
-/* 0: the right is not there. */
+/* 0: the right does not allow the access. */
 static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 address)
 {
 	enum uvmp_prot least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_PROT_READ_WRITE : UVMP_PROT_READ;
@@ -240,8 +241,8 @@ static void sleep_until(u64 until_ns)
 	schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
 }
 
-/* Throttled: the page is left to others for a while. The lock is let go meanwhile, where the fault may be
- * tried again; then the file, and with it this code, could be gone but for the reference. */
+/* Throttled: other processors use the page for a while. If the fault may be retried, the lock is
+ * released meanwhile; the reference keeps the file, and with it this code. */
 static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns, bool may_retry)
 {
 	struct file *file;
@@ -259,9 +260,9 @@ static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns, bool may_retry)
 	return VM_FAULT_RETRY;
 }
 
-/* When the policy has said yes and the page is gone again, another processor was quicker: the access faults
- * once more, behind signals. No memory is SIGBUS: VM_FAULT_OOM would have the access fault for ever, as
- * nobody is killed for frames. */
+/* If the page is lost again after the policy's answer, another processor was quicker: the access faults
+ * again, after signals. Without memory the access raises SIGBUS: with VM_FAULT_OOM it would fault for
+ * ever, since no process is killed for frames. */
 static vm_fault_t serve(struct vm_fault *vmf, bool may_retry)
 {
 	struct emu_range *range = vmf->vma->vm_private_data;
@@ -297,10 +298,10 @@ static vm_fault_t range_fault(struct vm_fault *vmf)
 	return serve(vmf, true);
 }
 
-/* A write where the entry forbids it: the right is to read, or mprotect or the tracking of dirty pages has
- * left it so. An entry that is there does not change when one is filled in, so it goes first. The policy is
- * asked at once: an instruction that reads and then writes would, begun again, fill the old one in. What
- * calls this takes VM_FAULT_RETRY for leave to write. */
+/* A write that the entry forbids: the right is to read, or mprotect or dirty tracking has write-
+ * protected the entry. Filling does not change a present entry, so it is removed first. The policy is
+ * asked at once: an instruction that reads and then writes would otherwise fill the old entry again.
+ * The callers of this function take VM_FAULT_RETRY as permission to write. */
 static vm_fault_t range_mkwrite(struct vm_fault *vmf)
 {
 	zap_special_vma_range(vmf->vma, vmf->address & PAGE_MASK, PAGE_SIZE);

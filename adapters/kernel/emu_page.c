@@ -1,12 +1,11 @@
-/* emu_page.c: what MAP, REVOKE and UNMAP do to pages.
+/* emu_page.c: MAP, REVOKE and UNMAP.
  *
- * The page table of a GPU is right[] and on[] of its pages, under the GPU's lock: changing them is all. The
- * CPU has page tables of its own, filled in by faults as right[0] and on[0] allow (emu_range.c): what changes
- * is taken out of them afterwards, so that an entry says what these two say, no more and no less, and the
- * next access faults and gets it. */
+ * The page table of a GPU is right[] and on[] of its pages, under the GPU's lock. The CPU has page
+ * tables of its own, which faults fill as right[0] and on[0] allow (emu_mapping.c). Changed entries are
+ * removed afterwards, and the next access faults and fills the new one. */
 #include "emu.h"
 
-/* What an action does with the mapping of one page. */
+/* Change of the mapping of one page. */
 typedef void page_change(struct emu_page *page, const struct uvmp_action *action);
 
 static void set(struct emu_page *page, u32 processor, u8 right, u8 on)
@@ -28,15 +27,15 @@ static void do_revoke(struct emu_page *page, const struct uvmp_action *action)
 
 static void do_unmap(struct emu_page *page, const struct uvmp_action *action)
 {
-	set(page, action->to, UVMP_PROT_NONE, EMU_NOWHERE);
+	set(page, action->to, UVMP_PROT_NONE, EMU_UNMAPPED);
 }
 
 /* -- the pages of an action ----------------------------------------------------------------------- */
 
 int emu_page_each(struct emu_space *space, const struct uvmp_action *action, const uvmp_mask *pages,
-                  int (*use)(struct emu_page *page, u64 address, const struct uvmp_action *action,
-                             void *argument),
-                  void *argument)
+		  int (*use)(struct emu_page *page, u64 address, const struct uvmp_action *action,
+			     void *argument),
+		  void *argument)
 {
 	for (u32 at = uvmp_mask_next_set(pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(pages, at + 1)) {
@@ -57,7 +56,7 @@ int emu_page_each(struct emu_space *space, const struct uvmp_action *action, con
 
 struct work {
 	page_change *change;
-	uvmp_mask stale; /* pages of which the CPU may have entries that are not true any more */
+	uvmp_mask stale; /* pages of which the CPU may have stale entries */
 };
 
 static int use(struct emu_page *page, u64 address, const struct uvmp_action *action, void *argument)
@@ -85,7 +84,7 @@ static void change_cpu(struct emu_space *space, const struct uvmp_action *action
 	for (run = uvmp_mask_next_run(&work->stale, 0); run.outer > 0;
 	     run = uvmp_mask_next_run(&work->stale, run.outer))
 		emu_range_zap(space, action->address + (u64)run.first * PAGE_SIZE,
-		              (u64)uvmp_region_pages(run) * PAGE_SIZE);
+			      (u64)uvmp_region_pages(run) * PAGE_SIZE);
 }
 
 static void change_gpu(struct emu_space *space, const struct uvmp_action *action, struct work *work)

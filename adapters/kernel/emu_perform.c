@@ -1,6 +1,6 @@
-/* Actions carried out, and checked: what an action counts on has to be there, and nobody may use what it
- * takes away or writes. A check that fails is a bug, of this module or of the engine, and is counted
- * (emu_broken). */
+/* Performs actions, and checks them: pages that an action needs must be there, and pages that it
+ * removes or writes must not be mapped. A failed check is a bug of this module or of the engine, and is
+ * counted (emu_broken). */
 #include "emu_bottom.h"
 
 #include <linux/highmem.h>
@@ -8,7 +8,7 @@
 
 /* -- actions on memory -- */
 
-static int lay_in_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+static int attach_to_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
 	u64 at = a->offset + (address - a->address) - (u64)a->run.first * PAGE_SIZE;
@@ -19,20 +19,19 @@ static int lay_in_chunk(struct emu_page *page, u64 address, const struct uvmp_ac
 		return -ENOMEM;
 	before = (struct emu_page *)page_private(frame);
 	if (before != NULL && before != page) {
-		if (emu_place_is_mapped(before, a->to))
+		if (emu_residency_is_mapped(before, a->to))
 			emu_broken(b->driver, "memory is given away that is still mapped");
 		before->data[a->to] = NULL;
 	}
 	if (page->data[a->to] != NULL && page->data[a->to] != frame)
-		emu_place_lift(page, a->to);
+		emu_residency_detach(page, a->to);
 	if (before != page)
-		clear_highpage(frame); /* the frames of an evicted root go to the next with what they hold */
-	emu_place_lay(page, a->to, frame, (unsigned long)page);
+		clear_highpage(frame); /* frames of an evicted root are handed on with their contents */
+	emu_residency_attach(page, a->to, frame, (unsigned long)page);
 	return 0;
 }
 
-/* A chunk that was refused is free for the engine, which tells of it no more. Whoever had data there had
- * been evicted. */
+/* The engine takes a refused chunk back, and sends no FREE. Pages with data there had been evicted. */
 static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	struct emu_gpu *gpu = emu_gpu_of(b, a->to);
@@ -51,29 +50,29 @@ static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
 
 static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	if (emu_page_each(space, a, &a->pages, lay_in_chunk, b) != 0) {
+	if (emu_page_each(space, a, &a->pages, attach_to_chunk, b) != 0) {
 		drop_chunk(b, a);
 		return UVMP_ERR_NO_MEMORY;
 	}
-	emu_place_coming(b, a);
+	emu_residency_arriving(b, a);
 	return UVMP_OK;
 }
 
-static int lift_from_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+static int detach_from_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
 
 	if (page->data[a->from] == NULL)
 		return 0;
-	if (emu_place_is_mapped(page, a->from))
+	if (emu_residency_is_mapped(page, a->from))
 		emu_broken(b->driver, "memory is freed that is still mapped");
-	emu_place_lift(page, a->from);
+	emu_residency_detach(page, a->from);
 	return 0;
 }
 
 static enum uvmp_status free_chunk(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	emu_page_each(space, a, &a->pages, lift_from_chunk, b);
+	emu_page_each(space, a, &a->pages, detach_from_chunk, b);
 	emu_frame_put_gpu(emu_gpu_of(b, a->from), a->offset, a->detail);
 	return UVMP_OK;
 }
@@ -81,28 +80,28 @@ static enum uvmp_status free_chunk(struct emu_bottom *b, struct emu_space *space
 static int populate_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
-	enum uvmp_status status = emu_place_take(b, page, a->to);
+	enum uvmp_status status = emu_residency_add_frame(b, page, a->to);
 
 	if (status != UVMP_OK)
 		return status;
-	if (emu_place_is_mapped(page, a->to))
+	if (emu_residency_is_mapped(page, a->to))
 		emu_broken(b->driver, "a page is cleared that is mapped");
 	clear_highpage(page->data[a->to]);
 	return 0;
 }
 
-/* Data that is at home on the CPU and was never used has no frame: zeros. */
+/* A page that is resident on the CPU and was never used has no frame, and reads as zeros. */
 static int copy_one(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
-	enum uvmp_status status = emu_place_take(b, page, a->to);
+	enum uvmp_status status = emu_residency_add_frame(b, page, a->to);
 
 	if (status != UVMP_OK)
 		return status;
-	if (emu_place_is_mapped(page, a->to))
+	if (emu_residency_is_mapped(page, a->to))
 		emu_broken(b->driver, "a page is copied to where it is mapped");
-	if (emu_place_is_used(page, a->from, UVMP_PROT_READ_WRITE))
-		emu_broken(b->driver, "a page is copied that somebody may write");
+	if (emu_residency_is_used(page, a->from, UVMP_PROT_READ_WRITE))
+		emu_broken(b->driver, "a page is copied while a processor may write it");
 	if (page->data[a->from] != NULL)
 		copy_highpage(page->data[a->to], page->data[a->from]);
 	else if (a->from == UVMP_CPU)
@@ -129,9 +128,9 @@ static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, cons
 {
 	int status;
 
-	emu_place_coming(b, a);
+	emu_residency_arriving(b, a);
 	status = emu_page_each(space, a, &a->pages, copy_one, b);
-	emu_place_leaving(b, a, status == 0 ? a->from : a->to);
+	emu_residency_departing(b, a, status == 0 ? a->from : a->to);
 	if (status == 0)
 		count_copy(b, a);
 	else if (a->cause == UVMP_CAUSE_EVICTION)
@@ -143,10 +142,10 @@ static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, 
 {
 	int status;
 
-	emu_place_coming(b, a);
+	emu_residency_arriving(b, a);
 	status = emu_page_each(space, a, &a->pages, populate_one, b);
 	if (status != 0)
-		emu_place_leaving(b, a, a->to);
+		emu_residency_departing(b, a, a->to);
 	else if (a->to == UVMP_CPU)
 		b->driver->stats.pages_populated += uvmp_mask_weight(&a->pages);
 	else
@@ -156,29 +155,29 @@ static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, 
 
 /* -- actions on page tables -- */
 
-static int back_home(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
+static int add_home_frame(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
-	return emu_place_take_cpu(argument, page) ? 0 : -ENOMEM;
+	return emu_residency_add_cpu_frame(argument, page) ? 0 : -ENOMEM;
 }
 
 static enum uvmp_status map(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	if (a->from == UVMP_CPU && emu_page_each(space, a, &a->pages, back_home, b) != 0)
+	if (a->from == UVMP_CPU && emu_page_each(space, a, &a->pages, add_home_frame, b) != 0)
 		return UVMP_ERR_NO_MEMORY;
 	emu_page_map(space, a);
 	return UVMP_OK;
 }
 
-int emu_perform_home(struct emu_bottom *b, struct emu_space *space, u64 address, enum uvmp_prot right)
+int emu_perform_first_use(struct emu_bottom *b, struct emu_space *space, u64 address, enum uvmp_prot right)
 {
 	b->made = (struct uvmp_action){.kind = UVMP_ACTION_MAP,
-	                               .from = UVMP_CPU,
-	                               .to = UVMP_CPU,
-	                               .right = (u8)right,
-	                               .space = space->id,
-	                               .address = address & PAGE_MASK,
-	                               .page_bytes = PAGE_SIZE,
-	                               .run = {0, 1}};
+				       .from = UVMP_CPU,
+				       .to = UVMP_CPU,
+				       .right = (u8)right,
+				       .space = space->id,
+				       .address = address & PAGE_MASK,
+				       .page_bytes = PAGE_SIZE,
+				       .run = {0, 1}};
 	uvmp_mask_set(&b->made.pages, 0);
 	return map(b, space, &b->made) == UVMP_OK ? 0 : -ENOMEM;
 }
@@ -194,14 +193,14 @@ static enum uvmp_status cancel(struct emu_bottom *b, const struct uvmp_action *a
 		return UVMP_OK;
 	if (uvmp_mask_is_empty(&a->pages)) {
 		emu_gpu_cancel(emu_gpu_of(b, a->to), a->space, a->address, only_writes);
-		emu_waiting_cancel(b, a->to, a->space, a->address, only_writes);
+		emu_stalled_cancel(b, a->to, a->space, a->address, only_writes);
 	}
 	for (at = uvmp_mask_next_set(&a->pages, 0); at < UVMP_MASK_BITS;
 	     at = uvmp_mask_next_set(&a->pages, at + 1u)) {
 		u64 address = a->address + (u64)at * PAGE_SIZE;
 
 		emu_gpu_cancel(emu_gpu_of(b, a->to), a->space, address, only_writes);
-		emu_waiting_cancel(b, a->to, a->space, address, only_writes);
+		emu_stalled_cancel(b, a->to, a->space, address, only_writes);
 	}
 	return UVMP_OK;
 }
@@ -234,7 +233,7 @@ static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_a
 		emu_gpu_flush(emu_gpu_of(b, a->to));
 		break;
 	case UVMP_ACTION_REPLAY:
-		emu_waiting_replay(b, a->to);
+		emu_stalled_replay(b, a->to);
 		break;
 	case UVMP_ACTION_THROTTLE:
 		throttle(b, a);
@@ -247,17 +246,17 @@ static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_a
 	case UVMP_ACTION_TOGGLE:
 		emu_gpu_toggle(emu_gpu_of(b, a->to), a->is_update);
 		break;
-	case UVMP_ACTION_LIMIT: /* without `detail`: warps come in no thread blocks here */
+	case UVMP_ACTION_LIMIT: /* without `detail`: warps have no thread blocks here */
 		emu_gpu_limit(emu_gpu_of(b, a->to), a->count);
 		break;
-	default: /* for the log; and nothing goes on behind our back that we would have to wait for */
+	default: /* logged only; no action runs asynchronously here */
 		break;
 	}
 	return UVMP_OK;
 }
 
 static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space *space,
-                                         const struct uvmp_action *a)
+					 const struct uvmp_action *a)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_ALLOCATE:
@@ -271,15 +270,15 @@ static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space 
 	case UVMP_ACTION_REVOKE:
 		emu_page_revoke(space, a);
 		break;
-	case UVMP_ACTION_UNMAP: /* of copies, where one is written */
+	case UVMP_ACTION_UNMAP: /* of copies, when one is written */
 		emu_page_unmap(space, a);
-		emu_place_leaving(b, a, a->to);
+		emu_residency_departing(b, a, a->to);
 		break;
 	case UVMP_ACTION_EVICT:
-		emu_place_evict(b, a);
+		emu_residency_evict(b, a);
 		break;
 	case UVMP_ACTION_DISCARD:
-		emu_place_leaving(b, a, a->from);
+		emu_residency_departing(b, a, a->from);
 		break;
 	case UVMP_ACTION_FREE:
 		return free_chunk(b, space, a);
@@ -299,13 +298,13 @@ enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
 	struct emu_bottom *b = driver->bottom;
 	struct emu_space *space;
 
-	emu_place_end_eviction(b, a);
-	emu_place_settle(b, a->kind == UVMP_ACTION_DONE);
+	emu_residency_end_eviction(b, a);
+	emu_residency_settle(b, a->kind == UVMP_ACTION_DONE);
 	if (!is_on_pages(a))
 		return perform_on_gpu(b, a);
 	space = xa_load(&b->spaces, a->space);
 	if (space != NULL)
 		return perform_on_pages(b, space, a);
-	emu_broken(driver, "an action is about an address space that is gone");
+	emu_broken(driver, "an action names a closed address space");
 	return UVMP_ERR_STATE;
 }

@@ -27,29 +27,29 @@ static void end_operation(struct emu_bottom *b)
 	}
 	if (a->to != UVMP_CPU && a->to < EMU_PROCS)
 		emu_gpu_of(b, a->to)->stats.bottom_halves++;
-	emu_waiting_bottom_half_ended(b);
+	emu_stalled_bottom_half_ended(b);
 }
 
 bool emu_pump(struct emu_bottom *b, bool is_until_done)
 {
 	enum uvmp_status status;
 
-	emu_waiting_report(b);
+	emu_stalled_report(b);
 	for (;;) {
 		emu_engine_grow(b);
 		status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
-		if (status == UVMP_ERR_ARENA) { /* nothing is lost: once more when there may be memory */
-			b->rest_ns = emu_clock(b) + NSEC_PER_SEC;
+		if (status == UVMP_ERR_ARENA) { /* nothing is lost: try again when there may be memory */
+			b->paused_until_ns = emu_clock(b) + NSEC_PER_SEC;
 			return false;
 		}
 		if (status != UVMP_OK)
 			return true;
 		write_log(b);
 		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));
-		emu_waiting_report(b);
+		emu_stalled_report(b);
 		if (b->action.kind == UVMP_ACTION_DONE)
 			end_operation(b);
-		if (b->rest_ns != 0 && b->asked_count == 0)
+		if (b->paused_until_ns != 0 && b->asked_count == 0)
 			return false;
 		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
 			return true;

@@ -68,7 +68,7 @@ int emu_range_each_piece(struct emu_space *space, u64 address, u64 bytes,
 
 /* -- removal -- */
 
-/* It is not in the tree any more. Who has found it there holds a GPU's lock. */
+/* The range is not in the tree. A thread that found it there holds a GPU's lock. */
 void emu_range_drop(struct emu_range *range)
 {
 	struct emu_driver *driver = range->space->driver;
@@ -90,8 +90,7 @@ static void free_page_data(struct emu_driver *driver, struct emu_page *page)
 	page->data[UVMP_CPU] = NULL;
 }
 
-/* To leave takes memory of the kernel's, also where the tree only becomes smaller, and there is nobody left
- * who could be told that there is none. */
+/* Removing needs memory of the kernel, even if the tree shrinks, and no caller could handle an error. */
 void emu_range_remove(struct emu_space *space, u64 address, u64 bytes)
 {
 	unsigned long first = address >> PAGE_SHIFT, pages = bytes >> PAGE_SHIFT;
@@ -110,12 +109,12 @@ void emu_range_free(struct emu_range *range, u64 address, u64 bytes)
 		if (at % BLOCK_BYTES == 0)
 			cond_resched();
 	}
-	range->gone += bytes >> PAGE_SHIFT;
-	if (range->gone == range->bytes >> PAGE_SHIFT)
+	range->unmapped += bytes >> PAGE_SHIFT;
+	if (range->unmapped == range->bytes >> PAGE_SHIFT)
 		emu_range_drop(range);
 }
 
-/* There may be other ranges between the pieces, in holes of it. */
+/* Other ranges may lie between the pieces, in holes of the range. */
 void emu_range_lowest(struct emu_range *range, u64 *address, u64 *bytes)
 {
 	unsigned long first = range->base >> PAGE_SHIFT,

@@ -1,10 +1,10 @@
-/* The trace: what the engine was told of the first address space, as rows that `uvmsim run --trace` reads
- * (docs/uvmsim.md). With one GPU and one program that waits for its kernels the simulator takes the same
- * decisions from it, byte for byte, times included.
+/* The trace: the engine's events of the first address space, as rows for `uvmsim run --trace`
+ * (docs/uvmsim.md). With one GPU and one program that waits for its kernels, the simulator takes the
+ * same decisions from it, byte for byte, times included.
  *
- * The simulator has agents, each of which waits for one page at a time. Here each fault of a round of the
- * bottom half is an agent of its own, whose number leaves the fault's uTLB as its remainder by 64, as the
- * simulator computes it. */
+ * The simulator has agents, each of which waits for one page at a time. Here each fault of a round is
+ * an agent of its own. The remainder of its number by 64 is the fault's uTLB, as the simulator computes
+ * it. */
 #include "emu_bottom.h"
 #include "trace_row.h"
 
@@ -13,7 +13,7 @@ static void add(struct emu_bottom *b, const char *end)
 	emu_text_add(&b->driver->trace, b->line, (size_t)(end - b->line));
 }
 
-/* Ranges that are there already have their contents on the CPU, as a new engine sees it. */
+/* The contents of ranges that exist already are on the CPU, as a new engine assumes. */
 static int range_again(struct emu_space *space, struct emu_range *range, u64 base, u64 bytes, void *argument)
 {
 	emu_record_range(argument, space->id, base, bytes, false);
@@ -39,11 +39,11 @@ void emu_record_range(struct emu_bottom *b, u64 space, u64 base, u64 bytes, bool
 void emu_record_access(struct emu_bottom *b, u64 space, u32 gpu, u32 agent, u8 access, u64 address)
 {
 	struct trace_access row = {.time_ns = b->now_ns,
-	                           .address = address,
-	                           .agent = agent,
-	                           .has_time = true,
-	                           .is_cpu = gpu == UVMP_CPU,
-	                           .access = access};
+				   .address = address,
+				   .agent = agent,
+				   .has_time = true,
+				   .is_cpu = gpu == UVMP_CPU,
+				   .access = access};
 
 	if (space == EMU_TRACED_SPACE && gpu <= EMU_TRACED_GPU)
 		add(b, trace_row_access(b->line, &row));
@@ -90,5 +90,5 @@ void emu_record_kernel(struct emu_bottom *b, u64 space, u32 gpu, bool is_begin)
 {
 	if (space == EMU_TRACED_SPACE && gpu == EMU_TRACED_GPU)
 		add(b, is_begin ? trace_row_kernel(b->line, "submission")
-		                : trace_row_text(b->line, TRACE_ROW_SYNC));
+				: trace_row_text(b->line, TRACE_ROW_SYNC));
 }

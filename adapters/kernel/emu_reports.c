@@ -6,7 +6,7 @@ static u32 agent(struct emu_bottom *b, u32 utlb)
 	return utlb + EMU_UTLBS_MAX * b->agents[utlb % EMU_UTLBS_MAX]++;
 }
 
-/* Pages that have become hot move before the next one is touched. */
+/* Pages that become hot are moved before the next touch is reported. */
 static void touch(struct emu_bottom *b, u32 gpu, u64 space, u64 address, u32 utlb, u8 access)
 {
 	if (!b->wants_touches || !emu_stalled_may(emu_stalled_page(b, space, address), gpu, access))
@@ -20,11 +20,11 @@ static void touch(struct emu_bottom *b, u32 gpu, u64 space, u64 address, u32 utl
 
 static bool take_touches(struct emu_bottom *b, struct emu_gpu *gpu)
 {
-	struct emu_touch told;
+	struct emu_touch reported;
 	u32 left = b->engine.fault_room;
 
-	while (left-- > 0 && emu_counter_touched(gpu, &told))
-		touch(b, gpu->id, told.space, told.address & PAGE_MASK, 0, told.access);
+	while (left-- > 0 && emu_counter_touched(gpu, &reported))
+		touch(b, gpu->id, reported.space, reported.address & PAGE_MASK, 0, reported.access);
 	return left != b->engine.fault_room - 1u;
 }
 
@@ -42,7 +42,7 @@ static bool take_notes(struct emu_bottom *b, struct emu_gpu *gpu)
 
 static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvmp_fault *fault)
 {
-	struct emu_waiting w = {.space = fault->instance,
+	struct emu_stalled w = {.space = fault->instance,
 				.address = fault->address & PAGE_MASK,
 				.gpu = gpu->id,
 				.utlb = fault->utlb,
@@ -54,21 +54,22 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	emu_record_access(b, w.space, gpu->id, agent(b, w.utlb), w.access, w.address);
 }
 
-/* Those of the GPUs behind this one find room too, as far as each needs its share. */
+/* Free entries for this GPU: the GPUs after it need room as well, up to an equal share each. */
 static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
 {
-	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->waitings;
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->stalled_count;
 
 	for (u32 i = gpu->id; i < gpus; i++)
 		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
 	return kept < b->engine.fault_room ? b->engine.fault_room - kept : 0;
 }
 
-/* Those that are answered already first: what they touch may move others. Of a space that is closed nobody
- * waits, but who was lost because the ring was full of it does. False: the ring was empty. */
+/* Answered faults are reported as touches first, since these may move other pages. No warp of a closed
+ * space is stalled, but other warps are whose faults were lost because its entries filled the ring.
+ * False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
-	u32 count = 0, told = 0, room = room_for(b, gpu);
+	u32 count = 0, reported = 0, room = room_for(b, gpu);
 
 	while (count < room && emu_ring_fetch(gpu, &b->engine.fetched[count]))
 		count++;
@@ -84,9 +85,9 @@ static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 		    emu_stalled_may(emu_stalled_page(b, f->instance, f->address), gpu->id, f->access))
 			continue;
 		wait_for(b, gpu, f);
-		told++;
+		reported++;
 	}
-	if (count != 0 && told == 0) /* else the engine will */
+	if (count != 0 && reported == 0) /* else the engine replays */
 		emu_stalled_replay_only(gpu);
 	return count != 0;
 }
@@ -104,7 +105,7 @@ bool emu_reports_take(struct emu_bottom *b)
 	}
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
 		is_some |= take_faults(b, &b->driver->gpu[i]);
-	if (b->waitings != 0)
+	if (b->stalled_count != 0)
 		emu_record_batch(b);
 	return is_some;
 }

@@ -1,14 +1,15 @@
-/* What programs ask for, from its beginning to its end. Whoever asks waits meanwhile.
+/* Requests of programs. The requesting thread waits until the end of its request.
  *
- * Most requests are the engine's: it is asked, and the request ends with the DONE of its ticket. Some end at
- * once. Two kinds are held until the end of a round that has begun with reading, after they were asked: the
- * end of a submission, so that a program that waits for it finds settled what its warps have reported, and a
- * change of policy, before which nobody may wait for an answer of the old engine.
+ * Most requests go to the engine, and end with the DONE of their ticket. Some end at once. Two kinds
+ * are held until the end of a round that began with reading after them: the end of a submission, so
+ * that the reports of its warps are serviced before the program continues, and a change of policy,
+ * before which no warp may wait for an answer of the old engine.
  *
- * So many are taken in a round that those who never stop asking keep nobody else waiting for good. */
+ * A round takes a bounded number of requests, so that threads that never stop asking do not starve the
+ * others. */
 #include "emu_bottom.h"
 
-#define AGAIN 1 /* the engine has been asked once more */
+#define AGAIN 1 /* the engine was asked again */
 
 /* -- they end -- */
 
@@ -43,7 +44,7 @@ static int error_of(enum uvmp_status status)
 	}
 }
 
-/* Whoever was throttled comes again, and is the same fault to those who read the trace. */
+/* A throttled fault is retried; it is recorded once. */
 static int end_throttled(struct emu_bottom *b, struct emu_request *request)
 {
 	b->retry_space = request->space->id;
@@ -61,16 +62,16 @@ static bool is_managed(const struct emu_bottom *b, const struct emu_space *space
 	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK;
 }
 
-/* The engine has let go of it. */
+/* The engine has released the pages. */
 static void drop(struct emu_bottom *b, struct emu_range *range, u64 address, u64 bytes)
 {
-	emu_advice_leave(range, address, bytes);
-	emu_place_forget(b, range->space, address, bytes);
+	emu_advice_unmap(range, address, bytes);
+	emu_residency_forget(b, range->space, address, bytes);
 	emu_range_free(range, address, bytes);
 }
 
-/* Nobody maps anything of the range any more, and parts of it were left: all that is left goes at once, which
- * takes no room. After a change of policy each piece is a range of the engine's own. */
+/* The program has unmapped the whole range, but the engine could not split off parts of it. All of it
+ * is freed now, which needs no memory. After a change of policy each piece is a range of the engine. */
 static int free_left(struct emu_bottom *b, struct emu_request *request)
 {
 	struct emu_range *range = request->range;
@@ -81,9 +82,9 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 		emu_range_lowest(range, &address, &bytes);
 		if (is_managed(b, range->space, address))
 			break;
-		range->left -= bytes >> PAGE_SHIFT;
+		range->stuck -= bytes >> PAGE_SHIFT;
 		emu_record_free_part(b, range->space->id, address, bytes);
-		is_last = range->left == 0; /* it takes the range with it */
+		is_last = range->stuck == 0; /* frees the range */
 		drop(b, range, address, bytes);
 		if (is_last)
 			return 0;
@@ -101,29 +102,29 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 	return 0;
 }
 
-/* The program has unmapped it, whatever the engine says. What the engine has no room to cut off stays as it
- * is, in the engine and here, until the rest of the range is unmapped; meanwhile nothing can be mapped there.
- */
+/* The program has unmapped the pages, whatever the engine answers. If the engine has no memory to split
+ * them off, they stay in the engine and here until the rest of the range is unmapped; meanwhile nothing
+ * can be mapped there. */
 static int end_free(struct emu_bottom *b, struct emu_request *request)
 {
 	struct emu_range *range = request->range;
 	u64 pages = request->bytes >> PAGE_SHIFT, all = range->bytes >> PAGE_SHIFT;
 	bool is_last;
 
-	if (request->bytes == 0) /* here again */
+	if (request->bytes == 0) /* a later pass */
 		return free_left(b, request);
-	is_last = range->gone + range->left + pages == all;
+	is_last = range->unmapped + range->stuck + pages == all;
 	if (is_managed(b, request->space, request->address)) {
-		range->left += pages;
+		range->stuck += pages;
 		emu_record_range(b, request->space->id, request->address, request->bytes, false);
 	} else {
-		is_last = is_last && range->left != 0; /* else the range itself goes */
+		is_last = is_last && range->stuck != 0; /* else the range is freed */
 		drop(b, range, request->address, request->bytes);
 	}
 	return is_last ? free_left(b, request) : 0;
 }
 
-/* What is discarded is not in force: it has happened. */
+/* A discard is not in force: it has happened. */
 static int end_advise(struct emu_request *request, enum uvmp_status status)
 {
 	if (request->kept != NULL && status == UVMP_OK)
@@ -188,9 +189,9 @@ static int open_space(struct emu_bottom *b, struct emu_space *space)
 
 static void close_space(struct emu_bottom *b, struct emu_space *space)
 {
-	emu_place_settle(b, true);
+	emu_residency_settle(b, true);
 	emu_engine_unbind(b, space->id);
-	emu_advice_end(space);
+	emu_advice_close(space);
 	xa_erase(&b->spaces, space->id);
 }
 
@@ -198,13 +199,13 @@ static int manage(struct emu_bottom *b, struct emu_request *request)
 {
 	struct emu_range *range = request->range;
 	enum uvmp_status status = uvmp_service_add_range(b->driver->service, request->space->id, range->base,
-	                                                 range->bytes, request->right, UVMP_PROC_NONE);
+							 range->bytes, request->right, UVMP_PROC_NONE);
 
 	if (status != UVMP_OK)
 		return -ENOMEM;
 	range->right = (u8)request->right;
 	range->is_known = true;
-	range->advised_before = request->space->advice_number;
+	range->first_advice = request->space->advice_number;
 	emu_record_range(b, request->space->id, range->base, range->bytes, true);
 	return 0;
 }
@@ -216,7 +217,7 @@ static enum uvmp_status ask_free(struct emu_bottom *b, struct emu_request *reque
 	if (request->bytes != request->range->bytes) {
 		emu_record_free_part(b, space, request->address, request->bytes);
 		return uvmp_service_free_part(b->driver->service, space, request->address, request->bytes,
-		                              &request->ticket);
+					      &request->ticket);
 	}
 	emu_record_free(b, space, request->address);
 	return uvmp_service_free_range(b->driver->service, space, request->address, &request->ticket);
@@ -239,22 +240,22 @@ static void take_time(struct emu_bottom *b, const struct emu_request *request)
 	b->retry_ns = 0;
 }
 
-/* What the CPU has by the engine, though no frame yet: it was there all the time. Not always all that the
- * range allows: GPUs may have copies. */
-static enum uvmp_prot right_at_home(const struct emu_bottom *b, const struct emu_request *request,
-                                    const struct emu_range *range)
+/* The right of a page that is resident on the CPU by the engine, but has no frame yet. GPUs may have
+ * copies, so the right may be less than the range allows. */
+static enum uvmp_prot right_of_unused(const struct emu_bottom *b, const struct emu_request *request,
+				      const struct emu_range *range)
 {
 	struct uvmp_page_state state;
 
 	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
-	            UVMP_OK ||
+		    UVMP_OK ||
 	    (state.resident & state.read & 1u) == 0)
 		return UVMP_PROT_NONE;
 	return (state.write & 1u) != 0 ? (enum uvmp_prot)range->right : UVMP_PROT_READ;
 }
 
-/* 1: the engine is to be asked. */
-static int look_at_cpu_fault(struct emu_bottom *b, const struct emu_request *request)
+/* 1: the engine must be asked. */
+static int check_cpu_fault(struct emu_bottom *b, const struct emu_request *request)
 {
 	struct emu_range *range = emu_range_find(request->space, request->address);
 	const struct emu_page *page = range != NULL ? emu_range_page(range, request->address) : NULL;
@@ -263,13 +264,13 @@ static int look_at_cpu_fault(struct emu_bottom *b, const struct emu_request *req
 	if (page == NULL)
 		return -EFAULT;
 	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
-		return 0; /* somebody else's fault has brought it */
+		return 0; /* another fault has mapped the page */
 	if (page->right[UVMP_CPU] != UVMP_PROT_NONE)
 		return 1;
-	right = right_at_home(b, request, range);
+	right = right_of_unused(b, request, range);
 	if (right < uvmp_access_prot(request->access))
 		return 1;
-	return emu_perform_home(b, request->space, request->address, right);
+	return emu_perform_first_use(b, request->space, request->address, right);
 }
 
 static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *request)
@@ -277,14 +278,14 @@ static enum uvmp_status ask_cpu_fault(struct emu_bottom *b, struct emu_request *
 	take_time(b, request);
 	b->driver->stats.cpu_faults++;
 	return uvmp_service_cpu_fault(b->driver->service, request->space->id, request->address,
-	                              request->access, request->thread, &request->ticket);
+				      request->access, request->thread, &request->ticket);
 }
 
 static enum uvmp_status ask_prefetch(struct emu_bottom *b, struct emu_request *request)
 {
 	emu_record_prefetch(b, request->space->id, request->processor, request->address, request->bytes);
 	return uvmp_service_migrate(b->driver->service, request->space->id, request->address, request->bytes,
-	                            request->processor, &request->ticket);
+				    request->processor, &request->ticket);
 }
 
 static enum uvmp_status ask_advise(struct emu_bottom *b, struct emu_request *request)
@@ -292,12 +293,12 @@ static enum uvmp_status ask_advise(struct emu_bottom *b, struct emu_request *req
 	request->kept = NULL;
 	if (request->advice != UVMP_ADVISE_DISCARD &&
 	    emu_advice_reserve(request->space, request->address, request->bytes, request->advice,
-	                       request->processor, &request->kept) != 0)
+			       request->processor, &request->kept) != 0)
 		return UVMP_ERR_NO_MEMORY;
 	emu_record_advise(b, request->space->id, request->advice, request->processor, request->address,
-	                  request->bytes);
+			  request->bytes);
 	return uvmp_service_advise(b->driver->service, request->space->id, request->address, request->bytes,
-	                           (enum uvmp_advice)request->advice, request->processor, &request->ticket);
+				   (enum uvmp_advice)request->advice, request->processor, &request->ticket);
 }
 
 static void ask(struct emu_bottom *b, struct emu_request *request)
@@ -365,7 +366,7 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 		list_add_tail(&request->link, &b->held);
 		break;
 	case EMU_ASK_CPU_FAULT:
-		result = look_at_cpu_fault(b, request);
+		result = check_cpu_fault(b, request);
 		if (result != 1) {
 			emu_request_finish(request, result);
 			break;
@@ -379,8 +380,8 @@ static void take_request(struct emu_bottom *b, struct emu_request *request)
 
 /* -- they are taken -- */
 
-/* No more in a round than EMU_REQUESTS: the engine does them first, and those who ask in a loop would keep it
- * from all else for good. True: there were some. */
+/* The engine performs requests first, so more than EMU_REQUESTS in a round would starve faults. True:
+ * there were some. */
 bool emu_request_take(struct emu_bottom *b)
 {
 	struct emu_request *request, *next;

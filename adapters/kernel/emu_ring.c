@@ -1,13 +1,13 @@
 /* The fault ring of a GPU, and its interrupt.
  *
- * Hardware writes at PUT, the worker reads at GET; each moves its own and reads the other's. An entry is
- * reserved first, which moves PUT, and is ready some time later: whoever has seen PUT finds entries that are
- * not ready yet, also in front of others that are.
+ * Hardware writes at PUT, the worker reads at GET; each moves one and reads the other. Reserving an
+ * entry moves PUT, and the entry is ready some time later: a reader of PUT finds entries that are not
+ * ready yet, also before others that are.
  *
- * The interrupt is a level: it is there while something waits and nobody has masked it. The top half masks
- * it, the worker unmasks it when it has found nothing more. Both hold gpu->lock for that, and so does whoever
- * makes something wait. So nothing is lost in between: what was there before the unmasking is found by it,
- * what comes later interrupts. */
+ * The interrupt is a level: it is raised while there are entries and it is not masked. The top half
+ * masks it, and the worker unmasks it when it finds no more entries. Both hold gpu->lock for that, as
+ * does every writer of entries. So no entry is missed: earlier entries are found by unmasking, and
+ * later ones interrupt. */
 #include "emu.h"
 
 #include <linux/delay.h>
@@ -32,7 +32,7 @@ bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault)
 {
 	u32 put = gpu->put;
 
-	/* the worker is done with a slot when GET has passed it */
+	/* the worker no longer uses a slot that GET has passed */
 	if (after(gpu, put) == smp_load_acquire(&gpu->get))
 		return false;
 	WRITE_ONCE(gpu->put, after(gpu, put));
@@ -41,7 +41,7 @@ bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault)
 	return true;
 }
 
-/* The newest first: hardware promises no order. */
+/* The newest first: hardware guarantees no order. */
 void emu_ring_write(struct emu_gpu *gpu)
 {
 	u32 at = gpu->put;
@@ -115,8 +115,8 @@ bool emu_ring_fetch(struct emu_gpu *gpu, struct uvmp_fault *fault)
 	return true;
 }
 
-/* What is there now is not made ready any more, and is the worker's until GET has passed it: a full ring is
- * emptied with interrupts on. */
+/* Entries present now do not become ready, and belong to the worker until GET has passed them: a full
+ * ring is emptied with interrupts on. */
 u32 emu_gpu_flush(struct emu_gpu *gpu)
 {
 	unsigned long flags;
@@ -140,7 +140,7 @@ u32 emu_gpu_flush(struct emu_gpu *gpu)
 
 void emu_ring_interrupt(struct emu_gpu *gpu)
 {
-	if (!gpu->is_masked && !gpu->is_silent && (!emu_ring_is_empty(gpu) || emu_counter_is_waiting(gpu)))
+	if (!gpu->is_masked && !gpu->is_silent && (!emu_ring_is_empty(gpu) || emu_counter_has_entries(gpu)))
 		irq_work_queue(&gpu->irq);
 }
 
@@ -186,7 +186,7 @@ int emu_ring_init(struct emu_gpu *gpu)
 		return -ENOMEM;
 	gpu->get = gpu->put = gpu->written = 0;
 	gpu->is_masked = gpu->is_silent = false;
-	/* not a "hard" one: that one may not take a spinlock where spinlocks sleep */
+	/* not a "hard" one, which must not take a spinlock on PREEMPT_RT */
 	init_irq_work(&gpu->irq, top_half);
 	return 0;
 }

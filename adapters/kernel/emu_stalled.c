@@ -1,16 +1,17 @@
-/* What the GPUs report, and who waits for an answer.
+/* Faults of stalled warps, until they are answered.
  *
- * The engine has a fault buffer of its own. A round of the bottom half begins when nobody waits any more:
- * what the rings hold then is told, and the engine is pumped until all of it is answered. A warp whose page
- * has not come when the engine says REPLAY faults again; that is told at once, from the list kept here, first
- * those that had found the buffer full, each kind in the order of faulting. The GPU runs the warp again, too,
- * and may report it again: an entry that is answered by the time it is read is not told, but needs a replay
- * of its own. So what the engine hears follows from what was read at the beginning of a round, and the
- * simulator, which knows that from the trace, decides the same (adapters/simulator/agents.h). */
+ * The engine has its own fault buffer. A round of the bottom half begins when no warp is stalled: it
+ * reports the contents of the rings, and performs the engine's actions until all faults are answered. A
+ * warp whose page has not arrived when the engine says REPLAY faults again. That fault is reported at
+ * once from the list kept here: first faults that had found the buffer full, each kind in the order of
+ * faulting. The GPU runs the warp again as well and may report it again: an entry that is answered when
+ * it is read is not reported, but needs a replay of its own. So the engine's events follow from what
+ * was read at the beginning of a round. The simulator knows that from the trace, and decides the same
+ * (adapters/simulator/agents.h). */
 #include "emu_bottom.h"
 
-#define REPLAY_NS 1000u /* the engine's clock goes on by this much with each, as the simulator's */
-#define IDLE_MOST 1000u /* bottom halves that release nobody */
+#define REPLAY_NS 1000u /* added to the engine's clock at each replay, as in the simulator */
+#define IDLE_MOST 1000u /* bottom halves in a row that release no warp */
 
 /* -- telling -- */
 
@@ -31,7 +32,7 @@ bool emu_stalled_may(const struct emu_page *page, u32 gpu, u8 access)
 	return page != NULL && page->right[gpu] >= (u8)uvmp_access_prot((enum uvmp_access)access);
 }
 
-static bool tell(struct emu_bottom *b, const struct emu_waiting *w)
+static bool report(struct emu_bottom *b, const struct emu_stalled *w)
 {
 	const struct emu_page *page = emu_stalled_page(b, w->space, w->address);
 	struct uvmp_fault fault = {
@@ -45,47 +46,47 @@ static bool tell(struct emu_bottom *b, const struct emu_waiting *w)
 	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;
 }
 
-/* Those that were told before, or those that were not; the oldest first. */
-static void tell_all(struct emu_bottom *b, bool were_told)
+/* Faults that were reported before, or those that were not; the oldest first. */
+static void report_all(struct emu_bottom *b, bool were_reported)
 {
-	for (u32 i = 0; i < b->waitings && b->untold != 0; i++) {
-		struct emu_waiting *w = &b->engine.waiting[i];
+	for (u32 i = 0; i < b->stalled_count && b->unreported != 0; i++) {
+		struct emu_stalled *w = &b->engine.stalled[i];
 
-		if (w->is_told || w->was_told != were_told)
+		if (w->is_reported || w->was_reported != were_reported)
 			continue;
-		if (!tell(b, w))
+		if (!report(b, w))
 			return;
-		w->is_told = true;
-		b->untold--;
+		w->is_reported = true;
+		b->unreported--;
 	}
 }
 
-void emu_waiting_report(struct emu_bottom *b)
+void emu_stalled_report(struct emu_bottom *b)
 {
-	if (b->untold == 0)
+	if (b->unreported == 0)
 		return;
-	for (u32 i = 0; i < b->waitings; i++)
-		b->engine.waiting[i].was_told = false;
-	tell_all(b, false);
+	for (u32 i = 0; i < b->stalled_count; i++)
+		b->engine.stalled[i].was_reported = false;
+	report_all(b, false);
 }
 
-bool emu_stalled_add(struct emu_bottom *b, const struct emu_waiting *w)
+bool emu_stalled_add(struct emu_bottom *b, const struct emu_stalled *w)
 {
-	struct emu_waiting *added = &b->engine.waiting[b->waitings];
-	bool is_told = tell(b, w);
+	struct emu_stalled *added = &b->engine.stalled[b->stalled_count];
+	bool is_reported = report(b, w);
 
 	if (w->access == UVMP_ACCESS_PREFETCH) /* no warp waits for a prefetch */
 		return false;
 	*added = *w;
-	added->is_told = is_told;
-	b->untold += !is_told;
-	b->waitings++;
+	added->is_reported = is_reported;
+	b->unreported += !is_reported;
+	b->stalled_count++;
 	return true;
 }
 
 /* -- answers -- */
 
-static void let_go(struct emu_bottom *b, const struct emu_waiting *w)
+static void release(struct emu_bottom *b, const struct emu_stalled *w)
 {
 	b->is_released = true;
 	if (b->wants_touches)
@@ -93,8 +94,8 @@ static void let_go(struct emu_bottom *b, const struct emu_waiting *w)
 					  (enum uvmp_access)w->access);
 }
 
-/* Who waits for what is not managed is told of as well, until it is cancelled. */
-static bool can_go_on(struct emu_bottom *b, const struct emu_waiting *w)
+/* Faults in memory that is not managed are reported too, until they are cancelled. */
+static bool can_continue(struct emu_bottom *b, const struct emu_stalled *w)
 {
 	return !emu_stalled_is_open(b, w->space) ||
 	       emu_stalled_may(emu_stalled_page(b, w->space, w->address), w->gpu, w->access);
@@ -107,69 +108,69 @@ void emu_stalled_replay_only(struct emu_gpu *gpu)
 	gpu->stats.bottom_halves++;
 }
 
-void emu_waiting_replay(struct emu_bottom *b, u32 gpu)
+void emu_stalled_replay(struct emu_bottom *b, u32 gpu)
 {
 	u32 stay = 0;
 
 	b->now_ns += REPLAY_NS;
-	b->untold = 0;
-	for (u32 i = 0; i < b->waitings; i++) {
-		struct emu_waiting w = b->engine.waiting[i];
+	b->unreported = 0;
+	for (u32 i = 0; i < b->stalled_count; i++) {
+		struct emu_stalled w = b->engine.stalled[i];
 
-		if (w.gpu == gpu && can_go_on(b, &w)) {
-			let_go(b, &w);
+		if (w.gpu == gpu && can_continue(b, &w)) {
+			release(b, &w);
 			continue;
 		}
-		w.was_told = w.is_told;
-		w.is_told = w.is_told && w.gpu != gpu;
-		b->untold += !w.is_told;
-		b->engine.waiting[stay++] = w;
+		w.was_reported = w.is_reported;
+		w.is_reported = w.is_reported && w.gpu != gpu;
+		b->unreported += !w.is_reported;
+		b->engine.stalled[stay++] = w;
 	}
-	b->waitings = stay;
+	b->stalled_count = stay;
 	emu_gpu_replay(emu_gpu_of(b, gpu));
-	tell_all(b, false);
-	tell_all(b, true);
+	report_all(b, false);
+	report_all(b, true);
 }
 
-void emu_waiting_cancel(struct emu_bottom *b, u32 gpu, u64 space, u64 address, bool only_writes)
+void emu_stalled_cancel(struct emu_bottom *b, u32 gpu, u64 space, u64 address, bool only_writes)
 {
 	u32 stay = 0;
 
-	b->untold = 0;
-	for (u32 i = 0; i < b->waitings; i++) {
-		struct emu_waiting w = b->engine.waiting[i];
+	b->unreported = 0;
+	for (u32 i = 0; i < b->stalled_count; i++) {
+		struct emu_stalled w = b->engine.stalled[i];
 
 		if (w.gpu == gpu && w.space == space && w.address == (address & PAGE_MASK) &&
 		    (!only_writes || w.access > UVMP_ACCESS_READ)) {
 			b->is_released = true;
 			continue;
 		}
-		b->untold += !w.is_told;
-		b->engine.waiting[stay++] = w;
+		b->unreported += !w.is_reported;
+		b->engine.stalled[stay++] = w;
 	}
-	b->waitings = stay;
+	b->stalled_count = stay;
 }
 
-void emu_waiting_give_up(struct emu_bottom *b)
+void emu_stalled_give_up(struct emu_bottom *b)
 {
-	b->waitings = b->untold = b->idle = 0;
+	b->stalled_count = b->unreported = b->idle = 0;
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
 		emu_stalled_replay_only(&b->driver->gpu[i]);
 }
 
-/* Where nobody goes on before the throttled ones may, all wait until then. */
-void emu_waiting_bottom_half_ended(struct emu_bottom *b)
+/* If no warp could continue before a throttled one may, all wait until then. */
+void emu_stalled_bottom_half_ended(struct emu_bottom *b)
 {
 	bool is_released = b->is_released;
 
 	b->is_released = false;
-	if (is_released || b->waitings == 0) {
+	if (is_released || b->stalled_count == 0) {
 		b->idle = 0;
 		return;
 	}
 	if (b->throttled_ns > b->now_ns)
-		b->rest_ns = b->throttled_ns;
+		b->paused_until_ns = b->throttled_ns;
 	b->throttled_ns = 0;
 	if (++b->idle == IDLE_MOST)
-		emu_waiting_give_up(b);
+		emu_stalled_give_up(b);
 }

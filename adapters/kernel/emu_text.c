@@ -1,8 +1,8 @@
-/* A ring of bytes that holds whole lines: when a line needs room the oldest ones go.
+/* A ring of bytes that holds whole lines; the oldest lines are dropped for a new one.
  *
- * A position counts all bytes that were ever written, so it means the same byte while lines go and come, also
- * where the text is emptied. A reader gets whole lines, so that he is between two of them when he comes back;
- * where his next one has gone, he goes on with the oldest that is there. */
+ * A position counts all bytes that were ever written, so it keeps its meaning while lines are added and
+ * dropped, also after the text is cleared. A reader gets whole lines. If its next line was dropped, it
+ * continues with the oldest one. */
 #include "emu.h"
 
 #include <linux/mm.h>
@@ -37,7 +37,7 @@ void emu_text_clear(struct emu_text *text)
 
 /* -- pieces that go round the end -- */
 
-/* Bytes from the position on that lie side by side. */
+/* Bytes from the position on that are contiguous. */
 static size_t side_by_side(const struct emu_text *text, u64 at, size_t bytes)
 {
 	return min(bytes, text->size - (size_t)(at % text->size));
@@ -91,7 +91,7 @@ void emu_text_add(struct emu_text *text, const char *line, size_t length)
 
 /* -- reading -- */
 
-/* Of a line that is longer than what was asked for there is a part. */
+/* A line longer than the request is split. */
 static size_t whole_lines(const char *bytes, size_t count)
 {
 	size_t lines = count;
@@ -111,8 +111,8 @@ static size_t read_lines(struct emu_text *text, char *to, size_t count, u64 *at)
 	return whole_lines(to, count);
 }
 
-/* What has to fault for the copy may need the worker, which writes here: nothing is copied to a program under
- * the lock. */
+/* The copy may fault and need the worker, which writes here: nothing is copied to a program under the
+ * lock. */
 ssize_t emu_text_read(struct emu_text *text, char __user *to, size_t count, loff_t *position)
 {
 	char *lines = (char *)__get_free_page(GFP_KERNEL);

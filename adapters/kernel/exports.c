@@ -1,7 +1,6 @@
-/* Every public function of the library, for other modules. test: tests/cli/exports.sh.
+/* Exports every public function of the library. test: tests/cli/exports.sh.
  *
- * EXPORT_SYMBOL, not _GPL: the licence is MIT, and that of a driver that takes these decisions is its own
- * affair. */
+ * EXPORT_SYMBOL, not _GPL: the licence is MIT; drivers choose their own. */
 #include <linux/export.h>
 
 #include <uvmpolicy/uvmpolicy.h>

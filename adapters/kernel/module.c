@@ -1,7 +1,6 @@
-/* The module: the library as it is, and one parameter, the policy string.
+/* The module: the unchanged library, and one parameter, the policy string.
  *
- * What is kept is the text, after it has been parsed once and found good: it is the same thing as the policy,
- * and says the right thing before anybody has said anything, being empty. */
+ * The text is kept after it was parsed successfully. The empty text is the default policy. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -13,7 +12,7 @@
 
 static char text[UVMP_POLICY_TEXT_MAX + 1]; /* under the lock of the module's parameters */
 
-/* At load, and when the file in sysfs is written: what comes from there mostly ends in a newline. */
+/* At load, and when the file in sysfs is written, mostly with a newline. */
 static int policy_set(const char *value, const struct kernel_param *parameter)
 {
 	size_t length = strlen(value);
@@ -69,7 +68,7 @@ static const struct kernel_param_ops policy_ops = {.set = policy_set, .get = pol
 module_param_cb(policy, &policy_ops, NULL, 0644);
 MODULE_PARM_DESC(policy, "the policy string, as uvmsim --policy takes it; empty: the default");
 
-/* There is nothing to begin or end; but a module without these cannot be unloaded. */
+/* A module without these functions cannot be unloaded. */
 static int __init uvmpolicy_init(void)
 {
 	return 0;

@@ -710,7 +710,7 @@ static void refused_in_words(void)
 	length = klogctl(3 /* READ_ALL */, text, sizeof(text) - 1u);
 	EXPECT(length > 0, "klogctl: %s", strerror(errno));
 	text[length] = 0;
-	mine = strstr(text, "uvmpolicy_emu: the policy is not taken: ");
+	mine = strstr(text, "uvmpolicy_emu: the policy is refused: ");
 	EXPECT(mine != NULL, "the kernel log says nothing");
 	EXPECT(strstr(mine, "one GPU only\n") != NULL, "the kernel log says '%.100s'", mine);
 }

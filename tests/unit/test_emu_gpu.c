@@ -421,9 +421,9 @@ static void test_counter_notifies_once(void **state)
 	access_remotely(gpu, 7, BASE + 0x1f0000, 1);
 	access_remotely(gpu, 8, BASE, 1);              /* another space, */
 	access_remotely(gpu, 7, BASE + (2u << 20), 1); /* and the 2 MiB behind it */
-	assert_false(emu_counter_is_waiting(gpu));
+	assert_false(emu_counter_has_entries(gpu));
 	access_remotely(gpu, 7, BASE + 0x3fff8, 1);
-	assert_true(emu_counter_is_waiting(gpu));
+	assert_true(emu_counter_has_entries(gpu));
 	access_remotely(gpu, 7, BASE, 100);
 	assert_true(emu_counter_fetch(gpu, &note));
 	assert_false(emu_counter_fetch(gpu, &again));
@@ -474,7 +474,7 @@ static void test_notifications_full(void **state)
 	assert_int_equal(note.address, BASE + (UINT64_C(4) << 21));
 	emu_counter_set(gpu, 0, false);
 	access_remotely(gpu, 7, BASE, 100);
-	assert_false(emu_counter_is_waiting(gpu));
+	assert_false(emu_counter_has_entries(gpu));
 	drop_bare_gpu(gpu);
 }
 
@@ -505,7 +505,7 @@ static void test_no_counters(void **state)
 	gpu = bare_gpu();
 	emu_counter_set(gpu, 1, false);
 	access_remotely(gpu, 7, BASE, 100);
-	assert_false(emu_counter_is_waiting(gpu));
+	assert_false(emu_counter_has_entries(gpu));
 	drop_bare_gpu(gpu);
 }
 
@@ -634,9 +634,9 @@ static void wait_for_stalled(struct emu_gpu *gpu, u32 count)
 	wait_for(gpu, &gpu->stalled, count);
 }
 
-static void wait_for_standing(struct emu_gpu *gpu, u32 count)
+static void wait_for_limited(struct emu_gpu *gpu, u32 count)
 {
-	wait_for(gpu, &gpu->standing, count);
+	wait_for(gpu, &gpu->limited, count);
 }
 
 static struct uvmp_emu_access at(u32 kind, u32 page, u32 offset, u64 value)
@@ -883,8 +883,8 @@ static void test_limit(void **state)
 	free(job);
 }
 
-/* Whoever is killed while standing still leaves too. */
-static void test_kill_standing(void **state)
+/* A killed job whose warps are limited ends too. */
+static void test_kill_limited(void **state)
 {
 	struct emu_gpu *gpu = &driver.gpu[0];
 	struct uvmp_emu_access access[2] = {at(UVMP_EMU_READ, 0, 0, 0), at(UVMP_EMU_READ, 0, 0, 0)};
@@ -895,7 +895,7 @@ static void test_kill_standing(void **state)
 	map(1, 0, 1, UVMP_PROT_READ);
 	emu_gpu_limit(gpu, EMU_SMS);
 	begin(&l);
-	wait_for_standing(gpu, 1);
+	wait_for_limited(gpu, 1);
 	kernel_kill(l.task);
 	assert_int_equal(end(&l), -EINTR);
 	assert_int_equal(job->warp[0].status, 0);
@@ -1058,7 +1058,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_cancel, set_up_gpus, tear_down_gpus),
 	        cmocka_unit_test_setup_teardown(test_kill, set_up_gpus, tear_down_gpus),
 	        cmocka_unit_test_setup_teardown(test_limit, set_up_gpus, tear_down_gpus),
-	        cmocka_unit_test_setup_teardown(test_kill_standing, set_up_gpus, tear_down_gpus),
+	        cmocka_unit_test_setup_teardown(test_kill_limited, set_up_gpus, tear_down_gpus),
 	        cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(test_all_at_once, set_up_gpus, tear_down_gpus),
 	};
