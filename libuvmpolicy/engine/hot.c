@@ -30,13 +30,14 @@ void uvmpi_hot_start(struct uvmp_service *s)
 	a = uvmpi_queue(s, UVMP_ACTION_BATCH, UVMP_CAUSE_COUNTER, 0, NULL);
 	a->to = (uint8_t)run->gpu;
 	a->count = a->detail = uvmp_mask_weight(&run->pages);
-	uvmpi_step_switch_prefetcher(s);
+	uvmpi_prefetch_switch(s);
 	run->phase = REMOTE_BEGUN;
 }
 
 void uvmpi_hot_advance(struct uvmp_service *s)
 {
 	struct remote_run *run = &s->remote;
+	struct job *job = &run->servicing->job;
 	bool is_throttled;
 
 	if (run->phase == REMOTE_STEP) {
@@ -44,15 +45,15 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 		run->phase = REMOTE_IDLE;
 		return;
 	}
-	uvmpi_step_clear(s, run->block, run->gpu);
-	s->step.cause = UVMP_CAUSE_COUNTER;
-	s->step.is_prefetching = true;
+	uvmpi_job_clear(s, job, run->block, run->gpu);
+	job->cause = UVMP_CAUSE_COUNTER;
+	job->is_prefetching = true;
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&run->pages, page + 1u))
-		(void)uvmpi_step_page(s, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
-		                      &is_throttled);
+		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
+					  &is_throttled);
 	run->phase = REMOTE_STEP;
-	uvmpi_step_start(s);
+	uvmpi_servicing_start(s, run->servicing);
 }
 
 enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
@@ -70,8 +71,8 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 			uvmpi_memory_level(s, gpu, h);
 		}
 	}
-	uvmpi_step_switch_prefetcher(
-	        s); /* which stays [driver: pinned-stops-mapping], even if no batch has seen yet that memory is full */
+	uvmpi_prefetch_switch(
+		s); /* which stays [uvmsmart: oversubscription-switch], even if no batch has seen yet that memory is full */
 	s->is_full = false;
 	return UVMP_OK;
 }

@@ -7,7 +7,8 @@
 #include "../base/bits_internal.h"
 #include "service_internal.h"
 
-#define ALIGNMENT 16u
+#define ALIGNMENT  16u
+#define OPERATIONS 4u /* that own a servicing */
 
 /* -- layout: the fixed part of the arena -- */
 
@@ -62,7 +63,7 @@ static bool asks_utlbs(const struct uvmp_policy *policy)
 }
 
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
-                        struct gpu_parts *parts)
+			struct gpu_parts *parts)
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
 
@@ -97,6 +98,12 @@ struct parts {
 	uint32_t *note_order;
 	struct uvmp_note *notes;
 	struct pinned *pinned;
+	struct servicing *servicing; /* [OPERATIONS] */
+	uvmp_mask *arrive, *came;    /* [OPERATIONS][processors] */
+	uvmp_mask *holders;
+	uint32_t processors;
+	struct uvmp_map *class_map;
+	uvmp_mask *class_pages;
 	void *runtime;
 };
 
@@ -126,6 +133,13 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
 	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
 	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+	p->processors = params->processors->count;
+	p->servicing = part(l, OPERATIONS, sizeof(struct servicing));
+	p->arrive = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
+	p->came = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
+	p->holders = part(l, p->processors, sizeof(uvmp_mask));
+	p->class_map = part(l, UVMP_MASK_BITS, sizeof(struct uvmp_map));
+	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
 	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
 }
 
@@ -148,7 +162,7 @@ size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resi
 /* -- init -- */
 
 static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
-                     struct layout *l)
+		     struct layout *l)
 {
 	const struct uvmp_service_gpu *from = &params->gpu[gpu - 1u];
 	struct gpu *g = &s->gpu[gpu];
@@ -158,9 +172,9 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	lay_out_gpu(l, params, gpu, &parts);
 	g->buffer = (struct uvmp_fault_buffer){.entry = parts.entry, .capacity = from->fault_entries};
 	g->batch = (struct uvmp_fault_batch){.entry = parts.batch,
-	                                     .capacity = from->fault_entries,
-	                                     .utlb = parts.utlb,
-	                                     .utlbs = from->utlbs};
+					     .capacity = from->fault_entries,
+					     .utlb = parts.utlb,
+					     .utlbs = from->utlbs};
 	g->order_of = parts.order_of;
 	g->fatal = parts.fatal;
 	g->note = parts.note;
@@ -170,7 +184,7 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	g->params.max_batch = most;
 	uvmp_replay_init(&g->replay);
 	(void)uvmpi_memory_init(s, params, gpu, parts.memory,
-	                        uvmpi_memory_size(params, gpu)); /* checked before */
+				uvmpi_memory_size(params, gpu)); /* checked before */
 	uvmpi_adapt_init_gpu(s, params, gpu, parts.adapt);
 	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
@@ -194,8 +208,20 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
 }
 
+/* What the operation with this number owns. */
+static struct servicing *init_servicing(const struct parts *p, uint32_t operation)
+{
+	struct servicing *servicing = &p->servicing[operation];
+
+	servicing->job.arrive = &p->arrive[operation * p->processors];
+	servicing->job.came = &p->came[operation * p->processors];
+	servicing->job.hint.dst = UVMP_PROC_NONE;
+	servicing->job.hint.follow = UVMP_PAGE_NONE;
+	return servicing;
+}
+
 static void init_parts(struct uvmp_service *s, const struct uvmp_service_params *params,
-                       const struct parts *p)
+		       const struct parts *p)
 {
 	s->policy = *params->policy;
 	s->order = uvmp_evict_traits_of(params->policy->evict);
@@ -203,10 +229,12 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->page_bytes = params->page_bytes;
 	s->page_shift = lowest_bit(params->page_bytes);
 	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
-	uvmpi_step_scale(s);
+	s->tuned.prefetch = s->policy.prefetch;
+	s->tuned.remote = s->policy.remote;
+	uvmpi_prefetch_scale(s);
 	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
 	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
-	                  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
+			  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
 	s->maps_evicted = uvmp_counter_maps_evicted(params->policy->map_on_eviction, s->has_counters);
 	s->bucket = p->bucket;
 	s->buckets = p->buckets;
@@ -234,12 +262,17 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->base_id = 1;
 	s->next_gpu = 1;
 	s->random = params->seed;
-	s->step.hint.dst = UVMP_PROC_NONE;
-	s->step.hint.follow = UVMP_PAGE_NONE;
+	s->holders = p->holders;
+	s->classes.map = p->class_map;
+	s->classes.pages = p->class_pages;
+	s->run.servicing = init_servicing(p, 0);
+	s->fault.servicing = init_servicing(p, 1);
+	s->counter.servicing = init_servicing(p, 2);
+	s->remote.servicing = init_servicing(p, 3);
 }
 
 enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
-                                   struct uvmp_service **service)
+				   struct uvmp_service **service)
 {
 	enum uvmp_status status = uvmp_service_params_check(params, NULL);
 	struct layout l = {memory, 0, false};
@@ -268,8 +301,8 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	s->segment[0].memory = l.base + l.at;
 	s->segment[0].unused = 1;
 	s->segment[0].end =
-	        (uint32_t)((bytes - l.at) / UNIT_BYTES > UINT32_MAX / 2u ? UINT32_MAX / 2u
-	                                                                 : (bytes - l.at) / UNIT_BYTES);
+		(uint32_t)((bytes - l.at) / UNIT_BYTES > UINT32_MAX / 2u ? UINT32_MAX / 2u
+									 : (bytes - l.at) / UNIT_BYTES);
 	s->segments = 1;
 	s->magic = MAGIC;
 	*service = s;
@@ -299,7 +332,7 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 }
 
 enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor, uint64_t space,
-                                     uvmp_addr address, enum uvmp_access access)
+				     uvmp_addr address, enum uvmp_access access)
 {
 	uint32_t slot, page;
 	handle h;
@@ -321,7 +354,7 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 }
 
 enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
-                                    uvmp_addr address)
+				    uvmp_addr address)
 {
 	return uvmp_service_access(s, processor, space, address, UVMP_ACCESS_READ);
 }
@@ -338,7 +371,7 @@ bool uvmp_service_has_notes(const struct uvmp_service *s)
 }
 
 enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
-                                    struct uvmp_service_counts *counts)
+				    struct uvmp_service_counts *counts)
 {
 	if (!uvmp_service_is_valid(s) || !counts)
 		return UVMP_ERR_ARGUMENT;
@@ -356,7 +389,7 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 static void start_request(struct uvmp_service *s)
 {
 	uvmpi_request_start(s);
-	s->run.has_next = uvmpi_fault_has_more(s, &s->run.next_start);
+	s->run.has_next = uvmpi_fault_has_next(s, &s->run.next_start);
 }
 
 /* Starts what waits; false: nothing. */
@@ -407,12 +440,8 @@ static void advance_request(struct uvmp_service *s)
 /* Lets the innermost active machine decide; false: nothing to do. */
 static bool advance(struct uvmp_service *s)
 {
-	if (s->step.phase != STEP_IDLE)
-		uvmpi_step_collect(s);
-	if (s->evict.phase != EVICT_IDLE)
-		uvmpi_evict_advance(s);
-	else if (s->step.phase != STEP_IDLE)
-		uvmpi_step_advance(s);
+	if (s->active != NULL)
+		uvmpi_servicing_advance(s, s->active);
 	else if (s->run.is_active || (s->request_count != 0 && uvmpi_fault_is_between(s)))
 		advance_request(s);
 	else if (s->fault.phase != FAULT_IDLE)
@@ -429,7 +458,7 @@ static bool advance(struct uvmp_service *s)
 /* Does the next step need an object of the arena? Freeing a range needs none and works during a shortage. */
 static bool needs_arena(const struct uvmp_service *s)
 {
-	if (s->evict.phase != EVICT_IDLE || s->step.phase != STEP_IDLE)
+	if (s->active != NULL)
 		return true;
 	if (s->run.is_active)
 		return s->run.request.kind != REQUEST_FREE;

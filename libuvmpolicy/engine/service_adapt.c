@@ -89,7 +89,7 @@ static void init_throttle(struct uvmp_service *s, struct controls *c, uint32_t s
 }
 
 void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
-                          uint64_t *units)
+			  uint64_t *units)
 {
 	struct controls *c = &s->gpu[gpu].controls;
 	uint32_t sms = params->gpu[gpu - 1u].sms;
@@ -116,10 +116,10 @@ static void look(struct uvmp_service *s, uint32_t gpu)
 
 	if (s->policy.adapt == UVMP_ADAPT_PRESSURE)
 		(void)uvmp_threshold_step(&s->adapt.threshold, &c->load, s->adapt.managed_bytes, memory_bytes,
-		                          &c->threshold, &c->setting);
+					  &c->threshold, &c->setting);
 	if (c->has_throttle)
 		(void)uvmp_throttle_step(&c->throttling, c->load.faults, c->load.refaults,
-		                         c->load.evicted_pages, s->now_ns, &c->throttle);
+					 c->load.evicted_pages, s->now_ns, &c->throttle);
 	if (c->has_threads && !c->has_begun)
 		uvmp_threads_init(&s->adapt.threads, s->now_ns, &c->threads);
 	else if (c->has_threads)
@@ -242,7 +242,7 @@ void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t 
 /* -- pages come and go -- */
 
 static void begin_lives(struct uvmp_service *s, uint32_t gpu, const struct block *b, const uvmp_mask *arrived,
-                        const uvmp_mask *faulted)
+			const uvmp_mask *faulted)
 {
 	struct uvmp_region region;
 	uint32_t unit;
@@ -252,13 +252,13 @@ static void begin_lives(struct uvmp_service *s, uint32_t gpu, const struct block
 		region = uvmpi_memory_unit(s, gpu, b, page, &unit);
 		/* refused where it lives already */
 		(void)uvmp_lifetime_allocate(&s->gpu[gpu].controls.lifetime, unit, s->now_ns,
-		                             uvmp_mask_region_any(faulted, region));
+					     uvmp_mask_region_any(faulted, region));
 	}
 }
 
 /* Of the units in which nothing is left of the block. */
 static void end_lives(struct uvmp_service *s, uint32_t gpu, const struct block *b, const uvmp_mask *gone,
-                      bool is_eviction)
+		      bool is_eviction)
 {
 	const uvmp_mask *resident = &uvmpi_residency_find(s, b, gpu)->resident;
 	struct uvmp_lifetime *lifetime = &s->gpu[gpu].controls.lifetime;
@@ -278,38 +278,34 @@ static void end_lives(struct uvmp_service *s, uint32_t gpu, const struct block *
 }
 
 /* The GPU has faulted on these. */
-static void note_faults(struct uvmp_service *s, struct controls *c, const uvmp_mask *faulted)
+static void note_faults(const struct uvmp_service *s, struct controls *c, const struct block *b,
+			const uvmp_mask *missed)
 {
-	const struct history *history = block_history(s, block_at(s, s->step.block));
-	uvmp_mask missed;
+	const struct history *history = block_history(s, b);
+	uvmp_mask again;
 
-	uvmp_mask_and(&missed, faulted, &s->step.migrated);
-	c->load.faults += uvmp_mask_weight(&missed);
+	c->load.faults += uvmp_mask_weight(missed);
 	if (history == NULL)
 		return;
-	uvmp_mask_and(&missed, &missed, &history->evicted);
-	c->load.refaults += uvmp_mask_weight(&missed);
+	uvmp_mask_and(&again, missed, &history->evicted);
+	c->load.refaults += uvmp_mask_weight(&again);
 }
 
-void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived)
+void uvmpi_adapt_arrived(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *arrived,
+			 const uvmp_mask *faulted, const uvmp_mask *missed)
 {
-	const struct step *step = &s->step;
-	struct controls *c = &s->gpu[step->dst].controls;
-	struct block *b = block_at(s, step->block);
-	uvmp_mask faulted;
+	struct controls *c = &s->gpu[gpu].controls;
+	struct block *b = block_at(s, h);
 
-	uvmp_mask_zero(&faulted);
-	if (step->migrate == UVMP_MIGRATE_FAULT && step->requester == step->dst)
-		uvmp_mask_and(&faulted, arrived, &step->faulted);
-	note_faults(s, c, &faulted);
+	note_faults(s, c, b, missed);
 	if (s->adapt.has_touches) {
 		struct history *history = uvmpi_history_make(s, b);
 
 		if (history != NULL)
-			note_touched(history, step->dst, &faulted);
+			note_touched(history, gpu, faulted);
 	}
 	if (c->has_threads)
-		begin_lives(s, step->dst, b, arrived, &faulted);
+		begin_lives(s, gpu, b, arrived, faulted);
 }
 
 static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b, const uvmp_mask *gone)
@@ -326,8 +322,7 @@ static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b,
 	note_pattern(history, gpu, gone);
 }
 
-void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone,
-                      bool is_eviction)
+void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone, bool is_eviction)
 {
 	struct block *b = block_at(s, h);
 	struct history *history;
@@ -344,27 +339,27 @@ void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp
 /* -- the next decision -- */
 
 /* A block without history has the threshold of one that faults at the mean rate. */
-static uint32_t early_threshold(struct uvmp_service *s, handle h)
+static uint32_t early_threshold(struct uvmp_service *s, handle h, uint32_t faults)
 {
 	struct history *history = uvmpi_history_make(s, block_at(s, h));
 	uint32_t threshold = s->adapt.early_params.base;
 
 	if (history != NULL)
 		(void)uvmp_early_fault(&s->adapt.early_params, &s->adapt.early, &history->early, s->now_ns,
-		                       uvmp_mask_weight(&s->step.faulted), &threshold);
+				       faults, &threshold);
 	return threshold;
 }
 
-bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, struct uvmp_prefetch_params *params)
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, uint32_t faults,
+		      struct uvmp_prefetch_params *params)
 {
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(params->prefetcher);
 	struct controls *c = &s->gpu[dst].controls;
 
 	if (s->policy.adapt == UVMP_ADAPT_OFF || dst == UVMP_CPU || !traits->has_threshold)
 		return true;
-	/* the faults of a walk that is repeated have been counted */
-	if (s->policy.adapt == UVMP_ADAPT_EARLY && !s->step.is_retry && !s->step.is_follow)
-		c->setting.threshold = early_threshold(s, h);
+	if (s->policy.adapt == UVMP_ADAPT_EARLY && faults != NO_INDEX)
+		c->setting.threshold = early_threshold(s, h, faults);
 	params->threshold = c->setting.threshold;
 	return c->setting.is_on;
 }

@@ -10,8 +10,8 @@
 #include "service_internal.h"
 
 struct tally {
-	uint32_t live[SLAB_ARRAY + 1u];  /* arrays of all sizes together */
-	uint32_t hot;                    /* blocks with hot pages */
+	uint32_t live[SLAB_ARRAY + 1u];	 /* arrays of all sizes together */
+	uint32_t hot;			 /* blocks with hot pages */
 	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
 };
 
@@ -220,7 +220,7 @@ static bool check_listed(const struct uvmp_service *s, const struct gpu *g, cons
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
-	if (s->step.phase != STEP_IDLE || s->evict.phase != EVICT_IDLE)
+	if (s->active != NULL)
 		return true;
 	for (uint32_t i = 0; i < g->block_units; i++) {
 		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
@@ -245,7 +245,7 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct resi
 
 /* What is resident on a GPU lies in memory that the block owns there. */
 static bool check_memory(const struct uvmp_service *s, handle h, const struct residency *p,
-                         struct tally *tally)
+			 struct tally *tally)
 {
 	if (p->proc == UVMP_CPU)
 		return !p->has_memory;
@@ -294,7 +294,7 @@ static bool check_history(const struct uvmp_service *s, const struct block *b, s
 }
 
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,
-                        struct tally *tally)
+			struct tally *tally)
 {
 	const struct cold *cold;
 
@@ -370,8 +370,8 @@ static bool check_shape(const struct uvmp_service *s, const struct block *b)
 		return false;
 	r = range_of(s, b);
 	return uvmp_geometry_block(&s->geometry, r->start, r->end,
-	                           uvmp_geometry_block_index(&s->geometry, r->start, b->start),
-	                           &shape) == UVMP_OK &&
+				   uvmp_geometry_block_index(&s->geometry, r->start, b->start),
+				   &shape) == UVMP_OK &&
 	       shape.start == b->start && shape.pages == b->pages;
 }
 

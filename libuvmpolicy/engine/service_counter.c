@@ -67,7 +67,7 @@ static void translate(struct uvmp_service *s, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct uvmp_note *note = &s->notes[i];
 		uint32_t slot = uvmpi_instance_find(s, s->counter.gpu, note->aperture, note->instance,
-		                                    note->subcontext, NULL);
+						    note->subcontext, NULL);
 
 		note->aperture = slot != NO_INDEX;
 		note->instance = slot == NO_INDEX ? 0 : s->space[slot].id;
@@ -137,7 +137,7 @@ void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 	 * migrations too */
 	if (!s->has_counters ||
 	    !uvmp_counter_is_serviced(s->page_bytes,
-	                              s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON))
+				      s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON))
 		return;
 	translate(s, run->count);
 	sort(s, run->count);
@@ -164,7 +164,7 @@ static uint32_t gather(struct uvmp_service *s, const struct block *b)
 		if (note->instance != first->instance || note->address > block_end(s, b))
 			break;
 		run->note[count] =
-		        (struct uvmp_counter_note){block_page(s, b, note->address), note->sub_granularity};
+			(struct uvmp_counter_note){block_page(s, b, note->address), note->sub_granularity};
 	}
 	return count;
 }
@@ -191,11 +191,11 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	const struct counter_run *run = &s->counter;
 	const struct residency *place = uvmpi_residency_find(s, b, run->gpu);
 	struct uvmp_counter_facts facts = {.gpu = run->gpu,
-	                                   .page_bytes = s->page_bytes,
-	                                   .granularity = UVMP_COUNTER_2M,
-	                                   .quirks = s->policy.quirks,
-	                                   .contiguous = contiguous(s, b),
-	                                   .resident = s->holders};
+					   .page_bytes = s->page_bytes,
+					   .granularity = UVMP_COUNTER_2M,
+					   .quirks = s->policy.quirks,
+					   .contiguous = contiguous(s, b),
+					   .resident = s->holders};
 	struct uvmp_counter_block block = {.resident = &s->holders[run->gpu]};
 	uvmp_mask mapped;
 
@@ -208,29 +208,30 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* Throttled pages stay out; the read-duplicate verdict does not count
- * [driver: counter-ignores-duplication]: uvmpi_step_page sees to both. */
+/* Throttled pages stay out; the read-duplicate verdict does not count [driver: counter-ignores-duplication]: uvmpi_job_add_fault sees to both. */
 static void start_step(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
+	struct job *job = &run->servicing->job;
 	const struct block *b = block_at(s, run->block);
 	struct uvmp_region hull;
 	uvmp_mask pages;
 	bool is_throttled;
 
 	name_pages(s, b, &pages);
-	uvmpi_step_clear(s, run->block, run->gpu);
-	s->step.operation = UVMP_OPERATION_ACCESS_COUNTER;
-	s->step.cause = UVMP_CAUSE_COUNTER;
-	s->step.migrate = UVMP_MIGRATE_ACCESS_COUNTER;
-	s->step.is_prefetching = true;
-	s->step.is_retry = run->retries != 0;
+	uvmpi_job_clear(s, job, run->block, run->gpu);
+	job->operation = UVMP_OPERATION_ACCESS_COUNTER;
+	job->cause = UVMP_CAUSE_COUNTER;
+	job->migrate = UVMP_MIGRATE_ACCESS_COUNTER;
+	job->is_prefetching = true;
+	job->is_retry = run->retries != 0;
 	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
 	     page = uvmp_mask_next_set(&pages, page + 1u))
-		uvmpi_step_page(s, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH, &is_throttled);
-	uvmp_counter_settle(s->step.arrive, s->holders, s->processors.count, &s->step.destinations, &hull);
+		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH,
+					  &is_throttled);
+	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &hull);
 	run->phase = COUNTER_STEP;
-	uvmpi_step_start(s);
+	uvmpi_servicing_start(s, run->servicing);
 }
 
 /* -- the walk [driver: counter-service, counter-clear] -- */
@@ -282,7 +283,7 @@ static void walk(struct uvmp_service *s)
 	run->block = uvmpi_block_find(s, space, note->address);
 	if (run->block == 0) {
 		clear_group(s, uvmpi_range_find(s, space, note->address) == NO_INDEX ? UVMP_COUNTER_NOWHERE
-		                                                                     : UVMP_COUNTER_NO_BLOCK);
+										     : UVMP_COUNTER_NO_BLOCK);
 		return;
 	}
 	run->group = gather(s, block_at(s, run->block));
@@ -301,7 +302,7 @@ static void fail(struct uvmp_service *s, enum uvmp_status status)
 void uvmpi_counter_advance(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
-	enum uvmp_status status = s->step.status;
+	enum uvmp_status status = run->servicing->job.status;
 
 	if (run->phase == COUNTER_WALK) {
 		walk(s);

@@ -23,7 +23,7 @@ bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu)
 	return uvmp_fault_pending(&s->gpu[gpu].buffer, s->gpu[gpu].put);
 }
 
-bool uvmpi_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
+static bool has_more(const struct uvmp_service *s, uvmp_addr *start)
 {
 	const struct gpu *g = &s->gpu[s->fault.gpu];
 	const struct uvmp_fault *fault;
@@ -39,9 +39,14 @@ bool uvmpi_fault_has_more(const struct uvmp_service *s, uvmp_addr *start)
 		return false;
 	r = &s->range[s->range_order[index]];
 	uvmp_geometry_block(&s->geometry, r->start, r->end,
-	                    uvmp_geometry_block_index(&s->geometry, r->start, fault->address), &shape);
+			    uvmp_geometry_block_index(&s->geometry, r->start, fault->address), &shape);
 	*start = shape.start;
 	return true;
+}
+
+bool uvmpi_fault_has_next(const struct uvmp_service *s, uvmp_addr *start)
+{
+	return s->policy.plan != UVMP_PLAN_SERIAL && has_more(s, start);
 }
 
 bool uvmpi_fault_is_between(const struct uvmp_service *s)
@@ -51,7 +56,8 @@ bool uvmpi_fault_is_between(const struct uvmp_service *s)
 
 void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu)
 {
-	s->fault = (struct fault_run){.phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
+	s->fault = (struct fault_run){
+		.servicing = s->fault.servicing, .phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
 	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
 	s->gpu[gpu].representatives = 0; /* of the batch before */
 	s->gpu[gpu].counts.bottom_halves++;
@@ -102,9 +108,9 @@ static void fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 {
 	struct gpu *g = gpu_of(s);
 	struct uvmp_fetch_params params = {.max_batch = g->params.max_batch,
-	                                   .page_bytes = s->page_bytes,
-	                                   .coalesce = s->policy.coalesce,
-	                                   .quirks = s->policy.quirks};
+					   .page_bytes = s->page_bytes,
+					   .coalesce = s->policy.coalesce,
+					   .quirks = s->policy.quirks};
 
 	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
 	g->representatives = 0;
@@ -146,7 +152,7 @@ static bool translate(struct uvmp_service *s)
 		} else {
 			bool is_channel;
 			uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
-			                                    fault->subcontext, &is_channel);
+							    fault->subcontext, &is_channel);
 
 			if (slot == NO_INDEX) {
 				if (is_channel) { /* only the subcontext is gone: all that it has faulted */
@@ -232,14 +238,15 @@ static uint32_t count_utlbs(struct uvmp_service *s)
 }
 
 static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t index,
-                       const struct uvmp_fault *previous, const struct uvmp_fault_verdict *before,
-                       struct uvmp_fault_verdict *verdict)
+		       const struct uvmp_fault *previous, const struct uvmp_fault_verdict *before,
+		       struct uvmp_fault_verdict *verdict)
 {
 	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
 	const struct residency *place = uvmpi_residency_find(s, b, s->fault.gpu);
 	uint32_t page = block_page(s, b, fault->address);
 	struct uvmp_fault_facts facts = {.logical = (enum uvmp_prot)range_of(s, b)->right,
-	                                 .is_retry = s->fault.retries != 0};
+					 .is_retry = s->fault.retries != 0};
+	struct job *job = &s->fault.servicing->job;
 	bool is_throttled;
 
 	if (place)
@@ -250,9 +257,12 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		mark_fatal(s, index, verdict->cancel_mode);
 	if (verdict->service_access == UVMP_ACCESS_NONE)
 		return;
-	if (uvmpi_remote_keeps(s, page, verdict->service_access))
+	if (uvmpi_remote_keeps(s, job->block, s->fault.gpu, page, verdict->service_access)) {
+		uvmp_mask_set(&job->remote, page);
 		return;
-	(void)uvmpi_step_page(s, page, verdict->service_access, verdict->service_mask, &is_throttled);
+	}
+	(void)uvmpi_job_add_fault(s, job, page, verdict->service_access, verdict->service_mask,
+				  &is_throttled);
 	if (is_throttled && s->fault.retries == 0)
 		verdict->is_throttled = s->fault.event.has_throttled = true;
 }
@@ -262,25 +272,26 @@ static void walk(struct uvmp_service *s, handle h)
 {
 	struct fault_run *run = &s->fault;
 	struct gpu *g = gpu_of(s);
+	struct job *job = &run->servicing->job;
 	struct uvmp_fault_verdict verdict[2];
 	const struct uvmp_fault *previous = NULL;
 
-	uvmpi_step_clear(s, h, run->gpu);
-	s->step.is_prefetching = true;
-	s->step.is_retry = run->retries != 0;
-	s->step.has_next = uvmpi_fault_has_more(s, &s->step.next_start);
+	uvmpi_job_clear(s, job, h, run->gpu);
+	job->is_prefetching = true;
+	job->is_retry = run->retries != 0;
+	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
 	for (uint32_t i = 0; i < run->bin.count; i++) {
 		uint32_t index = g->order_of[run->bin.first + i];
 
 		walk_fault(s, block_at(s, h), index, previous, previous ? &verdict[(i + 1u) % 2u] : NULL,
-		           &verdict[i % 2u]);
+			   &verdict[i % 2u]);
 		previous = &g->batch.entry[index];
 	}
-	uvmpi_remote_map(s);
+	uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
-		s->step.utlbs = count_utlbs(s);
+		job->utlbs = count_utlbs(s);
 	run->phase = FAULT_STEP;
-	uvmpi_step_start(s);
+	uvmpi_servicing_start(s, run->servicing);
 }
 
 /* -- dispatch [driver: batch-walk] -- */
@@ -323,7 +334,7 @@ static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 	const struct gpu *g = gpu_of(s);
 	const struct uvmp_fault *fault = &g->batch.entry[index];
 	const struct uvmp_fault *previous =
-	        run->next_bin == 0 ? NULL : &g->batch.entry[g->order_of[run->next_bin - 1u]];
+		run->next_bin == 0 ? NULL : &g->batch.entry[g->order_of[run->next_bin - 1u]];
 	struct uvmp_fault_facts facts = {.is_unmapped = true};
 	struct uvmp_fault_verdict verdict;
 
@@ -366,7 +377,7 @@ static void dispatch(struct uvmp_service *s)
 		return;
 	}
 	uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, run->next_bin,
-	                    block_end(s, block_at(s, h)), &run->bin);
+			    block_end(s, block_at(s, h)), &run->bin);
 	run->next_bin += run->bin.count;
 	run->event.duplicates = run->bin.duplicates;
 	walk(s, h);
@@ -396,8 +407,9 @@ static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_m
 static void follow(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
-	const struct range *range = range_of(s, block_at(s, s->step.keep ? s->step.keep : s->step.block));
-	handle keep = s->step.keep ? s->step.keep : s->step.block, h;
+	struct job *job = &run->servicing->job;
+	const struct range *range = range_of(s, block_at(s, job->keep ? job->keep : job->block));
+	handle keep = job->keep ? job->keep : job->block, h;
 	bool is_retry = run->retries != 0;
 	enum uvmp_status status;
 
@@ -406,24 +418,25 @@ static void follow(struct uvmp_service *s)
 		run->follow = UVMP_PAGE_NONE;
 		return;
 	}
-	uvmpi_step_clear(s, h, run->gpu);
-	s->step.keep = keep;
-	s->step.is_follow = s->step.is_prefetching = true;
-	s->step.is_retry = is_retry;
-	s->step.has_next = uvmpi_fault_has_more(s, &s->step.next_start);
-	faulting_later(s, block_at(s, h), &s->step.arrive[run->gpu]);
-	uvmpi_step_start(s);
+	uvmpi_job_clear(s, job, h, run->gpu);
+	job->keep = keep;
+	job->is_follow = job->is_prefetching = true;
+	job->is_retry = is_retry;
+	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
+	faulting_later(s, block_at(s, h), &job->arrive[run->gpu]);
+	uvmpi_servicing_start(s, run->servicing);
 }
 
 static void follow_next(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
+	const struct job *job = &run->servicing->job;
 
-	if (s->step.status == UVMP_ERR_RETRY) {
+	if (job->status == UVMP_ERR_RETRY) {
 		run->retries++;
 	} else {
 		run->retries = 0;
-		run->follow = s->step.status == UVMP_OK ? s->step.hint.follow : UVMP_PAGE_NONE;
+		run->follow = job->status == UVMP_OK ? job->hint.follow : UVMP_PAGE_NONE;
 	}
 	if (run->follow != UVMP_PAGE_NONE)
 		follow(s);
@@ -437,14 +450,16 @@ static void follow_next(struct uvmp_service *s)
 static void step_ended(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
+	const struct job *job = &run->servicing->job;
+	enum uvmp_status status = job->status;
 
-	if (s->step.status == UVMP_OK) /* there was nothing to bring, and a THROTTLE has failed */
-		s->step.status = uvmpi_queue_status(s);
-	if (s->step.status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
-		walk(s, s->step.block);
+	if (status == UVMP_OK) /* no page was to arrive, and a THROTTLE has failed */
+		status = uvmpi_queue_status(s);
+	if (status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
+		walk(s, job->block);
 		return;
 	}
-	if (s->step.status == UVMP_OK && s->step.destinations != 0 && s->step.hint.follow != UVMP_PAGE_NONE) {
+	if (status == UVMP_OK && job->destinations != 0 && job->hint.follow != UVMP_PAGE_NONE) {
 		run->retries = 0;
 		run->phase = FAULT_FOLLOW;
 		follow_next(s);
@@ -452,7 +467,7 @@ static void step_ended(struct uvmp_service *s)
 	}
 	uvmpi_memory_settle(s);
 	run->event.is_last = is_last(s);
-	answer(s, s->step.status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : s->step.status);
+	answer(s, status == UVMP_ERR_RETRY ? UVMP_ERR_NO_MEMORY : status);
 }
 
 /* -- cancelling -- */
@@ -614,9 +629,9 @@ static void act_on_buffer(struct uvmp_service *s)
 		run->fatal_gpu = 0;
 		run->is_trimming = s->policy.free_buffer != 0 && !run->event.is_stale;
 		run->is_leaving = s->policy.plan == UVMP_PLAN_UNOBTRUSIVE && !run->event.is_stale;
-		s->evict.status = UVMP_OK;
+		run->servicing->eviction.status = UVMP_OK;
 		(void)uvmp_evict_batch(&gpu_of(s)->order);
-		uvmpi_step_switch_prefetcher(s);
+		uvmpi_prefetch_switch(s);
 		if (s->adapt.is_on)
 			uvmpi_adapt_batch(s, run->gpu);
 	}
@@ -684,8 +699,9 @@ static bool trim(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	uvmp_addr start;
 
-	run->is_trimming = run->is_trimming && s->evict.status == UVMP_OK &&
-	                   uvmpi_fault_has_more(s, &start) && uvmpi_evict_trim(s, run->gpu, start);
+	run->is_trimming = run->is_trimming && run->servicing->eviction.status == UVMP_OK &&
+			   has_more(s, &start) &&
+			   uvmpi_servicing_trim(s, run->servicing, run->gpu, start);
 	return run->is_trimming;
 }
 
@@ -700,11 +716,12 @@ static bool evict_first(struct uvmp_service *s)
 	uvmp_addr start;
 
 	run->is_leaving = false;
-	if (!is_first || !uvmpi_fault_has_more(s, &start))
+	if (!is_first || !has_more(s, &start))
 		return false;
 	fault = &g->batch.entry[g->order_of[run->next_bin]];
-	uvmpi_step_clear(s, uvmpi_block_find(s, uvmpi_space_find(s, fault->va_space), start), run->gpu);
-	return uvmpi_evict_ahead(s, run->gpu, start);
+	uvmpi_job_clear(s, &run->servicing->job,
+			uvmpi_block_find(s, uvmpi_space_find(s, fault->va_space), start), run->gpu);
+	return uvmpi_servicing_evict_ahead(s, run->servicing, run->gpu, start);
 }
 
 void uvmpi_fault_advance(struct uvmp_service *s)

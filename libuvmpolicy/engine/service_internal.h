@@ -241,27 +241,26 @@ struct gpu {
 	uint64_t walks;
 };
 
-/* -- the present step -- */
+/* -- a job of the block service (job.c); its operation owns it -- */
 
-enum step_phase { STEP_IDLE, STEP_ALLOCATE, STEP_EVICTED, STEP_COPY, STEP_COMMIT, STEP_MAPPED };
+enum job_phase { JOB_IDLE, JOB_ALLOCATE, JOB_MADE_ROOM, JOB_COPY, JOB_COMMIT, JOB_MAPPED };
 
-struct step {
+struct job {
 	/* set by the operation */
 	handle block;
 	uint32_t requester;
 	uint8_t operation; /* enum uvmp_operation */
-	uint8_t cause;	   /* enum uvmp_cause of what did not come by prefetching */
+	uint8_t cause;	   /* enum uvmp_cause of pages that are not prefetched */
 	uint8_t migrate;   /* enum uvmp_migrate_cause of the same */
 	bool is_prefetching; /* ask the prefetcher [driver: prefetch-in-service] */
 	bool is_retry;
 	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
-	bool has_next;	   /* faults of the batch lie behind this block, and the next serviced block starts at */
+	bool has_next;	   /* room may be made ahead, for the next block of the batch, which starts at */
 	uvmp_addr next_start;
 	handle keep;
 	uint32_t utlbs; /* uvmp_prefetch_facts.utlbs */
-	uint32_t batch;
-	uvmp_mask arrive[UVMP_PROCS_MAX]; /* per destination */
+	uvmp_mask *arrive; /* [processors]: per destination */
 	uint64_t destinations;
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
@@ -270,30 +269,46 @@ struct step {
 	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
 	uint64_t pin_procs[UVMP_MASK_BITS];
 	uint8_t throttles[UVMP_MASK_BITS];
-	/* private */
-	enum step_phase phase;
+	/* set by the block service */
+	enum job_phase phase;
 	uint32_t dst;
-	enum uvmp_status status; /* result, when phase is STEP_IDLE again; UVMP_ERR_RETRY: walk again */
+	enum uvmp_status status; /* result, when phase is JOB_IDLE again; UVMP_ERR_RETRY: decide again */
 	enum uvmp_status error;	 /* of a failed action */
-	uvmp_mask failed;	 /* pages that did not come */
-	uvmp_mask came[UVMP_PROCS_MAX]; /* pages that did, per source */
+	uvmp_mask failed;	 /* pages that did not arrive */
+	uvmp_mask *came;	 /* [processors]: pages that did, per source */
 	uvmp_mask faulted;
-	uvmp_mask prefetched; /* stays after the step [driver: stale-prefetch-mask] */
-	uvmp_mask migrated;   /* of this destination */
-	uint32_t present;     /* pages that the destination had when the prefetcher was asked */
+	uvmp_mask migrated; /* of this destination */
+	uint32_t present;   /* pages that the destination had when the prefetcher was asked */
 	struct uvmp_prefetch_hint hint;
-	/* Mappings are decided for all pages at once of which all that counts is the same (service_step.c). */
-	uvmp_mask heads; /* the first page of each such set; by that page: */
-	struct uvmp_map map[UVMP_MASK_BITS];
-	uvmp_mask like[UVMP_MASK_BITS]; /* the set */
 };
 
-/* -- the present eviction -- */
+/* What the block service needs from its caller. */
+enum need { NEED_NOTHING, NEED_ROOM, NEED_ROOM_AHEAD };
+struct block_need {
+	enum need kind;
+	enum uvmp_chunk_size size; /* NEED_ROOM: of the chunk */
+};
+
+/* Equivalence classes of pages for the decision about mappings (block_map.c). */
+struct map_classes {
+	uvmp_mask first;      /* the first page of each class; by that page: */
+	struct uvmp_map *map; /* [UVMP_MASK_BITS]: the decision */
+	uvmp_mask *pages;     /* [UVMP_MASK_BITS]: the pages of the class */
+};
+
+/* Where evicted pages come from, and for which block they leave. */
+struct outgoing {
+	handle block;
+	uvmp_addr for_address;
+};
+
+/* -- an eviction (service_evict.c); the operation that runs it owns it -- */
 
 enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
 
-struct evict {
+struct eviction {
 	enum evict_phase phase;
+	const struct job *job; /* that is being serviced: its pages stay; NULL: none */
 	uint32_t gpu;
 	uint32_t root;	  /* or unit */
 	uint8_t victim;	  /* enum uvmp_victim */
@@ -312,6 +327,12 @@ struct evict {
 	enum uvmp_status status; /* result, when phase is EVICT_IDLE again */
 };
 
+/* A job with the evictions that it needs (servicing.c). */
+struct servicing {
+	struct job job;
+	struct eviction eviction;
+};
+
 /* -- operations -- */
 
 enum request_kind { REQUEST_FREE, REQUEST_FREE_PART, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT };
@@ -326,6 +347,7 @@ struct request {
 
 /* The request that runs. */
 struct request_run {
+	struct servicing *servicing;
 	bool is_active;
 	bool is_stepping; /* a step runs for it, */
 	bool has_stepped; /* and has ended well */
@@ -349,6 +371,7 @@ enum fault_phase { FAULT_IDLE, FAULT_ACTION, FAULT_ANSWER, FAULT_STEP, FAULT_FOL
 
 /* The bottom half that runs. */
 struct fault_run {
+	struct servicing *servicing;
 	enum fault_phase phase;
 	uint32_t gpu;
 	struct uvmp_replay_action action;
@@ -372,6 +395,7 @@ enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
 #define COUNTER_GROUP_MAX 256u
 
 struct counter_run {
+	struct servicing *servicing;
 	enum counter_phase phase;
 	uint32_t gpu, count, next, group; /* next: first of the present group */
 	uint32_t retries;
@@ -385,10 +409,17 @@ enum remote_phase { REMOTE_IDLE, REMOTE_BEGUN, REMOTE_STEP };
 
 /* Hot pages of one block that come. */
 struct remote_run {
+	struct servicing *servicing;
 	enum remote_phase phase;
 	uint32_t gpu;
 	handle block;
 	uvmp_mask pages;
+};
+
+/* Parameters that begin as the policy says, and that change while the engine runs. */
+struct tuned {
+	struct uvmp_prefetch_params prefetch; /* distances in pages of the host */
+	struct uvmp_remote_params remote;
 };
 
 struct uvmp_service {
@@ -399,6 +430,7 @@ struct uvmp_service {
 	struct uvmp_geometry geometry;
 	uint32_t page_bytes, page_shift, block_pages;
 	bool has_counters, maps_evicted;
+	struct tuned tuned;
 	bool is_full; /* some GPU's memory has been: prefetch_full */
 
 	struct segment segment[SEGMENTS_MAX];
@@ -431,7 +463,7 @@ struct uvmp_service {
 	uint32_t batch;	  /* for uvmp_action.batch */
 	uint64_t now_ns;
 
-	uvmp_mask holders[UVMP_PROCS_MAX]; /* scratch: resident masks of one block, see uvmpi_block_residents */
+	uvmp_mask *holders; /* [processors]; scratch: resident masks of one block, see uvmpi_block_residents */
 	struct uvmp_copy *in, *out; /* [UVMP_PLAN_COPIES_MAX] each */
 	uint32_t ins, outs;
 	struct uvmp_plan_step *plan; /* [2 * UVMP_PLAN_COPIES_MAX] */
@@ -442,8 +474,9 @@ struct uvmp_service {
 	struct pinned *pinned; /* [PINNED_MAX], oldest first: to unpin at the end of the operation */
 	uint32_t pinned_count;
 
-	struct step step;
-	struct evict evict;
+	uvmp_mask prefetched; /* by the latest job of any operation, which is not always the present one [driver: stale-prefetch-mask] */
+	struct map_classes classes;
+	struct servicing *active; /* of the operation that waits for it; NULL: none (servicing.c) */
 	struct request_run run;
 	struct fault_run fault;
 	struct counter_run counter;
@@ -673,7 +706,7 @@ void uvmpi_queue_begin_group(struct uvmp_service *s);
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
 			       const uvmp_mask *pages);
 /* copies.c: queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
-void uvmpi_queue_copies(struct uvmp_service *s, handle in_block, handle out_block);
+void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing);
 /* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
 
@@ -717,6 +750,11 @@ uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 				  void *memory, size_t bytes);
+/* Pages that are to arrive. */
+struct arriving {
+	const uvmp_mask *pages, *faulted;
+	uint8_t cause; /* enum uvmp_cause of the faulted ones */
+};
 /* The answer of uvmpi_memory_back. */
 enum backing {
 	BACKING_DONE,	   /* all pages have memory */
@@ -725,7 +763,7 @@ enum backing {
 };
 /* Backs `pages` of the block, which has state on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
  * which know no chunks). BACKING_NEED_ROOM sets *size, the chunk for which memory is missing. */
-enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
 			      enum uvmp_chunk_size *size);
 /* The chunks of these pages (just allocated; the host refused) are free again, but for those that hold something. */
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
@@ -774,15 +812,17 @@ static inline bool uvmpi_evict_spares(const struct uvmp_service *s)
 /* Is all memory of the GPU in use, so that the next allocation would evict? */
 bool uvmpi_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
 /* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
-enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead);
+enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
+				   enum uvmp_chunk_size size, bool is_ahead);
 /* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
  * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
-bool uvmpi_evict_ahead(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
+		       uvmp_addr for_address);
 /* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
-void uvmpi_evict_advance(struct uvmp_service *s);
+void uvmpi_evict_advance(struct uvmp_service *s, struct eviction *e);
 /* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
  * begun for that? `for_address` is the block that the batch begins with. */
-bool uvmpi_evict_trim(struct uvmp_service *s, uint32_t gpu, uvmp_addr for_address);
+bool uvmpi_evict_trim(struct uvmp_service *s, struct eviction *e, uint32_t gpu, uvmp_addr for_address);
 
 /* -- service_circle.c: page-wise orders, by block number; nothing happens while cyclic=off -- */
 
@@ -811,45 +851,77 @@ void uvmpi_depart(struct uvmp_service *s, handle block, uint32_t proc, const uvm
 /* -- service_step.c -- */
 
 /* How often the first pinned page among these had been throttled. */
-static inline uint8_t step_throttles(const struct step *step, const uvmp_mask *pages)
+static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *pages)
 {
 	uvmp_mask pinned;
 
-	uvmp_mask_and(&pinned, pages, &step->pinned);
-	return step->throttles[uvmp_mask_next_set(&pinned, 0)];
+	uvmp_mask_and(&pinned, pages, &job->pinned);
+	return job->throttles[uvmp_mask_next_set(&pinned, 0)];
 }
 
-/* An empty step for the block: no destinations, all fields 0 but `prefetched` and `hint`. */
-void uvmpi_step_clear(struct uvmp_service *s, handle block, uint32_t requester);
+/* -- job.c -- */
+
+/* An empty job for the block: no destinations, no pages; `hint` stays. */
+void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester);
 /* Page to a destination. */
-void uvmpi_step_add(struct uvmp_service *s, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
-/* Pages of the step's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
+/* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
  * of the range. */
-void uvmpi_step_add_prefetched(struct uvmp_service *s, const uvmp_mask *pages, uint32_t dst, uint8_t duplication);
+void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages, uint32_t dst,
+			      uint8_t duplication);
+/* Hint and destination for one faulting page, into the job; where *is_throttled is set, a THROTTLE action is queued and
+ * nothing is added. */
+enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
+				     uint8_t accesses, bool *is_throttled);
+
+/* -- block_prefetch.c -- */
+
+/* Asks the prefetcher, and adds its pages to the job. */
+void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job);
+const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s);
 /* A batch begins: where memory has been full, the prefetcher for that takes over. */
-void uvmpi_step_switch_prefetcher(struct uvmp_service *s);
+void uvmpi_prefetch_switch(struct uvmp_service *s);
 /* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
-void uvmpi_step_scale(struct uvmp_service *s);
-/* Starts it: prefetch decision, then destination by destination. */
-void uvmpi_step_start(struct uvmp_service *s);
-void uvmpi_step_advance(struct uvmp_service *s);
-/* Reads the results of the actions that have just been completed. */
-void uvmpi_step_collect(struct uvmp_service *s);
-/* Hint and destination for one faulting page, into the step; a THROTTLE action is queued and nothing added
- * where *is_throttled is set. */
-enum uvmp_status uvmpi_step_page(struct uvmp_service *s, uint32_t page, uint8_t access, uint8_t accesses,
-				bool *is_throttled);
+void uvmpi_prefetch_scale(struct uvmp_service *s);
 /* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
-bool uvmpi_step_has_tree(const struct uvmp_service *s);
-uint32_t uvmpi_step_tree_blocks(const struct block *b);
+bool uvmpi_prefetch_has_tree(const struct uvmp_service *s);
+uint32_t uvmpi_prefetch_tree_blocks(const struct block *b);
+
+/* -- block_map.c -- */
+
+/* Mappings of the pages that have arrived. */
+void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages);
+
+/* -- block_service.c -- */
+
+/* Starts the job: prefetch decision, then destination by destination. */
+void uvmpi_block_start(struct uvmp_service *s, struct job *job);
+/* Decides the next thing. `room` is the result of the room that the job needed before. */
+struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
+/* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */
+void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job);
+/* Reads the results of the actions that have just been completed. */
+void uvmpi_block_collect(struct uvmp_service *s, struct job *job);
+void uvmpi_block_end(struct job *job, enum uvmp_status status);
+
+/* -- servicing.c -- */
+
+void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing);
+/* Decides the next thing of the eviction, if there is one, or of the job. */
+void uvmpi_servicing_advance(struct uvmp_service *s, struct servicing *servicing);
+/* Evictions without a job that is being serviced: the first victim of a batch, and memory that is to be free. False:
+ * nothing has begun. */
+bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
+				 uvmp_addr for_address);
+bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu, uvmp_addr for_address);
 
 /* -- service_fault.c, service_request.c, service_counter.c -- */
 
 bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_fault_advance(struct uvmp_service *s);
-/* Are there faults of the batch behind the present block, and where does the block of the next one start? */
-bool uvmpi_fault_has_more(const struct uvmp_service *s, uvmp_addr *start);
+/* May room be made ahead, for faults of the batch behind the present block, and where does the block of the next one start? */
+bool uvmpi_fault_has_next(const struct uvmp_service *s, uvmp_addr *start);
 /* Between two blocks of a batch, where requests may go first? */
 bool uvmpi_fault_is_between(const struct uvmp_service *s);
 
@@ -872,14 +944,18 @@ void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu);
 /* The same for all GPUs, where time alone gives reason; true if it queued something. */
 bool uvmpi_adapt_due(struct uvmp_service *s);
 uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s);
-/* Pages of the step have come to its destination, a GPU (all that it was to bring, and now has). */
-void uvmpi_adapt_arrived(struct uvmp_service *s, const uvmp_mask *arrived);
+/* Pages have arrived on a GPU (all that were to arrive, and are there now); which of these the GPU has faulted on, and
+ * which of those were not there before. */
+void uvmpi_adapt_arrived(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *arrived,
+			 const uvmp_mask *faulted, const uvmp_mask *missed);
 /* Pages are not resident on a GPU any more; they still have their memory. */
 void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone, bool is_eviction);
 /* The GPU has used a page, if it has it. */
 void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* Parameters for the prefetch decision of the present step; false: prefetch nothing. */
-bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, struct uvmp_prefetch_params *params);
+/* Parameters for a prefetch decision after so many faults, NO_INDEX: they have been counted before; false: prefetch
+ * nothing. */
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, uint32_t faults,
+		      struct uvmp_prefetch_params *params);
 /* uvmp_prefetch_state.pattern */
 uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
 
@@ -910,10 +986,11 @@ void uvmpi_counter_advance(struct uvmp_service *s);
 
 /* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
-/* A fault of the step's requester is serviced: counted. True: the page stays on the CPU, and is in step.remote. */
-bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access);
-/* Queues MAP for these pages, and for what else of the block would stay. */
-void uvmpi_remote_map(struct uvmp_service *s);
+/* A fault of the GPU is serviced: counted. True: the page stays on the CPU. */
+bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, uint8_t access);
+/* Queues MAP for these pages, and for what else of the block would stay, unless it is to arrive. */
+void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *remote,
+		      const uvmp_mask *arriving);
 /* Pages of the block begin to leave the GPU: a round trip. */
 void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
 /* They have left, to make room for the block at `for_address`; queues MAP for those that would stay on the CPU anyway. */

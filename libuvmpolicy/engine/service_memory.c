@@ -20,7 +20,7 @@
 uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, params->gpu[gpu - 1u].memory_bytes,
-	                         params->policy->memory_ratio, params->page_bytes);
+				 params->policy->memory_ratio, params->page_bytes);
 }
 
 static uint64_t roots_of(const struct uvmp_service_params *params, uint32_t gpu)
@@ -34,10 +34,10 @@ static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *param
 	uint32_t splits = params->gpu[gpu - 1u].splits;
 
 	return (struct uvmp_pmm_params){.roots = roots,
-	                                .splits = splits < roots ? splits : roots,
-	                                .batch_order = params->policy->pma_order,
-	                                .is_zeroed = true,
-	                                .quirks = params->policy->quirks};
+					.splits = splits < roots ? splits : roots,
+					.batch_order = params->policy->pma_order,
+					.is_zeroed = true,
+					.quirks = params->policy->quirks};
 }
 
 static bool is_chunked(const struct uvmp_service_params *params)
@@ -78,14 +78,14 @@ size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	if (bytes == 0)
 		return 0;
 	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
-	         uvmpi_cyclic_size(params);
+		 uvmpi_cyclic_size(params);
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
 static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_service_params *params,
-                                   uint32_t gpu, uint8_t *memory)
+				   uint32_t gpu, uint8_t *memory)
 {
 	struct gpu *g = &s->gpu[gpu];
 	enum uvmp_status status;
@@ -100,13 +100,13 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	memory += uvmpi_cyclic_size(params);
 	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)order_units(params), memory,
-	                         order_bytes(params));
+				 order_bytes(params));
 	g->order.reserve_percent = params->policy->reserve;
 	return status;
 }
 
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
-                                   uint32_t gpu, void *memory, size_t bytes)
+				   uint32_t gpu, void *memory, size_t bytes)
 {
 	struct gpu *g = &s->gpu[gpu];
 	struct uvmp_pmm_params pmm;
@@ -146,7 +146,7 @@ static enum uvmp_chunk_size size_of(uint32_t bytes)
 
 /* Pages with a chunk. */
 static void backed_pages(const struct uvmp_service *s, const struct block *b, const struct residency *p,
-                         uvmp_mask *backed)
+			 uvmp_mask *backed)
 {
 	uvmp_mask_zero(backed);
 	if (p == NULL || !p->has_memory)
@@ -158,7 +158,7 @@ static void backed_pages(const struct uvmp_service *s, const struct block *b, co
 }
 
 static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b,
-                                  const struct residency *p, uint32_t first)
+				  const struct residency *p, uint32_t first)
 {
 	if (block_is_whole(s, b))
 		return (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M};
@@ -172,7 +172,7 @@ static struct uvmp_region next_chunk(const struct uvmp_block *shape, const uvmp_
 }
 
 static void remember_chunk(struct uvmp_service *s, const struct block *b, struct residency *p,
-                           struct uvmp_region region, struct uvmp_chunk chunk)
+			   struct uvmp_region region, struct uvmp_chunk chunk)
 {
 	if (block_is_whole(s, b)) {
 		p->memory = chunk.root;
@@ -184,7 +184,7 @@ static void remember_chunk(struct uvmp_service *s, const struct block *b, struct
 }
 
 void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct residency *p,
-                         const uvmp_mask *pages)
+			 const uvmp_mask *pages)
 {
 	struct chunk_map *chunks;
 
@@ -200,7 +200,7 @@ void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct r
 }
 
 void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct residency *p,
-                          uint32_t root, uvmp_mask *pages)
+			  uint32_t root, uvmp_mask *pages)
 {
 	struct uvmp_region region;
 	struct uvmp_block shape;
@@ -275,10 +275,10 @@ static bool has_room_for_pin(struct uvmp_service *s)
 }
 
 static void add_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first,
-                    struct uvmp_chunk chunk)
+		    struct uvmp_chunk chunk)
 {
 	s->pinned[s->pinned_count++] = (struct pinned){
-	        .chunk = chunk, .block = block, .first = (uint16_t)first, .gpu = (uint8_t)gpu};
+		.chunk = chunk, .block = block, .first = (uint16_t)first, .gpu = (uint8_t)gpu};
 }
 
 void uvmpi_memory_settle(struct uvmp_service *s)
@@ -298,7 +298,7 @@ void uvmpi_memory_settle(struct uvmp_service *s)
 /* -- chunks come -- */
 
 static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle block,
-                                   enum uvmp_chunk_size size, struct uvmp_chunk *chunk)
+				   enum uvmp_chunk_size size, struct uvmp_chunk *chunk)
 {
 	for (uint32_t i = 0; i < PARKED_MAX; i++) {
 		struct parked *parked = &s->parked[i];
@@ -314,7 +314,7 @@ static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 }
 
 static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                               struct uvmp_region region, enum uvmp_chunk_size *size)
+			       struct uvmp_region region, enum uvmp_chunk_size *size)
 {
 	struct uvmp_chunk chunk;
 	enum uvmp_status status;
@@ -335,7 +335,7 @@ static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle bloc
 }
 
 /* Tells the host of new chunks. */
-static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving)
 {
 	struct uvmp_block shape;
 	struct uvmp_action *a;
@@ -347,16 +347,16 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 		struct uvmp_region region = uvmp_block_chunk(&shape, pin->first);
 
 		if (pin->is_known || pin->gpu != gpu || pin->block != block ||
-		    !uvmp_mask_region_any(pages, region))
+		    !uvmp_mask_region_any(arriving->pages, region))
 			continue;
 		pin->is_known = true;
 		uvmp_mask_zero(&whole);
 		uvmp_mask_region_set(&whole, region);
 		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
-		                uvmp_mask_intersects(&whole, &s->step.faulted)
-		                        ? (enum uvmp_cause)s->step.cause
-		                        : UVMP_CAUSE_PREFETCH,
-		                block, &whole);
+				uvmp_mask_intersects(&whole, arriving->faulted)
+					? (enum uvmp_cause)arriving->cause
+					: UVMP_CAUSE_PREFETCH,
+				block, &whole);
 		a->to = (uint8_t)gpu;
 		a->offset = chunk_offset(pin->chunk);
 		a->detail = region_bytes(s, region);
@@ -364,7 +364,7 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const u
 }
 
 static enum backing back_chunks(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                                const uvmp_mask *pages, enum uvmp_chunk_size *size)
+				const struct arriving *arriving, enum uvmp_chunk_size *size)
 {
 	const struct block *b = block_at(s, block);
 	enum backing backing;
@@ -379,7 +379,7 @@ static enum backing back_chunks(struct uvmp_service *s, uint32_t gpu, handle blo
 		p->has_memory = true;
 	}
 	backed_pages(s, b, p, &missing);
-	uvmp_mask_andnot(&missing, pages, &missing);
+	uvmp_mask_andnot(&missing, arriving->pages, &missing);
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &missing, 0); region.outer != 0;
 	     region = next_chunk(&shape, &missing, region.outer)) {
@@ -390,7 +390,7 @@ static enum backing back_chunks(struct uvmp_service *s, uint32_t gpu, handle blo
 			return backing;
 		}
 	}
-	announce(s, gpu, block, pages);
+	announce(s, gpu, block, arriving);
 	return BACKING_DONE;
 }
 
@@ -433,7 +433,7 @@ uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t g
 }
 
 struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
-                                     uint32_t page, uint32_t *unit)
+				     uint32_t page, uint32_t *unit)
 {
 	const struct residency *p = uvmpi_residency_find(s, b, gpu);
 	const struct gpu *g = &s->gpu[gpu];
@@ -454,10 +454,10 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-	                                 .free_pages = g->capacity_pages - g->used_pages,
-	                                 .incoming_pages = need,
-	                                 .buffer_percent = s->policy.free_buffer,
-	                                 .quirks = s->policy.quirks};
+					 .free_pages = g->capacity_pages - g->used_pages,
+					 .incoming_pages = need,
+					 .buffer_percent = s->policy.free_buffer,
+					 .quirks = s->policy.quirks};
 
 	if (s->is_full || !uvmp_pressure_is_over(&pressure))
 		return;
@@ -466,7 +466,7 @@ static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t 
 }
 
 static enum backing back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-                               const uvmp_mask *pages, enum uvmp_chunk_size *size)
+			       const uvmp_mask *pages, enum uvmp_chunk_size *size)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t need;
@@ -497,7 +497,7 @@ static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *r
 /* [uvmsmart: eviction-list]: where accesses are counted, the tree's node over the unit ranks it, not the
  * order's own count of touches. */
 static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                  const struct residency *p, uint32_t page)
+		  const struct residency *p, uint32_t page)
 {
 	const struct counters *c = counters_of(s, b);
 	uint32_t first, blocks;
@@ -508,8 +508,8 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 	first = page / g->unit_pages * blocks;
 	blocks = minimum(blocks, c->tree.blocks);
 	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
-	                       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
-	                               uvmp_counter_tree_marks(&c->tree, first, blocks));
+			       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
+				       uvmp_counter_tree_marks(&c->tree, first, blocks));
 }
 
 void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
@@ -539,7 +539,7 @@ void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 
 /* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
 static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b,
-                       const struct residency *p, uint32_t page)
+		       const struct residency *p, uint32_t page)
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
@@ -555,7 +555,7 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
  * and would leave as soon as it has come. A reserve is counted in an order without that (uvmpi_evict_start
  * passes such units over). */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                       const struct residency *p, const uvmp_mask *resident, uint32_t page)
+		       const struct residency *p, const uvmp_mask *resident, uint32_t page)
 {
 	struct uvmp_region region = around(g, page);
 
@@ -566,7 +566,7 @@ static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct
 }
 
 static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b,
-                        const struct residency *p, const uvmp_mask *pages)
+			const struct residency *p, const uvmp_mask *pages)
 {
 	uvmp_mask resident;
 
@@ -625,7 +625,7 @@ static void leave_circle(struct uvmp_service *s, uint32_t gpu, handle block)
 }
 
 void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,
-                          uint32_t untouched)
+			  uint32_t untouched)
 {
 	struct gpu *g = &s->gpu[gpu];
 
@@ -636,7 +636,7 @@ void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, ui
 }
 
 static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                         const struct residency *p, const uvmp_mask *pages)
+			 const struct residency *p, const uvmp_mask *pages)
 {
 	uvmp_mask rest;
 
@@ -652,13 +652,13 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 
 /* -- both -- */
 
-enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
-                               enum uvmp_chunk_size *size)
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block,
+			       const struct arriving *arriving, enum uvmp_chunk_size *size)
 {
 	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 
-	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, pages, size)
-	                       : back_pages(s, gpu, block, p, pages, size);
+	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, arriving, size)
+			       : back_pages(s, gpu, block, p, arriving->pages, size);
 }
 
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
@@ -689,7 +689,7 @@ void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, con
 
 /* Marks the chunks of these pages. */
 static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block *b,
-                        const struct residency *p, const uvmp_mask *pages, enum uvmp_chunk_mark mark)
+			const struct residency *p, const uvmp_mask *pages, enum uvmp_chunk_mark mark)
 {
 	struct uvmp_region region;
 	struct uvmp_block shape;
@@ -717,7 +717,7 @@ void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum 
 }
 
 void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
-                       bool is_fault)
+		       bool is_fault)
 {
 	const struct block *b = block_at(s, block);
 	struct residency *p = uvmpi_residency_find(s, b, gpu);
@@ -793,7 +793,7 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 }
 
 static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-                        struct residency *p)
+			struct residency *p)
 {
 	uvmp_mask all;
 

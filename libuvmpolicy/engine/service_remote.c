@@ -40,7 +40,7 @@
 
 static bool is_counting(const struct uvmp_service *s)
 {
-	return s->policy.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
+	return s->tuned.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
 }
 
 /* The block\'s counters; NULL: accesses are not counted, or the arena is full. */
@@ -102,7 +102,7 @@ static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct co
 						       .quirks = s->policy.quirks}};
 	struct uvmp_remote_verdict verdict = {.migrates = true};
 
-	(void)uvmp_remote_decide(&s->policy.remote, &facts, &verdict);
+	(void)uvmp_remote_decide(&s->tuned.remote, &facts, &verdict);
 	return verdict.migrates;
 }
 
@@ -111,7 +111,7 @@ static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_
 {
 	const struct range *range = range_of(s, b);
 
-	return s->policy.remote.remote != UVMP_REMOTE_OFF && range->preferred == UVMP_PROC_NONE &&
+	return s->tuned.remote.remote != UVMP_REMOTE_OFF && range->preferred == UVMP_PROC_NONE &&
 	       range->duplication != UVMP_DUPLICATION_ENABLED && (range->accessed_by & BIT(gpu)) == 0 &&
 	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }
@@ -136,38 +136,36 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 
 /* -- faults -- */
 
-bool uvmpi_remote_keeps(struct uvmp_service *s, uint32_t page, uint8_t access)
+bool uvmpi_remote_keeps(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page, uint8_t access)
 {
-	struct step *step = &s->step;
-	struct block *b = block_at(s, step->block);
+	struct block *b = block_at(s, h);
 	struct counters *c = counted(s, b);
 	bool is_write = access >= UVMP_ACCESS_WRITE;
 
 	if (c == NULL)
 		return false;
 	record(s, c, page, is_write);
-	if (!is_free(s, b, step->requester) || !block_is_on_cpu(s, b, page) ||
-	    migrates(s, step->requester, c, page / counter_pages(s), 0, is_write) ||
-	    uvmpi_residency_make(s, b, step->requester) == NULL) /* then the step says what it lacks */
+	if (!is_free(s, b, gpu) || !block_is_on_cpu(s, b, page) ||
+	    migrates(s, gpu, c, page / counter_pages(s), 0, is_write) ||
+	    uvmpi_residency_make(s, b, gpu) == NULL) /* then the block service reports it */
 		return false;
-	uvmp_mask_set(&step->remote, page);
 	return true;
 }
 
-void uvmpi_remote_map(struct uvmp_service *s)
+void uvmpi_remote_map(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *remote,
+		      const uvmp_mask *arriving)
 {
-	const struct step *step = &s->step;
-	const struct block *b = block_at(s, step->block);
+	const struct block *b = block_at(s, h);
 	uvmp_mask pages;
 
-	if (uvmp_mask_is_empty(&step->remote))
+	if (uvmp_mask_is_empty(remote))
 		return;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, (struct uvmp_region){0, b->pages});
-	keep_staying(s, b, step->requester, counters_of(s, b), &pages);
-	uvmp_mask_or(&pages, &pages, &step->remote);
-	uvmp_mask_andnot(&pages, &pages, &step->arrive[step->requester]); /* a store to the same page */
-	uvmpi_mapping_map_reads(s, step->block, step->requester, &pages, because(UVMP_CAUSE_COUNTER));
+	keep_staying(s, b, gpu, counters_of(s, b), &pages);
+	uvmp_mask_or(&pages, &pages, remote);
+	uvmp_mask_andnot(&pages, &pages, arriving); /* a store to the same page */
+	uvmpi_mapping_map_reads(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
 /* -- accesses -- */

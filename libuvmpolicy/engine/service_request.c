@@ -202,11 +202,13 @@ static bool give_memory(struct uvmp_service *s, handle h)
 
 static void start_step(struct uvmp_service *s)
 {
-	s->step.is_retry = s->run.retries != 0;
-	s->step.has_next = s->run.has_next;
-	s->step.next_start = s->run.next_start;
+	struct job *job = &s->run.servicing->job;
+
+	job->is_retry = s->run.retries != 0;
+	job->has_next = s->run.has_next;
+	job->next_start = s->run.next_start;
 	s->run.is_stepping = true;
-	uvmpi_step_start(s);
+	uvmpi_servicing_start(s, s->run.servicing);
 }
 
 /* -- free -- */
@@ -311,17 +313,18 @@ static void begin_window(struct uvmp_service *s, enum request_phase phase)
 static void migrate_block(struct uvmp_service *s, handle h)
 {
 	const struct block *b = block_at(s, h);
+	struct job *job = &s->run.servicing->job;
 	uint32_t dst = s->run.request.processor;
 	bool is_duplicate = range_of(s, b)->duplication == UVMP_DUPLICATION_ENABLED;
 	uvmp_mask pages;
 
-	uvmpi_step_clear(s, h, dst);
-	s->step.cause = UVMP_CAUSE_MIGRATE;
-	s->step.migrate = UVMP_MIGRATE_API_MIGRATE;
+	uvmpi_job_clear(s, job, h, dst);
+	job->cause = UVMP_CAUSE_MIGRATE;
+	job->migrate = UVMP_MIGRATE_API_MIGRATE;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, part_of(s, b));
-	uvmpi_step_add_prefetched(s, &pages, dst,
-				  is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
+	uvmpi_job_add_prefetched(s, job, &pages, dst,
+				 is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	start_step(s);
 }
 
@@ -484,16 +487,17 @@ static void map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
 static void vacate(struct uvmp_service *s)
 {
 	handle h = s->run.block;
+	struct job *job = &s->run.servicing->job;
 	const struct block *b = block_at(s, h);
 
-	uvmpi_step_clear(s, h, UVMP_CPU);
-	s->step.cause = UVMP_CAUSE_HINT;
-	s->step.migrate = UVMP_MIGRATE_API_HINT;
-	s->step.may_map = false;
+	uvmpi_job_clear(s, job, h, UVMP_CPU);
+	job->cause = UVMP_CAUSE_HINT;
+	job->migrate = UVMP_MIGRATE_API_HINT;
+	job->may_map = false;
 	for (uint32_t page = 0; page < b->pages; page++)
 		if ((uvmpi_block_holders(s, b, page) & ~BIT(UVMP_CPU)) != 0)
-			uvmpi_step_add(s, page, UVMP_CPU, UVMP_ACCESS_PREFETCH, false);
-	if (s->step.destinations != 0) {
+			uvmpi_job_add(job, page, UVMP_CPU, UVMP_ACCESS_PREFETCH, false);
+	if (job->destinations != 0) {
 		start_step(s);
 	} else if (!give_memory(s, h)) {
 		for (uint64_t left = range_of(s, b)->accessed_by; left != 0; left &= left - 1u)
@@ -820,6 +824,7 @@ static void begin_cpu_fault(struct uvmp_service *s)
 static void cpu_fault(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
+	struct job *job = &s->run.servicing->job;
 	uint8_t access = run->request.access;
 	enum uvmp_status status;
 	bool is_throttled;
@@ -828,10 +833,10 @@ static void cpu_fault(struct uvmp_service *s)
 		finish(s, UVMP_OK);
 		return;
 	}
-	uvmpi_step_clear(s, run->block, UVMP_CPU);
-	s->step.is_prefetching = true;
-	status = uvmpi_step_page(s, block_page(s, block_at(s, run->block), run->request.base), access,
-				 (uint8_t)(1u << access), &is_throttled);
+	uvmpi_job_clear(s, job, run->block, UVMP_CPU);
+	job->is_prefetching = true;
+	status = uvmpi_job_add_fault(s, job, block_page(s, block_at(s, run->block), run->request.base),
+				     access, (uint8_t)(1u << access), &is_throttled);
 	if (is_throttled)
 		status = UVMP_ERR_RETRY;
 	if (status != UVMP_OK)
@@ -846,7 +851,8 @@ void uvmpi_request_start(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
 
-	*run = (struct request_run){.is_active = true, .phase = BEGIN, .batch = s->batch};
+	*run = (struct request_run){
+		.servicing = run->servicing, .is_active = true, .phase = BEGIN, .batch = s->batch};
 	run->request = s->request[s->request_get];
 	s->request_get = (s->request_get + 1u) % s->request_capacity;
 	s->request_count--;
@@ -865,11 +871,12 @@ static enum uvmp_status last_result(struct uvmp_service *s)
 	run->is_stepping = false;
 	if (!was_stepping)
 		return uvmpi_queue_status(s);
-	if (s->step.status == UVMP_ERR_RETRY) /* an eviction has made room: the same again [driver: eviction-retry] */
+	/* an eviction has made room: the same again [driver: eviction-retry] */
+	if (run->servicing->job.status == UVMP_ERR_RETRY)
 		return ++run->retries > RETRIES_MAX ? UVMP_ERR_NO_MEMORY : UVMP_OK;
 	run->retries = 0;
-	run->has_stepped = s->step.status == UVMP_OK;
-	return s->step.status;
+	run->has_stepped = run->servicing->job.status == UVMP_OK;
+	return run->servicing->job.status;
 }
 
 static void begin(struct uvmp_service *s)

@@ -24,16 +24,16 @@ static uint64_t kernels_bytes(void)
 uint64_t uvmpi_runtime_bytes(const struct uvmp_service_params *params)
 {
 	return params->policy->runtime
-	               ? kernels_bytes() + params->ranges * (uint64_t)sizeof(struct uvmp_pattern_data)
-	               : 0;
+		       ? kernels_bytes() + params->ranges * (uint64_t)sizeof(struct uvmp_pattern_data)
+		       : 0;
 }
 
 void uvmpi_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
 {
 	if (s->policy.runtime)
 		(void)uvmp_pattern_init(
-		        &s->patterns, (struct uvmp_pattern_kernel *)(void *)memory, KERNELS_MAX,
-		        (struct uvmp_pattern_data *)(void *)(memory + kernels_bytes()), params->ranges);
+			&s->patterns, (struct uvmp_pattern_kernel *)(void *)memory, KERNELS_MAX,
+			(struct uvmp_pattern_data *)(void *)(memory + kernels_bytes()), params->ranges);
 }
 
 /* -- allocations -- */
@@ -108,7 +108,7 @@ void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t b
 }
 
 enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *s, uint32_t gpu, uint64_t now_ns,
-                                           uint64_t *kernel)
+					   uint64_t *kernel)
 {
 	if (!uvmp_service_is_valid(s) || !kernel)
 		return UVMP_ERR_ARGUMENT;
@@ -133,7 +133,7 @@ void uvmpi_runtime_judge(struct uvmp_service *s)
 		return;
 	s->verdict = uvmp_pattern_decide(&s->patterns);
 	if (s->verdict == UVMP_PATTERN_REMOTE)
-		s->policy.remote.remote = UVMP_REMOTE_OVERSUB;
+		s->tuned.remote.remote = UVMP_REMOTE_OVERSUB;
 }
 
 void uvmpi_runtime_tell(struct uvmp_service *s)

@@ -346,7 +346,7 @@ static void test_pressure_off(void **state)
 	fault(1, 2, 5);
 	assert_int_equal(resident(2), 1);
 	/* another prefetcher, once memory is full, has no threshold to be changed */
-	e.service->policy.prefetch.prefetcher = UVMP_PREFETCH_BLOCK;
+	e.service->tuned.prefetch.prefetcher = UVMP_PREFETCH_BLOCK;
 	fault(1, 2, 6);
 	assert_int_equal(resident(2), 512);
 	stop();
@@ -719,7 +719,7 @@ static void test_runtime_linear(void **state)
 	assert_int_equal(e.count[UVMP_ACTION_PATTERN], 0); /* nothing has changed since */
 	end(id);
 	assert_int_equal(uvmp_pattern_of(&e.service->patterns, 0), UVMP_PATTERN_LINEAR);
-	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
+	assert_int_equal(e.service->tuned.remote.remote, UVMP_REMOTE_OFF);
 	stop();
 }
 
@@ -749,15 +749,15 @@ static void test_runtime_verdicts(void **state)
 	end(id);
 	assert_int_equal(uvmp_pattern_decide(&e.service->patterns), UVMP_PATTERN_EVICT_TREE);
 	assert_true(resident(0) >= 256);
-	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
+	assert_int_equal(e.service->tuned.remote.remote, UVMP_REMOTE_OFF);
 	id = kernel();
 	fault(1, 2, 0);
-	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF);
+	assert_int_equal(e.service->tuned.remote.remote, UVMP_REMOTE_OFF);
 	fault(1, 1, 16);
 	assert_true(engine_has(&e, "pattern cause=adapt space=1 block=0x40000000 batch=37 count=6\n"));
 	assert_true(engine_has(&e, "pattern cause=adapt batch=37 detail=2 update=1\nevict cause=eviction"));
 	fault(1, 3, 0);
-	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OVERSUB);
+	assert_int_equal(e.service->tuned.remote.remote, UVMP_REMOTE_OVERSUB);
 	end(id);
 	stop();
 }

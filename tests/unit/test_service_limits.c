@@ -140,10 +140,11 @@ static void many_mappings(void **state)
 /* Asks for memory on GPU 1 as a step does. */
 static enum backing back(struct uvmp_service *s, handle h, const uvmp_mask *pages)
 {
+	const struct arriving arriving = {pages, pages, UVMP_CAUSE_DEMAND};
 	enum uvmp_chunk_size size;
 
 	assert_non_null(uvmpi_residency_make(s, block_at(s, h), 1));
-	return uvmpi_memory_back(s, 1, h, pages, &size);
+	return uvmpi_memory_back(s, 1, h, &arriving, &size);
 }
 
 /* All that may be pinned is, and the host knows of none of it: the present step needs them, and gets no more.
@@ -168,7 +169,6 @@ static void no_room_for_pins(void **state)
 	for (uint32_t i = 0; i < PINNED_MAX; i++) {
 		handle h = uvmpi_block_make(s, 0, BASE + (uint64_t)i * MIB2, &status);
 
-		uvmpi_step_clear(s, h, 1);
 		assert_int_equal(back(s, h, &first), BACKING_DONE);
 		s->pinned[i].is_known = false;
 		s->actions = 0;

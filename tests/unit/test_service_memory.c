@@ -151,25 +151,46 @@ static void drain(void)
 	s->is_drained = s->actions != 0;
 }
 
+static enum uvmp_status evict_start(uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead)
+{
+	struct servicing *servicing = s->fault.servicing;
+
+	return uvmpi_evict_start(s, &servicing->eviction, &servicing->job, gpu, size, is_ahead);
+}
+
+static bool evict_ahead(uint32_t gpu, uvmp_addr for_address)
+{
+	struct servicing *servicing = s->fault.servicing;
+
+	return uvmpi_evict_ahead(s, &servicing->eviction, &servicing->job, gpu, for_address);
+}
+
+static bool evict_trim(uint32_t gpu, uvmp_addr for_address)
+{
+	return uvmpi_evict_trim(s, &s->fault.servicing->eviction, gpu, for_address);
+}
+
 static enum uvmp_status evict(void)
 {
-	while (s->evict.phase != EVICT_IDLE) {
-		uvmpi_evict_advance(s);
+	while (s->fault.servicing->eviction.phase != EVICT_IDLE) {
+		uvmpi_evict_advance(s, &s->fault.servicing->eviction);
 		drain();
 	}
-	return s->evict.status;
+	return s->fault.servicing->eviction.status;
 }
 
 /* Asks for memory as a step does, and starts the eviction that the answer asks for. */
 static enum backing back(handle h, uint32_t gpu, const uvmp_mask *mask)
 {
+	const struct job *job = &s->fault.servicing->job;
+	const struct arriving arriving = {mask, &job->faulted, job->cause};
 	enum uvmp_chunk_size size;
 	enum backing backing;
 
 	if (uvmpi_residency_make(s, block_at(s, h), gpu) == NULL)
 		return BACKING_FAILED;
-	backing = uvmpi_memory_back(s, gpu, h, mask, &size);
-	if (backing == BACKING_NEED_ROOM && uvmpi_evict_start(s, gpu, size, false) != UVMP_OK)
+	backing = uvmpi_memory_back(s, gpu, h, &arriving, &size);
+	if (backing == BACKING_NEED_ROOM && evict_start(gpu, size, false) != UVMP_OK)
 		return BACKING_FAILED;
 	return backing;
 }
@@ -179,19 +200,19 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 {
 	enum backing backing;
 
-	s->step.block = h;
-	s->step.cause = UVMP_CAUSE_DEMAND;
-	s->step.faulted = pages(0, 1);
+	s->fault.servicing->job.block = h;
+	s->fault.servicing->job.cause = UVMP_CAUSE_DEMAND;
+	s->fault.servicing->job.faulted = pages(0, 1);
 	do {
 		backing = back(h, gpu, &mask);
 		drain();
 		if (backing == BACKING_NEED_ROOM && evict() != UVMP_OK)
-			return s->evict.status;
+			return s->fault.servicing->eviction.status;
 	} while (backing == BACKING_NEED_ROOM);
 	if (backing != BACKING_DONE)
 		return UVMP_ERR_NO_MEMORY;
 	uvmp_mask_or(&place(h, gpu)->resident, &place(h, gpu)->resident, &mask);
-	uvmpi_memory_used(s, gpu, h, &mask, !s->step.is_follow);
+	uvmpi_memory_used(s, gpu, h, &mask, !s->fault.servicing->job.is_follow);
 	return UVMP_OK;
 }
 
@@ -263,7 +284,7 @@ static void without_memory(void **state)
 	uvmpi_memory_cuts(s, block_at(s, block(0)), 2, &none);
 	uvmpi_memory_unback(s, 2, block(0), &none);
 	assert_true(uvmp_mask_is_empty(&none));
-	assert_int_equal(uvmpi_evict_start(s, 2, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(evict_start(2, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	assert_string_equal(seen, "");
 }
 
@@ -327,9 +348,9 @@ static void victims_by_list(void **state)
 	all = pages(0, 2);
 	uvmpi_depart(s, block(2), 1, &all, false);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
-	s->step.block = block(4);
+	s->fault.servicing->job.block = block(4);
 	forget();
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "E"); /* nothing resident */
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_UNUSED);
@@ -341,7 +362,7 @@ static void victims_by_list(void **state)
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_USED);
 	assert_int_equal(last[UVMP_ACTION_EVICT].address, BASE);
 	/* ahead: the root goes back to the pool, and the next allocation finds it */
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_false(uvmpi_evict_is_next(s, 1));
 	forget();
@@ -355,8 +376,8 @@ static void free_victim(void **state)
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 1);
 	assert_false(uvmpi_evict_is_next(s, 1)); /* of the batch of 64 from the pool one root is free */
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
-	assert_int_equal(s->evict.victim, UVMP_VICTIM_FREE);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(s->fault.servicing->eviction.victim, UVMP_VICTIM_FREE);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_false(uvmpi_evict_is_next(s, 1));
 	assert_string_equal(seen, "A");
@@ -581,8 +602,8 @@ static void full_arena(void **state)
 		;
 	while (uvmpi_arena_take(s, SLAB_COLD) != 0)
 		;
-	s->step.block = 0;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	s->fault.servicing->job.block = 0;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_ERR_NO_MEMORY); /* no place on the CPU */
 	assert_string_equal(seen, "");
@@ -632,13 +653,13 @@ static void followers(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 1, 1);
 	have(block(0), 1, 0, 1);
-	s->step.is_follow = true;
-	s->step.keep = block(0);
+	s->fault.servicing->job.is_follow = true;
+	s->fault.servicing->job.keep = block(0);
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	s->step.keep = block(2);
+	s->fault.servicing->job.keep = block(2);
 	assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_OK);
 	uvmpi_memory_settle(s);
-	s->step.keep = 0;
+	s->fault.servicing->job.keep = 0;
 	assert_int_equal(bring(block(0), 1, pages(0, 1)), UVMP_OK);
 }
 
@@ -653,7 +674,7 @@ static void unneeded(void **state)
 	have(block(0), 1, 0, 1);
 	have(at(SMALL), 1, 0, 490); /* one chunk of 64 KiB is left of that root */
 	tiny = at(TINY);
-	s->step.block = tiny;
+	s->fault.servicing->job.block = tiny;
 	forget();
 	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(s->pinned_count, 1);
@@ -673,7 +694,7 @@ static void unneeded(void **state)
 	have(block(0), 1, 0, 1);
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
-	s->step.block = tiny;
+	s->fault.servicing->job.block = tiny;
 	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(evict(), UVMP_OK);
 	uvmpi_memory_settle(s);
@@ -694,7 +715,7 @@ static void unneeded_elsewhere(void **state)
 	have(block(0), 1, 0, 1);
 	have(at(SMALL), 1, 0, 490);
 	tiny = at(TINY);
-	s->step.block = tiny;
+	s->fault.servicing->job.block = tiny;
 	assert_int_equal(back(tiny, 1, &two), BACKING_NEED_ROOM);
 	assert_int_equal(evict(), UVMP_OK);
 	forget();
@@ -713,7 +734,7 @@ static void nothing_for_it(void **state)
 {
 	(void)state;
 	open("preset=nvidia-595", 4096, 2, 0); /* no root may be split */
-	s->step.block = at(TINY);
+	s->fault.servicing->job.block = at(TINY);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
 	assert_false(place(at(TINY), 1)->has_memory);
 	assert_int_equal(s->live[SLAB_CHUNK_MAP], 0);
@@ -729,7 +750,7 @@ static void two_roots(void **state)
 	have(at(SMALL), 1, 0, 507); /* the last one, of 64 KiB, is in the second root */
 	have(at(TINY), 1, 16, 17);
 	assert_int_equal(s->live[SLAB_CHUNK_MAP], 2);
-	s->step.block = block(0);
+	s->fault.servicing->job.block = block(0);
 	have(block(0), 1, 0, 1);
 	assert_int_equal(s->live[SLAB_CHUNK_MAP], 2);
 	assert_true(place(at(SMALL), 1)->has_memory);
@@ -745,12 +766,12 @@ static void copies_beside(void **state)
 	open("preset=nvidia-595", 4096, 1, 1);
 	have(block(0), 1, 0, 1);
 	forget();
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	s->in[0] = (struct uvmp_copy){.pages = {0, 1}, .from = UVMP_CPU, .to = 2};
 	s->ins = 1;
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, true), UVMP_OK);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "ECC");
 	assert_int_equal(last[UVMP_ACTION_COPY].to, 2);
@@ -765,9 +786,9 @@ static void parked_chunks(void **state)
 	open("preset=nvidia-595", 4096, 6, 6);
 	for (uint32_t i = 0; i < 6; i++)
 		have(block(i), 1, 0, 1);
-	s->step.block = block(8);
+	s->fault.servicing->job.block = block(8);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+		assert_int_equal(evict_start(1, UVMP_CHUNK_64K, false), UVMP_OK);
 		assert_int_equal(evict(), UVMP_OK);
 	}
 	for (uint32_t i = 0; i < PARKED_MAX; i++)
@@ -783,8 +804,8 @@ static void parked_chunks(void **state)
 	have(block(8), 1, 0, 1);
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 	/* of the same block, but of another size */
-	s->step.block = block(10);
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_64K, false), UVMP_OK);
+	s->fault.servicing->job.block = block(10);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_64K, false), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
 	assert_int_equal(back(block(10), 1, &one), BACKING_DONE);
 	drain();
@@ -915,10 +936,10 @@ static void large_pages(void **state)
 	/* it is the only one, and does not make room for itself */
 	have(a, 1, 0, 292);
 	uvmpi_memory_touch(s, 1, b, 0);
-	s->step.is_follow = true;
-	s->step.keep = a;
+	s->fault.servicing->job.is_follow = true;
+	s->fault.servicing->job.keep = a;
 	assert_int_equal(bring(b, 1, pages(220, 221)), UVMP_ERR_NO_MEMORY);
-	s->step.is_follow = false;
+	s->fault.servicing->job.is_follow = false;
 	uvmpi_memory_touch(s, 1, a, 0); /* b is older, and is passed over */
 	have(b, 1, 220, 221);
 	assert_int_equal(resident(a, 1), 0);
@@ -926,15 +947,15 @@ static void large_pages(void **state)
 	uvmpi_memory_used(s, 1, a, &none, true);
 	uvmpi_memory_free(s, 1, b);
 	place(b, 1)->resident = none;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 	/* some pages stay: so does the unit */
 	a = block(3);
 	have(a, 1, 0, 2);
 	none = pages(0, 1);
 	uvmpi_depart(s, a, 1, &none, false);
 	assert_int_equal(s->gpu[1].used_pages, 1);
-	s->step.block = b;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	s->fault.servicing->job.block = b;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	fail_kind = UVMP_ACTION_COPY;
 	assert_int_equal(evict(), UVMP_ERR_STATE);
@@ -944,7 +965,7 @@ static void large_pages(void **state)
 /* One eviction; first and last of the regions that it has named. */
 static struct uvmp_region leave_once(void)
 {
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	return uvmp_mask_hull(&last[UVMP_ACTION_EVICT].pages);
@@ -968,7 +989,7 @@ static void basic_blocks(void **state)
 	b = block(1);
 	for (uint32_t i = 0; i < 10; i++)
 		have(a, 1, 16 * i, 16 * i + 16);
-	s->step.block = b;
+	s->fault.servicing->job.block = b;
 	ASSERT_LEAVES(2, 1); /* [uvmsmart: victim-selection]: skip 2 */
 	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);
 	assert_string_equal(seen, "EC");
@@ -977,7 +998,7 @@ static void basic_blocks(void **state)
 		a = at(SMALL);
 		have(a, 1, 496, 507); /* all that it has there */
 		have(a, 1, 0, 18);
-		s->step.block = block(2);
+		s->fault.servicing->job.block = block(2);
 		some = pages(496, 507);
 		(void)leave_once();
 		assert_memory_equal(&last[UVMP_ACTION_EVICT].pages, &some, sizeof(some));
@@ -994,7 +1015,7 @@ static void basic_blocks(void **state)
 	uvmpi_depart(s, a, 1, &some, false); /* the rest of its basic block can leave yet */
 	uvmpi_memory_touch(s, 1, a, 17);
 	uvmpi_memory_touch(s, 1, b, 0);
-	s->step.block = block(2);
+	s->fault.servicing->job.block = block(2);
 	some = pages(1, 16);
 	(void)leave_once();
 	assert_memory_equal(&last[UVMP_ACTION_EVICT].pages, &some, sizeof(some));
@@ -1009,16 +1030,16 @@ static void basic_blocks_in_use(void **state)
 	a = block(0);
 	b = block(1);
 	have(a, 1, 0, 48);
-	s->step.block = a;
-	s->step.arrive[1] = pages(17, 18); /* comes, or is there and wanted */
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(17, 18); /* comes, or is there and wanted */
 	ASSERT_LEAVES(0, 1);
 	ASSERT_LEAVES(2, 1);
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
-	s->step.block = b;
-	s->step.is_follow = true;
-	s->step.keep = a;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
-	s->step.keep = b;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->fault.servicing->job.block = b;
+	s->fault.servicing->job.is_follow = true;
+	s->fault.servicing->job.keep = a;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->fault.servicing->job.keep = b;
 	ASSERT_LEAVES(1, 1);
 }
 
@@ -1033,13 +1054,13 @@ static void reserve(void **state)
 	b = block(1);
 	have(a, 1, 0, 100);
 	have(b, 1, 0, 100);
-	s->step.block = b;
+	s->fault.servicing->job.block = b;
 	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
-	assert_int_equal(s->evict.root, place(a, 1)->memory);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(s->fault.servicing->eviction.root, place(a, 1)->memory);
 	assert_int_equal(s->gpu[1].order.reserve_percent, 99);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
 }
 
 /* [uvmsmart: victim-selection], examples of the closure. */
@@ -1052,7 +1073,7 @@ static void trees(void **state)
 	open("evict=tbne", 4096, 1, 0);
 	a = block(0);
 	have(a, 1, 0, 512);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 1);
 	ASSERT_LEAVES(1, 1);
 	ASSERT_LEAVES(2, 2);
@@ -1067,19 +1088,19 @@ static void trees(void **state)
 	a = at(EIGHT);
 	for (uint32_t i = 0; i < 8; i += 2)
 		have(a, 1, 16 * i, 16 * i + 16);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(6, 1); /* the last of four in one call */
 	assert_string_equal(seen, "ECECECEC");
 	assert_int_equal(last[UVMP_ACTION_EVICT].count, 3);
 	for (uint32_t i = 0; i < 5; i++)
 		have(a, 1, 16u * order[i], 16u * order[i] + 16);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(4, 1);
 	uvmpi_memory_free(s, 1, a);
 	place(a, 1)->resident = pages(0, 0);
 	for (uint32_t i = 5; i < 11; i++)
 		have(a, 1, 16u * order[i], 16u * order[i] + 16);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(4, 2);
 	ASSERT_LEAVES(0, 4);
 }
@@ -1105,24 +1126,24 @@ static void trees_of_the_prefetcher(void **state)
 	open("prefetch=tbn evict=tbne", 4096, 1, 0);
 	a = block(0);
 	have(a, 1, 0, 256);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 1 + 15); /* no tree yet: below half of the root without the first */
 	have(a, 1, 0, 256);
 	uvmpi_cold_make(s, block_at(s, a));
-	s->step.block = a;
-	s->step.arrive[1] = pages(300, 320);
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(300, 320);
 	ASSERT_LEAVES(0, 1); /* what comes keeps the root over half */
 	have(a, 1, 0, 256);
-	s->step.block = a;
-	s->step.arrive[1] = pages(16, 17);
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(16, 17);
 	ASSERT_LEAVES(2, 14); /* after block 0, and without block 1 */
-	s->step.arrive[1] = pages(0, 0);
+	s->fault.servicing->job.arrive[1] = pages(0, 0);
 	have(a, 1, 0, 256);
 	give_tree(a);
 	tree = uvmpi_arena_at(s, cold_at(s, block_at(s, a)->cold)->tree);
 	half = pages(0, 288);
 	uvmp_tree_assign(tree, &half);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 1); /* two more were asked for */
 	assert_int_equal(uvmp_tree_leaf(tree, 0), 0);
 	assert_int_equal(tree->node[0], 272);
@@ -1130,13 +1151,13 @@ static void trees_of_the_prefetcher(void **state)
 	a = block(0);
 	have(a, 1, 0, 256);
 	give_tree(a);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 16);
 	open("prefetch=none evict=tbne", 4096, 1, 0);
 	a = block(0);
 	have(a, 1, 0, 256);
 	give_tree(a); /* of a prefetcher before */
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 16);
 }
 
@@ -1150,8 +1171,8 @@ static void failed_region(void **state)
 	a = block(0);
 	for (uint32_t i = 0; i < 8; i += 2)
 		have(a, 1, 16 * i, 16 * i + 16);
-	s->step.block = block(1);
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	s->fault.servicing->job.block = block(1);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
@@ -1159,8 +1180,8 @@ static void failed_region(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 48);
 	assert_int_equal(s->gpu[1].order.count, 3);
 	assert_true(uvmp_service_check(s));
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
-	assert_int_equal(s->evict.root % 32, 4);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(s->fault.servicing->eviction.root % 32, 4);
 }
 
 /* Touches decide, and stay when the pages have gone. */
@@ -1177,17 +1198,17 @@ static void least_often(void **state)
 	uvmpi_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 1);
 	have(c, 1, 0, 1);
-	s->step.block = block(3);
+	s->fault.servicing->job.block = block(3);
 	assert_int_equal(leave_once().outer, 1);
 	assert_int_equal(resident(b, 1), 0);
 	have(b, 1, 0, 1); /* two by now */
-	s->step.block = block(3);
+	s->fault.servicing->job.block = block(3);
 	leave_once();
 	assert_int_equal(resident(c, 1), 0);
 	uvmpi_memory_free(s, 1, a); /* forgotten */
 	place(a, 1)->resident = pages(0, 0);
 	have(a, 1, 0, 1);
-	s->step.block = block(3);
+	s->fault.servicing->job.block = block(3);
 	leave_once();
 	assert_int_equal(resident(a, 1), 0);
 }
@@ -1196,19 +1217,19 @@ static void free_buffer(void **state)
 {
 	(void)state;
 	open("preset=nvidia-595", 4096, 1, 1);
-	assert_false(uvmpi_evict_trim(s, 1, BASE)); /* chunks */
+	assert_false(evict_trim(1, BASE)); /* chunks */
 	open("evict=lru4k free_buffer=50", 4096, 1, 0);
 	have(block(0), 1, 0, 256);
-	assert_false(uvmpi_evict_trim(s, 1, BASE));
+	assert_false(evict_trim(1, BASE));
 	have(block(0), 1, 256, 257);
-	assert_true(uvmpi_evict_trim(s, 1, BASE + MIB2));
+	assert_true(evict_trim(1, BASE + MIB2));
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "EC");
 	assert_true(last[UVMP_ACTION_EVICT].for_address == BASE + MIB2);
-	assert_false(uvmpi_evict_trim(s, 1, BASE));
+	assert_false(evict_trim(1, BASE));
 	s->gpu[2].used_pages = 512; /* of nobody */
-	assert_false(uvmpi_evict_trim(s, 2, BASE));
+	assert_false(evict_trim(2, BASE));
 }
 
 static void random_pages(void **state)
@@ -1220,10 +1241,10 @@ static void random_pages(void **state)
 	assert_string_equal(seen, "EC");
 	assert_int_equal(s->gpu[1].used_pages, 512);
 	/* nearly all is the block that follows must keep: eight draws hit it */
-	s->step.is_follow = true;
-	s->step.keep = block(0);
+	s->fault.servicing->job.is_follow = true;
+	s->fault.servicing->job.keep = block(0);
 	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	s->step.keep = block(1);
+	s->fault.servicing->job.keep = block(1);
 	assert_int_equal(bring(block(2), 1, pages(0, 1)), UVMP_OK);
 }
 
@@ -1240,17 +1261,17 @@ static void units_of_64k(void **state)
 	have(a, 1, 0, 16);
 	have(a, 1, 32, 64);
 	uvmpi_memory_touch(s, 1, a, 33);
-	s->step.block = b;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	s->fault.servicing->job.block = b;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_EVICT].pages), 4);
 	ASSERT_LEAVES(0, 1);
-	s->step.block = a;
-	s->step.arrive[1] = pages(48, 49);
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(48, 49);
 	ASSERT_LEAVES(2, 1); /* the older one is wanted */
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
-	s->step.arrive[1] = pages(0, 0);
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	s->fault.servicing->job.arrive[1] = pages(0, 0);
 	ASSERT_LEAVES(3, 1);
 	assert_int_equal(s->gpu[1].used_pages, 0);
 }
@@ -1266,17 +1287,17 @@ static void counts_of_units(void **state)
 	have(a, 1, 0, 128);
 	for (uint32_t unit = 0; unit < 3; unit++)
 		uvmpi_memory_touch(s, 1, a, 32 * unit);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(6, 2);
 	have(a, 1, 96, 128);
 	uvmpi_memory_touch(s, 1, a, 127); /* has three by now */
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 2);
 	uvmpi_memory_free(s, 1, a);
 	place(a, 1)->resident = pages(0, 0);
 	have(a, 1, 0, 64);
 	uvmpi_memory_touch(s, 1, a, 0); /* two; the second has one, for what it had is forgotten */
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(2, 2);
 }
 
@@ -1295,7 +1316,7 @@ static void trees_of_units(void **state)
 		tree = uvmpi_arena_at(s, cold_at(s, block_at(s, a)->cold)->tree);
 		assert_int_equal(uvmp_tree_init(tree, 32), UVMP_OK);
 		uvmp_tree_assign(tree, &place(a, 1)->resident);
-		s->step.block = block(1);
+		s->fault.servicing->job.block = block(1);
 		ASSERT_LEAVES(0, large ? 32 : 16);
 		assert_int_equal(tree->node[0], large ? 0 : 256);
 	}
@@ -1303,7 +1324,7 @@ static void trees_of_units(void **state)
 
 static void leave_ahead(const char *kinds)
 {
-	assert_true(uvmpi_evict_ahead(s, 1, BASE));
+	assert_true(evict_ahead(1, BASE));
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, kinds);
@@ -1319,18 +1340,18 @@ static void ahead_of_pages(void **state)
 	open("evict=lru4k", 4096, 1, 0);
 	a = block(0);
 	have(a, 1, 0, 512);
-	s->step.block = a;
-	s->step.arrive[1] = pages(0, 2);
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(0, 2);
 	leave_ahead("EC");
 	assert_int_equal(uvmp_mask_next_set(&last[UVMP_ACTION_EVICT].pages, 0), 2);
-	assert_false(uvmpi_evict_ahead(s, 1, BASE)); /* there is room */
+	assert_false(evict_ahead(1, BASE)); /* there is room */
 	have(block(1), 1, 0, 1);
-	s->step.block = a;
-	s->step.arrive[1] = pages(0, 512);
+	s->fault.servicing->job.block = a;
+	s->fault.servicing->job.arrive[1] = pages(0, 512);
 	leave_ahead("EC"); /* the other block's */
 	assert_int_equal(resident(block(1), 1), 0);
 	s->gpu[1].coming_pages = 1;
-	assert_false(uvmpi_evict_ahead(s, 1, BASE)); /* all is wanted */
+	assert_false(evict_ahead(1, BASE)); /* all is wanted */
 	open("evict=lru2m granularity=64k", 4096, 1, 0);
 	a = block(0);
 	b = block(1);
@@ -1338,20 +1359,20 @@ static void ahead_of_pages(void **state)
 	have(a, 1, 16, 20);
 	have(a, 1, 32, 36);
 	have(b, 1, 0, 500);
-	s->step.block = b;
-	s->step.arrive[1] = pages(0, 512);
+	s->fault.servicing->job.block = b;
+	s->fault.servicing->job.arrive[1] = pages(0, 512);
 	leave_ahead("ECECEC");                       /* one is not enough */
 	assert_int_equal(s->gpu[1].used_pages, 500); /* nor are three, but no more may go */
 	open("evict=lru2m", 4096, 2, 0);
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 1);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	leave_ahead("EC");
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 512);
-	assert_false(uvmpi_evict_ahead(s, 1, BASE));
+	assert_false(evict_ahead(1, BASE));
 	have(block(1), 1, 0, 512);
-	s->step.block = block(2);
+	s->fault.servicing->job.block = block(2);
 	leave_ahead("EC");
 }
 
@@ -1388,13 +1409,13 @@ static void circles(void **state)
 	uvmpi_memory_used(s, 1, block(2), &all, false);
 	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
 	/* the other one is wanted: the pin ends, as nothing else can go */
-	s->step.block = block(2);
-	s->step.arrive[1] = all;
-	assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
+	s->fault.servicing->job.block = block(2);
+	s->fault.servicing->job.arrive[1] = all;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	assert_false(is_pinned(block(0)));
-	assert_int_equal(s->evict.root / 2, place(block(0), 1)->memory);
+	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
 	assert_int_equal(evict(), UVMP_OK);
-	s->step.arrive[1] = pages(0, 0);
+	s->fault.servicing->job.arrive[1] = pages(0, 0);
 	/* the circle stands still: pins end when enough else was evicted */
 	open("evict=lru2m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
@@ -1417,7 +1438,7 @@ static void circles(void **state)
 	uvmpi_depart(s, block(0), 1, &all, false);
 	assert_true(is_pinned(block(0)));
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 16); /* of the other block */
 	ASSERT_LEAVES(16, 16);
 	ASSERT_LEAVES(16, 16);
@@ -1478,7 +1499,7 @@ static void incomplete(void **state)
 		have(c, 1, 256, 512); /* complete now */
 		have(b, 1, 0, 200);
 		have(b, 1, 200, 300);
-		s->step.block = block(3);
+		s->fault.servicing->job.block = block(3);
 		(void)leave_once();
 		assert_int_equal(resident(a, 1), i == 3 ? 0 : 100);
 		assert_true(i == 3 || resident(c, 1) < 512);
@@ -1488,7 +1509,7 @@ static void incomplete(void **state)
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
 		uvmpi_depart(s, a, 1, &some, false); /* not complete any more */
-		s->step.block = block(3);
+		s->fault.servicing->job.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
 		if (i != 2) {
@@ -1509,15 +1530,17 @@ static void kept(void **state)
 		open(policies[i], 4096, 2, 0);
 		have(block(0), 1, 0, 512);
 		have(block(1), 1, 0, 512);
-		s->step.block = block(2);
-		s->step.is_follow = true;
-		s->step.keep = block(0);
-		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
-		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(1), 1)->memory);
+		s->fault.servicing->job.block = block(2);
+		s->fault.servicing->job.is_follow = true;
+		s->fault.servicing->job.keep = block(0);
+		assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(s->fault.servicing->eviction.root / s->gpu[1].block_units,
+				 place(block(1), 1)->memory);
 		assert_int_equal(evict(), UVMP_OK);
-		s->step.is_follow = false;
-		assert_int_equal(uvmpi_evict_start(s, 1, UVMP_CHUNK_2M, false), UVMP_OK);
-		assert_int_equal(s->evict.root / s->gpu[1].block_units, place(block(0), 1)->memory);
+		s->fault.servicing->job.is_follow = false;
+		assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+		assert_int_equal(s->fault.servicing->eviction.root / s->gpu[1].block_units,
+				 place(block(0), 1)->memory);
 	}
 }
 
@@ -1552,9 +1575,9 @@ static void circles_with_prefetch(void **state)
 	walk_in_circles(1);
 	first = &s->gpu[1].cyclic.block[place(block(0), 1)->memory];
 	assert_true(first->is_away);
-	s->step.is_follow = true;
+	s->fault.servicing->job.is_follow = true;
 	have(block(0), 1, 0, 512);
-	s->step.is_follow = false;
+	s->fault.servicing->job.is_follow = false;
 	assert_false(first->is_away);
 	assert_int_equal(first->rounds, 0);
 	have(block(1), 1, 0, 512);
@@ -1599,7 +1622,7 @@ static void untouched_pages(void **state)
 	open("evict=mhpe", 4096, 1, 0);
 	a = block(0);
 	have(a, 1, 0, 64);
-	s->step.block = block(1);
+	s->fault.servicing->job.block = block(1);
 	ASSERT_LEAVES(0, 1);
 	assert_int_equal(mhpe_of(s)->left_pages, 16);
 	assert_int_equal(mhpe_of(s)->untouched, 0);

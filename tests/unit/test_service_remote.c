@@ -353,7 +353,7 @@ static void test_runtime_counts_for_later(void **unused)
 	use(BASE, 20);
 	assert_true(is_here(BASE));
 	assert_int_equal(count(BASE), 21);
-	host.service->policy.remote.remote = UVMP_REMOTE_ALWAYS;
+	host.service->tuned.remote.remote = UVMP_REMOTE_ALWAYS;
 	fault(BASE + PAGE, UVMP_ACCESS_READ);
 	assert_true(is_here(BASE + PAGE));
 	fault(BASE + KIB64, UVMP_ACCESS_READ);

@@ -1130,8 +1130,9 @@ static void test_check_units(void **state)
 	p = uvmpi_residency_make(s, block_at(s, h), 1);
 	uvmp_mask_zero(&some);
 	set_pages(&some, 2, 5);
-	s->step.block = h;
-	assert_int_equal(uvmpi_memory_back(s, 1, h, &some, &size), BACKING_DONE);
+	assert_int_equal(
+		uvmpi_memory_back(s, 1, h, &(struct arriving){&some, &some, UVMP_CAUSE_DEMAND}, &size),
+		BACKING_DONE);
 	uvmpi_memory_used(s, 1, h, &some, true);
 	p->resident = some;
 	assert_true(p->has_memory);
@@ -1146,12 +1147,9 @@ static void test_check_units(void **state)
 	/* what may leave, or not, but for while something comes or goes */
 	(void)uvmp_evict_remove(&g->order, p->memory * 512u + 3u);
 	assert_false(uvmp_service_check(s));
-	s->step.phase = STEP_COPY;
+	s->active = s->run.servicing;
 	assert_true(uvmp_service_check(s));
-	s->step.phase = STEP_IDLE;
-	s->evict.phase = EVICT_NEXT;
-	assert_true(uvmp_service_check(s));
-	s->evict.phase = EVICT_IDLE;
+	s->active = NULL;
 	(void)uvmp_evict_touch(&g->order, p->memory * 512u + 3u);
 	assert_true(uvmp_service_check(s));
 	(void)uvmp_evict_touch(&g->order, p->memory * 512u + 5u);

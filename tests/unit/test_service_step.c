@@ -1053,7 +1053,7 @@ static void prefetch_beside_thrashing(void **state)
 
 /* [driver: stale-prefetch-mask]: with two destinations the prefetcher is not asked, but what it said before,
  * of another block here, still names the cause of what moves. Nothing outside shows it, so this looks
- * inside. */
+ * Only what takes a thousand evictions is set from inside. */
 static void stale_prefetch_mask(void **state)
 {
 	static const char *const policy[] = {"prefetch=density", "prefetch=density quirks=0"};
@@ -1067,7 +1067,7 @@ static void stale_prefetch_mask(void **state)
 		cpu_fault(0, UVMP_ACCESS_WRITE); /* 0 to 15 */
 		assert_int_equal(advise_part(0, 512, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
 		gpu_fault(1, 512 + 3, UVMP_ACCESS_READ);
-		assert_int_equal(uvmp_mask_weight(&e.service->step.prefetched), 7);
+		assert_int_equal(uvmp_mask_weight(&e.service->prefetched), 7);
 		engine_forget(&e);
 		cpu_fault(16, UVMP_ACCESS_WRITE);
 		gpu_fault(1, 512 + 3, UVMP_ACCESS_READ);
@@ -1077,7 +1077,7 @@ static void stale_prefetch_mask(void **state)
 		assert_int_equal(page(0).resident, 1);
 		assert_int_equal(page(40).resident, 2);
 		assert_int_equal(page(41).resident, 0);
-		assert_int_equal(uvmp_mask_weight(&e.service->step.prefetched), i == 0 ? 15 : 0);
+		assert_int_equal(uvmp_mask_weight(&e.service->prefetched), i == 0 ? 15 : 0);
 		stop();
 	}
 }

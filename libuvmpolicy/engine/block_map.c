@@ -1,0 +1,241 @@
+/* Block service: mappings of the pages that have arrived
+ * [driver: block-service, other-mappings].
+ *
+ * The decision for a page depends on few facts, and each fact is a set of pages here. So the pages fall into few
+ * equivalence classes, and one decision serves a class. A class is named by its first page. */
+#include "../base/bits_internal.h"
+#include "service_internal.h"
+
+static uint8_t access_of(const struct job *job, uint32_t page)
+{
+	uint32_t access = 0;
+
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		access |= (uint32_t)uvmp_mask_test(&job->access[bit], page) << bit;
+	return (uint8_t)access;
+}
+
+static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page,
+		       struct uvmp_map *map)
+{
+	const struct block *b = block_at(s, job->block);
+	const struct range *range = range_of(s, b);
+	struct uvmp_map_facts facts = {.requester = job->requester,
+				       .destination = job->dst,
+				       .access = access_of(job, page),
+				       .logical = range->right,
+				       .accessed_by = range->accessed_by,
+				       .has_preferred = range->preferred != UVMP_PROC_NONE,
+				       .preferred = range->preferred,
+				       .duplication = range->duplication,
+				       .is_duplicated = block_is_duplicated(s, b, page),
+				       .is_discarded = block_is_discarded(s, b, page),
+				       /* access counters never revoke [driver: counter-policy] */
+				       .has_migrated = job->operation == UVMP_OPERATION_ACCESS_COUNTER ||
+						       uvmp_mask_test(&job->migrated, page)};
+	uint64_t right[3];
+
+	if (uvmp_mask_test(&job->pinned, page))
+		facts.thrashing = job->pin_procs[page];
+	uvmpi_block_mapped(s, b, page, right);
+	facts.read = right[0];
+	facts.write = right[1];
+	facts.atomic = right[2];
+	(void)uvmp_residency_map(&s->processors, &facts, map); /* what the range forbids has not come here */
+}
+
+/* Keeps of `pages` those that are in the set, or not in it, as `page` is. */
+static void keep_alike(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
+{
+	if (uvmp_mask_test(set, page))
+		uvmp_mask_and(pages, pages, set);
+	else
+		uvmp_mask_andnot(pages, pages, set);
+}
+
+/* Those of `pages` for which decide_map says what it says for `page`. Pinned pages have their own facts. */
+static void find_alike(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
+		       uint32_t page, uvmp_mask *like)
+{
+	const struct block *b = block_at(s, job->block);
+
+	if (uvmp_mask_test(&job->pinned, page)) {
+		uvmp_mask_zero(like);
+		uvmp_mask_set(like, page);
+		return;
+	}
+	uvmp_mask_andnot(like, pages, &job->pinned);
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		keep_alike(like, &job->access[bit], page);
+	keep_alike(like, &job->migrated, page);
+	if (b->cold != 0) {
+		keep_alike(like, &cold_at(s, b->cold)->duplicated, page);
+		keep_alike(like, &cold_at(s, b->cold)->discarded, page);
+	}
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		keep_alike(like, &residency_at(s, at)->low, page);
+		keep_alike(like, &residency_at(s, at)->high, page);
+	}
+}
+
+/* Sets the classes of the pages, and what is decided for each. */
+static void decide_maps(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	uvmp_mask left = *pages;
+
+	uvmp_mask_zero(&s->classes.first);
+	for (uint32_t page = uvmp_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(&left, page)) {
+		uvmp_mask_set(&s->classes.first, page);
+		find_alike(s, job, &left, page, &s->classes.pages[page]);
+		uvmp_mask_andnot(&left, &left, &s->classes.pages[page]);
+		decide_map(s, job, page, &s->classes.map[page]);
+	}
+}
+
+/* The first behind this one; UVMP_MASK_BITS: there is none. */
+static uint32_t next_class(const struct map_classes *classes, uint32_t from)
+{
+	return uvmp_mask_next_set(&classes->first, from);
+}
+
+/* What a processor shall have on a page; NONE: leave it. */
+static uint8_t right_of(const struct job *job, const struct uvmp_map *map, uint32_t proc)
+{
+	if (proc == job->requester)
+		return map->right;
+	if ((map->others_atomic & BIT(proc)) != 0)
+		return UVMP_PROT_READ_WRITE_ATOMIC;
+	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_PROT_NONE;
+}
+
+static void revoke_victims(struct uvmp_service *s, const struct job *job)
+{
+	const struct block *b = block_at(s, job->block);
+	struct uvmp_region run;
+	uvmp_mask some;
+
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *place = residency_at(s, at);
+
+		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
+			uvmp_mask_zero(&some);
+			for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
+			     first = next_class(&s->classes, first + 1)) {
+				const struct uvmp_map *map = &s->classes.map[first];
+
+				if ((map->victims & BIT(place->proc)) != 0 && map->left == left)
+					uvmp_mask_or(&some, &some, &s->classes.pages[first]);
+			}
+			if (uvmp_mask_is_empty(&some))
+				continue;
+			uvmpi_mapping_revoke(s, job->block, place, &some, left);
+			for (run = uvmp_mask_next_run(&some, 0); run.outer != 0;
+			     run = uvmp_mask_next_run(&some, run.outer))
+				uvmpi_thrashing_revoked(s, job->block, run, place->proc);
+		}
+	}
+}
+
+/* The pages on which the processor gains each right. */
+static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t proc, uvmp_mask gain[3])
+{
+	const struct residency *place = uvmpi_residency_find(s, block_at(s, job->block), proc);
+	bool any = false;
+	uvmp_mask has;
+
+	for (int i = 0; i < 3; i++)
+		uvmp_mask_zero(&gain[i]);
+	uvmp_mask_zero(&has);
+	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
+	     first = next_class(&s->classes, first + 1)) {
+		uint8_t right = right_of(job, &s->classes.map[first], proc);
+
+		if (right == UVMP_PROT_NONE)
+			continue;
+		if (place)
+			residency_has(place, right, &has);
+		uvmp_mask_or(&gain[right - 1], &gain[right - 1], &s->classes.pages[first]);
+		uvmp_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
+		any = any || !uvmp_mask_is_empty(&gain[right - 1]);
+	}
+	return any;
+}
+
+static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc)
+{
+	struct residency *place;
+	uvmp_mask gain[3];
+
+	if (!gains(s, job, proc, gain))
+		return;
+	place = uvmpi_residency_make(s, block_at(s, job->block), proc);
+	if (!place) {
+		if (proc == job->requester) /* it would fault again for ever */
+			job->error = UVMP_ERR_NO_MEMORY;
+		return;
+	}
+	for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++) {
+		struct reason reason = because(job->cause);
+		struct uvmp_action *a;
+
+		if (uvmp_mask_is_empty(&gain[right - 1]))
+			continue;
+		if (uvmp_mask_intersects(&gain[right - 1], &job->pinned))
+			reason.cause = UVMP_CAUSE_PIN;
+		else if (proc != job->requester)
+			reason.cause = UVMP_CAUSE_HINT;
+		a = uvmpi_mapping_map(s, job->block, place, &gain[right - 1], right, reason);
+		a->from = (uint8_t)job->dst;
+		if (reason.cause == UVMP_CAUSE_PIN)
+			a->throttles = job_throttles(job, &gain[right - 1]);
+	}
+}
+
+/* 6.2: all that the destination has is discarded, or some of what it has been mapped to now. */
+static bool has_lost(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	const struct block *b = block_at(s, job->block);
+	const uvmp_mask *discarded = &cold_at(s, b->cold)->discarded;
+
+	if (job->dst == job->requester && uvmp_mask_intersects(pages, discarded))
+		return true;
+	return uvmp_mask_is_subset(&uvmpi_residency_find(s, b, job->dst)->resident, discarded);
+}
+
+void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
+{
+	struct block *b = block_at(s, job->block);
+	uvmp_mask level[3], kept;
+	enum uvmp_prot highest;
+
+	for (int i = 0; i < 3; i++)
+		uvmp_mask_zero(&level[i]);
+	uvmp_mask_zero(&kept);
+	decide_maps(s, job, pages);
+	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
+	     first = next_class(&s->classes, first + 1)) {
+		const struct uvmp_map *map = &s->classes.map[first];
+
+		uvmp_mask_or(&level[map->right - 1], &level[map->right - 1], &s->classes.pages[first]);
+		if (map->leaves_discarded)
+			uvmp_mask_or(&kept, &kept, &s->classes.pages[first]);
+	}
+	highest = uvmp_residency_map_levels(level, &job->pinned, s->policy.quirks);
+	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
+	     first = next_class(&s->classes, first + 1)) {
+		if (s->classes.map[first].right > highest)
+			s->classes.map[first].others = s->classes.map[first].others_atomic = 0;
+	}
+	if (b->cold != 0)
+		uvmp_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
+	revoke_victims(s, job);
+	if ((uvmp_accessible_from(&s->processors, job->dst) & BIT(job->requester)) != 0)
+		map_processor(s, job, job->requester);
+	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
+		if (proc != job->requester)
+			map_processor(s, job, proc);
+	}
+	if (job->dst != UVMP_CPU && b->cold != 0 && has_lost(s, job, pages))
+		uvmpi_memory_mark(s, job->dst, job->block, UVMP_MARK_DISCARDED);
+}

@@ -1,0 +1,169 @@
+/* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
+#include "../base/bits_internal.h"
+#include "service_internal.h"
+
+const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s)
+{
+	return uvmp_prefetch_traits_of(s->tuned.prefetch.prefetcher);
+}
+
+bool uvmpi_prefetch_has_tree(const struct uvmp_service *s)
+{
+	return uvmpi_prefetch_traits(s)->has_tree;
+}
+
+uint32_t uvmpi_prefetch_tree_blocks(const struct block *b)
+{
+	uint32_t blocks = 1;
+
+	while (blocks * UVMP_BASIC_BLOCK_PAGES < b->pages)
+		blocks *= 2u;
+	return blocks;
+}
+
+/* The block's tree, NULL if the arena is full. */
+static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
+{
+	struct cold *cold = uvmpi_cold_make(s, b);
+
+	if (!cold)
+		return NULL;
+	if (cold->tree == 0) {
+		cold->tree = uvmpi_arena_take(s, SLAB_TREE);
+		if (cold->tree == 0)
+			return NULL;
+		uvmp_tree_init(uvmpi_arena_at(s, cold->tree), uvmpi_prefetch_tree_blocks(b));
+	}
+	return uvmpi_arena_at(s, cold->tree);
+}
+
+static bool is_resident_anywhere(const struct uvmp_service *s, const struct block *b)
+{
+	for (handle h = b->residency; h != 0; h = residency_at(s, h)->next) {
+		if (!uvmp_mask_is_empty(&residency_at(s, h)->resident))
+			return true;
+	}
+	return false;
+}
+
+/* Faults that count for adapt=early: those of a walk that is repeated have been counted. */
+static uint32_t counted_faults(const struct job *job)
+{
+	return job->is_retry || job->is_follow ? NO_INDEX : uvmp_mask_weight(&job->faulted);
+}
+
+/* What else should arrive on dst? The answer is in job->hint. The answer is in job->hint. */
+static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst)
+{
+	struct block *b = block_at(s, job->block);
+	struct range *range = range_of(s, b);
+	const struct residency *place = uvmpi_residency_find(s, b, dst);
+	struct uvmp_prefetch_params params = s->tuned.prefetch;
+	uvmp_mask faulted = job->faulted, mapped;
+	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
+					    .faults = b->faults,
+					    .range = &range->prefetch,
+					    .random = &s->random};
+	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
+					    .resident = place ? &place->resident : NULL,
+					    .dst = dst,
+					    .has_preferred = range->preferred != UVMP_PROC_NONE,
+					    .preferred = range->preferred,
+					    .is_first_touch = !is_resident_anywhere(s, b),
+					    .range_first = (b->start - range->start) >> s->page_shift,
+					    .range_pages =
+						    ((range->end - range->start) >> s->page_shift) + 1u,
+					    .utlbs = job->utlbs,
+					    .is_follow = job->is_follow};
+
+	if (params.prefetcher == UVMP_PREFETCH_NONE)
+		return;
+	job->present = place ? uvmp_mask_weight(&place->resident) : 0;
+	if (!uvmpi_prefetch_traits(s)->is_driver &&
+	    place) /* only the driver's takes pages that are there already for faulted ones */
+		uvmp_mask_andnot(&faulted, &faulted, &place->resident);
+	if (!job->is_follow && uvmp_mask_is_empty(&faulted))
+		return;
+	facts.faulted_region = uvmp_mask_hull(&faulted);
+	uvmpi_block_shape(s, b, &facts.block);
+	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
+		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
+	if (dst == UVMP_CPU && place) {
+		residency_mapped(place, &mapped);
+		facts.cpu_read_mapped = &mapped;
+	}
+	if (uvmpi_prefetch_has_tree(s))
+		state.tree = tree_of(s, b);
+	if (s->adapt.is_on) {
+		state.pattern = uvmpi_adapt_pattern(s, b, dst);
+		if (!uvmpi_adapt_tune(s, job->block, dst, counted_faults(job), &params))
+			return;
+	}
+	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
+		job->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
+	b->last_proc = (uint8_t)state.last_proc;
+	b->faults = state.faults;
+}
+
+static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst)
+{
+	const struct block *b = block_at(s, job->block);
+	const struct residency *place = uvmpi_residency_find(s, b, dst);
+
+	uvmp_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
+	if (job->hint.dst == UVMP_PROC_NONE)
+		return;
+	/* a page-wise order evicts until all fits: own pages that leave for that must not come back */
+	if (place && dst != UVMP_CPU && !s->gpu[dst].pmm)
+		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &place->resident);
+	uvmpi_job_add_prefetched(s, job, &s->prefetched, dst, range_of(s, b)->duplication);
+}
+
+/* All but the driver's know nothing of the CPU; those that have counted the faults in their state are not
+ * asked again after an eviction. */
+void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
+{
+	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
+	uint32_t dst = lowest_bit(job->destinations);
+
+	uvmp_mask_copy(&job->faulted, &job->arrive[dst]);
+	if (!job->is_prefetching || (job->destinations & (job->destinations - 1u)) != 0 ||
+	    (dst == UVMP_CPU && !traits->is_driver)) {
+		job->hint.dst = UVMP_PROC_NONE;
+		job->hint.follow = UVMP_PAGE_NONE;
+		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
+			uvmp_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
+		if (!s->policy.quirks || !job->is_prefetching) /* [driver: stale-prefetch-mask] */
+			uvmp_mask_zero(&s->prefetched);
+		return;
+	}
+	if (!job->is_retry || traits->may_repeat) {
+		job->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+		ask_prefetcher(s, job, dst);
+	}
+	add_prefetched(s, job, dst);
+}
+
+/* Zheng's distances are in pages of 4 KiB, decisions in the host's. */
+void uvmpi_prefetch_scale(struct uvmp_service *s)
+{
+	struct uvmp_prefetch_params *params = &s->tuned.prefetch;
+	uint32_t smaller = s->page_bytes / UVMP_POLICY_PAGE_BYTES;
+
+	params->locality_pages = (params->locality_pages + smaller - 1u) / smaller;
+	params->sequential_pages = (params->sequential_pages + smaller - 1u) / smaller;
+}
+
+void uvmpi_prefetch_switch(struct uvmp_service *s)
+{
+	struct uvmp_prefetch_params *params = &s->tuned.prefetch;
+	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
+
+	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
+	    s->policy.runtime) /* [uvmsmart: oversubscription-switch]: the runtime engine keeps the prefetcher */
+		return;
+	uvmp_prefetch_params_init(params, full);
+	params->quirks = s->policy.quirks;
+	uvmpi_prefetch_scale(s);
+}

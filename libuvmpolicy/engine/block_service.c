@@ -1,0 +1,345 @@
+/* Block service: pages of one block to their destinations [driver: block-service].
+ *
+ * The job says on which processor each page is to arrive. Then, destination by destination, lowest id first:
+ *
+ *   ALLOCATE  memory for the pages. If there is none, the caller makes room (NEED_ROOM) and reports it (MADE_ROOM).
+ *   COPY      processors that map a page that moves lose the mapping; the copies of the plan. While the pages are
+ *             copied, the caller can make room for the next block (NEED_ROOM_AHEAD).
+ *   COMMIT    pages that have arrived are resident here, and no longer elsewhere unless they are duplicated; the
+ *             thrashing detector gets its events; then mappings [driver: other-mappings]: revoke from others, map the requester, map
+ *             others
+ *
+ * Nothing is committed before the host has completed the actions. So the pages of a copy that fails stay where they
+ * were.
+ */
+#include "../base/bits_internal.h"
+#include "service_internal.h"
+
+void uvmpi_block_start(struct uvmp_service *s, struct job *job)
+{
+	job->status = job->error = UVMP_OK;
+	if (job->is_follow) {
+		job->destinations = BIT(job->requester);
+		uvmpi_block_prefetch(s, job);
+		uvmp_mask_zero(&job->faulted);
+		uvmp_mask_copy(&job->arrive[job->requester], &s->prefetched);
+		if (job->hint.dst == UVMP_PROC_NONE)
+			job->destinations = 0;
+	} else if (job->destinations != 0) {
+		uvmpi_block_prefetch(s, job);
+	}
+	if (job->destinations == 0)
+		return;
+	job->dst = lowest_bit(job->destinations);
+	job->phase = JOB_ALLOCATE;
+}
+
+void uvmpi_block_end(struct job *job, enum uvmp_status status)
+{
+	job->phase = JOB_IDLE;
+	job->status = status;
+}
+
+/* -- results -- */
+
+void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
+{
+	for (uint32_t i = 0; i < s->actions; i++) {
+		const struct uvmp_action *a = &s->action[i];
+		enum uvmp_status status = action_result(s, i);
+
+		if (a->cause == UVMP_CAUSE_EVICTION && a->kind == UVMP_ACTION_COPY)
+			continue; /* the eviction reads these itself */
+		if (status != UVMP_OK && job->error == UVMP_OK)
+			job->error = status;
+		if (a->kind == UVMP_ACTION_ALLOCATE && status != UVMP_OK)
+			uvmpi_memory_unback(s, a->to, job->block, &a->pages);
+		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
+			continue;
+		if (status != UVMP_OK)
+			uvmp_mask_or(&job->failed, &job->failed, &a->pages);
+		else if (a->kind == UVMP_ACTION_COPY && a->to == job->dst)
+			uvmp_mask_or(&job->came[a->from], &job->came[a->from], &a->pages);
+	}
+}
+
+/* -- ALLOCATE -- */
+
+static struct block_need allocate(struct uvmp_service *s, struct job *job)
+{
+	struct block *b = block_at(s, job->block);
+	enum backing backing = BACKING_DONE;
+	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
+	const struct arriving arriving = {&job->arrive[job->dst], &job->faulted, job->cause};
+	bool has_state = uvmpi_residency_make(s, b, job->dst) != NULL;
+
+	if (has_state && uvmp_mask_intersects(&job->arrive[job->dst], &job->duplicate))
+		has_state = uvmpi_cold_make(s, b) != NULL;
+	if (!has_state)
+		backing = BACKING_FAILED;
+	else if (job->dst != UVMP_CPU)
+		backing = uvmpi_memory_back(s, job->dst, job->block, &arriving, &need.size);
+	if (backing == BACKING_DONE) {
+		job->phase = JOB_COPY;
+	} else if (backing == BACKING_NEED_ROOM) {
+		job->phase = JOB_MADE_ROOM;
+		need.kind = NEED_ROOM;
+	} else {
+		uvmpi_block_end(job, UVMP_ERR_NO_MEMORY);
+	}
+	return need;
+}
+
+/* Room was made. The driver walks again; the page-wise orders go on until all fits. */
+static void made_room(const struct uvmp_service *s, struct job *job, enum uvmp_status room)
+{
+	if (job->error != UVMP_OK)
+		uvmpi_block_end(job, job->error);
+	else if (room != UVMP_OK)
+		uvmpi_block_end(job, room);
+	else if (s->gpu[job->dst].pmm)
+		uvmpi_block_end(job, UVMP_ERR_RETRY);
+	else
+		job->phase = JOB_ALLOCATE;
+}
+
+/* -- COPY -- */
+
+/* Pages that are to be duplicated: holders keep them for reading, nobody maps them from afar. */
+static void prepare_duplicates(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	handle h = job->block;
+	const struct block *b = block_at(s, h);
+	uvmp_mask some;
+
+	if (uvmp_mask_is_empty(pages))
+		return;
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		struct residency *place = residency_at(s, at);
+
+		uvmp_mask_and(&some, pages, &place->high);
+		uvmp_mask_and(&some, &some, &place->resident);
+		if (!uvmp_mask_is_empty(&some))
+			uvmpi_mapping_revoke(s, h, place, &some, UVMP_PROT_READ);
+	}
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		const struct residency *place = residency_at(s, at);
+
+		uvmp_mask_andnot(&some, pages, &place->resident);
+		uvmpi_mapping_unmap(s, h, &some, ~BIT(place->proc), because(job->cause));
+	}
+}
+
+static void plan_copies(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	const struct block *b = block_at(s, job->block);
+	uvmp_mask cuts;
+	struct uvmp_copy_facts facts = {.destination = job->dst,
+					.pages = pages,
+					.faulted = &job->faulted,
+					.resident = s->holders,
+					.grouping = uvmpi_prefetch_traits(s)->grouping,
+					.cuts = &cuts};
+
+	uvmp_mask_zero(&cuts);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at)->proc != UVMP_CPU)
+			uvmpi_memory_cuts(s, b, residency_at(s, at)->proc, &cuts);
+	}
+	uvmpi_block_residents(s, b);
+	uvmp_plan_copies(&s->processors, &facts, s->in + s->ins, UVMP_PLAN_COPIES_MAX - s->ins, &s->ins);
+}
+
+static bool can_make_room_ahead(const struct job *job)
+{
+	return job->dst != UVMP_CPU && job->has_next;
+}
+
+void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job)
+{
+	uvmpi_queue_copies(s, job, (struct outgoing){0, 0});
+}
+
+static struct block_need copy(struct uvmp_service *s, struct job *job)
+{
+	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
+	const struct block *b = block_at(s, job->block);
+	const struct residency *dst = uvmpi_residency_find(s, b, job->dst);
+	uvmp_mask arriving, some;
+
+	if (job->error != UVMP_OK) {
+		uvmpi_block_end(job, job->error);
+		return need;
+	}
+	uvmp_mask_andnot(&arriving, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_and(&some, &arriving, &job->duplicate);
+	prepare_duplicates(s, job, &some);
+	uvmp_mask_andnot(&some, &arriving, &job->duplicate);
+	uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
+	/* pages that were duplicated and are wanted here alone */
+	uvmp_mask_and(&some, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_andnot(&some, &some, &job->duplicate);
+	if (b->cold != 0) {
+		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
+		uvmpi_mapping_unmap(s, job->block, &some, BIT(job->dst), because(job->cause));
+	}
+	uvmp_mask_zero(&job->failed);
+	for (uint32_t proc = 0; proc < s->processors.count; proc++)
+		uvmp_mask_zero(&job->came[proc]);
+	uvmp_mask_copy(&job->migrated, &arriving);
+	plan_copies(s, job, &arriving);
+	job->phase = JOB_COMMIT;
+	if (can_make_room_ahead(job))
+		need.kind = NEED_ROOM_AHEAD;
+	else
+		uvmpi_block_queue_copies(s, job);
+	return need;
+}
+
+/* -- COMMIT: residency -- */
+
+/* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
+static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+{
+	uvmp_mask once, twice, both;
+	struct cold *cold;
+
+	if (b->cold == 0)
+		return;
+	uvmp_mask_zero(&once);
+	uvmp_mask_zero(&twice);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		uvmp_mask_and(&both, &once, &residency_at(s, at)->resident);
+		uvmp_mask_or(&twice, &twice, &both);
+		uvmp_mask_or(&once, &once, &residency_at(s, at)->resident);
+	}
+	uvmp_mask_and(&twice, &twice, pages);
+	cold = cold_at(s, b->cold);
+	uvmp_mask_andnot(&cold->duplicated, &cold->duplicated, pages);
+	uvmp_mask_or(&cold->duplicated, &cold->duplicated, &twice);
+}
+
+/* One event for each run of pages with one source and one cause, duplicates apart. */
+static void tell_migrations(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
+			    bool is_copy)
+{
+	bool is_enabled = range_of(s, block_at(s, job->block))->duplication == UVMP_DUPLICATION_ENABLED;
+	struct uvmp_thrash_migration migration = {.dst = job->dst,
+						  .final_dst = job->dst,
+						  .is_copy = is_copy,
+						  .is_read_duplicated = is_enabled,
+						  .now_ns = s->now_ns};
+	uvmp_mask prefetched, other;
+
+	for (uint32_t src = 0; src < s->processors.count; src++) {
+		uvmp_mask_and(&other, &job->came[src], pages);
+		if (uvmp_mask_is_empty(&other))
+			continue;
+		uvmp_mask_and(&prefetched, &other, &s->prefetched);
+		uvmp_mask_andnot(&other, &other, &prefetched);
+		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
+			struct uvmp_region a = uvmp_mask_next_run(&other, page);
+			struct uvmp_region b = uvmp_mask_next_run(&prefetched, page);
+			bool is_fault = a.outer != 0 && (b.outer == 0 || a.first < b.first);
+
+			if (a.outer == 0 && b.outer == 0)
+				break;
+			migration.region = is_fault ? a : b;
+			migration.cause =
+				is_fault ? (enum uvmp_migrate_cause)job->migrate : UVMP_MIGRATE_PREFETCH;
+			uvmpi_thrashing_migrated(s, job->block, &migration);
+			page = migration.region.outer;
+		}
+	}
+}
+
+/* The controllers hear which pages have arrived, which of these were faulted on, and which of those are new. */
+static void report_arrival(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+{
+	uvmp_mask faulted, missed;
+
+	uvmp_mask_zero(&faulted);
+	if (job->migrate == UVMP_MIGRATE_FAULT && job->requester == job->dst)
+		uvmp_mask_and(&faulted, arrived, &job->faulted);
+	uvmp_mask_and(&missed, &faulted, &job->migrated);
+	uvmpi_adapt_arrived(s, job->dst, job->block, arrived, &faulted, &missed);
+}
+
+static void settle_residency(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+{
+	struct block *b = block_at(s, job->block);
+	struct residency *dst = uvmpi_residency_find(s, b, job->dst);
+	uvmp_mask moved;
+
+	uvmp_mask_or(&dst->resident, &dst->resident, arrived);
+	uvmp_mask_andnot(&moved, arrived, &job->duplicate);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at)->proc != job->dst)
+			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, false);
+	}
+	recount_duplicates(s, b, arrived);
+	b->is_touched = true;
+	if (job->dst == UVMP_CPU)
+		return;
+	uvmpi_memory_used(s, job->dst, job->block, arrived,
+			  job->cause == UVMP_CAUSE_DEMAND && !job->is_follow);
+	if (s->adapt.is_on)
+		report_arrival(s, job, arrived);
+}
+
+static void commit(struct uvmp_service *s, struct job *job)
+{
+	const struct residency *dst = uvmpi_residency_find(s, block_at(s, job->block), job->dst);
+	uvmp_mask arrived, some;
+
+	/* an eviction ahead may have taken older pages of this block away */
+	uvmp_mask_andnot(&job->migrated, &job->migrated, &job->failed);
+	uvmp_mask_and(&arrived, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_or(&arrived, &arrived, &job->migrated);
+	uvmp_mask_and(&some, &arrived, &job->duplicate);
+	tell_migrations(s, job, &some, true);
+	uvmp_mask_andnot(&some, &arrived, &job->duplicate);
+	tell_migrations(s, job, &some, false);
+	settle_residency(s, job, &arrived);
+	job->phase = JOB_MAPPED;
+	if (job->may_map && job->error == UVMP_OK)
+		uvmpi_block_map(s, job, &arrived);
+}
+
+static void next_destination(struct job *job)
+{
+	uint64_t left = job->destinations & ~(BIT(job->dst) | (BIT(job->dst) - 1u));
+
+	if (job->error != UVMP_OK || left == 0) {
+		uvmpi_block_end(job, job->error);
+		return;
+	}
+	job->dst = lowest_bit(left);
+	job->phase = JOB_ALLOCATE;
+}
+
+/* -- the machine -- */
+
+struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room)
+{
+	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
+
+	switch (job->phase) {
+	case JOB_ALLOCATE:
+		need = allocate(s, job);
+		break;
+	case JOB_MADE_ROOM:
+		made_room(s, job, room);
+		break;
+	case JOB_COPY:
+		need = copy(s, job);
+		break;
+	case JOB_COMMIT:
+		commit(s, job);
+		break;
+	default:
+		next_destination(job);
+		break;
+	}
+	return need;
+}

@@ -1,0 +1,72 @@
+/* Services one block, and makes the room that it needs: a job of the block service with its evictions.
+ *
+ * The block service answers with what it needs. If it needs room, a victim is evicted, and the block service goes on
+ * (page-wise orders) or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry]. While pages of the block
+ * are copied, room for the next block of the batch can be made ahead. */
+#include "service_internal.h"
+
+/* Keeps in mind whether there is still work for it. */
+static bool note_active(struct uvmp_service *s, struct servicing *servicing)
+{
+	bool is_active = servicing->job.phase != JOB_IDLE || servicing->eviction.phase != EVICT_IDLE;
+
+	s->active = is_active ? servicing : NULL;
+	return is_active;
+}
+
+void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing)
+{
+	uvmpi_block_start(s, &servicing->job);
+	(void)note_active(s, servicing);
+}
+
+bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
+				 uvmp_addr for_address)
+{
+	(void)uvmpi_evict_ahead(s, &servicing->eviction, &servicing->job, gpu, for_address);
+	return note_active(s, servicing);
+}
+
+bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu, uvmp_addr for_address)
+{
+	(void)uvmpi_evict_trim(s, &servicing->eviction, gpu, for_address);
+	return note_active(s, servicing);
+}
+
+static void meet(struct uvmp_service *s, struct servicing *servicing, const struct block_need *need)
+{
+	struct job *job = &servicing->job;
+	struct eviction *e = &servicing->eviction;
+
+	switch (need->kind) {
+	case NEED_ROOM:
+		if (uvmpi_evict_start(s, e, job, job->dst, need->size, false) != UVMP_OK)
+			uvmpi_block_end(job, UVMP_ERR_NO_MEMORY);
+		break;
+	case NEED_ROOM_AHEAD:
+		if (uvmpi_evict_ahead(s, e, job, job->dst, job->next_start))
+			uvmpi_evict_advance(s, e);
+		uvmpi_block_queue_copies(s, job);
+		break;
+	default:
+		break;
+	}
+}
+
+static void advance_job(struct uvmp_service *s, struct servicing *servicing)
+{
+	struct block_need need = uvmpi_block_advance(s, &servicing->job, servicing->eviction.status);
+
+	meet(s, servicing, &need);
+}
+
+void uvmpi_servicing_advance(struct uvmp_service *s, struct servicing *servicing)
+{
+	if (servicing->job.phase != JOB_IDLE)
+		uvmpi_block_collect(s, &servicing->job);
+	if (servicing->eviction.phase != EVICT_IDLE)
+		uvmpi_evict_advance(s, &servicing->eviction);
+	else
+		advance_job(s, servicing);
+	(void)note_active(s, servicing);
+}
