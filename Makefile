@@ -49,7 +49,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run decisions test test-quick test-long test-bare check coverage fuzz msan soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies bench kernel kernel-test kernel-test-debug install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -105,6 +105,11 @@ test-long-run: $(call needed,$(long))
 ## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
 check: all
 	@CC="$(CC)" WARN="$(WARN) -Werror" sh tests/check/check.sh $(BUILD)
+
+## make lint       clang-format of the public headers, clang-tidy and cppcheck of the core and the hosts
+lint: $(BUILD)/models.inc
+	@sh tests/deps.sh lint
+	@sh tests/lint/lint.sh $(BUILD)
 
 ## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
 coverage:

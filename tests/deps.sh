@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -42,6 +42,11 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program clang clang
 		printf 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
 			clang -xc - -fsanitize=fuzzer,address -o /dev/null 2>/dev/null || missing="$missing libclang-rt-dev"
+		;;
+	lint)
+		program clang-format clang-format
+		program clang-tidy clang-tidy
+		program cppcheck cppcheck
 		;;
 	test-bare)
 		program debootstrap debootstrap

@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/* Every prefetcher, as ROW(CONSTANT, name). prefetch_NAME.c defines it; a new prefetcher is one file and one row. */
+/* Every prefetcher, as ROW(CONSTANT, name). prefetch_NAME.c defines it; a new prefetcher is one file and
+ * one row. */
 #define UVMP_PREFETCHERS(ROW)                                                                                \
 	ROW(NONE, none)		    /* demand paging: nothing else */                                        \
 	ROW(DENSITY, density)	    /* the NVIDIA driver: largest subtree above a threshold of density */    \
@@ -219,8 +220,8 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
 
-/* The two prefetchers of the driver and of UVM Smart by name: uvmp_prefetch_decide without a choice, with the same
- * parameters, errors and results. The contract of every other prefetcher stands above its descriptor, in
+/* The two prefetchers of the driver and of UVM Smart by name: uvmp_prefetch_decide without a choice, with the
+ * same parameters, errors and results. The contract of every other prefetcher stands above its descriptor, in
  * libuvmpolicy/prefetch/prefetch_NAME.c. */
 
 /* The driver's density prefetcher [driver: density-state, density, density-tree, density-region,

@@ -23,15 +23,15 @@
  *  [driver: events-accumulate]
  *       a late event below the threshold keeps the count / starts counting again
  *  [driver: lapse-widens]
- *       many short gaps make the lapse longer; the vote is 8 bits and wraps / vote_threshold more short than
- *       long gaps make the lapse shorter, more long ones longer, within 5 us and 500 ms; the vote stays within
- *       -vote_threshold..vote_threshold
+ *       many short gaps make the lapse longer; the vote is 8 bits and wraps / vote_threshold more short
+ *       than long gaps make the lapse shorter, more long ones longer, within 5 us and 500 ms; the vote stays
+ *       within -vote_threshold..vote_threshold
  *  [driver: rounded-stamps]
  *       times of pages lose 6 bits / are kept in full
  *  [driver: reset-leftovers]
- *       throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the lapse of
- *       the beginning / are reset; follow the lapse (a pin takes the lapse of its moment; pages leave the queue
- *       in the order in which they were pinned)
+ *       throttle count and spared processor outlive a reset of the page; nap, epoch and pin keep to the
+ *       lapse of the beginning / are reset; follow the lapse (a pin takes the lapse of its moment; pages
+ *       leave the queue in the order in which they were pinned)
  *  [driver: vote-threshold-zero]
  *       a vote threshold of 0 becomes 500 / the default, 32
  */

@@ -1,4 +1,5 @@
-/* uvmpolicy.h: the whole library. See docs/ for the tour; each header reads by itself. */
+/* uvmpolicy.h: the whole library. docs/architecture.md shows how they fit together; each header reads by
+ * itself. */
 #ifndef UVMPOLICY_UVMPOLICY_H
 #define UVMPOLICY_UVMPOLICY_H
 

@@ -1,0 +1,108 @@
+#!/bin/sh
+# Documents keep to the style: at most 100 columns, terms in the glossary, plain words. usage: prose.sh
+#
+# Tables, code, generated pages and what cannot be broken (a long link) may be wider.
+set -eu
+cd "$(dirname "$0")/../.."
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# Prints lines of more than 100 characters that could be broken: page:line: length.
+wide() { # PAGE...
+	LC_ALL=C awk '
+		FNR == 1 { code = 0 }
+		/^ *```/ { code = !code }
+		code || /^ *\|/ || /^    / || /^[ \t]*</ { next }
+		{
+			text = $0
+			gsub(/[\200-\277]/, "", text) # the bytes after the first one of a character
+			if (length(text) <= 100) next
+			sub(/^ *([-*+]|[0-9]+\.)? */, "", text)
+			gsub(/`[^`]*`/, "x", text)
+			gsub(/\]\([^)]*\)/, "x", text)
+			gsub(/\[[^]]*/, "x", text)
+			if (text ~ / /) print FILENAME ":" FNR ": " length($0) " columns"
+		}' "$@"
+}
+
+# Prints words that language has replaced: page:line: text.
+old_words() { # PAGE...
+	grep -nHiwE 'whoever|nobody|somebody|shall|any more|room by room|rooms|hull|of its own accord' "$@" |
+		cut -c1-140 || :
+}
+
+# The terms that need no explanation in comments, each a heading of the glossary.
+terms='far fault
+fault buffer
+GET and PUT
+uTLB
+fault batch
+coalesce
+duplicate
+replay
+flush
+VABlock
+big page
+root chunk
+residency
+preferred location
+accessed-by
+read duplication
+thrashing
+throttle
+pin
+prefetch
+eviction
+refault
+working set
+over-subscription
+access counter
+basic block
+TBNp
+TBNe'
+
+# The checks see what they are for.
+long='word word word word word word word word word word word word word word word word word word word word word'
+printf '%s\n%s\n' "$long" "| $long |" > "$tmp/a.md"
+printf '```\n%s\n```\n- [`x`](%s)\nNobody waits.\n' "$long" "$(echo "$long" | tr ' ' -)" > "$tmp/b.md"
+seen=$(cd "$tmp" && wide a.md b.md && old_words a.md b.md)
+expected='a.md:1: 104 columns
+b.md:5:Nobody waits.'
+if [ "$seen" != "$expected" ]; then
+	printf 'FAILED: the checks of prose print:\n%s\nexpected:\n%s\n' "$seen" "$expected"
+	exit 1
+fi
+
+failed=0
+pages=$(find README.md docs -name '*.md' | grep -vE '^docs/(fidelity|policies-results)\.md$' | sort)
+# shellcheck disable=SC2086 # a list of names without blanks
+wide $pages > "$tmp/wide"
+if [ -s "$tmp/wide" ]; then
+	echo 'FAILED: lines of more than 100 columns:'
+	cat "$tmp/wide"
+	failed=1
+else
+	echo "ok   $(echo "$pages" | wc -l) pages have at most 100 columns outside of tables and code"
+fi
+
+echo "$terms" | while read -r term; do
+	grep -qxF "### $term" docs/glossary.md || echo "$term"
+done > "$tmp/terms"
+if [ -s "$tmp/terms" ]; then
+	echo 'FAILED: terms without a heading in docs/glossary.md:'
+	cat "$tmp/terms"
+	failed=1
+else
+	echo "ok   the glossary has the $(echo "$terms" | wc -l) terms that need no explanation in comments"
+fi
+
+# shellcheck disable=SC2086
+old_words $pages > "$tmp/words"
+if [ -s "$tmp/words" ]; then
+	echo 'FAILED: words that have a plainer one:'
+	cat "$tmp/words"
+	failed=1
+else
+	echo 'ok   the pages use none of the words that have a plainer one'
+fi
+exit $failed

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Format and static analysis, in about a minute: lint.sh BUILD
+#
+#   clang-format  every public header, also the pager's, obeys .clang-format and has at most 110 columns
+#   clang-tidy    the checks of .clang-tidy, over the core and the hosts: mistakes, and functions of more than 60 lines
+#   cppcheck      the same files; tests/lint/suppressions lists what it takes for a mistake and is none
+#
+# One line a check: "ok   ..." or "FAIL ..." with details below it. Exit status 1: one failed. BUILD holds models.inc.
+set -u
+export LC_ALL=C
+build=${1:?usage: lint.sh BUILD}
+cd "$(dirname "$0")/../.." || exit 1
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+verdict() # WHAT FILE: FILE holds what is wrong
+{
+	if [ -s "$2" ]; then
+		echo "FAIL $1"
+		sed 's/^/       /' "$2" | head -n 40
+		failed=1
+	else
+		echo "ok   $1"
+	fi
+}
+
+headers="$(ls include/uvmpolicy/*.h) adapters/userspace/pager.h adapters/userspace/store.h"
+sources=$(find libuvmpolicy adapters/common adapters/simulator adapters/userspace -name '*.c' | sort)
+include="-Iinclude -Ilibuvmpolicy -Iadapters/common -Iadapters/simulator -Iadapters/userspace -I$build"
+
+# shellcheck disable=SC2086 # lists
+{
+	clang-format --dry-run -Werror --ferror-limit=3 $headers 2>&1 | grep 'error:'
+	for header in $headers; do
+		expand "$header" | awk -v file="$header" 'length > 110 {print file ":" FNR ": " length " columns"}'
+	done
+} > "$tmp/format"
+# shellcheck disable=SC2086
+verdict "clang-format: $(echo $headers | wc -w) public headers" "$tmp/format"
+
+# shellcheck disable=SC2086,SC2016 # lists; expanded by the inner shell
+echo $sources | tr ' ' '\n' | xargs -P "$(nproc)" -n 8 sh -c '
+	include=$1
+	shift
+	clang-tidy --quiet "$@" -- -std=c11 -D_GNU_SOURCE -DUVMSIM_VERSION=\"\" -DUVMP_LIBDIR=\"\" $include 2>&1' tidy "$include" |
+	grep -E '(error|warning): ' | sed "s,^$PWD/,," | sort -u > "$tmp/tidy"
+# shellcheck disable=SC2086
+verdict "clang-tidy: $(echo $sources | wc -w) files" "$tmp/tidy"
+
+# shellcheck disable=SC2086
+cppcheck -q --enable=warning,performance,portability --std=c11 -j"$(nproc)" -D_GNU_SOURCE $include \
+	--suppressions-list=tests/lint/suppressions --template='{file}:{line}: {severity}: {message} [{id}]' $sources 2> "$tmp/cppcheck"
+# shellcheck disable=SC2086
+verdict "cppcheck: $(echo $sources | wc -w) files" "$tmp/cppcheck"
+exit $failed
