@@ -73,8 +73,6 @@ EXPORT_SYMBOL(uvmp_counter_tree_count);
 EXPORT_SYMBOL(uvmp_counter_tree_rounds);
 EXPORT_SYMBOL(uvmp_counter_tree_word);
 EXPORT_SYMBOL(uvmp_counter_tree_marks);
-EXPORT_SYMBOL(uvmp_counter_tree_set);
-EXPORT_SYMBOL(uvmp_counter_tree_set_word);
 EXPORT_SYMBOL(uvmp_counter_tree_clear_marks);
 EXPORT_SYMBOL(uvmp_counter_tree_round_trip);
 EXPORT_SYMBOL(uvmp_counter_record);
@@ -128,11 +126,6 @@ EXPORT_SYMBOL(uvmp_geometry_block);
 EXPORT_SYMBOL(uvmp_block_from_shape);
 EXPORT_SYMBOL(uvmp_block_big_pages);
 EXPORT_SYMBOL(uvmp_block_chunk);
-EXPORT_SYMBOL(uvmp_tree_shape_init);
-EXPORT_SYMBOL(uvmp_tree_shape_level_nodes);
-EXPORT_SYMBOL(uvmp_tree_shape_level_offset);
-EXPORT_SYMBOL(uvmp_tree_shape_branch);
-EXPORT_SYMBOL(uvmp_saturating_add);
 EXPORT_SYMBOL(uvmp_allocation_round);
 
 /* mask.h */
@@ -205,8 +198,6 @@ EXPORT_SYMBOL(uvmp_prefetch_params_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);
-EXPORT_SYMBOL(uvmp_prefetch_density);
-EXPORT_SYMBOL(uvmp_prefetch_tbn);
 EXPORT_SYMBOL(uvmp_prefetch_ats);
 EXPORT_SYMBOL(uvmp_prefetch_groups);
 

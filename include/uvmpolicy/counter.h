@@ -192,13 +192,6 @@ UVMP_API uint32_t uvmp_counter_tree_word(const struct uvmp_counter_tree *tree, u
 UVMP_API uint32_t uvmp_counter_tree_marks(const struct uvmp_counter_tree *tree, uint32_t first,
 					  uint32_t blocks);
 
-/* Sets one leaf's fields, or one node's whole word, and nothing else. UVMP_ERR_ARGUMENT: no tree.
- * UVMP_ERR_RANGE: no such block or node, a field too large. */
-UVMP_API enum uvmp_status uvmp_counter_tree_set(struct uvmp_counter_tree *tree, uint32_t block,
-						uint32_t count, uint32_t rounds);
-UVMP_API enum uvmp_status uvmp_counter_tree_set_word(struct uvmp_counter_tree *tree, uint32_t first,
-						     uint32_t blocks, uint32_t word);
-
 /* A block's memory left the GPU, its marks go with it. The original never does so
  * [uvmsmart: written-mark-stays]: call it for the corrected rule only. No effect outside the tree. */
 UVMP_API void uvmp_counter_tree_clear_marks(struct uvmp_counter_tree *tree, uint32_t block);

@@ -1,9 +1,7 @@
-/* geometry.h: which page, big page and VABlock is this address? How are ranges cut, rounded and covered by
- * trees?
+/* geometry.h: which page, big page and VABlock is this address? How are ranges cut and rounded?
  *
  * Sources: the driver's block cutting and big-page rule [driver: block-geometry], chunk sizes
- * [driver: root-chunks], tree shapes of the density prefetcher [driver: tree-geometry]; allocation rounding
- * and trees of UVM Smart [uvmsmart: allocation-rounding].
+ * [driver: root-chunks]; allocation rounding and trees of UVM Smart [uvmsmart: allocation-rounding].
  */
 #ifndef UVMPOLICY_GEOMETRY_H
 #define UVMPOLICY_GEOMETRY_H
@@ -83,39 +81,6 @@ UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block,
  * driver has no blocks above 2 MiB; larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into
  * big pages here. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
-
-/* -- trees over n leaves (density prefetcher) ------------------------------------------------ */
-
-#define UVMP_TREE_LEAVES_MAX (1u << 24)
-
-/* Level 0 is the root, levels-1 the leaves. Storage order: leaves first, then each parent level, root
- * last. (A struct uvmp_tree, tree.h, is something else: fill states of UVM Smart, root first.) */
-struct uvmp_tree_shape {
-	uint32_t leaves; /* 1..UVMP_TREE_LEAVES_MAX */
-	uint32_t pow2;	 /* leaves rounded up to a power of two */
-	uint32_t levels; /* log2(pow2) + 1 */
-	uint32_t nodes;	 /* leaves + ceil(leaves/2) + ... + 1 */
-};
-
-/* The node above (or at) one leaf on one level. */
-struct uvmp_tree_branch {
-	uint32_t first;	 /* first leaf below the node */
-	uint32_t leaves; /* leaves below it; the last node of a level may have fewer than 2^height */
-	uint32_t node;	 /* index in storage order */
-};
-
-/* UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: leaves is 0 or above the maximum. */
-UVMP_API enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape);
-/* Nodes on a level; 0 outside 0..levels-1 and, as the next one, for what is no shape: leaves, pow2 and levels
- * that do not belong together (`nodes` is not recounted). */
-UVMP_API uint32_t uvmp_tree_shape_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level);
-/* Storage index of a level's first node; `nodes` outside 0..levels-1. */
-UVMP_API uint32_t uvmp_tree_shape_level_offset(const struct uvmp_tree_shape *shape, uint32_t level);
-/* UVMP_ERR_ARGUMENT: NULL, or not a shape. UVMP_ERR_RANGE: leaf or level outside the tree. */
-UVMP_API enum uvmp_status uvmp_tree_shape_branch(const struct uvmp_tree_shape *shape, uint32_t leaf,
-						 uint32_t level, struct uvmp_tree_branch *branch);
-/* min(value + add, 2^bits - 1) for a counter of 1..32 bits (0 and above 32 count as 32). */
-UVMP_API uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits);
 
 /* -- allocations of UVM Smart ---------------------------------------------------------------- */
 

@@ -4,8 +4,6 @@
  * of it that faulted and at those that are there already, and names the pages to fetch with them.
  *
  *   uvmp_prefetch_decide()    any prefetcher, chosen by params->prefetcher
- *   uvmp_prefetch_density()   the NVIDIA driver's prefetcher
- *   uvmp_prefetch_tbn()       UVM Smart's tree-based neighbourhood prefetcher
  *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
  *
  * [driver: stale-prefetch-mask], the stale prefetch mask that labels the causes of a migration, is the
@@ -220,11 +218,10 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
 
-/* The two prefetchers of the driver and of UVM Smart by name: uvmp_prefetch_decide without a choice, with the
- * same parameters, errors and results. The contract of every other prefetcher stands above its descriptor, in
- * libuvmpolicy/prefetch/prefetch_NAME.c. */
+/* The contracts of density and tbn follow. Those of all other prefetchers are in the comments above their
+ * descriptors, in libuvmpolicy/prefetch/prefetch_NAME.c. */
 
-/* The driver's density prefetcher [driver: density-state, density, density-tree, density-region,
+/* UVMP_PREFETCH_DENSITY, the driver's prefetcher [driver: density-state, density, density-tree, density-region,
  * density-clamp]. Around each faulted page the largest node of a binary tree over the block's pages of which
  * more than `threshold` percent are resident or faulted, faulted big pages counting as wholly faulted. On
  * first touch of a block at its preferred location: the whole block. hint->pages may be non-empty with
@@ -233,12 +230,8 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
  * loses the first pages), [driver: threshold-zero] (threshold 0 is accepted; 100 can never be exceeded, with
  * quirks or without), [driver: fault-count-wraps] (the fault counter wraps at 16 bits; without quirks it
  * saturates). */
-UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
-						const struct uvmp_prefetch_facts *facts,
-						struct uvmp_prefetch_state *state,
-						struct uvmp_prefetch_hint *hint);
 
-/* UVM Smart's tree-based neighbourhood prefetcher [uvmsmart: tbnp]: every faulting basic block, then the
+/* UVMP_PREFETCH_TBN, UVM Smart's tree-based neighbourhood prefetcher [uvmsmart: tbnp]: every faulting basic block, then the
  * empty basic blocks of every subtree more than half full, in one pass from the leaves up. Updates
  * state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the chosen
  * basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
@@ -249,10 +242,6 @@ UVMP_API enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_param
  * partial-leaf-grows] (tree.h); [uvmsmart: user-prefetch-bypasses-tree] is the host's (pages that came
  * without uvmp_tree_add); [uvmsmart: in-flight-requested-again] (pages of a chosen block that are pending are
  * requested again). Without quirks the leaves are recomputed from resident, pending and requested pages. */
-UVMP_API enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
-					    const struct uvmp_prefetch_facts *facts,
-					    struct uvmp_prefetch_state *state,
-					    struct uvmp_prefetch_hint *hint);
 
 /* The density tree over system-allocated memory (ATS; [driver: ats-prefetch]): no big-page alignment or
  * growth, no thrashing, no preferred location, no state. `window` is the part of the block that may be

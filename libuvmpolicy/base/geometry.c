@@ -12,10 +12,8 @@
 
 #include "bits_internal.h"
 
-#define PAGE_SHIFT_MIN  12u /* 4 KiB */
-#define PAGE_SHIFT_MAX  16u /* 64 KiB */
-#define TREE_LEVELS_MAX 25u /* of a tree over UVMP_TREE_LEAVES_MAX leaves */
-
+#define PAGE_SHIFT_MIN 12u /* 4 KiB */
+#define PAGE_SHIFT_MAX 16u /* 64 KiB */
 static uint64_t align_down(uint64_t x, uint64_t size)
 {
 	return x & ~(size - 1u);
@@ -164,79 +162,6 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 		chunk.outer = chunk.first + block->big_pages;
 	}
 	return chunk;
-}
-
-/* -- trees -- */
-
-/* Guards the shifts below against a structure that nobody has filled. Counting the nodes again would cost
- * more than what is asked for; a wrong number only comes back as it is. */
-static bool is_tree(const struct uvmp_tree_shape *shape)
-{
-	return shape != NULL && shape->levels - 1u < TREE_LEVELS_MAX &&
-	       shape->pow2 == 1u << (shape->levels - 1u) && shape->leaves > shape->pow2 / 2u &&
-	       shape->leaves <= shape->pow2;
-}
-
-enum uvmp_status uvmp_tree_shape_init(uint32_t leaves, struct uvmp_tree_shape *shape)
-{
-	struct uvmp_tree_shape s = {leaves, 1, 1, 1};
-
-	if (shape == NULL)
-		return UVMP_ERR_ARGUMENT;
-	if (leaves == 0 || leaves > UVMP_TREE_LEAVES_MAX)
-		return UVMP_ERR_RANGE;
-	/* x is the width of the level above the one that is counted: leaves, ceil(leaves / 2), ..., 2,
-	 * without the root. */
-	for (uint32_t x = leaves; x > 1u; x -= x / 2u) {
-		s.nodes += x;
-		s.levels++;
-		s.pow2 *= 2u;
-	}
-	*shape = s;
-	return UVMP_OK;
-}
-
-uint32_t uvmp_tree_shape_level_nodes(const struct uvmp_tree_shape *shape, uint32_t level)
-{
-	if (!is_tree(shape) || level >= shape->levels)
-		return 0;
-	return (1u << level) - ((shape->pow2 - shape->leaves) >> (shape->levels - 1u - level));
-}
-
-uint32_t uvmp_tree_shape_level_offset(const struct uvmp_tree_shape *shape, uint32_t level)
-{
-	uint32_t offset = 0;
-
-	if (!is_tree(shape))
-		return 0;
-	if (level >= shape->levels)
-		return shape->nodes;
-	for (uint32_t below = shape->levels - 1u; below > level; below--)
-		offset += uvmp_tree_shape_level_nodes(shape, below);
-	return offset;
-}
-
-enum uvmp_status uvmp_tree_shape_branch(const struct uvmp_tree_shape *shape, uint32_t leaf, uint32_t level,
-                                        struct uvmp_tree_branch *branch)
-{
-	uint32_t height;
-
-	if (branch == NULL || !is_tree(shape))
-		return UVMP_ERR_ARGUMENT;
-	if (leaf >= shape->leaves || level >= shape->levels)
-		return UVMP_ERR_RANGE;
-	height = shape->levels - 1u - level;
-	branch->first = leaf >> height << height;
-	branch->leaves = minimum(1u << height, shape->leaves - branch->first);
-	branch->node = uvmp_tree_shape_level_offset(shape, level) + (leaf >> height);
-	return UVMP_OK;
-}
-
-uint32_t uvmp_saturating_add(uint32_t value, uint32_t add, uint32_t bits)
-{
-	uint32_t max = bits - 1u < 31u ? (1u << bits) - 1u : UINT32_MAX;
-
-	return value > max || add > max - value ? max : value + add;
 }
 
 /* -- allocations -- */

@@ -76,26 +76,6 @@ uint32_t uvmp_counter_tree_marks(const struct uvmp_counter_tree *tree, uint32_t 
 	       ((tree->blocks_written & own) != 0 ? UVMP_COUNTER_WRITTEN : 0);
 }
 
-enum uvmp_status uvmp_counter_tree_set_word(struct uvmp_counter_tree *tree, uint32_t first, uint32_t blocks,
-                                            uint32_t word)
-{
-	if (!uvmp_counter_tree_is_valid(tree))
-		return UVMP_ERR_ARGUMENT;
-	if (!has_node(tree, first, blocks))
-		return UVMP_ERR_RANGE;
-	tree->node[node_index(tree, first, blocks)] = word;
-	return UVMP_OK;
-}
-
-enum uvmp_status uvmp_counter_tree_set(struct uvmp_counter_tree *tree, uint32_t block, uint32_t count,
-                                       uint32_t rounds)
-{
-	if (uvmp_counter_tree_is_valid(tree) &&
-	    (count > UVMP_COUNTER_COUNT_MAX || rounds > UVMP_COUNTER_ROUNDS_MAX))
-		return UVMP_ERR_RANGE;
-	return uvmp_counter_tree_set_word(tree, block, 1, rounds * ROUND + count);
-}
-
 void uvmp_counter_tree_clear_marks(struct uvmp_counter_tree *tree, uint32_t block)
 {
 	if (!has_node(tree, block, 1))

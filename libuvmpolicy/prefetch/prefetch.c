@@ -169,18 +169,3 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 		return UVMP_ERR_ARGUMENT;
 	return decide(table[params->prefetcher], params, facts, state, hint);
 }
-
-enum uvmp_status uvmp_prefetch_density(const struct uvmp_prefetch_params *params,
-                                       const struct uvmp_prefetch_facts *facts,
-                                       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
-{
-	return params == NULL ? UVMP_ERR_ARGUMENT
-	                      : decide(&uvmp_prefetcher_density, params, facts, state, hint);
-}
-
-enum uvmp_status uvmp_prefetch_tbn(const struct uvmp_prefetch_params *params,
-                                   const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                                   struct uvmp_prefetch_hint *hint)
-{
-	return params == NULL ? UVMP_ERR_ARGUMENT : decide(&uvmp_prefetcher_tbn, params, facts, state, hint);
-}

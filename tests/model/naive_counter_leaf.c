@@ -1,4 +1,5 @@
 #include "naive_counter_leaf.h"
+#include "vectors/reference/counter_tree.h"
 
 #include <string.h>
 
@@ -108,12 +109,12 @@ static void step(struct naive_leaf *m, struct uvmp_counter_tree *trees, uint32_t
 	case 0:
 		word = draw_word(draw, source);
 		m->node[t][level][block >> level].word = word;
-		(void)uvmp_counter_tree_set_word(&trees[t], block >> level << level, 1u << level, word);
+		(void)counter_tree_set_word(&trees[t], block >> level << level, 1u << level, word);
 		return;
 	case 1:
 		word = draw_word(draw, source);
 		m->node[t][0][block].word = word;
-		(void)uvmp_counter_tree_set(&trees[t], block, word & 0x07ffffff, word >> 27);
+		(void)counter_tree_set(&trees[t], block, word & 0x07ffffff, word >> 27);
 		return;
 	case 2:
 		naive_leaf_round_trip(m, t, quirks);

@@ -14,6 +14,7 @@
 
 #include "model/naive_counter_leaf.h"
 #include "support/seed.h"
+#include "vectors/reference/counter_tree.h"
 
 static uint64_t random_state;
 
@@ -67,7 +68,7 @@ static void check_corrected(void)
 				            UVMP_COUNTER_COUNT_MAX &&
 				    size == 1)
 					break;
-				assert_int_equal(uvmp_counter_tree_set_word(&tree, first, size, word + more),
+				assert_int_equal(counter_tree_set_word(&tree, first, size, word + more),
 				                 UVMP_OK);
 			}
 		if (below(50) == 0) {

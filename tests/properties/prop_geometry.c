@@ -155,54 +155,6 @@ static void chunks_cover_once(uint64_t *random)
 	assert_int_equal(covered, b.pages);
 }
 
-/* A level is what pairing up the level below gives; a branch is found by halving the complete tree from the
- * root down. */
-static void trees(uint64_t *random)
-{
-	uint32_t bits = below(random, 25), leaves = 1 + below(random, 1u << bits),
-	         leaf = below(random, leaves);
-	struct uvmp_tree_shape s;
-	uint32_t width = leaves, stored = 0, first = 0, span = 1;
-
-	assert_int_equal(uvmp_tree_shape_init(leaves, &s), UVMP_OK);
-	while (span < leaves)
-		span *= 2;
-	assert_int_equal(s.pow2, span);
-	for (uint32_t level = s.levels; level-- > 0;) {
-		assert_int_equal(uvmp_tree_shape_level_nodes(&s, level), width);
-		assert_int_equal(uvmp_tree_shape_level_offset(&s, level), stored);
-		stored += width;
-		if (level > 0)
-			width = width / 2 + width % 2;
-	}
-	assert_int_equal(width, 1);
-	assert_int_equal(s.nodes, stored);
-	for (uint32_t level = 0; level < s.levels; level++) {
-		uint32_t outer = first + span < leaves ? first + span : leaves;
-		struct uvmp_tree_branch b;
-
-		assert_int_equal(uvmp_tree_shape_branch(&s, leaf, level, &b), UVMP_OK);
-		assert_int_equal(b.first, first);
-		assert_int_equal(b.leaves, outer - first);
-		assert_int_equal(b.node, uvmp_tree_shape_level_offset(&s, level) + first / span);
-		span /= 2;
-		if (leaf >= first + span)
-			first += span;
-	}
-	assert_int_equal(span, 0);
-}
-
-static void saturating_add(uint64_t *random)
-{
-	uint32_t bits = below(random, 34), value = (uint32_t)uvmp_random_next(random) >> below(random, 32);
-	uint32_t add = (uint32_t)uvmp_random_next(random) >> below(random, 32);
-	uint64_t max = 1, sum = (uint64_t)value + add;
-
-	for (uint32_t i = 0; i < (bits == 0 || bits > 32 ? 32 : bits); i++)
-		max *= 2;
-	assert_true(uvmp_saturating_add(value, add, bits) == (sum < max - 1 ? sum : max - 1));
-}
-
 /* The smallest size of a tree that holds the rest, searched for. */
 static void allocations(uint64_t *random)
 {
@@ -240,8 +192,6 @@ static void allocations(uint64_t *random)
 PROPERTY(blocks_tile_the_range, 300)
 PROPERTY(big_pages_are_those_inside, 200)
 PROPERTY(chunks_cover_once, 200)
-PROPERTY(trees, 3000)
-PROPERTY(saturating_add, 5000)
 PROPERTY(allocations, 5000)
 
 int main(void)
@@ -250,8 +200,6 @@ int main(void)
 	        cmocka_unit_test(test_blocks_tile_the_range),
 	        cmocka_unit_test(test_big_pages_are_those_inside),
 	        cmocka_unit_test(test_chunks_cover_once),
-	        cmocka_unit_test(test_trees),
-	        cmocka_unit_test(test_saturating_add),
 	        cmocka_unit_test(test_allocations),
 	};
 

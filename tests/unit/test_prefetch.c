@@ -231,9 +231,6 @@ static void test_missing(void **state)
 	(void)state;
 	prepare(&call, UVMP_PREFETCH_NONE);
 	assert_int_equal(uvmp_prefetch_decide(NULL, &call.facts, &call.state, &call.hint), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_density(NULL, &call.facts, &call.state, &call.hint),
-	                 UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_tbn(NULL, &call.facts, &call.state, &call.hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_prefetch_decide(&call.params, NULL, &call.state, &call.hint),
 	                 UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_prefetch_decide(&call.params, &call.facts, NULL, &call.hint),

@@ -55,7 +55,7 @@ static int prepare(void **state)
 
 static void decide(void)
 {
-	assert_int_equal(uvmp_prefetch_density(&params, &facts, &block_state, &hint), UVMP_OK);
+	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_OK);
 	assert_true(hint.follow == UVMP_PAGE_NONE);
 	assert_int_equal(hint.basic_blocks, 0);
 	assert_int_equal(block_state.last_proc, facts.dst);
@@ -509,12 +509,12 @@ static void test_errors(void **state)
 	before = hint;
 	state_before = block_state;
 	facts.faulted_region.outer = 513;
-	assert_int_equal(uvmp_prefetch_density(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_prefetch_density(NULL, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_prefetch_decide(NULL, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	params.quirks = false;
 	params.threshold = 0; /* [driver: threshold-zero] */
 	facts.faulted_region.outer = 6;
-	assert_int_equal(uvmp_prefetch_density(&params, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	assert_memory_equal(&before, &hint, sizeof(hint));
 	assert_memory_equal(&state_before, &block_state, sizeof(block_state));
 }

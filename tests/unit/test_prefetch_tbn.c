@@ -349,7 +349,7 @@ static void test_errors_change_nothing(void **state)
 
 	(void)state;
 	prefetch_case_init(&c, UVMP_PREFETCH_TBN, 128);
-	assert_int_equal(uvmp_prefetch_tbn(&c.params, NULL, &c.state, &c.hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_decide(&c.params, NULL, &c.state, &c.hint), UVMP_ERR_ARGUMENT);
 	assert_refused(&c, "-", UVMP_ERR_RANGE);
 	assert_refused(&c, "128", UVMP_ERR_RANGE);
 	c.resident = page_text("7");

@@ -17,6 +17,7 @@
 
 #include "vec_heap.h"
 #include "uvmpolicy/counter.h"
+#include "reference/counter_tree.h"
 
 /* A line of input must not keep us busy for long. */
 #define TIMES_MAX 100000u
@@ -190,8 +191,8 @@ static void step_set(struct script *script, struct vec_args *args, struct vec_ou
 
 	if (args->failed)
 		return;
-	(void)uvmp_counter_tree_set(&script->tree[tree], (uint32_t)block - first_block(script, tree), count,
-	                            rounds);
+	(void)counter_tree_set(&script->tree[tree], (uint32_t)block - first_block(script, tree), count,
+	                       rounds);
 	print_block(script, block, out);
 }
 
@@ -205,7 +206,7 @@ static void step_setnode(struct script *script, struct vec_args *args, struct ve
 
 	if (args->failed)
 		return;
-	if (uvmp_counter_tree_set_word(&script->tree[t], first, blocks, count) != UVMP_OK) {
+	if (counter_tree_set_word(&script->tree[t], first, blocks, count) != UVMP_OK) {
 		vec_fail(args, "no node of its tree starts at block %" PRIu64 " and spans %" PRIu32 " blocks",
 		         block, blocks);
 		return;

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Each public function has a caller in the product, or a documented use by a host; and each has a test. Each fact of a
+# decision is set by the engine or a host, or documented. usage: api_use.sh [INCLUDE]
+#
+# A caller: libuvmpolicy/, the adapters without the vectors and without the kernel's list of exports, docs/examples.
+# Documented: named in full in docs/embedding.md or docs/embedding-kernel.md. INCLUDE (default include/uvmpolicy): the headers.
+set -u
+export LC_ALL=C
+include=$(cd "${1:-include/uvmpolicy}" && pwd) || exit 1
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+verdict() { # WHAT FILE of violations
+	if [ -s "$2" ]; then
+		failed=1
+		echo "FAIL $1"
+		sed 's/^/     /' "$2"
+	else echo "ok   $1"; fi
+}
+# The words of the code of files, comments left out; a definition starts in the first column and is left out too.
+words() { awk '/^[\t]* \*|^\/\*/ {next} /^[ \t#.]/' "$@" | tr -c 'A-Za-z0-9_\n' ' ' | tr -s ' ' '\n' | sort -u; }
+
+cat "$include"/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
+	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$work/functions"
+find libuvmpolicy adapters docs/examples -name '*.[ch]' | grep -v -e /vectors/ -e /exports.c >"$work/product"
+words $(cat "$work/product") >"$work/called"
+cat docs/embedding.md docs/embedding-kernel.md | tr -c 'A-Za-z0-9_\n' ' ' | tr -s ' ' '\n' | sort -u >"$work/documented"
+find tests fuzz -name '*.[ch]*' >"$work/tests"
+words $(cat "$work/tests") >"$work/tested"
+
+sort -u "$work/called" "$work/documented" | comm -23 "$work/functions" - >"$work/unused"
+[ "$(wc -l <"$work/functions")" -gt 100 ] || echo "the headers are not understood" >>"$work/unused"
+verdict "each public function has a caller or a documented use ($(wc -l <"$work/functions"))" "$work/unused"
+comm -23 "$work/functions" "$work/tested" >"$work/untested"
+verdict "each public function is called by a test" "$work/untested"
+
+# Fields of structures of facts: `.field =`, `->field =`, `&x.field` or a positional initialiser cannot be told apart
+# from a read, so a field counts as set if a product file other than a decision's own names it after a dot or an arrow.
+awk '/^struct uvmp_[a-z_]*(facts|pressure|processors) [{]/ {on = 1; next} /^};/ {on = 0}
+	on {sub(/\/\*.*/, ""); sub(/^ .*\*\/.*/, ""); gsub(/\[[^]]*\]/, "")
+	    if ($0 ~ /[a-z_]+(, [a-z_]+)*;/) {sub(/;.*/, ""); n = split($0, part, ","); for (i = 1; i <= n; i++) {sub(/.*[ *\t]/, "", part[i]); print part[i]}}}' \
+	"$include"/*.h | sort -u >"$work/facts"
+grep -e /engine/ -e ^adapters -e ^docs "$work/product" | xargs cat | grep -oE '(\.|->)[a-z_]+' | tr -d '.>-' | sort -u >"$work/set"
+sort -u "$work/set" "$work/documented" | comm -23 "$work/facts" - >"$work/unset"
+[ "$(wc -l <"$work/facts")" -gt 40 ] || echo "the facts are not understood" >>"$work/unset"
+verdict "each fact is set by the engine or a host, or documented ($(wc -l <"$work/facts"))" "$work/unset"
+
+# The table of docs/embedding.md names a test for each function, and the function is in the test.
+awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
+	tr -d '`, ' >"$work/rows"
+while IFS='|' read -r function test; do
+	grep -qw "$function" tests/unit/"$test".c tests/properties/"$test".c tests/check/"$test" 2>/dev/null || echo "$function is not in $test"
+done <"$work/rows" >"$work/wrong"
+[ "$(wc -l <"$work/rows")" -gt 5 ] || echo "the table of docs/embedding.md is not understood" >>"$work/wrong"
+verdict "each function that only hosts call is in the test that docs/embedding.md names ($(wc -l <"$work/rows"))" "$work/wrong"
+exit $failed
