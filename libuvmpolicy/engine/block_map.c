@@ -192,7 +192,7 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 	}
 }
 
-/* 6.2: all that the destination has is discarded, or some of what it has been mapped to now. */
+/* [driver: root-queues]: all that the destination has is discarded, or some of what it has been mapped to now. */
 static bool has_lost(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, job->block);

@@ -1,6 +1,5 @@
-/* The bottom half of one GPU [driver: fetch, work-pending, fetch-modes, coalescing, batch-order,
- * batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault, non-replayable-fault,
- * bottom-half]: what replay.h says is done here.
+/* The bottom half of one GPU [driver: fetch, batch-order, batch-walk,
+ * block-walk, permission-check, bottom-half]: what replay.h says is done here.
  *
  * A batch is fetched, given its address spaces, ordered, and dispatched block by block. The walk over the
  * faults of one block decides what each needs; the step brings it. After an eviction the whole walk is

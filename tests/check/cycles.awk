@@ -1,15 +1,12 @@
 # Finds cycles and upward references among object files. Reads lines of three kinds, in this order:
 #
 #   ignored SYMBOL          a name that does not count: libc exports it
-#   known FILE              a file that is allowed to be in a cycle for now
 #   defined FILE SYMBOL     FILE defines SYMBOL
 #   needed FILE SYMBOL      FILE refers to SYMBOL
 #
-# Prints one paragraph for each strongly connected component with an unknown file, one line for each upward
-# reference. Prints nothing if all is well.
+# Prints one paragraph for each cycle (strongly connected component), one line for each upward reference. Prints nothing if all is well.
 
 $1 == "ignored" { ignored[$2] = 1 }
-$1 == "known" { known[$2] = 1 }
 $1 == "defined" && !($3 in ignored) {
 	files[$2] = 1
 	definers[$3] = definers[$3] " " $2
@@ -116,7 +113,7 @@ END {
 	for (i = 1; i <= count; i++) if (!(sorted[i] in number)) visit(sorted[i])
 	for (i = 1; i <= count; i++) {
 		c = component[sorted[i]]
-		if (size[c] > 1 && !(sorted[i] in known) && !printed[c]++) print_component(c)
+		if (size[c] > 1 && !printed[c]++) print_component(c)
 	}
 	for (i = 1; i <= count; i++) {
 		for (j = 1; j <= successors[sorted[i]]; j++) {

@@ -3,13 +3,10 @@
 #
 # An object needs another one if it refers to a symbol that the other one defines, by nm. Names that libc exports do not
 # count: the preload library defines malloc and read, and every other object uses them. Prints each cycle with its files and the
-# symbols of the shortest way around, and each reference from a lower folder of libuvmpolicy to a higher one. Files in
-# CYCLES_KNOWN (default: cycles.known beside this script, if there is one) may be in a cycle. Exit status 1: found
-# something.
+# symbols of the shortest way around, and each reference from a lower folder to a higher one. Exit status 1: found something.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
-known=${CYCLES_KNOWN-$here/cycles.known}
 
 libc=$(${CC:-cc} -print-file-name=libc.so.6 2>/dev/null)
 [ -e "$libc" ] || libc=/lib/libc.so.6
@@ -17,7 +14,6 @@ libc=$(${CC:-cc} -print-file-name=libc.so.6 2>/dev/null)
 found=$(
 	{
 		[ ! -e "$libc" ] || nm -D --defined-only "$libc" | awk '{sub(/@.*/, "", $NF); print "ignored", $NF}'
-		[ ! -e "$known" ] || sed -n '/^[^#]/s/^/known /p' "$known"
 		# The name of an object is that of its source: build/rel/a/b.o is a/b.c.
 		nm -A "$@" | awk '
 			{

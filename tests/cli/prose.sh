@@ -73,6 +73,14 @@ if [ "$seen" != "$expected" ]; then
 	exit 1
 fi
 
+# Prints source files that a page names in backquotes and that do not exist.
+files_named() { # PAGE NAMES: NAMES lists the names of all files
+	grep -oE '`[a-z0-9_]+\.[ch]`' "$1" | tr -d '`' | sort -u | grep -vxF -f "$2" || :
+}
+echo '`a.c` and `b.h`, `c.c` too' > "$tmp/c.md"
+printf 'a.c\nb.h\n' > "$tmp/names"
+[ "$(files_named "$tmp/c.md" "$tmp/names")" = c.c ] || { echo 'FAILED: the check of file names misses one'; exit 1; }
+
 failed=0
 pages=$(find README.md docs -name '*.md' | grep -vE '^docs/(fidelity|policies-results)\.md$' | sort)
 # shellcheck disable=SC2086 # a list of names without blanks
@@ -94,6 +102,19 @@ if [ -s "$tmp/terms" ]; then
 	failed=1
 else
 	echo "ok   the glossary has the $(echo "$terms" | wc -l) terms that need no explanation in comments"
+fi
+
+find include libuvmpolicy adapters tests -name '*.[ch]' | sed 's,.*/,,' | sort -u > "$tmp/names"
+files_named docs/architecture.md "$tmp/names" > "$tmp/gone"
+for file in libuvmpolicy/engine/*.c libuvmpolicy/decisions/*.c libuvmpolicy/base/*.c libuvmpolicy/policy/*.c; do
+	grep -qF "\`${file##*/}\`" docs/architecture.md || echo "$file is not named"
+done >> "$tmp/gone"
+if [ -s "$tmp/gone" ]; then
+	echo 'FAILED: docs/architecture.md names files that do not exist, or leaves files out:'
+	cat "$tmp/gone"
+	failed=1
+else
+	echo 'ok   the files that docs/architecture.md names exist, and it names every file of the core but the tables'"' entries"
 fi
 
 # shellcheck disable=SC2086

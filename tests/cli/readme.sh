@@ -26,7 +26,7 @@ verdict "at most 100 columns outside of tables" $?
 targets=$(grep -oE '(^    |`|&& )make( -s)? [a-z][a-z-]+' "$readme" | sed 's/.* //' | sort -u)
 : >"$work/out"
 for target in $targets; do
-	grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" "$root/Makefile" || echo "the Makefile has no target $target" >>"$work/out"
+	grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" "$root/Makefile" "$root"/tests/*.mk "$root"/adapters/*.mk || echo "the Makefile has no target $target" >>"$work/out"
 done
 [ ! -s "$work/out" ] && [ "$(echo "$targets" | wc -l)" -ge 12 ]
 verdict "$(echo "$targets" | wc -l) targets exist" $?

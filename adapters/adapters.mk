@@ -1,0 +1,31 @@
+# The programs of the hosts. Read by the Makefile.
+## make kernel     uvmpolicy.ko and uvmpolicy_emu.ko, into build/kernel/module; KDIR=: for that kernel (default: the running one)
+kernel:
+	@$(MAKE) --no-print-directory -C adapters/kernel BUILD='$(abspath $(BUILD))/kernel' $(if $(KDIR),KDIR='$(KDIR)')
+
+## make kernel-test  the modules in Debian's cloud kernel under qemu, in under 3 minutes; nothing is installed but packages.
+##                 kernel-test-debug: in a kernel with KASAN, lockdep, UBSAN and kmemleak, built first, which takes long
+kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
+	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
+	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
+
+# GPUs, hosts and links are data: every file in models/ becomes an array, and a row of a table by name.
+gpus := $(sort $(foreach e,gpu host link,$(wildcard adapters/simulator/models/*.$(e))))
+$(BUILD)/models.inc: $(gpus) adapters/simulator/models
+	@mkdir -p $(@D); n=0; for f in $(gpus); do n=$$((n + 1)); printf 'static const unsigned char model_%d[] = {\n' $$n; \
+	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@
+	@n=0; { echo 'const struct model_file model_files[] = {'; for f in $(gpus); do n=$$((n + 1)); \
+	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
+$(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
+
+$(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
+	$(link) $(CFLAGS) $^ $(LIBS) -o $@
+$(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
+	@rm -f $@; $(AR) rcs $@ $^
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
+$(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
+	$(link) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
+$(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
+	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -o $@

@@ -1,0 +1,33 @@
+# Installation and examples. Read by the Makefile.
+## make install    libraries, headers, uvmsim, uvmp-run, manuals, documents; make uninstall removes them. Of PREFIX (default
+##                 /usr/local), BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR; DESTDIR before each
+put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
+headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h)
+installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
+  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
+  $(call put,755,$(addprefix $(BUILD)/,libuvmpolicy.so.$(VERSION) libuvmp-preload.so),$(LIBDIR)) \
+  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) \
+  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(call put,644,$(wildcard docs/*.1),$(MANDIR)/man1) $(call put,644,LICENSE,$(DOCDIR)) \
+  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+install: all $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
+	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
+	@ln -sf libuvmpolicy.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so.$(SOMAJOR)'; ln -sf libuvmpolicy.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so'
+uninstall:
+	@for f in $(installed); do rm -f '$(DESTDIR)'"$${f##*:}"; done
+	@rm -f '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so' '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so.$(SOMAJOR)'
+	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR); do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
+# $(1) TITLE LIBRARIES. Directories below PREFIX are named by it, so that an installation can be moved.
+below   = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+pc_file = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(call below,$(LIBDIR))' 'includedir=$(call below,$(INCLUDEDIR))' 'Name: $(basename $(@F))' \
+  'Description: $(1)' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} $(2)' > $@
+$(BUILD)/libuvmpolicy.pc: FORCE
+	@$(call pc_file,decisions of a GPU unified-memory driver,-luvmpolicy)
+$(BUILD)/libuvmpolicy-pager.pc: FORCE
+	@$(call pc_file,managed memory larger than what is resident,-luvmpolicy-pager $(LIBS) -lpthread)
+
+## make examples   programs that need more memory than they may take, into build/examples
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c decide.c kernel_%),$(wildcard docs/examples/*.c)))
+$(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(ERROR) $(CPPFLAGS) -I$(BUILD)/include -Wall -Wextra $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
+$(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
+	@mkdir -p $(@D); cp $< $@

@@ -1,0 +1,87 @@
+# Programs of the tests, by kind of build: san, tsan, cov, fuzz, msan, foreign. Read by the Makefile.
+$(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(SAN) -c $< -o $@
+$(BUILD)/tsan/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(TSAN) -c $< -o $@
+$(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
+	$(compile) $(CORE) $(COV) -c $< -o $@
+$(BUILD)/san/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(SAN) -c $< -o $@
+$(BUILD)/tsan/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(TSAN) -c $< -o $@
+$(BUILD)/cov/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(COV) -c $< -o $@
+
+$(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
+	$(link) $(SAN) $^ $(LIBS) -o $@
+$(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
+	$(link) $(COV) $^ $(LIBS) -o $@
+$(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
+	$(link) $(HOST) $(CPPFLAGS) $(CFLAGS) $< -lpthread -o $@
+$(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
+	$(link) $(CFLAGS) $^ -o $@
+$(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
+	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
+
+# What records the engine's decisions: tests/decisions/record.sh.
+$(BUILD)/decisions: $(call obj,rel,tests/decisions/record.c) $(BUILD)/libuvmpolicy.a
+	$(link) $(CFLAGS) $^ -o $@
+$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
+	$(link) $(CFLAGS) $^ -o $@
+# The soak of the pager, also as the sanitizers see it.
+soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
+$(BUILD)/soak_pager: $(call obj,rel,$(soaks)) $(BUILD)/libuvmpolicy.a
+	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/san/soak_pager: $(call obj,san,$(soaks) $(core))
+	$(link) $(SAN) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
+	$(link) $(TSAN) $^ $(LIBS) -lpthread -o $@
+
+# What the tests of one kind of build have in common: models, simulator, pager and core, in one thin archive.
+$(foreach k,san cov,$(eval $(BUILD)/$(k)/tested.a: $(call obj,$(k),$(model) $(simlib) $(pager) $(core))))
+$(BUILD)/%/tested.a:
+	@rm -f $@; $(AR) rcsT $@ $^
+# One program per test file: test + archive (+ cmocka).
+define test_program
+$(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(3) $(BUILD)/$(1)/tested.a
+	@$$(CC) $$(LDFLAGS) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
+endef
+$(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
+$(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
+# The emulated GPU of the kernel adapter, outside of the kernel: threads stand for what it needs of it.
+hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
+$(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
+$(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
+$(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
+	$(link) $(TSAN) $^ -lcmocka -lpthread -o $@
+# As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
+cross-programs: $(BUILD)/foreign-uvmsim $(call prog,foreign,$(covered))
+$(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))
+	@rm -f $@; $(AR) rcs $@ $^
+$(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUILD)/rel/$(basename $(t)).o))
+$(BUILD)/foreign-uvmsim: $(call obj,rel,adapters/simulator/main.c) $(BUILD)/foreign.a
+	$(link) $(CFLAGS) $^ $(LIBS) -o $@
+$(BUILD)/foreign/%: $(BUILD)/foreign.a
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(LIBS) -lcmocka -o $@
+# Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
+$(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
+# The naive models and the consistency checks judge the code under test: they are not under test. In the core, and
+# where bytes become calls of it, values that are compared are not bytes of the input, except in the policy string: no tracing.
+judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
+$(call obj,fuzzed,$(judges)): FUZZ := -O2 -g
+$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy/%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
+$(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
+$(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
+	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
+msan := $(call obj,msan,$(filter-out %/flaky_store.c,$(model)) $(simlib) $(core))
+$(BUILD)/msan/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(MSAN) -c $< -o $@
+$(BUILD)/msan/tested.a: $(msan)
+$(call prog,msan,$(covered)): $(BUILD)/msan/tested.a
+	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -lcmocka -o $@
+$(call prog,msan,$(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim: $(BUILD)/msan/tested.a
+	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -o $@
+$(foreach t,$(covered) $(fuzzs) tests/soak/soak_service.c,$(eval $(call prog,msan,$(t)): $(call obj,msan,$(t))))
+$(call prog,msan,$(fuzzs)): $(call obj,msan,fuzz/replay.c)
+$(BUILD)/msan/uvmsim: $(call obj,msan,adapters/simulator/main.c)

@@ -1,0 +1,130 @@
+# Targets that test and measure. Read by the Makefile.
+SAN   := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+TSAN  := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+COV   := -O0 -g --coverage
+# For clang.
+FUZZ  := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# The memory sanitizer must see every store: no libzstd, no pager with its threads, and no getc() inlined from libc's header.
+MSAN  := -O1 -g -D__NO_INLINE__ -fsanitize=memory -fsanitize-memory-track-origins -fno-sanitize-recover=all -fno-omit-frame-pointer
+model := $(wildcard tests/model/*.c)
+tests := $(wildcard tests/properties/*.c tests/unit/*.c)
+fuzzs := $(wildcard fuzz/fuzz_*.c)
+vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
+
+## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
+##                 TEST='prefetch pager': only the tests with one of these words in their names; TEST=test_pager: exactly that one
+test:
+	@sh tests/deps.sh test
+	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
+
+## make test-quick unit tests, all vectors and a 50th of the property tests: under a minute after a build
+## make test-long  the property tests in full: `make test` runs a 10th of their cases (UVMP_TEST_SHARE=10)
+test-quick test-long:
+	@sh tests/deps.sh test
+	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
+
+## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap
+test-bare:
+	@sh tests/deps.sh $@ || true # what is missing is skipped, with the reason
+	@sh tests/bare.sh $(BUILD)
+
+scripts := $(wildcard tests/cli/*.sh)
+quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
+long  := $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
+every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
+words := $(if $(filter command%,$(origin TEST)),$(TEST))
+# The tests of one word: the one of that name, or all with the word in their names.
+named  = $(strip $(or $(filter %/$(1) %/$(1).sh,$(every)),$(foreach t,$(every),$(if $(findstring $(1),$(notdir $(t))),$(t)))))
+unknown := $(firstword $(foreach w,$(words),$(if $(call named,$(w)),,$(w))))
+chosen := $(if $(words),$(sort $(foreach w,$(words),$(call named,$(w)))),$(every))
+# What the chosen tests $(1) need: themselves, and for a script the programs that it runs.
+needed = $(filter $(BUILD)/%,$(1)) $(if $(filter %.sh,$(1)),$(BUILD)/san/uvmsim) $(if $(filter-out %/cli.sh %/vectors.sh,$(filter %.sh,$(1))),all $(BUILD)/uvmp_run_program)
+ifneq ($(unknown),)
+test-run:
+	@echo 'make test: no test is named $(unknown); the nearest are:' $$(sh tests/test.sh --nearest '$(unknown)' $(basename $(notdir $(every)))) >&2; exit 2
+else
+test-run: $(call needed,$(chosen)) $(if $(words),,check)
+	@sh tests/test.sh $(BUILD) $(chosen)
+endif
+test-quick-run: $(call needed,$(quick))
+	@sh tests/test.sh $(BUILD) $(quick)
+test-long-run: $(call needed,$(long))
+	@sh tests/test.sh $(BUILD) $(long)
+
+## make check      prove the rules of the core: symbols, data, floating point, stack, freestanding link, C++ headers
+check: all
+	@CC="$(CC)" WARN="$(WARN) -Werror" sh tests/check/check.sh $(BUILD)
+
+## make lint       clang-format of the public headers, clang-tidy and cppcheck of the core and the hosts
+lint: $(BUILD)/models.inc
+	@sh tests/deps.sh lint
+	@sh tests/lint/lint.sh $(BUILD)
+
+## make coverage   line and branch coverage of libuvmpolicy by gcovr; fails below 100 %; HTML in build/coverage/
+coverage:
+	@sh tests/deps.sh coverage
+	@$(MAKE) --no-print-directory coverage-run
+# Coverage is that of the core; tests of the pager have threads, which gcov cannot count.
+covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c,$(tests))
+coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
+	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(covered))
+
+## make fuzz       every fuzz target under libFuzzer, FUZZ_SECONDS each (default 30); needs clang
+fuzz:
+	@sh tests/deps.sh fuzz
+	@$(MAKE) --no-print-directory fuzz-run
+fuzz-run: $(call prog,fuzz,$(fuzzs))
+	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
+
+## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory sanitizer,
+##                 then the engine against a naive second one; needs clang
+msan:
+	@sh tests/deps.sh test
+	@sh tests/deps.sh msan
+	@UVMP_TEST_SHARE=50 $(MAKE) --no-print-directory msan-run
+msan-run: $(call prog,msan,$(covered) $(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim
+	@UVMSIM=$(BUILD)/msan/uvmsim sh tests/test.sh $(BUILD)/msan tests/cli/vectors.sh tests/cli/traces.sh $(call prog,msan,$(covered) $(fuzzs))
+	@$(BUILD)/msan/soak_service $(or $(SOAK_EVENTS),100000) $(or $(SOAK_SEED),1)
+
+## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1); then the pager:
+##                 8 threads over 8 times the budget for SOAK_SECONDS (600), every word against a model, also with the
+##                 address and thread sanitizers for a tenth of that each
+SECONDS_OF = $$(( ($(or $(SOAK_SECONDS),600) + $(1) - 1) / $(1) )) $(or $(SOAK_SEED),1)
+soak: $(BUILD)/soak $(BUILD)/soak_pager $(BUILD)/san/soak_pager $(BUILD)/tsan/soak_pager
+	@$(BUILD)/soak $(or $(SOAK_EVENTS),10000000) $(or $(SOAK_SEED),1)
+	@$(BUILD)/soak_pager $(call SECONDS_OF,1)
+	@$(BUILD)/san/soak_pager $(call SECONDS_OF,10)
+	@$(BUILD)/tsan/soak_pager $(call SECONDS_OF,10)
+
+## make cross      the core on machines of 32 bits, big-endian, with pages of 64 KiB: unit tests, vectors, decisions as here;
+##                 CROSS='i386 s390x': only these (of i386 s390x powerpc aarch64)
+cross: $(BUILD)/uvmsim
+	@CROSS='$(CROSS)' sh tests/deps.sh cross || true # what is missing is skipped, with the reason
+	@MAKE='$(MAKE)' sh tests/cross.sh $(BUILD) $(CROSS)
+
+## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
+##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
+fidelity: $(BUILD)/uvmsim
+	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
+
+## make fidelity-figures  the pictures of docs/fidelity from their data, the tables of docs/accuracy.md; without any run
+fidelity-figures:
+	@sh tests/fidelity/plot.sh docs/fidelity
+	@sh tests/fidelity/accuracy.sh docs/accuracy.md
+
+## make policies   every preset on nine programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
+##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
+policies: $(BUILD)/uvmsim
+	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
+
+## make decisions  decision logs of every preset (6 runs each) into build/decisions-logs; AGAINST=DIR: compared with those of DIR
+decisions: $(BUILD)/uvmsim $(BUILD)/decisions
+	@sh tests/decisions/record.sh $(BUILD) $(BUILD)/decisions-logs $(AGAINST)
+
+## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
+bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
+	@sh tests/deps.sh bench
+	@sh tests/bench/bench.sh $(BUILD)
+	@sh tests/bench/speed.sh $(BUILD)
+	@sh tests/bench/pager.sh $(BUILD) $(BENCH_PAGER)
+	@$(BUILD)/bench-store
