@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "decisions/pmm_internal.h"
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 
 #define PAGE         4096u
 #define WINDOW_PAGES 512u

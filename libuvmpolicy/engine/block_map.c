@@ -4,7 +4,11 @@
  * The decision for a page depends on few facts, and each fact is a set of pages here. So the pages fall into few
  * equivalence classes, and one decision serves a class. A class is named by its first page. */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "job_internal.h"
+#include "mapping_internal.h"
+#include "space_internal.h"
+#include "thrashing_internal.h"
 
 static uint8_t access_of(const struct job *job, uint32_t page)
 {

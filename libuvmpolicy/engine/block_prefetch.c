@@ -1,6 +1,8 @@
 /* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "job_internal.h"
+#include "space_internal.h"
 
 const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s)
 {

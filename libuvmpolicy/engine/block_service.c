@@ -13,7 +13,12 @@
  * were.
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "departing_internal.h"
+#include "mapping_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
+#include "thrashing_internal.h"
 
 void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 {

@@ -1,5 +1,5 @@
 /* Cold state of a block: made at the first need, given back with the block. */
-#include "service_internal.h"
+#include "cold_internal.h"
 
 struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b)
 {

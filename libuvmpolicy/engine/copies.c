@@ -1,6 +1,8 @@
 /* The copies of one plan become actions: pages that arrive for the block being serviced, and pages that an eviction
  * sends away. */
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "job_internal.h"
+#include "queue_internal.h"
 
 static struct uvmp_action *queue_copy(struct uvmp_service *s, const struct uvmp_copy *copy, handle block,
 				      enum uvmp_cause cause)

@@ -1,5 +1,6 @@
 /* Pages leave a processor: residency, memory and controllers follow. */
-#include "service_internal.h"
+#include "departing_internal.h"
+#include "space_internal.h"
 
 void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, bool is_eviction)
 {

@@ -1,6 +1,11 @@
 /* The operation that brings hot pages: pages on the CPU whose counted accesses have made a migration worth
  * while. */
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "job_internal.h"
+#include "operations_internal.h"
+#include "queue_internal.h"
+#include "servicing_internal.h"
+#include "space_internal.h"
 
 bool uvmpi_hot_is_due(const struct uvmp_service *s)
 {

@@ -3,7 +3,10 @@
  * The operation owns the job and fills it: page by page, with the thrashing detector's hint and the destination of
  * each fault [driver: residency-choice], or with a set of pages that nothing has faulted on. */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "job_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
+#include "thrashing_internal.h"
 
 void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester)
 {

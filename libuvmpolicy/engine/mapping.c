@@ -1,6 +1,8 @@
 /* Mappings of one block: who loses them, and where pages are mapped where they lie. */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "mapping_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
 
 void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
                          struct reason reason)

@@ -2,7 +2,8 @@
  *
  * Actions are decided in groups. The next group begins when all actions of the group before are completed;
  * until then the results of that group can be read. */
-#include "service_internal.h"
+#include "arena_internal.h"
+#include "queue_internal.h"
 
 bool uvmp_service_is_valid(const struct uvmp_service *s)
 {

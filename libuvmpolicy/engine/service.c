@@ -5,7 +5,12 @@
  * something to hand out or nothing to do.
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "operations_internal.h"
+#include "queue_internal.h"
+#include "remote_internal.h"
+#include "servicing_internal.h"
+#include "space_internal.h"
 
 #define ALIGNMENT  16u
 #define OPERATIONS 4u /* that own a servicing */

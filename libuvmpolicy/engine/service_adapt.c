@@ -22,7 +22,8 @@
  * counts as 1 here.
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
 
 #define NS_PER_US 1000u
 

@@ -11,7 +11,12 @@
  * The tree is the one that a tree prefetcher keeps. Where none does, and without quirks, it is made from what
  * is resident or on its way.
  */
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "departing_internal.h"
+#include "mapping_internal.h"
+#include "queue_internal.h"
+#include "remote_internal.h"
+#include "space_internal.h"
 
 #define DRAWS_MOST 8u /* victims that may be refused in a row */
 

@@ -1,24 +1,30 @@
-/* The engine's rooms share this: what lives in the arena, and who may do what with it.
+/* The state of the engine: what lives in the arena. Each layer uses layers below it only; the lowest comes first:
  *
- *   service.c          setting up, events, scheduling, handing out actions
- *   service_arena.c    memory: segments, slabs, handles
- *   service_space.c    spaces, channels, ranges, blocks, places (a block on a processor)
- *   service_memory.c   memory of the GPUs: chunks or units
- *   service_evict.c    what leaves, as a state machine
+ *   arena.c            memory: segments, slabs, handles
+ *   queue.c            actions that are decided and not completed yet
+ *   cold.c             rarely needed state of a block
+ *   space.c            address spaces, channels, ranges, blocks, residency of a block on a processor
+ *   mapping.c          mappings of one block
+ *   thrashing.c        the thrashing detector's view of a block
+ *   service_runtime.c  runtime=on: the pattern engine, and what follows from it
  *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
- *   service_step.c     one service step: pages of one block to their destinations, and mappings [driver: block-service]
- *   service_fault.c    the bottom half: fetch, order, walk, cancel (1 to 4)
- *   service_request.c  what the program asks for: free, advise, migrate, CPU faults; the unpin worker
- *   service_counter.c  access counters [driver: counter-service]
- *   service_remote.c   counted accesses: what stays on the CPU, what has become hot (UVM Smart, 4)
+ *   service_memory.c   memory of the GPUs: chunks or units
  *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
- *   service_runtime.c  the pattern engine and what follows from it: runtime=on
- *   service_check.c    the walk over everything
- *   service_log.c      the text of an action
+ *   remote.c           counted accesses: what stays on the CPU, and what has become hot
+ *   departing.c        pages leave a processor
+ *   job.c              a job of the block service: which pages are to arrive where
+ *   block_prefetch.c   block service: which further pages are to arrive
+ *   block_map.c        block service: mappings of the pages that have arrived
+ *   copies.c           the copies of a plan become actions
+ *   block_service.c    block service: pages of one block to their destinations
+ *   service_evict.c    evictions
+ *   servicing.c        a job with the evictions that it needs
+ *   bottom_half.c, request.c, access_counter.c, hot.c   operations
+ *   service.c          setting up, events, scheduling, handing out actions
+ *   check.c, log.c, params.c   the walk over everything; the text of an action; what is accepted
  *
- * State machines are explicit: every `_advance` decides one thing, queues all actions of it and returns; it
- * is called again when all of them are completed. Levels, the innermost first: eviction, step, then the
- * operation (request, bottom half, counters or hot pages).
+ * State machines are explicit: each `_advance` decides one thing, queues all actions of that and returns; the next call
+ * comes when all of these are completed. An operation owns the job and the evictions that run for it (struct servicing).
  */
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
@@ -495,253 +501,6 @@ struct uvmp_service {
 	uint64_t random;
 };
 
-/* -- service_arena.c -- */
-
-static inline void *uvmpi_arena_at(const struct uvmp_service *s, handle h)
-{
-	uint32_t i = 0;
-
-	while (h >= s->segment[i].end) /* every handle lies in a segment */
-		i++;
-	return s->segment[i].memory + (size_t)(h - s->segment[i].first) * UNIT_BYTES;
-}
-/* Bytes that one decision must have at most: it concerns one block, which may be cut in two, with its state on each of
- * `processors`; and the CPU's state of a victim. */
-uint64_t uvmpi_arena_reserve(uint32_t processors);
-/* Is there less than the reserve? Then nothing that may need an object is decided. O(segments). */
-static inline bool uvmpi_arena_is_short(const struct uvmp_service *s)
-{
-	for (uint32_t i = s->segments; i > 0; i--) {
-		if (s->segment[i - 1u].end - s->segment[i - 1u].unused >= s->reserve)
-			return false;
-	}
-	return true;
-}
-/* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
-handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab);
-/* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
-enum slab uvmpi_arena_array(uint64_t bytes);
-void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h);
-
-static inline struct block *block_at(const struct uvmp_service *s, handle h)
-{
-	return uvmpi_arena_at(s, h);
-}
-static inline struct residency *residency_at(const struct uvmp_service *s, handle h)
-{
-	return uvmpi_arena_at(s, h);
-}
-static inline struct cold *cold_at(const struct uvmp_service *s, handle h)
-{
-	return uvmpi_arena_at(s, h);
-}
-static inline struct chunk_map *chunk_map_at(const struct uvmp_service *s, handle h)
-{
-	return uvmpi_arena_at(s, h);
-}
-static inline struct thrash *thrash_at(const struct uvmp_service *s, handle h)
-{
-	return uvmpi_arena_at(s, h);
-}
-static inline struct range *range_of(const struct uvmp_service *s, const struct block *b)
-{
-	return &s->range[b->range];
-}
-static inline struct address_space *space_of(const struct uvmp_service *s, const struct block *b)
-{
-	return &s->space[s->range[b->range].space];
-}
-
-/* How action number i of the group has ended. */
-static inline enum uvmp_status action_result(const struct uvmp_service *s, uint32_t i)
-{
-	return (enum uvmp_status)(1 - (int)s->done[i]);
-}
-
-/* -- cold.c: cold state of a block, made at the first need. NULL: the arena is full. -- */
-
-struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b);
-/* History of the block; NULL: there is none. */
-static inline struct history *block_history(const struct uvmp_service *s, const struct block *b)
-{
-	if (b->cold == 0 || cold_at(s, b->cold)->history == 0)
-		return NULL;
-	return uvmpi_arena_at(s, cold_at(s, b->cold)->history);
-}
-struct history *uvmpi_history_make(struct uvmp_service *s, struct block *b);
-/* Gives the history back. The block has cold state. */
-void uvmpi_history_give(struct uvmp_service *s, struct block *b);
-/* What counts accesses; NULL: nothing of the block has been counted. */
-static inline struct counters *counters_of(const struct uvmp_service *s, const struct block *b)
-{
-	handle h = b->cold != 0 ? cold_at(s, b->cold)->counters : 0;
-
-	return h != 0 ? uvmpi_arena_at(s, h) : NULL;
-}
-/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
-static inline uint32_t counter_pages(const struct uvmp_service *s)
-{
-	return 65536u / s->page_bytes;
-}
-uint32_t uvmpi_counters_leaves(const struct uvmp_service *s, const struct block *b);
-struct counters *uvmpi_counters_make(struct uvmp_service *s, struct block *b);
-/* Gives the counters back, and takes the block off the list of blocks with hot pages. */
-void uvmpi_counters_give(struct uvmp_service *s, struct block *b);
-/* A page of the block has become hot: its block joins the list as the last. */
-void uvmpi_hot_add(struct uvmp_service *s, handle block, struct counters *c, uint32_t gpu, uint32_t page);
-/* Takes a block off the list; its pages are not hot any longer. */
-void uvmpi_hot_remove(struct uvmp_service *s, struct counters *c);
-
-/* -- service_space.c -- */
-
-/* Slot of a space, NO_INDEX if there is none. */
-uint32_t uvmpi_space_find(const struct uvmp_service *s, uint64_t id);
-/* The same, made if need be. */
-uint32_t uvmpi_space_use(struct uvmp_service *s, uint64_t id);
-void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot);
-/* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): some subcontext of the
- * same GPU, aperture and instance is bound. */
-uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
-			    uint32_t subcontext, bool *is_channel);
-/* The order of the instances: ascending, none twice. */
-bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b);
-/* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
-uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
-/* Index of the first range of the space that ends at or above the address (or where one would stand). */
-uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
-/* Is there a range at this index of range_order, and is it one of the space? */
-static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
-{
-	return index < s->ranges && s->range[s->range_order[index]].space == space;
-}
-/* Is [base, end] wholly in ranges? */
-bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
-/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
- * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
- * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
- * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
-enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
-/* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
-void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
-/* The same, all pieces of one range that was added, while others of it may stay: if the lowest goes, they have another origin. */
-void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
-/* Where in the table blocks of this window hang. */
-uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
-/* The block with the address; 0: none yet, or no range. */
-handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
-/* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
-handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
-/* Takes it out of table, range and arena, with its thrashing state. Its places have no memory any more, but for
- * a struct chunk_map that is still theirs. */
-void uvmpi_block_remove(struct uvmp_service *s, handle h);
-void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
-static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
-{
-	return b->start + (uint64_t)b->pages * s->page_bytes - 1u;
-}
-static inline uint32_t block_page(const struct uvmp_service *s, const struct block *b, uvmp_addr address)
-{
-	return (uint32_t)((address - b->start) >> s->page_shift);
-}
-static inline bool block_is_whole(const struct uvmp_service *s, const struct block *b)
-{
-	return b->pages == s->block_pages;
-}
-/* The block on a processor; NULL: nothing there. */
-struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
-/* The same, made if need be; NULL: the arena is full. */
-struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
-static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
-{
-	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->duplicated, page);
-}
-static inline bool block_is_discarded(const struct uvmp_service *s, const struct block *b, uint32_t page)
-{
-	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->discarded, page);
-}
-/* Sets of processors: holders of a page; those mapped with at least each right. */
-uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
-void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
-static inline uint8_t residency_right(const struct residency *p, uint32_t page)
-{
-	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));
-}
-/* Of a processor that may have no state in the block. */
-static inline uint8_t residency_right_or_none(const struct residency *p, uint32_t page)
-{
-	return p != NULL ? residency_right(p, page) : (uint8_t)UVMP_PROT_NONE;
-}
-/* Is the page resident on the CPU only? */
-static inline bool block_is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
-{
-	return uvmpi_block_holders(s, b, page) == BIT(UVMP_CPU);
-}
-/* Fills s->holders[0..processors.count) with the resident masks of the block. */
-void uvmpi_block_residents(struct uvmp_service *s, const struct block *b);
-/* Sets the right on all pages of the set. */
-void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right);
-/* Pages on which the processor has at least `right`. */
-static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
-{
-	if (right == UVMP_PROT_READ)
-		uvmp_mask_or(pages, &p->low, &p->high);
-	else if (right == UVMP_PROT_READ_WRITE)
-		uvmp_mask_copy(pages, &p->high);
-	else
-		uvmp_mask_and(pages, &p->low, &p->high);
-}
-/* Pages that are mapped at all. */
-static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
-{
-	uvmp_mask_or(pages, &p->low, &p->high);
-}
-
-/* -- queue.c -- */
-
-/* Forgets the results of the group before, if all its actions are completed. */
-void uvmpi_queue_begin_group(struct uvmp_service *s);
-/* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
- * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
- * at once. `pages` may be NULL. */
-struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
-			       const uvmp_mask *pages);
-/* copies.c: queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
-void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing);
-/* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
-enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
-
-/* -- mapping.c -- */
-
-/* Queues UNMAP of the pages for each processor that has them mapped, but `except`; they are unmapped. */
-void uvmpi_mapping_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
-			 struct reason reason);
-/* Queues REVOKE: the processor keeps at most `right` on the pages. */
-void uvmpi_mapping_revoke(struct uvmp_service *s, handle block, struct residency *residency, const uvmp_mask *pages,
-			  uint8_t right);
-/* Queues MAP of the pages, at least one; the caller sets `from` of the action, where the pages lie. */
-struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle block, struct residency *residency,
-				      const uvmp_mask *pages, uint8_t right, struct reason reason);
-/* Maps pages of the block on `proc` with at most `right`, where they lie (accessed-by and eviction); queues MAP. */
-void uvmpi_mapping_map_remote(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
-			      struct reason reason);
-/* The same, with no more than the right to read. */
-void uvmpi_mapping_map_reads(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
-			     struct reason reason);
-
-/* -- thrashing.c -- */
-
-/* The detector's events. */
-void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block, const struct uvmp_thrash_migration *migration);
-void uvmpi_thrashing_revoked(struct uvmp_service *s, handle block, struct uvmp_region run, uint32_t proc);
-/* Forgets the thrashing of these pages / of the block. */
-void uvmpi_thrashing_reset(struct uvmp_service *s, handle block, const uvmp_mask *pages);
-void uvmpi_thrashing_end(struct uvmp_service *s, handle block);
-/* What the detector says of a fault. */
-void uvmpi_thrashing_ask(struct uvmp_service *s, handle block, uint32_t page, uint32_t requester,
-			 struct uvmp_thrash_hint *hint);
-/* How often the page was throttled since its last pin. */
-uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page);
-
 /* -- service_memory.c -- */
 
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
@@ -843,93 +602,6 @@ uint32_t uvmpi_cyclic_give_up(struct gpu *g);
 /* The number will stand for another block. */
 void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
-/* -- departing.c -- */
-
-/* The pages are not resident on `proc` any longer, by eviction or otherwise: residency, memory and controllers follow. */
-void uvmpi_depart(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages, bool is_eviction);
-
-/* -- service_step.c -- */
-
-/* How often the first pinned page among these had been throttled. */
-static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *pages)
-{
-	uvmp_mask pinned;
-
-	uvmp_mask_and(&pinned, pages, &job->pinned);
-	return job->throttles[uvmp_mask_next_set(&pinned, 0)];
-}
-
-/* -- job.c -- */
-
-/* An empty job for the block: no destinations, no pages; `hint` stays. */
-void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester);
-/* Page to a destination. */
-void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
-/* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
- * of the range. */
-void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages, uint32_t dst,
-			      uint8_t duplication);
-/* Hint and destination for one faulting page, into the job; where *is_throttled is set, a THROTTLE action is queued and
- * nothing is added. */
-enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
-				     uint8_t accesses, bool *is_throttled);
-
-/* -- block_prefetch.c -- */
-
-/* Asks the prefetcher, and adds its pages to the job. */
-void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job);
-const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s);
-/* A batch begins: where memory has been full, the prefetcher for that takes over. */
-void uvmpi_prefetch_switch(struct uvmp_service *s);
-/* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
-void uvmpi_prefetch_scale(struct uvmp_service *s);
-/* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
-bool uvmpi_prefetch_has_tree(const struct uvmp_service *s);
-uint32_t uvmpi_prefetch_tree_blocks(const struct block *b);
-
-/* -- block_map.c -- */
-
-/* Mappings of the pages that have arrived. */
-void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages);
-
-/* -- block_service.c -- */
-
-/* Starts the job: prefetch decision, then destination by destination. */
-void uvmpi_block_start(struct uvmp_service *s, struct job *job);
-/* Decides the next thing. `room` is the result of the room that the job needed before. */
-struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
-/* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */
-void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job);
-/* Reads the results of the actions that have just been completed. */
-void uvmpi_block_collect(struct uvmp_service *s, struct job *job);
-void uvmpi_block_end(struct job *job, enum uvmp_status status);
-
-/* -- servicing.c -- */
-
-void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing);
-/* Decides the next thing of the eviction, if there is one, or of the job. */
-void uvmpi_servicing_advance(struct uvmp_service *s, struct servicing *servicing);
-/* Evictions without a job that is being serviced: the first victim of a batch, and memory that is to be free. False:
- * nothing has begun. */
-bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
-				 uvmp_addr for_address);
-bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu, uvmp_addr for_address);
-
-/* -- service_fault.c, service_request.c, service_counter.c -- */
-
-bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu);
-void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu);
-void uvmpi_fault_advance(struct uvmp_service *s);
-/* May room be made ahead, for faults of the batch behind the present block, and where does the block of the next one start? */
-bool uvmpi_fault_has_next(const struct uvmp_service *s, uvmp_addr *start);
-/* Between two blocks of a batch, where requests may go first? */
-bool uvmpi_fault_is_between(const struct uvmp_service *s);
-
-void uvmpi_request_start(struct uvmp_service *s);
-void uvmpi_request_advance(struct uvmp_service *s);
-/* Unpins what is due; true if it queued something. */
-bool uvmpi_unpin_due(struct uvmp_service *s);
-
 /* -- service_adapt.c -- */
 
 /* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
@@ -977,30 +649,5 @@ void uvmpi_runtime_judge(struct uvmp_service *s);
 void uvmpi_runtime_tell(struct uvmp_service *s);
 /* Does evict=tbne still send 2 MiB away? */
 bool uvmpi_runtime_evicts_whole(const struct uvmp_service *s);
-
-bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
-void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu);
-void uvmpi_counter_advance(struct uvmp_service *s);
-
-/* -- service_remote.c -- */
-
-/* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
-void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
-/* A fault of the GPU is serviced: counted. True: the page stays on the CPU. */
-bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, uint8_t access);
-/* Queues MAP for these pages, and for what else of the block would stay, unless it is to arrive. */
-void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *remote,
-		      const uvmp_mask *arriving);
-/* Pages of the block begin to leave the GPU: a round trip. */
-void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
-/* They have left, to make room for the block at `for_address`; queues MAP for those that would stay on the CPU anyway. */
-void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages,
-			     uvmp_addr for_address);
-
-/* -- hot.c: the operation; as access counters -- */
-
-bool uvmpi_hot_is_due(const struct uvmp_service *s);
-void uvmpi_hot_start(struct uvmp_service *s);
-void uvmpi_hot_advance(struct uvmp_service *s);
 
 #endif

@@ -10,7 +10,8 @@
  * order while a page of it is resident. The caller evicts units one by one until the arriving pages fit.
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
 
 #define PMM_PAGE_BYTES 4096u
 #define ALIGNMENT      16u

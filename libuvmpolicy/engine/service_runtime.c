@@ -12,7 +12,8 @@
  * allocation begins. Each has an entry in an array in the arena; an allocation for which there is no room
  * shows no pattern. Whether a kernel ever ends [uvmsmart: kernels-never-end] is the host's to say.
  */
-#include "service_internal.h"
+#include "cold_internal.h"
+#include "queue_internal.h"
 
 #define WINDOW_SHIFT 21u
 

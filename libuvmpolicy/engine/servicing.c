@@ -3,7 +3,8 @@
  * The block service answers with what it needs. If it needs room, a victim is evicted, and the block service goes on
  * (page-wise orders) or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry]. While pages of the block
  * are copied, room for the next block of the batch can be made ahead. */
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "servicing_internal.h"
 
 /* Keeps in mind whether there is still work for it. */
 static bool note_active(struct uvmp_service *s, struct servicing *servicing)

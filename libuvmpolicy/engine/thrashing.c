@@ -1,5 +1,6 @@
 /* The thrashing detector's view of a block: which events the detector gets, and what it says of a fault. */
-#include "service_internal.h"
+#include "space_internal.h"
+#include "thrashing_internal.h"
 
 /* Without an array of pages the detector only needs the last event, which the block keeps itself. */
 static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,

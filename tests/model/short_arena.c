@@ -1,7 +1,7 @@
 /* See short_arena.h. */
 #include "short_arena.h"
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 
 uint32_t short_arena_begin(struct uvmp_service *service)
 {

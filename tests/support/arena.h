@@ -2,7 +2,7 @@
 #ifndef TEST_ARENA_H
 #define TEST_ARENA_H
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 
 /* Keeps no reserve from now on: the arena has what the test gave it, and objects can be missing. */
 static inline void arena_without_reserve(struct uvmp_service *s)

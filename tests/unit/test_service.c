@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 #include "support/engine_host.h"
 
 #define MIB2  0x200000u

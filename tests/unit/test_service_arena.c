@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 #include "support/arena.h"
 
 #define PIECE_BYTES 4096u

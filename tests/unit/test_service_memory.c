@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 #include "evict/evict_mhpe_internal.h"
 #include "evict/frequency_internal.h"
 #include "support/arena.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 

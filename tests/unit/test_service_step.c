@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/service_internal.h"
+#include "support/engine_internals.h"
 #include "support/arena.h"
 #include "../support/engine_host.h"
 

@@ -14,7 +14,14 @@
  *   CPU fault the latch, then one service step with one page [driver: cpu-fault]
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "departing_internal.h"
+#include "job_internal.h"
+#include "mapping_internal.h"
+#include "operations_internal.h"
+#include "queue_internal.h"
+#include "servicing_internal.h"
+#include "space_internal.h"
+#include "thrashing_internal.h"
 
 #define RETRIES_MAX 1100u   /* evictions for one block: more than it can have chunks, on two GPUs */
 #define LATCH_NS    300000u /* [driver: cpu-fault] */

@@ -7,7 +7,7 @@
  * handle is followed only if an object of its kind fits there.
  */
 #include "../decisions/pmm_internal.h"
-#include "service_internal.h"
+#include "space_internal.h"
 
 struct tally {
 	uint32_t live[SLAB_ARRAY + 1u];	 /* arrays of all sizes together */

@@ -7,7 +7,13 @@
  * what comes again, cancel what is fatal in it [driver: flush].
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "block_service_internal.h"
+#include "job_internal.h"
+#include "operations_internal.h"
+#include "queue_internal.h"
+#include "remote_internal.h"
+#include "servicing_internal.h"
+#include "space_internal.h"
 
 #define RETRIES_MAX 1100u /* chunks of a block on two processors, and some */
 #define CANCELS_MAX 1024u /* queued at a time */

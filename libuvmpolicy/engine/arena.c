@@ -6,7 +6,7 @@
  * move, and memory never changes from one slab to another: what a burst of one kind took stays for that kind.
  * Arrays have a slab for each power of two.
  */
-#include "service_internal.h"
+#include "arena_internal.h"
 
 #define GROW_BYTES_MIN 4096u
 

@@ -12,7 +12,7 @@
  * origin is an address that a piece has, and no range that is added can have: where the lowest of them
  * begins.
  */
-#include "service_internal.h"
+#include "space_internal.h"
 
 #define WINDOW_SHIFT 21u /* 2 MiB */
 

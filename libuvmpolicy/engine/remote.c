@@ -34,7 +34,9 @@
  * their next access asks again.
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "mapping_internal.h"
+#include "remote_internal.h"
+#include "space_internal.h"
 
 /* -- counting [uvmsmart: counter-register, access-counting] -- */
 

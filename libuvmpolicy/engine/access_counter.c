@@ -10,7 +10,11 @@
  * for them, and for whole roots of GPUs, the bits of the sub-granularity count [driver: counter-pages].
  */
 #include "../base/bits_internal.h"
-#include "service_internal.h"
+#include "job_internal.h"
+#include "operations_internal.h"
+#include "queue_internal.h"
+#include "servicing_internal.h"
+#include "space_internal.h"
 
 #define RETRIES_MAX 1100u /* evictions for one block: more than it can have chunks, on two GPUs */
 

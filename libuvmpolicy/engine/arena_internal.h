@@ -1,0 +1,62 @@
+/* Memory of the engine: objects of a few sizes in the segments that the host gave. */
+#ifndef UVMPOLICY_ARENA_INTERNAL_H
+#define UVMPOLICY_ARENA_INTERNAL_H
+
+#include "service_internal.h"
+
+static inline void *uvmpi_arena_at(const struct uvmp_service *s, handle h)
+{
+	uint32_t i = 0;
+
+	while (h >= s->segment[i].end) /* every handle lies in a segment */
+		i++;
+	return s->segment[i].memory + (size_t)(h - s->segment[i].first) * UNIT_BYTES;
+}
+/* Bytes that one decision must have at most: it concerns one block, which may be cut in two, with its state on each of
+ * `processors`; and the CPU's state of a victim. */
+uint64_t uvmpi_arena_reserve(uint32_t processors);
+/* Is there less than the reserve? Then nothing that may need an object is decided. O(segments). */
+static inline bool uvmpi_arena_is_short(const struct uvmp_service *s)
+{
+	for (uint32_t i = s->segments; i > 0; i--) {
+		if (s->segment[i - 1u].end - s->segment[i - 1u].unused >= s->reserve)
+			return false;
+	}
+	return true;
+}
+/* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
+handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab);
+/* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
+enum slab uvmpi_arena_array(uint64_t bytes);
+void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h);
+
+static inline struct block *block_at(const struct uvmp_service *s, handle h)
+{
+	return uvmpi_arena_at(s, h);
+}
+static inline struct residency *residency_at(const struct uvmp_service *s, handle h)
+{
+	return uvmpi_arena_at(s, h);
+}
+static inline struct cold *cold_at(const struct uvmp_service *s, handle h)
+{
+	return uvmpi_arena_at(s, h);
+}
+static inline struct chunk_map *chunk_map_at(const struct uvmp_service *s, handle h)
+{
+	return uvmpi_arena_at(s, h);
+}
+static inline struct thrash *thrash_at(const struct uvmp_service *s, handle h)
+{
+	return uvmpi_arena_at(s, h);
+}
+static inline struct range *range_of(const struct uvmp_service *s, const struct block *b)
+{
+	return &s->range[b->range];
+}
+static inline struct address_space *space_of(const struct uvmp_service *s, const struct block *b)
+{
+	return &s->space[s->range[b->range].space];
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* The block service: pages of one block to their destinations. */
+#ifndef UVMPOLICY_BLOCK_SERVICE_INTERNAL_H
+#define UVMPOLICY_BLOCK_SERVICE_INTERNAL_H
+
+#include "service_internal.h"
+
+/* -- block_prefetch.c -- */
+
+/* Asks the prefetcher, and adds its pages to the job. */
+void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job);
+const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s);
+/* A batch begins: where memory has been full, the prefetcher for that takes over. */
+void uvmpi_prefetch_switch(struct uvmp_service *s);
+/* From the policy's pages of 4 KiB to the host's, once for each set of parameters. */
+void uvmpi_prefetch_scale(struct uvmp_service *s);
+/* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
+bool uvmpi_prefetch_has_tree(const struct uvmp_service *s);
+uint32_t uvmpi_prefetch_tree_blocks(const struct block *b);
+
+/* -- block_map.c -- */
+
+/* Mappings of the pages that have arrived. */
+void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages);
+
+/* -- copies.c -- */
+
+/* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
+void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing);
+
+/* -- block_service.c -- */
+
+/* Starts the job: prefetch decision, then destination by destination. */
+void uvmpi_block_start(struct uvmp_service *s, struct job *job);
+/* Decides the next thing. `room` is the result of the room that the job needed before. */
+struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
+/* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */
+void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job);
+/* Reads the results of the actions that have just been completed. */
+void uvmpi_block_collect(struct uvmp_service *s, struct job *job);
+void uvmpi_block_end(struct job *job, enum uvmp_status status);
+
+#endif

@@ -1,0 +1,29 @@
+/* A job of the block service: which pages of one block are to arrive on which processor. */
+#ifndef UVMPOLICY_JOB_INTERNAL_H
+#define UVMPOLICY_JOB_INTERNAL_H
+
+#include "service_internal.h"
+
+/* How often the first pinned page among these had been throttled. */
+static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *pages)
+{
+	uvmp_mask pinned;
+
+	uvmp_mask_and(&pinned, pages, &job->pinned);
+	return job->throttles[uvmp_mask_next_set(&pinned, 0)];
+}
+
+/* An empty job for the block: no destinations, no pages; `hint` stays. */
+void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester);
+/* Page to a destination. */
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
+/* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
+ * of the range. */
+void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages, uint32_t dst,
+			      uint8_t duplication);
+/* Hint and destination for one faulting page, into the job; where *is_throttled is set, a THROTTLE action is queued and
+ * nothing is added. */
+enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
+				     uint8_t accesses, bool *is_throttled);
+
+#endif

@@ -1,0 +1,23 @@
+/* The queue of actions. */
+#ifndef UVMPOLICY_QUEUE_INTERNAL_H
+#define UVMPOLICY_QUEUE_INTERNAL_H
+
+#include "service_internal.h"
+
+/* How action number i of the group has ended. */
+static inline enum uvmp_status action_result(const struct uvmp_service *s, uint32_t i)
+{
+	return (enum uvmp_status)(1 - (int)s->done[i]);
+}
+
+/* Forgets the results of the group before, if all its actions are completed. */
+void uvmpi_queue_begin_group(struct uvmp_service *s);
+/* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
+ * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
+ * at once. `pages` may be NULL. */
+struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
+			       const uvmp_mask *pages);
+/* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
+enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
+
+#endif

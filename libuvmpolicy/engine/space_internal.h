@@ -1,0 +1,110 @@
+/* Address spaces, channels, ranges, blocks, and the residency of blocks on processors. */
+#ifndef UVMPOLICY_SPACE_INTERNAL_H
+#define UVMPOLICY_SPACE_INTERNAL_H
+
+#include "cold_internal.h"
+#include "service_internal.h"
+
+/* Slot of a space, NO_INDEX if there is none. */
+uint32_t uvmpi_space_find(const struct uvmp_service *s, uint64_t id);
+/* The same, made if need be. */
+uint32_t uvmpi_space_use(struct uvmp_service *s, uint64_t id);
+void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot);
+/* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): some subcontext of the
+ * same GPU, aperture and instance is bound. */
+uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
+			    uint32_t subcontext, bool *is_channel);
+/* The order of the instances: ascending, none twice. */
+bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b);
+/* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
+uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Index of the first range of the space that ends at or above the address (or where one would stand). */
+uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Is there a range at this index of range_order, and is it one of the space? */
+static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t index, uint32_t space)
+{
+	return index < s->ranges && s->range[s->range_order[index]].space == space;
+}
+/* Is [base, end] wholly in ranges? */
+bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
+/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
+ * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
+ * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
+ * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
+enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
+/* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
+void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
+/* The same, all pieces of one range that was added, while others of it may stay: if the lowest goes, they have another origin. */
+void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
+/* Where in the table blocks of this window hang. */
+uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* The block with the address; 0: none yet, or no range. */
+handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
+handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
+/* Takes it out of table, range and arena, with its thrashing state. Its places have no memory any more, but for
+ * a struct chunk_map that is still theirs. */
+void uvmpi_block_remove(struct uvmp_service *s, handle h);
+void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
+static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
+{
+	return b->start + (uint64_t)b->pages * s->page_bytes - 1u;
+}
+static inline uint32_t block_page(const struct uvmp_service *s, const struct block *b, uvmp_addr address)
+{
+	return (uint32_t)((address - b->start) >> s->page_shift);
+}
+static inline bool block_is_whole(const struct uvmp_service *s, const struct block *b)
+{
+	return b->pages == s->block_pages;
+}
+/* The block on a processor; NULL: nothing there. */
+struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
+/* The same, made if need be; NULL: the arena is full. */
+struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
+static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->duplicated, page);
+}
+static inline bool block_is_discarded(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return b->cold != 0 && uvmp_mask_test(&cold_at(s, b->cold)->discarded, page);
+}
+/* Sets of processors: holders of a page; those mapped with at least each right. */
+uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
+void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
+static inline uint8_t residency_right(const struct residency *p, uint32_t page)
+{
+	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));
+}
+/* Of a processor that may have no state in the block. */
+static inline uint8_t residency_right_or_none(const struct residency *p, uint32_t page)
+{
+	return p != NULL ? residency_right(p, page) : (uint8_t)UVMP_PROT_NONE;
+}
+/* Is the page resident on the CPU only? */
+static inline bool block_is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
+{
+	return uvmpi_block_holders(s, b, page) == BIT(UVMP_CPU);
+}
+/* Fills s->holders[0..processors.count) with the resident masks of the block. */
+void uvmpi_block_residents(struct uvmp_service *s, const struct block *b);
+/* Sets the right on all pages of the set. */
+void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right);
+/* Pages on which the processor has at least `right`. */
+static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
+{
+	if (right == UVMP_PROT_READ)
+		uvmp_mask_or(pages, &p->low, &p->high);
+	else if (right == UVMP_PROT_READ_WRITE)
+		uvmp_mask_copy(pages, &p->high);
+	else
+		uvmp_mask_and(pages, &p->low, &p->high);
+}
+/* Pages that are mapped at all. */
+static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
+{
+	uvmp_mask_or(pages, &p->low, &p->high);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* The thrashing detector's view of a block. */
+#ifndef UVMPOLICY_THRASHING_INTERNAL_H
+#define UVMPOLICY_THRASHING_INTERNAL_H
+
+#include "service_internal.h"
+
+/* The detector's events. */
+void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block, const struct uvmp_thrash_migration *migration);
+void uvmpi_thrashing_revoked(struct uvmp_service *s, handle block, struct uvmp_region run, uint32_t proc);
+/* Forgets the thrashing of these pages / of the block. */
+void uvmpi_thrashing_reset(struct uvmp_service *s, handle block, const uvmp_mask *pages);
+void uvmpi_thrashing_end(struct uvmp_service *s, handle block);
+/* What the detector says of a fault. */
+void uvmpi_thrashing_ask(struct uvmp_service *s, handle block, uint32_t page, uint32_t requester,
+			 struct uvmp_thrash_hint *hint);
+/* How often the page was throttled since its last pin. */
+uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page);
+
+#endif
