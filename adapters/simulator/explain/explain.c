@@ -1,0 +1,84 @@
+/* The reader of the log. Both answers see every action once: the story tells the actions on some pages, the summary counts
+ * all of them. */
+#include "explain_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lines.h"
+
+#define QUOTE_MAX 40
+
+static bool take_action(struct explanation *explanation, const struct uvmp_action *action)
+{
+	const struct explain_query *query = explanation->query;
+
+	if (action->kind == UVMP_ACTION_COMPLETE) {
+		explain_take_completion(explanation, action);
+		return true;
+	}
+	if (query->has_space && action->space != query->space && !is_conclusion(action))
+		return true;
+	return query->has_address ? explain_take_of_story(explanation, action)
+				  : explain_count_action(explanation, action);
+}
+
+static void refuse_line(const struct line_reader *reader, const char *name, enum uvmp_status status,
+			size_t offset, char error[EXPLAIN_ERROR_MAX])
+{
+	char where[QUOTE_MAX + 8] = "the end";
+	const char *rest = reader->text + offset;
+
+	if (*rest != '\0')
+		snprintf(where, sizeof(where), "`%.*s%s`", QUOTE_MAX, rest,
+			 strlen(rest) > QUOTE_MAX ? "..." : "");
+	snprintf(error, EXPLAIN_ERROR_MAX, "%.300s:%" PRIu64 ": %s at %s", name, reader->number,
+		 uvmp_status_text(status), where);
+}
+
+static bool read_log(struct explanation *explanation, struct line_reader *reader, const char *name,
+		     char error[EXPLAIN_ERROR_MAX])
+{
+	enum line_status line;
+
+	while ((line = line_read(reader)) == LINE_OK) {
+		struct uvmp_action action;
+		size_t offset;
+		enum uvmp_status status = uvmp_action_parse(reader->text, reader->length, &action, &offset);
+
+		if (status != UVMP_OK) {
+			refuse_line(reader, name, status, offset, error);
+			return false;
+		}
+		if (!take_action(explanation, &action)) {
+			snprintf(error, EXPLAIN_ERROR_MAX, "out of memory");
+			return false;
+		}
+	}
+	if (line == LINE_BAD)
+		snprintf(error, EXPLAIN_ERROR_MAX, "%.300s:%" PRIu64 ": %s", name, reader->number,
+			 reader->error);
+	return line == LINE_END;
+}
+
+bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
+		 char error[EXPLAIN_ERROR_MAX])
+{
+	struct explanation explanation = {.query = query, .out = out, .step = 1};
+	struct line_reader reader;
+	bool is_good;
+
+	line_reader_init(&reader, in);
+	is_good = read_log(&explanation, &reader, name, error);
+	explain_end_step(&explanation);
+	if (is_good && query->has_address)
+		explain_tell_tally(&explanation);
+	else if (is_good)
+		explain_print_summary(&explanation);
+	for (size_t i = 0; i < explanation.blocks; i++)
+		explain_free_mirror(&explanation.block[i]);
+	free(explanation.block);
+	free(explanation.kept);
+	free(explanation.slot);
+	return is_good;
+}
