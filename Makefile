@@ -27,7 +27,7 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*/*.c)
 common := $(wildcard adapters/common/*.c)
-sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c explain/*.c import/*.c machine/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
+sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c explain/*.c import/*.c machine/*.c report/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% driver% host% space% machine/% workloads/%),$(sim))
 pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/common/,nearest.c number.c options.c quote.c say.c)

@@ -1,0 +1,82 @@
+/* Results as CSV. */
+#include "report_internal.h"
+
+#include "quote.h"
+
+void report_csv_header(FILE *out)
+{
+	fprintf(out, "workload,gpu,policy,seed,complete,time_ns");
+	for (size_t i = 0; i < REPORT_FIELDS; i++)
+		fprintf(out, ",%s", report_fields[i].key);
+	for (size_t i = 1; i < REPORT_TIMES; i++)
+		fprintf(out, ",%s", report_times[i].key);
+	for (size_t i = 0; i < REPORT_SPREADS; i++)
+		for (enum statistic k = LEAST; k < STATISTICS; k++)
+			fprintf(out, ",%s_%s", report_spreads[i].key, report_statistic_keys[k]);
+	fprintf(out, ",bound_h2d_bytes,bound_d2h_bytes,preset,error,seeds");
+	for (size_t i = 0; i < REPORT_SEEDED; i++)
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+			fprintf(out, ",%s_seeds_%s", report_seeded[i].key, report_rank_keys[rank]);
+	fputc('\n', out);
+}
+
+static void csv_time(const struct report *report, const struct field *field, FILE *out)
+{
+	if (report->gpu)
+		fprintf(out, ",%llu", (unsigned long long)report_value(report, field));
+	else
+		fputc(',', out);
+}
+
+static void csv_spread(const struct report *report, const struct field *field, FILE *out)
+{
+	for (enum statistic k = LEAST; k < STATISTICS; k++) {
+		fputc(',', out);
+		if (report->gpu)
+			fprintf(out, "%llu", (unsigned long long)report_statistic(report, field, k));
+	}
+}
+
+static void csv_text(const char *text, FILE *out)
+{
+	fputc(',', out);
+	if (text)
+		quote_csv(text, out);
+}
+
+static void csv_seeds(const struct row *row, FILE *out)
+{
+	fprintf(out, ",%zu", report_complete(row));
+	for (size_t i = 0; i < REPORT_SEEDED; i++) {
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++) {
+			fputc(',', out);
+			if (report_has_seeded(row, &report_seeded[i]))
+				fprintf(out, "%llu",
+					(unsigned long long)report_field_rank(row, &report_seeded[i], rank));
+		}
+	}
+}
+
+void report_csv_run(const struct row *row, const struct report *report, FILE *out)
+{
+	quote_csv(report->workload, out);
+	csv_text(report->gpu, out);
+	csv_text(report->policy, out);
+	fprintf(out, ",%llu,%d", (unsigned long long)report->seed, report->is_complete);
+	csv_time(report, &report_times[0], out);
+	for (size_t i = 0; i < REPORT_FIELDS; i++)
+		fprintf(out, ",%llu", (unsigned long long)report_value(report, &report_fields[i]));
+	for (size_t i = 1; i < REPORT_TIMES; i++)
+		csv_time(report, &report_times[i], out);
+	for (size_t i = 0; i < REPORT_SPREADS; i++)
+		csv_spread(report, &report_spreads[i], out);
+	if (report->has_bound)
+		fprintf(out, ",%llu,%llu", (unsigned long long)report->bound_h2d_bytes,
+			(unsigned long long)report->bound_d2h_bytes);
+	else
+		fprintf(out, ",,");
+	csv_text(report->preset, out);
+	csv_text(report->error, out);
+	csv_seeds(row, out);
+	fputc('\n', out);
+}

@@ -1,0 +1,305 @@
+/* The table that compares policies. */
+#include "report_internal.h"
+
+#include "cli.h"
+
+enum { COLUMNS = 8, LABEL_LEAST = 16, LABEL_MOST = 21, BYTES_IN = 3, ABOVE_WIDTH = 7 };
+
+enum cell { COUNT_CELL = 0, MIB_CELL, LINK_IN_CELL, LINK_OUT_CELL, MS_CELL, MEDIAN_US_CELL, COPY_KIB_CELL };
+
+struct column {
+	const char *title;
+	size_t offset;
+	enum cell cell;
+	bool is_marked; /* the least of a group gets `*`, unless all are the same */
+	int width;
+};
+
+#define RESULT(name) offsetof(struct report, result.name)
+
+static const struct column untimed[COLUMNS] = {
+	{"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
+	{"batches", RESULT(batches), COUNT_CELL, true, 8},
+	{"duplicates", RESULT(duplicates), COUNT_CELL, false, 10},
+	{"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
+	{"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
+	/* not marked: roots, blocks and pages do not compare */
+	{"evictions", RESULT(evictions), COUNT_CELL, false, 9},
+	{"refaults", RESULT(refaults), COUNT_CELL, true, 8},
+	{"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
+};
+
+/* With time the last column is what matters most; how long a batch takes (the median) and how large a copy to
+ * the GPU is (the mean) say where it went. What is used across the link counts as moved: a policy that leaves
+ * pages where they are would seem to move nothing. */
+static const struct column timed[COLUMNS] = {
+	{"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
+	{"batches", RESULT(batches), COUNT_CELL, true, 8},
+	{"batch us", offsetof(struct report, times.batch_ns), MEDIAN_US_CELL, false, 8},
+	{"MiB in", RESULT(h2d_bytes), LINK_IN_CELL, true, 9},
+	{"MiB out", RESULT(d2h_bytes), LINK_OUT_CELL, true, 9},
+	{"KiB/copy", RESULT(h2d_copies), COPY_KIB_CELL, false, 9},
+	{"refaults", RESULT(refaults), COUNT_CELL, true, 8},
+	{"time ms", offsetof(struct report, times.time_ns), MS_CELL, true, 9},
+};
+
+static const struct column *columns_of(const struct report *report)
+{
+	return report->gpu ? timed : untimed;
+}
+
+/* What a column compares and prints, of one run. */
+static uint64_t cell(const struct report *report, int column)
+{
+	const struct column *at = &columns_of(report)[column];
+	uint64_t value;
+
+	if (at->cell == MEDIAN_US_CELL)
+		return spread_percentile(&report->times.batch_ns, 50);
+	memcpy(&value, (const char *)report + at->offset, sizeof(value));
+	if (at->cell == COPY_KIB_CELL)
+		return value != 0 ? report->result.h2d_bytes / value : 0;
+	if (at->cell == LINK_IN_CELL)
+		return value + report->times.remote_h2d_bytes;
+	if (at->cell == LINK_OUT_CELL)
+		return value + report->times.remote_d2h_bytes;
+	return value;
+}
+
+static uint64_t cell_at(const struct row *row, int column, enum rank rank)
+{
+	uint64_t values[REPORT_SEEDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++)
+		if (report_counts_run(row, i))
+			values[count++] = cell(&row->run[i], column);
+	return report_rank(values, count, rank);
+}
+
+static uint64_t bound_at(const struct row *row, bool is_out, enum rank rank)
+{
+	uint64_t values[REPORT_SEEDS_MAX];
+
+	for (size_t i = 0; i < row->count; i++)
+		values[i] = is_out ? row->run[i].bound_d2h_bytes : row->run[i].bound_h2d_bytes;
+	return report_rank(values, row->count, rank);
+}
+
+static bool has_bound(const struct row *row)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < row->count; i++)
+		all = all && row->run[i].has_bound;
+	return all;
+}
+
+/* A star stands in the gap behind its number, so that no line ends in a blank. */
+static void print_cell(const struct report *report, int column, const char *text, bool was_best, FILE *out)
+{
+	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns_of(report)[column].width, text);
+}
+
+static void print_value(const struct report *report, int column, uint64_t value, bool was_best, FILE *out)
+{
+	char text[32];
+
+	switch (columns_of(report)[column].cell) {
+	case MIB_CELL:
+	case LINK_IN_CELL:
+	case LINK_OUT_CELL:
+		report_print_mib(text, value);
+		break;
+	case MS_CELL:
+		report_print_thousandths(text, value / 1000u, 1);
+		break;
+	case MEDIAN_US_CELL:
+		report_print_thousandths(text, value, 1);
+		break;
+	case COPY_KIB_CELL:
+		report_print_kib(text, value);
+		break;
+	default:
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	}
+	print_cell(report, column, text, was_best, out);
+}
+
+/* By how much more comes in than Belady's optimum needs, in percent with one decimal, rounded. A run whose
+ * warps overtake each other, or that leaves pages where they are, may be below it. */
+static void print_above(const struct row *row, bool was_best, FILE *out)
+{
+	uint64_t in = cell_at(row, BYTES_IN, RANK_MEDIAN), bound = bound_at(row, false, RANK_MEDIAN);
+	uint64_t more = in > bound ? in - bound : bound - in, tenths;
+	char text[32] = "";
+
+	if (has_bound(row) && report_complete(row) != 0 && bound != 0) {
+		tenths = (more * 1000u + bound / 2u) / bound;
+		snprintf(text, sizeof(text), "%s%llu.%llu", in < bound && tenths != 0 ? "-" : "",
+			 (unsigned long long)(tenths / 10u), (unsigned long long)(tenths % 10u));
+	}
+	fprintf(out, "%c%*s", was_best ? '*' : ' ', ABOVE_WIDTH, text);
+}
+
+/* The medians of the rows are what is compared. */
+static bool is_best(const struct report *report, size_t count, const struct row *row, int column)
+{
+	uint64_t least = UINT64_MAX, most = 0, value;
+	struct row other;
+
+	for (size_t i = 0; i < count; i += other.count) {
+		other = report_row(&report[i], count - i);
+		if (report_complete(&other) < other.count) /* would win by having done less */
+			continue;
+		value = cell_at(&other, column, RANK_MEDIAN);
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	return columns_of(report)[column].is_marked && report_complete(row) == row->count && least < most &&
+	       cell_at(row, column, RANK_MEDIAN) == least;
+}
+
+/* What Belady's optimum moves, page by page, with the same accesses. */
+static void print_bound(const struct row *row, int label, FILE *out)
+{
+	fprintf(out, "  %-*s", label, "(least possible)");
+	for (int c = 0; c < BYTES_IN; c++)
+		print_cell(row->run, c, "", false, out);
+	print_value(row->run, BYTES_IN, bound_at(row, false, RANK_MEDIAN), false, out);
+	fprintf(out, " %*s", ABOVE_WIDTH, "");
+	print_value(row->run, BYTES_IN + 1, bound_at(row, true, RANK_MEDIAN), false, out);
+	fputc('\n', out);
+}
+
+static void print_heading(const struct report *report, FILE *out)
+{
+	uint64_t percent = report->result.footprint_bytes * 100u / report->result.memory_bytes;
+	char memory[32], footprint[32];
+
+	report_print_mib(memory, report->result.memory_bytes);
+	report_print_mib(footprint, report->result.footprint_bytes);
+	fprintf(out, "%s\n  %s MiB of managed memory on a GPU with %s MiB: %llu %%", report->workload,
+		footprint, memory, (unsigned long long)percent);
+	if (report->memory.bytes == 0 && report->memory.oversub_percent != percent)
+		fprintf(out, " (%u %% asked, whole roots of 2 MiB)", report->memory.oversub_percent);
+	fputc('\n', out);
+}
+
+static const char *label_of(const struct report *report)
+{
+	return report->preset ? report->preset : report->policy_given;
+}
+
+/* Policies that would make the table too wide get a number there and a line of their own above it. Returns
+ * how wide the labels are, 0: they are numbers. */
+static int print_legend(const struct report *report, size_t count, FILE *out)
+{
+	size_t longest = LABEL_LEAST, number = 0;
+	struct row row;
+
+	for (size_t i = 0; i < count; i++)
+		longest = strlen(label_of(&report[i])) > longest ? strlen(label_of(&report[i])) : longest;
+	if (longest <= LABEL_MOST)
+		return (int)longest;
+	for (size_t i = 0; i < count; i += row.count) {
+		row = report_row(&report[i], count - i);
+		cli_print_words(fprintf(out, "  %2zu: ", ++number), label_of(&report[i]), out);
+	}
+	return 0;
+}
+
+/* Why there is nothing to be counted. */
+static void print_refusal(const struct row *row, int column, FILE *out)
+{
+	const char *error = row->run->error;
+	size_t name = strlen(row->run->workload);
+
+	if (strncmp(error, row->run->workload, name) == 0 && strncmp(error + name, ": ", 2) == 0)
+		error += name + 2;
+	column += fprintf(out, " does not run: ");
+	cli_print_words(column, error, out);
+}
+
+/* Where the seeds make a difference: the least or greatest values, under the medians. */
+static void print_seeds(const struct row *row, int label, enum rank rank, FILE *out)
+{
+	fprintf(out, "  %*s", label, report_rank_keys[rank]);
+	for (int c = 0; c < COLUMNS; c++) {
+		print_value(row->run, c, cell_at(row, c, rank), false, out);
+		if (c == BYTES_IN)
+			fprintf(out, " %*s", ABOVE_WIDTH, "");
+	}
+	fputc('\n', out);
+}
+
+static bool has_difference(const struct row *row)
+{
+	for (int c = 0; c < COLUMNS; c++)
+		if (cell_at(row, c, RANK_LEAST) != cell_at(row, c, RANK_MOST))
+			return true;
+	return false;
+}
+
+/* Of the group of `count` reports. */
+static void print_row(const struct report *report, size_t count, const struct row *row, int label, FILE *out)
+{
+	size_t complete = report_complete(row);
+	bool was_best = false;
+
+	if (complete == 0 && row->run->error && row->run->result.accesses == 0) {
+		print_refusal(row, label + 2, out);
+		return;
+	}
+	for (int c = 0; c < COLUMNS; c++) {
+		print_value(row->run, c, cell_at(row, c, RANK_MEDIAN), was_best, out);
+		was_best = is_best(report, count, row, c);
+		if (c != BYTES_IN)
+			continue;
+		print_above(row, was_best, out);
+		was_best = false;
+	}
+	fputs(was_best ? "*" : "", out);
+	if (complete == row->count)
+		fputc('\n', out);
+	else if (row->count == 1)
+		fputs("  complete: no\n", out);
+	else
+		fprintf(out, "  complete: %zu of %zu\n", complete, row->count);
+	if (has_difference(row)) {
+		print_seeds(row, label, RANK_LEAST, out);
+		print_seeds(row, label, RANK_MOST, out);
+	}
+}
+
+void report_table_group(const struct report *report, size_t count, FILE *out)
+{
+	struct row row = report_row(report, count);
+	size_t number = 0;
+	int width, label;
+
+	print_heading(report, out);
+	if (row.count > 1)
+		fprintf(out, "  medians of %zu runs, of seeds %llu to %llu\n", row.count,
+			(unsigned long long)row.run->seed, (unsigned long long)row.run[row.count - 1].seed);
+	width = print_legend(report, count, out);
+	label = width != 0 ? width : LABEL_LEAST;
+	fprintf(out, "  %-*s", label, "policy");
+	for (int c = 0; c < COLUMNS; c++) {
+		print_cell(report, c, columns_of(report)[c].title, false, out);
+		if (c == BYTES_IN)
+			fprintf(out, " %*s", ABOVE_WIDTH, "% above");
+	}
+	fputc('\n', out);
+	for (size_t i = 0; i < count; i += row.count) {
+		row = report_row(&report[i], count - i);
+		if (width == 0)
+			fprintf(out, "  %2zu%*s", ++number, label - 2, "");
+		else
+			fprintf(out, "  %-*s", label, label_of(&report[i]));
+		print_row(report, count, &row, label, out);
+	}
+	row = report_row(report, count);
+	if (has_bound(&row))
+		print_bound(&row, label, out);
+}
