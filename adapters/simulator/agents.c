@@ -96,12 +96,12 @@ static bool write_fault(struct agents *a, struct uvmp_service *service, uint32_t
 	const struct agent *agent = &a->agent[index];
 	uint32_t right = right_on(agent->block, HOST_GPU, agent->page);
 	struct uvmp_fault fault = {.address = agent->block->shape.start + (uint64_t)agent->page * PAGE_BYTES,
-	                           .aperture = UVMP_APERTURE_VID,
-	                           .utlb = index % AGENTS_UTLBS,
-	                           .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-	                                   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
-	                                                             : UVMP_FAULT_ATOMIC,
-	                           .access = (uint8_t)agent->access};
+				   .aperture = UVMP_APERTURE_VID,
+				   .utlb = index % AGENTS_UTLBS,
+				   .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
+					   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
+								     : UVMP_FAULT_ATOMIC,
+				   .access = (uint8_t)agent->access};
 
 	if (uvmp_service_fault(service, HOST_GPU, &fault) != UVMP_OK)
 		return false;
@@ -110,16 +110,16 @@ static bool write_fault(struct agents *a, struct uvmp_service *service, uint32_t
 }
 
 void agents_stall(struct agents *a, struct uvmp_service *service, uint32_t index, struct sim_block *block,
-                  uint32_t page, enum uvmp_access access)
+		  uint32_t page, enum uvmp_access access)
 {
 	struct agent *agent = &a->agent[index];
 
 	*agent = (struct agent){.block = block,
-	                        .page = page,
-	                        .access = access,
-	                        .stall = ++a->stalls,
-	                        .is_stalled = true,
-	                        .next = block->waiting};
+				.page = page,
+				.access = access,
+				.stall = ++a->stalls,
+				.is_stalled = true,
+				.next = block->waiting};
 	if (block->waiting != 0)
 		a->agent[block->waiting - 1u].previous = index + 1u;
 	block->waiting = index + 1u;

@@ -15,11 +15,12 @@
 
 struct agent {
 	struct sim_block *block;
-	uint64_t stall;          /* number of its last stall, from 1 on */
+	uint64_t stall; /* number of its last stall, from 1 on */
 	uint32_t page;
 	enum uvmp_access access;
 	uint32_t next, previous; /* those that wait for the same block: 1 + number, 0: none */
-	uint32_t unwritten;      /* 1 + its place in the heap of agents whose fault could not be written yet; 0: not there */
+	uint32_t
+		unwritten; /* 1 + its place in the heap of agents whose fault could not be written yet; 0: not there */
 	bool is_stalled;
 };
 
@@ -31,16 +32,17 @@ struct agent_turn {
 
 struct agents {
 	struct agent *agent;
-	uint32_t count;          /* numbers from 0 on that have room */
-	uint32_t stalled;        /* so many wait */
-	uint64_t stalls;         /* so many have, ever */
+	uint32_t count;	  /* numbers from 0 on that have room */
+	uint32_t stalled; /* so many wait */
+	uint64_t stalls;  /* so many have, ever */
 	/* private */
-	uint32_t *unwritten;     /* heap: the oldest stall first */
+	uint32_t *unwritten; /* heap: the oldest stall first */
 	uint32_t unwritten_count;
 	struct agent_turn *written; /* agents whose fault was written since the last replay, */
 	struct agent_turn *before;  /* and before it: scratch, also for those that go on */
 	uint32_t written_count;
-	struct sim_block **changed; /* blocks with waiting agents whose rights have changed since the last replay */
+	struct sim_block *
+		*changed; /* blocks with waiting agents whose rights have changed since the last replay */
 	uint32_t changed_count, changed_room;
 };
 
@@ -48,8 +50,8 @@ struct agents {
 bool agents_grow(struct agents *agents, uint32_t index);
 void agents_close(struct agents *agents);
 /* The agent, which does not wait, waits for the page; its fault is written if there is room. */
-void agents_stall(struct agents *agents, struct uvmp_service *service, uint32_t index, struct sim_block *block,
-                  uint32_t page, enum uvmp_access access);
+void agents_stall(struct agents *agents, struct uvmp_service *service, uint32_t index,
+		  struct sim_block *block, uint32_t page, enum uvmp_access access);
 /* Writes faults that found the buffer full. Cheap if there are none. */
 void agents_report(struct agents *agents, struct uvmp_service *service);
 /* The GPU's rights on pages of the block are about to change. False: out of memory. */

@@ -28,10 +28,10 @@
 
 #include "array.h"
 
-#define NEVER      0u /* values of slot[]: never accessed, */
-#define TAKEN      1u /* taken */
+#define NEVER	   0u /* values of slot[]: never accessed, */
+#define TAKEN	   1u /* taken */
 #define FIRST_SLOT 3u /* so that neither stands just before a slot */
-#define NO_UNIT    UINT32_MAX
+#define NO_UNIT	   UINT32_MAX
 
 /* -- where layers start -- */
 
@@ -141,7 +141,7 @@ bool belady_grow(struct belady *b, uint32_t units)
 		is_done = ARRAY_RESIZE(b->slot, b->room, room) && ARRAY_RESIZE(b->owner, b->slots, slots);
 		for (unsigned level = 0; level < BELADY_LEVELS && is_done; level++)
 			is_done = ARRAY_RESIZE(b->start[level], b->room != 0 ? words(b->slots, level) : 0,
-			                       words(slots, level));
+					       words(slots, level));
 		if (!is_done)
 			return false;
 		b->room = room;
@@ -241,7 +241,7 @@ void belady_take(struct belady *b, uint32_t unit)
 
 /* From the lowest layer up: of what has been seen, the heaviest units that fit. */
 struct belady_rest belady_rest(const struct belady *b, uint32_t (*weight)(const void *context, uint32_t unit),
-                               const void *context)
+			       const void *context)
 {
 	uint64_t count[BELADY_WEIGHT_MAX + 1] = {0}; /* by weight */
 	struct belady_rest rest = {0, 0};

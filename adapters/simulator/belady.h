@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BELADY_LEVELS     6u          /* of a tree with 64 children a node: enough for 32-bit slots */
+#define BELADY_LEVELS	  6u /* of a tree with 64 children a node: enough for 32-bit slots */
 #define BELADY_UNITS_MAX  (1u << 30)
 #define BELADY_WEIGHT_MAX 512u
 
@@ -16,9 +16,10 @@ struct belady {
 	uint64_t places; /* units that fit into memory, at least 1 */
 	/* private; see belady.c */
 	uint32_t units, room;
-	uint32_t *slot;                /* by unit */
-	uint32_t *owner;               /* by slot */
-	uint64_t *start[BELADY_LEVELS]; /* slots at which a layer starts, as a bitmap, and where that is not empty */
+	uint32_t *slot;	 /* by unit */
+	uint32_t *owner; /* by slot */
+	uint64_t *start
+		[BELADY_LEVELS]; /* slots at which a layer starts, as a bitmap, and where that is not empty */
 	uint32_t slots, next_slot;
 	uint64_t layers;
 };
@@ -43,6 +44,6 @@ struct belady_rest {
 	uint64_t units, weight;
 };
 struct belady_rest belady_rest(const struct belady *belady,
-                               uint32_t (*weight)(const void *context, uint32_t unit), const void *context);
+			       uint32_t (*weight)(const void *context, uint32_t unit), const void *context);
 
 #endif

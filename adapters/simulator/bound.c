@@ -32,7 +32,7 @@ struct window {
 	uint64_t freed[8];    /* pages freed since they were accessed: they begin anew */
 	uint32_t dirty_units; /* the same of 64 KiB */
 	uint32_t freed_units;
-	uint16_t pages;             /* that belonged to ranges at the first access, of the whole */
+	uint16_t pages;		    /* that belonged to ranges at the first access, of the whole */
 	bool is_dirty, is_freed;    /* the whole */
 	uint8_t unit[WINDOW_UNITS]; /* and of each 64 KiB */
 };
@@ -46,15 +46,15 @@ struct range {
 struct level {
 	struct belady belady;
 	uint64_t touched_pages, in_pages;  /* only what had contents */
-	uint64_t held_pages;               /* what came into memory, with that which had none */
+	uint64_t held_pages;		   /* what came into memory, with that which had none */
 	uint64_t written, written_pages;   /* back, for certain */
 	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
-	uint64_t freed, freed_pages;       /* that were still there */
+	uint64_t freed, freed_pages;	   /* that were still there */
 };
 
 struct bound {
 	struct bound_result *result;
-	struct driver_memory memory;
+	struct sim_memory memory;
 	struct source *source;
 	char *error;
 	bool is_open;
@@ -78,7 +78,7 @@ static bool fail(struct bound *b, const char *text)
 {
 	if (b->source->line != 0)
 		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", b->source->name,
-		         (unsigned long long)b->source->line, text);
+			 (unsigned long long)b->source->line, text);
 	else
 		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s: %.270s", b->source->name, text);
 	return false;
@@ -194,7 +194,7 @@ static bool insert_range(struct bound *b, size_t place, struct range range)
 static bool add_range(struct bound *b, const struct source_range *source)
 {
 	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u),
-	                      source->is_fresh};
+			      source->is_fresh};
 	size_t place = ranges_below(b, source->base);
 
 	if (source->bytes == 0 || range.end < range.start ||
@@ -247,8 +247,8 @@ static bool open_memory(struct bound *b)
 		bytes = ROOT_BYTES;
 	if (bytes == 0) {
 		snprintf(b->error, SOURCE_ERROR_MAX,
-		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",
-		         (unsigned long long)b->memory.bytes);
+			 "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+			 (unsigned long long)b->memory.bytes);
 		return false;
 	}
 	b->result->memory_bytes = bytes;
@@ -269,7 +269,7 @@ static void measure(struct bound *b, uint32_t level, uint32_t unit)
 
 	if (level == 1)
 		window->unit[unit % WINDOW_UNITS] =
-		        (uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes, false);
+			(uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes, false);
 	if (level == 2)
 		window->pages = (uint16_t)count_pages(b, start, bytes, false);
 }
@@ -294,7 +294,7 @@ static uint32_t weigh_contents(const struct bound *b, uint32_t level, uint32_t u
 	if (!b->has_fresh)
 		return weight;
 	weight -= count_pages(b, (window->number << WINDOW_SHIFT) + (uint64_t)first * PAGE_BYTES,
-	                      (uint64_t)pages * PAGE_BYTES, true);
+			      (uint64_t)pages * PAGE_BYTES, true);
 	for (uint32_t page = first; page < first + pages; page++)
 		weight += (window->home[page / 64u] >> page % 64u & 1u) != 0;
 	return weight;
@@ -432,7 +432,7 @@ struct weighing {
 	const struct bound *bound;
 	uint32_t level;
 	const struct range
-	        *gone; /* only units that nothing is left of, since these addresses are gone; NULL: all */
+		*gone; /* only units that nothing is left of, since these addresses are gone; NULL: all */
 };
 
 static bool is_meant(const struct weighing *w, uint32_t unit)
@@ -546,8 +546,8 @@ static void finish(struct bound *b)
 static void show(const struct bound *b, uint64_t kernels)
 {
 	const struct source *source = b->source;
-	struct progress_at at = {b->result->accesses, source->done,        source->total, kernels,
-	                         source->kernel_done, source->kernel_total};
+	struct progress_at at = {b->result->accesses, source->done,	   source->total, kernels,
+				 source->kernel_done, source->kernel_total};
 
 	progress_show(&at, 1);
 }
@@ -587,8 +587,8 @@ static bool rows(struct bound *b)
 	}
 }
 
-bool bound_run(struct source *source, struct driver_memory memory, uint32_t levels,
-               struct bound_result *result, char error[SOURCE_ERROR_MAX])
+bool bound_run(struct source *source, struct sim_memory memory, uint32_t levels, struct bound_result *result,
+	       char error[SOURCE_ERROR_MAX])
 {
 	struct bound bound = {.result = result, .memory = memory, .source = source, .error = error};
 	bool done;

@@ -8,7 +8,7 @@
 #ifndef UVMSIM_BOUND_H
 #define UVMSIM_BOUND_H
 
-#include "driver.h"
+#include "untimed.h"
 #include "source.h"
 
 #define BOUND_LEVELS 3
@@ -37,7 +37,7 @@ struct bound_result {
 
 /* Runs the source to its end, for the first `levels` sizes. False with `error` filled on bad input, when memory
  * runs out, and when interrupted (interrupt.h); *result is right for what came until then. */
-bool bound_run(struct source *source, struct driver_memory memory, uint32_t levels, struct bound_result *result,
-               char error[SOURCE_ERROR_MAX]);
+bool bound_run(struct source *source, struct sim_memory memory, uint32_t levels, struct bound_result *result,
+	       char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -45,9 +45,9 @@ void cli_note_oversub(const char *source, uint32_t percent, uint64_t footprint_b
 
 	if (footprint_bytes != 0 && (got > percent + 2.0 || got < percent - 2.0))
 		say_note("%.200s: over-subscription is %.1f %%, not %u %%: GPU memory is a whole number of 2 "
-		         "MiB; a "
-		         "larger footprint comes nearer",
-		         source, got, percent);
+			 "MiB; a "
+			 "larger footprint comes nearer",
+			 source, got, percent);
 }
 
 /* -- values -- */
@@ -82,12 +82,12 @@ bool cli_oversub(const char *option, const char *text, uint32_t *percent)
 	}
 	if (number_parse(text, strlen(text), &value) && value > 0 && value < WHOLE_LEAST)
 		say_error("%s: \"%.100s\" is ambiguous; write %s%% for percent or %s.0 for a ratio", option,
-		          text, text, text);
+			  text, text, text);
 	else
 		say_error(
-		        "%s: \"%.100s\" is not accepted; percent, 20..10000 or 1%%..10000%%, or a ratio with "
-		        "a point, 0.01..19.99",
-		        option, text);
+			"%s: \"%.100s\" is not accepted; percent, 20..10000 or 1%%..10000%%, or a ratio with "
+			"a point, 0.01..19.99",
+			option, text);
 	return false;
 }
 

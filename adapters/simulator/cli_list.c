@@ -10,14 +10,14 @@
 #include "source.h"
 
 const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] | gpus | formats\n"
-                         "\n"
-                         "  workloads  built-in programs with their parameters\n"
-                         "  policies   keys of the policy string: values, default, which policies use them\n"
-                         "  presets    named policies, each with its canonical string\n"
-                         "  gpus       models of GPUs and their links (docs/models.md)\n"
-                         "  formats    formats of files that are read\n"
-                         "\n"
-                         "With NAME: only that workload, key or preset.\n";
+			 "\n"
+			 "  workloads  built-in programs with their parameters\n"
+			 "  policies   keys of the policy string: values, default, which policies use them\n"
+			 "  presets    named policies, each with its canonical string\n"
+			 "  gpus       models of GPUs and their links (docs/models.md)\n"
+			 "  formats    formats of files that are read\n"
+			 "\n"
+			 "With NAME: only that workload, key or preset.\n";
 
 static int list_workloads(void)
 {
@@ -95,7 +95,7 @@ static int list_policies(void)
 	puts("eviction orders, with what leaves as one:");
 	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
 		add_word(text, sizeof(text), "%s:%luK", uvmp_evict_name((enum uvmp_evictor)i),
-		         (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
+			 (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
 	list_wrapped(text);
 	return CLI_DONE;
 }
@@ -115,7 +115,7 @@ static int list_policy(const char *name)
 		nearest_try(&nearest, key->name);
 	}
 	return say_error("there is no key %.100s%s; see `uvmsim list policies`", name,
-	                 nearest_hint(&nearest, hint));
+			 nearest_hint(&nearest, hint));
 }
 
 static int print_preset(const struct uvmp_policy_preset *preset)
@@ -155,7 +155,7 @@ static int list_preset(const char *name)
 		nearest_try(&nearest, preset->name);
 	}
 	return say_error("there is no preset %.100s%s; see `uvmsim list presets`", name,
-	                 nearest_hint(&nearest, hint));
+			 nearest_hint(&nearest, hint));
 }
 
 static int list_gpus(void)
@@ -190,11 +190,11 @@ int cmd_list(int argc, char **argv)
 		int (*list)(void);
 		int (*list_one)(const char *name); /* NULL: there is no list of one */
 	} topics[] = {
-	        {"workloads", list_workloads, list_workload},
-	        {"policies", list_policies, list_policy},
-	        {"presets", list_presets, list_preset},
-	        {"gpus", list_gpus, NULL},
-	        {"formats", list_formats, NULL},
+		{"workloads", list_workloads, list_workload},
+		{"policies", list_policies, list_policy},
+		{"presets", list_presets, list_preset},
+		{"gpus", list_gpus, NULL},
+		{"formats", list_formats, NULL},
 	};
 	const size_t count = sizeof(topics) / sizeof(topics[0]);
 	char hint[NEAREST_TEXT_MAX];
@@ -214,7 +214,7 @@ int cmd_list(int argc, char **argv)
 		nearest_try(&nearest, topics[found++].name);
 	if (found == count)
 		return say_error("there is no list of %.100s%s; workloads, policies, presets, gpus, formats",
-		                 topic, nearest_hint(&nearest, hint));
+				 topic, nearest_hint(&nearest, hint));
 	what = options_next(&args, &more);
 	if (what == OPTIONS_OPERAND && topics[found].list_one) {
 		name = more;
@@ -222,7 +222,7 @@ int cmd_list(int argc, char **argv)
 	}
 	if (what != OPTIONS_END)
 		return what == OPTIONS_BAD
-		               ? CLI_BAD_INPUT
-		               : say_error("unexpected argument %.100s; see `uvmsim list --help`", more);
+			       ? CLI_BAD_INPUT
+			       : say_error("unexpected argument %.100s; see `uvmsim list --help`", more);
 	return name ? topics[found].list_one(name) : topics[found].list();
 }

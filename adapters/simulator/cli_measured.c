@@ -6,27 +6,27 @@
 #include "measured.h"
 
 const char help_measured[] =
-        "usage: uvmsim measured FILE... [--policy \"KEY=VALUE ...\"]... [--brief]\n"
-        "\n"
-        "Replays measured faults of a real GPU (-: standard input) and prints, fault by\n"
-        "fault, what the driver moved and what the library decides with the same pages\n"
-        "resident. After each fault residency is set to what was measured, so that one\n"
-        "miss makes no further ones.\n"
-        "\n"
-        "  --policy TEXT   policy string (uvmsim list policies); may be repeated;\n"
-        "                  default: the driver's\n"
-        "  --brief         only the closing line of each policy\n"
-        "\n"
-        "A row shows the block of 2 MiB as the driver left it, one character per 64 KiB:\n"
-        "# resident before, F faulting page, p came along, . absent. Where the library\n"
-        "differs, the row below shows the block as the library would have left it.\n"
-        "agree* means: the same pages, in other copies.\n"
-        "\n"
-        "Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format:\n"
-        "docs/measured.md.\n";
+	"usage: uvmsim measured FILE... [--policy \"KEY=VALUE ...\"]... [--brief]\n"
+	"\n"
+	"Replays measured faults of a real GPU (-: standard input) and prints, fault by\n"
+	"fault, what the driver moved and what the library decides with the same pages\n"
+	"resident. After each fault residency is set to what was measured, so that one\n"
+	"miss makes no further ones.\n"
+	"\n"
+	"  --policy TEXT   policy string (uvmsim list policies); may be repeated;\n"
+	"                  default: the driver's\n"
+	"  --brief         only the closing line of each policy\n"
+	"\n"
+	"A row shows the block of 2 MiB as the driver left it, one character per 64 KiB:\n"
+	"# resident before, F faulting page, p came along, . absent. Where the library\n"
+	"differs, the row below shows the block as the library would have left it.\n"
+	"agree* means: the same pages, in other copies.\n"
+	"\n"
+	"Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format:\n"
+	"docs/measured.md.\n";
 
 #define POLICIES_MAX 64
-#define COLUMN       32 /* bytes of a text in the table */
+#define COLUMN	     32 /* bytes of a text in the table */
 
 /* One character per 64 KiB. */
 static void draw(char picture[33], const uvmp_mask *before, const uvmp_mask *moved, uint32_t fault)
@@ -55,7 +55,7 @@ static void print_copies(char text[COLUMN], const uvmp_mask *moved, const uvmp_m
 		char kib[COLUMN];
 
 		snprintf(kib, sizeof(kib), "%s%lu", used == 0 ? "" : "+",
-		         4ul * ((end < next ? end : next) - page));
+			 4ul * ((end < next ? end : next) - page));
 		if (used + strlen(kib) > 15) {
 			used += (size_t)snprintf(text + used, COLUMN - used, "..");
 			break;
@@ -92,9 +92,9 @@ static void print_row(const struct measured_fault *fault, const struct measured_
 	printf("%6lu  %s  %5lu  %-19s  %5lu  %-19s  %s\n", (unsigned long)fault->page, picture,
 	       (unsigned long)uvmp_mask_weight(&moved), driver,
 	       (unsigned long)uvmp_mask_weight(&verdict->decided), library,
-	       !verdict->agrees           ? "DIFFERS"
+	       !verdict->agrees		  ? "DIFFERS"
 	       : verdict->has_same_copies ? "agree"
-	                                  : "agree*");
+					  : "agree*");
 	if (verdict->agrees)
 		return;
 	draw(picture, &verdict->before, &verdict->decided, fault->page);
@@ -119,7 +119,7 @@ struct tally {
 };
 
 static int judge_all(const struct measured *measured, const struct uvmp_policy *policy, bool is_brief,
-                     struct tally *tally)
+		     struct tally *tally)
 {
 	struct measured_model model;
 
@@ -134,7 +134,7 @@ static int judge_all(const struct measured *measured, const struct uvmp_policy *
 		status = measured_judge(&model, fault, &verdict);
 		if (status != UVMP_OK)
 			return say_error("page %lu of %s: %s", (unsigned long)fault->page,
-			                 measured->program[fault->program], uvmp_status_text(status));
+					 measured->program[fault->program], uvmp_status_text(status));
 		tally->faults++;
 		tally->agree += verdict.agrees;
 		tally->copied += !fault->is_touch;
@@ -187,7 +187,7 @@ static int read_file(const char *path, struct measured *measured)
 }
 
 static int parse_arguments(int argc, char **argv, struct measured *measured, const char *policy[POLICIES_MAX],
-                           size_t *policies, bool *is_brief)
+			   size_t *policies, bool *is_brief)
 {
 	static const char *const options[] = {"policy=*", "brief", NULL};
 	struct options args = CLI_OPTIONS(options, "measured");

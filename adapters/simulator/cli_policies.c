@@ -33,7 +33,7 @@ static const char *pattern_of(const char *text)
 }
 
 static int add(struct cli_policies *policies, const char *option, const char *text, const char *given,
-               const char *preset)
+	       const char *preset)
 {
 	struct cli_policy *policy = &policies->policy[policies->count];
 
@@ -63,7 +63,7 @@ static int add_matching(struct cli_policies *policies, const char *option, const
 	}
 	if (policies->count == before)
 		return say_error("%s: no preset is named like %.100s; see `uvmsim list presets`", option,
-		                 pattern);
+				 pattern);
 	return CLI_DONE;
 }
 
@@ -77,5 +77,5 @@ int cli_policies_add(struct cli_policies *policies, const char *option, const ch
 	policies->is_all = is_all;
 	policies->is_sweep = policies->is_sweep || pattern;
 	return pattern ? add_matching(policies, option, pattern)
-	               : add(policies, option, text, text, preset_of(text));
+		       : add(policies, option, text, text, preset_of(text));
 }

@@ -49,7 +49,7 @@ void cli_source_keep_stdin(struct cli_sources *sources)
 	if (sources->kept && copy_stdin(sources->kept))
 		return;
 	snprintf(sources->kept_error, SOURCE_ERROR_MAX, "-: cannot be kept in a temporary file: %s",
-	         strerror(errno));
+		 strerror(errno));
 	if (sources->kept)
 		fclose(sources->kept);
 	sources->kept = NULL;
@@ -95,7 +95,7 @@ static struct source *open_kept(const struct cli_sources *sources, char error[SO
 /* -- opening -- */
 
 struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
-                               char error[SOURCE_ERROR_MAX])
+			       char error[SOURCE_ERROR_MAX])
 {
 	const struct cli_source *source = &sources->source[index];
 

@@ -39,7 +39,7 @@ void cli_source_keep_stdin(struct cli_sources *sources);
 /* Opens one, from its start, a workload with this seed; standard input directly unless it is kept. NULL with
  * `error` filled. */
 struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
-                               char error[SOURCE_ERROR_MAX]);
+			       char error[SOURCE_ERROR_MAX]);
 /* Drops the temporary file; opened sources must have been closed. */
 void cli_source_close_all(struct cli_sources *sources);
 

@@ -4,27 +4,27 @@
 #include "vectors/vec.h"
 
 const char help_decide[] = "usage: uvmsim decide FILE\n"
-                           "\n"
-                           "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
-                           "anew and prints the whole file. Stops at the first bad line, after the lines\n"
-                           "before it.\n"
-                           "\n"
-                           "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
+			   "\n"
+			   "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
+			   "anew and prints the whole file. Stops at the first bad line, after the lines\n"
+			   "before it.\n"
+			   "\n"
+			   "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
 
 const char help_check[] = "usage: uvmsim check FILE...\n"
-                          "\n"
-                          "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
-                          "Prints each input line whose results differ or are missing, with the expected\n"
-                          "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
-                          "\n"
-                          "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
-                          "Format: docs/vectors.md.\n";
+			  "\n"
+			  "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
+			  "Prints each input line whose results differ or are missing, with the expected\n"
+			  "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
+			  "\n"
+			  "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
+			  "Format: docs/vectors.md.\n";
 
 static const char *const no_options[] = {NULL};
 
 /* One file through `work`. Returns CLI_DONE or CLI_BAD_INPUT. */
 static int process(const char *path, void (*work)(FILE *, const char *, FILE *, struct vec_result *),
-                   struct vec_result *result)
+		   struct vec_result *result)
 {
 	FILE *in = cli_open(path);
 

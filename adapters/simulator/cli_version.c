@@ -16,14 +16,14 @@ static double arena_mib(uint64_t managed, uint64_t memory, uint64_t resident)
 	struct uvmp_service_gpu gpu = {.memory_bytes = memory, .fault_entries = 4096, .utlbs = 64};
 	struct uvmp_policy policy;
 	struct uvmp_service_params params = {.policy = &policy,
-	                                     .processors = &processors,
-	                                     .gpu = &gpu,
-	                                     .page_bytes = 4096,
-	                                     .blocks = (uint32_t)(managed / UVMP_ROOT_CHUNK_BYTES),
-	                                     .spaces = 1,
-	                                     .ranges = 1024,
-	                                     .instances = 1,
-	                                     .requests = 16};
+					     .processors = &processors,
+					     .gpu = &gpu,
+					     .page_bytes = 4096,
+					     .blocks = (uint32_t)(managed / UVMP_ROOT_CHUNK_BYTES),
+					     .spaces = 1,
+					     .ranges = 1024,
+					     .instances = 1,
+					     .requests = 16};
 
 	uvmp_policy_init(&policy);
 	return (double)uvmp_service_size(&params, (uint32_t)resident) / MIB;
@@ -35,8 +35,8 @@ static void print_arena(void)
 		const char *managed_text, *memory_text;
 		uint64_t managed, memory;
 	} sizes[] = {
-	        {"16 GiB", "8 GiB", UINT64_C(1) << 34, UINT64_C(1) << 33},
-	        {"1 TiB", "141 GiB", UINT64_C(1) << 40, UINT64_C(141) << 30},
+		{"16 GiB", "8 GiB", UINT64_C(1) << 34, UINT64_C(1) << 33},
+		{"1 TiB", "141 GiB", UINT64_C(1) << 40, UINT64_C(141) << 30},
 	};
 	const uint64_t root = UVMP_ROOT_CHUNK_BYTES;
 

@@ -9,27 +9,27 @@
 #include "report.h"
 
 const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
-                          "\n"
-                          "What must move under every policy: all that is touched, once (with any\n"
-                          "memory), and what Belady's optimum, which knows the future, moves with this\n"
-                          "memory, in units of 4 KiB, 64 KiB and 2 MiB. For the accesses in the order of\n"
-                          "the source, all of them to GPU memory.\n"
-                          "\n"
-                          "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
-                          "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
-                          "  --memory SIZE    GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
-                          "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%, or a\n"
-                          "                   ratio with a point: 1.25 (default 100: everything fits)\n"
-                          "  --seed N         for everything random (default 1)\n"
-                          "  --format F       table (default), json, csv\n";
+			  "\n"
+			  "What must move under every policy: all that is touched, once (with any\n"
+			  "memory), and what Belady's optimum, which knows the future, moves with this\n"
+			  "memory, in units of 4 KiB, 64 KiB and 2 MiB. For the accesses in the order of\n"
+			  "the source, all of them to GPU memory.\n"
+			  "\n"
+			  "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
+			  "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
+			  "  --memory SIZE    GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
+			  "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%, or a\n"
+			  "                   ratio with a point: 1.25 (default 100: everything fits)\n"
+			  "  --seed N         for everything random (default 1)\n"
+			  "  --format F       table (default), json, csv\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "memory=*", "oversub=*",
-                                      "seed=",      "format=", "help",     NULL};
+				      "seed=",	    "format=", "help",	   NULL};
 enum option { WORKLOAD, TRACE, MEMORY, OVERSUB, SEED, FORMAT, HELP };
 
 struct request {
 	struct cli_sources sources;
-	struct driver_memory memory;
+	struct sim_memory memory;
 	bool has_oversub; /* was given */
 	enum report_format format;
 };
@@ -39,7 +39,7 @@ static int set_memory(struct request *q, enum option option, const char *value)
 	if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
 		return say_error("bound: one memory size");
 	if (option == MEMORY ? !options_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory.bytes)
-	                     : !cli_oversub("--oversub", value, &q->memory.oversub_percent))
+			     : !cli_oversub("--oversub", value, &q->memory.oversub_percent))
 		return CLI_BAD_INPUT;
 	return CLI_DONE;
 }
@@ -72,7 +72,7 @@ static int run(struct request *q)
 	interrupt_done();
 	if (report.is_complete && q->has_oversub)
 		cli_note_oversub(source->name, q->memory.oversub_percent, report.result.footprint_bytes,
-		                 report.result.memory_bytes);
+				 report.result.memory_bytes);
 	if (report.is_complete || report.result.accesses > 0)
 		report_bound(&report, q->format, stdout);
 	source->close(source);

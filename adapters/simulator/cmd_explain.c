@@ -6,19 +6,19 @@
 #include "number.h"
 
 const char help_explain[] =
-        "usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
-        "\n"
-        "Says why pages moved, from a decision log (-: standard input; a compressed one:\n"
-        "zstdcat LOG | uvmsim explain - ...). With an address: everything about the page\n"
-        "that holds the address, one line each, and how often the page arrived and left.\n"
-        "With a range: the same for every page that lies in the range, in part or whole.\n"
-        "Without: the ten blocks of which most pages moved, and what each cause copied.\n"
-        "\n"
-        "  ADDRESS, END     hexadecimal, with or without 0x; END: one past the last byte\n"
-        "  BYTES            for example 65536, 64K, 2M\n"
-        "  --space N        only actions of this address space\n"
-        "\n"
-        "Exit status: 0 done; 2 bad input: what stands before it is printed.\n";
+	"usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
+	"\n"
+	"Says why pages moved, from a decision log (-: standard input; a compressed one:\n"
+	"zstdcat LOG | uvmsim explain - ...). With an address: everything about the page\n"
+	"that holds the address, one line each, and how often the page arrived and left.\n"
+	"With a range: the same for every page that lies in the range, in part or whole.\n"
+	"Without: the ten blocks of which most pages moved, and what each cause copied.\n"
+	"\n"
+	"  ADDRESS, END     hexadecimal, with or without 0x; END: one past the last byte\n"
+	"  BYTES            for example 65536, 64K, 2M\n"
+	"  --space N        only actions of this address space\n"
+	"\n"
+	"Exit status: 0 done; 2 bad input: what stands before it is printed.\n";
 
 static const char *const options[] = {"space=", NULL};
 

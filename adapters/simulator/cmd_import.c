@@ -7,34 +7,34 @@
 #include "nearest.h"
 
 const char help_import[] =
-        "usage: uvmsim import FORMAT FILE [options]\n"
-        "\n"
-        "Writes another tool's trace in the trace format (docs/uvmsim.md) on standard\n"
-        "output. FILE may be zstd-compressed; - is standard input. FORMAT:\n"
-        "\n"
-        "  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
-        "  nvprof            text of `nvprof --print-gpu-trace`\n"
-        "  oracleGeneral     cache traces of libCacheSim\n"
-        "  uvmsmart-access   lines cycle,page\n"
-        "  uvmsmart-batches  lines benchmark,prefetcher,batch,fault_addr\n"
-        "\n"
-        "Without --ranges every 2 MiB block that is touched counts as managed; the input\n"
-        "is then read twice. Not every format accepts every option.\n"
-        "\n"
-        "  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of\n"
-        "                    UVM Smart\n"
-        "  --agents N        deals accesses that name no agent to N agents in turn\n"
-        "                    (default 1)\n"
-        "  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named\n"
-        "                    in its first line\n"
-        "  --clock-mhz N     uvmsmart-access: cycles a microsecond (default 1481)\n"
-        "  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of\n"
-        "                    UVM Smart\n"
-        "  --prefetcher NAME uvmsmart-batches: whose faults are imported\n"
-        "  --hex             addresses: numbers without 0x are hexadecimal, too\n";
+	"usage: uvmsim import FORMAT FILE [options]\n"
+	"\n"
+	"Writes another tool's trace in the trace format (docs/uvmsim.md) on standard\n"
+	"output. FILE may be zstd-compressed; - is standard input. FORMAT:\n"
+	"\n"
+	"  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
+	"  nvprof            text of `nvprof --print-gpu-trace`\n"
+	"  oracleGeneral     cache traces of libCacheSim\n"
+	"  uvmsmart-access   lines cycle,page\n"
+	"  uvmsmart-batches  lines benchmark,prefetcher,batch,fault_addr\n"
+	"\n"
+	"Without --ranges every 2 MiB block that is touched counts as managed; the input\n"
+	"is then read twice. Not every format accepts every option.\n"
+	"\n"
+	"  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of\n"
+	"                    UVM Smart\n"
+	"  --agents N        deals accesses that name no agent to N agents in turn\n"
+	"                    (default 1)\n"
+	"  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named\n"
+	"                    in its first line\n"
+	"  --clock-mhz N     uvmsmart-access: cycles a microsecond (default 1481)\n"
+	"  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of\n"
+	"                    UVM Smart\n"
+	"  --prefetcher NAME uvmsmart-batches: whose faults are imported\n"
+	"  --hex             addresses: numbers without 0x are hexadecimal, too\n";
 
 static const char *const options[] = {
-        "ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "help", NULL};
+	"ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "help", NULL};
 enum option { RANGES, AGENTS, KERNELS, CLOCK_MHZ, BENCHMARK, PREFETCHER, HEX, HELP };
 
 struct request {
@@ -68,14 +68,14 @@ static int parse(struct request *request, int argc, char **argv)
 /* An option that the format would not look at is a mistake. */
 static int check_options(const struct request *request, const struct import_format *format)
 {
-	static const unsigned bits[HELP] = {IMPORT_RANGES,    IMPORT_AGENTS,    IMPORT_KERNELS,
-	                                    IMPORT_CLOCK_MHZ, IMPORT_BENCHMARK, IMPORT_PREFETCHER,
-	                                    IMPORT_HEX};
+	static const unsigned bits[HELP] = {IMPORT_RANGES,    IMPORT_AGENTS,	IMPORT_KERNELS,
+					    IMPORT_CLOCK_MHZ, IMPORT_BENCHMARK, IMPORT_PREFETCHER,
+					    IMPORT_HEX};
 
 	for (size_t i = 0; i < HELP; i++)
 		if (request->value[i] && (import_format_options(format) & bits[i]) == 0)
 			return say_error("import: %s has no use for --%.*s", import_format_name(format),
-			                 (int)strcspn(options[i], "="), options[i]);
+					 (int)strcspn(options[i], "="), options[i]);
 	/* Lists of faults have a benchmark of their own, the other formats choose ranges by it. */
 	if (request->value[BENCHMARK] && !request->value[RANGES] &&
 	    (import_format_options(format) & IMPORT_PREFETCHER) == 0)
@@ -118,7 +118,7 @@ static void close_second(const struct import_file *file)
 }
 
 static int run(const struct request *request, const struct import_format *format,
-               struct import_options *import)
+	       struct import_options *import)
 {
 	char error[SOURCE_ERROR_MAX] = "";
 	bool is_good;
@@ -142,7 +142,7 @@ static int unknown_format(const char *name)
 	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
 		nearest_try(&nearest, import_format_name(format));
 	return say_error("import: there is no format %.100s%s; see `uvmsim list formats`", name,
-	                 nearest_hint(&nearest, hint));
+			 nearest_hint(&nearest, hint));
 }
 
 int cmd_import(int argc, char **argv)

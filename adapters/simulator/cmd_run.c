@@ -7,58 +7,58 @@
 #include "cli.h"
 #include "cli_policies.h"
 #include "cli_source.h"
-#include "driver.h"
+#include "untimed.h"
 #include "interrupt.h"
-#include "machine/machine.h"
+#include "timed/timed.h"
 #include "parallel.h"
 #include "progress.h"
 #include "report.h"
 
 const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
-                        "\n"
-                        "Feeds page accesses through fault buffer, batches, prefetcher, eviction and\n"
-                        "replay, and reports the counts. With --gpu the run takes time, on a model of\n"
-                        "that GPU and its link; without, time fields are null.\n"
-                        "\n"
-                        "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
-                        "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
-                        "  --gpu NAME       a GPU that `uvmsim list gpus` names, or a file of your own\n"
-                        "  --memory SIZE    GPU memory, rounded down to 2 MiB: bytes, or 512M, 512MB or\n"
-                        "                   512MiB, all powers of 1024 (default with --gpu: the GPU's)\n"
-                        "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%;\n"
-                        "                   a number with a point is a ratio, 0.01 to 19.99: 1.25.\n"
-                        "                   Whole numbers below 20 need the sign: 5%\n"
-                        "                   (default without --gpu: 100, everything fits)\n"
-                        "  --policy \"...\"   a preset's name, key=value words, or both, see\n"
-                        "                   `uvmsim list policies` and `uvmsim list presets`\n"
-                        "                   (default: $UVMP_POLICY, else nvidia-595)\n"
-                        "  --seed N         for everything random (default 1)\n"
-                        "  --format F       table (default), json, csv\n"
-                        "  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
-                        "                   (run only)\n"
-                        "  --log-completions  the log also says when each action completed (run only)\n";
+			"\n"
+			"Feeds page accesses through fault buffer, batches, prefetcher, eviction and\n"
+			"replay, and reports the counts. With --gpu the run takes time, on a model of\n"
+			"that GPU and its link; without, time fields are null.\n"
+			"\n"
+			"  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
+			"  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
+			"  --gpu NAME       a GPU that `uvmsim list gpus` names, or a file of your own\n"
+			"  --memory SIZE    GPU memory, rounded down to 2 MiB: bytes, or 512M, 512MB or\n"
+			"                   512MiB, all powers of 1024 (default with --gpu: the GPU's)\n"
+			"  --oversub P      managed footprint in percent of GPU memory: 125 or 125%;\n"
+			"                   a number with a point is a ratio, 0.01 to 19.99: 1.25.\n"
+			"                   Whole numbers below 20 need the sign: 5%\n"
+			"                   (default without --gpu: 100, everything fits)\n"
+			"  --policy \"...\"   a preset's name, key=value words, or both, see\n"
+			"                   `uvmsim list policies` and `uvmsim list presets`\n"
+			"                   (default: $UVMP_POLICY, else nvidia-595)\n"
+			"  --seed N         for everything random (default 1)\n"
+			"  --format F       table (default), json, csv\n"
+			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
+			"                   (run only)\n"
+			"  --log-completions  the log also says when each action completed (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"
-                            "                      --policy \"...\" --policy \"...\"   [options]\n"
-                            "\n"
-                            "The same runs under several policies, side by side. All options of\n"
-                            "`uvmsim run`; --workload, --trace, --memory, --oversub and --policy may be\n"
-                            "repeated: every combination is run. `--policy all` is every preset,\n"
-                            "`--policy 'preset=PATTERN'` those whose names match; a preset that cannot run\n"
-                            "gets a row that says why. In each group of runs `*` marks the least value;\n"
-                            "the last line is what Belady's optimum, which knows the future, moves page by\n"
-                            "page; `% above` it is what a run brought in. See `uvmsim bound`.\n"
-                            "JSON is an array of the objects that `uvmsim run` prints.\n"
-                            "\n"
-                            "  --jobs N         runs at a time, each with memory of its own (default: the\n"
-                            "                   number of processors); the results do not depend on it\n"
-                            "  --seeds N        each with N seeds, from that of --seed on; a row has the\n"
-                            "                   medians, and least and most below it where they differ;\n"
-                            "                   JSON and CSV have every run\n";
+			    "                      --policy \"...\" --policy \"...\"   [options]\n"
+			    "\n"
+			    "The same runs under several policies, side by side. All options of\n"
+			    "`uvmsim run`; --workload, --trace, --memory, --oversub and --policy may be\n"
+			    "repeated: every combination is run. `--policy all` is every preset,\n"
+			    "`--policy 'preset=PATTERN'` those whose names match; a preset that cannot run\n"
+			    "gets a row that says why. In each group of runs `*` marks the least value;\n"
+			    "the last line is what Belady's optimum, which knows the future, moves page by\n"
+			    "page; `% above` it is what a run brought in. See `uvmsim bound`.\n"
+			    "JSON is an array of the objects that `uvmsim run` prints.\n"
+			    "\n"
+			    "  --jobs N         runs at a time, each with memory of its own (default: the\n"
+			    "                   number of processors); the results do not depend on it\n"
+			    "  --seeds N        each with N seeds, from that of --seed on; a row has the\n"
+			    "                   medians, and least and most below it where they differ;\n"
+			    "                   JSON and CSV have every run\n";
 
-static const char *const options[] = {"workload=*", "trace=*",         "gpu=",    "memory=*", "oversub=*",
-                                      "policy=*",   "seed=",           "format=", "log=",     "jobs=",
-                                      "seeds=",     "log-completions", "help",    NULL};
+static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
+				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
+				      "seeds=",	    "log-completions", "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -81,16 +81,16 @@ struct request {
 	struct model model; /* only if */
 	bool has_model;
 	struct cli_sources sources;
-	struct driver_memory memory[MANY];
+	struct sim_memory memory[MANY];
 	size_t memories;
 	bool has_oversub; /* was given */
 	struct cli_policies policies;
 	bool is_compare;
-	unsigned jobs;  /* 0: not given */
+	unsigned jobs;	/* 0: not given */
 	uint32_t seeds; /* 0: not given; the first is that of the sources */
 	enum report_format format;
 	const char *log_path;
-	struct driver_log log;
+	struct sim_log log;
 };
 
 static int add_gpu(struct request *q, const char *value)
@@ -103,7 +103,7 @@ static int add_gpu(struct request *q, const char *value)
 
 static int add_memory(struct request *q, bool is_percent, const char *value)
 {
-	struct driver_memory *memory = &q->memory[q->memories];
+	struct sim_memory *memory = &q->memory[q->memories];
 
 	if (q->memories == MANY)
 		return say_error("more than %d memory sizes", MANY);
@@ -111,8 +111,8 @@ static int add_memory(struct request *q, bool is_percent, const char *value)
 	q->has_oversub = q->has_oversub || is_percent;
 	if (!is_percent)
 		return options_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
-		               ? CLI_DONE
-		               : CLI_BAD_INPUT;
+			       ? CLI_DONE
+			       : CLI_BAD_INPUT;
 	return cli_oversub("--oversub", value, &memory->oversub_percent) ? CLI_DONE : CLI_BAD_INPUT;
 }
 
@@ -141,7 +141,7 @@ static int add_option(struct request *q, enum option option, const char *value)
 		return cli_policies_add(&q->policies, "--policy", value);
 	case SEED:
 		return options_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
-		                                                                        : CLI_BAD_INPUT;
+											: CLI_BAD_INPUT;
 	case FORMAT:
 		return set_format(&q->format, value);
 	case LOG:
@@ -170,7 +170,7 @@ static int set_defaults(struct request *q, const char *command)
 {
 	if (q->sources.count == 0)
 		return say_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
-		                 command, command);
+				 command, command);
 	if (q->memories == 0 && q->has_model)
 		q->memory[q->memories++].bytes = q->model.memory_bytes;
 	else if (q->memories == 0)
@@ -179,7 +179,7 @@ static int set_defaults(struct request *q, const char *command)
 		const char *text = getenv("UVMP_POLICY");
 
 		return text ? cli_policies_add(&q->policies, "UVMP_POLICY", text)
-		            : cli_policies_add(&q->policies, "--policy", "preset=nvidia-595");
+			    : cli_policies_add(&q->policies, "--policy", "preset=nvidia-595");
 	}
 	return CLI_DONE;
 }
@@ -228,7 +228,7 @@ static size_t source_of(const struct request *q, size_t index)
 	return index / group_of(q) / q->memories;
 }
 
-static struct driver_memory memory_of(const struct request *q, size_t index)
+static struct sim_memory memory_of(const struct request *q, size_t index)
 {
 	return q->memory[index / group_of(q) % q->memories];
 }
@@ -240,9 +240,9 @@ enum { NAME_MOST = 4608 }; /* of a workload or trace, in what a run answers */
 /* What one run answers. Plain data: it may come from another process. */
 struct answer {
 	bool is_complete;
-	struct driver_result result; /* not complete: what was counted until then */
-	struct machine_times times;  /* if there is a model */
-	struct bound_result bound;   /* or this */
+	struct sim_result result;  /* not complete: what was counted until then */
+	struct sim_times times;	   /* if there is a model */
+	struct bound_result bound; /* or this */
 	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
 	struct cli_recorded recorded;
 };
@@ -251,20 +251,20 @@ static void run_one(const struct request *q, size_t index, struct answer *answer
 {
 	uint64_t seed = seed_of(q, index);
 	struct source *source = cli_source_open(&q->sources, source_of(q, index), seed, answer->error);
-	struct driver_memory memory = memory_of(q, index);
+	struct sim_run run = {.memory = memory_of(q, index), .seed = seed, .log = q->log};
 
 	if (!source)
 		return;
+	if (!is_bound(q, index))
+		run.policy = &policy_of(q, index)->policy;
 	snprintf(answer->workload, NAME_MOST, "%s", source->name);
 	if (is_bound(q, index))
-		answer->is_complete = bound_run(source, memory, 1, &answer->bound, answer->error);
+		answer->is_complete = bound_run(source, run.memory, 1, &answer->bound, answer->error);
 	else if (q->has_model)
 		answer->is_complete =
-		        machine_run(source, &q->model, &policy_of(q, index)->policy, memory, seed, &q->log,
-		                    &answer->result, &answer->times, answer->error);
+			timed_run(source, &q->model, &run, &answer->result, &answer->times, answer->error);
 	else
-		answer->is_complete = driver_run(source, &policy_of(q, index)->policy, memory, seed, &q->log,
-		                                 &answer->result, answer->error);
+		answer->is_complete = untimed_run(source, &run, &answer->result, answer->error);
 	answer->recorded.bytes = source->recorded_bytes;
 	answer->recorded.has_faults_only = source->has_faults_only;
 	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
@@ -300,7 +300,7 @@ static bool fail(struct batch *batch, size_t index, const char *error)
 
 /* What was asked for, and what is known of it. False: out of memory. */
 static bool describe(const struct request *q, size_t index, const struct answer *answer,
-                     struct report *report)
+		     struct report *report)
 {
 	const struct cli_policy *policy = policy_of(q, index);
 
@@ -349,7 +349,7 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 	struct batch *batch = context;
 	const struct request *q = batch->q;
 	const char *name =
-	        answer->workload[0] != '\0' ? answer->workload : q->sources.source[source_of(q, index)].spec;
+		answer->workload[0] != '\0' ? answer->workload : q->sources.source[source_of(q, index)].spec;
 	char error[SOURCE_ERROR_MAX];
 
 	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
@@ -378,11 +378,11 @@ static void run_in_turn(struct batch *batch)
 static void run_side_by_side(struct batch *batch, unsigned jobs)
 {
 	struct parallel work = {.count = batch->count,
-	                        .jobs = jobs,
-	                        .answer_bytes = sizeof(struct answer),
-	                        .context = batch,
-	                        .run = run_child,
-	                        .take = take_child};
+				.jobs = jobs,
+				.answer_bytes = sizeof(struct answer),
+				.context = batch,
+				.run = run_child,
+				.take = take_child};
 
 	if (!parallel_run(&work))
 		fail(batch, 0, "no process can be started for the runs");
@@ -408,7 +408,7 @@ static void share_bounds(struct batch *batch)
 	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
 		size_t group = i - i % group_of(q);
 		const struct report *bound =
-		        &batch->report[group + q->policies.count * seeds_of(q) + i % seeds_of(q)];
+			&batch->report[group + q->policies.count * seeds_of(q) + i % seeds_of(q)];
 
 		batch->report[i].has_bound = bound->is_complete;
 		batch->report[i].bound_h2d_bytes = bound->bound_h2d_bytes;
@@ -489,7 +489,7 @@ static void note_untimed(const struct request *q)
 			say_note("%.200s: sm_throttle=on has no effect without --gpu", given);
 		if (policy->plan != UVMP_PLAN_SERIAL)
 			say_note("%.200s: plan=%s has no effect without --gpu", given,
-			         policy->plan == UVMP_PLAN_OVERLAPPED ? "overlapped" : "unobtrusive");
+				 policy->plan == UVMP_PLAN_OVERLAPPED ? "overlapped" : "unobtrusive");
 		if (policy->link_ratio != 100)
 			say_note("%.200s: link_ratio has no effect without --gpu", given);
 	}
@@ -509,7 +509,7 @@ static void note_oversub(const struct batch *batch)
 		noted = i / group_of(q);
 		if (report->memory.oversub_percent != 0)
 			cli_note_oversub(report->workload, report->memory.oversub_percent,
-			                 report->result.footprint_bytes, report->result.memory_bytes);
+					 report->result.footprint_bytes, report->result.memory_bytes);
 	}
 }
 
@@ -537,22 +537,22 @@ static void note_recording(const struct batch *batch, size_t source)
 
 	if (recorded->has_faults_only)
 		say_note("%.200s: lists faults only; accesses to resident pages are not known, so hits, "
-		         "refaults and "
-		         "eviction by use are not those of the program",
-		         name);
+			 "refaults and "
+			 "eviction by use are not those of the program",
+			 name);
 	if (!has_run_with(batch, source, 0, NULL))
 		return;
 	if (recorded->bytes != 0 && !has_run_with(batch, source, recorded->bytes, NULL))
 		say_note("%.200s: was recorded with --memory %llu; with other memory other accesses would "
-		         "have faulted",
-		         name, (unsigned long long)recorded->bytes);
+			 "have faulted",
+			 name, (unsigned long long)recorded->bytes);
 	if (uvmp_policy_parse(recorded->policy, strlen(recorded->policy), &parsed, NULL) == UVMP_OK &&
 	    recorded->policy[0] != '\0' && uvmp_policy_print(&parsed, policy, sizeof(policy)) == UVMP_OK &&
 	    !has_run_with(batch, source, 0, policy))
 		say_note("%.200s: was recorded with another policy, with which other accesses would fault; "
-		         "see the "
-		         "head of the trace",
-		         name);
+			 "see the "
+			 "head of the trace",
+			 name);
 }
 
 static void free_reports(struct report *report, size_t count)
@@ -628,20 +628,20 @@ static int check_request(const struct request *q, const char *subcommand)
 {
 	if (!q->is_compare && runs_of(q) > 1)
 		return say_error(
-		        "run: one workload, one memory size, one policy; `uvmsim compare` takes several");
+			"run: one workload, one memory size, one policy; `uvmsim compare` takes several");
 	if (q->is_compare && q->log_path)
 		return say_error("compare: --log belongs to one run; use `uvmsim run`");
 	if (q->log.has_completions && !q->log_path)
 		return say_error(
-		        "%s: --log-completions belongs to --log FILE of `uvmsim run`, which is missing",
-		        subcommand);
+			"%s: --log-completions belongs to --log FILE of `uvmsim run`, which is missing",
+			subcommand);
 	if (!q->is_compare && q->jobs != 0)
 		return say_error("run: --jobs belongs to several runs; use `uvmsim compare`");
 	if (!q->is_compare && q->seeds != 0)
 		return say_error("run: --seeds belongs to several runs; use `uvmsim compare`");
 	if (q->sources.seed > UINT64_MAX - (seeds_of(q) - 1))
 		return say_error("--seeds: %zu seeds from %llu on are too many", seeds_of(q),
-		                 (unsigned long long)q->sources.seed);
+				 (unsigned long long)q->sources.seed);
 	return CLI_DONE;
 }
 

@@ -11,15 +11,15 @@
 #include "trace_write.h"
 
 const char help_trace[] = "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
-                          "                    [--seed N] [--output FILE]\n"
-                          "\n"
-                          "Writes what a workload, or another trace, does with managed memory, in the\n"
-                          "trace format (docs/uvmsim.md).\n"
-                          "\n"
-                          "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-                          "  --trace FILE      a recorded one, also compressed; - is standard input\n"
-                          "  --seed N          for everything random (default 1)\n"
-                          "  --output FILE     instead of standard output; compressed if named *.zst\n";
+			  "                    [--seed N] [--output FILE]\n"
+			  "\n"
+			  "Writes what a workload, or another trace, does with managed memory, in the\n"
+			  "trace format (docs/uvmsim.md).\n"
+			  "\n"
+			  "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
+			  "  --trace FILE      a recorded one, also compressed; - is standard input\n"
+			  "  --seed N          for everything random (default 1)\n"
+			  "  --output FILE     instead of standard output; compressed if named *.zst\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "help", NULL};
 enum option { WORKLOAD, TRACE, SEED, OUTPUT, HELP };
@@ -59,7 +59,7 @@ static int open_output(struct output *output, const struct cli_source *source)
 	output->is_packed = length >= 4 && strcmp(output->path + length - 4, ".zst") == 0;
 	if (output->is_packed && !trace_write_can_pack())
 		return say_error("--output %s: cannot be compressed, this program was built without zstd",
-		                 output->path);
+				 output->path);
 	output->file = fopen(output->path, "wb");
 	if (!output->file)
 		return say_error("--output %s: %s", output->path, strerror(errno));
@@ -80,8 +80,8 @@ static bool close_output(struct output *output, bool is_good, char error[SOURCE_
 
 static void show(const struct source *source, uint64_t accesses, uint64_t kernels)
 {
-	struct progress_at at = {accesses, source->done,        source->total,
-	                         kernels,  source->kernel_done, source->kernel_total};
+	struct progress_at at = {accesses, source->done,	source->total,
+				 kernels,  source->kernel_done, source->kernel_total};
 
 	if (accesses % PROGRESS_EVERY == 0)
 		progress_show(&at, 1);
@@ -112,22 +112,22 @@ static bool copy_rows(struct source *source, struct trace_writer *writer, char e
 
 /* What the trace was made from, for those who find it later. */
 static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *source,
-                          const struct cli_sources *sources)
+			  const struct cli_sources *sources)
 {
 	if (sources->source[0].is_trace)
 		return NULL;
 	snprintf(text, SOURCE_ERROR_MAX, "workload %.400s seed %llu", source->name,
-	         (unsigned long long)sources->seed);
+		 (unsigned long long)sources->seed);
 	return text;
 }
 
 static bool write_trace(struct source *source, const struct cli_sources *sources, const struct output *output,
-                        char error[SOURCE_ERROR_MAX])
+			char error[SOURCE_ERROR_MAX])
 {
 	const char *name = output->path ? output->path : "standard output";
 	char text[SOURCE_ERROR_MAX];
 	struct trace_writer *writer =
-	        trace_write_open(output->file, name, output->is_packed, origin(text, source, sources), error);
+		trace_write_open(output->file, name, output->is_packed, origin(text, source, sources), error);
 
 	if (!writer)
 		return false;

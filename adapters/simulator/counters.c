@@ -5,8 +5,8 @@
 bool counters_are_on(const struct uvmp_policy *policy, uint32_t page_bytes)
 {
 	int32_t parameter = policy->counters == UVMP_COUNTERS_ON    ? 1
-	                    : policy->counters == UVMP_COUNTERS_OFF ? 0
-	                                                            : -1;
+			    : policy->counters == UVMP_COUNTERS_OFF ? 0
+								    : -1;
 
 	return uvmp_counter_is_enabled(parameter, false) &&
 	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
@@ -22,7 +22,7 @@ bool counters_use(struct host *host, struct sim_block *block, uint32_t page)
 	if (counter->uses < UINT32_MAX)
 		counter->uses++;
 	if (counter->has_notified ||
-	    counter->uses < uvmp_counter_threshold(host->params.policy->counter_threshold))
+	    counter->uses < uvmp_counter_threshold(host->params.run.policy->counter_threshold))
 		return false;
 	note.address = address / SUB_BYTES * SUB_BYTES;
 	note.sub_granularity = counter->sub;

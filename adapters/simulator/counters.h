@@ -7,7 +7,8 @@
 
 #include "host.h"
 
-#define COUNTERS_NOTES 256u /* entries of the notification buffer; what does not fit is lost and notifies later */
+#define COUNTERS_NOTES                                                                                       \
+	256u /* entries of the notification buffer; what does not fit is lost and notifies later */
 
 /* Will the engine act on notifications, so that counting is worth while? */
 bool counters_are_on(const struct uvmp_policy *policy, uint32_t page_bytes);

@@ -15,14 +15,14 @@ bool host_fail(struct host *h, const char *text)
 {
 	if (h->source->line != 0 && !h->params.reads_ahead)
 		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", h->source->name,
-		         (unsigned long long)h->source->line, text);
+			 (unsigned long long)h->source->line, text);
 	else
 		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s: %.270s", h->source->name, text);
 	return false;
 }
 
 bool host_init(struct host *h, const struct host_params *params, struct source *source,
-               struct driver_result *result, char error[SOURCE_ERROR_MAX])
+	       struct sim_result *result, char error[SOURCE_ERROR_MAX])
 {
 	memset(h, 0, sizeof(*h));
 	memset(result, 0, sizeof(*result));
@@ -53,14 +53,14 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 	size_t bytes = uvmp_service_size(params, blocks), each = 512;
 	size_t small = 2 * (h->space.ranges + 64) * 5120; /* first and last block of each range */
 
-	if (h->params.policy->thrash.is_enabled)
+	if (h->params.run.policy->thrash.is_enabled)
 		each += 64;
-	if (host_counts_accesses(h->params.policy))
+	if (host_counts_accesses(h->params.run.policy))
 		each += 640;
-	if (h->params.policy->adapt != UVMP_ADAPT_OFF || h->params.policy->sm_throttle ||
-	    keeps_touches(h->params.policy))
+	if (h->params.run.policy->adapt != UVMP_ADAPT_OFF || h->params.run.policy->sm_throttle ||
+	    keeps_touches(h->params.run.policy))
 		each += 256;
-	if (h->params.policy->runtime) /* twice an entry for each 64 KiB */
+	if (h->params.run.policy->runtime) /* twice an entry for each 64 KiB */
 		each += 256;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
@@ -69,7 +69,7 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
  * managed footprint alone. */
 static bool choose_memory(struct host *h, uint64_t *roots)
 {
-	const struct driver_memory *memory = &h->params.memory;
+	const struct sim_memory *memory = &h->params.run.memory;
 	uint64_t bytes = space_memory_bytes(memory->bytes, memory->oversub_percent, h->space.footprint_bytes);
 	uint64_t device = memory->bytes != 0 ? h->space.device_bytes : 0;
 
@@ -77,8 +77,8 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 		return host_fail(h, "there is no range: nothing to run");
 	if (bytes == 0 && (memory->bytes != 0 || h->space.blocks != 0)) {
 		snprintf(h->error, SOURCE_ERROR_MAX,
-		         "memory of %llu bytes is smaller than one VABlock (2 MiB)",
-		         (unsigned long long)memory->bytes);
+			 "memory of %llu bytes is smaller than one VABlock (2 MiB)",
+			 (unsigned long long)memory->bytes);
 		return false;
 	}
 	if (bytes < device || (bytes == device && h->space.blocks != 0))
@@ -87,7 +87,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots == 0)
 		*roots = 1;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
-	if (h->params.policy->evict != UVMP_EVICT_LRU && memory->bytes > device + *roots * ROOT_BYTES)
+	if (h->params.run.policy->evict != UVMP_EVICT_LRU && memory->bytes > device + *roots * ROOT_BYTES)
 		h->result->memory_bytes = (memory->bytes - device) / PAGE_BYTES * PAGE_BYTES;
 	return true;
 }
@@ -95,7 +95,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes, bool is_fresh)
 {
 	if (uvmp_service_add_range(h->service, HOST_SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
-	                           is_fresh ? UVMP_PROC_NONE : UVMP_CPU) != UVMP_OK)
+				   is_fresh ? UVMP_PROC_NONE : UVMP_CPU) != UVMP_OK)
 		return host_fail(h, "too many ranges");
 	return true;
 }
@@ -122,7 +122,7 @@ static bool moves_large_units(enum uvmp_evictor evict)
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
-	const struct uvmp_policy *policy = h->params.policy;
+	const struct uvmp_policy *policy = h->params.run.policy;
 	char text[96];
 
 	if (h->space.page_bytes != PAGE_BYTES && !moves_large_units(policy->evict))
@@ -130,7 +130,7 @@ static bool check_policy(struct host *h)
 	if (policy->replay.max_batch < ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
-	         policy->replay.max_batch, ENTRIES_MOST - 1u);
+		 policy->replay.max_batch, ENTRIES_MOST - 1u);
 	return host_fail(h, text);
 }
 
@@ -163,35 +163,35 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 		return false;
 	}
 	snprintf(h->error, SOURCE_ERROR_MAX,
-	         "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
-	         "too large, or memory is short",
-	         (unsigned long long)roots, params->blocks, params->gpu->fault_entries, params->gpu->utlbs);
+		 "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
+		 "too large, or memory is short",
+		 (unsigned long long)roots, params->blocks, params->gpu->fault_entries, params->gpu->utlbs);
 	return false;
 }
 
 uint64_t host_capacity_bytes(const struct host *h)
 {
 	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, h->result->memory_bytes,
-	                         h->params.policy->memory_ratio, h->space.page_bytes);
+				 h->params.run.policy->memory_ratio, h->space.page_bytes);
 }
 
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs,
-	                               .fault_entries = h->params.fault_entries,
-	                               .notes = COUNTERS_NOTES,
-	                               .sms = h->params.sms};
-	struct uvmp_service_params params = {.policy = h->params.policy,
-	                                     .processors = &processors,
-	                                     .gpu = &gpu,
-	                                     .page_bytes = h->space.page_bytes,
-	                                     .blocks = h->space.blocks + BLOCKS_SPARE,
-	                                     .spaces = 1,
-	                                     .ranges = RANGES_MOST,
-	                                     .instances = 1,
-	                                     .requests = 16,
-	                                     .seed = h->params.seed};
+				       .fault_entries = h->params.fault_entries,
+				       .notes = COUNTERS_NOTES,
+				       .sms = h->params.sms};
+	struct uvmp_service_params params = {.policy = h->params.run.policy,
+					     .processors = &processors,
+					     .gpu = &gpu,
+					     .page_bytes = h->space.page_bytes,
+					     .blocks = h->space.blocks + BLOCKS_SPARE,
+					     .spaces = 1,
+					     .ranges = RANGES_MOST,
+					     .instances = 1,
+					     .requests = 16,
+					     .seed = h->params.run.seed};
 	uint64_t roots = 0;
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
@@ -201,8 +201,8 @@ bool host_open(struct host *h)
 	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
 	if (!open_engine(h, &params, roots))
 		return false;
-	h->needs_touch = h->params.policy->evict != UVMP_EVICT_LRU || !h->params.policy->quirks ||
-	                 keeps_touches(h->params.policy);
+	h->needs_touch = h->params.run.policy->evict != UVMP_EVICT_LRU || !h->params.run.policy->quirks ||
+			 keeps_touches(h->params.run.policy);
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
 }
@@ -260,8 +260,8 @@ bool host_add_range(struct host *h, const struct source_range *range)
 	if (!grow_engine(h, 0))
 		return false;
 	return add_to_engine(h, range->base,
-	                     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1),
-	                     range->is_fresh);
+			     (range->bytes + h->space.page_bytes - 1) & ~(uint64_t)(h->space.page_bytes - 1),
+			     range->is_fresh);
 }
 
 /* -- the program's calls -- */
@@ -271,8 +271,8 @@ bool host_fail_call(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_
 	char text[160];
 
 	snprintf(text, sizeof(text), "a prefetch, advice or free for %llu bytes at 0x%llx: %s",
-	         (unsigned long long)bytes, (unsigned long long)address,
-	         status == UVMP_ERR_UNKNOWN ? "not all of that is managed" : uvmp_status_text(status));
+		 (unsigned long long)bytes, (unsigned long long)address,
+		 status == UVMP_ERR_UNKNOWN ? "not all of that is managed" : uvmp_status_text(status));
 	return host_fail(h, text);
 }
 
@@ -298,12 +298,12 @@ bool host_prefetch(struct host *h, uint64_t address, uint64_t bytes, bool to_gpu
 	if (!take_pages(h, &address, &bytes))
 		return false;
 	status = uvmp_service_migrate(h->service, HOST_SPACE, address, bytes, to_gpu ? HOST_GPU : UVMP_CPU,
-	                              ticket);
+				      ticket);
 	return status == UVMP_OK || host_fail_call(h, address, bytes, status);
 }
 
 bool host_advise(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
-                 uint32_t processor, uint64_t *ticket)
+		 uint32_t processor, uint64_t *ticket)
 {
 	enum uvmp_status status;
 
@@ -363,7 +363,7 @@ static void settle(struct host *h, struct sim_block *block, const struct uvmp_ac
 
 static void arrive(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
-	struct driver_result *r = h->result;
+	struct sim_result *r = h->result;
 	uint32_t pages = uvmp_region_pages(a->run);
 	struct uvmp_region came = came_along(a), faulted = {came.outer, a->run.outer};
 	uint32_t refaults = uvmp_mask_region_weight(&block->evicted, faulted);
@@ -410,7 +410,7 @@ bool host_freed(struct host *h, uint64_t address, uint64_t bytes)
 
 static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
 {
-	struct driver_result *r = h->result;
+	struct sim_result *r = h->result;
 	uint64_t bytes = (uint64_t)uvmp_region_pages(a->run) * h->space.page_bytes;
 
 	r->d2h_copies++;
@@ -437,7 +437,7 @@ void host_set_rights(struct sim_block *block, const struct uvmp_action *a)
 
 static bool write_line(struct host *h, const char *text)
 {
-	return fprintf(h->params.log.file, "%s\n", text) >= 0 ||
+	return fprintf(h->params.run.log.file, "%s\n", text) >= 0 ||
 	       host_fail(h, "the decision log cannot be written");
 }
 
@@ -445,7 +445,7 @@ static bool write_log(struct host *h, const struct uvmp_action *a)
 {
 	char text[UVMP_ACTION_TEXT_MAX];
 
-	if (!h->params.log.file)
+	if (!h->params.run.log.file)
 		return true;
 	uvmp_action_print(a, text, sizeof(text));
 	return write_line(h, text);
@@ -455,7 +455,7 @@ bool host_log_completion(struct host *h, const struct uvmp_action *a, uint64_t e
 {
 	char text[UVMP_ACTION_TEXT_MAX];
 
-	if (!h->params.log.file)
+	if (!h->params.run.log.file)
 		return true;
 	uvmp_completion_print(a->id, end_ns, UVMP_OK, text, sizeof(text));
 	return write_line(h, text);
@@ -463,10 +463,10 @@ bool host_log_completion(struct host *h, const struct uvmp_action *a, uint64_t e
 
 static bool cancelled(struct host *h)
 {
-	if (h->params.policy->evict == UVMP_EVICT_LRU)
+	if (h->params.run.policy->evict == UVMP_EVICT_LRU)
 		return host_fail(
-		        h, "no memory: every root holds a chunk that the block being serviced has pinned; "
-		           "the driver would cancel the batch here");
+			h, "no memory: every root holds a chunk that the block being serviced has pinned; "
+			   "the driver would cancel the batch here");
 	return host_fail(h, "no memory: nothing may be evicted for the block being serviced");
 }
 

@@ -1,34 +1,31 @@
 /* host.h: the engine and what its actions do to the simulated machine, without time: the part that the untimed
- * driver (driver.h) and the machine (machine/machine.h) share. */
+ * driver (untimed.h) and the machine (timed/timed.h) share. */
 #ifndef UVMSIM_HOST_H
 #define UVMSIM_HOST_H
 
-#include "driver.h"
+#include "untimed.h"
 #include "space.h"
 
-#define HOST_GPU   1u
-#define HOST_SPACE 1u
+#define HOST_GPU    1u
+#define HOST_SPACE  1u
 #define HOST_ARENAS 8u /* as many pieces as the engine takes */
 
 struct host_params {
-	const struct uvmp_policy *policy;
-	struct driver_memory memory;
+	struct sim_run run;
 	uint32_t page_bytes;
 	uint32_t utlbs, fault_entries; /* of the fault buffer; a larger batch takes what is there */
-	uint32_t sms; /* 0: not known */
-	bool reads_ahead; /* the source: its line is not that of an error */
-	uint64_t seed;
-	struct driver_log log;
+	uint32_t sms;		       /* 0: not known */
+	bool reads_ahead;	       /* the source: its line is not that of an error */
 };
 
 struct host {
 	struct host_params params;
 	struct source *source; /* for error messages */
-	struct driver_result *result;
+	struct sim_result *result;
 	char *error; /* [SOURCE_ERROR_MAX] */
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
-	bool needs_touch;             /* the policy wants to know of accesses */
+	bool needs_touch;	      /* the policy wants to know of accesses */
 	uint64_t resident_pages;      /* on the GPU */
 	/* private */
 	void *arena[HOST_ARENAS];
@@ -36,8 +33,9 @@ struct host {
 };
 
 /* Why a run is given up. */
-#define HOST_NEVER_SERVICED                                                                                   \
-	"this policy never services a fault: max_batches and max_throttled of 0 stop all servicing (driver quirk "   \
+#define HOST_NEVER_SERVICED                                                                                  \
+	"this policy never services a fault: max_batches and max_throttled of 0 stop all servicing (driver " \
+	"quirk "                                                                                             \
 	"Q23; quirks=0 counts them as 1)"
 #define HOST_NOBODY_GOES_ON "nobody goes on: with this policy and memory every page leaves before it is used"
 
@@ -46,7 +44,7 @@ bool host_counts_accesses(const struct uvmp_policy *policy);
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);
 bool host_init(struct host *host, const struct host_params *params, struct source *source,
-               struct driver_result *result, char error[SOURCE_ERROR_MAX]);
+	       struct sim_result *result, char error[SOURCE_ERROR_MAX]);
 /* Before or after host_open; memory that is not managed before. */
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
@@ -59,7 +57,7 @@ uint64_t host_capacity_bytes(const struct host *h);
  * advice may be UVMP_PROC_NONE. The request's DONE has *ticket. */
 bool host_prefetch(struct host *host, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket);
 bool host_advise(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
-                 uint32_t processor, uint64_t *ticket);
+		 uint32_t processor, uint64_t *ticket);
 /* The same of [address, address + bytes): a range as it was added, or (is_part) whole pages of ranges. When DONE has
  * come, they are gone: host_freed, which fails without memory. */
 bool host_free(struct host *host, uint64_t address, uint64_t bytes, bool is_part, uint64_t *ticket);
@@ -79,7 +77,7 @@ bool host_log_completion(struct host *host, const struct uvmp_action *action, ui
 static inline bool host_complete(struct host *host, const struct uvmp_action *action, uint64_t end_ns)
 {
 	uvmp_service_complete(host->service, action->id, UVMP_OK);
-	return !host->params.log.has_completions || host_log_completion(host, action, end_ns);
+	return !host->params.run.log.has_completions || host_log_completion(host, action, end_ns);
 }
 /* Closes all and completes the counts. */
 void host_close(struct host *host, bool is_complete);

@@ -25,9 +25,9 @@ struct import_file {
 struct import_options {
 	struct import_file ranges;  /* none: ranges are made of the 2 MiB blocks that are touched */
 	struct import_file kernels; /* launch and end cycles */
-	const char *benchmark;      /* NULL: the only one in the file */
-	const char *prefetcher;     /* the same */
-	uint32_t agents;            /* accesses that name no agent are dealt to so many, in turn */
+	const char *benchmark;	    /* NULL: the only one in the file */
+	const char *prefetcher;	    /* the same */
+	uint32_t agents;	    /* accesses that name no agent are dealt to so many, in turn */
 	uint32_t clock_mhz;
 	bool is_hex; /* bare numbers are hexadecimal */
 };
@@ -53,6 +53,6 @@ unsigned import_format_options(const struct import_format *format);
  * rewound; then nothing is written when the input is bad. Memory: the touched blocks of 2 MiB, and what
  * the format has to keep (objects, kernels), never accesses. False with `error` filled. */
 bool import_run(const struct import_format *format, FILE *in, const char *name,
-                const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX]);
+		const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -16,23 +16,23 @@ struct command {
 };
 
 static const struct command commands[] = {
-        {"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
-        {"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
-        {"bound", cmd_bound, help_bound, "what no policy can avoid: compulsory traffic, Belady's optimum"},
-        {"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
-        {"import", cmd_import, help_import, "another tool's trace as one of ours"},
-        {"trace", cmd_trace, help_trace, "a workload as a trace file, or a trace as another"},
-        {"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
-        {"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
-        {"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},
-        {"list", cmd_list, help_list, "workloads, policies, presets, GPUs, file formats"},
+	{"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
+	{"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
+	{"bound", cmd_bound, help_bound, "what no policy can avoid: compulsory traffic, Belady's optimum"},
+	{"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
+	{"import", cmd_import, help_import, "another tool's trace as one of ours"},
+	{"trace", cmd_trace, help_trace, "a workload as a trace file, or a trace as another"},
+	{"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
+	{"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
+	{"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},
+	{"list", cmd_list, help_list, "workloads, policies, presets, GPUs, file formats"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char usage_text[] = "usage: uvmsim SUBCOMMAND [arguments]\n"
-                                 "       uvmsim help [SUBCOMMAND] | SUBCOMMAND --help | -h\n"
-                                 "       uvmsim --version [-v] | -V\n";
+				 "       uvmsim help [SUBCOMMAND] | SUBCOMMAND --help | -h\n"
+				 "       uvmsim --version [-v] | -V\n";
 
 static void print_usage(FILE *out)
 {
@@ -72,7 +72,7 @@ static int unknown_command(const char *word)
 	nearest_try(&nearest, "--help");
 	nearest_try(&nearest, "--version");
 	return say_error("unknown %s %.100s%s; see `uvmsim --help`", word[0] == '-' ? "option" : "subcommand",
-	                 word, nearest_hint(&nearest, hint));
+			 word, nearest_hint(&nearest, hint));
 }
 
 /* `help`, `help SUBCOMMAND`. */

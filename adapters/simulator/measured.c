@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static bool bad(struct parse *parse, const
 	vsnprintf(cause, sizeof(cause), format, list);
 	va_end(list);
 	snprintf(parse->measured->error, sizeof(parse->measured->error), "%.250s:%llu: %s", parse->name,
-	         (unsigned long long)(parse->reader.number == 0 ? 1 : parse->reader.number), cause);
+		 (unsigned long long)(parse->reader.number == 0 ? 1 : parse->reader.number), cause);
 	return false;
 }
 
@@ -48,7 +48,7 @@ static struct measured_fault *add_fault(struct parse *parse, uint32_t proc, uint
 }
 
 static bool take_number(struct parse *parse, char **rest, const char *what, uint32_t min, uint32_t max,
-                        uint32_t *number)
+			uint32_t *number)
 {
 	const char *word = line_word(rest);
 	const char *at = word;
@@ -59,7 +59,7 @@ static bool take_number(struct parse *parse, char **rest, const char *what, uint
 		return true;
 	}
 	return bad(parse, "%s \"%.40s\" is not accepted; %lu..%lu", what, word != NULL ? word : "",
-	           (unsigned long)min, (unsigned long)max);
+		   (unsigned long)min, (unsigned long)max);
 }
 
 static bool take_proc(struct parse *parse, char **rest, uint32_t *proc)
@@ -69,7 +69,7 @@ static bool take_proc(struct parse *parse, char **rest, uint32_t *proc)
 	*proc = word != NULL && strcmp(word, "gpu") == 0 ? MEASURED_GPU : UVMP_CPU;
 	if (word == NULL || (strcmp(word, "cpu") != 0 && strcmp(word, "gpu") != 0))
 		return bad(parse, "processor \"%.40s\" is not accepted; cpu or gpu",
-		           word != NULL ? word : "");
+			   word != NULL ? word : "");
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool close_fault(struct parse *parse)
 		return true;
 	if (!uvmp_mask_test(&fault->moved, fault->page))
 		return bad(parse, "no copy before this line moved page %lu, which faulted",
-		           (unsigned long)fault->page);
+			   (unsigned long)fault->page);
 	uvmp_mask_or(&parse->resident[fault->proc], &parse->resident[fault->proc], &fault->moved);
 	uvmp_mask_andnot(&parse->resident[1 - fault->proc], &parse->resident[1 - fault->proc], &fault->moved);
 	return true;
@@ -118,7 +118,7 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 	for (uint64_t page; vec_scan_number(&list, walk.outer - 1, &page); list++) {
 		if (last == NULL ? page != walk.first : page <= last->page)
 			return bad(parse, "faults must start with page %lu and ascend",
-			           (unsigned long)walk.first);
+				   (unsigned long)walk.first);
 		if (last != NULL)
 			last->next = (uint32_t)page;
 		last = add_fault(parse, UVMP_CPU, (uint32_t)page);
@@ -130,7 +130,7 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 			break;
 	}
 	return bad(parse, "\"%.40s\" is not accepted; pages %lu..%lu separated by commas", list,
-	           (unsigned long)walk.first, (unsigned long)walk.outer - 1);
+		   (unsigned long)walk.first, (unsigned long)walk.outer - 1);
 }
 
 static bool take_touch(struct parse *parse, char *rest)
@@ -178,7 +178,7 @@ static bool take_copy(struct parse *parse, char *rest)
 		return bad(parse, "a copy without a fault directly before it");
 	if (way == NULL || strcmp(way, fault->proc == UVMP_CPU ? "d2h" : "h2d") != 0)
 		return bad(parse, "direction \"%.40s\" is not accepted; %s behind this fault",
-		           way != NULL ? way : "", fault->proc == UVMP_CPU ? "d2h" : "h2d");
+			   way != NULL ? way : "", fault->proc == UVMP_CPU ? "d2h" : "h2d");
 	if (!take_number(parse, &rest, "first page", 0, 511, &copy.first) ||
 	    !take_number(parse, &rest, "number of pages", 1, 512 - copy.first, &pages))
 		return false;
@@ -273,20 +273,20 @@ void measured_start(struct measured_model *model, const struct uvmp_policy *poli
 
 /* Asks for what comes along with the faulting page. */
 static enum uvmp_status prefetch(struct measured_model *model, const struct measured_fault *fault,
-                                 const uvmp_mask *faulted, struct uvmp_prefetch_hint *hint)
+				 const uvmp_mask *faulted, struct uvmp_prefetch_hint *hint)
 {
 	const uvmp_mask *resident = &model->resident[fault->proc];
 	struct uvmp_prefetch_facts facts = {
-	        .faulted = faulted,
-	        .faulted_region = {fault->page, fault->page + 1},
-	        .resident = resident,
-	        .dst = fault->proc,
-	        .range_pages = UVMP_MASK_BITS,
+		.faulted = faulted,
+		.faulted_region = {fault->page, fault->page + 1},
+		.resident = resident,
+		.dst = fault->proc,
+		.range_pages = UVMP_MASK_BITS,
 	};
 
 	uvmp_block_from_shape(UVMP_MASK_BITS, 0, 16, &facts.block);
 	facts.is_first_touch =
-	        uvmp_mask_is_empty(&model->resident[0]) && uvmp_mask_is_empty(&model->resident[1]);
+		uvmp_mask_is_empty(&model->resident[0]) && uvmp_mask_is_empty(&model->resident[1]);
 	if (fault->proc == UVMP_CPU)
 		facts.cpu_read_mapped = resident; /* what the host has, it has mapped */
 	uvmp_tree_assign(&model->tree, resident);
@@ -299,7 +299,7 @@ static void mark_copies(struct measured_verdict *verdict, const uvmp_mask *fault
 	uint32_t groups = 0;
 
 	uvmp_prefetch_groups(UVMP_GROUPING_BY_CAUSE, &verdict->decided, faulted, false, group, UVMP_MASK_BITS,
-	                     &groups);
+			     &groups);
 	uvmp_mask_zero(&verdict->starts);
 	for (uint32_t i = 0; i < groups; i++)
 		uvmp_mask_set(&verdict->starts, group[i].pages.first);
@@ -319,7 +319,7 @@ static void settle(struct measured_model *model, const struct measured_fault *fa
 }
 
 enum uvmp_status measured_judge(struct measured_model *model, const struct measured_fault *fault,
-                                struct measured_verdict *verdict)
+				struct measured_verdict *verdict)
 {
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted, after;
@@ -341,9 +341,9 @@ enum uvmp_status measured_judge(struct measured_model *model, const struct measu
 	if (verdict->next > fault->outer)
 		verdict->next = fault->outer;
 	verdict->agrees = fault->is_touch ? verdict->next == fault->next
-	                                  : uvmp_mask_equal(&verdict->decided, &fault->moved);
+					  : uvmp_mask_equal(&verdict->decided, &fault->moved);
 	verdict->has_same_copies =
-	        fault->is_touch || (verdict->agrees && uvmp_mask_equal(&verdict->starts, &fault->starts));
+		fault->is_touch || (verdict->agrees && uvmp_mask_equal(&verdict->starts, &fault->starts));
 	settle(model, fault);
 	return UVMP_OK;
 }

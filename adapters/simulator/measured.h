@@ -19,16 +19,16 @@
 
 #include "uvmpolicy/policy.h"
 
-#define MEASURED_GPU      1u
+#define MEASURED_GPU	  1u
 #define MEASURED_NAME_MAX 48
 
 struct measured_fault {
-	size_t program;   /* index into measured.program */
-	uint32_t proc;    /* who faulted: UVMP_CPU or MEASURED_GPU */
-	uint32_t page;    /* the faulting page */
-	bool is_touch;    /* part of a `touch`: next is known, moved is not */
-	uint32_t next;    /* touch: page of the next fault; for the last one the page behind those touched */
-	uint32_t outer;   /* touch: the page behind those touched */
+	size_t program;	  /* index into measured.program */
+	uint32_t proc;	  /* who faulted: UVMP_CPU or MEASURED_GPU */
+	uint32_t page;	  /* the faulting page */
+	bool is_touch;	  /* part of a `touch`: next is known, moved is not */
+	uint32_t next;	  /* touch: page of the next fault; for the last one the page behind those touched */
+	uint32_t outer;	  /* touch: the page behind those touched */
 	uvmp_mask moved;  /* pages that were copied */
 	uvmp_mask starts; /* first page of each copy */
 };
@@ -59,14 +59,14 @@ struct measured_verdict {
 	uvmp_mask before;     /* resident where the fault was, when it came */
 	uvmp_mask decided;    /* what the library would move: the faulting page and the prefetched ones */
 	uvmp_mask starts;     /* first page of each copy that this takes */
-	uint32_t next;        /* touch: where the walk would fault next, outer if nowhere */
-	bool agrees;          /* the same pages; touch: the same next fault */
+	uint32_t next;	      /* touch: where the walk would fault next, outer if nowhere */
+	bool agrees;	      /* the same pages; touch: the same next fault */
 	bool has_same_copies; /* the same copies too; always true for touch, which copies nothing */
 };
 
 void measured_start(struct measured_model *model, const struct uvmp_policy *policy);
 /* Judges one fault, then sets residency to what was measured, so that one miss does not make later ones. */
 enum uvmp_status measured_judge(struct measured_model *model, const struct measured_fault *fault,
-                                struct measured_verdict *verdict);
+				struct measured_verdict *verdict);
 
 #endif

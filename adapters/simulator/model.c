@@ -34,55 +34,55 @@ struct field {
 #define COST(key) FIELD(key, 0, 1000000000)
 
 static const struct field fields[] = {
-        FIELD(sms, 1, 1024),
-        FIELD(warps_per_sm, 1, 256),
-        FIELD(blocks_per_sm, 1, 256),
-        FIELD(context_bytes, 0, 65536),
-        FIELD(sms_per_utlb, 1, 64),
-        FIELD(utlb_entries, 1, MODEL_UTLB_ENTRIES_MAX),
-        FIELD(utlb_faults, 1, 65536),
-        FIELD(l2_tlb_entries, 1, 1048576),
-        FIELD(tlb_entry_bytes, 4096, 2097152),
-        FIELD(walk_ns, 0, 1000000),
-        FIELD(l2_tlb_ns, 0, 1000000),
-        FIELD(tlb_shootdown, MODEL_SHOOTDOWN_ENTRY, MODEL_SHOOTDOWN_WHOLE),
-        FIELD(clock_mhz, 1, 100000),
-        FIELD(gflops, 1, 100000000),
-        FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
-        FIELD(memory_mb_s, 1024, 1000000000),
-        FIELD(memory_latency_ns, 1, 1000000),
-        FIELD(remote_latency_ns, 0, 1000000),
-        FIELD(page_bytes, 4096, 65536),
-        FIELD(fault_entries, 32, 65536),
-        FIELD(fault_write_ns, 0, 1000000),
-        FIELD(fault_burst_ns, 1, 1000),
-        FIELD(mshr_entries, 0, 1048576),
-        COST(replay_ns),
-        COST(launch_ns),
-        COST(interrupt_ns),
-        COST(wakeup_ns),
-        COST(batch_ns),
-        COST(fetch_ns),
-        COST(order_ns),
-        COST(fault_ns),
-        COST(block_ns),
-        COST(page_ns),
-        COST(alloc_ns),
-        FIELD(alloc_roots, 1, 65536),
-        FIELD(zero_mb_s, 1, 1000000000),
-        COST(unmap_ns),
-        COST(unmap_page_ns),
-        COST(copy_ns),
-        COST(map_ns),
-        COST(map_page_ns),
-        COST(evict_ns),
-        COST(replay_push_ns),
-        COST(flush_ns),
-        COST(flush_entry_ns),
-        COST(cpu_fault_ns),
-        COST(prefetch_call_ns),
-        COST(prefetch_defer_ns),
-        FIELD(sync_frees, 0, 1),
+	FIELD(sms, 1, 1024),
+	FIELD(warps_per_sm, 1, 256),
+	FIELD(blocks_per_sm, 1, 256),
+	FIELD(context_bytes, 0, 65536),
+	FIELD(sms_per_utlb, 1, 64),
+	FIELD(utlb_entries, 1, MODEL_UTLB_ENTRIES_MAX),
+	FIELD(utlb_faults, 1, 65536),
+	FIELD(l2_tlb_entries, 1, 1048576),
+	FIELD(tlb_entry_bytes, 4096, 2097152),
+	FIELD(walk_ns, 0, 1000000),
+	FIELD(l2_tlb_ns, 0, 1000000),
+	FIELD(tlb_shootdown, MODEL_SHOOTDOWN_ENTRY, MODEL_SHOOTDOWN_WHOLE),
+	FIELD(clock_mhz, 1, 100000),
+	FIELD(gflops, 1, 100000000),
+	FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
+	FIELD(memory_mb_s, 1024, 1000000000),
+	FIELD(memory_latency_ns, 1, 1000000),
+	FIELD(remote_latency_ns, 0, 1000000),
+	FIELD(page_bytes, 4096, 65536),
+	FIELD(fault_entries, 32, 65536),
+	FIELD(fault_write_ns, 0, 1000000),
+	FIELD(fault_burst_ns, 1, 1000),
+	FIELD(mshr_entries, 0, 1048576),
+	COST(replay_ns),
+	COST(launch_ns),
+	COST(interrupt_ns),
+	COST(wakeup_ns),
+	COST(batch_ns),
+	COST(fetch_ns),
+	COST(order_ns),
+	COST(fault_ns),
+	COST(block_ns),
+	COST(page_ns),
+	COST(alloc_ns),
+	FIELD(alloc_roots, 1, 65536),
+	FIELD(zero_mb_s, 1, 1000000000),
+	COST(unmap_ns),
+	COST(unmap_page_ns),
+	COST(copy_ns),
+	COST(map_ns),
+	COST(map_page_ns),
+	COST(evict_ns),
+	COST(replay_push_ns),
+	COST(flush_ns),
+	COST(flush_entry_ns),
+	COST(cpu_fault_ns),
+	COST(prefetch_call_ns),
+	COST(prefetch_defer_ns),
+	FIELD(sync_frees, 0, 1),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -92,7 +92,7 @@ struct parse {
 	struct line_reader reader;
 	enum kind kind;
 	char file[MODEL_NAME_MAX]; /* for errors */
-	const char *folder;        /* the user's file that named this one, for relative paths; NULL: none */
+	const char *folder;	   /* the user's file that named this one, for relative paths; NULL: none */
 	char *error;
 	/* the line that has set it, 0: none */
 	uint64_t title_line, source_line, link_line, include_line;
@@ -103,7 +103,7 @@ struct parse {
 };
 
 __attribute__((format(printf, 3, 4))) static bool bad_at(struct parse *parse, uint64_t line,
-                                                         const char *format, ...)
+							 const char *format, ...)
 {
 	char text[MODEL_ERROR_MAX - MODEL_NAME_MAX - 32];
 	va_list list;
@@ -112,7 +112,7 @@ __attribute__((format(printf, 3, 4))) static bool bad_at(struct parse *parse, ui
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
 	snprintf(parse->error, MODEL_ERROR_MAX, "%s:%llu: %s", parse->file,
-	         (unsigned long long)(line ? line : 1), text);
+		 (unsigned long long)(line ? line : 1), text);
 	return false;
 }
 
@@ -142,10 +142,10 @@ static void describe_built_in(const char *name, enum kind kind, char text[MODEL_
 		if (!ends_with(file->name, endings[kind]))
 			continue;
 		snprintf(names[count], sizeof(names[count]), "%.*s",
-		         (int)(strlen(file->name) - strlen(endings[kind])), file->name);
+			 (int)(strlen(file->name) - strlen(endings[kind])), file->name);
 		nearest_try(&nearest, names[count]);
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", count > 0 ? ", " : "",
-		         names[count]);
+			 names[count]);
 		count++;
 	}
 	snprintf(text, MODEL_ERROR_MAX, "%s; there are: %.300s", nearest_hint(&nearest, hint), all);
@@ -171,7 +171,7 @@ static bool full_path(const char *name, const char *from, char path[MODEL_NAME_M
 	while (slash && strncmp(name, "./", 2) == 0)
 		name += 2;
 	length = snprintf(path, MODEL_NAME_MAX, "%.*s%s", slash ? (int)(slash + 1 - from) : 0,
-	                  slash ? from : "", name);
+			  slash ? from : "", name);
 
 	return length > 0 && length < MODEL_NAME_MAX;
 }
@@ -187,11 +187,11 @@ static FILE *open_file(struct parse *parse, const char *name, const char *from)
 		if (!file) {
 			describe_built_in(name, parse->kind, known);
 			snprintf(parse->error, MODEL_ERROR_MAX,
-			         "there is no %s \"%.100s\"%.300s; a file of yours is named with its path",
-			         parse->kind == GPU    ? "GPU model"
-			         : parse->kind == HOST ? "host or GPU model"
-			                               : "link",
-			         name, known);
+				 "there is no %s \"%.100s\"%.300s; a file of yours is named with its path",
+				 parse->kind == GPU    ? "GPU model"
+				 : parse->kind == HOST ? "host or GPU model"
+						       : "link",
+				 name, known);
 			return NULL;
 		}
 		snprintf(parse->file, sizeof(parse->file), "%s", file->name);
@@ -225,13 +225,13 @@ static bool once(struct parse *parse, const char *key, uint64_t *line)
 {
 	if (*line != 0)
 		return bad_at(parse, parse->reader.number, "%s again; it stands in line %llu", key,
-		              (unsigned long long)*line);
+			      (unsigned long long)*line);
 	*line = parse->reader.number;
 	return true;
 }
 
 static bool take_text(struct parse *parse, const char *key, const char *value, uint64_t *line, char *out,
-                      size_t room)
+		      size_t room)
 {
 	if (!once(parse, key, line))
 		return false;
@@ -243,18 +243,18 @@ static bool take_text(struct parse *parse, const char *key, const char *value, u
 
 /* A number at *text, up to a blank or the end; moves *text to what follows. */
 static bool take_number(struct parse *parse, const char *key, const char **text, uint64_t min, uint64_t max,
-                        uint64_t *number)
+			uint64_t *number)
 {
 	int length = (int)strcspn(*text, " ");
 	enum number_status status = number_decimal(*text, (size_t)length, number);
 
 	if (status == NUMBER_BAD)
 		return bad_at(parse, parse->reader.number, "%s: \"%.*s\" is not a whole number", key,
-		              length < 60 ? length : 60, *text);
+			      length < 60 ? length : 60, *text);
 	if (status == NUMBER_TOO_LARGE || *number < min || *number > max)
 		return bad_at(parse, parse->reader.number, "%s: %.*s is out of range, %llu..%llu", key,
-		              length < 60 ? length : 60, *text, (unsigned long long)min,
-		              (unsigned long long)max);
+			      length < 60 ? length : 60, *text, (unsigned long long)min,
+			      (unsigned long long)max);
 	*text += length;
 	*text += strspn(*text, " ");
 	return true;
@@ -308,7 +308,7 @@ static bool take_field(struct parse *parse, struct model *model, const struct fi
 }
 
 static bool take_point(struct parse *parse, struct model_link *link, enum model_direction direction,
-                       const char *key, const char *value)
+		       const char *key, const char *value)
 {
 	struct model_point *last = &link->point[direction][link->points[direction]], *before = last - 1;
 
@@ -324,12 +324,12 @@ static bool take_point(struct parse *parse, struct model_link *link, enum model_
 	last->ns = (last->bytes * 1000 + last->mb_s / 2) / last->mb_s;
 	if (link->points[direction] != 0 && last->bytes <= before->bytes)
 		return bad_at(parse, parse->reader.number, "%s: %llu bytes after %llu; points ascend", key,
-		              (unsigned long long)last->bytes, (unsigned long long)before->bytes);
+			      (unsigned long long)last->bytes, (unsigned long long)before->bytes);
 	if (link->points[direction] != 0 && last->ns < before->ns)
 		return bad_at(parse, parse->reader.number,
-		              "%s: %llu bytes in %llu ns, less than the %llu ns of %llu bytes", key,
-		              (unsigned long long)last->bytes, (unsigned long long)last->ns,
-		              (unsigned long long)before->ns, (unsigned long long)before->bytes);
+			      "%s: %llu bytes in %llu ns, less than the %llu ns of %llu bytes", key,
+			      (unsigned long long)last->bytes, (unsigned long long)last->ns,
+			      (unsigned long long)before->ns, (unsigned long long)before->bytes);
 	link->points[direction]++;
 	parse->table_line = parse->reader.number;
 	return true;
@@ -337,7 +337,7 @@ static bool take_point(struct parse *parse, struct model_link *link, enum model_
 
 /* One number, once. */
 static bool take_single(struct parse *parse, const char *key, const char *value, uint64_t *line, uint64_t min,
-                        uint64_t max, uint32_t *out)
+			uint64_t max, uint32_t *out)
 {
 	uint64_t number;
 
@@ -369,27 +369,27 @@ static bool take_link_key(struct parse *parse, struct model_link *link, const ch
 		return take_single(parse, key, value, &parse->gbps_line, 16, 64, &link->formula.gbps);
 	if (strcmp(key, "clock_mhz") == 0)
 		return take_single(parse, key, value, &parse->clock_line, 1, PCIE_MHZ_MAX,
-		                   &link->formula.clock_mhz);
+				   &link->formula.clock_mhz);
 	if (strcmp(key, "latency_ns") == 0)
 		return take_single(parse, key, value, &parse->latency_line, 0, 1000000, &link->latency_ns);
 	return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
 }
 
 static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
-                     const char *value)
+		     const char *value)
 {
 	if (strcmp(key, "title") == 0)
 		return take_text(parse, key, value, &parse->title_line, parse->title, sizeof(parse->title));
 	if (strcmp(key, "source") == 0)
 		return take_text(parse, key, value, &parse->source_line, parse->source,
-		                 sizeof(parse->source));
+				 sizeof(parse->source));
 	if (parse->kind == LINK)
 		return take_link_key(parse, link, key, value);
 	if (parse->kind == GPU && strcmp(key, "link") == 0)
 		return take_text(parse, key, value, &parse->link_line, parse->link, sizeof(parse->link));
 	if (parse->kind == GPU && strcmp(key, "include") == 0)
 		return take_text(parse, key, value, &parse->include_line, parse->include,
-		                 sizeof(parse->include));
+				 sizeof(parse->include));
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (strcmp(key, fields[i].key) == 0)
 			return take_field(parse, model, &fields[i], value);
@@ -431,14 +431,14 @@ static bool has_texts(struct parse *parse)
 {
 	return (parse->title_line != 0 && parse->source_line != 0) ||
 	       bad_at(parse, parse->reader.number, "%s is missing",
-	              parse->title_line == 0 ? "title" : "source");
+		      parse->title_line == 0 ? "title" : "source");
 }
 
 /* -- files -- */
 
 /* `asker`, in whose line `line` the name stands, gets its place in front of an error that has none. */
 static FILE *open_part(struct parse *parse, enum kind kind, const char *name, const struct parse *asker,
-                       uint64_t line, char *error)
+		       uint64_t line, char *error)
 {
 	FILE *in;
 
@@ -451,7 +451,7 @@ static FILE *open_part(struct parse *parse, enum kind kind, const char *name, co
 
 		snprintf(text, sizeof(text), "%.*s", MODEL_ERROR_MAX - MODEL_NAME_MAX - 32, error);
 		snprintf(error, MODEL_ERROR_MAX, "%s:%llu: %.*s", asker->file, (unsigned long long)line,
-		         MODEL_ERROR_MAX - MODEL_NAME_MAX - 32, text);
+			 MODEL_ERROR_MAX - MODEL_NAME_MAX - 32, text);
 	}
 	return in;
 }
@@ -465,7 +465,7 @@ static bool check_table(struct parse *parse, const struct model_link *link)
 {
 	if (parse->gbps_line != 0 || parse->clock_line != 0)
 		return bad_at(parse, later_line(parse->gbps_line, parse->clock_line),
-		              "gbps and clock_mhz are of a formula");
+			      "gbps and clock_mhz are of a formula");
 	if (parse->latency_line == 0)
 		return bad_at(parse, parse->reader.number, "latency_ns is missing");
 	for (int i = 0; i < MODEL_DIRECTIONS; i++) {
@@ -475,8 +475,8 @@ static bool check_table(struct parse *parse, const struct model_link *link)
 			return bad_at(parse, parse->reader.number, "%s is missing: at least one point", key);
 		if (link->latency_ns > link->point[i][0].ns)
 			return bad_at(parse, parse->latency_line,
-			              "latency_ns: the first point of %s takes %llu ns only", key,
-			              (unsigned long long)link->point[i][0].ns);
+				      "latency_ns: the first point of %s takes %llu ns only", key,
+				      (unsigned long long)link->point[i][0].ns);
 	}
 	return true;
 }
@@ -485,15 +485,15 @@ static bool check_formula(struct parse *parse, const struct model_link *link)
 {
 	if (parse->latency_line != 0 || parse->table_line != 0)
 		return bad_at(parse, later_line(parse->latency_line, parse->table_line),
-		              "with a formula there is no latency_ns and no point");
+			      "with a formula there is no latency_ns and no point");
 	if (parse->gbps_line == 0 || parse->clock_line == 0)
 		return bad_at(parse, parse->reader.number, "%s is missing",
-		              parse->gbps_line == 0 ? "gbps" : "clock_mhz");
+			      parse->gbps_line == 0 ? "gbps" : "clock_mhz");
 	return pcie_is_valid(&link->formula) || bad_at(parse, parse->gbps_line, "gbps: 16, 32 or 64");
 }
 
 static bool read_link(const char *name, const struct parse *asker, uint64_t line, struct model_link *link,
-                      char *error)
+		      char *error)
 {
 	struct parse parse;
 	FILE *in = open_part(&parse, LINK, name, asker, line, error);
@@ -511,7 +511,7 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 
 /* What the GPU's file has not set is taken from the one that it includes. */
 static void merge(struct parse *gpu, struct model *model, const struct parse *from,
-                  const struct model *included)
+		  const struct model *included)
 {
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (from->line[i] == 0 || gpu->line[i] != 0)
@@ -581,7 +581,7 @@ static bool read_gpu(struct parse *parse, FILE *in, struct model *model, bool ne
 	names_link = parse->link_line != 0;
 	if (parse->include_line != 0 &&
 	    !(is_gpu(parse->include) ? read_base(parse, model, needs_link && !names_link, depth)
-	                             : read_host(parse, model)))
+				     : read_host(parse, model)))
 		return false;
 	return !needs_link || !names_link ||
 	       read_link(parse->link, parse, parse->link_line, &model->link, parse->error);
@@ -655,7 +655,7 @@ uint64_t model_link_time(const struct model_link *link, enum model_direction dir
 	while (bytes > point[i + 1].bytes)
 		i++;
 	return between(point[i].ns, point[i + 1].ns, bytes - point[i].bytes,
-	               point[i + 1].bytes - point[i].bytes);
+		       point[i + 1].bytes - point[i].bytes);
 }
 
 uint64_t model_link_ns(const struct model *model, enum model_direction direction, uint64_t bytes)
@@ -673,13 +673,13 @@ static void list_one(const struct model *model, FILE *out)
 	fprintf(out, "%s\n    ", model->name);
 	cli_print_words(4, model->title, out);
 	snprintf(text, sizeof(text),
-	         "%u SMs of %u warps, %llu MiB at %u MB/s, host pages of %u KiB; link %s: up to %llu MB/s "
-	         "in, %llu "
-	         "out",
-	         model->sms, model->warps_per_sm, (unsigned long long)model->memory_bytes >> 20,
-	         model->memory_mb_s, model->page_bytes >> 10, link->name,
-	         (unsigned long long)model_link_mb_s(link, MODEL_TO_GPU),
-	         (unsigned long long)model_link_mb_s(link, MODEL_TO_CPU));
+		 "%u SMs of %u warps, %llu MiB at %u MB/s, host pages of %u KiB; link %s: up to %llu MB/s "
+		 "in, %llu "
+		 "out",
+		 model->sms, model->warps_per_sm, (unsigned long long)model->memory_bytes >> 20,
+		 model->memory_mb_s, model->page_bytes >> 10, link->name,
+		 (unsigned long long)model_link_mb_s(link, MODEL_TO_GPU),
+		 (unsigned long long)model_link_mb_s(link, MODEL_TO_CPU));
 	fputs("    ", out);
 	cli_print_words(4, text, out);
 	fputs("    source: ", out);

@@ -14,9 +14,9 @@
 
 #include "pcie.h"
 
-#define MODEL_ERROR_MAX        512
-#define MODEL_NAME_MAX         256
-#define MODEL_TITLE_MAX        128
+#define MODEL_ERROR_MAX	       512
+#define MODEL_NAME_MAX	       256
+#define MODEL_TITLE_MAX	       128
 #define MODEL_SOURCE_MAX       384
 #define MODEL_POINTS_MAX       32u
 #define MODEL_UTLB_ENTRIES_MAX 4096u
@@ -48,41 +48,43 @@ struct model {
 
 	/* the GPU */
 	uint32_t sms, warps_per_sm, blocks_per_sm;
-	uint32_t context_bytes;              /* registers and state of a warp */
+	uint32_t context_bytes;		     /* registers and state of a warp */
 	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
-	uint32_t utlb_faults;                /* outstanding ones, from which on the uTLB takes no translation */
+	uint32_t utlb_faults; /* outstanding ones, from which on the uTLB takes no translation */
 	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
-	uint32_t walk_ns, l2_tlb_ns;         /* what a uTLB lacks: from the page tables; from the second level */
-	uint32_t tlb_shootdown;              /* enum model_shootdown */
-	uint32_t clock_mhz, gflops; /* of fp32 */
-	uint64_t memory_bytes;      /* what managed memory can have of it */
+	uint32_t walk_ns, l2_tlb_ns; /* what a uTLB lacks: from the page tables; from the second level */
+	uint32_t tlb_shootdown;	     /* enum model_shootdown */
+	uint32_t clock_mhz, gflops;  /* of fp32 */
+	uint64_t memory_bytes;	     /* what managed memory can have of it */
 	uint32_t memory_mb_s, memory_latency_ns;
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */
-	uint32_t page_bytes;        /* of the host */
+	uint32_t page_bytes;	    /* of the host */
 	uint32_t fault_entries, fault_write_ns;
-	uint32_t mshr_entries;      /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
-	uint32_t fault_burst_ns;    /* what a uTLB has raised within such a time is written together */
-	uint32_t replay_ns;         /* from the end of the copies to the access that is tried again */
-	uint32_t launch_ns;         /* from the launch of a kernel to its first access */
+	uint32_t mshr_entries;	 /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
+	uint32_t fault_burst_ns; /* what a uTLB has raised within such a time is written together */
+	uint32_t replay_ns;	 /* from the end of the copies to the access that is tried again */
+	uint32_t launch_ns;	 /* from the launch of a kernel to its first access */
 
 	/* the driver on the host's CPU */
-	uint32_t interrupt_ns; /* from the fault in the buffer to the bottom half */
-	uint32_t wakeup_ns;    /* a bottom half */
+	uint32_t interrupt_ns;		       /* from the fault in the buffer to the bottom half */
+	uint32_t wakeup_ns;		       /* a bottom half */
 	uint32_t batch_ns, fetch_ns, order_ns; /* a batch; a raw entry of it; an entry after coalescing */
-	uint32_t fault_ns;     /* an entry after coalescing: permission, thrashing, residency */
-	uint32_t block_ns;     /* a VABlock of a batch */
-	uint32_t page_ns;      /* a page that is copied, in whichever direction */
+	uint32_t fault_ns;		/* an entry after coalescing: permission, thrashing, residency */
+	uint32_t block_ns;		/* a VABlock of a batch */
+	uint32_t page_ns;		/* a page that is copied, in whichever direction */
 	uint32_t alloc_ns, alloc_roots; /* a call of the physical allocator, and the roots it yields */
 	uint32_t zero_mb_s;
 	uint32_t unmap_ns, unmap_page_ns; /* from the CPU: a block, and a page of it */
-	uint32_t copy_ns;      /* the submission of a copy */
-	uint32_t map_ns, map_page_ns;     /* to or from the GPU: a block, and a page of it */
-	uint32_t evict_ns;     /* an evicted root, besides copies, pages and mappings */
+	uint32_t copy_ns;		  /* the submission of a copy */
+	uint32_t map_ns, map_page_ns;	  /* to or from the GPU: a block, and a page of it */
+	uint32_t evict_ns;		  /* an evicted root, besides copies, pages and mappings */
 	uint32_t replay_push_ns;
 	uint32_t flush_ns, flush_entry_ns; /* a flush, and an entry that it drops */
-	uint32_t cpu_fault_ns; /* a CPU fault that brings pages back, besides pages and copies */
-	uint32_t prefetch_call_ns, prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
-	uint32_t sync_frees;   /* 1: a device synchronisation sends back what kernels have written (machine/sync.h) */
+	uint32_t cpu_fault_ns;		   /* a CPU fault that brings pages back, besides pages and copies */
+	uint32_t prefetch_call_ns,
+		prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
+	uint32_t
+		sync_frees; /* 1: a device synchronisation sends back what kernels have written (timed/sync.h) */
 };
 
 /* "titan-v", or a file: "my/gpu.gpu". `link` replaces the link that the GPU names; NULL: that one. False with

@@ -127,7 +127,7 @@ static void end(struct pool *pool, struct child *child, int status)
 		crash = text;
 		if (WIFSIGNALED(status))
 			snprintf(text, sizeof(text), "its process was ended by signal %d (%s)",
-			         WTERMSIG(status), strsignal(WTERMSIG(status)));
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 		else
 			snprintf(text, sizeof(text), "its process ended with status %d", WEXITSTATUS(status));
 	}

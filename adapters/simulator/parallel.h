@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct parallel {
-	size_t count;        /* tasks, started in order */
-	unsigned jobs;       /* at a time, at least 1 */
+	size_t count;	     /* tasks, started in order */
+	unsigned jobs;	     /* at a time, at least 1 */
 	size_t answer_bytes; /* plain data, nothing that points */
 	void *context;
 	/* In the task's process: fills *answer, which starts as zeros. */

@@ -12,10 +12,10 @@
 #include <stddef.h>
 
 #define B_MANTISSA  9787157u
-#define ONE         ((uint64_t)1 << 62) /* fixed point: 1 */
+#define ONE	    ((uint64_t)1 << 62) /* fixed point: 1 */
 #define TWO_OVER_PI 0x28be60db9391054au
 #define MANTISSA    ((uint64_t)1 << 24)
-#define PIECE       4096u
+#define PIECE	    4096u
 #define HALF_SPEED  2097152u
 
 bool pcie_is_valid(const struct pcie *pcie)
@@ -88,9 +88,9 @@ static uint64_t flat_arc(uint64_t p, uint64_t q)
 {
 	/* of 0/8, 1/8, ... 8/8 */
 	static const uint64_t eighth[] = {
-	        0x0000000000000000, 0x051111d41ddd9a1b, 0x09fb385b5ee39e8e,
-	        0x0e9e1d24179d5a77, 0x12e4051d9df30866, 0x16c266f6edfc1e3e,
-	        0x1a37f5c4c419ef33, 0x1d49ab3ac8b1bb50, 0x2000000000000000,
+		0x0000000000000000, 0x051111d41ddd9a1b, 0x09fb385b5ee39e8e,
+		0x0e9e1d24179d5a77, 0x12e4051d9df30866, 0x16c266f6edfc1e3e,
+		0x1a37f5c4c419ef33, 0x1d49ab3ac8b1bb50, 0x2000000000000000,
 	};
 	uint64_t i = (16u * p + q) / (2u * q);
 	bool is_below = 8u * p < i * q;
@@ -109,7 +109,7 @@ static uint64_t arc(uint64_t p, uint64_t q)
 static uint64_t slope(enum pcie_transfer transfer, uint64_t bytes)
 {
 	return transfer == PCIE_MIGRATION ? B_MANTISSA * bytes
-	                                  : nearest_float(B_MANTISSA * nearest_float(bytes));
+					  : nearest_float(B_MANTISSA * nearest_float(bytes));
 }
 
 uint64_t pcie_cycles(const struct pcie *pcie, enum pcie_transfer transfer, uint64_t bytes)

@@ -10,7 +10,7 @@
 #define SECOND_NS      UINT64_C(1000000000)
 #define SHOW_EVERY_NS  (SECOND_NS / 4)
 #define FORECAST_NS    (3 * SECOND_NS) /* before that, and below one percent, a forecast is a guess */
-#define PARTS          UINT64_C(10000) /* fractions are counted in these */
+#define PARTS	       UINT64_C(10000) /* fractions are counted in these */
 #define FORECAST_PARTS (PARTS / 100)
 
 static struct {
@@ -100,7 +100,7 @@ static void add_kernel(char text[PROGRESS_TEXT_MAX], const struct progress_at *a
 }
 
 void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
-                    const struct progress_past *past)
+		    const struct progress_past *past)
 {
 	uint64_t accesses = past->ended_accesses, done = parts_done(running, count, past);
 	uint64_t elapsed_ms = past->elapsed_ns / 1000000;

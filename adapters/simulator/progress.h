@@ -11,23 +11,24 @@
 #include <stdint.h>
 
 #define PROGRESS_TEXT_MAX 128
-#define PROGRESS_EVERY    16384u /* accesses between two calls of progress_show, a power of two */
+#define PROGRESS_EVERY	  16384u /* accesses between two calls of progress_show, a power of two */
 
 /* How far one run is. */
 struct progress_at {
 	uint64_t accesses;
-	uint64_t done, total;               /* of the whole, in any unit; total 0: not known */
-	uint64_t kernels;                   /* launched so far */
-	uint64_t kernel_done, kernel_total; /* warps of the last one; before the first: of the workload's data, in any
+	uint64_t done, total; /* of the whole, in any unit; total 0: not known */
+	uint64_t kernels;     /* launched so far */
+	uint64_t kernel_done,
+		kernel_total; /* warps of the last one; before the first: of the workload's data, in any
 	                                     * unit; total 0: not known */
 };
 
 /* What lies behind all runs. */
 struct progress_past {
-	size_t runs, ended;      /* how many there are; of them have ended */
+	size_t runs, ended;	 /* how many there are; of them have ended */
 	uint64_t ended_accesses; /* of these */
-	uint64_t elapsed_ns;     /* since the start */
-	uint64_t kernel_ns;      /* since the kernel of the only run was shown first */
+	uint64_t elapsed_ns;	 /* since the start */
+	uint64_t kernel_ns;	 /* since the kernel of the only run was shown first */
 };
 
 /* `runs` runs follow, one after the other or at the same time. */
@@ -45,6 +46,6 @@ void progress_redirect(struct progress_at *slot);
 
 /* The line as text. */
 void progress_print(char text[PROGRESS_TEXT_MAX], const struct progress_at *running, size_t count,
-                    const struct progress_past *past);
+		    const struct progress_past *past);
 
 #endif

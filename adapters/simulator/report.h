@@ -4,8 +4,8 @@
 #define UVMSIM_REPORT_H
 
 #include "bound.h"
-#include "driver.h"
-#include "machine/machine.h"
+#include "untimed.h"
+#include "timed/timed.h"
 
 #define REPORT_SEEDS_MAX 64 /* runs of one policy in a comparison */
 
@@ -13,18 +13,18 @@ enum report_format { REPORT_TABLE = 0, REPORT_JSON, REPORT_CSV };
 
 /* One run and what it was made from. */
 struct report {
-	char *workload;                    /* canonical name of workload or trace; malloc'd */
-	char *policy_given;                /* as the user wrote it; malloc'd */
+	char *workload;			   /* canonical name of workload or trace; malloc'd */
+	char *policy_given;		   /* as the user wrote it; malloc'd */
 	char policy[UVMP_POLICY_TEXT_MAX]; /* canonical */
-	const char *preset;                /* its name, if the policy is that and nothing else; NULL */
-	struct driver_memory memory;       /* as asked for */
+	const char *preset;		   /* its name, if the policy is that and nothing else; NULL */
+	struct sim_memory memory;	   /* as asked for */
 	uint64_t seed;
 	bool is_complete; /* false: the run ended in an error, result is what was counted so far */
-	bool was_crash;   /* its process was ended from outside */
-	char *error;      /* why it is not complete; malloc'd, NULL: not known */
-	struct driver_result result;
-	const char *gpu;            /* NULL: without time */
-	struct machine_times times; /* if there is a GPU */
+	bool was_crash;	  /* its process was ended from outside */
+	char *error;	  /* why it is not complete; malloc'd, NULL: not known */
+	struct sim_result result;
+	const char *gpu;	/* NULL: without time */
+	struct sim_times times; /* if there is a GPU */
 	/* Belady's optimum for pages of 4 KiB, see bound.h */
 	bool has_bound;
 	uint64_t bound_h2d_bytes, bound_d2h_bytes;
@@ -33,7 +33,7 @@ struct report {
 /* What is known of a source without running it under a policy. */
 struct bound_report {
 	const char *workload; /* canonical name */
-	struct driver_memory memory;
+	struct sim_memory memory;
 	uint64_t seed;
 	bool is_complete;
 	struct bound_result result;

@@ -15,7 +15,7 @@
 struct source_range {
 	uint64_t base, bytes;
 	char name[32];
-	bool is_fresh;  /* nobody has used it yet: it has no contents. Otherwise these are on the CPU */
+	bool is_fresh;	/* nobody has used it yet: it has no contents. Otherwise these are on the CPU */
 	bool is_device; /* GPU memory that is not managed (cudaMalloc): never in rows, never faults */
 };
 
@@ -26,9 +26,9 @@ enum source_row_kind {
 	SOURCE_SYNC,
 	SOURCE_RANGE,
 	SOURCE_PREFETCH, /* a call that moves [address, address + bytes) (cudaMemPrefetchAsync) */
-	SOURCE_ADVISE,   /* a call that advises on it (cudaMemAdvise) */
-	SOURCE_FREE,     /* [address, address + bytes) is no longer in ranges: one as it was declared, or (is_part) whole pages */
-	SOURCE_BATCH,    /* what has faulted so far was serviced before what follows */
+	SOURCE_ADVISE,	 /* a call that advises on it (cudaMemAdvise) */
+	SOURCE_FREE, /* [address, address + bytes) is no longer in ranges: one as it was declared, or (is_part) whole pages */
+	SOURCE_BATCH, /* what has faulted so far was serviced before what follows */
 	SOURCE_BAD
 };
 
@@ -37,17 +37,17 @@ struct source_row {
 	/* ACCESS */
 	bool has_time;
 	uint64_t time_ns;
-	bool is_cpu;             /* the CPU itself; agent is 0 */
-	uint32_t agent;          /* SM, warp or thread number */
+	bool is_cpu;		 /* the CPU itself; agent is 0 */
+	uint32_t agent;		 /* SM, warp or thread number */
 	enum uvmp_access access; /* READ, WRITE, ATOMIC_STRONG (a), PREFETCH (p) */
 	uint64_t address;
 	/* KERNEL */
 	char name[64];
 	/* PREFETCH, ADVISE, FREE; address as above */
 	uint64_t bytes;
-	bool to_gpu;             /* the processor that is meant: GPU or CPU */
-	bool to_none;            /* ADVISE: none; a preferred location is unset */
-	bool is_part;            /* FREE: of a range, or of several that adjoin each other */
+	bool to_gpu;  /* the processor that is meant: GPU or CPU */
+	bool to_none; /* ADVISE: none; a preferred location is unset */
+	bool is_part; /* FREE: of a range, or of several that adjoin each other */
 	enum uvmp_advice advice;
 	/* RANGE: a range that has become known now (workloads announce theirs before the first access) */
 	struct source_range range;
@@ -60,12 +60,12 @@ struct source {
 	 * After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
-	uint64_t line; /* traces: number of the row's line; 0 for workloads */
+	uint64_t line;			      /* traces: number of the row's line; 0 for workloads */
 	/* How far it is, for people who wait. */
-	uint64_t done, total;               /* bytes of a trace's file; total 0: not known */
+	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
 	/* What a trace's head says of its recording, known once the first row was read. */
-	uint64_t recorded_bytes;                    /* GPU memory or budget; 0: not said */
+	uint64_t recorded_bytes;		    /* GPU memory or budget; 0: not said */
 	char recorded_policy[UVMP_POLICY_TEXT_MAX]; /* policy string; "": not said */
 	bool has_faults_only; /* from a profiler: accesses to resident pages are not among the rows */
 	char error[SOURCE_ERROR_MAX];

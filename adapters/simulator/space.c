@@ -120,22 +120,22 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 
 	if (source->base % space->page_bytes != 0) {
 		snprintf(error, SOURCE_ERROR_MAX,
-		         "range at 0x%llx does not begin at a multiple of the %u bytes of a page",
-		         (unsigned long long)source->base, space->page_bytes);
+			 "range at 0x%llx does not begin at a multiple of the %u bytes of a page",
+			 (unsigned long long)source->base, space->page_bytes);
 		return false;
 	}
 	blocks = bytes == 0 || end < source->base
-	                 ? 0
-	                 : uvmp_geometry_block_count(&space->geometry, source->base, end);
+			 ? 0
+			 : uvmp_geometry_block_count(&space->geometry, source->base, end);
 	if (blocks == 0 || blocks > BLOCKS_MAX - space->blocks) {
 		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed",
-		         source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
+			 source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
 		return false;
 	}
 	if ((place > 0 && space->piece[place - 1].end >= source->base) ||
 	    (place < space->pieces && space->piece[place].start <= end)) {
 		snprintf(error, SOURCE_ERROR_MAX, "range at 0x%llx overlaps another one",
-		         (unsigned long long)source->base);
+			 (unsigned long long)source->base);
 		return false;
 	}
 	range = calloc(1, sizeof(*range));
@@ -147,7 +147,7 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 			free(range->block);
 		free(range);
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory for %llu blocks",
-		         (unsigned long long)blocks);
+			 (unsigned long long)blocks);
 		return false;
 	}
 	range->start = source->base;
@@ -185,7 +185,7 @@ static void remove_piece(struct space *space, size_t place)
 	space->blocks -= blocks_of(space, &space->piece[place]);
 	space->pieces--;
 	memmove(space->piece + place, space->piece + place + 1,
-	        (space->pieces - place) * sizeof(*space->piece));
+		(space->pieces - place) * sizeof(*space->piece));
 }
 
 bool space_free(struct space *space, uint64_t start, uint64_t bytes)

@@ -26,11 +26,11 @@ struct sim_block {
 	uint64_t copied_ns; /* the last copy of the block has ended */
 	uint16_t mapped;    /* pages that the GPU can reach */
 	uvmp_mask remote;   /* and of them those that lie on the CPU */
-	bool is_split;      /* these pages are not alike: no TLB's entry holds all of them */
+	bool is_split;	    /* these pages are not alike: no TLB's entry holds all of them */
 	uint16_t version;   /* changes when the TLBs' entries of the block are dropped */
 	uint16_t big_version[ROOT_BYTES /
-	                     BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
-	uint32_t number;                      /* of the block, over all ranges */
+			     BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
+	uint32_t number;		      /* of the block, over all ranges */
 	struct sim_counter counter;
 	uvmp_mask resident; /* on the GPU */
 	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
@@ -59,7 +59,7 @@ struct sim_piece {
 struct space {
 	struct uvmp_geometry geometry;
 	struct sim_range *
-	        *range; /* by start; freed ones, too, beside which there may be others in the same place */
+		*range; /* by start; freed ones, too, beside which there may be others in the same place */
 	size_t ranges, ranges_room;
 	struct sim_piece *piece; /* by start */
 	size_t pieces, pieces_room;
@@ -68,7 +68,7 @@ struct space {
 	uint32_t numbers;      /* given to blocks so far */
 	uint32_t page_bytes, page_shift;
 	uint64_t footprint_bytes; /* of managed ranges, freed ones, too */
-	uint64_t device_bytes;    /* of the others, each in whole roots */
+	uint64_t device_bytes;	  /* of the others, each in whole roots */
 };
 
 /* What a processor may do with a page: enum uvmp_prot. */

@@ -10,7 +10,7 @@
 
 struct spread {
 	uint64_t count, sum, least, most; /* least and most: 0 if count is 0; sum stays at 2^64 - 1 */
-	uint32_t bin[SPREAD_BINS]; /* stays at 2^32 - 1 */
+	uint32_t bin[SPREAD_BINS];	  /* stays at 2^32 - 1 */
 };
 
 /* `spread` starts as zeros. */

@@ -11,7 +11,7 @@ struct trace_writer;
  * becomes a line that readers skip. NULL with `error` filled: out of memory, or is_packed in a program that
  * was built without zstd. */
 struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
-                                      char error[SOURCE_ERROR_MAX]);
+				      char error[SOURCE_ERROR_MAX]);
 /* One row: an access, kernel, sync, range, free, prefetch, advice or batch. False with `error` filled if it could not be written, or if it
  * could not be read back (a name with a comma, say). */
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX]);

@@ -28,7 +28,7 @@ static uint32_t take_byte(struct bytes *bytes)
 
 /* -- fetch -- */
 
-struct machine {
+struct timed {
 	struct uvmp_fault ring[RING_MAX], entry[RING_MAX];
 	struct uvmp_utlb utlb[UTLBS_MAX];
 	struct uvmp_fault_buffer buffer;
@@ -37,7 +37,7 @@ struct machine {
 	uint32_t put;
 };
 
-static void machine_start(struct machine *m, struct bytes *bytes)
+static void timed_start(struct timed *m, struct bytes *bytes)
 {
 	uint32_t flags = take_byte(bytes), capacity = 1u + take_byte(bytes) % RING_MAX;
 	uint32_t get = take_byte(bytes) % capacity;
@@ -57,7 +57,7 @@ static void machine_start(struct machine *m, struct bytes *bytes)
 }
 
 /* The GPU writes at PUT, unless the ring is full. A few values are ones that no GPU should write. */
-static void machine_raise(struct machine *m, struct bytes *bytes)
+static void timed_raise(struct timed *m, struct bytes *bytes)
 {
 	uint32_t where = take_byte(bytes), what = take_byte(bytes), which = take_byte(bytes);
 	uint32_t after = (m->put + 1u) % m->buffer.capacity;
@@ -90,7 +90,7 @@ static bool is_same_entry(const struct uvmp_fault *a, const struct uvmp_fault *b
 }
 
 /* What holds for every batch, whatever was in the buffer. */
-static const char *check_batch(const struct machine *m)
+static const char *check_batch(const struct timed *m)
 {
 	uint32_t order[RING_MAX], representatives = 0, instances = 0, pending = 0;
 
@@ -120,7 +120,7 @@ static const char *check_batch(const struct machine *m)
 	return NULL;
 }
 
-static const char *check_ring(const struct machine *before, const struct machine *after)
+static const char *check_ring(const struct timed *before, const struct timed *after)
 {
 	uint32_t capacity = before->buffer.capacity, cached = after->batch.cached;
 
@@ -133,9 +133,9 @@ static const char *check_ring(const struct machine *before, const struct machine
 	return NULL;
 }
 
-static const char *machine_fetch(struct machine *m, enum uvmp_fetch_mode mode)
+static const char *timed_fetch(struct timed *m, enum uvmp_fetch_mode mode)
 {
-	static struct machine before;
+	static struct timed before;
 	static struct naive_fetch naive;
 	enum uvmp_status status, expected;
 	const char *wrong;
@@ -161,7 +161,7 @@ static const char *machine_fetch(struct machine *m, enum uvmp_fetch_mode mode)
 	return wrong != NULL ? wrong : check_ring(&before, m);
 }
 
-static const char *machine_flush(struct machine *m, bool update_put)
+static const char *timed_flush(struct timed *m, bool update_put)
 {
 	uint32_t get = m->buffer.get, stop = update_put ? m->put : m->buffer.cached_put, expected = 0,
 	         discarded;
@@ -178,7 +178,7 @@ static const char *machine_flush(struct machine *m, bool update_put)
 	return NULL;
 }
 
-static const char *machine_ask(struct machine *m)
+static const char *timed_ask(struct timed *m)
 {
 	struct uvmp_fault_buffer *b = &m->buffer;
 	bool is_known = b->get != b->cached_put || m->ring[b->get].is_valid;
@@ -190,7 +190,7 @@ static const char *machine_ask(struct machine *m)
 }
 
 /* The GPU has written the entries that were under way. */
-static void machine_complete(struct machine *m)
+static void timed_complete(struct timed *m)
 {
 	for (uint32_t i = m->buffer.get; i != m->put; i = (i + 1u) % m->buffer.capacity)
 		m->ring[i].is_valid = true;
@@ -198,26 +198,26 @@ static void machine_complete(struct machine *m)
 
 const char *fault_case_fetch(const uint8_t *data, size_t size)
 {
-	static struct machine m;
+	static struct timed m;
 	struct bytes bytes = {data, data + size};
 	const char *wrong = NULL;
 
-	machine_start(&m, &bytes);
+	timed_start(&m, &bytes);
 	while (wrong == NULL && bytes.next < bytes.end) {
 		uint32_t step = take_byte(&bytes) % 32u;
 
 		if (step < 26u)
-			machine_raise(&m, &bytes);
+			timed_raise(&m, &bytes);
 		else if (step < 28u)
-			wrong = machine_fetch(&m, UVMP_FETCH_BATCH_READY);
+			wrong = timed_fetch(&m, UVMP_FETCH_BATCH_READY);
 		else if (step == 28u)
-			wrong = machine_fetch(&m, UVMP_FETCH_ALL);
+			wrong = timed_fetch(&m, UVMP_FETCH_ALL);
 		else if (step == 29u)
-			machine_complete(&m);
+			timed_complete(&m);
 		else if (step == 30u)
-			wrong = machine_ask(&m);
+			wrong = timed_ask(&m);
 		else
-			wrong = machine_flush(&m, take_byte(&bytes) % 2u != 0);
+			wrong = timed_flush(&m, take_byte(&bytes) % 2u != 0);
 	}
 	return wrong;
 }

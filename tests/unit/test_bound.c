@@ -117,7 +117,7 @@ static void search(const struct step *step, size_t steps, uint32_t places, uint6
 				continue;
 			if (step[i].is_take) {
 				next[set & ~bit] =
-				        cost[set] < next[set & ~bit] ? cost[set] : next[set & ~bit];
+					cost[set] < next[set & ~bit] ? cost[set] : next[set & ~bit];
 				continue;
 			}
 			for (uint32_t kept = with; kept != 0; kept = (kept - 1u) & with) {
@@ -187,7 +187,7 @@ static uint64_t search_written(const struct step *step, size_t steps, uint32_t p
 					for (uint32_t unit = 0; unit < FEW; unit++) {
 						uint32_t out = 1u << unit;
 						uint64_t *to =
-						        &next[(set & ~out) | bit][(dirty & ~out) | now];
+							&next[(set & ~out) | bit][(dirty & ~out) | now];
 						uint64_t then = total + ((dirty & out) != 0);
 
 						if ((set & out) != 0 &&
@@ -316,7 +316,7 @@ static void long_streams(uint64_t seed)
 	for (uint32_t round = 0; round < 24; round++) {
 		size_t steps = 1 + draw(LONG);
 		uint32_t units = 1 + draw(round % 4 == 0 ? 8 : MANY),
-		         places = 1 + draw(units + units / 4 + 1);
+			 places = 1 + draw(units + units / 4 + 1);
 		struct counts counts;
 
 		fill(step, steps, units, round % 2 == 0 ? 0 : round % 3 == 0 ? 40 : 5);
@@ -328,7 +328,7 @@ static void long_streams(uint64_t seed)
 		assert_int_equal(counts.misses, known_future(step, steps, places));
 		assert_true(counts.misses <= lru(step, steps, places));
 		assert_true(counts.first <= counts.misses && counts.written <= counts.left &&
-		            counts.left <= counts.misses);
+			    counts.left <= counts.misses);
 	}
 }
 
@@ -393,7 +393,7 @@ static void test_rest(void **unused)
 static struct bound_result result;
 static char error[SOURCE_ERROR_MAX];
 
-static bool bound_source(struct source *source, struct driver_memory memory)
+static bool bound_source(struct source *source, struct sim_memory memory)
 {
 	bool done;
 
@@ -411,11 +411,11 @@ static bool bound_rows(const char *rows, uint64_t memory_bytes)
 	assert_non_null(in);
 	fprintf(in, "uvmp-trace 1\n%s", rows);
 	rewind(in);
-	return bound_source(trace_open_stream(in, "rows", error), (struct driver_memory){memory_bytes, 100});
+	return bound_source(trace_open_stream(in, "rows", error), (struct sim_memory){memory_bytes, 100});
 }
 
 static void expect_counts(uint32_t level, uint64_t touched, uint64_t misses, uint64_t left,
-                          uint64_t written_back)
+			  uint64_t written_back)
 {
 	const struct bound_level *l = &result.level[level];
 
@@ -444,7 +444,7 @@ static void expect(uint32_t level, uint64_t touched, uint64_t misses, uint64_t l
 static void test_two_blocks_in_one(void **unused)
 {
 	static const char rows[] = "range,200000000,4194304\n,0,r,200000000\n,0,w,200200000\nkernel,k\n"
-	                           ",0,r,200000000\n,0,w,200201000\nsync\n";
+				   ",0,r,200000000\n,0,w,200201000\nsync\n";
 
 	(void)unused;
 	assert_true(bound_rows(rows, 2097152 + 4096));
@@ -466,20 +466,20 @@ static void test_two_blocks_in_one(void **unused)
 static void test_freed(void **unused)
 {
 	static const char ranges[] =
-	        "range,200000000,2097152\nrange,200200000,2097152\nrange,200400000,2097152\n";
+		"range,200000000,2097152\nrange,200200000,2097152\nrange,200400000,2097152\n";
 	char rows[512];
 
 	(void)unused;
 	snprintf(rows, sizeof(rows), "%s,0,w,200000000\nfree,200000000\n,0,w,200200000\n,0,w,200400000\n",
-	         ranges);
+		 ranges);
 	assert_true(bound_rows(rows, 2097152));
 	expect(0, 3, 3, 0, 0);
 	expect(2, 3, 3, 1, 1);
 	assert_int_equal(result.level[2].d2h_bytes, 2097152);
 	assert_int_equal(result.level[2].written_back_bytes, 2097152);
 	snprintf(rows, sizeof(rows),
-	         "%s,0,w,200000000\n,0,w,200200000\nfree,200000000\n,0,r,200400000\nfree,200400000\n",
-	         ranges);
+		 "%s,0,w,200000000\n,0,w,200200000\nfree,200000000\n,0,r,200400000\nfree,200400000\n",
+		 ranges);
 	assert_true(bound_rows(rows, 2097152));
 	expect(2, 3, 3, 2, 2);
 	assert_true(bound_rows(rows, 6291456));
@@ -493,17 +493,17 @@ static void test_freed_parts(void **unused)
 {
 	(void)unused;
 	assert_true(bound_rows("range,200000000,2097152\n,0,w,200000000\n,0,w,200001000\n,0,r,200010000\n"
-	                       "free,200000000,8192\n,0,r,200010000\n",
-	                       2097152));
+			       "free,200000000,8192\n,0,r,200010000\n",
+			       2097152));
 	expect(0, 3, 3, 0, 0);
 	expect(1, 2, 2, 0, 0);
 	expect(2, 1, 1, 0, 0);
 	/* the same bytes again: one page fresh, of which nothing comes, one with contents */
 	assert_true(bound_rows(
-	        "range,200000000,65536\n,0,w,200000000\n,0,w,200001000\nfree,200000000,8192\n"
-	        "range,200000000,4096,,fresh\nrange,200001000,4096\n,0,w,200000000\n,0,w,200001000\n"
-	        ",0,r,200000000\n",
-	        2097152));
+		"range,200000000,65536\n,0,w,200000000\n,0,w,200001000\nfree,200000000,8192\n"
+		"range,200000000,4096,,fresh\nrange,200001000,4096\n,0,w,200000000\n,0,w,200001000\n"
+		",0,r,200000000\n",
+		2097152));
 	assert_int_equal(result.footprint_bytes, 65536 + 8192);
 	expect_counts(0, 4, 4, 0, 0);
 	assert_int_equal(result.level[0].touched_bytes, 3 * 4096);
@@ -511,9 +511,9 @@ static void test_freed_parts(void **unused)
 	expect_counts(1, 1, 1, 0, 0);
 	/* two frees take a unit; what the CPU wrote before means nothing, and it weighs what it is now */
 	assert_true(bound_rows("range,200000000,8192,,fresh\n,cpu,w,200000000\n,0,w,200000000\n"
-	                       "free,200000000,4096\nfree,200001000\nrange,200000000,12288,,fresh\n"
-	                       ",0,w,200000000\n,0,w,200002000\n",
-	                       2097152));
+			       "free,200000000,4096\nfree,200001000\nrange,200000000,12288,,fresh\n"
+			       ",0,w,200000000\n,0,w,200002000\n",
+			       2097152));
 	expect_counts(0, 3, 3, 0, 0);
 	assert_int_equal(result.level[0].h2d_bytes, 4096);
 	expect_counts(1, 2, 2, 0, 0);
@@ -521,9 +521,9 @@ static void test_freed_parts(void **unused)
 	expect_counts(2, 2, 2, 0, 0);
 	/* what had to leave before the free has left, once */
 	assert_true(
-	        bound_rows("range,200000000,6291456\n,0,w,200000000\n,0,w,200200000\nfree,200000000,2097152\n"
-	                   "range,200000000,2097152,,fresh\n,0,w,200000000\n,0,r,200400000\n,0,r,200000000\n",
-	                   2097152));
+		bound_rows("range,200000000,6291456\n,0,w,200000000\n,0,w,200200000\nfree,200000000,2097152\n"
+			   "range,200000000,2097152,,fresh\n,0,w,200000000\n,0,r,200400000\n,0,r,200000000\n",
+			   2097152));
 	expect_counts(2, 4, 5, 4, 3);
 	assert_int_equal(result.level[2].h2d_bytes, 4 * 2097152);
 }
@@ -533,7 +533,7 @@ static void test_parts(void **unused)
 {
 	(void)unused;
 	assert_true(bound_rows("range,200000000,2166784\n,0,w,200000000\n,0,r,200200000\n,0,r,200210000\n",
-	                       2097152));
+			       2097152));
 	assert_int_equal(result.footprint_bytes, 2166784);
 	expect(0, 3, 3, 0, 0);
 	expect(1, 3, 3, 0, 0);
@@ -544,8 +544,8 @@ static void test_parts(void **unused)
 	/* the second block is accessed last and stays: the first one leaves */
 	assert_int_equal(result.level[2].d2h_bytes, 2097152);
 	assert_true(bound_rows("range,200001000,8192\nrange,200003000,1\nrange,200020000,4096\n"
-	                       ",0,r,200001000\n,0,r,200003000\n,0,r,200020000\n",
-	                       2097152));
+			       ",0,r,200001000\n,0,r,200003000\n,0,r,200020000\n",
+			       2097152));
 	assert_int_equal(result.footprint_bytes, 8192 + 4096 + 4096);
 	expect(1, 2, 2, 0, 0);
 	assert_int_equal(result.level[1].h2d_bytes, 8192 + 4096 + 4096);
@@ -553,8 +553,8 @@ static void test_parts(void **unused)
 	assert_int_equal(result.level[2].h2d_bytes, 8192 + 4096 + 4096);
 	/* a range that comes late does not change what a unit weighs */
 	assert_true(bound_rows("range,200001000,4096\n,0,w,200001000\nrange,200002000,4096\n,0,r,200002000\n"
-	                       "range,300000000,4096\n,0,r,300000000\n,0,r,200002000\n",
-	                       2097152));
+			       "range,300000000,4096\n,0,r,300000000\n,0,r,200002000\n",
+			       2097152));
 	expect(0, 3, 3, 0, 0);
 	expect(2, 2, 3, 2, 1);
 	assert_int_equal(result.level[2].h2d_bytes, 3 * 4096);
@@ -566,8 +566,8 @@ static void test_cpu(void **unused)
 {
 	(void)unused;
 	assert_true(bound_rows("range,200000000,4194304\n,cpu,w,200000000\n,0,w,200000000\n,0,r,200001000\n"
-	                       ",cpu,r,200000000\n,cpu,r,200000000\n,0,r,200000000\n",
-	                       4194304));
+			       ",cpu,r,200000000\n,cpu,r,200000000\n,0,r,200000000\n",
+			       4194304));
 	assert_int_equal(result.accesses, 6);
 	expect(0, 2, 3, 1, 1);
 	expect(1, 1, 2, 1, 1);
@@ -581,9 +581,9 @@ static void test_fresh(void **unused)
 {
 	(void)unused;
 	assert_true(bound_rows("range,200000000,4194304,f,fresh\nprefetch,gpu,200000000,2097152\n"
-	                       "advise,read-duplicate,,200000000,4096\n,0,w,200000000\n,0,r,200001000\n"
-	                       ",cpu,r,200000000\n,0,r,200000000\n,cpu,w,200002000\n,0,r,200002000\n",
-	                       4194304));
+			       "advise,read-duplicate,,200000000,4096\n,0,w,200000000\n,0,r,200001000\n"
+			       ",cpu,r,200000000\n,0,r,200000000\n,cpu,w,200002000\n,0,r,200002000\n",
+			       4194304));
 	assert_int_equal(result.accesses, 6);
 	assert_int_equal(result.level[0].touched, 3);
 	assert_int_equal(result.level[0].touched_bytes, 4096);
@@ -595,8 +595,8 @@ static void test_fresh(void **unused)
 	assert_int_equal(result.level[2].h2d_bytes, 2 * 2097152);
 	assert_int_equal(result.level[2].d2h_bytes, 2 * 2097152);
 	assert_true(bound_rows("range,200000000,8192\nrange,200002000,4194304,f,fresh\n,cpu,w,200005000\n"
-	                       ",cpu,w,200006000\n,cpu,r,200000000\n,0,r,200004000\n",
-	                       4194304));
+			       ",cpu,w,200006000\n,cpu,r,200000000\n,0,r,200004000\n",
+			       4194304));
 	assert_int_equal(result.level[0].h2d_bytes, 0);
 	assert_int_equal(result.level[1].h2d_bytes, 4 * 4096);
 	assert_int_equal(result.level[2].h2d_bytes, 4 * 4096);
@@ -605,7 +605,7 @@ static void test_fresh(void **unused)
 /* The percentage is of the ranges before the first access; at 100 everything fits. */
 static void test_memory(void **unused)
 {
-	struct driver_memory memory = {0, 100};
+	struct sim_memory memory = {0, 100};
 	struct source *source;
 	uint64_t misses;
 
@@ -633,14 +633,14 @@ static void test_memory(void **unused)
 static void test_below_policies(void **unused)
 {
 	static const char *const policies[] = {"prefetch=none",
-	                                       "prefetch=density",
-	                                       "prefetch=tbn evict=lru2m",
-	                                       "prefetch=none evict=lru4k",
-	                                       "prefetch=none evict=random4k",
-	                                       "prefetch=block quirks=0"};
+					       "prefetch=density",
+					       "prefetch=tbn evict=lru2m",
+					       "prefetch=none evict=lru4k",
+					       "prefetch=none evict=random4k",
+					       "prefetch=block quirks=0"};
 	static const char *const specs[] = {"random:bytes=6m,passes=3,agents=1", "stream:bytes=3m,agents=1",
-	                                    "stencil:n=1024,iterations=2,agents=1"};
-	struct driver_memory memory = {0, 150};
+					    "stencil:n=1024,iterations=2,agents=1"};
+	struct sim_memory memory = {0, 150};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
@@ -648,11 +648,12 @@ static void test_below_policies(void **unused)
 		for (size_t k = 0; k < sizeof(policies) / sizeof(policies[0]); k++) {
 			struct source *source = workload_open(specs[i], 1, error);
 			struct uvmp_policy policy;
-			struct driver_result run;
+			struct sim_result run;
 
 			assert_int_equal(uvmp_policy_parse(policies[k], strlen(policies[k]), &policy, NULL),
-			                 UVMP_OK);
-			assert_true(driver_run(source, &policy, memory, 1, NULL, &run, error));
+					 UVMP_OK);
+			assert_true(untimed_run(source, &(struct sim_run){&policy, memory, 1, {NULL, false}},
+						&run, error));
 			source->close(source);
 			assert_int_equal(run.memory_bytes, result.memory_bytes);
 			assert_int_equal(run.footprint_bytes, result.footprint_bytes);
@@ -682,19 +683,19 @@ static void test_errors(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_every_schedule),
-	        cmocka_unit_test(test_long_streams),
-	        cmocka_unit_test(test_many_places),
-	        cmocka_unit_test(test_rest),
-	        cmocka_unit_test(test_two_blocks_in_one),
-	        cmocka_unit_test(test_parts),
-	        cmocka_unit_test(test_cpu),
-	        cmocka_unit_test(test_fresh),
-	        cmocka_unit_test(test_freed),
-	        cmocka_unit_test(test_freed_parts),
-	        cmocka_unit_test(test_memory),
-	        cmocka_unit_test(test_below_policies),
-	        cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_every_schedule),
+		cmocka_unit_test(test_long_streams),
+		cmocka_unit_test(test_many_places),
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_two_blocks_in_one),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_fresh),
+		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_freed_parts),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_below_policies),
+		cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "timed/timed.h"
 
-#define BASE      UINT64_C(0x200000000)
-#define ROOT      (2u << 20)
+#define BASE	  UINT64_C(0x200000000)
+#define ROOT	  (2u << 20)
 #define WAKEUP_NS 1500u
-#define BIG       65536u
-#define PAGE      4096u
+#define BIG	  65536u
+#define PAGE	  4096u
 
-static struct driver_result result;
-static struct machine_times times;
+static struct sim_result result;
+static struct sim_times times;
 static char error[SOURCE_ERROR_MAX];
 static char *decisions;
 
@@ -60,7 +60,7 @@ static void add_kernel(uint64_t offset, unsigned pages, unsigned rounds)
 
 static void run(const char *gpu, const char *policy_text)
 {
-	struct driver_memory memory = {.bytes = 16u << 20};
+	struct sim_memory memory = {.bytes = 16u << 20};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
@@ -78,8 +78,8 @@ static void run(const char *gpu, const char *policy_text)
 	model.wakeup_ns = WAKEUP_NS;
 	model.alloc_ns = 0; /* a short trace would be over before memory is there */
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = machine_run(source, &model, &policy, memory, 1, &(struct driver_log){log, false}, &result,
-	                      &times, error);
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {log, false}}, &result,
+			    &times, error);
 	fclose(log);
 	source->close(source);
 	if (!is_done)
@@ -209,7 +209,7 @@ static void test_blocks(void **unused)
 /* Evicted pages are mapped where they went, and come back when they are used often. */
 static void test_after_eviction(void **unused)
 {
-	struct driver_memory memory = {.oversub_percent = 150};
+	struct sim_memory memory = {.oversub_percent = 150};
 	static const char *const text[] = {"counters=off", "counters=on counter_threshold=16"};
 	struct uvmp_policy policy;
 	struct source *source;
@@ -221,7 +221,8 @@ static void test_after_eviction(void **unused)
 		assert_int_equal(uvmp_policy_parse(text[i], strlen(text[i]), &policy, NULL), UVMP_OK);
 		source = workload_open("random:bytes=12m,passes=3", 1, error);
 		assert_non_null(source);
-		assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}},
+				      &result, &times, error));
 		source->close(source);
 		assert_true(result.evictions > 0);
 		assert_int_equal(result.remote_accesses > 0, i == 1);
@@ -247,7 +248,7 @@ static void test_hot_pages(void **unused)
 /* The same without time. */
 static void test_hot_pages_without_time(void **unused)
 {
-	struct driver_memory memory = {.bytes = 16u << 20};
+	struct sim_memory memory = {.bytes = 16u << 20};
 	static const char text[] = "evict=lru2m remote=always prefetch=none batch=1 thrash=off counters=off";
 	struct uvmp_policy policy;
 	struct source *source;
@@ -259,7 +260,8 @@ static void test_hot_pages_without_time(void **unused)
 	source = trace_open_stream(trace, "t", error);
 	assert_non_null(source);
 	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
-	assert_true(driver_run(source, &policy, memory, 1, NULL, &result, error));
+	assert_true(
+		untimed_run(source, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result, error));
 	source->close(source);
 	assert_int_equal(result.accesses, 100);
 	/* one fault and seven accesses, the last of which makes it hot */
@@ -272,8 +274,8 @@ static void test_hot_pages_without_time(void **unused)
 static void test_thrashing_is_less(void **unused)
 {
 	static const char *const text[] = {"preset=uvmsmart evict=lru2m", "preset=uvmsmart-adaptive",
-	                                   "preset=uvmsmart-pinned"};
-	struct driver_memory memory = {.oversub_percent = 150};
+					   "preset=uvmsmart-pinned"};
+	struct sim_memory memory = {.oversub_percent = 150};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
@@ -285,7 +287,8 @@ static void test_thrashing_is_less(void **unused)
 		assert_int_equal(uvmp_policy_parse(text[i], strlen(text[i]), &policy, NULL), UVMP_OK);
 		source = workload_open("random:bytes=12m,passes=3", 1, error);
 		assert_non_null(source);
-		assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}},
+				      &result, &times, error));
 		source->close(source);
 		assert_int_equal(result.remote_accesses > 0, i > 0);
 		thrashed[i] = result.pages_thrashed;
@@ -296,16 +299,16 @@ static void test_thrashing_is_less(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_teardown(test_off, drop_log),
-	        cmocka_unit_test_teardown(test_threshold, drop_log),
-	        cmocka_unit_test_teardown(test_comes_home, drop_log),
-	        cmocka_unit_test_teardown(test_small_pages, drop_log),
-	        cmocka_unit_test_teardown(test_again, drop_log),
-	        cmocka_unit_test_teardown(test_blocks, drop_log),
-	        cmocka_unit_test(test_after_eviction),
-	        cmocka_unit_test_teardown(test_hot_pages, drop_log),
-	        cmocka_unit_test(test_hot_pages_without_time),
-	        cmocka_unit_test(test_thrashing_is_less),
+		cmocka_unit_test_teardown(test_off, drop_log),
+		cmocka_unit_test_teardown(test_threshold, drop_log),
+		cmocka_unit_test_teardown(test_comes_home, drop_log),
+		cmocka_unit_test_teardown(test_small_pages, drop_log),
+		cmocka_unit_test_teardown(test_again, drop_log),
+		cmocka_unit_test_teardown(test_blocks, drop_log),
+		cmocka_unit_test(test_after_eviction),
+		cmocka_unit_test_teardown(test_hot_pages, drop_log),
+		cmocka_unit_test(test_hot_pages_without_time),
+		cmocka_unit_test(test_thrashing_is_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

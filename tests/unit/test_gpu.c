@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/gpu.h"
-#include "machine/tlb.h"
+#include "timed/gpu.h"
+#include "timed/tlb.h"
 
 #define BLOCK_PAGES 512u
-#define RIGHT       UVMP_PROT_READ_WRITE_ATOMIC
+#define RIGHT	    UVMP_PROT_READ_WRITE_ATOMIC
 
 static struct model model;
 static struct space space;
@@ -66,7 +66,7 @@ static void open_with(const char *spec, bool is_device)
 		workload->range[i].base += offset;
 		assert_true(space_add_range(&space, &workload->range[i], error));
 	}
-	gpu = gpu_open(&model, &space, NULL, on_remote, &heard);
+	gpu = gpu_open(&model, &space, (struct gpu_listener){NULL, on_remote, &heard});
 	assert_non_null(gpu);
 }
 
@@ -682,7 +682,7 @@ static void test_remote(void **unused)
 	assert_true(heard.last_ns <= gpu_now_ns(gpu));
 	/* 8 MiB to the GPU and at the same time 4 MiB back: the link is what takes the time */
 	link_ns =
-	        (uint64_t)8192 * 1024 * 1000 / link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1].mb_s;
+		(uint64_t)8192 * 1024 * 1000 / link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1].mb_s;
 	assert_in_range(remote_ns, link_ns, link_ns * 12 / 10);
 	assert_true(remote_ns > 10 * local_ns);
 	map_all(UVMP_PROT_NONE, true);
@@ -733,27 +733,27 @@ static void test_far_pages_hold_up_nobody(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_blocks_do_not_wait_for_each_other),
-	        cmocka_unit_test(test_replay_sees_the_mapping),
-	        cmocka_unit_test(test_replay_gives_a_turn),
-	        cmocka_unit_test(test_wait_has_a_limit),
-	        cmocka_unit_test(test_outside_every_range),
-	        cmocka_unit_test(test_kernel_is_kept),
-	        cmocka_unit_test(test_a_fault_locks_the_utlb),
-	        cmocka_unit_test(test_hits_pass_the_lock),
-	        cmocka_unit_test(test_full_buffer),
-	        cmocka_unit_test(test_types),
-	        cmocka_unit_test(test_device_memory),
-	        cmocka_unit_test(test_levels),
-	        cmocka_unit_test(test_walks_take_time),
-	        cmocka_unit_test(test_shootdown),
-	        cmocka_unit_test(test_split_entries),
-	        cmocka_unit_test(test_new_pages_drop_nothing),
-	        cmocka_unit_test(test_offset_entries),
-	        cmocka_unit_test(test_oldest_leaves),
-	        cmocka_unit_test(test_remote),
-	        cmocka_unit_test(test_remote_latency),
-	        cmocka_unit_test(test_far_pages_hold_up_nobody),
+		cmocka_unit_test(test_blocks_do_not_wait_for_each_other),
+		cmocka_unit_test(test_replay_sees_the_mapping),
+		cmocka_unit_test(test_replay_gives_a_turn),
+		cmocka_unit_test(test_wait_has_a_limit),
+		cmocka_unit_test(test_outside_every_range),
+		cmocka_unit_test(test_kernel_is_kept),
+		cmocka_unit_test(test_a_fault_locks_the_utlb),
+		cmocka_unit_test(test_hits_pass_the_lock),
+		cmocka_unit_test(test_full_buffer),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_device_memory),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_walks_take_time),
+		cmocka_unit_test(test_shootdown),
+		cmocka_unit_test(test_split_entries),
+		cmocka_unit_test(test_new_pages_drop_nothing),
+		cmocka_unit_test(test_offset_entries),
+		cmocka_unit_test(test_oldest_leaves),
+		cmocka_unit_test(test_remote),
+		cmocka_unit_test(test_remote_latency),
+		cmocka_unit_test(test_far_pages_hold_up_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "machine/gpu.h"
+#include "timed/gpu.h"
 
-#define RIGHT      UVMP_PROT_READ_WRITE_ATOMIC
+#define RIGHT	   UVMP_PROT_READ_WRITE_ATOMIC
 #define PAGES_MOST 16384u
 
 static struct model model;
@@ -45,7 +45,7 @@ static void open_run(const char *spec)
 	assert_true(space_open(&space, model.page_bytes));
 	for (unsigned i = 0; i < workload->ranges; i++)
 		assert_true(space_add_range(&space, &workload->range[i], error));
-	gpu = gpu_open(&model, &space, NULL, NULL, NULL);
+	gpu = gpu_open(&model, &space, (struct gpu_listener){0});
 	assert_non_null(gpu);
 }
 
@@ -193,7 +193,7 @@ static void test_limit_falls(void **unused)
 	limit(0, 2);
 	launch();
 	assert_int_equal(take_faults(192), 192); /* blocks 0 and 1 are out, 2 is in */
-	limit(0, 1);                             /* 1, the last that went out, is held */
+	limit(0, 1);				 /* 1, the last that went out, is held */
 	map_pages(0, 128);
 	assert_int_equal(take_faults(512), 0); /* 0 comes in and ends; 1 comes in for it, and 2 still waits */
 	assert_int_equal(counts().accesses, 64);
@@ -475,7 +475,7 @@ static void test_each_warp_once(void **unused)
 		model.replay_ns = draw(2) * 700;
 		model.context_bytes = draw(2) * 1360;
 		run_anyhow(draw(2) == 0 ? "regular:bytes=8m,passes=2,threads=64"
-		                        : "regular:bytes=8m,passes=2,threads=40");
+					: "regular:bytes=8m,passes=2,threads=40");
 		assert_int_equal(counts().accesses, 2 * 2048);
 		assert_int_equal(counts().pages_touched, 2048);
 		close_run();
@@ -485,18 +485,18 @@ static void test_each_warp_once(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_more_blocks_more_faults),
-	        cmocka_unit_test(test_a_switch_takes_time),
-	        cmocka_unit_test(test_woken_outside),
-	        cmocka_unit_test(test_limit_falls),
-	        cmocka_unit_test(test_limit_of_limits),
-	        cmocka_unit_test(test_the_last_stand_still),
-	        cmocka_unit_test(test_nobody_is_left_behind),
-	        cmocka_unit_test(test_same_page_once),
-	        cmocka_unit_test(test_replay_leaves_the_buffer),
-	        cmocka_unit_test(test_full_table),
-	        cmocka_unit_test(test_notification_gives_a_turn),
-	        cmocka_unit_test(test_each_warp_once),
+		cmocka_unit_test(test_more_blocks_more_faults),
+		cmocka_unit_test(test_a_switch_takes_time),
+		cmocka_unit_test(test_woken_outside),
+		cmocka_unit_test(test_limit_falls),
+		cmocka_unit_test(test_limit_of_limits),
+		cmocka_unit_test(test_the_last_stand_still),
+		cmocka_unit_test(test_nobody_is_left_behind),
+		cmocka_unit_test(test_same_page_once),
+		cmocka_unit_test(test_replay_leaves_the_buffer),
+		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_notification_gives_a_turn),
+		cmocka_unit_test(test_each_warp_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "machine/mshr.h"
+#include "timed/mshr.h"
 
 static struct mshr mshr;
 
@@ -147,9 +147,9 @@ static void test_as_a_list(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_pages_and_waiters),
-	        cmocka_unit_test(test_many_waiters),
-	        cmocka_unit_test(test_as_a_list),
+		cmocka_unit_test(test_pages_and_waiters),
+		cmocka_unit_test(test_many_waiters),
+		cmocka_unit_test(test_as_a_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

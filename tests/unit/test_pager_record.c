@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "untimed.h"
 #include "support/paging.h"
 #include "pager_internal.h"
 #include "source.h"
@@ -279,8 +279,8 @@ static void play(struct uvmp_pager *pager)
 
 static void plays_the_same(const char *policy)
 {
-	struct driver_memory memory = {.bytes = 8 * MIB};
-	struct driver_result result;
+	struct sim_memory memory = {.bytes = 8 * MIB};
+	struct sim_result result;
 	struct uvmp_policy parsed;
 	char *log[2];
 	size_t bytes[2];
@@ -297,7 +297,7 @@ static void plays_the_same(const char *policy)
 	assert_int_equal(uvmp_policy_parse(policy, strlen(policy), &parsed, NULL), UVMP_OK);
 	source = trace_open(path, error);
 	assert_non_null(source);
-	if (!driver_run(source, &parsed, memory, 1, &(struct driver_log){out, false}, &result, error))
+	if (!untimed_run(source, &(struct sim_run){&parsed, memory, 1, {out, false}}, &result, error))
 		fail_msg("%s", error);
 	source->close(source);
 	fclose(out);
@@ -312,7 +312,7 @@ static void plays_the_same(const char *policy)
 static void test_the_simulator_decides_the_same(void **state)
 {
 	static const char *const policy[] = {"preset=nvidia-595", "prefetch=none evict=lru4k",
-	                                     "preset=uvmsmart-tbn", "preset=access-lfu"};
+					     "preset=uvmsmart-tbn", "preset=access-lfu"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(policy) / sizeof(policy[0]); i++)
@@ -345,10 +345,10 @@ static void test_sampled_pages_keep_their_contents(void **state)
 				model[page]++, memory[page * PAGE / 4u + page % 1024u]++;
 		}
 		assert_int_equal(uvmp_pager_clear(pager, (uint8_t *)(uintptr_t)memory + 16 * PAGE, 4 * PAGE),
-		                 0);
+				 0);
 		memset(model + 16, 0, 4 * sizeof(*model));
 		assert_int_equal(
-		        uvmp_pager_prefetch(pager, (uint8_t *)(uintptr_t)memory + 8 * MIB, MIB, false), 0);
+			uvmp_pager_prefetch(pager, (uint8_t *)(uintptr_t)memory + 8 * MIB, MIB, false), 0);
 		uvmp_pager_free(pager, uvmp_pager_alloc(pager, MIB));
 	}
 	assert_int_equal(stats_of(pager).trace_error, 0);
@@ -405,16 +405,16 @@ static void test_numbers_of_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_plain_trace),
-	                                   cmocka_unit_test(test_memory_that_the_program_unmaps),
-	                                   cmocka_unit_test(test_a_compressed_trace),
-	                                   cmocka_unit_test(test_a_trace_that_cannot_be),
-	                                   cmocka_unit_test(test_a_program_that_is_killed),
-	                                   cmocka_unit_test(test_a_file_that_is_full),
-	                                   cmocka_unit_test(test_a_descriptor_that_is_taken),
-	                                   cmocka_unit_test(test_the_simulator_decides_the_same),
-	                                   cmocka_unit_test(test_sampled_pages_keep_their_contents),
-	                                   cmocka_unit_test(test_sampling_and_fork),
-	                                   cmocka_unit_test(test_numbers_of_threads)};
+					   cmocka_unit_test(test_memory_that_the_program_unmaps),
+					   cmocka_unit_test(test_a_compressed_trace),
+					   cmocka_unit_test(test_a_trace_that_cannot_be),
+					   cmocka_unit_test(test_a_program_that_is_killed),
+					   cmocka_unit_test(test_a_file_that_is_full),
+					   cmocka_unit_test(test_a_descriptor_that_is_taken),
+					   cmocka_unit_test(test_the_simulator_decides_the_same),
+					   cmocka_unit_test(test_sampled_pages_keep_their_contents),
+					   cmocka_unit_test(test_sampling_and_fork),
+					   cmocka_unit_test(test_numbers_of_threads)};
 	int failed;
 
 	if (!can_page(NULL))

@@ -22,16 +22,16 @@ static void fill(struct report *report, const char *gpu)
 	snprintf(report->policy, sizeof(report->policy), "%s", policy);
 	report->is_complete = true;
 	report->gpu = gpu;
-	report->result = (struct driver_result){.memory_bytes = 2097152,
-	                                        .footprint_bytes = 2097152,
-	                                        .batches = 100,
-	                                        .h2d_bytes = 64 * 1024 * 3 + 512,
-	                                        .h2d_copies = 2,
-	                                        .h2d_least_bytes = 64 * 1024,
-	                                        .h2d_most_bytes = 128 * 1024 + 512,
-	                                        .cpu_faults = 7,
-	                                        .pages_thrashed = 12,
-	                                        .remote_accesses = 11};
+	report->result = (struct sim_result){.memory_bytes = 2097152,
+					     .footprint_bytes = 2097152,
+					     .batches = 100,
+					     .h2d_bytes = 64 * 1024 * 3 + 512,
+					     .h2d_copies = 2,
+					     .h2d_least_bytes = 64 * 1024,
+					     .h2d_most_bytes = 128 * 1024 + 512,
+					     .cpu_faults = 7,
+					     .pages_thrashed = 12,
+					     .remote_accesses = 11};
 	if (!gpu)
 		return;
 	report->times.time_ns = 12345678;
@@ -98,10 +98,10 @@ static void json_with_time(void **state)
 	assert_has("\"context_switches\": 12, \"mshr_merged\": 13, \"mshr_stalled\": 14");
 	/* the end of a bin of 512 ns at most; exact below 128 */
 	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "
-	           "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
+		   "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
 	assert_has("\"handling_ns_least\": 100, ");
 	assert_has("\"batch_faults_least\": 1, \"batch_faults_median\": 50, \"batch_faults_p90\": 90, "
-	           "\"batch_faults_most\": 100, \"batch_faults_mean\": 50");
+		   "\"batch_faults_most\": 100, \"batch_faults_mean\": 50");
 	assert_has("\"batch_pages_most\": 200");
 }
 
@@ -156,7 +156,7 @@ static void table_with_time(void **state)
 	/* sums of this size are divided first */
 	assert_has("second-level TLB hits                        50.0 %\n");
 	assert_has("\nfault batches                     least     median       90 %       most       mean\n"
-	           "  time, us                          1.0       50.1       90.1      100.0       50.5\n");
+		   "  time, us                          1.0       50.1       90.1      100.0       50.5\n");
 	assert_has("  pages moved to the GPU              2        100  ");
 	assert_has("\ncopies to the GPU, KiB             64.0                            128.5       96.2\n");
 	assert_null(strstr(text, "copies to the CPU")); /* there were none */
@@ -177,7 +177,7 @@ static void table_without_time(void **state)
 	print_run(&report, REPORT_TABLE);
 	assert_has("needs --gpu\n");
 	assert_has("\n                                  least       most       mean\n"
-	           "copies to the GPU, KiB             64.0      128.5       96.2\n");
+		   "copies to the GPU, KiB             64.0      128.5       96.2\n");
 	assert_null(strstr(text, "TLB"));
 	report.result.h2d_copies = 0;
 	print_run(&report, REPORT_TABLE);
@@ -296,18 +296,18 @@ static void seeds_as_json_and_csv(void **state)
 	fill_seeds(report);
 	print_comparison(report, 8, REPORT_JSON);
 	assert_int_equal(count_of("\"seeds\": 4, \"time_ns_seeds_least\": 10000000, "
-	                          "\"time_ns_seeds_median\": 20000000, "
-	                          "\"time_ns_seeds_most\": 40000000, \"h2d_bytes_seeds_least\": 197120, "),
-	                 4);
+				  "\"time_ns_seeds_median\": 20000000, "
+				  "\"time_ns_seeds_most\": 40000000, \"h2d_bytes_seeds_least\": 197120, "),
+			 4);
 	assert_int_equal(count_of("\"refaults_seeds_least\": 97, \"refaults_seeds_median\": 98, "
-	                          "\"refaults_seeds_most\": 100, \"bound_h2d_bytes\": "),
-	                 4);
+				  "\"refaults_seeds_most\": 100, \"bound_h2d_bytes\": "),
+			 4);
 	assert_int_equal(count_of("\"time_ns_seeds_median\": 25000000"), 4);
 	assert_has("\"seed\": 6, \"complete\": true, \"error\": null, \"time_ns\": 40000000");
 	print_comparison(report, 8, REPORT_CSV);
 	assert_has(",bound_d2h_bytes,preset,error,seeds,time_ns_seeds_least,");
 	assert_int_equal(
-	        count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100\n"), 4);
+		count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100\n"), 4);
 	assert_int_equal(count_of("\n"), 9);
 	/* nothing is said about runs of which none is complete, nor about time where there is none */
 	for (int i = 0; i < 4; i++)
@@ -337,7 +337,7 @@ static void seeds_of_the_same_policy(void **state)
 static void presets_and_what_does_not_run(void **state)
 {
 	static char error[] =
-	        "regular:bytes=4096: on a host with pages of 64 KiB only evict=lru works, \"so\"";
+		"regular:bytes=4096: on a host with pages of 64 KiB only evict=lru works, \"so\"";
 	static struct report report[2];
 
 	(void)state;
@@ -351,18 +351,18 @@ static void presets_and_what_does_not_run(void **state)
 	print_comparison(report, 2, REPORT_TABLE);
 	assert_has("\n  on-demand          ");
 	assert_has("\n  uvmsmart-adaptive does not run: on a host with pages of 64 KiB only evict=lru works, "
-	           "\"so\"\n");
+		   "\"so\"\n");
 	print_comparison(report, 2, REPORT_JSON);
 	assert_has("\"policy\": \"prefetch=none batch=9\", \"preset\": \"on-demand\", \"seed\": 0, "
-	           "\"complete\": true, "
-	           "\"error\": null");
+		   "\"complete\": true, "
+		   "\"error\": null");
 	assert_has("\"preset\": \"uvmsmart-adaptive\", \"seed\": 0, \"complete\": false, \"error\": "
-	           "\"regular:bytes=4096: on "
-	           "a host with pages of 64 KiB only evict=lru works, \\\"so\\\"\"");
+		   "\"regular:bytes=4096: on "
+		   "a host with pages of 64 KiB only evict=lru works, \\\"so\\\"\"");
 	print_comparison(report, 2, REPORT_CSV);
 	assert_has(",\"uvmsmart-adaptive\",\"regular:bytes=4096: on a host with pages of 64 KiB only "
-	           "evict=lru works, "
-	           "\"\"so\"\"\",0,");
+		   "evict=lru works, "
+		   "\"\"so\"\"\",0,");
 	/* one that has come some way shows how far */
 	report[1].result.accesses = 1;
 	print_comparison(report, 2, REPORT_TABLE);
@@ -381,17 +381,17 @@ static int clean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(json_with_time),
-	        cmocka_unit_test(json_without_time),
-	        cmocka_unit_test(csv_has_a_value_for_every_name),
-	        cmocka_unit_test(table_with_time),
-	        cmocka_unit_test(table_without_time),
-	        cmocka_unit_test(table_of_nothing),
-	        cmocka_unit_test(comparison),
-	        cmocka_unit_test(seeds_as_table),
-	        cmocka_unit_test(seeds_as_json_and_csv),
-	        cmocka_unit_test(seeds_of_the_same_policy),
-	        cmocka_unit_test(presets_and_what_does_not_run),
+		cmocka_unit_test(json_with_time),
+		cmocka_unit_test(json_without_time),
+		cmocka_unit_test(csv_has_a_value_for_every_name),
+		cmocka_unit_test(table_with_time),
+		cmocka_unit_test(table_without_time),
+		cmocka_unit_test(table_of_nothing),
+		cmocka_unit_test(comparison),
+		cmocka_unit_test(seeds_as_table),
+		cmocka_unit_test(seeds_as_json_and_csv),
+		cmocka_unit_test(seeds_of_the_same_policy),
+		cmocka_unit_test(presets_and_what_does_not_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, clean);

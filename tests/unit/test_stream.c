@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/machine.h"
-#include "machine/stream.h"
+#include "timed/timed.h"
+#include "timed/stream.h"
 
 #define NEVER UINT64_MAX
 #define ROOT  (2u << 20)
@@ -23,7 +23,7 @@ static struct workload_op op_of(enum workload_op_kind kind, unsigned stream, uns
 }
 
 static void push(struct streams *streams, enum workload_op_kind kind, unsigned stream, unsigned event,
-                 uint64_t at_ns)
+		 uint64_t at_ns)
 {
 	struct workload_op op = op_of(kind, stream, event);
 
@@ -31,7 +31,7 @@ static void push(struct streams *streams, enum workload_op_kind kind, unsigned s
 }
 
 static uint64_t wait_ns(const struct streams *streams, enum workload_op_kind kind, unsigned stream,
-                        unsigned event)
+			unsigned event)
 {
 	struct workload_op op = op_of(kind, stream, event);
 
@@ -147,8 +147,8 @@ static void test_events(void **unused)
 
 #define DELAY_NS 30000u
 #define DEFER_NS 50000u
-#define BUSY     30000000u /* operations of a warp, for some time */
-#define SLACK_NS 5000u     /* a kernel ends somewhere in a quantum of the GPU */
+#define BUSY	 30000000u /* operations of a warp, for some time */
+#define SLACK_NS 5000u	   /* a kernel ends somewhere in a quantum of the GPU */
 
 struct act {
 	struct workload_op op; /* addresses are offsets: the first half of the memory was written by the CPU,
@@ -171,18 +171,18 @@ struct act {
 	ACT(CPU, .access = UVMP_ACCESS_WRITE, .at = HALF + (number) * (uint64_t)ROOT, .bytes = 1)
 #define TO_GPU(stream_, root)                                                                                \
 	ACT(PREFETCH, .to_gpu = true, .stream = stream_, .at = (root) * (uint64_t)ROOT, .bytes = ROOT)
-#define TO_CPU(stream_, root)   ACT(PREFETCH, .stream = stream_, .at = (root) * (uint64_t)ROOT, .bytes = ROOT)
-#define COPY_IN(stream_)        ACT(COPY, .to_gpu = true, .stream = stream_, .bytes = ROOT)
-#define COPY_OUT(stream_)       ACT(COPY, .stream = stream_, .bytes = ROOT)
+#define TO_CPU(stream_, root)	ACT(PREFETCH, .stream = stream_, .at = (root) * (uint64_t)ROOT, .bytes = ROOT)
+#define COPY_IN(stream_)	ACT(COPY, .to_gpu = true, .stream = stream_, .bytes = ROOT)
+#define COPY_OUT(stream_)	ACT(COPY, .stream = stream_, .bytes = ROOT)
 #define RECORD(stream_, event_) ACT(RECORD, .stream = stream_, .event = event_)
-#define WAIT_EVENT(event_)      ACT(WAIT_EVENT, .event = event_)
-#define WAIT_STREAM(stream_)    ACT(WAIT_STREAM, .stream = stream_)
-#define WAIT_ALL                ACT(WAIT_ALL, .stream = 0)
+#define WAIT_EVENT(event_)	ACT(WAIT_EVENT, .event = event_)
+#define WAIT_STREAM(stream_)	ACT(WAIT_STREAM, .stream = stream_)
+#define WAIT_ALL		ACT(WAIT_ALL, .stream = 0)
 
 static const struct act *act;
 static size_t acts;
-static struct driver_result result;
-static struct machine_times times;
+static struct sim_result result;
+static struct sim_times times;
 static char error[SOURCE_ERROR_MAX];
 
 static bool act_launch(struct workload *workload)
@@ -193,7 +193,7 @@ static bool act_launch(struct workload *workload)
 		return false;
 	workload->op = act[workload->ops].op;
 	workload->op.at = workload->op.at < HALF ? base + workload->op.at
-	                                         : workload->range[1].base + (workload->op.at - HALF);
+						 : workload->range[1].base + (workload->op.at - HALF);
 	workload->kernel = "k";
 	workload->blocks = 1;
 	workload->tag = workload->ops;
@@ -226,7 +226,7 @@ static void open_quiet(struct model *model)
 
 static bool try_acts(const struct act *first, size_t count)
 {
-	struct driver_memory memory = {.oversub_percent = 100};
+	struct sim_memory memory = {.oversub_percent = 100};
 	struct source *source = workload_open("regular:bytes=16m", 1, error);
 	struct workload_type type;
 	struct workload *workload;
@@ -245,7 +245,8 @@ static bool try_acts(const struct act *first, size_t count)
 	acts = count;
 	uvmp_policy_init(&policy);
 	open_quiet(&model);
-	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+			    &times, error);
 	source->close(source);
 	return is_done;
 }
@@ -259,7 +260,7 @@ static uint64_t time_of_acts(const struct act *first, size_t count)
 }
 #define TIME(...)                                                                                            \
 	time_of_acts((const struct act[]){__VA_ARGS__},                                                      \
-	             sizeof((const struct act[]){__VA_ARGS__}) / sizeof(struct act))
+		     sizeof((const struct act[]){__VA_ARGS__}) / sizeof(struct act))
 
 #define assert_near(a, b)                                                                                    \
 	do {                                                                                                 \
@@ -318,7 +319,7 @@ static void test_wait_for_events(void **unused)
 	assert_near(TIME(RECORD(2, 0), KERNEL(1), RECORD(1, 0), WAIT_EVENT(0), DELAY(0)), kernel + DELAY_NS);
 	assert_near(TIME(KERNEL(1), RECORD(1, 0), RECORD(2, 0), WAIT_EVENT(0), DELAY(0)), kernel);
 	assert_near(TIME(KERNEL(1), RECORD(1, 0), RECORD(2, 0), WAIT_ALL, WAIT_EVENT(0), DELAY(0)),
-	            kernel + DELAY_NS);
+		    kernel + DELAY_NS);
 }
 
 /* In an idle stream: back when all is submitted (to the GPU) or has arrived (to the CPU). */
@@ -355,7 +356,7 @@ static void test_prefetch_deferred(void **unused)
 
 	(void)unused;
 	assert_near(TIME(KERNEL(1), TO_GPU(1, 0), DELAY(0), DELAY(1), DELAY(2), WAIT_ALL),
-	            kernel + DEFER_NS + in);
+		    kernel + DEFER_NS + in);
 	assert_int_equal(result.h2d_bytes, ROOT);
 	assert_near(TIME(KERNEL(1), TO_GPU(1, 0), READER(1)), 2 * kernel + DEFER_NS + in);
 	assert_int_equal(result.faults_raw, 0);
@@ -368,7 +369,7 @@ static void test_prefetch_deferred(void **unused)
 	assert_true(DEFER_NS + in > out && DEFER_NS + out > in);
 	assert_int_equal(TIME(COPY_OUT(1), COPY_OUT(2), TO_GPU(1, 0), TO_GPU(2, 1)), out + DEFER_NS + 2 * in);
 	assert_int_equal(TIME(TO_GPU(1, 0), WAIT_ALL, COPY_IN(1), COPY_IN(2), TO_CPU(1, 0), TO_GPU(2, 1)),
-	                 2 * in + DEFER_NS + out + DEFER_NS + in);
+			 2 * in + DEFER_NS + out + DEFER_NS + in);
 }
 
 static void test_copies(void **unused)
@@ -404,15 +405,15 @@ static void test_thread_and_kernel(void **unused)
 static void test_bad_acts(void **unused)
 {
 	static const struct act outside[] = {
-	        ACT(CPU, .access = UVMP_ACCESS_READ, .at = 2 * HALF, .bytes = 1)};
+		ACT(CPU, .access = UVMP_ACCESS_READ, .at = 2 * HALF, .bytes = 1)};
 	static const struct act too_long[] = {
-	        ACT(PREFETCH, .to_gpu = true, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT)};
+		ACT(PREFETCH, .to_gpu = true, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT)};
 	static const struct act late[] = {
-	        KERNEL(1),
-	        ACT(PREFETCH, .to_gpu = true, .stream = 1, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT),
-	        WAIT_ALL};
+		KERNEL(1),
+		ACT(PREFETCH, .to_gpu = true, .stream = 1, .at = HALF - ROOT, .bytes = 2 * (uint64_t)ROOT),
+		WAIT_ALL};
 	static const struct act nowhere[] = {
-	        {.op = {.kind = WORKLOAD_KERNEL, .stream = 1}, .at = 4 * (uint64_t)HALF, .bytes = 4096}};
+		{.op = {.kind = WORKLOAD_KERNEL, .stream = 1}, .at = 4 * (uint64_t)HALF, .bytes = 4096}};
 
 	(void)unused;
 	assert_false(try_acts(outside, 1));
@@ -427,15 +428,15 @@ static void test_bad_acts(void **unused)
 	assert_non_null(strstr(error, "lies outside every range"));
 	/* nothing is little, but not bad */
 	assert_int_equal(
-	        TIME(ACT(PREFETCH, .to_gpu = true), ACT(COPY, .to_gpu = true), ACT(CPU, .at = 0), WAIT_ALL),
-	        0);
+		TIME(ACT(PREFETCH, .to_gpu = true), ACT(COPY, .to_gpu = true), ACT(CPU, .at = 0), WAIT_ALL),
+		0);
 }
 
 /* -- the tiled pipeline -- */
 
 static uint64_t time_of_tiles(const char *order)
 {
-	struct driver_memory memory = {.bytes = 64u << 20};
+	struct sim_memory memory = {.bytes = 64u << 20};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
@@ -448,7 +449,8 @@ static uint64_t time_of_tiles(const char *order)
 	source = workload_open(spec, 1, error);
 	if (!source)
 		fail_msg("%s", error);
-	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+			    &times, error);
 	source->close(source);
 	if (!is_done)
 		fail_msg("%s", error);
@@ -481,19 +483,19 @@ static void test_tiles(void **unused)
 	assert_int_equal(result.d2h_bytes, 8u << 20);
 	if (!(optimized < naive && naive < single && optimized >= compute && optimized >= move / 2))
 		fail_msg("single %llu naive %llu optimized %llu compute %llu move %llu",
-		         (unsigned long long)single, (unsigned long long)naive, (unsigned long long)optimized,
-		         (unsigned long long)compute, (unsigned long long)move);
+			 (unsigned long long)single, (unsigned long long)naive, (unsigned long long)optimized,
+			 (unsigned long long)compute, (unsigned long long)move);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_full),          cmocka_unit_test(test_order),
-	        cmocka_unit_test(test_growth),        cmocka_unit_test(test_events),
-	        cmocka_unit_test(test_queue),         cmocka_unit_test(test_wait_for_events),
-	        cmocka_unit_test(test_prefetch_idle), cmocka_unit_test(test_prefetch_deferred),
-	        cmocka_unit_test(test_copies),        cmocka_unit_test(test_thread_and_kernel),
-	        cmocka_unit_test(test_bad_acts),      cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_full),	      cmocka_unit_test(test_order),
+		cmocka_unit_test(test_growth),	      cmocka_unit_test(test_events),
+		cmocka_unit_test(test_queue),	      cmocka_unit_test(test_wait_for_events),
+		cmocka_unit_test(test_prefetch_idle), cmocka_unit_test(test_prefetch_deferred),
+		cmocka_unit_test(test_copies),	      cmocka_unit_test(test_thread_and_kernel),
+		cmocka_unit_test(test_bad_acts),      cmocka_unit_test(test_tiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

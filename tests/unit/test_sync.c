@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/machine.h"
-#include "machine/sync.h"
+#include "timed/timed.h"
+#include "timed/sync.h"
 
 #define BASE ((uint64_t)1 << 40)
 
@@ -74,8 +74,8 @@ static void test_walk(void **unused)
 	space_close(&space);
 }
 
-static struct driver_result result;
-static struct machine_times times;
+static struct sim_result result;
+static struct sim_times times;
 
 static void run(const char *workload, uint32_t sync_frees, uint64_t memory_bytes)
 {
@@ -89,8 +89,10 @@ static void run(const char *workload, uint32_t sync_frees, uint64_t memory_bytes
 	assert_int_equal(model.sync_frees, 1);
 	model.sync_frees = sync_frees;
 	assert_int_equal(uvmp_policy_parse("preset=uvmsmart", 15, &policy, NULL), UVMP_OK);
-	if (!machine_run(source, &model, &policy, (struct driver_memory){.bytes = memory_bytes}, 1, NULL,
-	                 &result, &times, error))
+	if (!timed_run(
+		    source, &model,
+		    &(struct sim_run){&policy, (struct sim_memory){.bytes = memory_bytes}, 1, {NULL, false}},
+		    &result, &times, error))
 		fail_msg("%s", error);
 	source->close(source);
 }
@@ -98,7 +100,7 @@ static void run(const char *workload, uint32_t sync_frees, uint64_t memory_bytes
 /* backprop writes one half of its weights in each of two kernels, and the CPU works in between. */
 static void test_frees(void **unused)
 {
-	struct driver_result kept;
+	struct sim_result kept;
 	uint64_t kept_ns;
 
 	(void)unused;
@@ -118,7 +120,7 @@ static void test_frees(void **unused)
 /* What is not written stays: the inputs, which the second kernel reads once more. */
 static void test_clean_stay(void **unused)
 {
-	struct driver_result kept;
+	struct sim_result kept;
 
 	(void)unused;
 	run("backprop:n=16000", 0, 64u << 20);
@@ -131,7 +133,7 @@ static void test_clean_stay(void **unused)
 /* Without the CPU's work nobody asks for it. */
 static void test_not_asked_for(void **unused)
 {
-	struct driver_result kept;
+	struct sim_result kept;
 
 	(void)unused;
 	run("backprop:n=16000,cpu=0", 0, 4u << 20);
@@ -143,10 +145,10 @@ static void test_not_asked_for(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_walk),
-	        cmocka_unit_test(test_frees),
-	        cmocka_unit_test(test_clean_stay),
-	        cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_frees),
+		cmocka_unit_test(test_clean_stay),
+		cmocka_unit_test(test_not_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "timed/timed.h"
 #include "uvmpolicy/mask.h"
 #include "uvmpolicy/service.h"
 
@@ -20,10 +20,10 @@
 /* 4 MiB that the CPU has written, 4 MiB that nobody has */
 #define RANGES "range,200000000,4194304,a\nrange,300000000,4194304,b,fresh\n"
 
-static struct driver_result result;
-static struct machine_times times;
+static struct sim_result result;
+static struct sim_times times;
 static struct model model;
-static struct driver_memory memory = {.bytes = 16u << 20};
+static struct sim_memory memory = {.bytes = 16u << 20};
 static char error[SOURCE_ERROR_MAX];
 static FILE *decisions; /* NULL: no log */
 static bool has_completions;
@@ -51,8 +51,9 @@ static bool try_file(FILE *file, const char *policy_text)
 	rewind(file);
 	source = trace_open_stream(file, "t", error);
 	assert_non_null(source);
-	is_done = machine_run(source, &model, &policy, memory, 1,
-	                      &(struct driver_log){decisions, has_completions}, &result, &times, error);
+	is_done =
+		timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {decisions, has_completions}},
+			  &result, &times, error);
 	source->close(source);
 	return is_done;
 }
@@ -133,9 +134,9 @@ static void test_many(void **unused)
 	assert_int_equal(result.d2h_bytes, ROOT);
 	assert_in_range(result.cpu_faults, 2, 32);
 	assert_in_range(result.d2h_copies, result.cpu_faults,
-	                2 * result.cpu_faults); /* the page, what comes along */
+			2 * result.cpu_faults); /* the page, what comes along */
 	assert_in_range(times.cpu_ns, result.cpu_faults * FAULT + model_link_ns(&model, MODEL_TO_CPU, ROOT),
-	                result.cpu_faults * (FAULT + 2000) + model_link_ns(&model, MODEL_TO_CPU, ROOT));
+			result.cpu_faults * (FAULT + 2000) + model_link_ns(&model, MODEL_TO_CPU, ROOT));
 	assert_true(times.cpu_ns <= times.time_ns);
 }
 
@@ -149,7 +150,7 @@ static void test_duplicated(void **unused)
 	assert_int_equal(result.cpu_faults, 0);
 	assert_int_equal(times.cpu_ns, CALL);
 	run(RANGES "advise,read-duplicate,,200000000,4194304\n,0,r,200000000\nsync\n,cpu,w,200000000\n"
-	           "kernel,k\n,0,r,200000000\n",
+		   "kernel,k\n,0,r,200000000\n",
 	    "prefetch=none");
 	assert_int_equal(result.cpu_faults, 1);
 	assert_int_equal(times.cpu_ns, CALL + FAULT);
@@ -220,7 +221,7 @@ static void test_calls(void **unused)
 	assert_int_equal(result.h2d_bytes, 2 * ROOT);
 	assert_int_equal(result.h2d_copies, 2);
 	run(RANGES "prefetch,gpu,200000000,4194304\nkernel,k\n,0,w,200000000\n,1,w,2003ff000\nsync\n"
-	           "prefetch,cpu,200200000,2097152\n,cpu,r,2003ff000\n",
+		   "prefetch,cpu,200200000,2097152\n,cpu,r,2003ff000\n",
 	    "prefetch=none");
 	assert_int_equal(result.faults_raw + result.cpu_faults, 0);
 	assert_int_equal(result.d2h_bytes, ROOT);
@@ -241,7 +242,7 @@ static void test_calls(void **unused)
 	memory.bytes = 16u << 20;
 	assert_int_equal(result.evictions, 1);
 	assert_int_equal(times.time_ns, CALL + 2 * model_link_ns(&model, MODEL_TO_GPU, ROOT) +
-	                                        model_link_ns(&model, MODEL_TO_CPU, ROOT));
+						model_link_ns(&model, MODEL_TO_CPU, ROOT));
 }
 
 /* -- the ends of actions in the log -- */
@@ -263,7 +264,7 @@ static void check_end(struct timeline *line, const struct uvmp_action *a, uint64
 	if (line->copied_ns[a->to] > begin_ns)
 		begin_ns = line->copied_ns[a->to];
 	assert_int_equal(end_ns - begin_ns,
-	                 model_link_ns(&model, a->to == 1 ? MODEL_TO_GPU : MODEL_TO_CPU, bytes));
+			 model_link_ns(&model, a->to == 1 ? MODEL_TO_GPU : MODEL_TO_CPU, bytes));
 	line->copied_ns[a->to] = end_ns;
 	line->copies++;
 }
@@ -309,7 +310,7 @@ static void test_completions(void **unused)
 	assert_int_equal(line.last_ns, times.time_ns);
 	/* faults, and back */
 	line = timeline_of(RANGES ",0,w,200000000\n,1,w,2003ff000\nsync\n,cpu,r,2003ff000\n"
-	                          "prefetch,cpu,200000000,2097152\n");
+				  "prefetch,cpu,200000000,2097152\n");
 	assert_int_equal(line.completions, line.actions);
 	assert_int_equal(line.copies, result.h2d_copies + result.d2h_copies);
 	assert_true(result.h2d_copies > 0 && result.d2h_copies > 0);
@@ -317,7 +318,7 @@ static void test_completions(void **unused)
 	assert_int_equal(line.last_ns, times.time_ns);
 	has_completions = false;
 	assert_int_equal(timeline_of(RANGES "prefetch,gpu,200000000,4194304\n,0,w,200000000\n").completions,
-	                 0);
+			 0);
 }
 
 /* A call or a fault is in cpu_ns as a whole, with what the driver does meanwhile. */
@@ -341,7 +342,7 @@ static void test_looks(void **unused)
 	open_quiet("titan-v");
 	model.block_ns = 100;
 	run(RANGES "prefetch,gpu,200000000,4194304\nprefetch,cpu,200200000,2097152\n"
-	           "prefetch,gpu,200200000,2097152\n",
+		   "prefetch,gpu,200200000,2097152\n",
 	    "prefetch=none");
 	assert_int_equal(times.service_ns, 4 * 100);
 	run(RANGES "prefetch,gpu,200000000,4194304\n,cpu,w,200000000\n,cpu,w,200200000\n,cpu,w,200001000\n",
@@ -373,7 +374,7 @@ static void test_zeros(void **unused)
 static void test_orders(void **unused)
 {
 	static const char *const orders[] = {"prefetch=none evict=lru", "prefetch=none evict=lru2m",
-	                                     "prefetch=none evict=lru4k", "prefetch=none evict=random4k"};
+					     "prefetch=none evict=lru4k", "prefetch=none evict=random4k"};
 
 	(void)unused;
 	open_quiet("titan-v");
@@ -389,7 +390,7 @@ static void test_orders(void **unused)
 		assert_int_equal(times.migrate_ns, 1000);
 		assert_int_equal(result.pages_evicted, 1024);
 		assert_int_equal(times.evict_ns - 2 * model_link_ns(&model, MODEL_TO_CPU, ROOT) < 2u * 512000,
-		                 i > 1); /* pages leave in smaller copies, which nobody waits for */
+				 i > 1); /* pages leave in smaller copies, which nobody waits for */
 	}
 	memory.bytes = 16u << 20;
 }
@@ -419,17 +420,17 @@ static void test_errors(void **unused)
 	static const struct {
 		const char *row, *error;
 	} bad[] = {
-	        {"prefetch,gpu,200300000,2097152\n",
-	         "t:8: 2097152 bytes from 0x200300000 on are not all in ranges"},
-	        {"prefetch,gpu,100000000,4096\n",
-	         "t:8: 4096 bytes from 0x100000000 on are not all in ranges"},
-	        {"prefetch,gpu,200000000,0\n", "t:8: size of 0 bytes"},
-	        {"prefetch,gpu,200000800,4096\n", "t:8: address 0x200000800 is not a multiple of 4096"},
-	        {"advise,warm,gpu,200000000,4096\n", "t:8: advice `warm` is not one of"},
-	        {"advise,discard,,200000000,0\n", "t:8: size of 0 bytes"},
-	        {",cpu,r,100000000\n", "t:8: address 0x100000000 is in no range"},
-	        {",0,r,100000000\n", "t:8: address 0x100000000 is in no range"},
-	        {"range,200000000,4096\n", "t:8: range overlaps"},
+		{"prefetch,gpu,200300000,2097152\n",
+		 "t:8: 2097152 bytes from 0x200300000 on are not all in ranges"},
+		{"prefetch,gpu,100000000,4096\n",
+		 "t:8: 4096 bytes from 0x100000000 on are not all in ranges"},
+		{"prefetch,gpu,200000000,0\n", "t:8: size of 0 bytes"},
+		{"prefetch,gpu,200000800,4096\n", "t:8: address 0x200000800 is not a multiple of 4096"},
+		{"advise,warm,gpu,200000000,4096\n", "t:8: advice `warm` is not one of"},
+		{"advise,discard,,200000000,0\n", "t:8: size of 0 bytes"},
+		{",cpu,r,100000000\n", "t:8: address 0x100000000 is in no range"},
+		{",0,r,100000000\n", "t:8: address 0x100000000 is in no range"},
+		{"range,200000000,4096\n", "t:8: range overlaps"},
 	};
 
 	(void)unused;
@@ -438,7 +439,7 @@ static void test_errors(void **unused)
 		char rows[512];
 
 		snprintf(rows, sizeof(rows), RANGES "kernel,k\n,0,w,200000000\nsync\n,cpu,r,200000000\n%s",
-		         bad[i].row);
+			 bad[i].row);
 		assert_false(try_rows(rows, "prefetch=none"));
 		assert_non_null(strstr(error, bad[i].error));
 		assert_int_equal(result.h2d_bytes, 4096);
@@ -446,7 +447,7 @@ static void test_errors(void **unused)
 		assert_true(times.time_ns > 0);
 	}
 	assert_false(
-	        try_rows("prefetch,gpu,200000000,4096\n", "prefetch=none")); /* there was nothing before */
+		try_rows("prefetch,gpu,200000000,4096\n", "prefetch=none")); /* there was nothing before */
 	assert_non_null(strstr(error, "t:2: 4096 bytes from 0x200000000 on are not all in ranges"));
 	assert_false(try_rows("", "prefetch=none"));
 	assert_non_null(strstr(error, "there is no range"));
@@ -457,10 +458,10 @@ static void test_errors(void **unused)
 static void test_nothing_takes_time(void **unused)
 {
 	static const char *const specs[] = {
-	        "stream_thread:bytes=2m", "random:bytes=4m,passes=2", "hotspot:n=128,sim_time=4,cpu=2",
-	        "tiles:tiles=2,tile=1m,order=naive", "tiles:tiles=2,tile=1m,order=optimized"};
+		"stream_thread:bytes=2m", "random:bytes=4m,passes=2", "hotspot:n=128,sim_time=4,cpu=2",
+		"tiles:tiles=2,tile=1m,order=naive", "tiles:tiles=2,tile=1m,order=optimized"};
 	static const char *const policies[] = {"preset=nvidia-595", "replay=once batch=8 max_batches=1",
-	                                       "prefetch=none counters=on counter_threshold=1"};
+					       "prefetch=none counters=on counter_threshold=1"};
 
 	(void)unused;
 	open_quiet("p100-pcie");
@@ -470,16 +471,17 @@ static void test_nothing_takes_time(void **unused)
 	model.link.latency_ns = 0;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		for (size_t j = 0; j < sizeof(policies) / sizeof(policies[0]); j++) {
-			const struct driver_memory little = {.oversub_percent = 125};
+			const struct sim_memory little = {.oversub_percent = 125};
 			struct source *source = workload_open(specs[i], 1, error);
 			struct uvmp_policy policy;
 			bool is_done;
 
 			assert_non_null(source);
 			assert_int_equal(uvmp_policy_parse(policies[j], strlen(policies[j]), &policy, NULL),
-			                 UVMP_OK);
-			is_done =
-			        machine_run(source, &model, &policy, little, 1, NULL, &result, &times, error);
+					 UVMP_OK);
+			is_done = timed_run(source, &model,
+					    &(struct sim_run){&policy, little, 1, {NULL, false}}, &result,
+					    &times, error);
 			source->close(source);
 			if (!is_done)
 				fail_msg("%s, %s: %s", specs[i], policies[j], error);
@@ -493,13 +495,13 @@ static void test_nothing_takes_time(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_own_pages),   cmocka_unit_test(test_pages_come_back),
-	        cmocka_unit_test(test_many),        cmocka_unit_test(test_duplicated),
-	        cmocka_unit_test(test_bounce),      cmocka_unit_test(test_calls),
-	        cmocka_unit_test(test_completions), cmocka_unit_test(test_whole_calls),
-	        cmocka_unit_test(test_looks),       cmocka_unit_test(test_zeros),
-	        cmocka_unit_test(test_orders),      cmocka_unit_test(test_large_pages),
-	        cmocka_unit_test(test_errors),      cmocka_unit_test(test_nothing_takes_time),
+		cmocka_unit_test(test_own_pages),   cmocka_unit_test(test_pages_come_back),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_duplicated),
+		cmocka_unit_test(test_bounce),	    cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_completions), cmocka_unit_test(test_whole_calls),
+		cmocka_unit_test(test_looks),	    cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_orders),	    cmocka_unit_test(test_large_pages),
+		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_nothing_takes_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

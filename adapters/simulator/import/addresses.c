@@ -16,8 +16,8 @@ static bool take_address(struct import *import, const char *text, uint64_t *addr
 		return true;
 	if (!is_hex && import_hex(text, address))
 		return import_bad(import,
-		                  "address \"%.40s\" has letters but no 0x; --hex takes all as hexadecimal",
-		                  text);
+				  "address \"%.40s\" has letters but no 0x; --hex takes all as hexadecimal",
+				  text);
 	return import_bad(import, "address \"%.40s\" is not a number of 64 bits", text);
 }
 
@@ -25,7 +25,7 @@ static bool take_kind(struct import *import, const char *text, enum uvmp_access 
 {
 	static const char letters[] = "rwap";
 	static const enum uvmp_access kinds[] = {UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
-	                                         UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
+						 UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
 	const char *letter = text[0] != '\0' && text[1] == '\0' ? strchr(letters, text[0]) : NULL;
 
 	if (!letter)
@@ -74,8 +74,8 @@ static bool read_lines(struct import *import)
 }
 
 const struct import_format import_addresses = {
-        .name = "addresses",
-        .summary = "lines ADDRESS or AGENT,ACCESS,ADDRESS: the simplest that a tool can print",
-        .options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_HEX,
-        .read = read_lines,
+	.name = "addresses",
+	.summary = "lines ADDRESS or AGENT,ACCESS,ADDRESS: the simplest that a tool can print",
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_HEX,
+	.read = read_lines,
 };

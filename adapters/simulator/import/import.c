@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct import_format *const formats[] = {
-        &import_addresses,       &import_nvprof,           &import_oracle_general,
-        &import_uvmsmart_access, &import_uvmsmart_batches,
+	&import_addresses,	 &import_nvprof,	   &import_oracle_general,
+	&import_uvmsmart_access, &import_uvmsmart_batches,
 };
 
 const struct import_options import_defaults = {.agents = 1, .clock_mhz = 1481};
@@ -92,7 +92,7 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 	char comment[80];
 
 	snprintf(comment, sizeof(comment), "import %s%s", import->format->name,
-	         import->format->has_faults_only ? ", faults only" : "");
+		 import->format->has_faults_only ? ", faults only" : "");
 	import->is_scan = false;
 	import->writer = trace_write_open(out, "standard output", false, comment, import->error);
 	if (!import->writer)
@@ -108,7 +108,7 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 static bool cannot_keep(struct import *import)
 {
 	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: cannot be kept in a temporary file: %s",
-	         import->name, strerror(errno));
+		 import->name, strerror(errno));
 	return false;
 }
 
@@ -126,7 +126,7 @@ static bool keep(struct import *import, FILE *in, FILE **kept)
 			return cannot_keep(import);
 	if (ferror(in)) {
 		snprintf(import->error, SOURCE_ERROR_MAX, "%.250s:1: cannot be read: %s", import->name,
-		         strerror(errno));
+			 strerror(errno));
 		return false;
 	}
 	return fseeko(*kept, 0, SEEK_SET) == 0 || cannot_keep(import);
@@ -146,7 +146,7 @@ static bool scan(struct import *import, FILE *in)
 	if (start >= 0 && fseeko(in, start, SEEK_SET) == 0)
 		return true;
 	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: cannot be read twice: %s", import->name,
-	         strerror(errno));
+		 strerror(errno));
 	return false;
 }
 
@@ -162,7 +162,7 @@ static bool read_twice(struct import *import, FILE *in, FILE *out)
 }
 
 bool import_run(const struct import_format *format, FILE *in, const char *name,
-                const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX])
+		const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX])
 {
 	struct import *import = calloc(1, sizeof(*import));
 	const struct import_file *ranges = &options->ranges;
@@ -179,8 +179,8 @@ bool import_run(const struct import_format *format, FILE *in, const char *name,
 	import->is_text = !format->is_binary;
 	if (ranges->file)
 		is_good = import_ranges_read(&import->ranges, ranges, format->ranges_set, options->benchmark,
-		                             error) &&
-		          write_trace(import, in, out);
+					     error) &&
+			  write_trace(import, in, out);
 	else
 		is_good = read_twice(import, in, out);
 	if (format->end)

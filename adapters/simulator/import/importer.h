@@ -53,7 +53,7 @@ bool import_hex(const char *text, uint64_t *number);
 struct import_ranges {
 	uint64_t *block; /* numbers of touched blocks plus 1, hashed; 0: free */
 	size_t blocks, room;
-	uint64_t last_block;        /* plus 1 */
+	uint64_t last_block;	    /* plus 1 */
 	struct source_range *range; /* sorted, apart */
 	size_t ranges, ranges_room;
 	size_t last_hit;
@@ -68,7 +68,7 @@ const char *import_ranges_add(struct import_ranges *ranges, const struct source_
 /* Reads --ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart, of which those of `set` (NULL: any)
  * and `benchmark` (NULL: the only one) are taken. */
 bool import_ranges_read(struct import_ranges *ranges, const struct import_file *file, const char *set,
-                        const char *benchmark, char error[SOURCE_ERROR_MAX]);
+			const char *benchmark, char error[SOURCE_ERROR_MAX]);
 bool import_ranges_hold(struct import_ranges *ranges, uint64_t address);
 void import_ranges_free(struct import_ranges *ranges);
 
@@ -83,7 +83,7 @@ struct import {
 	bool is_text;
 	struct import_text text;  /* is_text: the input */
 	struct import_view *view; /* else */
-	uint64_t record;          /* not is_text: number of the record in hand, from 1 */
+	uint64_t record;	  /* not is_text: number of the record in hand, from 1 */
 	struct trace_writer *writer;
 	struct import_ranges ranges;
 	uint64_t accesses;
@@ -108,11 +108,11 @@ bool import_sync(struct import *import);
 
 struct import_format {
 	const char *name, *summary;
-	unsigned options;       /* enum import_option */
+	unsigned options;	/* enum import_option */
 	const char *ranges_set; /* of allocations of UVM Smart; NULL: any */
-	bool is_binary;         /* is read through import->view */
-	bool has_faults_only;   /* accesses to resident pages are not in the input */
-	bool makes_ranges;      /* the importer adds them itself, at the end of the first reading */
+	bool is_binary;		/* is read through import->view */
+	bool has_faults_only;	/* accesses to resident pages are not in the input */
+	bool makes_ranges;	/* the importer adds them itself, at the end of the first reading */
 	bool (*read)(struct import *import);
 	void (*end)(struct import *import); /* frees the state; may be NULL */
 };

@@ -131,7 +131,7 @@ static bool put_kernel(struct import *import, struct table *table, const struct 
 }
 
 static bool put_gpu_fault(struct import *import, struct table *table, const struct times *times,
-                          struct source_row *row)
+			  struct source_row *row)
 {
 	row->agent = import_agent(import);
 	if (table->is_open && times->start >= table->kernel_end + times->step && !close_kernel(import, table))
@@ -145,7 +145,7 @@ static bool put_gpu_fault(struct import *import, struct table *table, const stru
 }
 
 static bool put_cpu_fault(struct import *import, struct table *table, const struct times *times,
-                          struct source_row *row)
+			  struct source_row *row)
 {
 	row->is_cpu = true;
 	if (table->is_open && times->start >= table->kernel_end && !close_kernel(import, table))
@@ -190,7 +190,7 @@ static bool take_row(struct import *import, struct table *table)
 		return import_bad(import, "virtual address \"%.40s\" is not a hexadecimal number", word);
 	row.time_ns = times.start;
 	return is_gpu ? put_gpu_fault(import, table, &times, &row)
-	              : put_cpu_fault(import, table, &times, &row);
+		      : put_cpu_fault(import, table, &times, &row);
 }
 
 /* -- the table -- */
@@ -205,7 +205,7 @@ static bool take_head(struct import *import, struct table *table)
 		return true;
 	if (!strstr(first, " Virtual Address "))
 		return import_bad(import,
-		                  "the table has no column Virtual Address: unified memory was not profiled");
+				  "the table has no column Virtual Address: unified memory was not profiled");
 	table->is_inside = table->was_there = true;
 	table->name_at = length - 4;
 	return true;
@@ -241,8 +241,8 @@ static bool read_lines(struct import *import)
 		return false;
 	if (!table->was_there)
 		return import_bad(
-		        import,
-		        "there is no table: no line from Start and Duration to Virtual Address and Name");
+			import,
+			"there is no table: no line from Start and Duration to Virtual Address and Name");
 	return close_kernel(import, table) && put_held(import, table);
 }
 
@@ -252,10 +252,10 @@ static void end_lines(struct import *import)
 }
 
 const struct import_format import_nvprof = {
-        .name = "nvprof",
-        .summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
-        .options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS,
-        .has_faults_only = true,
-        .read = read_lines,
-        .end = end_lines,
+	.name = "nvprof",
+	.summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS,
+	.has_faults_only = true,
+	.read = read_lines,
+	.end = end_lines,
 };

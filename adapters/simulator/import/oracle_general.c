@@ -10,7 +10,7 @@
 
 #define RECORD_BYTES 24u
 #define FIRST_BASE   ((uint64_t)0x7e0000000000) /* as built-in workloads */
-#define LAST_END     ((uint64_t)1 << 47)        /* user addresses end there */
+#define LAST_END     ((uint64_t)1 << 47)	/* user addresses end there */
 #define FIRST_ROOM   1024u
 #define NS_PER_S     UINT64_C(1000000000)
 
@@ -133,7 +133,7 @@ static bool place(struct import *import, struct objects *objects)
 		range.bytes += objects->object[i].pages * IMPORT_PAGE;
 		if (range.bytes > LAST_END - FIRST_BASE)
 			return import_bad(import, "all objects together have more than %llu bytes",
-			                  (unsigned long long)(LAST_END - FIRST_BASE));
+					  (unsigned long long)(LAST_END - FIRST_BASE));
 	}
 	wrong = objects->count > 0 ? import_ranges_add(&import->ranges, &range) : NULL;
 	return !wrong || import_bad(import, "%s", wrong);
@@ -153,7 +153,7 @@ static bool count_objects(struct import *import, struct objects *objects)
 			objects->first_s = request.second;
 		if (request.second < import->time_ns)
 			return import_bad(import, "time goes backwards, from %llu s to %lu s",
-			                  (unsigned long long)import->time_ns, (unsigned long)request.second);
+					  (unsigned long long)import->time_ns, (unsigned long)request.second);
 		import->time_ns = request.second;
 		if (object->pages < request.pages)
 			object->pages = request.pages;
@@ -162,7 +162,7 @@ static bool count_objects(struct import *import, struct objects *objects)
 }
 
 static bool put_request(struct import *import, const struct objects *objects, const struct object *object,
-                        const struct request *request)
+			const struct request *request)
 {
 	struct source_row row = {.has_time = true, .access = UVMP_ACCESS_READ};
 
@@ -215,11 +215,11 @@ static void end_records(struct import *import)
 }
 
 const struct import_format import_oracle_general = {
-        .name = "oracleGeneral",
-        .summary = "cache traces of libCacheSim: binary records of 24 bytes",
-        .options = IMPORT_AGENTS,
-        .is_binary = true,
-        .makes_ranges = true,
-        .read = read_records,
-        .end = end_records,
+	.name = "oracleGeneral",
+	.summary = "cache traces of libCacheSim: binary records of 24 bytes",
+	.options = IMPORT_AGENTS,
+	.is_binary = true,
+	.makes_ranges = true,
+	.read = read_records,
+	.end = end_records,
 };

@@ -185,12 +185,12 @@ static bool take_plain(struct reading *reading)
 
 	if (count < 2 || count > 3)
 		return import_text_bad(&reading->text,
-		                       "%zu fields; BASE,BYTES[,NAME], or the first line of "
-		                       "allocations of UVM Smart",
-		                       count);
+				       "%zu fields; BASE,BYTES[,NAME], or the first line of "
+				       "allocations of UVM Smart",
+				       count);
 	if (!import_hex(field[0], &range.base))
 		return import_text_bad(&reading->text, "base \"%.40s\" is not a hexadecimal number",
-		                       field[0]);
+				       field[0]);
 	if (!import_decimal(field[1], &range.bytes))
 		return import_text_bad(&reading->text, "size \"%.40s\" is not a decimal number", field[1]);
 	if (field[2])
@@ -211,7 +211,7 @@ static bool is_of_benchmark(struct reading *reading, const char *benchmark, bool
 	if (strncmp(reading->only, benchmark, sizeof(reading->only) - 1) == 0)
 		return true;
 	return import_text_bad(&reading->text, "ranges of %.40s and of %.40s; --benchmark says which",
-	                       reading->only, benchmark);
+			       reading->only, benchmark);
 }
 
 /* A line of allocations.csv */
@@ -233,7 +233,7 @@ static bool take_allocation(struct reading *reading)
 		return import_text_bad(&reading->text, "size \"%.40s\" is not a decimal number", field[4]);
 	if (!import_hex(field[5], &range.base))
 		return import_text_bad(&reading->text, "start \"%.40s\" is not a hexadecimal number",
-		                       field[5]);
+				       field[5]);
 	snprintf(range.name, sizeof(range.name), "%.20s %.10s", field[1], field[2]);
 	return add(reading, &range);
 }
@@ -255,13 +255,13 @@ static bool read_lines(struct reading *reading)
 		return true;
 	if (reading->benchmark && is_allocations)
 		return import_text_bad(&reading->text, "there are no ranges of %.60s%s%.60s",
-		                       reading->benchmark, reading->set ? " in set " : "",
-		                       reading->set ? reading->set : "");
+				       reading->benchmark, reading->set ? " in set " : "",
+				       reading->set ? reading->set : "");
 	return import_text_bad(&reading->text, "there are no ranges");
 }
 
 bool import_ranges_read(struct import_ranges *ranges, const struct import_file *file, const char *set,
-                        const char *benchmark, char error[SOURCE_ERROR_MAX])
+			const char *benchmark, char error[SOURCE_ERROR_MAX])
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
 	bool is_good;

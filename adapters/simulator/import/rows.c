@@ -21,7 +21,7 @@ bool import_bad(struct import *import, const char *format, ...)
 	if (import->is_text)
 		return import_text_bad(&import->text, "%s", cause);
 	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: record %llu: %s", import->name,
-	         (unsigned long long)(import->record == 0 ? 1 : import->record), cause);
+		 (unsigned long long)(import->record == 0 ? 1 : import->record), cause);
 	return false;
 }
 
@@ -47,15 +47,15 @@ bool import_access(struct import *import, const struct source_row *access)
 	import->accesses++;
 	if (row.has_time && row.time_ns < import->time_ns)
 		return import_bad(import, "time goes backwards, from %llu ns to %llu ns",
-		                  (unsigned long long)import->time_ns, (unsigned long long)row.time_ns);
+				  (unsigned long long)import->time_ns, (unsigned long long)row.time_ns);
 	if (row.has_time)
 		import->time_ns = row.time_ns;
 	if (import->is_scan)
 		return import_ranges_see(&import->ranges, row.address) || import_no_memory(import);
 	if (!import_ranges_hold(&import->ranges, row.address))
 		return import_bad(import, "address 0x%llx is in no range of %.100s",
-		                  (unsigned long long)row.address,
-		                  ranges ? ranges : "the first reading: the file has changed");
+				  (unsigned long long)row.address,
+				  ranges ? ranges : "the first reading: the file has changed");
 	row.kind = SOURCE_ACCESS;
 	return trace_write_row(import->writer, &row, import->error);
 }
@@ -67,7 +67,7 @@ bool import_kernel(struct import *import, const char *name)
 	if (import->is_scan)
 		return true;
 	snprintf(row.name, sizeof(row.name), "%.*s", (int)sizeof(row.name) - 1,
-	         name[0] != '\0' ? name : "kernel");
+		 name[0] != '\0' ? name : "kernel");
 	for (char *at = row.name; *at != '\0'; at++) {
 		if (*at == ',')
 			*at = ';';

@@ -11,7 +11,7 @@
 #include "array.h"
 
 #define KERNEL_NAME_MAX 48u
-#define FIELDS_MAX      16u
+#define FIELDS_MAX	16u
 
 struct kernel {
 	uint64_t first, last; /* cycles */
@@ -49,7 +49,7 @@ static bool take_head(struct import_text *text, struct columns *columns)
 	if (columns->name != IMPORT_NONE && columns->first != IMPORT_NONE && columns->last != IMPORT_NONE)
 		return true;
 	return import_text_bad(text,
-	                       "the first line must name the columns kernel, start_cycle and end_cycle");
+			       "the first line must name the columns kernel, start_cycle and end_cycle");
 }
 
 static bool add_kernel(struct import_text *text, struct stream *stream, const struct kernel *kernel)
@@ -77,7 +77,7 @@ static bool take_kernel(struct import_text *text, const struct columns *columns,
 		return import_text_bad(text, "a cycle is not a decimal number");
 	name = field[columns->name];
 	snprintf(kernel.name, sizeof(kernel.name), "%s%.40s",
-	         name[strspn(name, "0123456789")] == '\0' ? "kernel " : "", name);
+		 name[strspn(name, "0123456789")] == '\0' ? "kernel " : "", name);
 	return add_kernel(text, stream, &kernel);
 }
 
@@ -106,7 +106,7 @@ static bool read_kernels(struct import *import, struct stream *stream)
 	if (!text)
 		return import_bad(import, "out of memory");
 	is_good = import_text_open(text, file->file, file->name, import->error) &&
-	          read_kernel_lines(text, stream);
+		  read_kernel_lines(text, stream);
 	import_text_close(text);
 	free(text);
 	return is_good;
@@ -197,10 +197,10 @@ static void end_stream(struct import *import)
 }
 
 const struct import_format import_uvmsmart_access = {
-        .name = "uvmsmart-access",
-        .summary = "accesses of a simulated GPU (UVM Smart): lines cycle,page",
-        .options = IMPORT_RANGES | IMPORT_AGENTS | IMPORT_KERNELS | IMPORT_CLOCK_MHZ | IMPORT_BENCHMARK,
-        .ranges_set = "access",
-        .read = read_stream,
-        .end = end_stream,
+	.name = "uvmsmart-access",
+	.summary = "accesses of a simulated GPU (UVM Smart): lines cycle,page",
+	.options = IMPORT_RANGES | IMPORT_AGENTS | IMPORT_KERNELS | IMPORT_CLOCK_MHZ | IMPORT_BENCHMARK,
+	.ranges_set = "access",
+	.read = read_stream,
+	.end = end_stream,
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS    4u
+#define FIELDS	  4u
 #define LABEL_MAX 64u
 
 static const char head[] = "benchmark,prefetcher,batch,fault_addr";
@@ -43,7 +43,7 @@ static bool take_batch(struct import *import, struct list *list, const char *tex
 		return import_bad(import, "batch \"%.40s\" is not a decimal number", text);
 	if (!is_first && batch < list->batch)
 		return import_bad(import, "batch %s comes after batch %llu", text,
-		                  (unsigned long long)list->batch);
+				  (unsigned long long)list->batch);
 	if (batch != list->batch)
 		list->agent = 0;
 	list->batch = batch;
@@ -66,10 +66,10 @@ static bool take_line(struct import *import, struct list *list)
 		return false;
 	if (strcmp(field[0], list->benchmark) != 0 || strcmp(field[1], list->prefetcher) != 0)
 		return import_bad(
-		        import,
-		        "a second list, %.60s with %.60s after %s with %s: --benchmark and --prefetcher "
-		        "say which",
-		        field[0], field[1], list->benchmark, list->prefetcher);
+			import,
+			"a second list, %.60s with %.60s after %s with %s: --benchmark and --prefetcher "
+			"say which",
+			field[0], field[1], list->benchmark, list->prefetcher);
 	if (!take_batch(import, list, field[2]))
 		return false;
 	if (!import_hex(field[3], &row.address))
@@ -93,17 +93,17 @@ static bool read_lines(struct import *import)
 	if (list.is_begun)
 		return import_sync(import);
 	return import_bad(import, "there are no faults%s%.60s%s%.60s",
-	                  import->options->benchmark ? " of " : "",
-	                  import->options->benchmark ? import->options->benchmark : "",
-	                  import->options->prefetcher ? " with " : "",
-	                  import->options->prefetcher ? import->options->prefetcher : "");
+			  import->options->benchmark ? " of " : "",
+			  import->options->benchmark ? import->options->benchmark : "",
+			  import->options->prefetcher ? " with " : "",
+			  import->options->prefetcher ? import->options->prefetcher : "");
 }
 
 const struct import_format import_uvmsmart_batches = {
-        .name = "uvmsmart-batches",
-        .summary = "far faults of UVM Smart, batch by batch: benchmark,prefetcher,batch,fault_addr",
-        .options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_PREFETCHER,
-        .ranges_set = "logs",
-        .has_faults_only = true,
-        .read = read_lines,
+	.name = "uvmsmart-batches",
+	.summary = "far faults of UVM Smart, batch by batch: benchmark,prefetcher,batch,fault_addr",
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_PREFETCHER,
+	.ranges_set = "logs",
+	.has_faults_only = true,
+	.read = read_lines,
 };

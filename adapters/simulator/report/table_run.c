@@ -48,25 +48,35 @@ static void print_spread(const struct report *report, const struct field *field,
 	fputc('\n', out);
 }
 
+/* The copies of one direction, in bytes. */
+struct copies {
+	const char *text;
+	uint64_t count, bytes, least, most;
+};
+
 /* Under the columns of the batches, of which copies have no median and no 90 %. */
-static void print_copies(const struct report *report, const char *text, uint64_t copies, uint64_t bytes,
-			 uint64_t least, uint64_t most, FILE *out)
+static void print_copies(const struct copies *copies, bool has_time, FILE *out)
 {
 	char kib[3][32];
 
-	if (copies == 0)
+	if (copies->count == 0)
 		return;
-	report_print_kib(kib[0], least);
-	report_print_kib(kib[1], most);
-	report_print_kib(kib[2], bytes / copies);
-	fprintf(out, "%-28s %10s%*s %10s %10s\n", text, kib[0], report->gpu ? 22 : 0, "", kib[1], kib[2]);
+	report_print_kib(kib[0], copies->least);
+	report_print_kib(kib[1], copies->most);
+	report_print_kib(kib[2], copies->bytes / copies->count);
+	fprintf(out, "%-28s %10s%*s %10s %10s\n", copies->text, kib[0], has_time ? 22 : 0, "", kib[1],
+		kib[2]);
 }
 
 /* How batches and copies are spread; without time there is nothing to be said about batches. */
 static void print_spreads(const struct report *report, FILE *out)
 {
-	const struct driver_result *result = &report->result;
+	const struct sim_result *result = &report->result;
 	bool has_batches = report->gpu && result->batches != 0;
+	struct copies in = {"copies to the GPU, KiB", result->h2d_copies, result->h2d_bytes,
+			    result->h2d_least_bytes, result->h2d_most_bytes};
+	struct copies out_copies = {"copies to the CPU, KiB", result->d2h_copies, result->d2h_bytes,
+				    result->d2h_least_bytes, result->d2h_most_bytes};
 
 	if (!has_batches && result->h2d_copies == 0 && result->d2h_copies == 0)
 		return;
@@ -77,10 +87,8 @@ static void print_spreads(const struct report *report, FILE *out)
 		fprintf(out, "\n%-28s %10s %10s %10s\n", "", "least", "most", "mean");
 	for (size_t i = 0; has_batches && i < REPORT_SPREADS; i++)
 		print_spread(report, &report_spreads[i], out);
-	print_copies(report, "copies to the GPU, KiB", result->h2d_copies, result->h2d_bytes,
-		     result->h2d_least_bytes, result->h2d_most_bytes, out);
-	print_copies(report, "copies to the CPU, KiB", result->d2h_copies, result->d2h_bytes,
-		     result->d2h_least_bytes, result->d2h_most_bytes, out);
+	print_copies(&in, report->gpu, out);
+	print_copies(&out_copies, report->gpu, out);
 }
 
 void report_table_run(const struct report *report, FILE *out)

@@ -19,6 +19,7 @@ uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t f
 /* The same of managed pages, which the link compresses. */
 uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
 /* The last `bytes` of the copy that was submitted last cannot begin before from_ns; when it ends then. */
-uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
+uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns,
+			  uint64_t bytes);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "driver.h"
+#include "untimed.h"
 #include "interrupt.h"
 #include "support/seed.h"
 #include "trace_write.h"
@@ -19,7 +19,7 @@
 
 #define BASE 0x200000000u
 
-static struct driver_result result;
+static struct sim_result result;
 static FILE *decisions; /* where the decision log of a run goes, NULL: nowhere */
 static char error[SOURCE_ERROR_MAX];
 
@@ -34,12 +34,12 @@ static struct uvmp_policy policy_of(const char *text)
 static bool run_source(struct source *source, const char *text, uint64_t memory_bytes)
 {
 	struct uvmp_policy policy = policy_of(text);
-	struct driver_memory memory = {memory_bytes, 100};
+	struct sim_memory memory = {memory_bytes, 100};
 	bool done;
 
 	assert_non_null(source);
 	error[0] = '\0';
-	done = driver_run(source, &policy, memory, 1, &(struct driver_log){decisions, false}, &result, error);
+	done = untimed_run(source, &(struct sim_run){&policy, memory, 1, {decisions, false}}, &result, error);
 	source->close(source);
 	return done;
 }
@@ -65,7 +65,7 @@ static void test_sequential_touch(void **unused)
 	(void)unused;
 	for (uint32_t page = 0; page < 512; page++)
 		length += (size_t)snprintf(rows + length, sizeof(rows) - length, ",0,r,%llx\n",
-		                           (unsigned long long)BASE + page * 4096ull);
+					   (unsigned long long)BASE + page * 4096ull);
 	assert_true(run_rows(rows, "prefetch=density", 2097152));
 	assert_int_equal(result.accesses, 512);
 	assert_int_equal(result.far_faults, 6);
@@ -86,7 +86,7 @@ static void test_sequential_touch(void **unused)
 static void test_two_blocks_in_one(void **unused)
 {
 	static const char rows[] = "range,200000000,4194304\n,0,r,200000000\n,0,w,200200000\n"
-	                           ",0,r,200000000\n,0,w,200201000\n";
+				   ",0,r,200000000\n,0,w,200201000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 2097152));
@@ -97,7 +97,7 @@ static void test_two_blocks_in_one(void **unused)
 	assert_int_equal(result.pages_evicted, 3);
 	assert_int_equal(result.d2h_copies, 3);
 	assert_int_equal(result.refaults,
-	                 1); /* the first page of A; the last access is to another page of B */
+			 1); /* the first page of A; the last access is to another page of B */
 	assert_int_equal(result.pages_touched, 3);
 	assert_true(run_rows(rows, "prefetch=block", 2097152));
 	assert_int_equal(result.pages_migrated, 4 * 512);
@@ -113,12 +113,12 @@ static void test_two_blocks_in_one(void **unused)
 static void test_lru_by_service(void **unused)
 {
 	static const char rows[] = "range,200000000,6291456\n,0,r,200000000\n,0,r,200200000\n"
-	                           ",0,r,200000000\n,0,r,200400000\n,0,r,200000000\n";
+				   ",0,r,200000000\n,0,r,200400000\n,0,r,200000000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 4194304));
 	assert_int_equal(result.evictions,
-	                 2); /* C takes the place of A, though A was used last; A that of B */
+			 2); /* C takes the place of A, though A was used last; A that of B */
 	assert_int_equal(result.refaults, 1);
 	assert_true(run_rows(rows, "prefetch=none quirks=0", 4194304));
 	assert_int_equal(result.evictions, 1); /* of B */
@@ -131,8 +131,8 @@ static void test_lru_by_service(void **unused)
 static void test_duplicates(void **unused)
 {
 	static const char rows[] =
-	        "range,200000000,4194304\n,0,r,200000000\n,1,r,200000000\n,64,r,200000000\n"
-	        ",2,r,200000000\n,3,r,200001000\n,4,r,200200000\n";
+		"range,200000000,4194304\n,0,r,200000000\n,1,r,200000000\n,64,r,200000000\n"
+		",2,r,200000000\n,3,r,200001000\n,4,r,200200000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none replay=batch_flush", 4194304));
@@ -147,7 +147,7 @@ static void test_duplicates(void **unused)
 	assert_int_equal(result.duplicates, 3);
 	assert_true(run_rows(rows, "prefetch=none replay=block", 4194304));
 	assert_int_equal(result.replays,
-	                 2 + 1); /* one per block; what agent 4 raised again finds nothing to do */
+			 2 + 1); /* one per block; what agent 4 raised again finds nothing to do */
 	assert_true(run_rows(rows, "prefetch=none replay=once", 4194304));
 	assert_int_equal(result.replays, 1);
 }
@@ -172,14 +172,14 @@ static void test_ranges(void **unused)
 	(void)unused;
 	/* several ranges in one window of 2 MiB, one shorter than a big page, one that comes late */
 	assert_true(
-	        run_rows("range,200001000,8192,a\nrange,200003000,4096,b\n,0,r,200001000\n,1,w,200003fff\n"
-	                 "range,200010000,1048576,late\n,0,r,200010000\n",
-	                 "prefetch=block", 2097152));
+		run_rows("range,200001000,8192,a\nrange,200003000,4096,b\n,0,r,200001000\n,1,w,200003fff\n"
+			 "range,200010000,1048576,late\n,0,r,200010000\n",
+			 "prefetch=block", 2097152));
 	assert_int_equal(result.footprint_bytes, 8192 + 4096 + 1048576);
 	assert_int_equal(result.pages_migrated, 2 + 1 + 256);
 	assert_true(run_rows(
-	        "range,200001000,8192,a\n,0,r,200001000\nrange,300000000,4194304,late\n,0,r,300000000\n",
-	        "prefetch=none evict=random4k", 2097152));
+		"range,200001000,8192,a\n,0,r,200001000\nrange,300000000,4194304,late\n,0,r,300000000\n",
+		"prefetch=none evict=random4k", 2097152));
 	assert_int_equal(result.far_faults, 2);
 }
 
@@ -194,7 +194,7 @@ static void test_errors(void **unused)
 	assert_non_null(strstr(error, "never services a fault"));
 	assert_true(run_rows("range,200000000,4096\n,0,r,200000000\n", "max_batches=0 quirks=0", 2097152));
 	assert_false(
-	        run_rows("range,200000000,4096\n,0,r,200000000\n,0,x,200000000\n", "prefetch=none", 2097152));
+		run_rows("range,200000000,4096\n,0,r,200000000\n,0,x,200000000\n", "prefetch=none", 2097152));
 	assert_non_null(strstr(error, "rows:4: "));
 	assert_int_equal(result.accesses, 1); /* what was done is not lost */
 }
@@ -206,7 +206,7 @@ static void test_stale_faults(void **unused)
 	/* agents 0 and 1 fault on A, 2 on B; batches of one: the second fault on A is stale when its turn
 	 * comes */
 	static const char rows[] = "range,200000000,6291456\n,0,r,200000000\n,2,r,200200000\n,1,r,200000000\n"
-	                           ",0,r,200400000\n,0,r,200000000\n";
+				   ",0,r,200400000\n,0,r,200000000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none replay=once batch=1", 4194304));
@@ -230,7 +230,7 @@ static void test_full_buffer(void **unused)
 {
 	(void)unused;
 	assert_true(run_source(workload_open("random:bytes=8m,threads=1,passes=1,agents=1500", 1, error),
-	                       "prefetch=none replay=batch batch=16 max_batches=1", 8388608));
+			       "prefetch=none replay=batch batch=16 max_batches=1", 8388608));
 	assert_int_equal(result.far_faults, 2048);
 	assert_int_equal(result.refaults, 0);
 }
@@ -241,7 +241,7 @@ static void test_full_buffer(void **unused)
 static void test_cpu_brings_home(void **unused)
 {
 	static const char rows[] =
-	        "range,200000000,2097152\n,0,w,200005000\n,cpu,r,200005000\n,0,r,200005000\n";
+		"range,200000000,2097152\n,0,w,200005000\n,cpu,r,200005000\n,0,r,200005000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 2097152));
@@ -261,13 +261,13 @@ static void test_cpu_brings_home(void **unused)
 	assert_int_equal(result.d2h_bytes, 65536);
 	/* what is home already costs nothing: every page starts on the CPU */
 	assert_true(
-	        run_rows("range,200000000,2097152\n,cpu,w,200005000\n,cpu,a,200006000\n,cpu,r,200007000\n",
-	                 "prefetch=none", 2097152));
+		run_rows("range,200000000,2097152\n,cpu,w,200005000\n,cpu,a,200006000\n,cpu,r,200007000\n",
+			 "prefetch=none", 2097152));
 	assert_int_equal(result.accesses, 3);
 	assert_int_equal(result.batches + result.h2d_copies + result.d2h_copies, 0);
 	/* the CPU comes after what the GPU has asked for: agent 1 still waits when the row is read */
 	assert_true(run_rows("range,200000000,2097152\n,0,w,200005000\n,1,w,200006000\n,cpu,w,200006000\n",
-	                     "prefetch=none", 2097152));
+			     "prefetch=none", 2097152));
 	assert_int_equal(result.far_faults, 2);
 	assert_int_equal(result.d2h_bytes, 4096);
 }
@@ -281,7 +281,7 @@ static unsigned count_actions(const char *kind, const char *with)
 	rewind(decisions);
 	while (fgets(line, sizeof(line), decisions))
 		count += sscanf(line, "%*u %31s", name) == 1 && strcmp(name, kind) == 0 &&
-		         strstr(line, with) != NULL;
+			 strstr(line, with) != NULL;
 	return count;
 }
 
@@ -295,7 +295,7 @@ static void test_cpu_thrashing(void **unused)
 	(void)unused;
 	for (unsigned i = 0; i < 40; i++)
 		length += (size_t)snprintf(rows + length, sizeof(rows) - length, "%u,%s,w,200005000\n",
-		                           100000 * (i + 1), i % 2 ? "cpu" : "0");
+					   100000 * (i + 1), i % 2 ? "cpu" : "0");
 	decisions = tmpfile();
 	assert_non_null(decisions);
 	assert_true(run_rows(rows, "prefetch=none", 2097152));
@@ -351,10 +351,10 @@ static void test_prefetch_calls(void **unused)
 {
 	(void)unused;
 	assert_true(run_rows(CALLS
-	                     "prefetch,gpu,200000000,2097152\nkernel,k\n,0,r,200000000\n,0,w,200400000\n"
-	                     "sync\nprefetch,cpu,200000000,2097152\n,cpu,r,200000000\n"
-	                     ",cpu,r,200400000\n",
-	                     "prefetch=none", 6291456));
+			     "prefetch,gpu,200000000,2097152\nkernel,k\n,0,r,200000000\n,0,w,200400000\n"
+			     "sync\nprefetch,cpu,200000000,2097152\n,cpu,r,200000000\n"
+			     ",cpu,r,200400000\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.accesses, 4);
 	assert_int_equal(result.faults_raw, 1);
 	assert_int_equal(result.far_faults, 1); /* it begins as zeros and is not copied */
@@ -377,7 +377,7 @@ static void test_prefetch_calls(void **unused)
 	assert_int_equal(result.pages_evicted, 512);
 	/* it waits for those who wait */
 	assert_true(run_rows(CALLS ",0,r,200000000\n,1,r,200001000\nprefetch,gpu,200000000,8192\n",
-	                     "prefetch=none", 6291456));
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.far_faults, 2);
 	assert_int_equal(result.pages_prefetched, 0);
 }
@@ -397,13 +397,13 @@ static void test_fresh(void **unused)
 	assert_int_equal(result.pages_migrated, 0);
 	/* what has been there once has contents: the next block evicts it */
 	assert_true(
-	        run_rows(CALLS ",0,w,200400000\n,0,r,200000000\n,0,w,200400000\n", "prefetch=none", 2097152));
+		run_rows(CALLS ",0,w,200400000\n,0,r,200000000\n,0,w,200400000\n", "prefetch=none", 2097152));
 	assert_int_equal(result.pages_migrated, 2);
 	assert_int_equal(result.pages_evicted, 2);
 	assert_int_equal(result.refaults, 1);
 	/* without contents there is nothing to copy */
 	assert_true(run_rows(CALLS ",0,w,200400000\nadvise,discard,,200400000,2097152\n,0,r,200000000\n",
-	                     "prefetch=block", 2097152));
+			     "prefetch=block", 2097152));
 	assert_int_equal(result.pages_evicted, 0);
 	assert_int_equal(result.evictions, 1);
 	assert_int_equal(result.pages_prefetched_unused, 511 + 511);
@@ -413,20 +413,20 @@ static void test_advice(void **unused)
 {
 	(void)unused;
 	assert_true(run_rows(CALLS "advise,accessed-by,gpu,200000000,4096\n,0,w,200000000\n,cpu,w,200000000\n"
-	                           "advise,not-accessed-by,gpu,200000000,4096\n",
-	                     "prefetch=none", 6291456));
+				   "advise,not-accessed-by,gpu,200000000,4096\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.faults_raw + result.cpu_faults + result.h2d_copies, 0);
 	assert_true(run_rows(CALLS "advise,preferred,cpu,200000000,4096\n,0,w,200000000\n,cpu,w,200000000\n",
-	                     "prefetch=none", 6291456));
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.faults_raw, 1);
 	assert_int_equal(result.h2d_copies + result.cpu_faults, 0);
 	assert_true(run_rows(CALLS "advise,preferred,cpu,200000000,4096\n"
-	                           "advise,preferred,none,200000000,4096\n,0,w,200000000\n",
-	                     "prefetch=none", 6291456));
+				   "advise,preferred,none,200000000,4096\n,0,w,200000000\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.h2d_copies, 1);
 	assert_true(run_rows(CALLS "advise,read-duplicate,,200000000,4096\n,0,r,200000000\n"
-	                           "sync\n,cpu,r,200000000\n,0,r,200000000\n",
-	                     "prefetch=none", 6291456));
+				   "sync\n,cpu,r,200000000\n,0,r,200000000\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.h2d_copies, 1);
 	assert_int_equal(result.cpu_faults + result.d2h_copies, 0);
 }
@@ -436,15 +436,15 @@ static void test_advice(void **unused)
 static void test_notifications_without_faults(void **unused)
 {
 	static const char *const policies[] = {"prefetch=none counters=on counter_threshold=4",
-	                                       "prefetch=none evict=lru2m remote=always remote_threshold=4"};
+					       "prefetch=none evict=lru2m remote=always remote_threshold=4"};
 	static const char reads[] = ",0,r,200000000\n,0,r,200000000\n,0,r,200000000\n,0,r,200000000\n"
-	                            ",0,r,200000000\n,0,r,200000000\n,0,r,200000000\n,0,r,200000000\n";
+				    ",0,r,200000000\n,0,r,200000000\n,0,r,200000000\n,0,r,200000000\n";
 	char rows[1024];
 
 	(void)unused;
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(rows, sizeof(rows), "%s%s%s", CALLS,
-		         i == 0 ? "advise,accessed-by,gpu,200000000,4096\n" : "", reads);
+			 i == 0 ? "advise,accessed-by,gpu,200000000,4096\n" : "", reads);
 		assert_true(run_rows(rows, policies[i], 6291456));
 		assert_int_equal(result.faults_raw, i);
 		assert_int_equal(result.h2d_copies, 1);
@@ -458,18 +458,18 @@ static void test_advice_on_half_a_block(void **unused)
 {
 	(void)unused;
 	assert_true(run_rows(CALLS "advise,preferred,gpu,200000000,1048576\n"
-	                           "prefetch,gpu,200000000,1048576\nprefetch,gpu,200100000,1048576\n",
-	                     "prefetch=none", 6291456));
+				   "prefetch,gpu,200000000,1048576\nprefetch,gpu,200100000,1048576\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.pages_prefetched_unused, 512);
 	assert_true(run_rows(CALLS "advise,preferred,gpu,200400000,1048576\n"
-	                           ",0,w,200500000\n,0,w,200500000\n,0,w,200400000\n"
-	                           ",cpu,r,200500000\n,cpu,r,200400000\n",
-	                     "prefetch=none", 6291456));
+				   ",0,w,200500000\n,0,w,200500000\n,0,w,200400000\n"
+				   ",cpu,r,200500000\n,cpu,r,200400000\n",
+			     "prefetch=none", 6291456));
 	assert_int_equal(result.far_faults, 2);
 	assert_int_equal(result.cpu_faults, 2);
 	assert_true(run_rows(CALLS "advise,preferred,gpu,200400000,1048576\n"
-	                           ",0,w,200500000\n,0,w,200400000\n,0,r,200000000\n,0,r,200500000\n",
-	                     "prefetch=none", 2097152));
+				   ",0,w,200500000\n,0,w,200400000\n,0,r,200000000\n,0,r,200500000\n",
+			     "prefetch=none", 2097152));
 	assert_int_equal(result.refaults, 1);
 }
 
@@ -526,8 +526,8 @@ static void test_calls_outside(void **unused)
 	(void)unused;
 	assert_false(run_list(range, call, end, 2097152));
 	assert_string_equal(
-	        error, "list:2: a prefetch, advice or free for 8192 bytes at 0x200001000: not all of that "
-	               "is managed");
+		error, "list:2: a prefetch, advice or free for 8192 bytes at 0x200001000: not all of that "
+		       "is managed");
 	call.kind = SOURCE_ADVISE;
 	assert_false(run_list(range, call, end, 2097152));
 	assert_non_null(strstr(error, "not all of that is managed"));
@@ -552,8 +552,8 @@ static void test_calls_outside(void **unused)
 static void test_free_part(void **unused)
 {
 	static const char rows[] = "range,200000000,4194304\n,0,w,200000000\n,0,w,200001000\n,0,w,200002000\n"
-	                           ",0,w,200003000\nfree,200001000,8192\n,0,w,200003000\n"
-	                           "range,200001000,8192,,fresh\n,0,w,200001000\n,cpu,r,200001000\n";
+				   ",0,w,200003000\nfree,200001000,8192\n,0,w,200003000\n"
+				   "range,200001000,8192,,fresh\n,0,w,200001000\n,cpu,r,200001000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 2097152));
@@ -571,9 +571,9 @@ static void test_free_part(void **unused)
 static void test_free_part_of_prefetched(void **unused)
 {
 	static const char rows[] = "range,200000000,6291456\nprefetch,gpu,200000000,2097152\n"
-	                           "free,200000000,2097152\n,0,r,200200000\n"
-	                           "range,200000000,2097152\n,0,r,200000000\n"
-	                           "free,200000000,6291456\nrange,200000000,6291456\n,0,r,200000000\n";
+				   "free,200000000,2097152\n,0,r,200200000\n"
+				   "range,200000000,2097152\n,0,r,200000000\n"
+				   "free,200000000,6291456\nrange,200000000,6291456\n,0,r,200000000\n";
 
 	(void)unused;
 	assert_true(run_rows(rows, "prefetch=none", 4194304));
@@ -592,7 +592,7 @@ static void declare(FILE *out, bool *is_declared, uint32_t first, uint32_t outer
 	for (uint32_t page = first; page < outer; page++)
 		is_declared[page] = true;
 	fprintf(out, "range,%llx,%u,%s\n", (unsigned long long)BASE + first * 4096ull,
-	        (outer - first) * 4096u, is_fresh ? ",fresh" : "a");
+		(outer - first) * 4096u, is_fresh ? ",fresh" : "a");
 }
 
 /* From a page on as many as are alike, at most. */
@@ -614,7 +614,7 @@ static void write_random_frees(FILE *out, uint64_t *random, uint32_t steps)
 		uint32_t page = (uint32_t)uvmp_random_below(random, WINDOW_PAGES);
 		uint32_t most = uvmp_random_below(random, 3) == 0 ? WINDOW_PAGES : 24;
 		uint32_t outer = alike(is_declared, page, most),
-		         kind = (uint32_t)uvmp_random_below(random, 16);
+			 kind = (uint32_t)uvmp_random_below(random, 16);
 		unsigned long long address = BASE + page * 4096ull;
 
 		if (!is_declared[page]) {
@@ -626,10 +626,10 @@ static void write_random_frees(FILE *out, uint64_t *random, uint32_t steps)
 			fprintf(out, "advise,accessed-by,gpu,%llx,%u\n", address, (outer - page) * 4096u);
 		} else {
 			fprintf(out, ",%s,%c,%llx\n",
-			        kind == 2  ? "cpu"
-			        : kind < 9 ? "1"
-			                   : "70",
-			        kind % 2u ? 'r' : 'w', address);
+				kind == 2  ? "cpu"
+				: kind < 9 ? "1"
+					   : "70",
+				kind % 2u ? 'r' : 'w', address);
 		}
 	}
 }
@@ -641,12 +641,12 @@ static void test_random_frees(void **unused)
 		const char *policy;
 		uint64_t memory_bytes;
 	} cases[] = {{"", 4u * WINDOW_PAGES * 4096u},
-	             {"quirks=0 counters=on", 4u * WINDOW_PAGES * 4096u},
-	             {"prefetch=none thrash=off evict=lru4k", 2097152},
-	             {"preset=uvmsmart-tbn", 4194304},
-	             {"prefetch=sequential evict=lfu2m", 4194304},
-	             {"prefetch=pattern evict=mhpe", 4194304},
-	             {"replay=once evict=random4k", 4194304}};
+		     {"quirks=0 counters=on", 4u * WINDOW_PAGES * 4096u},
+		     {"prefetch=none thrash=off evict=lru4k", 2097152},
+		     {"preset=uvmsmart-tbn", 4194304},
+		     {"prefetch=sequential evict=lfu2m", 4194304},
+		     {"prefetch=pattern evict=mhpe", 4194304},
+		     {"replay=once evict=random4k", 4194304}};
 	uint64_t random = test_seed();
 
 	(void)unused;
@@ -658,7 +658,7 @@ static void test_random_frees(void **unused)
 		write_random_frees(file, &random, 600u + test_share_of(2400));
 		rewind(file);
 		if (!run_source(trace_open_stream(file, "frees", error), cases[i].policy,
-		                cases[i].memory_bytes))
+				cases[i].memory_bytes))
 			fail_msg("%s: %s", cases[i].policy, error);
 		assert_true(result.pages_migrated > 0 && result.cpu_faults > 0);
 		assert_true(result.pages_prefetched_unused <= result.pages_prefetched);
@@ -670,7 +670,7 @@ static void test_device_ranges(void **unused)
 {
 	struct source_row range = {.kind = SOURCE_RANGE, .range = {.base = BASE, .bytes = 8192}};
 	struct source_row device = {.kind = SOURCE_RANGE,
-	                            .range = {.base = BASE + 8192, .bytes = 2097153, .is_device = true}};
+				    .range = {.base = BASE + 8192, .bytes = 2097153, .is_device = true}};
 	struct source_row use = {.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_WRITE, .address = BASE + 8192};
 	struct source_row end = {.kind = SOURCE_END};
 
@@ -683,11 +683,11 @@ static void test_device_ranges(void **unused)
 	assert_int_equal(result.memory_bytes, 2097152);
 	assert_false(run_list(range, device, use, 4194304));
 	assert_string_equal(error,
-	                    "list:3: the ranges that are not managed leave no memory for those that are");
+			    "list:3: the ranges that are not managed leave no memory for those that are");
 	use.address = BASE;
 	assert_false(run_list(range, use, device, 6291456));
 	assert_string_equal(error,
-	                    "list:3: a range that is not managed has to be there before the first access");
+			    "list:3: a range that is not managed has to be there before the first access");
 	use.address = device.range.base;
 	assert_true(run_list(device, use, end, 4194304)); /* all of it */
 	assert_true(run_list(device, use, end, 0));
@@ -701,7 +701,7 @@ static void test_device_ranges(void **unused)
 static void test_nothing_managed(void **unused)
 {
 	static const char *const specs[] = {"stream_thread:bytes=2m,move=copy",
-	                                    "tiles:tiles=2,tile=1m,order=compute"};
+					    "tiles:tiles=2,tile=1m,order=compute"};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
@@ -739,12 +739,12 @@ static void test_large_batch(void **unused)
 static void test_trace_of_workload(void **unused)
 {
 	static const char *const specs[] = {"tiles:tiles=4,tile=1m", "hotspot:n=512,cpu=1,agents=9",
-	                                    "random:bytes=4m"};
+					    "random:bytes=4m"};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		struct source *source = workload_open(specs[i], 1, error);
-		struct driver_result first;
+		struct sim_result first;
 		struct trace_writer *writer;
 		FILE *file = tmpfile();
 		struct source_row row;
@@ -786,22 +786,22 @@ static void check_conservation(const char *text)
 static void test_all_policies(void **unused)
 {
 	static const char *const workloads[] = {"random:bytes=5m,passes=2,agents=12",
-	                                        "stencil:n=512,tile=32,iterations=2,agents=7"};
+						"stencil:n=512,tile=32,iterations=2,agents=7"};
 	const uint32_t all = UVMP_PREFETCH_COUNT * UVMP_EVICT_COUNT * 4u * 2u;
 
 	(void)unused;
 	for (uint32_t k = 0; k < test_share_of(all); k++) {
 		uint32_t i = k * 599u % all; /* a prime: a share of them has something of everything */
 		uint32_t prefetch = i % UVMP_PREFETCH_COUNT,
-		         evict = i / UVMP_PREFETCH_COUNT % UVMP_EVICT_COUNT;
+			 evict = i / UVMP_PREFETCH_COUNT % UVMP_EVICT_COUNT;
 		uint32_t rest = i / UVMP_PREFETCH_COUNT / UVMP_EVICT_COUNT;
 		uint64_t memory = i / 7u % 2u ? 4194304 : 2097152;
 		char text[128];
 
 		snprintf(text, sizeof(text), "prefetch=%s evict=%s replay=%s quirks=%u batch=%u",
-		         uvmp_prefetch_name((enum uvmp_prefetcher)prefetch),
-		         uvmp_evict_name((enum uvmp_evictor)evict),
-		         uvmp_replay_name((enum uvmp_replay_policy)(rest % 4u)), rest / 4u, i % 3u ? 256 : 5);
+			 uvmp_prefetch_name((enum uvmp_prefetcher)prefetch),
+			 uvmp_evict_name((enum uvmp_evictor)evict),
+			 uvmp_replay_name((enum uvmp_replay_policy)(rest % 4u)), rest / 4u, i % 3u ? 256 : 5);
 		if (!run_source(workload_open(workloads[i % 2u], 1, error), text, memory))
 			fail_msg("%s: %s", text, error);
 		check_conservation(text);
@@ -811,53 +811,53 @@ static void test_all_policies(void **unused)
 /* The same run twice gives the same counts, and another seed other ones where anything is random. */
 static void test_determinism(void **unused)
 {
-	struct driver_result first;
+	struct sim_result first;
 
 	(void)unused;
 	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k",
-	                       4194304));
+			       4194304));
 	first = result;
 	assert_true(run_source(workload_open("random:bytes=8m", 7, error), "prefetch=random evict=random4k",
-	                       4194304));
+			       4194304));
 	assert_memory_equal(&first, &result, sizeof(result));
 	assert_true(run_source(workload_open("random:bytes=8m", 8, error), "prefetch=random evict=random4k",
-	                       4194304));
+			       4194304));
 	assert_memory_not_equal(&first, &result, sizeof(result));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_sequential_touch),
-	        cmocka_unit_test(test_two_blocks_in_one),
-	        cmocka_unit_test(test_lru_by_service),
-	        cmocka_unit_test(test_duplicates),
-	        cmocka_unit_test(test_prefetch_beyond_block),
-	        cmocka_unit_test(test_ranges),
-	        cmocka_unit_test(test_errors),
-	        cmocka_unit_test(test_stale_faults),
-	        cmocka_unit_test(test_follow_and_fault),
-	        cmocka_unit_test(test_full_buffer),
-	        cmocka_unit_test(test_cpu_brings_home),
-	        cmocka_unit_test(test_cpu_thrashing),
-	        cmocka_unit_test(test_cpu_outside),
-	        cmocka_unit_test(test_prefetch_calls),
-	        cmocka_unit_test(test_fresh),
-	        cmocka_unit_test(test_advice),
-	        cmocka_unit_test(test_notifications_without_faults),
-	        cmocka_unit_test(test_advice_on_half_a_block),
-	        cmocka_unit_test(test_interrupted_within_a_row),
-	        cmocka_unit_test(test_calls_outside),
-	        cmocka_unit_test(test_free_part),
-	        cmocka_unit_test(test_free_part_of_prefetched),
-	        cmocka_unit_test(test_random_frees),
-	        cmocka_unit_test(test_device_ranges),
-	        cmocka_unit_test(test_nothing_managed),
-	        cmocka_unit_test(test_error_below_cpu),
-	        cmocka_unit_test(test_large_batch),
-	        cmocka_unit_test(test_trace_of_workload),
-	        cmocka_unit_test(test_all_policies),
-	        cmocka_unit_test(test_determinism),
+		cmocka_unit_test(test_sequential_touch),
+		cmocka_unit_test(test_two_blocks_in_one),
+		cmocka_unit_test(test_lru_by_service),
+		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_prefetch_beyond_block),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_stale_faults),
+		cmocka_unit_test(test_follow_and_fault),
+		cmocka_unit_test(test_full_buffer),
+		cmocka_unit_test(test_cpu_brings_home),
+		cmocka_unit_test(test_cpu_thrashing),
+		cmocka_unit_test(test_cpu_outside),
+		cmocka_unit_test(test_prefetch_calls),
+		cmocka_unit_test(test_fresh),
+		cmocka_unit_test(test_advice),
+		cmocka_unit_test(test_notifications_without_faults),
+		cmocka_unit_test(test_advice_on_half_a_block),
+		cmocka_unit_test(test_interrupted_within_a_row),
+		cmocka_unit_test(test_calls_outside),
+		cmocka_unit_test(test_free_part),
+		cmocka_unit_test(test_free_part_of_prefetched),
+		cmocka_unit_test(test_random_frees),
+		cmocka_unit_test(test_device_ranges),
+		cmocka_unit_test(test_nothing_managed),
+		cmocka_unit_test(test_error_below_cpu),
+		cmocka_unit_test(test_large_batch),
+		cmocka_unit_test(test_trace_of_workload),
+		cmocka_unit_test(test_all_policies),
+		cmocka_unit_test(test_determinism),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

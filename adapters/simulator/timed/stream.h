@@ -15,13 +15,13 @@ struct stream_item {
 struct stream {
 	struct stream_item *item; /* a ring */
 	size_t first, count, room;
-	bool is_running; /* the first item */
+	bool is_running;  /* the first item */
 	uint64_t done_ns; /* all before the first item had ended */
 };
 
 struct stream_event {
 	uint64_t recorded; /* number of the last RECORD, 0: none */
-	uint64_t done;     /* of the last one of those that were reached, in whatever order, */
+	uint64_t done;	   /* of the last one of those that were reached, in whatever order, */
 	uint64_t done_ns;  /* and when */
 };
 
@@ -37,7 +37,7 @@ struct streams {
 uint64_t streams_room_ns(const struct streams *streams, unsigned stream);
 /* There is room. `kernel` is looked at for kernels. False: out of memory. */
 bool streams_push(struct streams *streams, const struct workload_op *op, const struct workload_kernel *kernel,
-                  uint64_t issued_ns);
+		  uint64_t issued_ns);
 /* The first item of a stream that waits to begin, and the earliest time at which it may; NULL: there is none. */
 const struct stream_item *streams_first(const struct streams *streams, unsigned stream, uint64_t *from_ns);
 /* It has begun. */

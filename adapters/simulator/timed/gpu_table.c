@@ -151,14 +151,14 @@ static void queue(struct gpu *gpu, struct event *event)
 }
 
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
-             bool is_remote)
+	     bool is_remote)
 {
 	struct event event = {.time_ns = at_ns > block->event_ns ? at_ns : block->event_ns,
-	                      .block = block,
-	                      .pages = *pages,
-	                      .kind = EVENT_MAP,
-	                      .right = (uint8_t)right,
-	                      .is_remote = is_remote};
+			      .block = block,
+			      .pages = *pages,
+			      .kind = EVENT_MAP,
+			      .right = (uint8_t)right,
+			      .is_remote = is_remote};
 
 	block->event_ns = event.time_ns;
 	queue(gpu, &event);
@@ -174,9 +174,9 @@ void gpu_replay(struct gpu *gpu, uint64_t at_ns)
 void gpu_limit(struct gpu *gpu, uint64_t at_ns, uint32_t still, uint32_t extra)
 {
 	struct event event = {.time_ns = at_ns,
-	                      .kind = EVENT_LIMIT,
-	                      .still = still,
-	                      .extra = extra < GPU_EXTRA_MOST ? extra : GPU_EXTRA_MOST};
+			      .kind = EVENT_LIMIT,
+			      .still = still,
+			      .extra = extra < GPU_EXTRA_MOST ? extra : GPU_EXTRA_MOST};
 
 	queue(gpu, &event);
 }

@@ -12,10 +12,10 @@ struct tlb_entry {
 };
 
 struct tlb {
-	struct tlb_entry *entry; /* [size] */
-	uint32_t *bucket;        /* [buckets]: the first entry of each chain */
+	struct tlb_entry *entry;       /* [size] */
+	uint32_t *bucket;	       /* [buckets]: the first entry of each chain */
 	uint32_t size, count, buckets; /* buckets: a power of two */
-	uint32_t newest, oldest; /* undefined while count is 0 */
+	uint32_t newest, oldest;       /* undefined while count is 0 */
 };
 
 /* False: out of memory; tlb_close may be called all the same, as on zeros. */

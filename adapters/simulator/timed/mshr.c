@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE        MSHR_NONE
+#define NONE	    MSHR_NONE
 #define WAITERS_MIN 1024u
 
 /* Entries from `first` on are chained as free ones. */
@@ -62,7 +62,7 @@ uint32_t mshr_add(struct mshr *mshr, uint64_t page)
 		return NONE;
 	mshr->free_entry = mshr->entry[at].next;
 	mshr->entry[at] = (struct mshr_entry){
-	        .page = page, .first = NONE, .next = *chain, .older = mshr->newest, .newer = NONE};
+		.page = page, .first = NONE, .next = *chain, .older = mshr->newest, .newer = NONE};
 	*chain = at;
 	if (mshr->newest == NONE)
 		mshr->oldest = at;

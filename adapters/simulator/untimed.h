@@ -1,47 +1,54 @@
-/* driver.h: one run of a source under a policy, without time.
+/* untimed.h: one run of a source under a policy, without time.
  *
  * The engine of libuvmpolicy (service.h) decides; here its actions are performed and counted. Agents stall on
  * a fault until a replay finds their page; every replay makes the agents that still lack theirs fault again,
  * which is where duplicates come from.
  */
-#ifndef UVMSIM_DRIVER_H
-#define UVMSIM_DRIVER_H
+#ifndef UVMSIM_UNTIMED_H
+#define UVMSIM_UNTIMED_H
 
 #include "source.h"
 #include "uvmpolicy/policy.h"
 
 /* How much memory the GPU has. */
-struct driver_memory {
-	uint64_t bytes;           /* 0: from oversub_percent */
+struct sim_memory {
+	uint64_t bytes;		  /* 0: from oversub_percent */
 	uint32_t oversub_percent; /* footprint in percent of memory, 1..10000 */
 };
 
-struct driver_result {
+struct sim_result {
 	uint64_t memory_bytes, footprint_bytes;
 	uint64_t accesses; /* rows of the source */
 	uint64_t faults_raw, faults_coalesced, duplicates, batches, replays;
 	uint64_t far_faults, refaults;
 	uint64_t h2d_bytes, h2d_copies, d2h_bytes, d2h_copies;
 	uint64_t h2d_least_bytes, h2d_most_bytes, d2h_least_bytes, d2h_most_bytes; /* of one copy; 0: none */
-	uint64_t cpu_faults; /* of the CPU, served */
+	uint64_t cpu_faults;							   /* of the CPU, served */
 	uint64_t pages_migrated, pages_prefetched, pages_prefetched_unused;
 	uint64_t evictions, pages_evicted;
-	uint64_t pages_touched; /* distinct pages: the compulsory traffic */
+	uint64_t pages_touched;	  /* distinct pages: the compulsory traffic */
 	uint64_t pages_thrashed;  /* that came again after they had been evicted, however */
 	uint64_t remote_accesses; /* of the GPU, to pages that are mapped where they lie, on the CPU */
 };
 
 /* The decision log: one action a line (uvmpolicy/service.h), and with `has_completions` a line for its end behind each.
  * Actions end at once without time, else on the clock of the machine. */
-struct driver_log {
+struct sim_log {
 	FILE *file; /* NULL: no log */
 	bool has_completions;
 };
 
+/* The settings of a run. */
+struct sim_run {
+	const struct uvmp_policy *policy;
+	struct sim_memory memory;
+	uint64_t seed;
+	struct sim_log log;
+};
+
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a
- * policy that never services a fault; *result then holds what was counted so far. `log` may be
- * NULL. */
-bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, const struct driver_log *log, struct driver_result *result, char error[SOURCE_ERROR_MAX]);
+ * policy that never services a fault; *result then holds what was counted so far. */
+bool untimed_run(struct source *source, const struct sim_run *run, struct sim_result *result,
+		 char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -1,13 +1,13 @@
-/* machine.h: one run of a workload on a model of a GPU, with time.
+/* timed.h: one run of a workload on a model of a GPU, with time.
  *
  * The GPU (gpu.h) raises faults; the host here are the CPU threads in which the driver works (thread.h): they are
  * interrupted or called, ask the engine of libuvmpolicy what to do (service.h), and each action takes the CPU and the
  * link (link.h) the time that the model says. The engine does not know that time is simulated.
  */
-#ifndef UVMSIM_MACHINE_H
-#define UVMSIM_MACHINE_H
+#ifndef UVMSIM_TIMED_H
+#define UVMSIM_TIMED_H
 
-#include "../driver.h"
+#include "../untimed.h"
 #include "../model.h"
 #include "../spread.h"
 
@@ -16,7 +16,7 @@
  * the kernels' times, from launch to end. cpu: the program's own thread was in a fault, prefetch call or advice, from
  * its beginning until the thread went on; what the driver did in it counts there as well. time_ns ends with the program:
  * a bottom half that works on faults which nobody waits for any more counts whole in the others, and may reach beyond. */
-struct machine_times {
+struct sim_times {
 	uint64_t time_ns;
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
 	uint64_t kernel_ns, cpu_ns;
@@ -29,9 +29,8 @@ struct machine_times {
 	struct spread batch_ns, handling_ns, batch_faults, batch_pages;
 };
 
-/* As driver_run, on the model. A trace runs as a program (workloads/recorded.h). */
-bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
-                 struct driver_memory memory, uint64_t seed, const struct driver_log *log,
-                 struct driver_result *result, struct machine_times *times, char error[SOURCE_ERROR_MAX]);
+/* As untimed_run, on the model. A trace runs as a program (workloads/recorded.h). */
+bool timed_run(struct source *source, const struct model *model, const struct sim_run *settings,
+	       struct sim_result *result, struct sim_times *times, char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -51,11 +51,7 @@ static bool open_parts(struct gpu *gpu)
 	       (m->mshr_entries == 0 || mshr_open(&gpu->mshr, m->mshr_entries));
 }
 
-struct gpu *gpu_open(const struct model *model, struct space *space,
-                     void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write),
-                     void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write,
-                                    uint64_t now_ns),
-                     void *context)
+struct gpu *gpu_open(const struct model *model, struct space *space, struct gpu_listener listener)
 {
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
 
@@ -63,9 +59,7 @@ struct gpu *gpu_open(const struct model *model, struct space *space,
 		return NULL;
 	gpu->model = model;
 	gpu->space = space;
-	gpu->touch = touch;
-	gpu->remote = remote;
-	gpu->context = context;
+	gpu->listener = listener;
 	if (!open_parts(gpu)) {
 		gpu_close(gpu);
 		return NULL;
@@ -174,7 +168,7 @@ static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 {
 	while (gpu->now_ns < until_ns && !(stops_when_done && gpu_is_done(gpu))) {
 		uint64_t event_ns = gpu_table_next_ns(gpu),
-		         end_ns = event_ns < until_ns ? event_ns : until_ns;
+			 end_ns = event_ns < until_ns ? event_ns : until_ns;
 		uint64_t ready_ns;
 
 		if (event_ns <= gpu->now_ns) {

@@ -1,6 +1,6 @@
 /* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall behind a fault, a GMMU that writes faults.
  *
- * Time is in integer nanoseconds. Whoever holds the GPU (machine.c, thread.c) lets time pass, takes the faults that
+ * Time is in integer nanoseconds. Whoever holds the GPU (timed.c, thread.c) lets time pass, takes the faults that
  * were written until then, and queues what the driver does to the page tables for the time at which the GPU sees
  * it. Nothing here decides anything about memory.
  */
@@ -22,28 +22,33 @@ struct gpu_fault {
 };
 
 struct gpu_counts {
-	uint64_t accesses;      /* pages that warps went through, each time they did */
+	uint64_t accesses;	/* pages that warps went through, each time they did */
 	uint64_t pages_touched; /* distinct pages */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
-	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* what they took across the link, each way */
-	uint64_t context_switches; /* thread blocks switched out */
+	uint64_t remote_accesses,
+		remote_bytes[MODEL_DIRECTIONS]; /* what they took across the link, each way */
+	uint64_t context_switches;		/* thread blocks switched out */
 	uint64_t mshr_merged, mshr_stalled; /* pages asked for that were in the table; that found it full */
-	uint64_t busy_ns;       /* time in which some SM ran */
+	uint64_t busy_ns;		    /* time in which some SM ran */
 };
 
-/* `touch` (may be NULL) hears of every page that is used; `remote` (may be NULL) of every one that is used across
- * the link. NULL: out of memory. */
-struct gpu *gpu_open(const struct model *model, struct space *space,
-                     void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write),
-                     void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write,
-                                    uint64_t now_ns),
-                     void *context);
+/* What a GPU reports while it runs; each function may be NULL. */
+struct gpu_listener {
+	/* A page is used. */
+	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write);
+	/* A page is used across the link. */
+	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
+	void *context;
+};
+
+/* NULL: out of memory. */
+struct gpu *gpu_open(const struct model *model, struct space *space, struct gpu_listener listener);
 void gpu_close(struct gpu *gpu);
 
 /* The workload's kernel (workload_launch has set it up) begins at at_ns. False: one of its thread blocks has more
  * warps than an SM. */
 bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns);
-bool gpu_is_done(const struct gpu *gpu); /* no warp is left */
+bool gpu_is_done(const struct gpu *gpu);    /* no warp is left */
 uint64_t gpu_end_ns(const struct gpu *gpu); /* then: when the last one ended */
 /* Warps of the kernel that have ended, and all. */
 void gpu_progress(const struct gpu *gpu, uint64_t *done, uint64_t *total);
@@ -77,7 +82,7 @@ void gpu_block_faults(struct gpu *gpu);
  * same time first lets each SM run for a nanosecond, if warps are ready by then: so the GPU's time can pass until_ns
  * by that. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
-             bool is_remote);
+	     bool is_remote);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);
 
 /* From at_ns on the `still` last SMs stand still (all but one at most), and every SM may have `extra` thread

@@ -5,7 +5,8 @@
 #include "gpu_internal.h"
 
 /* A warp that has the right `right` on a page has asked its uTLB for more, at now_ns. */
-void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right);
+void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page,
+		     uint32_t right);
 /* The end of a quantum: the GMMU writes what was raised in it. */
 void gpu_fault_write(struct gpu *gpu);
 /* A replay: what is not in the buffer by now is forgotten, and uTLBs translate again. */

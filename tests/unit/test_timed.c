@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/link.h"
-#include "machine/machine.h"
-#include "machine/thread.h"
+#include "timed/link.h"
+#include "timed/timed.h"
+#include "timed/thread.h"
 #include "trace_write.h"
 
-static struct driver_result result;
-static struct machine_times times;
+static struct sim_result result;
+static struct sim_times times;
 static char error[SOURCE_ERROR_MAX];
 
 static bool run_source(const char *gpu, struct source *source, const char *policy_text,
-                       struct driver_memory memory)
+		       struct sim_memory memory)
 {
 	struct uvmp_policy policy;
 	struct model model;
@@ -32,7 +32,8 @@ static bool run_source(const char *gpu, struct source *source, const char *polic
 		fail_msg("%s", error);
 	assert_true(model_open(gpu, NULL, &model, error));
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error);
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+			    &times, error);
 	source->close(source);
 	return is_done;
 }
@@ -40,7 +41,7 @@ static bool run_source(const char *gpu, struct source *source, const char *polic
 static bool run(const char *gpu, const char *workload, const char *policy_text, uint32_t oversub_percent)
 {
 	return run_source(gpu, workload_open(workload, 1, error), policy_text,
-	                  (struct driver_memory){.oversub_percent = oversub_percent});
+			  (struct sim_memory){.oversub_percent = oversub_percent});
 }
 
 /* Allen & Ge 2021, figures 1 and 3: 400 to 600 us below 100 KB of data. */
@@ -59,7 +60,7 @@ static void test_base_cost(void **unused)
 static void test_times_add_up(void **unused)
 {
 	static const char *const policies[] = {"prefetch=none", "prefetch=density", "replay=once",
-	                                       "replay=block batch=64", "plan=overlapped"};
+					       "replay=block batch=64", "plan=overlapped"};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
@@ -79,8 +80,8 @@ static void test_times_add_up(void **unused)
 
 static void test_same_again(void **unused)
 {
-	struct driver_result first;
-	struct machine_times first_times;
+	struct sim_result first;
+	struct sim_times first_times;
 
 	(void)unused;
 	assert_true(run("gtx-1080-ti", "random:bytes=16m,passes=2", "preset=nvidia-595", 150));
@@ -110,7 +111,7 @@ static void test_duplicates(void **unused)
  * more. */
 static void test_batch_policy(void **unused)
 {
-	struct machine_times flush;
+	struct sim_times flush;
 
 	(void)unused;
 	assert_true(run("titan-v", "regular:bytes=64m,passes=1", "replay=batch_flush", 100));
@@ -148,8 +149,8 @@ static void test_program(void **unused)
 {
 	(void)unused;
 	assert_true(run_source("gtx-1080-ti",
-	                       workload_open("hotspot:n=1024,pyramid_height=2,sim_time=8,cpu=2", 1, error),
-	                       "preset=nvidia-595", (struct driver_memory){.bytes = 10u << 20}));
+			       workload_open("hotspot:n=1024,pyramid_height=2,sim_time=8,cpu=2", 1, error),
+			       "preset=nvidia-595", (struct sim_memory){.bytes = 10u << 20}));
 	assert_int_equal(result.h2d_bytes, 44u << 20);
 	assert_int_equal(result.d2h_bytes, 42u << 20);
 	assert_int_equal(result.d2h_copies, 43);
@@ -176,8 +177,8 @@ static void test_kernels_add_up(void **unused)
 static void test_leftover_faults(void **unused)
 {
 	static const char *const policies[] = {"replay=once batch=8 max_batches=1",
-	                                       "replay=block batch=8 max_batches=1",
-	                                       "replay=batch batch=8 max_batches=1"};
+					       "replay=block batch=8 max_batches=1",
+					       "replay=batch batch=8 max_batches=1"};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
@@ -194,7 +195,7 @@ static void test_idle(void **unused)
 {
 	(void)unused;
 	assert_true(run_source("p100-pcie", workload_open("stream_warp:bytes=4m,move=prefetch", 1, error),
-	                       "prefetch=none", (struct driver_memory){.bytes = 16u << 20}));
+			       "prefetch=none", (struct sim_memory){.bytes = 16u << 20}));
 	assert_int_equal(result.faults_raw, 0);
 	assert_int_equal(times.idle_ns, times.kernel_ns);
 	assert_true(times.kernel_ns < times.time_ns);
@@ -203,7 +204,7 @@ static void test_idle(void **unused)
 /* Neither a buffer below a batch nor one of a few entries stops a run; a batch takes what is there. */
 static void test_small_buffer(void **unused)
 {
-	struct driver_memory memory = {.oversub_percent = 125};
+	struct sim_memory memory = {.oversub_percent = 125};
 	struct uvmp_policy policy;
 	struct model model;
 
@@ -213,7 +214,8 @@ static void test_small_buffer(void **unused)
 	for (model.fault_entries = 32; model.fault_entries <= 512; model.fault_entries *= 16) {
 		struct source *source = workload_open("random:bytes=16m,passes=2", 1, error);
 
-		assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}},
+				      &result, &times, error));
 		source->close(source);
 		assert_int_equal(times.batch_faults.most, model.fault_entries == 32 ? 31 : 256);
 		assert_int_equal(result.pages_touched, 4096);
@@ -224,8 +226,8 @@ static void test_small_buffer(void **unused)
 static void test_given_up(void **unused)
 {
 	static const char *const never[] = {"max_batches=0", "max_throttled=0", "counters=on max_batches=0",
-	                                    "counters=on max_throttled=0 counter_threshold=1"};
-	struct driver_memory memory = {.bytes = 16u << 20};
+					    "counters=on max_throttled=0 counter_threshold=1"};
+	struct sim_memory memory = {.bytes = 16u << 20};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
@@ -236,9 +238,9 @@ static void test_given_up(void **unused)
 	/* an advised page is counted, and another one faults */
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		static const char trace[] = "uvmp-trace 1\nrange,200000000,4194304\n"
-		                            "advise,preferred,cpu,200000000,2097152\n"
-		                            "advise,accessed-by,gpu,200000000,2097152\nkernel,a\n"
-		                            ",0,r,200000000\n,0,r,200001000\n,1,r,200200000\n";
+					    "advise,preferred,cpu,200000000,2097152\n"
+					    "advise,accessed-by,gpu,200000000,2097152\nkernel,a\n"
+					    ",0,r,200000000\n,0,r,200001000\n,1,r,200200000\n";
 		FILE *in = fmemopen((void *)(uintptr_t)trace, sizeof(trace) - 1, "r");
 
 		assert_non_null(in);
@@ -252,7 +254,7 @@ static void test_given_up(void **unused)
 /* More prefetches than a stream takes at a time: two for each tile, and another thread is slow to do them. */
 static void test_full_stream(void **unused)
 {
-	struct driver_memory memory = {.bytes = 16u << 20};
+	struct sim_memory memory = {.bytes = 16u << 20};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
@@ -264,13 +266,14 @@ static void test_full_stream(void **unused)
 	model.prefetch_defer_ns = 1000000;
 	source = workload_open("tiles:tiles=700,tile=2m,order=move", 1, error);
 	assert_non_null(source);
-	assert_true(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+	assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+			      &times, error));
 	source->close(source);
 	assert_int_equal(result.h2d_bytes, 700u << 21);
 	assert_int_equal(result.d2h_bytes, 700u << 21);
 	assert_true(times.time_ns > 1390 * (uint64_t)model.prefetch_defer_ns);
 	assert_in_range(times.cpu_ns, 1,
-	                1000000); /* waiting for room is in no call: the first one is its own */
+			1000000); /* waiting for room is in no call: the first one is its own */
 }
 
 /* -- programs and their traces -- */
@@ -298,19 +301,19 @@ static FILE *record(const char *workload)
 static void test_trace_of_program(void **unused)
 {
 	static const char *const specs[] = {"regular:bytes=4m,passes=2", "random:bytes=4m",
-	                                    "hotspot:n=128,pyramid_height=2,sim_time=8,cpu=2",
-	                                    "stream_warp:bytes=2m,move=prefetch", "tiles:tiles=2,tile=1m"};
+					    "hotspot:n=128,pyramid_height=2,sim_time=8,cpu=2",
+					    "stream_warp:bytes=2m,move=prefetch", "tiles:tiles=2,tile=1m"};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		const struct driver_memory memory = {.bytes = 64u << 20};
-		struct driver_result program;
+		const struct sim_memory memory = {.bytes = 64u << 20};
+		struct sim_result program;
 
 		assert_true(
-		        run_source("p100-pcie", workload_open(specs[i], 1, error), "prefetch=none", memory));
+			run_source("p100-pcie", workload_open(specs[i], 1, error), "prefetch=none", memory));
 		program = result;
 		if (!run_source("p100-pcie", trace_open_stream(record(specs[i]), "t", error), "prefetch=none",
-		                memory))
+				memory))
 			fail_msg("%s: %s", specs[i], error);
 		assert_int_equal(result.footprint_bytes, program.footprint_bytes);
 		assert_int_equal(result.pages_touched, program.pages_touched);
@@ -325,14 +328,14 @@ static void test_trace_of_program(void **unused)
 static void test_broken_trace(void **unused)
 {
 	static const char trace[] =
-	        "uvmp-trace 1\nrange,200000000,4194304\nkernel,a\n,0,r,200000000\n,1,r,200001000\n"
-	        "kernel,b\n,0,r,200002000\n,0,x,200003000\n";
+		"uvmp-trace 1\nrange,200000000,4194304\nkernel,a\n,0,r,200000000\n,1,r,200001000\n"
+		"kernel,b\n,0,r,200002000\n,0,x,200003000\n";
 	FILE *in = fmemopen((void *)(uintptr_t)trace, sizeof(trace) - 1, "r");
 
 	(void)unused;
 	assert_non_null(in);
 	assert_false(run_source("titan-v", trace_open_stream(in, "t", error), "prefetch=none",
-	                        (struct driver_memory){.oversub_percent = 100}));
+				(struct sim_memory){.oversub_percent = 100}));
 	assert_non_null(strstr(error, "t:8: access `x` is not one of r, w, a, p"));
 	assert_int_equal(result.accesses, 2);
 	assert_int_equal(result.h2d_bytes, 2 * 4096);
@@ -341,7 +344,7 @@ static void test_broken_trace(void **unused)
 
 static void test_errors(void **unused)
 {
-	struct driver_memory memory = {.oversub_percent = 100};
+	struct sim_memory memory = {.oversub_percent = 100};
 	struct uvmp_policy policy;
 	struct source *source;
 	struct model model;
@@ -352,7 +355,8 @@ static void test_errors(void **unused)
 	source = workload_open("regular:bytes=16m,threads=1024", 1, error);
 	assert_non_null(source);
 	model.warps_per_sm = 16;
-	assert_false(machine_run(source, &model, &policy, memory, 1, NULL, &result, &times, error));
+	assert_false(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+			       &times, error));
 	assert_non_null(strstr(error, "a thread block of 32 warps does not fit an SM"));
 	source->close(source);
 }
@@ -370,7 +374,7 @@ static void test_link(void **unused)
 	second = link_copy(&link, MODEL_TO_GPU, 1000, 4096); /* waits for the first */
 	assert_int_equal(second, first + model_link_ns(&model, MODEL_TO_GPU, 4096));
 	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 1000, 4096), /* the other direction is free */
-	                 1000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
+			 1000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 }
 
 static void test_compressed_link(void **unused)
@@ -382,11 +386,11 @@ static void test_compressed_link(void **unused)
 	(void)unused;
 	assert_true(model_open("titan-v", NULL, &model, error));
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 131073),
-	                 1000 + model_link_ns(&model, MODEL_TO_GPU, 65537));
+			 1000 + model_link_ns(&model, MODEL_TO_GPU, 65537));
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_CPU, 1000, 4096),
-	                 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
+			 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
 	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 500000, 4096), /* not of pages */
-	                 500000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
+			 500000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 	/* bytes are those of the pages, whatever the link does with them */
 	assert_true(run("uvmsmart", "regular:bytes=16m,passes=1", "preset=uvmsmart", 100));
 	plain_ns = times.time_ns;
@@ -404,8 +408,8 @@ static void test_limit(void **unused)
 	struct gpu_counts counts;
 	struct model model;
 	struct space space;
-	struct shop shop = {.model = &model, .times = &times};
-	struct thread thread = {.shop = &shop, .now_ns = 5};
+	struct system system = {.model = &model, .times = &times};
+	struct thread thread = {.system = &system, .now_ns = 5};
 
 	(void)unused;
 	assert_true(model_open("titan-v", NULL, &model, error));
@@ -415,17 +419,17 @@ static void test_limit(void **unused)
 	model.mshr_entries = 4096;
 	assert_true(space_open(&space, model.page_bytes));
 	assert_true(space_add_range(&space, &workload->range[0], error));
-	shop.gpu = gpu_open(&model, &space, NULL, NULL, NULL);
+	system.gpu = gpu_open(&model, &space, (struct gpu_listener){0});
 	thread_perform(&thread, &action, NULL);
 	assert_int_equal(thread.now_ns, 5); /* which costs the driver nothing */
-	gpu_advance(shop.gpu, 5);
+	gpu_advance(system.gpu, 5);
 	assert_true(workload_launch(workload));
-	assert_true(gpu_launch(shop.gpu, workload, 5));
-	gpu_advance(shop.gpu, 1000000);
-	gpu_count(shop.gpu, &counts);
+	assert_true(gpu_launch(system.gpu, workload, 5));
+	gpu_advance(system.gpu, 1000000);
+	gpu_count(system.gpu, &counts);
 	assert_int_equal(counts.context_switches, 2); /* of the one SM that does not stand still */
 	assert_int_equal(counts.tlb_misses, 3 * 64);
-	gpu_close(shop.gpu);
+	gpu_close(system.gpu);
 	space_close(&space);
 	source->close(source);
 }
@@ -434,8 +438,8 @@ static void test_limit(void **unused)
 static void test_mshr(void **unused)
 {
 	static const char *const policies[] = {"replay=batch_flush", "replay=batch", "replay=once",
-	                                       "replay=block batch=64", "batch=1 thrash=off"};
-	char name[] = "/tmp/test_machine_XXXXXX";
+					       "replay=block batch=64", "batch=1 thrash=off"};
+	char name[] = "/tmp/test_timed_XXXXXX";
 	FILE *file = fdopen(mkstemp(name), "w");
 
 	(void)unused;
@@ -458,27 +462,27 @@ static void test_mshr(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_idle),
-	        cmocka_unit_test(test_small_buffer),
-	        cmocka_unit_test(test_given_up),
-	        cmocka_unit_test(test_full_stream),
-	        cmocka_unit_test(test_base_cost),
-	        cmocka_unit_test(test_times_add_up),
-	        cmocka_unit_test(test_same_again),
-	        cmocka_unit_test(test_duplicates),
-	        cmocka_unit_test(test_batch_policy),
-	        cmocka_unit_test(test_overlap),
-	        cmocka_unit_test(test_large_pages),
-	        cmocka_unit_test(test_program),
-	        cmocka_unit_test(test_kernels_add_up),
-	        cmocka_unit_test(test_leftover_faults),
-	        cmocka_unit_test(test_trace_of_program),
-	        cmocka_unit_test(test_broken_trace),
-	        cmocka_unit_test(test_errors),
-	        cmocka_unit_test(test_link),
-	        cmocka_unit_test(test_compressed_link),
-	        cmocka_unit_test(test_limit),
-	        cmocka_unit_test(test_mshr),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_small_buffer),
+		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_full_stream),
+		cmocka_unit_test(test_base_cost),
+		cmocka_unit_test(test_times_add_up),
+		cmocka_unit_test(test_same_again),
+		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_batch_policy),
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_large_pages),
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_kernels_add_up),
+		cmocka_unit_test(test_leftover_faults),
+		cmocka_unit_test(test_trace_of_program),
+		cmocka_unit_test(test_broken_trace),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_compressed_link),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_mshr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

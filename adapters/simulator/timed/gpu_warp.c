@@ -10,7 +10,7 @@
 #include "gpu_translate.h"
 
 #define ISSUE_NS 2u  /* between two translations that an SM asks for */
-#define WANTS    64u /* pages that a step can ask for at once; more are asked for in turns */
+#define WANTS	 64u /* pages that a step can ask for at once; more are asked for in turns */
 
 uint64_t gpu_warp_next_ns(const struct gpu *gpu)
 {
@@ -71,7 +71,7 @@ static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 static uint64_t wanted_page(const struct gpu *gpu, const struct warp *w, uint32_t number)
 {
 	return w->slot.lanes != 0 ? w->slot.lane[number] >> gpu->page_shift
-	                          : (w->at >> gpu->page_shift) + number;
+				  : (w->at >> gpu->page_shift) + number;
 }
 
 /* The pages that the step asks for now, one bit each; lanes on a page that an earlier lane asks for are left
@@ -131,7 +131,7 @@ static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 		left &= left - 1u;
 		sm->now_ns += ISSUE_NS;
 		outcome =
-		        gpu_ask(gpu, &who, issued_ns, sm->now_ns, wanted_page(gpu, w, who.number), &ready_ns);
+			gpu_ask(gpu, &who, issued_ns, sm->now_ns, wanted_page(gpu, w, who.number), &ready_ns);
 		if (outcome == GPU_STALLED) /* so would be the others */
 			break;
 		if (outcome == GPU_USED)

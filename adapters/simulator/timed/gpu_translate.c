@@ -17,7 +17,7 @@
 #include "gpu_mshr.h"
 
 #define VERSION_SHIFT 48u
-#define REQUEST       128u /* bytes that the link carries at least for neighbouring threads */
+#define REQUEST	      128u /* bytes that the link carries at least for neighbouring threads */
 
 /* -- where a page lies -- */
 
@@ -84,7 +84,7 @@ static uint64_t key_of(const struct gpu *gpu, const struct sim_block *block, uin
 	if (block->mapped == block->shape.pages && !block->is_split &&
 	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT)
 		return (block->shape.start >> gpu->page_shift << 2 | 1u) ^ (uint64_t)block->version
-		                                                                   << VERSION_SHIFT;
+										   << VERSION_SHIFT;
 	version = (uint64_t)block->big_version[big] << VERSION_SHIFT;
 	if (is_big(gpu, block, big))
 		return (page >> shift << 2 | 2u) ^ version;
@@ -125,8 +125,8 @@ static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page, bo
 		gpu->counts.pages_touched++;
 	}
 	uvmp_mask_clear(&block->unused, page);
-	if (gpu->touch)
-		gpu->touch(gpu->context, block, page, is_write);
+	if (gpu->listener.touch)
+		gpu->listener.touch(gpu->listener.context, block, page, is_write);
 }
 
 /* The bytes that the step in hand wants of a page, as they cross the link. */
@@ -148,14 +148,15 @@ static uint64_t remote_bytes(const struct gpu *gpu, const struct warp *w, uint64
 
 /* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which works off
  * what they ask for within a quantum in whatever order. */
-static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint64_t page,
-                           uint32_t index, uint64_t now_ns)
+static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t index,
+			   uint64_t now_ns)
 {
+	uint64_t page = (block->shape.start >> gpu->page_shift) + index;
 	bool is_write = w->needs > UVMP_PROT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
 	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
 	uint64_t bytes = remote_bytes(gpu, w, page), owed = gpu->link_debt[direction] + bytes * 1000u,
-	         *link_ns;
+		 *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
 	if (*link_ns < gpu->now_ns)
@@ -164,19 +165,19 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 	gpu->link_debt[direction] = owed % mb_s;
 	gpu->counts.remote_accesses++;
 	gpu->counts.remote_bytes[direction] += bytes;
-	if (gpu->remote)
-		gpu->remote(gpu->context, block, index, is_write, now_ns);
+	if (gpu->listener.remote)
+		gpu->listener.remote(gpu->listener.context, block, index, is_write, now_ns);
 	now_ns += owed / mb_s;
 	return (now_ns > *link_ns ? now_ns : *link_ns) + gpu->model->remote_latency_ns;
 }
 
 /* The page is there, translated at now_ns. */
 static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
-                                 uint64_t page, uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
+				 uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
 {
 	note_use(gpu, block, index, w->needs > UVMP_PROT_READ);
 	if (uvmp_mask_test(&block->remote, index))
-		now_ns = cross_link(gpu, w, block, page, index, now_ns);
+		now_ns = cross_link(gpu, w, block, index, now_ns);
 	if (*ready_ns < now_ns)
 		*ready_ns = now_ns;
 	return GPU_USED;
@@ -201,7 +202,7 @@ static bool is_locked(const struct gpu *gpu, const struct asker *who, uint64_t i
 
 /* The warp lacks the page, and the uTLB is not locked for it. */
 static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who, uint64_t now_ns,
-                                       uint64_t page, uint32_t right)
+				       uint64_t page, uint32_t right)
 {
 	struct utlb *utlb = gpu->sm[who->sm].utlb;
 
@@ -214,7 +215,7 @@ static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who,
 
 /* The warp lacks the page, and waits with an entry of the far-fault MSHRs. */
 static enum gpu_outcome wait_in_mshr(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
-                                     uint32_t right)
+				     uint32_t right)
 {
 	bool is_new;
 	enum gpu_outcome outcome = gpu_mshr_miss(gpu, who, page, &is_new);
@@ -225,7 +226,7 @@ static enum gpu_outcome wait_in_mshr(struct gpu *gpu, const struct asker *who, u
 }
 
 enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
-                         uint64_t page, uint64_t *ready_ns)
+			 uint64_t page, uint64_t *ready_ns)
 {
 	struct sim_block *block = find_block(gpu, page << gpu->page_shift);
 	struct utlb *utlb = gpu->sm[who->sm].utlb;
@@ -240,7 +241,7 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issu
 	right = right_on(block, UVMP_CPU + 1u, index);
 	if (right >= w->needs && look_up(gpu, utlb, key)) {
 		gpu->counts.tlb_hits++;
-		return use_page(gpu, w, block, page, index, now_ns, ready_ns);
+		return use_page(gpu, w, block, index, now_ns, ready_ns);
 	}
 	if (is_locked(gpu, who, issued_ns))
 		return GPU_STALLED;
@@ -248,7 +249,7 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issu
 	if (right >= w->needs) {
 		tlb_add(&utlb->tlb, key);
 		now_ns += translate(gpu, key);
-		return use_page(gpu, w, block, page, index, now_ns, ready_ns);
+		return use_page(gpu, w, block, index, now_ns, ready_ns);
 	}
 	gpu->counts.l2_tlb_misses++;
 	if (gpu_mshr_is_there(gpu))

@@ -1,4 +1,4 @@
-/* A run with time; machine.h.
+/* A run with time; timed.h.
  *
  * Actors, each with a clock of its own, share the engine, the GPU and the link: the program's thread, the
  * driver's bottom half, the driver's thread for deferred prefetches, and what waits at the head of each
@@ -9,7 +9,7 @@
  * The bottom half sleeps until a fault has been written and the interrupt has reached it. Kernels run one at
  * a time: each fills the GPU.
  */
-#include "machine.h"
+#include "timed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 #define SLICE_USES   100000u /* as long as it takes for about so many accesses */
 #define SLICE_GROWTH 128u
 #define LOOK_EVERY   16u /* steps */
-#define NEVER        UINT64_MAX
+#define NEVER	     UINT64_MAX
 #define NO_STREAM    UINT32_MAX
 
 /* A prefetch that a thread has in hand. */
@@ -38,15 +38,15 @@ struct job {
 	uint64_t at; /* what is before has been moved */
 };
 
-struct machine {
-	struct shop shop;
+struct timed {
+	struct system system;
 	struct workload *workload;
 	struct workload *recorded; /* the same, if the source is a trace: ours */
 	struct streams streams;
 
 	struct thread program, bottom_half, deferred;
 	struct job call, background; /* of the program's thread; of the thread for deferred ones */
-	struct workload_op op;       /* of the program's thread: CPU, or what it waits for */
+	struct workload_op op;	     /* of the program's thread: CPU, or what it waits for */
 	uint64_t cpu_at, cpu_accesses;
 	bool is_walking, is_waiting, has_ended;
 	struct sync sync; /* of the device, while is_syncing */
@@ -56,32 +56,32 @@ struct machine {
 	struct workload_kernel held_kernel;
 	bool is_held;
 
-	bool counts_accesses, has_counters;      /* the engine counts; the GPU does, and notifies */
-	uint64_t note_ns;                        /* of the first notification of those that wait */
-	uint64_t slice_ns;                       /* see SLICE_NS */
-	uint32_t running;                        /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns, kernel;              /* of that kernel, and its number in the engine */
-	bool is_timed;                           /* the next bottom half has time alone for a reason */
-	uint32_t idle;                           /* bottom halves in a row after which nobody went on */
+	bool counts_accesses, has_counters;	 /* the engine counts; the GPU does, and notifies */
+	uint64_t note_ns;			 /* of the first notification of those that wait */
+	uint64_t slice_ns;			 /* see SLICE_NS */
+	uint32_t running;			 /* stream whose kernel is on the GPU, or NO_STREAM */
+	uint64_t launch_ns, kernel;		 /* of that kernel, and its number in the engine */
+	bool is_timed;				 /* the next bottom half has time alone for a reason */
+	uint32_t idle;				 /* bottom halves in a row after which nobody went on */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
 
-static bool fail(struct machine *m, const char *text)
+static bool fail(struct timed *m, const char *text)
 {
-	return host_fail(&m->shop.host, text);
+	return host_fail(&m->system.host, text);
 }
 
-static void tell_access(struct machine *m, const struct sim_block *block, uint32_t page, bool is_write)
+static void tell_access(struct timed *m, const struct sim_block *block, uint32_t page, bool is_write)
 {
-	uvmp_service_access(m->shop.host.service, HOST_GPU, HOST_SPACE,
-	                    block->shape.start + (uint64_t)page * m->shop.model->page_bytes,
-	                    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
+	uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
+			    block->shape.start + (uint64_t)page * m->system.model->page_bytes,
+			    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
 /* What crosses the link is told there, if the engine counts it. */
 static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
 {
-	struct machine *m = context;
+	struct timed *m = context;
 
 	if (!m->counts_accesses || !uvmp_mask_test(&block->remote, page))
 		tell_access(m, block, page, is_write);
@@ -90,29 +90,29 @@ static void touch(void *context, struct sim_block *block, uint32_t page, bool is
 /* A notification interrupts like a fault, and so does a page that has become hot. */
 static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
-	struct machine *m = context;
-	bool had_notes = uvmp_service_has_notes(m->shop.host.service);
+	struct timed *m = context;
+	bool had_notes = uvmp_service_has_notes(m->system.host.service);
 
 	if (m->counts_accesses)
 		tell_access(m, block, page, is_write);
 	if (m->has_counters)
-		(void)counters_use(&m->shop.host, block, page);
-	if (!had_notes && uvmp_service_has_notes(m->shop.host.service))
+		(void)counters_use(&m->system.host, block, page);
+	if (!had_notes && uvmp_service_has_notes(m->system.host.service))
 		m->note_ns = now_ns;
 }
 
 /* Lets people see how far the run is, and end it. */
-static bool look_up(struct machine *m)
+static bool look_up(struct timed *m)
 {
 	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != NO_STREAM),
-	                         .done = m->shop.host.source->done,
-	                         .total = m->shop.host.source->total};
+				 .done = m->system.host.source->done,
+				 .total = m->system.host.source->total};
 	struct gpu_counts counts;
 
-	gpu_count(m->shop.gpu, &counts);
-	at.accesses = m->shop.host.result->accesses = counts.accesses + m->cpu_accesses;
+	gpu_count(m->system.gpu, &counts);
+	at.accesses = m->system.host.result->accesses = counts.accesses + m->cpu_accesses;
 	if (m->running != NO_STREAM)
-		gpu_progress(m->shop.gpu, &at.kernel_done, &at.kernel_total);
+		gpu_progress(m->system.gpu, &at.kernel_done, &at.kernel_total);
 	if (interrupt_caught != 0)
 		return fail(m, "interrupted");
 	progress_show(&at, 1);
@@ -123,14 +123,14 @@ static bool look_up(struct machine *m)
 
 /* The GPU runs by itself. Slices grow while it does little in them: kernels that compute for a second, and
  * those with an access in every nanosecond, both let people look several times a second. */
-static bool run_slice(struct machine *m, uint64_t limit_ns)
+static bool run_slice(struct timed *m, uint64_t limit_ns)
 {
-	uint64_t until_ns = gpu_now_ns(m->shop.gpu) + m->slice_ns;
+	uint64_t until_ns = gpu_now_ns(m->system.gpu) + m->slice_ns;
 	struct gpu_counts before, after;
 
-	gpu_count(m->shop.gpu, &before);
-	gpu_wait(m->shop.gpu, until_ns < limit_ns ? until_ns : limit_ns);
-	gpu_count(m->shop.gpu, &after);
+	gpu_count(m->system.gpu, &before);
+	gpu_wait(m->system.gpu, until_ns < limit_ns ? until_ns : limit_ns);
+	gpu_count(m->system.gpu, &after);
 	if (after.accesses - before.accesses > SLICE_USES)
 		m->slice_ns = SLICE_NS;
 	else if (m->slice_ns < SLICE_NS * SLICE_GROWTH)
@@ -139,43 +139,44 @@ static bool run_slice(struct machine *m, uint64_t limit_ns)
 }
 
 /* When time alone gives the driver's controllers work, while a kernel runs; NEVER: it does not. */
-static uint64_t timer_ns(const struct machine *m)
+static uint64_t timer_ns(const struct timed *m)
 {
-	const struct uvmp_policy *policy = m->shop.host.params.policy;
+	const struct uvmp_policy *policy = m->system.host.params.run.policy;
 	uint64_t due_ns;
 
 	if (m->running == NO_STREAM || !(policy->threads || policy->sm_throttle))
 		return NEVER;
-	due_ns = uvmp_service_wakeup_ns(m->shop.host.service);
+	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
 	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
 }
 
 /* When it wakes; NEVER: nothing is there for it until limit_ns. */
-static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
+static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 {
 	const uint64_t due_ns = timer_ns(m);
-	const struct shop *shop = &m->shop;
+	const struct system *system = &m->system;
 	const struct gpu_fault *first;
 	uint64_t since_ns = NEVER;
 
 	*wake = m->bottom_half.now_ns;
 	m->is_timed = false;
-	if (shop->in_buffer != 0) /* it has left some, and comes again at once */
+	if (system->in_buffer != 0) /* it has left some, and comes again at once */
 		return true;
 	if (due_ns < limit_ns)
 		limit_ns = due_ns;
 	m->slice_ns = SLICE_NS;
-	while ((first = gpu_first_fault(shop->gpu, NEVER)) == NULL &&
-	       !uvmp_service_has_notes(shop->host.service) && m->running != NO_STREAM &&
-	       !gpu_is_done(shop->gpu) && gpu_now_ns(shop->gpu) < limit_ns && !gpu_is_stuck(shop->gpu)) {
+	while ((first = gpu_first_fault(system->gpu, NEVER)) == NULL &&
+	       !uvmp_service_has_notes(system->host.service) && m->running != NO_STREAM &&
+	       !gpu_is_done(system->gpu) && gpu_now_ns(system->gpu) < limit_ns &&
+	       !gpu_is_stuck(system->gpu)) {
 		if (!run_slice(m, limit_ns))
 			return false;
 	}
 	if (first)
 		since_ns = first->time_ns;
-	if (uvmp_service_has_notes(shop->host.service) && m->note_ns < since_ns)
+	if (uvmp_service_has_notes(system->host.service) && m->note_ns < since_ns)
 		since_ns = m->note_ns;
-	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + shop->model->interrupt_ns);
+	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + system->model->interrupt_ns);
 	m->is_timed = due_ns < *wake;
 	if (m->is_timed)
 		*wake = due_ns;
@@ -183,27 +184,27 @@ static bool wake_ns(struct machine *m, uint64_t limit_ns, uint64_t *wake)
 }
 
 /* The bottom half has slept from its end, or the kernel's launch, to until_ns. */
-static void count_sleep(struct machine *m, uint64_t until_ns)
+static void count_sleep(struct timed *m, uint64_t until_ns)
 {
 	uint64_t from_ns = later(m->bottom_half.now_ns, m->launch_ns);
 
 	if (m->running != NO_STREAM && until_ns > from_ns)
-		m->shop.times->idle_ns += until_ns - from_ns;
+		m->system.times->idle_ns += until_ns - from_ns;
 }
 
 /* Has a bottom half served faults, or none at all, and nobody has gone on? Working off stale faults is
  * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs,
  * or if it was time for a look at a GPU that works. */
-static bool goes_nowhere(struct machine *m)
+static bool goes_nowhere(struct timed *m)
 {
 	struct thread *t = &m->bottom_half;
-	const struct driver_result *result = m->shop.host.result;
+	const struct sim_result *result = m->system.host.result;
 	bool has_fetched = m->fetched != result->faults_raw, has_served = m->served != result->far_faults;
 	bool is_throttled = t->until_ns > t->now_ns && t->now_ns > m->last_ns;
-	bool is_look = m->is_timed && !gpu_is_stuck(m->shop.gpu);
+	bool is_look = m->is_timed && !gpu_is_stuck(m->system.gpu);
 	struct gpu_counts counts;
 
-	gpu_count(m->shop.gpu, &counts);
+	gpu_count(m->system.gpu, &counts);
 	if (m->used != counts.accesses || m->running == NO_STREAM)
 		m->idle = 0;
 	m->last_ns = t->now_ns;
@@ -213,20 +214,20 @@ static bool goes_nowhere(struct machine *m)
 	return m->running != NO_STREAM && !is_throttled && !is_look && (has_served || !has_fetched);
 }
 
-static void wake_up(struct machine *m, uint64_t at_ns)
+static void wake_up(struct timed *m, uint64_t at_ns)
 {
 	struct thread *t = &m->bottom_half;
 	uint64_t slept_ns = at_ns;
 
-	gpu_run(m->shop.gpu, at_ns);
-	if (gpu_is_done(m->shop.gpu) && gpu_end_ns(m->shop.gpu) < at_ns)
-		slept_ns = gpu_end_ns(m->shop.gpu);
+	gpu_run(m->system.gpu, at_ns);
+	if (gpu_is_done(m->system.gpu) && gpu_end_ns(m->system.gpu) < at_ns)
+		slept_ns = gpu_end_ns(m->system.gpu);
 	count_sleep(m, slept_ns);
 	t->now_ns = later(t->now_ns, at_ns);
-	thread_work(t, m->shop.model->wakeup_ns, &m->shop.times->fetch_ns);
+	thread_work(t, m->system.model->wakeup_ns, &m->system.times->fetch_ns);
 }
 
-static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
+static bool fail_nobody_goes_on(struct timed *m, bool has_fetched)
 {
 	if (has_fetched)
 		return fail(m, HOST_NOBODY_GOES_ON);
@@ -234,14 +235,14 @@ static bool fail_nobody_goes_on(struct machine *m, bool has_fetched)
 }
 
 /* The engine has nothing left: what was reported and not fetched it has dropped. */
-static void forget_buffers(struct shop *shop)
+static void forget_buffers(struct system *system)
 {
-	shop->in_buffer = 0;
-	gpu_fetch_faults(shop->gpu, 0);
+	system->in_buffer = 0;
+	gpu_fetch_faults(system->gpu, 0);
 }
 
 /* One bottom half, of faults or of notifications. */
-static bool step_bottom_half(struct machine *m, uint64_t at_ns)
+static bool step_bottom_half(struct timed *m, uint64_t at_ns)
 {
 	struct thread *t = &m->bottom_half;
 	uint64_t fetched = m->fetched;
@@ -251,7 +252,7 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
-		forget_buffers(&m->shop);
+		forget_buffers(&m->system);
 	else if (status != UVMP_OK)
 		return fail(m, uvmp_status_text(status));
 	if (goes_nowhere(m))
@@ -265,26 +266,26 @@ static bool step_bottom_half(struct machine *m, uint64_t at_ns)
 
 /* -- prefetches -- */
 
-static bool call(struct machine *m, struct thread *t, uint64_t ticket, uint64_t at, uint64_t bytes)
+static bool call(struct timed *m, struct thread *t, uint64_t ticket, uint64_t at, uint64_t bytes)
 {
 	enum uvmp_status status;
 
 	if (!thread_pump(t, ticket, &status))
 		return false;
-	return status == UVMP_OK || host_fail_call(&m->shop.host, at, bytes, status);
+	return status == UVMP_OK || host_fail_call(&m->system.host, at, bytes, status);
 }
 
-static bool migrate(struct machine *m, struct thread *t, const struct job *job, uint64_t bytes)
+static bool migrate(struct timed *m, struct thread *t, const struct job *job, uint64_t bytes)
 {
 	uint64_t ticket;
 
-	return host_prefetch(&m->shop.host, job->at, bytes, job->op.to_gpu, &ticket) &&
+	return host_prefetch(&m->system.host, job->at, bytes, job->op.to_gpu, &ticket) &&
 	       call(m, t, ticket, job->at, bytes);
 }
 
 /* One VABlock of it. A call returns when all is submitted if pages go to the GPU, but only when they have
  * arrived if they go to the CPU, whose page tables cannot be written later (NVIDIA blog 2017). */
-static bool step_job(struct machine *m, struct thread *t, struct job *job)
+static bool step_job(struct timed *m, struct thread *t, struct job *job)
 {
 	uint64_t end = job->op.at + job->op.bytes, bytes = ROOT_BYTES - job->at % ROOT_BYTES;
 
@@ -314,7 +315,7 @@ static void start_job(struct thread *t, struct job *job, const struct workload_o
 /* -- the program's thread -- */
 
 /* The page that the thread wants; goes on when it may use it. A fault is let wait while it is throttled. */
-static bool fault_on_cpu(struct machine *m, uint64_t address)
+static bool fault_on_cpu(struct timed *m, uint64_t address)
 {
 	struct thread *t = &m->program;
 	enum uvmp_status status = UVMP_ERR_RETRY;
@@ -325,61 +326,61 @@ static bool fault_on_cpu(struct machine *m, uint64_t address)
 		uint64_t ticket;
 
 		t->until_ns = 0;
-		t->now_ns += m->shop.model->cpu_fault_ns;
-		if (uvmp_service_cpu_fault(m->shop.host.service, HOST_SPACE, address, m->op.access, 0,
-		                           &ticket) != UVMP_OK)
+		t->now_ns += m->system.model->cpu_fault_ns;
+		if (uvmp_service_cpu_fault(m->system.host.service, HOST_SPACE, address, m->op.access, 0,
+					   &ticket) != UVMP_OK)
 			return fail(m, "the CPU's access cannot be served");
 		if (!thread_pump(t, ticket, &status))
 			return false;
 		t->now_ns = later(t->now_ns, later(t->copies_ns, t->until_ns));
 	}
 	t->is_fault_of_cpu = false;
-	m->shop.host.result->cpu_faults++;
+	m->system.host.result->cpu_faults++;
 	return status == UVMP_OK || fail(m, uvmp_status_text(status));
 }
 
 /* Walks on to the next page that faults, or to the end. */
-static bool step_walk(struct machine *m)
+static bool step_walk(struct timed *m)
 {
 	uint64_t end = m->op.at + m->op.bytes;
 
 	while (m->cpu_at < end) {
 		uint32_t page;
-		struct sim_block *block = space_find(&m->shop.host.space, m->cpu_at, &page);
+		struct sim_block *block = space_find(&m->system.host.space, m->cpu_at, &page);
 
 		if (!block)
 			return fail(m, "an access of the CPU lies outside every range");
 		if (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(m->op.access))
 			return fault_on_cpu(m, m->cpu_at);
 		m->cpu_accesses++;
-		m->cpu_at = (m->cpu_at / m->shop.model->page_bytes + 1u) * m->shop.model->page_bytes;
+		m->cpu_at = (m->cpu_at / m->system.model->page_bytes + 1u) * m->system.model->page_bytes;
 	}
 	m->is_walking = false;
 	return true;
 }
 
-static bool advise(struct machine *m, const struct workload_op *op)
+static bool advise(struct timed *m, const struct workload_op *op)
 {
 	uint32_t processor = op->to_none ? UVMP_PROC_NONE : op->to_gpu ? HOST_GPU : UVMP_CPU;
 	uint64_t ticket;
 
 	m->program.copies_ns = 0;
-	m->program.now_ns += m->shop.model->prefetch_call_ns;
-	if (!host_advise(&m->shop.host, op->at, op->bytes, op->advice, processor, &ticket) ||
+	m->program.now_ns += m->system.model->prefetch_call_ns;
+	if (!host_advise(&m->system.host, op->at, op->bytes, op->advice, processor, &ticket) ||
 	    !call(m, &m->program, ticket, op->at, op->bytes))
 		return false;
 	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
 	return true;
 }
 
-static void wait_for(struct machine *m, const struct workload_op *op)
+static void wait_for(struct timed *m, const struct workload_op *op)
 {
 	m->op = *op;
 	m->is_waiting = true;
 }
 
 /* Puts what is held into its stream. The thread waits for a kernel that is not queued. */
-static bool push(struct machine *m)
+static bool push(struct timed *m)
 {
 	m->is_held = false;
 	if (!streams_push(&m->streams, &m->held, &m->held_kernel, m->program.now_ns))
@@ -390,7 +391,7 @@ static bool push(struct machine *m)
 }
 
 /* Into its stream, if that has room; else the thread waits. */
-static bool issue(struct machine *m, const struct workload_op *op)
+static bool issue(struct timed *m, const struct workload_op *op)
 {
 	m->held = *op;
 	if (op->kind == WORKLOAD_KERNEL)
@@ -400,9 +401,9 @@ static bool issue(struct machine *m, const struct workload_op *op)
 }
 
 /* A prefetch in an idle stream is done by the calling thread, in a busy one it is left to the other. */
-static bool call_prefetch(struct machine *m, const struct workload_op *op)
+static bool call_prefetch(struct timed *m, const struct workload_op *op)
 {
-	m->program.now_ns += m->shop.model->prefetch_call_ns;
+	m->program.now_ns += m->system.model->prefetch_call_ns;
 	if (!streams_is_idle(&m->streams, op->stream, m->program.now_ns))
 		return issue(m, op);
 	start_job(&m->program, &m->call, op, false);
@@ -410,29 +411,29 @@ static bool call_prefetch(struct machine *m, const struct workload_op *op)
 }
 
 /* Before the program goes on the device is synchronised, if kernels have ended since it last was. */
-static void start_sync(struct machine *m)
+static void start_sync(struct timed *m)
 {
-	m->is_syncing = m->shop.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
+	m->is_syncing = m->system.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
 	m->synced = m->workload->kernels_done;
 	m->sync = (struct sync){0};
 	m->program.copies_ns = 0;
 }
 
 /* One run of pages goes back; at the end the thread waits for the last ones. */
-static bool step_sync(struct machine *m)
+static bool step_sync(struct timed *m)
 {
 	struct job job = {.op = {.to_gpu = false}};
 	uint64_t bytes;
 
-	if (sync_next(&m->shop.host.space, &m->sync, &job.at, &bytes))
+	if (sync_next(&m->system.host.space, &m->sync, &job.at, &bytes))
 		return migrate(m, &m->program, &job, bytes);
 	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
-	(void)uvmp_service_synchronise(m->shop.host.service, HOST_GPU);
+	(void)uvmp_service_synchronise(m->system.host.service, HOST_GPU);
 	m->is_syncing = false;
 	return true;
 }
 
-static bool begin_op(struct machine *m)
+static bool begin_op(struct timed *m)
 {
 	struct workload_op op = m->workload->op;
 
@@ -459,7 +460,7 @@ static bool begin_op(struct machine *m)
 
 /* When the program's thread takes its next step; NEVER: it waits for something that has not ended, or has
  * ended. */
-static uint64_t program_ns(const struct machine *m)
+static uint64_t program_ns(const struct timed *m)
 {
 	uint64_t until_ns;
 
@@ -468,11 +469,11 @@ static uint64_t program_ns(const struct machine *m)
 	if (!m->is_waiting && !m->is_held)
 		return m->program.now_ns;
 	until_ns = m->is_held ? streams_room_ns(&m->streams, m->held.stream)
-	                      : streams_wait_ns(&m->streams, &m->op);
+			      : streams_wait_ns(&m->streams, &m->op);
 	return until_ns == NEVER ? NEVER : later(until_ns, m->program.now_ns);
 }
 
-static bool go_on(struct machine *m)
+static bool go_on(struct timed *m)
 {
 	m->is_waiting = false;
 	if (m->is_held)
@@ -490,20 +491,20 @@ static bool go_on(struct machine *m)
 }
 
 /* Whatever takes the thread time in a step is a fault, a prefetch or an advice. */
-static bool step_program(struct machine *m, uint64_t at_ns)
+static bool step_program(struct timed *m, uint64_t at_ns)
 {
 	bool is_done;
 
 	m->program.now_ns = at_ns;
 	is_done = go_on(m);
-	m->shop.times->cpu_ns += m->program.now_ns - at_ns;
+	m->system.times->cpu_ns += m->program.now_ns - at_ns;
 	return is_done;
 }
 
 /* -- streams -- */
 
 /* When the first item of a stream can begin. */
-static uint64_t item_ns(const struct machine *m, unsigned stream)
+static uint64_t item_ns(const struct timed *m, unsigned stream)
 {
 	uint64_t from_ns;
 	const struct stream_item *item = streams_first(&m->streams, stream, &from_ns);
@@ -517,23 +518,23 @@ static uint64_t item_ns(const struct machine *m, unsigned stream)
 	return from_ns;
 }
 
-static bool launch(struct machine *m, unsigned stream, const struct stream_item *item, uint64_t at_ns)
+static bool launch(struct timed *m, unsigned stream, const struct stream_item *item, uint64_t at_ns)
 {
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
-	m->launch_ns = later(at_ns, gpu_now_ns(m->shop.gpu));
-	(void)uvmp_service_begin_kernel(m->shop.host.service, HOST_GPU, m->launch_ns, &m->kernel);
-	if (!gpu_launch(m->shop.gpu, m->workload, m->launch_ns + m->shop.model->launch_ns)) {
+	m->launch_ns = later(at_ns, gpu_now_ns(m->system.gpu));
+	(void)uvmp_service_begin_kernel(m->system.host.service, HOST_GPU, m->launch_ns, &m->kernel);
+	if (!gpu_launch(m->system.gpu, m->workload, m->launch_ns + m->system.model->launch_ns)) {
 		char text[96];
 
 		snprintf(text, sizeof(text), "a thread block of %u warps does not fit an SM",
-		         item->kernel.warps);
+			 item->kernel.warps);
 		return fail(m, text);
 	}
 	return true;
 }
 
-static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
+static bool step_stream(struct timed *m, unsigned stream, uint64_t at_ns)
 {
 	uint64_t unused;
 	const struct stream_item *item = streams_first(&m->streams, stream, &unused);
@@ -544,13 +545,13 @@ static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
 		return launch(m, stream, item, at_ns);
 	case WORKLOAD_PREFETCH:
 		m->deferred.now_ns = at_ns;
-		thread_work(&m->deferred, m->shop.model->prefetch_defer_ns, &m->shop.times->service_ns);
+		thread_work(&m->deferred, m->system.model->prefetch_defer_ns, &m->system.times->service_ns);
 		start_job(&m->deferred, &m->background, &item->op, true);
 		return true;
 	case WORKLOAD_COPY:
 		streams_end(&m->streams, stream,
-		            link_copy(&m->shop.link, item->op.to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU, at_ns,
-		                      item->op.bytes));
+			    link_copy(&m->system.link, item->op.to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU, at_ns,
+				      item->op.bytes));
 		return true;
 	default:
 		streams_end(&m->streams, stream, at_ns);
@@ -560,39 +561,39 @@ static bool step_stream(struct machine *m, unsigned stream, uint64_t at_ns)
 
 /* -- all of them -- */
 
-static void end_kernel(struct machine *m)
+static void end_kernel(struct timed *m)
 {
-	uint64_t end_ns = gpu_end_ns(m->shop.gpu);
+	uint64_t end_ns = gpu_end_ns(m->system.gpu);
 
 	count_sleep(m, end_ns);
-	m->shop.times->kernel_ns += end_ns - m->launch_ns;
-	(void)uvmp_service_end_kernel(m->shop.host.service, m->kernel, end_ns);
+	m->system.times->kernel_ns += end_ns - m->launch_ns;
+	(void)uvmp_service_end_kernel(m->system.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
 	workload_end_kernel(m->workload);
 }
 
-static bool is_lost(struct machine *m)
+static bool is_lost(struct timed *m)
 {
 	uint64_t address;
 	char text[96];
 
-	if (!gpu_is_lost(m->shop.gpu, &address))
+	if (!gpu_is_lost(m->system.gpu, &address))
 		return false;
 	snprintf(text, sizeof(text), "the access to 0x%llx lies outside every range",
-	         (unsigned long long)address);
+		 (unsigned long long)address);
 	fail(m, address == GPU_OUT_OF_MEMORY ? "out of memory" : text);
 	return true;
 }
 
 /* Whose step is next, but for the bottom half, and when. */
 struct turn {
-	uint64_t ns;     /* NEVER: nobody's */
+	uint64_t ns;	 /* NEVER: nobody's */
 	unsigned stream; /* or NO_STREAM: a thread's */
 	bool is_program;
 };
 
-static struct turn next_turn(const struct machine *m)
+static struct turn next_turn(const struct timed *m)
 {
 	struct turn turn = {.ns = program_ns(m), .stream = NO_STREAM, .is_program = true};
 
@@ -611,7 +612,7 @@ static struct turn next_turn(const struct machine *m)
 	return turn;
 }
 
-static bool take(struct machine *m, const struct turn *turn)
+static bool take(struct timed *m, const struct turn *turn)
 {
 	if (turn->ns == NEVER)
 		return fail(m, "every warp waits, and no fault is left to be serviced");
@@ -624,7 +625,7 @@ static bool take(struct machine *m, const struct turn *turn)
 
 /* The next step of whoever is first. *is_over: nobody has anything to do; faults that are left then are
  * nobody's. */
-static bool step(struct machine *m, bool *is_over)
+static bool step(struct timed *m, bool *is_over)
 {
 	struct turn turn = next_turn(m);
 	uint64_t wake;
@@ -634,7 +635,7 @@ static bool step(struct machine *m, bool *is_over)
 		return true;
 	if (!wake_ns(m, turn.ns, &wake) || is_lost(m))
 		return false;
-	if (m->running != NO_STREAM && gpu_is_done(m->shop.gpu)) {
+	if (m->running != NO_STREAM && gpu_is_done(m->system.gpu)) {
 		end_kernel(m);
 		return true;
 	}
@@ -648,9 +649,9 @@ static bool step(struct machine *m, bool *is_over)
 /* A trace runs as a workload of its rows; ranges are added as it announces them. */
 static const char *add_range(void *context, const struct source_range *range)
 {
-	struct machine *m = context;
+	struct timed *m = context;
 
-	struct host *host = &m->shop.host;
+	struct host *host = &m->system.host;
 	bool is_added;
 
 	host->params.reads_ahead = false; /* this error is one of the row that is being read */
@@ -659,9 +660,9 @@ static const char *add_range(void *context, const struct source_range *range)
 	return is_added ? NULL : host->error;
 }
 
-static bool open_program(struct machine *m, struct source *source)
+static bool open_program(struct timed *m, struct source *source)
 {
-	const struct model *model = m->shop.model;
+	const struct model *model = m->system.model;
 	struct recorded_gpu gpu = {model->sms, model->blocks_per_sm, model->warps_per_sm};
 	char error[SOURCE_ERROR_MAX];
 
@@ -669,39 +670,42 @@ static bool open_program(struct machine *m, struct source *source)
 	if (!m->workload) {
 		m->workload = m->recorded = recorded_open(source, &gpu, RECORDED_WINDOW, add_range, m, error);
 		if (!m->workload)
-			snprintf(m->shop.host.error, SOURCE_ERROR_MAX, "%s", error);
+			snprintf(m->system.host.error, SOURCE_ERROR_MAX, "%s", error);
 		return m->workload != NULL;
 	}
 	for (unsigned i = 0; i < m->workload->ranges; i++) {
-		if (!host_add_range(&m->shop.host, &m->workload->range[i]))
+		if (!host_add_range(&m->system.host, &m->workload->range[i]))
 			return false;
 	}
 	return true;
 }
 
-static bool open_machine(struct machine *m, struct source *source)
+static bool open_timed(struct timed *m, struct source *source)
 {
-	struct shop *shop = &m->shop;
+	struct system *system = &m->system;
 	bool is_watching;
 
-	if (!open_program(m, source) || !host_open(&shop->host))
+	if (!open_program(m, source) || !host_open(&system->host))
 		return false;
-	m->counts_accesses = host_counts_accesses(shop->host.params.policy);
-	m->has_counters = counters_are_on(shop->host.params.policy, shop->model->page_bytes);
+	m->counts_accesses = host_counts_accesses(system->host.params.run.policy);
+	m->has_counters = counters_are_on(system->host.params.run.policy, system->model->page_bytes);
 	is_watching = m->counts_accesses || m->has_counters;
-	shop->root_ns = array_zeros(host_capacity_bytes(&shop->host) / ROOT_BYTES, sizeof(*shop->root_ns));
-	room_init(&shop->room, host_capacity_bytes(&shop->host) / shop->model->page_bytes);
-	shop->gpu = gpu_open(shop->model, &shop->host.space, shop->host.needs_touch ? touch : NULL,
-	                     is_watching ? use_remote : NULL, m);
-	return (shop->root_ns && shop->gpu) || fail(m, "out of memory");
+	system->root_ns =
+		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
+	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
+	system->gpu = gpu_open(system->model, &system->host.space,
+			       (struct gpu_listener){.touch = system->host.needs_touch ? touch : NULL,
+						     .remote = is_watching ? use_remote : NULL,
+						     .context = m});
+	return (system->root_ns && system->gpu) || fail(m, "out of memory");
 }
 
-static bool run(struct machine *m, struct source *source)
+static bool run(struct timed *m, struct source *source)
 {
 	bool is_over = false;
 	uint32_t steps = 0;
 
-	if (!open_machine(m, source))
+	if (!open_timed(m, source))
 		return false;
 	while (!is_over) {
 		if (!step(m, &is_over))
@@ -711,17 +715,17 @@ static bool run(struct machine *m, struct source *source)
 	}
 	if (m->workload->source.error[0] == '\0')
 		return true;
-	snprintf(m->shop.host.error, SOURCE_ERROR_MAX, "%s", m->workload->source.error);
+	snprintf(m->system.host.error, SOURCE_ERROR_MAX, "%s", m->workload->source.error);
 	return false;
 }
 
-static void count(struct machine *m)
+static void count(struct timed *m)
 {
-	struct driver_result *result = m->shop.host.result;
-	struct machine_times *times = m->shop.times;
+	struct sim_result *result = m->system.host.result;
+	struct sim_times *times = m->system.times;
 	struct gpu_counts counts;
 
-	gpu_count(m->shop.gpu, &counts);
+	gpu_count(m->system.gpu, &counts);
 	result->accesses = counts.accesses + m->cpu_accesses;
 	result->pages_touched = counts.pages_touched;
 	times->compute_ns = counts.busy_ns;
@@ -737,41 +741,37 @@ static void count(struct machine *m)
 	times->mshr_stalled = counts.mshr_stalled;
 	times->time_ns = m->program.now_ns;
 	if (m->running != NO_STREAM) { /* it was cut off */
-		times->time_ns = later(times->time_ns, gpu_now_ns(m->shop.gpu));
-		times->kernel_ns += later(gpu_now_ns(m->shop.gpu), m->launch_ns) - m->launch_ns;
-		count_sleep(m, gpu_now_ns(m->shop.gpu));
+		times->time_ns = later(times->time_ns, gpu_now_ns(m->system.gpu));
+		times->kernel_ns += later(gpu_now_ns(m->system.gpu), m->launch_ns) - m->launch_ns;
+		count_sleep(m, gpu_now_ns(m->system.gpu));
 	}
 	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
 		times->time_ns = later(times->time_ns, m->streams.stream[i].done_ns);
 }
 
-static void close_machine(struct machine *m, bool is_done)
+static void close_timed(struct timed *m, bool is_done)
 {
-	if (m->shop.gpu)
+	if (m->system.gpu)
 		count(m);
-	host_close(&m->shop.host, is_done);
+	host_close(&m->system.host, is_done);
 	if (m->recorded)
 		m->recorded->source.close(&m->recorded->source);
-	gpu_close(m->shop.gpu);
+	gpu_close(m->system.gpu);
 	streams_close(&m->streams);
-	free(m->shop.root_ns);
+	free(m->system.root_ns);
 	free(m);
 }
 
-bool machine_run(struct source *source, const struct model *model, const struct uvmp_policy *policy,
-                 struct driver_memory memory, uint64_t seed, const struct driver_log *log,
-                 struct driver_result *result, struct machine_times *times, char error[SOURCE_ERROR_MAX])
+bool timed_run(struct source *source, const struct model *model, const struct sim_run *settings,
+	       struct sim_result *result, struct sim_times *times, char error[SOURCE_ERROR_MAX])
 {
-	struct host_params params = {.policy = policy,
-	                             .memory = memory,
-	                             .page_bytes = model->page_bytes,
-	                             .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
-	                             .fault_entries = model->fault_entries,
-	                             .sms = model->sms,
-	                             .reads_ahead = true,
-	                             .seed = seed,
-	                             .log = log ? *log : (struct driver_log){0}};
-	struct machine *m = calloc(1, sizeof(*m));
+	struct host_params params = {.run = *settings,
+				     .page_bytes = model->page_bytes,
+				     .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
+				     .fault_entries = model->fault_entries,
+				     .sms = model->sms,
+				     .reads_ahead = true};
+	struct timed *m = calloc(1, sizeof(*m));
 	bool is_done;
 
 	memset(times, 0, sizeof(*times));
@@ -779,12 +779,12 @@ bool machine_run(struct source *source, const struct model *model, const struct 
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	m->shop.model = m->shop.link.model = model;
-	m->shop.link.ratio_percent = policy->link_ratio;
-	m->shop.times = times;
-	m->program.shop = m->bottom_half.shop = m->deferred.shop = &m->shop;
+	m->system.model = m->system.link.model = model;
+	m->system.link.ratio_percent = settings->policy->link_ratio;
+	m->system.times = times;
+	m->program.system = m->bottom_half.system = m->deferred.system = &m->system;
 	m->running = NO_STREAM;
-	is_done = host_init(&m->shop.host, &params, source, result, error) && run(m, source);
-	close_machine(m, is_done);
+	is_done = host_init(&m->system.host, &params, source, result, error) && run(m, source);
+	close_timed(m, is_done);
 	return is_done;
 }

@@ -15,16 +15,16 @@ struct mshr_waiter {
 
 struct mshr_entry {
 	uint64_t page;
-	uint64_t fault;       /* its number in the order of being written, if is_written */
+	uint64_t fault; /* its number in the order of being written, if is_written */
 	bool is_written;
 	uint32_t first, last; /* who waits, in the order of coming */
-	uint32_t next;        /* in its bucket, or free */
+	uint32_t next;	      /* in its bucket, or free */
 	uint32_t older, newer;
 };
 
 struct mshr {
 	struct mshr_entry *entry; /* [size + 1]; the last one is of no page: its waiters wait for room */
-	uint32_t *bucket;         /* [buckets]: the first entry of each chain */
+	uint32_t *bucket;	  /* [buckets]: the first entry of each chain */
 	uint32_t size, count, buckets;
 	uint32_t oldest, newest, free_entry;
 	struct mshr_waiter *waiter;

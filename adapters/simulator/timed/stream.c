@@ -12,7 +12,7 @@ uint64_t streams_room_ns(const struct streams *streams, unsigned stream)
 }
 
 bool streams_push(struct streams *streams, const struct workload_op *op, const struct workload_kernel *kernel,
-                  uint64_t issued_ns)
+		  uint64_t issued_ns)
 {
 	struct stream *s = &streams->stream[op->stream];
 	struct stream_item *item;

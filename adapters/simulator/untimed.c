@@ -1,6 +1,6 @@
-/* The untimed driver: see driver.h. The engine of libuvmpolicy decides everything; here are the agents that
+/* The untimed driver: see untimed.h. The engine of libuvmpolicy decides everything; here are the agents that
  * fault, the machine's view of who may touch which page (space.c), and the counting of actions. */
-#include "driver.h"
+#include "untimed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,16 @@
 #define BUFFER_MOST  65536u
 #define REPLAY_NS    1000u /* time is not modelled: it goes on by this much with each replay */
 
-struct driver {
+struct untimed {
 	struct host host;
 	uint64_t now_ns;
 	uint64_t throttled_until_ns; /* of the last THROTTLE, 0: none since */
-	enum uvmp_status ended;      /* status of the last DONE, */
-	uint64_t ticket;             /* and its ticket */
+	enum uvmp_status ended;	     /* status of the last DONE, */
+	uint64_t ticket;	     /* and its ticket */
 
 	struct agents agents;
 	uint64_t released;   /* agents that went on */
-	uint32_t idle;       /* bottom halves in a row that released no warp */
+	uint32_t idle;	     /* bottom halves in a row that released no warp */
 	bool has_counters;   /* remote accesses are counted by the GPU */
 	bool may_have_notes; /* the engine has not been asked since an access was observed, or has had notes
 	                        then */
@@ -38,13 +38,13 @@ struct driver {
 
 /* The engine hears of every access if the policy needs them. The GPU counts those to the CPU's memory. Most
  * accesses are neither: out of line, so that they save no registers for these calls. */
-__attribute__((noinline)) static void observe_access(struct driver *d, struct sim_block *block, uint32_t page,
-                                                     enum uvmp_access access)
+__attribute__((noinline)) static void observe_access(struct untimed *d, struct sim_block *block,
+						     uint32_t page, enum uvmp_access access)
 {
 	d->may_have_notes = true;
 	if (d->host.needs_touch)
 		uvmp_service_access(d->host.service, HOST_GPU, HOST_SPACE,
-		                    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
+				    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
 	if (!uvmp_mask_test(&block->remote, page))
 		return;
 	d->host.result->remote_accesses++;
@@ -52,7 +52,7 @@ __attribute__((noinline)) static void observe_access(struct driver *d, struct si
 		(void)counters_use(&d->host, block, page);
 }
 
-static void access_page(struct driver *d, struct sim_block *block, uint32_t page, enum uvmp_access access)
+static void access_page(struct untimed *d, struct sim_block *block, uint32_t page, enum uvmp_access access)
 {
 	if (!uvmp_mask_test(&block->touched, page)) {
 		uvmp_mask_set(&block->touched, page);
@@ -64,7 +64,7 @@ static void access_page(struct driver *d, struct sim_block *block, uint32_t page
 }
 
 /* Agents whose page has come go on, the others fault again. */
-static void replay(struct driver *d)
+static void replay(struct untimed *d)
 {
 	const struct agent_turn *went;
 	uint32_t count = agents_release(&d->agents, d->host.needs_touch, &went);
@@ -92,7 +92,7 @@ static void map(struct sim_block *block, const struct uvmp_action *a)
 		uvmp_mask_andnot(&block->remote, &block->remote, &a->pages);
 }
 
-static bool perform(struct driver *d, struct uvmp_action *a)
+static bool perform(struct untimed *d, struct uvmp_action *a)
 {
 	struct sim_block *block;
 
@@ -123,7 +123,7 @@ static bool perform(struct driver *d, struct uvmp_action *a)
 
 /* Performs the engine's actions up to the end of one bottom half. One row can ask for many: whoever
  * interrupts does not wait for the next. */
-static bool pump(struct driver *d)
+static bool pump(struct untimed *d)
 {
 	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
 	enum uvmp_status status;
@@ -145,17 +145,17 @@ static bool pump(struct driver *d)
 }
 
 /* Nobody goes on before the throttled ones may. */
-static void wait_for_throttled(struct driver *d)
+static void wait_for_throttled(struct untimed *d)
 {
 	if (d->throttled_until_ns > d->now_ns)
 		d->now_ns = d->throttled_until_ns;
 	d->throttled_until_ns = 0;
 }
 
-static bool bottom_half(struct driver *d)
+static bool bottom_half(struct untimed *d)
 {
 	uint64_t released = d->released, fetched = d->host.result->faults_raw,
-	         far_faults = d->host.result->far_faults;
+		 far_faults = d->host.result->far_faults;
 
 	if (!pump(d))
 		return false;
@@ -166,7 +166,7 @@ static bool bottom_half(struct driver *d)
 	if (d->released != released)
 		d->idle = 0;
 	else if (d->host.result->far_faults !=
-	         far_faults) /* not counting stale faults: many may come in a row */
+		 far_faults) /* not counting stale faults: many may come in a row */
 		d->idle++;
 	if (d->idle == IDLE_MOST)
 		return host_fail(&d->host, HOST_NOBODY_GOES_ON);
@@ -174,7 +174,7 @@ static bool bottom_half(struct driver *d)
 }
 
 /* Services faults until the agent goes on. */
-static bool release(struct driver *d, uint32_t index)
+static bool release(struct untimed *d, uint32_t index)
 {
 	while (d->agents.agent[index].is_stalled) {
 		if (!bottom_half(d))
@@ -183,7 +183,7 @@ static bool release(struct driver *d, uint32_t index)
 	return true;
 }
 
-static bool release_all(struct driver *d)
+static bool release_all(struct untimed *d)
 {
 	while (d->agents.stalled > 0) {
 		if (!bottom_half(d))
@@ -193,7 +193,7 @@ static bool release_all(struct driver *d)
 }
 
 /* The same, and what else the engine has to do, as after a batch on the recording machine. */
-static bool service_all(struct driver *d)
+static bool service_all(struct untimed *d)
 {
 	struct uvmp_service_counts before, after;
 
@@ -210,14 +210,14 @@ static bool service_all(struct driver *d)
 
 /* -- rows -- */
 
-static void pass_time(struct driver *d, const struct source_row *row)
+static void pass_time(struct untimed *d, const struct source_row *row)
 {
 	if (row->has_time && row->time_ns > d->now_ns)
 		d->now_ns = row->time_ns;
 }
 
 /* The CPU comes after what the GPU has asked for. Its fault is repeated while it is throttled. */
-static bool access_cpu(struct driver *d, const struct source_row *row)
+static bool access_cpu(struct untimed *d, const struct source_row *row)
 {
 	struct sim_block *block;
 	uint32_t page;
@@ -231,7 +231,7 @@ static bool access_cpu(struct driver *d, const struct source_row *row)
 		return host_fail(&d->host, "an access lies outside every range");
 	while (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(row->access)) {
 		enum uvmp_access access =
-		        row->access <= UVMP_ACCESS_READ ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
+			row->access <= UVMP_ACCESS_READ ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
 
 		if (uvmp_service_cpu_fault(d->host.service, HOST_SPACE, row->address, access, 0, NULL) !=
 		    UVMP_OK)
@@ -247,7 +247,7 @@ static bool access_cpu(struct driver *d, const struct source_row *row)
 	return true;
 }
 
-static bool request(struct driver *d, const struct source_row *row, uint64_t *ticket)
+static bool request(struct untimed *d, const struct source_row *row, uint64_t *ticket)
 {
 	uint32_t processor = row->to_none ? UVMP_PROC_NONE : row->to_gpu ? HOST_GPU : UVMP_CPU;
 
@@ -260,7 +260,7 @@ static bool request(struct driver *d, const struct source_row *row, uint64_t *ti
 
 /* A free, prefetch or advice comes after what the GPU has asked for, and is done before the program goes on.
  */
-static bool call(struct driver *d, const struct source_row *row)
+static bool call(struct untimed *d, const struct source_row *row)
 {
 	uint64_t ticket;
 
@@ -276,7 +276,7 @@ static bool call(struct driver *d, const struct source_row *row)
 	return row->kind != SOURCE_FREE || host_freed(&d->host, row->address, row->bytes);
 }
 
-static bool access_row(struct driver *d, const struct source_row *row)
+static bool access_row(struct untimed *d, const struct source_row *row)
 {
 	struct sim_block *block;
 	uint32_t page;
@@ -300,7 +300,7 @@ static bool access_row(struct driver *d, const struct source_row *row)
 }
 
 /* Lets people see how far the run is, and end it. */
-static bool look_up(struct driver *d, uint64_t kernels)
+static bool look_up(struct untimed *d, uint64_t kernels)
 {
 	const struct source *source = d->host.source;
 
@@ -308,8 +308,8 @@ static bool look_up(struct driver *d, uint64_t kernels)
 		return host_fail(&d->host, "interrupted");
 	if (d->host.result->accesses % PROGRESS_EVERY == 0) {
 		struct progress_at at = {
-		        d->host.result->accesses, source->done,        source->total, kernels,
-		        source->kernel_done,      source->kernel_total};
+			d->host.result->accesses, source->done,	       source->total, kernels,
+			source->kernel_done,	  source->kernel_total};
 
 		progress_show(&at, 1);
 	}
@@ -318,7 +318,7 @@ static bool look_up(struct driver *d, uint64_t kernels)
 
 /* Services notifications of access counters and pages that have become hot. Only observed accesses make
  * either. */
-static bool service_notes(struct driver *d)
+static bool service_notes(struct untimed *d)
 {
 	if (!d->may_have_notes)
 		return true;
@@ -327,21 +327,21 @@ static bool service_notes(struct driver *d)
 }
 
 /* A kernel lasts until the next one begins, or the program waits. */
-static void end_kernel(struct driver *d)
+static void end_kernel(struct untimed *d)
 {
 	if (d->has_kernel)
 		(void)uvmp_service_end_kernel(d->host.service, d->kernel, d->now_ns);
 	d->has_kernel = false;
 }
 
-static void begin_kernel(struct driver *d)
+static void begin_kernel(struct untimed *d)
 {
 	end_kernel(d);
 	d->has_kernel =
-	        uvmp_service_begin_kernel(d->host.service, HOST_GPU, d->now_ns, &d->kernel) == UVMP_OK;
+		uvmp_service_begin_kernel(d->host.service, HOST_GPU, d->now_ns, &d->kernel) == UVMP_OK;
 }
 
-static bool wait_for_all(struct driver *d)
+static bool wait_for_all(struct untimed *d)
 {
 	if (!release_all(d))
 		return false;
@@ -349,7 +349,7 @@ static bool wait_for_all(struct driver *d)
 	return true;
 }
 
-static bool row_of_program(struct driver *d, const struct source_row *row)
+static bool row_of_program(struct untimed *d, const struct source_row *row)
 {
 	switch (row->kind) {
 	case SOURCE_ACCESS:
@@ -370,7 +370,7 @@ static bool row_of_program(struct driver *d, const struct source_row *row)
 	}
 }
 
-static bool rows(struct driver *d)
+static bool rows(struct untimed *d)
 {
 	struct source *source = d->host.source;
 	struct source_row row;
@@ -411,18 +411,14 @@ static uint32_t buffer_entries(const struct uvmp_policy *policy)
 	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
 }
 
-bool driver_run(struct source *source, const struct uvmp_policy *policy, struct driver_memory memory,
-                uint64_t seed, const struct driver_log *log, struct driver_result *result,
-                char error[SOURCE_ERROR_MAX])
+bool untimed_run(struct source *source, const struct sim_run *run, struct sim_result *result,
+		 char error[SOURCE_ERROR_MAX])
 {
-	struct host_params params = {.policy = policy,
-	                             .memory = memory,
-	                             .page_bytes = PAGE_BYTES,
-	                             .utlbs = AGENTS_UTLBS,
-	                             .fault_entries = buffer_entries(policy),
-	                             .seed = seed,
-	                             .log = log ? *log : (struct driver_log){0}};
-	struct driver *d = calloc(1, sizeof(*d));
+	struct host_params params = {.run = *run,
+				     .page_bytes = PAGE_BYTES,
+				     .utlbs = AGENTS_UTLBS,
+				     .fault_entries = buffer_entries(run->policy)};
+	struct untimed *d = calloc(1, sizeof(*d));
 	bool is_done;
 
 	memset(result, 0, sizeof(*result));
@@ -430,7 +426,7 @@ bool driver_run(struct source *source, const struct uvmp_policy *policy, struct 
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	d->has_counters = counters_are_on(policy, PAGE_BYTES);
+	d->has_counters = counters_are_on(run->policy, PAGE_BYTES);
 	is_done = host_init(&d->host, &params, source, result, error) && rows(d);
 	host_close(&d->host, is_done);
 	agents_close(&d->agents);

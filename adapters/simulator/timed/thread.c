@@ -9,38 +9,38 @@
 
 void thread_report_faults(struct thread *t)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 	const struct gpu_fault *at;
 
-	gpu_run(shop->gpu, t->now_ns); /* the next kernel may begin before the thread is ready */
-	while ((at = gpu_first_fault(shop->gpu, t->now_ns)) != NULL) {
+	gpu_run(system->gpu, t->now_ns); /* the next kernel may begin before the thread is ready */
+	while ((at = gpu_first_fault(system->gpu, t->now_ns)) != NULL) {
 		struct uvmp_fault fault = {.address = at->address,
-		                           .aperture = UVMP_APERTURE_VID,
-		                           .utlb = at->utlb,
-		                           .type = at->type,
-		                           .access = at->access};
+					   .aperture = UVMP_APERTURE_VID,
+					   .utlb = at->utlb,
+					   .type = at->type,
+					   .access = at->access};
 
-		if (uvmp_service_fault(shop->host.service, HOST_GPU, &fault) != UVMP_OK) {
-			gpu_block_faults(shop->gpu);
+		if (uvmp_service_fault(system->host.service, HOST_GPU, &fault) != UVMP_OK) {
+			gpu_block_faults(system->gpu);
 			return;
 		}
-		shop->in_buffer++;
-		gpu_take_fault(shop->gpu);
+		system->in_buffer++;
+		gpu_take_fault(system->gpu);
 	}
 }
 
 /* So many faults are not in the engine's buffer any more. */
-static void leave_buffer(struct shop *shop, uint64_t faults)
+static void leave_buffer(struct system *system, uint64_t faults)
 {
-	shop->in_buffer -= faults;
-	gpu_fetch_faults(shop->gpu, shop->in_buffer);
+	system->in_buffer -= faults;
+	gpu_fetch_faults(system->gpu, system->in_buffer);
 }
 
 /* -- batches, for the statistics -- */
 
 static void end_batch(struct thread *t)
 {
-	struct machine_times *times = t->shop->times;
+	struct sim_times *times = t->system->times;
 
 	if (t->has_batch && t->batch_pages != 0) {
 		spread_add(&times->batch_ns, t->last_ns - t->batch_ns);
@@ -53,7 +53,7 @@ static void end_batch(struct thread *t)
 static void begin_batch(struct thread *t, uint32_t faults)
 {
 	end_batch(t);
-	spread_add(&t->shop->times->batch_faults, faults);
+	spread_add(&t->system->times->batch_faults, faults);
 	t->has_batch = true;
 	t->batch_ns = t->now_ns;
 	t->batch_pages = 0;
@@ -71,16 +71,16 @@ static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint
 
 static void fetch(struct thread *t, const struct uvmp_action *a)
 {
-	const struct model *model = t->shop->model;
+	const struct model *model = t->system->model;
 
-	leave_buffer(t->shop, a->count);
+	leave_buffer(t->system, a->count);
 	begin_batch(t, a->count);
-	if (t->shop->host.params.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
+	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
-	t->is_ahead = t->shop->host.params.policy->free_buffer != 0;
-	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->shop->times->fetch_ns);
-	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->shop->times->order_ns);
-	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->shop->times->service_ns);
+	t->is_ahead = t->system->host.params.run.policy->free_buffer != 0;
+	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->system->times->fetch_ns);
+	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->system->times->order_ns);
+	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->system->times->service_ns);
 }
 
 /* Of faults, or of notifications, which cost nothing to fetch. */
@@ -95,13 +95,13 @@ static void begin(struct thread *t, const struct uvmp_action *a)
  * side, or room is made before anybody asks. */
 static bool waits_for_evictions(const struct thread *t)
 {
-	return t->shop->host.params.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
+	return t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
 }
 
 /* Else pages that come wait for the room that they get, each for its own. */
-static bool waits_for_all(const struct shop *shop)
+static bool waits_for_all(const struct system *system)
 {
-	const struct uvmp_policy *policy = shop->host.params.policy;
+	const struct uvmp_policy *policy = system->host.params.run.policy;
 
 	return policy->evict == UVMP_EVICT_LRU ||
 	       (policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0);
@@ -110,7 +110,7 @@ static bool waits_for_all(const struct shop *shop)
 static void wait_for_eviction(struct thread *t)
 {
 	if (waits_for_evictions(t))
-		thread_wait(t, t->evicted_ns, &t->shop->times->evict_ns);
+		thread_wait(t, t->evicted_ns, &t->system->times->evict_ns);
 	t->evicted_ns = 0;
 	t->is_ahead = false;
 }
@@ -123,33 +123,33 @@ static void look_at(struct thread *t, const struct uvmp_action *a)
 	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == t->block)
 		return;
 	t->block = a->address;
-	t->room_ns = 0;
+	t->memory_ns = 0;
 	t->early_ns = 0;
 	if (!t->is_fault_of_cpu)
-		thread_work(t, t->shop->model->block_ns, &t->shop->times->service_ns);
+		thread_work(t, t->system->model->block_ns, &t->system->times->service_ns);
 }
 
 /* The physical allocator gives several roots at a time. */
 static void take_root(struct thread *t)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 
-	if (shop->cached_roots == 0) {
-		thread_work(t, shop->model->alloc_ns, &shop->times->migrate_ns);
-		shop->cached_roots = shop->model->alloc_roots;
+	if (system->cached_roots == 0) {
+		thread_work(t, system->model->alloc_ns, &system->times->migrate_ns);
+		system->cached_roots = system->model->alloc_roots;
 	}
-	shop->cached_roots--;
+	system->cached_roots--;
 }
 
 static void allocate(struct thread *t, const struct uvmp_action *a)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 	uint64_t root = a->offset / ROOT_BYTES;
 
-	t->room_ns = later(t->room_ns, shop->root_ns[root]);
-	if (shop->root_ns[root] != 0) /* won by an eviction, or split before */
+	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
+	if (system->root_ns[root] != 0) /* won by an eviction, or split before */
 		return;
-	shop->root_ns[root] = 1;
+	system->root_ns[root] = 1;
 	take_root(t);
 }
 
@@ -157,55 +157,55 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
  */
 static void back_pages(struct thread *t)
 {
-	struct shop *shop = t->shop;
-	uint64_t most = host_capacity_bytes(&shop->host) / shop->model->page_bytes;
+	struct system *system = t->system;
+	uint64_t most = host_capacity_bytes(&system->host) / system->model->page_bytes;
 
-	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
+	if (system->host.params.run.policy->evict == UVMP_EVICT_LRU)
 		return;
-	while (shop->backed_pages < shop->host.resident_pages && shop->backed_pages < most) {
-		shop->backed_pages += ROOT_BYTES / shop->model->page_bytes;
+	while (system->backed_pages < system->host.resident_pages && system->backed_pages < most) {
+		system->backed_pages += ROOT_BYTES / system->model->page_bytes;
 		take_root(t);
 	}
 }
 
 /* When can pages come to the block's memory, the first and the last? Of room in pages the oldest is used
  * first. */
-static struct room_times take_room(struct thread *t, uint32_t pages)
+static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 
 	back_pages(t);
-	if (waits_for_all(shop))
-		return (struct room_times){t->room_ns, t->room_ns};
-	return room_take(&shop->room, pages);
+	if (waits_for_all(system))
+		return (struct reclaim_times){t->memory_ns, t->memory_ns};
+	return reclaim_take(&system->reclaim, pages);
 }
 
 /* A root (lru), a block (lru2m), or a page, which has its share of a root's cost. */
 static void evict(struct thread *t, const struct uvmp_action *a)
 {
-	struct shop *shop = t->shop;
-	uint64_t ns = shop->model->evict_ns;
+	struct system *system = t->system;
+	uint64_t ns = system->model->evict_ns;
 
 	t->evict_root = a->offset / ROOT_BYTES;
-	if (uvmp_policy_unit_pages(shop->host.params.policy) == 1)
+	if (uvmp_policy_unit_pages(system->host.params.run.policy) == 1)
 		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
 	if (a->count == 0) { /* a root of several blocks is one */
-		thread_work(t, ns, &shop->times->evict_ns);
+		thread_work(t, ns, &system->times->evict_ns);
 		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
 		t->early_ns = 0;
 	}
-	room_empty(&shop->room, uvmp_mask_weight(&a->pages), t->now_ns);
+	reclaim_empty(&system->reclaim, uvmp_mask_weight(&a->pages), t->now_ns);
 }
 
 /* What is submitted runs when the thread goes on; but a channel has so many entries and no more. */
 static void push(struct thread *t, uint64_t *sum)
 {
-	thread_wait(t, t->shop->push_ns[t->shop->pushes % SHOP_PUSHES], sum);
+	thread_wait(t, t->system->push_ns[t->system->pushes % SYSTEM_PUSHES], sum);
 }
 
 static void note_push(struct thread *t, uint64_t end_ns)
 {
-	t->shop->push_ns[t->shop->pushes++ % SHOP_PUSHES] = end_ns;
+	t->system->push_ns[t->system->pushes++ % SYSTEM_PUSHES] = end_ns;
 	t->end_ns = end_ns;
 }
 
@@ -217,25 +217,25 @@ static void note_end(struct thread *t, uint64_t end_ns)
 
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes, start_ns, end_ns;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
-	uint64_t *sum = is_out ? &shop->times->evict_ns : &shop->times->migrate_ns;
-	struct room_times room = {0, 0};
+	uint64_t *sum = is_out ? &system->times->evict_ns : &system->times->migrate_ns;
+	struct reclaim_times memory = {0, 0};
 
 	if (direction == MODEL_TO_GPU)
-		room = take_room(t, pages);
-	thread_work(t, shop->model->copy_ns + (uint64_t)pages * shop->model->page_ns, sum);
+		memory = take_memory(t, pages);
+	thread_work(t, system->model->copy_ns + (uint64_t)pages * system->model->page_ns, sum);
 	push(t, sum);
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
-	start_ns = later(start_ns, room.first_ns);
-	start_ns = later(start_ns, shop->link.engine[direction].free_ns);
-	end_ns = link_copy_pages(&shop->link, direction, start_ns, bytes);
-	if (room.last_ns > start_ns)
-		end_ns = link_delay_pages(&shop->link, direction, room.last_ns,
-		                          bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
+	start_ns = later(start_ns, memory.first_ns);
+	start_ns = later(start_ns, system->link.engine[direction].free_ns);
+	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
+	if (memory.last_ns > start_ns)
+		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
+					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
 	if (!is_out || waits_for_evictions(t))
@@ -244,53 +244,54 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		note_copy(t, start_ns, end_ns, pages);
 	if (!is_out)
 		return;
-	room_delay(&shop->room, end_ns);
+	reclaim_delay(&system->reclaim, end_ns);
 	t->evicted_ns = later(t->evicted_ns, end_ns);
-	if (shop->host.params.policy->evict == UVMP_EVICT_LRU)
-		shop->root_ns[t->evict_root] = later(shop->root_ns[t->evict_root], end_ns);
+	if (system->host.params.run.policy->evict == UVMP_EVICT_LRU)
+		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], end_ns);
 	else
-		t->room_ns = later(t->room_ns, end_ns);
+		t->memory_ns = later(t->memory_ns, end_ns);
 }
 
 /* The GPU writes zeros, beside the copies of the link. No page of the CPU has to be mapped for that. */
 static void populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	uint64_t bytes = (uint64_t)pages * shop->model->page_bytes;
-	struct room_times room;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes;
+	struct reclaim_times memory;
 
 	if (a->to != HOST_GPU) /* the CPU's own, part of cpu_fault_ns */
 		return;
-	room = take_room(t, pages);
-	thread_work(t, shop->model->copy_ns, &shop->times->migrate_ns);
-	push(t, &shop->times->migrate_ns);
-	shop->zeroed_ns = later(later(shop->zeroed_ns, t->now_ns), later(block->copied_ns, room.last_ns)) +
-	                  bytes * 1000u / shop->model->zero_mb_s;
-	block->copied_ns = shop->zeroed_ns;
-	note_push(t, shop->zeroed_ns);
-	note_end(t, shop->zeroed_ns);
+	memory = take_memory(t, pages);
+	thread_work(t, system->model->copy_ns, &system->times->migrate_ns);
+	push(t, &system->times->migrate_ns);
+	system->zeroed_ns =
+		later(later(system->zeroed_ns, t->now_ns), later(block->copied_ns, memory.last_ns)) +
+		bytes * 1000u / system->model->zero_mb_s;
+	block->copied_ns = system->zeroed_ns;
+	note_push(t, system->zeroed_ns);
+	note_end(t, system->zeroed_ns);
 }
 
 /* The CPU's own page tables. */
 static void map_cpu(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
-	const struct model *model = t->shop->model;
+	const struct model *model = t->system->model;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
-	struct machine_times *times = t->shop->times;
+	struct sim_times *times = t->system->times;
 
 	if (a->kind == UVMP_ACTION_UNMAP)
 		thread_work(t, model->unmap_ns + (uint64_t)pages * model->unmap_page_ns, &times->migrate_ns);
 	else if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)pages * model->map_page_ns,
-		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	host_set_rights(block, a);
 }
 
 static void map(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
-	const struct model *model = t->shop->model;
-	struct machine_times *times = t->shop->times;
+	const struct model *model = t->system->model;
+	struct sim_times *times = t->system->times;
 
 	if (a->to != HOST_GPU) {
 		map_cpu(t, a, block);
@@ -298,36 +299,36 @@ static void map(struct thread *t, const struct uvmp_action *a, struct sim_block 
 	}
 	if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
-		            a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* taking rights away is waited for; giving them comes after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
-	gpu_map(t->shop->gpu, t->end_ns, block, &a->pages, a->right,
-	        a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
+	gpu_map(t->system->gpu, t->end_ns, block, &a->pages, a->right,
+		a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
 }
 
 static void replay(struct thread *t)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 
-	thread_work(t, shop->model->replay_push_ns, &shop->times->replay_ns);
-	t->replay_ns = t->end_ns = later(t->now_ns, t->copies_ns) + shop->model->replay_ns;
-	gpu_replay(shop->gpu, later(t->now_ns, t->copies_ns));
+	thread_work(t, system->model->replay_push_ns, &system->times->replay_ns);
+	t->replay_ns = t->end_ns = later(t->now_ns, t->copies_ns) + system->model->replay_ns;
+	gpu_replay(system->gpu, later(t->now_ns, t->copies_ns));
 }
 
 static void flush(struct thread *t, const struct uvmp_action *a)
 {
-	struct shop *shop = t->shop;
+	struct system *system = t->system;
 
-	leave_buffer(shop, a->count);
-	thread_work(t, shop->model->flush_ns + (uint64_t)a->count * shop->model->flush_entry_ns,
-	            &shop->times->replay_ns);
+	leave_buffer(system, a->count);
+	thread_work(t, system->model->flush_ns + (uint64_t)a->count * system->model->flush_entry_ns,
+		    &system->times->replay_ns);
 }
 
 static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
-	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->shop->times->replay_ns);
+	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 
 void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
@@ -363,10 +364,10 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 		wait_for(t, a);
 		return;
 	case UVMP_ACTION_CLEAR:
-		counters_clear(&t->shop->host, a);
+		counters_clear(&t->system->host, a);
 		return;
 	case UVMP_ACTION_LIMIT:
-		gpu_limit(t->shop->gpu, t->now_ns, a->count, a->detail);
+		gpu_limit(t->system->gpu, t->now_ns, a->count, a->detail);
 		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
@@ -385,15 +386,15 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 	for (;;) {
 		if (ticket == 0)
 			thread_report_faults(t);
-		*status = host_next(&t->shop->host, t->now_ns, &action);
+		*status = host_next(&t->system->host, t->now_ns, &action);
 		if (*status != UVMP_OK)
 			return *status != UVMP_ERR_ARENA;
-		if (!host_perform(&t->shop->host, &action, &block))
+		if (!host_perform(&t->system->host, &action, &block))
 			return false;
 		look_at(t, &action);
 		t->end_ns = 0;
 		thread_perform(t, &action, block);
-		if (!host_complete(&t->shop->host, &action, later(t->now_ns, t->end_ns)))
+		if (!host_complete(&t->system->host, &action, later(t->now_ns, t->end_ns)))
 			return false;
 		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
 			*status = (enum uvmp_status)action.status;

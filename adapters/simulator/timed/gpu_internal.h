@@ -11,23 +11,23 @@
 #include "mshr.h"
 #include "tlb.h"
 
-#define GPU_NEVER       UINT64_MAX
+#define GPU_NEVER	UINT64_MAX
 #define GPU_BLOCK_SHIFT 21u
-#define GPU_BIG_SHIFT   16u  /* a big page */
-#define GPU_SECTOR      32u  /* bytes that memory and link move at least for a lane */
-#define GPU_FOUND       256u
+#define GPU_BIG_SHIFT	16u /* a big page */
+#define GPU_SECTOR	32u /* bytes that memory and link move at least for a lane */
+#define GPU_FOUND	256u
 
 enum gpu_outcome { GPU_USED, GPU_FAULTED, GPU_STALLED };
 
 struct warp {
-	uint64_t at;     /* the next address of a span */
-	uint64_t want;   /* pages of a step at once that are still missing, by number */
-	uint64_t pending; /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
+	uint64_t at;	   /* the next address of a span */
+	uint64_t want;	   /* pages of a step at once that are still missing, by number */
+	uint64_t pending;  /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
 	uint64_t ready_ns; /* goes on no sooner: it has begun, or been woken */
-	uint32_t group;  /* thread block on the SM */
-	uint8_t needs;   /* enum uvmp_prot that the step asks for */
+	uint32_t group;	   /* thread block on the SM */
+	uint8_t needs;	   /* enum uvmp_prot that the step asks for */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
-	bool wants_room; /* in the MSHRs */
+	bool wants_room;	   /* in the MSHRs */
 	bool has_step;
 	struct workload_slot slot; /* last: what is used most lies together */
 };
@@ -40,13 +40,13 @@ struct found {
 
 /* A thread block. */
 struct group {
-	uint32_t left;    /* warps that are not done; 0: free */
-	uint32_t waiting; /* of those */
-	bool is_in;       /* the SM holds it; else it has been switched out */
-	bool has_run;     /* it has been in, and has a context */
-	bool is_held;     /* it is out, and one too many */
+	uint32_t left;	     /* warps that are not done; 0: free */
+	uint32_t waiting;    /* of those */
+	bool is_in;	     /* the SM holds it; else it has been switched out */
+	bool has_run;	     /* it has been in, and has a context */
+	bool is_held;	     /* it is out, and one too many */
 	uint64_t out_number; /* in the order of going out */
-	uint64_t in_ns;   /* has been restored */
+	uint64_t in_ns;	     /* has been restored */
 };
 
 /* A warp that wants a page of its step, by number (a span: 0). */
@@ -62,13 +62,13 @@ struct ready {
 
 struct sm {
 	uint64_t now_ns;
-	uint64_t memory_ns, flop_ns;     /* its share of the memory, and its arithmetic, have time again */
+	uint64_t memory_ns, flop_ns;	 /* its share of the memory, and its arithmetic, have time again */
 	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
 	struct utlb *utlb;
-	struct warp *warp;     /* [warps_room] */
-	struct group *group;   /* [groups_room] */
+	struct warp *warp;			 /* [warps_room] */
+	struct group *group;			 /* [groups_room] */
 	uint32_t blocks, blocks_in, blocks_held; /* all; those that are in; those that are held */
-	struct ready *ready;   /* [first .. first + count), by time, those of one time in the order of coming */
+	struct ready *ready; /* [first .. first + count), by time, those of one time in the order of coming */
 	uint32_t first, count;
 };
 
@@ -94,29 +94,27 @@ struct event {
 struct gpu {
 	const struct model *model;
 	struct space *space;
-	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write);
-	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
-	void *context;
+	struct gpu_listener listener;
 	uint64_t now_ns;
 	uint64_t end_ns; /* of the last warp that ended */
 	struct workload *workload;
 	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
 	uint64_t next_block;
-	uint32_t groups_per_sm; /* thread blocks of this kernel that an SM holds, */
-	uint32_t extra;         /* and those that it may have besides */
+	uint32_t groups_per_sm;		  /* thread blocks of this kernel that an SM holds, */
+	uint32_t extra;			  /* and those that it may have besides */
 	uint32_t warps_room, groups_room; /* of an SM */
-	uint64_t out_number;    /* thread blocks that have gone out */
-	uint32_t may_run, runs; /* SMs that do not stand still: as it was said, and now */
+	uint64_t out_number;		  /* thread blocks that have gone out */
+	uint32_t may_run, runs;		  /* SMs that do not stand still: as it was said, and now */
 	uint32_t utlbs, page_shift;
 	uint64_t lost; /* address outside every range */
 	bool is_lost;
 
 	struct sm *sm;
 	struct utlb *utlb;
-	struct utlb l2;      /* the second level; it has no lock */
-	uint64_t emptied;    /* so many times all TLBs were emptied; each does it when it is used next */
-	uint64_t alive;      /* warps */
-	uint64_t share;      /* bytes per microsecond of one SM */
+	struct utlb l2;	  /* the second level; it has no lock */
+	uint64_t emptied; /* so many times all TLBs were emptied; each does it when it is used next */
+	uint64_t alive;	  /* warps */
+	uint64_t share;	  /* bytes per microsecond of one SM */
 	uint64_t link_ns[MODEL_DIRECTIONS];   /* remote accesses: the link has time again */
 	uint64_t link_debt[MODEL_DIRECTIONS]; /* what rounding has left undone */
 
@@ -124,7 +122,8 @@ struct gpu {
 	size_t raised_count, raised_room;
 	struct gpu_fault *written; /* a ring */
 	size_t written_first, written_count, written_room;
-	uint64_t written_number, taken, fetched; /* faults so far: written; taken out of the ring; fetched by the driver */
+	uint64_t written_number, taken,
+		fetched; /* faults so far: written; taken out of the ring; fetched by the driver */
 	struct mshr mshr;
 	uint64_t write_ns; /* the GMMU has time again */
 	bool is_blocked;   /* the buffer is full */

@@ -1,0 +1,84 @@
+/* thread.h: a CPU thread in which the driver works, and what the engine's actions cost it.
+ *
+ * There are three (timed.h): the bottom half, the program's own, and the one that does deferred prefetches. All share
+ * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
+ * mappings, replays and whoever waits for copies come after them.
+ */
+#ifndef UVMSIM_THREAD_H
+#define UVMSIM_THREAD_H
+
+#include "../host.h"
+#include "gpu.h"
+#include "link.h"
+#include "timed.h"
+#include "reclaim.h"
+
+#define SYSTEM_PUSHES                                                                                        \
+	1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free one */
+
+/* What the threads share. */
+struct system {
+	struct host host;
+	const struct model *model;
+	struct sim_times *times;
+	struct gpu *gpu;
+	struct link link;
+	uint64_t *root_ns; /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
+	uint32_t cached_roots;	/* got from the physical allocator and not used yet */
+	struct reclaim reclaim; /* page-wise orders: pages do not wait for whole evictions */
+	uint64_t backed_pages;	/* page-wise orders: of the memory that was ever used, in whole roots */
+	uint64_t push_ns[SYSTEM_PUSHES], pushes; /* when the last copies end; all copies */
+	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
+	uint64_t in_buffer;			 /* faults that the engine has and has not fetched */
+};
+
+struct thread {
+	struct system *system;
+	uint64_t now_ns;
+	uint64_t
+		copies_ns; /* all copies that it has submitted (the program's threads: of the call or fault in hand) have ended */
+	uint64_t replay_ns;  /* its last replay has been seen */
+	uint64_t evict_root; /* being emptied */
+	uint64_t evicted_ns; /* what the last evictions have copied has arrived; 0: nothing to wait for */
+	uint64_t
+		early_ns; /* plan=unobtrusive: the batch began then, and nothing has left for it yet; 0: it has */
+	bool is_ahead;	    /* free_buffer: what leaves now leaves before the batch has asked for room */
+	uint64_t leave_ns;  /* the present victim leaves from then on; 0: when the thread gets there */
+	uint64_t memory_ns; /* the memory of the block being serviced is free */
+	uvmp_addr block;    /* being serviced */
+	uint64_t
+		end_ns; /* the action in hand ends then, or when the thread is ready with it, whichever is later */
+	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
+	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
+	/* the batch in hand */
+	bool has_batch;
+	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
+};
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The thread works for `ns`, and `sum` hears of it. */
+static inline void thread_work(struct thread *t, uint64_t ns, uint64_t *sum)
+{
+	t->now_ns += ns;
+	*sum += ns;
+}
+
+static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *sum)
+{
+	if (until_ns > t->now_ns)
+		thread_work(t, until_ns - t->now_ns, sum);
+}
+
+/* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
+void thread_report_faults(struct thread *t);
+/* An action takes its time, and is seen by the GPU and the link; `block` is that of its address, NULL: none. */
+void thread_perform(struct thread *t, const struct uvmp_action *action, struct sim_block *block);
+/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
+ * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
+bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);
+
+#endif
