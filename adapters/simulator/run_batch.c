@@ -1,0 +1,298 @@
+/* The runs of one command line: in turn, or side by side in processes. */
+#include "run_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bound.h"
+#include "cli.h"
+#include "interrupt.h"
+#include "parallel.h"
+#include "progress.h"
+#include "timed/timed.h"
+#include "untimed.h"
+
+/* -- one run -- */
+
+enum { NAME_MOST = 4608 }; /* of a workload or trace, in what a run answers */
+
+/* What one run answers. Plain data: it may come from another process. */
+struct answer {
+	bool is_complete;
+	struct sim_result result;  /* not complete: what was counted until then */
+	struct sim_times times;	   /* if there is a model */
+	struct bound_result bound; /* or this */
+	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
+	struct cli_recorded recorded;
+};
+
+static void run_one(const struct run_request *q, size_t index, struct answer *answer)
+{
+	uint64_t seed = run_seed_of(q, index);
+	struct source *source = cli_source_open(&q->sources, run_source_of(q, index), seed, answer->error);
+	struct sim_run run = {.memory = run_memory_of(q, index), .seed = seed, .log = q->log};
+
+	if (!source)
+		return;
+	if (!run_is_bound(q, index))
+		run.policy = &run_policy_of(q, index)->policy;
+	snprintf(answer->workload, NAME_MOST, "%s", source->name);
+	if (run_is_bound(q, index))
+		answer->is_complete = bound_run(source, run.memory, 1, &answer->bound, answer->error);
+	else if (q->has_model)
+		answer->is_complete =
+			timed_run(source, &q->model, &run, &answer->result, &answer->times, answer->error);
+	else
+		answer->is_complete = untimed_run(source, &run, &answer->result, answer->error);
+	answer->recorded.bytes = source->recorded_bytes;
+	answer->recorded.has_faults_only = source->has_faults_only;
+	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
+	source->close(source);
+}
+
+/* -- all runs -- */
+
+/* Notes what went wrong. False if the tasks behind are not wanted any more: a preset among many says it in
+ * its row, and the others go on. */
+static bool fail(struct run_batch *batch, size_t index, const char *error)
+{
+	struct report *report = &batch->report[index];
+
+	free(report->error);
+	report->error = strdup(error);
+	if (batch->q->policies.is_sweep && !run_is_bound(batch->q, index) && interrupt_caught == 0)
+		return true;
+	if (index < batch->failed) {
+		batch->failed = index;
+		snprintf(batch->error, SOURCE_ERROR_MAX, "%s", error);
+	}
+	return false;
+}
+
+/* What was asked for, and what is known of it. False: out of memory. */
+static bool describe(const struct run_request *q, size_t index, const struct answer *answer,
+		     struct report *report)
+{
+	const struct cli_policy *policy = run_policy_of(q, index);
+
+	report->memory = run_memory_of(q, index);
+	report->seed = run_seed_of(q, index);
+	report->gpu = q->has_model ? q->model.name : NULL;
+	report->preset = policy->preset;
+	uvmp_policy_print(&policy->policy, report->policy, sizeof(report->policy));
+	report->result = answer->result;
+	if (q->has_model)
+		report->times = answer->times;
+	report->workload = strdup(answer->workload);
+	report->policy_given = strdup(policy->given);
+	return report->workload && report->policy_given;
+}
+
+/* Keeps a run's answer. False if those behind it are not wanted any more. */
+static bool take(struct run_batch *batch, size_t index, const struct answer *answer)
+{
+	const struct run_request *q = batch->q;
+	struct report *report = &batch->report[index];
+
+	report->is_complete = answer->is_complete;
+	if (!run_is_bound(q, index))
+		batch->recorded[run_source_of(q, index)] = answer->recorded;
+	if (run_is_bound(q, index)) {
+		report->bound_h2d_bytes = answer->bound.level[0].h2d_bytes;
+		report->bound_d2h_bytes = answer->bound.level[0].d2h_bytes;
+		progress_run_ended(answer->bound.accesses);
+	} else {
+		if (!describe(q, index, answer, report))
+			return fail(batch, index, "out of memory");
+		progress_run_ended(answer->result.accesses);
+	}
+	return answer->is_complete || fail(batch, index, answer->error);
+}
+
+static void run_child(void *context, size_t index, void *answer)
+{
+	run_one(((struct run_batch *)context)->q, index, answer);
+}
+
+static bool take_child(void *context, size_t index, const void *memory, const char *crash)
+{
+	const struct answer *answer = memory;
+	struct run_batch *batch = context;
+	const struct run_request *q = batch->q;
+	const char *name = answer->workload[0] != '\0' ? answer->workload
+						       : q->sources.source[run_source_of(q, index)].spec;
+	char error[SOURCE_ERROR_MAX];
+
+	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
+		return take(batch, index, answer) || interrupt_caught != 0;
+	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
+	batch->report[index].was_crash = true;
+	if (q->policies.is_sweep && !run_is_bound(q, index) &&
+	    !describe(q, index, answer, &batch->report[index]))
+		return fail(batch, index, "out of memory");
+	return fail(batch, index, error);
+}
+
+static void run_in_turn(struct run_batch *batch)
+{
+	struct answer *answer = malloc(sizeof(*answer));
+
+	if (!answer)
+		fail(batch, 0, "out of memory");
+	for (size_t i = 0; i < batch->count && batch->failed == batch->count; i++) {
+		memset(answer, 0, sizeof(*answer));
+		run_one(batch->q, i, answer);
+		take(batch, i, answer);
+	}
+	free(answer);
+}
+
+static void run_side_by_side(struct run_batch *batch, unsigned jobs)
+{
+	struct parallel work = {.count = batch->count,
+				.jobs = jobs,
+				.answer_bytes = sizeof(struct answer),
+				.context = batch,
+				.run = run_child,
+				.take = take_child};
+
+	if (!parallel_run(&work))
+		fail(batch, 0, "no process can be started for the runs");
+}
+
+static void perform(struct run_batch *batch)
+{
+	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
+
+	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
+	jobs = jobs < batch->count ? jobs : batch->count;
+	if (jobs > 1)
+		run_side_by_side(batch, (unsigned)jobs);
+	else
+		run_in_turn(batch);
+}
+
+/* Each run learns the bound of its group and seed, where there is one. */
+static void share_bounds(struct run_batch *batch)
+{
+	const struct run_request *q = batch->q;
+
+	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
+		size_t group = i - i % run_group_of(q);
+		const struct report *bound =
+			&batch->report[group + q->policies.count * run_seeds_of(q) + i % run_seeds_of(q)];
+
+		batch->report[i].has_bound = bound->is_complete;
+		batch->report[i].bound_h2d_bytes = bound->bound_h2d_bytes;
+		batch->report[i].bound_d2h_bytes = bound->bound_d2h_bytes;
+	}
+}
+
+static bool was_refused(const struct report *report)
+{
+	return report->error && report->result.accesses == 0 && !report->was_crash;
+}
+
+/* Among many presets some may be of no use for a model: they are refused before their first access, and their
+ * rows say so. A run that broke later is an error of the whole, and so is it if no preset runs. */
+static void judge_presets(struct run_batch *batch)
+{
+	const struct report *worst = NULL;
+	size_t good = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct report *report = &batch->report[i];
+
+		if (run_is_bound(batch->q, i))
+			continue;
+		good += report->is_complete;
+		if (report->error && (!worst || (was_refused(worst) && !was_refused(report))))
+			worst = report;
+	}
+	if (!worst || batch->failed < batch->count || (good > 0 && was_refused(worst)))
+		return;
+	batch->failed = (size_t)(worst - batch->report);
+	snprintf(batch->error, SOURCE_ERROR_MAX, "%s", worst->error);
+}
+
+/* Of a comparison those before the first error; of a single run, and where the user has interrupted, all that
+ * was counted; of many presets all whose source could be opened. */
+static bool is_kept(const struct run_batch *batch, size_t index)
+{
+	const struct report *report = &batch->report[index];
+
+	if (!report->workload || !report->policy_given) /* no run, but a bound */
+		return false;
+	if (interrupt_caught != 0 || !batch->q->is_compare)
+		return report->is_complete || report->result.accesses > 0;
+	if (batch->q->policies.is_sweep)
+		return report->workload[0] != '\0';
+	return report->is_complete && index < batch->failed;
+}
+
+/* Moves what is printed to the front. */
+static size_t keep_results(struct run_batch *batch)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		struct report report = batch->report[i];
+
+		if (!is_kept(batch, i))
+			continue;
+		batch->report[i] = batch->report[kept];
+		batch->report[kept++] = report;
+	}
+	return kept;
+}
+
+static void free_reports(struct report *report, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(report[i].workload);
+		free(report[i].policy_given);
+		free(report[i].error);
+	}
+	free(report);
+}
+
+int run_batch_perform(struct run_request *q)
+{
+	struct run_batch batch = {.q = q, .count = run_tasks_of(q), .failed = run_tasks_of(q)};
+	size_t kept;
+
+	batch.report = calloc(batch.count, sizeof(*batch.report));
+	batch.recorded = calloc(q->sources.count, sizeof(*batch.recorded));
+	if (!batch.report || !batch.recorded) {
+		free(batch.report);
+		free(batch.recorded);
+		return say_error("out of memory");
+	}
+	run_note_untimed(q);
+	interrupt_catch();
+	progress_start(batch.count);
+	if (batch.count > 1)
+		cli_source_keep_stdin(&q->sources);
+	perform(&batch);
+	progress_end();
+	interrupt_done();
+	share_bounds(&batch);
+	run_note_oversub(&batch);
+	for (size_t i = 0; i < q->sources.count; i++)
+		run_note_recording(&batch, i);
+	free(batch.recorded);
+	if (q->policies.is_sweep)
+		judge_presets(&batch);
+	kept = keep_results(&batch);
+	if (q->is_compare && kept > 0)
+		report_compare(batch.report, kept, q->format, stdout);
+	else if (kept > 0)
+		report_run(batch.report, q->format, stdout);
+	free_reports(batch.report, batch.count);
+	cli_source_close_all(&q->sources);
+	if (interrupt_caught != 0) {
+		say_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
+		return interrupt_status();
+	}
+	return batch.failed == batch.count ? CLI_DONE : say_error("%s", batch.error);
+}

@@ -1,0 +1,98 @@
+/* run_batch.h: the runs that one command line asks for, and how they are performed. */
+#ifndef UVMSIM_RUN_BATCH_H
+#define UVMSIM_RUN_BATCH_H
+
+#include "cli_policies.h"
+#include "cli_source.h"
+#include "report.h"
+
+enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
+
+/* What the command line asks for. */
+struct run_request {
+	struct model model; /* only if */
+	bool has_model;
+	struct cli_sources sources;
+	struct sim_memory memory[MANY];
+	size_t memories;
+	bool has_oversub; /* was given */
+	struct cli_policies policies;
+	bool is_compare;
+	unsigned jobs;	/* 0: not given */
+	uint32_t seeds; /* 0: not given; the first is that of the sources */
+	enum report_format format;
+	const char *log_path;
+	struct sim_log log;
+};
+
+static inline size_t run_runs_of(const struct run_request *q)
+{
+	return q->sources.count * q->memories * q->policies.count;
+}
+
+/* Tasks are numbered: seeds change fastest, then policies, memory sizes, and sources slowest. */
+static inline size_t run_seeds_of(const struct run_request *q)
+{
+	return q->seeds != 0 ? q->seeds : 1;
+}
+
+/* In a comparison the runs of a source and memory are followed by one more task for each seed: their bound.
+ */
+static inline size_t run_group_of(const struct run_request *q)
+{
+	return (q->policies.count + q->is_compare) * run_seeds_of(q);
+}
+
+static inline size_t run_tasks_of(const struct run_request *q)
+{
+	return q->sources.count * q->memories * run_group_of(q);
+}
+
+static inline bool run_is_bound(const struct run_request *q, size_t index)
+{
+	return index % run_group_of(q) >= q->policies.count * run_seeds_of(q);
+}
+
+/* Of a task that is no bound. */
+static inline const struct cli_policy *run_policy_of(const struct run_request *q, size_t index)
+{
+	return &q->policies.policy[index % run_group_of(q) / run_seeds_of(q)];
+}
+
+static inline uint64_t run_seed_of(const struct run_request *q, size_t index)
+{
+	return q->sources.seed + index % run_seeds_of(q);
+}
+
+static inline size_t run_source_of(const struct run_request *q, size_t index)
+{
+	return index / run_group_of(q) / q->memories;
+}
+
+static inline struct sim_memory run_memory_of(const struct run_request *q, size_t index)
+{
+	return q->memory[index / run_group_of(q) % q->memories];
+}
+
+/* All runs and what they gave. */
+struct run_batch {
+	const struct run_request *q;
+	struct report *report;
+	struct cli_recorded *recorded; /* for each source */
+	size_t count, failed; /* failed: the first task whose failure ends all, count: there is none */
+	char error[SOURCE_ERROR_MAX];
+};
+
+/* Performs all runs and prints the report; all that was counted is printed before an error. Returns the exit status. */
+int run_batch_perform(struct run_request *q);
+
+/* -- run_notes.c: notes on standard error -- */
+
+/* Keys of policies that have an effect only with --gpu. */
+void run_note_untimed(const struct run_request *q);
+/* Over-subscription that was asked for and is not met, once for each workload and memory size. */
+void run_note_oversub(const struct run_batch *batch);
+/* What a recorded trace cannot tell about these runs. */
+void run_note_recording(const struct run_batch *batch, size_t source);
+
+#endif
