@@ -127,27 +127,35 @@ void belady_close(struct belady *b)
 		free(b->start[level]);
 }
 
+/* Makes room for `room` units. False: out of memory. */
+static bool grow_arrays(struct belady *b, uint32_t room)
+{
+	uint32_t slots = 3u * room + 64u;
+
+	if (!ARRAY_RESIZE(b->slot, b->room, room) || !ARRAY_RESIZE(b->owner, b->slots, slots))
+		return false;
+	for (unsigned level = 0; level < BELADY_LEVELS; level++) {
+		size_t used = b->room != 0 ? words(b->slots, level) : 0;
+
+		if (!ARRAY_RESIZE(b->start[level], used, words(slots, level)))
+			return false;
+	}
+	b->room = room;
+	b->slots = slots;
+	rebuild(b);
+	return true;
+}
+
 bool belady_grow(struct belady *b, uint32_t units)
 {
-	uint32_t room = b->room < 64u ? 64u : b->room, slots;
-	bool is_done;
+	uint32_t room = b->room < 64u ? 64u : b->room;
 
 	if (units > BELADY_UNITS_MAX)
 		return false;
 	while (room < units)
 		room *= 2u;
-	if (room > b->room) {
-		slots = 3u * room + 64u;
-		is_done = ARRAY_RESIZE(b->slot, b->room, room) && ARRAY_RESIZE(b->owner, b->slots, slots);
-		for (unsigned level = 0; level < BELADY_LEVELS && is_done; level++)
-			is_done = ARRAY_RESIZE(b->start[level], b->room != 0 ? words(b->slots, level) : 0,
-					       words(slots, level));
-		if (!is_done)
-			return false;
-		b->room = room;
-		b->slots = slots;
-		rebuild(b);
-	}
+	if (room > b->room && !grow_arrays(b, room))
+		return false;
 	b->units = units > b->units ? units : b->units;
 	return true;
 }

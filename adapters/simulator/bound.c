@@ -72,6 +72,7 @@ struct bound {
 
 	struct level level[BOUND_LEVELS];
 	uint32_t levels;
+	uint64_t kernels; /* so far */
 };
 
 static bool fail(struct bound *b, const char *text)
@@ -543,48 +544,54 @@ static void finish(struct bound *b)
 
 /* -- rows -- */
 
-static void show(const struct bound *b, uint64_t kernels)
+static void show(const struct bound *b)
 {
 	const struct source *source = b->source;
-	struct progress_at at = {b->result->accesses, source->done,	   source->total, kernels,
-				 source->kernel_done, source->kernel_total};
+	struct progress_at at = {b->result->accesses, source->done,	   source->total,
+				 b->kernels,	      source->kernel_done, source->kernel_total};
 
 	progress_show(&at, 1);
 }
 
-static bool rows(struct bound *b)
+/* One row before the end. False: *b has failed. */
+static bool take_row(struct bound *b, const struct source_row *row)
 {
-	struct source *source = b->source;
-	struct source_row row;
-	uint64_t kernels = 0;
-
-	for (;;) {
-		source->next(source, &row);
-		if (interrupt_caught != 0) /* first: what interrupts also ends the source */
-			return fail(b, "interrupted");
-		if (row.kind == SOURCE_BAD) {
-			snprintf(b->error, SOURCE_ERROR_MAX, "%s", source->error);
-			return false;
-		}
-		if (row.kind == SOURCE_RANGE) {
-			if (!add_range(b, &row.range))
-				return false;
-			continue;
-		}
-		if (!b->is_open && !open_memory(b))
-			return false;
-		if (row.kind == SOURCE_END)
-			return true;
-		kernels += row.kind == SOURCE_KERNEL;
-		if (row.kind == SOURCE_FREE && !free_row(b, &row))
-			return false;
-		if (row.kind != SOURCE_ACCESS)
-			continue;
-		if (!access_row(b, &row))
+	switch (row->kind) {
+	case SOURCE_BAD:
+		snprintf(b->error, SOURCE_ERROR_MAX, "%s", b->source->error);
+		return false;
+	case SOURCE_RANGE:
+		return add_range(b, &row->range);
+	case SOURCE_KERNEL:
+		b->kernels++;
+		return true;
+	case SOURCE_FREE:
+		return free_row(b, row);
+	case SOURCE_ACCESS:
+		if (!access_row(b, row))
 			return false;
 		if (b->result->accesses % PROGRESS_EVERY == 0)
-			show(b, kernels);
+			show(b);
+		return true;
+	default:
+		return true;
 	}
+}
+
+static bool rows(struct bound *b)
+{
+	struct source_row row;
+
+	do {
+		b->source->next(b->source, &row);
+		if (interrupt_caught != 0) /* first: an interrupt also ends the source */
+			return fail(b, "interrupted");
+		if (row.kind != SOURCE_RANGE && row.kind != SOURCE_BAD && !b->is_open && !open_memory(b))
+			return false;
+		if (!take_row(b, &row))
+			return false;
+	} while (row.kind != SOURCE_END);
+	return true;
 }
 
 bool bound_run(struct source *source, struct sim_memory memory, uint32_t levels, struct bound_result *result,

@@ -20,7 +20,7 @@ struct batch {
 	uint32_t cached, duplicates, invalid, bins;
 	uint32_t fatal; /* bin that finds a fatal fault, or NEVER */
 	bool is_throttled, is_stale, is_none;
-	char fails;	   /* letter of the action that fails, 0 for none */
+	char fails;        /* letter of the action that fails, 0 for none */
 	uint32_t fails_at; /* S: which bin, R: behind which bin */
 };
 
@@ -39,7 +39,7 @@ static struct uvmp_replay_params with(enum uvmp_replay_policy policy, bool quirk
 {
 	struct uvmp_replay_params params = driver;
 
-	params.run.policy = policy;
+	params.policy = policy;
 	params.quirks = quirks;
 	return params;
 }
@@ -97,8 +97,8 @@ static struct uvmp_replay_event answer(struct script *script, const struct uvmp_
 
 /* Plays the script until the bottom half stops, checks the letters, returns its status. */
 static enum uvmp_status play(const struct uvmp_replay_params *params, struct uvmp_replay_state *state,
-			     const struct batch *batch, uint32_t batches, uint64_t now_ns,
-			     const char *expected)
+                             const struct batch *batch, uint32_t batches, uint64_t now_ns,
+                             const char *expected)
 {
 	struct script script = {.batch = batch, .batches = batches, .now_ns = now_ns};
 	struct uvmp_replay_action action;
@@ -121,7 +121,7 @@ static enum uvmp_status play(const struct uvmp_replay_params *params, struct uvm
 }
 
 static enum uvmp_status play_fresh(const struct uvmp_replay_params *params, const struct batch *batch,
-				   uint32_t batches, const char *expected, uint32_t batch_id)
+                                   uint32_t batches, const char *expected, uint32_t batch_id)
 {
 	struct uvmp_replay_state state;
 	enum uvmp_status status;
@@ -204,7 +204,7 @@ static void test_names(void **unused)
 static void test_policies(void **unused)
 {
 	static const struct batch b[] = {{256, 128, 0, 3, NEVER, false, false, false, 0, 0},
-					 {256, 129, 0, 1, NEVER, false, false, false, 0, 0}};
+	                                 {256, 129, 0, 1, NEVER, false, false, false, 0, 0}};
 	struct uvmp_replay_params p = with(UVMP_REPLAY_BLOCK, true);
 
 	(void)unused;
@@ -254,8 +254,8 @@ static void test_limits(void **unused)
 	for (uint32_t i = 0; i < 24; i++)
 		b[i] = (struct batch){256, 0, 0, 1, NEVER, false, false, false, 0, 0};
 	assert_int_equal(
-		play_fresh(&p, b, 24, "FPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSR.", 20),
-		UVMP_OK);
+	        play_fresh(&p, b, 24, "FPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSFPSR.", 20),
+	        UVMP_OK);
 	p.policy = UVMP_REPLAY_BATCH;
 	p.max_batches = 2;
 	assert_int_equal(play_fresh(&p, b, 24, "FPSRFPSR.", 2), UVMP_OK);
@@ -273,7 +273,7 @@ static void test_limits(void **unused)
 static void test_limit_zero(void **unused)
 {
 	static const struct batch b[] = {{256, 0, 0, 2, NEVER, true, false, false, 0, 0},
-					 {256, 0, 0, 2, NEVER, true, false, false, 0, 0}};
+	                                 {256, 0, 0, 2, NEVER, true, false, false, 0, 0}};
 	struct uvmp_replay_params p = with(UVMP_REPLAY_BATCH, true);
 
 	(void)unused;
@@ -293,9 +293,9 @@ static void test_limit_zero(void **unused)
 static void test_stale(void **unused)
 {
 	static const struct batch b[] = {{40, 0, 0, 3, NEVER, false, true, false, 0, 0},
-					 {40, 0, 0, 3, NEVER, false, true, false, 0, 0}};
+	                                 {40, 0, 0, 3, NEVER, false, true, false, 0, 0}};
 	static const struct batch failing[] = {{40, 0, 0, 3, NEVER, false, true, false, 0, 0},
-					       {40, 0, 0, 3, NEVER, false, false, false, 'F', 0}};
+	                                       {40, 0, 0, 3, NEVER, false, false, false, 'F', 0}};
 	static const struct batch failed = {40, 0, 0, 3, NEVER, false, true, false, 'P', 0};
 	struct uvmp_replay_params p = with(UVMP_REPLAY_BATCH_FLUSH, true);
 
@@ -316,7 +316,7 @@ static void test_stale(void **unused)
 static void test_fatal(void **unused)
 {
 	static const struct batch b[] = {{40, 0, 0, 3, 1, false, false, false, 0, 0},
-					 {10, 0, 0, 1, NEVER, false, false, false, 0, 0}};
+	                                 {10, 0, 0, 1, NEVER, false, false, false, 0, 0}};
 	static const struct batch only = {5, 0, 0, 1, 0, false, false, false, 0, 0};
 	struct uvmp_replay_params p = with(UVMP_REPLAY_BLOCK, true);
 
@@ -341,7 +341,7 @@ static void check_failure(struct batch b, const char *const expected[4], const b
 
 		uvmp_replay_init(&state);
 		assert_int_equal(play(&p, &state, &b, 1, 0, expected[policy]),
-				 is_forced[policy] ? UVMP_OK : UVMP_ERR_NO_MEMORY);
+		                 is_forced[policy] ? UVMP_OK : UVMP_ERR_NO_MEMORY);
 		p.quirks = false;
 		assert_int_equal(play(&p, &state, &b, 1, 0, expected[policy]), UVMP_ERR_NO_MEMORY);
 	}
@@ -454,7 +454,7 @@ static void test_toggle_in_loop(void **unused)
 static void test_fresh_counters(void **unused)
 {
 	static const struct batch b[] = {{200, 90, 100, 1, NEVER, true, false, false, 0, 0},
-					 {200, 90, 100, 1, NEVER, false, false, false, 0, 0}};
+	                                 {200, 90, 100, 1, NEVER, false, false, false, 0, 0}};
 	struct uvmp_replay_params p = with(UVMP_REPLAY_BATCH_FLUSH, true);
 	struct uvmp_replay_state state;
 
@@ -524,22 +524,22 @@ static void test_bad_calls(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_update_put),
-		cmocka_unit_test(test_toggle),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_no_bins),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_limit_zero),
-		cmocka_unit_test(test_stale),
-		cmocka_unit_test(test_fatal),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_push_failures),
-		cmocka_unit_test(test_end_push_failure),
-		cmocka_unit_test(test_toggle_in_loop),
-		cmocka_unit_test(test_fresh_counters),
-		cmocka_unit_test(test_bad_calls),
+	        cmocka_unit_test(test_update_put),
+	        cmocka_unit_test(test_toggle),
+	        cmocka_unit_test(test_names),
+	        cmocka_unit_test(test_policies),
+	        cmocka_unit_test(test_nothing),
+	        cmocka_unit_test(test_no_bins),
+	        cmocka_unit_test(test_limits),
+	        cmocka_unit_test(test_limit_zero),
+	        cmocka_unit_test(test_stale),
+	        cmocka_unit_test(test_fatal),
+	        cmocka_unit_test(test_failures),
+	        cmocka_unit_test(test_push_failures),
+	        cmocka_unit_test(test_end_push_failure),
+	        cmocka_unit_test(test_toggle_in_loop),
+	        cmocka_unit_test(test_fresh_counters),
+	        cmocka_unit_test(test_bad_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

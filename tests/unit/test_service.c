@@ -56,7 +56,7 @@ static void test_params(void **state)
 		change;                                                                                      \
 		refused(status);                                                                             \
 	} while (0)
-	REFUSED(e.params.run.policy = NULL, UVMP_ERR_ARGUMENT);
+	REFUSED(e.params.policy = NULL, UVMP_ERR_ARGUMENT);
 	REFUSED(e.params.processors = NULL, UVMP_ERR_ARGUMENT);
 	REFUSED(e.params.gpu = NULL, UVMP_ERR_ARGUMENT);
 	REFUSED(e.policy.counter_batch = 0, UVMP_ERR_ARGUMENT);
@@ -78,8 +78,8 @@ static void test_params(void **state)
 	REFUSED(e.gpu[1].memory_bytes = (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].splits = 5, UVMP_ERR_RANGE);
 	REFUSED((e.gpu[1].memory_bytes = (uint64_t)UVMP_ROOTS_MAX * MIB2,
-		 e.gpu[1].splits = UVMP_SPLITS_MAX + 1u),
-		UVMP_ERR_RANGE);
+	         e.gpu[1].splits = UVMP_SPLITS_MAX + 1u),
+	        UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].fault_entries = 1, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].fault_entries = 65537, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].utlbs = 0, UVMP_ERR_RANGE);
@@ -121,7 +121,7 @@ static void test_params_check(void **state)
 	assert_memory_equal(&error, &before, sizeof(error));
 	assert_int_equal(uvmp_service_params_check(NULL, &error), UVMP_ERR_ARGUMENT);
 	assert_string_equal(error.text, "params: missing (NULL)");
-	SAYS(e.params.run.policy = NULL, "policy", 0, 1, 0, "missing (NULL)");
+	SAYS(e.params.policy = NULL, "policy", 0, 1, 0, "missing (NULL)");
 	SAYS(e.params.processors = NULL, "processors", 0, 1, 0, "missing (NULL)");
 	SAYS(e.params.gpu = NULL, "gpu", 0, 1, 0, "missing (NULL)");
 	SAYS(e.policy.counter_batch = 0, "policy", 0, 1, 0, "not valid, see its _is_valid function");
@@ -359,7 +359,7 @@ static void evicted_after_touch(const char *policy, uint32_t touched, uint32_t g
 	engine_run(&e);
 	for (uint32_t block = 0; block < 2; block++)
 		assert_int_equal(engine_page(&e, SPACE, BASE + block * MIB2 + PAGE).resident,
-				 block == gone ? 1 : 2);
+		                 block == gone ? 1 : 2);
 	stop();
 }
 
@@ -371,7 +371,7 @@ static void test_touch(void **state)
 	assert_int_equal(uvmp_service_touch(NULL, 1, SPACE, BASE), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_touch(e.service, 2, SPACE, BASE), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_touch(e.service, UVMP_PROC_NONE, SPACE, BASE), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_touch(e.service, 1, 99, BASE), UVMP_OK);	      /* no such space */
+	assert_int_equal(uvmp_service_touch(e.service, 1, 99, BASE), UVMP_OK);        /* no such space */
 	assert_int_equal(uvmp_service_touch(e.service, 1, SPACE, BASE - 1), UVMP_OK); /* no range */
 	assert_int_equal(uvmp_service_touch(e.service, 1, SPACE, BASE), UVMP_OK);     /* no block */
 	engine_fault(&e, 1, SPACE, BASE, UVMP_ACCESS_READ);
@@ -428,7 +428,7 @@ static void test_complete(void **state)
 	assert_int_equal(uvmp_service_next(e.service, e.now_ns, &other), UVMP_ERR_RETRY);
 	assert_int_equal(uvmp_service_complete(e.service, a[2].id + 1u, UVMP_OK), UVMP_ERR_STATE); /* never */
 	assert_int_equal(uvmp_service_complete(e.service, a[0].id - 1u, UVMP_OK),
-			 UVMP_ERR_STATE); /* before */
+	                 UVMP_ERR_STATE); /* before */
 	assert_int_equal(uvmp_service_complete(e.service, UINT64_MAX, UVMP_OK), UVMP_ERR_STATE);
 	assert_int_equal(uvmp_service_complete(e.service, a[2].id, UVMP_OK), UVMP_OK);
 	assert_int_equal(uvmp_service_complete(e.service, a[2].id, UVMP_OK), UVMP_ERR_STATE); /* twice */
@@ -494,8 +494,8 @@ static void test_request_between(void **state)
 	engine_fault(&e, 1, SPACE, BASE + MIB2, UVMP_ACCESS_READ);
 	engine_run(&e);
 	assert_true(engine_has(
-		&e, "map cause=demand space=1 block=0x40000000 pages=0 from=1 to=1 right=rwa batch=1\n"
-		    "populate cause=migrate space=1 block=0x40400000 pages=0 to=0"));
+	        &e, "map cause=demand space=1 block=0x40000000 pages=0 from=1 to=1 right=rwa batch=1\n"
+	            "populate cause=migrate space=1 block=0x40400000 pages=0 to=0"));
 	assert_true(strstr(e.text, "ticket=1") < strstr(e.text, "block=0x40200000"));
 	stop();
 }
@@ -525,9 +525,9 @@ static void test_gpus_in_turn(void **state)
 static void test_counters_last(void **state)
 {
 	const struct uvmp_note note = {.address = BASE,
-				       .instance = engine_instance(SPACE),
-				       .aperture = UVMP_APERTURE_VID,
-				       .sub_granularity = 1};
+	                               .instance = engine_instance(SPACE),
+	                               .aperture = UVMP_APERTURE_VID,
+	                               .sub_granularity = 1};
 
 	(void)state;
 	start("prefetch=none counters=on", 2, 4);
@@ -538,7 +538,7 @@ static void test_counters_last(void **state)
 	engine_run(&e);
 	assert_true(engine_has(&e, "done to=2\nbatch cause=counter to=1 "));
 	assert_true(strstr(e.text, "batch cause=counter to=1 ") <
-		    strstr(e.text, "batch cause=counter to=2 "));
+	            strstr(e.text, "batch cause=counter to=2 "));
 	stop();
 }
 
@@ -623,23 +623,23 @@ static void test_wakeup_soonest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_params),
-		cmocka_unit_test(test_params_check),
-		cmocka_unit_test(test_init),
-		cmocka_unit_test(test_memory_as_used),
-		cmocka_unit_test(test_variants),
-		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_touch),
-		cmocka_unit_test(test_next),
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_strange_status),
-		cmocka_unit_test(test_requests_first),
-		cmocka_unit_test(test_request_between),
-		cmocka_unit_test(test_gpus_in_turn),
-		cmocka_unit_test(test_counters_last),
-		cmocka_unit_test(test_wakeup),
-		cmocka_unit_test(test_wakeup_soonest),
+	        cmocka_unit_test(test_params),
+	        cmocka_unit_test(test_params_check),
+	        cmocka_unit_test(test_init),
+	        cmocka_unit_test(test_memory_as_used),
+	        cmocka_unit_test(test_variants),
+	        cmocka_unit_test(test_fault),
+	        cmocka_unit_test(test_count),
+	        cmocka_unit_test(test_touch),
+	        cmocka_unit_test(test_next),
+	        cmocka_unit_test(test_complete),
+	        cmocka_unit_test(test_strange_status),
+	        cmocka_unit_test(test_requests_first),
+	        cmocka_unit_test(test_request_between),
+	        cmocka_unit_test(test_gpus_in_turn),
+	        cmocka_unit_test(test_counters_last),
+	        cmocka_unit_test(test_wakeup),
+	        cmocka_unit_test(test_wakeup_soonest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,9 +295,19 @@ static bool read_size(struct reader *reader, uint64_t *vertices)
 	return is_plausible(reader, reader->line, *vertices, reader->entries);
 }
 
-/* The next edge; false at the end, or on failure (is_bad). *size: vertices that the size line announces, else
- * unchanged. */
-static bool next_edge(struct reader *reader, struct graph_edge *edge, uint64_t *size)
+/* Skips a line that is not an edge: a comment, an empty line, or the size line of a matrix. `byte`: its first. */
+static bool skip_other(struct reader *reader, int byte, uint64_t *size)
+{
+	bool is_comment = byte == '#' || byte == '%', is_empty = byte == '\n' || byte == EOF;
+
+	if (is_comment ? !read_comment(reader) : !is_empty && !read_size(reader, size))
+		return false;
+	skip_line(reader);
+	return !reader->is_bad;
+}
+
+/* Goes to the next line that is an edge. False at the end, or on failure (is_bad). */
+static bool find_edge(struct reader *reader, uint64_t *size)
 {
 	for (;;) {
 		int byte;
@@ -307,19 +317,20 @@ static bool next_edge(struct reader *reader, struct graph_edge *edge, uint64_t *
 		reader->line++;
 		skip_blanks(reader);
 		byte = peek(reader);
-		if (byte == '#' || byte == '%') {
-			if (!read_comment(reader))
-				return false;
-		} else if (byte != '\n' && byte != EOF) {
-			if (!reader->is_matrix || reader->has_size)
-				break;
-			if (!read_size(reader, size))
-				return false;
-		}
-		skip_line(reader);
-		if (reader->is_bad)
+		if (byte != '#' && byte != '%' && byte != '\n' && byte != EOF &&
+		    (!reader->is_matrix || reader->has_size))
+			return true;
+		if (!skip_other(reader, byte, size))
 			return false;
 	}
+}
+
+/* The next edge; false at the end, or on failure (is_bad). *size: vertices that the size line announces, else
+ * unchanged. */
+static bool next_edge(struct reader *reader, struct graph_edge *edge, uint64_t *size)
+{
+	if (!find_edge(reader, size))
+		return false;
 	if (!take_vertex(reader, &edge->from) || !take_vertex(reader, &edge->to) ||
 	    !take_weight(reader, &edge->weight))
 		return false;
@@ -348,6 +359,29 @@ static bool make_row(struct reader *reader, struct graph *graph, uint32_t vertex
 	return graph_reserve(graph, vertices) || fail_at(reader, 0, "out of memory");
 }
 
+/* rows: of a matrix; edges: as many as the file can hold. */
+struct limits {
+	uint64_t rows, edges;
+};
+
+/* One edge of the first reading. */
+static bool count_edge(struct reader *reader, struct graph *graph, const struct graph_edge *edge,
+		       struct limits limits)
+{
+	uint32_t last = edge->from > edge->to ? edge->from : edge->to;
+
+	if (reader->is_matrix && last >= limits.rows)
+		return fail(reader, "vertex %" PRIu64 " is outside a matrix of %" PRIu64, (uint64_t)last + 1,
+			    limits.rows);
+	if (!is_plausible(reader, reader->line, (uint64_t)last + 1, limits.edges) ||
+	    !make_row(reader, graph, last))
+		return false;
+	graph_count(graph, edge->from);
+	if (is_both_ways(reader))
+		graph_count(graph, edge->to);
+	return true;
+}
+
 /* The first reading. */
 static bool count_edges(struct reader *reader, struct graph *graph)
 {
@@ -361,17 +395,10 @@ static bool count_edges(struct reader *reader, struct graph *graph)
 	while (next_edge(reader, &edge, &rows)) {
 		uint32_t last = edge.from > edge.to ? edge.from : edge.to;
 
-		if (reader->is_matrix && last >= rows)
-			return fail(reader, "vertex %" PRIu64 " is outside a matrix of %" PRIu64,
-				    (uint64_t)last + 1, rows);
-		if (!is_plausible(reader, reader->line, (uint64_t)last + 1, most) ||
-		    !make_row(reader, graph, last))
+		if (!count_edge(reader, graph, &edge, (struct limits){rows, most}))
 			return false;
 		if (last >= vertices)
 			vertices = (uint64_t)last + 1;
-		graph_count(graph, edge.from);
-		if (is_both_ways(reader))
-			graph_count(graph, edge.to);
 	}
 	if (reader->is_bad)
 		return false;

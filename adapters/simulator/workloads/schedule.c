@@ -6,7 +6,7 @@
 
 #define PAGE_SHIFT 12
 #define NO_AGENT   UINT32_MAX
-#define NO_PAGE    UINT64_MAX
+#define NO_PAGE	   UINT64_MAX
 
 /* -- warps -- */
 
@@ -209,9 +209,9 @@ static bool walk(struct workload *workload, struct source_row *row)
 	if (workload->cpu_at >= workload->op.at + workload->op.bytes)
 		return false;
 	*row = (struct source_row){.kind = SOURCE_ACCESS,
-	                           .is_cpu = true,
-	                           .access = workload->op.access,
-	                           .address = workload->cpu_at};
+				   .is_cpu = true,
+				   .access = workload->op.access,
+				   .address = workload->cpu_at};
 	workload->cpu_at = (workload->cpu_at / WORKLOAD_PAGE + 1) * WORKLOAD_PAGE;
 	return true;
 }
@@ -235,12 +235,12 @@ static bool begin(struct workload *workload, struct source_row *row)
 	case WORKLOAD_PREFETCH:
 	case WORKLOAD_ADVISE:
 		*row = (struct source_row){.kind = op->kind == WORKLOAD_PREFETCH ? SOURCE_PREFETCH
-		                                                                 : SOURCE_ADVISE,
-		                           .address = op->at,
-		                           .bytes = op->bytes,
-		                           .to_gpu = op->to_gpu,
-		                           .to_none = op->to_none,
-		                           .advice = op->advice};
+										 : SOURCE_ADVISE,
+					   .address = op->at,
+					   .bytes = op->bytes,
+					   .to_gpu = op->to_gpu,
+					   .to_none = op->to_none,
+					   .advice = op->advice};
 		return true;
 	default: /* the order of the program is all there is */
 		return false;
@@ -251,7 +251,7 @@ static bool next_range(struct workload *workload, struct source_row *row)
 {
 	while (workload->ranges_shown < workload->ranges) {
 		*row = (struct source_row){.kind = SOURCE_RANGE,
-		                           .range = workload->range[workload->ranges_shown++]};
+					   .range = workload->range[workload->ranges_shown++]};
 		if (!row->range.is_device)
 			return true;
 	}

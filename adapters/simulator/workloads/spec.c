@@ -32,7 +32,7 @@ unsigned workload_params(const struct workload_type *type)
 }
 
 static bool parse_text(struct workload *workload, unsigned i, struct workload_word word,
-                       char error[SOURCE_ERROR_MAX])
+		       char error[SOURCE_ERROR_MAX])
 {
 	if (word.length == 0)
 		return true;
@@ -50,7 +50,7 @@ static void print_value(char text[NUMBER_TEXT_MAX], const struct workload_param 
 }
 
 static bool parse_value(struct workload *workload, unsigned i, struct workload_word word,
-                        char error[SOURCE_ERROR_MAX])
+			char error[SOURCE_ERROR_MAX])
 {
 	const struct workload_param *param = &workload->type->param[i];
 	bool (*parse)(const char *, size_t, uint64_t *) = param->is_size ? number_parse_size : number_parse;
@@ -64,12 +64,29 @@ static bool parse_value(struct workload *workload, unsigned i, struct workload_w
 	print_value(least, param, param->min);
 	print_value(most, param, param->max);
 	return workload_fail(error, "workload %s: %s=" QUOTE_FORMAT " is not accepted; %s..%s%s",
-	                     workload->type->name, param->name, SHOWN(word), least, most,
-	                     param->is_size ? " " NUMBER_SIZE_HINT : "");
+			     workload->type->name, param->name, SHOWN(word), least, most,
+			     param->is_size ? " " NUMBER_SIZE_HINT : "");
+}
+
+static bool unknown_key(const struct workload_type *type, struct workload_word key,
+			char error[SOURCE_ERROR_MAX])
+{
+	char keys[SOURCE_ERROR_MAX] = "", hint[NEAREST_TEXT_MAX];
+	unsigned count = workload_params(type);
+	struct nearest nearest;
+
+	nearest_start(&nearest, key.at, key.length);
+	for (unsigned i = 0; i < count; i++) {
+		nearest_try(&nearest, type->param[i].name);
+		snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", i ? ", " : "",
+			 type->param[i].name);
+	}
+	return workload_fail(error, "workload %s: unknown key `" QUOTE_FORMAT "`%s; keys: %s", type->name,
+			     SHOWN(key), nearest_hint(&nearest, hint), keys);
 }
 
 static bool parse_param(struct workload *workload, struct workload_word item, unsigned *given,
-                        char error[SOURCE_ERROR_MAX])
+			char error[SOURCE_ERROR_MAX])
 {
 	const char *equals = memchr(item.at, '=', item.length);
 	const struct workload_type *type = workload->type;
@@ -79,24 +96,13 @@ static bool parse_param(struct workload *workload, struct workload_word item, un
 
 	if (equals == NULL)
 		return workload_fail(error, "workload %s: `" QUOTE_FORMAT "` is not key=value", type->name,
-		                     SHOWN(item));
+				     SHOWN(item));
 	key.length = (size_t)(equals - item.at);
 	text = (struct workload_word){equals + 1, item.length - key.length - 1};
 	while (i < count && !workload_is_word(key, type->param[i].name))
 		i++;
-	if (i == count) {
-		char keys[SOURCE_ERROR_MAX] = "", hint[NEAREST_TEXT_MAX];
-		struct nearest nearest;
-
-		nearest_start(&nearest, key.at, key.length);
-		for (i = 0; i < count; i++)
-			nearest_try(&nearest, type->param[i].name);
-		for (i = 0; i < count; i++)
-			snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", i ? ", " : "",
-			         type->param[i].name);
-		return workload_fail(error, "workload %s: unknown key `" QUOTE_FORMAT "`%s; keys: %s",
-		                     type->name, SHOWN(key), nearest_hint(&nearest, hint), keys);
-	}
+	if (i == count)
+		return unknown_key(type, key, error);
 	param = &type->param[i];
 	if ((*given & 1u << i) != 0)
 		return workload_fail(error, "workload %s: %s is given twice", type->name, param->name);
@@ -133,8 +139,8 @@ static bool check_effect(const struct workload *workload, unsigned given, char e
 
 		if (text != NULL && (given & 1u << i) != 0)
 			return workload_fail(error, "workload %s: %s has no effect with%s %s=", type->name,
-			                     type->param[i].name, text > &type->param[i] ? "" : "out",
-			                     text->name);
+					     type->param[i].name, text > &type->param[i] ? "" : "out",
+					     text->name);
 	}
 	return true;
 }
@@ -180,10 +186,10 @@ bool workload_print_name(struct workload *workload, size_t spec_length)
 			continue;
 		if (param->max != WORKLOAD_TEXT)
 			used += (size_t)snprintf(name + used, size - used, "%c%s=%" PRIu64, separator,
-			                         param->name, workload->value[i]);
+						 param->name, workload->value[i]);
 		else if (workload->text[i] != NULL)
 			used += (size_t)snprintf(name + used, size - used, "%c%s=%s", separator, param->name,
-			                         workload->text[i]);
+						 workload->text[i]);
 		else
 			continue;
 		separator = ',';
@@ -208,6 +214,6 @@ void workload_list_type(const struct workload_type *type, int width, FILE *out)
 			fprintf(out, "%-*s %s=  %s\n", width, "", param->name, param->summary);
 		else
 			fprintf(out, "%-*s %s=%s  %s (%s..%s)\n", width, "", param->name, initial,
-			        param->summary, least, most);
+				param->summary, least, most);
 	}
 }

@@ -31,10 +31,10 @@ static const struct workload_type *find_type(struct workload_word name, char err
 			return types[i];
 		nearest_try(&nearest, types[i]->name);
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
-		         types[i]->name);
+			 types[i]->name);
 	}
 	workload_fail(error, "unknown workload `" QUOTE_FORMAT "`%s; there are: %s", SHOWN(name),
-	              nearest_hint(&nearest, hint), names);
+		      nearest_hint(&nearest, hint), names);
 	return NULL;
 }
 
