@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at text, 0 if there is none. */
+/* Bytes of the UTF-8 character at text, 0: the text is not UTF-8 there. */
 static size_t utf8_length(const unsigned char *text)
 {
 	size_t length = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;

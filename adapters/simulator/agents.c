@@ -1,9 +1,9 @@
-/* Agents that wait: see agents.h.
+/* Stalled agents: see agents.h.
  *
- * Each waiting agent is in the list of its block, so that a change of the block finds it. Besides, it is in
- * one of two places: in `written`, if its fault was written since the last replay, or else in a heap by
- * stall. At a replay the heap is emptied into the buffer first, then come those that were in `written`; what
- * the buffer has no room for is in the heap afterwards. */
+ * Each stalled agent is in the list of its block, so that a change of the block finds it. It is also in one of two places:
+ * in `written`, if its fault was written since the last replay, else in a heap by stall. At a replay the faults of the
+ * heap are written first, then those of the agents in `written`; agents whose fault finds no room are in the heap
+ * afterwards. */
 #include "agents.h"
 
 #include <stdlib.h>

@@ -70,7 +70,7 @@ static uint32_t highest(uint64_t word)
 	return 63u - (uint32_t)__builtin_clzll(word);
 }
 
-/* The last start at or before the slot; 0: there is none, the slot lies in L0. */
+/* The last start at or before the slot; 0: the slot lies in L0. */
 static uint32_t find_start(const struct belady *b, uint32_t slot)
 {
 	uint64_t word = b->start[0][slot / 64u] & UINT64_MAX >> (63u - slot % 64u);

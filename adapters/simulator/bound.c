@@ -2,9 +2,9 @@
  * windows are touched; each goes to the optimum of its size. Memory grows with the windows that are touched,
  * less than 40 bytes a page, never with accesses.
  *
- * What has been written and is out of memory has been written back. That is counted when it is certain: at
- * the next miss, or in the end. What nobody has used yet has no contents: it need not be moved to where it is
- * used first. What is freed need not leave any more. */
+ * A written unit that has left memory was written back. The write is counted when it is certain: at
+ * the next miss, or at the end. Memory that was never used has no contents and need not move to its
+ * first use. Freed memory need not leave. */
 #include "bound.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const unsigned page_shift[BOUND_LEVELS] = {0, 4, 9}; /* from pages to uni
 /* 2 MiB of addresses in which something was touched. */
 struct window {
 	uint64_t number;      /* address >> WINDOW_SHIFT */
-	uint64_t dirty[8];    /* pages written since they came in */
+	uint64_t dirty[8];    /* pages written since they arrived */
 	uint64_t home[8];     /* pages of fresh ranges that the CPU has used */
 	uint64_t freed[8];    /* pages freed since they were accessed: they begin anew */
 	uint32_t dirty_units; /* the same of 64 KiB */
@@ -46,7 +46,7 @@ struct range {
 struct level {
 	struct belady belady;
 	uint64_t touched_pages, in_pages;  /* only what had contents */
-	uint64_t held_pages;		   /* what came into memory, with that which had none */
+	uint64_t held_pages;		   /* pages that arrived in memory, with those that had no contents */
 	uint64_t written, written_pages;   /* back, for certain */
 	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
 	uint64_t freed, freed_pages;	   /* that were still there */
@@ -103,7 +103,7 @@ static size_t ranges_below(const struct bound *b, uint64_t address)
 	return low;
 }
 
-/* Pages of ranges, or of fresh ones only, in so many bytes from `start` on. */
+/* Pages of ranges, or of fresh ones only, in `bytes` bytes from `start` on. */
 static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes, bool is_fresh)
 {
 	uint64_t end = start + (bytes - 1u), pages = 0;
@@ -211,7 +211,7 @@ static bool add_range(struct bound *b, const struct source_range *source)
 	return true;
 }
 
-/* What is left of a range is one on each side of what is gone. */
+/* The rest of a range is one range on each side of the freed part. */
 static bool cut_out(struct bound *b, const struct range *gone)
 {
 	size_t place = ranges_below(b, gone->start), outer;
@@ -517,7 +517,7 @@ static bool free_row(struct bound *b, const struct source_row *row)
 
 /* -- the end -- */
 
-/* What came in and is not there in the end has left. */
+/* Pages that arrived and are not in memory at the end have left. */
 static void finish(struct bound *b)
 {
 	b->result->footprint_bytes = b->footprint_bytes;

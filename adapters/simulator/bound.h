@@ -1,10 +1,10 @@
-/* bound.h: what no policy can avoid. For the accesses of a source, in the order in which it gives them, and
- * a memory of some size: what is touched at all, and what moves under Belady's optimum (belady.h) when that is
- * done in pages of 4 KiB, in big pages of 64 KiB, and in VABlocks of 2 MiB.
+/* bound.h: the lower bounds of every policy. For the accesses of a source, in its order, and a size of memory: what is
+ * touched at all, and what moves under Belady's optimum (belady.h) with pages of 4 KiB, big pages of 64 KiB, and VABlocks
+ * of 2 MiB.
  *
- * A unit takes a whole place in memory; of bytes only those of its ranges count. A policy, whatever it groups,
- * moves pages that are to be in memory when they are accessed: so the optimum for 4 KiB is the bound for all
- * policies, and those for 64 KiB and 2 MiB only for such as move whole units. */
+ * A unit takes a whole place in memory, but only the bytes of its ranges count. A policy moves pages that must be in memory
+ * when they are accessed: so the optimum for 4 KiB is the bound of all policies, and the optima for 64 KiB and 2 MiB
+ * are bounds only of policies that move whole units. */
 #ifndef UVMSIM_BOUND_H
 #define UVMSIM_BOUND_H
 
@@ -36,7 +36,7 @@ struct bound_result {
 };
 
 /* Runs the source to its end, for the first `levels` sizes. False with `error` filled on bad input, when memory
- * runs out, and when interrupted (interrupt.h); *result is right for what came until then. */
+ * runs out, and when interrupted (interrupt.h); *result covers the accesses until then. */
 bool bound_run(struct source *source, struct sim_memory memory, uint32_t levels, struct bound_result *result,
 	       char error[SOURCE_ERROR_MAX]);
 

@@ -115,7 +115,7 @@ int cmd_bound(int argc, char **argv)
 			break;
 		case OPTIONS_OPERAND:
 			return say_error("bound: unexpected argument %s", value);
-		default: /* a bad one is reported; --help never comes here */
+		default: /* a bad option is reported; main handles --help */
 			return CLI_BAD_INPUT;
 		}
 	}

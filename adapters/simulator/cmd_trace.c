@@ -110,7 +110,7 @@ static bool copy_rows(struct source *source, struct trace_writer *writer, char e
 	}
 }
 
-/* What the trace was made from, for those who find it later. */
+/* How the trace was made, for later readers. */
 static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *source,
 			  const struct cli_sources *sources)
 {
@@ -199,7 +199,7 @@ int cmd_trace(int argc, char **argv)
 			break;
 		case OPTIONS_OPERAND:
 			return say_error("trace: unexpected argument %s", value);
-		default: /* a bad one is reported; --help never comes here */
+		default: /* a bad option is reported; main handles --help */
 			return CLI_BAD_INPUT;
 		}
 	}

@@ -23,16 +23,16 @@ struct explain_query {
 /* Reads the log `in`, which error messages call `name`, to its end and writes plain English to `out`.
  *
  * Story: one line for each action on one of the pages, in the order of the log, and a closing line. A page
- * comes when it is copied or begins as zeros somewhere, it leaves when it is evicted from a GPU; so an eviction
- * to the CPU is no coming. Numbers of times count pages: two pages that come in one copy come two times. What
- * was prefetched names the subtree of 64 KiB big pages that came together, where the log tells enough to know
- * it; else the numbers of pages of the block that had faulted and that were there.
+ * arrives when it is copied to a processor or begins as zeros on it, and leaves when it is evicted from a GPU; an eviction
+ * to the CPU is no arrival. Numbers of times count pages: two pages that arrive in one copy arrive two times. For
+ * prefetched pages the line names the subtree of 64 KiB big pages that arrived together, if the log says enough; else how
+ * many pages of the block had faulted and how many were resident.
  *
  * Where the log has completions, a copy says how long it took, if that is not 0: from the time of its action on, with
  * what it waited for. Completions change nothing else.
  *
  * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
- * page bounces when it comes back to the processor from which it went last, unless by eviction. It is pinned
+ * page bounces when it returns to the processor that it left last, unless by eviction. It is pinned
  * when it is placed or mapped for that cause the first time, or the first time after it was unpinned.
  *
  * False with `error` filled: `NAME:LINE: what is wrong`, or memory is short. */

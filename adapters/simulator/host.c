@@ -377,7 +377,7 @@ static void arrive(struct host *h, struct sim_block *block, const struct uvmp_ac
 	settle(h, block, a);
 }
 
-/* Pages are not on the GPU any more, or are about to leave it. */
+/* Pages have left the GPU, or are about to. */
 static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pages)
 {
 	uvmp_mask unused, gone;
@@ -480,7 +480,7 @@ static void count_batch(struct host *h, const struct uvmp_action *a)
 	h->result->faults_coalesced += a->detail;
 }
 
-/* Advice on a part of a block splits it for the engine; for the machine it stays whole. An action about an
+/* Advice on a part of a block splits it for the engine; for the simulator it stays whole. An action about an
  * upper part is moved to where its pages lie in the whole. */
 static struct sim_block *find_whole(struct host *h, struct uvmp_action *a)
 {

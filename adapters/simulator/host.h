@@ -1,5 +1,5 @@
-/* host.h: the engine and what its actions do to the simulated machine, without time: the part that the untimed
- * driver (untimed.h) and the machine (timed/timed.h) share. */
+/* host.h: the engine, and the effects of its actions on residency and counts, without time: what the untimed (untimed.h)
+ * and the timed simulator (timed/timed.h) share. */
 #ifndef UVMSIM_HOST_H
 #define UVMSIM_HOST_H
 
@@ -8,7 +8,7 @@
 
 #define HOST_GPU    1u
 #define HOST_SPACE  1u
-#define HOST_ARENAS 8u /* as many pieces as the engine takes */
+#define HOST_ARENAS 8u /* as many segments of arena as the engine takes */
 
 struct host_params {
 	struct sim_run run;
@@ -25,7 +25,7 @@ struct host {
 	char *error; /* [SOURCE_ERROR_MAX] */
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
-	bool needs_touch;	      /* the policy wants to know of accesses */
+	bool needs_touch;	      /* the policy uses accesses */
 	uint64_t resident_pages;      /* on the GPU */
 	/* private */
 	void *arena[HOST_ARENAS];
@@ -37,9 +37,10 @@ struct host {
 	"this policy never services a fault: max_batches and max_throttled of 0 stop all servicing (driver " \
 	"quirk "                                                                                             \
 	"Q23; quirks=0 counts them as 1)"
-#define HOST_NOBODY_GOES_ON "nobody goes on: with this policy and memory every page leaves before it is used"
+#define HOST_NEVER_RESUMED                                                                                   \
+	"no access can continue: with this policy and memory every page leaves before it is used"
 
-/* Does the engine count accesses by the GPU, remote ones too? It then is to hear of all. */
+/* Does the engine count accesses by the GPU, remote ones too? Then it must get all. */
 bool host_counts_accesses(const struct uvmp_policy *policy);
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);
@@ -49,17 +50,17 @@ bool host_init(struct host *host, const struct host_params *params, struct sourc
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
-/* uvmp_service_next; where the arena is too full, it grows first. UVMP_ERR_ARENA: there is no memory, the host has failed. */
+/* uvmp_service_next; if the arena is too full, it grows first. UVMP_ERR_ARENA: out of memory, the host has failed. */
 enum uvmp_status host_next(struct host *host, uint64_t now_ns, struct uvmp_action *action);
-/* What the GPU's memory holds, with compression more than its size. */
+/* The capacity of the GPU's memory: with compression more than its size. */
 uint64_t host_capacity_bytes(const struct host *h);
 /* The program's calls: whole pages around [address, address + bytes) move, or are advised on. The processor of an
  * advice may be UVMP_PROC_NONE. The request's DONE has *ticket. */
 bool host_prefetch(struct host *host, uint64_t address, uint64_t bytes, bool to_gpu, uint64_t *ticket);
 bool host_advise(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_advice advice,
 		 uint32_t processor, uint64_t *ticket);
-/* The same of [address, address + bytes): a range as it was added, or (is_part) whole pages of ranges. When DONE has
- * come, they are gone: host_freed, which fails without memory. */
+/* The same of [address, address + bytes): a range as it was added, or (is_part) whole pages of ranges. After
+ * DONE, call host_freed, which removes them and fails if memory is short. */
 bool host_free(struct host *host, uint64_t address, uint64_t bytes, bool is_part, uint64_t *ticket);
 bool host_freed(struct host *host, uint64_t address, uint64_t bytes);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */

@@ -5,7 +5,7 @@
 
 #include "source.h"
 
-/* What a format can be told; a set of these bits. */
+/* The options of a format; a set of these bits. */
 enum import_option {
 	IMPORT_RANGES = 1 << 0,
 	IMPORT_AGENTS = 1 << 1,
@@ -27,7 +27,7 @@ struct import_options {
 	struct import_file kernels; /* launch and end cycles */
 	const char *benchmark;	    /* NULL: the only one in the file */
 	const char *prefetcher;	    /* the same */
-	uint32_t agents;	    /* accesses that name no agent are dealt to so many, in turn */
+	uint32_t agents;	    /* accesses that name no agent go to so many agents, in turn */
 	uint32_t clock_mhz;
 	bool is_hex; /* bare numbers are hexadecimal */
 };
@@ -40,10 +40,10 @@ struct import_format;
 
 /* NULL behind the last. */
 const struct import_format *import_format_at(size_t index);
-/* NULL: there is none of that name. */
+/* NULL: no format has that name. */
 const struct import_format *import_format_find(const char *name);
 const char *import_format_name(const struct import_format *format);
-/* One line, what it is and where it comes from. */
+/* One line: the format and its origin. */
 const char *import_format_summary(const struct import_format *format);
 /* The bits of the options that the format knows. */
 unsigned import_format_options(const struct import_format *format);

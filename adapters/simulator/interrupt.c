@@ -1,6 +1,6 @@
 /* One flag, set by the handler. One wish often arrives as several signals: timeout(1) signals the process and
  * then its group, and a parent passes a terminal's signal on to children that had it already. On a busy
- * machine the repetition comes late, so a signal counts as another wish only some seconds after the first. A
+ * machine the repetition is late, so a signal counts as another wish only some seconds after the first. A
  * terminal sends exactly one signal for each key press, so its second signal counts at once. */
 #include "interrupt.h"
 
@@ -16,7 +16,7 @@ static const int signals[] = {SIGINT, SIGTERM};
 
 volatile sig_atomic_t interrupt_caught;
 static struct timespec caught_at;
-static bool was_key; /* the first signal came from the terminal */
+static bool was_key; /* the first signal was from the terminal */
 static struct sigaction before[SIGNALS];
 
 static bool is_key(const siginfo_t *info)

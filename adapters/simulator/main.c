@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 	if (!has_standard_files())
 		return CLI_BAD_INPUT;
 	status = dispatch(argc, argv);
-	/* What has gone wrong already has its line; a second one for the output would be one too many. */
+	/* An error is already reported; a second report for the output would be too much. */
 	if (status == CLI_BAD_INPUT)
 		return status;
 	return cli_flush() ? status : CLI_BAD_INPUT;

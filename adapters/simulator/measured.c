@@ -271,7 +271,7 @@ void measured_start(struct measured_model *model, const struct uvmp_policy *poli
 	model->state.random = &model->random;
 }
 
-/* Asks for what comes along with the faulting page. */
+/* Asks which pages arrive with the faulting page. */
 static enum uvmp_status prefetch(struct measured_model *model, const struct measured_fault *fault,
 				 const uvmp_mask *faulted, struct uvmp_prefetch_hint *hint)
 {

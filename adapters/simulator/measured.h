@@ -6,7 +6,7 @@
  *
  *   program NAME                    a new run: nothing of the block is resident anywhere
  *   touch cpu FIRST PAGES F,F,...   the host touches pages FIRST..FIRST+PAGES-1 for the first time, one after
- * the other, and faults exactly at F,F,... (nothing is copied: which pages fault next shows what came along)
+ * the other, and faults exactly at F,F,... (nothing is copied: the next faulting pages show which pages arrived with each)
  *   fault cpu|gpu PAGE              one fault, followed by all that moved because of it:
  *   copy d2h|h2d FIRST PAGES        one copy, in ascending order, towards the processor that faulted
  */
@@ -24,7 +24,7 @@
 
 struct measured_fault {
 	size_t program;	  /* index into measured.program */
-	uint32_t proc;	  /* who faulted: UVMP_CPU or MEASURED_GPU */
+	uint32_t proc;	  /* the faulting processor: UVMP_CPU or MEASURED_GPU */
 	uint32_t page;	  /* the faulting page */
 	bool is_touch;	  /* part of a `touch`: next is known, moved is not */
 	uint32_t next;	  /* touch: page of the next fault; for the last one the page behind those touched */
@@ -56,7 +56,7 @@ struct measured_model {
 };
 
 struct measured_verdict {
-	uvmp_mask before;     /* resident where the fault was, when it came */
+	uvmp_mask before;     /* resident on the faulting processor, at the fault */
 	uvmp_mask decided;    /* what the library would move: the faulting page and the prefetched ones */
 	uvmp_mask starts;     /* first page of each copy that this takes */
 	uint32_t next;	      /* touch: where the walk would fault next, outer if nowhere */

@@ -176,7 +176,7 @@ static bool full_path(const char *name, const char *from, char path[MODEL_NAME_M
 	return length > 0 && length < MODEL_NAME_MAX;
 }
 
-/* NULL with parse->error, which has no line of its own yet: the caller knows who asked. */
+/* NULL with parse->error, which has no line of its own yet: the caller knows the source. */
 static FILE *open_file(struct parse *parse, const char *name, const char *from)
 {
 	const struct model_file *file = find_built_in(name, parse->kind);

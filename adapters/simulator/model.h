@@ -23,7 +23,7 @@
 
 enum model_direction { MODEL_TO_GPU = 0, MODEL_TO_CPU, MODEL_DIRECTIONS };
 
-/* A transfer of so many bytes runs at so many 10^6 bytes a second, start-up included; that is so many ns. */
+/* A transfer of `bytes` bytes runs at `mb_s` 10^6 bytes a second, start-up included, and takes `ns` ns. */
 struct model_point {
 	uint64_t bytes, mb_s, ns;
 };

@@ -57,7 +57,7 @@ unsigned parallel_processors(void)
 __attribute__((noreturn)) static void live(struct pool *pool, struct child *child, pid_t parent)
 {
 #ifdef __linux__
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would want the answer */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the answer would have no reader */
 #endif
 	if (getppid() != parent)
 		_exit(1);
@@ -193,7 +193,7 @@ static bool run_pool(struct pool *pool)
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, &pool->before);
-	sigdelset(&pool->before, SIGCHLD); /* whoever started this program may have blocked it */
+	sigdelset(&pool->before, SIGCHLD); /* the parent of this program may have blocked it */
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGCHLD, &action, &old);
 	for (;;) {

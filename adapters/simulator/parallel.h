@@ -14,7 +14,7 @@ struct parallel {
 	/* In the task's process: fills *answer, which starts as zeros. */
 	void (*run)(void *context, size_t index, void *answer);
 	/* In the caller's process, when the task has ended, in any order. crash: NULL, or what became of the
-	 * process. False: no task behind this one matters any more; those that run are killed. */
+	 * process. False: the later tasks are not needed; those that run are killed. */
 	bool (*take)(void *context, size_t index, const void *answer, const char *crash);
 };
 

@@ -2,7 +2,7 @@
  *
  * The original evaluates an arctangent in floating point; here it is the integers of
  * [uvmsmart: integer-forms], so that results are the same on every platform. Those equal the original's for
- * all sizes tried, up to 600 MB; from 2^29.8 bytes on its product is not exact any more.
+ * all sizes tried, up to 600 MB; from 2^29.8 bytes on its product is no longer exact.
  *
  * Quirk reproduced by default: [uvmsmart: zero-by-zero] (a synchronisation that ends in a whole piece of 4
  * KiB divides 0 by 0, and the clock jumps by 2^63).
@@ -15,7 +15,7 @@
 
 #define PCIE_BYTES_MAX	   ((uint64_t)1 << 36) /* of one transfer */
 #define PCIE_MHZ_MAX	   65535u
-#define PCIE_REMOTE_CYCLES 200u /* an access to the other side's memory, whatever its size */
+#define PCIE_REMOTE_CYCLES 200u /* an access to the other side's memory, of any size */
 
 /* What is transferred: the roundings differ. */
 enum pcie_transfer {
@@ -44,7 +44,7 @@ struct pcie_sync {
 	bool quirks;
 };
 
-/* The next piece; false if there is none. With quirks a last piece of 0 bytes follows where 4 KiB leave
+/* The next piece; false: the transfer is complete. With quirks a last piece of 0 bytes follows where 4 KiB leave
  * nothing [uvmsmart: zero-by-zero]. */
 bool pcie_sync_next(struct pcie_sync *sync, uint64_t *bytes);
 /* Core cycles of a whole synchronisation; with quirks 2^63 more where there is a piece of 0 bytes. */

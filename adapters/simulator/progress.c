@@ -52,7 +52,7 @@ static void add_count(char text[PROGRESS_TEXT_MAX], uint64_t count)
 		    (unsigned long long)(count / 100000 % 10));
 }
 
-/* What is left when so many parts took so long; nothing as long as that is a guess. */
+/* The time that is left, from the time that the parts took; nothing while that would be a guess. */
 static void add_remaining(char text[PROGRESS_TEXT_MAX], uint64_t done, uint64_t elapsed_ns, const char *of)
 {
 	unsigned long long seconds, hours, minutes;

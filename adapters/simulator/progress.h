@@ -1,6 +1,6 @@
-/* progress.h: one line on the terminal that shows how far a long run is, how fast, and what is left.
+/* progress.h: one line on the terminal that shows how far a long run is, how fast, and how long it will take.
  *
- * Whoever runs something calls progress_start before and progress_end after it; whoever does the work calls
+ * The caller of runs calls progress_start before and progress_end after them; the code that does the work calls
  * progress_show now and then, cheap enough for every few thousand accesses. Nothing is shown when stderr is
  * no terminal, in the first second, or without progress_start. */
 #ifndef UVMSIM_PROGRESS_H
@@ -33,11 +33,11 @@ struct progress_past {
 
 /* `runs` runs follow, one after the other or at the same time. */
 void progress_start(size_t runs);
-/* Is there someone who looks? */
+/* Is standard error a terminal that shows progress? */
 bool progress_is_on(void);
 /* The line, at most a few times a second, for the `count` runs that go on now. */
 void progress_show(const struct progress_at *running, size_t count);
-/* One run has ended, after so many accesses. */
+/* One run has ended, after `accesses` accesses. */
 void progress_run_ended(uint64_t accesses);
 /* Takes the line away. */
 void progress_end(void);

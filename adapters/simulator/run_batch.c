@@ -52,8 +52,8 @@ static void run_one(const struct run_request *q, size_t index, struct answer *an
 
 /* -- all runs -- */
 
-/* Notes what went wrong. False if the tasks behind are not wanted any more: a preset among many says it in
- * its row, and the others go on. */
+/* Keeps an error. False: the later tasks are not needed. If the policies are presets among many, the row of the preset
+ * has the error, and the others continue. */
 static bool fail(struct run_batch *batch, size_t index, const char *error)
 {
 	struct report *report = &batch->report[index];
@@ -69,7 +69,7 @@ static bool fail(struct run_batch *batch, size_t index, const char *error)
 	return false;
 }
 
-/* What was asked for, and what is known of it. False: out of memory. */
+/* Fills the report of a run. False: out of memory. */
 static bool describe(const struct run_request *q, size_t index, const struct answer *answer,
 		     struct report *report)
 {
@@ -88,7 +88,7 @@ static bool describe(const struct run_request *q, size_t index, const struct ans
 	return report->workload && report->policy_given;
 }
 
-/* Keeps a run's answer. False if those behind it are not wanted any more. */
+/* Keeps the answer of a run. False: the later tasks are not needed. */
 static bool take(struct run_batch *batch, size_t index, const struct answer *answer)
 {
 	const struct run_request *q = batch->q;
@@ -123,7 +123,7 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 						       : q->sources.source[run_source_of(q, index)].spec;
 	char error[SOURCE_ERROR_MAX];
 
-	if (!crash) /* an interrupted run does not make those behind it, interrupted too, worth less */
+	if (!crash) /* an interrupt ends the later runs, too: each answer counts */
 		return take(batch, index, answer) || interrupt_caught != 0;
 	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
 	batch->report[index].was_crash = true;
@@ -172,7 +172,7 @@ static void perform(struct run_batch *batch)
 		run_in_turn(batch);
 }
 
-/* Each run learns the bound of its group and seed, where there is one. */
+/* Gives each run the bound of its group and seed. */
 static void share_bounds(struct run_batch *batch)
 {
 	const struct run_request *q = batch->q;
@@ -230,7 +230,7 @@ static bool is_kept(const struct run_batch *batch, size_t index)
 	return report->is_complete && index < batch->failed;
 }
 
-/* Moves what is printed to the front. */
+/* Moves the reports that are printed to the front. */
 static size_t keep_results(struct run_batch *batch)
 {
 	size_t kept = 0;

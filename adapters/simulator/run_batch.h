@@ -79,7 +79,7 @@ struct run_batch {
 	const struct run_request *q;
 	struct report *report;
 	struct cli_recorded *recorded; /* for each source */
-	size_t count, failed; /* failed: the first task whose failure ends all, count: there is none */
+	size_t count, failed; /* failed: the first task whose failure ends all; count: none has failed */
 	char error[SOURCE_ERROR_MAX];
 };
 

@@ -15,7 +15,7 @@
 struct source_range {
 	uint64_t base, bytes;
 	char name[32];
-	bool is_fresh;	/* nobody has used it yet: it has no contents. Otherwise these are on the CPU */
+	bool is_fresh;	/* it was never used and has no contents; else its contents are on the CPU */
 	bool is_device; /* GPU memory that is not managed (cudaMalloc): never in rows, never faults */
 };
 
@@ -76,7 +76,7 @@ struct source {
 struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX]);
 /* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
 void workload_list(FILE *out);
-/* Of one; false with `error`: there is none of that name. */
+/* The same of one; false with `error`: none has that name. */
 bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX]);
 
 /* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is

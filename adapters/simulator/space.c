@@ -48,7 +48,7 @@ static size_t pieces_below(const struct space *space, uint64_t address)
 	return low;
 }
 
-/* Who may do what before the program begins. Pages that are not managed count as touched, so that nobody
+/* Rights before the program begins. Pages that are not managed count as touched, so that nobody
  * counts them. */
 static void set_rights(struct sim_block *block)
 {

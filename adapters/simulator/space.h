@@ -17,15 +17,15 @@ struct sim_counter {
 	bool has_notified;
 };
 
-/* One VABlock, as the simulated machine sees it: what the engine's actions have made of it. */
+/* One VABlock of the simulated system, in the state that the engine's actions have given it. */
 struct sim_block {
 	struct uvmp_block shape;
 	struct sim_range *range;
-	/* kept by the machine only: */
+	/* timed only: */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */
 	uint16_t mapped;    /* pages that the GPU can reach */
-	uvmp_mask remote;   /* and of them those that lie on the CPU */
+	uvmp_mask remote;   /* of them: resident on the CPU */
 	bool is_split;	    /* these pages are not alike: no TLB's entry holds all of them */
 	uint16_t version;   /* changes when the TLBs' entries of the block are dropped */
 	uint16_t big_version[ROOT_BYTES /
@@ -38,8 +38,8 @@ struct sim_block {
 	uvmp_mask evicted; /* evicted at least once */
 	uvmp_mask unused;  /* prefetched and not touched since */
 	uvmp_mask touched; /* ever */
-	uvmp_mask written; /* kept by the machine only: by the GPU, since they came */
-	uint32_t waiting;  /* kept by the untimed driver only: first of the agents that wait (agents.h) */
+	uvmp_mask written; /* timed only: written by the GPU since they arrived */
+	uint32_t waiting;  /* untimed only: the first of the stalled agents (agents.h) */
 };
 
 struct sim_range {
@@ -50,7 +50,7 @@ struct sim_range {
 	uint64_t blocks;
 };
 
-/* What is left of a range, or between parts of it that were freed. Its blocks stay as they were. */
+/* A part of a range that was not freed. Its blocks stay as they were. */
 struct sim_piece {
 	uint64_t start, end; /* inclusive */
 	struct sim_range *range;
@@ -64,7 +64,7 @@ struct space {
 	struct sim_piece *piece; /* by start */
 	size_t pieces, pieces_room;
 	struct sim_piece last; /* last one found; without a range: none */
-	uint32_t blocks;       /* of what is left of managed ranges */
+	uint32_t blocks;       /* of the managed ranges that were not freed */
 	uint32_t numbers;      /* given to blocks so far */
 	uint32_t page_bytes, page_shift;
 	uint64_t footprint_bytes; /* of managed ranges, freed ones, too */
@@ -92,7 +92,7 @@ bool space_open(struct space *space, uint32_t page_bytes);
 void space_close(struct space *space);
 /* Adds a range, its size rounded up to whole pages. */
 bool space_add_range(struct space *space, const struct source_range *range, char error[SOURCE_ERROR_MAX]);
-/* [start, start + bytes), whole pages of ranges, belongs to none any more; other ranges may be added there.
+/* [start, start + bytes), whole pages of ranges, leaves its ranges; other ranges may be added there.
  * False: out of memory. */
 bool space_free(struct space *space, uint64_t start, uint64_t bytes);
 /* The block and page of an address; NULL outside every range, and in what was freed. */

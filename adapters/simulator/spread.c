@@ -70,7 +70,7 @@ uint64_t spread_percentile(const struct spread *spread, uint32_t percent)
 		if (below >= rank)
 			return end_of(bin) < spread->most ? end_of(bin) : spread->most;
 	}
-	return spread->most; /* bins that are full hold less than came */
+	return spread->most; /* full bins hold fewer values than were added */
 }
 
 uint64_t spread_mean(const struct spread *spread)

@@ -39,7 +39,7 @@ struct trace {
 
 	char buffer[BUFFER_BYTES]; /* bytes at..end are not yet consumed */
 	size_t at, end;
-	bool is_exhausted; /* nothing more will come into the buffer */
+	bool is_exhausted; /* the buffer gets no more bytes */
 
 	uint64_t time_ns; /* of the last row that had one */
 	struct extent *range;
@@ -95,7 +95,7 @@ static struct quote quote(const char *from, size_t length)
 
 /* -- bytes -- */
 
-/* Makes room and reads once. False when nothing came: the end, or a failure. */
+/* Makes room and reads once. False: the end, or a failure. */
 static bool refill(struct trace *trace)
 {
 	size_t got, room;
@@ -154,7 +154,7 @@ static bool next_line(struct trace *trace, const char **line, size_t *length)
 
 /* -- fields -- */
 
-/* What is left of a line. */
+/* The rest of a line. */
 struct text {
 	const char *at, *end;
 };

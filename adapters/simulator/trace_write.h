@@ -15,7 +15,7 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packe
 /* One row: an access, kernel, sync, range, free, prefetch, advice or batch. False with `error` filled if it could not be written, or if it
  * could not be read back (a name with a comma, say). */
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX]);
-/* Writes what is left; only when this is true has the stream got the whole trace. Frees the writer. */
+/* Writes the rest and frees the writer. True: the stream has the whole trace. */
 bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX]);
 /* Gives up in the middle. */
 void trace_write_abandon(struct trace_writer *writer);

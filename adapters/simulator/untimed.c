@@ -1,5 +1,5 @@
-/* The untimed driver: see untimed.h. The engine of libuvmpolicy decides everything; here are the agents that
- * fault, the machine's view of who may touch which page (space.c), and the counting of actions. */
+/* The untimed simulator: see untimed.h. The engine of libuvmpolicy decides everything; here are the agents that fault, the
+ * rights on pages as the GPU sees them (space.c), and the counting of actions. */
 #include "untimed.h"
 
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "host.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-#define IDLE_MOST    1000u /* bottom halves that may serve faults and release nobody */
+#define IDLE_MOST    1000u /* bottom halves in a row that serve faults and resume no agent */
 #define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger: */
 #define BUFFER_MOST  65536u
-#define REPLAY_NS    1000u /* time is not modelled: it goes on by this much with each replay */
+#define REPLAY_NS    1000u /* the clock advances by this much at each replay */
 
 struct untimed {
 	struct host host;
@@ -36,7 +36,7 @@ struct untimed {
 
 /* -- agents -- */
 
-/* The engine hears of every access if the policy needs them. The GPU counts those to the CPU's memory. Most
+/* The engine gets every access if the policy needs them. The GPU counts those to the CPU's memory. Most
  * accesses are neither: out of line, so that they save no registers for these calls. */
 __attribute__((noinline)) static void observe_access(struct untimed *d, struct sim_block *block,
 						     uint32_t page, enum uvmp_access access)
@@ -63,7 +63,7 @@ static void access_page(struct untimed *d, struct sim_block *block, uint32_t pag
 		observe_access(d, block, page, access);
 }
 
-/* Agents whose page has come go on, the others fault again. */
+/* Agents whose page has arrived continue, the others fault again. */
 static void replay(struct untimed *d)
 {
 	const struct agent_turn *went;
@@ -144,7 +144,7 @@ static bool pump(struct untimed *d)
 	return status != UVMP_ERR_ARENA;
 }
 
-/* Nobody goes on before the throttled ones may. */
+/* No agent continues before the throttled ones may. */
 static void wait_for_throttled(struct untimed *d)
 {
 	if (d->throttled_until_ns > d->now_ns)
@@ -166,14 +166,14 @@ static bool bottom_half(struct untimed *d)
 	if (d->released != released)
 		d->idle = 0;
 	else if (d->host.result->far_faults !=
-		 far_faults) /* not counting stale faults: many may come in a row */
+		 far_faults) /* stale faults do not count: many may follow each other */
 		d->idle++;
 	if (d->idle == IDLE_MOST)
-		return host_fail(&d->host, HOST_NOBODY_GOES_ON);
+		return host_fail(&d->host, HOST_NEVER_RESUMED);
 	return true;
 }
 
-/* Services faults until the agent goes on. */
+/* Services faults until the agent continues. */
 static bool release(struct untimed *d, uint32_t index)
 {
 	while (d->agents.agent[index].is_stalled) {
@@ -216,7 +216,7 @@ static void pass_time(struct untimed *d, const struct source_row *row)
 		d->now_ns = row->time_ns;
 }
 
-/* The CPU comes after what the GPU has asked for. Its fault is repeated while it is throttled. */
+/* An access of the CPU follows the pending faults of the GPU. Its fault is repeated while it is throttled. */
 static bool access_cpu(struct untimed *d, const struct source_row *row)
 {
 	struct sim_block *block;
@@ -258,7 +258,7 @@ static bool request(struct untimed *d, const struct source_row *row, uint64_t *t
 	return host_advise(&d->host, row->address, row->bytes, row->advice, processor, ticket);
 }
 
-/* A free, prefetch or advice comes after what the GPU has asked for, and is done before the program goes on.
+/* A free, prefetch or advice follows the pending faults of the GPU, and is complete before the program continues.
  */
 static bool call(struct untimed *d, const struct source_row *row)
 {

@@ -1,8 +1,8 @@
 /* untimed.h: one run of a source under a policy, without time.
  *
  * The engine of libuvmpolicy (service.h) decides; here its actions are performed and counted. Agents stall on
- * a fault until a replay finds their page; every replay makes the agents that still lack theirs fault again,
- * which is where duplicates come from.
+ * a fault until a replay finds their page; after every replay the agents that still lack their page fault again,
+ * which causes duplicates.
  */
 #ifndef UVMSIM_UNTIMED_H
 #define UVMSIM_UNTIMED_H
@@ -27,12 +27,12 @@ struct sim_result {
 	uint64_t pages_migrated, pages_prefetched, pages_prefetched_unused;
 	uint64_t evictions, pages_evicted;
 	uint64_t pages_touched;	  /* distinct pages: the compulsory traffic */
-	uint64_t pages_thrashed;  /* that came again after they had been evicted, however */
-	uint64_t remote_accesses; /* of the GPU, to pages that are mapped where they lie, on the CPU */
+	uint64_t pages_thrashed;  /* that arrived again after an eviction, for any cause */
+	uint64_t remote_accesses; /* of the GPU, to pages that are mapped on the CPU */
 };
 
 /* The decision log: one action a line (uvmpolicy/service.h), and with `has_completions` a line for its end behind each.
- * Actions end at once without time, else on the clock of the machine. */
+ * Actions end at once without time, else on the simulated clock. */
 struct sim_log {
 	FILE *file; /* NULL: no log */
 	bool has_completions;

@@ -60,7 +60,7 @@ struct kept {
 /* What was fetched with the prefetched pages: big pages in which others faulted, or a subtree of which enough
  * was set. */
 struct subtree {
-	uint32_t own; /* big pages that came for a fault of their own; 0: a subtree, namely: */
+	uint32_t own; /* big pages that arrived for their own fault; 0: a subtree, namely: */
 	uint64_t address, bytes;
 	uint32_t set, big_pages; /* big pages: with a page that faulted or was there, and all */
 };

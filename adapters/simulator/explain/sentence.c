@@ -69,7 +69,7 @@ static void tell_room(FILE *out, const struct uvmp_action *action)
 		fprintf(out, " for block 0x%" PRIx64, action->for_address);
 }
 
-/* Why `weight` pages came that did not fault. */
+/* Why `weight` pages arrived that did not fault. */
 static void tell_prefetch(FILE *out, const struct uvmp_action *action, const struct subtree *subtree,
 			  uint32_t weight)
 {
@@ -145,7 +145,7 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 	}
 }
 
-/* The same of pages that came. */
+/* The same of pages that arrived. */
 static void tell_coming(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
 			const struct subtree *subtree)
 {

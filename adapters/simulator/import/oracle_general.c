@@ -63,7 +63,7 @@ static bool grow(struct objects *objects)
 	return true;
 }
 
-/* NULL: there is none, or no memory for one. */
+/* NULL: not found, or out of memory. */
 static struct object *find(struct objects *objects, uint64_t id, bool may_add)
 {
 	size_t slot;

@@ -1,5 +1,5 @@
 /* Far faults of UVM Smart: `benchmark,prefetcher,batch,fault_addr`, page addresses that faulted together. The
- * whole list is one kernel. The faults of a batch are by agents 0, 1, ...: each waits for nobody in its
+ * whole list is one kernel. The faults of a batch are by agents 0, 1, ...: none waits for another in its
  * batch, and agent 0, which is in every batch, waits for the batch before. A list belongs to the prefetcher
  * that was active when it was taken; a file with several lists must be told which. */
 #include "import/importer.h"

@@ -1,9 +1,9 @@
-/* A GPU with time; gpu.h says what it does for others, gpu_internal.h where its parts are.
+/* A GPU with time; gpu.h is its interface, gpu_internal.h lists its parts.
  *
- * Time goes in quanta. In each, every SM runs its ready warps in turn; SMs only meet at the end of a quantum,
- * where the faults of all are put in order and handed to the GMMU, and thread blocks are dealt to SMs with
- * room. While every warp waits, quanta are skipped. Changes of the page tables and replays happen between
- * quanta. A replay lets everybody try again. */
+ * Time advances in quanta. In each, every SM runs its ready warps in turn. SMs meet only at the end of a quantum: there the
+ * faults of all are ordered and handed to the GMMU, and thread blocks go to SMs with room. While every warp waits,
+ * quanta are skipped. Page tables change, and replays happen, between quanta. After a replay all warps that wait try
+ * again. */
 #include "gpu.h"
 
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 }
 
 /* The next event, which is due, happens. Where the driver takes no time, it can take back what a replay has
- * promised within the same nanosecond; those who are ready for it have a turn before. */
+ * promised within the same nanosecond; warps that are ready for it have a turn before. */
 static void happen(struct gpu *gpu)
 {
 	if (gpu->owes_turn && gpu_table_takes_next(gpu) && gpu_warp_next_ns(gpu) <= gpu->now_ns)
@@ -176,7 +176,7 @@ static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 			continue;
 		}
 		ready_ns = gpu_warp_next_ns(gpu);
-		if (ready_ns >= end_ns || gpu->is_lost) { /* nobody runs until then */
+		if (ready_ns >= end_ns || gpu->is_lost) { /* no SM runs until then */
 			gpu->now_ns = end_ns;
 			continue;
 		}

@@ -1,6 +1,6 @@
 /* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall behind a fault, a GMMU that writes faults.
  *
- * Time is in integer nanoseconds. Whoever holds the GPU (timed.c, thread.c) lets time pass, takes the faults that
+ * Time is in integer nanoseconds. The owner of the GPU (timed.c, thread.c) lets time pass, takes the faults that
  * were written until then, and queues what the driver does to the page tables for the time at which the GPU sees
  * it. Nothing here decides anything about memory.
  */
@@ -78,7 +78,7 @@ void gpu_block_faults(struct gpu *gpu);
 /* What the driver does; the GPU sees it at at_ns, but nothing about a block before what was queued for that block
  * earlier. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
  *
- * A replay is seen after whatever has the same time and was queued before. What takes rights away behind it at the
+ * A replay is seen after all events of the same time that were queued before. An event that removes rights after it at the
  * same time first lets each SM run for a nanosecond, if warps are ready by then: so the GPU's time can pass until_ns
  * by that. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,

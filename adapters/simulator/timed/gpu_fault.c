@@ -16,7 +16,7 @@
  * last. */
 enum sort_key { BY_TIME, BY_UTLB, BY_BURST };
 
-/* Room for one more fault that is raised, and for sorting it. False: there is none, and all are lost. */
+/* Makes room for one more raised fault, and for sorting it. False: out of memory, and all are lost. */
 static bool grow_raised(struct gpu *gpu)
 {
 	size_t room = gpu->raised_room ? 2u * gpu->raised_room : SORT_KEYS;

@@ -1,18 +1,18 @@
 /* Thread blocks; gpu_group.h.
  *
- * An SM holds as many thread blocks as fit. With thread oversubscription (Kim et al., ASPLOS'20, section 4.1)
- * it is given some more, whose registers and state lie in the GPU's memory: they are out. When all warps of a
- * block that is in wait for pages, it is switched out, and of those that are out and have a warp that can run
- * the one that went out first comes in; so does one where a block has ended, before the SM is given a new
- * one. Saving a block and restoring it, if it has run before, move the context of each of its warps
- * (context_bytes), one after the other, in the SM's share of the memory. Warps that are out are woken like
- * others, and go on when their block is in.
+ * An SM holds as many thread blocks as fit. With thread oversubscription (Kim et al., ASPLOS'20, section 4.1) it gets extra
+ * blocks, whose registers and state lie in the GPU's memory: they are switched out. If all warps of a block wait for
+ * pages, the block is switched out. Of the blocks that are switched out and have a warp that can run, the one that was
+ * switched out first is switched in; the same happens when a block has ended, before the SM gets a new one. Saving a
+ * block, and restoring it if it has run before, moves the context of each of its warps (context_bytes), one after the
+ * other, in the SM's share of the memory bandwidth. Warps of a block that is switched out are woken like others, and run
+ * when their block is switched in.
  *
- * When the limit falls, blocks that are there too many are held: of those that are out, the last that went
- * out. They come in again, and the SM is given new ones, only when others have ended.
+ * If the limit falls, the excess blocks are held: of the blocks that are switched out, those that were switched out last.
+ * They are switched in again, and the SM gets new ones, only when others have ended.
  *
- * SMs that stand still (ETC's throttling) are the last ones. Their warps wait, and they are given no blocks;
- * but when the others have nothing left to do, they go on. */
+ * SMs that stand still (ETC's throttling) are the last ones. Their warps wait, and they get no blocks; but if the other
+ * SMs have no work left, they run. */
 #include "gpu_group.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ bool gpu_group_grow(struct gpu *gpu, uint32_t extra)
 
 /* -- in and out -- */
 
-/* The SM's share of the memory moves so many warps' contexts, from at_ns on; when that has ended. */
+/* The SM's share of the memory bandwidth moves the contexts of `warps` warps, from at_ns on. Returns when that ends. */
 static uint64_t move_contexts(const struct gpu *gpu, struct sm *sm, uint64_t at_ns, uint32_t warps)
 {
 	uint64_t owed = sm->memory_debt + (uint64_t)warps * gpu->model->context_bytes * 1000u;
@@ -72,7 +72,7 @@ static bool can_come_in(const struct group *group)
 	return group->left != 0 && !group->is_in && !group->is_held && group->waiting < group->left;
 }
 
-/* Of those that are out, the first that went out (by its number) and can run; NULL: there is none. */
+/* Of the groups that are switched out, the one that was switched out first (by its number) and can run; or NULL. */
 static struct group *first_out(const struct gpu *gpu, struct sm *sm)
 {
 	struct group *first = NULL;
@@ -95,7 +95,7 @@ static struct group *first_stalled(const struct gpu *gpu, struct sm *sm)
 	return NULL;
 }
 
-/* The warp, whose block is in, goes on when it can and the block has been restored. */
+/* The warp, whose block is switched in, continues when it can and the block is restored. */
 static void go_on(const struct gpu *gpu, struct sm *sm, uint32_t warp)
 {
 	const struct warp *w = &sm->warp[warp];
@@ -245,7 +245,7 @@ static bool deal_block(struct gpu *gpu, struct sm *sm)
 	return true;
 }
 
-/* Those that stand still go on when nobody else has anything left to do. */
+/* SMs that stand still run again when no other SM has work left. */
 static void let_go(struct gpu *gpu)
 {
 	uint32_t i = 0;

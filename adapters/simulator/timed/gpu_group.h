@@ -4,7 +4,7 @@
 
 #include "gpu_internal.h"
 
-/* Room on each SM for what the model's SM holds, and for so many thread blocks more. False: out of memory. */
+/* Makes room on each SM for the thread blocks of the model's SM and `extra` more. False: out of memory. */
 bool gpu_group_grow(struct gpu *gpu, uint32_t extra);
 /* What gpu_limit says holds from now on. */
 void gpu_group_limit(struct gpu *gpu, uint32_t still, uint32_t extra);

@@ -1,8 +1,8 @@
-/* gpu_internal.h: what the GPU is made of. Only gpu*.c see it; gpu.h is for others.
+/* gpu_internal.h: the state of the GPU. Only gpu*.c use it; gpu.h is for others.
  *
- * gpu.c lets time pass; gpu_warp.c has SMs, warps and their steps, gpu_ready.c which of them can go on;
- * gpu_group.c the thread blocks; gpu_translate.c what a page that is asked for comes from; gpu_fault.c the GMMU's
- * faults, gpu_mshr.c who waits for which of them; gpu_table.c the page tables and what is queued for them. */
+ * gpu.c advances time; gpu_warp.c has SMs, warps and their steps; gpu_ready.c chooses among the ready warps; gpu_group.c has
+ * the thread blocks; gpu_translate.c translates addresses; gpu_fault.c has the faults of the GMMU, gpu_mshr.c the warps
+ * that wait for each of them; gpu_table.c has the page tables and the queued changes of them. */
 #ifndef UVMSIM_GPU_INTERNAL_H
 #define UVMSIM_GPU_INTERNAL_H
 
@@ -23,11 +23,11 @@ struct warp {
 	uint64_t at;	   /* the next address of a span */
 	uint64_t want;	   /* pages of a step at once that are still missing, by number */
 	uint64_t pending;  /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
-	uint64_t ready_ns; /* goes on no sooner: it has begun, or been woken */
+	uint64_t ready_ns; /* continues no sooner: it has begun, or was woken */
 	uint32_t group;	   /* thread block on the SM */
 	uint8_t needs;	   /* enum uvmp_prot that the step asks for */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
-	bool wants_room;	   /* in the MSHRs */
+	bool wants_entry;	   /* in the MSHRs */
 	bool has_step;
 	struct workload_slot slot; /* last: what is used most lies together */
 };
@@ -54,7 +54,7 @@ struct asker {
 	uint32_t sm, warp, number;
 };
 
-/* A warp that goes on at ready_ns or later. */
+/* A warp that continues at ready_ns or later. */
 struct ready {
 	uint64_t ready_ns;
 	uint32_t warp;
@@ -67,7 +67,7 @@ struct sm {
 	struct utlb *utlb;
 	struct warp *warp;			 /* [warps_room] */
 	struct group *group;			 /* [groups_room] */
-	uint32_t blocks, blocks_in, blocks_held; /* all; those that are in; those that are held */
+	uint32_t blocks, blocks_in, blocks_held; /* all; switched in; held */
 	struct ready *ready; /* [first .. first + count), by time, those of one time in the order of coming */
 	uint32_t first, count;
 };
@@ -103,7 +103,7 @@ struct gpu {
 	uint32_t groups_per_sm;		  /* thread blocks of this kernel that an SM holds, */
 	uint32_t extra;			  /* and those that it may have besides */
 	uint32_t warps_room, groups_room; /* of an SM */
-	uint64_t out_number;		  /* thread blocks that have gone out */
+	uint64_t out_number;		  /* thread blocks that were switched out */
 	uint32_t may_run, runs;		  /* SMs that do not stand still: as it was said, and now */
 	uint32_t utlbs, page_shift;
 	uint64_t lost; /* address outside every range */
@@ -112,7 +112,7 @@ struct gpu {
 	struct sm *sm;
 	struct utlb *utlb;
 	struct utlb l2;	  /* the second level; it has no lock */
-	uint64_t emptied; /* so many times all TLBs were emptied; each does it when it is used next */
+	uint64_t emptied; /* how often all TLBs were emptied; each is emptied when it is used next */
 	uint64_t alive;	  /* warps */
 	uint64_t share;	  /* bytes per microsecond of one SM */
 	uint64_t link_ns[MODEL_DIRECTIONS];   /* remote accesses: the link has time again */
@@ -131,7 +131,7 @@ struct gpu {
 	struct event *event; /* a heap, the next one at its top */
 	size_t event_count, event_room;
 	uint64_t event_number;
-	bool owes_turn; /* nobody has run since the last replay */
+	bool owes_turn; /* no warp has run since the last replay */
 
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
 	struct gpu_counts counts;

@@ -1,12 +1,12 @@
 /* Far faults with a table of their own; gpu_mshr.h.
  *
- * SAND2022-1528, section 2.2: the GMMU enters a page that is not there into the far-fault MSHRs and writes
- * one fault for it. Who wants the page too waits with the entry: no second fault is written, and no uTLB is
- * locked. When the page is mapped the entry is free, and exactly those who waited with it try again.
+ * SAND2022-1528, section 2.2: the GMMU enters a page that is not mapped into the far-fault MSHRs and writes
+ * one fault for it. Other warps that need the page wait with the entry: no second fault is written, and no uTLB is
+ * locked. When the page is mapped, the entry is freed, and exactly the warps that waited with it try again.
  *
- * Assumed: with a full table whoever wants another page waits until an entry is free. A replay of the driver
- * wakes those alone whose fault the driver has fetched, or flushed, without mapping the page (it was
- * throttled, or its batch was cut short): their entry is free, and they fault again. */
+ * Assumed: if the table is full, a warp that needs another page waits until an entry is free. A replay of the driver
+ * wakes only warps whose fault the driver has fetched, or flushed, without mapping the page (the fault was
+ * throttled, or its batch was cut short): their entry is freed, and they fault again. */
 #include "gpu_mshr.h"
 
 #include "gpu_group.h"
@@ -27,13 +27,13 @@ static bool wait_with(struct gpu *gpu, uint32_t entry, const struct asker *who)
 }
 
 /* No entry is free: the warp waits until one is. */
-static enum gpu_outcome wait_for_room(struct gpu *gpu, const struct asker *who)
+static enum gpu_outcome wait_for_entry(struct gpu *gpu, const struct asker *who)
 {
 	struct warp *w = warp_of(gpu, who);
 
 	gpu->counts.mshr_stalled++;
-	if (!w->wants_room)
-		w->wants_room = wait_with(gpu, gpu->mshr.size, who);
+	if (!w->wants_entry)
+		w->wants_entry = wait_with(gpu, gpu->mshr.size, who);
 	return GPU_STALLED;
 }
 
@@ -48,7 +48,7 @@ enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_
 		*is_new = entry != MSHR_NONE;
 	}
 	if (entry == MSHR_NONE)
-		return wait_for_room(gpu, who);
+		return wait_for_entry(gpu, who);
 	if (!wait_with(gpu, entry, who)) {
 		*is_new = false;
 		return GPU_STALLED;
@@ -68,18 +68,18 @@ void gpu_mshr_write(struct gpu *gpu, uint64_t page, uint64_t number)
 	gpu->mshr.entry[entry].is_written = true;
 }
 
-/* Those who wait for room try again, all of them: who comes first has it. */
-static void wake_roomless(struct gpu *gpu)
+/* All warps that wait for an entry try again; the first one gets it. */
+static void wake_without_entry(struct gpu *gpu)
 {
 	struct mshr_waiter waiter;
 
 	while (mshr_release(&gpu->mshr, gpu->mshr.size, &waiter)) {
-		gpu->sm[waiter.sm].warp[waiter.warp].wants_room = false;
+		gpu->sm[waiter.sm].warp[waiter.warp].wants_entry = false;
 		gpu_group_wake(gpu, waiter.sm, waiter.warp, gpu->now_ns);
 	}
 }
 
-/* The entry is free, and who waited with it tries again. */
+/* Frees the entry; the warps that waited with it try again. */
 static void free_entry(struct gpu *gpu, uint32_t entry)
 {
 	struct mshr_waiter waiter;
@@ -105,7 +105,7 @@ void gpu_mshr_notify(struct gpu *gpu, const struct sim_block *block, const uvmp_
 		page = uvmp_mask_next_set(pages, page + 1u);
 	}
 	if (gpu->mshr.count != before)
-		wake_roomless(gpu);
+		wake_without_entry(gpu);
 }
 
 void gpu_mshr_replay(struct gpu *gpu, uint64_t fetched)
@@ -121,5 +121,5 @@ void gpu_mshr_replay(struct gpu *gpu, uint64_t fetched)
 		at = newer;
 	}
 	if (gpu->mshr.count != before)
-		wake_roomless(gpu);
+		wake_without_entry(gpu);
 }

@@ -1,8 +1,8 @@
 /* Page tables; gpu_table.h.
  *
- * Changes and replays wait in a heap, by time and then by the order of queueing. A change of pages that were
- * mapped drops what the TLBs hold of them: those 64 KiB, and the block as a whole, get a new version, under
- * which nothing is found; or all TLBs are emptied. */
+ * Changes and replays wait in a heap, by time and then by the order of queueing. A change of mapped pages drops their
+ * TLB entries: the 64 KiB, and the block as a whole, get a new version, under which no entry is found; or all TLBs are
+ * emptied. */
 #include "gpu_table.h"
 
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void take_event(struct gpu *gpu)
 	heap[at] = last;
 }
 
-/* Who waits tries again; with MSHRs, who will not be notified. */
+/* Warps that wait try again; with MSHRs, only warps that will not be notified. */
 static void try_again(struct gpu *gpu, const struct event *event)
 {
 	if (gpu_mshr_is_there(gpu)) {

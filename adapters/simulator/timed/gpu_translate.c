@@ -1,16 +1,15 @@
 /* Translation; gpu_translate.h.
  *
- * A page that is in the page tables with the right that is needed is used: at once if the SM's uTLB has its
- * translation, else when the second level or a walk has brought it. A page on the CPU is used across the
- * link. Otherwise the GMMU finds nothing after its walk, and a fault is on its way.
+ * If the page tables have the page with the right that the warp needs, the warp uses the page: at once if the SM's uTLB
+ * has its translation, else when the second level or a walk has found it. A page on the CPU is used across the link.
+ * If the walk of the GMMU finds no such page, it raises a fault.
  *
- * From a fault on a uTLB takes no new translation until the next replay (Pascal and Volta, NVIDIA blog 2017);
- * translations that were on their way by then, all those of one step among them, still fault, up to a number.
- * Several warps that want one page within that time, and SMs that want the same, are where duplicates come
- * from. A GPU with far-fault MSHRs locks no uTLB (gpu_mshr.h).
+ * From a fault on, a uTLB takes no new translation until the next replay (Pascal and Volta, NVIDIA blog 2017).
+ * Translations that were in progress by then, and all those of one step, still fault, up to a limit. Duplicates
+ * arise where several warps, or several SMs, need one page within that time. A GPU with far-fault MSHRs locks no uTLB
+ * (gpu_mshr.h).
  *
- * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new
- * one. */
+ * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new one. */
 #include "gpu_translate.h"
 
 #include "gpu_fault.h"
@@ -146,8 +145,8 @@ static uint64_t remote_bytes(const struct gpu *gpu, const struct warp *w, uint64
 	return bytes;
 }
 
-/* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which works off
- * what they ask for within a quantum in whatever order. */
+/* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which serves
+ * their requests within a quantum in any order. */
 static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t index,
 			   uint64_t now_ns)
 {
@@ -183,7 +182,7 @@ static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct s
 	return GPU_USED;
 }
 
-/* When the warp's thread block was switched in; 0: it was in from the beginning. */
+/* When the warp's thread block was switched in; 0: at its beginning. */
 static uint64_t in_since(const struct gpu *gpu, const struct asker *who)
 {
 	const struct sm *sm = &gpu->sm[who->sm];
@@ -191,8 +190,8 @@ static uint64_t in_since(const struct gpu *gpu, const struct asker *who)
 	return sm->group[sm->warp[who->warp].group].in_ns;
 }
 
-/* The lock is for those who were in by then: who is switched in later gets through, up to a fault of its own.
- */
+/* The lock holds for thread blocks that were switched in by then. One that is switched in later passes until its own
+ * fault. */
 static bool is_locked(const struct gpu *gpu, const struct asker *who, uint64_t issued_ns)
 {
 	uint64_t lock_ns = gpu->sm[who->sm].utlb->lock_ns;

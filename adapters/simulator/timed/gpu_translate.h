@@ -1,4 +1,4 @@
-/* gpu_translate.h: how an SM comes by a page. */
+/* gpu_translate.h: how an SM gets a page. */
 #ifndef UVMSIM_GPU_TRANSLATE_H
 #define UVMSIM_GPU_TRANSLATE_H
 

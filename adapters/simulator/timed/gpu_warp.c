@@ -1,8 +1,8 @@
 /* SMs and warps; gpu_warp.h.
  *
- * A step asks for one page after another (a span) or for all its pages at once. When they are there, the SM
- * is busy for as long as its share of the memory bandwidth takes, and the warp goes on when latency and
- * arithmetic are over. A page that is not there leaves the warp waiting. */
+ * A step asks for one page after another (a span), or for all its pages at once. When the pages are usable, the SM is busy
+ * for as long as its share of the memory bandwidth takes, and the warp continues when latency and arithmetic are over. If
+ * a page is not usable, the warp waits. */
 #include "gpu_warp.h"
 
 #include "gpu_group.h"
@@ -28,7 +28,7 @@ uint64_t gpu_warp_next_ns(const struct gpu *gpu)
 /* -- steps -- */
 
 /* The warp has asked for `bytes`, translated at ready_ns; when it can go on. Memory and arithmetic of an SM
- * work at the same time, and have time for each warp from now on: who waits for a page across the link does
+ * work at the same time, and have time for each warp from now on: a warp that waits for a page across the link does
  * not hold up the others. */
 static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint64_t bytes, uint64_t flops)
 {
@@ -50,7 +50,7 @@ static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint6
 	return end_ns > sm->flop_ns ? end_ns : sm->flop_ns;
 }
 
-/* A span: pages one after another. When the warp goes on; GPU_NEVER: it waits for a page. */
+/* A span: pages one after another. Returns when the warp continues; GPU_NEVER: it waits for a page. */
 static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
 	const struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
@@ -118,7 +118,7 @@ static uint64_t finish_wants(const struct gpu *gpu, struct warp *w)
 	return bytes;
 }
 
-/* All pages at once, but those that come with an entry of the MSHRs; as walk_span. */
+/* All pages at once, but those that wait with an entry of the MSHRs; as walk_span. */
 static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
 	struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
@@ -156,7 +156,7 @@ static bool begin_step(struct gpu *gpu, struct warp *w)
 	return true;
 }
 
-/* The first of those that are ready has its turn. */
+/* The first ready warp has its turn. */
 static void run_warp(struct gpu *gpu, uint32_t sm_index)
 {
 	struct sm *sm = &gpu->sm[sm_index];

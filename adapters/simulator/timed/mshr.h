@@ -1,4 +1,4 @@
-/* mshr.h: a table of pages that were asked for and have not come (far-fault MSHRs), each with who waits for it. */
+/* mshr.h: far-fault MSHRs: the pages that warps have asked for and that are not mapped yet, each with the warps that wait. */
 #ifndef UVMSIM_MSHR_H
 #define UVMSIM_MSHR_H
 
@@ -17,18 +17,19 @@ struct mshr_entry {
 	uint64_t page;
 	uint64_t fault; /* its number in the order of being written, if is_written */
 	bool is_written;
-	uint32_t first, last; /* who waits, in the order of coming */
+	uint32_t first, last; /* the waiters, the oldest first */
 	uint32_t next;	      /* in its bucket, or free */
 	uint32_t older, newer;
 };
 
 struct mshr {
-	struct mshr_entry *entry; /* [size + 1]; the last one is of no page: its waiters wait for room */
-	uint32_t *bucket;	  /* [buckets]: the first entry of each chain */
+	struct mshr_entry
+		*entry;	  /* [size + 1]; the last one is of no page: its waiters wait for a free entry */
+	uint32_t *bucket; /* [buckets]: the first entry of each chain */
 	uint32_t size, count, buckets;
 	uint32_t oldest, newest, free_entry;
 	struct mshr_waiter *waiter;
-	uint32_t waiters, free_waiter; /* room for them; the first that is free */
+	uint32_t waiters, free_waiter; /* capacity; the first free one */
 };
 
 /* False: out of memory; mshr_close may be called all the same, as on zeros. */
@@ -36,13 +37,13 @@ bool mshr_open(struct mshr *mshr, uint32_t size);
 void mshr_close(struct mshr *mshr);
 /* The page's entry, or MSHR_NONE. */
 uint32_t mshr_find(const struct mshr *mshr, uint64_t page);
-/* Takes in a page that has no entry; MSHR_NONE: the table is full. */
+/* Adds an entry for a page that has none; MSHR_NONE: the table is full. */
 uint32_t mshr_add(struct mshr *mshr, uint64_t page);
-/* One more who waits for the entry, or (mshr->size in its place) for room. False: out of memory. */
+/* Adds a waiter for the entry, or (entry == mshr->size) for a free entry. False: out of memory. */
 bool mshr_wait(struct mshr *mshr, uint32_t entry, const struct mshr_waiter *waiter);
-/* The first of them no longer waits; false: nobody does. */
+/* Takes the first waiter; false: no warp waits. */
 bool mshr_release(struct mshr *mshr, uint32_t entry, struct mshr_waiter *waiter);
-/* The entry, for which nobody waits any more, is free. */
+/* Frees the entry, with which no warp waits. */
 void mshr_drop(struct mshr *mshr, uint32_t entry);
 
 #endif

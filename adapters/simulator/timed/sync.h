@@ -1,10 +1,9 @@
-/* sync.h: a device synchronisation of UVM Smart [uvmsmart: device-synchronisation]: what the GPU's kernels
- * have written goes back to the CPU, which frees the GPU's memory for what comes next. The driver does not do
- * that; models say so with sync_frees.
+/* sync.h: a device synchronisation of UVM Smart [uvmsmart: device-synchronisation]: pages that kernels have written return
+ * to the CPU, which frees the GPU's memory for later pages. NVIDIA's driver does not do so; a model says so with
+ * sync_frees.
  *
- * Clean pages stay, as they do in the original, but go on counting as used (its quirk
- * [uvmsmart: clean-pages-uncounted]: there nothing counts them any more, so that more can be resident than
- * there is memory). */
+ * Clean pages stay, as in the original, but still count as used (quirk [uvmsmart: clean-pages-uncounted] of the original:
+ * there they are not counted, so that more can be resident than fits into memory). */
 #ifndef UVMSIM_SYNC_H
 #define UVMSIM_SYNC_H
 
@@ -17,7 +16,7 @@ struct sync {
 	uint32_t page;
 };
 
-/* The next run of pages of a block that the GPU has and has written; false: there is none. In the order of addresses. */
+/* The next run of pages of a block that are resident on the GPU and written, in the order of addresses; false: no more. */
 bool sync_next(const struct space *space, struct sync *sync, uint64_t *address, uint64_t *bytes);
 
 #endif

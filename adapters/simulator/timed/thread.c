@@ -29,7 +29,7 @@ void thread_report_faults(struct thread *t)
 	}
 }
 
-/* So many faults are not in the engine's buffer any more. */
+/* `count` faults have left the engine's buffer. */
 static void leave_buffer(struct system *system, uint64_t faults)
 {
 	system->in_buffer -= faults;
@@ -92,13 +92,13 @@ static void begin(struct thread *t, const struct uvmp_action *a)
 }
 
 /* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
- * side, or room is made before anybody asks. */
+ * side, or memory is emptied before it is needed. */
 static bool waits_for_evictions(const struct thread *t)
 {
 	return t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
 }
 
-/* Else pages that come wait for the room that they get, each for its own. */
+/* Else each arriving page waits only for its own memory. */
 static bool waits_for_all(const struct system *system)
 {
 	const struct uvmp_policy *policy = system->host.params.run.policy;
@@ -153,7 +153,7 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
 	take_root(t);
 }
 
-/* Page-wise orders know no roots. What they use for the first time has come from the allocator all the same.
+/* Page-wise orders have no roots. Memory that they use for the first time comes from the allocator all the same.
  */
 static void back_pages(struct thread *t)
 {
@@ -168,7 +168,7 @@ static void back_pages(struct thread *t)
 	}
 }
 
-/* When can pages come to the block's memory, the first and the last? Of room in pages the oldest is used
+/* When is the block's memory ready for the first and the last arriving page? Of memory in pages the oldest is used
  * first. */
 static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
 {
@@ -197,7 +197,7 @@ static void evict(struct thread *t, const struct uvmp_action *a)
 	reclaim_empty(&system->reclaim, uvmp_mask_weight(&a->pages), t->now_ns);
 }
 
-/* What is submitted runs when the thread goes on; but a channel has so many entries and no more. */
+/* A submitted copy runs while the thread continues; but a channel has a limited number of entries. */
 static void push(struct thread *t, uint64_t *sum)
 {
 	thread_wait(t, t->system->push_ns[t->system->pushes % SYSTEM_PUSHES], sum);
@@ -209,7 +209,7 @@ static void note_push(struct thread *t, uint64_t end_ns)
 	t->end_ns = end_ns;
 }
 
-/* Mappings, replays and whoever waits for copies wait for this one. */
+/* Mappings, replays and threads that wait for copies wait for this one. */
 static void note_end(struct thread *t, uint64_t end_ns)
 {
 	t->copies_ns = later(t->copies_ns, end_ns);
@@ -300,7 +300,7 @@ static void map(struct thread *t, const struct uvmp_action *a, struct sim_block 
 	if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
-	/* taking rights away is waited for; giving them comes after the data */
+	/* the thread waits until rights are removed; rights are granted after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
 	gpu_map(t->system->gpu, t->end_ns, block, &a->pages, a->right,
 		a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);

@@ -2,7 +2,7 @@
  *
  * There are three (timed.h): the bottom half, the program's own, and the one that does deferred prefetches. All share
  * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
- * mappings, replays and whoever waits for copies come after them.
+ * mappings, replays and threads that wait for copies come after them.
  */
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
@@ -14,9 +14,9 @@
 #include "reclaim.h"
 
 #define SYSTEM_PUSHES                                                                                        \
-	1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free one */
+	1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free entry */
 
-/* What the threads share. */
+/* The context that the threads share: driver, GPU and link. */
 struct system {
 	struct host host;
 	const struct model *model;
@@ -41,8 +41,8 @@ struct thread {
 	uint64_t evict_root; /* being emptied */
 	uint64_t evicted_ns; /* what the last evictions have copied has arrived; 0: nothing to wait for */
 	uint64_t
-		early_ns; /* plan=unobtrusive: the batch began then, and nothing has left for it yet; 0: it has */
-	bool is_ahead;	    /* free_buffer: what leaves now leaves before the batch has asked for room */
+		early_ns; /* plan=unobtrusive: the batch began then, and no page was evicted for it yet; 0: one was */
+	bool is_ahead;	    /* free_buffer: pages are evicted before the batch needs memory */
 	uint64_t leave_ns;  /* the present victim leaves from then on; 0: when the thread gets there */
 	uint64_t memory_ns; /* the memory of the block being serviced is free */
 	uvmp_addr block;    /* being serviced */
@@ -60,7 +60,7 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The thread works for `ns`, and `sum` hears of it. */
+/* The thread works for `ns`, which is added to `sum`. */
 static inline void thread_work(struct thread *t, uint64_t ns, uint64_t *sum)
 {
 	t->now_ns += ns;

@@ -1,14 +1,13 @@
 /* A run with time; timed.h.
  *
- * Actors, each with a clock of its own, share the engine, the GPU and the link: the program's thread, the
- * driver's bottom half, the driver's thread for deferred prefetches, and what waits at the head of each
- * stream. Always the one whose clock is least takes a step: an operation or a page that the program's thread
- * faults on, one VABlock of a prefetch, a whole bottom half, one item of a stream. Before, the GPU runs up to
- * that time; after, it may be ahead of the others' clocks by as much as one step, and sees what they do then.
+ * Actors, each with its own clock, share the engine, the GPU and the link: the program's thread, the driver's bottom half,
+ * the driver's thread for deferred prefetches, and the first item of each stream. The actor with the earliest clock takes
+ * the next step: an operation or a page that the program's thread faults on, one VABlock of a prefetch, a whole bottom
+ * half, one item of a stream. Before the step, the GPU runs up to that time; after it, the GPU may be ahead of the
+ * clocks of the others by as much as one step, and sees their actions then.
  *
- * The bottom half sleeps until a fault has been written and the interrupt has reached it. Kernels run one at
- * a time: each fills the GPU.
- */
+ * The bottom half sleeps until a fault has been written and the interrupt has reached it. Kernels run one at a time: each
+ * fills the GPU. */
 #include "timed.h"
 
 #include <stdlib.h>
@@ -23,9 +22,9 @@
 #include "sync.h"
 #include "thread.h"
 
-#define IDLE_MOST    1000u   /* bottom halves in a row that bring nothing and after which nobody goes on */
-#define SLICE_NS     100000u /* the GPU runs by itself for so long, or longer, before people can look: */
-#define SLICE_USES   100000u /* as long as it takes for about so many accesses */
+#define IDLE_MOST    1000u   /* bottom halves in a row that move nothing and after which no warp continues */
+#define SLICE_NS     100000u /* the GPU runs alone for so long, or longer, between reports of progress: */
+#define SLICE_USES   100000u /* the time of about so many accesses */
 #define SLICE_GROWTH 128u
 #define LOOK_EVERY   16u /* steps */
 #define NEVER	     UINT64_MAX
@@ -62,7 +61,7 @@ struct timed {
 	uint32_t running;			 /* stream whose kernel is on the GPU, or NO_STREAM */
 	uint64_t launch_ns, kernel;		 /* of that kernel, and its number in the engine */
 	bool is_timed;				 /* the next bottom half has time alone for a reason */
-	uint32_t idle;				 /* bottom halves in a row after which nobody went on */
+	uint32_t idle;				 /* bottom halves in a row after which no warp continued */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
 };
 
@@ -78,7 +77,7 @@ static void tell_access(struct timed *m, const struct sim_block *block, uint32_t
 			    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
-/* What crosses the link is told there, if the engine counts it. */
+/* Reports an access across the link, if the engine counts it. */
 static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
 {
 	struct timed *m = context;
@@ -160,7 +159,7 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 
 	*wake = m->bottom_half.now_ns;
 	m->is_timed = false;
-	if (system->in_buffer != 0) /* it has left some, and comes again at once */
+	if (system->in_buffer != 0) /* it has left some, and runs again at once */
 		return true;
 	if (due_ns < limit_ns)
 		limit_ns = due_ns;
@@ -192,7 +191,7 @@ static void count_sleep(struct timed *m, uint64_t until_ns)
 		m->system.times->idle_ns += until_ns - from_ns;
 }
 
-/* Has a bottom half served faults, or none at all, and nobody has gone on? Working off stale faults is
+/* Has a bottom half served faults, or none at all, and no warp has continued? Working off stale faults is
  * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs,
  * or if it was time for a look at a GPU that works. */
 static bool goes_nowhere(struct timed *m)
@@ -230,7 +229,7 @@ static void wake_up(struct timed *m, uint64_t at_ns)
 static bool fail_nobody_goes_on(struct timed *m, bool has_fetched)
 {
 	if (has_fetched)
-		return fail(m, HOST_NOBODY_GOES_ON);
+		return fail(m, HOST_NEVER_RESUMED);
 	return fail(m, HOST_NEVER_SERVICED);
 }
 
@@ -314,7 +313,7 @@ static void start_job(struct thread *t, struct job *job, const struct workload_o
 
 /* -- the program's thread -- */
 
-/* The page that the thread wants; goes on when it may use it. A fault is let wait while it is throttled. */
+/* The page that the thread needs; the thread continues when it may use the page. A throttled fault waits. */
 static bool fault_on_cpu(struct timed *m, uint64_t address)
 {
 	struct thread *t = &m->program;
@@ -410,7 +409,7 @@ static bool call_prefetch(struct timed *m, const struct workload_op *op)
 	return true;
 }
 
-/* Before the program goes on the device is synchronised, if kernels have ended since it last was. */
+/* If kernels have ended since the last synchronisation, synchronises the device before the program continues. */
 static void start_sync(struct timed *m)
 {
 	m->is_syncing = m->system.model->sync_frees != 0 && m->synced != m->workload->kernels_done;
@@ -419,7 +418,7 @@ static void start_sync(struct timed *m)
 	m->program.copies_ns = 0;
 }
 
-/* One run of pages goes back; at the end the thread waits for the last ones. */
+/* One run of pages returns; at the end the thread waits for the last ones. */
 static bool step_sync(struct timed *m)
 {
 	struct job job = {.op = {.to_gpu = false}};
@@ -588,7 +587,7 @@ static bool is_lost(struct timed *m)
 
 /* Whose step is next, but for the bottom half, and when. */
 struct turn {
-	uint64_t ns;	 /* NEVER: nobody's */
+	uint64_t ns;	 /* NEVER: no turn is due */
 	unsigned stream; /* or NO_STREAM: a thread's */
 	bool is_program;
 };
@@ -623,8 +622,8 @@ static bool take(struct timed *m, const struct turn *turn)
 	return step_job(m, &m->deferred, &m->background);
 }
 
-/* The next step of whoever is first. *is_over: nobody has anything to do; faults that are left then are
- * nobody's. */
+/* The next step of the thread or GPU whose time comes first. *is_over: no work is left; faults that are left then have
+ * no waiting warp. */
 static bool step(struct timed *m, bool *is_over)
 {
 	struct turn turn = next_turn(m);

@@ -58,7 +58,7 @@ static bool bc_open(struct workload *workload)
 
 /* -- the order of kernels -- */
 
-/* The next vertex with edges becomes the root; false when there is none. */
+/* The next vertex with edges becomes the root; false: no such vertex is left. */
 static bool next_root(struct workload *workload)
 {
 	struct bc *bc = workload->state;
@@ -111,9 +111,9 @@ static bool next_phase(struct workload *workload)
 static bool bc_launch(struct workload *workload)
 {
 	static const char *const name[] = {[CLEAR] = "bc_init",
-	                                   [FORWARD] = "bc_forward",
-	                                   [BACKWARD] = "bc_backward",
-	                                   [SUM_UP] = "bc_sum"};
+					   [FORWARD] = "bc_forward",
+					   [BACKWARD] = "bc_backward",
+					   [SUM_UP] = "bc_sum"};
 	struct bc *bc = workload->state;
 
 	if (!next_phase(workload))
@@ -313,8 +313,8 @@ static bool sum_up(struct workload *workload, struct workload_slot *slot)
 static bool bc_span(struct workload *workload, struct workload_slot *slot)
 {
 	static const struct graph_use fill[] = {{DISTANCES, 4, 0, UVMP_ACCESS_WRITE},
-	                                        {PATHS, 4, 0, UVMP_ACCESS_WRITE},
-	                                        {PARTS, 4, 0, UVMP_ACCESS_WRITE}};
+						{PATHS, 4, 0, UVMP_ACCESS_WRITE},
+						{PARTS, 4, 0, UVMP_ACCESS_WRITE}};
 	struct bc *bc = workload->state;
 
 	switch (bc->phase) {
@@ -330,13 +330,13 @@ static bool bc_span(struct workload *workload, struct workload_slot *slot)
 }
 
 const struct workload_type workload_bc = {
-        .name = "bc",
-        .summary = "betweenness centrality, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(17, 8),
-                  {"roots", "vertices from which paths are counted; GraphBIG: all", 1, UINT32_MAX, 1, false},
-                  WORKLOAD_AGENTS},
-        .open = bc_open,
-        .close = graph_close,
-        .launch = bc_launch,
-        .span = bc_span,
+	.name = "bc",
+	.summary = "betweenness centrality, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
+	.param = {GRAPH_PARAMS(17, 8),
+		  {"roots", "vertices from which paths are counted; GraphBIG: all", 1, UINT32_MAX, 1, false},
+		  WORKLOAD_AGENTS},
+	.open = bc_open,
+	.close = graph_close,
+	.launch = bc_launch,
+	.span = bc_span,
 };

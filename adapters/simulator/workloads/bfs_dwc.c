@@ -114,7 +114,7 @@ static void make_room(struct bfs *bfs, struct lists *lists, uint32_t mask)
 	}
 }
 
-/* One entry of each lane that has one goes to the worklist; false when there is none. */
+/* One entry of each lane that has one goes to the worklist; false: no lane has one. */
 static bool push(struct workload *workload, struct workload_slot *slot)
 {
 	struct bfs *bfs = workload->state;
@@ -142,7 +142,7 @@ static void push_full(struct workload *workload, struct workload_slot *slot)
 	while (lists->length[lane] != 0)
 		pop(bfs, lists, lane);
 	workload_set_span(slot, workload->range[graph_list_next(&bfs->g)->items].base + at * 8,
-	                  LOCAL_SIZE * 8, UVMP_ACCESS_WRITE);
+			  LOCAL_SIZE * 8, UVMP_ACCESS_WRITE);
 }
 
 /* What follows when the edges in hand are done with. */
@@ -219,7 +219,7 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		return true;
 	case FULL_ADD:
 		make_room(bfs, lists_of(bfs, slot),
-		          lists_of(bfs, slot)->full & (~lists_of(bfs, slot)->full + 1));
+			  lists_of(bfs, slot)->full & (~lists_of(bfs, slot)->full + 1));
 		slot->step = FULL_PUSH;
 		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&bfs->g)->end, 0, 4);
 		return true;
@@ -235,11 +235,11 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 }
 
 const struct workload_type workload_bfs_dwc = {
-        .name = "bfs_dwc",
-        .summary = "breadth-first search, data-driven-warp-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(21, 8), GRAPH_WORKLIST("16777216"), WORKLOAD_AGENTS},
-        .open = bfs_open,
-        .close = graph_close,
-        .launch = bfs_launch,
-        .span = bfs_span,
+	.name = "bfs_dwc",
+	.summary = "breadth-first search, data-driven-warp-centric (GraphBIG)" GRAPH_SIZES,
+	.param = {GRAPH_PARAMS(21, 8), GRAPH_WORKLIST("16777216"), WORKLOAD_AGENTS},
+	.open = bfs_open,
+	.close = graph_close,
+	.launch = bfs_launch,
+	.span = bfs_span,
 };

@@ -9,7 +9,7 @@
  *
  * Every number up to the largest becomes a vertex, with or without edges. One number that is a slip, or
  * numbers that are keys and not counted from 0, would ask for all memory: so, of a large graph, vertices may
- * be so many times the edges and no more. That is found at the end; and at once in a file too small to hold
+ * be at most PER_EDGE times the edges. That is found at the end; and at once in a file too small to hold
  * enough edges. */
 #include <errno.h>
 #include <inttypes.h>
@@ -157,7 +157,7 @@ static void skip_line(struct reader *reader)
 		reader->at++;
 }
 
-/* The next word of the line; empty when there is none. */
+/* The next word of the line; empty at its end. */
 static void take_word(struct reader *reader, struct word *word)
 {
 	skip_blanks(reader);

@@ -10,8 +10,8 @@ static bool make_graph(struct workload *workload, struct graph *graph, bool is_w
 {
 	const char *path = workload->text[GRAPH_FILE];
 	struct graph_shape shape = {.scale = (unsigned)workload->value[GRAPH_SCALE],
-	                            .degree = (unsigned)workload->value[GRAPH_DEGREE],
-	                            .skew = (unsigned)workload->value[GRAPH_SKEW]};
+				    .degree = (unsigned)workload->value[GRAPH_DEGREE],
+				    .skew = (unsigned)workload->value[GRAPH_SKEW]};
 	struct graph_options options = {workload->value[GRAPH_DIRECTED] != 0, is_weighted};
 
 	if (path != NULL)
@@ -140,11 +140,11 @@ void graph_grid(struct workload *workload, const char *kernel, uint64_t threads)
 	workload->kernel = kernel;
 	workload->blocks = workload_ceil_div(threads, GRAPH_THREADS);
 	workload->warps =
-	        threads < GRAPH_THREADS ? (uint32_t)workload_ceil_div(threads, 32) : GRAPH_THREADS / 32;
+		threads < GRAPH_THREADS ? (uint32_t)workload_ceil_div(threads, 32) : GRAPH_THREADS / 32;
 	state->threads = threads;
 }
 
-/* What the state says of the next kernel, in passes of so many. */
+/* The next kernel, as the state says, in passes. */
 static void count_kernel(struct workload *workload, unsigned kernels)
 {
 	struct graph_state *state = workload->state;
@@ -199,7 +199,7 @@ bool graph_launch_list(struct workload *workload, const char *kernel)
 /* -- lanes -- */
 
 uint32_t graph_equal(const struct graph_state *state, const struct workload_slot *slot, const uint32_t *array,
-                     uint32_t value, uint32_t mask)
+		     uint32_t value, uint32_t mask)
 {
 	uint32_t equal = 0;
 
@@ -212,7 +212,7 @@ uint32_t graph_equal(const struct graph_state *state, const struct workload_slot
 }
 
 uint32_t graph_flagged(const struct graph_state *state, const struct workload_slot *slot, const bool *flag,
-                       uint32_t mask)
+		       uint32_t mask)
 {
 	uint32_t flagged = 0;
 
@@ -225,7 +225,7 @@ uint32_t graph_flagged(const struct graph_state *state, const struct workload_sl
 }
 
 uint32_t graph_ends_equal(const struct graph_state *state, const struct workload_slot *slot,
-                          const uint32_t *array, uint32_t value, uint32_t mask)
+			  const uint32_t *array, uint32_t value, uint32_t mask)
 {
 	uint32_t equal = 0;
 
@@ -238,7 +238,7 @@ uint32_t graph_ends_equal(const struct graph_state *state, const struct workload
 }
 
 uint32_t graph_ends_unflagged(const struct graph_state *state, const struct workload_slot *slot,
-                              const bool *flag, uint32_t mask)
+			      const bool *flag, uint32_t mask)
 {
 	uint32_t unflagged = 0;
 
@@ -251,14 +251,14 @@ uint32_t graph_ends_unflagged(const struct graph_state *state, const struct work
 }
 
 void graph_set_flags(const struct graph_state *state, const struct workload_slot *slot, bool *flag,
-                     bool value, uint32_t mask)
+		     bool value, uint32_t mask)
 {
 	while (mask != 0)
 		flag[graph_vertex(state, slot, graph_take(&mask))] = value;
 }
 
 void graph_set_ends(const struct graph_state *state, const struct workload_slot *slot, uint32_t *array,
-                    uint32_t value, uint32_t mask)
+		    uint32_t value, uint32_t mask)
 {
 	while (mask != 0)
 		array[graph_end(state, slot, graph_take(&mask))] = value;
@@ -280,23 +280,23 @@ static void finish_lanes(struct workload_slot *slot, uint32_t lanes, uint32_t by
 }
 
 void graph_one(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
-               uint64_t index, uint32_t bytes)
+	       uint64_t index, uint32_t bytes)
 {
 	workload_set_wide(slot, workload->range[range].base + index * bytes, bytes, access);
 }
 
 void graph_threads(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
+		   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
 {
 	unsigned low = (unsigned)__builtin_ctz(mask), high = 31 - (unsigned)__builtin_clz(mask);
 
 	workload_set_wide(slot, workload->range[range].base + (graph_first(slot) + low + shift) * bytes,
-	                  (uint64_t)(high - low + 1) * bytes, access);
+			  (uint64_t)(high - low + 1) * bytes, access);
 	slot->flops = (uint32_t)__builtin_popcount(mask);
 }
 
 void graph_vertices(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
+		    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask)
 {
 	const struct graph_state *state = workload->state;
 	uint64_t base = workload->range[range].base;
@@ -308,12 +308,12 @@ void graph_vertices(struct workload *workload, struct workload_slot *slot, enum 
 	}
 	while (mask != 0)
 		slot->lane[lanes++] =
-		        base + ((uint64_t)graph_vertex(state, slot, graph_take(&mask)) + shift) * bytes;
+			base + ((uint64_t)graph_vertex(state, slot, graph_take(&mask)) + shift) * bytes;
 	finish_lanes(slot, lanes, bytes, access);
 }
 
 void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                unsigned range, uint32_t bytes, uint32_t mask)
+		unsigned range, uint32_t bytes, uint32_t mask)
 {
 	const struct graph_state *state = workload->state;
 	uint64_t base = workload->range[range].base;
@@ -324,7 +324,7 @@ void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp
 	finish_lanes(slot, lanes, bytes, access);
 }
 
-/* One edge of each lane that has one left; false when there is none. */
+/* One edge of each lane that has one left; false: no lane has one. */
 static bool walk_edges(struct workload *workload, struct workload_slot *slot)
 {
 	const struct graph_state *state = workload->state;
@@ -365,7 +365,7 @@ bool graph_walk(struct workload *workload, struct workload_slot *slot)
 }
 
 bool graph_choose(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                  uint32_t mask, uint64_t then, uint64_t over)
+		  uint32_t mask, uint64_t then, uint64_t over)
 {
 	uint32_t alive = graph_alive(workload->state, slot);
 
@@ -378,7 +378,7 @@ bool graph_choose(struct workload *workload, struct workload_slot *slot, unsigne
 }
 
 bool graph_straight(struct workload *workload, struct workload_slot *slot, const struct graph_use *use,
-                    unsigned uses)
+		    unsigned uses)
 {
 	uint32_t alive = graph_alive(workload->state, slot);
 
@@ -398,7 +398,7 @@ uint32_t graph_ahead(const struct graph_state *state, const struct workload_slot
 }
 
 bool graph_look(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                uint32_t wanted, uint64_t found)
+		uint32_t wanted, uint64_t found)
 {
 	uint32_t looked = graph_ahead(workload->state, slot);
 
@@ -421,7 +421,7 @@ void graph_row(struct workload *workload, struct workload_slot *slot, uint32_t v
 	const struct graph_state *state = workload->state;
 
 	workload_set_wide(slot, workload->range[state->offsets].base + (uint64_t)vertex * 8, 16,
-	                  UVMP_ACCESS_READ);
+			  UVMP_ACCESS_READ);
 }
 
 uint32_t graph_run(const struct graph_state *state, const struct workload_slot *slot, uint32_t vertex)
@@ -434,19 +434,19 @@ uint32_t graph_run(const struct graph_state *state, const struct workload_slot *
 }
 
 void graph_run_edges(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                     uint32_t vertex)
+		     uint32_t vertex)
 {
 	const struct graph_state *state = workload->state;
 	uint32_t run = graph_run(state, slot, vertex);
 
 	workload_set_wide(slot,
-	                  workload->range[range].base + (state->graph.offset[vertex] + slot->row) * bytes,
-	                  (uint64_t)run * bytes, UVMP_ACCESS_READ);
+			  workload->range[range].base + (state->graph.offset[vertex] + slot->row) * bytes,
+			  (uint64_t)run * bytes, UVMP_ACCESS_READ);
 	slot->flops = run;
 }
 
 void graph_run_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask)
+		    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask)
 {
 	const struct graph_state *state = workload->state;
 	const uint32_t *end = state->graph.edge + state->graph.offset[vertex] + slot->row;
@@ -459,7 +459,7 @@ void graph_run_ends(struct workload *workload, struct workload_slot *slot, enum 
 }
 
 uint32_t graph_run_equal(const struct graph_state *state, const struct workload_slot *slot,
-                         const uint32_t *array, uint32_t value, uint32_t vertex)
+			 const uint32_t *array, uint32_t value, uint32_t vertex)
 {
 	const uint32_t *end = state->graph.edge + state->graph.offset[vertex] + slot->row;
 	uint32_t run = graph_run(state, slot, vertex), mask = 0;

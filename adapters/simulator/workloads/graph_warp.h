@@ -15,8 +15,8 @@
 #include "graph.h"
 #include "workload.h"
 
-#define GRAPH_THREADS    1024u /* of a thread block */
-#define GRAPH_INFINITY   UINT32_MAX
+#define GRAPH_THREADS	 1024u /* of a thread block */
+#define GRAPH_INFINITY	 UINT32_MAX
 #define GRAPH_ARRAYS_MAX 8
 
 /* Every such workload's first parameters, with the scale and degree that it has by default. */
@@ -24,17 +24,24 @@ enum { GRAPH_SCALE, GRAPH_DEGREE, GRAPH_SKEW, GRAPH_FILE, GRAPH_DIRECTED, GRAPH_
 #define GRAPH_PARAMS(start_scale, start_degree)                                                              \
 	{"scale", "vertices of a generated graph (R-MAT), as a power of two", 1, 26, start_scale, false},    \
 		{"degree", "its edges per vertex, each counted at both ends", 1, 64, start_degree, false},   \
-		{"skew", "how uneven they are, in percent of R-MAT's usual; 0: all vertices are alike", 0,   \
-		 GRAPH_SKEW_MAX, GRAPH_SKEW_MAX, false},                                                     \
+		{"skew",                                                                                     \
+		 "how uneven they are, in percent of R-MAT's usual; 0: all vertices are alike",              \
+		 0,                                                                                          \
+		 GRAPH_SKEW_MAX,                                                                             \
+		 GRAPH_SKEW_MAX,                                                                             \
+		 false},                                                                                     \
 		{"file", "edge list to use instead: lines `u v` or `u v w`", 3, WORKLOAD_TEXT, 1, false},    \
-		{"directed", "1: edges of the file go one way only", 0, 1, 0, false}
+	{                                                                                                    \
+		"directed", "1: edges of the file go one way only", 0, 1, 0, false                           \
+	}
 /* The first own parameter of programs with worklists; GraphBIG's room is part of the text. */
 #define GRAPH_ROOM GRAPH_OWN
 #define GRAPH_WORKLIST(graphbig)                                                                             \
 	{                                                                                                    \
 		"worklist",                                                                                  \
-			"entries that a worklist has room for, at least one per vertex; GraphBIG: "          \
-			graphbig, 0, UINT32_MAX, 0, false                                                    \
+			"entries that a worklist has room for, at least one per vertex; "                    \
+			"GraphBIG: " graphbig,                                                               \
+			0, UINT32_MAX, 0, false                                                              \
 	}
 /* Published: footprints of 26 to 349 MB, 74 MB on average (Kim et al. ASPLOS'20, section 5.1). */
 #define GRAPH_SIZES "; 26 MB: scale=17,degree=23; 74 MB: scale=18,degree=34; 349 MB: scale=20,degree=40"
@@ -54,17 +61,17 @@ struct graph_list {
 
 struct graph_state {
 	struct graph graph;
-	uint32_t root;              /* where a search starts: the vertex with the most edges */
-	unsigned offsets, edges;    /* their ranges */
-	uint32_t pass;              /* its number, from 0: also the level or colour in hand */
-	bool is_again;              /* the flag by which the GPU asks for another pass */
-	bool is_filling;            /* the kernel that runs is the one that fills the arrays */
-	bool is_second;             /* it is the second one of its pass */
-	uint32_t *level;            /* of each vertex, in searches by levels; the root's is 0 */
-	struct graph_list list[2];  /* used in turns, see graph_list_now() */
+	uint32_t root;		   /* where a search starts: the vertex with the most edges */
+	unsigned offsets, edges;   /* their ranges */
+	uint32_t pass;		   /* its number, from 0: also the level or colour in hand */
+	bool is_again;		   /* the flag by which the GPU asks for another pass */
+	bool is_filling;	   /* the kernel that runs is the one that fills the arrays */
+	bool is_second;		   /* it is the second one of its pass */
+	uint32_t *level;	   /* of each vertex, in searches by levels; the root's is 0 */
+	struct graph_list list[2]; /* used in turns, see graph_list_now() */
 	/* the worklist that drives the kernel; NULL: all vertices in order */
 	const uint32_t *item;
-	uint64_t threads;           /* of the kernel: vertices or items */
+	uint64_t threads; /* of the kernel: vertices or items */
 	void *array[GRAPH_ARRAYS_MAX];
 	unsigned arrays;
 	/* the answer, for tests */
@@ -130,7 +137,7 @@ static inline uint64_t graph_first(const struct workload_slot *slot)
 /* Those of its lanes that have something to do. */
 uint32_t graph_alive(const struct graph_state *state, const struct workload_slot *slot);
 
-/* The first so many lanes, 0..32. */
+/* The first `count` lanes, 0..32. */
 static inline uint32_t graph_lanes(uint64_t count)
 {
 	return count >= 32 ? UINT32_MAX : ((uint32_t)1 << count) - 1;
@@ -146,7 +153,7 @@ static inline unsigned graph_take(uint32_t *mask)
 }
 
 static inline uint32_t graph_vertex(const struct graph_state *state, const struct workload_slot *slot,
-                                    unsigned lane)
+				    unsigned lane)
 {
 	uint64_t thread = graph_first(slot) + lane;
 
@@ -155,13 +162,13 @@ static inline uint32_t graph_vertex(const struct graph_state *state, const struc
 
 /* Which end the lane has in hand: the slot's row counts the edges of every lane. */
 static inline uint64_t graph_edge(const struct graph_state *state, const struct workload_slot *slot,
-                                  unsigned lane)
+				  unsigned lane)
 {
 	return state->graph.offset[graph_vertex(state, slot, lane)] + slot->row;
 }
 
 static inline uint32_t graph_end(const struct graph_state *state, const struct workload_slot *slot,
-                                 unsigned lane)
+				 unsigned lane)
 {
 	return state->graph.edge[graph_edge(state, slot, lane)];
 }
@@ -169,33 +176,33 @@ static inline uint32_t graph_end(const struct graph_state *state, const struct w
 /* Of the lanes of the mask, those whose vertex has that value, or a flag; those whose end in hand has that
  * value, or no flag. */
 uint32_t graph_equal(const struct graph_state *state, const struct workload_slot *slot, const uint32_t *array,
-                     uint32_t value, uint32_t mask);
+		     uint32_t value, uint32_t mask);
 uint32_t graph_flagged(const struct graph_state *state, const struct workload_slot *slot, const bool *flag,
-                       uint32_t mask);
+		       uint32_t mask);
 uint32_t graph_ends_equal(const struct graph_state *state, const struct workload_slot *slot,
-                          const uint32_t *array, uint32_t value, uint32_t mask);
+			  const uint32_t *array, uint32_t value, uint32_t mask);
 uint32_t graph_ends_unflagged(const struct graph_state *state, const struct workload_slot *slot,
-                              const bool *flag, uint32_t mask);
+			      const bool *flag, uint32_t mask);
 /* Stores the value for each lane's vertex; for the end that each has in hand. */
 void graph_set_flags(const struct graph_state *state, const struct workload_slot *slot, bool *flag,
-                     bool value, uint32_t mask);
+		     bool value, uint32_t mask);
 void graph_set_ends(const struct graph_state *state, const struct workload_slot *slot, uint32_t *array,
-                    uint32_t value, uint32_t mask);
+		    uint32_t value, uint32_t mask);
 
 /* -- steps: each sets the slot's next one, for the lanes of the mask (not 0) -- */
 
 /* One element for all lanes. */
 void graph_one(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
-               uint64_t index, uint32_t bytes);
+	       uint64_t index, uint32_t bytes);
 /* Element t + shift of thread t. */
 void graph_threads(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
+		   unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
 /* The element of each lane's vertex, shifted. */
 void graph_vertices(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
+		    unsigned range, uint32_t bytes, unsigned shift, uint32_t mask);
 /* The element of the end that each lane has in hand. */
-void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access, unsigned range,
-                uint32_t bytes, uint32_t mask);
+void graph_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
+		unsigned range, uint32_t bytes, uint32_t mask);
 
 /* Threads go through the edges of their vertices, in lockstep: steps WALK_START..WALK_EDGE read where the
  * edges begin and where they end, then one edge a lane, behind which the workload does with the ends what it
@@ -221,11 +228,11 @@ static inline void graph_go(struct workload_slot *slot, uint64_t step, uint32_t 
 /* A kernel's first step: all threads load their elements, which chose those of the mask (of graph_alive());
  * they become own[0] and go on to step `then`, if there are any, else to `over`. False: no thread at all. */
 bool graph_choose(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                  uint32_t mask, uint64_t then, uint64_t over);
+		  uint32_t mask, uint64_t then, uint64_t over);
 
 /* A kernel without conditions: the uses, one after the other; loads do not wait for each other, nor stores. */
 bool graph_straight(struct workload *workload, struct workload_slot *slot, const struct graph_use *use,
-                    unsigned uses);
+		    unsigned uses);
 #define GRAPH_STRAIGHT(workload, slot, uses)                                                                 \
 	graph_straight(workload, slot, uses, (unsigned)(sizeof(uses) / sizeof((uses)[0])))
 
@@ -236,19 +243,19 @@ uint32_t graph_ahead(const struct graph_state *state, const struct workload_slot
 /* The warp looks at the elements of those, which lie side by side: one step. The first that is wanted comes
  * in hand, and step `found` is next; without one, all are done with. False: there are none left. */
 bool graph_look(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                uint32_t wanted, uint64_t found);
+		uint32_t wanted, uint64_t found);
 /* Where the vertex's edges begin and where they end. */
 void graph_row(struct workload *workload, struct workload_slot *slot, uint32_t vertex);
 /* So many of the vertex's edges are in hand, from slot->row (a multiple of 32) on: 0..32. */
 uint32_t graph_run(const struct graph_state *state, const struct workload_slot *slot, uint32_t vertex);
 /* Those edges, or another array that has an element for each of them. */
 void graph_run_edges(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
-                     uint32_t vertex);
+		     uint32_t vertex);
 /* The elements of their ends; mask: of which of them. */
 void graph_run_ends(struct workload *workload, struct workload_slot *slot, enum uvmp_access access,
-                    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask);
+		    unsigned range, uint32_t bytes, uint32_t vertex, uint32_t mask);
 /* Which of their ends have that value. */
 uint32_t graph_run_equal(const struct graph_state *state, const struct workload_slot *slot,
-                         const uint32_t *array, uint32_t value, uint32_t vertex);
+			 const uint32_t *array, uint32_t value, uint32_t vertex);
 
 #endif

@@ -3,7 +3,7 @@
  * Rows come in one order, and warps ask for theirs in another. So rows are read ahead, never beyond the end
  * of the kernel, into a list for each warp; all lists share one window of fixed size. A warp that has no row
  * in a full window idles until others have taken some. Since all warps of a kernel run at the same time these
- * others go on, so nobody waits for ever. */
+ * others go on, so no warp waits for ever. */
 #include "recorded.h"
 
 #include <stdlib.h>
@@ -29,15 +29,15 @@ struct recorded {
 	void *context;
 
 	struct source_row row; /* read, and not taken yet; END: the source is over, well or badly */
-	char name[64];         /* of the kernel that runs; empty: none, or one without a name */
+	char name[64];	       /* of the kernel that runs; empty: none, or one without a name */
 
 	struct entry *entry;
 	uint32_t used, room, window; /* places that were ever used, that there are, and may be */
-	uint32_t spare;              /* first free place below `used` */
-	struct list *list;           /* [warps] */
+	uint32_t spare;		     /* first free place below `used` */
+	struct list *list;	     /* [warps] */
 	uint32_t blocks, warps; /* thread blocks of more than one warp that run at a time, and all warps */
-	uint32_t running;       /* warps of this kernel; `warps` while it is not known */
-	uint32_t highest;       /* warp with a row in this kernel */
+	uint32_t running;	/* warps of this kernel; `warps` while it is not known */
+	uint32_t highest;	/* warp with a row in this kernel */
 };
 
 /* -- rows -- */
@@ -114,7 +114,7 @@ static bool keep_row(struct recorded *r, uint32_t warp)
 		place = r->used++;
 	}
 	r->entry[place] =
-	        (struct entry){.address = r->row.address, .next = NOTHING, .access = (uint8_t)r->row.access};
+		(struct entry){.address = r->row.address, .next = NOTHING, .access = (uint8_t)r->row.access};
 	if (list->first == NOTHING)
 		list->first = place;
 	else
@@ -174,9 +174,9 @@ static bool span(struct workload *workload, struct workload_slot *slot)
 	entry = take_entry(r, list);
 	page_end = (entry.address / WORKLOAD_PAGE + 1u) * WORKLOAD_PAGE;
 	workload_set_span(slot, entry.address,
-	                  page_end - entry.address < RECORDED_BYTES ? page_end - entry.address
-	                                                            : RECORDED_BYTES,
-	                  (enum uvmp_access)entry.access);
+			  page_end - entry.address < RECORDED_BYTES ? page_end - entry.address
+								    : RECORDED_BYTES,
+			  (enum uvmp_access)entry.access);
 	return true;
 }
 
@@ -216,7 +216,7 @@ static void launch_call(struct recorded *r)
 
 	if (r->row.kind == SOURCE_PREFETCH)
 		workload_set_prefetch(&r->workload, r->row.address, bytes, r->row.to_gpu, 0);
-	else if (r->row.kind == SOURCE_FREE) /* nobody needs it any more, which is what counts */
+	else if (r->row.kind == SOURCE_FREE) /* it is no longer needed, which is what counts */
 		workload_set_advise(&r->workload, r->row.address, bytes, UVMP_ADVISE_DISCARD, false);
 	else
 		workload_set_advise(&r->workload, r->row.address, bytes, r->row.advice, r->row.to_gpu);
@@ -294,8 +294,8 @@ static bool make_lists(struct recorded *r, const struct recorded_gpu *gpu)
 }
 
 struct workload *recorded_open(struct source *source, const struct recorded_gpu *gpu, uint32_t window,
-                               const char *(*add_range)(void *context, const struct source_range *range),
-                               void *context, char error[SOURCE_ERROR_MAX])
+			       const char *(*add_range)(void *context, const struct source_range *range),
+			       void *context, char error[SOURCE_ERROR_MAX])
 {
 	struct recorded *r = calloc(1, sizeof(*r));
 

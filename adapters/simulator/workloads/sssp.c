@@ -24,14 +24,14 @@
 enum { NODES, DEGREE, ROUNDS, CPU };
 enum { VERTEX, EDGE, WEIGHT, DISTANCE, UPDATING };
 
-#define THREADS   16u
+#define THREADS	  16u
 #define INT_BYTES 4u
-#define WEIGHTS   1000u
-#define LOOK      5u /* the CPU looks every so many rounds */
-#define FAR       UINT32_MAX
+#define WEIGHTS	  1000u
+#define LOOK	  5u /* the CPU checks the result every LOOK rounds */
+#define FAR	  UINT32_MAX
 
 struct sssp {
-	uint32_t *edge;     /* [nodes * degree] */
+	uint32_t *edge;	    /* [nodes * degree] */
 	uint16_t *weight;   /* same */
 	uint32_t *distance; /* [nodes] */
 	uint32_t *updating; /* [nodes] */
@@ -61,7 +61,7 @@ static const char *sssp_check(const struct workload *workload)
 
 /* An end for edge `index` of the node, none of which is the node or the end of an earlier edge. */
 static uint32_t draw_end(const struct workload *workload, const uint32_t *earlier, uint64_t node,
-                         uint64_t index, uint64_t *random)
+			 uint64_t index, uint64_t *random)
 {
 	for (;;) {
 		uint64_t end = uvmp_random_below(random, workload->value[NODES]), i = 0;
@@ -94,7 +94,7 @@ static bool sssp_open(struct workload *workload)
 		if (!building_goes_on(i, 0, edges))
 			return false;
 		sssp->edge[i] =
-		        draw_end(workload, sssp->edge + node * degree, node, i % degree, &workload->random);
+			draw_end(workload, sssp->edge + node * degree, node, i % degree, &workload->random);
 		sssp->weight[i] = (uint16_t)uvmp_random_below(&workload->random, WEIGHTS);
 	}
 	for (uint64_t v = 0; v < nodes; v++)
@@ -142,7 +142,7 @@ static bool take_over(const struct workload *workload)
 	return is_any_active;
 }
 
-/* The program's next kernel; false: there is none. */
+/* The program's next kernel; false: the program has ended. */
 static bool next_kernel(struct workload *workload)
 {
 	uint64_t kernels = workload->kernels_done, rounds = (kernels - 1) / 2;
@@ -167,7 +167,7 @@ static bool next_kernel(struct workload *workload)
 static bool sssp_launch(struct workload *workload)
 {
 	static const struct cpu_use inputs[] = {
-	        {VERTEX, UVMP_ACCESS_WRITE, 0}, {EDGE, UVMP_ACCESS_WRITE, 0}, {WEIGHT, UVMP_ACCESS_WRITE, 0}};
+		{VERTEX, UVMP_ACCESS_WRITE, 0}, {EDGE, UVMP_ACCESS_WRITE, 0}, {WEIGHT, UVMP_ACCESS_WRITE, 0}};
 	struct sssp *sssp = workload->state;
 	uint64_t at = workload->ops, cpu = workload->value[CPU];
 
@@ -190,7 +190,7 @@ static bool sssp_launch(struct workload *workload)
 /* -- steps -- */
 
 static bool set_nodes(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t first,
-                      uint64_t end, enum uvmp_access access)
+		      uint64_t end, enum uvmp_access access)
 {
 	runs_set_one(slot, workload->range[range].base, first, end, access);
 	return true;
@@ -207,7 +207,7 @@ static bool initialize(struct workload *workload, struct workload_slot *slot, ui
 
 /* The nodes from the first to the last of those in a mask. */
 static bool set_masked(struct workload *workload, struct workload_slot *slot, unsigned range, uint64_t first,
-                       uint64_t mask, uint64_t more, enum uvmp_access access)
+		       uint64_t mask, uint64_t more, enum uvmp_access access)
 {
 	uint64_t lowest = (uint64_t)__builtin_ctz((uint32_t)mask);
 	uint64_t end = first + 32u - (uint64_t)__builtin_clz((uint32_t)mask) + more;
@@ -219,7 +219,7 @@ static bool set_masked(struct workload *workload, struct workload_slot *slot, un
 
 /* For the edge in hand of each active node: the edge's own entry in an array, or that of its end. */
 static bool gather(struct workload *workload, struct workload_slot *slot, unsigned range, bool is_of_end,
-                   uint64_t first, enum uvmp_access access)
+		   uint64_t first, enum uvmp_access access)
 {
 	const struct sssp *sssp = workload->state;
 	uint32_t lanes = 0;
@@ -229,7 +229,7 @@ static bool gather(struct workload *workload, struct workload_slot *slot, unsign
 		uint64_t edge = node * workload->value[DEGREE] + slot->row;
 
 		slot->lane[lanes++] =
-		        workload->range[range].base + (is_of_end ? sssp->edge[edge] : edge) * INT_BYTES;
+			workload->range[range].base + (is_of_end ? sssp->edge[edge] : edge) * INT_BYTES;
 	}
 	workload_set_lanes(slot, lanes, INT_BYTES, access);
 	return true;
@@ -307,21 +307,21 @@ static bool sssp_span(struct workload *workload, struct workload_slot *slot)
 	if (workload->kernels_done == 0)
 		return initialize(workload, slot, first, end);
 	return workload->kernels_done % 2 == 1 ? offer(workload, slot, first, end)
-	                                       : accept(workload, slot, first, end);
+					       : accept(workload, slot, first, end);
 }
 
 const struct workload_type workload_sssp = {
-        .name = "sssp",
-        .summary = "single-source shortest paths over a random graph as in UVM Smart; published run: "
-                   "nodes=1048576",
-        .param = {{"nodes", "nodes", 2, 1 << 26, 9 << 20, false},
-                  {"degree", "edges of a node, to so many others", 1, 32, 2, false},
-                  {"rounds", "at most; rounded up to a multiple of 5", 1, 1000000, 15, false},
-                  CPU_PARAM,
-                  WORKLOAD_AGENTS},
-        .check = sssp_check,
-        .open = sssp_open,
-        .close = sssp_close,
-        .launch = sssp_launch,
-        .span = sssp_span,
+	.name = "sssp",
+	.summary = "single-source shortest paths over a random graph as in UVM Smart; published run: "
+		   "nodes=1048576",
+	.param = {{"nodes", "nodes", 2, 1 << 26, 9 << 20, false},
+		  {"degree", "edges of a node, to so many others", 1, 32, 2, false},
+		  {"rounds", "at most; rounded up to a multiple of 5", 1, 1000000, 15, false},
+		  CPU_PARAM,
+		  WORKLOAD_AGENTS},
+	.check = sssp_check,
+	.open = sssp_open,
+	.close = sssp_close,
+	.launch = sssp_launch,
+	.span = sssp_span,
 };

@@ -19,7 +19,7 @@
  * wait. Kernels, prefetches and copies go into streams, each of which does one thing after another. Without
  * time all of it happens in the order of the program.
  *
- * What a step computes is in `flops`; a time model turns that into time, the untimed driver ignores it.
+ * What a step computes is in `flops`; a time model turns that into time, the untimed simulator ignores it.
  *
  * A new workload is one file and one row in the table of workload.c. */
 #ifndef UVMSIM_WORKLOAD_H
@@ -29,7 +29,7 @@
 
 #define WORKLOAD_PARAMS_MAX 9
 #define WORKLOAD_RANGES_MAX 16
-#define WORKLOAD_PAGE       4096u
+#define WORKLOAD_PAGE	    4096u
 
 /* `key=value` in the specification. Some values are text, without commas, such as the name of a file: max is
  * WORKLOAD_TEXT, the value is in workload->text. It has no default. So many parameters as its min says, right
@@ -48,24 +48,24 @@ struct workload_param {
 		"agents", "warps that run at the same time", 1, 262144, 80, false                            \
 	}
 
-#define WORKLOAD_LANES        32u
+#define WORKLOAD_LANES	      32u
 #define WORKLOAD_JOINED_LANES (2 * WORKLOAD_LANES) /* of a step joined from several */
 
 /* What one warp is doing. */
 struct workload_slot {
-	uint64_t block;     /* number of its thread block in the kernel */
-	uint32_t warp;      /* and of the warp in that, 0..warps - 1 */
-	uint32_t next;      /* the warps that run form a ring */
+	uint64_t block;	    /* number of its thread block in the kernel */
+	uint32_t warp;	    /* and of the warp in that, 0..warps - 1 */
+	uint32_t next;	    /* the warps that run form a ring */
 	uint64_t step, row; /* the workload's own counters, 0 when a warp starts */
 	uint64_t own[2];    /* more of them; what a warp remembers belongs here, not in a table by slot:
-	                     * slots are made by whoever drives the workload, as many as it likes */
+	                     * the user of the workload makes any number of slots */
 	/* the step in hand; workload_set_* fill it */
 	uint64_t at, end;    /* addresses of a span */
-	uint32_t lanes;      /* or so many addresses in lane[] */
-	uint32_t lane_bytes; /* each of so many bytes, not across a page boundary */
+	uint32_t lanes;	     /* or the number of addresses in lane[] */
+	uint32_t lane_bytes; /* bytes of each, not across a page boundary */
 	enum uvmp_access access;
-	bool at_once;   /* all pages of the span are asked for before the warp waits */
-	bool goes_on;   /* the warp does not wait before its next step; joined steps are never so */
+	bool at_once;	/* all pages of the span are asked for before the warp waits */
+	bool goes_on;	/* the warp does not wait before its next step; joined steps are never so */
 	uint32_t flops; /* floating-point (or as many integer) operations of all threads of the warp,
 	                 * done when the data has come */
 	uint64_t lane[WORKLOAD_JOINED_LANES];
@@ -78,15 +78,15 @@ struct workload_slot {
 
 /* What the program's thread does next. launch sets it with workload_set_* below; a KERNEL unless it does. */
 #define WORKLOAD_STREAMS 8u
-#define WORKLOAD_EVENTS  8u
+#define WORKLOAD_EVENTS	 8u
 enum workload_op_kind {
 	WORKLOAD_KERNEL = 0, /* a launch into `stream`. The thread waits for the kernel to end, or (is_queued)
 	                        goes on */
-	WORKLOAD_CPU,        /* the thread itself goes through [at, at + bytes) with `access` */
+	WORKLOAD_CPU,	     /* the thread itself goes through [at, at + bytes) with `access` */
 	WORKLOAD_PREFETCH, /* moves [at, at + bytes), whole pages of one range, to the GPU (to_gpu) or CPU, in
 	                      `stream` */
 	WORKLOAD_ADVISE,   /* `advice` for [at, at + bytes), about the GPU (to_gpu) or CPU */
-	WORKLOAD_COPY,     /* `bytes` to the GPU (to_gpu) or CPU, to or from memory that is not managed, in
+	WORKLOAD_COPY,	   /* `bytes` to the GPU (to_gpu) or CPU, to or from memory that is not managed, in
 	                      `stream` */
 	WORKLOAD_RECORD,   /* `event` is what `stream` has been given so far; until it is recorded again */
 	WORKLOAD_WAIT_EVENT,  /* the thread waits until that has ended; not at all if it was never recorded */
@@ -97,8 +97,8 @@ enum workload_op_kind {
 struct workload_op {
 	enum workload_op_kind kind;
 	bool is_queued, to_gpu;
-	bool to_none;            /* ADVISE: no processor is meant; a preferred location is unset */
-	uint8_t stream, event;   /* below WORKLOAD_STREAMS, WORKLOAD_EVENTS */
+	bool to_none;		 /* ADVISE: no processor is meant; a preferred location is unset */
+	uint8_t stream, event;	 /* below WORKLOAD_STREAMS, WORKLOAD_EVENTS */
 	enum uvmp_access access; /* READ or WRITE */
 	enum uvmp_advice advice;
 	uint64_t at, bytes;
@@ -127,7 +127,7 @@ struct workload {
 	const char *kernel;
 	uint64_t blocks;
 	uint32_t warps; /* of each thread block, 1..32; 1 unless launch sets it */
-	uint64_t tag;   /* 0 unless launch sets it */
+	uint64_t tag;	/* 0 unless launch sets it */
 	uint64_t kernels_done;
 	uint64_t ops; /* operations that launch has set before, kernels among them */
 
@@ -164,7 +164,7 @@ struct workload_type {
 };
 
 extern const struct workload_type workload_regular, workload_random, workload_sgemm, workload_stream,
-        workload_stencil, workload_bfs;
+	workload_stencil, workload_bfs;
 /* clang-format off */
 /* of the measurements of driver costs (seed 000) */
 extern const struct workload_type workload_cufft, workload_tealeaf, workload_hpgmg, workload_cusparse;
@@ -188,7 +188,7 @@ void workload_add_device(struct workload *workload, const char *name, uint64_t b
 
 /* A run of bytes, walked page by page. `flops` is set to 0: set it afterwards. */
 static inline void workload_set_span(struct workload_slot *slot, uint64_t at, uint64_t bytes,
-                                     enum uvmp_access access)
+				     enum uvmp_access access)
 {
 	slot->at = at;
 	slot->end = at + bytes;
@@ -200,7 +200,7 @@ static inline void workload_set_span(struct workload_slot *slot, uint64_t at, ui
 
 /* The same, with all pages asked for at once: the threads of the warp, or unrolled loads. */
 static inline void workload_set_wide(struct workload_slot *slot, uint64_t at, uint64_t bytes,
-                                     enum uvmp_access access)
+				     enum uvmp_access access)
 {
 	workload_set_span(slot, at, bytes, access);
 	slot->at_once = true;
@@ -208,7 +208,7 @@ static inline void workload_set_wide(struct workload_slot *slot, uint64_t at, ui
 
 /* The slot's first `lanes` addresses (1..32), in lane[], of `bytes` each. */
 static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes, uint32_t bytes,
-                                      enum uvmp_access access)
+				      enum uvmp_access access)
 {
 	slot->at = slot->end = 0;
 	slot->lanes = lanes;
@@ -229,7 +229,7 @@ static inline bool workload_go_on(struct workload_slot *slot)
 	return true;
 }
 
-/* No page, only so many operations: a run of no bytes at the start of a page of any size. */
+/* No page, only `flops` operations: a run of no bytes at the start of a page of any size. */
 static inline void workload_set_idle(struct workload_slot *slot, uint32_t flops)
 {
 	workload_set_wide(slot, (uint64_t)1 << 21, 0, UVMP_ACCESS_READ);
@@ -245,54 +245,54 @@ static inline uint64_t workload_ceil_div(uint64_t a, uint64_t b)
 
 /* The thread itself reads or writes [at, at + bytes). */
 static inline void workload_set_cpu(struct workload *workload, uint64_t at, uint64_t bytes,
-                                    enum uvmp_access access)
+				    enum uvmp_access access)
 {
 	workload->op = (struct workload_op){.kind = WORKLOAD_CPU, .at = at, .bytes = bytes, .access = access};
 }
 
 static inline void workload_set_prefetch(struct workload *workload, uint64_t at, uint64_t bytes, bool to_gpu,
-                                         unsigned stream)
+					 unsigned stream)
 {
 	workload->op = (struct workload_op){.kind = WORKLOAD_PREFETCH,
-	                                    .at = at,
-	                                    .bytes = bytes,
-	                                    .to_gpu = to_gpu,
-	                                    .stream = (uint8_t)stream};
+					    .at = at,
+					    .bytes = bytes,
+					    .to_gpu = to_gpu,
+					    .stream = (uint8_t)stream};
 }
 
 static inline void workload_set_advise(struct workload *workload, uint64_t at, uint64_t bytes,
-                                       enum uvmp_advice advice, bool to_gpu)
+				       enum uvmp_advice advice, bool to_gpu)
 {
 	workload->op = (struct workload_op){
-	        .kind = WORKLOAD_ADVISE, .at = at, .bytes = bytes, .advice = advice, .to_gpu = to_gpu};
+		.kind = WORKLOAD_ADVISE, .at = at, .bytes = bytes, .advice = advice, .to_gpu = to_gpu};
 }
 
 static inline void workload_set_copy(struct workload *workload, uint64_t bytes, bool to_gpu, unsigned stream)
 {
 	workload->op = (struct workload_op){
-	        .kind = WORKLOAD_COPY, .bytes = bytes, .to_gpu = to_gpu, .stream = (uint8_t)stream};
+		.kind = WORKLOAD_COPY, .bytes = bytes, .to_gpu = to_gpu, .stream = (uint8_t)stream};
 }
 
 /* A kernel that the thread does not wait for; kernel, blocks and so on are set besides. */
 static inline void workload_set_queued(struct workload *workload, unsigned stream)
 {
 	workload->op =
-	        (struct workload_op){.kind = WORKLOAD_KERNEL, .is_queued = true, .stream = (uint8_t)stream};
+		(struct workload_op){.kind = WORKLOAD_KERNEL, .is_queued = true, .stream = (uint8_t)stream};
 }
 
 /* RECORD, WAIT_EVENT, WAIT_STREAM, WAIT_ALL; what the kind does not name is ignored. */
 static inline void workload_set_sync(struct workload *workload, enum workload_op_kind kind, unsigned stream,
-                                     unsigned event)
+				     unsigned event)
 {
 	workload->op = (struct workload_op){.kind = kind, .stream = (uint8_t)stream, .event = (uint8_t)event};
 }
 
-/* -- for whoever drives a workload: launch, the kernel's warps from start to end in any interleaving,
+/* -- for the user of a workload: launch, the kernel's warps from start to end in any interleaving,
  * end_kernel, launch ... Do not take rows from the same source. -- */
 
 /* The workload behind a source; NULL: it is a trace. */
 struct workload *workload_of(struct source *source);
-/* The thread's next operation: op, and for a kernel kernel, blocks, warps and tag. False: there is none. */
+/* The thread's next operation: op, and for a kernel kernel, blocks, warps and tag. False: the program has ended. */
 bool workload_launch(struct workload *workload);
 /* A queued kernel, to be kept until it runs; and back. */
 static inline struct workload_kernel workload_keep_kernel(const struct workload *workload)
@@ -308,7 +308,7 @@ static inline void workload_restore_kernel(struct workload *workload, const stru
 }
 /* Makes the slot, which is the caller's, a warp that has done nothing yet. */
 void workload_start_warp(struct workload *workload, struct workload_slot *slot, uint64_t block,
-                         uint32_t warp);
+			 uint32_t warp);
 /* Fills the slot's next step, joined from all up to the first that the warp waits for, as far as there is
  * room; false at the end of the warp. */
 bool workload_step(struct workload *workload, struct workload_slot *slot);
