@@ -32,7 +32,7 @@ static bool begin_round(struct emu_bottom *b)
 	b->taken = 0;
 	end_pause(b);
 	advance_for_timers(b);
-	if (b->paused_until_ns != 0 || b->stalled_count != 0)
+	if (b->paused_until_ns != 0 || b->stalled.count != 0)
 		return false;
 	emu_request_begin_reading(b);
 	return emu_reports_take(b);
@@ -58,7 +58,7 @@ static bool run_round(struct emu_bottom *b)
 	b->paused_until_ns = 0;
 	if (!emu_pump(b, false))
 		return true;
-	if (b->stalled_count != 0)
+	if (b->stalled.count != 0)
 		emu_stalled_give_up(b); /* their pages do not arrive */
 	end_due(b);
 	return is_some || emu_request_is_held(b);

@@ -4,6 +4,7 @@
 #define EMU_BOTTOM_H
 
 #include "emu.h"
+#include "stalled.h"
 
 #include <linux/idr.h>
 
@@ -15,14 +16,6 @@
 #define EMU_NO_ROOT	 U64_MAX
 #define EMU_REQUESTS	 32u /* taken in a round, and at most in the engine at a time */
 
-/* A fault of a stalled warp that is not answered yet. */
-struct emu_stalled {
-	u64 space, address; /* of the page */
-	u32 gpu, utlb;
-	u8 access;
-	bool is_reported, was_reported; /* to the engine, since the last replay; before that replay */
-};
-
 struct emu_engine {
 	struct uvmp_service *service;
 	void *segment[EMU_SEGMENTS]; /* of arena */
@@ -30,7 +23,7 @@ struct emu_engine {
 	u64 bytes;
 	u64 retry_grow_ns; /* the arena could not grow: no attempt before this time of ktime_get_ns */
 	u32 fault_room; /* faults that the engine's buffers hold; as many warps can be stalled */
-	struct emu_stalled *stalled; /* [fault_room] */
+	struct stalled *stalled;     /* [fault_room] */
 	struct uvmp_fault *fetched;  /* [fault_room] */
 };
 
@@ -61,11 +54,8 @@ struct emu_bottom {
 	int ended_status; /* its enum uvmp_status */
 	u64 retry_space, retry_address, retry_ns; /* a throttled CPU fault is retried */
 	/* faults */
-	u32 stalled_count, unreported; /* stalled warps in the order of their faults; those not
-				        * reported since the last replay */
-	u32 idle;	      /* bottom halves in a row that released no warp */
+	struct stalled_queue stalled; /* warps; `agent` is the uTLB */
 	u32 agents[EMU_UTLBS_MAX]; /* agents numbered in this round, by uTLB */
-	bool is_released;	   /* this bottom half has released a warp */
 	bool is_ending;	   /* the timer is not started again */
 	bool is_changing;  /* the policy is being changed: no request is taken */
 	bool wants_touches;
@@ -142,7 +132,7 @@ bool emu_stalled_is_open(struct emu_bottom *bottom, u64 space);
 const struct emu_page *emu_stalled_page(struct emu_bottom *bottom, u64 space, u64 address);
 bool emu_stalled_may(const struct emu_page *page, u32 gpu, u8 access);
 /* Adds a fault and reports it to the engine. False: no warp waits for it. */
-bool emu_stalled_add(struct emu_bottom *bottom, const struct emu_stalled *stalled);
+bool emu_stalled_add(struct emu_bottom *bottom, const struct stalled *fault);
 void emu_stalled_replay_only(struct emu_gpu *gpu);
 void emu_stalled_report(struct emu_bottom *bottom);
 void emu_stalled_replay(struct emu_bottom *bottom, u32 gpu);

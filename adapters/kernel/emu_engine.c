@@ -215,7 +215,7 @@ void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, con
 	b->driver->policy = *policy;
 	b->wants_touches = wants_touches(policy);
 	b->counts_pages = policy->evict != UVMP_EVICT_LRU;
-	b->stalled_count = b->unreported = b->idle = 0;
+	b->stalled = (struct stalled_queue){.fault = engine->stalled, .capacity = engine->fault_room};
 	b->start_ns = ktime_get_ns();
 	b->now_ns = b->throttled_ns = b->paused_until_ns = b->retry_ns = 0;
 	b->ended_ticket = 0;

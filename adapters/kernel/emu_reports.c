@@ -42,22 +42,22 @@ static bool take_notes(struct emu_bottom *b, struct emu_gpu *gpu)
 
 static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvmp_fault *fault)
 {
-	struct emu_stalled w = {.space = fault->instance,
+	struct stalled w = {.space = fault->instance,
 				.address = fault->address & PAGE_MASK,
 				.gpu = gpu->id,
-				.utlb = fault->utlb,
+				.agent = fault->utlb,
 				.access = fault->access};
 
 	if (!emu_stalled_add(b, &w))
 		return;
 	emu_pass_time(b);
-	emu_record_access(b, w.space, gpu->id, agent(b, w.utlb), w.access, w.address);
+	emu_record_access(b, w.space, gpu->id, agent(b, w.agent), w.access, w.address);
 }
 
 /* Free entries for this GPU: the GPUs after it need room as well, up to an equal share each. */
 static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
 {
-	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->stalled_count;
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->stalled.count;
 
 	for (u32 i = gpu->id; i < gpus; i++)
 		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
@@ -105,7 +105,7 @@ bool emu_reports_take(struct emu_bottom *b)
 	}
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
 		is_some |= take_faults(b, &b->driver->gpu[i]);
-	if (b->stalled_count != 0)
+	if (b->stalled.count != 0)
 		emu_record_batch(b);
 	return is_some;
 }

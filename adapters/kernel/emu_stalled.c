@@ -1,17 +1,11 @@
-/* Faults of stalled warps, until they are answered.
+/* Faults of stalled warps, until they are answered: the queue of adapters/common/stalled.h.
  *
- * The engine has its own fault buffer. A round of the bottom half begins when no warp is stalled: it
- * reports the contents of the rings, and performs the engine's actions until all faults are answered. A
- * warp whose page has not arrived when the engine says REPLAY faults again. That fault is reported at
- * once from the list kept here: first faults that had found the buffer full, each kind in the order of
- * faulting. The GPU runs the warp again as well and may report it again: an entry that is answered when
- * it is read is not reported, but needs a replay of its own. So the engine's events follow from what
- * was read at the beginning of a round. The simulator knows that from the trace, and decides the same
+ * A round of the bottom half begins when no warp is stalled: it reports the contents of the rings, and performs the engine's
+ * actions until all faults are answered. The GPU runs a warp again after a replay and may report its fault again: an entry
+ * that is answered when it is read is not reported, but needs a replay of its own. So the engine's events follow from
+ * what was read at the beginning of a round. The simulator knows that from the trace, and decides the same
  * (adapters/simulator/agents.h). */
 #include "emu_bottom.h"
-
-#define REPLAY_NS 1000u /* added to the engine's clock at each replay, as in the simulator */
-#define IDLE_MOST 1000u /* bottom halves in a row that release no warp */
 
 /* -- telling -- */
 
@@ -32,73 +26,50 @@ bool emu_stalled_may(const struct emu_page *page, u32 gpu, u8 access)
 	return page != NULL && page->right[gpu] >= (u8)uvmp_access_prot((enum uvmp_access)access);
 }
 
-static bool report(struct emu_bottom *b, const struct emu_stalled *w)
+static bool report(void *host, const struct stalled *w)
 {
+	struct emu_bottom *b = host;
 	const struct emu_page *page = emu_stalled_page(b, w->space, w->address);
 	struct uvmp_fault fault = {
 		.address = w->address,
 		.instance = w->space,
 		.aperture = UVMP_APERTURE_VID,
-		.utlb = w->utlb,
+		.utlb = w->agent,
 		.type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE),
 		.access = w->access};
 
 	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;
 }
 
-/* Faults that were reported before, or those that were not; the oldest first. */
-static void report_all(struct emu_bottom *b, bool were_reported)
-{
-	for (u32 i = 0; i < b->stalled_count && b->unreported != 0; i++) {
-		struct emu_stalled *w = &b->engine.stalled[i];
-
-		if (w->is_reported || w->was_reported != were_reported)
-			continue;
-		if (!report(b, w))
-			return;
-		w->is_reported = true;
-		b->unreported--;
-	}
-}
-
 void emu_stalled_report(struct emu_bottom *b)
 {
-	if (b->unreported == 0)
-		return;
-	for (u32 i = 0; i < b->stalled_count; i++)
-		b->engine.stalled[i].was_reported = false;
-	report_all(b, false);
+	stalled_report(&b->stalled, report, b);
 }
 
-bool emu_stalled_add(struct emu_bottom *b, const struct emu_stalled *w)
+bool emu_stalled_add(struct emu_bottom *b, const struct stalled *fault)
 {
-	struct emu_stalled *added = &b->engine.stalled[b->stalled_count];
-	bool is_reported = report(b, w);
-
-	if (w->access == UVMP_ACCESS_PREFETCH) /* no warp waits for a prefetch */
+	if (fault->access == UVMP_ACCESS_PREFETCH) { /* no warp waits for a prefetch */
+		(void)report(b, fault);
 		return false;
-	*added = *w;
-	added->is_reported = is_reported;
-	b->unreported += !is_reported;
-	b->stalled_count++;
+	}
+	stalled_add(&b->stalled, fault, report, b);
 	return true;
 }
 
 /* -- answers -- */
 
-static void release(struct emu_bottom *b, const struct emu_stalled *w)
+/* Faults in memory that is not managed are reported too, until they are cancelled. */
+static bool resume(void *host, const struct stalled *w)
 {
-	b->is_released = true;
+	struct emu_bottom *b = host;
+
+	if (emu_stalled_is_open(b, w->space) &&
+	    !emu_stalled_may(emu_stalled_page(b, w->space, w->address), w->gpu, w->access))
+		return false;
 	if (b->wants_touches)
 		(void)uvmp_service_access(b->driver->service, w->gpu, w->space, w->address,
 					  (enum uvmp_access)w->access);
-}
-
-/* Faults in memory that is not managed are reported too, until they are cancelled. */
-static bool can_continue(struct emu_bottom *b, const struct emu_stalled *w)
-{
-	return !emu_stalled_is_open(b, w->space) ||
-	       emu_stalled_may(emu_stalled_page(b, w->space, w->address), w->gpu, w->access);
+	return true;
 }
 
 /* A bottom half without the engine. */
@@ -110,50 +81,38 @@ void emu_stalled_replay_only(struct emu_gpu *gpu)
 
 void emu_stalled_replay(struct emu_bottom *b, u32 gpu)
 {
-	u32 stay = 0;
-
-	b->now_ns += REPLAY_NS;
-	b->unreported = 0;
-	for (u32 i = 0; i < b->stalled_count; i++) {
-		struct emu_stalled w = b->engine.stalled[i];
-
-		if (w.gpu == gpu && can_continue(b, &w)) {
-			release(b, &w);
-			continue;
-		}
-		w.was_reported = w.is_reported;
-		w.is_reported = w.is_reported && w.gpu != gpu;
-		b->unreported += !w.is_reported;
-		b->engine.stalled[stay++] = w;
-	}
-	b->stalled_count = stay;
+	b->now_ns += STALLED_REPLAY_NS;
+	stalled_replay(&b->stalled, gpu, resume, b);
 	emu_gpu_replay(emu_gpu_of(b, gpu));
-	report_all(b, false);
-	report_all(b, true);
+	stalled_report_again(&b->stalled, report, b);
+}
+
+/* The faults that a CANCEL ends. */
+struct cancelled {
+	u64 space, address;
+	u32 gpu;
+	bool only_writes;
+};
+
+static bool is_cancelled(void *host, const struct stalled *w)
+{
+	const struct cancelled *c = host;
+
+	return w->gpu == c->gpu && w->space == c->space && w->address == c->address &&
+	       (!c->only_writes || w->access > UVMP_ACCESS_READ);
 }
 
 void emu_stalled_cancel(struct emu_bottom *b, u32 gpu, u64 space, u64 address, bool only_writes)
 {
-	u32 stay = 0;
+	struct cancelled c = {
+		.space = space, .address = address & PAGE_MASK, .gpu = gpu, .only_writes = only_writes};
 
-	b->unreported = 0;
-	for (u32 i = 0; i < b->stalled_count; i++) {
-		struct emu_stalled w = b->engine.stalled[i];
-
-		if (w.gpu == gpu && w.space == space && w.address == (address & PAGE_MASK) &&
-		    (!only_writes || w.access > UVMP_ACCESS_READ)) {
-			b->is_released = true;
-			continue;
-		}
-		b->unreported += !w.is_reported;
-		b->engine.stalled[stay++] = w;
-	}
-	b->stalled_count = stay;
+	stalled_remove(&b->stalled, is_cancelled, &c);
 }
 
 void emu_stalled_give_up(struct emu_bottom *b)
 {
-	b->stalled_count = b->unreported = b->idle = 0;
+	stalled_clear(&b->stalled);
 	for (u32 i = 0; i < b->driver->params.gpus; i++)
 		emu_stalled_replay_only(&b->driver->gpu[i]);
 }
@@ -161,16 +120,11 @@ void emu_stalled_give_up(struct emu_bottom *b)
 /* If no warp could continue before a throttled one may, all wait until then. */
 void emu_stalled_bottom_half_ended(struct emu_bottom *b)
 {
-	bool is_released = b->is_released;
-
-	b->is_released = false;
-	if (is_released || b->stalled_count == 0) {
-		b->idle = 0;
+	if (!stalled_is_idle(&b->stalled))
 		return;
-	}
 	if (b->throttled_ns > b->now_ns)
 		b->paused_until_ns = b->throttled_ns;
 	b->throttled_ns = 0;
-	if (++b->idle == IDLE_MOST)
+	if (stalled_is_stuck(&b->stalled))
 		emu_stalled_give_up(b);
 }
