@@ -4,6 +4,7 @@
  * An area stays whole, as the engine knows it, until the program has unmapped all of its pages. Pages that
  * were unmapped by a call of the pager stay mapped and read as zeros. Pages that were unmapped by a system
  * call are foreign: other memory may lie there, which must not be touched. */
+#include "array.h"
 #include "pager_internal.h"
 
 #include <stdlib.h>
@@ -67,26 +68,13 @@ static void leave_store(struct areas *areas, const struct area *area)
 
 /* -- areas -- */
 
-static bool enlarge(struct area ***array, size_t room)
-{
-	struct area **larger = realloc(*array, room * sizeof(struct area *));
-
-	if (larger)
-		*array = larger;
-	return larger != NULL;
-}
-
 /* There are at least as many areas by_store as by address. */
 static bool has_room(struct areas *areas)
 {
-	size_t room = areas->room == 0 ? 64 : 2u * areas->room;
+	size_t room = areas->room;
 
-	if (areas->stored < areas->room)
-		return true;
-	if (!enlarge(&areas->area, room) || !enlarge(&areas->by_store, room))
-		return false;
-	areas->room = room;
-	return true;
+	return ARRAY_RESERVE(areas->area, room, areas->stored + 1u) &&
+	       ARRAY_RESERVE(areas->by_store, areas->room, areas->stored + 1u);
 }
 
 struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
@@ -146,17 +134,9 @@ bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes)
 
 void areas_retire(struct areas *areas, const struct area *area)
 {
-	size_t room = areas->retired_room == 0 ? 64 : 2u * areas->retired_room;
-	struct retired *retired = areas->retired;
-
-	if (areas->retireds == areas->retired_room) {
-		retired = realloc(retired, room * sizeof(*retired));
-		if (!retired)
-			return;
-		areas->retired = retired;
-		areas->retired_room = room;
-	}
-	retired[areas->retireds++] = (struct retired){area->base, area->bytes};
+	if (!ARRAY_RESERVE(areas->retired, areas->retired_room, areas->retireds + 1u))
+		return;
+	areas->retired[areas->retireds++] = (struct retired){area->base, area->bytes};
 }
 
 bool areas_are_retired(const struct areas *areas, uint64_t base, uint64_t bytes)

@@ -8,6 +8,7 @@
  * Messages may be read at any time, also within an action. Unmapped pages become foreign (areas.c), and no
  * action touches them from then on. Their stored contents are noted as moved; moved.c copies them between
  * actions. Memory may move again, or be unmapped, before that: then its contents are redirected. */
+#include "array.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -17,48 +18,27 @@
 
 #include <linux/userfaultfd.h>
 
-/* Makes room for one more element. False: out of memory. */
-static bool has_room(void **array, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room == 0 ? 64 : 2u * *room;
-	void *larger;
-
-	if (count < *room)
-		return true;
-	larger = realloc(*array, more * size);
-	if (!larger)
-		return false;
-	*array = larger;
-	*room = more;
-	return true;
-}
-
 static void add_fault(struct uvmp_pager *p, const struct uffd_msg *message)
 {
 	struct pending pending = {.address = message->arg.pagefault.address,
 				  .flags = message->arg.pagefault.flags,
 				  .tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0};
-	void *array = p->pending;
 
-	if (!has_room(&array, p->pendings, &p->pending_room, sizeof(pending))) { /* it faults again */
+	if (!ARRAY_RESERVE(p->pending, p->pending_room, p->pendings + 1u)) { /* it faults again */
 		uffd_wake(&p->uffd, pending.address & ~(KERNEL_PAGE - 1u), KERNEL_PAGE);
 		return;
 	}
-	p->pending = array;
 	p->pending[p->pendings++] = pending;
 }
 
 static void add_move(struct uvmp_pager *p, uint64_t from, uint64_t to, uint64_t bytes)
 {
-	void *array = p->moved;
-
 	if (bytes == 0)
 		return;
-	if (!has_room(&array, p->moves, &p->moved_room, sizeof(*p->moved))) {
+	if (!ARRAY_RESERVE(p->moved, p->moved_room, p->moves + 1u)) {
 		p->stats.store_error = -ENOMEM;
 		return;
 	}
-	p->moved = array;
 	p->moved[p->moves++] = (struct moved){from, to, bytes};
 }
 
