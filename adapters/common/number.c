@@ -6,28 +6,37 @@
 
 static const char units[] = "KMGT";
 
-/* The value of a digit; 16: the character is no digit in any base. */
-static unsigned digit_of(char c)
+/* The value of a digit, plus 1; 0: the character is no digit in any base. */
+static const unsigned char digit_of[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,	['6'] = 7,  ['7'] = 8,
+	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
+/* The digits of a constant base, of which `safe` fit 64 bits whatever they are: only longer numbers are checked. */
+static inline const char *read_digits(const char *at, const char *end, unsigned base, ptrdiff_t safe,
+				      uint64_t *number, bool *is_large)
 {
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
-		return (unsigned)((c | 0x20) - 'a') + 10u;
-	return 16;
+	const char *checked = end - at > safe ? at + safe : end;
+	unsigned digit = 0;
+
+	*number = 0;
+	*is_large = false;
+	for (; at < checked && (digit = digit_of[(unsigned char)*at] - 1u) < base; at++)
+		*number = *number * base + digit;
+	for (; at < end && digit < base && (digit = digit_of[(unsigned char)*at] - 1u) < base; at++) {
+		*is_large = *is_large || *number > (UINT64_MAX - digit) / base;
+		*number = *number * base + digit;
+	}
+	return at;
 }
 
 enum number_status number_read(const char **text, const char *end, unsigned base, uint64_t *number)
 {
-	const char *at = *text;
-	bool is_large = false;
-	uint64_t value = 0;
+	uint64_t value;
+	bool is_large;
+	const char *at = base == 16 ? read_digits(*text, end, 16, 16, &value, &is_large)
+				    : read_digits(*text, end, 10, 19, &value, &is_large);
 
-	for (; at < end && digit_of(*at) < base; at++) {
-		unsigned digit = digit_of(*at);
-
-		is_large = is_large || value > (UINT64_MAX - digit) / base;
-		value = value * base + digit;
-	}
 	if (at == *text)
 		return NUMBER_BAD;
 	*text = at;
