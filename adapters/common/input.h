@@ -15,7 +15,7 @@ struct input *input_open(FILE *file);
 void input_restart(struct input *input);
 /* Reads at most `room` bytes, at least 1. Returns how many; 0: the end, or a problem. */
 size_t input_read(struct input *input, void *to, size_t room);
-/* Why reading failed, behind the name of the file: `cannot be read: ...`. NULL: it did not fail. */
+/* Why reading failed, to follow the name of the file: `cannot be read: ...`. NULL: it did not fail. */
 const char *input_problem(const struct input *input);
 /* Known once a byte was read. */
 bool input_is_packed(const struct input *input);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For messages about sizes, behind the numbers that are accepted. */
+/* For messages about sizes, after the accepted numbers. */
 #define NUMBER_SIZE_HINT "bytes, as 4096, 64K, 64MB or 1GiB"
 
 #define NUMBER_TEXT_MAX 24
@@ -24,7 +24,7 @@ enum number_status number_hex(const char *text, size_t length, uint64_t *number)
 
 /* All of text[0..length) is decimal digits, and the number fits 64 bits. False: *number is unchanged. */
 bool number_parse(const char *text, size_t length, uint64_t *number);
-/* The same; K, M, G or T, small or capital, may follow, and `B` or `iB` behind that: powers of 1024, always.
+/* The same; K, M, G or T, small or capital, may follow, and then `B` or `iB`: powers of 1024, always.
  * `B` alone may follow the number. */
 bool number_parse_size(const char *text, size_t length, uint64_t *bytes);
 /* The shortest spelling of a size: `64M`, `1T`, `1000`. */

@@ -1,4 +1,4 @@
-/* quote.h: texts in what programs read. */
+/* quote.h: texts in JSON and CSV. */
 #ifndef UVMP_HOST_QUOTE_H
 #define UVMP_HOST_QUOTE_H
 

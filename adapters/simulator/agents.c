@@ -36,7 +36,7 @@ void agents_close(struct agents *a)
 	free(a->changed);
 }
 
-/* -- the heap of those whose fault is still to be written -- */
+/* -- the heap of agents whose fault is not written yet -- */
 
 static void put(struct agents *a, uint32_t place, uint32_t index)
 {

@@ -247,7 +247,7 @@ void belady_take(struct belady *b, uint32_t unit)
 
 /* -- the end -- */
 
-/* From the lowest layer up: of what has been seen, the heaviest units that fit. */
+/* From the lowest layer up: of the units seen, the heaviest that fit. */
 struct belady_rest belady_rest(const struct belady *b, uint32_t (*weight)(const void *context, uint32_t unit),
 			       const void *context)
 {

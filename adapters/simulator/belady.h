@@ -1,7 +1,7 @@
-/* belady.h: how often Belady's optimum (MIN: evict what is needed again last) misses in a memory of one size,
+/* belady.h: how often Belady's optimum (MIN: evict the unit that is needed again last) misses in a memory of one size,
  * counted while the accesses go by: without knowing the future, and with state per unit, never per access.
  *
- * A unit is what is moved as a whole: a page, a big page, a VABlock. Units are numbers from 0 on. */
+ * A unit moves as a whole: a page, a big page, a VABlock. Units are numbers from 0 on. */
 #ifndef UVMSIM_BELADY_H
 #define UVMSIM_BELADY_H
 

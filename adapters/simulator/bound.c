@@ -42,10 +42,10 @@ struct range {
 	bool is_fresh;
 };
 
-/* The optimum of one size, and what its counts need besides. */
+/* The optimum of one size, and the other state of its counts. */
 struct level {
 	struct belady belady;
-	uint64_t touched_pages, in_pages;  /* only what had contents */
+	uint64_t touched_pages, in_pages;  /* only pages with contents */
 	uint64_t held_pages;		   /* pages that arrived in memory, with those that had no contents */
 	uint64_t written, written_pages;   /* back, for certain */
 	uint64_t dirty_count, dirty_pages; /* written and perhaps still there */
@@ -261,7 +261,7 @@ static bool open_memory(struct bound *b)
 
 /* -- units -- */
 
-/* Fixes what a unit weighs: ranges that are announced later do not change what has been counted. */
+/* Fixes the weight of a unit: ranges that are announced later do not change earlier counts. */
 static void measure(struct bound *b, uint32_t level, uint32_t unit)
 {
 	uint64_t bytes = (uint64_t)PAGE_BYTES << page_shift[level];
@@ -427,7 +427,7 @@ static bool access_row(struct bound *b, const struct source_row *row)
 	return true;
 }
 
-/* -- what may be there -- */
+/* -- residency -- */
 
 struct weighing {
 	const struct bound *bound;
@@ -462,7 +462,7 @@ static uint32_t weigh_dirty(const void *context, uint32_t unit)
 	return is_dirty(w->bound, w->level, unit) ? weigh_all(context, unit) : 0;
 }
 
-/* -- what is freed -- */
+/* -- freed memory -- */
 
 /* Units of one window. `left`: what has been written of them and must have left before. */
 static void free_window(struct bound *b, const struct weighing *w, uint32_t window, struct belady_rest *left)

@@ -52,7 +52,7 @@ void cli_note_oversub(const char *source, uint32_t percent, uint64_t footprint_b
 
 /* -- values -- */
 
-/* `125%`, `125`; `1.25`. Of the last, the digits behind the point give hundredths. */
+/* `125%`, `125`; `1.25`. Of the last, the digits after the point give hundredths. */
 static bool read_oversub(const char *text, uint64_t *percent)
 {
 	size_t length = strlen(text), whole = strcspn(text, "."), digits;

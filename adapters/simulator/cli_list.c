@@ -1,4 +1,4 @@
-/* list: what there is to choose from. */
+/* uvmsim list: workloads, policies, presets, GPUs and formats. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 	printf("    used by: %s\n", key->used_by[0] != '\0' ? key->used_by : "every policy");
 }
 
-/* Words in lines of at most 110 columns, each behind four blanks. */
+/* Words in lines of at most 110 columns, each after four blanks. */
 static void list_wrapped(const char *text)
 {
 	size_t column = 0;
@@ -64,7 +64,7 @@ static void list_wrapped(const char *text)
 	putchar('\n');
 }
 
-/* A word more, behind a blank. */
+/* One more word, after a blank. */
 __attribute__((format(printf, 3, 4))) static void add_word(char *text, size_t room, const char *format, ...)
 {
 	size_t used = strlen(text);

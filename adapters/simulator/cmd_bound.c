@@ -1,4 +1,4 @@
-/* uvmsim bound: what no policy can avoid. */
+/* uvmsim bound: the lower bounds of every policy. */
 #include <string.h>
 
 #include "bound.h"

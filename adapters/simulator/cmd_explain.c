@@ -22,7 +22,7 @@ const char help_explain[] =
 
 static const char *const options[] = {"space=", NULL};
 
-/* Hexadecimal digits at *text, at most 64 bits; moves *text behind them. */
+/* Hexadecimal digits at *text, at most 64 bits; moves *text past them. */
 static bool scan_address(const char **text, uint64_t *address)
 {
 	if ((*text)[0] == '0' && ((*text)[1] == 'x' || (*text)[1] == 'X'))

@@ -29,7 +29,7 @@ struct explain_query {
  * many pages of the block had faulted and how many were resident.
  *
  * Where the log has completions, a copy says how long it took, if that is not 0: from the time of its action on, with
- * what it waited for. Completions change nothing else.
+ * its waits. Completions change nothing else.
  *
  * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
  * page bounces when it returns to the processor that it left last, unless by eviction. It is pinned

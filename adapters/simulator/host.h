@@ -13,7 +13,7 @@
 struct host_params {
 	struct sim_run run;
 	uint32_t page_bytes;
-	uint32_t utlbs, fault_entries; /* of the fault buffer; a larger batch takes what is there */
+	uint32_t utlbs, fault_entries; /* of the fault buffer, which limits the batch */
 	uint32_t sms;		       /* 0: not known */
 	bool reads_ahead;	       /* the source: its line is not that of an error */
 };
@@ -65,7 +65,7 @@ bool host_free(struct host *host, uint64_t address, uint64_t bytes, bool is_part
 bool host_freed(struct host *host, uint64_t address, uint64_t bytes);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
-/* MAP, UNMAP and REVOKE: what the processor may do with the pages from now on. */
+/* MAP, UNMAP and REVOKE: sets the rights of the processor on the pages. */
 void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
 /* What an action does to residency and counts; the log line. *block: the block it is about, or NULL; afterwards the
  * action's pages and run are counted from its first page, where those of the engine are counted from its own block,

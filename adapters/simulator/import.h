@@ -38,7 +38,7 @@ extern const struct import_options import_defaults;
 
 struct import_format;
 
-/* NULL behind the last. */
+/* NULL after the last. */
 const struct import_format *import_format_at(size_t index);
 /* NULL: no format has that name. */
 const struct import_format *import_format_find(const char *name);
@@ -50,8 +50,8 @@ unsigned import_format_options(const struct import_format *format);
 
 /* Reads all of `in` from where it stands and writes a trace to `out`; both stay the caller's. `name` stands
  * in errors. Where ranges must be found the input is read twice, through a temporary file if it cannot be
- * rewound; then nothing is written when the input is bad. Memory: the touched blocks of 2 MiB, and what
- * the format has to keep (objects, kernels), never accesses. False with `error` filled. */
+ * rewound; then nothing is written when the input is bad. Memory: the touched blocks of 2 MiB, and the
+ * objects or kernels of the format, never accesses. False with `error` filled. */
 bool import_run(const struct import_format *format, FILE *in, const char *name,
 		const struct import_options *options, FILE *out, char error[SOURCE_ERROR_MAX]);
 

@@ -1,4 +1,4 @@
-/* interrupt.h: SIGINT and SIGTERM end a run early, with what is known so far. */
+/* interrupt.h: SIGINT and SIGTERM end a run early; the results so far are reported. */
 #ifndef UVMSIM_INTERRUPT_H
 #define UVMSIM_INTERRUPT_H
 

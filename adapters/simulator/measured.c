@@ -288,7 +288,7 @@ static enum uvmp_status prefetch(struct measured_model *model, const struct meas
 	facts.is_first_touch =
 		uvmp_mask_is_empty(&model->resident[0]) && uvmp_mask_is_empty(&model->resident[1]);
 	if (fault->proc == UVMP_CPU)
-		facts.cpu_read_mapped = resident; /* what the host has, it has mapped */
+		facts.cpu_read_mapped = resident; /* the host maps all pages it has */
 	uvmp_tree_assign(&model->tree, resident);
 	return uvmp_prefetch_decide(&model->params, &facts, &model->state, hint);
 }

@@ -1,4 +1,4 @@
-/* measured.h: faults that were measured on a real GPU, and what the library decides in the same place.
+/* measured.h: faults that were measured on a real GPU, and the decisions of the library at the same faults.
  *
  * File format (docs/measured.md has an example): first line `uvmp-measured 1`; `#` starts a comment; words
  * are separated by one blank. All pages are pages of 4 KiB of one aligned block of 2 MiB, 0..511; numbers are
@@ -27,8 +27,8 @@ struct measured_fault {
 	uint32_t proc;	  /* the faulting processor: UVMP_CPU or MEASURED_GPU */
 	uint32_t page;	  /* the faulting page */
 	bool is_touch;	  /* part of a `touch`: next is known, moved is not */
-	uint32_t next;	  /* touch: page of the next fault; for the last one the page behind those touched */
-	uint32_t outer;	  /* touch: the page behind those touched */
+	uint32_t next;	  /* touch: page of the next fault; for the last one the end of the touched pages */
+	uint32_t outer;	  /* touch: the end of the touched pages */
 	uvmp_mask moved;  /* pages that were copied */
 	uvmp_mask starts; /* first page of each copy */
 };
@@ -57,7 +57,7 @@ struct measured_model {
 
 struct measured_verdict {
 	uvmp_mask before;     /* resident on the faulting processor, at the fault */
-	uvmp_mask decided;    /* what the library would move: the faulting page and the prefetched ones */
+	uvmp_mask decided;    /* the pages that the library would move: faulting and prefetched */
 	uvmp_mask starts;     /* first page of each copy that this takes */
 	uint32_t next;	      /* touch: where the walk would fault next, outer if nowhere */
 	bool agrees;	      /* the same pages; touch: the same next fault */
@@ -65,7 +65,7 @@ struct measured_verdict {
 };
 
 void measured_start(struct measured_model *model, const struct uvmp_policy *policy);
-/* Judges one fault, then sets residency to what was measured, so that one miss does not make later ones. */
+/* Judges one fault, then sets residency to the measured one, so that one miss does not cause later ones. */
 enum uvmp_status measured_judge(struct measured_model *model, const struct measured_fault *fault,
 				struct measured_verdict *verdict);
 

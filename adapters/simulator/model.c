@@ -241,7 +241,7 @@ static bool take_text(struct parse *parse, const char *key, const char *value, u
 	return true;
 }
 
-/* A number at *text, up to a blank or the end; moves *text to what follows. */
+/* A number at *text, up to a blank or the end; moves *text past it. */
 static bool take_number(struct parse *parse, const char *key, const char **text, uint64_t min, uint64_t max,
 			uint64_t *number)
 {
@@ -570,7 +570,7 @@ static bool read_base(struct parse *gpu, struct model *model, bool needs_link, u
 	return true;
 }
 
-/* A GPU's file, what it includes, and (needs_link) the link, which is read by the file that names it. */
+/* A GPU's file, the files that it includes, and (needs_link) the link, which is read by the file that names it. */
 static bool read_gpu(struct parse *parse, FILE *in, struct model *model, bool needs_link, unsigned depth)
 {
 	bool names_link;

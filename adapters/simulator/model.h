@@ -34,7 +34,7 @@ enum model_shootdown { MODEL_SHOOTDOWN_ENTRY = 0, MODEL_SHOOTDOWN_WHOLE };
 /* A table of points, or the formula of UVM Smart. */
 struct model_link {
 	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
-	uint32_t latency_ns; /* what remains of a transfer's time when its size goes to 0 */
+	uint32_t latency_ns; /* the time of a transfer of 0 bytes */
 	uint32_t points[MODEL_DIRECTIONS];
 	struct model_point point[MODEL_DIRECTIONS][MODEL_POINTS_MAX]; /* by bytes */
 	bool has_formula;
@@ -51,17 +51,17 @@ struct model {
 	uint32_t context_bytes;		     /* registers and state of a warp */
 	uint32_t sms_per_utlb, utlb_entries; /* entries: at most MODEL_UTLB_ENTRIES_MAX */
 	uint32_t utlb_faults; /* outstanding ones, from which on the uTLB takes no translation */
-	uint32_t l2_tlb_entries, tlb_entry_bytes; /* what an entry of either TLB translates at most */
-	uint32_t walk_ns, l2_tlb_ns; /* what a uTLB lacks: from the page tables; from the second level */
+	uint32_t l2_tlb_entries, tlb_entry_bytes; /* bytes that an entry of either TLB translates at most */
+	uint32_t walk_ns, l2_tlb_ns; /* a miss of a uTLB: from the page tables; from the second level */
 	uint32_t tlb_shootdown;	     /* enum model_shootdown */
 	uint32_t clock_mhz, gflops;  /* of fp32 */
-	uint64_t memory_bytes;	     /* what managed memory can have of it */
+	uint64_t memory_bytes;	     /* for managed memory */
 	uint32_t memory_mb_s, memory_latency_ns;
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */
 	uint32_t page_bytes;	    /* of the host */
 	uint32_t fault_entries, fault_write_ns;
 	uint32_t mshr_entries;	 /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
-	uint32_t fault_burst_ns; /* what a uTLB has raised within such a time is written together */
+	uint32_t fault_burst_ns; /* faults of a uTLB within such a time are written together */
 	uint32_t replay_ns;	 /* from the end of the copies to the access that is tried again */
 	uint32_t launch_ns;	 /* from the launch of a kernel to its first access */
 
@@ -84,11 +84,11 @@ struct model {
 	uint32_t prefetch_call_ns,
 		prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
 	uint32_t
-		sync_frees; /* 1: a device synchronisation sends back what kernels have written (timed/sync.h) */
+		sync_frees; /* 1: a device synchronisation returns the pages that kernels have written (timed/sync.h) */
 };
 
 /* "titan-v", or a file: "my/gpu.gpu". `link` replaces the link that the GPU names; NULL: that one. False with
- * `error`: `FILE:LINE: what is wrong`. */
+ * `error`: `FILE:LINE: cause`. */
 bool model_open(const char *gpu, const char *link, struct model *model, char error[MODEL_ERROR_MAX]);
 bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX]);
 

@@ -23,7 +23,7 @@ struct progress_at {
 	                                     * unit; total 0: not known */
 };
 
-/* What lies behind all runs. */
+/* The runs that have ended. */
 struct progress_past {
 	size_t runs, ended;	 /* how many there are; of them have ended */
 	uint64_t ended_accesses; /* of these */
@@ -41,7 +41,7 @@ void progress_show(const struct progress_at *running, size_t count);
 void progress_run_ended(uint64_t accesses);
 /* Takes the line away. */
 void progress_end(void);
-/* In a process that does one of its parent's runs: what is shown goes to *slot, for the parent to show. */
+/* In a process that does one of its parent's runs: the progress goes to *slot, for the parent to show. */
 void progress_redirect(struct progress_at *slot);
 
 /* The line as text. */

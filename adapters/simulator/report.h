@@ -11,7 +11,7 @@
 
 enum report_format { REPORT_TABLE = 0, REPORT_JSON, REPORT_CSV };
 
-/* One run and what it was made from. */
+/* One run and its settings. */
 struct report {
 	char *workload;			   /* canonical name of workload or trace; malloc'd */
 	char *policy_given;		   /* as the user wrote it; malloc'd */
@@ -19,7 +19,7 @@ struct report {
 	const char *preset;		   /* its name, if the policy is that and nothing else; NULL */
 	struct sim_memory memory;	   /* as asked for */
 	uint64_t seed;
-	bool is_complete; /* false: the run ended in an error, result is what was counted so far */
+	bool is_complete; /* false: the run ended in an error, result has the counts so far */
 	bool was_crash;	  /* its process was ended from outside */
 	char *error;	  /* why it is not complete; malloc'd, NULL: not known */
 	struct sim_result result;

@@ -14,12 +14,12 @@
 
 /* -- one run -- */
 
-enum { NAME_MOST = 4608 }; /* of a workload or trace, in what a run answers */
+enum { NAME_MOST = 4608 }; /* of a workload or trace, in an answer */
 
 /* What one run answers. Plain data: it may come from another process. */
 struct answer {
 	bool is_complete;
-	struct sim_result result;  /* not complete: what was counted until then */
+	struct sim_result result;  /* not complete: the counts so far */
 	struct sim_times times;	   /* if there is a model */
 	struct bound_result bound; /* or this */
 	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];

@@ -74,7 +74,7 @@ static inline struct sim_memory run_memory_of(const struct run_request *q, size_
 	return q->memory[index / run_group_of(q) % q->memories];
 }
 
-/* All runs and what they gave. */
+/* All runs and their results. */
 struct run_batch {
 	const struct run_request *q;
 	struct report *report;

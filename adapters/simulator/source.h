@@ -28,7 +28,7 @@ enum source_row_kind {
 	SOURCE_PREFETCH, /* a call that moves [address, address + bytes) (cudaMemPrefetchAsync) */
 	SOURCE_ADVISE,	 /* a call that advises on it (cudaMemAdvise) */
 	SOURCE_FREE, /* [address, address + bytes) is no longer in ranges: one as it was declared, or (is_part) whole pages */
-	SOURCE_BATCH, /* what has faulted so far was serviced before what follows */
+	SOURCE_BATCH, /* the faults so far were serviced before the next rows */
 	SOURCE_BAD
 };
 
@@ -57,11 +57,11 @@ struct source_row {
 struct source {
 	const char *name; /* canonical name: `stream:bytes=8388608,passes=2`, or the trace's file name */
 	/* Fills the fields of the row's kind. All others are 0, except in an ACCESS, where they are unspecified.
-	 * After END or BAD: the same again. BAD: error says `FILE:LINE: what is wrong`. */
+	 * After END or BAD: the same again. BAD: error says `FILE:LINE: cause`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees everything, the struct too */
 	uint64_t line;			      /* traces: number of the row's line; 0 for workloads */
-	/* How far it is, for people who wait. */
+	/* Progress. */
 	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
 	/* What a trace's head says of its recording, known once the first row was read. */

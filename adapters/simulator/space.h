@@ -1,4 +1,4 @@
-/* space.h: where addresses lie. Ranges, their VABlocks, and what is known of each page. */
+/* space.h: the address space: ranges, their VABlocks, and the state of each page. */
 #ifndef UVMSIM_SPACE_H
 #define UVMSIM_SPACE_H
 
@@ -95,7 +95,7 @@ bool space_add_range(struct space *space, const struct source_range *range, char
 /* [start, start + bytes), whole pages of ranges, leaves its ranges; other ranges may be added there.
  * False: out of memory. */
 bool space_free(struct space *space, uint64_t start, uint64_t bytes);
-/* The block and page of an address; NULL outside every range, and in what was freed. */
+/* The block and page of an address; NULL outside every range, and in freed memory. */
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);
 /* Pages prefetched and never touched, over all blocks. */
 uint64_t space_unused_pages(const struct space *space);

@@ -229,7 +229,7 @@ static bool no_more(struct trace *trace, struct text line, struct text last)
 
 /* -- ranges -- */
 
-/* Index of the first range that ends at or behind the address. */
+/* Index of the first range that ends at or after the address. */
 static size_t search_range(const struct trace *trace, uint64_t address)
 {
 	size_t low = 0, high = trace->ranges;

@@ -52,7 +52,7 @@ static void tell_pages(FILE *out, const uvmp_mask *pages, uint64_t address)
 	fprintf(out, " of block 0x%" PRIx64, address);
 }
 
-/* ` with 15 pages around it`: those of the action that are not meant. */
+/* ` with 15 pages around it`: the other pages of the action. */
 static void tell_company(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
 {
 	uint32_t weight = uvmp_mask_weight(pages), company = uvmp_mask_weight(&action->pages) - weight;
@@ -311,7 +311,6 @@ static void tell_duration(FILE *out, const struct uvmp_action *action, uint64_t 
 			(end_ns - action->time_ns) / 1000, (end_ns - action->time_ns) % 1000);
 }
 
-/* subtree: for what was prefetched; NULL: not known. end_ns: the action completed then; 0: not known. */
 void explain_tell_action(struct explanation *explanation, const struct uvmp_action *action,
 			 const uvmp_mask *pages, const struct subtree *subtree, uint64_t end_ns)
 {

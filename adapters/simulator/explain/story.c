@@ -1,4 +1,4 @@
-/* The story: what happened to the pages of a query, one line for each action.
+/* The story of the pages of a query, one line for each action.
  *
  * The story tells a copy only when all copies of its step are read, since the subtree of a prefetch is known only then. */
 #include "explain_internal.h"

@@ -14,7 +14,7 @@ struct forest {
 	uvmp_mask set;			   /* faulted or there before */
 	uint32_t padding;		   /* leaves before page 0 */
 	uint32_t big;			   /* pages of a big page */
-	bool has_hidden;		   /* some of those that faulted were there before */
+	bool has_hidden;		   /* some of the faulted pages were resident before */
 };
 
 struct node {
@@ -115,7 +115,7 @@ static bool find_node(const struct forest *forest, struct uvmp_region pages, str
 
 		if (first + size < pages.outer + forest->padding)
 			break;
-		if (size > forest->big && first + size / 2 >= outer) /* has no pages but those of its half */
+		if (size > forest->big && first + size / 2 >= outer) /* all its pages are in its first half */
 			continue;
 		node = node_at(forest, first, size);
 		if (!is_fetched(forest, &node))

@@ -1,4 +1,4 @@
-/* importer.h: what the importers share. An importer is a function that reads the input from its beginning to
+/* importer.h: the interface of importers. An importer is a function that reads the input from its beginning to
  * its end and hands over rows in their order. It may be called twice with the same input: first to find out
  * which blocks of memory are touched, then to write. It need not care which of the two it is. */
 #ifndef UVMSIM_IMPORT_IMPORTER_H
@@ -61,9 +61,9 @@ struct import_ranges {
 
 /* A page of this block is touched. False: out of memory. */
 bool import_ranges_see(struct import_ranges *ranges, uint64_t address);
-/* Makes ranges of the touched blocks: neighbours are one. NULL, or what is wrong. */
+/* Makes ranges of the touched blocks: neighbours become one. NULL, or the error. */
 const char *import_ranges_make(struct import_ranges *ranges);
-/* NULL, or what is wrong with it. */
+/* NULL, or the error. */
 const char *import_ranges_add(struct import_ranges *ranges, const struct source_range *range);
 /* Reads --ranges: lines BASE,BYTES[,NAME], or allocations of UVM Smart, of which those of `set` (NULL: any)
  * and `benchmark` (NULL: the only one) are taken. */
@@ -72,7 +72,7 @@ bool import_ranges_read(struct import_ranges *ranges, const struct import_file *
 bool import_ranges_hold(struct import_ranges *ranges, uint64_t address);
 void import_ranges_free(struct import_ranges *ranges);
 
-/* -- rows.c: what importers hand over -- */
+/* -- rows.c: the rows that importers hand over -- */
 
 struct import {
 	const struct import_format *format;

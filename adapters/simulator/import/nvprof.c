@@ -25,12 +25,12 @@ struct table {
 };
 
 struct times {
-	uint64_t start, step, duration; /* ns; step: what the last digit of start stands for */
+	uint64_t start, step, duration; /* ns; step: the unit of the last digit of start */
 };
 
 /* -- words -- */
 
-/* `681.75ms`: in ns, and what its last digit stands for. False: no time. */
+/* `681.75ms`: in ns, and the unit of its last digit. False: no time. */
 static bool parse_time(const char *word, uint64_t *ns, uint64_t *step)
 {
 	static const struct {
@@ -61,7 +61,7 @@ static bool parse_time(const char *word, uint64_t *ns, uint64_t *step)
 	return false;
 }
 
-/* The next word of what is left; empty at the end. */
+/* The next word of the rest; empty at the end. */
 static char *next_word(char **rest)
 {
 	char *word = *rest + strspn(*rest, " "), *end = word + strcspn(word, " ");

@@ -95,7 +95,7 @@ const char *import_ranges_make(struct import_ranges *ranges)
 
 /* -- ranges -- */
 
-/* Index of the first range that ends at or behind the address. */
+/* Index of the first range that ends at or after the address. */
 static size_t search(const struct import_ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->ranges;

@@ -112,7 +112,7 @@ static bool read_kernels(struct import *import, struct stream *stream)
 	return is_good;
 }
 
-/* Ends and begins what is to end and begin before an access at this cycle. */
+/* Ends and begins the kernels that end and begin before an access at this cycle. */
 static bool step_kernels(struct import *import, struct stream *stream, uint64_t cycle)
 {
 	for (; stream->at < stream->kernels; stream->at++) {

@@ -1,4 +1,4 @@
-/* report_internal.h: what the formats of reports share. From the lowest to the highest:
+/* report_internal.h: the interface between the formats of reports. From the lowest to the highest:
  *
  *   fields.c   the keys of a result, and their values
  *   seeds.c    runs that differ only in their seeds

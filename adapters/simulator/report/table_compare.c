@@ -95,7 +95,7 @@ static bool has_bound(const struct row *row)
 	return all;
 }
 
-/* A star stands in the gap behind its number, so that no line ends in a blank. */
+/* A star stands in the gap after its number, so that no line ends in a blank. */
 static void print_cell(const struct report *report, int column, const char *text, bool was_best, FILE *out)
 {
 	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns_of(report)[column].width, text);
@@ -142,7 +142,7 @@ static void print_above(const struct row *row, bool was_best, FILE *out)
 	fprintf(out, "%c%*s", was_best ? '*' : ' ', ABOVE_WIDTH, text);
 }
 
-/* The medians of the rows are what is compared. */
+/* Compares the medians of the rows. */
 static bool is_best(const struct report *report, size_t count, const struct row *row, int column)
 {
 	uint64_t least = UINT64_MAX, most = 0, value;

@@ -1,4 +1,4 @@
-/* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall behind a fault, a GMMU that writes faults.
+/* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall after a fault, a GMMU that writes faults.
  *
  * Time is in integer nanoseconds. The owner of the GPU (timed.c, thread.c) lets time pass, takes the faults that
  * were written until then, and queues what the driver does to the page tables for the time at which the GPU sees
@@ -25,9 +25,8 @@ struct gpu_counts {
 	uint64_t accesses;	/* pages that warps went through, each time they did */
 	uint64_t pages_touched; /* distinct pages */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
-	uint64_t remote_accesses,
-		remote_bytes[MODEL_DIRECTIONS]; /* what they took across the link, each way */
-	uint64_t context_switches;		/* thread blocks switched out */
+	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* their bytes across the link, each way */
+	uint64_t context_switches;				  /* thread blocks switched out */
 	uint64_t mshr_merged, mshr_stalled; /* pages asked for that were in the table; that found it full */
 	uint64_t busy_ns;		    /* time in which some SM ran */
 };
@@ -70,13 +69,13 @@ uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns);
 /* The next fault that was written at until_ns or before; NULL: none. It stays until gpu_take_fault. */
 const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns);
 void gpu_take_fault(struct gpu *gpu);
-/* Of those that were taken the driver has fetched or flushed all but the last `left`. */
+/* Of the faults taken, the driver has fetched or flushed all but the last `left`. */
 void gpu_fetch_faults(struct gpu *gpu, uint64_t left);
-/* The buffer has no room: what waits for it is not written before something is taken, and a replay forgets it. */
+/* The buffer has no room: waiting faults are not written before one is taken, and a replay forgets them. */
 void gpu_block_faults(struct gpu *gpu);
 
-/* What the driver does; the GPU sees it at at_ns, but nothing about a block before what was queued for that block
- * earlier. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
+/* Actions of the driver. The GPU sees each at at_ns, but actions on a block in the order in which they were queued for
+ * that block. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
  *
  * A replay is seen after all events of the same time that were queued before. An event that removes rights after it at the
  * same time first lets each SM run for a nanosecond, if warps are ready by then: so the GPU's time can pass until_ns

@@ -12,7 +12,7 @@
 
 #define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
 
-/* What faults are ordered by. Times of a quantum differ by little more than it lasts; what is later counts as
+/* The sort keys of faults. Times of a quantum differ by little more than it lasts; what is later counts as
  * last. */
 enum sort_key { BY_TIME, BY_UTLB, BY_BURST };
 
@@ -65,7 +65,7 @@ static uint32_t fault_key(const struct gpu *gpu, enum sort_key key, uint64_t bas
 	return ns < SORT_KEYS ? (uint32_t)ns : SORT_KEYS - 1u;
 }
 
-/* Orders what was raised, and leaves in order what has the same key. */
+/* Orders the raised faults; faults of the same key stay in their order. */
 static void sort_raised(struct gpu *gpu, enum sort_key key, uint64_t base_ns)
 {
 	uint32_t first[SORT_KEYS + 1] = {0};

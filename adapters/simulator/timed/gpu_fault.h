@@ -7,9 +7,9 @@
 /* A warp that has the right `right` on a page has asked its uTLB for more, at now_ns. */
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page,
 		     uint32_t right);
-/* The end of a quantum: the GMMU writes what was raised in it. */
+/* The end of a quantum: the GMMU writes the faults raised in it. */
 void gpu_fault_write(struct gpu *gpu);
-/* A replay: what is not in the buffer by now is forgotten, and uTLBs translate again. */
+/* A replay: faults that are not in the buffer by now are forgotten, and uTLBs translate again. */
 void gpu_fault_forget(struct gpu *gpu);
 
 #endif

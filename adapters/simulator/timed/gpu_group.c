@@ -132,7 +132,7 @@ static void switch_in(struct gpu *gpu, struct sm *sm, struct group *group, uint6
 	}
 }
 
-/* Brings in what can run, as long as there is a place for it, or a block that only waits. */
+/* Switches in blocks that can run, while there is a free place or a block that only waits. */
 static void settle(struct gpu *gpu, struct sm *sm, uint64_t at_ns)
 {
 	struct group *in, *out;
