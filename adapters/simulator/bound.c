@@ -214,7 +214,7 @@ static bool add_range(struct bound *b, const struct source_range *source)
 /* The rest of a range is one range on each side of the freed part. */
 static bool cut_out(struct bound *b, const struct range *gone)
 {
-	size_t place = ranges_below(b, gone->start), outer;
+	size_t place = ranges_below(b, gone->start), end;
 
 	if (place > 0 && b->range[place - 1].start == gone->start)
 		place--;
@@ -226,11 +226,11 @@ static bool cut_out(struct bound *b, const struct range *gone)
 		if (!insert_range(b, place, above))
 			return false;
 	}
-	outer = place;
-	while (outer < b->ranges && b->range[outer].end <= gone->end)
-		outer++;
-	b->ranges -= outer - place;
-	memmove(b->range + place, b->range + outer, (b->ranges - place) * sizeof(*gone));
+	end = place;
+	while (end < b->ranges && b->range[end].end <= gone->end)
+		end++;
+	b->ranges -= end - place;
+	memmove(b->range + place, b->range + end, (b->ranges - place) * sizeof(*gone));
 	if (place < b->ranges && b->range[place].start <= gone->end)
 		b->range[place].start = gone->end + 1u;
 	return true;

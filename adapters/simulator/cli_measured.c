@@ -66,9 +66,9 @@ static void print_copies(char text[COLUMN], const uvmp_mask *moved, const uvmp_m
 	snprintf(text + used, COLUMN - used, " KiB");
 }
 
-static void print_next(char text[COLUMN], uint32_t next, uint32_t outer)
+static void print_next(char text[COLUMN], uint32_t next, uint32_t end)
 {
-	if (next == outer)
+	if (next == end)
 		snprintf(text, COLUMN, "no further fault");
 	else
 		snprintf(text, COLUMN, "next fault at %lu", (unsigned long)next);
@@ -82,8 +82,8 @@ static void print_row(const struct measured_fault *fault, const struct measured_
 
 	if (fault->is_touch) {
 		uvmp_mask_region_set(&moved, walked);
-		print_next(driver, fault->next, fault->outer);
-		print_next(library, verdict->next, fault->outer);
+		print_next(driver, fault->next, fault->end);
+		print_next(library, verdict->next, fault->end);
 	} else {
 		print_copies(driver, &moved, &fault->starts);
 		print_copies(library, &verdict->decided, &verdict->starts);

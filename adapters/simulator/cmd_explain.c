@@ -34,7 +34,7 @@ static bool scan_address(const char **text, uint64_t *address)
 static bool read_address(const char *text, struct explain_query *query)
 {
 	const char *at = text;
-	uint64_t outer, bytes;
+	uint64_t end, bytes;
 
 	query->has_address = true;
 	if (scan_address(&at, &query->first)) {
@@ -47,8 +47,8 @@ static bool read_address(const char *text, struct explain_query *query)
 			query->last = query->first + (bytes - 1);
 			if (query->last >= query->first)
 				return true;
-		} else if (*at++ == '-' && scan_address(&at, &outer) && *at == '\0' && outer > query->first) {
-			query->last = outer - 1;
+		} else if (*at++ == '-' && scan_address(&at, &end) && *at == '\0' && end > query->first) {
+			query->last = end - 1;
 			return true;
 		}
 	}

@@ -123,7 +123,7 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 			last->next = (uint32_t)page;
 		last = add_fault(parse, UVMP_CPU, (uint32_t)page);
 		last->is_touch = true;
-		last->next = last->outer = walk.outer;
+		last->next = last->end = walk.outer;
 		if (*list == '\0')
 			return true;
 		if (*list != ',')
@@ -338,8 +338,8 @@ enum uvmp_status measured_judge(struct measured_model *model, const struct measu
 	mark_copies(verdict, &faulted);
 	uvmp_mask_or(&after, &verdict->before, &verdict->decided);
 	verdict->next = uvmp_mask_next_clear(&after, fault->page);
-	if (verdict->next > fault->outer)
-		verdict->next = fault->outer;
+	if (verdict->next > fault->end)
+		verdict->next = fault->end;
 	verdict->agrees = fault->is_touch ? verdict->next == fault->next
 					  : uvmp_mask_equal(&verdict->decided, &fault->moved);
 	verdict->has_same_copies =

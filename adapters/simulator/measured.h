@@ -28,7 +28,7 @@ struct measured_fault {
 	uint32_t page;	  /* the faulting page */
 	bool is_touch;	  /* part of a `touch`: next is known, moved is not */
 	uint32_t next;	  /* touch: page of the next fault; for the last one the end of the touched pages */
-	uint32_t outer;	  /* touch: the end of the touched pages */
+	uint32_t end;	  /* touch: the end of the touched pages */
 	uvmp_mask moved;  /* pages that were copied */
 	uvmp_mask starts; /* first page of each copy */
 };
@@ -59,7 +59,7 @@ struct measured_verdict {
 	uvmp_mask before;     /* resident on the faulting processor, at the fault */
 	uvmp_mask decided;    /* the pages that the library would move: faulting and prefetched */
 	uvmp_mask starts;     /* first page of each copy that this takes */
-	uint32_t next;	      /* touch: where the walk would fault next, outer if nowhere */
+	uint32_t next;	      /* touch: where the walk would fault next, end if nowhere */
 	bool agrees;	      /* the same pages; touch: the same next fault */
 	bool has_same_copies; /* the same copies too; always true for touch, which copies nothing */
 };

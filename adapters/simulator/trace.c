@@ -293,7 +293,7 @@ static void remove_ranges(struct trace *trace, size_t at, size_t count)
 /* Whole pages that are all in ranges are so no longer. What is left of a range is one range on each side. */
 static bool cut_out(struct trace *trace, uint64_t first, uint64_t last)
 {
-	size_t at = search_range(trace, first), outer = at;
+	size_t at = search_range(trace, first), end = at;
 	struct extent *range = &trace->range[at];
 
 	if (range->first < first) {
@@ -304,11 +304,11 @@ static bool cut_out(struct trace *trace, uint64_t first, uint64_t last)
 		range = &trace->range[at]; /* the array may have moved */
 		range->last = first - 1;
 		range->is_rest = true;
-		outer = ++at;
+		end = ++at;
 	}
-	while (outer < trace->ranges && trace->range[outer].last <= last)
-		outer++;
-	remove_ranges(trace, at, outer - at);
+	while (end < trace->ranges && trace->range[end].last <= last)
+		end++;
+	remove_ranges(trace, at, end - at);
 	range = &trace->range[at];
 	if (at < trace->ranges && range->first <= last)
 		*range = (struct extent){last + 1, range->last, true};

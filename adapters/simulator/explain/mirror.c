@@ -180,7 +180,7 @@ static void apply(struct block *block, struct residency *from, struct residency 
 bool explain_mirror(struct explanation *explanation, const struct uvmp_action *action)
 {
 	struct block *block = explain_find_block(explanation, action->space, action->address);
-	uint32_t outer = uvmp_mask_hull(&action->pages).outer;
+	uint32_t end = uvmp_mask_hull(&action->pages).outer;
 	struct residency *from = NULL, *to = NULL;
 
 	if (block == NULL)
@@ -192,8 +192,8 @@ bool explain_mirror(struct explanation *explanation, const struct uvmp_action *a
 			forget_pages(block, &action->pages);
 		return true;
 	}
-	if (outer > block->extent)
-		block->extent = outer;
+	if (end > block->extent)
+		block->extent = end;
 	/* The CPU holds all pages at first. */
 	if (find_residency(block, UVMP_CPU) == NULL)
 		return false;

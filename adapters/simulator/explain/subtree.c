@@ -51,10 +51,10 @@ static bool plant(const struct explanation *explanation, const struct uvmp_actio
 	return true;
 }
 
-/* The block's pages below [leaf, outer). */
-static struct uvmp_region pages_below(const struct forest *forest, uint32_t leaf, uint32_t outer)
+/* The block's pages below [leaf, end). */
+static struct uvmp_region pages_below(const struct forest *forest, uint32_t leaf, uint32_t end)
 {
-	struct uvmp_region pages = {0, outer > forest->padding ? outer - forest->padding : 0};
+	struct uvmp_region pages = {0, end > forest->padding ? end - forest->padding : 0};
 
 	if (leaf > forest->padding)
 		pages.first = leaf - forest->padding;
@@ -100,11 +100,11 @@ static bool is_fetched(const struct forest *forest, const struct node *node)
  * either case; if only without those behind the extent, then only if no node within it has a majority. */
 static bool find_node(const struct forest *forest, struct uvmp_region pages, struct node *found)
 {
-	uint32_t outer = forest->block->extent + forest->padding, leaf = pages.first + forest->padding,
+	uint32_t end = forest->block->extent + forest->padding, leaf = pages.first + forest->padding,
 		 size = 1;
 	bool has_found = false;
 
-	while (size < outer)
+	while (size < end)
 		size *= 2;
 	if (size < forest->big)
 		size = forest->big;
@@ -115,12 +115,12 @@ static bool find_node(const struct forest *forest, struct uvmp_region pages, str
 
 		if (first + size < pages.outer + forest->padding)
 			break;
-		if (size > forest->big && first + size / 2 >= outer) /* all its pages are in its first half */
+		if (size > forest->big && first + size / 2 >= end) /* all its pages are in its first half */
 			continue;
 		node = node_at(forest, first, size);
 		if (!is_fetched(forest, &node))
 			continue;
-		is_whole = first + size <= outer;
+		is_whole = first + size <= end;
 		if (2 * node.set > node.nominal || (is_whole && !has_found)) {
 			*found = node;
 			return true;
@@ -138,9 +138,9 @@ static bool find_node(const struct forest *forest, struct uvmp_region pages, str
 /* The big pages of `pages`, if each of them can have been fetched by itself, because it faulted; else 0. */
 static uint32_t big_pages_fetched(const struct forest *forest, struct uvmp_region pages)
 {
-	uint32_t leaf = pages.first + forest->padding, outer = pages.outer + forest->padding, count = 0;
+	uint32_t leaf = pages.first + forest->padding, end = pages.outer + forest->padding, count = 0;
 
-	for (leaf -= leaf % forest->big; leaf < outer; leaf += forest->big) {
+	for (leaf -= leaf % forest->big; leaf < end; leaf += forest->big) {
 		struct node node = node_at(forest, leaf, forest->big);
 
 		if (!is_fetched(forest, &node))
