@@ -181,10 +181,10 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 	if (!block_is_whole(s, b))
 		return 0;
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *place = residency_at(s, at);
+		const struct residency *residency = residency_at(s, at);
 
-		if (place->has_memory && s->gpu[place->proc].pmm != NULL)
-			set |= BIT(place->proc);
+		if (residency->has_memory && s->gpu[residency->proc].pmm != NULL)
+			set |= BIT(residency->proc);
 	}
 	return set;
 }
@@ -193,7 +193,7 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
 	const struct counter_run *run = &s->counter;
-	const struct residency *place = uvmpi_residency_find(s, b, run->gpu);
+	const struct residency *residency = uvmpi_residency_find(s, b, run->gpu);
 	struct uvmp_counter_facts facts = {.gpu = run->gpu,
 					   .page_bytes = s->page_bytes,
 					   .granularity = UVMP_COUNTER_2M,
@@ -204,15 +204,16 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	uvmp_mask mapped;
 
 	uvmpi_block_residents(s, b);
-	if (place != NULL) {
-		residency_mapped(place, &mapped);
+	if (residency != NULL) {
+		residency_mapped(residency, &mapped);
 		block.is_mapped = !uvmp_mask_is_empty(&mapped);
 	}
 	uvmp_counter_expand(&s->processors, &facts, run->note, run->group, pages);
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* Throttled pages stay out; the read-duplicate verdict does not count [driver: counter-ignores-duplication]: uvmpi_job_add_fault sees to both. */
+/* uvmpi_job_add_fault leaves throttled pages out, and ignores the read-duplicate verdict
+ * [driver: counter-ignores-duplication]. */
 static void start_step(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;

@@ -27,7 +27,7 @@ uint64_t uvmpi_arena_reserve(uint32_t processors)
 	             rounded(sizeof(struct chunk_map)));
 }
 
-/* Detectors, counters and controllers: without room for these, decisions are taken without. */
+/* Detectors, counters and controllers: if the arena has no memory for them, the engine decides without them. */
 static bool is_optional(enum slab slab)
 {
 	return slab >= SLAB_THRASH;

@@ -45,11 +45,12 @@ static void decide_map(const struct uvmp_service *s, const struct job *job, uint
 	facts.read = right[0];
 	facts.write = right[1];
 	facts.atomic = right[2];
-	(void)uvmp_residency_map(&s->processors, &facts, map); /* what the range forbids has not come here */
+	(void)uvmp_residency_map(&s->processors, &facts,
+				 map); /* accesses that the range forbids were cancelled before */
 }
 
-/* Keeps of `pages` those that are in the set, or not in it, as `page` is. */
-static void keep_alike(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
+/* Keeps the pages that are in the set if `page` is, or not in the set if `page` is not. */
+static void keep_same(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
 {
 	if (uvmp_mask_test(set, page))
 		uvmp_mask_and(pages, pages, set);
@@ -57,32 +58,32 @@ static void keep_alike(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
 		uvmp_mask_andnot(pages, pages, set);
 }
 
-/* Those of `pages` for which decide_map says what it says for `page`. Pinned pages have their own facts. */
-static void find_alike(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
-		       uint32_t page, uvmp_mask *like)
+/* The pages for which decide_map decides as for `page`. A pinned page is a class of its own. */
+static void find_class(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
+		       uint32_t page, uvmp_mask *class_pages)
 {
 	const struct block *b = block_at(s, job->block);
 
 	if (uvmp_mask_test(&job->pinned, page)) {
-		uvmp_mask_zero(like);
-		uvmp_mask_set(like, page);
+		uvmp_mask_zero(class_pages);
+		uvmp_mask_set(class_pages, page);
 		return;
 	}
-	uvmp_mask_andnot(like, pages, &job->pinned);
+	uvmp_mask_andnot(class_pages, pages, &job->pinned);
 	for (uint32_t bit = 0; bit < 3u; bit++)
-		keep_alike(like, &job->access[bit], page);
-	keep_alike(like, &job->migrated, page);
+		keep_same(class_pages, &job->access[bit], page);
+	keep_same(class_pages, &job->migrated, page);
 	if (b->cold != 0) {
-		keep_alike(like, &cold_at(s, b->cold)->duplicated, page);
-		keep_alike(like, &cold_at(s, b->cold)->discarded, page);
+		keep_same(class_pages, &cold_at(s, b->cold)->duplicated, page);
+		keep_same(class_pages, &cold_at(s, b->cold)->discarded, page);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		keep_alike(like, &residency_at(s, at)->low, page);
-		keep_alike(like, &residency_at(s, at)->high, page);
+		keep_same(class_pages, &residency_at(s, at)->low, page);
+		keep_same(class_pages, &residency_at(s, at)->high, page);
 	}
 }
 
-/* Sets the classes of the pages, and what is decided for each. */
+/* Divides the pages into classes, and decides for each class. */
 static void decide_maps(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
 {
 	uvmp_mask left = *pages;
@@ -91,7 +92,7 @@ static void decide_maps(struct uvmp_service *s, const struct job *job, const uvm
 	for (uint32_t page = uvmp_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&left, page)) {
 		uvmp_mask_set(&s->classes.first, page);
-		find_alike(s, job, &left, page, &s->classes.pages[page]);
+		find_class(s, job, &left, page, &s->classes.pages[page]);
 		uvmp_mask_andnot(&left, &left, &s->classes.pages[page]);
 		decide_map(s, job, page, &s->classes.map[page]);
 	}
@@ -103,7 +104,7 @@ static uint32_t next_class(const struct map_classes *classes, uint32_t from)
 	return uvmp_mask_next_set(&classes->first, from);
 }
 
-/* What a processor shall have on a page; NONE: leave it. */
+/* The right that a processor gets on a page; NONE: its mapping stays as it is. */
 static uint8_t right_of(const struct job *job, const struct uvmp_map *map, uint32_t proc)
 {
 	if (proc == job->requester)
@@ -120,7 +121,7 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 	uvmp_mask some;
 
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *place = residency_at(s, at);
+		struct residency *residency = residency_at(s, at);
 
 		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
 			uvmp_mask_zero(&some);
@@ -128,15 +129,15 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 			     first = next_class(&s->classes, first + 1)) {
 				const struct uvmp_map *map = &s->classes.map[first];
 
-				if ((map->victims & BIT(place->proc)) != 0 && map->left == left)
+				if ((map->victims & BIT(residency->proc)) != 0 && map->left == left)
 					uvmp_mask_or(&some, &some, &s->classes.pages[first]);
 			}
 			if (uvmp_mask_is_empty(&some))
 				continue;
-			uvmpi_mapping_revoke(s, job->block, place, &some, left);
+			uvmpi_mapping_revoke(s, job->block, residency, &some, left);
 			for (run = uvmp_mask_next_run(&some, 0); run.outer != 0;
 			     run = uvmp_mask_next_run(&some, run.outer))
-				uvmpi_thrashing_revoked(s, job->block, run, place->proc);
+				uvmpi_thrashing_revoked(s, job->block, run, residency->proc);
 		}
 	}
 }
@@ -144,7 +145,7 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 /* The pages on which the processor gains each right. */
 static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t proc, uvmp_mask gain[3])
 {
-	const struct residency *place = uvmpi_residency_find(s, block_at(s, job->block), proc);
+	const struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), proc);
 	bool any = false;
 	uvmp_mask has;
 
@@ -157,8 +158,8 @@ static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t 
 
 		if (right == UVMP_PROT_NONE)
 			continue;
-		if (place)
-			residency_has(place, right, &has);
+		if (residency)
+			residency_has(residency, right, &has);
 		uvmp_mask_or(&gain[right - 1], &gain[right - 1], &s->classes.pages[first]);
 		uvmp_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
 		any = any || !uvmp_mask_is_empty(&gain[right - 1]);
@@ -168,13 +169,13 @@ static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t 
 
 static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc)
 {
-	struct residency *place;
+	struct residency *residency;
 	uvmp_mask gain[3];
 
 	if (!gains(s, job, proc, gain))
 		return;
-	place = uvmpi_residency_make(s, block_at(s, job->block), proc);
-	if (!place) {
+	residency = uvmpi_residency_make(s, block_at(s, job->block), proc);
+	if (!residency) {
 		if (proc == job->requester) /* it would fault again for ever */
 			job->error = UVMP_ERR_NO_MEMORY;
 		return;
@@ -189,7 +190,7 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 			reason.cause = UVMP_CAUSE_PIN;
 		else if (proc != job->requester)
 			reason.cause = UVMP_CAUSE_HINT;
-		a = uvmpi_mapping_map(s, job->block, place, &gain[right - 1], right, reason);
+		a = uvmpi_mapping_map(s, job->block, residency, &gain[right - 1], right, reason);
 		a->from = (uint8_t)job->dst;
 		if (reason.cause == UVMP_CAUSE_PIN)
 			a->throttles = job_throttles(job, &gain[right - 1]);

@@ -59,7 +59,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 {
 	struct block *b = block_at(s, job->block);
 	struct range *range = range_of(s, b);
-	const struct residency *place = uvmpi_residency_find(s, b, dst);
+	const struct residency *residency = uvmpi_residency_find(s, b, dst);
 	struct uvmp_prefetch_params params = s->tuned.prefetch;
 	uvmp_mask faulted = job->faulted, mapped;
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
@@ -67,7 +67,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 					    .range = &range->prefetch,
 					    .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
-					    .resident = place ? &place->resident : NULL,
+					    .resident = residency ? &residency->resident : NULL,
 					    .dst = dst,
 					    .has_preferred = range->preferred != UVMP_PROC_NONE,
 					    .preferred = range->preferred,
@@ -80,18 +80,18 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 
 	if (params.prefetcher == UVMP_PREFETCH_NONE)
 		return;
-	job->present = place ? uvmp_mask_weight(&place->resident) : 0;
+	job->present = residency ? uvmp_mask_weight(&residency->resident) : 0;
 	if (!uvmpi_prefetch_traits(s)->is_driver &&
-	    place) /* only the driver's takes pages that are there already for faulted ones */
-		uvmp_mask_andnot(&faulted, &faulted, &place->resident);
+	    residency) /* only the driver's takes pages that are there already for faulted ones */
+		uvmp_mask_andnot(&faulted, &faulted, &residency->resident);
 	if (!job->is_follow && uvmp_mask_is_empty(&faulted))
 		return;
 	facts.faulted_region = uvmp_mask_hull(&faulted);
 	uvmpi_block_shape(s, b, &facts.block);
 	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
 		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
-	if (dst == UVMP_CPU && place) {
-		residency_mapped(place, &mapped);
+	if (dst == UVMP_CPU && residency) {
+		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;
 	}
 	if (uvmpi_prefetch_has_tree(s))
@@ -111,14 +111,14 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst)
 {
 	const struct block *b = block_at(s, job->block);
-	const struct residency *place = uvmpi_residency_find(s, b, dst);
+	const struct residency *residency = uvmpi_residency_find(s, b, dst);
 
 	uvmp_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
 	if (job->hint.dst == UVMP_PROC_NONE)
 		return;
-	/* a page-wise order evicts until all fits: own pages that leave for that must not come back */
-	if (place && dst != UVMP_CPU && !s->gpu[dst].pmm)
-		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &place->resident);
+	/* a page-wise order evicts until all pages fit: own pages that it evicts must not return */
+	if (residency && dst != UVMP_CPU && !s->gpu[dst].pmm)
+		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &residency->resident);
 	uvmpi_job_add_prefetched(s, job, &s->prefetched, dst, range_of(s, b)->duplication);
 }
 
@@ -163,7 +163,8 @@ void uvmpi_prefetch_switch(struct uvmp_service *s)
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
 
 	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
-	    s->policy.runtime) /* [uvmsmart: oversubscription-switch]: the runtime engine keeps the prefetcher */
+	    s->policy
+		    .runtime) /* [uvmsmart: oversubscription-switch]: the runtime engine keeps the prefetcher */
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;

@@ -5,9 +5,9 @@
  *   ALLOCATE  memory for the pages. If there is none, the caller makes room (NEED_ROOM) and reports it (MADE_ROOM).
  *   COPY      processors that map a page that moves lose the mapping; the copies of the plan. While the pages are
  *             copied, the caller can make room for the next block (NEED_ROOM_AHEAD).
- *   COMMIT    pages that have arrived are resident here, and no longer elsewhere unless they are duplicated; the
- *             thrashing detector gets its events; then mappings [driver: other-mappings]: revoke from others, map the requester, map
- *             others
+ *   COMMIT    pages that have arrived are resident here, and no longer elsewhere unless they are duplicated. The
+ *             thrashing detector gets its events. Then mappings [driver: other-mappings]: revoke from others, map
+ *             the requester, map others.
  *
  * Nothing is committed before the host has completed the actions. So the pages of a copy that fails stay where they
  * were.
@@ -64,7 +64,7 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 		if (status != UVMP_OK)
 			uvmp_mask_or(&job->failed, &job->failed, &a->pages);
 		else if (a->kind == UVMP_ACTION_COPY && a->to == job->dst)
-			uvmp_mask_or(&job->came[a->from], &job->came[a->from], &a->pages);
+			uvmp_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
 	}
 }
 
@@ -95,7 +95,7 @@ static struct block_need allocate(struct uvmp_service *s, struct job *job)
 	return need;
 }
 
-/* Room was made. The driver walks again; the page-wise orders go on until all fits. */
+/* Room was made. With root chunks, the operation decides again; page-wise orders continue until all pages fit. */
 static void made_room(const struct uvmp_service *s, struct job *job, enum uvmp_status room)
 {
 	if (job->error != UVMP_OK)
@@ -110,7 +110,7 @@ static void made_room(const struct uvmp_service *s, struct job *job, enum uvmp_s
 
 /* -- COPY -- */
 
-/* Pages that are to be duplicated: holders keep them for reading, nobody maps them from afar. */
+/* Pages that are to be duplicated: holders keep them for reading, and remote mappings are removed. */
 static void prepare_duplicates(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
 {
 	handle h = job->block;
@@ -120,18 +120,18 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 	if (uvmp_mask_is_empty(pages))
 		return;
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *place = residency_at(s, at);
+		struct residency *residency = residency_at(s, at);
 
-		uvmp_mask_and(&some, pages, &place->high);
-		uvmp_mask_and(&some, &some, &place->resident);
+		uvmp_mask_and(&some, pages, &residency->high);
+		uvmp_mask_and(&some, &some, &residency->resident);
 		if (!uvmp_mask_is_empty(&some))
-			uvmpi_mapping_revoke(s, h, place, &some, UVMP_PROT_READ);
+			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_PROT_READ);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *place = residency_at(s, at);
+		const struct residency *residency = residency_at(s, at);
 
-		uvmp_mask_andnot(&some, pages, &place->resident);
-		uvmpi_mapping_unmap(s, h, &some, ~BIT(place->proc), because(job->cause));
+		uvmp_mask_andnot(&some, pages, &residency->resident);
+		uvmpi_mapping_unmap(s, h, &some, ~BIT(residency->proc), because(job->cause));
 	}
 }
 
@@ -190,7 +190,7 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 	}
 	uvmp_mask_zero(&job->failed);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmp_mask_zero(&job->came[proc]);
+		uvmp_mask_zero(&job->arrived_from[proc]);
 	uvmp_mask_copy(&job->migrated, &arriving);
 	plan_copies(s, job, &arriving);
 	job->phase = JOB_COMMIT;
@@ -203,7 +203,7 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 
 /* -- COMMIT: residency -- */
 
-/* Which pages are still on more than one processor? New ones have found room for the set in `allocate`. */
+/* Which pages are still on more than one processor? `allocate` has made cold state for new ones. */
 static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
 	uvmp_mask once, twice, both;
@@ -237,7 +237,7 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 	uvmp_mask prefetched, other;
 
 	for (uint32_t src = 0; src < s->processors.count; src++) {
-		uvmp_mask_and(&other, &job->came[src], pages);
+		uvmp_mask_and(&other, &job->arrived_from[src], pages);
 		if (uvmp_mask_is_empty(&other))
 			continue;
 		uvmp_mask_and(&prefetched, &other, &s->prefetched);

@@ -142,7 +142,7 @@ static bool has_same_instance(const struct uvmp_fault *a, const struct uvmp_faul
 	return a->instance == b->instance && a->aperture == b->aperture && a->subcontext == b->subcontext;
 }
 
-/* Gives the ordered faults their address spaces; false: a channel is gone, the batch is void. */
+/* Sets the address spaces of the ordered faults. False: a channel was unbound, and the batch is void. */
 static bool translate(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
@@ -160,7 +160,7 @@ static bool translate(struct uvmp_service *s)
 							    fault->subcontext, &is_channel);
 
 			if (slot == NO_INDEX) {
-				if (is_channel) { /* only the subcontext is gone: all that it has faulted */
+				if (is_channel) { /* only the subcontext was unbound: cancel all its faults */
 					queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
 					g->counts.cancelled++;
 				}
@@ -247,15 +247,15 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		       struct uvmp_fault_verdict *verdict)
 {
 	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
-	const struct residency *place = uvmpi_residency_find(s, b, s->fault.gpu);
+	const struct residency *residency = uvmpi_residency_find(s, b, s->fault.gpu);
 	uint32_t page = block_page(s, b, fault->address);
 	struct uvmp_fault_facts facts = {.logical = (enum uvmp_prot)range_of(s, b)->right,
 					 .is_retry = s->fault.retries != 0};
 	struct job *job = &s->fault.servicing->job;
 	bool is_throttled;
 
-	if (place)
-		facts.mapped = (enum uvmp_prot)residency_right(place, page);
+	if (residency)
+		facts.mapped = (enum uvmp_prot)residency_right(residency, page);
 	(void)uvmp_fault_classify(fault, &facts, previous, before, verdict);
 	s->fault.event.invalid_prefetches += verdict->invalid_prefetches;
 	if (verdict->is_fatal)
@@ -370,7 +370,7 @@ static void dispatch(struct uvmp_service *s)
 	}
 	index = g->order_of[run->next_bin];
 	slot = uvmpi_space_find(s, g->batch.entry[index].va_space);
-	status = UVMP_ERR_UNKNOWN; /* the space can be gone since the batch was fetched */
+	status = UVMP_ERR_UNKNOWN; /* the address space may have been removed since the fetch */
 	h = slot == NO_INDEX ? 0 : uvmpi_block_make(s, slot, g->batch.entry[index].address, &status);
 	if (h == 0 && status == UVMP_ERR_UNKNOWN) {
 		dispatch_unmapped(s, index);
@@ -390,11 +390,11 @@ static void dispatch(struct uvmp_service *s)
 
 /* -- pages beyond the block that faulted -- */
 
-/* Pages of the block that fault later in this batch, and come by themselves. */
+/* Pages of the block that fault later in this batch, and are serviced then. */
 static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
 	const struct gpu *g = gpu_of(s);
-	const struct residency *place = uvmpi_residency_find(s, b, s->fault.gpu);
+	const struct residency *residency = uvmpi_residency_find(s, b, s->fault.gpu);
 
 	for (uint32_t i = s->fault.next_bin; i < g->representatives; i++) {
 		const struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
@@ -404,8 +404,8 @@ static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_m
 		if (fault->address >= b->start && fault->va_space == space_of(s, b)->id)
 			uvmp_mask_set(pages, block_page(s, b, fault->address));
 	}
-	if (place)
-		uvmp_mask_andnot(pages, pages, &place->resident);
+	if (residency)
+		uvmp_mask_andnot(pages, pages, &residency->resident);
 }
 
 /* Asks the block that holds page run->follow of the range. */
@@ -419,7 +419,7 @@ static void follow(struct uvmp_service *s)
 	enum uvmp_status status;
 
 	h = uvmpi_block_make(s, range->space, range->start + (run->follow << s->page_shift), &status);
-	if (h == 0) { /* no room for it: nobody waits for these pages */
+	if (h == 0) { /* the arena is full; no warp waits for these pages */
 		run->follow = UVMP_PAGE_NONE;
 		return;
 	}
@@ -594,7 +594,7 @@ static void cancel(struct uvmp_service *s)
 	}
 }
 
-/* Every fault of the batch, after an error; false: more to come. */
+/* Cancels every fault of the batch, after an error. False: some are left. */
 static bool cancel_batch(struct uvmp_service *s)
 {
 	if (s->fault.cancel == 0)
@@ -681,7 +681,7 @@ static void act(struct uvmp_service *s)
 	}
 }
 
-/* What was queued is completed; the machine hears how it went. */
+/* All queued actions are completed: report the result to the replay state machine. */
 static void tell(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -698,7 +698,7 @@ static void tell(struct uvmp_service *s)
 	run->phase = FAULT_ACTION;
 }
 
-/* free_buffer: evicts until there is room, nothing may go, or an eviction fails. */
+/* free_buffer: evicts until enough is free, no unit may be evicted, or an eviction fails. */
 static bool trim(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;

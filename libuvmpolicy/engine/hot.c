@@ -12,7 +12,7 @@ bool uvmpi_hot_is_due(const struct uvmp_service *s)
 	return s->hot_first != 0;
 }
 
-/* Some may have come meanwhile, with a fault. */
+/* Some of the pages may have arrived since, with a fault. */
 void uvmpi_hot_start(struct uvmp_service *s)
 {
 	struct remote_run *run = &s->remote;

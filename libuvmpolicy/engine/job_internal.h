@@ -19,8 +19,8 @@ void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block
 void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate);
 /* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
  * of the range. */
-void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages, uint32_t dst,
-			      uint8_t duplication);
+void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
+			      uint32_t dst, uint8_t duplication);
 /* Hint and destination for one faulting page, into the job; where *is_throttled is set, a THROTTLE action is queued and
  * nothing is added. */
 enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,

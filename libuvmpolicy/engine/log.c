@@ -462,7 +462,7 @@ static bool take_key(struct reader *reader, const struct row *row)
 	return false;
 }
 
-/* What stands where a field or the end should: a field out of its place, or one that nobody knows. */
+/* The word where a field or the end was expected: a field out of order, or an unknown one. */
 static enum uvmp_status refuse_rest(struct reader *reader)
 {
 	size_t start = reader->at;

@@ -5,55 +5,55 @@
 #include "space_internal.h"
 
 void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
-                         struct reason reason)
+			 struct reason reason)
 {
 	const struct block *b = block_at(s, h);
 	uvmp_mask mapped;
 
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *place = residency_at(s, at);
+		struct residency *residency = residency_at(s, at);
 		struct uvmp_action *a;
 
-		if ((except & BIT(place->proc)) != 0)
+		if ((except & BIT(residency->proc)) != 0)
 			continue;
-		residency_mapped(place, &mapped);
+		residency_mapped(residency, &mapped);
 		uvmp_mask_and(&mapped, &mapped, pages);
 		if (uvmp_mask_is_empty(&mapped))
 			continue;
-		uvmpi_residency_map(place, &mapped, UVMP_PROT_NONE);
+		uvmpi_residency_map(residency, &mapped, UVMP_PROT_NONE);
 		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, (enum uvmp_cause)reason.cause, h, &mapped);
-		a->to = place->proc;
+		a->to = residency->proc;
 		a->for_address = reason.for_address;
 	}
 }
 
-void uvmpi_mapping_revoke(struct uvmp_service *s, handle h, struct residency *place, const uvmp_mask *pages,
-                          uint8_t right)
+void uvmpi_mapping_revoke(struct uvmp_service *s, handle h, struct residency *residency,
+			  const uvmp_mask *pages, uint8_t right)
 {
 	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, h, pages);
 
-	a->to = place->proc;
+	a->to = residency->proc;
 	a->right = right;
-	uvmpi_residency_map(place, pages, right);
+	uvmpi_residency_map(residency, pages, right);
 }
 
-struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle h, struct residency *place,
-                                      const uvmp_mask *pages, uint8_t right, struct reason reason)
+struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle h, struct residency *residency,
+				      const uvmp_mask *pages, uint8_t right, struct reason reason)
 {
 	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_MAP, (enum uvmp_cause)reason.cause, h, pages);
 
-	uvmpi_residency_map(place, pages, right);
-	a->to = place->proc;
+	uvmpi_residency_map(residency, pages, right);
+	a->to = residency->proc;
 	a->right = right;
 	a->for_address = reason.for_address;
 	return a;
 }
 
-/* Highest right that `proc` may have on a page that lies on `holder` [driver: va-policy], with nobody losing
- * one for it ([driver: block-service] step 4): while a processor without atomics there has all rights, others
- * read; such a one itself gets them only if nobody else writes. */
+/* Highest right that `proc` may have on a page that lies on `holder` [driver: va-policy] without revoking a right of
+ * another processor. If a processor without native atomics there has all rights, `proc` may read. A processor without
+ * native atomics gets all rights only if no other processor may write. */
 static uint8_t remote_right(const struct uvmp_service *s, const struct block *b, uint32_t page, uint32_t proc,
-                            uint32_t holder)
+			    uint32_t holder)
 {
 	uint64_t native = s->processors.native_atomics[holder], others = ~BIT(proc), right[3];
 	uint8_t best = UVMP_PROT_READ_WRITE;
@@ -68,9 +68,9 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 
 /* The pages, among those that lie closest on `holder`, on which `proc` gains each right, up to `most`. */
 static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
-                         uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
+			 uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
 {
-	const struct residency *place = uvmpi_residency_find(s, b, proc);
+	const struct residency *residency = uvmpi_residency_find(s, b, proc);
 	bool any = false;
 
 	for (int i = 0; i < 3; i++)
@@ -84,7 +84,7 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
 			continue;
 		right = (uint8_t)minimum(most, remote_right(s, b, page, proc, holder));
-		if (right <= residency_right_or_none(place, page))
+		if (right <= residency_right_or_none(residency, page))
 			continue;
 		uvmp_mask_set(&gain[right - 1], page);
 		any = true;
@@ -101,7 +101,7 @@ static bool stays_local(const struct uvmp_service *s, const struct range *range,
 }
 
 static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, uint8_t most,
-                       struct reason reason)
+		       struct reason reason)
 {
 	struct block *b = block_at(s, h);
 	uvmp_mask gain[3];
@@ -109,29 +109,29 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 	if (stays_local(s, range_of(s, b), proc))
 		return;
 	for (uint32_t holder = 0; holder < s->processors.count; holder++) {
-		struct residency *place;
+		struct residency *residency;
 
 		if ((s->processors.can_access[proc] & BIT(holder)) == 0 ||
 		    !gains_remote(s, b, pages, proc, holder, most, gain))
 			continue;
-		place = uvmpi_residency_make(s, b, proc);
-		if (place == NULL)
+		residency = uvmpi_residency_make(s, b, proc);
+		if (residency == NULL)
 			return;
 		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
 			if (!uvmp_mask_is_empty(&gain[right - 1]))
-				uvmpi_mapping_map(s, h, place, &gain[right - 1], right, reason)->from =
-				        (uint8_t)holder;
+				uvmpi_mapping_map(s, h, residency, &gain[right - 1], right, reason)->from =
+					(uint8_t)holder;
 	}
 }
 
 void uvmpi_mapping_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                              struct reason reason)
+			      struct reason reason)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, reason);
 }
 
 void uvmpi_mapping_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                             struct reason reason)
+			     struct reason reason)
 {
 	map_remote(s, h, proc, pages, UVMP_PROT_READ, reason);
 }

@@ -8,8 +8,8 @@
 void uvmpi_mapping_unmap(struct uvmp_service *s, handle block, const uvmp_mask *pages, uint64_t except,
 			 struct reason reason);
 /* Queues REVOKE: the processor keeps at most `right` on the pages. */
-void uvmpi_mapping_revoke(struct uvmp_service *s, handle block, struct residency *residency, const uvmp_mask *pages,
-			  uint8_t right);
+void uvmpi_mapping_revoke(struct uvmp_service *s, handle block, struct residency *residency,
+			  const uvmp_mask *pages, uint8_t right);
 /* Queues MAP of the pages, at least one; the caller sets `from` of the action, where the pages lie. */
 struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle block, struct residency *residency,
 				      const uvmp_mask *pages, uint8_t right, struct reason reason);

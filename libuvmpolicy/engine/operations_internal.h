@@ -9,7 +9,7 @@
 bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_fault_advance(struct uvmp_service *s);
-/* May room be made ahead, for faults of the batch behind the present block, and where does the block of the next one start? */
+/* May room be made ahead, for faults of the batch behind the present block? *start: of the next block. */
 bool uvmpi_fault_has_next(const struct uvmp_service *s, uvmp_addr *start);
 /* Between two blocks of a batch, where requests may go first? */
 bool uvmpi_fault_is_between(const struct uvmp_service *s);

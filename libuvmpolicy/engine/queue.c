@@ -21,7 +21,7 @@ void uvmpi_queue_begin_group(struct uvmp_service *s)
 }
 
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
-                                handle h, const uvmp_mask *pages)
+				handle h, const uvmp_mask *pages)
 {
 	struct uvmp_action *a;
 
@@ -30,12 +30,12 @@ struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind ki
 	s->done[s->actions] = 0;
 	s->actions += s->actions + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of each part keep below */
 	*a = (struct uvmp_action){.id = s->base_id + (uint64_t)(a - s->action),
-	                          .time_ns = s->now_ns,
-	                          .kind = (uint8_t)kind,
-	                          .cause = (uint8_t)cause,
-	                          .from = UVMP_PROC_NONE,
-	                          .to = UVMP_PROC_NONE,
-	                          .batch = s->batch};
+				  .time_ns = s->now_ns,
+				  .kind = (uint8_t)kind,
+				  .cause = (uint8_t)cause,
+				  .from = UVMP_PROC_NONE,
+				  .to = UVMP_PROC_NONE,
+				  .batch = s->batch};
 	a->after = a == s->action ? 0 : a->id - 1u;
 	if (h != 0) {
 		const struct block *b = block_at(s, h);

@@ -15,8 +15,8 @@ void uvmpi_queue_begin_group(struct uvmp_service *s);
 /* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
  * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
  * at once. `pages` may be NULL. */
-struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause, handle block,
-			       const uvmp_mask *pages);
+struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+				handle block, const uvmp_mask *pages);
 /* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
 

@@ -15,7 +15,7 @@
  *   access      to a page mapped so: decided again, with one access more. Migrate: the page has become hot.
  *
  *   hot pages   wait in their block, and blocks in a list, in the order in which they got their first one.
- *               When their turn comes, all of a block come in one step as faulted ones would: the prefetcher
+ *               All hot pages of a block migrate in one job, as faulted pages do: the prefetcher
  *               is asked.
  *
  *   eviction    one round trip more, whenever pages of a block begin to leave [uvmsmart: round-trips]. What would stay if it
@@ -175,9 +175,9 @@ void uvmpi_remote_map(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
 {
 	struct block *b = block_at(s, h);
-	const struct residency *place = uvmpi_residency_find(s, b, gpu);
-	bool is_there = place != NULL && (uvmp_mask_test(&place->resident, page) ||
-					  residency_right(place, page) != UVMP_PROT_NONE);
+	const struct residency *residency = uvmpi_residency_find(s, b, gpu);
+	bool is_there = residency != NULL && (uvmp_mask_test(&residency->resident, page) ||
+					      residency_right(residency, page) != UVMP_PROT_NONE);
 	struct counters *c = is_there ? counted(s, b) : NULL;
 
 	if (c == NULL)

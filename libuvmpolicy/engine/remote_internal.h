@@ -13,8 +13,9 @@ void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const 
 		      const uvmp_mask *arriving);
 /* Pages of the block begin to leave the GPU: a round trip. */
 void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
-/* They have left, to make room for the block at `for_address`; queues MAP for those that would stay on the CPU anyway. */
+/* Pages were evicted, to make room for the block at `for_address`. Queues MAP for those that a read would leave on the
+ * CPU. */
 void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages,
-			     uvmp_addr for_address);
+			      uvmp_addr for_address);
 
 #endif

@@ -104,7 +104,7 @@ struct parts {
 	struct uvmp_note *notes;
 	struct pinned *pinned;
 	struct servicing *servicing; /* [OPERATIONS] */
-	uvmp_mask *arrive, *came;    /* [OPERATIONS][processors] */
+	uvmp_mask *arrive, *arrived_from;    /* [OPERATIONS][processors] */
 	uvmp_mask *holders;
 	uint32_t processors;
 	struct uvmp_map *class_map;
@@ -141,7 +141,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->processors = params->processors->count;
 	p->servicing = part(l, OPERATIONS, sizeof(struct servicing));
 	p->arrive = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
-	p->came = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
+	p->arrived_from = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
 	p->holders = part(l, p->processors, sizeof(uvmp_mask));
 	p->class_map = part(l, UVMP_MASK_BITS, sizeof(struct uvmp_map));
 	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
@@ -219,7 +219,7 @@ static struct servicing *init_servicing(const struct parts *p, uint32_t operatio
 	struct servicing *servicing = &p->servicing[operation];
 
 	servicing->job.arrive = &p->arrive[operation * p->processors];
-	servicing->job.came = &p->came[operation * p->processors];
+	servicing->job.arrived_from = &p->arrived_from[operation * p->processors];
 	servicing->job.hint.dst = UVMP_PROC_NONE;
 	servicing->job.hint.follow = UVMP_PAGE_NONE;
 	return servicing;
@@ -390,7 +390,7 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 
 /* -- scheduling -- */
 
-/* A request that interrupts a bottom half takes over what room can be made for ahead. */
+/* A request that interrupts a bottom half may make room ahead for the next block of the batch. */
 static void start_request(struct uvmp_service *s)
 {
 	uvmpi_request_start(s);
@@ -495,7 +495,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 	return UVMP_ERR_RETRY;
 }
 
-/* How an action has ended, as it is kept. RETRY means inside that an eviction has made room. */
+/* The stored result of an action. Inside the engine, RETRY means that an eviction has made room. */
 static uint8_t result(const struct uvmp_action *a, enum uvmp_status status)
 {
 	if (a->kind == UVMP_ACTION_DONE || status >= 0)

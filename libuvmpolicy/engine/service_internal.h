@@ -281,7 +281,7 @@ struct job {
 	enum uvmp_status status; /* result, when phase is JOB_IDLE again; UVMP_ERR_RETRY: decide again */
 	enum uvmp_status error;	 /* of a failed action */
 	uvmp_mask failed;	 /* pages that did not arrive */
-	uvmp_mask *came;	 /* [processors]: pages that did, per source */
+	uvmp_mask *arrived_from;	 /* [processors]: pages that did, per source */
 	uvmp_mask faulted;
 	uvmp_mask migrated; /* of this destination */
 	uint32_t present;   /* pages that the destination had when the prefetcher was asked */

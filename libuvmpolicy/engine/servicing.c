@@ -1,8 +1,8 @@
-/* Services one block, and makes the room that it needs: a job of the block service with its evictions.
+/* Services one block, and makes the room that the block needs: a job of the block service with its evictions.
  *
- * The block service answers with what it needs. If it needs room, a victim is evicted, and the block service goes on
- * (page-wise orders) or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry]. While pages of the block
- * are copied, room for the next block of the batch can be made ahead. */
+ * The block service answers with what it needs. If it needs room, a victim is evicted. Then the block service continues
+ * (page-wise orders), or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry].
+ * While pages of the block are copied, room for the next block of the batch can be made ahead. */
 #include "block_service_internal.h"
 #include "servicing_internal.h"
 
@@ -28,7 +28,8 @@ bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servi
 	return note_active(s, servicing);
 }
 
-bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu, uvmp_addr for_address)
+bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
+			  uvmp_addr for_address)
 {
 	(void)uvmpi_evict_trim(s, &servicing->eviction, gpu, for_address);
 	return note_active(s, servicing);

@@ -11,6 +11,7 @@ void uvmpi_servicing_advance(struct uvmp_service *s, struct servicing *servicing
  * nothing has begun. */
 bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
 				 uvmp_addr for_address);
-bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu, uvmp_addr for_address);
+bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
+			  uvmp_addr for_address);
 
 #endif

@@ -1,16 +1,14 @@
-/* Address spaces, channels, ranges, blocks, and blocks on processors.
+/* Address spaces, channels, ranges, blocks, and the residency of blocks on processors.
  *
- * Spaces and ranges have slots, and keep them as long as they live. Channels are sorted. range_order lists
- * the slots of ranges by (space, start), so that an address is found by halving. Blocks are made at the first
- * need. They lie in two singly linked lists: that of their range, newest first, and that of their bucket,
- * which space and 2 MiB window choose; blocks of several ranges can share a window, so addresses are compared
- * too.
+ * Address spaces and ranges have slots, which stay the same until they are removed. Channels are sorted. range_order
+ * lists the slots of ranges by (space, start), for binary search. A block is made at the first need. It is in two
+ * singly linked lists: that of its range, newest first, and that of its hash bucket, which address space and 2 MiB
+ * window select. Blocks of several ranges can share a window, so a look-up compares addresses too.
  *
- * A range is split [driver: va-policy] by copying its record into a new slot, moving the blocks above the cut
- * over, and cutting the block that lies across. All that needs memory is made before anything is changed. The
- * pieces belong together as long as they live: by their origin they are found when the range is freed. So the
- * origin is an address that a piece has, and no range that is added can have: where the lowest of them
- * begins.
+ * A range is split [driver: va-policy] in three steps: its record is copied into a new slot, the blocks above the cut
+ * move to the new range, and the block across the cut is cut in two. All memory is taken before anything changes. The
+ * pieces of a range share an origin, by which they are found when the range is freed. The origin is the start of the
+ * lowest piece, an address that no range added later can start at.
  */
 #include "space_internal.h"
 
@@ -275,7 +273,7 @@ void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 		s->range_order[index] = s->range_order[index + count];
 }
 
-/* What is left of a range whose beginning has gone begins at its lowest piece. */
+/* If the first piece of a range was freed, the rest of the range begins at its lowest piece. */
 static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin)
 {
 	uint32_t heir = NO_INDEX, index;
@@ -474,7 +472,7 @@ static bool has_memory(const struct uvmp_service *s, const struct block *b)
 	return false;
 }
 
-/* Room for the part of the block from `address` on: all its parts, still empty. 0: the arena is full. */
+/* A block for the pages from `address` on, with all state that it needs, still empty. 0: the arena is full. */
 static handle take_upper(struct uvmp_service *s, const struct block *b, uvmp_addr address)
 {
 	handle h = take_block(s, b->range, address, b->pages - block_page(s, b, address));
@@ -500,8 +498,8 @@ static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
 	uvmp_mask_region_clear(lower, above);
 }
 
-/* The upper block takes over its pages; what counted faults or accesses begins again in both. Without memory
- * on a GPU the tree of pages there says nothing any more, nor does what controllers know. */
+/* The upper block takes over its pages. Fault counts, access counters, trees and histories start again in both blocks.
+ */
 static void split_block(struct uvmp_service *s, struct block *b, struct block *upper)
 {
 	uint32_t cut = b->pages - upper->pages;
@@ -592,7 +590,7 @@ enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_a
 	return UVMP_OK;
 }
 
-/* -- a block on a processor -- */
+/* -- residency of a block on a processor -- */
 
 struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc)
 {
@@ -660,7 +658,7 @@ void uvmpi_block_residents(struct uvmp_service *s, const struct block *b)
 		s->holders[residency_at(s, at)->proc] = residency_at(s, at)->resident;
 }
 
-/* -- looking -- */
+/* -- queries -- */
 
 static void describe(const struct uvmp_service *s, const struct block *b, uint32_t page,
                      struct uvmp_page_state *state)

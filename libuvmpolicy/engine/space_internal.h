@@ -13,7 +13,7 @@ void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot);
 /* Slot of the space that a channel belongs to; NO_INDEX: unknown. *is_channel (may be NULL): some subcontext of the
  * same GPU, aperture and instance is bound. */
 uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_t aperture, uint64_t instance,
-			    uint32_t subcontext, bool *is_channel);
+			     uint32_t subcontext, bool *is_channel);
 /* The order of the instances: ascending, none twice. */
 bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b);
 /* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
@@ -34,7 +34,8 @@ bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 /* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
 void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
-/* The same, all pieces of one range that was added, while others of it may stay: if the lowest goes, they have another origin. */
+/* The same for pieces of one range as it was added. Other pieces may stay; if the lowest is removed, their origin
+ * changes. */
 void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
 /* Where in the table blocks of this window hang. */
 uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
@@ -42,8 +43,8 @@ uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_a
 handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
 handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
-/* Takes it out of table, range and arena, with its thrashing state. Its places have no memory any more, but for
- * a struct chunk_map that is still theirs. */
+/* Takes it out of table, range and arena, with its thrashing state. Its processors have no memory for it, but for
+ * a struct chunk_map. */
 void uvmpi_block_remove(struct uvmp_service *s, handle h);
 void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
 static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
@@ -72,7 +73,8 @@ static inline bool block_is_discarded(const struct uvmp_service *s, const struct
 }
 /* Sets of processors: holders of a page; those mapped with at least each right. */
 uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page);
-void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3]);
+void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page,
+			uint64_t right[3]);
 static inline uint8_t residency_right(const struct residency *p, uint32_t page)
 {
 	return (uint8_t)(uvmp_mask_test(&p->low, page) | (uvmp_mask_test(&p->high, page) << 1));

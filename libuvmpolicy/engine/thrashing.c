@@ -4,7 +4,7 @@
 
 /* Without an array of pages the detector only needs the last event, which the block keeps itself. */
 static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,
-                                          struct uvmp_thrash_block *temporary)
+					  struct uvmp_thrash_block *temporary)
 {
 	if (b->thrash != 0)
 		return &thrash_at(s, b->thrash)->block;
@@ -16,7 +16,7 @@ static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct b
 
 /* Gives the block its array; NULL: the arena is full, and the event is forgotten. */
 static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
-                                         const struct uvmp_thrash_block *temporary)
+					 const struct uvmp_thrash_block *temporary)
 {
 	struct block *b = block_at(s, h);
 	struct thrash *t;
@@ -83,9 +83,9 @@ void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pa
 		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
 }
 
-/* What it says of a fault. It cannot refuse: all that it is told of exists. */
+/* The detector's hint for a fault. The detector cannot refuse, as all its arguments exist. */
 void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32_t requester,
-                         struct uvmp_thrash_hint *hint)
+			 struct uvmp_thrash_hint *hint)
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_thrash_facts facts = {.page = page, .requester = requester, .now_ns = s->now_ns};
@@ -97,7 +97,7 @@ void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32
 	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
 	facts.residents = uvmpi_block_holders(s, b, page);
 	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
-	                         &facts, hint);
+				 &facts, hint);
 }
 
 /* Times that the page was throttled, before the pin sets it back. */

@@ -5,7 +5,8 @@
 #include "service_internal.h"
 
 /* The detector's events. */
-void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block, const struct uvmp_thrash_migration *migration);
+void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block,
+			      const struct uvmp_thrash_migration *migration);
 void uvmpi_thrashing_revoked(struct uvmp_service *s, handle block, struct uvmp_region run, uint32_t proc);
 /* Forgets the thrashing of these pages / of the block. */
 void uvmpi_thrashing_reset(struct uvmp_service *s, handle block, const uvmp_mask *pages);

@@ -758,6 +758,7 @@ static void test_runtime_verdicts(void **state)
 	assert_true(engine_has(&e, "pattern cause=adapt batch=37 detail=2 update=1\nevict cause=eviction"));
 	fault(1, 3, 0);
 	assert_int_equal(e.service->tuned.remote.remote, UVMP_REMOTE_OVERSUB);
+	assert_int_equal(e.service->policy.remote.remote, UVMP_REMOTE_OFF); /* the policy stays as given */
 	end(id);
 	stop();
 }
