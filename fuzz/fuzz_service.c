@@ -133,9 +133,10 @@ static void draw_policy(struct host *h)
 {
 	char text[2u * UVMP_POLICY_TEXT_MAX] = "", *end = text;
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 
 	uvmp_policy_init(&h->policy);
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
 		char *at = end, digits[12];
 		uint32_t value, n = 0;
 

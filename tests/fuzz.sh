@@ -10,6 +10,10 @@ for target in "$@"; do
 	kept=$build/fuzz/corpus/${name#fuzz_}
 	dict=fuzz/dict/${name#fuzz_}.dict
 	mkdir -p "$kept"
+	if [ "$name" = fuzz_policy ] && [ -x "$build/uvmsim" ]; then # the words of the policy string, as the library defines them
+		dict=$build/fuzz/policy.dict
+		sh tests/policies/tables.sh "$build/uvmsim" dict >"$dict"
+	fi
 	if "$target" -max_total_time="${FUZZ_SECONDS:-30}" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$build/fuzz/$name-" $([ -f "$dict" ] && echo "-dict=$dict") "$kept" "fuzz/corpus/${name#fuzz_}" >"$build/fuzz/$name.log" 2>&1; then
 		passed=$((passed + 1))

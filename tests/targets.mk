@@ -73,7 +73,7 @@ coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
 fuzz:
 	@sh tests/deps.sh fuzz
 	@$(MAKE) --no-print-directory fuzz-run
-fuzz-run: $(call prog,fuzz,$(fuzzs))
+fuzz-run: $(call prog,fuzz,$(fuzzs)) $(BUILD)/uvmsim
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
 ## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory sanitizer,
@@ -116,6 +116,10 @@ fidelity-figures:
 ##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
+
+## make policy-tables  the tables of keys and presets in docs/policies.md, from the library
+policy-tables: $(BUILD)/uvmsim
+	@sh tests/policies/tables.sh $(BUILD)/uvmsim docs/policies.md
 
 ## make decisions  decision logs of every preset (6 runs each) into build/decisions-logs; AGAINST=DIR: compared with those of DIR
 decisions: $(BUILD)/uvmsim $(BUILD)/decisions

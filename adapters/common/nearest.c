@@ -127,8 +127,9 @@ static void try_presets(struct nearest *nearest)
 static bool try_values(struct nearest *nearest, const struct refused *refused)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 
-	for (uint32_t k = 0; (key = uvmp_policy_key_at(k)) != NULL; k++) {
+	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++) {
 		if (!is_name(refused, key->name))
 			continue;
 		nearest_start(nearest, refused->value, refused->value_length);
@@ -142,8 +143,9 @@ static bool try_values(struct nearest *nearest, const struct refused *refused)
 static void try_keys(struct nearest *nearest)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 
-	for (uint32_t k = 0; (key = uvmp_policy_key_at(k)) != NULL; k++)
+	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++)
 		nearest_try(nearest, key->name);
 	nearest_try(nearest, "preset");
 }

@@ -188,13 +188,6 @@ void emu_engine_grow(struct emu_bottom *b)
 
 /* -- an engine in force -- */
 
-static bool wants_touches(const struct uvmp_policy *policy)
-{
-	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
-	       policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
-	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
-}
-
 static u32 counter_threshold(const struct uvmp_policy *policy)
 {
 	s32 parameter = policy->counters == UVMP_COUNTERS_ON	? 1
@@ -210,10 +203,13 @@ static u32 counter_threshold(const struct uvmp_policy *policy)
 
 void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
 {
+	struct uvmp_needs needs;
+
 	b->engine = *engine;
 	b->driver->service = engine->service;
 	b->driver->policy = *policy;
-	b->wants_touches = wants_touches(policy);
+	(void)uvmp_policy_needs(policy, &needs);
+	b->wants_touches = needs.touches;
 	b->counts_pages = policy->evict != UVMP_EVICT_LRU;
 	b->stalled = (struct stalled_queue){.fault = engine->stalled, .capacity = engine->fault_room};
 	b->start_ns = ktime_get_ns();

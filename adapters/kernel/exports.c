@@ -184,6 +184,8 @@ EXPORT_SYMBOL(uvmp_pmm_count);
 EXPORT_SYMBOL(uvmp_policy_init);
 EXPORT_SYMBOL(uvmp_policy_is_valid);
 EXPORT_SYMBOL(uvmp_policy_unit_pages);
+EXPORT_SYMBOL(uvmp_policy_needs);
+EXPORT_SYMBOL(uvmp_policy_evictors);
 EXPORT_SYMBOL(uvmp_policy_parse);
 EXPORT_SYMBOL(uvmp_policy_print);
 EXPORT_SYMBOL(uvmp_policy_key_at);

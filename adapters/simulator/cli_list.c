@@ -82,10 +82,11 @@ __attribute__((format(printf, 3, 4))) static void add_word(char *text, size_t ro
 static int list_policies(void)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 	char text[1024] = "";
 
 	puts("A policy is a preset's name (uvmsim list presets), key=value words, or both.\n");
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++)
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++)
 		list_key(i, key);
 	puts("\nprefetchers:");
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
@@ -103,11 +104,12 @@ static int list_policies(void)
 static int list_policy(const char *name)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 	char hint[NEAREST_TEXT_MAX];
 	struct nearest nearest;
 
 	nearest_start(&nearest, name, strlen(name));
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
 		if (strcmp(name, key->name) == 0) {
 			list_key(i, key);
 			return CLI_DONE;

@@ -35,33 +35,14 @@ bool host_init(struct host *h, const struct host_params *params, struct source *
 
 /* -- the engine -- */
 
-bool host_counts_accesses(const struct uvmp_policy *policy)
-{
-	return policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime;
-}
-
-/* Does the engine keep which pages of a block were touched? */
-static bool keeps_touches(const struct uvmp_policy *policy)
-{
-	return policy->evict == UVMP_EVICT_MHPE || policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
-	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
-}
-
 /* Bytes for `blocks` blocks with all that the policy may keep of each. */
 static size_t arena_bytes(const struct host *h, const struct uvmp_service_params *params, uint32_t blocks)
 {
-	size_t bytes = uvmp_service_size(params, blocks), each = 512;
+	size_t bytes = uvmp_service_size(params, blocks), each = 512 + h->needs.block_bytes;
 	size_t small = 2 * (h->space.ranges + 64) * 5120; /* first and last block of each range */
 
 	if (h->params.run.policy->thrash.is_enabled)
 		each += 64;
-	if (host_counts_accesses(h->params.run.policy))
-		each += 640;
-	if (h->params.run.policy->adapt != UVMP_ADAPT_OFF || h->params.run.policy->sm_throttle ||
-	    keeps_touches(h->params.run.policy))
-		each += 256;
-	if (h->params.run.policy->runtime) /* twice an entry for each 64 KiB */
-		each += 256;
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
@@ -112,21 +93,18 @@ static bool add_known_ranges(struct host *h)
 	return true;
 }
 
-/* Orders whose units are 64 KiB or more. */
-static bool moves_large_units(enum uvmp_evictor evict)
-{
-	return evict == UVMP_EVICT_LRU || evict == UVMP_EVICT_LRU_2M || evict == UVMP_EVICT_LFU_2M ||
-	       evict == UVMP_EVICT_CLOCK_2M;
-}
-
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
 	const struct uvmp_policy *policy = h->params.run.policy;
-	char text[96];
+	char text[UVMP_POLICY_EVICTORS_MAX + 96], evictors[UVMP_POLICY_EVICTORS_MAX];
 
-	if (h->space.page_bytes != PAGE_BYTES && !moves_large_units(policy->evict))
-		return host_fail(h, "on a host with pages of 64 KiB only evict=lru|lru2m|lfu2m|clock2m work");
+	if ((h->needs.page_bytes & h->space.page_bytes) == 0) {
+		uvmp_policy_evictors(h->space.page_bytes, evictors, sizeof(evictors));
+		snprintf(text, sizeof(text), "on a host with pages of %u KiB only evict=%s work",
+		         h->space.page_bytes / 1024u, evictors);
+		return host_fail(h, text);
+	}
 	if (policy->replay.max_batch < ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
@@ -195,14 +173,13 @@ bool host_open(struct host *h)
 	uint64_t roots = 0;
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
+	uvmp_policy_needs(h->params.run.policy, &h->needs);
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
 	gpu.memory_bytes = h->result->memory_bytes;
 	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
 	if (!open_engine(h, &params, roots))
 		return false;
-	h->needs_touch = h->params.run.policy->evict != UVMP_EVICT_LRU || !h->params.run.policy->quirks ||
-			 keeps_touches(h->params.run.policy);
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
 }

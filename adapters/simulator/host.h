@@ -25,7 +25,7 @@ struct host {
 	char *error; /* [SOURCE_ERROR_MAX] */
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
-	bool needs_touch;	      /* the policy uses accesses */
+	struct uvmp_needs needs;
 	uint64_t resident_pages;      /* on the GPU */
 	/* private */
 	void *arena[HOST_ARENAS];
@@ -40,8 +40,6 @@ struct host {
 #define HOST_NEVER_RESUMED                                                                                   \
 	"no access can continue: with this policy and memory every page leaves before it is used"
 
-/* Does the engine count accesses by the GPU, remote ones too? Then it must get all. */
-bool host_counts_accesses(const struct uvmp_policy *policy);
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);
 bool host_init(struct host *host, const struct host_params *params, struct source *source,

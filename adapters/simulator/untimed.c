@@ -42,7 +42,7 @@ __attribute__((noinline)) static void observe_access(struct untimed *d, struct s
 						     uint32_t page, enum uvmp_access access)
 {
 	d->may_have_notes = true;
-	if (d->host.needs_touch)
+	if (d->host.needs.touches)
 		uvmp_service_access(d->host.service, HOST_GPU, HOST_SPACE,
 				    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
 	if (!uvmp_mask_test(&block->remote, page))
@@ -59,7 +59,7 @@ static void access_page(struct untimed *d, struct sim_block *block, uint32_t pag
 		d->host.result->pages_touched++;
 	}
 	uvmp_mask_clear(&block->unused, page);
-	if (d->host.needs_touch || uvmp_mask_test(&block->remote, page))
+	if (d->host.needs.touches || uvmp_mask_test(&block->remote, page))
 		observe_access(d, block, page, access);
 }
 
@@ -67,7 +67,7 @@ static void access_page(struct untimed *d, struct sim_block *block, uint32_t pag
 static void replay(struct untimed *d)
 {
 	const struct agent_turn *went;
-	uint32_t count = agents_release(&d->agents, d->host.needs_touch, &went);
+	uint32_t count = agents_release(&d->agents, d->host.needs.touches, &went);
 
 	d->now_ns += REPLAY_NS;
 	d->released += count;

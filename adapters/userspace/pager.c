@@ -72,6 +72,8 @@ static int check(const struct uvmp_pager_config *c, struct error error)
 static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
 {
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
+	char evictors[UVMP_POLICY_EVICTORS_MAX];
+	struct uvmp_needs needs;
 	struct uvmp_policy_error what;
 
 	if (!text)
@@ -79,11 +81,13 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	uvmp_policy_init(&p->policy);
 	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
 		return refuse(error, -EINVAL, "policy: %s", what.text);
-	if (p->policy.evict != UVMP_EVICT_LRU && p->policy.evict != UVMP_EVICT_LRU_2M &&
-	    c->page_bytes != 4096)
-		return refuse(error, -EINVAL,
-			      "policy: with pages of %u bytes only evict=lru and evict=lru2m work",
-			      c->page_bytes);
+	uvmp_policy_needs(&p->policy, &needs);
+	p->wants_touches = needs.touches;
+	if ((needs.page_bytes & c->page_bytes) == 0) {
+		uvmp_policy_evictors(c->page_bytes, evictors, sizeof(evictors));
+		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=%s work",
+		              c->page_bytes, evictors);
+	}
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
 		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
 	return 0;
@@ -149,14 +153,6 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 		return refuse(error, -EINVAL, "the policy does not work with this memory");
 	uvmp_service_bind(p->service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE);
 	return 0;
-}
-
-/* Does the policy use touches? As in the simulator. */
-static bool wants_touches(const struct uvmp_policy *policy)
-{
-	return policy->evict != UVMP_EVICT_LRU || !policy->quirks ||
-	       policy->prefetch.prefetcher == UVMP_PREFETCH_PATTERN ||
-	       policy->prefetch_full == 1u + UVMP_PREFETCH_PATTERN;
 }
 
 static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
@@ -253,7 +249,6 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 	if (status != 0)
 		return refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
 	p->start_ns = pager_now_ns();
-	p->wants_touches = wants_touches(&p->policy);
 	status = sample_open(&p->sample, p->uffd.is_mapped ? 0 : c->sample_pages, p->page_bytes);
 	if (status != 0)
 		return refuse(error, status, "out of memory");

@@ -31,7 +31,8 @@ extern "C" {
 	ROW(TBN, tbne)	       /* TBNe: the same, and the blocks that uvmp_evict_closure names */            \
 	ROW(LFU_2M, lfu2m)     /* least often touched 2 MiB */                                               \
 	ROW(CLOCK_2M, clock2m) /* second chance over 2 MiB */                                                \
-	ROW(MHPE, mhpe)	       /* CPPE: chunks of 64 KiB, the newest of the old ones, or the oldest */
+	ROW(MHPE, mhpe)	       /* CPPE: chunks of 64 KiB, the newest of the old ones, or the oldest */       \
+			       /* a new row goes above this line */
 
 /* UVMP_EVICT_LRU (0), UVMP_EVICT_LRU_2M, ... in the order of the list. */
 enum uvmp_evictor {

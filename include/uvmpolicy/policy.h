@@ -127,6 +127,36 @@ UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
  * valid. */
 UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 
+/* -- what a policy needs of its host ------------------------------------------------------------- */
+
+/* Everything that a host provides for one policy. A host asks uvmp_policy_needs instead of testing names of
+ * prefetchers and eviction orders. */
+struct uvmp_needs {
+	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096 and 65536, or 4096 alone */
+	bool touches;	     /* uvmp_service_touch or _access for every access to a resident page */
+	bool accesses;	     /* uvmp_service_access, with the kind of access: accesses are counted */
+	bool notifications; /* access-counter notifications (uvmp_service_note) are acted on, on every system */
+	bool kernels;	    /* uvmp_service_begin_kernel and _end_kernel */
+	bool utlbs;	    /* faults that carry their uTLB */
+	bool sms;	    /* uvmp_service_gpu.sms, and a GPU that obeys UVMP_ACTION_LIMIT */
+	bool one_gpu;	    /* the prefetcher's state of a range knows one GPU only */
+	bool histories; /* the engine records which pages of each block were touched, for the next decision */
+	uint32_t
+		block_bytes; /* arena that the engine may take per resident block beside uvmp_service_size, bytes */
+};
+
+/* Answers from the traits of everything that the policy names, prefetch_full included. UVMP_ERR_ARGUMENT: NULL, policy
+ * not valid. O(1). */
+UVMP_API enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs);
+
+#define UVMP_POLICY_EVICTORS_MAX 128u
+
+/* The eviction orders that work with pages of `page_bytes`, as "lru|lru2m", for error messages. UVMP_ERR_ARGUMENT: NULL.
+ * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_EVICTORS_MAX suffices. */
+UVMP_API enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t capacity);
+
+/* -- text ------------------------------------------------------------------------------------------ */
+
 /* Parses `length` bytes of text: key=value words; a preset, as preset=NAME or NAME alone, comes first. On
  * error *policy is unchanged and *error (may be NULL) says what is wrong; on success *error is unchanged.
  * Keys of a preset that a later key makes useless fall back to their defaults; keys given in the text itself
@@ -145,14 +175,14 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 
 /* -- what there is, for help texts and front ends -------------------------------------------- */
 
-/* Texts stand in the structures, NUL-terminated: tables of pointers would have to be relocated before use. */
+/* One key. */
 struct uvmp_policy_key {
-	char name[24];
-	char summary[96];  /* one line */
-	char used_by[64];  /* "prefetch=density" and the like, several as "counters=driver|on"; "": always */
-	uint32_t min, max; /* accepted numbers; for names: accepted choices */
-	uint32_t initial;  /* in nvidia-595, and wherever the key is not used */
-	bool is_choice;	   /* the value is a name, see uvmp_policy_choice */
+	const char *name;    /* constant text of the library */
+	const char *summary; /* one line; likewise */
+	char used_by[192];   /* "prefetch=density", several values as "counters=driver|on"; "": always used */
+	uint32_t min, max;   /* accepted numbers; for names: accepted choices */
+	uint32_t initial;    /* in nvidia-595, and wherever the key is not used */
+	bool is_choice;	     /* the value is a name, see uvmp_policy_choice */
 };
 
 struct uvmp_policy_preset {
@@ -161,8 +191,10 @@ struct uvmp_policy_preset {
 	char text[192];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
-/* The i-th key or preset; NULL beyond the last. */
-UVMP_API const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index);
+/* Fills *key with the key of this number, in the order in which uvmp_policy_print prints keys; returns `key`. NULL beyond
+ * the last, and for NULL. O(keys). */
+UVMP_API const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_policy_key *key);
+/* The preset of this number; NULL beyond the last. O(1). */
 UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index);
 
 /* Name of the choice-th value of the i-th key; NULL beyond the last, and for keys whose value is a number. */

@@ -12,16 +12,22 @@
  * pins are given up, oldest first, once `patience` was evicted without a single return that counts: whatever
  * is evicted now is not walking in circles. Distances are numbers of evictions, not time.
  */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #define ROUNDS_MAX 255u
+
+const struct parameter uvmpi_cyclic_parameters[1] = {
+        PARAMETER(struct uvmp_cyclic_params, share_percent, "cyclic_share", 0, 100, 75, 1, LIMIT_NONE, NULL,
+                  "percent of memory that may be pinned"),
+};
 
 void uvmp_cyclic_params_init(struct uvmp_cyclic_params *params)
 {
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_cyclic_params){
-	        .rounds = 2, .share_percent = 75, .reach_percent = 400, .patience_percent = 400};
+	        .rounds = 2, .reach_percent = 400, .patience_percent = 400};
+	uvmpi_parameters_init(uvmpi_cyclic_parameters, 1, params);
 }
 
 static bool is_within(uint32_t x, uint32_t max)

@@ -16,26 +16,33 @@
  *    parameters say. An epoch that had no predecessor, or one without faults, changes nothing.
  *  - Epochs that pass without any fault count as one: they leave no rate behind.
  */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #include "../base/bits_internal.h"
 
 #define PERCENT 100u
+
+const struct parameter uvmpi_early_parameters[3] = {
+        PARAMETER(struct uvmp_early_params, aggressive, "early_low", 1, 100, 26, 1, LIMIT_TO_THRESHOLD, NULL,
+                  "threshold of blocks that fault often; at most threshold"),
+        PARAMETER(struct uvmp_early_params, cautious, "early_high", 1, 100, 76, 1, LIMIT_FROM_THRESHOLD, NULL,
+                  "threshold of blocks that fault seldom; at least threshold"),
+        PARAMETER(struct uvmp_early_params, epoch_ns, "early_epoch_us", 1, 1000000000, 10000, 1000, LIMIT_NONE, NULL,
+                  "over which rates are taken"),
+};
 
 void uvmp_early_params_init(struct uvmp_early_params *params)
 {
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_early_params){
-	        .epoch_ns = 10000000,
-	        .aggressive = 26,
 	        .base = 51,
-	        .cautious = 76,
 	        .hot_percent = 150,
 	        .cold_percent = 50,
 	        .step = 10,
 	        .change_percent = 10,
 	};
+	uvmpi_parameters_init(uvmpi_early_parameters, 3, params);
 }
 
 bool uvmp_early_params_is_valid(const struct uvmp_early_params *params)

@@ -12,15 +12,25 @@
  * to be given again. The number of extra blocks is limited: the source reports up to two and three times the
  * blocks.
  */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #include "../base/bits_internal.h"
+
+const struct parameter uvmpi_threads_parameters[3] = {
+        PARAMETER(struct uvmp_threads_params, max, "extra_blocks", 1, 16, 2, 1, LIMIT_NONE, NULL,
+                  "most of them, per SM"),
+        PARAMETER(struct uvmp_threads_params, period, "threads_period_us", 1, 1000000000, 100, 1000, LIMIT_NONE, NULL,
+                  "time between two looks at the lifetimes of pages"),
+        PARAMETER(struct uvmp_threads_params, drop_percent, "threads_drop", 1, 100, 20, 1, LIMIT_NONE, NULL,
+                  "percent by which the mean lifetime falls when one is taken back"),
+};
 
 void uvmp_threads_params_init(struct uvmp_threads_params *params)
 {
 	if (params == NULL)
 		return;
-	*params = (struct uvmp_threads_params){.period = 100000, .drop_percent = 20, .start = 1, .max = 2};
+	*params = (struct uvmp_threads_params){.start = 1};
+	uvmpi_parameters_init(uvmpi_threads_parameters, 3, params);
 }
 
 bool uvmp_threads_params_is_valid(const struct uvmp_threads_params *params)

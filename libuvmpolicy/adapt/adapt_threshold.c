@@ -13,24 +13,33 @@
  *   in between                                                as it is
  * A step up from 100 is off, a step down from off is 100. Whenever all fits again, tuning starts anew.
  */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #define PERCENT 100u
 #define OFF     101u
+
+const struct parameter uvmpi_threshold_parameters[4] = {
+        PARAMETER(struct uvmp_threshold_params, aggressive, "pressure_low", 1, 100, 1, 1, LIMIT_TO_THRESHOLD, NULL,
+                  "threshold while all fits, and the lowest; at most threshold"),
+        PARAMETER(struct uvmp_threshold_params, step, "pressure_step", 1, 100, 10, 1, LIMIT_NONE, NULL,
+                  "percent points a change"),
+        PARAMETER(struct uvmp_threshold_params, window, "pressure_window", 1, 1048576, 1024, 1, LIMIT_NONE, NULL,
+                  "faulted pages between two looks"),
+        PARAMETER(struct uvmp_threshold_params, is_off_when_full, "pressure_off", 0, 1, 0, 1, LIMIT_NONE, NULL,
+                  "1: nothing is prefetched while managed memory does not fit"),
+};
 
 void uvmp_threshold_params_init(struct uvmp_threshold_params *params)
 {
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_threshold_params){
-	        .aggressive = 1,
 	        .base = 51,
-	        .step = 10,
-	        .window = 1024,
 	        .evicted_high = 64,
 	        .evicted_low = 8,
 	        .refault_percent = 10,
 	};
+	uvmpi_parameters_init(uvmpi_threshold_parameters, 4, params);
 }
 
 static bool is_within(uint32_t x, uint32_t min, uint32_t max)

@@ -1,51 +1,47 @@
-/* Fields of parameters by offset: parameter_internal.h. */
+/* Parameters as fields of a structure: parameter_internal.h. */
 #include "parameter_internal.h"
 
-static uint64_t field_get(const struct parameter *parameter, const void *structure)
+uint64_t uvmpi_field_get(const void *structure, uint32_t offset, uint32_t bytes)
 {
-	const uint8_t *field = (const uint8_t *)structure + parameter->offset;
+	const uint8_t *field = (const uint8_t *)structure + offset;
 	uint64_t wide;
 	uint32_t word;
 
-	if (parameter->bytes == sizeof(wide)) {
+	if (bytes == sizeof(wide)) {
 		__builtin_memcpy(&wide, field, sizeof(wide));
 		return wide;
 	}
-	if (parameter->bytes == sizeof(word)) {
+	if (bytes == sizeof(word)) {
 		__builtin_memcpy(&word, field, sizeof(word));
 		return word;
 	}
 	return *field;
 }
 
-uint64_t uvmp_parameter_get(const struct parameter *parameter, const void *structure)
+void uvmpi_field_set(void *structure, uint32_t offset, uint32_t bytes, uint64_t value)
 {
-	return field_get(parameter, structure) / parameter->scale;
-}
+	uint8_t *field = (uint8_t *)structure + offset;
+	uint32_t word = (uint32_t)value;
 
-void uvmp_parameter_set(const struct parameter *parameter, void *structure, uint32_t value)
-{
-	uint8_t *field = (uint8_t *)structure + parameter->offset;
-	uint64_t wide = (uint64_t)value * parameter->scale;
-
-	if (parameter->bytes == sizeof(wide))
-		__builtin_memcpy(field, &wide, sizeof(wide));
-	else if (parameter->bytes == sizeof(value))
+	if (bytes == sizeof(value))
 		__builtin_memcpy(field, &value, sizeof(value));
+	else if (bytes == sizeof(word))
+		__builtin_memcpy(field, &word, sizeof(word));
 	else
 		*field = (uint8_t)value;
 }
 
-void uvmp_parameters_init(const struct parameter *parameter, uint32_t count, void *structure)
+void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, void *structure)
 {
 	for (uint32_t i = 0; i < count; i++)
-		uvmp_parameter_set(&parameter[i], structure, parameter[i].initial);
+		uvmpi_field_set(structure, parameter[i].offset, parameter[i].bytes,
+				(uint64_t)parameter[i].initial * parameter[i].scale);
 }
 
-bool uvmp_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure)
+bool uvmpi_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t value = field_get(&parameter[i], structure);
+		uint64_t value = uvmpi_field_get(structure, parameter[i].offset, parameter[i].bytes);
 
 		if (value < (uint64_t)parameter[i].min * parameter[i].scale ||
 		    value > (uint64_t)parameter[i].max * parameter[i].scale)

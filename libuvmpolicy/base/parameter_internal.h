@@ -7,37 +7,43 @@
 
 #include "uvmpolicy/base.h"
 
+/* Does another value of the policy narrow the range? */
+enum parameter_limit {
+	LIMIT_NONE,
+	LIMIT_QUIRKS,	      /* 0 only with quirks */
+	LIMIT_TO_THRESHOLD,   /* at most the density threshold of the policy, of which 0 counts as 1 */
+	LIMIT_FROM_THRESHOLD, /* at least that */
+};
+
 struct parameter {
 	char name[24];
-	char summary[96];		 /* one line of help */
-	uint32_t min, max, initial;	 /* in the unit of the policy string */
-	uint32_t scale;			 /* field = number * scale, e.g. 1000 for microseconds kept in nanoseconds */
-	uint16_t offset;		 /* of the field in its structure, bytes */
-	uint8_t bytes;			 /* of the field: 1, 4 or 8 */
+	char summary[96];	    /* one line of help */
+	uint32_t min, max, initial; /* in the unit of the policy string */
+	uint32_t scale;	 /* field = number * scale, e.g. 1000 for microseconds kept in nanoseconds */
+	uint16_t offset; /* of the field in its structure, bytes */
+	uint8_t bytes;	 /* of the field: 1, 4 or 8 */
+	uint8_t limit;	 /* enum parameter_limit */
 	const char *(*choice)(uint32_t); /* name of a value; NULL: the value is a number */
 };
 
-#define PARAMETER_SCALED(type, field, name, min, max, initial, scale, summary)                               \
+#define PARAMETER(type, field, name, min, max, initial, scale, limit, choice, summary)                       \
 	{                                                                                                    \
 		name, summary, min, max, initial, scale, (uint16_t)offsetof(type, field),                    \
-			(uint8_t)sizeof(((type *)0)->field), NULL                                            \
+			(uint8_t)sizeof(((type *)0)->field), limit, choice                                   \
 	}
 #define PARAMETER_NUMBER(type, field, name, min, max, initial, summary)                                      \
-	PARAMETER_SCALED(type, field, name, min, max, initial, 1, summary)
+	PARAMETER(type, field, name, min, max, initial, 1, LIMIT_NONE, NULL, summary)
 /* `count` values, named by choice(0) to choice(count - 1). */
 #define PARAMETER_CHOICE(type, field, name, count, initial, choice, summary)                                 \
-	{                                                                                                    \
-		name, summary, 0, (count)-1, initial, 1, (uint16_t)offsetof(type, field),                    \
-			(uint8_t)sizeof(((type *)0)->field), choice                                          \
-	}
+	PARAMETER(type, field, name, 0, (count)-1, initial, 1, LIMIT_NONE, choice, summary)
 
-/* Reads or writes the field in `structure`, in the unit of the policy string. */
-uint64_t uvmp_parameter_get(const struct parameter *parameter, const void *structure);
-void uvmp_parameter_set(const struct parameter *parameter, void *structure, uint32_t value);
+/* The field at `offset`; `bytes` is 1, 4 or 8. */
+uint64_t uvmpi_field_get(const void *structure, uint32_t offset, uint32_t bytes);
+void uvmpi_field_set(void *structure, uint32_t offset, uint32_t bytes, uint64_t value);
 
 /* Gives `count` parameters their defaults. */
-void uvmp_parameters_init(const struct parameter *parameter, uint32_t count, void *structure);
+void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, void *structure);
 /* Are `count` parameters in range? */
-bool uvmp_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure);
+bool uvmpi_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure);
 
 #endif

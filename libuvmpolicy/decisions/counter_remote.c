@@ -6,6 +6,8 @@
  * for each time that the block has been out and back, and once more. */
 #include "uvmpolicy/counter.h"
 
+#include "parameters_internal.h"
+
 const char *uvmp_remote_name(enum uvmp_remote remote)
 {
 	static const char *const name[] = {"off", "adaptive", "always", "oversub"};
@@ -13,10 +15,24 @@ const char *uvmp_remote_name(enum uvmp_remote remote)
 	return (uint32_t)remote < UVMP_REMOTE_COUNT ? name[remote] : NULL;
 }
 
+static const char *remote_name(uint32_t remote)
+{
+	return uvmp_remote_name((enum uvmp_remote)remote);
+}
+
+const struct parameter uvmpi_remote_parameters[3] = {
+        PARAMETER_CHOICE(struct uvmp_remote_params, remote, "remote", UVMP_REMOTE_COUNT, UVMP_REMOTE_OFF,
+                         remote_name, "when a GPU reads where the page lies, on the CPU"),
+        PARAMETER_NUMBER(struct uvmp_remote_params, threshold, "remote_threshold", 1, 134217727, 8,
+                         "accesses to 64 KiB that bring the page after all"),
+        PARAMETER_NUMBER(struct uvmp_remote_params, penalty, "remote_penalty", 0, 1048576, 2,
+                         "factor of that per time out and back; 1048576 pins"),
+};
+
 void uvmp_remote_params_init(struct uvmp_remote_params *params)
 {
 	if (params != NULL)
-		*params = (struct uvmp_remote_params){UVMP_REMOTE_OFF, 8, 2};
+		uvmpi_parameters_init(uvmpi_remote_parameters, 3, params);
 }
 
 static uint64_t saturating_next(uint64_t n)

@@ -5,26 +5,46 @@
  * with enough of them the page thrashes, until an event that comes late, a reset, or the end of its pin. The
  * array with the stamps exists only for blocks in which two processors met within one lapse. Pinned pages
  * stand in a queue that is linked through the pages themselves. */
+#include "parameters_internal.h"
 #include "thrash_internal.h"
 
 #define EVENTS_MAX     7u
 #define UNPIN_EARLY_NS 20000u
 
+static const char *switch_name(uint32_t is_on)
+{
+	static const char name[][4] = {"off", "on"};
+
+	return is_on <= 1u ? name[is_on] : NULL;
+}
+
+const struct parameter uvmpi_thrash_parameters[9] = {
+        PARAMETER_CHOICE(struct uvmp_thrash_params, is_enabled, "thrash", 2, 1, switch_name,
+                         "whether pages that bounce are pinned and their processors throttled"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, threshold, "thrash_threshold", 1, EVENTS_MAX, 3,
+                         "events in quick succession from which a page counts as bouncing"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, pin_threshold, "pin_threshold", 1, THROTTLES_MAX, 10,
+                         "throttlings after which a bouncing page is pinned"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, lapse_us, "lapse_us", 1, 1000000000, 500,
+                         "longest gap between events that still counts as quick; only 500 adapts"),
+        PARAMETER(struct uvmp_thrash_params, vote_threshold, "lapse_votes", 0, 1000000, 32, 1, LIMIT_QUIRKS,
+                  NULL, "votes before the lapse adapts; 0 only with quirks=1, where it means 500"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, nap, "nap", 1, 100, 1,
+                         "length of a throttling, in lapses"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, epoch, "epoch", 1, 1000000, 2000,
+                         "quiet time after which a block is forgotten, in lapses"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, pin, "pin", 0, 1000000, 300,
+                         "how long a page stays pinned, in lapses; 0: for good"),
+        PARAMETER_NUMBER(struct uvmp_thrash_params, max_resets, "max_resets", 0, 1000000, 4,
+                         "how often one block is forgotten"),
+};
+
 void uvmp_thrash_params_init(struct uvmp_thrash_params *params)
 {
-	const struct uvmp_thrash_params driver = {.is_enabled = true,
-	                                          .threshold = 3,
-	                                          .pin_threshold = 10,
-	                                          .lapse_us = 500,
-	                                          .vote_threshold = 32,
-	                                          .nap = 1,
-	                                          .epoch = 2000,
-	                                          .pin = 300,
-	                                          .max_resets = 4,
-	                                          .quirks = true};
-
-	if (params != NULL)
-		*params = driver;
+	if (params == NULL)
+		return;
+	*params = (struct uvmp_thrash_params){.quirks = true};
+	uvmpi_parameters_init(uvmpi_thrash_parameters, 9, params);
 }
 
 static void correct(uint32_t *value, uint32_t low, uint32_t high, uint32_t otherwise)
@@ -36,17 +56,18 @@ static void correct(uint32_t *value, uint32_t low, uint32_t high, uint32_t other
 enum uvmp_status uvmp_thrash_space_init(struct uvmp_thrash_space *space,
                                         const struct uvmp_thrash_params *params)
 {
-	struct uvmp_thrash_params kept;
+	struct uvmp_thrash_params kept, initial;
 
 	if (space == NULL || params == NULL)
 		return UVMP_ERR_ARGUMENT;
 	kept = *params;
-	correct(&kept.threshold, 1, EVENTS_MAX, 3);
-	correct(&kept.pin_threshold, 1, THROTTLES_MAX, 10);
-	correct(&kept.lapse_us, 1, UINT32_MAX, 500);
-	correct(&kept.vote_threshold, 1, UINT32_MAX, kept.quirks ? 500 : 32); /* [driver: vote-threshold-zero] */
-	correct(&kept.nap, 1, 100, 1);
-	correct(&kept.epoch, 1, UINT32_MAX, 2000);
+	uvmp_thrash_params_init(&initial);
+	correct(&kept.threshold, 1, EVENTS_MAX, initial.threshold);
+	correct(&kept.pin_threshold, 1, THROTTLES_MAX, initial.pin_threshold);
+	correct(&kept.lapse_us, 1, UINT32_MAX, initial.lapse_us);
+	correct(&kept.vote_threshold, 1, UINT32_MAX, kept.quirks ? 500 : initial.vote_threshold); /* [driver: vote-threshold-zero] */
+	correct(&kept.nap, 1, 100, initial.nap);
+	correct(&kept.epoch, 1, UINT32_MAX, initial.epoch);
 	space->params = kept;
 	space->lapse_ns = (uint64_t)kept.lapse_us * 1000u;
 	space->vote = 0;

@@ -7,6 +7,7 @@
  * takes only what the printer gives (no leading zeros, no field that could be left out, runs of pages
  * joined), so that printing brings back every text that was accepted.
  */
+#include "../base/text_internal.h"
 #include "uvmpolicy/fault.h"
 #include "uvmpolicy/mask.h"
 #include "uvmpolicy/service.h"
@@ -45,10 +46,10 @@ enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, KINDS, CAUSES, RIGHTS, MODES
 struct row {
 	char key[12];
 	enum format format;
-	uint64_t max;   /* of the number, or number of the last word */
-	uint64_t none;  /* says nothing and is left out */
+	uint64_t max;	/* of the number, or number of the last word */
+	uint64_t none;	/* says nothing and is left out */
 	uint32_t kinds; /* bit k: actions of kind k have it */
-	bool is_kept;   /* is never left out */
+	bool is_kept;	/* is never left out */
 };
 
 #define KIND(name) (1u << (uint32_t)UVMP_ACTION_##name)
@@ -65,30 +66,30 @@ struct row {
 	}
 
 static const struct row table[FIELDS] = {
-        [TIME] = {"t", DECIMAL, UINT64_MAX, 0, EVERY_KIND, true},
-        [AFTER] = ROW("after", DECIMAL, UINT64_MAX),
-        [CAUSE] = ROW("cause", CAUSES, UVMP_CAUSE_COUNT - 1),
-        [SPACE] = ROW("space", DECIMAL, UINT64_MAX),
-        [BLOCK] = ROW("block", HEXADECIMAL, UINT64_MAX),
-        [PAGES] = ROW("pages", MASK, UVMP_MASK_BITS),
-        [PAGE_BYTES] = ROW("page_bytes", DECIMAL, UINT32_MAX),
-        [FROM] = PROCESSOR("from"),
-        [TO] = PROCESSOR("to"),
-        [RIGHT] = {"right", RIGHTS, UVMP_PROT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
-        [MODE] = {"mode", MODES, UVMP_CANCEL_WRITE_AND_ATOMIC, 0, KIND(CANCEL), true},
-        [VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_ORDER, 0, KIND(EVICT), true},
-        [FOR] = ROW("for", HEXADECIMAL, UINT64_MAX),
-        [BATCH] = ROW("batch", DECIMAL, UINT32_MAX),
-        [COUNT] = ROW("count", DECIMAL, UINT32_MAX),
-        [DETAIL] = ROW("detail", DECIMAL, UINT32_MAX),
-        [OFFSET] = ROW("offset", HEXADECIMAL, UINT64_MAX),
-        [UPDATE] = ROW("update", DECIMAL, 1),
-        [UNTIL] = ROW("until", DECIMAL, UINT64_MAX),
-        [FAULTED] = ROW("faulted", DECIMAL, UINT32_MAX),
-        [PRESENT] = ROW("present", DECIMAL, UINT32_MAX),
-        [THROTTLES] = ROW("throttles", DECIMAL, UINT32_MAX),
-        [TICKET] = ROW("ticket", DECIMAL, UINT64_MAX),
-        [STATUS] = {"status", NEGATIVE, 128, 0, EVERY_KIND, false},
+	[TIME] = {"t", DECIMAL, UINT64_MAX, 0, EVERY_KIND, true},
+	[AFTER] = ROW("after", DECIMAL, UINT64_MAX),
+	[CAUSE] = ROW("cause", CAUSES, UVMP_CAUSE_COUNT - 1),
+	[SPACE] = ROW("space", DECIMAL, UINT64_MAX),
+	[BLOCK] = ROW("block", HEXADECIMAL, UINT64_MAX),
+	[PAGES] = ROW("pages", MASK, UVMP_MASK_BITS),
+	[PAGE_BYTES] = ROW("page_bytes", DECIMAL, UINT32_MAX),
+	[FROM] = PROCESSOR("from"),
+	[TO] = PROCESSOR("to"),
+	[RIGHT] = {"right", RIGHTS, UVMP_PROT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
+	[MODE] = {"mode", MODES, UVMP_CANCEL_WRITE_AND_ATOMIC, 0, KIND(CANCEL), true},
+	[VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_ORDER, 0, KIND(EVICT), true},
+	[FOR] = ROW("for", HEXADECIMAL, UINT64_MAX),
+	[BATCH] = ROW("batch", DECIMAL, UINT32_MAX),
+	[COUNT] = ROW("count", DECIMAL, UINT32_MAX),
+	[DETAIL] = ROW("detail", DECIMAL, UINT32_MAX),
+	[OFFSET] = ROW("offset", HEXADECIMAL, UINT64_MAX),
+	[UPDATE] = ROW("update", DECIMAL, 1),
+	[UNTIL] = ROW("until", DECIMAL, UINT64_MAX),
+	[FAULTED] = ROW("faulted", DECIMAL, UINT32_MAX),
+	[PRESENT] = ROW("present", DECIMAL, UINT32_MAX),
+	[THROTTLES] = ROW("throttles", DECIMAL, UINT32_MAX),
+	[TICKET] = ROW("ticket", DECIMAL, UINT64_MAX),
+	[STATUS] = {"status", NEGATIVE, 128, 0, EVERY_KIND, false},
 };
 
 /* -- words -- */
@@ -96,9 +97,9 @@ static const struct row table[FIELDS] = {
 const char *uvmp_action_name(enum uvmp_action_kind kind)
 {
 	static const char name[UVMP_ACTION_COUNT][12] = {
-	        "batch",   "allocate", "populate", "copy",   "unmap", "map",      "revoke", "evict",
-	        "discard", "free",     "flush",    "replay", "wait",  "throttle", "cancel", "clear",
-	        "toggle",  "limit",    "pattern",  "unpin",  "done",  "complete"};
+		"batch",   "allocate", "populate", "copy",   "unmap", "map",	  "revoke", "evict",
+		"discard", "free",     "flush",	   "replay", "wait",  "throttle", "cancel", "clear",
+		"toggle",  "limit",    "pattern",  "unpin",  "done",  "complete"};
 
 	return (uint32_t)kind < UVMP_ACTION_COUNT ? name[kind] : NULL;
 }
@@ -106,8 +107,8 @@ const char *uvmp_action_name(enum uvmp_action_kind kind)
 const char *uvmp_cause_name(enum uvmp_cause cause)
 {
 	static const char name[UVMP_CAUSE_COUNT][12] = {
-	        "none",    "demand", "prefetch",  "eviction", "counter", "pin",   "hint",
-	        "migrate", "revoke", "thrashing", "fatal",    "free",    "adapt", "error"};
+		"none",	   "demand", "prefetch",  "eviction", "counter", "pin",	  "hint",
+		"migrate", "revoke", "thrashing", "fatal",    "free",	 "adapt", "error"};
 
 	return (uint32_t)cause < UVMP_CAUSE_COUNT ? name[cause] : NULL;
 }
@@ -194,81 +195,46 @@ static bool has_field(uint32_t kind, const struct row *row)
 
 /* -- printing -- */
 
-/* Counts everything, keeps what fits with a NUL behind it. */
-struct sink {
-	char *text;
-	size_t capacity, length;
-};
-
-static void put_char(struct sink *sink, char c)
-{
-	if (sink->length + 1 < sink->capacity) {
-		sink->text[sink->length] = c;
-		sink->text[sink->length + 1] = '\0';
-	}
-	sink->length++;
-}
-
-static void put_text(struct sink *sink, const char *text)
-{
-	while (*text != '\0')
-		put_char(sink, *text++);
-}
-
-static void put_number(struct sink *sink, uint64_t number, uint32_t base)
-{
-	static const char digit[] = "0123456789abcdef";
-	char text[20]; /* of the last digit first */
-	uint32_t length = 0;
-
-	do {
-		text[length++] = digit[number % base];
-		number /= base;
-	} while (number > 0);
-	while (length > 0)
-		put_char(sink, text[--length]);
-}
-
-static void put_pages(struct sink *sink, const uvmp_mask *pages)
+static void put_pages(struct text *text, const uvmp_mask *pages)
 {
 	struct uvmp_region run = uvmp_mask_next_run(pages, 0);
 
 	while (run.outer > 0) {
-		put_number(sink, run.first, 10);
+		put_number(text, run.first);
 		if (run.outer > run.first + 1) {
-			put_char(sink, '-');
-			put_number(sink, run.outer - 1, 10);
+			put_char(text, '-');
+			put_number(text, run.outer - 1);
 		}
 		run = uvmp_mask_next_run(pages, run.outer);
 		if (run.outer > 0)
-			put_char(sink, ',');
+			put_char(text, ',');
 	}
 }
 
-static void put_value(struct sink *sink, enum format format, uint64_t value, const uvmp_mask *pages)
+static void put_value(struct text *text, enum format format, uint64_t value, const uvmp_mask *pages)
 {
 	if (format == MASK) {
-		put_pages(sink, pages);
+		put_pages(text, pages);
 	} else if (format >= KINDS) {
-		put_text(sink, word_of(format, value));
+		put_text(text, word_of(format, value));
 	} else {
-		put_text(sink, format == HEXADECIMAL ? "0x" : format == NEGATIVE ? "-" : "");
-		put_number(sink, value, format == HEXADECIMAL ? 16 : 10);
+		put_text(text, format == HEXADECIMAL ? "0x" : format == NEGATIVE ? "-" : "");
+		uvmpi_text_number(text, value, format == HEXADECIMAL ? 16 : 10);
 	}
 }
 
-static void put_action(struct sink *sink, const struct uvmp_action *action, const uint64_t value[FIELDS])
+static void put_action(struct text *text, const struct uvmp_action *action, const uint64_t value[FIELDS])
 {
-	put_number(sink, action->id, 10);
-	put_char(sink, ' ');
-	put_text(sink, uvmp_action_name((enum uvmp_action_kind)action->kind));
+	put_number(text, action->id);
+	put_char(text, ' ');
+	put_text(text, uvmp_action_name((enum uvmp_action_kind)action->kind));
 	for (uint32_t f = 0; f < FIELDS; f++) {
 		if (!has_field(action->kind, &table[f]) || (value[f] == table[f].none && !table[f].is_kept))
 			continue;
-		put_char(sink, ' ');
-		put_text(sink, table[f].key);
-		put_char(sink, '=');
-		put_value(sink, table[f].format, value[f], &action->pages);
+		put_char(text, ' ');
+		put_text(text, table[f].key);
+		put_char(text, '=');
+		put_value(text, table[f].format, value[f], &action->pages);
 	}
 }
 
@@ -283,7 +249,7 @@ static bool is_printable(uint32_t kind, const uint64_t value[FIELDS])
 
 enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity)
 {
-	struct sink measure = {NULL, 0, 0}, sink = {text, capacity, 0};
+	struct text measure = {NULL, 0, 0}, out = {text, capacity, 0};
 	uint64_t value[FIELDS];
 
 	if (action == NULL || text == NULL)
@@ -296,19 +262,19 @@ enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text,
 	put_action(&measure, action, value);
 	if (measure.length >= capacity)
 		return UVMP_ERR_SPACE;
-	put_action(&sink, action, value);
+	put_action(&out, action, value);
 	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status, char *text,
-                                       size_t capacity)
+				       size_t capacity)
 {
 	struct uvmp_action action = {.id = id,
-	                             .time_ns = time_ns,
-	                             .kind = UVMP_ACTION_COMPLETE,
-	                             .from = UVMP_PROC_NONE,
-	                             .to = UVMP_PROC_NONE,
-	                             .status = (int8_t)status};
+				     .time_ns = time_ns,
+				     .kind = UVMP_ACTION_COMPLETE,
+				     .from = UVMP_PROC_NONE,
+				     .to = UVMP_PROC_NONE,
+				     .status = (int8_t)status};
 
 	return action.status == status ? uvmp_action_print(&action, text, capacity) : UVMP_ERR_RANGE;
 }
@@ -431,7 +397,7 @@ static enum uvmp_status take_pages(struct reader *reader, uvmp_mask *pages, uint
 }
 
 static enum uvmp_status take_value(struct reader *reader, const struct row *row, uvmp_mask *pages,
-                                   uint64_t *value)
+				   uint64_t *value)
 {
 	size_t start = reader->at;
 	enum uvmp_status status;
@@ -508,7 +474,7 @@ static enum uvmp_status take_line(struct reader *reader, uint64_t *id, uint64_t 
 }
 
 enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_action *action,
-                                   size_t *offset)
+				   size_t *offset)
 {
 	struct reader reader = {text, length, 0};
 	struct fields fields = {.pages = {{0}}};

@@ -1,4 +1,5 @@
 /* Parameters of an engine: what is accepted, and which one is not. */
+#include "../base/text_internal.h"
 #include "service_internal.h"
 
 #define BLOCKS_MAX    (1u << 24)
@@ -8,36 +9,7 @@
 #define REQUESTS_MAX  4096u
 #define ENTRIES_MAX   65536u
 #define UTLBS_MAX     4096u
-#define SMS_MAX       65535u
-
-/* -- text: all of it fits, see UVMP_SERVICE_ERROR_MAX -- */
-
-struct writer {
-	char *text;
-	uint32_t at, most;
-};
-
-static void put(struct writer *w, const char *text)
-{
-	for (; *text != '\0'; text++) {
-		w->text[w->at] = *text;
-		w->at += w->at + 1u < w->most;
-	}
-	w->text[w->at] = '\0';
-}
-
-static void put_number(struct writer *w, uint64_t number)
-{
-	char digits[21];
-	uint32_t at = sizeof(digits) - 1u;
-
-	digits[at] = '\0';
-	do {
-		digits[--at] = (char)('0' + number % 10u);
-		number /= 10u;
-	} while (number != 0);
-	put(w, digits + at);
-}
+#define SMS_MAX	      65535u
 
 /* -- refusing -- */
 
@@ -49,19 +21,19 @@ struct given {
 };
 
 /* Begins the error with the parameter's name. */
-static struct writer name(struct uvmp_service_error *error, const struct given *given)
+static struct text name(struct uvmp_service_error *error, const struct given *given)
 {
-	struct writer field = {error->field, 0, sizeof(error->field)};
-	struct writer text = {error->text, 0, sizeof(error->text)};
+	struct text field = {error->field, sizeof(error->field), 0};
+	struct text text = {error->text, sizeof(error->text), 0};
 
 	if (given->gpu != 0) {
-		put(&field, "gpu[");
+		put_text(&field, "gpu[");
 		put_number(&field, given->gpu - 1u);
-		put(&field, "].");
+		put_text(&field, "].");
 	}
-	put(&field, given->name);
-	put(&text, error->field);
-	put(&text, ": ");
+	put_text(&field, given->name);
+	put_text(&text, error->field);
+	put_text(&text, ": ");
 	error->value = given->value;
 	error->min = 1;
 	error->max = 0;
@@ -71,18 +43,18 @@ static struct writer name(struct uvmp_service_error *error, const struct given *
 /* is_accepted, after writing the error if it is false. */
 static bool judge(struct uvmp_service_error *error, struct given given, bool is_accepted, const char *why)
 {
-	struct writer text;
+	struct text text;
 
 	if (!is_accepted && error != NULL) {
 		text = name(error, &given);
-		put(&text, why);
+		put_text(&text, why);
 	}
 	return is_accepted;
 }
 
 static bool is_within(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
 {
-	struct writer text;
+	struct text text;
 
 	if (given.value >= min && given.value <= max)
 		return true;
@@ -91,9 +63,9 @@ static bool is_within(struct uvmp_service_error *error, struct given given, uint
 		error->min = min;
 		error->max = max;
 		put_number(&text, given.value);
-		put(&text, " is not accepted; ");
+		put_text(&text, " is not accepted; ");
 		put_number(&text, min);
-		put(&text, "..");
+		put_text(&text, "..");
 		put_number(&text, max);
 	}
 	return false;
@@ -122,13 +94,13 @@ static bool check_pointers(const struct uvmp_service_params *params, struct uvmp
 static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "page_bytes", params->page_bytes},
-	             params->page_bytes == 4096u || params->page_bytes == 65536u, "neither 4096 nor 65536");
+		     params->page_bytes == 4096u || params->page_bytes == 65536u, "neither 4096 nor 65536");
 }
 
 static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_service_error *error)
 {
 	return is_within(error, (struct given){0, "processors->count", p->processors->count}, 2,
-	                 UVMP_PROCS_MAX) &&
+			 UVMP_PROCS_MAX) &&
 	       check_page(p, error) &&
 	       is_within(error, (struct given){0, "blocks", p->blocks}, 1, BLOCKS_MAX) &&
 	       is_within(error, (struct given){0, "spaces", p->spaces}, 1, SPACES_MAX) &&
@@ -139,36 +111,36 @@ static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_servi
 
 /* What counts is what the GPU holds: memory_ratio percent of its memory, in roots. */
 static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
-                         struct uvmp_service_error *error)
+			 struct uvmp_service_error *error)
 {
 	const struct given given = {gpu, "memory_bytes", params->gpu[gpu - 1u].memory_bytes};
 	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none)
 		return judge(error, given, roots == 0,
-		             "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
+			     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
 	return judge(error, given, roots >= 1u && roots <= UVMP_ROOTS_MAX,
-	             "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+		     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
 }
 
 /* An order over pages has a number for each unit of each block; also: size_t is too narrow. */
 static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
-                       struct uvmp_service_error *error)
+		       struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "blocks", params->blocks},
-	             roots == 0 || uvmpi_memory_size(params, gpu) != 0,
-	             "too many for this eviction order, or for size_t");
+		     roots == 0 || uvmpi_memory_size(params, gpu) != 0,
+		     "too many for this eviction order, or for size_t");
 }
 
 static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
-                      struct uvmp_service_error *error)
+		      struct uvmp_service_error *error)
 {
 	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
 	uint64_t roots = uvmpi_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 
 	return check_memory(params, gpu, roots, error) &&
 	       is_within(error, (struct given){gpu, "splits", g->splits}, 0,
-	                 roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX) &&
+			 roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX) &&
 	       is_within(error, (struct given){gpu, "fault_entries", g->fault_entries}, 2, ENTRIES_MAX) &&
 	       is_within(error, (struct given){gpu, "utlbs", g->utlbs}, 1, UTLBS_MAX) &&
 	       is_within(error, (struct given){gpu, "notes", g->notes}, 0, NOTES_MAX) &&
@@ -188,31 +160,54 @@ static bool is_full_walking(const struct uvmp_policy *policy)
 	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
 }
 
-/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
-static bool can_evict_pages(const struct uvmp_service_params *params)
+/* "a|b|c" as "a, b or c". */
+static void put_list(struct text *text, const char *list)
 {
-	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(params->policy->evict);
+	const char *last = list;
 
-	return params->page_bytes == 4096u || order->is_chunked || order->has_granularity;
+	for (const char *c = list; *c != '\0'; c++)
+		last = *c == '|' ? c : last;
+	for (; *list != '\0'; list++) {
+		if (*list != '|')
+			put_char(text, *list);
+		else
+			put_text(text, list == last ? " or " : ", ");
+	}
+}
+
+/* Does the eviction order work with the host's page size? */
+static bool check_pages(const struct uvmp_service_params *params, const struct uvmp_needs *needs,
+                        struct uvmp_service_error *error)
+{
+	const struct given evict = {0, "policy->evict", params->policy->evict};
+	char why[UVMP_SERVICE_ERROR_MAX], evictors[UVMP_POLICY_EVICTORS_MAX];
+	struct text text = {why, sizeof(why), 0};
+
+	(void)uvmp_policy_evictors(params->page_bytes, evictors, sizeof(evictors)); /* fits */
+	put_text(&text, "pages of ");
+	put_number(&text, params->page_bytes / 1024u);
+	put_text(&text, " KiB need ");
+	put_list(&text, evictors);
+	return judge(error, evict, (needs->page_bytes & params->page_bytes) != 0, why);
 }
 
 static bool check_support(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	const struct given evict = {0, "policy->evict", params->policy->evict};
 	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
 	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
 	bool has_one_gpu = params->processors->count == 2u;
+	struct uvmp_needs needs;
 
-	return judge(error, evict, can_evict_pages(params),
-	             "pages of 64 KiB need lru, lru2m, lfu2m or clock2m") &&
+	(void)uvmp_policy_needs(params->policy, &needs); /* the policy is valid */
+	return check_pages(params, &needs, error) &&
 	       judge(error, prefetch, has_one_gpu || !walks_ranges(params->policy->prefetch.prefetcher),
-	             "sequential, locality, stride and next know one GPU only") &&
+		     "sequential, locality, stride and next know one GPU only") &&
 	       judge(error, full, has_one_gpu || !is_full_walking(params->policy),
-	             "sequential, locality, stride and next know one GPU only");
+		     "sequential, locality, stride and next know one GPU only");
 }
 
 enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
-                                           struct uvmp_service_error *error)
+					   struct uvmp_service_error *error)
 {
 	if (!check_pointers(params, error))
 		return UVMP_ERR_ARGUMENT;

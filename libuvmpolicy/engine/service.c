@@ -64,7 +64,10 @@ struct gpu_parts {
 
 static bool asks_utlbs(const struct uvmp_policy *policy)
 {
-	return uvmpi_adapt_prefetches(policy, UVMP_PREFETCH_SAFE);
+	struct uvmp_needs needs;
+
+	(void)uvmp_policy_needs(policy, &needs); /* the policy is valid */
+	return needs.utlbs;
 }
 
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
@@ -298,7 +301,7 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	init_parts(s, params, &parts);
 	init_slabs(s);
 	s->reserve = (uint32_t)(uvmpi_arena_reserve(s->processors.count) / UNIT_BYTES);
-	uvmpi_adapt_init(s);
+	uvmpi_adapt_init(s, params->policy);
 	uvmpi_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		init_gpu(s, params, gpu, &l);

@@ -29,12 +29,6 @@
 
 /* -- setting up -- */
 
-bool uvmpi_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher)
-{
-	return policy->prefetch.prefetcher == prefetcher ||
-	       policy->prefetch_full == 1u + (uint32_t)prefetcher;
-}
-
 uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	if (!params->policy->threads || params->gpu[gpu - 1u].sms == 0)
@@ -60,17 +54,18 @@ static void init_thresholds(struct adapt *adapt, const struct uvmp_policy *polic
 	uvmp_early_init(&adapt->early_params, 0, &adapt->early);
 }
 
-void uvmpi_adapt_init(struct uvmp_service *s)
+void uvmpi_adapt_init(struct uvmp_service *s, const struct uvmp_policy *policy)
 {
 	struct adapt *adapt = &s->adapt;
+	struct uvmp_needs needs;
 
 	init_thresholds(adapt, &s->policy);
 	uvmp_threads_params_init(&adapt->threads);
 	adapt->threads.period = (uint64_t)s->policy.threads_period_us * NS_PER_US;
 	adapt->threads.drop_percent = s->policy.threads_drop;
 	adapt->threads.max = s->policy.extra_blocks;
-	adapt->has_touches = s->order->has_touches ||
-	                     uvmpi_adapt_prefetches(&s->policy, UVMP_PREFETCH_PATTERN);
+	(void)uvmp_policy_needs(policy, &needs); /* the policy is valid */
+	adapt->has_touches = needs.histories;
 	adapt->counts_refaults = s->policy.adapt == UVMP_ADAPT_PRESSURE;
 	adapt->is_on = s->policy.adapt != UVMP_ADAPT_OFF || adapt->has_touches;
 }

@@ -606,11 +606,9 @@ void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
 /* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
 uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);
-void uvmpi_adapt_init(struct uvmp_service *s);
+void uvmpi_adapt_init(struct uvmp_service *s, const struct uvmp_policy *policy);
 void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 			 uint64_t *units);
-/* Does the policy ask this prefetcher, or will it once memory is full? */
-bool uvmpi_adapt_prefetches(const struct uvmp_policy *policy, enum uvmp_prefetcher prefetcher);
 /* A batch begins: the controllers of the GPU look; queues LIMIT where their answer has changed. */
 void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu);
 /* The same for all GPUs, where time alone gives reason; true if it queued something. */

@@ -4,7 +4,7 @@
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
-#define ENTRY(upper, lower) [UVMP_PREFETCH_##upper] = &uvmp_prefetcher_##lower,
+#define ENTRY(upper, lower) [UVMP_PREFETCH_##upper] = &uvmpi_prefetcher_##lower,
 static const struct prefetcher *const table[UVMP_PREFETCH_COUNT] = {UVMP_PREFETCHERS(ENTRY)};
 
 static bool is_known(enum uvmp_prefetcher prefetcher)
@@ -12,7 +12,7 @@ static bool is_known(enum uvmp_prefetcher prefetcher)
 	return (uint32_t)prefetcher < UVMP_PREFETCH_COUNT;
 }
 
-const struct prefetcher *uvmp_prefetcher_at(enum uvmp_prefetcher prefetcher)
+const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher)
 {
 	return table[prefetcher];
 }
@@ -35,14 +35,14 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 		return;
 	*params = (struct uvmp_prefetch_params){.prefetcher = prefetcher, .quirks = true};
 	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++)
-		uvmp_parameters_init(table[i]->parameter, table[i]->parameters, params);
+		uvmpi_parameters_init(table[i]->parameter, table[i]->parameters, params);
 }
 
 /* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
 static bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
 	for (; prefetcher != NULL; prefetcher = prefetcher->base)
-		if (!uvmp_parameters_are_valid(prefetcher->parameter, prefetcher->parameters, params))
+		if (!uvmpi_parameters_are_valid(prefetcher->parameter, prefetcher->parameters, params))
 			return false;
 	return params->quirks || params->threshold != 0;
 }
@@ -115,8 +115,8 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 }
 
 static enum uvmp_status check(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
-                              const struct uvmp_prefetch_facts *facts,
-                              const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
+			      const struct uvmp_prefetch_facts *facts,
+			      const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
 {
 	if (facts == NULL || hint == NULL || facts->faulted == NULL)
 		return UVMP_ERR_ARGUMENT;
@@ -133,8 +133,8 @@ static enum uvmp_status check(const struct prefetcher *prefetcher, const struct 
 
 /* What the traits ask for: a tree that covers the block, a random state, a range in which the block lies. */
 static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
-                                     const struct uvmp_prefetch_facts *facts,
-                                     const struct uvmp_prefetch_state *state)
+				     const struct uvmp_prefetch_facts *facts,
+				     const struct uvmp_prefetch_state *state)
 {
 	if (!traits->walks_ranges && facts->is_follow)
 		return UVMP_ERR_RANGE;
@@ -144,15 +144,15 @@ static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 	    (state->tree == NULL || state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages))
 		return UVMP_ERR_ARGUMENT;
 	if (traits->walks_ranges && (facts->range_pages < facts->block.pages ||
-	                             facts->range_pages - facts->block.pages < facts->range_first))
+				     facts->range_pages - facts->block.pages < facts->range_first))
 		return UVMP_ERR_RANGE;
-	return (traits->has_tree || traits->has_random) && uvmp_prefetch_is_refault(facts) ? UVMP_ERR_RANGE
-	                                                                                   : UVMP_OK;
+	return (traits->has_tree || traits->has_random) && uvmpi_prefetch_is_refault(facts) ? UVMP_ERR_RANGE
+											    : UVMP_OK;
 }
 
 static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	enum uvmp_status status = check(prefetcher, params, facts, state, hint);
 
@@ -162,8 +162,8 @@ static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct
 }
 
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
-                                      const struct uvmp_prefetch_facts *facts,
-                                      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+				      const struct uvmp_prefetch_facts *facts,
+				      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
 	if (params == NULL || !is_known(params->prefetcher))
 		return UVMP_ERR_ARGUMENT;

@@ -2,21 +2,21 @@
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask absent;
 
 	(void)params;
 	(void)state;
-	uvmp_prefetch_absent(facts, &absent);
-	uvmp_prefetch_hint_set(hint, facts->dst, &absent);
+	uvmpi_prefetch_absent(facts, &absent);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &absent);
 	return UVMP_OK;
 }
 
 /* Everything in the block that is neither resident, pending nor faulting. */
-const struct prefetcher uvmp_prefetcher_block = {
-        .name = "block",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
-        .decide = decide,
+const struct prefetcher uvmpi_prefetcher_block = {
+	.name = "block",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
+	.decide = decide,
 };

@@ -1,7 +1,7 @@
 /* What several prefetchers use: the hint, absent pages, and the driver's limits on prefetching. */
 #include "prefetch_internal.h"
 
-void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages)
+void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages)
 {
 	hint->pages = *pages;
 	hint->dst = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : dst;
@@ -9,7 +9,7 @@ void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const
 	hint->basic_blocks = 0;
 }
 
-void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
 {
 	struct uvmp_region all = {0, facts->block.pages};
 	uvmp_mask absent;
@@ -29,12 +29,12 @@ static bool is_in(const uvmp_mask *pages, const uvmp_mask *set)
 	return set != NULL && uvmp_mask_intersects(pages, set);
 }
 
-bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
+bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
 {
 	return is_in(facts->faulted, facts->resident) || is_in(facts->faulted, facts->pending);
 }
 
-bool uvmp_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
+bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
 {
 	if (!facts->has_preferred || facts->preferred == facts->dst)
 		return true;
@@ -44,19 +44,19 @@ bool uvmp_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
 	       (facts->cpu_resident != NULL && uvmp_mask_intersects(facts->faulted, facts->cpu_resident));
 }
 
-void uvmp_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+void uvmpi_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
 {
 	for (uint32_t i = 0; i < facts->range_groups; i++)
 		if (!uvmp_mask_region_any(facts->faulted, facts->range_group[i]))
 			uvmp_mask_region_clear(pages, facts->range_group[i]);
 }
 
-void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+void uvmpi_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
 {
-	uvmp_prefetch_absent(facts, pages);
-	if (!uvmp_prefetch_is_allowed(facts))
+	uvmpi_prefetch_absent(facts, pages);
+	if (!uvmpi_prefetch_is_allowed(facts))
 		uvmp_mask_zero(pages);
 	if (facts->thrashing != NULL)
 		uvmp_mask_andnot(pages, pages, facts->thrashing);
-	uvmp_prefetch_drop_groups(facts, pages);
+	uvmpi_prefetch_drop_groups(facts, pages);
 }

@@ -15,12 +15,12 @@
 #define FAULTS_MAX 65535u
 
 struct tree {
-	struct uvmp_region max;                /* the pages of the block that the tree is over */
-	uint32_t padding;                      /* leaves in front of page max.first */
-	uint32_t leaves;                       /* padding and pages */
-	uint32_t height;                       /* of the root */
-	uint32_t threshold;                    /* percent */
-	uvmp_mask set;                         /* by leaf */
+	struct uvmp_region max;		       /* the pages of the block that the tree is over */
+	uint32_t padding;		       /* leaves in front of page max.first */
+	uint32_t leaves;		       /* padding and pages */
+	uint32_t height;		       /* of the root */
+	uint32_t threshold;		       /* percent */
+	uvmp_mask set;			       /* by leaf */
 	uint32_t before[UVMP_MASK_WORDS + 1u]; /* set leaves in front of word w */
 };
 
@@ -39,7 +39,7 @@ static struct uvmp_region big_pages_of(const struct uvmp_block *block, struct uv
 /* What is set together with a faulted page: its big page, or the rest of `max` before the first or behind the
  * last one. */
 static struct uvmp_region segment_of(uint32_t page, uint32_t big_page, struct uvmp_region big,
-                                     struct uvmp_region max)
+				     struct uvmp_region max)
 {
 	struct uvmp_region segment = {max.first, big.first};
 
@@ -55,7 +55,7 @@ static struct uvmp_region segment_of(uint32_t page, uint32_t big_page, struct uv
 
 /* Adds the segments of all faulted pages, except those with a thrashing page. */
 static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct uvmp_region big,
-                 struct uvmp_region max)
+		 struct uvmp_region max)
 {
 	struct uvmp_region segment;
 
@@ -69,7 +69,7 @@ static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct
 
 /* `set` is in pages of the block; what lies outside `max` is ignored. */
 static void build(struct tree *tree, const uvmp_mask *set, struct uvmp_region max, uint32_t padding,
-                  uint32_t threshold)
+		  uint32_t threshold)
 {
 	tree->max = max;
 	tree->padding = padding;
@@ -88,7 +88,7 @@ static void build(struct tree *tree, const uvmp_mask *set, struct uvmp_region ma
 }
 
 static void build_managed(struct tree *tree, const struct uvmp_prefetch_params *params,
-                          const struct uvmp_prefetch_facts *facts, struct uvmp_region max)
+			  const struct uvmp_prefetch_facts *facts, struct uvmp_region max)
 {
 	struct uvmp_region big = big_pages_of(&facts->block, max);
 	uint32_t padding = big.first > max.first ? facts->block.big_pages - (big.first - max.first) : 0;
@@ -159,7 +159,7 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 /* -- the decision [driver: density] -- */
 
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                    struct uvmp_region max, uvmp_mask *pages)
+		    struct uvmp_region max, uvmp_mask *pages)
 {
 	struct tree tree;
 	uvmp_mask candidates;
@@ -173,7 +173,7 @@ static void density(const struct uvmp_prefetch_params *params, const struct uvmp
 
 /* All pages that are wanted, before range groups and min_faults have their say. */
 static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                   uvmp_mask *pages)
+		   uvmp_mask *pages)
 {
 	struct uvmp_region max = {0, facts->block.pages};
 	uvmp_mask mapped;
@@ -183,7 +183,7 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 	uvmp_mask_zero(pages);
 	if (facts->is_first_touch && facts->has_preferred && facts->dst == facts->preferred)
 		uvmp_mask_region_set(pages, max);
-	else if (uvmp_prefetch_is_allowed(facts))
+	else if (uvmpi_prefetch_is_allowed(facts))
 		density(params, facts, max, pages);
 	uvmp_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
@@ -203,10 +203,10 @@ static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *
 	return !quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
 }
 
-enum uvmp_status uvmp_prefetch_density_decide(const struct uvmp_prefetch_params *params,
-                                              const struct uvmp_prefetch_facts *facts,
-                                              struct uvmp_prefetch_state *state,
-                                              struct uvmp_prefetch_hint *hint)
+enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params *params,
+					       const struct uvmp_prefetch_facts *facts,
+					       struct uvmp_prefetch_state *state,
+					       struct uvmp_prefetch_hint *hint)
 {
 	uint32_t dst = UVMP_PROC_NONE;
 	uvmp_mask pages;
@@ -218,37 +218,36 @@ enum uvmp_status uvmp_prefetch_density_decide(const struct uvmp_prefetch_params 
 	}
 	state->faults = count_faults(state->faults, facts, params->quirks);
 	if (state->faults >= params->min_faults) {
-		uvmp_prefetch_drop_groups(facts, &pages);
+		uvmpi_prefetch_drop_groups(facts, &pages);
 		dst = facts->dst;
 	}
-	uvmp_prefetch_hint_set(hint, dst, &pages);
+	uvmpi_prefetch_hint_set(hint, dst, &pages);
 	return UVMP_OK;
 }
 
 static const struct parameter parameters[] = {
-        PREFETCH_PARAMETER(
-                threshold, "threshold", 0, 100, 51,
-                "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
-        PREFETCH_PARAMETER(min_faults, "min_faults", 1, 20, 1,
-                           "faulted pages of a block before anything is prefetched"),
+	PARAMETER(struct uvmp_prefetch_params, threshold, "threshold", 0, 100, 51, 1, LIMIT_QUIRKS, NULL,
+		  "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
+	PREFETCH_PARAMETER(min_faults, "min_faults", 1, 20, 1,
+			   "faulted pages of a block before anything is prefetched"),
 };
 
-const struct prefetcher uvmp_prefetcher_density = {
-        .name = "density",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
-                   .is_driver = true,
-                   .may_repeat = true,
-                   .has_threshold = true},
-        .decide = uvmp_prefetch_density_decide,
-        .parameter = parameters,
-        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+const struct prefetcher uvmpi_prefetcher_density = {
+	.name = "density",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+		   .is_driver = true,
+		   .may_repeat = true,
+		   .has_threshold = true},
+	.decide = uvmpi_prefetch_density_decide,
+	.parameter = parameters,
+	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 };
 
 /* -- system-allocated memory [driver: ats-prefetch] -- */
 
 enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window, const uvmp_mask *resident,
-                                   const uvmp_mask *faulted, bool is_preferred_node_first_touch,
-                                   uvmp_mask *pages)
+				   const uvmp_mask *faulted, bool is_preferred_node_first_touch,
+				   uvmp_mask *pages)
 {
 	struct uvmp_region block = {0, UVMP_MASK_BITS};
 	struct tree tree;

@@ -22,7 +22,7 @@ static uint32_t group_outer(enum uvmp_grouping grouping, struct uvmp_region run,
 
 /* Stores the group if there is room; the number of groups counts on. */
 static void put(struct uvmp_group *group, uint32_t capacity, uint32_t *count, struct uvmp_region pages,
-                enum uvmp_group_kind kind)
+		enum uvmp_group_kind kind)
 {
 	if (*count < capacity) {
 		group[*count].pages = pages;
@@ -32,7 +32,7 @@ static void put(struct uvmp_group *group, uint32_t capacity, uint32_t *count, st
 }
 
 static uint32_t cut(enum uvmp_grouping grouping, const uvmp_mask *pages, const uvmp_mask *faulted,
-                    bool latency, struct uvmp_group *group, uint32_t capacity)
+		    bool latency, struct uvmp_group *group, uint32_t capacity)
 {
 	struct uvmp_region run;
 	uint32_t count = 0;
@@ -53,8 +53,8 @@ static uint32_t cut(enum uvmp_grouping grouping, const uvmp_mask *pages, const u
 }
 
 enum uvmp_status uvmp_prefetch_groups(enum uvmp_grouping grouping, const uvmp_mask *pages,
-                                      const uvmp_mask *faulted, bool latency, struct uvmp_group *group,
-                                      uint32_t capacity, uint32_t *count)
+				      const uvmp_mask *faulted, bool latency, struct uvmp_group *group,
+				      uint32_t capacity, uint32_t *count)
 {
 	if (pages == NULL || faulted == NULL || count == NULL || (group == NULL && capacity != 0))
 		return UVMP_ERR_ARGUMENT;

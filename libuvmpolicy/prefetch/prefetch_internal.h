@@ -14,26 +14,26 @@
 
 /* Decides; the arguments are valid, and the state holds what the traits ask for. UVMP_ERR_RANGE: facts or state
  * contradict each other; nothing has changed then. */
-typedef enum uvmp_status uvmp_prefetch_function(const struct uvmp_prefetch_params *params,
-						const struct uvmp_prefetch_facts *facts,
-						struct uvmp_prefetch_state *state,
-						struct uvmp_prefetch_hint *hint);
+typedef enum uvmp_status uvmpi_prefetch_function(const struct uvmp_prefetch_params *params,
+						 const struct uvmp_prefetch_facts *facts,
+						 struct uvmp_prefetch_state *state,
+						 struct uvmp_prefetch_hint *hint);
 
 /* Everything that the library knows of one prefetcher. */
 struct prefetcher {
 	char name[16]; /* in the policy string */
 	struct uvmp_prefetch_traits traits;
-	uvmp_prefetch_function *decide;
+	uvmpi_prefetch_function *decide;
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
 	uint32_t parameters;
 	const struct prefetcher *base; /* takes the parameters of this prefetcher too; NULL: none */
 };
 
-#define UVMP_PREFETCHER_DECLARE(upper, lower) extern const struct prefetcher uvmp_prefetcher_##lower;
-UVMP_PREFETCHERS(UVMP_PREFETCHER_DECLARE)
+#define UVMPI_PREFETCHER_DECLARE(upper, lower) extern const struct prefetcher uvmpi_prefetcher_##lower;
+UVMP_PREFETCHERS(UVMPI_PREFETCHER_DECLARE)
 
 /* The descriptor (prefetch.c); the prefetcher is valid. */
-const struct prefetcher *uvmp_prefetcher_at(enum uvmp_prefetcher prefetcher);
+const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 
 /* Parameter of struct uvmp_prefetch_params. */
 #define PREFETCH_PARAMETER(field, name, min, max, initial, summary)                                          \
@@ -42,37 +42,37 @@ const struct prefetcher *uvmp_prefetcher_at(enum uvmp_prefetcher prefetcher);
 /* -- prefetch_common.c -- */
 
 /* *hint = `pages` to dst, or nothing to nowhere; nothing to follow, no basic blocks. */
-void uvmp_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages);
+void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages);
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
-void uvmp_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
 /* Did a page fault that is resident or pending already? */
-bool uvmp_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
+bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
 
 /* Does the preferred location of the pages allow prefetching to dst? */
-bool uvmp_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
+bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
 
 /* Removes range groups without a faulting page from *pages. */
-void uvmp_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+void uvmpi_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
 /* What the driver would prefetch: *pages = absent pages that do not thrash, of range groups that fault; none if
  * the preferred location is elsewhere. */
-void uvmp_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+void uvmpi_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
 /* -- prefetch_density.c: the decision that next, pattern and safe start from -- */
 
-uvmp_prefetch_function uvmp_prefetch_density_decide;
+uvmpi_prefetch_function uvmpi_prefetch_density_decide;
 
 /* -- prefetch_tree.c: for prefetchers with the trait has_tree -- */
 
 /* Counts the faulting basic blocks in the tree; returns their set. */
-uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-				  const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree);
+uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
+				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree);
 
 /* *hint = what is missing of the chosen basic blocks. */
-void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-				const struct uvmp_prefetch_facts *facts, uint32_t chosen,
-				struct uvmp_prefetch_hint *hint);
+void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
+				 const struct uvmp_prefetch_facts *facts, uint32_t chosen,
+				 struct uvmp_prefetch_hint *hint);
 
 #endif

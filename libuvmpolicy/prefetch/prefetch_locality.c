@@ -16,7 +16,7 @@ static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct
 
 /* Adds everything within `locality_pages` from a faulting page on. */
 static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                   uvmp_mask *pages)
+		   uvmp_mask *pages)
 {
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
@@ -33,14 +33,14 @@ static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uv
 
 	if (reach > facts->range_first)
 		run.outer = reach - facts->range_first < UVMP_MASK_BITS
-		                    ? (uint32_t)(reach - facts->range_first)
-		                    : UVMP_MASK_BITS;
+				    ? (uint32_t)(reach - facts->range_first)
+				    : UVMP_MASK_BITS;
 	uvmp_mask_region_set(pages, run);
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask pages, absent;
 	uint64_t outer;
@@ -52,9 +52,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		spread(params, facts, &pages);
 		state->range->reach = reach_of(params, facts);
 	}
-	uvmp_prefetch_absent(facts, &absent);
+	uvmpi_prefetch_absent(facts, &absent);
 	uvmp_mask_and(&pages, &pages, &absent);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
 	outer = facts->range_first + facts->block.pages;
 	if (state->range->reach > outer && outer < facts->range_pages)
 		hint->follow = outer;
@@ -62,18 +62,18 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-        PREFETCH_PARAMETER(locality_pages, "locality_pages", 1, 512, 128,
-                           "pages of 4 KiB from the faulting one on, it included"),
+	PREFETCH_PARAMETER(locality_pages, "locality_pages", 1, 512, 128,
+			   "pages of 4 KiB from the faulting one on, it included"),
 };
 
 /* Zheng et al. [uvmsmart: zheng-prefetchers]: pages [p, p + locality_pages) of each faulting page p, cut at
  * the end of the range, without those resident, pending or faulting. What reaches beyond the block is asked
  * for through hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
  * block.pages. */
-const struct prefetcher uvmp_prefetcher_locality = {
-        .name = "locality",
-        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
-        .decide = decide,
-        .parameter = parameters,
-        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+const struct prefetcher uvmpi_prefetcher_locality = {
+	.name = "locality",
+	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+	.decide = decide,
+	.parameter = parameters,
+	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 };

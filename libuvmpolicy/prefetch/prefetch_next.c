@@ -14,11 +14,11 @@
 
 /* Is nearly all of the block there, or coming with this decision? */
 static bool is_full(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                    const struct uvmp_prefetch_hint *hint)
+		    const struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask absent;
 
-	uvmp_prefetch_absent(facts, &absent);
+	uvmpi_prefetch_absent(facts, &absent);
 	if (hint->dst != UVMP_PROC_NONE)
 		uvmp_mask_andnot(&absent, &absent, &hint->pages);
 	return (facts->block.pages - uvmp_mask_weight(&absent)) * 100u >=
@@ -32,8 +32,8 @@ static uint32_t budget_of(const struct uvmp_prefetch_params *params, const struc
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_prefetch_hint chosen;
 	uint32_t budget;
@@ -44,12 +44,12 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		budget = budget_of(params, state->range);
 		uvmp_mask_zero(&pages);
 		if (budget != 0) {
-			uvmp_prefetch_admit(facts, &pages);
+			uvmpi_prefetch_admit(facts, &pages);
 			budget--;
 		}
-		uvmp_prefetch_hint_set(&chosen, facts->dst, &pages);
+		uvmpi_prefetch_hint_set(&chosen, facts->dst, &pages);
 	} else {
-		(void)uvmp_prefetch_density_decide(params, facts, state, &chosen); /* never fails */
+		(void)uvmpi_prefetch_density_decide(params, facts, state, &chosen); /* never fails */
 		budget = is_full(params, facts, &chosen) ? params->next_blocks : 0;
 	}
 	outer = facts->range_first + facts->block.pages;
@@ -61,22 +61,22 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-        PREFETCH_PARAMETER(next_blocks, "next_blocks", 1, 8, 2, "blocks that come when one is full"),
-        PREFETCH_PARAMETER(next_percent, "next_percent", 1, 100, 90,
-                           "percent of its pages with which a block is full"),
+	PREFETCH_PARAMETER(next_blocks, "next_blocks", 1, 8, 2, "blocks that come when one is full"),
+	PREFETCH_PARAMETER(next_percent, "next_percent", 1, 100, 90,
+			   "percent of its pages with which a block is full"),
 };
 
 /* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
  * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
  * uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
-const struct prefetcher uvmp_prefetcher_next = {
-        .name = "next",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
-                   .is_driver = true,
-                   .walks_ranges = true,
-                   .has_threshold = true},
-        .decide = decide,
-        .parameter = parameters,
-        .parameters = sizeof(parameters) / sizeof(parameters[0]),
-        .base = &uvmp_prefetcher_density,
+const struct prefetcher uvmpi_prefetcher_next = {
+	.name = "next",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+		   .is_driver = true,
+		   .walks_ranges = true,
+		   .has_threshold = true},
+	.decide = decide,
+	.parameter = parameters,
+	.parameters = sizeof(parameters) / sizeof(parameters[0]),
+	.base = &uvmpi_prefetcher_density,
 };

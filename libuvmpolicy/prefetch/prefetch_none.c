@@ -4,26 +4,26 @@
 /* On-demand paging of UVM Smart [uvmsmart: prefetch-batch] counts each page that moves in the tree: an
  * eviction order that reads the tree needs the counts. */
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask nothing;
 
-	if (state->tree != NULL && uvmp_prefetch_is_refault(facts))
+	if (state->tree != NULL && uvmpi_prefetch_is_refault(facts))
 		return UVMP_ERR_RANGE;
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u))
 		uvmp_tree_add(state->tree, p, 1, params->quirks);
 	uvmp_mask_zero(&nothing);
-	uvmp_prefetch_hint_set(hint, facts->dst, &nothing);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &nothing);
 	return UVMP_OK;
 }
 
 /* Nothing [uvmsmart: on-demand]. With state->tree each faulted page counts there [uvmsmart: prefetch-batch];
  * UVMP_ERR_RANGE then also: a faulted page is resident or pending. Quirks: [uvmsmart: ancestors-pass-full,
  * partial-leaf-grows]. */
-const struct prefetcher uvmp_prefetcher_none = {
-        .name = "none",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
-        .decide = decide,
+const struct prefetcher uvmpi_prefetcher_none = {
+	.name = "none",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
+	.decide = decide,
 };

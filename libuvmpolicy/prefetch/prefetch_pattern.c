@@ -16,37 +16,37 @@
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_region beyond = {0, UVMP_MASK_BITS};
 	uvmp_mask pages;
 
 	if (state->pattern == NULL)
-		return uvmp_prefetch_density_decide(params, facts, state, hint);
+		return uvmpi_prefetch_density_decide(params, facts, state, hint);
 	beyond.first = facts->block.pages;
 	if (uvmp_mask_region_any(state->pattern, beyond))
 		return UVMP_ERR_RANGE;
 	if (!uvmp_mask_is_subset(facts->faulted, state->pattern)) {
 		uvmp_mask_zero(state->pattern);
-		return uvmp_prefetch_density_decide(params, facts, state, hint);
+		return uvmpi_prefetch_density_decide(params, facts, state, hint);
 	}
-	uvmp_prefetch_admit(facts, &pages);
+	uvmpi_prefetch_admit(facts, &pages);
 	uvmp_mask_and(&pages, &pages, state->pattern);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
 	return UVMP_OK;
 }
 
 /* While all that faults lies in state->pattern: the rest of state->pattern. Otherwise the pattern is emptied,
  * and from then on, or without a pattern, density. UVMP_ERR_RANGE also: state->pattern has a page beyond the
  * block. Quirks: as density. */
-const struct prefetcher uvmp_prefetcher_pattern = {
-        .name = "pattern",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
-                   .is_driver = true,
-                   .may_repeat = true,
-                   .has_threshold = true,
-                   .has_pattern = true},
-        .decide = decide,
-        .base = &uvmp_prefetcher_density,
+const struct prefetcher uvmpi_prefetcher_pattern = {
+	.name = "pattern",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+		   .is_driver = true,
+		   .may_repeat = true,
+		   .has_threshold = true,
+		   .has_pattern = true},
+	.decide = decide,
+	.base = &uvmpi_prefetcher_density,
 };

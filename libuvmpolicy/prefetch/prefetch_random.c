@@ -8,15 +8,15 @@
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask free_pages, taken;
 
-	if (uvmp_prefetch_is_refault(facts))
+	if (uvmpi_prefetch_is_refault(facts))
 		return UVMP_ERR_RANGE;
 	uvmp_mask_zero(&taken);
-	uvmp_prefetch_absent(facts, &free_pages);
+	uvmpi_prefetch_absent(facts, &free_pages);
 	if (params->quirks)
 		uvmp_mask_or(&free_pages, &free_pages, facts->faulted);
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
@@ -31,7 +31,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		uvmp_mask_clear(&free_pages, drawn);
 		uvmp_mask_set(&taken, drawn);
 	}
-	uvmp_prefetch_hint_set(hint, facts->dst, &taken);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &taken);
 	return UVMP_OK;
 }
 
@@ -42,8 +42,8 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
  * also: a faulted page is resident or pending. Quirk: [uvmsmart: random-page-twice] (a page that faults later
  * in this batch can be drawn, and is then moved twice: it shows in hint->pages although it faulted, and
  * counts twice in the tree). */
-const struct prefetcher uvmp_prefetcher_random = {
-        .name = "random",
-        .traits = {.grouping = UVMP_GROUPING_SINGLE, .has_random = true},
-        .decide = decide,
+const struct prefetcher uvmpi_prefetcher_random = {
+	.name = "random",
+	.traits = {.grouping = UVMP_GROUPING_SINGLE, .has_random = true},
+	.decide = decide,
 };

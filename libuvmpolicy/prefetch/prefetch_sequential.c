@@ -17,7 +17,7 @@ static void take(const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_r
 	uint32_t next = (uint32_t)(range->cursor - facts->range_first);
 	uvmp_mask absent;
 
-	uvmp_prefetch_absent(facts, &absent);
+	uvmpi_prefetch_absent(facts, &absent);
 	while (range->budget != 0) {
 		uint32_t page = uvmp_mask_next_set(&absent, next);
 
@@ -33,8 +33,8 @@ static void take(const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_r
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_prefetch_range *range;
 	uvmp_mask pages;
@@ -48,15 +48,15 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		range->budget = params->sequential_pages;
 	if (has_cursor(facts, range))
 		take(facts, range, &pages);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
 	if (range->budget != 0 && range->cursor < facts->range_pages)
 		hint->follow = range->cursor;
 	return UVMP_OK;
 }
 
 static const struct parameter parameters[] = {
-        PREFETCH_PARAMETER(sequential_pages, "seq_pages", 1, 512, 1,
-                           "pages of 4 KiB that the cursor takes per decision"),
+	PREFETCH_PARAMETER(sequential_pages, "seq_pages", 1, 512, 1,
+			   "pages of 4 KiB that the cursor takes per decision"),
 };
 
 /* Zheng et al. (HPCA'16), made exact in the [uvmsmart: zheng-prefetchers]: a cursor walks the range from its
@@ -65,10 +65,10 @@ static const struct parameter parameters[] = {
  * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several
  * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
  * not hold the cursor. */
-const struct prefetcher uvmp_prefetcher_sequential = {
-        .name = "sequential",
-        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
-        .decide = decide,
-        .parameter = parameters,
-        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+const struct prefetcher uvmpi_prefetcher_sequential = {
+	.name = "sequential",
+	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+	.decide = decide,
+	.parameter = parameters,
+	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 };

@@ -34,7 +34,7 @@ static bool is_trusted(const struct uvmp_prefetch_params *params, const struct u
 
 /* Does the stream go on with this page? */
 static bool expects(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_stream *stream,
-                    uint64_t page)
+		    uint64_t page)
 {
 	/* Wraps, and so is too far, when the page lies on the other side. */
 	uint64_t ahead = stream->stride < 0 ? stream->page - page : page - stream->page;
@@ -46,7 +46,7 @@ static bool expects(const struct uvmp_prefetch_params *params, const struct uvmp
 
 /* The stream that a page belongs to; range->streams for none. */
 static uint32_t stream_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_range *range,
-                          uint64_t page)
+			  uint64_t page)
 {
 	uint64_t nearest = UVMP_PREFETCH_STRIDE_MAX + 1u;
 	uint32_t found = range->streams;
@@ -82,7 +82,7 @@ static struct uvmp_prefetch_stream *to_front(struct uvmp_prefetch_range *range, 
 }
 
 static const struct uvmp_prefetch_stream *learn(const struct uvmp_prefetch_params *params,
-                                                struct uvmp_prefetch_range *range, uint64_t page)
+						struct uvmp_prefetch_range *range, uint64_t page)
 {
 	struct uvmp_prefetch_stream *stream = to_front(range, stream_of(params, range, page), page);
 
@@ -123,8 +123,8 @@ static void take(const struct uvmp_prefetch_facts *facts, struct walk *walk, uvm
 
 /* Learns from the faults and takes what they promise; returns the walk that goes on elsewhere, if any. */
 static struct walk take_ahead(const struct uvmp_prefetch_params *params,
-                              const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range,
-                              uvmp_mask *pages)
+			      const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range,
+			      uvmp_mask *pages)
 {
 	struct walk left = {0, 0, 0};
 
@@ -144,8 +144,8 @@ static struct walk take_ahead(const struct uvmp_prefetch_params *params,
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_prefetch_range *range;
 	uvmp_mask pages, admitted;
@@ -169,18 +169,18 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	range->cursor = walk.page;
 	range->budget = walk.budget;
 	range->step = walk.step;
-	uvmp_prefetch_admit(facts, &admitted);
+	uvmpi_prefetch_admit(facts, &admitted);
 	uvmp_mask_and(&pages, &pages, &admitted);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
 	if (walk.budget != 0)
 		hint->follow = walk.page;
 	return UVMP_OK;
 }
 
 static const struct parameter parameters[] = {
-        PREFETCH_PARAMETER(stride_depth, "stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
-        PREFETCH_PARAMETER(stride_confidence, "stride_confidence", 1, 7, 2,
-                           "how often a stride must have been seen"),
+	PREFETCH_PARAMETER(stride_depth, "stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
+	PREFETCH_PARAMETER(stride_confidence, "stride_confidence", 1, 7, 2,
+			   "how often a stride must have been seen"),
 };
 
 /* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen
@@ -191,10 +191,10 @@ static const struct parameter parameters[] = {
  * UVMP_ERR_ARGUMENT also: more streams than UVMP_PREFETCH_STREAMS. UVMP_ERR_RANGE also: range_pages <
  * range_first + block.pages; is_follow for a block that does not hold the cursor while there is a budget.
  * Cost: a few operations per fault and stream. */
-const struct prefetcher uvmp_prefetcher_stride = {
-        .name = "stride",
-        .traits = {.grouping = UVMP_GROUPING_BY_CAUSE, .walks_ranges = true},
-        .decide = decide,
-        .parameter = parameters,
-        .parameters = sizeof(parameters) / sizeof(parameters[0]),
+const struct prefetcher uvmpi_prefetcher_stride = {
+	.name = "stride",
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE, .walks_ranges = true},
+	.decide = decide,
+	.parameter = parameters,
+	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 };

@@ -15,7 +15,7 @@
  * block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that
  * it has. */
 static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t outer, uint32_t block_pages,
-                     bool quirks)
+		     bool quirks)
 {
 	uint32_t taken = 0;
 
@@ -25,7 +25,7 @@ static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t outer, uin
 		if (uvmp_tree_leaf(tree, b) != 0)
 			continue;
 		uvmp_tree_set_leaf(tree, b,
-		                   quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages);
+				   quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages);
 		taken |= (uint32_t)1 << b;
 	}
 	uvmp_tree_recompute(tree);
@@ -51,19 +51,19 @@ static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool qu
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
-                               const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-                               struct uvmp_prefetch_hint *hint)
+			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
+			       struct uvmp_prefetch_hint *hint)
 {
 	uint32_t chosen;
 
-	chosen = uvmp_prefetch_tree_fault(params, facts, state->tree);
+	chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
 	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
-	uvmp_prefetch_tree_collect(params, facts, chosen, hint);
+	uvmpi_prefetch_tree_collect(params, facts, chosen, hint);
 	return UVMP_OK;
 }
 
-const struct prefetcher uvmp_prefetcher_tbn = {
-        .name = "tbn",
-        .traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
-        .decide = decide,
+const struct prefetcher uvmpi_prefetcher_tbn = {
+	.name = "tbn",
+	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
+	.decide = decide,
 };

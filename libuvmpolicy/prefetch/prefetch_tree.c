@@ -10,7 +10,7 @@
 static struct uvmp_region region_of(uint32_t basic_block)
 {
 	struct uvmp_region region = {basic_block * UVMP_BASIC_BLOCK_PAGES,
-	                             (basic_block + 1u) * UVMP_BASIC_BLOCK_PAGES};
+				     (basic_block + 1u) * UVMP_BASIC_BLOCK_PAGES};
 
 	return region;
 }
@@ -31,7 +31,7 @@ static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, st
 {
 	uvmp_mask present, absent;
 
-	uvmp_prefetch_absent(facts, &absent);
+	uvmpi_prefetch_absent(facts, &absent);
 	pages_of(facts, ~(uint32_t)0, &present);
 	uvmp_mask_andnot(&present, &present, &absent);
 	pages_of(facts, chosen, &absent);
@@ -39,8 +39,8 @@ static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, st
 	uvmp_tree_assign(tree, &present);
 }
 
-uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-                                  const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree)
+uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
+				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree)
 {
 	uint32_t chosen = 0;
 
@@ -55,13 +55,13 @@ uint32_t uvmp_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 	return chosen;
 }
 
-void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-                                const struct uvmp_prefetch_facts *facts, uint32_t chosen,
-                                struct uvmp_prefetch_hint *hint)
+void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
+				 const struct uvmp_prefetch_facts *facts, uint32_t chosen,
+				 struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask wanted, pages;
 
-	uvmp_prefetch_absent(facts, &wanted);
+	uvmpi_prefetch_absent(facts, &wanted);
 	if (params->quirks && facts->pending != NULL) { /* [uvmsmart: in-flight-requested-again] */
 		uvmp_mask_or(&wanted, &wanted, facts->pending);
 		if (facts->resident != NULL)
@@ -69,6 +69,6 @@ void uvmp_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	}
 	pages_of(facts, chosen, &pages);
 	uvmp_mask_and(&pages, &pages, &wanted);
-	uvmp_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
 	hint->basic_blocks = chosen;
 }

@@ -51,11 +51,12 @@ static bool is_user(const char *used_by, const char *chosen)
 static void random_text(uint64_t *random, char text[TEXT_MAX])
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 	char chosen[CHOICES][40] = {""};
 	size_t choices = 0;
 
 	text[0] = '\0';
-	for (uint32_t k = 0; (key = uvmp_policy_key_at(k)) != NULL; k++) {
+	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++) {
 		char word[80], value[40];
 		bool is_fitting = key->used_by[0] == '\0';
 

@@ -309,10 +309,11 @@ static void test_fitted(void **unused)
 static void test_longest(void **unused)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 	size_t longest = 0;
 
 	(void)unused;
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
 		size_t value = 0;
 
 		for (uint32_t v = 0; key->is_choice && v <= key->max; v++) {
@@ -331,16 +332,18 @@ static void test_longest(void **unused)
 /* What the key needs: of several users (`counters=driver|on`) the first, and what that one needs. */
 static void add_users(const struct uvmp_policy_key *key, char text[128])
 {
-	const struct uvmp_policy_key *user;
+	struct uvmp_policy_key space, next = *key;
 
+	key = &next;
 	for (uint32_t u = 0; key->used_by[0] != '\0'; u++) {
-		user = uvmp_policy_key_at(u);
+		const struct uvmp_policy_key *user = uvmp_policy_key_at(u, &space);
+
 		if (strlen(user->name) != strcspn(key->used_by, "=") ||
 		    strncmp(key->used_by, user->name, strlen(user->name)) != 0)
 			continue;
 		snprintf(text + strlen(text), 128 - strlen(text), " %.*s", (int)strcspn(key->used_by, "|"),
 		         key->used_by);
-		key = user;
+		next = *user;
 		u = UINT32_MAX; /* from the first key on */
 	}
 }
@@ -372,14 +375,15 @@ static void add_threshold(const struct uvmp_policy_key *key, char text[128])
 static void test_keys(void **unused)
 {
 	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space;
 	uint32_t i;
 
 	(void)unused;
-	for (i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
+	for (i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
 		uint32_t step = key->max - key->min > 1000 ? key->max - key->min : 1;
 
-		assert_non_null(memchr(key->name, '\0', sizeof(key->name)));
-		assert_non_null(memchr(key->summary, '\0', sizeof(key->summary)));
+		assert_true(strlen(key->name) > 0 && strlen(key->name) < 24); /* also: the arrays hold a NUL */
+		assert_true(strlen(key->summary) < 96);
 		assert_non_null(memchr(key->used_by, '\0', sizeof(key->used_by)));
 		assert_true(key->summary[0] != '\0' && key->initial >= key->min && key->initial <= key->max);
 		for (uint64_t v = key->min; v <= key->max; v += step) {
@@ -406,20 +410,22 @@ static void test_keys(void **unused)
 		}
 		assert_null(uvmp_policy_choice(i, key->max + 1));
 	}
-	assert_int_equal(i, 63);
+	assert_true(i >= 63);
 	assert_null(uvmp_policy_choice(i, 0));
-	assert_null(uvmp_policy_key_at(UINT32_MAX));
+	assert_null(uvmp_policy_key_at(UINT32_MAX, &space));
+	assert_null(uvmp_policy_key_at(0, NULL));
 }
 
 /* What a key depends on, as told to people, is what the parser enforces: with it accepted, with any other
  * choice refused. */
 static void test_used_by(void **unused)
 {
+	struct uvmp_policy_key key_space, user_space;
 	const struct uvmp_policy_key *key, *user;
 
 	(void)unused;
-	for (uint32_t i = 0; (key = uvmp_policy_key_at(i)) != NULL; i++) {
-		for (uint32_t u = 0; (user = uvmp_policy_key_at(u)) != NULL; u++) {
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &key_space)) != NULL; i++) {
+		for (uint32_t u = 0; (user = uvmp_policy_key_at(u, &user_space)) != NULL; u++) {
 			if (key->used_by[0] == '\0' || !user->is_choice ||
 			    strlen(user->name) != strcspn(key->used_by, "=") ||
 			    strncmp(key->used_by, user->name, strlen(user->name)) != 0)
@@ -507,11 +513,12 @@ static void test_presets(void **unused)
 static void check_unknown_choice(const char *text, const char *quoted, const char *name)
 {
 	char says[UVMP_POLICY_ERROR_MAX];
+	struct uvmp_policy_key space;
 	const char *choice;
 	uint32_t key = 0;
 
 	snprintf(says, sizeof(says), "%s: \"%s\" is not accepted;", name, quoted);
-	while (strcmp(uvmp_policy_key_at(key)->name, name) != 0)
+	while (strcmp(uvmp_policy_key_at(key, &space)->name, name) != 0)
 		key++;
 	for (uint32_t i = 0; (choice = uvmp_policy_choice(key, i)) != NULL; i++)
 		strcat(strcat(says, " "), choice);
@@ -727,9 +734,89 @@ static void test_bad_calls(void **unused)
 	assert_string_equal(text, DRIVER);
 }
 
+/* -- what a host provides -- */
+
+static struct uvmp_needs needs_of(const char *text)
+{
+	struct uvmp_needs needs;
+	struct uvmp_policy policy;
+
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
+	memset(&needs, 0x5a, sizeof(needs));
+	assert_int_equal(uvmp_policy_needs(&policy, &needs), UVMP_OK);
+	return needs;
+}
+
+static void test_needs(void **unused)
+{
+	struct uvmp_needs needs = needs_of("");
+
+	(void)unused;
+	assert_int_equal(needs.page_bytes, 4096 + 65536);
+	assert_false(needs.touches || needs.accesses || needs.notifications || needs.kernels || needs.utlbs);
+	assert_false(needs.sms || needs.one_gpu || needs.histories);
+	assert_int_equal(needs.block_bytes, 0);
+
+	assert_true(needs_of("quirks=0").touches); /* [driver: order-by-service] */
+	assert_true(needs_of("evict=lru2m").touches);
+	assert_false(needs_of("evict=lru2m").histories);
+	needs = needs_of("prefetch=pattern");
+	assert_true(needs.touches && needs.histories && needs.block_bytes != 0);
+	assert_true(needs_of("prefetch_full=pattern").histories);
+	assert_true(needs_of("evict=mhpe").histories);
+	needs = needs_of("evict=tbne prefetch=tbn runtime=on");
+	assert_true(needs.kernels && needs.accesses);
+	assert_true(needs.block_bytes > needs_of("evict=lru2m remote=always").block_bytes);
+	assert_true(needs_of("evict=lru2m remote=always").accesses);
+	assert_false(needs_of("evict=lru2m remote=always").kernels);
+	assert_true(needs_of("counters=on").notifications);
+	assert_false(needs_of("counters=off").notifications);
+	assert_true(needs_of("prefetch=safe").utlbs);
+	assert_true(needs_of("prefetch_full=safe").utlbs);
+	assert_true(needs_of("prefetch=stride").one_gpu);
+	assert_true(needs_of("prefetch_full=next").one_gpu);
+	assert_true(needs_of("threads=on").sms);
+	assert_true(needs_of("sm_throttle=on").sms);
+	assert_true(needs_of("sm_throttle=on").block_bytes != 0);
+	assert_true(needs_of("adapt=pressure").block_bytes != 0);
+}
+
+static void test_needs_errors(void **unused)
+{
+	struct uvmp_needs needs;
+	struct uvmp_policy policy;
+
+	(void)unused;
+	uvmp_policy_init(&policy);
+	assert_int_equal(uvmp_policy_needs(&policy, NULL), UVMP_ERR_ARGUMENT);
+	policy.prefetch.threshold = 101;
+	assert_int_equal(uvmp_policy_needs(&policy, &needs), UVMP_ERR_ARGUMENT);
+}
+
+/* Every order that the list names says so itself, and only those. */
+static void test_evictors(void **unused)
+{
+	char text[UVMP_POLICY_EVICTORS_MAX], word[32];
+
+	(void)unused;
+	assert_int_equal(uvmp_policy_evictors(65536, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "lru|lru2m|lfu2m|clock2m");
+	assert_int_equal(uvmp_policy_evictors(4096, text, sizeof(text)), UVMP_OK);
+	for (int i = 0; i < UVMP_EVICT_COUNT; i++) {
+		snprintf(word, sizeof(word), "evict=%s", uvmp_evict_name((enum uvmp_evictor)i));
+		assert_true((needs_of(word).page_bytes & 4096u) != 0);
+		assert_non_null(strstr(text, uvmp_evict_name((enum uvmp_evictor)i)));
+	}
+	assert_int_equal(uvmp_policy_evictors(4096, text, 10), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_policy_evictors(4096, NULL, 10), UVMP_ERR_ARGUMENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_needs),
+	        cmocka_unit_test(test_needs_errors),
+	        cmocka_unit_test(test_evictors),
 	        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_fields),
 	        cmocka_unit_test(test_canonical), cmocka_unit_test(test_longest),
 	        cmocka_unit_test(test_keys),      cmocka_unit_test(test_used_by),

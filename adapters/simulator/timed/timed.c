@@ -686,14 +686,14 @@ static bool open_timed(struct timed *m, struct source *source)
 
 	if (!open_program(m, source) || !host_open(&system->host))
 		return false;
-	m->counts_accesses = host_counts_accesses(system->host.params.run.policy);
+	m->counts_accesses = system->host.needs.accesses;
 	m->has_counters = counters_are_on(system->host.params.run.policy, system->model->page_bytes);
 	is_watching = m->counts_accesses || m->has_counters;
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
 	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
 	system->gpu = gpu_open(system->model, &system->host.space,
-			       (struct gpu_listener){.touch = system->host.needs_touch ? touch : NULL,
+			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
 						     .remote = is_watching ? use_remote : NULL,
 						     .context = m});
 	return (system->root_ns && system->gpu) || fail(m, "out of memory");

@@ -1,0 +1,72 @@
+/* What the files of the policy string share.
+ *
+ *   policy_keys.c     the table of keys: every key once, with the field that holds it and the keys that it depends on
+ *   policy_presets.c  the table of presets
+ *   policy.c          defaults, validity
+ *   policy_parse.c    text to policy
+ *   policy_print.c    policy to text
+ *   policy_needs.c    what a policy needs of its host
+ *
+ * Values are read from and written to struct uvmp_policy in place, through the key's field. */
+#ifndef UVMPOLICY_POLICY_INTERNAL_H
+#define UVMPOLICY_POLICY_INTERNAL_H
+
+#include "../base/parameter_internal.h"
+#include "../base/text_internal.h"
+#include "uvmpolicy/policy.h"
+
+/* When is a key used? Always, or while another key, which stands before it, has one of some values. */
+enum use {
+	USE_ALWAYS,
+	USE_PREFETCHER, /* prefetch: the prefetcher that defines the parameter, and those that start from it */
+	USE_THRESHOLD,	/* prefetch: a prefetcher whose threshold controllers may change */
+	USE_PRESSURE,	/* adapt=pressure */
+	USE_EARLY,	/* adapt=early */
+	USE_GRANULARITY, /* evict: orders whose units have a size of choice */
+	USE_RESERVE,	 /* evict: orders that know which unit goes first */
+	USE_UNITS,	 /* evict: orders with units of their own */
+	USE_CHUNKS,	 /* evict: the driver's root chunks */
+	USE_TREE,	 /* evict: orders that take further basic blocks along */
+	USE_CYCLIC,	 /* cyclic=on */
+	USE_REMOTE,	 /* remote: any mode but off */
+	USE_PENALTY,	 /* remote=adaptive */
+	USE_FLUSH,	 /* replay=batch_flush */
+	USE_THRASH,	 /* thrash=on */
+	USE_COUNTERS,	 /* counters: any mode but off */
+	USE_THREADS,	 /* threads=on */
+	USE_THROTTLE,	 /* sm_throttle=on */
+	USE_COUNT
+};
+
+struct key {
+	const struct parameter *parameter; /* name, range, default, help, choices */
+	uint16_t offset;		   /* of the field in struct uvmp_policy, bytes */
+	uint8_t bytes;			   /* of the field */
+	uint8_t use;			   /* enum use */
+	uint8_t prefetcher;		   /* USE_PREFETCHER: that defines the parameter */
+};
+
+#define KEYS_MAX 96u
+
+/* The key with this number, 0, 1, ... in the order in which keys are printed. False beyond the last. */
+bool uvmpi_key_at(uint32_t index, struct key *key);
+uint32_t uvmpi_key_count(void);
+uint32_t uvmpi_key_get(const struct key *key, const struct uvmp_policy *policy);
+void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t value);
+/* Does the policy use the key? The keys before it are in range. */
+bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy);
+/* Writes "prefetch=density|next" for a key that is not always used, nothing for others. */
+void uvmpi_key_put_use(const struct key *key, struct text *text);
+
+/* Values that a key accepts beside the others of the policy; `by`: the key that narrows them, NULL: none. */
+struct limit {
+	const char *by;
+	uint32_t by_value;
+	uint32_t min, max;
+};
+struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *policy);
+
+/* Copies what two structures of the policy share: quirks. */
+void uvmpi_policy_share(struct uvmp_policy *policy);
+
+#endif

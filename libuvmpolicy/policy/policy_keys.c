@@ -1,0 +1,387 @@
+/* The table of keys: policy_internal.h. A key is defined once: here, or as a parameter of the decision that it belongs
+ * to. The parameters of prefetchers are collected from their descriptors. */
+#include "../adapt/adapt_internal.h"
+#include "../decisions/parameters_internal.h"
+#include "../prefetch/prefetch_internal.h"
+#include "policy_internal.h"
+
+/* -- names of values -- */
+
+static const char *switch_name(uint32_t choice)
+{
+	static const char name[][4] = {"off", "on"};
+
+	return choice <= 1 ? name[choice] : NULL;
+}
+
+static const char *counters_name(uint32_t choice)
+{
+	static const char name[][8] = {"driver", "off", "on"};
+
+	return choice <= UVMP_COUNTERS_ON ? name[choice] : NULL;
+}
+
+static const char *adapt_name(uint32_t choice)
+{
+	static const char name[][12] = {"off", "pressure", "early"};
+
+	return choice < UVMP_ADAPT_COUNT ? name[choice] : NULL;
+}
+
+static const char *size_name(uint32_t choice)
+{
+	static const char name[][8] = {"64k", "128k", "256k", "512k", "1m", "2m"};
+
+	return choice <= UVMP_GRANULARITY_2M ? name[choice] : NULL;
+}
+
+static const char *prefetcher_name(uint32_t choice)
+{
+	return uvmp_prefetch_name((enum uvmp_prefetcher)choice);
+}
+
+static const char *full_name(uint32_t choice)
+{
+	return choice == UVMP_PREFETCH_FULL_SAME ? "same" : prefetcher_name(choice - 1u);
+}
+
+static const char *evictor_name(uint32_t choice)
+{
+	return uvmp_evict_name((enum uvmp_evictor)choice);
+}
+
+static const char *replay_name(uint32_t choice)
+{
+	return uvmp_replay_name((enum uvmp_replay_policy)choice);
+}
+
+static const char *plan_name(uint32_t choice)
+{
+	return uvmp_plan_name((enum uvmp_plan_order)choice);
+}
+
+/* -- the table -- */
+
+#define FIELD(field)                                                                                         \
+	.offset = (uint16_t)offsetof(struct uvmp_policy, field),                                             \
+	.bytes = (uint8_t)sizeof(((struct uvmp_policy *)0)->field)
+/* A key that is defined elsewhere, kept in this field of the policy. */
+#define OF(when, definition, field)                                                                          \
+	{                                                                                                    \
+		.parameter = &(definition), .use = USE_##when, FIELD(field)                                  \
+	}
+/* A key that is defined here. */
+#define NUMBER(when, field, name, min, max, initial, summary)                                                \
+	OF(when,                                                                                             \
+	   ((const struct parameter)PARAMETER_NUMBER(struct uvmp_policy, field, name, min, max, initial,     \
+						     summary)),                                              \
+	   field)
+#define CHOICE(when, field, name, count, initial, choice, summary)                                           \
+	OF(when,                                                                                             \
+	   ((const struct parameter)PARAMETER_CHOICE(struct uvmp_policy, field, name, count, initial,        \
+						     choice, summary)),                                      \
+	   field)
+
+/* Behind the first key, which chooses the prefetcher, stand the parameters of all prefetchers. */
+static const struct key table[] = {
+	CHOICE(ALWAYS, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
+	       prefetcher_name, "what comes along with faulted pages"),
+	CHOICE(ALWAYS, prefetch_full, "prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
+	       full_name, "the prefetcher, for good, once memory has been full"),
+	CHOICE(THRESHOLD, adapt, "adapt", UVMP_ADAPT_COUNT, UVMP_ADAPT_OFF, adapt_name,
+	       "what changes the threshold: evictions and refaults, or fault rates"),
+	OF(PRESSURE, uvmpi_threshold_parameters[0], pressure_low),
+	OF(PRESSURE, uvmpi_threshold_parameters[1], pressure_step),
+	OF(PRESSURE, uvmpi_threshold_parameters[2], pressure_window),
+	OF(PRESSURE, uvmpi_threshold_parameters[3], pressure_off),
+	OF(EARLY, uvmpi_early_parameters[0], early_low),
+	OF(EARLY, uvmpi_early_parameters[1], early_high),
+	OF(EARLY, uvmpi_early_parameters[2], early_epoch_us),
+	CHOICE(ALWAYS, evict, "evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evictor_name,
+	       "what leaves when memory is full"),
+	CHOICE(GRANULARITY, granularity, "granularity", UVMP_GRANULARITY_2M + 1, UVMP_GRANULARITY_2M,
+	       size_name, "what leaves as one"),
+	NUMBER(RESERVE, reserve, "reserve", 0, UVMP_EVICT_RESERVE_MAX, 0,
+	       "percent of what would leave first that is spared"),
+	NUMBER(UNITS, free_buffer, "free_buffer", 0, 100, 0,
+	       "percent of memory that is made free before each batch"),
+	NUMBER(CHUNKS, pma_order, "pma_order", 0, 20, 6,
+	       "2 MiB chunks per request to the memory pool, as a power of two"),
+	CHOICE(TREE, runtime, "runtime", 2, 0, switch_name,
+	       "2 MiB leave until the classifier of DATE'21 says otherwise"),
+	CHOICE(GRANULARITY, cyclic, "cyclic", 2, 0, switch_name,
+	       "whether blocks that leave and return in circles are pinned"),
+	OF(CYCLIC, uvmpi_cyclic_parameters[0], cyclic_share),
+	OF(UNITS, uvmpi_remote_parameters[0], remote.remote),
+	OF(REMOTE, uvmpi_remote_parameters[1], remote.threshold),
+	OF(PENALTY, uvmpi_remote_parameters[2], remote.penalty),
+	CHOICE(ALWAYS, replay.policy, "replay", UVMP_REPLAY_BATCH_WAIT + 1, UVMP_REPLAY_BATCH_FLUSH,
+	       replay_name, "when the GPU goes on"),
+	NUMBER(FLUSH, replay.update_put_ratio, "put_ratio", 0, 100, 50,
+	       "percent of duplicates beyond which a flush re-reads PUT"),
+	NUMBER(ALWAYS, replay.max_batch, "batch", 1, 1048576, 256, "raw faults per batch"),
+	NUMBER(ALWAYS, coalesce, "coalesce", 0, 1, 1, "1: merge repeated faults while fetching"),
+	NUMBER(ALWAYS, replay.max_batches, "max_batches", 0, 1048576, 20, "batches per bottom half"),
+	NUMBER(ALWAYS, replay.max_throttled, "max_throttled", 0, 1048576, 5,
+	       "batches with throttled faults per bottom half"),
+	NUMBER(ALWAYS, replay.prefetch_lapse_ms, "prefetch_lapse_ms", 0, UINT32_MAX, 1000,
+	       "how long prefetch faults stay off; 0: never turned off"),
+	OF(ALWAYS, uvmpi_thrash_parameters[0], thrash.is_enabled),
+	OF(THRASH, uvmpi_thrash_parameters[1], thrash.threshold),
+	OF(THRASH, uvmpi_thrash_parameters[2], thrash.pin_threshold),
+	OF(THRASH, uvmpi_thrash_parameters[3], thrash.lapse_us),
+	OF(THRASH, uvmpi_thrash_parameters[4], thrash.vote_threshold),
+	OF(THRASH, uvmpi_thrash_parameters[5], thrash.nap),
+	OF(THRASH, uvmpi_thrash_parameters[6], thrash.epoch),
+	OF(THRASH, uvmpi_thrash_parameters[7], thrash.pin),
+	OF(THRASH, uvmpi_thrash_parameters[8], thrash.max_resets),
+	CHOICE(ALWAYS, counters, "counters", UVMP_COUNTERS_ON + 1, UVMP_COUNTERS_DRIVER, counters_name,
+	       "whether access counters move pages; driver: only where the system has ATS"),
+	NUMBER(COUNTERS, counter_batch, "counter_batch", 1, 65536, 256, "notifications per batch"),
+	NUMBER(COUNTERS, counter_threshold, "counter_threshold", 1, 65535, 256,
+	       "remote accesses before a counter notifies"),
+	NUMBER(COUNTERS, map_on_eviction, "map_on_eviction", 0, 1, 1,
+	       "1: evicted pages stay mapped to their GPU, so that accesses count; 0: they fault"),
+	NUMBER(ALWAYS, map_on_atomics, "map_on_atomics", 0, 1, 0,
+	       "1: atomics of a GPU on memory of a GPU that can take them are mapped, not migrated"),
+	CHOICE(ALWAYS, plan, "plan", UVMP_PLAN_UNOBTRUSIVE + 1, UVMP_PLAN_SERIAL, plan_name,
+	       "serial: room, then pages; overlapped: both at once; unobtrusive: from the batch's start"),
+	CHOICE(ALWAYS, threads, "threads", 2, 0, switch_name,
+	       "whether SMs get more thread blocks than fit, to be switched in (Kim et al.)"),
+	OF(THREADS, uvmpi_threads_parameters[0], extra_blocks),
+	OF(THREADS, uvmpi_threads_parameters[1], threads_period_us),
+	OF(THREADS, uvmpi_threads_parameters[2], threads_drop),
+	CHOICE(ALWAYS, sm_throttle, "sm_throttle", 2, 0, switch_name,
+	       "whether SMs stand still while memory thrashes (ETC)"),
+	NUMBER(THROTTLE, sm_epoch_us, "sm_epoch_us", 10, 1000000000, 100,
+	       "a fifth of it SMs are watched, four fifths they are left alone"),
+	NUMBER(ALWAYS, memory_ratio, "memory_ratio", 100, 1000, 100,
+	       "percent of its memory that a GPU holds by compression; offsets may lie beyond it"),
+	NUMBER(ALWAYS, link_ratio, "link_ratio", 100, 1000, 100,
+	       "bytes that stand for 100 on a link that compresses; hosts apply it"),
+	NUMBER(ALWAYS, quirks, "quirks", 0, 1, 1,
+	       "1: the original's oddities as they are; 0: corrected rules"),
+};
+
+#define ROWS ((uint32_t)(sizeof(table) / sizeof(table[0])))
+
+/* The `index`-th parameter of all prefetchers. False beyond the last; *index is then what is left of it. */
+static bool find_parameter(uint32_t *index, struct key *key)
+{
+	for (uint32_t p = 0; p < UVMP_PREFETCH_COUNT; p++) {
+		const struct prefetcher *prefetcher = uvmpi_prefetcher_at((enum uvmp_prefetcher)p);
+
+		if (*index < prefetcher->parameters) {
+			const struct parameter *parameter = &prefetcher->parameter[*index];
+
+			*key = (struct key){.parameter = parameter,
+					    .offset = (uint16_t)(offsetof(struct uvmp_policy, prefetch) +
+								 parameter->offset),
+					    .bytes = parameter->bytes,
+					    .use = USE_PREFETCHER,
+					    .prefetcher = (uint8_t)p};
+			return true;
+		}
+		*index -= prefetcher->parameters;
+	}
+	return false;
+}
+
+bool uvmpi_key_at(uint32_t index, struct key *key)
+{
+	if (index > 0) {
+		index--;
+		if (find_parameter(&index, key))
+			return true;
+		index++;
+	}
+	if (index >= ROWS)
+		return false;
+	*key = table[index];
+	return true;
+}
+
+uint32_t uvmpi_key_count(void)
+{
+	struct key key;
+	uint32_t count = 0;
+
+	while (uvmpi_key_at(count, &key))
+		count++;
+	return count;
+}
+
+/* -- values -- */
+
+uint32_t uvmpi_key_get(const struct key *key, const struct uvmp_policy *policy)
+{
+	return (uint32_t)uvmpi_field_get(policy, key->offset, key->bytes);
+}
+
+void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t value)
+{
+	uvmpi_field_set(policy, key->offset, key->bytes, value);
+}
+
+/* -- which keys a policy uses -- */
+
+/* The key whose value decides. */
+static const char user_name[USE_COUNT][16] = {
+	[USE_PREFETCHER] = "prefetch", [USE_THRESHOLD] = "prefetch",  [USE_PRESSURE] = "adapt",
+	[USE_EARLY] = "adapt",	       [USE_GRANULARITY] = "evict",   [USE_RESERVE] = "evict",
+	[USE_UNITS] = "evict",	       [USE_CHUNKS] = "evict",	      [USE_TREE] = "evict",
+	[USE_CYCLIC] = "cyclic",       [USE_REMOTE] = "remote",	      [USE_PENALTY] = "remote",
+	[USE_FLUSH] = "replay",	       [USE_THRASH] = "thrash",	      [USE_COUNTERS] = "counters",
+	[USE_THREADS] = "threads",     [USE_THROTTLE] = "sm_throttle"};
+
+static bool is_same_name(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static const struct key *user_of(const struct key *key)
+{
+	const struct key *user = table;
+
+	while (!is_same_name(user->parameter->name, user_name[key->use]))
+		user++;
+	return user;
+}
+
+static bool takes_parameter(enum uvmp_prefetcher chosen, enum uvmp_prefetcher owner)
+{
+	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(chosen);
+
+	while (prefetcher != NULL && prefetcher != uvmpi_prefetcher_at(owner))
+		prefetcher = prefetcher->base;
+	return prefetcher != NULL;
+}
+
+static bool is_used_by_order(uint32_t use, const struct uvmp_evict_traits *order)
+{
+	switch (use) {
+	case USE_GRANULARITY:
+		return order->has_granularity;
+	case USE_RESERVE:
+		return order->has_reserve;
+	case USE_UNITS:
+		return !order->is_chunked;
+	case USE_CHUNKS:
+		return order->is_chunked;
+	default: /* USE_TREE */
+		return order->has_tree;
+	}
+}
+
+/* Is the key used while the key that it depends on has this value? */
+static bool is_used_with(const struct key *key, uint32_t value)
+{
+	switch (key->use) {
+	case USE_PREFETCHER:
+		return takes_parameter((enum uvmp_prefetcher)value, (enum uvmp_prefetcher)key->prefetcher);
+	case USE_THRESHOLD:
+		return uvmp_prefetch_traits_of((enum uvmp_prefetcher)value)->has_threshold;
+	case USE_PRESSURE:
+		return value == UVMP_ADAPT_PRESSURE;
+	case USE_EARLY:
+		return value == UVMP_ADAPT_EARLY;
+	case USE_PENALTY:
+		return value == UVMP_REMOTE_ADAPTIVE;
+	case USE_REMOTE:
+		return value != UVMP_REMOTE_OFF;
+	case USE_FLUSH:
+		return value == UVMP_REPLAY_BATCH_FLUSH;
+	case USE_COUNTERS:
+		return value != UVMP_COUNTERS_OFF;
+	case USE_CYCLIC:
+	case USE_THRASH:
+	case USE_THREADS:
+	case USE_THROTTLE:
+		return value != 0;
+	default:
+		return is_used_by_order(key->use, uvmp_evict_traits_of((enum uvmp_evictor)value));
+	}
+}
+
+bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy)
+{
+	return key->use == USE_ALWAYS || is_used_with(key, uvmpi_key_get(user_of(key), policy));
+}
+
+void uvmpi_key_put_use(const struct key *key, struct text *text)
+{
+	const struct parameter *user;
+	char separator = '=';
+
+	if (key->use == USE_ALWAYS)
+		return;
+	user = user_of(key)->parameter;
+	put_text(text, user->name);
+	for (uint32_t value = user->min; value <= user->max; value++) {
+		if (!is_used_with(key, value))
+			continue;
+		put_char(text, separator);
+		put_text(text, user->choice(value));
+		separator = '|';
+	}
+}
+
+/* The driver accepts a 0 by accident that the corrected rules refuse: a threshold that every subtree exceeds
+ * [driver: threshold-zero],
+ * a number of votes that becomes another [driver: vote-threshold-zero]. The thresholds of a controller lie to either side of the policy's
+ * threshold, of which 0 counts as 1. */
+struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *policy)
+{
+	struct limit limit = {NULL, 0, key->parameter->min, key->parameter->max};
+	uint32_t threshold = policy->prefetch.threshold;
+	uint32_t base = threshold != 0 ? threshold : 1u;
+
+	switch (key->parameter->limit) {
+	case LIMIT_QUIRKS:
+		limit = (struct limit){"quirks", policy->quirks, policy->quirks ? 0 : 1, limit.max};
+		break;
+	case LIMIT_TO_THRESHOLD:
+		limit = (struct limit){"threshold", threshold, limit.min, base};
+		break;
+	case LIMIT_FROM_THRESHOLD:
+		limit = (struct limit){"threshold", threshold, base, limit.max};
+		break;
+	default:
+		break;
+	}
+	return limit;
+}
+
+/* -- for help texts and front ends -- */
+
+const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_policy_key *key)
+{
+	const struct parameter *parameter;
+	struct key found;
+	struct text text;
+
+	if (key == NULL || !uvmpi_key_at(index, &found))
+		return NULL;
+	parameter = found.parameter;
+	*key = (struct uvmp_policy_key){.name = parameter->name,
+					.summary = parameter->summary,
+					.min = parameter->min,
+					.max = parameter->max,
+					.initial = parameter->initial,
+					.is_choice = parameter->choice != NULL};
+	text = (struct text){key->used_by, sizeof(key->used_by), 0};
+	uvmpi_key_put_use(&found, &text);
+	return key;
+}
+
+const char *uvmp_policy_choice(uint32_t index, uint32_t choice)
+{
+	struct key key;
+
+	return uvmpi_key_at(index, &key) && key.parameter->choice != NULL ? key.parameter->choice(choice)
+									  : NULL;
+}

@@ -1,0 +1,70 @@
+/* What a policy needs of its host, from the traits of what it names. */
+#include "../base/text_internal.h"
+#include "uvmpolicy/policy.h"
+
+#define SMALL_PAGE 4096u
+#define LARGE_PAGE 65536u
+
+/* Arena for one block's counters of accesses, history, and log of the pattern engine, bytes. */
+#define COUNTERS_BYTES 640u
+#define HISTORY_BYTES  256u
+#define PATTERN_BYTES  256u
+
+/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
+static uint32_t page_bytes_of(enum uvmp_evictor evictor)
+{
+	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(evictor);
+
+	return order->is_chunked || order->has_granularity ? SMALL_PAGE | LARGE_PAGE : SMALL_PAGE;
+}
+
+static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefetcher)
+{
+	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
+
+	needs->utlbs |= traits->has_utlbs;
+	needs->one_gpu |= traits->walks_ranges;
+	needs->histories |= traits->has_pattern;
+}
+
+enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs)
+{
+	const struct uvmp_evict_traits *order;
+
+	if (needs == NULL || !uvmp_policy_is_valid(policy))
+		return UVMP_ERR_ARGUMENT;
+	order = uvmp_evict_traits_of(policy->evict);
+	*needs = (struct uvmp_needs){.page_bytes = page_bytes_of(policy->evict),
+				     .accesses = policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime,
+				     .notifications = policy->counters == UVMP_COUNTERS_ON,
+				     .kernels = policy->runtime,
+				     .sms = policy->threads || policy->sm_throttle,
+				     .histories = order->has_touches};
+	add_prefetcher(needs, policy->prefetch.prefetcher);
+	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
+		add_prefetcher(needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
+	needs->touches = !order->is_chunked || !policy->quirks || needs->histories;
+	if (needs->accesses)
+		needs->block_bytes += COUNTERS_BYTES;
+	if (needs->histories || policy->adapt != UVMP_ADAPT_OFF || policy->sm_throttle)
+		needs->block_bytes += HISTORY_BYTES;
+	if (policy->runtime)
+		needs->block_bytes += PATTERN_BYTES;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t capacity)
+{
+	struct text out = {text, capacity, 0};
+
+	if (text == NULL)
+		return UVMP_ERR_ARGUMENT;
+	for (uint32_t i = 0; i < UVMP_EVICT_COUNT; i++) {
+		if ((page_bytes_of((enum uvmp_evictor)i) & page_bytes) == 0)
+			continue;
+		put_text(&out, out.length != 0 ? "|" : "");
+		put_text(&out, uvmp_evict_name((enum uvmp_evictor)i));
+	}
+	return out.length < capacity ? UVMP_OK : UVMP_ERR_SPACE;
+}

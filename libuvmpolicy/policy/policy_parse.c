@@ -1,0 +1,392 @@
+/* Text to policy: words are read into a copy of the defaults, in place; keys that the result does not use are reset. */
+#include "policy_internal.h"
+
+/* How much of a caller's word an error quotes. */
+#define QUOTE_MAX 40u
+
+struct span {
+	const char *at;
+	uint32_t length;
+};
+
+static struct span span_of(const char *text)
+{
+	struct span span = {text, 0};
+
+	while (text[span.length] != '\0')
+		span.length++;
+	return span;
+}
+
+static bool equal(struct span span, const char *text)
+{
+	for (uint32_t i = 0; i < span.length; i++)
+		if (text[i] != span.at[i]) /* also where text ends: a span holds no NUL */
+			return false;
+	return text[span.length] == '\0';
+}
+
+/* A caller's word, cut so that it leaves room for what is said about it. */
+static void put_quote(struct text *out, struct span span)
+{
+	for (uint32_t i = 0; i < span.length && i < QUOTE_MAX; i++)
+		put_char(out, span.at[i]);
+	if (span.length > QUOTE_MAX)
+		put_text(out, "...");
+}
+
+static void put_accepted(struct text *out, const struct parameter *parameter)
+{
+	if (parameter->choice == NULL) {
+		put_number(out, parameter->min);
+		put_text(out, "..");
+		put_number(out, parameter->max);
+		return;
+	}
+	for (uint32_t i = parameter->min; i <= parameter->max; i++) {
+		put_text(out, i > parameter->min ? " " : "");
+		put_text(out, parameter->choice(i));
+	}
+}
+
+static bool parse_number(struct span span, uint32_t max, uint32_t *number)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < span.length; i++) {
+		if (span.at[i] < '0' || span.at[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(span.at[i] - '0');
+		if (n > max)
+			return false;
+	}
+	*number = (uint32_t)n;
+	return true;
+}
+
+/* Part of the text; length 0: none. */
+struct word {
+	uint16_t offset, length;
+};
+
+struct parser {
+	struct span text;
+	struct uvmp_policy policy;
+	struct word given[KEYS_MAX];	 /* by number of key: the word that set it; presets do not count */
+	struct word word;		 /* the present one */
+	struct uvmp_policy_error *error; /* NULL: none is wanted */
+};
+
+/* Points the error at the word and opens its text; the text is empty if the caller wants none. */
+static struct text error_at(const struct parser *parser, struct word word)
+{
+	struct text out = {NULL, 0, 0};
+
+	if (parser->error == NULL)
+		return out;
+	out.at = parser->error->text;
+	out.capacity = UVMP_POLICY_ERROR_MAX;
+	parser->error->offset = word.offset;
+	parser->error->length = word.length;
+	parser->error->text[0] = '\0';
+	return out;
+}
+
+/* `NAME: WHAT` or, with tail, `NAME: WHAT TAIL`. */
+static void say(const struct parser *parser, struct word word, struct span name, const char *what,
+		const char *tail)
+{
+	struct text out = error_at(parser, word);
+
+	put_quote(&out, name);
+	put_text(&out, ": ");
+	put_text(&out, what);
+	put_text(&out, tail);
+}
+
+static bool is_separator(char c)
+{
+	return c == ' ' || c == ',';
+}
+
+/* Moves to the next word; false when there is none. */
+static bool next_word(struct span text, struct word *word)
+{
+	uint32_t at = word->offset + word->length;
+
+	while (at < text.length && is_separator(text.at[at]))
+		at++;
+	word->offset = (uint16_t)at;
+	while (at < text.length && !is_separator(text.at[at]))
+		at++;
+	word->length = (uint16_t)(at - word->offset);
+	return word->length > 0;
+}
+
+/* Cuts `key=value` at its first '='; false if either side is empty. */
+static bool split(struct span word, struct span *name, struct span *value)
+{
+	uint32_t at = 0;
+
+	while (at < word.length && word.at[at] != '=')
+		at++;
+	name->at = word.at;
+	name->length = at;
+	value->at = word.at + at + 1;
+	value->length = word.length - at - 1;
+	return at > 0 && at + 1 < word.length;
+}
+
+/* The number of the key with this name; KEYS_MAX: there is no such key. */
+static uint32_t find_key(struct span name, struct key *key)
+{
+	uint32_t k = 0;
+
+	while (uvmpi_key_at(k, key)) {
+		if (equal(name, key->parameter->name))
+			return k;
+		k++;
+	}
+	return KEYS_MAX;
+}
+
+static enum uvmp_status read_value(const struct parameter *parameter, struct span text, uint32_t *value)
+{
+	uint32_t number;
+
+	if (parameter->choice == NULL) {
+		if (!parse_number(text, parameter->max, &number) || number < parameter->min)
+			return UVMP_ERR_RANGE;
+		*value = number;
+		return UVMP_OK;
+	}
+	for (uint32_t i = parameter->min; i <= parameter->max; i++) {
+		if (equal(text, parameter->choice(i))) {
+			*value = i;
+			return UVMP_OK;
+		}
+	}
+	return UVMP_ERR_UNKNOWN;
+}
+
+/* A unit test proves that the words of every preset are right. */
+static void apply_preset(const struct uvmp_policy_preset *preset, struct uvmp_policy *policy)
+{
+	struct span text = span_of(preset->text), name, number;
+	struct word word = {0, 0};
+
+	while (next_word(text, &word)) {
+		struct span whole = {text.at + word.offset, word.length};
+		struct key key;
+		uint32_t value;
+
+		(void)split(whole, &name, &number);
+		(void)find_key(name, &key);
+		if (read_value(key.parameter, number, &value) == UVMP_OK)
+			uvmpi_key_set(&key, policy, value);
+	}
+}
+
+/* NULL: no preset has that name. */
+static const struct uvmp_policy_preset *find_preset(struct span name)
+{
+	const struct uvmp_policy_preset *preset = uvmp_policy_preset_at(0);
+
+	for (uint32_t i = 1; preset != NULL && !equal(name, preset->name); i++)
+		preset = uvmp_policy_preset_at(i);
+	return preset;
+}
+
+static enum uvmp_status take_preset(struct parser *parser, struct span wanted, bool is_first)
+{
+	const struct uvmp_policy_preset *preset = find_preset(wanted);
+	struct text out;
+
+	if (!is_first) {
+		say(parser, parser->word, span_of("preset"), "must come first, and once", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	if (preset != NULL) {
+		apply_preset(preset, &parser->policy);
+		return UVMP_OK;
+	}
+	out = error_at(parser, parser->word);
+	put_text(&out, "preset: \"");
+	put_quote(&out, wanted);
+	put_text(&out, "\" is not accepted");
+	return UVMP_ERR_UNKNOWN;
+}
+
+static void reject_value(const struct parser *parser, const struct parameter *parameter, struct span value)
+{
+	struct text out = error_at(parser, parser->word);
+	const char *quote = parameter->choice != NULL ? "\"" : "";
+
+	put_text(&out, parameter->name);
+	put_text(&out, ": ");
+	put_text(&out, quote);
+	put_quote(&out, value);
+	put_text(&out, quote);
+	put_text(&out, " is not accepted; ");
+	put_accepted(&out, parameter);
+}
+
+static enum uvmp_status take_word(struct parser *parser, bool is_first)
+{
+	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
+	enum uvmp_status status;
+	uint32_t k, number;
+	struct key key;
+
+	if (!split(word, &name, &value)) {
+		if (find_preset(word) != NULL)
+			return take_preset(parser, word, is_first);
+		say(parser, parser->word, word, "neither key=value nor a preset", "");
+		return UVMP_ERR_SYNTAX;
+	}
+	if (equal(name, "preset"))
+		return take_preset(parser, value, is_first);
+	k = find_key(name, &key);
+	if (k == KEYS_MAX) {
+		say(parser, parser->word, name, "no such key", "");
+		return UVMP_ERR_UNKNOWN;
+	}
+	if (parser->given[k].length > 0) {
+		say(parser, parser->word, name, "given twice", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	status = read_value(key.parameter, value, &number);
+	if (status == UVMP_OK)
+		uvmpi_key_set(&key, &parser->policy, number);
+	else
+		reject_value(parser, key.parameter, value);
+	parser->given[k] = parser->word;
+	return status;
+}
+
+static void reject_limit(const struct parser *parser, struct word word, const struct key *key,
+			 const struct limit *limit)
+{
+	struct text out = error_at(parser, word);
+
+	put_text(&out, key->parameter->name);
+	put_text(&out, ": ");
+	put_number(&out, uvmpi_key_get(key, &parser->policy));
+	put_text(&out, " is not accepted with ");
+	put_text(&out, limit->by);
+	put_char(&out, '=');
+	put_number(&out, limit->by_value);
+	put_text(&out, "; ");
+	put_number(&out, limit->min);
+	put_text(&out, "..");
+	put_number(&out, limit->max);
+}
+
+/* Resets the keys that the result does not use. A key that the text sets, and that has no use, is an error. */
+static enum uvmp_status reset_unused(struct parser *parser)
+{
+	struct key key;
+
+	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
+		if (uvmpi_key_is_used(&key, &parser->policy))
+			continue;
+		if (parser->given[k].length > 0) {
+			struct text out = error_at(parser, parser->given[k]);
+
+			put_text(&out, key.parameter->name);
+			put_text(&out, ": used only by ");
+			uvmpi_key_put_use(&key, &out);
+			return UVMP_ERR_CONFLICT;
+		}
+		uvmpi_key_set(&key, &parser->policy, key.parameter->initial);
+	}
+	return UVMP_OK;
+}
+
+/* Keys that were defaulted are clamped to keys that were given; two given keys that contradict each other are an
+ * error. */
+static enum uvmp_status fit(struct parser *parser)
+{
+	struct key key;
+
+	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
+		struct limit limit = uvmpi_key_limit(&key, &parser->policy);
+		uint32_t value = uvmpi_key_get(&key, &parser->policy);
+
+		if (!uvmpi_key_is_used(&key, &parser->policy) || (value >= limit.min && value <= limit.max))
+			continue;
+		if (parser->given[k].length > 0) {
+			reject_limit(parser, parser->given[k], &key, &limit);
+			return UVMP_ERR_CONFLICT;
+		}
+		uvmpi_key_set(&key, &parser->policy, value < limit.min ? limit.min : limit.max);
+	}
+	return UVMP_OK;
+}
+
+/* Only printable bytes may reach words and error texts. */
+static enum uvmp_status check_bytes(const struct parser *parser, size_t length)
+{
+	struct word word = {UVMP_POLICY_TEXT_MAX, 1};
+	struct text out;
+
+	if (length > UVMP_POLICY_TEXT_MAX) {
+		out = error_at(parser, word);
+		put_text(&out, "longer than ");
+		put_number(&out, UVMP_POLICY_TEXT_MAX);
+		put_text(&out, " bytes");
+		return UVMP_ERR_SYNTAX;
+	}
+	for (word.offset = 0; word.offset < length; word.offset++) {
+		uint8_t byte = (uint8_t)parser->text.at[word.offset];
+
+		if (byte >= 0x20 && byte <= 0x7e)
+			continue;
+		out = error_at(parser, word);
+		put_text(&out, "byte ");
+		put_number(&out, byte);
+		put_text(&out, " is not printable ASCII");
+		return UVMP_ERR_SYNTAX;
+	}
+	return UVMP_OK;
+}
+
+static enum uvmp_status parse(struct parser *parser, size_t length)
+{
+	enum uvmp_status status = check_bytes(parser, length);
+	bool is_first = true;
+
+	if (status != UVMP_OK)
+		return status;
+	parser->text.length = (uint32_t)length;
+	uvmp_policy_init(&parser->policy);
+	while (next_word(parser->text, &parser->word)) {
+		status = take_word(parser, is_first);
+		if (status != UVMP_OK)
+			return status;
+		is_first = false;
+	}
+	status = reset_unused(parser);
+	if (status == UVMP_OK)
+		status = fit(parser);
+	uvmpi_policy_share(&parser->policy);
+	return status;
+}
+
+enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
+				   struct uvmp_policy_error *error)
+{
+	struct parser parser = {.text = {text, 0}, .error = error};
+	enum uvmp_status status;
+
+	if (text == NULL || policy == NULL) {
+		struct text out = error_at(&parser, parser.word);
+
+		put_text(&out, uvmp_status_text(UVMP_ERR_ARGUMENT));
+		return UVMP_ERR_ARGUMENT;
+	}
+	status = parse(&parser, length);
+	if (status == UVMP_OK)
+		*policy = parser.policy;
+	return status;
+}

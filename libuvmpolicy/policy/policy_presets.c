@@ -1,0 +1,102 @@
+/* The presets: names for the policies that were published or shipped, each with its source. */
+#include "uvmpolicy/policy.h"
+
+static const struct uvmp_policy_preset presets[] = {
+	{"nvidia-595", "the NVIDIA driver 595.45.04 (open kernel modules) as it ships", ""},
+	{"nvidia-block", "the same, a replay for each VABlock", "replay=block"},
+	{"nvidia-batch", "the same, a replay for each batch, no flush", "replay=batch"},
+	{"nvidia-once", "the same, one replay when all batches are done", "replay=once"},
+	{"nvidia-aggressive", "the same with the threshold that Allen and Ge measured: all of a block",
+	 "threshold=1"},
+	{"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
+	 "prefetch=none"},
+	{"adaptive",
+	 "threshold from faults and evictions, aggressive while all fits (Allen and Ge 2021, VI.B)",
+	 "adapt=pressure"},
+	{"adaptive-off", "the same, prefetching off when data does not fit (Allen and Ge 2021, VI.B)",
+	 "adapt=pressure pressure_off=1"},
+	{"access-lru", "the driver with eviction by observed accesses, newest kept (Allen and Ge 2021, VI.B)",
+	 "evict=lru2m"},
+	{"access-lfu", "the driver with eviction by counted accesses (Allen and Ge 2021, VI.B)",
+	 "evict=lfu2m"},
+	{"granularity-64k", "the driver with allocation and eviction of 64 KiB (Allen and Ge 2021, VI.B)",
+	 "evict=lru2m granularity=64k"},
+	{"granularity-256k", "the same of 256 KiB", "evict=lru2m granularity=256k"},
+	{"uvmsmart", "UVM Smart as it ships: tree-based prefetcher, LRU of 2 MiB (Ganguly et al., ISCA'19)",
+	 "prefetch=tbn evict=lru2m batch=1 thrash=off counters=off"},
+	{"uvmsmart-none", "UVM Smart without prefetching, LRU of 4 KiB (ISCA'19, combinations)",
+	 "prefetch=none evict=lru4k batch=1 thrash=off counters=off"},
+	{"uvmsmart-lru-od",
+	 "UVM Smart: once memory is full nothing is prefetched, LRU of 4 KiB (ISCA'19, combinations)",
+	 "prefetch=tbn prefetch_full=none evict=lru4k batch=1 thrash=off counters=off"},
+	{"uvmsmart-random", "UVM Smart: once memory is full random both ways (ISCA'19, combinations)",
+	 "prefetch=tbn prefetch_full=random evict=random4k batch=1 thrash=off counters=off"},
+	{"uvmsmart-sl", "UVM Smart: once memory is full 64 KiB both ways (ISCA'19, combinations)",
+	 "prefetch=tbn prefetch_full=sl evict=sl64k batch=1 thrash=off counters=off"},
+	{"uvmsmart-tbn", "UVM Smart: trees both ways (ISCA'19, combinations)",
+	 "prefetch=tbn evict=tbne batch=1 thrash=off counters=off"},
+	{"uvmsmart-reserve", "UVM Smart, 10 % of the oldest pages spared (ISCA'19, reservation)",
+	 "prefetch=tbn evict=tbne reserve=10 batch=1 thrash=off counters=off"},
+	{"uvmsmart-ahead", "UVM Smart, 5 % of memory made free ahead (ISCA'19, pre-eviction)",
+	 "prefetch=tbn prefetch_full=none evict=lru4k free_buffer=5 batch=1 thrash=off counters=off"},
+	{"uvmsmart-adaptive",
+	 "UVM Smart, migration delayed by pressure and round trips (Ganguly et al., IPDPS'20)",
+	 "prefetch=tbn evict=lfu2m remote=adaptive batch=1 thrash=off counters=off"},
+	{"uvmsmart-always", "UVM Smart, migration always delayed (IPDPS'20, compared with)",
+	 "prefetch=tbn evict=lfu2m remote=always batch=1 thrash=off counters=off"},
+	{"uvmsmart-oversub", "UVM Smart, migration delayed once memory is full (IPDPS'20, compared with)",
+	 "prefetch=tbn evict=lfu2m remote=oversub batch=1 thrash=off counters=off"},
+	{"uvmsmart-pinned", "UVM Smart, what left once is read where it lies (IPDPS'20, penalty 1048576)",
+	 "prefetch=tbn evict=lfu2m remote=adaptive remote_penalty=1048576 batch=1 thrash=off counters=off"},
+	{"uvmsmart-runtime",
+	 "UVM Smart, patterns choose eviction and remote access (Ganguly et al., DATE'21)",
+	 "prefetch=tbn evict=tbne runtime=on batch=1 thrash=off counters=off"},
+	{"zheng-random", "one random page beside each fault (Zheng et al., HPCA'16)",
+	 "prefetch=random thrash=off counters=off"},
+	{"zheng-sequential", "pages from the lowest address up (Zheng et al., HPCA'16)",
+	 "prefetch=sequential thrash=off counters=off"},
+	{"zheng-locality", "128 pages from the faulting one (Zheng et al., HPCA'16)",
+	 "prefetch=locality thrash=off counters=off"},
+	{"batch-aware-base", "what Kim et al. compare with: Zheng's prefetcher, LRU of 64 KiB (ASPLOS'20)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off "
+	 "counters=off"},
+	{"batch-aware-to", "that with more thread blocks than fit (Kim et al., ASPLOS'20)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off counters=off "
+	 "threads=on"},
+	{"batch-aware-ue",
+	 "that with evictions begun with the batch, both ways at once (Kim et al., ASPLOS'20)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off counters=off "
+	 "plan=unobtrusive"},
+	{"batch-aware", "both (Kim et al., ASPLOS'20)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off counters=off "
+	 "plan=unobtrusive threads=on"},
+	{"etc",
+	 "that base with SMs throttled, memory compressed (ETC, Li et al., ASPLOS'19, as Kim et al. tell)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off counters=off "
+	 "sm_throttle=on memory_ratio=125"},
+	{"compressed-link",
+	 "that base on a link that compresses 5 to 4 (Kim et al., ASPLOS'20, compared with)",
+	 "prefetch=locality prefetch_full=none evict=lru2m granularity=64k replay=batch_wait batch=1024 "
+	 "thrash=off counters=off "
+	 "link_ratio=125"},
+	{"cppe", "pattern-aware prefetching, MHPE eviction (Yu et al., CPPE, IPDPS'20)",
+	 "prefetch=pattern evict=mhpe thrash=off counters=off"},
+	{"early-adaptor", "threshold from fault rates (Go et al., Early-Adaptor, ISPASS'23)", "adapt=early"},
+	{"safe", "threshold by how many uTLBs share a block (SAFE)", "prefetch=safe"},
+	{"beyond-block", "density, and the next blocks when one is full (Rhee et al.)", "prefetch=next"},
+	{"stride", "the next pages of strides that repeat", "prefetch=stride"},
+	{"cyclic", "LRU of 2 MiB, blocks that circle pinned (CASES'20)", "evict=lru2m cyclic=on"},
+	{"second-chance", "second chance over 2 MiB (clock)", "evict=clock2m"},
+};
+
+#define PRESETS ((uint32_t)(sizeof(presets) / sizeof(presets[0])))
+
+const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index)
+{
+	return index < PRESETS ? &presets[index] : NULL;
+}

@@ -1,0 +1,34 @@
+/* A policy as text. */
+#include "policy_internal.h"
+
+static void put_policy(struct text *text, const struct uvmp_policy *policy)
+{
+	struct key key;
+
+	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
+		uint32_t value = uvmpi_key_get(&key, policy);
+
+		if (!uvmpi_key_is_used(&key, policy))
+			continue;
+		put_text(text, k > 0 ? " " : "");
+		put_text(text, key.parameter->name);
+		put_char(text, '=');
+		if (key.parameter->choice != NULL)
+			put_text(text, key.parameter->choice(value));
+		else
+			put_number(text, value);
+	}
+}
+
+enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity)
+{
+	struct text measure = {NULL, 0, 0}, out = {text, capacity, 0};
+
+	if (text == NULL || !uvmp_policy_is_valid(policy))
+		return UVMP_ERR_ARGUMENT;
+	put_policy(&measure, policy);
+	if (measure.length >= capacity)
+		return UVMP_ERR_SPACE;
+	put_policy(&out, policy);
+	return UVMP_OK;
+}
