@@ -335,16 +335,22 @@ static bool take_point(struct parse *parse, struct model_link *link, enum model_
 	return true;
 }
 
-/* One number, once. */
-static bool take_single(struct parse *parse, const char *key, const char *value, uint64_t *line, uint64_t min,
-			uint64_t max, uint32_t *out)
+/* A key with one number, min..max, which may stand once; *line: where it stands. */
+struct single {
+	const char *key;
+	uint64_t *line, min, max;
+	uint32_t *out;
+};
+
+static bool take_single(struct parse *parse, const struct single *single, const char *value)
 {
 	uint64_t number;
 
-	if (!once(parse, key, line) || !take_number(parse, key, &value, min, max, &number) ||
-	    !is_last(parse, key, value))
+	if (!once(parse, single->key, single->line) ||
+	    !take_number(parse, single->key, &value, single->min, single->max, &number) ||
+	    !is_last(parse, single->key, value))
 		return false;
-	*out = (uint32_t)number;
+	*single->out = (uint32_t)number;
 	return true;
 }
 
@@ -359,19 +365,21 @@ static bool take_formula(struct parse *parse, struct model_link *link, const cha
 
 static bool take_link_key(struct parse *parse, struct model_link *link, const char *key, const char *value)
 {
+	const struct single singles[] = {
+		{"gbps", &parse->gbps_line, 16, 64, &link->formula.gbps},
+		{"clock_mhz", &parse->clock_line, 1, PCIE_MHZ_MAX, &link->formula.clock_mhz},
+		{"latency_ns", &parse->latency_line, 0, 1000000, &link->latency_ns},
+	};
+
 	if (strcmp(key, "h2d") == 0)
 		return take_point(parse, link, MODEL_TO_GPU, key, value);
 	if (strcmp(key, "d2h") == 0)
 		return take_point(parse, link, MODEL_TO_CPU, key, value);
 	if (strcmp(key, "formula") == 0)
 		return take_formula(parse, link, value);
-	if (strcmp(key, "gbps") == 0)
-		return take_single(parse, key, value, &parse->gbps_line, 16, 64, &link->formula.gbps);
-	if (strcmp(key, "clock_mhz") == 0)
-		return take_single(parse, key, value, &parse->clock_line, 1, PCIE_MHZ_MAX,
-				   &link->formula.clock_mhz);
-	if (strcmp(key, "latency_ns") == 0)
-		return take_single(parse, key, value, &parse->latency_line, 0, 1000000, &link->latency_ns);
+	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
+		if (strcmp(key, singles[i].key) == 0)
+			return take_single(parse, &singles[i], value);
 	return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
 }
 

@@ -927,8 +927,8 @@ for document in explain embedding; do
 	done
 done
 name='docs/embedding.md: its loop is that of examples/engine.c'
-awk '/^```/ { inside = $0 == "```c" && /./; block += inside; next } inside && block == 2 { gsub(/^[ \t]+/, ""); print }' \
-	docs/embedding.md >"$work/loop"
+awk '/^```/ { inside = 0; begins = $0 == "```c"; next } begins && $0 == "do {" { inside = 1 } { begins = 0 }
+	inside { gsub(/^[ \t]+/, ""); print }' docs/embedding.md >"$work/loop"
 awk '{ gsub(/^[ \t]+/, ""); print }' docs/examples/engine.c | grep -A "$(wc -l <"$work/loop")" -x 'do {' |
 	head -n "$(wc -l <"$work/loop")" >"$work/out"
 if [ -s "$work/loop" ]; then same "$work/loop"; else fail "$name"; fi
