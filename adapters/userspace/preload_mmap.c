@@ -93,43 +93,51 @@ EXPORT int munmap(void *memory, size_t asked)
 	return result;
 }
 
-static void *real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+/* Arguments of mmap. */
+struct mapping {
+	void *at;
+	size_t bytes;
+	int protection, flags, fd;
+	off_t offset;
+};
+
+static void *real_mmap(const struct mapping *m)
 {
-	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+	return (void *)syscall(SYS_mmap, m->at, m->bytes, m->protection, m->flags, m->fd, m->offset);
 }
 
 /* Reason for which a mapping above the threshold is not managed; RUN_REASONS: it can be managed. */
-static enum run_reason why_not(const void *at, int protection, int flags, const void *caller)
+static enum run_reason why_not(const struct mapping *m, const void *caller)
 {
-	if ((flags & MAP_HUGETLB) != 0)
+	if ((m->flags & MAP_HUGETLB) != 0)
 		return RUN_HUGE;
-	if ((flags & MAP_ANONYMOUS) == 0)
+	if ((m->flags & MAP_ANONYMOUS) == 0)
 		return RUN_FILE;
-	if ((flags & (MAP_SHARED | MAP_PRIVATE)) != MAP_PRIVATE)
+	if ((m->flags & (MAP_SHARED | MAP_PRIVATE)) != MAP_PRIVATE)
 		return RUN_COMMON;
-	if (protection == PROT_NONE)
+	if (m->protection == PROT_NONE)
 		return RUN_RESERVED;
-	if (at || (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0)
+	if (m->at || (m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0)
 		return RUN_FIXED;
-	if (protection != (PROT_READ | PROT_WRITE))
+	if (m->protection != (PROT_READ | PROT_WRITE))
 		return RUN_PROTECTED;
-	if ((flags & (MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_32BIT)) != 0)
+	if ((m->flags & (MAP_GROWSDOWN | MAP_STACK | MAP_LOCKED | MAP_32BIT)) != 0)
 		return RUN_SPECIAL;
 	return next_is_allocator(caller) ? RUN_ALLOCATOR : RUN_REASONS;
 }
 
 /* NULL: the kernel maps. */
-static void *map_managed(const void *at, size_t bytes, int protection, int flags, const void *caller)
+static void *map_managed(const struct mapping *m, const void *caller)
 {
 	enum run_reason reason;
 
-	if (preload_is_inside || bytes < PAGE_BYTES)
+	if (preload_is_inside || m->bytes < PAGE_BYTES)
 		return NULL;
-	reason = why_not(at, protection, flags, caller);
+	reason = why_not(m, caller);
 	if (reason == RUN_REASONS)
-		return preload_alloc_mapping(bytes, caller);
-	if (bytes >= preload_threshold)
-		preload_count(reason, bytes);
+		return preload_alloc_mapping(m->bytes, caller);
+	if (m->bytes >= preload_threshold)
+		preload_count(reason, m->bytes);
 	return NULL;
 }
 
@@ -145,26 +153,26 @@ static void *trim(uint8_t *memory, size_t bytes)
 
 /* A mapping over managed memory is not managed; the pager learns of it from the kernel. Unmapping here first
  * would leave the address to other threads for a moment, and lose the memory if the mapping fails. */
-static void *map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset, const void *caller)
+static void *map(const struct mapping *m, const void *caller)
 {
-	void *memory = map_managed(at, bytes, protection, flags, caller);
+	void *memory = map_managed(m, caller);
 
 	if (memory)
-		return trim(memory, whole_pages(bytes));
-	memory = real_mmap(at, bytes, protection, flags, fd, offset);
-	if ((flags & MAP_FIXED) != 0 && memory != MAP_FAILED && preload_managed && !preload_is_inside)
-		unmark(memory, whole_pages(bytes));
+		return trim(memory, whole_pages(m->bytes));
+	memory = real_mmap(m);
+	if ((m->flags & MAP_FIXED) != 0 && memory != MAP_FAILED && preload_managed && !preload_is_inside)
+		unmark(memory, whole_pages(m->bytes));
 	return memory;
 }
 
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	return map(at, bytes, protection, flags, fd, offset, CALLER);
+	return map(&(struct mapping){at, bytes, protection, flags, fd, offset}, CALLER);
 }
 
 EXPORT void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	return map(at, bytes, protection, flags, fd, offset, CALLER);
+	return map(&(struct mapping){at, bytes, protection, flags, fd, offset}, CALLER);
 }
 
 static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags, void *at, const void *caller)
@@ -184,7 +192,8 @@ static void *remap_managed(uint8_t *memory, size_t old, size_t bytes, int flags,
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
-	to = map(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0,
+	to = map(&(struct mapping){at, bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0},
 		 caller);
 	if (to == MAP_FAILED)
 		return MAP_FAILED;

@@ -435,6 +435,34 @@ static void say_nothing_managed(const struct run_report *report)
 			report->program[0]);
 }
 
+static void say_failures(const struct run_report *report, const struct run_slot *slot, bool is_listed)
+{
+	if (slot->error != 0 && is_listed)
+		fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n", slot->name,
+			slot->pid, slot->text);
+	if (slot->stats.store_error != 0)
+		fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n", slot->name,
+			slot->pid, report->store, strerror(-slot->stats.store_error));
+}
+
+/* True: log and trace of the process are complete. */
+static bool say_incomplete(const struct run_slot *slot)
+{
+	if (slot->log_error != 0)
+		fprintf(stderr, "uvmp-run: the log is not complete: %s\n", strerror(slot->log_error));
+	if (slot->stats.trace_error != 0)
+		fprintf(stderr, "uvmp-run: the trace ends early: %s\n", strerror(-slot->stats.trace_error));
+	return slot->log_error == 0 && slot->stats.trace_error == 0;
+}
+
+static void say_signal(const struct run_report *report)
+{
+	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
+		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
+			WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
+			WCOREDUMP(report->status) ? ", core dumped" : "");
+}
+
 /* Facts that JSON or CSV rows on the same standard error already contain are not repeated. */
 bool run_report_trouble(const struct run_report *report)
 {
@@ -445,30 +473,18 @@ bool run_report_trouble(const struct run_report *report)
 	for (uint32_t i = 0; i < slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 
-		is_complete = is_complete && slot->log_error == 0 && slot->stats.trace_error == 0;
 		managed += has_used(slot);
 		failed += slot->error != 0;
-		if (!is_told && slot->error != 0 && failed <= LISTED_MOST)
-			fprintf(stderr, "uvmp-run: %s (process %" PRId32 ") ran without a pager: %s\n",
-				slot->name, slot->pid, slot->text);
-		if (!is_told && slot->stats.store_error != 0)
-			fprintf(stderr, "uvmp-run: %s (process %" PRId32 "): the store failed: %s: %s\n",
-				slot->name, slot->pid, report->store, strerror(-slot->stats.store_error));
-		if (slot->log_error != 0)
-			fprintf(stderr, "uvmp-run: the log is not complete: %s\n", strerror(slot->log_error));
-		if (slot->stats.trace_error != 0)
-			fprintf(stderr, "uvmp-run: the trace ends early: %s\n",
-				strerror(-slot->stats.trace_error));
+		if (!is_told)
+			say_failures(report, slot, failed <= LISTED_MOST);
+		is_complete = say_incomplete(slot) && is_complete;
 	}
 	if (is_told)
 		return is_complete;
 	if (managed == 0 && (failed == 0 || has_unmanaged(report->shared)) && !report->is_alone &&
 	    !report->is_quiet)
 		say_nothing_managed(report);
-	if (WIFSIGNALED(report->status) && (!report->is_quiet || WCOREDUMP(report->status)))
-		fprintf(stderr, "uvmp-run: %s was ended by signal %d (%s)%s\n", report->program[0],
-			WTERMSIG(report->status), strsignal(WTERMSIG(report->status)),
-			WCOREDUMP(report->status) ? ", core dumped" : "");
+	say_signal(report);
 	return is_complete;
 }
 

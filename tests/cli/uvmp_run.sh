@@ -155,6 +155,14 @@ if [ -x "$work/static" ]; then
 	expect 2 '--require, found out at the end' "$run" --budget 8M --require "$work/outer"
 	says 'did not load libuvmp-preload.so: no pager has run, which --require asks for'
 fi
+# With some limit on its address space a process has room for the pager, but not for the map of managed memory (16 MiB).
+name='--require, no address space for the map of managed memory' found=none
+for mib in $(seq 104 8 600); do
+	(ulimit -v $((mib * 1024)) && exec "$run" --budget 8M --managed 64M --require "$program" simple 32) >"$work/out" 2>"$work/err"
+	status=$?
+	grep -q 'no address space for the map of managed memory' "$work/err" && found=$status && break
+done
+[ "$found" = 2 ] && ! grep -q right "$work/out" && ok "$name: status 2" || fail "$name: status 2" "status $found; $(cat "$work/err")"
 expect 0 '--require' "$run" --budget 8M --require --format json --report "$work/report" "$program" simple 32
 [ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_managed_bytes)" = 33554432 ] && [ "$(value faults)" -gt 0 ] &&
 	[ "$(value evictions)" -ge 12 ] && [ "$(value bytes_out)" -ge 25165824 ] && [ "$(value exit_status)" = 0 ] &&
