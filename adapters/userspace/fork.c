@@ -29,7 +29,7 @@ void pager_list_remove(struct uvmp_pager *p)
 	pthread_mutex_unlock(&all_lock);
 }
 
-static struct pager_caller at_fork; /* of who has all_lock */
+static struct pager_caller at_fork; /* of the thread that holds all_lock */
 
 static void before_fork(void)
 {
@@ -40,7 +40,7 @@ static void before_fork(void)
 	at_fork = caller;
 	for (struct uvmp_pager *p = all; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
-		messages_drain(p); /* the child will not be told */
+		messages_drain(p); /* the child gets no messages */
 		moved_settle(p);
 		pager_log_flush(p); /* so that the child does not write inherited lines again */
 		if (p->store->fork)

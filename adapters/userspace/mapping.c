@@ -20,7 +20,7 @@ void mapping_unmap(struct uvmp_pager *p, const struct area *area)
 	for (; area_next_own(area, first, &first, &bytes); first += bytes) {
 		p->store->forget(p->store, area->store_page + (first - area->base) / UVMP_STORE_PAGE_BYTES,
 				 bytes / UVMP_STORE_PAGE_BYTES);
-		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE); /* whoever waits there reads no zeros */
+		mprotect((void *)(uintptr_t)first, bytes, PROT_NONE); /* a stalled thread must not read zeros */
 		if (uffd_unregister(&p->uffd, first, bytes) != 0)
 			continue;
 		if (p->trace) /* the trace must not see the address again: it stays taken */

@@ -55,7 +55,7 @@ enum uvmp_status pages_status(int error)
 	return UVMP_ERR_STATE;
 }
 
-/* Unmapping messages are read directly before: nothing that takes time may come between. */
+/* Unmapping messages are read directly before: nothing slow may happen in between. */
 void pages_drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region rest)
 {
 	messages_drain(p);

@@ -15,7 +15,7 @@
 #define READ_MOST  ((size_t)0x7ffff000) /* in one call, as in the kernel */
 #define PARTS_MOST 1024			/* IOV_MAX */
 
-/* -- data: read, write and their kin -- */
+/* -- data: read, write and related functions -- */
 
 struct transfer {
 	ssize_t (*call)(const struct transfer *t, void *buffer, size_t bytes, size_t done);

@@ -37,10 +37,10 @@ static const struct run_option table[] = {
 	 "allocations from this size on are managed; default 1M"},
 	{"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
 	 "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
-	 ":\nthe driver's prefetcher, but pieces of 64 KiB leave, as budgets\nare small; the driver's own: "
+	 ":\nthe driver's prefetcher with evictions of 64 KiB, as budgets\nare small; the driver's own: "
 	 "preset=nvidia-595"},
 	{"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
-	 "where pages are that are not resident: mem (default), zstd,\n"
+	 "store of pages that are not resident: mem (default), zstd,\n"
 	 "file:PATH (a new or empty file, a directory, a block device);\n"
 	 "map: in place, without copies, for traces: saves no memory"},
 	{"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
@@ -48,20 +48,20 @@ static const struct run_option table[] = {
 	{"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
 	{"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
 	{"--log-completions", NULL, SWITCH, RUN_COMPLETIONS, NULL, 0, 0,
-	 "the log also says when each action completed; needs --log"},
+	 "the log also has when each action completed; needs --log"},
 	{"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
 	 "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
 	{"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
-	 "recorded, too, and heard by the policy: touches of so many\n"
-	 "resident pages at a time, others every 10 ms; 64, say"},
-	{"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "the report goes there, not to standard error"},
-	{"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "of the report: table (default), json, csv"},
+	 "touches of so many resident pages at a time, others every\n"
+	 "10 ms, are recorded too, and given to the policy; such as 64"},
+	{"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "write the report to this file, not to standard error"},
+	{"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "format of the report: table (default), json, csv"},
 	{"--require", NULL, SWITCH, RUN_REQUIRE, NULL, 0, 0,
-	 "exit with status 2 where no pager can run, rather than run the\nprogram without one"},
+	 "exit with status 2 if no pager can run, instead of running the\nprogram without one"},
 	{"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
-	 "the report has the policy and what this kernel can do"},
+	 "the report has the policy and the features of this kernel"},
 	{"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
-	 "leave the kernel's faults alone, as for users who may not handle\nthem"},
+	 "do not handle faults of the kernel, as for users who may not"},
 	{"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
 };
 
@@ -94,7 +94,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	list_options(list, names);
 	while ((option = options_next(&arguments, &value)) >= 0) {
 		if ((size_t)option >= ROWS)
-			return say_error("--%s stands alone", list[option]);
+			return say_error("--%s is accepted only alone", list[option]);
 		options->value[option] = value ? value : "";
 	}
 	if (option == OPTIONS_BAD)

@@ -48,7 +48,7 @@ int run_program_find(const char *name, char path[PATH_MAX])
 	return error;
 }
 
-/* -- objecting -- */
+/* -- objections -- */
 
 static const char *object_to_rights(const char *path)
 {

@@ -130,7 +130,7 @@ static struct bytes_text bytes_of(uint64_t bytes)
 	return to;
 }
 
-/* -- what is not managed -- */
+/* -- unmanaged memory -- */
 
 struct reason {
 	const char *key, *text;

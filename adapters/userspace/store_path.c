@@ -205,7 +205,7 @@ static int take_device(struct place *place, const char *path, struct text text)
 	return error;
 }
 
-/* -- which of them -- */
+/* -- kinds of paths -- */
 
 /* Opening some devices has effects, so the path is checked before. */
 static int take_path(struct place *place, const char *path, struct text text)

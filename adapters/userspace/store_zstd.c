@@ -53,7 +53,7 @@ struct zstd {
 	pthread_cond_t is_idle;
 };
 
-/* -- benches: as many as threads have worked at a time -- */
+/* -- buffers: one set for each thread that works at a time -- */
 
 static void close_bench(struct bench *bench)
 {

@@ -124,7 +124,7 @@ static int over(const struct uffd *uffd, const struct step *step, uint64_t bytes
 	return 0;
 }
 
-/* What a call leaves behind: `done` is filled in if it has come far enough to know. */
+/* Result of a call: the kernel sets `done` if it has begun. */
 static int64_t result_of(int result, uint64_t bytes, int64_t done)
 {
 	if (result == 0)

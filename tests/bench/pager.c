@@ -221,7 +221,7 @@ static struct uvmp_pager *open_pager(const struct setup *setup)
 	return pager;
 }
 
-/* Memory whose contents are all in the store, and nothing of it here. */
+/* Memory whose contents are all in the store, and none of it resident. */
 static uint64_t *alloc_stored(struct uvmp_pager *pager, size_t bytes)
 {
 	uint64_t *memory = uvmp_pager_alloc(pager, bytes);

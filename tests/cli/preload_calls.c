@@ -37,7 +37,7 @@ static void check(int is_right, const char *name)
 	failed |= !is_right;
 }
 
-/* All that was written before leaves. */
+/* Everything written before is evicted. */
 static void evict(void)
 {
 	for (size_t i = 0; i < EVICT_BYTES; i += 4096)

@@ -1,5 +1,5 @@
-/* What uvmp_run.sh runs under uvmp-run: memory larger than the budget, in which each word can be told, and the ends
- * that a program may come to meanwhile. usage: uvmp_run_program MODE MIB [ARGUMENT...] */
+/* The program that uvmp_run.sh runs under uvmp-run: memory larger than the budget, with a distinct
+ * value in each word, and several ways to end meanwhile. usage: uvmp_run_program MODE MIB [ARGUMENT...] */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -72,7 +72,8 @@ static void take_signal(int number)
 	got = number;
 }
 
-/* Writes round after round until a signal comes, in the middle of a round; then all must be of this round or the last. */
+/* Writes round after round until a signal arrives, in the middle of a round; then each word must be of
+ * this round or the last. */
 static int until_signal(void)
 {
 	static const int number[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGQUIT, SIGIO, SIGPROF, SIGXCPU};
@@ -152,7 +153,7 @@ static int executed(char **argument)
 	if (verify("parent", 0, words, 1) != 0)
 		return 1;
 	fflush(stdout);
-	execvp(argument[0], argument); /* and this process too becomes it */
+	execvp(argument[0], argument); /* and this process is replaced by it */
 	return 1;
 }
 
@@ -215,7 +216,7 @@ static int threads(bool waits)
 	return wrong;
 }
 
-/* Becomes a program for which the kernel has no userfaultfd. */
+/* Replaces itself by a program for which the kernel has no userfaultfd. */
 static int without(char **argument)
 {
 	struct sock_filter filter[] = {

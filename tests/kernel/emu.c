@@ -241,7 +241,7 @@ int emu_unload(void)
 	return unload_file("uvmpolicy_emu");
 }
 
-/* The last descriptor of a process that was killed is let go a little after its end was told. */
+/* The last descriptor of a killed process is released a little after the process was reaped. */
 static int unload_when_let_go(void)
 {
 	uint64_t until = emu_now_ms() + SETTLES_MS;
@@ -616,8 +616,7 @@ static void tell_failure(const char *program, const struct emu_case *one, const 
 	is_good = false;
 }
 
-/* In the kernel's log, so that what stands there can be told from what the cases before it have done; and how
- * long each takes. */
+/* In the kernel log, to separate the messages of the cases, and to show how long each takes. */
 static void mark(const char *program, const struct emu_case *one)
 {
 	char line[256];

@@ -128,7 +128,7 @@ static void prefetch_range(void)
 	struct uvmp_emu_stats before, after;
 	uint32_t crc;
 
-	fill(at, bytes / 2u, 3); /* the rest nobody has touched */
+	fill(at, bytes / 2u, 3); /* the others are untouched */
 	crc = emu_crc(at, bytes / 2u);
 	EXPECT(emu_prefetch(fd, at, bytes, 1) == 0, "PREFETCH to the GPU fails");
 	emu_expect_where(fd, at, bytes, ON_GPU(1), "prefetched to the GPU");
@@ -331,7 +331,7 @@ static void odd_ranges(void)
 	}
 }
 
-/* Ranges that share a VABlock live and die by themselves; a new mapping in the place of an old one is new. */
+/* Ranges that share a VABlock are independent; a new mapping at the address of an old one is new. */
 static void shared_window(void)
 {
 	enum { RANGES = 8, PAGES = 16 };
@@ -425,7 +425,7 @@ static void only_to_read(void)
 	EXPECT(emu_touch(at, true) == SIGSEGV, "the CPU can write after a mprotect that was refused");
 }
 
-/* Rights taken away hold for the CPU at once, wherever the page is. */
+/* Revoked rights hold for the CPU at once, wherever the page is. */
 static void protected_later(void)
 {
 	const size_t bytes = 8u * PAGE_BYTES;

@@ -98,8 +98,8 @@ static void use_by_cpu(uint64_t *at, size_t pages, size_t step, bool is_write)
 	}
 }
 
-/* A part in the middle, across the end of a block of 2 MiB: what lies beside it is used, then a new range in
- * its place. */
+/* A part in the middle, across the end of a block of 2 MiB: memory beside it is used, then a new range
+ * at its address. */
 static void cut(int fd, uint64_t *large, uint64_t *random)
 {
 	uint64_t *hole = page(large, HOLE), *above = page(hole, HOLE_PAGES), *fresh;

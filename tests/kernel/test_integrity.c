@@ -33,7 +33,7 @@ struct user {
 	unsigned char *used; /* [WORDS]: in this launch, whose warps run in any order */
 };
 
-/* Half of what is used lies in a few places, so that pages are wanted from several sides at a time. */
+/* Half of the accesses go to a few places, so that several processors want the same pages. */
 static size_t any_word(struct user *user, unsigned which)
 {
 	uint64_t random = emu_random(&user->random);
@@ -43,8 +43,9 @@ static size_t any_word(struct user *user, unsigned which)
 	return group * 4u + which;
 }
 
-/* Advice cuts blocks, whose memory comes in pieces then. A GPU has two roots here: once pieces of what comes
- * lie in both, no root may be evicted, and the driver cancels for want of memory (pmm.h, eviction). */
+/* Advice splits blocks, whose memory is then allocated in parts. A GPU has two roots here: if both have
+ * parts of the arriving block, no root may be evicted, and the driver cancels for want of memory
+ * (pmm.h, eviction). */
 static void run(struct work *work, struct emu_job *job, unsigned gpu, uint32_t share)
 {
 	if (work->has_advice)

@@ -131,7 +131,7 @@ static void killed(void)
 		await_accesses(100u + i * 37u);
 		kill(first, SIGKILL);
 		emu_finish_killed(first);
-		await_accesses(60); /* the other goes on */
+		await_accesses(60); /* the other continues */
 		await_frames(BYTES / PAGE_BYTES);
 		kill(second, SIGKILL);
 		emu_finish_killed(second);
@@ -258,7 +258,8 @@ static void execed(void)
 	}
 }
 
-/* One thread unmaps, wholly and in parts, what GPUs and CPU are using; what is beside it stays right. */
+/* One thread unmaps, wholly and in parts, memory that GPUs and CPU are using; memory beside it stays
+ * right. */
 static void unmapped_in_service(void)
 {
 	volatile bool is_over = false;

@@ -1,4 +1,4 @@
-/* Policies that change while everything runs, and what the driver tells of its decisions. */
+/* Policies that change while everything runs, and the driver's reports of its decisions. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +145,7 @@ static void changed_in_flight(void)
 	EXPECT(emu_stats(0).evictions > 0, "memory has never been full");
 }
 
-/* Data comes home when the policy changes, and what was advised holds under the new one. */
+/* Data moves to the CPU when the policy changes, and advice holds under the new policy. */
 static void home_and_advice(void)
 {
 	const size_t bytes = 32u * PAGE_BYTES;
@@ -168,8 +168,8 @@ static void home_and_advice(void)
 	emu_expect_where(fd, at, PAGE_BYTES, ON_GPU(1), "no advice");
 }
 
-/* Memory that nobody has touched is at home on the CPU behind a change, without a frame. When GPUs have
- * copies of it, the CPU may read and no more until the copies are gone. */
+/* After a change untouched memory is resident on the CPU, without a frame. While GPUs have copies of
+ * it, the CPU may only read. */
 static void home_with_copies(void)
 {
 	const size_t bytes = 8u * PAGE_BYTES;
@@ -262,7 +262,7 @@ static void expect_turns(struct asker *asker, const char *when)
 	}
 }
 
-/* A few that ask as fast as they can keep nobody else waiting for good. */
+/* A few threads that send requests as fast as possible do not starve the others. */
 static void not_starved(void)
 {
 	struct asker asker[ASKERS];
@@ -440,7 +440,7 @@ static void decision_log(void)
 	emu_job_free(&job);
 }
 
-/* A log smaller than what is told: the newest whole lines. */
+/* A log smaller than its contents: the newest whole lines. */
 static void small_log(void)
 {
 	int fd = emu_open();
@@ -690,7 +690,7 @@ static void log_that_grows(void)
 	last = 0;
 	EXPECT(read_lines(log, &last, &first) > 0 && first >= begin, "position 0 is id %llu, oldest was %llu",
 	       (unsigned long long)first, (unsigned long long)begin);
-	/* emptied: nothing, and then what comes next */
+	/* cleared: nothing, and then the next lines */
 	EXPECT(lseek(log, 0, SEEK_SET) == 0 && emu_debugfs_write("clear", "1") == 0, "clear");
 	EXPECT(read_lines(log, &last, &first) == 0, "the log was emptied");
 	EXPECT(emu_prefetch(fd, at, PAGE_BYTES, 1) == 0, "PREFETCH");

@@ -143,7 +143,7 @@ static void short_of_memory(void)
 
 /* -- one page is missing ----------------------------------------------------------------------------- */
 
-/* The Nth page of `whose` memory that is asked for from now on is not there. */
+/* The Nth page of `whose` memory, from now on, is refused. */
 static void fail_frame(const char *whose, unsigned nth)
 {
 	char text[16];
@@ -182,7 +182,7 @@ static void expect_contents(const struct piece *piece, const char *when)
 	emu_expect_crc(piece->fd, piece->at, piece->bytes, emu_crc(piece->model, piece->bytes), when);
 }
 
-/* GPU 1 uses every other page: what leaves it later takes as many copies. */
+/* GPU 1 uses every other page: evicting them later takes as many copies. */
 static void use_piece(const struct piece *piece, enum uvmp_emu_kind kind, uint64_t round)
 {
 	struct emu_job job = {0};
@@ -281,8 +281,8 @@ static void eviction_of_pages(void)
 	expect_frames(pages_on_gpu(&block) + pages_on_gpu(&other) + pages_on_gpu(&next), "with memory again");
 }
 
-/* Two blocks have their memory in one root. The first leaves, being on the CPU as well; then the second
- * cannot. */
+/* Two blocks have their memory in one root. The first is evicted, being on the CPU as well; then the
+ * second cannot be. */
 static void eviction_of_second(void)
 {
 	int fd = emu_open();
@@ -308,7 +308,7 @@ static void eviction_of_second(void)
 	expect_frames(256, "with memory again");
 }
 
-/* The GPU has no page for a part of what comes: nothing is left of it. */
+/* The GPU has no page for a part of the arriving pages: none of them stays. */
 static void allocation_fails(void)
 {
 	int fd = emu_open();

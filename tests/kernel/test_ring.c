@@ -1,5 +1,6 @@
 /* The way of a fault: rings that are too small, duplicates, every replay policy, prefetch instructions,
- * faults that nobody can serve, access counters. Whatever the ring loses, every access is done once. */
+ * faults that cannot be serviced, access counters. Whatever the ring loses, every access is performed
+ * once. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -247,7 +248,8 @@ static void ends_settled(void)
 	emu_job_free(&job);
 }
 
-/* Warps that ask for what they must not have are cancelled behind what they have done; all others go on. */
+/* Warps with accesses that are not allowed are cancelled after their earlier accesses; all others
+ * continue. */
 static void cancelled(void)
 {
 	const size_t bytes = 64u * PAGE_BYTES;

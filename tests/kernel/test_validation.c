@@ -1,5 +1,5 @@
-/* Arguments of every kind that a program may pass, and who may pass them: refused with the promised error,
- * nothing changed by it, nothing of the kernel's memory shown. */
+/* Arguments of every kind, from every kind of caller: refused with the documented error, without
+ * effect, and without exposing memory of the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -141,7 +141,7 @@ static void bad_submissions(void)
 	warp[0].accesses = UVMP_EMU_ACCESS_MAX;
 	warp[1].accesses = 1;
 	EXPECT(submit_with(fd, good, 2, 1, 0) != 0, "one access too many in all");
-	/* A bad access behind a good one: not even the good one is done. */
+	/* A bad access after a good one: not even the good one is performed. */
 	at[0] = 5;
 	warp[0].accesses = 2;
 	access[1].kind = 9;
@@ -462,7 +462,8 @@ static void bad_mappings(void)
 	expect_works(fd, at);
 }
 
-/* Pages move, so nobody may keep one: neither one that the CPU has in its page table nor one that is away. */
+/* Pages move, so no reference to a page may be kept: neither to one in the CPU's page table nor to one
+ * on a GPU. */
 static void no_references(void)
 {
 	const size_t bytes = 4u * PAGE_BYTES;
@@ -597,7 +598,7 @@ static void pried_into(void)
 	expect_laid_out(fd, victim.at, bytes, "another process has looked");
 }
 
-/* What a program tells the kernel about its memory is not for managed memory: it is refused or does nothing.
+/* Advice of a program to the kernel does not apply to managed memory: it is refused or has no effect.
  * Locked pages move as others do. */
 static void advice_to_the_kernel(void)
 {
@@ -731,7 +732,7 @@ static void passed_on(void)
 	close(pid_fd);
 	EXPECT(write(back[1], "", 1) == 1, "write: %s", strerror(errno));
 	emu_finish(child);
-	/* Its owner is gone; the file is not. */
+	/* Its owner has ended; the file has not. */
 	struct place place = {.fd = fd, .at = emu_map(emu_open(), 2u * PAGE_BYTES), .bytes = 2u * PAGE_BYTES};
 
 	be_a_stranger(&place);
@@ -974,7 +975,7 @@ static void fuzz_calls(void *argument)
 	struct fuzz fuzz = {.random = *(uint64_t *)argument, .fd = emu_open()};
 	char *room;
 
-	/* Nothing of ours lies behind what is written to. */
+	/* Nothing of the test lies after the written memory. */
 	room = mmap(NULL, 8u * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	EXPECT(room != MAP_FAILED, "mmap: %s", strerror(errno));
 	fuzz.managed =

@@ -20,7 +20,7 @@ struct flaky_store {
 	uint64_t seed;
 };
 
-/* Takes `real`. Works, and is quick, until it is told otherwise. NULL: out of memory. */
+/* Takes `real`. Works, without delay, until it is set otherwise. NULL: out of memory. */
 struct flaky_store *flaky_store_around(struct uvmp_pager_store *real, uint64_t seed);
 
 /* Of its `pages` at most `most` hold something at a time: a write beyond that is -ENOSPC. False: out of memory. */

@@ -178,7 +178,7 @@ static UNWATCHED void check_words(struct thread *t, const struct area *area, uin
 	t->verified_bytes += 8u * words;
 }
 
-/* Anybody's. */
+/* Written by any thread. */
 static UNWATCHED void look_at(struct thread *t, const struct area *area, uint64_t i)
 {
 	uint32_t ended = atomic_load(&area->ended[i / PAGE_WORDS]);
@@ -677,7 +677,7 @@ static double now(void)
 	return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* Status 1 at once: who hangs in a fault cannot be joined. */
+/* Status 1 at once: a thread that hangs in a fault cannot be joined. */
 static void watch(const struct life *life, uint64_t done[THREADS_MOST], double since[THREADS_MOST])
 {
 	for (uint32_t i = 0; i < life->threads; i++) {
@@ -812,7 +812,7 @@ static void describe(const struct life *life)
 	fflush(stdout);
 }
 
-/* A thread whose page cannot come goes on, and tries again. */
+/* A thread whose page cannot arrive retries. */
 static void on_error(int number)
 {
 	(void)number;

@@ -1,4 +1,5 @@
-/* What tests of the pager share: pagers that must open, and memory with one word a page that tells page and round. */
+/* Shared by tests of the pager: pagers that must open, and memory with one word a page that
+ * identifies page and round. */
 #ifndef TESTS_PAGING_H
 #define TESTS_PAGING_H
 

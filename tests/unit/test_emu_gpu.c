@@ -320,7 +320,7 @@ static void test_interrupt(void **state)
 	assert_int_equal(bottom_halves, 3);
 }
 
-/* A ring that goes away takes its interrupt along, after which none comes. */
+/* A ring that is destroyed ends its interrupt. */
 static void test_interrupt_at_the_end(void **state)
 {
 	struct emu_gpu *gpu = bare_gpu();
@@ -844,7 +844,7 @@ static void test_kill(void **state)
 		assert_int_equal(job->warp[i].status, i < 10 ? 0 : -EINTR);
 	}
 	assert_int_equal(*word_of(0, 0), 10);
-	free(job); /* nobody looks at it any more: its fault is in the ring, the replay comes */
+	free(job); /* the warp is not examined again: its fault is in the ring, and a replay follows */
 	map(1, 1, 1, UVMP_PROT_READ_WRITE_ATOMIC);
 	map(1, 2, 1, UVMP_PROT_READ_WRITE_ATOMIC);
 	emu_gpu_replay(gpu);
@@ -926,8 +926,8 @@ static void test_no_memory(void **state)
 
 static bool is_over;
 
-/* A page has one home; the other GPU reaches it there. Whoever faults gets it, and sometimes nobody keeps it.
- */
+/* A page has one home, where the other GPU reaches it. A faulting GPU gets it, and sometimes no GPU
+ * keeps it. */
 static void service(struct emu_gpu *gpu, u64 *random)
 {
 	struct uvmp_fault fault;

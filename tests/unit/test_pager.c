@@ -1,4 +1,4 @@
-/* The pager with real faults: what is read is what was written, whatever leaves and comes back meanwhile. */
+/* The pager with real faults: reads return what was written, whatever is evicted and loaded meanwhile. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -632,7 +632,7 @@ static void test_a_store_that_is_full(void **state)
 	broken->write_error = -ENOSPC;
 	assert_true(dies(memory + 16 * MIB / 8u));
 	assert_int_equal(stats_of(pager).store_error, -ENOSPC);
-	check_pages(memory, 8 * MIB, 0); /* what is resident is as it was */
+	check_pages(memory, 8 * MIB, 0); /* resident pages are unchanged */
 	assert_int_equal(uvmp_pager_prefetch(pager, memory, 8 * MIB, false), -ENOSPC);
 	check_pages(memory, 8 * MIB, 0);
 	broken->writes_left = UINT64_MAX;

@@ -232,7 +232,7 @@ static void test_a_thread_that_ended_before_its_page_failed(void **state)
 	uvmp_pager_destroy(pager);
 }
 
-/* A cancel that comes while a thread works for the pager waits until it is back. */
+/* A cancellation that arrives while a thread works for the pager waits until the thread returns. */
 static atomic_bool is_back;
 
 static void *free_cancelled(void *pager)
@@ -405,7 +405,7 @@ static void test_storms_of_signals(void **state)
 
 /* -- fork, exec, exit -- */
 
-/* What the workers write is of some round, word by word; what they leave alone is as it was. */
+/* Each word that the workers write is of some round; words that they do not write are unchanged. */
 static bool is_whole(const uint64_t *quiet, size_t bytes)
 {
 	if (!are_pages(quiet, bytes, 5))
@@ -465,8 +465,8 @@ static void test_fork_in_mid_service(void **state)
 	fork_at_work("file:/tmp");
 }
 
-/* A child whose store could not be copied has no memory, rather than zeros; and what it does to it is not
- * done to the parent's. */
+/* A child whose store could not be copied has no memory, instead of zeros; its accesses do not reach
+ * the parent's memory. */
 /* -- descriptors: a program closes those of low numbers, as at a daemon's start, or all -- */
 
 static void close_from(int first, int last)
@@ -510,7 +510,7 @@ static void test_low_descriptors_are_the_programs(void **state)
 	in_child(close_low, 0);
 }
 
-/* Better no program than one whose memory reads as zeros. */
+/* A program must end before its memory reads as zeros. */
 static void test_without_descriptors_the_process_ends(void **state)
 {
 	pid_t pid = fork_child();
@@ -929,7 +929,7 @@ static void test_a_full_store_and_room_again(void **state)
 	uvmp_pager_destroy(pager);
 }
 
-/* A thread that cannot be told tries again, but not without pause; and goes on when the store works. */
+/* A thread that cannot receive the signal retries, with pauses, and continues when the store works. */
 static void *touch_unsignalled(void *word)
 {
 	sigset_t every;
@@ -954,7 +954,7 @@ static void test_a_cancel_that_cannot_be_delivered(void **state)
 	before = stats_of(pager).faults;
 	atomic_store(&flaky->reads_fail, 1000);
 	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &mask); /* nor can the process be told */
+	pthread_sigmask(SIG_SETMASK, &every, &mask); /* the process cannot receive it either */
 	assert_int_equal(pthread_create(&thread, NULL, touch_unsignalled, memory), 0);
 	while (stats_of(pager).faults - before < 1010)
 		usleep(1000);
@@ -1018,7 +1018,7 @@ static void test_copies_that_fail_half_way_lose_nothing(void **state)
 
 /* -- what programs do behind the pager's back -- */
 
-/* Pages that were dropped, and that nobody looks at before they leave. */
+/* Pages that were dropped, and are not touched before their eviction. */
 static void test_dropped_pages_leave(void **state)
 {
 	static const uint32_t page_bytes[] = {4096, 65536};
@@ -1100,7 +1100,7 @@ static void test_cleared_pages_leave(void **state)
 	}
 }
 
-/* Advice cuts memory up; what nobody has touched yet still comes. */
+/* Advice splits memory; untouched pages still arrive. */
 static void test_much_advice_leaves_room(void **state)
 {
 	struct uvmp_pager_config config;

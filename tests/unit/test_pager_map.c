@@ -1,6 +1,5 @@
-/* The store "map", and programs that unmap, map over and move managed memory behind the pager's back:
- * contents are checked, of what stays, of what has moved, and of foreign memory that lies where managed
- * memory was. */
+/* The store "map", and programs that unmap, map over and move managed memory by system calls. Checks
+ * contents of memory that stays, that was moved, and that was mapped where managed memory had been. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -87,7 +86,7 @@ static void test_map_with_strides_and_at_random(void **state)
 	uvmp_pager_destroy(pager);
 }
 
-/* Pages that come are counted as in, or as zeros the first time; none is written. */
+/* Arriving pages count as in, or as zeros the first time; none is written. */
 static void test_map_counts(void **state)
 {
 	struct uvmp_pager *pager = open_with(8 * MIB, "prefetch=none", "map");
@@ -285,7 +284,7 @@ static void test_unmapped_parts(void **state)
 		unmap_parts(stores[i]);
 }
 
-/* Addresses of a hole are free for anybody, but not for a new allocation of ours. */
+/* Addresses of a hole may be mapped by others, but not by a new allocation of the pager. */
 static void test_allocating_beside_a_hole(void **state)
 {
 	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
@@ -365,7 +364,7 @@ static void move_whole(const char *store)
 	assert_int_equal(stats_of(pager).managed_bytes, 0);
 	assert_int_equal(stats_of(pager).resident_bytes, 0);
 	assert_int_equal(stats_of(pager).store_error, 0);
-	memory = uvmp_pager_alloc(pager, 16 * MIB); /* and the pager goes on, in the same store */
+	memory = uvmp_pager_alloc(pager, 16 * MIB); /* and the pager continues, in the same store */
 	write_from(memory, 0, 4096, 3);
 	check_from(memory, 0, 4096, 3);
 	check_from(to, 0, 6144, 2);
@@ -600,7 +599,7 @@ static void test_calls_do_not_wait_for_each_other(void **state)
 
 /* -- dropped behind the pager's back -- */
 
-/* The page is missing when it is to leave: who looks at it then must not wait for himself. */
+/* The page is missing when it is to be evicted: reading it must not fault in the servicing thread. */
 static void test_dropped_pages_leave_as_zeros(void **state)
 {
 	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");

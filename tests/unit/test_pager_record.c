@@ -198,7 +198,7 @@ static void test_a_program_that_is_killed(void **state)
 #endif
 }
 
-/* The trace ends early and reads; the program goes on. */
+/* The trace ends early and is valid; the program continues. */
 static void test_a_file_that_is_full(void **state)
 {
 	struct rlimit limit, less;

@@ -1,5 +1,5 @@
-/* How faults are serviced: batches, who is woken when, and that the number of copying threads changes no
- * decision. */
+/* How faults are serviced: batches, which threads are woken when, and that the number of copying
+ * threads changes no decision. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -45,10 +45,10 @@ struct watched {
 	struct toucher toucher[THREADS];
 	int is_open; /* the gate before block 0 */
 	bool is_watching;
-	bool waits_for_the_last; /* a read lets the thread of the read before it go on first, if it will */
+	bool waits_for_the_last; /* a read lets the thread of the previous read continue first, if it can */
 	uint32_t reads;          /* of blocks 1, 2, ... */
 	uint32_t block[8];       /* in this order, */
-	uint32_t gone_on[8];     /* and threads that had gone on when each was asked for */
+	uint32_t gone_on[8];     /* and threads that had continued at each read */
 	uint32_t writes;
 	uint64_t first, pages, bad_page; /* of the last write; one with this page fails, 0: none */
 };
@@ -132,7 +132,7 @@ static bool is_asleep(const struct toucher *toucher)
 	return state == 'S' || state == 'D';
 }
 
-/* After it has told its number a thread does nothing but fault: where it sleeps, it sleeps in the fault. */
+/* After it has reported its number, a thread only faults: where it sleeps, it sleeps in the fault. */
 static void wait_until_they_fault(const struct toucher *toucher, size_t count)
 {
 	int asleep = 0;
@@ -216,8 +216,8 @@ static void went_on_together(const struct watched *w)
 		assert_int_equal(w->gone_on[i], 0);
 }
 
-/* One batch, but the threads of a block go on before the next block is serviced. The others try again in
- * vain: what they report is a second batch, which finds their pages there. */
+/* One batch, but the threads of a block continue before the next block is serviced. The others retry in
+ * vain: their faults are a second batch, which finds the pages resident. */
 static void test_replay_block(void **state)
 {
 	struct uvmp_pager_stats stats;
@@ -231,7 +231,7 @@ static void test_replay_block(void **state)
 	assert_int_equal(stats.wakeups, 3 + 2 + 1);
 }
 
-/* Nobody goes on before the whole batch has been serviced; each is woken once. */
+/* No thread continues before the whole batch has been serviced; each is woken once. */
 static void test_replay_batch(void **state)
 {
 	static const char *const policy[] = {"prefetch=none replay=batch",
@@ -361,8 +361,8 @@ static void test_a_batch_is_no_more_than_the_policy_says(void **state)
 
 /* -- first writes to clean pages -- */
 
-/* Whoever writes page after page waits a few times, not 512 times; a write here and there opens nothing
- * beside itself. */
+/* A thread that writes page after page stalls a few times, not 512 times; scattered writes open no
+ * neighbours. */
 static void test_writes_that_go_on_are_let_through(void **state)
 {
 	struct uvmp_pager_stats before, after;
@@ -431,8 +431,8 @@ static void was_written(const struct watched *w, uint32_t writes, uint64_t first
 	assert_int_equal(w->pages, pages);
 }
 
-/* One page leaves, its cluster is written and stays; what changes afterwards is written again, and only that.
- */
+/* One page is evicted, its cluster is written and stays; later changes are written again, and nothing
+ * else. */
 static void test_neighbours_are_written_along(void **state)
 {
 	struct uvmp_pager_stats before, after;
@@ -657,7 +657,8 @@ static void test_threads_share_a_copy(void **state)
 	}
 }
 
-/* The first error in the order of pages, whoever was faster, and what is resident or stored is as it was. */
+/* The first error in the order of pages, whichever thread was faster; resident and stored pages are
+ * unchanged. */
 static void test_a_part_that_fails(void **state)
 {
 	struct crowd crowd;

@@ -180,7 +180,7 @@ struct task_struct {
 };
 
 extern _Thread_local struct task_struct *current;
-extern pthread_mutex_t kernel_sleepers; /* whoever waits, or wakes */
+extern pthread_mutex_t kernel_sleepers; /* all waiting and waking threads */
 
 void init_waitqueue_head(wait_queue_head_t *wait);
 void wake_up(wait_queue_head_t *wait);
