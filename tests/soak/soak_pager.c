@@ -620,7 +620,6 @@ static int begin_life(struct life *life, const char *store, const char *policy, 
 {
 	static const char *const stores[] = {"mem", "zstd", "file:/tmp", "map"};
 	uint64_t random = life->seed;
-	char features[1000];
 	int error;
 
 	draw_policy(life, &random);
@@ -639,8 +638,7 @@ static int begin_life(struct life *life, const char *store, const char *policy, 
 	}
 	if (error != 0)
 		return error;
-	uvmp_pager_features(life->pager, features, sizeof(features));
-	life->serves_kernel = strstr(features, "may be given managed memory") != NULL;
+	life->serves_kernel = uvmp_pager_serves_kernel(life->pager);
 	return 0;
 }
 
