@@ -50,7 +50,6 @@ struct key {
 
 /* The key with this number, 0, 1, ... in the order in which keys are printed. False beyond the last. */
 bool uvmpi_key_at(uint32_t index, struct key *key);
-uint32_t uvmpi_key_count(void);
 uint32_t uvmpi_key_get(const struct key *key, const struct uvmp_policy *policy);
 void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t value);
 /* Does the policy use the key? The keys before it are in range. */

@@ -201,16 +201,6 @@ bool uvmpi_key_at(uint32_t index, struct key *key)
 	return true;
 }
 
-uint32_t uvmpi_key_count(void)
-{
-	struct key key;
-	uint32_t count = 0;
-
-	while (uvmpi_key_at(count, &key))
-		count++;
-	return count;
-}
-
 /* -- values -- */
 
 uint32_t uvmpi_key_get(const struct key *key, const struct uvmp_policy *policy)

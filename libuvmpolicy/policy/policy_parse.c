@@ -178,12 +178,12 @@ static void apply_preset(const struct uvmp_policy_preset *preset, struct uvmp_po
 	while (next_word(text, &word)) {
 		struct span whole = {text.at + word.offset, word.length};
 		struct key key;
-		uint32_t value;
+		uint32_t value = 0;
 
 		(void)split(whole, &name, &number);
 		(void)find_key(name, &key);
-		if (read_value(key.parameter, number, &value) == UVMP_OK)
-			uvmpi_key_set(&key, policy, value);
+		(void)read_value(key.parameter, number, &value);
+		uvmpi_key_set(&key, policy, value);
 	}
 }
 

@@ -13,8 +13,6 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 {
 	uvmp_mask free_pages, taken;
 
-	if (uvmpi_prefetch_is_refault(facts))
-		return UVMP_ERR_RANGE;
 	uvmp_mask_zero(&taken);
 	uvmpi_prefetch_absent(facts, &free_pages);
 	if (params->quirks)
