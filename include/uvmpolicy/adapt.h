@@ -85,8 +85,8 @@ UVMP_API enum uvmp_status uvmp_pattern_init(struct uvmp_pattern_engine *engine,
 UVMP_API bool uvmp_pattern_is_valid(const struct uvmp_pattern_engine *engine);
 
 /* An allocation of `blocks` blocks of 64 KiB (rounded size) stands at index `data` from now on, without
- * history; blocks 0 (block may be NULL then): none does any more. `block` is an array of that many entries.
- * O(blocks). UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such index, blocks above 2^32 - 4. */
+ * history; blocks 0 (block may be NULL then): none is there any longer. `block` is an array of that many
+ * entries. O(blocks). UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such index, blocks above 2^32 - 4. */
 UVMP_API enum uvmp_status uvmp_pattern_watch(struct uvmp_pattern_engine *engine, uint32_t data,
 					     uint32_t *block, uint32_t blocks);
 
@@ -364,7 +364,7 @@ UVMP_API bool uvmp_cyclic_is_valid(const struct uvmp_cyclic_state *state);
 /* The block was evicted (whole). A pinned one may be, if the host finds nothing else; its pin ends.
  * UVMP_ERR_ARGUMENT: NULL, not valid. UVMP_ERR_RANGE: no such block. UVMP_ERR_STATE: it is away already. */
 UVMP_API enum uvmp_status uvmp_cyclic_evict(struct uvmp_cyclic_state *state, uint32_t block);
-/* The block is resident again, by a fault on it or otherwise (prefetched): then it is not away any more, but
+/* The block is resident again, by a fault on it or otherwise (prefetched): then it has returned, but
  * that is no return, and its rounds stay what they were. *is_pinned: it is to be kept
  * (state->block[].is_pinned says so too). A block that is not away changes nothing. Errors as above, and for
  * params. */

@@ -65,7 +65,7 @@ enum uvmp_status {
 	UVMP_ERR_NO_MEMORY = -5,    /* no GPU memory and nothing that may be evicted */
 	UVMP_ERR_RETRY = -6,	    /* not now: something is in flight; the same call may succeed later */
 	UVMP_ERR_SYNTAX = -7,	    /* text that does not parse */
-	UVMP_ERR_UNKNOWN = -8,	    /* a name that nobody knows */
+	UVMP_ERR_UNKNOWN = -8,	    /* an unknown name */
 	UVMP_ERR_CONFLICT = -9,	    /* each value is right, together they contradict */
 	UVMP_ERR_UNSUPPORTED = -10, /* known, but this policy or geometry cannot do it */
 	UVMP_ERR_ARENA = -11	    /* the engine's arena is too full: uvmp_service_grow, then the same call

@@ -114,8 +114,8 @@ UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *dst, const uvmp_mask *s
 					      const struct uvmp_counter_block *block);
 
 /* After destinations were selected: takes from each destination[p] the pages of resident[p], p < count; gives
- * the set of processors that get any page and the hull of those pages. An empty set: there is nothing to
- * service. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: count above UVMP_PROCS_MAX. */
+ * the set of processors that get any page and the bounding region of those pages. An empty set: there is
+ * nothing to service. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: count above UVMP_PROCS_MAX. */
 UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *destination, const uvmp_mask *resident,
 					      uint32_t count, uint64_t *processors,
 					      struct uvmp_region *region);

@@ -1,6 +1,6 @@
 /* plan.h: in which copies, and in which order?
  *
- * From the pages that shall be on one processor to the transfers that bring them there:
+ * From the pages that must arrive on one processor to their transfers:
  *
  *   uvmp_plan_copies()   regions per source, cut at the chunks of both sides and at a largest size, those
  *                        with faulted pages first
@@ -28,7 +28,8 @@ extern "C" {
 /* One transfer. */
 struct uvmp_copy {
 	struct uvmp_region pages; /* of the block */
-	uint8_t from;		  /* processor; UVMP_PROC_NONE: nobody holds the pages, they begin as zeros */
+	uint8_t from;		  /* processor; UVMP_PROC_NONE: the pages are resident nowhere and begin as
+				   * zeros */
 	uint8_t to;		  /* processor */
 	uint8_t kind;		  /* enum uvmp_group_kind, FAULT or PREFETCH: that of the group of
 				   * uvmp_prefetch_groups() of which this is all or a piece */
@@ -37,7 +38,7 @@ struct uvmp_copy {
 
 struct uvmp_copy_facts {
 	uint32_t destination;	   /* processor */
-	const uvmp_mask *pages;	   /* shall be there; those that are there already are left out */
+	const uvmp_mask *pages;	   /* must be there; those that are resident already are left out */
 	const uvmp_mask *faulted;  /* which of them faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */
 	uint8_t grouping;	   /* enum uvmp_grouping */

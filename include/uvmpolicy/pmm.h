@@ -4,7 +4,7 @@
  * chunk-free]. GPU memory is a row of root chunks of 2 MiB that a lower-level pool (PMA) hands out, lowest
  * number first, and takes back. Memory comes in chunks of 2 MiB, 64 KiB and 4 KiB; roots are split and merged
  * one size at a time. Roots with user memory wait in three queues, examined in this order: UNUSED (nothing of
- * the block is resident there any more), DISCARDED, USED; each oldest first. GPU accesses never touch the
+ * the block is still resident there), DISCARDED, USED; each oldest first. GPU accesses never touch the
  * queues: the order is least recently *serviced* [driver: order-by-service].
  *
  * A chunk is pinned from its allocation until uvmp_pmm_unpin; a root that is pinned or being evicted is on
@@ -111,7 +111,7 @@ UVMP_API enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk
 
 /* Frees an allocated chunk, pinned or not; merges upward, hands a free root back to the pool
  * [driver: chunk-free]. If its root is being evicted the chunk is pinned instead, as in the driver, and has
- * no owner any more. */
+ * no longer an owner. */
 UVMP_API enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
 /* Moves the chunk's root to the tail of USED, UNUSED or DISCARDED [driver: root-queues]. No effect, and

@@ -34,7 +34,7 @@ struct uvmp_processors {
 UVMP_API bool uvmp_processors_is_valid(const struct uvmp_processors *processors);
 
 /* The processors that can map the memory of `processor`, the transpose of can_access. The empty set if
- * processors is NULL or not valid or the processor does not exist (UVMP_PROC_NONE: nobody). At most 64 steps
+ * processors is NULL or not valid or the processor does not exist (UVMP_PROC_NONE). At most 64 steps
  * beside the check. */
 UVMP_API uint64_t uvmp_accessible_from(const struct uvmp_processors *processors, uint32_t processor);
 

@@ -66,7 +66,7 @@ struct uvmp_residency_facts {
 struct uvmp_residency_place {
 	uint32_t destination; /* processor */
 	uint32_t nearest;     /* closest holder to the requester [driver: processors], UVMP_PROC_NONE if
-			       * nobody holds it */
+			       * it is resident nowhere */
 	uint8_t row;	      /* which row of the table decided, 1..12 [driver: residency-choice] */
 	bool is_duplicate;    /* copy it; other holders keep theirs */
 };
@@ -110,8 +110,8 @@ struct uvmp_map_facts {
 	bool has_preferred;   /* the page has a preferred location: `preferred` */
 	bool is_duplicated;   /* the page is read-duplicated (after the move) */
 	bool is_hmm;	      /* the block is one of heterogeneous memory management */
-	bool has_migrated;    /* the page came to destination in this service step: nobody is a victim. So are
-			       * all pages serviced for access counters, which never revoke
+	bool has_migrated;    /* the page came to destination in this block service: no processor is a victim.
+			       * So are all pages serviced for access counters, which never revoke
 			       * [driver: counter-policy] */
 	bool is_discarded;    /* the page is in the block's discarded set */
 	bool is_integrated;   /* system with integrated GPUs: everybody is mapped */

@@ -86,7 +86,7 @@ struct uvmp_service_gpu {
 				 * policy.memory_ratio percent of this, so that offsets of chunks may lie
 				 * beyond it */
 	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots
-				 * count. Not enlarged by policy.memory_ratio: where it shall do for all
+				 * count. Not enlarged by policy.memory_ratio: where it must suffice for all
 				 * roots, it must follow the ratio */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and
 				 * more */
@@ -232,7 +232,7 @@ enum uvmp_advice {
 	UVMP_ADVISE_READ_DUPLICATE,  /* read-mostly: readers get copies */
 	UVMP_ADVISE_NO_DUPLICATE,    /* never, and copies that exist collapse */
 	UVMP_ADVISE_UNSET_DUPLICATE, /* as at the beginning; copies that exist collapse */
-	UVMP_ADVISE_DISCARD	     /* the contents are not needed any more; mappings stay until pages
+	UVMP_ADVISE_DISCARD	     /* the contents are no longer needed; mappings stay until pages
 				      * move */
 };
 /* Sets a policy on part of the space [driver: va-policy], with the side effects on mappings and copies that
@@ -302,9 +302,9 @@ UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint3
  * than off, runtime=on; counters do not tell GPUs apart: all are cleared), all units of evict=lfu2m on this
  * GPU are alike but for their age, and memory counts as never having been full, until it is again. What
  * followed from that stays: prefetch_full, and what runtime=on has switched. So do pages, also hot ones, all
- * other orders and all controllers; pages that were only read go on counting as used (there nothing counts
- * them any more, [uvmsmart: clean-pages-uncounted]). At once, without an action, at any time. Drivers without
- * such a synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks);
+ * other orders and all controllers; pages that were only read go on counting as used (there they are no
+ * longer counted, [uvmsmart: clean-pages-uncounted]). At once, without an action, at any time. Drivers
+ * without such a synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks);
  * evict=lfu2m: O(blocks * log blocks). */
 UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
 
@@ -339,9 +339,9 @@ enum uvmp_action_kind {
 			        * root of several blocks takes several, and so do the regions that evict=tbne
 			        * chooses together; `count` numbers them, from 0. It takes no memory away: a
 			        * copy may fail, then the block keeps its chunk, and no ALLOCATE tells of it
-			        * again. Memory at an offset is somebody else's with a FREE, or the next
-			        * ALLOCATE that covers it */
-	UVMP_ACTION_DISCARD,   /* `pages` on `from` have no contents any more and are not copied */
+			        * again. Memory at an offset belongs to another owner after a FREE, or the
+			        * next ALLOCATE that covers it */
+	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
 	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
 	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the
 				* newest entry. `count` entries of the engine's own buffer went */
@@ -418,7 +418,7 @@ struct uvmp_action {
 	uint32_t faulted;	/* cause PREFETCH: pages of the block that faulted with them, */
 	uint32_t present;	/* and pages that `to` had before; */
 	uint32_t throttles;	/* cause PIN: times the page had been throttled */
-	struct uvmp_region run; /* COPY, POPULATE: the run; else the hull of `pages` */
+	struct uvmp_region run; /* COPY, POPULATE: the run; else the bounding region of `pages` */
 	uvmp_mask pages;	/* of the block */
 };
 
@@ -494,9 +494,9 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
  *   faulted  present  throttles  ticket  status
  * A field that is 0, UVMP_PROC_NONE or empty is left out; t never is. Numbers are decimal without leading
  * zeros, but block, for and offset hexadecimal (0x7f0000000000), and status has a minus sign. pages are runs
- * FIRST-LAST, or PAGE, in ascending order, joined where they touch. `run` is not printed: it is the hull of
- * pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE: kind, cause, victim,
- * right, processors, a positive status; a right or victim of a kind that has none. */
+ * FIRST-LAST, or PAGE, in ascending order, joined where they touch. `run` is not printed: it is the bounding
+ * region of pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE: kind,
+ * cause, victim, right, processors, a positive status; a right or victim of a kind that has none. */
 #define UVMP_ACTION_TEXT_MAX 3072u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 

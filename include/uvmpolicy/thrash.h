@@ -138,7 +138,7 @@ UVMP_API enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block
 UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory);
 
 /* Forgets all that is known of the block, before it goes away or to begin again: its pages leave the queue,
- * its array is not in use any more, its counts are 0. Only the id and the memory stay. O(pages). */
+ * its array is no longer in use, its counts are 0. Only the id and the memory stay. O(pages). */
 UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 						struct uvmp_thrash_block *block);
 

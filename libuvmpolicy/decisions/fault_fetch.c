@@ -224,7 +224,7 @@ uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batch, uint32
 
 	if (!uvmp_fault_batch_is_valid(batch) || order == NULL)
 		return 0;
-	/* the second bound protects order[] from filter flags that somebody has changed */
+	/* the second bound protects order[] from filter flags that the caller has changed */
 	for (uint32_t i = 0; i < batch->cached && n < batch->coalesced; i++)
 		if (!batch->entry[i].is_filtered)
 			order[n++] = i;

@@ -1,4 +1,4 @@
-/* From pages that shall be on one processor to the transfers that bring them there.
+/* From the pages that must arrive on one processor to their transfers.
  *
  * What is there already is left out. For each page left, the source is the closest processor that holds it:
  * the holders stand in a list, closest first, and the first of them that has the page is it. Every run of
@@ -53,7 +53,7 @@ static void order_holders(struct job *job)
 	}
 }
 
-/* Who the page comes from, UVMP_PROC_NONE: nobody holds it. *outer becomes the first page behind it for which
+/* The source of the page; UVMP_PROC_NONE: it is resident nowhere. *outer becomes the first page behind it for which
  * that may be another. */
 static uint8_t source_of(const struct job *job, uint32_t page, uint32_t *outer)
 {

@@ -70,7 +70,7 @@ struct uvmp_pmm {
 	uint32_t pinned;
 	uint32_t in_eviction;
 	uint32_t splits_fresh; /* records from here on were never used */
-	uint32_t split_chain;  /* first record that was used and is not any more */
+	uint32_t split_chain;  /* first record that was used and is free again */
 	struct uvmp_pmm_queue list[UVMP_PMM_LISTS];
 	uint64_t *level[UVMP_PMM_LEVELS]; /* bits: [0] root is in the pool, [n] word of [n-1] is not 0 */
 	struct uvmp_pmm_split *split;	  /* [params.splits] */

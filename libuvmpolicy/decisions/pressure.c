@@ -1,7 +1,7 @@
 /* Is GPU memory full? ([uvmsmart: oversubscription-switch, eviction-trigger, migrate-or-remote]; the
  * integer form is that of [uvmsmart: integer-forms].)
  *
- * Demand is what shall be kept free, what is in use and what is coming; supply is the memory and what is
+ * Demand is memory to be kept free, in use and requested; supply is the memory and what is
  * leaving. Demand above supply is pressure, demand over supply is the occupancy.
  *
  * The original's numbers are 32-bit floats: each number that goes in, each product, quotient and sum is

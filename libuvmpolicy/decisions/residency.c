@@ -6,7 +6,7 @@
  * is nowhere (7), and those that may leave it where it is (8 to 12).
  *
  * Rights follow from the access. The requester gets more than it asked for where that costs nothing: a page
- * that is read may be written too if nobody has to be stopped from atomics for it. Whoever could then see a
+ * that is read may be written too if no processor loses atomics by it. A processor that could then see a
  * write or an atomic that its own hardware does not order with this one loses the right to it.
  */
 #include "uvmpolicy/residency.h"

@@ -3,7 +3,7 @@
  *
  * In order: a block that has long been quiet is forgotten; a page that does not thrash gets no hint; a
  * processor that is being throttled stays so until the period ends; the gap since the last event adapts the
- * lapse and decides whether the page still thrashes; if nobody's period is running, a new one begins and
+ * lapse and decides whether the page still thrashes; if no period is running, a new one begins and
  * spares the requester, unless it was spared in the last one; then the table of [driver: thrashing-table]
  * chooses. */
 #include "thrash_internal.h"
@@ -133,7 +133,7 @@ static enum uvmp_thrash_hint_kind choose_near(const struct relations *r, uint32_
 	return can_stay && requester == UVMP_CPU ? UVMP_THRASH_NONE : UVMP_THRASH_PIN;
 }
 
-/* Rows 3c to 3e and 5: nobody is pinned; the one that is spared counts towards a pin at itself. */
+/* Rows 3c to 3e and 5: the page is not pinned; the spared processor counts towards a pin at itself. */
 static enum uvmp_thrash_hint_kind choose_unpinned(const struct uvmp_thrash_space *space,
                                                   const struct uvmp_thrash_page *page, uint32_t requester,
                                                   uint32_t *pin_to)
@@ -227,7 +227,7 @@ static void throttle(struct uvmp_thrash_hint *hint, const struct uvmp_thrash_pag
 	hint->until_ns = page->throttle_end_ns;
 }
 
-/* True if the requester goes on waiting. If it has waited enough it is not throttled any more. */
+/* True if the requester goes on waiting. If it has waited enough, its throttling ends. */
 static bool stays_throttled(struct uvmp_thrash_page *page, const struct uvmp_thrash_facts *facts)
 {
 	if ((page->throttled & BIT(facts->requester)) == 0)
