@@ -1,0 +1,309 @@
+/* Setting up the engine: the layout of the fixed part of the arena, and its first contents. */
+#include "../base/bits_internal.h"
+#include "arena_internal.h"
+#include "block_service_internal.h"
+
+#define ALIGNMENT  16u
+#define OPERATIONS 4u /* that own a servicing */
+
+/* -- layout: the fixed part of the arena -- */
+
+static void zero_bytes(void *memory, uint64_t bytes)
+{
+	uint64_t *word = memory;
+
+	for (uint64_t i = 0; i < bytes / sizeof(*word); i++)
+		word[i] = 0;
+}
+
+/* Hands out pieces one behind the other, and zeros them unless they are zeros; with base NULL it only counts.
+ */
+struct layout {
+	uint8_t *base;
+	uint64_t at;
+	bool is_zero;
+};
+
+/* A piece that is not zeroed. */
+static void *plain_part(struct layout *l, uint64_t bytes)
+{
+	uint8_t *p = l->base ? l->base + l->at : NULL;
+
+	l->at += (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+	return p;
+}
+
+static void *part(struct layout *l, uint64_t count, uint64_t size)
+{
+	uint64_t before = l->at;
+	void *p = plain_part(l, count * size);
+
+	if (p && !l->is_zero)
+		zero_bytes(p, l->at - before);
+	return p;
+}
+
+struct gpu_parts {
+	void *memory;
+	struct uvmp_fault *entry, *batch;
+	struct uvmp_utlb *utlb;
+	uint32_t *order_of;
+	uint8_t *fatal;
+	struct uvmp_note *note;
+	uint64_t *adapt, *utlb_seen;
+};
+
+static bool asks_utlbs(const struct uvmp_policy *policy)
+{
+	struct uvmp_needs needs;
+
+	(void)uvmp_policy_needs(policy, &needs); /* the policy is valid */
+	return needs.utlbs;
+}
+
+static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
+			struct gpu_parts *parts)
+{
+	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+
+	/* An order writes state of a unit when the unit is used. */
+	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
+	                        ? part(l, 1, uvmpi_memory_size(params, gpu))
+	                        : plain_part(l, uvmpi_memory_size(params, gpu));
+	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
+	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
+	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
+	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
+	parts->fatal = part(l, g->fault_entries, 1);
+	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
+	parts->adapt = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
+}
+
+struct parts {
+	struct uvmp_service *service;
+	struct gpu *gpu;
+	handle *bucket;
+	uint32_t buckets, most_notes;
+	struct address_space *space;
+	struct range *range;
+	uint32_t *range_order;
+	struct instance *instance;
+	struct request *request;
+	struct uvmp_action *action;
+	uint8_t *done;
+	struct uvmp_copy *in, *out;
+	struct uvmp_plan_step *plan;
+	uint32_t *note_order;
+	struct uvmp_note *notes;
+	struct pinned *pinned;
+	struct servicing *servicing; /* [OPERATIONS] */
+	uvmp_mask *arrive, *arrived_from;    /* [OPERATIONS][processors] */
+	uvmp_mask *holders;
+	uint32_t processors;
+	struct uvmp_map *class_map;
+	uvmp_mask *class_pages;
+	void *runtime;
+};
+
+static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
+{
+	p->buckets = 1;
+	while (p->buckets < params->blocks)
+		p->buckets *= 2u;
+	p->most_notes = 0;
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+		if (params->gpu[gpu - 1u].notes > p->most_notes)
+			p->most_notes = params->gpu[gpu - 1u].notes;
+	}
+	p->service = part(l, 1, sizeof(struct uvmp_service));
+	p->gpu = part(l, params->processors->count, sizeof(struct gpu));
+	p->bucket = part(l, p->buckets, sizeof(handle));
+	p->space = part(l, params->spaces, sizeof(struct address_space));
+	p->range = part(l, params->ranges, sizeof(struct range));
+	p->range_order = part(l, params->ranges, sizeof(uint32_t));
+	p->instance = part(l, params->instances, sizeof(struct instance));
+	p->request = part(l, params->requests, sizeof(struct request));
+	p->action = part(l, UVMP_SERVICE_PENDING_MAX, sizeof(struct uvmp_action));
+	p->done = part(l, UVMP_SERVICE_PENDING_MAX, 1);
+	p->in = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
+	p->out = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
+	p->plan = part(l, 2u * UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_plan_step));
+	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
+	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
+	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+	p->processors = params->processors->count;
+	p->servicing = part(l, OPERATIONS, sizeof(struct servicing));
+	p->arrive = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
+	p->arrived_from = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
+	p->holders = part(l, p->processors, sizeof(uvmp_mask));
+	p->class_map = part(l, UVMP_MASK_BITS, sizeof(struct uvmp_map));
+	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
+	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
+}
+
+size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
+{
+	struct layout l = {NULL, 0, false};
+	struct gpu_parts gpu_parts;
+	struct parts parts;
+
+	if (uvmp_service_params_check(params, NULL) != UVMP_OK)
+		return 0;
+	lay_out(&l, params, &parts);
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+		lay_out_gpu(&l, params, gpu, &gpu_parts);
+	l.at += UNIT_BYTES + uvmpi_arena_reserve(params->processors->count);
+	l.at += (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct residency));
+	return (size_t)l.at == l.at ? (size_t)l.at : 0;
+}
+
+/* -- init -- */
+
+static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+		     struct layout *l)
+{
+	const struct uvmp_service_gpu *from = &params->gpu[gpu - 1u];
+	struct gpu *g = &s->gpu[gpu];
+	struct gpu_parts parts;
+	uint32_t most;
+
+	lay_out_gpu(l, params, gpu, &parts);
+	g->buffer = (struct uvmp_fault_buffer){.entry = parts.entry, .capacity = from->fault_entries};
+	g->batch = (struct uvmp_fault_batch){.entry = parts.batch,
+					     .capacity = from->fault_entries,
+					     .utlb = parts.utlb,
+					     .utlbs = from->utlbs};
+	g->order_of = parts.order_of;
+	g->fatal = parts.fatal;
+	g->note = parts.note;
+	g->note_capacity = from->notes;
+	most = uvmp_fault_max_batch(params->policy->replay.max_batch, from->fault_entries);
+	g->params = params->policy->replay;
+	g->params.max_batch = most;
+	uvmp_replay_init(&g->replay);
+	(void)uvmpi_memory_init(s, params, gpu, parts.memory,
+				uvmpi_memory_size(params, gpu)); /* checked before */
+	uvmpi_adapt_init_gpu(s, params, gpu, parts.adapt);
+	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
+}
+
+static uint32_t rounded(uint64_t bytes)
+{
+	return (uint32_t)((bytes + UNIT_BYTES - 1u) / UNIT_BYTES * UNIT_BYTES);
+}
+
+static void init_slabs(struct uvmp_service *s)
+{
+	s->slab_bytes[SLAB_BLOCK] = rounded(sizeof(struct block));
+	s->slab_bytes[SLAB_RESIDENCY] = rounded(sizeof(struct residency));
+	s->slab_bytes[SLAB_COLD] = rounded(sizeof(struct cold));
+	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
+	s->slab_bytes[SLAB_CHUNK_MAP] = rounded(sizeof(struct chunk_map));
+	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
+	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
+	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
+		s->slab_bytes[SLAB_ARRAY + i] = UNIT_BYTES << i;
+	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
+}
+
+/* What the operation with this number owns. */
+static struct servicing *init_servicing(const struct parts *p, uint32_t operation)
+{
+	struct servicing *servicing = &p->servicing[operation];
+
+	servicing->job.arrive = &p->arrive[operation * p->processors];
+	servicing->job.arrived_from = &p->arrived_from[operation * p->processors];
+	servicing->job.hint.dst = UVMP_PROC_NONE;
+	servicing->job.hint.follow = UVMP_PAGE_NONE;
+	return servicing;
+}
+
+static void init_parts(struct uvmp_service *s, const struct uvmp_service_params *params,
+		       const struct parts *p)
+{
+	s->policy = *params->policy;
+	s->order = uvmp_evict_traits_of(params->policy->evict);
+	s->processors = *params->processors;
+	s->page_bytes = params->page_bytes;
+	s->page_shift = lowest_bit(params->page_bytes);
+	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
+	s->tuned.prefetch = s->policy.prefetch;
+	s->tuned.remote = s->policy.remote;
+	uvmpi_prefetch_scale(s);
+	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
+	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
+			  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
+	s->maps_evicted = uvmp_counter_maps_evicted(params->policy->map_on_eviction, s->has_counters);
+	s->bucket = p->bucket;
+	s->buckets = p->buckets;
+	s->space = p->space;
+	s->spaces = params->spaces;
+	s->range = p->range;
+	s->range_slots = params->ranges;
+	s->range_order = p->range_order;
+	s->free_range = 0;
+	for (uint32_t i = 0; i < params->ranges; i++)
+		s->range[i].next_free = i + 1u < params->ranges ? i + 1u : NO_INDEX;
+	s->instance = p->instance;
+	s->instance_slots = params->instances;
+	s->gpu = p->gpu;
+	s->request = p->request;
+	s->request_capacity = params->requests;
+	s->action = p->action;
+	s->done = p->done;
+	s->in = p->in;
+	s->out = p->out;
+	s->plan = p->plan;
+	s->note_order = p->note_order;
+	s->notes = p->notes;
+	s->pinned = p->pinned;
+	s->base_id = 1;
+	s->next_gpu = 1;
+	s->random = params->seed;
+	s->holders = p->holders;
+	s->classes.map = p->class_map;
+	s->classes.pages = p->class_pages;
+	s->run.servicing = init_servicing(p, 0);
+	s->fault.servicing = init_servicing(p, 1);
+	s->counter.servicing = init_servicing(p, 2);
+	s->remote.servicing = init_servicing(p, 3);
+}
+
+enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
+				   struct uvmp_service **service)
+{
+	enum uvmp_status status = uvmp_service_params_check(params, NULL);
+	struct layout l = {memory, 0, false};
+	struct uvmp_service *s;
+	struct parts parts;
+	size_t size;
+
+	if (status != UVMP_OK)
+		return status;
+	if (!memory || !service || (uintptr_t)memory % ALIGNMENT != 0)
+		return UVMP_ERR_ARGUMENT;
+	size = uvmp_service_size(params, 0);
+	if (bytes <= size - 1u) /* also: 0, the size does not fit size_t */
+		return UVMP_ERR_SPACE;
+	l.is_zero = params->memory_is_zero;
+	lay_out(&l, params, &parts);
+	s = parts.service;
+	init_parts(s, params, &parts);
+	init_slabs(s);
+	s->reserve = (uint32_t)(uvmpi_arena_reserve(s->processors.count) / UNIT_BYTES);
+	uvmpi_adapt_init(s, params->policy);
+	uvmpi_runtime_init(s, params, parts.runtime);
+	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+		init_gpu(s, params, gpu, &l);
+	/* unit 0 is "none" */
+	s->segment[0].memory = l.base + l.at;
+	s->segment[0].unused = 1;
+	s->segment[0].end =
+		(uint32_t)((bytes - l.at) / UNIT_BYTES > UINT32_MAX / 2u ? UINT32_MAX / 2u
+									 : (bytes - l.at) / UNIT_BYTES);
+	s->segments = 1;
+	s->magic = MAGIC;
+	*service = s;
+	return UVMP_OK;
+}
