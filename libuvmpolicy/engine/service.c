@@ -1,11 +1,9 @@
-/* The engine: setting up, events, scheduling, handing out actions.
+/* The engine: events, scheduling, handing out actions.
  *
  * uvmp_service_next is the only place where anything is decided. It hands out what is queued; when all of
  * that is completed it lets the innermost machine that is active decide the next thing, until there is
  * something to hand out or nothing to do.
  */
-#include "../base/bits_internal.h"
-#include "block_service_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "remote_internal.h"

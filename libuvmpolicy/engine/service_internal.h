@@ -19,8 +19,8 @@
  *   block_service.c    block service: pages of one block to their destinations
  *   service_evict.c    evictions
  *   servicing.c        a job with the evictions that it needs
- *   bottom_half.c, request.c, access_counter.c, hot.c   operations
- *   service.c          setting up, events, scheduling, handing out actions
+ *   bottom_half.c, request*.c, access_counter.c, hot.c, unpin.c   operations
+ *   service.c, setup.c  events, scheduling, handing out actions; setting up
  *   check.c, log.c, params.c   the walk over everything; the text of an action; what is accepted
  *
  * State machines are explicit: each `_advance` decides one thing, queues all actions of that and returns; the next call

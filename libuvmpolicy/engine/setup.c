@@ -68,8 +68,8 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 
 	/* An order writes state of a unit when the unit is used. */
 	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
-	                        ? part(l, 1, uvmpi_memory_size(params, gpu))
-	                        : plain_part(l, uvmpi_memory_size(params, gpu));
+				? part(l, 1, uvmpi_memory_size(params, gpu))
+				: plain_part(l, uvmpi_memory_size(params, gpu));
 	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
 	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
@@ -97,8 +97,8 @@ struct parts {
 	uint32_t *note_order;
 	struct uvmp_note *notes;
 	struct pinned *pinned;
-	struct servicing *servicing; /* [OPERATIONS] */
-	uvmp_mask *arrive, *arrived_from;    /* [OPERATIONS][processors] */
+	struct servicing *servicing;	  /* [OPERATIONS] */
+	uvmp_mask *arrive, *arrived_from; /* [OPERATIONS][processors] */
 	uvmp_mask *holders;
 	uint32_t processors;
 	struct uvmp_map *class_map;
