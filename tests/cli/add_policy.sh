@@ -39,7 +39,7 @@ follow() {
 	blocks "$1" docs/policies.md "$work/blocks"
 	for block in $(ls "$work/blocks" | sort -n); do
 		case $block in
-		*.diff) (cd "$2" && patch -s -p1 --no-backup-if-mismatch <"$work/blocks/$block") || return 1 ;;
+		*.diff) (cd "$2" && patch -s -p1 -F0 --no-backup-if-mismatch <"$work/blocks/$block") || return 1 ;;
 		*)
 			file=$(sed -n '1s,^/\* ,,p' "$work/blocks/$block")
 			[ -n "$file" ] && cp "$work/blocks/$block" "$2/$file" || return 1
