@@ -59,7 +59,7 @@ struct emu_bottom {
 	bool is_ending;	   /* the timer is not started again */
 	bool is_changing;  /* the policy is being changed: no request is taken */
 	bool wants_touches;
-	bool counts_pages;	   /* the eviction order counts pages, and allocates no chunks */
+	bool counts_pages;	   /* the eviction order counts pages; frames of units are ignored */
 	struct ida frame_numbers[EMU_PROCS]; /* then: page numbers of a GPU's memory in use */
 	struct emu_departing departing[EMU_DEPARTING];
 	u32 departing_count;

@@ -260,7 +260,7 @@ static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space 
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_ALLOCATE:
-		return allocate(b, space, a);
+		return b->counts_pages ? UVMP_OK : allocate(b, space, a); /* counted pages get frames on arrival */
 	case UVMP_ACTION_POPULATE:
 		return populate(b, space, a);
 	case UVMP_ACTION_COPY:
@@ -281,7 +281,7 @@ static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space 
 		emu_residency_departing(b, a, a->from);
 		break;
 	case UVMP_ACTION_FREE:
-		return free_chunk(b, space, a);
+		return b->counts_pages ? UVMP_OK : free_chunk(b, space, a);
 	default:
 		break;
 	}

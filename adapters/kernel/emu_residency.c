@@ -2,7 +2,7 @@
  *
  * With evict=lru the engine allocates chunks. ALLOCATE says which pages of a block lie in a chunk, in
  * order. The frames stay attached, with or without contents, until FREE or an eviction of the root. The
- * other orders count pages and allocate no chunks: an arriving page takes a free page number, and a
+ * other orders count pages, and their ALLOCATE and FREE are ignored: an arriving page takes a free page number, and a
  * departed page frees it.
  *
  * The engine knows whether a page has departed, and only when all copies of a block have completed. So

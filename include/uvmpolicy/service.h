@@ -327,8 +327,12 @@ UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, 
 enum uvmp_action_kind {
 	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `count` faults of GPU `to` was fetched; `detail` of
 			        * them are left after merging */
-	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by the chunk of `detail` bytes at `offset` of
-			        * its memory */
+	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by `detail` bytes at `offset` of its memory, the
+			        * first page first: a chunk, or frames of units. A unit of an order other than
+			        * evict=lru has a frame of its size while a page of it is resident. Only
+			        * resident pages count against the memory, so that frames of incomplete units
+			        * may lie beyond memory_bytes; with complete units no frame does. A host that
+			        * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
 	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `detail` as for COPY */
 	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `detail` pages faulted */
 	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
@@ -342,7 +346,9 @@ enum uvmp_action_kind {
 			        * again. Memory at an offset belongs to another owner after a FREE, or the
 			        * next ALLOCATE that covers it */
 	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
-	UVMP_ACTION_FREE,      /* the chunk of `detail` bytes at `offset` of GPU `from` is free again */
+	UVMP_ACTION_FREE,      /* the range of `pages` is freed: `detail` bytes at `offset` of GPU `from` are free
+			        * again. A unit whose last page was evicted or migrated gives its frame up
+			        * without FREE; the next ALLOCATE that covers the offset says so */
 	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the
 				* newest entry. `count` entries of the engine's own buffer went */
 	UVMP_ACTION_REPLAY,    /* GPU `to` tries again what faulted */

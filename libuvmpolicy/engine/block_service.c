@@ -280,7 +280,7 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 	uvmp_mask_andnot(&moved, arrived, &job->duplicate);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc != job->dst)
-			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, false);
+			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, DEPART_MOVED);
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;

@@ -232,6 +232,19 @@ static bool check_listed(const struct uvmp_service *s, const struct gpu *g, cons
 	return true;
 }
 
+/* A unit with a resident page has a frame. */
+static bool check_backed(const struct gpu *g, const struct residency *p)
+{
+	for (uint32_t i = 0; i < g->block_units; i++) {
+		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
+
+		if (g->frames.of_unit[p->memory * g->block_units + i] == NO_INDEX &&
+		    uvmp_mask_region_any(&p->resident, region))
+			return false;
+	}
+	return true;
+}
+
 static bool check_unit(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
 {
 	const struct gpu *g = &s->gpu[p->proc];
@@ -240,7 +253,8 @@ static bool check_unit(const struct uvmp_service *s, handle h, const struct resi
 	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != h)
 		return false;
 	tally->backed[p->proc] += g->unit_used[p->memory];
-	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] && check_listed(s, g, p);
+	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] &&
+	       check_backed(g, p) && check_listed(s, g, p);
 }
 
 /* What is resident on a GPU lies in memory that the block owns there. */
@@ -433,6 +447,21 @@ static bool check_hot(const struct uvmp_service *s, const struct tally *tally)
 /* -- everything -- */
 
 /* Sound in themselves: chunks and queues, capacity. */
+/* Every frame that was used belongs to a unit or is free. */
+static bool check_frames(const struct gpu *g)
+{
+	uint32_t used = 0;
+
+	for (uint32_t unit = 0; unit < g->used_numbers * g->block_units; unit++) {
+		if (g->frames.of_unit[unit] == NO_INDEX)
+			continue;
+		if (g->frames.of_unit[unit] >= g->frames.begun)
+			return false;
+		used++;
+	}
+	return used + g->frames.unused == g->frames.begun;
+}
+
 static bool check_gpus(const struct uvmp_service *s)
 {
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
@@ -440,7 +469,7 @@ static bool check_gpus(const struct uvmp_service *s)
 
 		if (g->pmm != NULL && !uvmp_pmm_check(g->pmm))
 			return false;
-		if (g->used_pages > g->capacity_pages)
+		if (g->used_pages > g->capacity_pages || !check_frames(g))
 			return false;
 	}
 	return true;

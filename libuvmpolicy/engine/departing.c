@@ -2,7 +2,8 @@
 #include "departing_internal.h"
 #include "space_internal.h"
 
-void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages, bool is_eviction)
+void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
+                  enum departure departure)
 {
 	struct block *b = block_at(s, h);
 	struct residency *place = uvmpi_residency_find(s, b, proc);
@@ -15,6 +16,6 @@ void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_ma
 	if (proc == UVMP_CPU)
 		return;
 	if (s->adapt.is_on)
-		uvmpi_adapt_left(s, proc, h, &gone, is_eviction);
-	uvmpi_memory_left(s, proc, h, &gone);
+		uvmpi_adapt_left(s, proc, h, &gone, departure == DEPART_EVICTED);
+	uvmpi_memory_left(s, proc, h, &gone, departure == DEPART_FREED);
 }

@@ -4,8 +4,13 @@
 
 #include "service_internal.h"
 
-/* The pages are not resident on `proc` any longer, by eviction or otherwise: residency, memory and controllers follow. */
+enum departure {
+	DEPART_MOVED,	/* to another processor, or as a duplicate that is not needed */
+	DEPART_EVICTED, /* the memory was chosen as victim */
+	DEPART_FREED	/* with the range: the block gives its memory up next (uvmpi_memory_free) */
+};
+/* The pages are not resident on `proc` any longer: residency, memory and controllers follow. */
 void uvmpi_depart(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
-		  bool is_eviction);
+		  enum departure departure);
 
 #endif

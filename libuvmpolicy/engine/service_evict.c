@@ -529,7 +529,7 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at) != cpu)
 			uvmpi_depart(s, e->block, residency_at(s, at)->proc, &gone,
-				     residency_at(s, at)->proc == e->gpu);
+			             residency_at(s, at)->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
 	}
 	if (b->cold != 0)
 		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);

@@ -8,6 +8,7 @@
  *   thrashing.c        the thrashing detector's view of a block
  *   service_runtime.c  runtime=on: the pattern engine, and what follows from it
  *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
+ *   frames.c           frames of the units of page-wise orders
  *   service_memory.c   memory of the GPUs: chunks or units
  *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
  *   remote.c           counted accesses: what stays on the CPU, and what has become hot
@@ -213,6 +214,14 @@ struct adapt {
 
 #define KERNELS_MAX 64u /* running at the same time, that runtime=on knows of */
 
+/* Frames of the units of a page-wise order (frames.c). */
+struct frames {
+	uint32_t *of_unit;     /* [units]: frame, NO_INDEX: none */
+	uint32_t *next;	       /* [units]: of a free frame, the next one; NO_INDEX: last */
+	uint32_t first, last;  /* free frames, the first to be reused first */
+	uint32_t begun, unused; /* frames that were ever used, and the free ones among them */
+};
+
 struct gpu {
 	/* memory: pmm, or the page-wise order */
 	struct uvmp_pmm *pmm;
@@ -224,6 +233,7 @@ struct gpu {
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
 	uint32_t free_number;		/* used before; NO_INDEX: none */
 	uint32_t used_numbers, numbers; /* block numbers that were ever used: the arrays hold nothing beyond; and all */
+	struct frames frames;
 	struct uvmp_cyclic_state cyclic; /* cyclic=on: of the blocks with these numbers; without blocks: off */
 
 	/* faults */
@@ -520,16 +530,18 @@ enum backing {
 	BACKING_NEED_ROOM, /* the caller evicts (uvmpi_evict_start), then asks again */
 	BACKING_FAILED	   /* no eviction helps: the arena, the pins or the roots that may be split are used up */
 };
-/* Backs `pages` of the block, which has state on `gpu`; queues ALLOCATE once all of them are (none with page-wise orders,
- * which know no chunks). BACKING_NEED_ROOM sets *size, the chunk for which memory is missing. */
+/* Backs the pages of the block, which has state on `gpu`; queues ALLOCATE once all of them are. BACKING_NEED_ROOM sets
+ * *size, the chunk for which memory is missing. */
 enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
 			      enum uvmp_chunk_size *size);
-/* The chunks of these pages (just allocated; the host refused) are free again, but for those that hold something. */
+/* The chunks or frames of these pages (just allocated; the host refused) are free again, but for those that hold
+ * something. */
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 /* Pages have arrived / have left; place.resident may have been changed already or not. `is_fault`: a fault, not a
  * prefetch or a request, brought the pages. */
 void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool is_fault);
-void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* keeps_frames: uvmpi_memory_free follows and queues FREE. */
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool keeps_frames);
 void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
 /* `pages` pages of the block in the victim `unit` were evicted, of which `untouched` had not been used. */
 void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,

@@ -7,9 +7,10 @@
  *
  * Other orders: a number of pages. Blocks with memory have numbers, and the units of the order are the parts
  * of one unit's size of which a block has equally many: number * (512 / unit) + page / unit. A unit is in the
- * order while a page of it is resident. The caller evicts units one by one until the arriving pages fit.
+ * order, and has a frame (frames.c), while a page of it is resident. The caller evicts units one by one until the arriving pages fit.
  */
 #include "../base/bits_internal.h"
+#include "frames_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 
@@ -79,7 +80,7 @@ size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 	if (bytes == 0)
 		return 0;
 	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
-		 uvmpi_cyclic_size(params);
+	         uvmpi_cyclic_size(params) + uvmpi_frames_size(order_units(params));
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
@@ -99,6 +100,8 @@ static enum uvmp_status init_order(struct uvmp_service *s, const struct uvmp_ser
 	memory += aligned(params->blocks * sizeof(uint16_t));
 	uvmpi_cyclic_init(g, params, memory);
 	memory += uvmpi_cyclic_size(params);
+	uvmpi_frames_init(&g->frames, order_units(params), memory);
+	memory += uvmpi_frames_size(order_units(params));
 	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)order_units(params), memory,
 				 order_bytes(params));
@@ -420,6 +423,7 @@ static bool take_number(struct gpu *g, handle block, struct residency *p)
 	} else if (g->used_numbers < g->numbers) {
 		p->memory = g->used_numbers++;
 		g->unit_used[p->memory] = 0;
+		uvmpi_frames_begin(&g->frames, p->memory * g->block_units, g->block_units);
 	} else {
 		return false;
 	}
@@ -467,7 +471,7 @@ static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t 
 }
 
 static enum backing back_pages(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
-			       const uvmp_mask *pages, enum uvmp_chunk_size *size)
+			       const struct arriving *arriving, enum uvmp_chunk_size *size)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t need;
@@ -476,12 +480,13 @@ static enum backing back_pages(struct uvmp_service *s, uint32_t gpu, handle bloc
 	*size = UVMP_CHUNK_2M;
 	if (!take_number(g, block, p))
 		return BACKING_FAILED;
-	uvmp_mask_andnot(&missing, pages, &p->resident);
+	uvmp_mask_andnot(&missing, arriving->pages, &p->resident);
 	need = uvmp_mask_weight(&missing);
 	note_pressure(s, g, need);
 	if (g->used_pages + need > g->capacity_pages)
 		return BACKING_NEED_ROOM;
 	g->coming_pages = need;
+	uvmpi_frames_take(s, gpu, block, p->memory * g->block_units, arriving);
 	return BACKING_DONE;
 }
 
@@ -637,7 +642,7 @@ void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, ui
 }
 
 static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-			 const struct residency *p, const uvmp_mask *pages)
+                         const struct residency *p, const uvmp_mask *pages, bool keeps_frames)
 {
 	uvmp_mask rest;
 
@@ -646,9 +651,21 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
 		spare_unit(s, g, b, p, &rest, page);
-		if (!uvmp_mask_region_any(&rest, around(g, page)))
-			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		if (uvmp_mask_region_any(&rest, around(g, page)))
+			continue;
+		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		if (!keeps_frames)
+			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 	}
+}
+
+/* The units of these pages that hold nothing give their frames up. */
+static void release_frames(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
+{
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, around(g, page).outer))
+		if (!uvmp_mask_region_any(&p->resident, around(g, page)))
+			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 }
 
 /* -- both -- */
@@ -659,7 +676,7 @@ enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 
 	return s->gpu[gpu].pmm ? back_chunks(s, gpu, block, p, arriving, size)
-			       : back_pages(s, gpu, block, p, arriving->pages, size);
+			       : back_pages(s, gpu, block, p, arriving, size);
 }
 
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
@@ -671,8 +688,10 @@ void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, con
 	uvmp_mask gone, chunk;
 
 	s->gpu[gpu].coming_pages = 0;
-	if (s->gpu[gpu].pmm == NULL)
+	if (s->gpu[gpu].pmm == NULL) {
+		release_frames(&s->gpu[gpu], p, pages);
 		return;
+	}
 	backed_pages(s, b, p, &gone);
 	uvmp_mask_and(&gone, &gone, pages);
 	uvmpi_block_shape(s, b, &shape);
@@ -735,7 +754,8 @@ void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);
 }
 
-void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+                       bool keeps_frames)
 {
 	const struct block *b = block_at(s, block);
 	const struct residency *p = uvmpi_residency_find(s, b, gpu);
@@ -745,7 +765,7 @@ void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const
 		return;
 	uvmp_mask_andnot(&rest, &p->resident, pages);
 	if (s->gpu[gpu].pmm == NULL)
-		remove_pages(s, &s->gpu[gpu], b, p, pages);
+		remove_pages(s, &s->gpu[gpu], b, p, pages, keeps_frames);
 	else if (uvmp_mask_is_empty(&rest))
 		uvmpi_memory_mark(s, gpu, block, UVMP_MARK_UNUSED);
 }
@@ -793,14 +813,15 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 	uvmpi_memory_forget(s, b, p, &backed);
 }
 
-static void free_number(const struct uvmp_service *s, struct gpu *g, const struct block *b,
-			struct residency *p)
+static void free_number(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p)
 {
+	struct gpu *g = &s->gpu[gpu];
 	uvmp_mask all;
 
 	uvmp_mask_zero(&all);
 	uvmp_mask_region_set(&all, (struct uvmp_region){0, pages_of_block(g)});
-	remove_pages(s, g, b, p, &all);
+	remove_pages(s, g, block_at(s, block), p, &all, true);
+	uvmpi_frames_free(s, gpu, block, p->memory * g->block_units);
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
 		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
 	uvmpi_cyclic_forget(g, p->memory);
@@ -819,7 +840,7 @@ void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
 	if (s->gpu[gpu].pmm)
 		free_chunks(s, gpu, block, p);
 	else
-		free_number(s, &s->gpu[gpu], block_at(s, block), p);
+		free_number(s, gpu, block, p);
 }
 
 void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts)

@@ -53,6 +53,7 @@ struct block {
 	 */
 	bool is_known[NAIVE_PROCS];
 	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS];
+	uint32_t frame[NAIVE_PROCS][PAGES]; /* of the unit with this first page, from 1 on; 0: none */
 	uint32_t place[NAIVE_PROCS], places; /* newest first */
 	struct uvmp_prefetch_state prefetch;
 	bool is_suspect; /* the detector has, or has had, an array of its pages */
@@ -73,6 +74,8 @@ struct channel {
 struct gpu {
 	struct naive_pmm *pmm;
 	uint32_t unit_pages; /* of the order; 0: memory in chunks */
+	/* frames of units: those that were given up, oldest first; and the last that was ever used */
+	uint32_t free_frame[NAIVE_BLOCKS * PAGES], free_frames, last_frame;
 	uint64_t memory_pages, clock;
 	struct uvmp_fault *entry; /* the ring */
 	uint32_t capacity, get, put, cached_put;
@@ -447,16 +450,56 @@ static bool is_on(const struct block *b, uint32_t i, uint32_t p)
 	return in(b->page[i].resident, p);
 }
 
-/* The processor holds them no more. */
-static void leave(struct naive_service *n, struct block *b, uint32_t p, const bool *pages)
+/* A frame may be reused. */
+static void give_frame(struct gpu *g, uint32_t *frame)
 {
-	bool all[PAGES], is_gone = false;
+	if (*frame != 0)
+		g->free_frame[g->free_frames++] = *frame;
+	*frame = 0;
+}
+
+/* A frame for the unit: the one that was given up first, or a new one. */
+static void take_frame(struct gpu *g, uint32_t *frame)
+{
+	if (g->free_frames == 0) {
+		*frame = ++g->last_frame;
+		return;
+	}
+	*frame = g->free_frame[0];
+	g->free_frames--;
+	memmove(g->free_frame, g->free_frame + 1, g->free_frames * sizeof(g->free_frame[0]));
+}
+
+/* Units of which some of these pages have just left, and that hold nothing now, give their frames up. */
+static void give_frames(struct gpu *g, struct block *b, uint32_t gpu, const bool *left)
+{
+	for (uint32_t first = 0; g->unit_pages != 0 && first < b->pages; first += g->unit_pages) {
+		bool has_left = false, is_held = false;
+
+		for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++) {
+			has_left = has_left || left[i];
+			is_held = is_held || is_on(b, i, gpu);
+		}
+		if (has_left && !is_held)
+			give_frame(g, &b->frame[gpu][first]);
+	}
+}
+
+/* The processor holds them no more. is_free: their memory is given up next. */
+static void leave(struct naive_service *n, struct block *b, uint32_t p, const bool *pages, bool is_free)
+{
+	bool all[PAGES], left[PAGES] = {false}, is_gone = false;
+
+	for (uint32_t i = 0; i < b->pages; i++)
+		left[i] = pages[i] && is_on(b, i, p);
 
 	for (uint32_t i = 0; i < b->pages; i++) {
 		is_gone = is_gone || (pages[i] && in(b->page[i].resident, p));
 		if (pages[i])
 			b->page[i].resident &= ~bit(p);
 	}
+	if (p != UVMP_CPU && !is_free)
+		give_frames(&n->gpu[p], b, p, left);
 	memset(all, 1, sizeof(all));
 	if (is_gone && !is_anywhere_on(b, p))
 		mark(n, b, p, all, UVMP_MARK_UNUSED);
@@ -867,7 +910,7 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 		if (e->leaving[i] && e->copied[i])
 			b->page[i].resident |= 1;
 	for (uint32_t p = 1; p < n->processors.count; p++)
-		leave(n, b, p, e->leaving);
+		leave(n, b, p, e->leaving, false);
 	for (uint32_t i = 0; i < b->pages; i++) {
 		b->page[i].is_duplicated = b->page[i].is_duplicated && !e->leaving[i];
 		e->leaving[i] = e->leaving[i] && !e->lost[i];
@@ -1134,6 +1177,83 @@ static enum uvmp_status make_room(struct naive_service *n, struct step *s, uint3
 	return status;
 }
 
+/* Neighbouring units of a block with neighbouring frames, as one action. */
+struct frame_run {
+	bool pages[PAGES];
+	uint32_t next, frame, frames; /* page behind, first frame, and how many */
+	enum uvmp_cause cause;
+};
+
+static void emit_frames(struct naive_service *n, struct block *b, uint32_t gpu, enum uvmp_action_kind kind,
+                        struct frame_run *run)
+{
+	uint64_t bytes = (uint64_t)n->gpu[gpu].unit_pages * 4096; /* whatever the page */
+	struct uvmp_action *action;
+
+	if (run->frames == 0)
+		return;
+	action = emit_pages(n, kind, run->cause, b, run->pages);
+	*(kind == UVMP_ACTION_FREE ? &action->from : &action->to) = (uint8_t)gpu;
+	action->offset = (run->frame - 1) * bytes;
+	action->detail = (uint32_t)(run->frames * bytes);
+	memset(run, 0, sizeof(*run));
+}
+
+/* The unit with this first page joins the run, or begins one. */
+static void add_frame(struct naive_service *n, struct block *b, uint32_t gpu, enum uvmp_action_kind kind,
+                      uint32_t first, enum uvmp_cause cause, struct frame_run *run)
+{
+	uint32_t frame = b->frame[gpu][first];
+
+	if (run->next != first || run->frame + run->frames != frame || run->cause != cause)
+		emit_frames(n, b, gpu, kind, run);
+	if (run->frames++ == 0)
+		run->frame = frame;
+	run->cause = cause;
+	run->next = first + n->gpu[gpu].unit_pages;
+	for (uint32_t i = first; i < run->next && i < b->pages; i++)
+		run->pages[i] = true;
+}
+
+/* Order of units: frames for the units of the wanted pages. */
+static enum uvmp_status allocate_frames(struct naive_service *n, struct step *s, uint32_t gpu)
+{
+	struct gpu *g = &n->gpu[gpu];
+	struct block *b = s->block;
+	struct frame_run run = {{false}, 0, 0, 0, UVMP_CAUSE_NONE};
+	enum uvmp_status status;
+
+	for (uint32_t first = 0; first < b->pages; first += g->unit_pages) {
+		bool is_wanted = false, has_faulted = false;
+
+		for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++) {
+			is_wanted = is_wanted || s->want[gpu][i];
+			has_faulted = has_faulted || (s->want[gpu][i] && !s->prefetched[i]);
+		}
+		if (!is_wanted || b->frame[gpu][first] != 0)
+			continue;
+		take_frame(g, &b->frame[gpu][first]);
+		add_frame(n, b, gpu, UVMP_ACTION_ALLOCATE, first,
+		          has_faulted ? s->cause : UVMP_CAUSE_PREFETCH, &run);
+	}
+	emit_frames(n, b, gpu, UVMP_ACTION_ALLOCATE, &run);
+	if (n->actions == 0)
+		return UVMP_OK;
+	status = perform(n);
+	for (uint32_t k = 0; status != UVMP_OK && k < n->performed; k++)
+		if (n->status[k] != UVMP_OK)
+			for (uint32_t first = n->group[k].run.first / g->unit_pages * g->unit_pages;
+			     first < n->group[k].run.outer; first += g->unit_pages) {
+				bool is_held = false;
+
+				for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
+					is_held = is_held || is_on(b, i, gpu);
+				if (!is_held)
+					give_frame(g, &b->frame[gpu][first]);
+			}
+	return status;
+}
+
 /* Every missing chunk of a destination. */
 static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32_t gpu)
 {
@@ -1144,8 +1264,10 @@ static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32
 	add_place(b, gpu);
 	if (gpu == UVMP_CPU)
 		return UVMP_OK;
-	if (n->gpu[gpu].unit_pages != 0)
-		return make_room(n, s, gpu);
+	if (n->gpu[gpu].unit_pages != 0) {
+		status = make_room(n, s, gpu);
+		return status == UVMP_OK ? allocate_frames(n, s, gpu) : status;
+	}
 	for (uint32_t i = 0; i < b->pages; i++) {
 		struct uvmp_region region = chunk_around(n, b, i);
 		struct uvmp_chunk chunk;
@@ -1526,7 +1648,7 @@ static void settle(struct naive_service *n, struct step *s, uint32_t dst)
 	}
 	for (uint32_t k = 0; k < b->places; k++)
 		if (b->place[k] != dst)
-			leave(n, b, b->place[k], moved);
+			leave(n, b, b->place[k], moved, false);
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (here[i])
 			b->page[i].is_duplicated = (b->page[i].resident & (b->page[i].resident - 1)) != 0;
@@ -1817,6 +1939,16 @@ static void throttle(struct naive_service *n, struct block *b, uint32_t p, uint3
 static void give_memory(struct naive_service *n, struct block *b)
 {
 	for (uint32_t k = 0; k < b->places; k++) {
+		struct frame_run run = {{false}, 0, 0, 0, UVMP_CAUSE_NONE};
+		bool was_known;
+
+		for (uint32_t i = 0; b->place[k] != UVMP_CPU && i < b->pages; i++) {
+			if (b->frame[b->place[k]][i] == 0)
+				continue;
+			add_frame(n, b, b->place[k], UVMP_ACTION_FREE, i, UVMP_CAUSE_FREE, &run);
+			give_frame(&n->gpu[b->place[k]], &b->frame[b->place[k]][i]);
+		}
+		emit_frames(n, b, b->place[k], UVMP_ACTION_FREE, &run);
 		for (uint32_t i = 0; b->place[k] != UVMP_CPU && i < b->pages; i++) {
 			struct owned *o = &b->owned[b->place[k]][i];
 			struct uvmp_action *action;
@@ -1832,9 +1964,10 @@ static void give_memory(struct naive_service *n, struct block *b)
 			action->detail = bytes_of(o->chunk);
 			disown(n, b, b->place[k], i);
 		}
+		was_known = b->is_known[b->place[k]];
 		b->is_known[b->place[k]] = false;
 		b->touches[b->place[k]] = 0;
-		if (n->actions > 0 && n->group[n->actions - 1].kind == UVMP_ACTION_FREE)
+		if (n->actions > 0 && (was_known || n->group[n->actions - 1].kind == UVMP_ACTION_FREE))
 			(void)perform(n);
 	}
 }
@@ -2177,7 +2310,7 @@ static enum uvmp_status leave_part(struct naive_service *n, struct block *b, con
 		        page_address(n, b, i) >= r->base && page_address(n, b, i) <= r->base + r->bytes - 1;
 	for (uint32_t k = 0; k < b->places; k++) {
 		unmap(n, UVMP_CAUSE_FREE, b, b->place[k], pages, 0);
-		leave(n, b, b->place[k], pages);
+		leave(n, b, b->place[k], pages, true);
 	}
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (pages[i])
@@ -2252,7 +2385,7 @@ static void collapse(struct naive_service *n, struct block *b)
 		for (uint32_t i = 0; i < b->pages; i++)
 			lost[i] = b->page[i].is_duplicated && keeper[i] != b->place[k];
 		unmap(n, UVMP_CAUSE_HINT, b, b->place[k], lost, 0);
-		leave(n, b, b->place[k], lost);
+		leave(n, b, b->place[k], lost, false);
 	}
 	for (uint32_t i = 0; i < b->pages; i++)
 		b->page[i].is_duplicated = false;

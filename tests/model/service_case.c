@@ -17,7 +17,7 @@
 #define CHANNELS 6u
 #define SPACES   3u
 #define ROOTS    6u
-#define FRAMES   (ROOTS * 512u) /* of 4 KiB, on a GPU */
+#define FRAMES   (NAIVE_BLOCKS * 512u) /* of 4 KiB, on a GPU: page-wise orders have one for each unit */
 
 /* What the case is about. */
 enum profile {
@@ -707,11 +707,31 @@ static void differ(struct service_case *c, const struct uvmp_action *engine, con
 
 /* -- what a host would see ------------------------------------------------------------------- */
 
+/* Frames of a page-wise order: a frame may have been of another block, which has left it without a word, and it may lie
+ * beyond the memory, as only resident pages count. FREE names the block that has the frame. */
+static void set_unit_frames(struct service_case *c, uint32_t gpu, const struct uvmp_action *a, bool is_taken)
+{
+	uint64_t first = a->offset / 4096, count = a->detail / 4096;
+
+	for (uint64_t i = first; i < first + count && !c->has_failed; i++) {
+		struct frame *f = &c->frame[gpu][i % FRAMES];
+
+		if (first + count > FRAMES || (!is_taken && (f->block != a->address || f->space != a->space)))
+			fail(c, "action %" PRIu64 ": frame %" PRIu64 " of GPU %u is of block 0x%" PRIx64,
+			     a->id, i, gpu, f->block);
+		*f = is_taken ? (struct frame){a->space, a->address} : (struct frame){0, 0};
+	}
+}
+
 /* Memory: a chunk is given only where nothing is. */
 static void set_frames(struct service_case *c, uint32_t gpu, const struct uvmp_action *a, bool is_taken)
 {
 	uint64_t first = a->offset / 4096, count = a->detail / 4096;
 
+	if (c->policy.evict != UVMP_EVICT_LRU) {
+		set_unit_frames(c, gpu, a, is_taken);
+		return;
+	}
 	for (uint64_t i = first; i < first + count && !c->has_failed; i++) {
 		struct frame *f = &c->frame[gpu][i];
 

@@ -1005,20 +1005,31 @@ static void test_follow_locality(void **state)
 	assert_true(engine_has(
 	        &e,
 	        "batch to=1 batch=1 count=4 detail=4\n"
+	        "allocate cause=demand space=1 block=0x40000000 pages=510 to=1 batch=1 detail=4096\n"
+	        "allocate cause=prefetch space=1 block=0x40000000 pages=511 to=1 batch=1 detail=4096 offset=0x1000\n"
 	        "populate cause=demand space=1 block=0x40000000 pages=510 to=1 batch=1 detail=1\n"
 	        "populate cause=prefetch space=1 block=0x40000000 pages=511 to=1 batch=1 faulted=1\n"
 	        "map cause=demand space=1 block=0x40000000 pages=510-511 from=1 to=1 right=rwa batch=1\n"
+	        "allocate cause=prefetch space=1 block=0x40200000 pages=0-1 to=1 batch=1 detail=8192 offset=0x2000\n"
+	        "allocate cause=prefetch space=1 block=0x40200000 pages=3-509 to=1 batch=1 detail=2076672 offset=0x4000\n"
 	        "populate cause=prefetch space=1 block=0x40200000 pages=0-1 to=1 batch=1\n"
 	        "populate cause=prefetch space=1 block=0x40200000 pages=3-509 to=1 batch=1\n"
 	        "map cause=demand space=1 block=0x40200000 pages=0-1,3-509 from=1 to=1 right=rwa batch=1\n"
+	        "allocate cause=demand space=1 block=0x40200000 pages=2 to=1 batch=1 detail=4096 offset=0x1ff000\n"
+	        "allocate cause=prefetch space=1 block=0x40200000 pages=510-511 to=1 batch=1 detail=8192 offset=0x200000\n"
 	        "populate cause=demand space=1 block=0x40200000 pages=2 to=1 batch=1 detail=1\n"
 	        "populate cause=prefetch space=1 block=0x40200000 pages=510-511 to=1 batch=1 faulted=1 "
 	        "present=509\n"
 	        "map cause=demand space=1 block=0x40200000 pages=2,510-511 from=1 to=1 right=rwa batch=1\n"
+	        "allocate cause=prefetch space=1 block=0x40400000 pages=0-1 to=1 batch=1 detail=8192 offset=0x202000\n"
 	        "populate cause=prefetch space=1 block=0x40400000 pages=0-1 to=1 batch=1\n"
 	        "map cause=demand space=1 block=0x40400000 pages=0-1 from=1 to=1 right=rwa batch=1\n"
+	        "allocate cause=demand space=1 block=0x40600000 pages=511 to=1 batch=1 detail=4096 offset=0x204000\n"
 	        "populate cause=demand space=1 block=0x40600000 pages=511 to=1 batch=1 detail=1\n"
 	        "map cause=demand space=1 block=0x40600000 pages=511 from=1 to=1 right=rwa batch=1\n"
+	        "allocate cause=demand space=2 block=0x40200000 pages=3 to=1 batch=1 detail=4096 offset=0x205000\n"
+	        "allocate cause=prefetch space=2 block=0x40200000 pages=4-511 to=1 batch=1 detail=2080768 "
+	        "offset=0x206000\n"
 	        "populate cause=demand space=2 block=0x40200000 pages=3 "));
 	stop();
 }

@@ -222,6 +222,7 @@ static void evicts_pages(void **state)
 	    "evict cause=eviction block=0x40000000 pages=0 from=1 victim=order for=0x40200000 detail=65536\n"
 	    "unmap cause=eviction block=0x40000000 pages=0 to=1 for=0x40200000\n"
 	    "copy cause=eviction block=0x40000000 pages=0 from=1 to=0 for=0x40200000\n"
+	    "allocate cause=demand block=0x40200000 pages=7 to=1 detail=65536\n"
 	    "unmap cause=demand block=0x40200000 pages=7 to=0\n"
 	    "copy cause=demand block=0x40200000 pages=7 from=0 to=1 detail=1\n"
 	    "map cause=demand block=0x40200000 pages=7 from=1 to=1 right=rwa\n"

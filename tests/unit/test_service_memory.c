@@ -251,13 +251,13 @@ static void sizes(void **state)
 	gpus[0].memory_bytes = MIB2 - 1u;
 	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	prepare("evict=lru2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
 	prepare("evict=tbne", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 * 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
 	prepare("evict=lfu2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
 	prepare("evict=lru4k", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + uvmp_evict_size(UVMP_EVICT_LRU_4K, 16 * 512));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 * 512 + uvmp_evict_size(UVMP_EVICT_LRU_4K, 16 * 512));
 	params.blocks = 1u << 24; /* too many units */
 	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	open("preset=nvidia-595", 4096, 4, 4);
@@ -275,10 +275,10 @@ static void without_memory(void **state)
 	start(1u << 20);
 	assert_int_equal(bring(block(0), 2, pages(0, 1)), UVMP_ERR_NO_MEMORY);
 	uvmpi_memory_used(s, 2, block(0), &none, true);
-	uvmpi_memory_left(s, 2, block(0), &none);
+	uvmpi_memory_left(s, 2, block(0), &none, false);
 	uvmpi_memory_free(s, 2, block(0));
 	uvmpi_memory_used(s, 1, block(0), &none, true);
-	uvmpi_memory_left(s, 1, block(0), &none);
+	uvmpi_memory_left(s, 1, block(0), &none, false);
 	uvmpi_memory_free(s, 1, block(0));
 	uvmpi_memory_touch(s, 1, block(0), 0);
 	uvmpi_memory_cuts(s, block_at(s, block(0)), 2, &none);
@@ -343,10 +343,10 @@ static void victims_by_list(void **state)
 		have(block(i), 1, 0, 2);
 	uvmpi_memory_mark(s, 1, block(1), UVMP_MARK_DISCARDED);
 	all = pages(0, 1);
-	uvmpi_memory_left(s, 1, block(2), &all); /* one of two: not empty */
+	uvmpi_memory_left(s, 1, block(2), &all, false); /* one of two: not empty */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 	all = pages(0, 2);
-	uvmpi_depart(s, block(2), 1, &all, false);
+	uvmpi_depart(s, block(2), 1, &all, DEPART_MOVED);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
 	s->fault.servicing->job.block = block(4);
 	forget();
@@ -872,17 +872,17 @@ static void pages_of_4k(void **state)
 	a = block(0);
 	b = block(1);
 	have(a, 1, 0, 512);
-	assert_string_equal(seen, ""); /* no chunks */
+	assert_string_equal(seen, "AA"); /* page 0 has faulted */
 	assert_true(uvmpi_evict_is_next(s, 1));
 	uvmpi_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 2);
-	assert_string_equal(seen, "ECEC"); /* pages 1 and 2 */
+	assert_string_equal(seen, "AAECECAA"); /* pages 1 and 2 */
 	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_ORDER);
 	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 4096);
 	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
 	assert_int_equal(resident(a, UVMP_CPU), 2);
 	assert_int_equal(s->gpu[1].used_pages, 512);
-	uvmpi_depart(s, b, 1, &some, false);
+	uvmpi_depart(s, b, 1, &some, DEPART_MOVED);
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(back(b, 1, &some), BACKING_DONE);
 	assert_true(uvmpi_evict_is_next(s, 1)); /* they are coming */
@@ -952,7 +952,7 @@ static void large_pages(void **state)
 	a = block(3);
 	have(a, 1, 0, 2);
 	none = pages(0, 1);
-	uvmpi_depart(s, a, 1, &none, false);
+	uvmpi_depart(s, a, 1, &none, DEPART_MOVED);
 	assert_int_equal(s->gpu[1].used_pages, 1);
 	s->fault.servicing->job.block = b;
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
@@ -1012,7 +1012,7 @@ static void basic_blocks(void **state)
 	have(a, 1, 0, 18);
 	have(b, 1, 0, 100);
 	some = pages(0, 1);
-	uvmpi_depart(s, a, 1, &some, false); /* the rest of its basic block can leave yet */
+	uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* the rest of its basic block can leave yet */
 	uvmpi_memory_touch(s, 1, a, 17);
 	uvmpi_memory_touch(s, 1, b, 0);
 	s->fault.servicing->job.block = block(2);
@@ -1238,7 +1238,7 @@ static void random_pages(void **state)
 	open("evict=random4k", 4096, 1, 0);
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 1);
-	assert_string_equal(seen, "EC");
+	assert_string_equal(seen, "AAECA");
 	assert_int_equal(s->gpu[1].used_pages, 512);
 	/* nearly all is the block that follows must keep: eight draws hit it */
 	s->fault.servicing->job.is_follow = true;
@@ -1402,7 +1402,7 @@ static void circles(void **state)
 	forget();
 	walk_in_circles(1); /* it is there, the others go */
 	assert_int_equal(resident(block(0), 1), 512);
-	assert_string_equal(seen, "EEEE");     /* two each; the CPU has the pages yet, here */
+	assert_string_equal(seen, "EEAAEEAA");     /* two each; the CPU has the pages yet, here */
 	uvmpi_memory_touch(s, 1, block(0), 0); /* changes nothing */
 	assert_true(is_pinned(block(0)));
 	/* a return without a fault does not count */
@@ -1435,7 +1435,7 @@ static void circles(void **state)
 	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
 	all = pages(0, 256);
-	uvmpi_depart(s, block(0), 1, &all, false);
+	uvmpi_depart(s, block(0), 1, &all, DEPART_MOVED);
 	assert_true(is_pinned(block(0)));
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	s->fault.servicing->job.block = block(1);
@@ -1508,7 +1508,7 @@ static void incomplete(void **state)
 		b = at(SMALL);
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
-		uvmpi_depart(s, a, 1, &some, false); /* not complete any more */
+		uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* not complete any more */
 		s->fault.servicing->job.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
@@ -1605,7 +1605,7 @@ static void compressed(void **state)
 	assert_int_equal(s->gpu[1].capacity_pages, 640);
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 128);
-	assert_string_equal(seen, "");
+	assert_string_equal(seen, "AAAA");
 	assert_true(uvmpi_evict_is_next(s, 1));
 	policy.memory_ratio = 1000;
 	gpus[0].memory_bytes = (uint64_t)(UVMP_ROOTS_MAX / 10u + 1u) * MIB2;
@@ -1655,7 +1655,7 @@ static void pages_of_64k(void **state)
 	assert_true(uvmpi_evict_is_next(s, 1));
 	uvmpi_memory_touch(s, 1, a, 0); /* page 0 is the newest now */
 	have(b, 1, 30, 32);
-	assert_string_equal(seen, "ECEC");
+	assert_string_equal(seen, "AAECECA");
 	assert_int_equal(last[UVMP_ACTION_EVICT].detail, 65536);
 	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
 	assert_int_equal(resident(a, UVMP_CPU), 2);

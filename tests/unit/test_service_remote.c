@@ -141,6 +141,7 @@ static void test_a_page_is_read_until_it_is_hot(void **unused)
 	use(BASE + KIB64, 1); /* another basic block */
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	engine_expect(&host, "batch cause=counter to=1 count=2 detail=2\n"
+	                     "allocate cause=counter block=0x40000000 pages=0-511 to=1 detail=2097152\n"
 	                     "unmap cause=counter block=0x40000000 pages=3,5 to=1\n"
 	                     "unmap cause=counter block=0x40000000 pages=3,5 to=0\n"
 	                     "copy cause=counter block=0x40000000 pages=3 from=0 to=1 detail=1\n"

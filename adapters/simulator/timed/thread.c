@@ -115,9 +115,18 @@ static void wait_for_eviction(struct thread *t)
 	t->is_ahead = false;
 }
 
+/* Frames of page-wise orders take no time: back_pages pays for the memory. */
+static bool is_frame(const struct thread *t, const struct uvmp_action *a)
+{
+	return (a->kind == UVMP_ACTION_ALLOCATE || a->kind == UVMP_ACTION_FREE) &&
+	       !uvmp_evict_traits_of(t->system->host.params.run.policy->evict)->is_chunked;
+}
+
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
 static void look_at(struct thread *t, const struct uvmp_action *a)
 {
+	if (is_frame(t, a))
+		return;
 	if (a->cause != UVMP_CAUSE_EVICTION)
 		wait_for_eviction(t);
 	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == t->block)
@@ -146,6 +155,8 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
 	struct system *system = t->system;
 	uint64_t root = a->offset / ROOT_BYTES;
 
+	if (is_frame(t, a))
+		return;
 	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
 	if (system->root_ns[root] != 0) /* won by an eviction, or split before */
 		return;
@@ -153,8 +164,8 @@ static void allocate(struct thread *t, const struct uvmp_action *a)
 	take_root(t);
 }
 
-/* Page-wise orders have no roots. Memory that they use for the first time comes from the allocator all the same.
- */
+/* Frames of page-wise orders are no roots. Memory that they use for the first time comes from the allocator all the
+ * same. */
 static void back_pages(struct thread *t)
 {
 	struct system *system = t->system;

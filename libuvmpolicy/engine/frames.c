@@ -1,0 +1,151 @@
+/* Frames: where the units of a page-wise order lie in the memory of their GPU.
+ *
+ * A unit gets a frame of its size when its first page arrives, and gives the frame up when its last page has left. Free
+ * frames are reused in the order in which they were given up, before frames that were never used. Only resident pages
+ * count against the memory, so that incomplete units may need frames beyond it.
+ *
+ * Units that are neighbours in their block, and got neighbouring frames for the same cause, share an action. */
+#include "../base/bits_internal.h"
+#include "frames_internal.h"
+#include "queue_internal.h"
+#include "space_internal.h"
+
+#define ALIGNMENT 16u
+
+size_t uvmpi_frames_size(uint64_t units)
+{
+	return (size_t)((units * 2u * sizeof(uint32_t) + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT);
+}
+
+void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory)
+{
+	frames->of_unit = memory;
+	frames->next = frames->of_unit + units;
+	frames->first = frames->last = NO_INDEX;
+}
+
+void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units)
+{
+	for (uint32_t i = unit; i < unit + units; i++)
+		frames->of_unit[i] = NO_INDEX;
+}
+
+void uvmpi_frames_release(struct frames *frames, uint32_t unit)
+{
+	uint32_t frame = frames->of_unit[unit];
+
+	if (frame == NO_INDEX)
+		return;
+	frames->of_unit[unit] = NO_INDEX;
+	frames->next[frame] = NO_INDEX;
+	if (frames->first == NO_INDEX)
+		frames->first = frame;
+	else
+		frames->next[frames->last] = frame;
+	frames->last = frame;
+	frames->unused++;
+}
+
+static uint32_t take(struct frames *frames)
+{
+	uint32_t frame = frames->first;
+
+	if (frame == NO_INDEX)
+		return frames->begun++;
+	frames->first = frames->next[frame];
+	frames->unused--;
+	return frame;
+}
+
+/* Units of one action. */
+struct run {
+	struct uvmp_region pages; /* of the block */
+	uint32_t frame;		  /* the first */
+	uint32_t units;
+	enum uvmp_cause cause;
+};
+
+static void queue_run(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_action_kind kind,
+		      struct run *run)
+{
+	uint64_t unit_bytes = (uint64_t)s->gpu[gpu].unit_pages * s->page_bytes;
+	struct uvmp_action *a;
+	uvmp_mask pages;
+
+	if (run->units == 0)
+		return;
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, run->pages);
+	a = uvmpi_queue(s, kind, run->cause, block, &pages);
+	if (kind == UVMP_ACTION_ALLOCATE)
+		a->to = (uint8_t)gpu;
+	else
+		a->from = (uint8_t)gpu;
+	a->offset = run->frame * unit_bytes;
+	a->detail = (uint32_t)(run->units * unit_bytes);
+	run->units = 0;
+}
+
+/* Adds a unit to the run; a unit that does not continue the run begins another. */
+static void add_unit(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_action_kind kind,
+		     struct run *run, const struct run *unit)
+{
+	if (run->pages.outer != unit->pages.first || run->frame + run->units != unit->frame ||
+	    run->cause != unit->cause)
+		queue_run(s, gpu, block, kind, run);
+	if (run->units == 0)
+		*run = *unit;
+	else
+		run->units++;
+	run->pages.outer = unit->pages.outer;
+}
+
+/* The unit of the page, of which the block may have a part only. */
+static struct run unit_at(const struct gpu *g, const struct block *b, uint32_t page, uint32_t frame)
+{
+	uint32_t first = page / g->unit_pages * g->unit_pages;
+
+	return (struct run){.pages = {first, minimum(first + g->unit_pages, b->pages)},
+			    .frame = frame,
+			    .units = 1,
+			    .cause = UVMP_CAUSE_FREE};
+}
+
+void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first_unit,
+		       const struct arriving *arriving)
+{
+	struct gpu *g = &s->gpu[gpu];
+	struct run run = {.units = 0}, unit;
+	uint32_t index;
+
+	for (uint32_t page = uvmp_mask_next_set(arriving->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(arriving->pages, unit.pages.outer)) {
+		index = first_unit + page / g->unit_pages;
+		unit = unit_at(g, block_at(s, block), page, g->frames.of_unit[index]);
+		if (unit.frame != NO_INDEX)
+			continue;
+		g->frames.of_unit[index] = unit.frame = take(&g->frames);
+		unit.cause = uvmp_mask_region_any(arriving->faulted, unit.pages)
+				     ? (enum uvmp_cause)arriving->cause
+				     : UVMP_CAUSE_PREFETCH;
+		add_unit(s, gpu, block, UVMP_ACTION_ALLOCATE, &run, &unit);
+	}
+	queue_run(s, gpu, block, UVMP_ACTION_ALLOCATE, &run);
+}
+
+void uvmpi_frames_free(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first_unit)
+{
+	struct gpu *g = &s->gpu[gpu];
+	const struct block *b = block_at(s, block);
+	struct run run = {.units = 0}, unit;
+	uint32_t index = first_unit;
+
+	for (uint32_t page = 0; page < b->pages; page += g->unit_pages, index++) {
+		unit = unit_at(g, b, page, g->frames.of_unit[index]);
+		if (unit.frame == NO_INDEX)
+			continue;
+		uvmpi_frames_release(&g->frames, index);
+		add_unit(s, gpu, block, UVMP_ACTION_FREE, &run, &unit);
+	}
+	queue_run(s, gpu, block, UVMP_ACTION_FREE, &run);
+}

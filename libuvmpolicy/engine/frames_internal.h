@@ -1,0 +1,22 @@
+/* Frames of the units of page-wise orders. */
+#ifndef UVMPOLICY_FRAMES_INTERNAL_H
+#define UVMPOLICY_FRAMES_INTERNAL_H
+
+#include "service_internal.h"
+
+/* Bytes for so many units, a multiple of 16. */
+size_t uvmpi_frames_size(uint64_t units);
+/* No unit has a frame; the memory is not read or written. */
+void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory);
+/* These units are used for the first time. */
+void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units);
+/* The unit's frame, if it has one, may be reused. O(1). */
+void uvmpi_frames_release(struct frames *frames, uint32_t unit);
+/* Frames for the units of these pages that have none; queues ALLOCATE. `first_unit`: that of the block's page 0. O(units
+ * of the pages). */
+void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first_unit,
+		       const struct arriving *arriving);
+/* Releases every frame of the block; queues FREE. */
+void uvmpi_frames_free(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first_unit);
+
+#endif

@@ -1,0 +1,149 @@
+/* Frames of page-wise orders: ALLOCATE and FREE say where units lie (frames.c). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/engine_host.h"
+#include "engine/space_internal.h"
+
+#define MIB2  0x200000u
+#define PAGE  0x1000u
+#define BASE  0x40000000u
+#define SPACE 1u
+
+static struct engine e;
+
+static void begin(const char *policy, uint64_t bytes)
+{
+	engine_init(&e, 1, 1);
+	e.hidden[2] = "space=";
+	e.hidden[3] = "batch=";
+	e.hidden[4] = "page_bytes=";
+	e.is_checking = true;
+	assert_true(engine_policy(&e, policy));
+	assert_true(engine_start(&e, 16, 1u << 18));
+	engine_range(&e, SPACE, BASE, bytes, UVMP_PROC_NONE);
+	engine_bind(&e, 1, SPACE);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	engine_stop(&e);
+	return 0;
+}
+
+static void touch(uint32_t first, uint32_t outer)
+{
+	for (uint32_t page = first; page < outer; page++)
+		engine_fault(&e, 1, SPACE, BASE + page * PAGE, UVMP_ACCESS_WRITE);
+	(void)engine_run(&e);
+}
+
+#define ASSERT_SAID(line)                                                                                    \
+	{                                                                                                    \
+		if (!engine_has(&e, line))                                                                   \
+			fail_msg("wanted: %sgot:\n%s", line, e.text);                                        \
+		engine_forget(&e);                                                                           \
+	}
+
+/* Neighbours with neighbouring frames share an action; frames are reused in the order in which they became free. */
+static void reused_in_order(void **state)
+{
+	(void)state;
+	begin("prefetch=none evict=lru4k thrash=off counters=off", 2u * MIB2);
+	touch(0, 256);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=0-255 to=1 detail=1048576\n");
+	touch(256, 512);
+	ASSERT_SAID(
+		"allocate cause=demand block=0x40000000 pages=256-511 to=1 detail=1048576 offset=0x100000\n");
+	touch(512, 515); /* pages 0 to 2 of the first block leave, one after the other */
+	ASSERT_SAID("allocate cause=demand block=0x40200000 pages=0-2 to=1 detail=12288\n");
+	touch(520, 521);
+	ASSERT_SAID("allocate cause=demand block=0x40200000 pages=8 to=1 detail=4096 offset=0x3000\n");
+	touch(519, 520); /* a neighbour, whose frame is none: nothing is told again of page 8 */
+	ASSERT_SAID("allocate cause=demand block=0x40200000 pages=7 to=1 detail=4096 offset=0x4000\n");
+	uvmp_service_free_range(e.service, SPACE, BASE, NULL);
+	(void)engine_run(&e);
+	assert_true(engine_has(
+		&e, "free cause=free block=0x40000000 pages=5-511 from=1 detail=2076672 offset=0x5000\n"));
+	assert_true(engine_has(&e, "free cause=free block=0x40200000 pages=0-2 from=1 detail=12288\n"));
+	assert_true(engine_has(
+		&e, "free cause=free block=0x40200000 pages=7 from=1 detail=4096 offset=0x4000\n"));
+	ASSERT_SAID("free cause=free block=0x40200000 pages=8 from=1 detail=4096 offset=0x3000\n");
+}
+
+/* A unit has one frame, however many of its pages are there; a block may end inside its last unit. */
+static void one_for_a_unit(void **state)
+{
+	(void)state;
+	begin("prefetch=none evict=sl64k thrash=off counters=off", 40u * PAGE);
+	touch(33, 34);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=32-39 to=1 detail=65536\n");
+	touch(34, 40);
+	assert_false(engine_has(&e, "allocate"));
+	touch(0, 17);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=0-31 to=1 detail=131072 offset=0x10000\n");
+	/* all of it goes to the CPU, and comes back */
+	uvmp_service_migrate(e.service, SPACE, BASE, 40u * PAGE, UVMP_CPU, NULL);
+	(void)engine_run(&e);
+	assert_false(engine_has(&e, "free "));
+	touch(0, 1);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=0-15 to=1 detail=65536 offset=0x10000\n");
+}
+
+/* A refused ALLOCATE leaves no frame behind; after a failed copy the unit keeps its frame. */
+static void refused(void **state)
+{
+	(void)state;
+	begin("prefetch=none evict=lru4k thrash=off counters=off", MIB2);
+	touch(0, 1);
+	engine_fail(&e, UVMP_ACTION_ALLOCATE, 0, 1, UVMP_ERR_NO_MEMORY);
+	touch(1, 2);
+	assert_true(engine_has(
+		&e, "allocate cause=demand block=0x40000000 pages=1 to=1 detail=4096 offset=0x1000\n"));
+	engine_forget(&e);
+	touch(2, 3);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=2 to=1 detail=4096 offset=0x1000\n");
+	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 1, UVMP_ERR_STATE);
+	touch(3, 4);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=3 to=1 detail=4096 offset=0x2000\n");
+	touch(3, 4);
+	assert_false(engine_has(&e, "allocate"));
+}
+
+/* uvmp_service_check finds units without frames, and frames without units. */
+static void checked(void **state)
+{
+	struct frames *frames;
+
+	(void)state;
+	begin("prefetch=none evict=lru4k thrash=off counters=off", MIB2);
+	touch(0, 2);
+	frames = &e.service->gpu[1].frames;
+	assert_true(uvmp_service_check(e.service));
+	frames->unused++;
+	assert_false(uvmp_service_check(e.service));
+	frames->of_unit[0] = NO_INDEX;
+	assert_false(uvmp_service_check(e.service)); /* page 0 is resident */
+	frames->of_unit[0] = frames->begun;
+	frames->unused--;
+	assert_false(uvmp_service_check(e.service));
+	frames->of_unit[0] = 0;
+	assert_true(uvmp_service_check(e.service));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(reused_in_order, stop),
+		cmocka_unit_test_teardown(one_for_a_unit, stop),
+		cmocka_unit_test_teardown(refused, stop),
+		cmocka_unit_test_teardown(checked, stop),
+	};
+
+	return cmocka_run_group_tests_name("frames", tests, NULL, NULL);
+}
