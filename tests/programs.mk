@@ -26,7 +26,7 @@ $(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,test
 # What records the engine's decisions: tests/decisions/record.sh.
 $(BUILD)/decisions: $(call obj,rel,tests/decisions/record.c) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
-$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model) $(wildcard adapters/simulator/vectors/reference/*.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
 # The soak of the pager, also as the sanitizers see it.
 soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
