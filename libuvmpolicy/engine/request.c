@@ -13,6 +13,7 @@
  *             those that access the range
  *   CPU fault the latch, then one service step with one page [driver: cpu-fault]
  */
+#include "operations_internal.h"
 #include "queue_internal.h"
 #include "request_internal.h"
 
