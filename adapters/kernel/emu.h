@@ -68,6 +68,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 #include "uvmp_emu.h"

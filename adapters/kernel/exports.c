@@ -3,6 +3,7 @@
  * EXPORT_SYMBOL, not _GPL: the licence is MIT; drivers choose their own. */
 #include <linux/export.h>
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 /* adapt.h */

@@ -2,6 +2,8 @@
 #include "host.h"
 
 #include "counters.h"
+#include "uvmpolicy/adapt.h"
+#include "uvmpolicy/pmm.h"
 
 #include <stdlib.h>
 #include <string.h>

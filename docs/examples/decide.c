@@ -1,7 +1,7 @@
 /* One decision: page 5 of a VABlock faults on GPU 1. What does the NVIDIA driver fetch with it? */
 #include <stdio.h>
 
-#include <uvmpolicy/uvmpolicy.h>
+#include <uvmpolicy/prefetch.h>
 
 int main(void)
 {

@@ -5,6 +5,7 @@
 #ifndef KERNEL_GPUSVM_H
 #define KERNEL_GPUSVM_H
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 /* -- of Linux -- */

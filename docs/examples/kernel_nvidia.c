@@ -4,6 +4,7 @@
  * `make test` compiles this file as a kernel would, and runs it: tests/unit/test_kernel_nvidia.c. */
 #include "kernel_nvidia.h"
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 /* -- page masks

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "space.h"
+#include "uvmpolicy/advanced.h"
 #include "uvmpolicy/uvmpolicy.h"
 
 #define BLOCKS 64u

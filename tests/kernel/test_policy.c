@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 #include "emu.h"

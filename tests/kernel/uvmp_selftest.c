@@ -24,6 +24,7 @@
 #define breathe()
 #endif
 
+#include <uvmpolicy/advanced.h>
 #include <uvmpolicy/uvmpolicy.h>
 
 #define GPUS     2u

@@ -1,5 +1,5 @@
 /* The surroundings of the first block of docs/embedding.md: compiled by tests/cli/snippets.sh, with the block as SNIPPET. */
-#include <uvmpolicy/uvmpolicy.h>
+#include <uvmpolicy/prefetch.h>
 
 uvmp_mask fetch(const struct uvmp_prefetch_params *from, uint32_t gpu, uvmp_mask faulted, uvmp_mask resident);
 
