@@ -35,7 +35,7 @@ static int attach_to_chunk(struct emu_page *page, u64 address, const struct uvmp
 static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	struct emu_gpu *gpu = emu_gpu_of(b, a->to);
-	unsigned long at, first = a->offset >> PAGE_SHIFT, pages = a->detail >> PAGE_SHIFT;
+	unsigned long at, first = a->offset >> PAGE_SHIFT, pages = a->bytes >> PAGE_SHIFT;
 	struct page *frame;
 
 	xa_for_each_range(&gpu->frames, at, frame, first, first + pages - 1u)
@@ -45,7 +45,7 @@ static void drop_chunk(struct emu_bottom *b, const struct uvmp_action *a)
 		if (page != NULL)
 			page->data[a->to] = NULL;
 	}
-	emu_frame_put_gpu(gpu, a->offset, a->detail);
+	emu_frame_put_gpu(gpu, a->offset, a->bytes);
 }
 
 static enum uvmp_status allocate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
@@ -73,7 +73,7 @@ static int detach_from_chunk(struct emu_page *page, u64 address, const struct uv
 static enum uvmp_status free_chunk(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
 	emu_page_each(space, a, &a->pages, detach_from_chunk, b);
-	emu_frame_put_gpu(emu_gpu_of(b, a->from), a->offset, a->detail);
+	emu_frame_put_gpu(emu_gpu_of(b, a->from), a->offset, a->bytes);
 	return UVMP_OK;
 }
 
@@ -186,7 +186,7 @@ int emu_perform_first_use(struct emu_bottom *b, struct emu_space *space, u64 add
 
 static enum uvmp_status cancel(struct emu_bottom *b, const struct uvmp_action *a)
 {
-	bool only_writes = a->right == UVMP_CANCEL_WRITE_AND_ATOMIC;
+	bool only_writes = a->cancel_mode == UVMP_CANCEL_WRITE_AND_ATOMIC;
 	u32 at;
 
 	if (a->to == UVMP_CPU)
@@ -212,7 +212,7 @@ static void count_batch(struct emu_bottom *b, const struct uvmp_action *a)
 	if (a->cause == UVMP_CAUSE_COUNTER)
 		return;
 	stats->batches++;
-	stats->duplicates += a->count - a->detail;
+	stats->duplicates += a->faults - a->merged_faults;
 }
 
 static void throttle(struct emu_bottom *b, const struct uvmp_action *a)
@@ -241,13 +241,13 @@ static enum uvmp_status perform_on_gpu(struct emu_bottom *b, const struct uvmp_a
 	case UVMP_ACTION_CANCEL:
 		return cancel(b, a);
 	case UVMP_ACTION_CLEAR:
-		emu_counter_clear(emu_gpu_of(b, a->to), (u32)a->offset, a->detail, a->is_update);
+		emu_counter_clear(emu_gpu_of(b, a->to), (u32)a->bank, a->tag, a->clears_all);
 		break;
 	case UVMP_ACTION_TOGGLE:
-		emu_gpu_toggle(emu_gpu_of(b, a->to), a->is_update);
+		emu_gpu_toggle(emu_gpu_of(b, a->to), a->is_on);
 		break;
 	case UVMP_ACTION_LIMIT: /* without `detail`: warps have no thread blocks here */
-		emu_gpu_limit(emu_gpu_of(b, a->to), a->count);
+		emu_gpu_limit(emu_gpu_of(b, a->to), a->stopped_sms);
 		break;
 	default: /* logged only; no action runs asynchronously here */
 		break;

@@ -35,11 +35,11 @@ void counters_clear(struct host *host, const struct uvmp_action *action)
 {
 	for (size_t r = 0; r < host->space.ranges; r++) {
 		struct sim_range *range = host->space.range[r];
-		uint32_t at = action->detail - range->block[0].number;
+		uint32_t at = action->tag - range->block[0].number;
 
-		for (uint64_t b = 0; action->is_update && b < range->blocks; b++)
+		for (uint64_t b = 0; action->clears_all && b < range->blocks; b++)
 			range->block[b].counter = (struct sim_counter){0};
-		if (action->is_update || at >= range->blocks)
+		if (action->clears_all || at >= range->blocks)
 			continue;
 		range->block[at].counter = (struct sim_counter){0};
 		return;

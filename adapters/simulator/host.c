@@ -323,7 +323,7 @@ static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
 static struct uvmp_region came_along(const struct uvmp_action *a)
 {
 	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;
-	uint32_t faulted = has_faulted ? a->detail : 0;
+	uint32_t faulted = has_faulted ? a->faulted_pages : 0;
 
 	return (struct uvmp_region){a->run.first, a->run.outer - faulted};
 }
@@ -455,8 +455,8 @@ static void count_batch(struct host *h, const struct uvmp_action *a)
 	if (a->cause == UVMP_CAUSE_COUNTER)
 		return;
 	h->result->batches++;
-	h->result->faults_raw += a->count;
-	h->result->faults_coalesced += a->detail;
+	h->result->faults_raw += a->faults;
+	h->result->faults_coalesced += a->merged_faults;
 }
 
 /* Advice on a part of a block splits it for the engine; for the simulator it stays whole. An action about an
@@ -498,7 +498,7 @@ bool host_perform(struct host *h, struct uvmp_action *a, struct sim_block **bloc
 			forget(h, *block, &a->pages);
 		break;
 	case UVMP_ACTION_EVICT:
-		h->result->evictions += a->count == 0;
+		h->result->evictions += a->part == 0;
 		break;
 	case UVMP_ACTION_REPLAY:
 		h->result->replays++;

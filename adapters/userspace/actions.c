@@ -45,14 +45,14 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		p->stats.batches++;
-		p->stats.duplicates += a->count - a->detail;
+		p->stats.duplicates += a->faults - a->merged_faults;
 		return UVMP_OK;
 	case UVMP_ACTION_POPULATE: /* on the CPU: what the store does not know is zero */
 		return a->to == GPU ? pages_in(p, a) : UVMP_OK;
 	case UVMP_ACTION_COPY:
 		return a->to == GPU ? pages_in(p, a) : pages_out(p, a);
 	case UVMP_ACTION_EVICT:
-		p->stats.evictions += a->count == 0;
+		p->stats.evictions += a->part == 0;
 		return UVMP_OK;
 	case UVMP_ACTION_REPLAY:
 		waiting_replay(p);

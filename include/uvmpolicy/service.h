@@ -325,49 +325,49 @@ UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, 
 /* -- actions --------------------------------------------------------------------------------- */
 
 enum uvmp_action_kind {
-	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `count` faults of GPU `to` was fetched; `detail` of
-			        * them are left after merging */
-	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by `detail` bytes at `offset` of its memory, the
+	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `faults` faults of GPU `to` was fetched;
+				* `merged_faults` of them are left after merging */
+	UVMP_ACTION_ALLOCATE, /* `pages` on GPU `to` are backed by `bytes` bytes at `offset` of its memory, the
 			        * first page first: a chunk, or frames of units. A unit of an order other than
 			        * evict=lru has a frame of its size while a page of it is resident. Only
 			        * resident pages count against the memory, so that frames of incomplete units
 			        * may lie beyond memory_bytes; with complete units no frame does. A host that
 			        * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
-	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `detail` as for COPY */
-	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `detail` pages faulted */
-	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
-	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on
+	UVMP_ACTION_POPULATE, /* `pages` on `to` begin as zeros; `faulted_pages` as for COPY */
+	UVMP_ACTION_COPY,     /* one run, from `from` to `to`; its last `faulted_pages` pages faulted */
+	UVMP_ACTION_UNMAP,    /* `pages` from the page tables of `to` */
+	UVMP_ACTION_MAP,      /* `pages` into the page tables of `to`, with `right`, where they lie on
 			        * `from`; replaces what was mapped there */
-	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
-	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
+	UVMP_ACTION_REVOKE,   /* `to` keeps only `right` on `pages` */
+	UVMP_ACTION_EVICT,    /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
 			        * root of several blocks takes several, and so do the regions that evict=tbne
-			        * chooses together; `count` numbers them, from 0. It takes no memory away: a
+			        * chooses together; `part` numbers them, from 0. It takes no memory away: a
 			        * copy may fail, then the block keeps its chunk, and no ALLOCATE tells of it
 			        * again. Memory at an offset belongs to another owner after a FREE, or the
 			        * next ALLOCATE that covers it */
-	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
-	UVMP_ACTION_FREE,      /* the range of `pages` is freed: `detail` bytes at `offset` of GPU `from` are free
+	UVMP_ACTION_DISCARD,  /* `pages` on `from` have lost their contents and are not copied */
+	UVMP_ACTION_FREE,   /* the range of `pages` is freed: `bytes` bytes at `offset` of GPU `from` are free
 			        * again. A unit whose last page was evicted or migrated gives its frame up
 			        * without FREE; the next ALLOCATE that covers the offset says so */
-	UVMP_ACTION_FLUSH,     /* the fault buffer of GPU `to`: what is in it is dropped; is_update: up to the
-				* newest entry. `count` entries of the engine's own buffer went */
-	UVMP_ACTION_REPLAY,    /* GPU `to` tries again what faulted */
-	UVMP_ACTION_WAIT,      /* for GPU `to`: until replays (is_update false) or copies (true) have ended */
-	UVMP_ACTION_THROTTLE,  /* `to` is not serviced for `pages` before `until_ns` */
-	UVMP_ACTION_CANCEL,    /* a fault of GPU `to` at `pages` (or `address`, where there is no block)
-			        * cannot be serviced: mode `right` is an enum uvmp_cancel_mode */
-	UVMP_ACTION_CLEAR,     /* access counter of GPU `to`: bank `offset`, tag `detail`; is_update: all */
-	UVMP_ACTION_TOGGLE,    /* prefetch faults of GPU `to` are switched on (is_update) or off */
-	UVMP_ACTION_LIMIT,     /* GPU `to` from now on: `count` SMs stand still (sm_throttle=on), and each SM
-			        * may switch `detail` thread blocks more in than fit (threads=on) */
-	UVMP_ACTION_PATTERN,   /* for the log (runtime=on): the allocation that begins at `address` shows
-			        * pattern `count` (enum uvmp_pattern) now; is_update: what the patterns ask
-			        * for has changed, it is `detail` (enum uvmp_pattern_verdict) from the next
-			        * victim on */
-	UVMP_ACTION_UNPIN,     /* for the log: thrashing page of `pages` is free to move again */
-	UVMP_ACTION_DONE,      /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended
+	UVMP_ACTION_FLUSH,  /* the fault buffer of GPU `to`: what is in it is dropped;
+				* is_to_newest: up to the newest entry. `dropped_faults` entries of the
+				* engine's own buffer are dropped too */
+	UVMP_ACTION_REPLAY, /* GPU `to` tries again what faulted */
+	UVMP_ACTION_WAIT,   /* for GPU `to`: until copies (waits_for_copies) or replays have ended */
+	UVMP_ACTION_THROTTLE, /* `to` is not serviced for `pages` before `until_ns` */
+	UVMP_ACTION_CANCEL,   /* a fault of GPU `to` at `pages` (or `address`, where there is no block)
+			        * cannot be serviced, in `cancel_mode` */
+	UVMP_ACTION_CLEAR,    /* access counter of GPU `to`: `bank` and `tag`, or all (clears_all) */
+	UVMP_ACTION_TOGGLE,   /* prefetch faults of GPU `to` are switched on (is_on) or off */
+	UVMP_ACTION_LIMIT,   /* GPU `to` from now on: `stopped_sms` SMs stand still (sm_throttle=on), and each
+				* SM may run `extra_blocks` more thread blocks than fit (threads=on) */
+	UVMP_ACTION_PATTERN, /* for the log (runtime=on): the allocation that begins at `address` shows
+				* `pattern` now. is_changed: from the next victim on, the patterns ask for
+				* `verdict` */
+	UVMP_ACTION_UNPIN,   /* for the log: thrashing page of `pages` is free to move again */
+	UVMP_ACTION_DONE,    /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended
 			        * with `status` */
-	UVMP_ACTION_COMPLETE,  /* only in the log, never handed out: the host has performed action `id`, with
+	UVMP_ACTION_COMPLETE, /* only in the log, never handed out: the host has performed action `id`, with
 				* `status`, at `time_ns` (uvmp_completion_print) */
 	UVMP_ACTION_COUNT
 };
@@ -400,7 +400,8 @@ enum uvmp_victim {
 	UVMP_VICTIM_ORDER /* of a page-wise order */
 };
 
-/* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). */
+/* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). A union
+ * gives each kind its own name for a field. The first name is the key of the decision log. */
 struct uvmp_action {
 	uint64_t id;	  /* 1, 2, 3, ...; to be completed */
 	uint64_t after;	  /* may start when this one has ended; 0: at once */
@@ -408,14 +409,43 @@ struct uvmp_action {
 	uint8_t kind;	  /* enum uvmp_action_kind */
 	uint8_t cause;	  /* enum uvmp_cause */
 	uint8_t from, to; /* processors */
-	uint8_t right;	  /* enum uvmp_prot; CANCEL: enum uvmp_cancel_mode */
-	bool is_update;
+	union {
+		uint8_t right;	     /* MAP, REVOKE: enum uvmp_prot */
+		uint8_t cancel_mode; /* CANCEL: enum uvmp_cancel_mode */
+	};
+	union {
+		bool is_update;
+		bool is_to_newest;     /* FLUSH */
+		bool waits_for_copies; /* WAIT */
+		bool clears_all;       /* CLEAR */
+		bool is_on;	       /* TOGGLE */
+		bool is_changed;       /* PATTERN */
+	};
 	uint8_t victim; /* EVICT: enum uvmp_victim */
 	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
 	uint32_t batch; /* number of the batch (per GPU) this belongs to; 0: none */
-	uint32_t count, detail;
+	union {
+		uint32_t count;
+		uint32_t faults;	 /* BATCH */
+		uint32_t part;		 /* EVICT: 0, 1, ... of one victim */
+		uint32_t dropped_faults; /* FLUSH */
+		uint32_t stopped_sms;	 /* LIMIT */
+		uint32_t pattern;	 /* PATTERN: enum uvmp_pattern */
+	};
+	union {
+		uint32_t detail;
+		uint32_t merged_faults; /* BATCH: faults left after merging */
+		uint32_t bytes;		/* ALLOCATE, FREE */
+		uint32_t faulted_pages; /* POPULATE, COPY: at the end of the run */
+		uint32_t tag;		/* CLEAR */
+		uint32_t extra_blocks;	/* LIMIT: thread blocks of each SM */
+		uint32_t verdict;	/* PATTERN: enum uvmp_pattern_verdict */
+	};
 	uint64_t ticket;
-	uint64_t offset;
+	union {
+		uint64_t offset; /* ALLOCATE, FREE: of the chunk in the memory of the GPU, in bytes */
+		uint64_t bank;	 /* CLEAR */
+	};
 	uint64_t until_ns;
 	uint64_t space;
 	uvmp_addr address;     /* first byte of the block */

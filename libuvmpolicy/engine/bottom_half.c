@@ -490,7 +490,7 @@ static void queue_cancel(struct uvmp_service *s, uint32_t index, uint8_t mode, e
 		uvmp_mask_set(&pages, block_page(s, block_at(s, h), fault->address));
 	a = uvmpi_queue(s, UVMP_ACTION_CANCEL, cause, h, &pages);
 	a->to = (uint8_t)s->fault.gpu;
-	a->right = mode;
+	a->cancel_mode = mode;
 	if (cause == UVMP_CAUSE_ERROR)
 		a->status = (int8_t)gpu_of(s)->replay.status;
 	gpu_of(s)->counts.cancelled++;

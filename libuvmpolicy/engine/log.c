@@ -144,7 +144,7 @@ static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 	value[FROM] = action->from;
 	value[TO] = action->to;
 	value[RIGHT] = is_cancel ? 0 : action->right;
-	value[MODE] = is_cancel ? action->right : 0;
+	value[MODE] = is_cancel ? action->cancel_mode : 0;
 	value[VICTIM] = action->victim;
 	value[FOR] = action->for_address;
 	value[BATCH] = action->batch;

@@ -25,7 +25,7 @@ static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode,
 		uvmp_mask_set(&pages, block_page(s, block_at(s, h), request->base));
 	a = uvmpi_queue(s, UVMP_ACTION_CANCEL, UVMP_CAUSE_FATAL, h, &pages);
 	a->to = UVMP_CPU;
-	a->right = (uint8_t)mode;
+	a->cancel_mode = (uint8_t)mode;
 	a->space = request->space;
 	if (h == 0) {
 		a->address = request->base;

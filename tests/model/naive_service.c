@@ -2731,7 +2731,7 @@ static bool preprocess(struct naive_service *n)
 			if (has_sibling(n, e)) {
 				action = emit(n, UVMP_ACTION_CANCEL, UVMP_CAUSE_FATAL);
 				action->to = (uint8_t)n->in_gpu;
-				action->right = UVMP_CANCEL_ALL;
+				action->cancel_mode = UVMP_CANCEL_ALL;
 				n->gpu[n->in_gpu].counts.cancelled++;
 			}
 			n->orders = 0;

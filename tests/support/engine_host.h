@@ -348,7 +348,7 @@ static inline void engine_cancel(struct engine *e, const struct uvmp_action *a)
 		const struct engine_waiting *w = &e->waiting[i];
 		bool is_meant = w->gpu == a->to && w->space == a->space &&
 		                (w->fault.address & ~(uvmp_addr)(e->params.page_bytes - 1u)) == page &&
-		                (a->right == UVMP_CANCEL_ALL || w->fault.access >= UVMP_ACCESS_WRITE);
+		                (a->cancel_mode == UVMP_CANCEL_ALL || w->fault.access >= UVMP_ACCESS_WRITE);
 
 		if (!is_meant)
 			e->waiting[kept++] = *w;

@@ -138,7 +138,7 @@ static void test_everything_said(void **unused)
 	for (uint32_t page = 0; page < 512; page += 3)
 		add_pages(&a, page, page + 2);
 	a.kind = UVMP_ACTION_CANCEL;
-	a.right = UVMP_CANCEL_WRITE_AND_ATOMIC;
+	a.cancel_mode = UVMP_CANCEL_WRITE_AND_ATOMIC;
 	assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
 	assert_true(strlen(text) < sizeof(text) - 256);
 }

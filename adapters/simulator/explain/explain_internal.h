@@ -115,7 +115,7 @@ static inline bool is_finding(const struct uvmp_action *action)
 /* A conclusion of runtime=on concerns all address spaces. */
 static inline bool is_conclusion(const struct uvmp_action *action)
 {
-	return is_finding(action) && action->is_update;
+	return is_finding(action) && action->is_changed;
 }
 
 static inline const char *explain_plural(uint64_t count)

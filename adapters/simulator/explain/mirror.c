@@ -63,8 +63,8 @@ static void add_faulted(struct block *block, const struct uvmp_action *action, u
 	if (block->step != step)
 		uvmp_mask_zero(&block->faulted);
 	block->step = step;
-	if (action->detail < uvmp_region_pages(run))
-		run.first = run.outer - action->detail;
+	if (action->faulted_pages < uvmp_region_pages(run))
+		run.first = run.outer - action->faulted_pages;
 	uvmp_mask_region_set(&block->faulted, run);
 }
 

@@ -233,7 +233,7 @@ static void tell_cancel(FILE *out, const struct uvmp_action *action, const uvmp_
 	else
 		fputs("cancelled: ", out);
 	fprintf(out, "%s of %s to ",
-		action->right == UVMP_CANCEL_WRITE_AND_ATOMIC ? "writes and atomics" : "accesses",
+		action->cancel_mode == UVMP_CANCEL_WRITE_AND_ATOMIC ? "writes and atomics" : "accesses",
 		NAME(action->to));
 	if (has_pages)
 		tell_pages(out, pages, action->address);
@@ -252,13 +252,13 @@ static void tell_finding(FILE *out, const struct uvmp_action *action)
 					      "victims are chosen by trees, and the GPU reads from afar"};
 
 	fputs("pattern: ", out);
-	if (action->is_update)
+	if (action->is_changed)
 		fprintf(out, "from now on %s",
-			action->detail < sizeof(verdict) / sizeof(verdict[0]) ? verdict[action->detail]
+			action->verdict < sizeof(verdict) / sizeof(verdict[0]) ? verdict[action->verdict]
 									      : "?");
 	else
 		fprintf(out, "the allocation at 0x%" PRIx64 " is %s", action->address,
-			action->count < sizeof(pattern) / sizeof(pattern[0]) ? pattern[action->count] : "?");
+			action->pattern < sizeof(pattern) / sizeof(pattern[0]) ? pattern[action->pattern] : "?");
 }
 
 /* Kinds that say the same of all their pages: `word: PAGES ... `. */

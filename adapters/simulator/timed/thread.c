@@ -73,14 +73,14 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->system->model;
 
-	leave_buffer(t->system, a->count);
-	begin_batch(t, a->count);
+	leave_buffer(t->system, a->faults);
+	begin_batch(t, a->faults);
 	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
 	t->is_ahead = t->system->host.params.run.policy->free_buffer != 0;
-	thread_work(t, model->batch_ns + (uint64_t)a->count * model->fetch_ns, &t->system->times->fetch_ns);
-	thread_work(t, (uint64_t)a->detail * model->order_ns, &t->system->times->order_ns);
-	thread_work(t, (uint64_t)a->detail * model->fault_ns, &t->system->times->service_ns);
+	thread_work(t, model->batch_ns + (uint64_t)a->faults * model->fetch_ns, &t->system->times->fetch_ns);
+	thread_work(t, (uint64_t)a->merged_faults * model->order_ns, &t->system->times->order_ns);
+	thread_work(t, (uint64_t)a->merged_faults * model->fault_ns, &t->system->times->service_ns);
 }
 
 /* Of faults, or of notifications, which cost nothing to fetch. */
@@ -200,7 +200,7 @@ static void evict(struct thread *t, const struct uvmp_action *a)
 	t->evict_root = a->offset / ROOT_BYTES;
 	if (uvmp_policy_unit_pages(system->host.params.run.policy) == 1)
 		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
-	if (a->count == 0) { /* a root of several blocks is one */
+	if (a->part == 0) { /* a root of several blocks is one */
 		thread_work(t, ns, &system->times->evict_ns);
 		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
 		t->early_ns = 0;
@@ -332,14 +332,14 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 {
 	struct system *system = t->system;
 
-	leave_buffer(system, a->count);
-	thread_work(t, system->model->flush_ns + (uint64_t)a->count * system->model->flush_entry_ns,
+	leave_buffer(system, a->dropped_faults);
+	thread_work(t, system->model->flush_ns + (uint64_t)a->dropped_faults * system->model->flush_entry_ns,
 		    &system->times->replay_ns);
 }
 
 static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
-	thread_wait(t, a->is_update ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
+	thread_wait(t, a->waits_for_copies ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 
 void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
@@ -378,7 +378,7 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 		counters_clear(&t->system->host, a);
 		return;
 	case UVMP_ACTION_LIMIT:
-		gpu_limit(t->system->gpu, t->now_ns, a->count, a->detail);
+		gpu_limit(t->system->gpu, t->now_ns, a->stopped_sms, a->extra_blocks);
 		return;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
