@@ -1,6 +1,7 @@
 /* The worker that unpins pages [driver: thrash-unpin]. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
+#include "operations_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 

@@ -38,6 +38,7 @@ verdict "each public function is called by a test" "$work/untested"
 # Fields of structures of facts: `.field =`, `->field =`, `&x.field` or a positional initialiser cannot be told apart
 # from a read, so a field counts as set if a product file other than a decision's own names it after a dot or an arrow.
 awk '/^struct uvmp_[a-z_]*(facts|pressure|processors) [{]/ {on = 1; next} /^};/ {on = 0}
+	/^[\t ]*\*/ {next}
 	on {sub(/\/\*.*/, ""); sub(/^ .*\*\/.*/, ""); gsub(/\[[^]]*\]/, "")
 	    if ($0 ~ /[a-z_]+(, [a-z_]+)*;/) {sub(/;.*/, ""); n = split($0, part, ","); for (i = 1; i <= n; i++) {sub(/.*[ *\t]/, "", part[i]); print part[i]}}}' \
 	"$include"/*.h | sort -u >"$work/facts"
