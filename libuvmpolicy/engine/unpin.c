@@ -1,4 +1,5 @@
 /* The worker that unpins pages [driver: thrash-unpin]. */
+#include "operations_internal.h"
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
