@@ -654,7 +654,8 @@ static void trees(void **state)
 	assert_true(engine_start(&e, 4, 1u << 16));
 	open_range(100 * PAGE, UVMP_CPU);
 	gpu_fault(1, 3, UVMP_ACCESS_READ);
-	expect("unmap cause=demand block=0x40000000 pages=0-15 to=0\n"
+	expect("allocate cause=demand block=0x40000000 pages=0-99 to=1 detail=2097152\n"
+    		"unmap cause=demand block=0x40000000 pages=0-15 to=0\n"
 	       "copy cause=demand block=0x40000000 pages=0-3 from=0 to=1 detail=1\n"
 	       "copy cause=prefetch block=0x40000000 pages=4-15 from=0 to=1 faulted=1\n"
 	       "map cause=demand block=0x40000000 pages=0-15 from=1 to=1 right=rwa\n");
@@ -1425,6 +1426,7 @@ static void units_ahead(void **state)
 	       "detail=65536\n"
 	       "unmap cause=eviction block=0x40000000 pages=0-15 to=1 for=0x40200000\n"
 	       "copy cause=eviction block=0x40000000 pages=0-15 from=1 to=0 for=0x40200000\n"
+	       "allocate cause=demand block=0x40200000 pages=0-15 to=1 detail=65536\n"
 	       "unmap cause=demand block=0x40200000 pages=0 to=0\n"
 	       "evict cause=eviction block=0x40000000 pages=16-31 from=1 victim=order for=0x40400000 "
 	       "detail=65536\n"
@@ -1432,6 +1434,7 @@ static void units_ahead(void **state)
 	       "copy cause=demand block=0x40200000 pages=0 from=0 to=1 detail=1\n"
 	       "copy cause=eviction block=0x40000000 pages=16-31 from=1 to=0 for=0x40400000\n"
 	       "map cause=demand block=0x40200000 pages=0 from=1 to=1 right=rwa\n"
+	       "allocate cause=demand block=0x40400000 pages=0-15 to=1 detail=65536 offset=0x10000\n"
 	       "unmap cause=demand block=0x40400000 pages=0 to=0\n"
 	       "copy cause=demand block=0x40400000 pages=0 from=0 to=1 detail=1\n"
 	       "map cause=demand block=0x40400000 pages=0 from=1 to=1 right=rwa\n");
