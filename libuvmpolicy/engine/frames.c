@@ -34,8 +34,6 @@ void uvmpi_frames_release(struct frames *frames, uint32_t unit)
 {
 	uint32_t frame = frames->of_unit[unit];
 
-	if (frame == NO_INDEX)
-		return;
 	frames->of_unit[unit] = NO_INDEX;
 	frames->next[frame] = NO_INDEX;
 	if (frames->first == NO_INDEX)

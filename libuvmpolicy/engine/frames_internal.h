@@ -10,7 +10,7 @@ size_t uvmpi_frames_size(uint64_t units);
 void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory);
 /* These units are used for the first time. */
 void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units);
-/* The unit's frame, if it has one, may be reused. O(1). */
+/* The frame of the unit, which has one, may be reused. O(1). */
 void uvmpi_frames_release(struct frames *frames, uint32_t unit);
 /* Frames for the units of these pages that have none; queues ALLOCATE. `first_unit`: that of the block's page 0. O(units
  * of the pages). */

@@ -659,13 +659,12 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 	}
 }
 
-/* The units of these pages that hold nothing give their frames up. */
+/* The units of these pages, which got frames for an ALLOCATE that was refused, give them up. */
 static void release_frames(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
 {
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).outer))
-		if (!uvmp_mask_region_any(&p->resident, around(g, page)))
-			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
+		uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 }
 
 /* -- both -- */
