@@ -655,7 +655,7 @@ static void trees(void **state)
 	open_range(100 * PAGE, UVMP_CPU);
 	gpu_fault(1, 3, UVMP_ACCESS_READ);
 	expect("allocate cause=demand block=0x40000000 pages=0-99 to=1 detail=2097152\n"
-    		"unmap cause=demand block=0x40000000 pages=0-15 to=0\n"
+	       "unmap cause=demand block=0x40000000 pages=0-15 to=0\n"
 	       "copy cause=demand block=0x40000000 pages=0-3 from=0 to=1 detail=1\n"
 	       "copy cause=prefetch block=0x40000000 pages=4-15 from=0 to=1 faulted=1\n"
 	       "map cause=demand block=0x40000000 pages=0-15 from=1 to=1 right=rwa\n");
