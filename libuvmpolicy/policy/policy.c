@@ -10,13 +10,14 @@ void uvmpi_policy_share(struct uvmp_policy *policy)
 
 void uvmp_policy_init(struct uvmp_policy *policy)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key;
 
 	if (policy == NULL)
 		return;
 	*policy = (struct uvmp_policy){.quirks = true};
-	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++)
-		uvmpi_key_set(&key, policy, key.parameter->initial);
+	while ((key = uvmpi_key_next(&walk)) != NULL)
+		uvmpi_key_set(key, policy, key->parameter->initial);
 	uvmpi_policy_share(policy);
 }
 
@@ -35,13 +36,14 @@ static bool is_key_valid(const struct key *key, const struct uvmp_policy *policy
 
 bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key;
 
 	if (policy == NULL || policy->prefetch.quirks != policy->quirks ||
 	    policy->replay.quirks != policy->quirks || policy->thrash.quirks != policy->quirks)
 		return false;
-	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++)
-		if (!is_key_valid(&key, policy)) /* a key stands behind the key that it depends on */
+	while ((key = uvmpi_key_next(&walk)) != NULL)
+		if (!is_key_valid(key, policy)) /* a key stands behind the key that it depends on */
 			return false;
 	return true;
 }

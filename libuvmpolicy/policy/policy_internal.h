@@ -48,8 +48,16 @@ struct key {
 
 #define KEYS_MAX 96u
 
-/* The key with this number, 0, 1, ... in the order in which keys are printed. False beyond the last. */
-bool uvmpi_key_at(uint32_t index, struct key *key);
+/* A walk over all keys in the order in which they are printed. Zeros: before the first. */
+struct key_walk {
+	uint32_t keys;		  /* returned so far */
+	uint32_t row;		  /* next one of the table */
+	uint32_t prefetcher;	  /* whose parameters come next, and */
+	uint32_t parameter;	  /* which of them */
+	struct key of_prefetcher; /* the key that the last call made of one */
+};
+/* The next key; NULL: there are no more. It is valid until the next call. */
+const struct key *uvmpi_key_next(struct key_walk *walk);
 uint32_t uvmpi_key_get(const struct key *key, const struct uvmp_policy *policy);
 void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t value);
 /* Does the policy use the key? The keys before it are in range. */

@@ -165,40 +165,38 @@ static const struct key table[] = {
 
 #define ROWS ((uint32_t)(sizeof(table) / sizeof(table[0])))
 
-/* The `index`-th parameter of all prefetchers. False beyond the last; *index is then what is left of it. */
-static bool find_parameter(uint32_t *index, struct key *key)
+/* The next parameter of a prefetcher; NULL: there are no more. */
+static const struct key *next_parameter(struct key_walk *walk)
 {
-	for (uint32_t p = 0; p < UVMP_PREFETCH_COUNT; p++) {
-		const struct prefetcher *prefetcher = uvmpi_prefetcher_at((enum uvmp_prefetcher)p);
+	for (; walk->prefetcher < UVMP_PREFETCH_COUNT; walk->prefetcher++) {
+		const struct prefetcher *prefetcher =
+			uvmpi_prefetcher_at((enum uvmp_prefetcher)walk->prefetcher);
+		struct key *key = &walk->of_prefetcher;
 
-		if (*index < prefetcher->parameters) {
-			const struct parameter *parameter = &prefetcher->parameter[*index];
-
-			*key = (struct key){.parameter = parameter,
-					    .offset = (uint16_t)(offsetof(struct uvmp_policy, prefetch) +
-								 parameter->offset),
-					    .bytes = parameter->bytes,
-					    .use = USE_PREFETCHER,
-					    .prefetcher = (uint8_t)p};
-			return true;
+		if (walk->parameter < prefetcher->parameters) {
+			key->parameter = &prefetcher->parameter[walk->parameter++];
+			key->offset = (uint16_t)(offsetof(struct uvmp_policy, prefetch) + key->parameter->offset);
+			key->bytes = key->parameter->bytes;
+			key->use = USE_PREFETCHER;
+			key->prefetcher = (uint8_t)walk->prefetcher;
+			return key;
 		}
-		*index -= prefetcher->parameters;
+		walk->parameter = 0;
 	}
-	return false;
+	return NULL;
 }
 
-bool uvmpi_key_at(uint32_t index, struct key *key)
+const struct key *uvmpi_key_next(struct key_walk *walk)
 {
-	if (index > 0) {
-		index--;
-		if (find_parameter(&index, key))
-			return true;
-		index++;
-	}
-	if (index >= ROWS)
-		return false;
-	*key = table[index];
-	return true;
+	const struct key *key = NULL;
+
+	if (walk->row == 1)
+		key = next_parameter(walk);
+	if (key == NULL && walk->row < ROWS)
+		key = &table[walk->row++];
+	if (key != NULL)
+		walk->keys++;
+	return key;
 }
 
 /* -- values -- */
@@ -215,29 +213,40 @@ void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t v
 
 /* -- which keys a policy uses -- */
 
-/* The key whose value decides. */
-static const char user_name[USE_COUNT][16] = {
-	[USE_PREFETCHER] = "prefetch", [USE_THRESHOLD] = "prefetch",  [USE_PRESSURE] = "adapt",
-	[USE_EARLY] = "adapt",	       [USE_GRANULARITY] = "evict",   [USE_RESERVE] = "evict",
-	[USE_UNITS] = "evict",	       [USE_CHUNKS] = "evict",	      [USE_TREE] = "evict",
-	[USE_CYCLIC] = "cyclic",       [USE_REMOTE] = "remote",	      [USE_PENALTY] = "remote",
-	[USE_FLUSH] = "replay",	       [USE_THRASH] = "thrash",	      [USE_COUNTERS] = "counters",
-	[USE_THREADS] = "threads",     [USE_THROTTLE] = "sm_throttle"};
-
-static bool is_same_name(const char *a, const char *b)
-{
-	while (*a != '\0' && *a == *b) {
-		a++;
-		b++;
+/* The field of the policy whose value decides. */
+#define DECIDES(field)                                                                                       \
+	{                                                                                                    \
+		FIELD(field)                                                                                 \
 	}
-	return *a == *b;
-}
+static const struct {
+	uint16_t offset;
+	uint8_t bytes;
+} decides[USE_COUNT] = {
+	[USE_PREFETCHER] = DECIDES(prefetch.prefetcher),
+	[USE_THRESHOLD] = DECIDES(prefetch.prefetcher),
+	[USE_PRESSURE] = DECIDES(adapt),
+	[USE_EARLY] = DECIDES(adapt),
+	[USE_GRANULARITY] = DECIDES(evict),
+	[USE_RESERVE] = DECIDES(evict),
+	[USE_UNITS] = DECIDES(evict),
+	[USE_CHUNKS] = DECIDES(evict),
+	[USE_TREE] = DECIDES(evict),
+	[USE_CYCLIC] = DECIDES(cyclic),
+	[USE_REMOTE] = DECIDES(remote.remote),
+	[USE_PENALTY] = DECIDES(remote.remote),
+	[USE_FLUSH] = DECIDES(replay.policy),
+	[USE_THRASH] = DECIDES(thrash.is_enabled),
+	[USE_COUNTERS] = DECIDES(counters),
+	[USE_THREADS] = DECIDES(threads),
+	[USE_THROTTLE] = DECIDES(sm_throttle),
+};
 
+/* The key of that field: a row of the table. */
 static const struct key *user_of(const struct key *key)
 {
 	const struct key *user = table;
 
-	while (!is_same_name(user->parameter->name, user_name[key->use]))
+	while (user->offset != decides[key->use].offset)
 		user++;
 	return user;
 }
@@ -299,7 +308,8 @@ static bool is_used_with(const struct key *key, uint32_t value)
 
 bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy)
 {
-	return key->use == USE_ALWAYS || is_used_with(key, uvmpi_key_get(user_of(key), policy));
+	return key->use == USE_ALWAYS ||
+	       is_used_with(key, (uint32_t)uvmpi_field_get(policy, decides[key->use].offset, decides[key->use].bytes));
 }
 
 void uvmpi_key_put_use(const struct key *key, struct text *text)
@@ -348,15 +358,26 @@ struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *po
 
 /* -- for help texts and front ends -- */
 
+/* NULL beyond the last. */
+static const struct key *key_at(struct key_walk *walk, uint32_t index)
+{
+	const struct key *key = uvmpi_key_next(walk);
+
+	while (key != NULL && walk->keys <= index)
+		key = uvmpi_key_next(walk);
+	return key;
+}
+
 const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_policy_key *key)
 {
+	struct key_walk walk = {0};
 	const struct parameter *parameter;
-	struct key found;
+	const struct key *found = key_at(&walk, index);
 	struct text text;
 
-	if (key == NULL || !uvmpi_key_at(index, &found))
+	if (key == NULL || found == NULL)
 		return NULL;
-	parameter = found.parameter;
+	parameter = found->parameter;
 	*key = (struct uvmp_policy_key){.name = parameter->name,
 					.summary = parameter->summary,
 					.min = parameter->min,
@@ -364,14 +385,14 @@ const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_pol
 					.initial = parameter->initial,
 					.is_choice = parameter->choice != NULL};
 	text = (struct text){key->used_by, sizeof(key->used_by), 0};
-	uvmpi_key_put_use(&found, &text);
+	uvmpi_key_put_use(found, &text);
 	return key;
 }
 
 const char *uvmp_policy_choice(uint32_t index, uint32_t choice)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key = key_at(&walk, index);
 
-	return uvmpi_key_at(index, &key) && key.parameter->choice != NULL ? key.parameter->choice(choice)
-									  : NULL;
+	return key != NULL && key->parameter->choice != NULL ? key->parameter->choice(choice) : NULL;
 }

@@ -137,17 +137,14 @@ static bool split(struct span word, struct span *name, struct span *value)
 	return at > 0 && at + 1 < word.length;
 }
 
-/* The number of the key with this name; KEYS_MAX: there is no such key. */
-static uint32_t find_key(struct span name, struct key *key)
+/* The key with this name, its number in walk->keys - 1; NULL: there is no such key. */
+static const struct key *find_key(struct span name, struct key_walk *walk)
 {
-	uint32_t k = 0;
+	const struct key *key = uvmpi_key_next(walk);
 
-	while (uvmpi_key_at(k, key)) {
-		if (equal(name, key->parameter->name))
-			return k;
-		k++;
-	}
-	return KEYS_MAX;
+	while (key != NULL && !equal(name, key->parameter->name))
+		key = uvmpi_key_next(walk);
+	return key;
 }
 
 static enum uvmp_status read_value(const struct parameter *parameter, struct span text, uint32_t *value)
@@ -177,13 +174,14 @@ static void apply_preset(const struct uvmp_policy_preset *preset, struct uvmp_po
 
 	while (next_word(text, &word)) {
 		struct span whole = {text.at + word.offset, word.length};
-		struct key key;
+		struct key_walk walk = {0};
+		const struct key *key;
 		uint32_t value = 0;
 
 		(void)split(whole, &name, &number);
-		(void)find_key(name, &key);
-		(void)read_value(key.parameter, number, &value);
-		uvmpi_key_set(&key, policy, value);
+		key = find_key(name, &walk);
+		(void)read_value(key->parameter, number, &value);
+		uvmpi_key_set(key, policy, value);
 	}
 }
 
@@ -234,9 +232,11 @@ static void reject_value(const struct parser *parser, const struct parameter *pa
 static enum uvmp_status take_word(struct parser *parser, bool is_first)
 {
 	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
+	struct key_walk walk = {0};
+	const struct key *key;
 	enum uvmp_status status;
-	uint32_t k, number;
-	struct key key;
+	struct word *given;
+	uint32_t number;
 
 	if (!split(word, &name, &value)) {
 		if (find_preset(word) != NULL)
@@ -246,21 +246,22 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	}
 	if (equal(name, "preset"))
 		return take_preset(parser, value, is_first);
-	k = find_key(name, &key);
-	if (k == KEYS_MAX) {
+	key = find_key(name, &walk);
+	if (key == NULL) {
 		say(parser, parser->word, name, "no such key", "");
 		return UVMP_ERR_UNKNOWN;
 	}
-	if (parser->given[k].length > 0) {
+	given = &parser->given[walk.keys - 1];
+	if (given->length > 0) {
 		say(parser, parser->word, name, "given twice", "");
 		return UVMP_ERR_CONFLICT;
 	}
-	status = read_value(key.parameter, value, &number);
+	status = read_value(key->parameter, value, &number);
 	if (status == UVMP_OK)
-		uvmpi_key_set(&key, &parser->policy, number);
+		uvmpi_key_set(key, &parser->policy, number);
 	else
-		reject_value(parser, key.parameter, value);
-	parser->given[k] = parser->word;
+		reject_value(parser, key->parameter, value);
+	*given = parser->word;
 	return status;
 }
 
@@ -285,20 +286,23 @@ static void reject_limit(const struct parser *parser, struct word word, const st
 /* Resets the keys that the result does not use. A key that the text sets, and that has no use, is an error. */
 static enum uvmp_status reset_unused(struct parser *parser)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key;
 
-	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
-		if (uvmpi_key_is_used(&key, &parser->policy))
+	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		struct word given = parser->given[walk.keys - 1];
+
+		if (uvmpi_key_is_used(key, &parser->policy))
 			continue;
-		if (parser->given[k].length > 0) {
-			struct text out = error_at(parser, parser->given[k]);
+		if (given.length > 0) {
+			struct text out = error_at(parser, given);
 
-			put_text(&out, key.parameter->name);
+			put_text(&out, key->parameter->name);
 			put_text(&out, ": used only by ");
-			uvmpi_key_put_use(&key, &out);
+			uvmpi_key_put_use(key, &out);
 			return UVMP_ERR_CONFLICT;
 		}
-		uvmpi_key_set(&key, &parser->policy, key.parameter->initial);
+		uvmpi_key_set(key, &parser->policy, key->parameter->initial);
 	}
 	return UVMP_OK;
 }
@@ -307,19 +311,25 @@ static enum uvmp_status reset_unused(struct parser *parser)
  * error. */
 static enum uvmp_status fit(struct parser *parser)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key;
 
-	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
-		struct limit limit = uvmpi_key_limit(&key, &parser->policy);
-		uint32_t value = uvmpi_key_get(&key, &parser->policy);
+	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		struct word given = parser->given[walk.keys - 1];
+		struct limit limit;
+		uint32_t value;
 
-		if (!uvmpi_key_is_used(&key, &parser->policy) || (value >= limit.min && value <= limit.max))
+		if (key->parameter->limit == LIMIT_NONE || !uvmpi_key_is_used(key, &parser->policy))
 			continue;
-		if (parser->given[k].length > 0) {
-			reject_limit(parser, parser->given[k], &key, &limit);
+		limit = uvmpi_key_limit(key, &parser->policy);
+		value = uvmpi_key_get(key, &parser->policy);
+		if (value >= limit.min && value <= limit.max)
+			continue;
+		if (given.length > 0) {
+			reject_limit(parser, given, key, &limit);
 			return UVMP_ERR_CONFLICT;
 		}
-		uvmpi_key_set(&key, &parser->policy, value < limit.min ? limit.min : limit.max);
+		uvmpi_key_set(key, &parser->policy, value < limit.min ? limit.min : limit.max);
 	}
 	return UVMP_OK;
 }

@@ -3,18 +3,19 @@
 
 static void put_policy(struct text *text, const struct uvmp_policy *policy)
 {
-	struct key key;
+	struct key_walk walk = {0};
+	const struct key *key;
 
-	for (uint32_t k = 0; uvmpi_key_at(k, &key); k++) {
-		uint32_t value = uvmpi_key_get(&key, policy);
+	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		uint32_t value = uvmpi_key_get(key, policy);
 
-		if (!uvmpi_key_is_used(&key, policy))
+		if (!uvmpi_key_is_used(key, policy))
 			continue;
-		put_text(text, k > 0 ? " " : "");
-		put_text(text, key.parameter->name);
+		put_text(text, walk.keys > 1 ? " " : "");
+		put_text(text, key->parameter->name);
 		put_char(text, '=');
-		if (key.parameter->choice != NULL)
-			put_text(text, key.parameter->choice(value));
+		if (key->parameter->choice != NULL)
+			put_text(text, key->parameter->choice(value));
 		else
 			put_number(text, value);
 	}
