@@ -122,7 +122,7 @@ static uint64_t finish_wants(const struct gpu *gpu, struct warp *w)
 static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
 	struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
-	uint64_t left = w->want & ~w->pending, issued_ns = sm->now_ns, ready_ns = sm->now_ns, bytes;
+	uint64_t left = w->want & ~w->pending, issued_ns = sm->now_ns, ready_ns = issued_ns, bytes;
 
 	while (left != 0) {
 		enum gpu_outcome outcome;
