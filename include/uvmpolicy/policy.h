@@ -135,24 +135,26 @@ struct uvmp_needs {
 	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096 and 65536, or 4096 alone */
 	bool touches;	     /* uvmp_service_touch or _access for every access to a resident page */
 	bool accesses;	     /* uvmp_service_access, with the kind of access: accesses are counted */
-	bool notifications; /* access-counter notifications (uvmp_service_note) are acted on, on every system */
-	bool kernels;	    /* uvmp_service_begin_kernel and _end_kernel */
-	bool utlbs;	    /* faults that carry their uTLB */
-	bool sms;	    /* uvmp_service_gpu.sms, and a GPU that obeys UVMP_ACTION_LIMIT */
-	bool one_gpu;	    /* the prefetcher's state of a range knows one GPU only */
+	bool notifications;  /* access-counter notifications (uvmp_service_note) are acted on, on every
+			     * system */
+	bool kernels;	     /* uvmp_service_begin_kernel and _end_kernel */
+	bool utlbs;	     /* faults that carry their uTLB */
+	bool sms;	     /* uvmp_service_gpu.sms, and a GPU that obeys UVMP_ACTION_LIMIT */
+	bool one_gpu;	     /* the prefetcher's state of a range knows one GPU only */
 	bool histories; /* the engine records which pages of each block were touched, for the next decision */
-	uint32_t
-		block_bytes; /* arena that the engine may take per resident block beside uvmp_service_size, bytes */
+	uint32_t block_bytes; /* arena that the engine may take per resident block beside uvmp_service_size,
+			      * bytes */
 };
 
-/* Answers from the traits of everything that the policy names, prefetch_full included. UVMP_ERR_ARGUMENT: NULL, policy
- * not valid. O(1). */
+/* Answers from the traits of everything that the policy names, prefetch_full included. UVMP_ERR_ARGUMENT:
+ * NULL, policy not valid. O(1). */
 UVMP_API enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs);
 
 #define UVMP_POLICY_EVICTORS_MAX 128u
 
-/* The eviction orders that work with pages of `page_bytes`, as "lru|lru2m", for error messages. UVMP_ERR_ARGUMENT: NULL.
- * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_EVICTORS_MAX suffices. */
+/* The eviction orders that work with pages of `page_bytes`, as "lru|lru2m", for error messages.
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_EVICTORS_MAX
+ * suffices. */
 UVMP_API enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t capacity);
 
 /* -- text ------------------------------------------------------------------------------------------ */
@@ -191,8 +193,8 @@ struct uvmp_policy_preset {
 	char text[192];	  /* the keys in which it differs from nvidia-595; "" for none */
 };
 
-/* Fills *key with the key of this number, in the order in which uvmp_policy_print prints keys; returns `key`. NULL beyond
- * the last, and for NULL. O(keys). */
+/* Fills *key with the key of this number, in the order in which uvmp_policy_print prints keys; returns `key`.
+ * NULL beyond the last, and for NULL. O(keys). */
 UVMP_API const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_policy_key *key);
 /* The preset of this number; NULL beyond the last. O(1). */
 UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index);

@@ -222,20 +222,20 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 /* The contracts of density and tbn follow. Those of all other prefetchers are in the comments above their
  * descriptors, in libuvmpolicy/prefetch/prefetch_NAME.c. */
 
-/* UVMP_PREFETCH_DENSITY, the driver's prefetcher [driver: density-state, density, density-tree, density-region,
- * density-clamp]. Around each faulted page the largest node of a binary tree over the block's pages of which
- * more than `threshold` percent are resident or faulted, faulted big pages counting as wholly faulted. On
- * first touch of a block at its preferred location: the whole block. hint->pages may be non-empty with
- * hint->dst = NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is
+/* UVMP_PREFETCH_DENSITY, the driver's prefetcher [driver: density-state, density, density-tree,
+ * density-region, density-clamp]. Around each faulted page the largest node of a binary tree over the block's
+ * pages of which more than `threshold` percent are resident or faulted, faulted big pages counting as wholly
+ * faulted. On first touch of a block at its preferred location: the whole block. hint->pages may be non-empty
+ * with hint->dst = NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is
  * harmless. Quirks: [driver: padding-clamp] (a region that starts in the padding before an unaligned block
  * loses the first pages), [driver: threshold-zero] (threshold 0 is accepted; 100 can never be exceeded, with
  * quirks or without), [driver: fault-count-wraps] (the fault counter wraps at 16 bits; without quirks it
  * saturates). */
 
-/* UVMP_PREFETCH_TBN, UVM Smart's tree-based neighbourhood prefetcher [uvmsmart: tbnp]: every faulting basic block, then the
- * empty basic blocks of every subtree more than half full, in one pass from the leaves up. Updates
- * state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the chosen
- * basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
+/* UVMP_PREFETCH_TBN, UVM Smart's tree-based neighbourhood prefetcher [uvmsmart: tbnp]: every faulting basic
+ * block, then the empty basic blocks of every subtree more than half full, in one pass from the leaves up.
+ * Updates state->tree as if all that is asked for were on its way. hint->pages are the missing pages of the
+ * chosen basic blocks beside the faulted ones; resident ones are left out, pending ones too but for
  * [uvmsmart: in-flight-requested-again]. Basic blocks count from the start of the block. Where the tree is
  * larger than the block (a block of no tree shape), nodes keep the tree's size and leaves behind the end of
  * the block are never chosen. UVMP_ERR_RANGE also: a faulted page is resident or pending. UVMP_ERR_ARGUMENT

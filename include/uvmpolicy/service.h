@@ -327,25 +327,25 @@ UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, 
 enum uvmp_action_kind {
 	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `faults` faults of GPU `to` was fetched;
 				* `merged_faults` of them are left after merging */
-	UVMP_ACTION_ALLOCATE, /* `pages` on GPU `to` are backed by `bytes` bytes at `offset` of its memory, the
-			        * first page first: a chunk, or frames of units. A unit of an order other than
-			        * evict=lru has a frame of its size while a page of it is resident. Only
-			        * resident pages count against the memory, so that frames of incomplete units
-			        * may lie beyond memory_bytes; with complete units no frame does. A host that
-			        * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
-	UVMP_ACTION_POPULATE, /* `pages` on `to` begin as zeros; `faulted_pages` as for COPY */
-	UVMP_ACTION_COPY,     /* one run, from `from` to `to`; its last `faulted_pages` pages faulted */
-	UVMP_ACTION_UNMAP,    /* `pages` from the page tables of `to` */
-	UVMP_ACTION_MAP,      /* `pages` into the page tables of `to`, with `right`, where they lie on
+	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by `bytes` bytes at `offset` of its memory,
+			       * the first page first: a chunk, or frames of units. A unit of an order other
+			       * than evict=lru has a frame of its size while a page of it is resident. Only
+			       * resident pages count against the memory, so that frames of incomplete units
+			       * may lie beyond memory_bytes; with complete units no frame does. A host that
+			       * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
+	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `faulted_pages` as for COPY */
+	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `faulted_pages` pages faulted */
+	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
+	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on
 			        * `from`; replaces what was mapped there */
-	UVMP_ACTION_REVOKE,   /* `to` keeps only `right` on `pages` */
-	UVMP_ACTION_EVICT,    /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
+	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
+	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
 			        * root of several blocks takes several, and so do the regions that evict=tbne
 			        * chooses together; `part` numbers them, from 0. It takes no memory away: a
 			        * copy may fail, then the block keeps its chunk, and no ALLOCATE tells of it
 			        * again. Memory at an offset belongs to another owner after a FREE, or the
 			        * next ALLOCATE that covers it */
-	UVMP_ACTION_DISCARD,  /* `pages` on `from` have lost their contents and are not copied */
+	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
 	UVMP_ACTION_FREE,   /* the range of `pages` is freed: `bytes` bytes at `offset` of GPU `from` are free
 			        * again. A unit whose last page was evicted or migrated gives its frame up
 			        * without FREE; the next ALLOCATE that covers the offset says so */
