@@ -31,7 +31,7 @@ static void compare_copies(const struct plan_case *c)
 	hold(count == naive, "as many transfers as the model");
 	for (uint32_t i = 0; i < count; i++)
 		hold(copy[i].pages.first == naive_copy[i].pages.first &&
-		             copy[i].pages.outer == naive_copy[i].pages.outer &&
+		             copy[i].pages.end == naive_copy[i].pages.end &&
 		             copy[i].from == naive_copy[i].from && copy[i].to == naive_copy[i].to &&
 		             copy[i].kind == naive_copy[i].kind &&
 		             copy[i].is_staged == naive_copy[i].is_staged,
@@ -58,7 +58,7 @@ static void try_anything(struct residency_source *source, struct plan_case *c)
 	uint32_t in = residency_draw(source, 2048), out = residency_draw(source, 2048);
 	enum uvmp_status status;
 
-	c->facts.destination = residency_draw(source, 70);
+	c->facts.to = residency_draw(source, 70);
 	c->facts.grouping = (uint8_t)residency_draw(source, 5);
 	c->facts.most_pages = residency_draw(source, 256) << residency_draw(source, 25);
 	c->processors.can_access[residency_draw(source, 64)] ^= residency_draw(source, 256);

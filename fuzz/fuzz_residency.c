@@ -28,7 +28,7 @@ static void compare_places(struct residency_source *source, const struct uvmp_pr
 	residency_case_facts(source, processors, &facts);
 	naive = naive_residency_select(processors, &facts);
 	hold(uvmp_residency_select(processors, &facts, &place) == UVMP_OK, "the facts are taken");
-	hold(place.row == naive.row && place.destination == naive.destination &&
+	hold(place.row == naive.row && place.to == naive.to &&
 	             place.is_duplicate == naive.is_duplicate && place.nearest == naive.nearest,
 	     "same place as the model");
 }
@@ -63,12 +63,12 @@ static void try_anything(struct residency_source *source, const struct uvmp_proc
 	facts.accesses = (uint8_t)residency_draw(source, 256);
 	facts.duplication = (uint8_t)residency_draw(source, 256);
 	if (uvmp_residency_select(processors, &facts, &place) == UVMP_OK)
-		hold(place.destination < processors->count, "the destination exists");
+		hold(place.to < processors->count, "the destination exists");
 	residency_case_map(source, processors, &map_facts);
 	map_facts.requester = residency_draw(source, 70);
-	map_facts.destination = residency_draw(source, 70);
+	map_facts.to = residency_draw(source, 70);
 	map_facts.access = (uint8_t)residency_draw(source, 256);
-	map_facts.logical = (uint8_t)residency_draw(source, 256);
+	map_facts.right = (uint8_t)residency_draw(source, 256);
 	(void)uvmp_residency_map(processors, &map_facts, &map);
 }
 

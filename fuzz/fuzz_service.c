@@ -276,8 +276,8 @@ static void perform(struct host *h, const struct uvmp_action *a)
 		if (right == NULL)
 			continue;
 		h->is_told[a->space - 1u][window_of(a->address)] = true;
-		require(a->kind == UVMP_ACTION_MAP || *right != UVMP_PROT_NONE);
-		*right = a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_PROT_NONE : a->right;
+		require(a->kind == UVMP_ACTION_MAP || *right != UVMP_RIGHT_NONE);
+		*right = a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_RIGHT_NONE : a->right;
 	}
 }
 
@@ -444,7 +444,7 @@ static void add_range(struct host *h)
 		r.bytes = page_of(h, r.bytes + h->params.page_bytes - 1u);
 	}
 	status = uvmp_service_add_range(h->s, r.space, r.base, r.bytes,
-	                                b < 128u ? UVMP_PROT_READ_WRITE_ATOMIC : (enum uvmp_prot)(b % 5u),
+	                                b < 128u ? UVMP_RIGHT_READ_WRITE_ATOMIC : (enum uvmp_right)(b % 5u),
 	                                b % 3u == 0 ? UVMP_CPU : (b % 3u == 1u ? UVMP_PROC_NONE : b % 70u));
 	if (status ==
 	    UVMP_OK) /* of the known ones some may be gone: parts of them were freed, one after the other */

@@ -99,7 +99,7 @@ struct emu_params { /* checked */
 struct emu_page {
 	struct page *data[EMU_PROCS]; /* frame on each processor, NULL: none; with or without valid
 				       * contents */
-	u8 right[EMU_PROCS];	      /* enum uvmp_prot: accesses that do not fault; UVMP_PROT_NONE:
+	u8 right[EMU_PROCS];	      /* enum uvmp_right: accesses that do not fault; UVMP_RIGHT_NONE:
 				       * not mapped */
 	u8 on[EMU_PROCS];	      /* processor of the mapped frame */
 	bool is_filled; /* the CPU's page-table entry was filled since right[0] or on[0] changed;
@@ -110,7 +110,7 @@ struct emu_page {
 struct emu_range {
 	struct emu_space *space;
 	u64 base, bytes;
-	u8 right;		/* enum uvmp_prot */
+	u8 right;		/* enum uvmp_right */
 	bool is_known;		/* the engine has the range; worker */
 	u64 first_advice;	/* number of the newest advice that is older than the range; worker */
 	u64 unmapped, stuck;		/* pages that have left space->ranges; pages that are
@@ -276,9 +276,9 @@ void emu_gpu_silence(struct emu_gpu *gpu);
 /* Type of a fault, by the right that the GPU has. */
 static inline enum uvmp_fault_type emu_fault_type(u8 right)
 {
-	if (right == UVMP_PROT_NONE)
+	if (right == UVMP_RIGHT_NONE)
 		return UVMP_FAULT_INVALID_PTE;
-	return right == UVMP_PROT_READ ? UVMP_FAULT_WRITE : UVMP_FAULT_ATOMIC;
+	return right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE : UVMP_FAULT_ATOMIC;
 }
 
 bool emu_ring_put(struct emu_gpu *gpu, const struct uvmp_fault *fault);
@@ -336,7 +336,7 @@ struct emu_request {
 	u64 address, bytes, thread;
 	u32 processor, advice; /* as the engine numbers them */
 	enum uvmp_access access;
-	enum uvmp_prot right;
+	enum uvmp_right right;
 	const struct uvmp_policy *policy;
 	u64 kernel;   /* BEGIN: out; END: in */
 	u64 until_ns; /* out: with -EAGAIN (throttled): when to fault again, on ktime_get_ns */

@@ -155,7 +155,7 @@ void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_be
 void emu_residency_init(struct emu_bottom *bottom);
 void emu_residency_exit(struct emu_bottom *bottom);
 /* Does a processor map the page in its frame on `on`, with at least this right? */
-bool emu_residency_is_used(const struct emu_page *page, u32 on, enum uvmp_prot right);
+bool emu_residency_is_used(const struct emu_page *page, u32 on, enum uvmp_right right);
 bool emu_residency_is_mapped(const struct emu_page *page, u32 on);
 /* Attaches a frame to the page. Note: in a frame of a chunk the page that owns it; where pages are
  * counted, its number. */
@@ -178,6 +178,6 @@ void emu_residency_forget(struct emu_bottom *bottom, struct emu_space *space, u6
 
 /* emu_perform.c */
 /* The page is resident on the CPU but was never used: gives it a frame, and maps it with `right`. */
-int emu_perform_first_use(struct emu_bottom *bottom, struct emu_space *space, u64 address, enum uvmp_prot right);
+int emu_perform_first_use(struct emu_bottom *bottom, struct emu_space *space, u64 address, enum uvmp_right right);
 
 #endif

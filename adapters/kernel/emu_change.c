@@ -39,7 +39,7 @@ static int add_piece_of_range(struct emu_space *space, struct emu_range *range, 
 	struct change *change = argument;
 
 	return uvmp_service_add_range(change->engine.service, space->id, base, bytes,
-				      (enum uvmp_prot)range->right, UVMP_CPU) == UVMP_OK
+				      (enum uvmp_right)range->right, UVMP_CPU) == UVMP_OK
 		       ? 0
 		       : -ENOMEM;
 }
@@ -70,9 +70,9 @@ static bool is_on_gpu(const struct emu_bottom *b, const struct emu_space *space,
 /* The part of a window with pages on GPUs. False: there are none. */
 static bool find_on_gpu(const struct emu_bottom *b, const struct emu_space *space, u64 *first, u64 *end)
 {
-	u64 outer = *end;
+	u64 limit = *end;
 
-	while (*first < outer && !is_on_gpu(b, space, *first))
+	while (*first < limit && !is_on_gpu(b, space, *first))
 		*first += PAGE_SIZE;
 	while (*end > *first && !is_on_gpu(b, space, *end - PAGE_SIZE))
 		*end -= PAGE_SIZE;

@@ -56,7 +56,7 @@ static void use(struct page *frame, struct uvmp_emu_access *access)
 }
 
 static bool write_fault(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address,
-			enum uvmp_access access, enum uvmp_prot right)
+			enum uvmp_access access, enum uvmp_right right)
 {
 	struct uvmp_fault fault = {.address = address,
 				   .timestamp_ns = ktime_get_ns(),
@@ -72,7 +72,7 @@ static bool write_fault(struct emu_gpu *gpu, const struct emu_warp *warp, u64 ad
 
 /* No warp waits for a prefetch. -EAGAIN: the warp stalls. */
 static int miss(struct emu_gpu *gpu, const struct emu_warp *warp, u64 address, enum uvmp_access access,
-		enum uvmp_prot right)
+		enum uvmp_right right)
 {
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (gpu->is_prefetching)
@@ -89,7 +89,7 @@ static int do_access(struct emu_gpu *gpu, struct emu_warp *warp, struct uvmp_emu
 {
 	struct emu_space *space = warp->job->space;
 	const struct emu_page *page = emu_page_find(space, access->address);
-	enum uvmp_prot right = page != NULL ? page->right[gpu->id] : UVMP_PROT_NONE;
+	enum uvmp_right right = page != NULL ? page->right[gpu->id] : UVMP_RIGHT_NONE;
 	enum uvmp_access kind = access_of(access->kind);
 	u32 on;
 
@@ -179,11 +179,11 @@ static int run(void *argument)
 static void start_warps(struct emu_gpu *gpu, struct emu_job *job)
 {
 	for (u32 first = 0; first < job->warps; first += SWEEP_WARPS) {
-		u32 outer = min(first + SWEEP_WARPS, job->warps);
+		u32 end = min(first + SWEEP_WARPS, job->warps);
 		unsigned long flags;
 
 		spin_lock_irqsave(&gpu->lock, flags);
-		for (u32 i = first; i < outer; i++)
+		for (u32 i = first; i < end; i++)
 			if (job->warp[i].accesses != 0)
 				list_add_tail(&job->warp[i].link, &gpu->runnable);
 		spin_unlock_irqrestore(&gpu->lock, flags);
@@ -194,11 +194,11 @@ static void start_warps(struct emu_gpu *gpu, struct emu_job *job)
 static void stop_warps(struct emu_gpu *gpu, struct emu_job *job)
 {
 	for (u32 first = 0; first < job->warps; first += SWEEP_WARPS) {
-		u32 outer = min(first + SWEEP_WARPS, job->warps);
+		u32 end = min(first + SWEEP_WARPS, job->warps);
 		unsigned long flags;
 
 		spin_lock_irqsave(&gpu->lock, flags);
-		for (u32 i = first; i < outer; i++)
+		for (u32 i = first; i < end; i++)
 			if (!list_empty(&job->warp[i].link))
 				end_warp(&job->warp[i], -EINTR);
 		spin_unlock_irqrestore(&gpu->lock, flags);

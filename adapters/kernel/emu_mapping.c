@@ -64,7 +64,7 @@ static void set_flags(struct vm_area_struct *vma, unsigned long set, unsigned lo
 }
 
 /* The range is in the tree before the policy has it: then GPUs may fault on it at once. */
-static int manage(struct emu_range *range, enum uvmp_prot right)
+static int manage(struct emu_range *range, enum uvmp_right right)
 {
 	struct emu_space *space = range->space;
 	unsigned long first = range->base >> PAGE_SHIFT,
@@ -110,7 +110,7 @@ int emu_mapping_mmap(struct emu_space *space, struct vm_area_struct *vma)
 	range = make_range(space, vma->vm_start, bytes);
 	if (!range)
 		return -ENOMEM;
-	result = manage(range, is_written ? UVMP_PROT_READ_WRITE_ATOMIC : UVMP_PROT_READ);
+	result = manage(range, is_written ? UVMP_RIGHT_READ_WRITE_ATOMIC : UVMP_RIGHT_READ);
 	if (result != 0)
 		return result;
 	set_flags(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC | (is_written ? 0 : VM_MAYWRITE));
@@ -165,7 +165,7 @@ static int range_mremap(struct vm_area_struct *vma)
 
 /* -- filling in ----------------------------------------------------------------------------------- */
 
-static bool allows(const struct emu_page *page, enum uvmp_prot least)
+static bool allows(const struct emu_page *page, enum uvmp_right least)
 {
 	return page->right[UVMP_CPU] >= least;
 }
@@ -173,7 +173,7 @@ static bool allows(const struct emu_page *page, enum uvmp_prot least)
 static vm_fault_t fill_page(struct vm_area_struct *vma, struct emu_range *range, u64 address)
 {
 	struct emu_page *page = emu_range_page(range, address);
-	unsigned long flags = allows(page, UVMP_PROT_READ_WRITE) ? vma->vm_flags : vma->vm_flags & ~VM_WRITE;
+	unsigned long flags = allows(page, UVMP_RIGHT_READ_WRITE) ? vma->vm_flags : vma->vm_flags & ~VM_WRITE;
 	struct page *frame = page->on[UVMP_CPU] < EMU_PROCS ? page->data[page->on[UVMP_CPU]] : NULL;
 
 	if (!frame) {
@@ -188,17 +188,17 @@ static bool wants_filling(struct emu_range *range, u64 address)
 {
 	const struct emu_page *page = emu_range_page(range, address);
 
-	return allows(page, UVMP_PROT_READ) && !READ_ONCE(page->is_filled);
+	return allows(page, UVMP_RIGHT_READ) && !READ_ONCE(page->is_filled);
 }
 
 /* Fills neighbouring pages of the block that may be mapped and are not. */
 static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64 address)
 {
 	u64 first = max_t(u64, vma->vm_start, round_down(address, BLOCK_BYTES));
-	u64 outer = min_t(u64, vma->vm_end, round_down(address, BLOCK_BYTES) + BLOCK_BYTES);
+	u64 end = min_t(u64, vma->vm_end, round_down(address, BLOCK_BYTES) + BLOCK_BYTES);
 	u64 at;
 
-	for (at = address + PAGE_SIZE; at < outer && wants_filling(range, at); at += PAGE_SIZE)
+	for (at = address + PAGE_SIZE; at < end && wants_filling(range, at); at += PAGE_SIZE)
 		if (fill_page(vma, range, at) != VM_FAULT_NOPAGE)
 			return;
 	for (at = address; at > first && wants_filling(range, at - PAGE_SIZE); at -= PAGE_SIZE)
@@ -209,7 +209,7 @@ static void fill_around(struct vm_area_struct *vma, struct emu_range *range, u64
 /* 0: the right does not allow the access. */
 static vm_fault_t fill(struct vm_fault *vmf, struct emu_range *range, u64 address)
 {
-	enum uvmp_prot least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_PROT_READ_WRITE : UVMP_PROT_READ;
+	enum uvmp_right least = vmf->flags & FAULT_FLAG_WRITE ? UVMP_RIGHT_READ_WRITE : UVMP_RIGHT_READ;
 	vm_fault_t result = 0;
 
 	down_read(&range->space->cpu_lock);

@@ -27,7 +27,7 @@ static void do_revoke(struct emu_page *page, const struct uvmp_action *action)
 
 static void do_unmap(struct emu_page *page, const struct uvmp_action *action)
 {
-	set(page, action->to, UVMP_PROT_NONE, EMU_UNMAPPED);
+	set(page, action->to, UVMP_RIGHT_NONE, EMU_UNMAPPED);
 }
 
 /* -- the pages of an action ----------------------------------------------------------------------- */
@@ -81,8 +81,8 @@ static void change_cpu(struct emu_space *space, const struct uvmp_action *action
 	down_write(&space->cpu_lock);
 	emu_page_each(space, action, &action->pages, use, work);
 	up_write(&space->cpu_lock);
-	for (run = uvmp_mask_next_run(&work->stale, 0); run.outer > 0;
-	     run = uvmp_mask_next_run(&work->stale, run.outer))
+	for (run = uvmp_mask_next_run(&work->stale, 0); run.end > 0;
+	     run = uvmp_mask_next_run(&work->stale, run.end))
 		emu_range_zap(space, action->address + (u64)run.first * PAGE_SIZE,
 			      (u64)uvmp_region_pages(run) * PAGE_SIZE);
 }

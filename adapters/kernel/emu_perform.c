@@ -100,7 +100,7 @@ static int copy_one(struct emu_page *page, u64 address, const struct uvmp_action
 		return status;
 	if (emu_residency_is_mapped(page, a->to))
 		emu_broken(b->driver, "a page is copied to where it is mapped");
-	if (emu_residency_is_used(page, a->from, UVMP_PROT_READ_WRITE))
+	if (emu_residency_is_used(page, a->from, UVMP_RIGHT_READ_WRITE))
 		emu_broken(b->driver, "a page is copied while a processor may write it");
 	if (page->data[a->from] != NULL)
 		copy_highpage(page->data[a->to], page->data[a->from]);
@@ -168,7 +168,7 @@ static enum uvmp_status map(struct emu_bottom *b, struct emu_space *space, const
 	return UVMP_OK;
 }
 
-int emu_perform_first_use(struct emu_bottom *b, struct emu_space *space, u64 address, enum uvmp_prot right)
+int emu_perform_first_use(struct emu_bottom *b, struct emu_space *space, u64 address, enum uvmp_right right)
 {
 	b->made = (struct uvmp_action){.kind = UVMP_ACTION_MAP,
 				       .from = UVMP_CPU,

@@ -83,7 +83,7 @@ void emu_range_drop(struct emu_range *range)
 static void free_page_data(struct emu_driver *driver, struct emu_page *page)
 {
 	for (u32 gpu = 1; gpu <= driver->params.gpus; gpu++)
-		if (page->right[gpu] != UVMP_PROT_NONE)
+		if (page->right[gpu] != UVMP_RIGHT_NONE)
 			emu_broken(driver, "a page is freed that a GPU has mapped");
 	if (page->data[UVMP_CPU])
 		emu_frame_put_cpu(driver, page->data[UVMP_CPU]);

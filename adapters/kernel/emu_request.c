@@ -242,7 +242,7 @@ static void take_time(struct emu_bottom *b, const struct emu_request *request)
 
 /* The right of a page that is resident on the CPU by the engine, but has no frame yet. GPUs may have
  * copies, so the right may be less than the range allows. */
-static enum uvmp_prot right_of_unused(const struct emu_bottom *b, const struct emu_request *request,
+static enum uvmp_right right_of_unused(const struct emu_bottom *b, const struct emu_request *request,
 				      const struct emu_range *range)
 {
 	struct uvmp_page_state state;
@@ -250,8 +250,8 @@ static enum uvmp_prot right_of_unused(const struct emu_bottom *b, const struct e
 	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
 		    UVMP_OK ||
 	    (state.resident & state.read & 1u) == 0)
-		return UVMP_PROT_NONE;
-	return (state.write & 1u) != 0 ? (enum uvmp_prot)range->right : UVMP_PROT_READ;
+		return UVMP_RIGHT_NONE;
+	return (state.write & 1u) != 0 ? (enum uvmp_right)range->right : UVMP_RIGHT_READ;
 }
 
 /* 1: the engine must be asked. */
@@ -259,13 +259,13 @@ static int check_cpu_fault(struct emu_bottom *b, const struct emu_request *reque
 {
 	struct emu_range *range = emu_range_find(request->space, request->address);
 	const struct emu_page *page = range != NULL ? emu_range_page(range, request->address) : NULL;
-	enum uvmp_prot right;
+	enum uvmp_right right;
 
 	if (page == NULL)
 		return -EFAULT;
 	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
 		return 0; /* another fault has mapped the page */
-	if (page->right[UVMP_CPU] != UVMP_PROT_NONE)
+	if (page->right[UVMP_CPU] != UVMP_RIGHT_NONE)
 		return 1;
 	right = right_of_unused(b, request, range);
 	if (right < uvmp_access_prot(request->access))

@@ -14,7 +14,7 @@
 /* -- who uses a frame -- */
 
 /* The processor that changes the page does not count. */
-bool emu_residency_is_used(const struct emu_page *page, u32 on, enum uvmp_prot right)
+bool emu_residency_is_used(const struct emu_page *page, u32 on, enum uvmp_right right)
 {
 	for (u32 processor = 0; processor < EMU_PROCS; processor++)
 		if (page->right[processor] >= right && page->on[processor] == on)
@@ -24,7 +24,7 @@ bool emu_residency_is_used(const struct emu_page *page, u32 on, enum uvmp_prot r
 
 bool emu_residency_is_mapped(const struct emu_page *page, u32 on)
 {
-	return emu_residency_is_used(page, on, UVMP_PROT_READ);
+	return emu_residency_is_used(page, on, UVMP_RIGHT_READ);
 }
 
 /* -- frames -- */

@@ -35,7 +35,7 @@ static bool report(void *host, const struct stalled *w)
 		.instance = w->space,
 		.aperture = UVMP_APERTURE_VID,
 		.utlb = w->agent,
-		.type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_PROT_NONE),
+		.type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_RIGHT_NONE),
 		.access = w->access};
 
 	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;

@@ -98,8 +98,8 @@ static bool write_fault(struct agents *a, struct uvmp_service *service, uint32_t
 	struct uvmp_fault fault = {.address = agent->block->shape.start + (uint64_t)agent->page * PAGE_BYTES,
 				   .aperture = UVMP_APERTURE_VID,
 				   .utlb = index % AGENTS_UTLBS,
-				   .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-					   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
+				   .type = right == UVMP_RIGHT_NONE   ? UVMP_FAULT_INVALID_PTE
+					   : right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE
 								     : UVMP_FAULT_ATOMIC,
 				   .access = (uint8_t)agent->access};
 

@@ -77,7 +77,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 
 static bool add_to_engine(struct host *h, uint64_t base, uint64_t bytes, bool is_fresh)
 {
-	if (uvmp_service_add_range(h->service, HOST_SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+	if (uvmp_service_add_range(h->service, HOST_SPACE, base, bytes, UVMP_RIGHT_READ_WRITE_ATOMIC,
 				   is_fresh ? UVMP_PROC_NONE : UVMP_CPU) != UVMP_OK)
 		return host_fail(h, "too many ranges");
 	return true;
@@ -325,7 +325,7 @@ static struct uvmp_region came_along(const struct uvmp_action *a)
 	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;
 	uint32_t faulted = has_faulted ? a->faulted_pages : 0;
 
-	return (struct uvmp_region){a->run.first, a->run.outer - faulted};
+	return (struct uvmp_region){a->run.first, a->run.end - faulted};
 }
 
 /* The pages of a run are on the GPU now. */
@@ -334,8 +334,8 @@ static void settle(struct host *h, struct sim_block *block, const struct uvmp_ac
 	struct uvmp_region came = came_along(a);
 
 	h->resident_pages += uvmp_region_pages(a->run) - uvmp_mask_region_weight(&block->resident, a->run);
-	h->result->far_faults += a->run.outer - came.outer;
-	h->result->pages_prefetched += came.outer - came.first;
+	h->result->far_faults += a->run.end - came.end;
+	h->result->pages_prefetched += came.end - came.first;
 	uvmp_mask_region_set(&block->resident, a->run);
 	uvmp_mask_region_set(&block->unused, came);
 }
@@ -344,7 +344,7 @@ static void arrive(struct host *h, struct sim_block *block, const struct uvmp_ac
 {
 	struct sim_result *r = h->result;
 	uint32_t pages = uvmp_region_pages(a->run);
-	struct uvmp_region came = came_along(a), faulted = {came.outer, a->run.outer};
+	struct uvmp_region came = came_along(a), faulted = {came.end, a->run.end};
 	uint32_t refaults = uvmp_mask_region_weight(&block->evicted, faulted);
 
 	r->pages_thrashed += uvmp_mask_region_weight(&block->evicted, came) + refaults;
@@ -470,7 +470,7 @@ static struct sim_block *find_whole(struct host *h, struct uvmp_action *a)
 		return block;
 	uvmp_mask_shift_up(&a->pages, &a->pages, page);
 	a->run.first += page;
-	a->run.outer += page;
+	a->run.end += page;
 	return block;
 }
 

@@ -115,7 +115,7 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 {
 	struct measured_fault *last = NULL;
 
-	for (uint64_t page; vec_scan_number(&list, walk.outer - 1, &page); list++) {
+	for (uint64_t page; vec_scan_number(&list, walk.end - 1, &page); list++) {
 		if (last == NULL ? page != walk.first : page <= last->page)
 			return bad(parse, "faults must start with page %lu and ascend",
 				   (unsigned long)walk.first);
@@ -123,14 +123,14 @@ static bool take_walk(struct parse *parse, const char *list, struct uvmp_region 
 			last->next = (uint32_t)page;
 		last = add_fault(parse, UVMP_CPU, (uint32_t)page);
 		last->is_touch = true;
-		last->next = last->end = walk.outer;
+		last->next = last->end = walk.end;
 		if (*list == '\0')
 			return true;
 		if (*list != ',')
 			break;
 	}
 	return bad(parse, "\"%.40s\" is not accepted; pages %lu..%lu separated by commas", list,
-		   (unsigned long)walk.first, (unsigned long)walk.outer - 1);
+		   (unsigned long)walk.first, (unsigned long)walk.end - 1);
 }
 
 static bool take_touch(struct parse *parse, char *rest)
@@ -148,7 +148,7 @@ static bool take_touch(struct parse *parse, char *rest)
 	if (!uvmp_mask_is_empty(&parse->resident[0]) || !uvmp_mask_is_empty(&parse->resident[1]))
 		return bad(parse, "`touch` must come directly behind `program`");
 	list = line_word(&rest);
-	walk.outer = walk.first + pages;
+	walk.end = walk.first + pages;
 	if (!take_walk(parse, list != NULL ? list : "", walk))
 		return false;
 	uvmp_mask_region_set(&parse->resident[UVMP_CPU], walk);
@@ -182,10 +182,10 @@ static bool take_copy(struct parse *parse, char *rest)
 	if (!take_number(parse, &rest, "first page", 0, 511, &copy.first) ||
 	    !take_number(parse, &rest, "number of pages", 1, 512 - copy.first, &pages))
 		return false;
-	copy.outer = copy.first + pages;
+	copy.end = copy.first + pages;
 	if (!uvmp_mask_region_all(&parse->resident[1 - fault->proc], copy))
 		return bad(parse, "not all of these pages are where they are copied from");
-	if (uvmp_mask_hull(&fault->moved).outer > copy.first)
+	if (uvmp_mask_hull(&fault->moved).end > copy.first)
 		return bad(parse, "copies of one fault must ascend");
 	uvmp_mask_region_set(&fault->moved, copy);
 	uvmp_mask_set(&fault->starts, copy.first);
@@ -280,7 +280,7 @@ static enum uvmp_status prefetch(struct measured_model *model, const struct meas
 		.faulted = faulted,
 		.faulted_region = {fault->page, fault->page + 1},
 		.resident = resident,
-		.dst = fault->proc,
+		.to = fault->proc,
 		.range_pages = UVMP_MASK_BITS,
 	};
 
@@ -332,7 +332,7 @@ enum uvmp_status measured_judge(struct measured_model *model, const struct measu
 		return status;
 	verdict->before = model->resident[fault->proc];
 	verdict->decided = faulted;
-	if (hint.dst == fault->proc)
+	if (hint.to == fault->proc)
 		uvmp_mask_or(&verdict->decided, &hint.pages, &faulted);
 	uvmp_mask_andnot(&verdict->decided, &verdict->decided, &verdict->before);
 	mark_copies(verdict, &faulted);

@@ -33,7 +33,7 @@ struct sim_block {
 	uint32_t number;		      /* of the block, over all ranges */
 	struct sim_counter counter;
 	uvmp_mask resident; /* on the GPU */
-	/* the rights of CPU and GPU on each page, enum uvmp_prot as two bits */
+	/* the rights of CPU and GPU on each page, enum uvmp_right as two bits */
 	uvmp_mask low[2], high[2];
 	uvmp_mask evicted; /* evicted at least once */
 	uvmp_mask unused;  /* prefetched and not touched since */
@@ -71,7 +71,7 @@ struct space {
 	uint64_t device_bytes;	  /* of the others, each in whole roots */
 };
 
-/* What a processor may do with a page: enum uvmp_prot. */
+/* What a processor may do with a page: enum uvmp_right. */
 static inline uint32_t right_on(const struct sim_block *block, uint32_t processor, uint32_t page)
 {
 	return (uint32_t)uvmp_mask_test(&block->low[processor], page) |

@@ -193,7 +193,7 @@ static uint64_t next_page(const struct area *area, uint64_t from, bool is_foreig
 
 		uint64_t address = at - at % BLOCK_BYTES + (uint64_t)page * area->page_bytes;
 
-		if (page < part.run.outer)
+		if (page < part.run.end)
 			return address > at ? address : at;
 	}
 	return end;

@@ -69,7 +69,7 @@ static bool add_area(struct uvmp_pager *p, uint64_t base, uint64_t asked)
 	}
 	madvise((void *)(uintptr_t)base, area->bytes, MADV_NOHUGEPAGE);
 	if (uffd_register(&p->uffd, base, area->bytes) == 0) {
-		if (uvmp_service_add_range(p->service, SPACE, base, area->bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+		if (uvmp_service_add_range(p->service, SPACE, base, area->bytes, UVMP_RIGHT_READ_WRITE_ATOMIC,
 					   UVMP_PROC_NONE) == UVMP_OK)
 			return true;
 		uffd_unregister(&p->uffd, base, area->bytes);

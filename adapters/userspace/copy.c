@@ -14,9 +14,9 @@ static void do_part(struct copiers *c)
 	struct uvmp_region part = {c->rest.first, c->rest.first + c->part_pages};
 	int error;
 
-	if (part.outer > c->rest.outer)
-		part.outer = c->rest.outer;
-	c->rest.first = part.outer;
+	if (part.end > c->rest.end)
+		part.end = c->rest.end;
+	c->rest.first = part.end;
 	c->busy++;
 	pthread_mutex_unlock(&c->lock);
 	error = c->copy(c->context, part);
@@ -27,8 +27,8 @@ static void do_part(struct copiers *c)
 		c->error_page = part.first;
 	}
 	if (error != 0)
-		c->rest.first = c->rest.outer;
-	if (c->busy == 0 && c->rest.first == c->rest.outer)
+		c->rest.first = c->rest.end;
+	if (c->busy == 0 && c->rest.first == c->rest.end)
 		pthread_cond_signal(&c->ended);
 }
 
@@ -40,7 +40,7 @@ static void *help(void *context)
 		c->thread_began();
 	pthread_mutex_lock(&c->lock);
 	while (!c->ends) {
-		if (c->rest.first != c->rest.outer)
+		if (c->rest.first != c->rest.end)
 			do_part(c);
 		else
 			pthread_cond_wait(&c->begun, &c->lock);
@@ -87,7 +87,7 @@ int copiers_run(struct copiers *c, copy_part *copy, void *context, struct uvmp_r
 {
 	int error;
 
-	if (c->helpers == 0 || run.outer - run.first <= c->part_pages)
+	if (c->helpers == 0 || run.end - run.first <= c->part_pages)
 		return copy(context, run);
 	pthread_mutex_lock(&c->lock);
 	c->copy = copy;
@@ -95,7 +95,7 @@ int copiers_run(struct copiers *c, copy_part *copy, void *context, struct uvmp_r
 	c->rest = run;
 	c->error = 0;
 	pthread_cond_broadcast(&c->begun);
-	while (c->rest.first != c->rest.outer)
+	while (c->rest.first != c->rest.end)
 		do_part(c);
 	while (c->busy != 0)
 		pthread_cond_wait(&c->ended, &c->lock);

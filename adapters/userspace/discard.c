@@ -16,8 +16,8 @@ static void discard_run(struct uvmp_pager *p, const struct area *area, struct bl
 	if (p->uffd.is_mapped)
 		return;
 	uvmp_mask_region_and(&resident, &block->resident, run);
-	for (run = uvmp_mask_next_run(&resident, 0); run.outer != 0;
-	     run = uvmp_mask_next_run(&resident, run.outer)) {
+	for (run = uvmp_mask_next_run(&resident, 0); run.end != 0;
+	     run = uvmp_mask_next_run(&resident, run.end)) {
 		if (uffd_protect(&p->uffd, pages_address(p, area, block, run.first), pages_bytes(p, run),
 				 true) == 0)
 			uvmp_mask_region_clear(&block->dirty, run);
@@ -27,13 +27,13 @@ static void discard_run(struct uvmp_pager *p, const struct area *area, struct bl
 void discard_in_block(struct uvmp_pager *p, const struct area *area, struct block *block,
 		      struct uvmp_region rest)
 {
-	while (rest.first != rest.outer) {
+	while (rest.first != rest.end) {
 		bool is_foreign;
 		struct uvmp_region part = pages_next_part(&block->foreign, rest, &is_foreign);
 
 		if (!is_foreign)
 			discard_run(p, area, block, part);
-		rest.first = part.outer;
+		rest.first = part.end;
 	}
 }
 

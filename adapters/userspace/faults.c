@@ -41,8 +41,8 @@ static struct uvmp_region pages_to_open(const struct block *block, uint32_t page
 	}
 	while (before < AHEAD_MOST && before < page && uvmp_mask_test(&changed, page - before - 1u))
 		before++;
-	while (run.outer <= page + before && run.outer < UVMP_MASK_BITS && uvmp_mask_test(&open, run.outer))
-		run.outer++;
+	while (run.end <= page + before && run.end < UVMP_MASK_BITS && uvmp_mask_test(&open, run.end))
+		run.end++;
 	return run;
 }
 
@@ -60,7 +60,7 @@ static void take_write(struct uvmp_pager *p, struct block *block, uint64_t addre
 			touch(p, address, tid, true);
 		uvmp_mask_region_clear(&block->cleaned, run);
 	}
-	bytes = (uint64_t)(run.outer - run.first) * p->page_bytes;
+	bytes = (uint64_t)(run.end - run.first) * p->page_bytes;
 	uffd_protect(&p->uffd, address, bytes, false);
 	uffd_wake(&p->uffd, address, bytes);
 }

@@ -49,11 +49,11 @@ static int copy_stored(struct uvmp_pager *p, const struct area *area, struct mov
 		uvmp_mask stored;
 
 		uvmp_mask_region_and(&stored, &part.block->stored, part.run);
-		for (run = uvmp_mask_next_run(&stored, 0); run.outer != 0 && error == 0;
-		     run = uvmp_mask_next_run(&stored, run.outer)) {
+		for (run = uvmp_mask_next_run(&stored, 0); run.end != 0 && error == 0;
+		     run = uvmp_mask_next_run(&stored, run.end)) {
 			uint64_t block = at - at % BLOCK_BYTES;
 			uint64_t first = block + (uint64_t)run.first * p->page_bytes;
-			uint64_t limit = block + (uint64_t)run.outer * p->page_bytes;
+			uint64_t limit = block + (uint64_t)run.end * p->page_bytes;
 
 			first = first > at ? first : at;
 			limit = limit < at + part.bytes ? limit : at + part.bytes;

@@ -186,7 +186,7 @@ int safe_read(const struct uffd *uffd, void *to, uint64_t from, uint64_t bytes);
 
 #define COPIERS_MOST 16u
 
-/* Copies pages [part.first, part.outer); 0 or a negative errno. May run in several threads for parts of one
+/* Copies pages [part.first, part.end); 0 or a negative errno. May run in several threads for parts of one
  * copy. */
 typedef int copy_part(void *context, struct uvmp_region part);
 

@@ -19,7 +19,7 @@ uint64_t pages_store_page(const struct uvmp_pager *p, const struct area *area, c
 
 uint64_t pages_bytes(const struct uvmp_pager *p, struct uvmp_region run)
 {
-	return (uint64_t)(run.outer - run.first) * p->page_bytes;
+	return (uint64_t)(run.end - run.first) * p->page_bytes;
 }
 
 uint32_t pages_first(const struct uvmp_pager *p, const struct uvmp_action *a)
@@ -29,11 +29,11 @@ uint32_t pages_first(const struct uvmp_pager *p, const struct uvmp_action *a)
 
 struct uvmp_region pages_next_part(const uvmp_mask *set, struct uvmp_region within, bool *is_in)
 {
-	uint32_t outer;
+	uint32_t end;
 
 	*is_in = uvmp_mask_test(set, within.first);
-	outer = *is_in ? uvmp_mask_next_clear(set, within.first) : uvmp_mask_next_set(set, within.first);
-	within.outer = outer < within.outer ? outer : within.outer;
+	end = *is_in ? uvmp_mask_next_clear(set, within.first) : uvmp_mask_next_set(set, within.first);
+	within.end = end < within.end ? end : within.end;
 	return within;
 }
 
@@ -59,14 +59,14 @@ enum uvmp_status pages_status(int error)
 void pages_drop(struct uvmp_pager *p, const struct area *area, struct block *block, struct uvmp_region rest)
 {
 	messages_drain(p);
-	while (rest.first != rest.outer) {
+	while (rest.first != rest.end) {
 		bool is_foreign;
 		struct uvmp_region part = pages_next_part(&block->foreign, rest, &is_foreign);
 
 		if (!is_foreign)
 			madvise((void *)(uintptr_t)pages_address(p, area, block, part.first),
 				pages_bytes(p, part), MADV_DONTNEED);
-		rest.first = part.outer;
+		rest.first = part.end;
 	}
 }
 
@@ -80,7 +80,7 @@ void pages_find_present(const struct uvmp_pager *p, const struct area *area, con
 	uvmp_mask_zero(in_part);
 	(void)mincore((void *)(uintptr_t)pages_address(p, area, block, run.first), pages_bytes(p, run),
 		      is_there);
-	for (uint32_t page = run.first; page < run.outer; page++) {
+	for (uint32_t page = run.first; page < run.end; page++) {
 		uint32_t count = 0;
 
 		for (uint32_t i = 0; i < parts; i++)

@@ -21,14 +21,14 @@ static int load_part(void *context, struct uvmp_region rest)
 	const uint8_t *data = copy->data ? copy->data + offset : p->bounce + offset;
 	int error = copy->data ? 0 : read_run(copy, rest, p->bounce + offset);
 
-	while (rest.first != rest.outer && error == 0) {
+	while (rest.first != rest.end && error == 0) {
 		bool is_wanted;
 		struct uvmp_region part = pages_next_part(&copy->block->write_wanted, rest, &is_wanted);
 
 		error = uffd_copy(&p->uffd, pages_address(p, copy->area, copy->block, part.first), data,
 				  pages_bytes(p, part), !is_wanted || p->page_bytes != UVMP_STORE_PAGE_BYTES);
 		data += pages_bytes(p, part);
-		rest.first = part.outer;
+		rest.first = part.end;
 	}
 	return error;
 }
@@ -38,8 +38,8 @@ static int allow_writes(struct uvmp_pager *p, const struct area *area, const str
 {
 	int error = 0;
 
-	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(pages, run.outer))
+	for (struct uvmp_region run = uvmp_mask_next_run(pages, 0); run.end != 0 && error == 0;
+	     run = uvmp_mask_next_run(pages, run.end))
 		error = uffd_protect(&p->uffd, pages_address(p, area, block, run.first), pages_bytes(p, run),
 				     false);
 	return error;
@@ -124,7 +124,7 @@ static int load_run(struct uvmp_pager *p, const struct area *area, struct block 
 {
 	int error = 0;
 
-	while (rest.first != rest.outer && error == 0) {
+	while (rest.first != rest.end && error == 0) {
 		bool is_foreign, is_stored = false;
 		struct uvmp_region part = pages_next_part(&block->foreign, rest, &is_foreign);
 
@@ -138,7 +138,7 @@ static int load_run(struct uvmp_pager *p, const struct area *area, struct block 
 			error = 0;
 			continue;
 		}
-		rest.first = part.outer;
+		rest.first = part.end;
 	}
 	return error;
 }
@@ -184,7 +184,7 @@ enum uvmp_status pages_in(struct uvmp_pager *p, const struct uvmp_action *a)
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = area_block(area, a->address);
 	uint32_t first = pages_first(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.outer + first}, rest;
+	struct uvmp_region run = {a->run.first + first, a->run.end + first}, rest;
 	uvmp_mask arriving;
 	int error = 0;
 
@@ -192,8 +192,8 @@ enum uvmp_status pages_in(struct uvmp_pager *p, const struct uvmp_action *a)
 	uvmp_mask_region_set(&arriving, run);
 	uvmp_mask_andnot(&arriving, &arriving, &block->resident);
 	uvmp_mask_andnot(&block->cleaned, &block->cleaned, &arriving);
-	for (rest = uvmp_mask_next_run(&arriving, 0); rest.outer != 0 && error == 0;
-	     rest = uvmp_mask_next_run(&arriving, rest.outer))
+	for (rest = uvmp_mask_next_run(&arriving, 0); rest.end != 0 && error == 0;
+	     rest = uvmp_mask_next_run(&arriving, rest.end))
 		error = load_run(p, area, block, rest);
 	if (pages_note_error(p, error) != 0) {
 		load_failed(p, area, block, run, &arriving);

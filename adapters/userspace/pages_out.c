@@ -36,15 +36,15 @@ static int read_dirty(struct uvmp_pager *p, const struct area *area, const struc
 	struct uvmp_region hull = uvmp_mask_hull(dirty), run;
 	int error = 0;
 
-	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(dirty, run.outer))
+	for (run = uvmp_mask_next_run(dirty, 0); run.end != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.end))
 		error = safe_read_prepare(&p->uffd, pages_address(p, area, block, run.first),
 					  pages_bytes(p, run));
 	if (error == 0)
 		error = uffd_protect(&p->uffd, pages_address(p, area, block, hull.first),
 				     pages_bytes(p, hull), true);
-	for (run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(dirty, run.outer)) {
+	for (run = uvmp_mask_next_run(dirty, 0); run.end != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.end)) {
 		struct copy copy = {p, area, block, run, NULL};
 
 		error = copiers_run(&p->copiers, read_part, &copy, run);
@@ -97,8 +97,8 @@ static int write_dirty(struct uvmp_pager *p, const struct area *area, struct blo
 {
 	int error = 0;
 
-	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.outer != 0 && error == 0;
-	     run = uvmp_mask_next_run(dirty, run.outer))
+	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.end != 0 && error == 0;
+	     run = uvmp_mask_next_run(dirty, run.end))
 		error = write_run(p, area, block, run);
 	return error;
 }
@@ -112,9 +112,9 @@ static struct uvmp_region next_stretch(const struct block *block, const uvmp_mas
 
 	uvmp_mask_or(&stay, &block->resident, &block->foreign);
 	uvmp_mask_andnot(&stay, &stay, evicted);
-	while (run.outer != 0 && uvmp_mask_next_set(&stay, stretch.first) >= run.outer) {
-		stretch.outer = run.outer;
-		run = uvmp_mask_next_run(evicted, run.outer);
+	while (run.end != 0 && uvmp_mask_next_set(&stay, stretch.first) >= run.end) {
+		stretch.end = run.end;
+		run = uvmp_mask_next_run(evicted, run.end);
 	}
 	return stretch;
 }
@@ -128,8 +128,8 @@ static struct uvmp_region cluster_around(const struct uvmp_pager *p, struct uvmp
 	if (pages <= 1u)
 		return run;
 	run.first -= run.first % pages;
-	run.outer += pages - 1u - (run.outer - 1u) % pages;
-	run.outer = run.outer < block_pages ? run.outer : block_pages;
+	run.end += pages - 1u - (run.end - 1u) % pages;
+	run.end = run.end < block_pages ? run.end : block_pages;
 	return run;
 }
 
@@ -139,8 +139,8 @@ static void add_beside(uvmp_mask *to, const uvmp_mask *pages, struct uvmp_region
 {
 	while (run.first > limits.first && uvmp_mask_test(pages, run.first - 1u))
 		run.first--;
-	while (run.outer < limits.outer && uvmp_mask_test(pages, run.outer))
-		run.outer++;
+	while (run.end < limits.end && uvmp_mask_test(pages, run.end))
+		run.end++;
 	uvmp_mask_region_set(to, run);
 }
 
@@ -154,8 +154,8 @@ static uvmp_mask with_neighbours(const struct uvmp_pager *p, const struct block 
 	uvmp_mask_and(&others, &block->resident, &block->dirty);
 	uvmp_mask_andnot(&others, &others, &block->foreign);
 	uvmp_mask_andnot(&others, &others, &block->stranded);
-	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.outer != 0;
-	     run = uvmp_mask_next_run(dirty, run.outer))
+	for (struct uvmp_region run = uvmp_mask_next_run(dirty, 0); run.end != 0;
+	     run = uvmp_mask_next_run(dirty, run.end))
 		add_beside(&together, &others, run, cluster_around(p, run));
 	return together;
 }
@@ -240,7 +240,7 @@ static int save_all(struct uvmp_pager *p, const struct area *area, struct block 
 
 		uvmp_mask_andnot(&evicted, &evicted, &block->foreign);
 		stretch = next_stretch(block, &evicted, from);
-		if (stretch.outer == 0)
+		if (stretch.end == 0)
 			return 0;
 		uvmp_mask_region_and(&pages, &evicted, stretch);
 		error = save(p, area, block, &pages, &some);
@@ -252,7 +252,7 @@ static int save_all(struct uvmp_pager *p, const struct area *area, struct block 
 			return error;
 		uvmp_mask_and(&some, &some, &pages);
 		uvmp_mask_or(written, written, &some);
-		from = stretch.outer;
+		from = stretch.end;
 	}
 }
 
@@ -278,10 +278,10 @@ static void drop_all(struct uvmp_pager *p, const struct area *area, struct block
 
 		uvmp_mask_andnot(&evicted, &evicted, &block->foreign);
 		stretch = next_stretch(block, &evicted, from);
-		if (stretch.outer == 0)
+		if (stretch.end == 0)
 			return;
 		drop_stretch(p, area, block, &evicted, stretch);
-		from = stretch.outer;
+		from = stretch.end;
 	}
 }
 

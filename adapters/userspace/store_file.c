@@ -118,8 +118,8 @@ static int copy_pages(const struct file *file, int to, uint8_t *memory)
 	struct held_run run = held_next(&file->held, 0, COPY_PAGES);
 	int error = 0;
 
-	for (; run.first != run.outer && error == 0; run = held_next(&file->held, run.outer, COPY_PAGES)) {
-		uint64_t bytes = (run.outer - run.first) * PAGE;
+	for (; run.first != run.end && error == 0; run = held_next(&file->held, run.end, COPY_PAGES)) {
+		uint64_t bytes = (run.end - run.first) * PAGE;
 
 		error = transfer(file->place.fd, false, byte_of(file, run.first), bytes, memory);
 		if (error == 0)

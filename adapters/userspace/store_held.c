@@ -30,10 +30,10 @@ void held_close(struct held *held)
 		munmap((void *)held->word, table_bytes(held));
 }
 
-/* The bits of the word of `page` that lie in [page, outer). */
-static uint64_t bits_of(uint64_t page, uint64_t outer)
+/* The bits of the word of `page` that lie in [page, end). */
+static uint64_t bits_of(uint64_t page, uint64_t end)
 {
-	uint64_t first = page % BITS, some = outer - page;
+	uint64_t first = page % BITS, some = end - page;
 
 	if (some >= BITS - first)
 		return ~(uint64_t)0 << first;
@@ -47,10 +47,10 @@ static uint64_t next_word(uint64_t page)
 
 void held_add(struct held *held, uint64_t page, uint64_t pages)
 {
-	uint64_t outer = page + pages, added = 0;
+	uint64_t end = page + pages, added = 0;
 
-	for (; page < outer; page = next_word(page)) {
-		uint64_t bits = bits_of(page, outer), before;
+	for (; page < end; page = next_word(page)) {
+		uint64_t bits = bits_of(page, end), before;
 
 		before = atomic_fetch_or_explicit(&held->word[page / BITS], bits, memory_order_relaxed);
 		added += (uint64_t)__builtin_popcountll(bits & ~before);
@@ -60,10 +60,10 @@ void held_add(struct held *held, uint64_t page, uint64_t pages)
 
 uint64_t held_remove(struct held *held, uint64_t page, uint64_t pages)
 {
-	uint64_t outer = page + pages, removed = 0;
+	uint64_t end = page + pages, removed = 0;
 
-	for (; page < outer; page = next_word(page)) {
-		uint64_t bits = bits_of(page, outer), before;
+	for (; page < end; page = next_word(page)) {
+		uint64_t bits = bits_of(page, end), before;
 
 		if ((atomic_load_explicit(&held->word[page / BITS], memory_order_relaxed) & bits) == 0)
 			continue;
@@ -76,10 +76,10 @@ uint64_t held_remove(struct held *held, uint64_t page, uint64_t pages)
 
 bool held_has(const struct held *held, uint64_t page, uint64_t pages)
 {
-	uint64_t outer = page + pages;
+	uint64_t end = page + pages;
 
-	for (; page < outer; page = next_word(page)) {
-		uint64_t bits = bits_of(page, outer);
+	for (; page < end; page = next_word(page)) {
+		uint64_t bits = bits_of(page, end);
 
 		if ((~atomic_load_explicit(&held->word[page / BITS], memory_order_relaxed) & bits) != 0)
 			return false;
@@ -90,7 +90,7 @@ bool held_has(const struct held *held, uint64_t page, uint64_t pages)
 struct held_run held_next(const struct held *held, uint64_t page, uint64_t most)
 {
 	struct held_run run;
-	uint64_t outer;
+	uint64_t end;
 
 	while (page < held->pages &&
 	       (atomic_load_explicit(&held->word[page / BITS], memory_order_relaxed) >> page % BITS) == 0)
@@ -99,9 +99,9 @@ struct held_run held_next(const struct held *held, uint64_t page, uint64_t most)
 		page++;
 	if (page >= held->pages)
 		return (struct held_run){held->pages, held->pages};
-	outer = held->pages - page < most ? held->pages : page + most;
+	end = held->pages - page < most ? held->pages : page + most;
 	run = (struct held_run){page, page};
-	while (run.outer < outer && held_has(held, run.outer, 1))
-		run.outer++;
+	while (run.end < end && held_has(held, run.end, 1))
+		run.end++;
 	return run;
 }

@@ -20,7 +20,7 @@ struct held {
 };
 
 struct held_run {
-	uint64_t first, outer; /* empty: first == outer */
+	uint64_t first, end; /* empty: first == end */
 };
 
 /* 0, -EINVAL: no pages, or more than STORE_PAGES_MOST; -ENOMEM. */

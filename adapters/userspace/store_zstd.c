@@ -175,14 +175,14 @@ struct part {
 
 static struct part next_part(const struct zstd *z, uint64_t page, uint64_t pages)
 {
-	uint32_t first = (uint32_t)(page % CELL_PAGES), outer = CELL_PAGES;
+	uint32_t first = (uint32_t)(page % CELL_PAGES), end = CELL_PAGES;
 
-	if (pages < outer - first)
-		outer = first + (uint32_t)pages;
+	if (pages < end - first)
+		end = first + (uint32_t)pages;
 	return (struct part){.cell = &z->cell[page / CELL_PAGES],
-			     .pages = (1u << outer) - (1u << first),
+			     .pages = (1u << end) - (1u << first),
 			     .at = first * PAGE,
-			     .bytes = (outer - first) * PAGE};
+			     .bytes = (end - first) * PAGE};
 }
 
 static pthread_mutex_t *lock_of(struct zstd *z, const struct cell *cell)

@@ -7,7 +7,7 @@ int main(void)
 {
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_state state;              /* one per VABlock */
-	struct uvmp_prefetch_facts facts = {.dst = 1}; /* what is not given is 0: nothing special */
+	struct uvmp_prefetch_facts facts = {.to = 1}; /* what is not given is 0: nothing special */
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted = {{0}};
 
@@ -22,6 +22,6 @@ int main(void)
 	for (uint32_t page = 0; page < 512; page++)
 		if (uvmp_mask_test(&hint.pages, page))
 			printf("%u ", (unsigned int)page);
-	printf("to GPU %u\n", (unsigned int)hint.dst); /* 0 to 4 and 6 to 15: the rest of the big page */
+	printf("to GPU %u\n", (unsigned int)hint.to); /* 0 to 4 and 6 to 15: the rest of the big page */
 	return 0;
 }

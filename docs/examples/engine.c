@@ -54,7 +54,7 @@ static void open_engine(void)
 	arena = malloc(bytes);
 	must(uvmp_service_init(&params, arena, bytes, &service));
 	must(uvmp_service_bind(service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE));
-	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU));
+	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU));
 }
 
 /* There can be seven pieces of arena beside the first; each here is twice as large as the one before. */

@@ -51,8 +51,8 @@ void svm_invalidate(struct svm_block *block, unsigned long start, unsigned long 
 static void tell_thrashing(struct svm *svm, struct svm_block *block, struct uvmp_region region, uint32_t dst)
 {
 	struct uvmp_thrash_migration migration = {.region = region,
-	                                          .dst = dst,
-	                                          .final_dst = dst,
+	                                          .to = dst,
+	                                          .final_to = dst,
 	                                          .cause = UVMP_MIGRATE_FAULT,
 	                                          .now_ns = ktime_get_ns()};
 
@@ -83,7 +83,7 @@ static struct uvmp_region largest_chunk(const uvmp_mask *wanted, uint32_t page)
 
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		chunk.first = page & ~(sizes[i] - 1);
-		chunk.outer = chunk.first + sizes[i];
+		chunk.end = chunk.first + sizes[i];
 		if (uvmp_mask_region_all(wanted, chunk))
 			break;
 	}
@@ -102,11 +102,11 @@ static int bring(struct svm *svm, struct svm_block *block, unsigned long base, s
 	int error;
 
 	range = drm_gpusvm_range_find_or_insert(svm->gpusvm, base + page * PAGE, base + chunk.first * PAGE,
-	                                        base + chunk.outer * PAGE, &ctx);
+	                                        base + chunk.end * PAGE, &ctx);
 	if (IS_ERR(range))
 		return SVM_FAULT;
 	got->first = (uint32_t)((drm_gpusvm_range_start(range) - base) / PAGE);
-	got->outer = (uint32_t)((drm_gpusvm_range_end(range) - base) / PAGE);
+	got->end = (uint32_t)((drm_gpusvm_range_end(range) - base) / PAGE);
 	if (is_migrated)
 		(void)drm_pagemap_populate_mm(svm->dpagemap, drm_gpusvm_range_start(range),
 		                              drm_gpusvm_range_end(range), svm->gpusvm->mm,
@@ -131,7 +131,7 @@ static int bring(struct svm *svm, struct svm_block *block, unsigned long base, s
 /* -- the fault
  * --------------------------------------------------------------------------------------------------- */
 
-/* What the prefetcher adds to the page that faulted, inside [first, outer) of the block: VMA and GPU mapping,
+/* What the prefetcher adds to the page that faulted, inside [first, end) of the block: VMA and GPU mapping,
  * cut at it. */
 static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long base,
                          const uvmp_mask *on_device, uint32_t page, struct uvmp_region window,
@@ -144,7 +144,7 @@ static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long
 	        .faulted = &faulted,
 	        .faulted_region = {page, page + 1},
 	        .resident = on_device,
-	        .dst = GPU,
+	        .to = GPU,
 	        .is_hmm = true,
 	        .max_region = window,
 	        .thrashing = block->thrash.has_pages ? &block->thrash.thrashing : NULL};
@@ -152,7 +152,7 @@ static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long
 	uvmp_mask_set(&faulted, page);
 	*wanted = faulted;
 	if (uvmp_prefetch_decide(&svm->prefetch, &facts, &block->prefetch, &hint) == UVMP_OK &&
-	    hint.dst == GPU)
+	    hint.to == GPU)
 		uvmp_mask_or(wanted, wanted, &hint.pages);
 	uvmp_mask_andnot(wanted, wanted, on_device);
 	uvmp_mask_set(wanted, page);
@@ -181,7 +181,7 @@ int svm_fault(struct svm *svm, unsigned long address, unsigned long start, unsig
 	uvmp_mask_zero(&block->went_home);
 	drm_gpusvm_notifier_unlock(svm->gpusvm);
 
-	for (got = uvmp_mask_next_run(&home, 0); got.outer != 0; got = uvmp_mask_next_run(&home, got.outer))
+	for (got = uvmp_mask_next_run(&home, 0); got.end != 0; got = uvmp_mask_next_run(&home, got.end))
 		tell_thrashing(svm, block, got, UVMP_CPU);
 	ask_thrashing(svm, block, page, uvmp_mask_test(&on_device, page), &hint);
 	if (hint.kind == UVMP_THRASH_THROTTLE)

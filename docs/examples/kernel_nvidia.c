@@ -57,10 +57,10 @@ struct nvidia_prefetch {
 
 static struct uvmp_region nvidia_region(uvm_va_block_region_t region)
 {
-	return (struct uvmp_region){region.first, region.outer};
+	return (struct uvmp_region){region.first, region.end};
 }
 
-/* Fills *hint: pages to fetch too are in hint->pages, if hint->dst is the destination. `state` is one per
+/* Fills *hint: pages to fetch too are in hint->pages, if hint->to is the destination. `state` is one per
  * block; keep it where the driver keeps its prefetch_info. */
 static enum uvmp_status nvidia_prefetch_hint(const struct uvmp_prefetch_params *params,
                                              const struct nvidia_prefetch *ask,
@@ -74,7 +74,7 @@ static enum uvmp_status nvidia_prefetch_hint(const struct uvmp_prefetch_params *
 	        .thrashing = nvidia_pages(ask->thrashing, &room[2]),
 	        .cpu_read_mapped = nvidia_pages(ask->cpu_read_mapped, &room[3]),
 	        .faulted_region = nvidia_region(ask->faulted_region),
-	        .dst = ask->destination,
+	        .to = ask->destination,
 	        .has_preferred = ask->preferred != UVMP_PROC_NONE,
 	        .preferred = ask->preferred,
 	        .is_first_touch = ask->is_first_touch,

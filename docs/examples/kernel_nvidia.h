@@ -27,7 +27,7 @@ typedef struct {
 } uvm_page_mask_t;
 
 typedef struct {
-	NvU16 first, outer;
+	NvU16 first, end;
 } uvm_va_block_region_t;
 
 /* -- fault buffer entries -- */

@@ -95,11 +95,11 @@ enum uvmp_access {
 };
 
 /* Rights on a page, each including those before it. */
-enum uvmp_prot {
-	UVMP_PROT_NONE = 0,
-	UVMP_PROT_READ = 1,
-	UVMP_PROT_READ_WRITE = 2,
-	UVMP_PROT_READ_WRITE_ATOMIC = 3
+enum uvmp_right {
+	UVMP_RIGHT_NONE = 0,
+	UVMP_RIGHT_READ = 1,
+	UVMP_RIGHT_READ_WRITE = 2,
+	UVMP_RIGHT_READ_WRITE_ATOMIC = 3
 };
 
 /* A deterministic pseudo-random generator (xorshift64*, Vigna 2016). `*state` is the caller's; any value

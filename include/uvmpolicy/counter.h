@@ -108,17 +108,16 @@ struct uvmp_counter_block {
 	const uvmp_mask *throttled; /* pages with the hint THROTTLE; NULL: none */
 };
 
-/* dst = the pages of src for which a destination is to be selected. dst may be src, but no mask of `block`.
+/* to = the pages of src for which a destination is to be selected. to may be src, but no mask of `block`.
  * UVMP_ERR_ARGUMENT: NULL where it is not allowed. */
-UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *dst, const uvmp_mask *src,
+UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *src,
 					      const struct uvmp_counter_block *block);
 
-/* After destinations were selected: takes from each destination[p] the pages of resident[p], p < count; gives
+/* After destinations were selected: takes from each to[p] the pages of resident[p], p < count; gives
  * the set of processors that get any page and the bounding region of those pages. An empty set: there is
  * nothing to service. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: count above UVMP_PROCS_MAX. */
-UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *destination, const uvmp_mask *resident,
-					      uint32_t count, uint64_t *processors,
-					      struct uvmp_region *region);
+UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *to, const uvmp_mask *resident, uint32_t count,
+					      uint64_t *processors, struct uvmp_region *region);
 
 /* -- what is cleared [driver: counter-service, counter-clear]
  * -------------------------------------------------------------- */

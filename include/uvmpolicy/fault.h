@@ -195,7 +195,7 @@ UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, co
 
 /* The right that an access needs: PREFETCH and READ need READ, WRITE and ATOMIC_WEAK need READ_WRITE,
  * ATOMIC_STRONG needs READ_WRITE_ATOMIC, NONE nothing. */
-UVMP_API enum uvmp_prot uvmp_access_prot(enum uvmp_access access);
+UVMP_API enum uvmp_right uvmp_access_prot(enum uvmp_access access);
 
 /* What became of an entry of a walk; the next entry of the same page looks at it. */
 struct uvmp_fault_verdict {
@@ -211,10 +211,10 @@ struct uvmp_fault_verdict {
 };
 
 struct uvmp_fault_facts {
-	enum uvmp_prot logical; /* right of the process on the page; NONE while it is being torn down */
-	enum uvmp_prot mapped;	/* right that the faulting GPU's mapping of the page has now */
+	enum uvmp_right right;	/* right of the process on the page; NONE while it is being torn down */
+	enum uvmp_right mapped; /* right that the faulting GPU's mapping of the page has now */
 	bool is_retry;		/* this walk repeats an earlier one (eviction): counters are left alone */
-	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `logical` and `mapped`
+	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `right` and `mapped`
 				 * count for nothing. The driver dispatches such an entry by itself, with no
 				 * entry before it, and counts its duplicates. */
 };

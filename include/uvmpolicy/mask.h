@@ -1,7 +1,7 @@
 /* mask.h: sets of pages of one VABlock.
  *
- * A uvmp_mask holds 512 bits, page 0 of the block first. A region is a run of pages `[first, outer)`;
- * (0,0) is the usual spelling of "empty", and every region with outer <= first counts as empty. Functions
+ * A uvmp_mask holds 512 bits, page 0 of the block first. A region is a run of pages `[first, end)`;
+ * (0,0) is the usual spelling of "empty", and every region with end <= first counts as empty. Functions
  * never touch bits outside 0..511: a page or a region end beyond 512 is cut off. Pointers must not be
  * NULL. Source and destination may be the same mask. Every function looks at each of the 8 words at most
  * once or twice.
@@ -23,10 +23,10 @@ typedef struct uvmp_mask {
 	uint64_t word[UVMP_MASK_WORDS];
 } uvmp_mask;
 
-/* A run of pages, [first, outer). */
+/* A run of pages, [first, end). */
 struct uvmp_region {
 	uint32_t first;
-	uint32_t outer;
+	uint32_t end;
 };
 
 /* -- one page -- */
@@ -49,7 +49,7 @@ static inline void uvmp_mask_clear(uvmp_mask *mask, uint32_t page)
 
 /* -- whole sets -- */
 UVMP_API void uvmp_mask_zero(uvmp_mask *mask);
-UVMP_API void uvmp_mask_copy(uvmp_mask *dst, const uvmp_mask *src);
+UVMP_API void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *src);
 UVMP_API bool uvmp_mask_is_empty(const uvmp_mask *mask);
 UVMP_API bool uvmp_mask_equal(const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API bool uvmp_mask_intersects(const uvmp_mask *a, const uvmp_mask *b);
@@ -57,25 +57,25 @@ UVMP_API bool uvmp_mask_intersects(const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API bool uvmp_mask_is_subset(const uvmp_mask *a, const uvmp_mask *b);
 /* Number of pages, 0..512. */
 UVMP_API uint32_t uvmp_mask_weight(const uvmp_mask *mask);
-/* dst = a | b,  a & b,  a & ~b. */
-UVMP_API void uvmp_mask_or(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
-UVMP_API void uvmp_mask_and(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
-UVMP_API void uvmp_mask_andnot(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b);
-/* Page p of src becomes page p + pages (shift_up) or p - pages (shift_down) of dst; what leaves 0..511 is
- * lost. */
-UVMP_API void uvmp_mask_shift_up(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages);
-UVMP_API void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages);
+/* to = a | b,  a & b,  a & ~b. */
+UVMP_API void uvmp_mask_or(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
+UVMP_API void uvmp_mask_and(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
+UVMP_API void uvmp_mask_andnot(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
+/* Page p of src becomes page p + pages (shift_up) or p - pages (shift_down) of *to; bits outside 0..511 are
+ * dropped. */
+UVMP_API void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *src, uint32_t pages);
+UVMP_API void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *src, uint32_t pages);
 
 /* -- regions -- */
 static inline bool uvmp_region_is_empty(struct uvmp_region region)
 {
-	return region.outer <= region.first;
+	return region.end <= region.first;
 }
 
 /* Number of pages; 0 when empty or reversed. */
 static inline uint32_t uvmp_region_pages(struct uvmp_region region)
 {
-	return region.outer > region.first ? region.outer - region.first : 0u;
+	return region.end > region.first ? region.end - region.first : 0u;
 }
 
 /* The common part, (0,0) when there is none. */
@@ -87,8 +87,8 @@ UVMP_API uint32_t uvmp_mask_region_weight(const uvmp_mask *mask, struct uvmp_reg
 /* Is any page of the region in the set? / Are all of them? (An empty region: no / yes.) */
 UVMP_API bool uvmp_mask_region_any(const uvmp_mask *mask, struct uvmp_region region);
 UVMP_API bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region);
-/* dst = pages of src inside the region. */
-UVMP_API void uvmp_mask_region_and(uvmp_mask *dst, const uvmp_mask *src, struct uvmp_region region);
+/* to = pages of src inside the region. */
+UVMP_API void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *src, struct uvmp_region region);
 
 /* -- walking -- */
 /* First page >= from that is (is not) in the set; 512 when there is none. */
@@ -98,7 +98,7 @@ UVMP_API uint32_t uvmp_mask_next_clear(const uvmp_mask *mask, uint32_t from);
 UVMP_API struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask);
 /* First maximal run of pages at or after `from`, cut at `from`; (0,0) when there is none. Walk all
  * runs with
- *   for (r = uvmp_mask_next_run(m, 0); r.outer; r = uvmp_mask_next_run(m, r.outer)) */
+ *   for (r = uvmp_mask_next_run(m, 0); r.end; r = uvmp_mask_next_run(m, r.end)) */
 UVMP_API struct uvmp_region uvmp_mask_next_run(const uvmp_mask *mask, uint32_t from);
 
 #ifdef __cplusplus

@@ -37,7 +37,7 @@ struct uvmp_copy {
 };
 
 struct uvmp_copy_facts {
-	uint32_t destination;	   /* processor */
+	uint32_t to;		   /* processor */
 	const uvmp_mask *pages;	   /* must be there; those that are resident already are left out */
 	const uvmp_mask *faulted;  /* which of them faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */
@@ -54,7 +54,7 @@ struct uvmp_copy_facts {
  * the destination [driver: processors]. From GPU to GPU, if neither can map the other's memory,
  * it takes two legs over the CPU, the second right behind the first. Order: the transfers of fault groups
  * first, then those of prefetch groups, each ascending by page. Stores the number in *count.
- * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: destination or
+ * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: `to` or
  * grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed. O(pages +
  * processors^2). */
 UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,

@@ -105,18 +105,18 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
  *
  * All fields that are not required may stay 0: no preferred location, nothing resident, no limits.
  *
- * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a dst that is no processor; a
+ * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a `to` that is no processor; a
  * preferred that is no processor, or that names one without has_preferred; an empty `faulted` or a bad
  * faulted_region (both accepted with is_follow); a bad max_region (with is_hmm) or range group, where a bad
  * region is one that is reversed, empty or reaches beyond the block; is_follow for any prefetcher but
  * sequential, locality, stride and next. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
-	const uvmp_mask *faulted;	   /* pages about to move to dst because they faulted; required */
+	const uvmp_mask *faulted;	   /* pages about to move to `to` because they faulted; required */
 	struct uvmp_region faulted_region; /* the service region; normally the hull of faulted */
-	const uvmp_mask *resident;	   /* on dst; NULL also if dst has no state in this block */
-	const uvmp_mask *pending;	   /* on their way to dst (simulators; the driver has none) */
-	uint32_t dst;			   /* destination processor, 0..63 */
+	const uvmp_mask *resident;	   /* on `to`; NULL also if `to` has no state in this block */
+	const uvmp_mask *pending;	   /* on their way to `to` (simulators; the driver has none) */
+	uint32_t to;			   /* destination processor, 0..63 */
 
 	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks
 	 * and pattern of the old one keep to preferred, thrashing and range groups only) */
@@ -128,8 +128,8 @@ struct uvmp_prefetch_facts {
 					   * attract nothing; managed: ignored, all of it */
 	bool is_confidential;		  /* confidential computing */
 	const uvmp_mask *thrashing;	  /* thrashing pages; NULL: there is no such mask */
-	const uvmp_mask *cpu_resident;	  /* confidential computing, dst is a GPU: resident on the CPU */
-	const uvmp_mask *cpu_read_mapped; /* dst is the CPU: pages that it has mapped for reading */
+	const uvmp_mask *cpu_resident;	  /* confidential computing, `to` is a GPU: resident on the CPU */
+	const uvmp_mask *cpu_read_mapped; /* `to` is the CPU: pages that it has mapped for reading */
 	/* range groups that overlap the block, cut at it, [range_groups]; NULL if none */
 	const struct uvmp_region *range_group;
 	uint32_t range_groups;
@@ -192,7 +192,7 @@ struct uvmp_prefetch_state {
 	struct uvmp_tree *tree;
 	struct uvmp_prefetch_range *range; /* sequential, locality, stride, next: required */
 	uint64_t *random;		   /* random: required, the generator's state */
-	uvmp_mask *pattern; /* pattern: pages of the block that were touched on dst during its last stay
+	uvmp_mask *pattern; /* pattern: pages of the block that were touched on `to` during its last stay
 			     * there, which the host sets when they are evicted; NULL or empty: there is none.
 			     * The decision empties it when a page faults that is not in it */
 };
@@ -203,7 +203,7 @@ UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *sta
 
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;       /* pages to fetch beside the faulted ones */
-	uint32_t dst;	       /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
+	uint32_t to;	       /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
 				* density: `pages` is empty then) */
 	uint64_t follow;       /* page of the range whose block should be asked next, with is_follow;
 				* UVMP_PAGE_NONE: no more */
@@ -226,7 +226,7 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
  * density-region, density-clamp]. Around each faulted page the largest node of a binary tree over the block's
  * pages of which more than `threshold` percent are resident or faulted, faulted big pages counting as wholly
  * faulted. On first touch of a block at its preferred location: the whole block. hint->pages may be non-empty
- * with hint->dst = NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is
+ * with hint->to = NONE (too few faults yet); it may hold pages that are resident on a GPU already, which is
  * harmless. Quirks: [driver: padding-clamp] (a region that starts in the padding before an unaligned block
  * loses the first pages), [driver: threshold-zero] (threshold 0 is accepted; 100 can never be exceeded, with
  * quirks or without), [driver: fault-count-wraps] (the fault counter wraps at 16 bits; without quirks it

@@ -8,7 +8,7 @@
  * A fault on a page that is serviced for processor p:
  *
  *   uvmp_residency_select(&processors, &facts, &place);       where to; read duplicate?
- *   ... the host moves or copies the page to place.destination, or finds it there ...
+ *   ... the host moves or copies the page to place.to, or finds it there ...
  *   uvmp_residency_map(&processors, &map_facts, &map);        rights: p, victims, others
  *
  * Quirk reproduced by default: [driver: pinned-stops-mapping] (a level of rights at which all pages are
@@ -64,11 +64,11 @@ struct uvmp_residency_facts {
 };
 
 struct uvmp_residency_place {
-	uint32_t destination; /* processor */
-	uint32_t nearest;     /* closest holder to the requester [driver: processors], UVMP_PROC_NONE if
+	uint32_t to;	   /* processor */
+	uint32_t nearest;  /* closest holder to the requester [driver: processors], UVMP_PROC_NONE if
 			       * it is resident nowhere */
-	uint8_t row;	      /* which row of the table decided, 1..12 [driver: residency-choice] */
-	bool is_duplicate;    /* copy it; other holders keep theirs */
+	uint8_t row;	   /* which row of the table decided, 1..12 [driver: residency-choice] */
+	bool is_duplicate; /* copy it; other holders keep theirs */
 };
 
 /* May the page be read-duplicated [driver: read-duplication]? By policy, or because it is and neither
@@ -84,12 +84,12 @@ UVMP_API enum uvmp_status uvmp_residency_select(const struct uvmp_processors *pr
 						const struct uvmp_residency_facts *facts,
 						struct uvmp_residency_place *place);
 
-/* NUMA node for a page that goes to `destination` (end of [driver: residency-choice]): for a GPU the node
+/* NUMA node for a page that goes to `to` (end of [driver: residency-choice]): for a GPU the node
  * over which it is staged. Nodes are numbers >= 0; UVMP_NODE_NONE: no choice is made. `preferred_node`
  * belongs to the policy, `current_node` to the processor on which the driver runs. `facts` is not checked;
  * NULL gives NONE. */
 #define UVMP_NODE_NONE (-1)
-UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t destination,
+UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t to,
 				     int32_t preferred_node, int32_t current_node);
 
 /* -- rights after the move ([driver: block-service] steps 3 and 4, [driver: other-mappings])
@@ -97,9 +97,9 @@ UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, u
 
 struct uvmp_map_facts {
 	uint32_t requester;
-	uint32_t destination; /* holder that the requester will use */
+	uint32_t to;	      /* holder that the requester will use */
 	uint8_t access;	      /* enum uvmp_access: as what the page is serviced, not NONE */
-	uint8_t logical;      /* enum uvmp_prot: right of the process; at least what access needs */
+	uint8_t right;	      /* enum uvmp_right: right of the process; at least what access needs */
 	uint64_t read;	      /* sets of processors: whose mapping of the page reads at least, */
 	uint64_t write;	      /* writes at least (a subset of read), */
 	uint64_t atomic;      /* has all rights (a subset of write). All as they are after the move */
@@ -110,7 +110,7 @@ struct uvmp_map_facts {
 	bool has_preferred;   /* the page has a preferred location: `preferred` */
 	bool is_duplicated;   /* the page is read-duplicated (after the move) */
 	bool is_hmm;	      /* the block is one of heterogeneous memory management */
-	bool has_migrated;    /* the page came to destination in this block service: no processor is a victim.
+	bool has_migrated;    /* the page came to `to` in this block service: no processor is a victim.
 			       * So are all pages serviced for access counters, which never revoke
 			       * [driver: counter-policy] */
 	bool is_discarded;    /* the page is in the block's discarded set */
@@ -119,18 +119,18 @@ struct uvmp_map_facts {
 };
 
 struct uvmp_map {
-	uint8_t right;		/* enum uvmp_prot: map the requester with this */
-	uint8_t left;		/* enum uvmp_prot: what `victims` keep; NONE if there are none */
-	uint8_t others_right;	/* enum uvmp_prot: map `others` with this; NONE if there are none */
+	uint8_t right;		/* enum uvmp_right: map the requester with this */
+	uint8_t left;		/* enum uvmp_right: what `victims` keep; NONE if there are none */
+	uint8_t others_right;	/* enum uvmp_right: map `others` with this; NONE if there are none */
 	bool leaves_discarded;	/* the page is written from now on: out of the discarded set (step 6) */
 	uint64_t victims;	/* set of processors that lose a right; each is a REVOCATION event */
-	uint64_t others_atomic; /* set of processors to map with UVMP_PROT_READ_WRITE_ATOMIC */
+	uint64_t others_atomic; /* set of processors to map with UVMP_RIGHT_READ_WRITE_ATOMIC */
 	uint64_t others;	/* set of processors to map with others_right; disjoint from others_atomic */
 };
 
 /* O(processors). UVMP_ERR_ARGUMENT: NULL, or processors not valid. UVMP_ERR_RANGE: a processor or set that is
- * not of `processors`; preferred names one without has_preferred; access, logical or duplication out of
- * range; write or atomic not nested as said. UVMP_ERR_CONFLICT: the access needs more than the logical
+ * not of `processors`; preferred names one without has_preferred; access, right or duplication out of
+ * range; write or atomic not nested as said. UVMP_ERR_CONFLICT: the access needs more than the process'
  * right. */
 UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 					     const struct uvmp_map_facts *facts, struct uvmp_map *map);
@@ -139,10 +139,10 @@ UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *proce
  * maps with right r (READ, READ_WRITE, READ_WRITE_ATOMIC), `pinned` the thrashing-pinned pages (NULL: none).
  * The driver goes through the levels upwards and, at one whose pages are all pinned, maps those and stops:
  * pages of higher levels get no mapping for others [driver: pinned-stops-mapping]. Without quirks, and if
- * there is no such level, the answer is UVMP_PROT_READ_WRITE_ATOMIC. Levels without pages count for nothing.
+ * there is no such level, the answer is UVMP_RIGHT_READ_WRITE_ATOMIC. Levels without pages count for nothing.
  * NULL as level: no level, that is READ_WRITE_ATOMIC. */
-UVMP_API enum uvmp_prot uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned,
-						  bool quirks);
+UVMP_API enum uvmp_right uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned,
+						   bool quirks);
 
 #ifdef __cplusplus
 }

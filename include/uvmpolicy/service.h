@@ -186,13 +186,13 @@ UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint
 					      uint64_t instance, uint32_t subcontext);
 
 /* Managed memory [base, base + bytes), whole pages. `right` is what the process may do with it
- * ([driver: permission-check]; normally UVMP_PROT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident
+ * ([driver: permission-check]; normally UVMP_RIGHT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident
  * nowhere, as after allocation; UVMP_CPU: its data is on the CPU, which has it mapped, as after
  * initialisation. Ranges of one space do not overlap, but may share a 2 MiB window. UVMP_ERR_RANGE: not whole
  * pages, no bytes, beyond 2^64, right NONE, home. UVMP_ERR_CONFLICT: overlaps. UVMP_ERR_SPACE: params.ranges
  * or params.spaces exist. O(ranges). */
 UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
-						 uint64_t bytes, enum uvmp_prot right, uint32_t home);
+						 uint64_t bytes, enum uvmp_right right, uint32_t home);
 
 /* -- requests: queued ------------------------------------------------------------------------ */
 
@@ -410,7 +410,7 @@ struct uvmp_action {
 	uint8_t cause;	  /* enum uvmp_cause */
 	uint8_t from, to; /* processors */
 	union {
-		uint8_t right;	     /* MAP, REVOKE: enum uvmp_prot */
+		uint8_t right;	     /* MAP, REVOKE: enum uvmp_right */
 		uint8_t cancel_mode; /* CANCEL: enum uvmp_cancel_mode */
 	};
 	union {

@@ -159,8 +159,8 @@ enum uvmp_migrate_cause {
 
 struct uvmp_thrash_migration {
 	struct uvmp_region region;
-	uint32_t dst;	    /* of this copy */
-	uint32_t final_dst; /* of the whole operation; not dst on the first leg of a staged copy */
+	uint32_t to;	   /* of this copy */
+	uint32_t final_to; /* of the whole operation; not `to` on the first leg of a staged copy */
 	enum uvmp_migrate_cause cause;
 	bool is_copy;		 /* the source keeps its pages */
 	bool is_read_duplicated; /* the policy has read duplication enabled */

@@ -88,15 +88,15 @@ enum uvmp_status uvmp_pattern_watch(struct uvmp_pattern_engine *engine, uint32_t
  * record. */
 static uint32_t first_linear(const struct uvmp_pattern_engine *engine, const struct uvmp_pattern_data *data)
 {
-	uint32_t first = 0, outer = engine->opens;
+	uint32_t first = 0, end = engine->opens;
 
-	while (first < outer) {
-		uint32_t middle = first + (outer - first) / 2u;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2u;
 
 		if (engine->open[middle].launch < data->descent)
 			first = middle + 1u;
 		else
-			outer = middle;
+			end = middle;
 	}
 	return first < engine->opens && engine->open[first].launch < data->last ? first : engine->opens;
 }
@@ -231,7 +231,7 @@ enum uvmp_status uvmp_pattern_launch(struct uvmp_pattern_engine *engine, uint64_
 
 enum uvmp_status uvmp_pattern_end(struct uvmp_pattern_engine *engine, uint64_t id, uint64_t cycle)
 {
-	uint32_t first = 0, outer;
+	uint32_t first = 0, end;
 	enum uvmp_status status;
 
 	if (!uvmp_pattern_is_valid(engine))
@@ -239,14 +239,14 @@ enum uvmp_status uvmp_pattern_end(struct uvmp_pattern_engine *engine, uint64_t i
 	status = check_cycle(engine, cycle);
 	if (status != UVMP_OK)
 		return status;
-	outer = engine->opens;
-	while (first < outer) {
-		uint32_t middle = first + (outer - first) / 2u;
+	end = engine->opens;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2u;
 
 		if (engine->open[middle].id < id)
 			first = middle + 1u;
 		else
-			outer = middle;
+			end = middle;
 	}
 	if (first == engine->opens || engine->open[first].id != id ||
 	    engine->open[first].end != UVMP_PATTERN_NONE)

@@ -124,7 +124,7 @@ bool uvmp_block_is_valid(const struct uvmp_block *block)
 struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within)
 {
 	struct uvmp_region big = {0, 0};
-	uint32_t first, outer, mask;
+	uint32_t first, end, mask;
 
 	if (!uvmp_block_is_valid(block))
 		return big;
@@ -133,11 +133,11 @@ struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct u
 	 * again. */
 	mask = block->big_pages - 1u;
 	first = (minimum(within.first, block->pages) + block->offset + mask) & ~mask;
-	outer = (minimum(within.outer, block->pages) + block->offset) & ~mask;
-	if (outer <= first)
+	end = (minimum(within.end, block->pages) + block->offset) & ~mask;
+	if (end <= first)
 		return big;
 	big.first = first - block->offset;
-	big.outer = outer - block->offset;
+	big.end = end - block->offset;
 	return big;
 }
 
@@ -151,15 +151,15 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 	/* Root chunks are naturally aligned: 2 MiB that straddle two windows are backed by smaller ones. */
 	if (block->end - block->start + 1u == UVMP_ROOT_CHUNK_BYTES &&
 	    block->start % UVMP_ROOT_CHUNK_BYTES == 0) {
-		chunk.outer = block->pages;
+		chunk.end = block->pages;
 		return chunk;
 	}
 	chunk.first = page;
-	chunk.outer = page + 1u;
+	chunk.end = page + 1u;
 	first = (page + block->offset) & ~(block->big_pages - 1u);
 	if (first >= block->offset && first - block->offset + block->big_pages <= block->pages) {
 		chunk.first = first - block->offset;
-		chunk.outer = chunk.first + block->big_pages;
+		chunk.end = chunk.first + block->big_pages;
 	}
 	return chunk;
 }

@@ -11,24 +11,24 @@ static uint64_t region_word(struct uvmp_region region, uint32_t index)
 	uint32_t base = index * 64u;
 	uint64_t bits = ALL_ONES;
 
-	if (region.first >= base + 64u || region.outer <= base || uvmp_region_is_empty(region))
+	if (region.first >= base + 64u || region.end <= base || uvmp_region_is_empty(region))
 		return 0;
 	if (region.first > base)
 		bits &= ALL_ONES << (region.first - base);
-	if (region.outer < base + 64u)
-		bits &= ALL_ONES >> (base + 64u - region.outer);
+	if (region.end < base + 64u)
+		bits &= ALL_ONES >> (base + 64u - region.end);
 	return bits;
 }
 
-/* The words that a region has bits in: from word_first on, and below word_outer. Most regions are short. */
+/* The words that a region has bits in: from word_first on, and below word_end. Most regions are short. */
 static uint32_t word_first(struct uvmp_region region)
 {
 	return region.first / 64u;
 }
 
-static uint32_t word_outer(struct uvmp_region region)
+static uint32_t word_end(struct uvmp_region region)
 {
-	return uvmp_region_is_empty(region) ? 0 : (minimum(region.outer, UVMP_MASK_BITS) + 63u) / 64u;
+	return uvmp_region_is_empty(region) ? 0 : (minimum(region.end, UVMP_MASK_BITS) + 63u) / 64u;
 }
 
 void uvmp_mask_zero(uvmp_mask *mask)
@@ -37,9 +37,9 @@ void uvmp_mask_zero(uvmp_mask *mask)
 		mask->word[i] = 0;
 }
 
-void uvmp_mask_copy(uvmp_mask *dst, const uvmp_mask *src)
+void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *src)
 {
-	*dst = *src;
+	*to = *src;
 }
 
 bool uvmp_mask_is_empty(const uvmp_mask *mask)
@@ -87,25 +87,25 @@ uint32_t uvmp_mask_weight(const uvmp_mask *mask)
 	return weight;
 }
 
-void uvmp_mask_or(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+void uvmp_mask_or(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
-		dst->word[i] = a->word[i] | b->word[i];
+		to->word[i] = a->word[i] | b->word[i];
 }
 
-void uvmp_mask_and(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+void uvmp_mask_and(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
-		dst->word[i] = a->word[i] & b->word[i];
+		to->word[i] = a->word[i] & b->word[i];
 }
 
-void uvmp_mask_andnot(uvmp_mask *dst, const uvmp_mask *a, const uvmp_mask *b)
+void uvmp_mask_andnot(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
-		dst->word[i] = a->word[i] & ~b->word[i];
+		to->word[i] = a->word[i] & ~b->word[i];
 }
 
-void uvmp_mask_shift_up(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
+void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *src, uint32_t pages)
 {
 	uint32_t words = pages / 64u, bits = pages % 64u;
 
@@ -113,11 +113,11 @@ void uvmp_mask_shift_up(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
 		uint64_t high = i >= words ? src->word[i - words] << bits : 0;
 		uint64_t low = bits != 0 && i > words ? src->word[i - words - 1u] >> (64u - bits) : 0;
 
-		dst->word[i] = high | low;
+		to->word[i] = high | low;
 	}
 }
 
-void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
+void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *src, uint32_t pages)
 {
 	uint32_t words = pages / 64u, bits = pages % 64u;
 
@@ -127,28 +127,28 @@ void uvmp_mask_shift_down(uvmp_mask *dst, const uvmp_mask *src, uint32_t pages)
 		uint64_t high =
 		        bits != 0 && from + 1u < UVMP_MASK_WORDS ? src->word[from + 1u] << (64u - bits) : 0;
 
-		dst->word[i] = low | high;
+		to->word[i] = low | high;
 	}
 }
 
 struct uvmp_region uvmp_region_intersect(struct uvmp_region a, struct uvmp_region b)
 {
-	struct uvmp_region r = {a.first > b.first ? a.first : b.first, minimum(a.outer, b.outer)};
+	struct uvmp_region r = {a.first > b.first ? a.first : b.first, minimum(a.end, b.end)};
 
 	if (uvmp_region_is_empty(r))
-		r.first = r.outer = 0;
+		r.first = r.end = 0;
 	return r;
 }
 
 void uvmp_mask_region_set(uvmp_mask *mask, struct uvmp_region region)
 {
-	for (uint32_t i = word_first(region); i < word_outer(region); i++)
+	for (uint32_t i = word_first(region); i < word_end(region); i++)
 		mask->word[i] |= region_word(region, i);
 }
 
 void uvmp_mask_region_clear(uvmp_mask *mask, struct uvmp_region region)
 {
-	for (uint32_t i = word_first(region); i < word_outer(region); i++)
+	for (uint32_t i = word_first(region); i < word_end(region); i++)
 		mask->word[i] &= ~region_word(region, i);
 }
 
@@ -156,7 +156,7 @@ uint32_t uvmp_mask_region_weight(const uvmp_mask *mask, struct uvmp_region regio
 {
 	uint32_t weight = 0;
 
-	for (uint32_t i = word_first(region); i < word_outer(region); i++)
+	for (uint32_t i = word_first(region); i < word_end(region); i++)
 		weight += popcount(mask->word[i] & region_word(region, i));
 	return weight;
 }
@@ -165,7 +165,7 @@ bool uvmp_mask_region_any(const uvmp_mask *mask, struct uvmp_region region)
 {
 	uint64_t any = 0;
 
-	for (uint32_t i = word_first(region); i < word_outer(region); i++)
+	for (uint32_t i = word_first(region); i < word_end(region); i++)
 		any |= mask->word[i] & region_word(region, i);
 	return any != 0;
 }
@@ -174,15 +174,15 @@ bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region)
 {
 	uint64_t missing = 0;
 
-	for (uint32_t i = word_first(region); i < word_outer(region); i++)
+	for (uint32_t i = word_first(region); i < word_end(region); i++)
 		missing |= region_word(region, i) & ~mask->word[i];
 	return missing == 0;
 }
 
-void uvmp_mask_region_and(uvmp_mask *dst, const uvmp_mask *src, struct uvmp_region region)
+void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *src, struct uvmp_region region)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
-		dst->word[i] = src->word[i] & region_word(region, i);
+		to->word[i] = src->word[i] & region_word(region, i);
 }
 
 /* First page >= from whose bit differs from `flip`'s: flip 0 looks for set bits, all ones for clear ones. */
@@ -226,7 +226,7 @@ struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask)
 	word = mask->word[i - 1u];
 	for (uint32_t shift = 1; shift < 64u; shift *= 2u)
 		word |= word >> shift; /* smear the highest bit down */
-	hull.outer = (i - 1u) * 64u + popcount(word);
+	hull.end = (i - 1u) * 64u + popcount(word);
 	return hull;
 }
 
@@ -238,6 +238,6 @@ struct uvmp_region uvmp_mask_next_run(const uvmp_mask *mask, uint32_t from)
 	if (first == UVMP_MASK_BITS)
 		return run;
 	run.first = first;
-	run.outer = next_bit(mask, first, ALL_ONES);
+	run.end = next_bit(mask, first, ALL_ONES);
 	return run;
 }

@@ -128,38 +128,38 @@ enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_counter_filter(uvmp_mask *dst, const uvmp_mask *src,
+enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *src,
                                      const struct uvmp_counter_block *block)
 {
-	if (dst == NULL || src == NULL || block == NULL || block->resident == NULL)
+	if (to == NULL || src == NULL || block == NULL || block->resident == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (!block->is_mapped) {
-		uvmp_mask_zero(dst);
+		uvmp_mask_zero(to);
 		return UVMP_OK;
 	}
-	uvmp_mask_andnot(dst, src, block->resident);
+	uvmp_mask_andnot(to, src, block->resident);
 	if (block->fixed != NULL)
-		uvmp_mask_andnot(dst, dst, block->fixed);
+		uvmp_mask_andnot(to, to, block->fixed);
 	if (block->throttled != NULL)
-		uvmp_mask_andnot(dst, dst, block->throttled);
+		uvmp_mask_andnot(to, to, block->throttled);
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_counter_settle(uvmp_mask *destination, const uvmp_mask *resident, uint32_t count,
+enum uvmp_status uvmp_counter_settle(uvmp_mask *to, const uvmp_mask *resident, uint32_t count,
                                      uint64_t *processors, struct uvmp_region *region)
 {
 	uvmp_mask moved;
 
-	if (destination == NULL || resident == NULL || processors == NULL || region == NULL)
+	if (to == NULL || resident == NULL || processors == NULL || region == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (count > UVMP_PROCS_MAX)
 		return UVMP_ERR_RANGE;
 	*processors = 0;
 	uvmp_mask_zero(&moved);
 	for (uint32_t p = 0; p < count; p++) {
-		uvmp_mask_andnot(&destination[p], &destination[p], &resident[p]);
-		uvmp_mask_or(&moved, &moved, &destination[p]);
-		*processors |= (uint64_t)!uvmp_mask_is_empty(&destination[p]) << p;
+		uvmp_mask_andnot(&to[p], &to[p], &resident[p]);
+		uvmp_mask_or(&moved, &moved, &to[p]);
+		*processors |= (uint64_t)!uvmp_mask_is_empty(&to[p]) << p;
 	}
 	*region = uvmp_mask_hull(&moved);
 	return UVMP_OK;

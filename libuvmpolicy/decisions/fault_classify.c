@@ -9,19 +9,19 @@
 
 #define ACCESS_MASK_ALL ((1u << UVMP_ACCESS_NONE) - 1u)
 
-enum uvmp_prot uvmp_access_prot(enum uvmp_access access)
+enum uvmp_right uvmp_access_prot(enum uvmp_access access)
 {
 	switch (access) {
 	case UVMP_ACCESS_PREFETCH:
 	case UVMP_ACCESS_READ:
-		return UVMP_PROT_READ;
+		return UVMP_RIGHT_READ;
 	case UVMP_ACCESS_WRITE:
 	case UVMP_ACCESS_ATOMIC_WEAK:
-		return UVMP_PROT_READ_WRITE;
+		return UVMP_RIGHT_READ_WRITE;
 	case UVMP_ACCESS_ATOMIC_STRONG:
-		return UVMP_PROT_READ_WRITE_ATOMIC;
+		return UVMP_RIGHT_READ_WRITE_ATOMIC;
 	default:
-		return UVMP_PROT_NONE;
+		return UVMP_RIGHT_NONE;
 	}
 }
 
@@ -38,7 +38,7 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
                                          struct uvmp_fault_verdict *verdict)
 {
 	enum uvmp_access access = (enum uvmp_access)fault->access;
-	enum uvmp_prot logical = facts->is_unmapped ? UVMP_PROT_NONE : facts->logical;
+	enum uvmp_right logical = facts->is_unmapped ? UVMP_RIGHT_NONE : facts->right;
 	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
 
 	if (uvmp_access_prot(access) <= logical)
@@ -51,7 +51,7 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
 		return UVMP_ACCESS_NONE;
 	}
 	/* A page that may not even be read refuses reads and all that came merged with them. */
-	if (facts->is_unmapped || (has_read && logical < UVMP_PROT_READ)) {
+	if (facts->is_unmapped || (has_read && logical < UVMP_RIGHT_READ)) {
 		refuse(verdict, UVMP_CANCEL_ALL);
 		return UVMP_ACCESS_NONE;
 	}
@@ -91,8 +91,8 @@ enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struc
 	if (fault == NULL || facts == NULL || verdict == NULL ||
 	    (previous == NULL) != (previous_verdict == NULL))
 		return UVMP_ERR_ARGUMENT;
-	if (!fault_is_in_range(fault) || (uint32_t)facts->logical > UVMP_PROT_READ_WRITE_ATOMIC ||
-	    (uint32_t)facts->mapped > UVMP_PROT_READ_WRITE_ATOMIC)
+	if (!fault_is_in_range(fault) || (uint32_t)facts->right > UVMP_RIGHT_READ_WRITE_ATOMIC ||
+	    (uint32_t)facts->mapped > UVMP_RIGHT_READ_WRITE_ATOMIC)
 		return UVMP_ERR_RANGE;
 
 	v.is_fatal = fault->is_fatal;

@@ -46,51 +46,51 @@ static void order_holders(struct job *job)
 
 	job->holders = 0;
 	while (holders != 0) {
-		uint32_t from = uvmp_closest_processor(job->processors, job->facts->destination, holders);
+		uint32_t from = uvmp_closest_processor(job->processors, job->facts->to, holders);
 
 		holders &= ~BIT(from);
 		job->holder[job->holders++] = (uint8_t)from;
 	}
 }
 
-/* The source of the page; UVMP_PROC_NONE: it is resident nowhere. *outer becomes the first page behind it for which
+/* The source of the page; UVMP_PROC_NONE: it is resident nowhere. *end becomes the first page behind it for which
  * that may be another. */
-static uint8_t source_of(const struct job *job, uint32_t page, uint32_t *outer)
+static uint8_t source_of(const struct job *job, uint32_t page, uint32_t *end)
 {
-	*outer = UVMP_MASK_BITS;
+	*end = UVMP_MASK_BITS;
 	for (uint32_t i = 0; i < job->holders; i++) {
 		const uvmp_mask *resident = &job->facts->resident[job->holder[i]];
 
 		if (uvmp_mask_test(resident, page)) {
-			*outer = minimum(*outer, uvmp_mask_next_clear(resident, page));
+			*end = minimum(*end, uvmp_mask_next_clear(resident, page));
 			return job->holder[i];
 		}
-		*outer = minimum(*outer, uvmp_mask_next_set(resident, page));
+		*end = minimum(*end, uvmp_mask_next_set(resident, page));
 	}
 	return UVMP_PROC_NONE;
 }
 
 /* Where the group ends that starts the run. */
-static uint32_t group_outer(const struct job *job, struct uvmp_region run)
+static uint32_t group_end(const struct job *job, struct uvmp_region run)
 {
 	if (job->facts->grouping == UVMP_GROUPING_SINGLE)
 		return run.first + 1u;
 	if (job->facts->grouping == UVMP_GROUPING_RUN_TO_FAULT)
-		return minimum(run.outer, uvmp_mask_next_set(&job->faulted, run.first) + 1u);
+		return minimum(run.end, uvmp_mask_next_set(&job->faulted, run.first) + 1u);
 	if (uvmp_mask_test(&job->faulted, run.first))
-		return minimum(run.outer, uvmp_mask_next_clear(&job->faulted, run.first));
-	return minimum(run.outer, uvmp_mask_next_set(&job->faulted, run.first));
+		return minimum(run.end, uvmp_mask_next_clear(&job->faulted, run.first));
+	return minimum(run.end, uvmp_mask_next_set(&job->faulted, run.first));
 }
 
-/* Where the piece ends that starts the group and has one source up to `outer`. */
-static uint32_t piece_outer(const struct job *job, struct uvmp_region group, uint32_t outer)
+/* Where the piece ends that starts the group and has one source up to `end`. */
+static uint32_t piece_end(const struct job *job, struct uvmp_region group, uint32_t end)
 {
 	uint32_t most = job->facts->most_pages;
 
-	outer = minimum(outer, group.outer);
+	end = minimum(end, group.end);
 	if (job->facts->cuts != NULL)
-		outer = minimum(outer, uvmp_mask_next_set(job->facts->cuts, group.first + 1u));
-	return most == 0 ? outer : group.first + minimum(outer - group.first, most);
+		end = minimum(end, uvmp_mask_next_set(job->facts->cuts, group.first + 1u));
+	return most == 0 ? end : group.first + minimum(end - group.first, most);
 }
 
 /* Two GPUs of which neither reaches the other's memory meet at the CPU. */
@@ -114,7 +114,7 @@ static void put_piece(const struct job *job, struct uvmp_region pages, uint8_t f
 	struct uvmp_copy copy = {
 	        .pages = pages,
 	        .from = from,
-	        .to = (uint8_t)job->facts->destination,
+	        .to = (uint8_t)job->facts->to,
 	        .kind = (uint8_t)kind,
 	};
 
@@ -132,13 +132,13 @@ static void put_piece(const struct job *job, struct uvmp_region pages, uint8_t f
 static void put_group(const struct job *job, struct uvmp_region group, enum uvmp_group_kind kind,
                       struct output *output)
 {
-	while (group.first < group.outer) {
-		uint32_t outer;
-		uint8_t from = source_of(job, group.first, &outer);
-		struct uvmp_region piece = {group.first, piece_outer(job, group, outer)};
+	while (group.first < group.end) {
+		uint32_t end;
+		uint8_t from = source_of(job, group.first, &end);
+		struct uvmp_region piece = {group.first, piece_end(job, group, end)};
 
 		put_piece(job, piece, from, kind, output);
-		group.first = piece.outer;
+		group.first = piece.end;
 	}
 }
 
@@ -146,13 +146,13 @@ static void put_groups(const struct job *job, enum uvmp_group_kind wanted, struc
 {
 	struct uvmp_region run;
 
-	for (run = uvmp_mask_next_run(&job->absent, 0); run.outer != 0;
-	     run = uvmp_mask_next_run(&job->absent, run.outer)) {
+	for (run = uvmp_mask_next_run(&job->absent, 0); run.end != 0;
+	     run = uvmp_mask_next_run(&job->absent, run.end)) {
 		enum uvmp_group_kind kind;
 
-		run.outer = group_outer(job, run);
+		run.end = group_end(job, run);
 		/* In all groupings a group with a faulted page ends in one. */
-		kind = uvmp_mask_test(&job->faulted, run.outer - 1u) ? UVMP_GROUP_FAULT : UVMP_GROUP_PREFETCH;
+		kind = uvmp_mask_test(&job->faulted, run.end - 1u) ? UVMP_GROUP_FAULT : UVMP_GROUP_PREFETCH;
 		if (kind == wanted)
 			put_group(job, run, kind, output);
 	}
@@ -180,11 +180,11 @@ enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 		return UVMP_ERR_ARGUMENT;
 	if ((copy == NULL && capacity != 0) || !uvmp_processors_is_valid(processors))
 		return UVMP_ERR_ARGUMENT;
-	if (facts->destination >= processors->count || facts->grouping > UVMP_GROUPING_SINGLE)
+	if (facts->to >= processors->count || facts->grouping > UVMP_GROUPING_SINGLE)
 		return UVMP_ERR_RANGE;
 	job.processors = processors;
 	job.facts = facts;
-	uvmp_mask_andnot(&job.absent, facts->pages, &facts->resident[facts->destination]);
+	uvmp_mask_andnot(&job.absent, facts->pages, &facts->resident[facts->to]);
 	uvmp_mask_zero(&job.faulted);
 	if (facts->faulted != NULL)
 		uvmp_mask_copy(&job.faulted, facts->faulted);

@@ -281,7 +281,7 @@ static bool release_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 	free_leaf(pmm, root, page, false);
 	if (uvmp_pmm_leaf_size(split, page) == UVMP_CHUNK_64K || uvmp_mask_region_any(&split->live, group))
 		return false;
-	for (uint32_t p = group.first; p < group.outer; p++)
+	for (uint32_t p = group.first; p < group.end; p++)
 		unlist_leaf(pmm, root, p);
 	split->groups &= ~(1u << (first / UVMP_PMM_GROUP));
 	free_leaf(pmm, root, first, false);

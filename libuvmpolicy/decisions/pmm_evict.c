@@ -111,16 +111,16 @@ static void evict_block(struct uvmp_pmm *pmm, uint32_t root, uint32_t first,
                         struct uvmp_pmm_eviction *eviction)
 {
 	const struct uvmp_pmm_split *split = &pmm->split[pmm->root[root].body];
-	uint32_t page, outer;
+	uint32_t page, end;
 
 	eviction->block = split->slot[first].next;
 	uvmp_mask_zero(&eviction->pages);
-	for (page = first; page < UVMP_PMM_PAGES; page = outer) {
-		outer = page + uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page));
+	for (page = first; page < UVMP_PMM_PAGES; page = end) {
+		end = page + uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page));
 		if (uvmp_mask_test(&split->pinned, page) || split->slot[page].next != eviction->block)
 			continue;
 		uvmp_pmm_pin_leaf(pmm, root, page);
-		uvmp_mask_region_set(&eviction->pages, (struct uvmp_region){page, outer});
+		uvmp_mask_region_set(&eviction->pages, (struct uvmp_region){page, end});
 	}
 }
 

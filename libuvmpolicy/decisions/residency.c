@@ -43,10 +43,10 @@ static bool facts_in_range(const struct uvmp_processors *processors, const struc
 	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
 }
 
-static void decide(struct uvmp_residency_place *place, uint8_t row, uint32_t destination)
+static void decide(struct uvmp_residency_place *place, uint8_t row, uint32_t to)
 {
 	place->row = row;
-	place->destination = destination;
+	place->to = to;
 }
 
 static bool is_bound_to_system(const struct uvmp_residency_facts *facts)
@@ -119,19 +119,19 @@ enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
 	place->is_duplicate = false;
 	if (!decide_by_policy(facts, place))
 		decide_by_holder(processors, facts, place);
-	if (HAS(processors->no_memory, place->destination)) {
-		place->destination = UVMP_CPU;
+	if (HAS(processors->no_memory, place->to)) {
+		place->to = UVMP_CPU;
 		place->is_duplicate = false;
 	}
 	return UVMP_OK;
 }
 
-int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t destination,
+int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t to,
                             int32_t preferred_node, int32_t current_node)
 {
 	if (facts == NULL || facts->is_hmm)
 		return UVMP_NODE_NONE;
-	if (destination != UVMP_CPU || (facts->has_preferred && facts->preferred == UVMP_CPU))
+	if (to != UVMP_CPU || (facts->has_preferred && facts->preferred == UVMP_CPU))
 		return preferred_node;
 	return HAS(facts->resident, UVMP_CPU) ? UVMP_NODE_NONE : current_node;
 }
@@ -140,32 +140,32 @@ int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t d
 
 static bool map_facts_in_range(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts)
 {
-	return facts->requester < processors->count && facts->destination < processors->count &&
+	return facts->requester < processors->count && facts->to < processors->count &&
 	       is_optional_proc(facts->has_preferred, facts->preferred, processors->count) &&
 	       all_exist(processors, facts->read | facts->accessed_by | facts->thrashing) &&
 	       (facts->write & ~facts->read) == 0 && (facts->atomic & ~facts->write) == 0 &&
-	       facts->access < UVMP_ACCESS_NONE && facts->logical <= UVMP_PROT_READ_WRITE_ATOMIC &&
+	       facts->access < UVMP_ACCESS_NONE && facts->right <= UVMP_RIGHT_READ_WRITE_ATOMIC &&
 	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
 }
 
 /* [driver: block-service] step 3. */
-static enum uvmp_prot right_of_requester(const struct uvmp_processors *processors,
+static enum uvmp_right right_of_requester(const struct uvmp_processors *processors,
                                          const struct uvmp_map_facts *facts)
 {
-	uint64_t native = processors->native_atomics[facts->destination];
-	enum uvmp_prot right = uvmp_access_prot((enum uvmp_access)facts->access);
+	uint64_t native = processors->native_atomics[facts->to];
+	enum uvmp_right right = uvmp_access_prot((enum uvmp_access)facts->access);
 	bool may_duplicate =
 	        !facts->is_hmm && uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,
 	                                                       facts->is_duplicated, false);
 
-	if (facts->logical > UVMP_PROT_READ && right == UVMP_PROT_READ && !may_duplicate &&
+	if (facts->right > UVMP_RIGHT_READ && right == UVMP_RIGHT_READ && !may_duplicate &&
 	    (facts->atomic & ~native) == 0)
-		right = UVMP_PROT_READ_WRITE;
-	if (facts->logical == UVMP_PROT_READ_WRITE_ATOMIC && right == UVMP_PROT_READ_WRITE &&
+		right = UVMP_RIGHT_READ_WRITE;
+	if (facts->right == UVMP_RIGHT_READ_WRITE_ATOMIC && right == UVMP_RIGHT_READ_WRITE &&
 	    HAS(native, facts->requester))
-		right = UVMP_PROT_READ_WRITE_ATOMIC;
+		right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	if (facts->access <= UVMP_ACCESS_READ && facts->is_discarded)
-		right = UVMP_PROT_READ; /* a read does not end the discarded state */
+		right = UVMP_RIGHT_READ; /* a read does not end the discarded state */
 	return right;
 }
 
@@ -173,19 +173,19 @@ static enum uvmp_prot right_of_requester(const struct uvmp_processors *processor
 static void revoke(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                    struct uvmp_map *map)
 {
-	uint64_t native = processors->native_atomics[facts->destination];
+	uint64_t native = processors->native_atomics[facts->to];
 	uint64_t spared = BIT(facts->requester);
-	bool stops_writes = map->right == UVMP_PROT_READ_WRITE_ATOMIC && facts->requester != UVMP_CPU;
+	bool stops_writes = map->right == UVMP_RIGHT_READ_WRITE_ATOMIC && facts->requester != UVMP_CPU;
 
 	map->victims = 0;
-	map->left = UVMP_PROT_NONE;
-	if (facts->has_migrated || map->right < UVMP_PROT_READ_WRITE)
+	map->left = UVMP_RIGHT_NONE;
+	if (facts->has_migrated || map->right < UVMP_RIGHT_READ_WRITE)
 		return;
-	if (map->right == UVMP_PROT_READ_WRITE || HAS(native, facts->requester))
+	if (map->right == UVMP_RIGHT_READ_WRITE || HAS(native, facts->requester))
 		spared |= native;
 	map->victims = (stops_writes ? facts->write : facts->atomic) & ~spared;
 	if (map->victims != 0)
-		map->left = stops_writes ? UVMP_PROT_READ : UVMP_PROT_READ_WRITE;
+		map->left = stops_writes ? UVMP_RIGHT_READ : UVMP_RIGHT_READ_WRITE;
 }
 
 /* [driver: other-mappings]: the processors that are mapped along with the requester. */
@@ -196,8 +196,8 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	if (facts->duplication == UVMP_DUPLICATION_ENABLED ||
 	    (facts->duplication == UVMP_DUPLICATION_UNSET && facts->is_duplicated))
 		return 0;
-	others &= uvmp_accessible_from(processors, facts->destination) & ~BIT(facts->requester);
-	if (facts->has_preferred && facts->preferred != facts->destination &&
+	others &= uvmp_accessible_from(processors, facts->to) & ~BIT(facts->requester);
+	if (facts->has_preferred && facts->preferred != facts->to &&
 	    !HAS(processors->no_memory, facts->preferred))
 		others &= ~BIT(facts->preferred);
 	return facts->is_cpu_barred ? others & ~BIT(UVMP_CPU) : others;
@@ -208,20 +208,20 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 static void map_others(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                        struct uvmp_map *map)
 {
-	uint64_t native = processors->native_atomics[facts->destination];
+	uint64_t native = processors->native_atomics[facts->to];
 	uint64_t others = others_to_map(processors, facts);
 	uint8_t right = map->right;
 
 	map->others_atomic = 0;
-	if (right == UVMP_PROT_READ_WRITE_ATOMIC) {
-		right = UVMP_PROT_READ_WRITE;
+	if (right == UVMP_RIGHT_READ_WRITE_ATOMIC) {
+		right = UVMP_RIGHT_READ_WRITE;
 		if (HAS(native, facts->requester))
 			map->others_atomic = others & native;
 		else if (facts->requester != UVMP_CPU)
-			right = UVMP_PROT_READ;
+			right = UVMP_RIGHT_READ;
 	}
 	map->others = others & ~map->others_atomic;
-	map->others_right = map->others != 0 ? right : UVMP_PROT_NONE;
+	map->others_right = map->others != 0 ? right : UVMP_RIGHT_NONE;
 }
 
 enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
@@ -231,21 +231,21 @@ enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 		return UVMP_ERR_ARGUMENT;
 	if (!map_facts_in_range(processors, facts))
 		return UVMP_ERR_RANGE;
-	if (uvmp_access_prot((enum uvmp_access)facts->access) > (enum uvmp_prot)facts->logical)
+	if (uvmp_access_prot((enum uvmp_access)facts->access) > (enum uvmp_right)facts->right)
 		return UVMP_ERR_CONFLICT;
 	map->right = (uint8_t)right_of_requester(processors, facts);
-	map->leaves_discarded = map->right >= UVMP_PROT_READ_WRITE;
+	map->leaves_discarded = map->right >= UVMP_RIGHT_READ_WRITE;
 	revoke(processors, facts, map);
 	map_others(processors, facts, map);
 	return UVMP_OK;
 }
 
-enum uvmp_prot uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned, bool quirks)
+enum uvmp_right uvmp_residency_map_levels(const uvmp_mask level[3], const uvmp_mask *pinned, bool quirks)
 {
 	if (level == NULL || pinned == NULL || !quirks)
-		return UVMP_PROT_READ_WRITE_ATOMIC;
+		return UVMP_RIGHT_READ_WRITE_ATOMIC;
 	for (uint32_t i = 0; i < 2; i++)
 		if (!uvmp_mask_is_empty(&level[i]) && uvmp_mask_is_subset(&level[i], pinned))
-			return (enum uvmp_prot)(UVMP_PROT_READ + i); /* [driver: pinned-stops-mapping] */
-	return UVMP_PROT_READ_WRITE_ATOMIC;
+			return (enum uvmp_right)(UVMP_RIGHT_READ + i); /* [driver: pinned-stops-mapping] */
+	return UVMP_RIGHT_READ_WRITE_ATOMIC;
 }

@@ -249,7 +249,7 @@ static void reset_region(struct uvmp_thrash_space *space, struct uvmp_thrash_blo
 {
 	uint32_t page = uvmp_mask_next_set(&block->thrashing, region.first);
 
-	while (page < region.outer) {
+	while (page < region.end) {
 		uvmp_thrash_page_reset(space, block, page);
 		page = uvmp_mask_next_set(&block->thrashing, page + 1u);
 	}
@@ -363,7 +363,7 @@ static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thra
 			return UVMP_ERR_NO_MEMORY;
 		begin_pages(block);
 	}
-	for (uint32_t page = region.first; block->has_pages && page < region.outer; page++)
+	for (uint32_t page = region.first; block->has_pages && page < region.end; page++)
 		stamp(space, block, page, proc, is_migration, now_ns);
 	block->last_ns = now_ns;
 	block->last_proc = proc;
@@ -377,10 +377,10 @@ enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space, struct uvm
 
 	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block) || migration == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (!is_region_inside(block, migration->region) || migration->dst >= UVMP_PROCS_MAX ||
-	    migration->final_dst >= UVMP_PROCS_MAX)
+	if (!is_region_inside(block, migration->region) || migration->to >= UVMP_PROCS_MAX ||
+	    migration->final_to >= UVMP_PROCS_MAX)
 		return UVMP_ERR_RANGE;
-	if (migration->cause == UVMP_MIGRATE_EVICTION || migration->dst != migration->final_dst ||
+	if (migration->cause == UVMP_MIGRATE_EVICTION || migration->to != migration->final_to ||
 	    !space->params.is_enabled)
 		return UVMP_OK;
 	is_demand = migration->cause == UVMP_MIGRATE_FAULT || migration->cause == UVMP_MIGRATE_ACCESS_COUNTER;
@@ -392,7 +392,7 @@ enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space, struct uvm
 	/* The move only carries out a pin. */
 	if (is_demand && uvmp_mask_region_all(&block->pinned, migration->region))
 		return UVMP_OK;
-	return record(space, block, migration->region, migration->dst, true, migration->now_ns);
+	return record(space, block, migration->region, migration->to, true, migration->now_ns);
 }
 
 enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,

@@ -16,7 +16,7 @@ static inline uint64_t stored(const struct uvmp_thrash_space *space, uint64_t ti
 
 static inline bool is_region_inside(const struct uvmp_thrash_block *block, struct uvmp_region region)
 {
-	return !uvmp_region_is_empty(region) && region.outer <= block->pages;
+	return !uvmp_region_is_empty(region) && region.end <= block->pages;
 }
 
 /* So many lapses: of the lapse at the beginning [driver: reset-leftovers], or of the present one. */

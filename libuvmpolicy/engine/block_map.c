@@ -25,9 +25,9 @@ static void decide_map(const struct uvmp_service *s, const struct job *job, uint
 	const struct block *b = block_at(s, job->block);
 	const struct range *range = range_of(s, b);
 	struct uvmp_map_facts facts = {.requester = job->requester,
-				       .destination = job->dst,
+				       .to = job->to,
 				       .access = access_of(job, page),
-				       .logical = range->right,
+				       .right = range->right,
 				       .accessed_by = range->accessed_by,
 				       .has_preferred = range->preferred != UVMP_PROC_NONE,
 				       .preferred = range->preferred,
@@ -110,8 +110,8 @@ static uint8_t right_of(const struct job *job, const struct uvmp_map *map, uint3
 	if (proc == job->requester)
 		return map->right;
 	if ((map->others_atomic & BIT(proc)) != 0)
-		return UVMP_PROT_READ_WRITE_ATOMIC;
-	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_PROT_NONE;
+		return UVMP_RIGHT_READ_WRITE_ATOMIC;
+	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_RIGHT_NONE;
 }
 
 static void revoke_victims(struct uvmp_service *s, const struct job *job)
@@ -123,7 +123,7 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		struct residency *residency = residency_at(s, at);
 
-		for (uint8_t left = UVMP_PROT_READ; left <= UVMP_PROT_READ_WRITE; left++) {
+		for (uint8_t left = UVMP_RIGHT_READ; left <= UVMP_RIGHT_READ_WRITE; left++) {
 			uvmp_mask_zero(&some);
 			for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
 			     first = next_class(&s->classes, first + 1)) {
@@ -135,8 +135,8 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 			if (uvmp_mask_is_empty(&some))
 				continue;
 			uvmpi_mapping_revoke(s, job->block, residency, &some, left);
-			for (run = uvmp_mask_next_run(&some, 0); run.outer != 0;
-			     run = uvmp_mask_next_run(&some, run.outer))
+			for (run = uvmp_mask_next_run(&some, 0); run.end != 0;
+			     run = uvmp_mask_next_run(&some, run.end))
 				uvmpi_thrashing_revoked(s, job->block, run, residency->proc);
 		}
 	}
@@ -156,7 +156,7 @@ static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t 
 	     first = next_class(&s->classes, first + 1)) {
 		uint8_t right = right_of(job, &s->classes.map[first], proc);
 
-		if (right == UVMP_PROT_NONE)
+		if (right == UVMP_RIGHT_NONE)
 			continue;
 		if (residency)
 			residency_has(residency, right, &has);
@@ -180,7 +180,7 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 			job->error = UVMP_ERR_NO_MEMORY;
 		return;
 	}
-	for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++) {
+	for (uint8_t right = UVMP_RIGHT_READ; right <= UVMP_RIGHT_READ_WRITE_ATOMIC; right++) {
 		struct reason reason = because(job->cause);
 		struct uvmp_action *a;
 
@@ -191,7 +191,7 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 		else if (proc != job->requester)
 			reason.cause = UVMP_CAUSE_HINT;
 		a = uvmpi_mapping_map(s, job->block, residency, &gain[right - 1], right, reason);
-		a->from = (uint8_t)job->dst;
+		a->from = (uint8_t)job->to;
 		if (reason.cause == UVMP_CAUSE_PIN)
 			a->throttles = job_throttles(job, &gain[right - 1]);
 	}
@@ -203,16 +203,16 @@ static bool has_lost(const struct uvmp_service *s, const struct job *job, const 
 	const struct block *b = block_at(s, job->block);
 	const uvmp_mask *discarded = &cold_at(s, b->cold)->discarded;
 
-	if (job->dst == job->requester && uvmp_mask_intersects(pages, discarded))
+	if (job->to == job->requester && uvmp_mask_intersects(pages, discarded))
 		return true;
-	return uvmp_mask_is_subset(&uvmpi_residency_find(s, b, job->dst)->resident, discarded);
+	return uvmp_mask_is_subset(&uvmpi_residency_find(s, b, job->to)->resident, discarded);
 }
 
 void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
 {
 	struct block *b = block_at(s, job->block);
 	uvmp_mask level[3], kept;
-	enum uvmp_prot highest;
+	enum uvmp_right highest;
 
 	for (int i = 0; i < 3; i++)
 		uvmp_mask_zero(&level[i]);
@@ -235,12 +235,12 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 	if (b->cold != 0)
 		uvmp_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
 	revoke_victims(s, job);
-	if ((uvmp_accessible_from(&s->processors, job->dst) & BIT(job->requester)) != 0)
+	if ((uvmp_accessible_from(&s->processors, job->to) & BIT(job->requester)) != 0)
 		map_processor(s, job, job->requester);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
 		if (proc != job->requester)
 			map_processor(s, job, proc);
 	}
-	if (job->dst != UVMP_CPU && b->cold != 0 && has_lost(s, job, pages))
-		uvmpi_memory_mark(s, job->dst, job->block, UVMP_MARK_DISCARDED);
+	if (job->to != UVMP_CPU && b->cold != 0 && has_lost(s, job, pages))
+		uvmpi_memory_mark(s, job->to, job->block, UVMP_MARK_DISCARDED);
 }

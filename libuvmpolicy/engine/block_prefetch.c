@@ -68,7 +68,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 					    .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
 					    .resident = residency ? &residency->resident : NULL,
-					    .dst = dst,
+					    .to = dst,
 					    .has_preferred = range->preferred != UVMP_PROC_NONE,
 					    .preferred = range->preferred,
 					    .is_first_touch = !is_resident_anywhere(s, b),
@@ -102,7 +102,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 			return;
 	}
 	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
-		job->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;
@@ -114,7 +114,7 @@ static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst
 	const struct residency *residency = uvmpi_residency_find(s, b, dst);
 
 	uvmp_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
-	if (job->hint.dst == UVMP_PROC_NONE)
+	if (job->hint.to == UVMP_PROC_NONE)
 		return;
 	/* a page-wise order evicts until all pages fit: own pages that it evicts must not return */
 	if (residency && dst != UVMP_CPU && !s->gpu[dst].pmm)
@@ -132,7 +132,7 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	uvmp_mask_copy(&job->faulted, &job->arrive[dst]);
 	if (!job->is_prefetching || (job->destinations & (job->destinations - 1u)) != 0 ||
 	    (dst == UVMP_CPU && !traits->is_driver)) {
-		job->hint.dst = UVMP_PROC_NONE;
+		job->hint.to = UVMP_PROC_NONE;
 		job->hint.follow = UVMP_PAGE_NONE;
 		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
 			uvmp_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
@@ -141,7 +141,7 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 		return;
 	}
 	if (!job->is_retry || traits->may_repeat) {
-		job->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 		ask_prefetcher(s, job, dst);
 	}
 	add_prefetched(s, job, dst);

@@ -28,14 +28,14 @@ void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 		uvmpi_block_prefetch(s, job);
 		uvmp_mask_zero(&job->faulted);
 		uvmp_mask_copy(&job->arrive[job->requester], &s->prefetched);
-		if (job->hint.dst == UVMP_PROC_NONE)
+		if (job->hint.to == UVMP_PROC_NONE)
 			job->destinations = 0;
 	} else if (job->destinations != 0) {
 		uvmpi_block_prefetch(s, job);
 	}
 	if (job->destinations == 0)
 		return;
-	job->dst = lowest_bit(job->destinations);
+	job->to = lowest_bit(job->destinations);
 	job->phase = JOB_ALLOCATE;
 }
 
@@ -63,7 +63,7 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 			continue;
 		if (status != UVMP_OK)
 			uvmp_mask_or(&job->failed, &job->failed, &a->pages);
-		else if (a->kind == UVMP_ACTION_COPY && a->to == job->dst)
+		else if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
 			uvmp_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
 	}
 }
@@ -75,15 +75,15 @@ static struct block_need allocate(struct uvmp_service *s, struct job *job)
 	struct block *b = block_at(s, job->block);
 	enum backing backing = BACKING_DONE;
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
-	const struct arriving arriving = {&job->arrive[job->dst], &job->faulted, job->cause};
-	bool has_state = uvmpi_residency_make(s, b, job->dst) != NULL;
+	const struct arriving arriving = {&job->arrive[job->to], &job->faulted, job->cause};
+	bool has_state = uvmpi_residency_make(s, b, job->to) != NULL;
 
-	if (has_state && uvmp_mask_intersects(&job->arrive[job->dst], &job->duplicate))
+	if (has_state && uvmp_mask_intersects(&job->arrive[job->to], &job->duplicate))
 		has_state = uvmpi_cold_make(s, b) != NULL;
 	if (!has_state)
 		backing = BACKING_FAILED;
-	else if (job->dst != UVMP_CPU)
-		backing = uvmpi_memory_back(s, job->dst, job->block, &arriving, &need.size);
+	else if (job->to != UVMP_CPU)
+		backing = uvmpi_memory_back(s, job->to, job->block, &arriving, &need.size);
 	if (backing == BACKING_DONE) {
 		job->phase = JOB_COPY;
 	} else if (backing == BACKING_NEED_ROOM) {
@@ -102,7 +102,7 @@ static void made_room(const struct uvmp_service *s, struct job *job, enum uvmp_s
 		uvmpi_block_end(job, job->error);
 	else if (room != UVMP_OK)
 		uvmpi_block_end(job, room);
-	else if (s->gpu[job->dst].pmm)
+	else if (s->gpu[job->to].pmm)
 		uvmpi_block_end(job, UVMP_ERR_RETRY);
 	else
 		job->phase = JOB_ALLOCATE;
@@ -125,7 +125,7 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 		uvmp_mask_and(&some, pages, &residency->high);
 		uvmp_mask_and(&some, &some, &residency->resident);
 		if (!uvmp_mask_is_empty(&some))
-			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_PROT_READ);
+			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_RIGHT_READ);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		const struct residency *residency = residency_at(s, at);
@@ -139,7 +139,7 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 {
 	const struct block *b = block_at(s, job->block);
 	uvmp_mask cuts;
-	struct uvmp_copy_facts facts = {.destination = job->dst,
+	struct uvmp_copy_facts facts = {.to = job->to,
 					.pages = pages,
 					.faulted = &job->faulted,
 					.resident = s->holders,
@@ -157,7 +157,7 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 
 static bool can_make_room_ahead(const struct job *job)
 {
-	return job->dst != UVMP_CPU && job->has_next;
+	return job->to != UVMP_CPU && job->has_next;
 }
 
 void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job)
@@ -169,24 +169,24 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 {
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
 	const struct block *b = block_at(s, job->block);
-	const struct residency *dst = uvmpi_residency_find(s, b, job->dst);
+	const struct residency *dst = uvmpi_residency_find(s, b, job->to);
 	uvmp_mask arriving, some;
 
 	if (job->error != UVMP_OK) {
 		uvmpi_block_end(job, job->error);
 		return need;
 	}
-	uvmp_mask_andnot(&arriving, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_andnot(&arriving, &job->arrive[job->to], &dst->resident);
 	uvmp_mask_and(&some, &arriving, &job->duplicate);
 	prepare_duplicates(s, job, &some);
 	uvmp_mask_andnot(&some, &arriving, &job->duplicate);
 	uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
 	/* pages that were duplicated and are wanted here alone */
-	uvmp_mask_and(&some, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_and(&some, &job->arrive[job->to], &dst->resident);
 	uvmp_mask_andnot(&some, &some, &job->duplicate);
 	if (b->cold != 0) {
 		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
-		uvmpi_mapping_unmap(s, job->block, &some, BIT(job->dst), because(job->cause));
+		uvmpi_mapping_unmap(s, job->block, &some, BIT(job->to), because(job->cause));
 	}
 	uvmp_mask_zero(&job->failed);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
@@ -229,8 +229,8 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 			    bool is_copy)
 {
 	bool is_enabled = range_of(s, block_at(s, job->block))->duplication == UVMP_DUPLICATION_ENABLED;
-	struct uvmp_thrash_migration migration = {.dst = job->dst,
-						  .final_dst = job->dst,
+	struct uvmp_thrash_migration migration = {.to = job->to,
+						  .final_to = job->to,
 						  .is_copy = is_copy,
 						  .is_read_duplicated = is_enabled,
 						  .now_ns = s->now_ns};
@@ -245,15 +245,15 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
 			struct uvmp_region a = uvmp_mask_next_run(&other, page);
 			struct uvmp_region b = uvmp_mask_next_run(&prefetched, page);
-			bool is_fault = a.outer != 0 && (b.outer == 0 || a.first < b.first);
+			bool is_fault = a.end != 0 && (b.end == 0 || a.first < b.first);
 
-			if (a.outer == 0 && b.outer == 0)
+			if (a.end == 0 && b.end == 0)
 				break;
 			migration.region = is_fault ? a : b;
 			migration.cause =
 				is_fault ? (enum uvmp_migrate_cause)job->migrate : UVMP_MIGRATE_PREFETCH;
 			uvmpi_thrashing_migrated(s, job->block, &migration);
-			page = migration.region.outer;
+			page = migration.region.end;
 		}
 	}
 }
@@ -264,29 +264,29 @@ static void report_arrival(struct uvmp_service *s, const struct job *job, const 
 	uvmp_mask faulted, missed;
 
 	uvmp_mask_zero(&faulted);
-	if (job->migrate == UVMP_MIGRATE_FAULT && job->requester == job->dst)
+	if (job->migrate == UVMP_MIGRATE_FAULT && job->requester == job->to)
 		uvmp_mask_and(&faulted, arrived, &job->faulted);
 	uvmp_mask_and(&missed, &faulted, &job->migrated);
-	uvmpi_adapt_arrived(s, job->dst, job->block, arrived, &faulted, &missed);
+	uvmpi_adapt_arrived(s, job->to, job->block, arrived, &faulted, &missed);
 }
 
 static void settle_residency(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
 {
 	struct block *b = block_at(s, job->block);
-	struct residency *dst = uvmpi_residency_find(s, b, job->dst);
+	struct residency *dst = uvmpi_residency_find(s, b, job->to);
 	uvmp_mask moved;
 
 	uvmp_mask_or(&dst->resident, &dst->resident, arrived);
 	uvmp_mask_andnot(&moved, arrived, &job->duplicate);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		if (residency_at(s, at)->proc != job->dst)
+		if (residency_at(s, at)->proc != job->to)
 			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, DEPART_MOVED);
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;
-	if (job->dst == UVMP_CPU)
+	if (job->to == UVMP_CPU)
 		return;
-	uvmpi_memory_used(s, job->dst, job->block, arrived,
+	uvmpi_memory_used(s, job->to, job->block, arrived,
 			  job->cause == UVMP_CAUSE_DEMAND && !job->is_follow);
 	if (s->adapt.is_on)
 		report_arrival(s, job, arrived);
@@ -294,12 +294,12 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 
 static void commit(struct uvmp_service *s, struct job *job)
 {
-	const struct residency *dst = uvmpi_residency_find(s, block_at(s, job->block), job->dst);
+	const struct residency *dst = uvmpi_residency_find(s, block_at(s, job->block), job->to);
 	uvmp_mask arrived, some;
 
 	/* an eviction ahead may have taken older pages of this block away */
 	uvmp_mask_andnot(&job->migrated, &job->migrated, &job->failed);
-	uvmp_mask_and(&arrived, &job->arrive[job->dst], &dst->resident);
+	uvmp_mask_and(&arrived, &job->arrive[job->to], &dst->resident);
 	uvmp_mask_or(&arrived, &arrived, &job->migrated);
 	uvmp_mask_and(&some, &arrived, &job->duplicate);
 	tell_migrations(s, job, &some, true);
@@ -313,13 +313,13 @@ static void commit(struct uvmp_service *s, struct job *job)
 
 static void next_destination(struct job *job)
 {
-	uint64_t left = job->destinations & ~(BIT(job->dst) | (BIT(job->dst) - 1u));
+	uint64_t left = job->destinations & ~(BIT(job->to) | (BIT(job->to) - 1u));
 
 	if (job->error != UVMP_OK || left == 0) {
 		uvmpi_block_end(job, job->error);
 		return;
 	}
-	job->dst = lowest_bit(left);
+	job->to = lowest_bit(left);
 	job->phase = JOB_ALLOCATE;
 }
 

@@ -231,10 +231,10 @@ static uint32_t count_utlbs(struct uvmp_service *s)
 	g->walks++;
 	for (uint32_t i = 0; i < bin->count; i++) {
 		const struct uvmp_fault *first = &g->batch.entry[g->order_of[bin->first + i]];
-		const struct uvmp_fault *outer = g->batch.entry + g->batch.cached;
+		const struct uvmp_fault *end = g->batch.entry + g->batch.cached;
 
 		count += is_new_utlb(g, first);
-		for (const struct uvmp_fault *at = first + 1; at < outer && at->is_filtered; at++) {
+		for (const struct uvmp_fault *at = first + 1; at < end && at->is_filtered; at++) {
 			if (at->address == first->address && has_same_instance(at, first))
 				count += is_new_utlb(g, at);
 		}
@@ -249,13 +249,13 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 	const struct uvmp_fault *fault = &gpu_of(s)->batch.entry[index];
 	const struct residency *residency = uvmpi_residency_find(s, b, s->fault.gpu);
 	uint32_t page = block_page(s, b, fault->address);
-	struct uvmp_fault_facts facts = {.logical = (enum uvmp_prot)range_of(s, b)->right,
+	struct uvmp_fault_facts facts = {.right = (enum uvmp_right)range_of(s, b)->right,
 					 .is_retry = s->fault.retries != 0};
 	struct job *job = &s->fault.servicing->job;
 	bool is_throttled;
 
 	if (residency)
-		facts.mapped = (enum uvmp_prot)residency_right(residency, page);
+		facts.mapped = (enum uvmp_right)residency_right(residency, page);
 	(void)uvmp_fault_classify(fault, &facts, previous, before, verdict);
 	s->fault.event.invalid_prefetches += verdict->invalid_prefetches;
 	if (verdict->is_fatal)

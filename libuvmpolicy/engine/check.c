@@ -19,15 +19,15 @@ struct tally {
 
 static bool check_segments(const struct uvmp_service *s)
 {
-	uint32_t outer = 0;
+	uint32_t end = 0;
 
 	for (uint32_t i = 0; i < s->segments; i++) {
 		const struct segment *segment = &s->segment[i];
 
-		if (segment->first != outer || segment->unused < segment->first ||
+		if (segment->first != end || segment->unused < segment->first ||
 		    segment->unused > segment->end)
 			return false;
-		outer = segment->end;
+		end = segment->end;
 	}
 	return true;
 }
@@ -209,7 +209,7 @@ static bool check_sub(const struct uvmp_service *s, handle h, const struct resid
 		    !owns(s, p->proc, h, chunk))
 			return false;
 		tally->backed[p->proc] += pages;
-		page = region.outer;
+		page = region.end;
 	}
 	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &chunks->backed);
 }

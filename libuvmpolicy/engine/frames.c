@@ -88,14 +88,14 @@ static void queue_run(struct uvmp_service *s, uint32_t gpu, handle block, enum u
 static void add_unit(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_action_kind kind,
 		     struct run *run, const struct run *unit)
 {
-	if (run->pages.outer != unit->pages.first || run->frame + run->units != unit->frame ||
+	if (run->pages.end != unit->pages.first || run->frame + run->units != unit->frame ||
 	    run->cause != unit->cause)
 		queue_run(s, gpu, block, kind, run);
 	if (run->units == 0)
 		*run = *unit;
 	else
 		run->units++;
-	run->pages.outer = unit->pages.outer;
+	run->pages.end = unit->pages.end;
 }
 
 /* The unit of the page, of which the block may have a part only. */
@@ -117,7 +117,7 @@ void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	uint32_t index;
 
 	for (uint32_t page = uvmp_mask_next_set(arriving->pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(arriving->pages, unit.pages.outer)) {
+	     page = uvmp_mask_next_set(arriving->pages, unit.pages.end)) {
 		index = first_unit + page / g->unit_pages;
 		unit = unit_at(g, block_at(s, block), page, g->frames.of_unit[index]);
 		if (unit.frame != NO_INDEX)

@@ -121,7 +121,7 @@ enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, ui
 		job->pin_procs[page] = hint.procs;
 	}
 	select_place(s, job, page, accesses, hint.pin_to, &place);
-	uvmpi_job_add(job, page, place.destination, access,
+	uvmpi_job_add(job, page, place.to, access,
 		      place.is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
 					     !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
 	return UVMP_OK;

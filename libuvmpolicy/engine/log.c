@@ -75,7 +75,7 @@ static const struct row table[FIELDS] = {
 	[PAGE_BYTES] = ROW("page_bytes", DECIMAL, UINT32_MAX),
 	[FROM] = PROCESSOR("from"),
 	[TO] = PROCESSOR("to"),
-	[RIGHT] = {"right", RIGHTS, UVMP_PROT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
+	[RIGHT] = {"right", RIGHTS, UVMP_RIGHT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
 	[MODE] = {"mode", MODES, UVMP_CANCEL_WRITE_AND_ATOMIC, 0, KIND(CANCEL), true},
 	[VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_ORDER, 0, KIND(EVICT), true},
 	[FOR] = ROW("for", HEXADECIMAL, UINT64_MAX),
@@ -199,14 +199,14 @@ static void put_pages(struct text *text, const uvmp_mask *pages)
 {
 	struct uvmp_region run = uvmp_mask_next_run(pages, 0);
 
-	while (run.outer > 0) {
+	while (run.end > 0) {
 		put_number(text, run.first);
-		if (run.outer > run.first + 1) {
+		if (run.end > run.first + 1) {
 			put_char(text, '-');
-			put_number(text, run.outer - 1);
+			put_number(text, run.end - 1);
 		}
-		run = uvmp_mask_next_run(pages, run.outer);
-		if (run.outer > 0)
+		run = uvmp_mask_next_run(pages, run.end);
+		if (run.end > 0)
 			put_char(text, ',');
 	}
 }

@@ -20,7 +20,7 @@ void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *page
 		uvmp_mask_and(&mapped, &mapped, pages);
 		if (uvmp_mask_is_empty(&mapped))
 			continue;
-		uvmpi_residency_map(residency, &mapped, UVMP_PROT_NONE);
+		uvmpi_residency_map(residency, &mapped, UVMP_RIGHT_NONE);
 		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, (enum uvmp_cause)reason.cause, h, &mapped);
 		a->to = residency->proc;
 		a->for_address = reason.for_address;
@@ -56,13 +56,13 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 			    uint32_t holder)
 {
 	uint64_t native = s->processors.native_atomics[holder], others = ~BIT(proc), right[3];
-	uint8_t best = UVMP_PROT_READ_WRITE;
+	uint8_t best = UVMP_RIGHT_READ_WRITE;
 
 	uvmpi_block_mapped(s, b, page, right);
 	if ((right[2] & others & ~native) != 0)
-		best = UVMP_PROT_READ;
+		best = UVMP_RIGHT_READ;
 	else if ((native & BIT(proc)) != 0 || (right[1] & others) == 0)
-		best = UVMP_PROT_READ_WRITE_ATOMIC;
+		best = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	return (uint8_t)minimum(best, range_of(s, b)->right);
 }
 
@@ -117,7 +117,7 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 		residency = uvmpi_residency_make(s, b, proc);
 		if (residency == NULL)
 			return;
-		for (uint8_t right = UVMP_PROT_READ; right <= UVMP_PROT_READ_WRITE_ATOMIC; right++)
+		for (uint8_t right = UVMP_RIGHT_READ; right <= UVMP_RIGHT_READ_WRITE_ATOMIC; right++)
 			if (!uvmp_mask_is_empty(&gain[right - 1]))
 				uvmpi_mapping_map(s, h, residency, &gain[right - 1], right, reason)->from =
 					(uint8_t)holder;
@@ -127,11 +127,11 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 void uvmpi_mapping_map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
 			      struct reason reason)
 {
-	map_remote(s, h, proc, pages, UVMP_PROT_READ_WRITE_ATOMIC, reason);
+	map_remote(s, h, proc, pages, UVMP_RIGHT_READ_WRITE_ATOMIC, reason);
 }
 
 void uvmpi_mapping_map_reads(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
 			     struct reason reason)
 {
-	map_remote(s, h, proc, pages, UVMP_PROT_READ, reason);
+	map_remote(s, h, proc, pages, UVMP_RIGHT_READ, reason);
 }

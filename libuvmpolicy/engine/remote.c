@@ -177,7 +177,7 @@ void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t p
 	struct block *b = block_at(s, h);
 	const struct residency *residency = uvmpi_residency_find(s, b, gpu);
 	bool is_there = residency != NULL && (uvmp_mask_test(&residency->resident, page) ||
-					      residency_right(residency, page) != UVMP_PROT_NONE);
+					      residency_right(residency, page) != UVMP_RIGHT_NONE);
 	struct counters *c = is_there ? counted(s, b) : NULL;
 
 	if (c == NULL)

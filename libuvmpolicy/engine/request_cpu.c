@@ -11,7 +11,7 @@ static uint8_t cpu_access(const struct request *request, const struct range *ran
 {
 	if (request->access == UVMP_ACCESS_READ)
 		return UVMP_ACCESS_READ;
-	return range->right == UVMP_PROT_READ_WRITE ? UVMP_ACCESS_WRITE : UVMP_ACCESS_ATOMIC_STRONG;
+	return range->right == UVMP_RIGHT_READ_WRITE ? UVMP_ACCESS_WRITE : UVMP_ACCESS_ATOMIC_STRONG;
 }
 
 static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode, enum uvmp_status status)

@@ -51,15 +51,15 @@ static uint32_t next_piece(const struct uvmp_service *s)
 static uint32_t pieces_from(const struct uvmp_service *s, uint32_t index)
 {
 	const struct range *first = &s->range[s->range_order[index]];
-	uint32_t outer = index + 1u;
+	uint32_t end = index + 1u;
 
-	for (; uvmpi_range_is_in(s, outer, first->space); outer++) {
-		const struct range *r = &s->range[s->range_order[outer]];
+	for (; uvmpi_range_is_in(s, end, first->space); end++) {
+		const struct range *r = &s->range[s->range_order[end]];
 
 		if (r->origin != first->origin || r->start > s->run.end || r->block != 0)
 			break;
 	}
-	return outer - index;
+	return end - index;
 }
 
 void uvmpi_request_free_pieces(struct uvmp_service *s)

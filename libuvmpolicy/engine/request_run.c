@@ -46,7 +46,7 @@ struct uvmp_region uvmpi_request_part_of(const struct uvmp_service *s, const str
 	if (run->request.base > b->start)
 		region.first = block_page(s, b, run->request.base);
 	if (run->end < last)
-		region.outer = block_page(s, b, run->end) + 1u;
+		region.end = block_page(s, b, run->end) + 1u;
 	return region;
 }
 

@@ -244,7 +244,7 @@ static void begin_lives(struct uvmp_service *s, uint32_t gpu, const struct block
 	uint32_t unit;
 
 	for (uint32_t page = uvmp_mask_next_set(arrived, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(arrived, region.outer)) {
+	     page = uvmp_mask_next_set(arrived, region.end)) {
 		region = uvmpi_memory_unit(s, gpu, b, page, &unit);
 		/* refused where it lives already */
 		(void)uvmp_lifetime_allocate(&s->gpu[gpu].controls.lifetime, unit, s->now_ns,
@@ -262,7 +262,7 @@ static void end_lives(struct uvmp_service *s, uint32_t gpu, const struct block *
 	uint32_t unit;
 
 	for (uint32_t page = uvmp_mask_next_set(gone, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(gone, region.outer)) {
+	     page = uvmp_mask_next_set(gone, region.end)) {
 		region = uvmpi_memory_unit(s, gpu, b, page, &unit);
 		if (uvmp_mask_region_any(resident, region))
 			continue;

@@ -107,8 +107,8 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 {
 	const struct block *b = block_at(s, block);
 
-	if (region.outer > b->pages)
-		region.outer = b->pages;
+	if (region.end > b->pages)
+		region.end = b->pages;
 	return uvmp_mask_region_all(&uvmpi_residency_find(s, b, gpu)->resident, region);
 }
 
@@ -362,7 +362,7 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 {
 	const struct block *b = block_at(s, e->block);
 	uvmp_mask cuts;
-	struct uvmp_copy_facts facts = {.destination = UVMP_CPU,
+	struct uvmp_copy_facts facts = {.to = UVMP_CPU,
 					.pages = &e->copied,
 					.resident = s->holders,
 					.grouping = UVMP_GROUPING_BY_CAUSE,

@@ -93,7 +93,7 @@ struct block {
 /* Residency of a block on one processor: 208 bytes. */
 struct residency {
 	uvmp_mask resident;
-	uvmp_mask low, high; /* right of the processor on each page: enum uvmp_prot as two bits */
+	uvmp_mask low, high; /* right of the processor on each page: enum uvmp_right as two bits */
 	handle next;
 	uint32_t memory;   /* whole block: root; small block: handle of a struct chunk_map; page-wise order: unit */
 	uint8_t proc;
@@ -287,7 +287,7 @@ struct job {
 	uint8_t throttles[UVMP_MASK_BITS];
 	/* set by the block service */
 	enum job_phase phase;
-	uint32_t dst;
+	uint32_t to;
 	enum uvmp_status status; /* result, when phase is JOB_IDLE again; UVMP_ERR_RETRY: decide again */
 	enum uvmp_status error;	 /* of a failed action */
 	uvmp_mask failed;	 /* pages that did not arrive */

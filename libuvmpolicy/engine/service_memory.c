@@ -213,8 +213,8 @@ void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, c
 	uvmp_mask_zero(pages);
 	backed_pages(s, b, p, &backed);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
-	     region = next_chunk(&shape, &backed, region.outer)) {
+	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
+	     region = next_chunk(&shape, &backed, region.end)) {
 		if (chunk_at(s, b, p, region.first).root == root)
 			uvmp_mask_region_set(pages, region);
 	}
@@ -385,8 +385,8 @@ static enum backing back_chunks(struct uvmp_service *s, uint32_t gpu, handle blo
 	backed_pages(s, b, p, &missing);
 	uvmp_mask_andnot(&missing, arriving->pages, &missing);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &missing, 0); region.outer != 0;
-	     region = next_chunk(&shape, &missing, region.outer)) {
+	for (region = next_chunk(&shape, &missing, 0); region.end != 0;
+	     region = next_chunk(&shape, &missing, region.end)) {
 		backing = back_chunk(s, gpu, block, p, region, size);
 		if (backing != BACKING_DONE) { /* a record without a chunk is no memory */
 			uvmp_mask_zero(&missing);
@@ -567,7 +567,7 @@ static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct
 
 	if (!uvmpi_evict_spares(s))
 		return;
-	region.outer = minimum(region.outer, b->pages);
+	region.end = minimum(region.end, b->pages);
 	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
 }
 
@@ -585,7 +585,7 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
 		spare_unit(s, g, b, p, &resident, page);
 		touch_unit(s, g, b, p, page);
 	}
@@ -649,7 +649,7 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 	uvmp_mask_andnot(&rest, &p->resident, pages);
 	recount(g, p, &rest);
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, around(g, page).outer)) {
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
 		spare_unit(s, g, b, p, &rest, page);
 		if (uvmp_mask_region_any(&rest, around(g, page)))
 			continue;
@@ -663,7 +663,7 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 static void release_frames(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
 {
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, around(g, page).outer))
+	     page = uvmp_mask_next_set(pages, around(g, page).end))
 		uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 }
 
@@ -694,8 +694,8 @@ void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, con
 	backed_pages(s, b, p, &gone);
 	uvmp_mask_and(&gone, &gone, pages);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &gone, 0); region.outer != 0;
-	     region = next_chunk(&shape, &gone, region.outer)) {
+	for (region = next_chunk(&shape, &gone, 0); region.end != 0;
+	     region = next_chunk(&shape, &gone, region.end)) {
 		if (uvmp_mask_region_any(&p->resident, region))
 			continue;
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first));
@@ -717,8 +717,8 @@ static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block
 	backed_pages(s, b, p, &backed);
 	uvmp_mask_and(&backed, &backed, pages);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
-	     region = next_chunk(&shape, &backed, region.outer))
+	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
+	     region = next_chunk(&shape, &backed, region.end))
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first), mark);
 }
 
@@ -796,8 +796,8 @@ static void free_chunks(struct uvmp_service *s, uint32_t gpu, handle block, stru
 
 	backed_pages(s, b, p, &backed);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
-	     region = next_chunk(&shape, &backed, region.outer)) {
+	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
+	     region = next_chunk(&shape, &backed, region.end)) {
 		struct uvmp_chunk chunk = chunk_at(s, b, p, region.first);
 
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk);
@@ -854,8 +854,8 @@ void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint
 		return;
 	backed_pages(s, b, p, &backed);
 	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.outer != 0;
-	     region = next_chunk(&shape, &backed, region.outer)) {
+	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
+	     region = next_chunk(&shape, &backed, region.end)) {
 		uint64_t offset = chunk_offset(chunk_at(s, b, p, region.first));
 
 		if (offset != behind)

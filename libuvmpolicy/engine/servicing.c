@@ -42,11 +42,11 @@ static void meet(struct uvmp_service *s, struct servicing *servicing, const stru
 
 	switch (need->kind) {
 	case NEED_ROOM:
-		if (uvmpi_evict_start(s, e, job, job->dst, need->size, false) != UVMP_OK)
+		if (uvmpi_evict_start(s, e, job, job->to, need->size, false) != UVMP_OK)
 			uvmpi_block_end(job, UVMP_ERR_NO_MEMORY);
 		break;
 	case NEED_ROOM_AHEAD:
-		if (uvmpi_evict_ahead(s, e, job, job->dst, job->next_start))
+		if (uvmpi_evict_ahead(s, e, job, job->to, job->next_start))
 			uvmpi_evict_advance(s, e);
 		uvmpi_block_queue_copies(s, job);
 		break;

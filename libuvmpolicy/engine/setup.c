@@ -214,7 +214,7 @@ static struct servicing *init_servicing(const struct parts *p, uint32_t operatio
 
 	servicing->job.arrive = &p->arrive[operation * p->processors];
 	servicing->job.arrived_from = &p->arrived_from[operation * p->processors];
-	servicing->job.hint.dst = UVMP_PROC_NONE;
+	servicing->job.hint.to = UVMP_PROC_NONE;
 	servicing->job.hint.follow = UVMP_PAGE_NONE;
 	return servicing;
 }

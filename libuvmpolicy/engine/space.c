@@ -70,15 +70,15 @@ bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b
 /* Index of the first instance that is not before `key`; they are sorted. */
 static uint32_t find_key(const struct uvmp_service *s, const struct instance *key)
 {
-	uint32_t first = 0, outer = s->instances;
+	uint32_t first = 0, end = s->instances;
 
-	while (first < outer) {
-		uint32_t middle = first + (outer - first) / 2u;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2u;
 
 		if (compare(&s->instance[middle], key) < 0)
 			first = middle + 1u;
 		else
-			outer = middle;
+			end = middle;
 	}
 	return first;
 }
@@ -154,16 +154,16 @@ enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu,
 
 uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address)
 {
-	uint32_t first = 0, outer = s->ranges;
+	uint32_t first = 0, end = s->ranges;
 
-	while (first < outer) {
-		uint32_t middle = first + (outer - first) / 2u;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2u;
 		const struct range *r = &s->range[s->range_order[middle]];
 
 		if (r->space < space || (r->space == space && r->end < address))
 			first = middle + 1u;
 		else
-			outer = middle;
+			end = middle;
 	}
 	return first;
 }
@@ -219,14 +219,14 @@ static bool are_pages(const struct uvmp_service *s, uvmp_addr base, uint64_t byt
 }
 
 enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
-                                        uint64_t bytes, enum uvmp_prot right, uint32_t home)
+                                        uint64_t bytes, enum uvmp_right right, uint32_t home)
 {
 	uint32_t slot, index;
 	struct range *r;
 
 	if (!uvmp_service_is_valid(service))
 		return UVMP_ERR_ARGUMENT;
-	if (!are_pages(service, base, bytes) || (uint32_t)right - 1u >= UVMP_PROT_READ_WRITE_ATOMIC ||
+	if (!are_pages(service, base, bytes) || (uint32_t)right - 1u >= UVMP_RIGHT_READ_WRITE_ATOMIC ||
 	    (home != UVMP_CPU && home != UVMP_PROC_NONE))
 		return UVMP_ERR_RANGE;
 	slot = uvmpi_space_find(service, space);
@@ -667,9 +667,9 @@ static void describe(const struct uvmp_service *s, const struct block *b, uint32
 
 	uvmpi_block_mapped(s, b, page, right);
 	state->resident = uvmpi_block_holders(s, b, page);
-	state->read = right[UVMP_PROT_READ - 1u];
-	state->write = right[UVMP_PROT_READ_WRITE - 1u];
-	state->atomic = right[UVMP_PROT_READ_WRITE_ATOMIC - 1u];
+	state->read = right[UVMP_RIGHT_READ - 1u];
+	state->write = right[UVMP_RIGHT_READ_WRITE - 1u];
+	state->atomic = right[UVMP_RIGHT_READ_WRITE_ATOMIC - 1u];
 	state->is_duplicated = block_is_duplicated(s, b, page);
 	state->is_discarded = block_is_discarded(s, b, page);
 	if (b->thrash != 0) {
@@ -703,8 +703,8 @@ enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t 
 	} else if (r->home == UVMP_CPU) { /* there is no block yet */
 		state->resident = 1;
 		state->read = 1;
-		state->write = r->right >= UVMP_PROT_READ_WRITE;
-		state->atomic = r->right >= UVMP_PROT_READ_WRITE_ATOMIC;
+		state->write = r->right >= UVMP_RIGHT_READ_WRITE;
+		state->atomic = r->right >= UVMP_RIGHT_READ_WRITE_ATOMIC;
 	}
 	return UVMP_OK;
 }

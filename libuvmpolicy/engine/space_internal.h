@@ -82,7 +82,7 @@ static inline uint8_t residency_right(const struct residency *p, uint32_t page)
 /* Of a processor that may have no state in the block. */
 static inline uint8_t residency_right_or_none(const struct residency *p, uint32_t page)
 {
-	return p != NULL ? residency_right(p, page) : (uint8_t)UVMP_PROT_NONE;
+	return p != NULL ? residency_right(p, page) : (uint8_t)UVMP_RIGHT_NONE;
 }
 /* Is the page resident on the CPU only? */
 static inline bool block_is_on_cpu(const struct uvmp_service *s, const struct block *b, uint32_t page)
@@ -96,9 +96,9 @@ void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t ri
 /* Pages on which the processor has at least `right`. */
 static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
 {
-	if (right == UVMP_PROT_READ)
+	if (right == UVMP_RIGHT_READ)
 		uvmp_mask_or(pages, &p->low, &p->high);
-	else if (right == UVMP_PROT_READ_WRITE)
+	else if (right == UVMP_RIGHT_READ_WRITE)
 		uvmp_mask_copy(pages, &p->high);
 	else
 		uvmp_mask_and(pages, &p->low, &p->high);

@@ -45,7 +45,7 @@ void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvm
 
 	/* without an array of pages there is only the last event, and this one may be the same */
 	if (!s->policy.thrash.is_enabled ||
-	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->dst))
+	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->to))
 		return;
 	t = detector(s, b, &temporary);
 	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
@@ -79,7 +79,7 @@ void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pa
 
 	if (b->thrash == 0)
 		return;
-	for (run = uvmp_mask_next_run(pages, 0); run.outer != 0; run = uvmp_mask_next_run(pages, run.outer))
+	for (run = uvmp_mask_next_run(pages, 0); run.end != 0; run = uvmp_mask_next_run(pages, run.end))
 		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
 }
 

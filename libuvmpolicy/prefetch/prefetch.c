@@ -79,7 +79,7 @@ bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
 
 static bool is_region_of_block(struct uvmp_region region, uint32_t pages)
 {
-	return !uvmp_region_is_empty(region) && region.outer <= pages;
+	return !uvmp_region_is_empty(region) && region.end <= pages;
 }
 
 /* Does the mask stay inside the block? No mask does. */
@@ -125,7 +125,7 @@ static enum uvmp_status check(const struct prefetcher *prefetcher, const struct 
 	if (!are_params_valid(prefetcher, params) || !uvmp_prefetch_state_is_valid(state) ||
 	    !uvmp_block_is_valid(&facts->block))
 		return UVMP_ERR_ARGUMENT;
-	if (facts->dst >= UVMP_PROCS_MAX ||
+	if (facts->to >= UVMP_PROCS_MAX ||
 	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
 		return UVMP_ERR_RANGE;
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;

@@ -10,7 +10,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	(void)params;
 	(void)state;
 	uvmpi_prefetch_absent(facts, &absent);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &absent);
+	uvmpi_prefetch_hint_set(hint, facts->to, &absent);
 	return UVMP_OK;
 }
 

@@ -1,10 +1,10 @@
 /* What several prefetchers use: the hint, absent pages, and the driver's limits on prefetching. */
 #include "prefetch_internal.h"
 
-void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages)
+void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)
 {
 	hint->pages = *pages;
-	hint->dst = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : dst;
+	hint->to = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : to;
 	hint->follow = UVMP_PAGE_NONE;
 	hint->basic_blocks = 0;
 }
@@ -36,11 +36,11 @@ bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
 
 bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
 {
-	if (!facts->has_preferred || facts->preferred == facts->dst)
+	if (!facts->has_preferred || facts->preferred == facts->to)
 		return true;
 	if (!facts->is_confidential)
 		return false;
-	return facts->dst == UVMP_CPU ||
+	return facts->to == UVMP_CPU ||
 	       (facts->cpu_resident != NULL && uvmp_mask_intersects(facts->faulted, facts->cpu_resident));
 }
 

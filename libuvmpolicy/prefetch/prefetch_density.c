@@ -32,7 +32,7 @@ static struct uvmp_region big_pages_of(const struct uvmp_block *block, struct uv
 	struct uvmp_region big = uvmp_block_big_pages(block, max);
 
 	if (uvmp_region_is_empty(big))
-		big.first = big.outer = max.first;
+		big.first = big.end = max.first;
 	return big;
 }
 
@@ -43,12 +43,12 @@ static struct uvmp_region segment_of(uint32_t page, uint32_t big_page, struct uv
 {
 	struct uvmp_region segment = {max.first, big.first};
 
-	if (page >= big.outer) {
-		segment.first = big.outer;
-		segment.outer = max.outer;
+	if (page >= big.end) {
+		segment.first = big.end;
+		segment.end = max.end;
 	} else if (page >= big.first) {
 		segment.first = page - (page - big.first) % big_page;
-		segment.outer = segment.first + big_page;
+		segment.end = segment.first + big_page;
 	}
 	return segment;
 }
@@ -59,8 +59,8 @@ static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct
 {
 	struct uvmp_region segment;
 
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, max.first); p < max.outer;
-	     p = uvmp_mask_next_set(facts->faulted, segment.outer)) {
+	for (uint32_t p = uvmp_mask_next_set(facts->faulted, max.first); p < max.end;
+	     p = uvmp_mask_next_set(facts->faulted, segment.end)) {
 		segment = segment_of(p, facts->block.big_pages, big, max);
 		if (facts->thrashing == NULL || !uvmp_mask_region_any(facts->thrashing, segment))
 			uvmp_mask_region_set(set, segment);
@@ -119,9 +119,9 @@ static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
 		struct uvmp_region node = {leaf & ~((1u << height) - 1u), 0};
 
 		/* The last node of a level ends with the tree, and so does its denominator. */
-		node.outer = node.first + (1u << height);
-		if (node.outer > tree->leaves)
-			node.outer = tree->leaves;
+		node.end = node.first + (1u << height);
+		if (node.end > tree->leaves)
+			node.end = tree->leaves;
 		if (node_weight(tree, node.first, height) * 100u > uvmp_region_pages(node) * tree->threshold)
 			return node;
 	}
@@ -131,7 +131,7 @@ static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
  * and starts a node that begins in the padding `padding` pages into the block. */
 static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node, bool quirks)
 {
-	struct uvmp_region pages = {tree->max.first, node.outer + tree->max.first - tree->padding};
+	struct uvmp_region pages = {tree->max.first, node.end + tree->max.first - tree->padding};
 
 	if (quirks && node.first + tree->max.first < tree->padding)
 		pages.first = tree->padding;
@@ -149,8 +149,8 @@ static void collect(const struct tree *tree, const uvmp_mask *candidates, bool q
 	uvmp_mask_zero(pages);
 	if (tree->threshold >= 100) /* [driver: threshold-zero]: nothing is denser than 100 % */
 		return;
-	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.outer;
-	     p = uvmp_mask_next_set(candidates, region.outer)) {
+	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.end;
+	     p = uvmp_mask_next_set(candidates, region.end)) {
 		region = pages_of(tree, region_for(tree, p - tree->max.first + tree->padding), quirks);
 		uvmp_mask_region_set(pages, region);
 	}
@@ -181,13 +181,13 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 	if (facts->is_hmm)
 		max = facts->max_region;
 	uvmp_mask_zero(pages);
-	if (facts->is_first_touch && facts->has_preferred && facts->dst == facts->preferred)
+	if (facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred)
 		uvmp_mask_region_set(pages, max);
 	else if (uvmpi_prefetch_is_allowed(facts))
 		density(params, facts, max, pages);
 	uvmp_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
-	if (facts->dst == UVMP_CPU && !facts->is_hmm && facts->resident != NULL &&
+	if (facts->to == UVMP_CPU && !facts->is_hmm && facts->resident != NULL &&
 	    facts->cpu_read_mapped != NULL) {
 		uvmp_mask_and(&mapped, facts->resident, facts->cpu_read_mapped);
 		uvmp_mask_andnot(pages, pages, &mapped);
@@ -208,20 +208,20 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t dst = UVMP_PROC_NONE;
+	uint32_t to = UVMP_PROC_NONE;
 	uvmp_mask pages;
 
 	choose(params, facts, &pages);
-	if (state->last_proc != facts->dst) {
-		state->last_proc = facts->dst;
+	if (state->last_proc != facts->to) {
+		state->last_proc = facts->to;
 		state->faults = 0;
 	}
 	state->faults = count_faults(state->faults, facts, params->quirks);
 	if (state->faults >= params->min_faults) {
 		uvmpi_prefetch_drop_groups(facts, &pages);
-		dst = facts->dst;
+		to = facts->to;
 	}
-	uvmpi_prefetch_hint_set(hint, dst, &pages);
+	uvmpi_prefetch_hint_set(hint, to, &pages);
 	return UVMP_OK;
 }
 
@@ -255,7 +255,7 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 
 	if (faulted == NULL || pages == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (threshold > 100 || window.outer < window.first)
+	if (threshold > 100 || window.end < window.first)
 		return UVMP_ERR_RANGE;
 	window = uvmp_region_intersect(window, block);
 	set = *faulted;

@@ -41,8 +41,8 @@ const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 
 /* -- prefetch_common.c -- */
 
-/* *hint = `pages` to dst, or nothing to nowhere; nothing to follow, no basic blocks. */
-void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t dst, const uvmp_mask *pages);
+/* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks. */
+void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages);
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
 void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
@@ -50,7 +50,7 @@ void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *p
 /* Did a page fault that is resident or pending already? */
 bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
 
-/* Does the preferred location of the pages allow prefetching to dst? */
+/* Does the preferred location of the pages allow prefetching to processor `to`? */
 bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
 
 /* Removes range groups without a faulting page from *pages. */

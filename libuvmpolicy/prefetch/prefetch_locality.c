@@ -8,10 +8,10 @@
 /* How far [page, page + locality_pages) of the last faulting page goes, cut at the end of the range. */
 static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
 {
-	uint64_t outer = (uint64_t)uvmp_mask_hull(facts->faulted).outer - 1u + params->locality_pages;
+	uint64_t end = (uint64_t)uvmp_mask_hull(facts->faulted).end - 1u + params->locality_pages;
 	uint64_t left = facts->range_pages - facts->range_first;
 
-	return facts->range_first + (outer < left ? outer : left);
+	return facts->range_first + (end < left ? end : left);
 }
 
 /* Adds everything within `locality_pages` from a faulting page on. */
@@ -32,7 +32,7 @@ static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uv
 	struct uvmp_region run = {0, 0};
 
 	if (reach > facts->range_first)
-		run.outer = reach - facts->range_first < UVMP_MASK_BITS
+		run.end = reach - facts->range_first < UVMP_MASK_BITS
 				    ? (uint32_t)(reach - facts->range_first)
 				    : UVMP_MASK_BITS;
 	uvmp_mask_region_set(pages, run);
@@ -43,7 +43,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask pages, absent;
-	uint64_t outer;
+	uint64_t end;
 
 	uvmp_mask_zero(&pages);
 	if (facts->is_follow) {
@@ -54,10 +54,10 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	}
 	uvmpi_prefetch_absent(facts, &absent);
 	uvmp_mask_and(&pages, &pages, &absent);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
-	outer = facts->range_first + facts->block.pages;
-	if (state->range->reach > outer && outer < facts->range_pages)
-		hint->follow = outer;
+	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
+	end = facts->range_first + facts->block.pages;
+	if (state->range->reach > end && end < facts->range_pages)
+		hint->follow = end;
 	return UVMP_OK;
 }
 

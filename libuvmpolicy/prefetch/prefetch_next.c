@@ -19,7 +19,7 @@ static bool is_full(const struct uvmp_prefetch_params *params, const struct uvmp
 	uvmp_mask absent;
 
 	uvmpi_prefetch_absent(facts, &absent);
-	if (hint->dst != UVMP_PROC_NONE)
+	if (hint->to != UVMP_PROC_NONE)
 		uvmp_mask_andnot(&absent, &absent, &hint->pages);
 	return (facts->block.pages - uvmp_mask_weight(&absent)) * 100u >=
 	       facts->block.pages * params->next_percent;
@@ -37,7 +37,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 {
 	struct uvmp_prefetch_hint chosen;
 	uint32_t budget;
-	uint64_t outer;
+	uint64_t end;
 	uvmp_mask pages;
 
 	if (facts->is_follow) {
@@ -47,16 +47,16 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			uvmpi_prefetch_admit(facts, &pages);
 			budget--;
 		}
-		uvmpi_prefetch_hint_set(&chosen, facts->dst, &pages);
+		uvmpi_prefetch_hint_set(&chosen, facts->to, &pages);
 	} else {
 		(void)uvmpi_prefetch_density_decide(params, facts, state, &chosen); /* never fails */
 		budget = is_full(params, facts, &chosen) ? params->next_blocks : 0;
 	}
-	outer = facts->range_first + facts->block.pages;
+	end = facts->range_first + facts->block.pages;
 	state->range->budget = budget;
 	*hint = chosen;
-	if (budget != 0 && outer < facts->range_pages)
-		hint->follow = outer;
+	if (budget != 0 && end < facts->range_pages)
+		hint->follow = end;
 	return UVMP_OK;
 }
 

@@ -15,7 +15,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u))
 		uvmp_tree_add(state->tree, p, 1, params->quirks);
 	uvmp_mask_zero(&nothing);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &nothing);
+	uvmpi_prefetch_hint_set(hint, facts->to, &nothing);
 	return UVMP_OK;
 }
 

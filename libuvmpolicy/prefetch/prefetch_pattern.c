@@ -33,7 +33,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	}
 	uvmpi_prefetch_admit(facts, &pages);
 	uvmp_mask_and(&pages, &pages, state->pattern);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	return UVMP_OK;
 }
 

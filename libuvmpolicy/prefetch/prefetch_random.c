@@ -29,7 +29,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		uvmp_mask_clear(&free_pages, drawn);
 		uvmp_mask_set(&taken, drawn);
 	}
-	uvmpi_prefetch_hint_set(hint, facts->dst, &taken);
+	uvmpi_prefetch_hint_set(hint, facts->to, &taken);
 	return UVMP_OK;
 }
 

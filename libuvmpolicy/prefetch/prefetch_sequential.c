@@ -48,7 +48,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		range->budget = params->sequential_pages;
 	if (has_cursor(facts, range))
 		take(facts, range, &pages);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	if (range->budget != 0 && range->cursor < facts->range_pages)
 		hint->follow = range->cursor;
 	return UVMP_OK;

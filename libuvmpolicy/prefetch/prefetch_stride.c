@@ -171,7 +171,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	range->step = walk.step;
 	uvmpi_prefetch_admit(facts, &admitted);
 	uvmp_mask_and(&pages, &pages, &admitted);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	if (walk.budget != 0)
 		hint->follow = walk.page;
 	return UVMP_OK;

@@ -11,15 +11,15 @@
  * or not judged yet. */
 #include "prefetch_internal.h"
 
-/* Takes the empty ones of the leaves [first, outer) and returns them as a set. A leaf behind the end of the
+/* Takes the empty ones of the leaves [first, end) and returns them as a set. A leaf behind the end of the
  * block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that
  * it has. */
-static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t outer, uint32_t block_pages,
+static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint32_t block_pages,
 		     bool quirks)
 {
 	uint32_t taken = 0;
 
-	for (uint32_t b = first; b < outer && b * UVMP_BASIC_BLOCK_PAGES < block_pages; b++) {
+	for (uint32_t b = first; b < end && b * UVMP_BASIC_BLOCK_PAGES < block_pages; b++) {
 		uint32_t pages = block_pages - b * UVMP_BASIC_BLOCK_PAGES;
 
 		if (uvmp_tree_leaf(tree, b) != 0)

@@ -69,6 +69,6 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	}
 	pages_of(facts, chosen, &pages);
 	uvmp_mask_and(&pages, &pages, &wanted);
-	uvmpi_prefetch_hint_set(hint, facts->dst, &pages);
+	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	hint->basic_blocks = chosen;
 }

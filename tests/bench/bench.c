@@ -48,7 +48,7 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 			struct uvmp_prefetch_facts facts = {.block = block,
 			                                    .faulted = &faulted,
 			                                    .resident = &resident,
-			                                    .dst = 1,
+			                                    .to = 1,
 			                                    .range_pages = 512};
 
 			uvmp_mask_zero(&faulted);
@@ -62,7 +62,7 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 			if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
 				exit(1);
 			uvmp_mask_or(&resident, &resident, &faulted);
-			if (hint.dst == 1)
+			if (hint.to == 1)
 				uvmp_mask_or(&resident, &resident, &hint.pages);
 			i++;
 		}
@@ -78,7 +78,7 @@ static void prefetch_once(uint32_t stride, uint32_t faults, uint32_t resident_pa
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask resident, faulted;
 	struct uvmp_prefetch_facts facts = {
-	        .faulted = &faulted, .resident = &resident, .dst = 1, .range_pages = 512};
+	        .faulted = &faulted, .resident = &resident, .to = 1, .range_pages = 512};
 
 	uvmp_prefetch_params_init(&params, UVMP_PREFETCH_DENSITY);
 	uvmp_block_from_shape(512, 0, 16, &facts.block);
@@ -169,7 +169,7 @@ static void thrash(uint32_t asked_page, unsigned long count)
 	for (unsigned long i = 0; i < count; i++) {
 		uint32_t dst = i % 2u;
 		struct uvmp_thrash_migration migration = {
-		        .region = {7, 8}, .dst = dst, .final_dst = dst, .now_ns = now};
+		        .region = {7, 8}, .to = dst, .final_to = dst, .now_ns = now};
 		struct uvmp_thrash_facts facts = {.page = asked_page,
 		                                  .requester = 1u - dst,
 		                                  .residents = (uint64_t)1 << dst,
@@ -377,7 +377,7 @@ static void engine(uint32_t resident, unsigned long count)
 
 	engine_bytes(blocks * root, resident * root, (uint32_t)blocks, &service);
 	if (uvmp_service_bind(service, 1, UVMP_APERTURE_VID, 0, 0, SPACE) != UVMP_OK ||
-	    uvmp_service_add_range(service, SPACE, BASE, blocks * root, UVMP_PROT_READ_WRITE_ATOMIC,
+	    uvmp_service_add_range(service, SPACE, BASE, blocks * root, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                           UVMP_CPU) != UVMP_OK)
 		exit(1);
 	for (uint32_t i = 0; i < resident; i++) {

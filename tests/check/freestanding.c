@@ -70,7 +70,7 @@ static bool density_is_right(void)
 {
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_facts facts = {
-	        .dst = 1, .faulted_region = {300, 301}};
+	        .to = 1, .faulted_region = {300, 301}};
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted = {{0}}, resident = {{0}};
@@ -82,7 +82,7 @@ static bool density_is_right(void)
 	facts.faulted = &faulted;
 	facts.resident = &resident;
 	return uvmp_block_from_shape(512, 0, 16, &facts.block) == UVMP_OK &&
-	       uvmp_prefetch_decide(&params, &facts, &state, &hint) == UVMP_OK && hint.dst == 1 &&
+	       uvmp_prefetch_decide(&params, &facts, &state, &hint) == UVMP_OK && hint.to == 1 &&
 	       uvmp_mask_weight(&hint.pages) == 511 && !uvmp_mask_test(&hint.pages, 300);
 }
 

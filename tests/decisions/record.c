@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 		(void)uvmp_service_bind(r.service, gpu, UVMP_APERTURE_VID, 0, 0, SPACE);
 	for (uint32_t i = 0; i < RANGES; i++)
 		(void)uvmp_service_add_range(r.service, SPACE, range_base(i), range_bytes(i),
-		                             UVMP_PROT_READ_WRITE_ATOMIC, i == 1 ? UVMP_CPU : UVMP_PROC_NONE);
+		                             UVMP_RIGHT_READ_WRITE_ATOMIC, i == 1 ? UVMP_CPU : UVMP_PROC_NONE);
 	for (uint64_t i = 0; i < events; i++) {
 		event(&r);
 		drain(&r);

@@ -138,7 +138,7 @@ static enum uvmp_status happen(struct selftest *test)
 	}
 	if (kind < 98)
 		return uvmp_service_free_range(test->service, space, base, NULL);
-	return uvmp_service_add_range(test->service, space, base, RANGE, UVMP_PROT_READ_WRITE_ATOMIC,
+	return uvmp_service_add_range(test->service, space, base, RANGE, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                              pick(test, 2) == 0 ? UVMP_CPU : UVMP_PROC_NONE);
 }
 
@@ -152,7 +152,7 @@ static bool set_up(struct selftest *test)
 	for (uint32_t space = 1; space <= SPACES; space++)
 		for (uint32_t range = 0; range < RANGES; range++)
 			if (uvmp_service_add_range(test->service, space, base_of(range), RANGE,
-			                           UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE) != UVMP_OK)
+			                           UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE) != UVMP_OK)
 				return false;
 	return true;
 }

@@ -28,7 +28,7 @@ static struct uvmp_region take_region(struct bytes *bytes, uint32_t pages)
 	struct uvmp_region region;
 
 	region.first = take_below(bytes, pages);
-	region.outer = region.first + 1u + take_below(bytes, pages - region.first);
+	region.end = region.first + 1u + take_below(bytes, pages - region.first);
 	return region;
 }
 
@@ -43,8 +43,8 @@ static void take_mask(struct bytes *bytes, uint32_t pages, uvmp_mask *mask)
 		struct uvmp_region run = take_region(bytes, pages);
 
 		if (how & 1u)
-			run.outer = run.first + 1u;
-		for (uint32_t p = run.first; p < run.outer; p++)
+			run.end = run.first + 1u;
+		for (uint32_t p = run.first; p < run.end; p++)
 			if (how & 6u)
 				mask->word[p / 64u] |= (uint64_t)1 << (p % 64u);
 			else
@@ -76,7 +76,7 @@ static void read_parameters(struct density_case *c, struct bytes *bytes, uint32_
 	if (min_faults >= 128)
 		c->params.min_faults = 1u + min_faults % 20u;
 	uvmp_prefetch_state_init(&c->state);
-	c->facts.dst = processors % 3u;
+	c->facts.to = processors % 3u;
 	c->facts.preferred = processors / 4u % 4u < 3u ? processors / 4u % 4u : UVMP_PROC_NONE;
 	c->facts.has_preferred = c->facts.preferred != UVMP_PROC_NONE;
 	c->state.last_proc = processors / 16u % 4u < 3u ? processors / 16u % 4u : UVMP_PROC_NONE;
@@ -143,7 +143,7 @@ bool density_case_agrees(const struct density_case *c)
 		return false;
 	naive_density(&c->params, &c->facts, &c->state, &naive);
 	return same_pages(&hint.pages, naive.pages) && state.faults == naive.faults &&
-	       state.last_proc == naive.last_proc && hint.dst == naive.dst;
+	       state.last_proc == naive.last_proc && hint.to == naive.to;
 }
 
 bool density_case_agrees_ats(const struct density_case *c)
@@ -155,7 +155,7 @@ bool density_case_agrees_ats(const struct density_case *c)
 	if (uvmp_prefetch_ats(c->params.threshold, window, c->facts.resident, &c->faulted, is_whole,
 	                      &pages) != UVMP_OK)
 		return false;
-	naive_ats(c->params.threshold, window.first, window.outer, c->facts.resident, &c->faulted, is_whole,
+	naive_ats(c->params.threshold, window.first, window.end, c->facts.resident, &c->faulted, is_whole,
 	          naive);
 	return same_pages(&pages, naive);
 }

@@ -253,8 +253,8 @@ static void list_read(struct list *list, struct bytes *bytes)
 		e->access_mask = (uint8_t)((what >> 3 | 1u << e->access) & ((2u << e->access) - 1u));
 		e->num_instances = 1u + (what >> 6);
 		e->is_fatal = facts >= 248u;
-		list->facts[list->count].logical = (enum uvmp_prot)(facts & 3u);
-		list->facts[list->count].mapped = (enum uvmp_prot)(facts >> 2 & 3u);
+		list->facts[list->count].right = (enum uvmp_right)(facts & 3u);
+		list->facts[list->count].mapped = (enum uvmp_right)(facts >> 2 & 3u);
 		list->facts[list->count].is_retry = facts % 64u >= 48u;
 		list->facts[list->count].is_unmapped = (what & 7u) == 7u;
 	}

@@ -15,16 +15,16 @@ static void unpack(const uvmp_mask *mask, bool pages[512])
 		pages[p] = mask != NULL && ((mask->word[p / 64] >> (p % 64)) & 1) != 0;
 }
 
-static bool any_in(const bool pages[512], int first, int outer)
+static bool any_in(const bool pages[512], int first, int end)
 {
-	for (int p = first; p < outer; p++)
+	for (int p = first; p < end; p++)
 		if (pages[p])
 			return true;
 	return false;
 }
 
 /* [driver: density-region]: from the leaf to the root; the last that satisfies is the highest. */
-static bool region_for(const struct leaves *leaves, int leaf, int threshold, int *first, int *outer)
+static bool region_for(const struct leaves *leaves, int leaf, int threshold, int *first, int *end)
 {
 	bool found = false;
 	int levels = 1;
@@ -33,14 +33,14 @@ static bool region_for(const struct leaves *leaves, int leaf, int threshold, int
 		levels++;
 	for (int h = 0; h < levels; h++) {
 		int start = leaf / (1 << h) * (1 << h);
-		int end = start + (1 << h) < leaves->count ? start + (1 << h) : leaves->count;
+		int stop = start + (1 << h) < leaves->count ? start + (1 << h) : leaves->count;
 		int weight = 0;
 
-		for (int i = start; i < end; i++)
+		for (int i = start; i < stop; i++)
 			weight += leaves->set[i];
-		if (weight * 100 > (end - start) * threshold) {
+		if (weight * 100 > (stop - start) * threshold) {
 			*first = start;
-			*outer = end;
+			*end = stop;
 			found = true;
 		}
 	}
@@ -49,85 +49,85 @@ static bool region_for(const struct leaves *leaves, int leaf, int threshold, int
 
 /* [driver: density-clamp], with signed numbers. Without quirks: leaf i is page i - padding of the region, and
  * the padding is nothing. */
-static void clamp(int *first, int *outer, int max_first, int max_outer, int padding, bool quirks)
+static void clamp(int *first, int *end, int max_first, int max_end, int padding, bool quirks)
 {
 	if (quirks) {
 		*first += max_first;
-		*outer += max_first;
+		*end += max_first;
 		if (*first < padding)
 			*first = padding;
 		else
 			*first = *first - padding > max_first ? *first - padding : max_first;
-		if (*outer < padding)
-			*outer = padding;
+		if (*end < padding)
+			*end = padding;
 		else
-			*outer = *outer - padding < max_outer ? *outer - padding : max_outer;
+			*end = *end - padding < max_end ? *end - padding : max_end;
 		return;
 	}
 	*first = *first - padding + max_first;
-	*outer = *outer - padding + max_first;
+	*end = *end - padding + max_first;
 	if (*first < max_first)
 		*first = max_first;
 }
 
 /* Pages around every candidate. */
-static void gather(const struct leaves *leaves, const bool candidate[512], int max_first, int max_outer,
+static void gather(const struct leaves *leaves, const bool candidate[512], int max_first, int max_end,
                    int threshold, bool quirks, bool pages[512])
 {
-	for (int p = max_first; p < max_outer; p++) {
-		int first, outer;
+	for (int p = max_first; p < max_end; p++) {
+		int first, end;
 
 		if (!candidate[p] ||
-		    !region_for(leaves, p - max_first + leaves->padding, threshold, &first, &outer))
+		    !region_for(leaves, p - max_first + leaves->padding, threshold, &first, &end))
 			continue;
-		clamp(&first, &outer, max_first, max_outer, leaves->padding, quirks);
-		for (int q = first; q < outer; q++)
+		clamp(&first, &end, max_first, max_end, leaves->padding, quirks);
+		for (int q = first; q < end; q++)
 			pages[q] = true;
 	}
 }
 
 /* Big pages by their absolute number: page p of the block is page p + offset counted from a boundary. A big
  * page counts if all of it lies in the region. */
-static bool is_in_big_page(const struct uvmp_block *block, int page, int max_first, int max_outer)
+static bool is_in_big_page(const struct uvmp_block *block, int page, int max_first, int max_end)
 {
 	int size = (int)block->big_pages, offset = (int)block->offset;
 	int start = (page + offset) / size * size - offset;
 
-	return start >= max_first && start + size <= max_outer;
+	return start >= max_first && start + size <= max_end;
 }
 
 /* [driver: density-tree]: two pages lie in the same segment if nothing divides them: pages of one big page,
  * or both before the first or both behind the last big page. */
-static void segment_of(const struct uvmp_block *block, int page, int max_first, int max_outer, int *first,
-                       int *outer)
+static void segment_of(const struct uvmp_block *block, int page, int max_first, int max_end, int *first,
+                       int *end)
 {
 	int size = (int)block->big_pages, offset = (int)block->offset;
 
 	*first = page;
-	*outer = page + 1;
-	if (is_in_big_page(block, page, max_first, max_outer)) {
+	*end = page + 1;
+	if (is_in_big_page(block, page, max_first, max_end)) {
 		*first = (page + offset) / size * size - offset;
-		*outer = *first + size;
+		*end = *first + size;
 		return;
 	}
-	while (*first > max_first && !is_in_big_page(block, *first - 1, max_first, max_outer))
+	while (*first > max_first && !is_in_big_page(block, *first - 1, max_first, max_end))
 		(*first)--;
-	while (*outer < max_outer && !is_in_big_page(block, *outer, max_first, max_outer))
-		(*outer)++;
+	while (*end < max_end && !is_in_big_page(block, *end, max_first, max_end))
+		(*end)++;
 }
 
 /* [driver: density-tree]: leaves in front of the region's first page, if its first big page begins behind
  * it. */
-static int padding_of(const struct uvmp_block *block, int max_first, int max_outer)
+static int padding_of(const struct uvmp_block *block, int max_first, int max_end)
 {
-	for (int p = max_first; p < max_outer; p++)
-		if (is_in_big_page(block, p, max_first, max_outer))
+	for (int p = max_first; p < max_end; p++)
+		if (is_in_big_page(block, p, max_first, max_end))
 			return p == max_first ? 0 : (int)block->big_pages - (p - max_first);
 	return 0;
 }
 
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                    int max_first, int max_outer, bool pages[512])
+                    int max_first, int max_end, bool pages[512])
 {
 	bool resident[512], faulted[512], thrashing[512], candidate[512];
 	struct leaves leaves;
@@ -136,20 +136,20 @@ static void density(const struct uvmp_prefetch_params *params, const struct uvmp
 	unpack(facts->faulted, faulted);
 	unpack(facts->thrashing, thrashing);
 	memset(&leaves, 0, sizeof(leaves));
-	leaves.padding = padding_of(&facts->block, max_first, max_outer);
-	leaves.count = leaves.padding + max_outer - max_first;
-	for (int p = max_first; p < max_outer; p++) {
-		int first, outer;
+	leaves.padding = padding_of(&facts->block, max_first, max_end);
+	leaves.count = leaves.padding + max_end - max_first;
+	for (int p = max_first; p < max_end; p++) {
+		int first, end;
 
-		segment_of(&facts->block, p, max_first, max_outer, &first, &outer);
+		segment_of(&facts->block, p, max_first, max_end, &first, &end);
 		leaves.set[p - max_first + leaves.padding] =
 		        resident[p] || faulted[p] ||
-		        (any_in(faulted, first, outer) && !any_in(thrashing, first, outer));
+		        (any_in(faulted, first, end) && !any_in(thrashing, first, end));
 	}
 	for (int p = 0; p < 512; p++)
 		candidate[p] = faulted[p] && !thrashing[p] && p >= (int)facts->faulted_region.first &&
-		               p < (int)facts->faulted_region.outer;
-	gather(&leaves, candidate, max_first, max_outer, (int)params->threshold, params->quirks, pages);
+		               p < (int)facts->faulted_region.end;
+	gather(&leaves, candidate, max_first, max_end, (int)params->threshold, params->quirks, pages);
 }
 
 static bool is_allowed(const struct uvmp_prefetch_facts *facts)
@@ -160,9 +160,9 @@ static bool is_allowed(const struct uvmp_prefetch_facts *facts)
 	unpack(facts->cpu_resident, cpu_resident);
 	for (int p = 0; p < 512; p++)
 		on_cpu = on_cpu || (faulted[p] && cpu_resident[p]);
-	if (facts->preferred == UVMP_PROC_NONE || facts->preferred == facts->dst)
+	if (facts->preferred == UVMP_PROC_NONE || facts->preferred == facts->to)
 		return true;
-	return facts->is_confidential && (facts->dst == 0 || on_cpu);
+	return facts->is_confidential && (facts->to == 0 || on_cpu);
 }
 
 void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
@@ -170,28 +170,28 @@ void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_
 {
 	bool resident[512], faulted[512], thrashing[512], mapped[512];
 	int max_first = facts->is_hmm ? (int)facts->max_region.first : 0;
-	int max_outer = (int)(facts->is_hmm ? facts->max_region.outer : facts->block.pages);
+	int max_end = (int)(facts->is_hmm ? facts->max_region.end : facts->block.pages);
 
 	unpack(facts->resident, resident);
 	unpack(facts->faulted, faulted);
 	unpack(facts->thrashing, thrashing);
 	unpack(facts->cpu_read_mapped, mapped);
 	memset(out, 0, sizeof(*out));
-	out->dst = UVMP_PROC_NONE;
-	out->last_proc = facts->dst;
-	out->faults = state->last_proc == facts->dst ? state->faults : 0;
-	if (facts->is_first_touch && facts->dst == facts->preferred)
-		for (int p = max_first; p < max_outer; p++)
+	out->to = UVMP_PROC_NONE;
+	out->last_proc = facts->to;
+	out->faults = state->last_proc == facts->to ? state->faults : 0;
+	if (facts->is_first_touch && facts->to == facts->preferred)
+		for (int p = max_first; p < max_end; p++)
 			out->pages[p] = true;
 	else if (is_allowed(facts))
-		density(params, facts, max_first, max_outer, out->pages);
+		density(params, facts, max_first, max_end, out->pages);
 	for (int p = 0; p < 512; p++) {
 		if (faulted[p] || thrashing[p])
 			out->pages[p] = false;
-		if (facts->dst == 0 && !facts->is_hmm && resident[p] && mapped[p])
+		if (facts->to == 0 && !facts->is_hmm && resident[p] && mapped[p])
 			out->pages[p] = false;
 		if (faulted[p] && p >= (int)facts->faulted_region.first &&
-		    p < (int)facts->faulted_region.outer)
+		    p < (int)facts->faulted_region.end)
 			out->faults++;
 	}
 	if (out->faults > 65535)
@@ -199,15 +199,15 @@ void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_
 	if (out->faults < params->min_faults)
 		return;
 	for (unsigned g = 0; g < facts->range_groups; g++)
-		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].outer; p++)
+		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].end; p++)
 			if (!any_in(faulted, (int)facts->range_group[g].first,
-			            (int)facts->range_group[g].outer))
+			            (int)facts->range_group[g].end))
 				out->pages[p] = false;
 	if (any_in(out->pages, 0, 512))
-		out->dst = facts->dst;
+		out->to = facts->to;
 }
 
-void naive_ats(unsigned threshold, unsigned first, unsigned outer, const uvmp_mask *resident,
+void naive_ats(unsigned threshold, unsigned first, unsigned end, const uvmp_mask *resident,
                const uvmp_mask *faulted, bool is_whole, bool pages[512])
 {
 	bool is_resident[512], is_faulted[512];
@@ -217,14 +217,14 @@ void naive_ats(unsigned threshold, unsigned first, unsigned outer, const uvmp_ma
 	unpack(faulted, is_faulted);
 	memset(pages, 0, 512 * sizeof(bool));
 	memset(&leaves, 0, sizeof(leaves));
-	if (outer > 512)
-		outer = 512;
-	if (first >= outer)
+	if (end > 512)
+		end = 512;
+	if (first >= end)
 		return;
-	leaves.count = (int)(outer - first);
-	for (unsigned p = first; p < outer; p++)
+	leaves.count = (int)(end - first);
+	for (unsigned p = first; p < end; p++)
 		leaves.set[p - first] = is_resident[p] || is_faulted[p];
-	gather(&leaves, is_faulted, (int)first, (int)outer, (int)threshold, false, pages);
+	gather(&leaves, is_faulted, (int)first, (int)end, (int)threshold, false, pages);
 	for (unsigned p = 0; p < 512; p++)
-		pages[p] = (pages[p] || (is_whole && p >= first && p < outer)) && !is_faulted[p];
+		pages[p] = (pages[p] || (is_whole && p >= first && p < end)) && !is_faulted[p];
 }

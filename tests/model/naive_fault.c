@@ -229,11 +229,11 @@ void naive_fault_classify(const struct uvmp_fault *fault, const struct uvmp_faul
                           const struct uvmp_fault_verdict *previous_verdict,
                           struct uvmp_fault_verdict *verdict)
 {
-	static const enum uvmp_prot needs[5] = {UVMP_PROT_READ, UVMP_PROT_READ, UVMP_PROT_READ_WRITE,
-	                                        UVMP_PROT_READ_WRITE, UVMP_PROT_READ_WRITE_ATOMIC};
+	static const enum uvmp_right needs[5] = {UVMP_RIGHT_READ, UVMP_RIGHT_READ, UVMP_RIGHT_READ_WRITE,
+	                                        UVMP_RIGHT_READ_WRITE, UVMP_RIGHT_READ_WRITE_ATOMIC};
 	struct uvmp_fault_verdict v = {0};
-	bool had_read = (fault->access_mask & 2u) != 0, may_read = facts->logical != UVMP_PROT_NONE;
-	bool is_granted = !facts->is_unmapped && needs[fault->access] <= facts->logical;
+	bool had_read = (fault->access_mask & 2u) != 0, may_read = facts->right != UVMP_RIGHT_NONE;
+	bool is_granted = !facts->is_unmapped && needs[fault->access] <= facts->right;
 	uint8_t as = UVMP_ACCESS_NONE;
 
 	v.service_access = UVMP_ACCESS_NONE;

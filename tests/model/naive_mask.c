@@ -26,7 +26,7 @@ bool naive_mask_same(const struct naive_mask *a, const uvmp_mask *b)
 
 bool naive_region_holds(struct uvmp_region region, uint32_t page)
 {
-	return region.first <= page && page < region.outer;
+	return region.first <= page && page < region.end;
 }
 
 uint32_t naive_region_pages(struct uvmp_region region)
@@ -163,7 +163,7 @@ struct uvmp_region naive_mask_hull(const struct naive_mask *mask)
 			hull.first = p;
 	for (uint32_t p = 0; p < NAIVE_PAGES; p++)
 		if (mask->page[p])
-			hull.outer = p + 1;
+			hull.end = p + 1;
 	return hull;
 }
 
@@ -174,6 +174,6 @@ struct uvmp_region naive_mask_next_run(const struct naive_mask *mask, uint32_t f
 	if (run.first == NAIVE_PAGES)
 		run.first = 0;
 	else
-		run.outer = naive_mask_next(mask, run.first, false);
+		run.end = naive_mask_next(mask, run.first, false);
 	return run;
 }

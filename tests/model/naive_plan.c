@@ -26,10 +26,10 @@ static void look(const struct uvmp_processors *processors, const struct uvmp_cop
 			if (uvmp_mask_test(&facts->resident[h], p))
 				holders |= (uint64_t)1 << h;
 		page[p].is_absent = uvmp_mask_test(facts->pages, p) &&
-		                    !uvmp_mask_test(&facts->resident[facts->destination], p);
+		                    !uvmp_mask_test(&facts->resident[facts->to], p);
 		page[p].is_faulted = facts->faulted != NULL && uvmp_mask_test(facts->faulted, p);
 		page[p].is_cut = facts->cuts != NULL && uvmp_mask_test(facts->cuts, p);
-		page[p].source = naive_closest(processors, facts->destination, holders);
+		page[p].source = naive_closest(processors, facts->to, holders);
 	}
 }
 
@@ -69,13 +69,13 @@ static uint8_t kind_of(const struct page page[PAGES], uint32_t group)
 	return UVMP_GROUP_PREFETCH;
 }
 
-static uint32_t outer_of(const struct page page[PAGES], uint32_t first)
+static uint32_t end_of(const struct page page[PAGES], uint32_t first)
 {
-	uint32_t outer = first;
+	uint32_t end = first;
 
-	while (outer < PAGES && page[outer].transfer == page[first].transfer)
-		outer++;
-	return outer;
+	while (end < PAGES && page[end].transfer == page[first].transfer)
+		end++;
+	return end;
 }
 
 static bool can_map(const struct uvmp_processors *processors, uint32_t who, uint32_t whose)
@@ -117,11 +117,11 @@ uint32_t naive_plan_copies(const struct uvmp_processors *processors, const struc
 				continue;
 			memset(&whole, 0, sizeof(whole));
 			whole.pages.first = p;
-			whole.pages.outer = outer_of(page, p);
+			whole.pages.end = end_of(page, p);
 			whole.from = (uint8_t)page[p].source;
-			whole.to = (uint8_t)facts->destination;
+			whole.to = (uint8_t)facts->to;
 			whole.kind = kind;
-			count += write_legs(processors, facts->destination, whole, copy + count);
+			count += write_legs(processors, facts->to, whole, copy + count);
 		}
 	}
 	return count;
@@ -191,7 +191,7 @@ void plan_case_draw(struct residency_source *source, struct plan_case *c)
 		if (residency_draw(source, 3) != 0)
 			draw_mask(source, &c->resident[p]);
 	size = residency_draw(source, 8);
-	c->facts.destination = residency_draw(source, c->processors.count);
+	c->facts.to = residency_draw(source, c->processors.count);
 	c->facts.pages = &c->pages;
 	c->facts.faulted = residency_draw(source, 8) == 1 ? NULL : &c->faulted;
 	c->facts.resident = c->resident;

@@ -14,14 +14,14 @@ bool naive_admits(const struct uvmp_prefetch_facts *facts, unsigned page)
 	if (has(facts->faulted, page) || has(facts->resident, page) || has(facts->pending, page) ||
 	    has(facts->thrashing, page))
 		return false;
-	if (facts->preferred != UVMP_PROC_NONE && facts->preferred != facts->dst)
+	if (facts->preferred != UVMP_PROC_NONE && facts->preferred != facts->to)
 		return false;
 	for (unsigned g = 0; g < facts->range_groups; g++) {
 		bool any = false;
 
-		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].outer; p++)
+		for (unsigned p = facts->range_group[g].first; p < facts->range_group[g].end; p++)
 			any = any || has(facts->faulted, p);
-		if (!any && page >= facts->range_group[g].first && page < facts->range_group[g].outer)
+		if (!any && page >= facts->range_group[g].first && page < facts->range_group[g].end)
 			return false;
 	}
 	return true;
@@ -87,12 +87,12 @@ static void note(const struct uvmp_prefetch_params *params, struct naive_streams
 }
 
 void naive_stride(const struct uvmp_prefetch_params *params, struct naive_streams *streams,
-                  const bool faulted[NAIVE_PAGES], long first, long outer, long pages,
+                  const bool faulted[NAIVE_PAGES], long first, long end, long pages,
                   bool wanted[NAIVE_PAGES])
 {
 	bool beyond[NAIVE_PAGES] = {false};
 
-	for (long page = first; page < outer; page++) {
+	for (long page = first; page < end; page++) {
 		const struct naive_stream *stream;
 		bool has_left = false, out[NAIVE_PAGES] = {false};
 
@@ -107,7 +107,7 @@ void naive_stride(const struct uvmp_prefetch_params *params, struct naive_stream
 
 			if (at < 0 || at >= pages)
 				break;
-			has_left = has_left || at < first || at >= outer;
+			has_left = has_left || at < first || at >= end;
 			*(has_left ? &out[at] : &wanted[at]) = true;
 		}
 		if (has_left)

@@ -19,9 +19,9 @@ struct naive_streams {
 	int count;
 };
 
-/* Adds to `wanted` what the faults in [first, outer) of a range of `pages` pages promise, also elsewhere. */
+/* Adds to `wanted` what the faults in [first, end) of a range of `pages` pages promise, also elsewhere. */
 void naive_stride(const struct uvmp_prefetch_params *params, struct naive_streams *streams,
-                  const bool faulted[NAIVE_PAGES], long first, long outer, long pages,
+                  const bool faulted[NAIVE_PAGES], long first, long end, long pages,
                   bool wanted[NAIVE_PAGES]);
 
 /* May this page of the block come along at all? */

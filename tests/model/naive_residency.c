@@ -99,10 +99,10 @@ struct uvmp_residency_place naive_residency_select(const struct uvmp_processors 
 
 	memset(&place, 0, sizeof(place));
 	place.nearest = naive_closest(processors, facts->requester, facts->resident);
-	place.row = first_match(processors, facts, place.nearest, &place.destination);
+	place.row = first_match(processors, facts, place.nearest, &place.to);
 	place.is_duplicate = place.row == 2;
-	if (in(processors->no_memory, place.destination)) {
-		place.destination = 0;
+	if (in(processors->no_memory, place.to)) {
+		place.to = 0;
 		place.is_duplicate = false;
 	}
 	return place;
@@ -110,7 +110,7 @@ struct uvmp_residency_place naive_residency_select(const struct uvmp_processors 
 
 static bool is_native(const struct uvmp_processors *procs, const struct uvmp_map_facts *f, uint32_t p)
 {
-	return in(procs->native_atomics[f->destination], p);
+	return in(procs->native_atomics[f->to], p);
 }
 
 static uint32_t naive_right(const struct uvmp_processors *procs, const struct uvmp_map_facts *f)
@@ -120,7 +120,7 @@ static uint32_t naive_right(const struct uvmp_processors *procs, const struct uv
 	bool can_dup = !f->is_hmm && f->duplication != UVMP_DUPLICATION_DISABLED &&
 	               (f->duplication == UVMP_DUPLICATION_ENABLED || f->is_duplicated);
 
-	if (f->logical > 1 && right == 1 && !can_dup) {
+	if (f->right > 1 && right == 1 && !can_dup) {
 		uint32_t holders = 0;
 
 		for (uint32_t p = 0; p < procs->count; p++)
@@ -128,7 +128,7 @@ static uint32_t naive_right(const struct uvmp_processors *procs, const struct uv
 		if (holders == 0)
 			right = 2;
 	}
-	if (f->logical == 3 && right == 2 && is_native(procs, f, f->requester))
+	if (f->right == 3 && right == 2 && is_native(procs, f, f->requester))
 		right = 3;
 	if (f->access <= UVMP_ACCESS_READ && right > 1 && f->is_discarded)
 		right = 1;
@@ -162,9 +162,9 @@ static bool is_mapped_too(const struct uvmp_processors *procs, const struct uvmp
 		return false;
 	if (!in(f->accessed_by, p) && !in(f->thrashing, p) && !f->is_integrated)
 		return false;
-	if (!in(procs->can_access[p], f->destination) || p == f->requester)
+	if (!in(procs->can_access[p], f->to) || p == f->requester)
 		return false;
-	if (p == f->preferred && p != f->destination && !in(procs->no_memory, p))
+	if (p == f->preferred && p != f->to && !in(procs->no_memory, p))
 		return false;
 	return p != 0 || !f->is_cpu_barred;
 }

@@ -23,10 +23,10 @@ struct page {
 	bool is_duplicated, is_discarded;
 };
 
-/* A chunk that backs pages [first, outer) of a block on a GPU. */
+/* A chunk that backs pages [first, end) of a block on a GPU. */
 struct owned {
 	bool exists, is_announced;
-	uint32_t first, outer;
+	uint32_t first, end;
 	struct uvmp_chunk chunk;
 };
 
@@ -34,7 +34,7 @@ struct range {
 	bool exists;
 	uint64_t space;
 	uvmp_addr base, end, origin; /* end inclusive */
-	enum uvmp_prot right;
+	enum uvmp_right right;
 	uint32_t home, preferred;
 	uint64_t accessed_by;
 	enum uvmp_read_duplication duplication;
@@ -184,7 +184,7 @@ static struct uvmp_region hull(const bool *flag)
 			region.first = i;
 	for (uint32_t i = 0; i < PAGES; i++)
 		if (flag[i])
-			region.outer = i + 1;
+			region.end = i + 1;
 	return region;
 }
 
@@ -362,17 +362,17 @@ static struct uvmp_region chunk_around(const struct naive_service *n, const stru
 
 	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES) {
 		region.first = 0;
-		region.outer = b->pages;
+		region.end = b->pages;
 	} else if (from >= offset && from - offset + big <= b->pages) {
 		region.first = from - offset;
-		region.outer = region.first + big;
+		region.end = region.first + big;
 	}
 	return region;
 }
 
 static uint32_t size_of(const struct naive_service *n, struct uvmp_region region)
 {
-	uint64_t bytes = (uint64_t)(region.outer - region.first) * n->page_bytes;
+	uint64_t bytes = (uint64_t)(region.end - region.first) * n->page_bytes;
 
 	return bytes == UVMP_ROOT_CHUNK_BYTES ? UVMP_CHUNK_2M
 	       : bytes == 65536u              ? UVMP_CHUNK_64K
@@ -430,7 +430,7 @@ static void mark(struct naive_service *n, struct block *b, uint32_t p, const boo
 		const struct owned *o = &b->owned[p][i];
 		bool is_named = false;
 
-		for (uint32_t k = i; o->exists && k < o->outer; k++)
+		for (uint32_t k = i; o->exists && k < o->end; k++)
 			is_named = is_named || pages[k];
 		if (is_named)
 			naive_pmm_mark(n->gpu[p].pmm, o->chunk, what);
@@ -515,7 +515,7 @@ static void unmap(struct naive_service *n, enum uvmp_cause cause, struct block *
 	struct uvmp_action *action;
 
 	for (uint32_t i = 0; i < b->pages; i++)
-		gone[i] = pages[i] && b->page[i].right[p] != UVMP_PROT_NONE;
+		gone[i] = pages[i] && b->page[i].right[p] != UVMP_RIGHT_NONE;
 	if (!any(gone))
 		return;
 	action = emit_pages(n, UVMP_ACTION_UNMAP, cause, b, gone);
@@ -523,7 +523,7 @@ static void unmap(struct naive_service *n, enum uvmp_cause cause, struct block *
 	action->for_address = for_address;
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (gone[i])
-			b->page[i].right[p] = UVMP_PROT_NONE;
+			b->page[i].right[p] = UVMP_RIGHT_NONE;
 }
 
 static bool is_local_only(const struct naive_service *n, const struct range *range, uint32_t p)
@@ -537,15 +537,15 @@ static uint8_t remote_right(const struct naive_service *n, const struct block *b
                             uint32_t holder)
 {
 	uint64_t native = n->processors.native_atomics[holder];
-	uint8_t right = UVMP_PROT_READ_WRITE_ATOMIC;
+	uint8_t right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 
 	for (uint32_t other = 0; other < n->procs; other++)
-		if (other != p && !in(native, p) && b->page[i].right[other] >= UVMP_PROT_READ_WRITE)
-			right = UVMP_PROT_READ_WRITE;
+		if (other != p && !in(native, p) && b->page[i].right[other] >= UVMP_RIGHT_READ_WRITE)
+			right = UVMP_RIGHT_READ_WRITE;
 	for (uint32_t other = 0; other < n->procs; other++)
 		if (other != p && !in(native, other) &&
-		    b->page[i].right[other] == UVMP_PROT_READ_WRITE_ATOMIC)
-			right = UVMP_PROT_READ;
+		    b->page[i].right[other] == UVMP_RIGHT_READ_WRITE_ATOMIC)
+			right = UVMP_RIGHT_READ;
 	return right < (uint8_t)b->range->right ? right : (uint8_t)b->range->right;
 }
 
@@ -605,7 +605,7 @@ static void mark_cuts(const struct naive_service *n, const struct block *b, uint
 		if (!o->exists)
 			continue;
 		cut[p] = cut[p] || offset_of(o->chunk) != behind;
-		behind = offset_of(o->chunk) + (uint64_t)(o->outer - o->first) * n->page_bytes;
+		behind = offset_of(o->chunk) + (uint64_t)(o->end - o->first) * n->page_bytes;
 	}
 }
 
@@ -811,7 +811,7 @@ static void plan_out(struct naive_service *n, struct eviction *e)
 	static uvmp_mask resident[NAIVE_PROCS];
 	bool cut[PAGES] = {false};
 	uvmp_mask pages, cuts;
-	struct uvmp_copy_facts facts = {.destination = UVMP_CPU,
+	struct uvmp_copy_facts facts = {.to = UVMP_CPU,
 	                                .pages = &pages,
 	                                .resident = resident,
 	                                .grouping = UVMP_GROUPING_BY_CAUSE,
@@ -863,7 +863,7 @@ static void begin_leaving(struct naive_service *n, struct eviction *e, struct bl
 	for (uint32_t f = 0; f < b->pages; f++) {
 		const struct owned *o = &b->owned[e->gpu][f];
 
-		for (uint32_t i = f; o->exists && o->chunk.root == e->root && i < o->outer; i++) {
+		for (uint32_t i = f; o->exists && o->chunk.root == e->root && i < o->end; i++) {
 			e->held[i] = true;
 			e->leaving[i] = in(b->page[i].resident, e->gpu);
 			e->lost[i] = e->leaving[i] && b->page[i].is_discarded;
@@ -903,7 +903,7 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 		if (n->group[k].kind == UVMP_ACTION_COPY && n->group[k].cause == UVMP_CAUSE_EVICTION &&
 		    n->status[k] != UVMP_OK) {
 			status = n->status[k];
-			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
+			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.end; i++)
 				e->leaving[i] = false;
 		}
 	for (uint32_t i = 0; i < b->pages; i++)
@@ -1006,12 +1006,12 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	resident_on(b, dst, flag);
 	pack(flag, &resident);
 	facts.resident = &resident;
-	facts.dst = dst;
+	facts.to = dst;
 	facts.preferred = b->range->preferred;
 	facts.has_preferred = facts.preferred != NONE;
 	facts.is_first_touch = true;
 	for (uint32_t i = 0; i < PAGES; i++) {
-		flag[i] = i < b->pages && b->page[i].right[0] != UVMP_PROT_NONE;
+		flag[i] = i < b->pages && b->page[i].right[0] != UVMP_RIGHT_NONE;
 		if (i < b->pages && b->page[i].resident != 0)
 			facts.is_first_touch = false;
 	}
@@ -1026,7 +1026,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	b->prefetch.last_proc = hint.last_proc;
 	b->prefetch.faults = (uint16_t)hint.faults;
 	memcpy(more, hint.pages, PAGES);
-	return hint.dst != NONE;
+	return hint.to != NONE;
 }
 
 /* What else comes: the answer stays for the walks that repeat this one. */
@@ -1100,7 +1100,7 @@ static bool take_parked(struct gpu *g, uint32_t size, struct uvmp_chunk *chunk)
 static void own(struct naive_service *n, struct block *b, uint32_t gpu, struct uvmp_region region,
                 struct uvmp_chunk chunk)
 {
-	b->owned[gpu][region.first] = (struct owned){true, false, region.first, region.outer, chunk};
+	b->owned[gpu][region.first] = (struct owned){true, false, region.first, region.end, chunk};
 	n->pin[n->pins++] = (struct pin){b, gpu, region.first};
 	add_place(b, gpu);
 }
@@ -1118,7 +1118,7 @@ static uint32_t announce(struct naive_service *n, const struct step *s, uint32_t
 
 		if (n->pin[k].block != b || n->pin[k].gpu != gpu || o->is_announced)
 			continue;
-		for (uint32_t i = o->first; i < o->outer; i++) {
+		for (uint32_t i = o->first; i < o->end; i++) {
 			pages[i] = true;
 			is_wanted = is_wanted || s->want[gpu][i];
 			has_faulted = has_faulted || (s->want[gpu][i] && !s->prefetched[i]);
@@ -1243,7 +1243,7 @@ static enum uvmp_status allocate_frames(struct naive_service *n, struct step *s,
 	for (uint32_t k = 0; status != UVMP_OK && k < n->performed; k++)
 		if (n->status[k] != UVMP_OK)
 			for (uint32_t first = n->group[k].run.first / g->unit_pages * g->unit_pages;
-			     first < n->group[k].run.outer; first += g->unit_pages) {
+			     first < n->group[k].run.end; first += g->unit_pages) {
 				bool is_held = false;
 
 				for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
@@ -1308,15 +1308,15 @@ static void clear_way(struct naive_service *n, struct step *s, uint32_t dst)
 
 		for (uint32_t i = 0; i < b->pages; i++)
 			down[i] = s->want[dst][i] && s->duplicate[i] && !in(b->page[i].resident, dst) &&
-			          in(b->page[i].resident, p) && b->page[i].right[p] > UVMP_PROT_READ;
+			          in(b->page[i].resident, p) && b->page[i].right[p] > UVMP_RIGHT_READ;
 		if (!any(down))
 			continue;
 		action = emit_pages(n, UVMP_ACTION_REVOKE, UVMP_CAUSE_REVOKE, b, down);
 		action->to = (uint8_t)p;
-		action->right = UVMP_PROT_READ;
+		action->right = UVMP_RIGHT_READ;
 		for (uint32_t i = 0; i < b->pages; i++)
 			if (down[i])
-				b->page[i].right[p] = UVMP_PROT_READ;
+				b->page[i].right[p] = UVMP_RIGHT_READ;
 	}
 	for (uint32_t k = 0; k < b->places; k++) {
 		bool remote[PAGES] = {false};
@@ -1351,12 +1351,12 @@ static void label_copy(const struct step *s, const struct uvmp_copy *copy, const
                        struct uvmp_action *action)
 {
 	if (copy->kind == UVMP_GROUP_FAULT) {
-		for (uint32_t i = copy->pages.first; i < copy->pages.outer; i++)
+		for (uint32_t i = copy->pages.first; i < copy->pages.end; i++)
 			if (s->pinned[i])
 				action->cause = UVMP_CAUSE_PIN;
 		if (action->cause == UVMP_CAUSE_PIN)
 			action->throttles = throttles_of(s, pages);
-		action->detail = copy->pages.outer - copy->pages.first;
+		action->detail = copy->pages.end - copy->pages.first;
 		return;
 	}
 	action->cause = UVMP_CAUSE_PREFETCH;
@@ -1371,7 +1371,7 @@ static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, s
 	struct block *b = s->block;
 	bool pages[PAGES] = {false}, faulted[PAGES] = {false}, cut[PAGES] = {false};
 	uvmp_mask pages_mask, faulted_mask, cuts_mask;
-	struct uvmp_copy_facts facts = {.destination = dst,
+	struct uvmp_copy_facts facts = {.to = dst,
 	                                .pages = &pages_mask,
 	                                .faulted = &faulted_mask,
 	                                .resident = resident,
@@ -1396,7 +1396,7 @@ static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, s
 	}
 	copies = naive_plan_copies(&n->processors, &facts, copy);
 	for (uint32_t k = 0; k < copies; k++)
-		for (uint32_t i = copy[k].pages.first; copy[k].to == dst && i < copy[k].pages.outer; i++)
+		for (uint32_t i = copy[k].pages.first; copy[k].to == dst && i < copy[k].pages.end; i++)
 			s->source[i] = copy[k].from;
 	return copies;
 }
@@ -1407,7 +1407,7 @@ static struct uvmp_action *emit_copy(struct naive_service *n, enum uvmp_cause ca
 	struct uvmp_action *action;
 
 	memset(run, 0, PAGES * sizeof(*run));
-	for (uint32_t i = copy->pages.first; i < copy->pages.outer; i++)
+	for (uint32_t i = copy->pages.first; i < copy->pages.end; i++)
 		run[i] = true;
 	action = emit_pages(n, copy->from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, b, run);
 	action->from = copy->from;
@@ -1615,7 +1615,7 @@ static void report(struct naive_service *n, struct step *s, uint32_t dst, bool i
 
 	for (uint32_t from = 0; from < n->procs; from++) {
 		for (uint32_t i = 0; i < b->pages; i++) {
-			struct uvmp_thrash_migration m = {.dst = dst, .final_dst = dst, .now_ns = n->now};
+			struct uvmp_thrash_migration m = {.to = dst, .final_to = dst, .now_ns = n->now};
 			uint32_t end = i;
 
 			while (end < b->pages && s->arrived[end] && s->source[end] == from &&
@@ -1624,7 +1624,7 @@ static void report(struct naive_service *n, struct step *s, uint32_t dst, bool i
 			if (end == i)
 				continue;
 			m.region.first = i;
-			m.region.outer = end;
+			m.region.end = end;
 			m.cause = n->label[i] ? UVMP_MIGRATE_PREFETCH : s->migrate_cause;
 			m.is_copy = is_duplicate;
 			m.is_read_duplicated = b->range->duplication == UVMP_DUPLICATION_ENABLED;
@@ -1673,12 +1673,12 @@ static struct uvmp_map rights_of(struct naive_service *n, struct step *s, uint32
 	const struct page *page = &s->block->page[i];
 	const struct range *range = s->block->range;
 	struct uvmp_map_facts facts = {.requester = s->requester,
-	                               .destination = dst,
+	                               .to = dst,
 	                               .access = s->access[i],
-	                               .logical = (uint8_t)range->right,
-	                               .read = mapped_at(n, page, UVMP_PROT_READ),
-	                               .write = mapped_at(n, page, UVMP_PROT_READ_WRITE),
-	                               .atomic = mapped_at(n, page, UVMP_PROT_READ_WRITE_ATOMIC),
+	                               .right = (uint8_t)range->right,
+	                               .read = mapped_at(n, page, UVMP_RIGHT_READ),
+	                               .write = mapped_at(n, page, UVMP_RIGHT_READ_WRITE),
+	                               .atomic = mapped_at(n, page, UVMP_RIGHT_READ_WRITE_ATOMIC),
 	                               .accessed_by = range->accessed_by,
 	                               .thrashing = s->pinned[i] ? s->procs[i] : 0,
 	                               .has_preferred = range->preferred != NONE,
@@ -1842,7 +1842,7 @@ static enum uvmp_status serve_destination(struct naive_service *n, struct step *
 		if (status == UVMP_OK)
 			status = n->status[k];
 		if (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE)
-			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.outer; i++)
+			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.end; i++)
 				s->arrived[i] = false;
 	}
 	if (ahead != NULL)
@@ -1912,7 +1912,7 @@ static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t 
 	}
 	s->throttles[i] = throttles;
 	place = naive_residency_select(&n->processors, &facts);
-	s->want[place.destination][i] = true;
+	s->want[place.to][i] = true;
 	s->duplicate[i] = place.is_duplicate &&
 	                  (operation != UVMP_OPERATION_ACCESS_COUNTER || !n->policy.quirks); /* [driver: counter-ignores-duplication] */
 	s->access[i] = access;
@@ -1956,7 +1956,7 @@ static void give_memory(struct naive_service *n, struct block *b)
 
 			if (!o->exists)
 				continue;
-			for (uint32_t p = o->first; p < o->outer; p++)
+			for (uint32_t p = o->first; p < o->end; p++)
 				pages[p] = true;
 			action = emit_pages(n, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, b, pages);
 			action->from = (uint8_t)b->place[k];
@@ -2114,7 +2114,7 @@ static enum uvmp_status cpu_fault(struct naive_service *n, const struct request 
 		return UVMP_ERR_UNKNOWN;
 	}
 	if (r->access == UVMP_ACCESS_WRITE)
-		access = range->right == UVMP_PROT_READ_WRITE ? UVMP_ACCESS_WRITE : UVMP_ACCESS_ATOMIC_STRONG;
+		access = range->right == UVMP_RIGHT_READ_WRITE ? UVMP_ACCESS_WRITE : UVMP_ACCESS_ATOMIC_STRONG;
 	if (needed[access] > (uint8_t)range->right) {
 		refuse(n, UVMP_CPU, r->space, r->base, UVMP_CAUSE_FATAL, UVMP_CANCEL_WRITE_AND_ATOMIC, true);
 		return UVMP_ERR_CONFLICT;
@@ -2774,12 +2774,12 @@ static uint32_t walk(struct naive_service *n, struct step *s, struct uvmp_replay
 	for (; k < n->orders; k++) {
 		struct uvmp_fault *f = &entry[n->order[k]];
 		uint32_t i = (uint32_t)((f->address - b->start) / n->page_bytes);
-		struct uvmp_fault_facts facts = {.logical = b->range->right, .is_retry = s->is_retry};
+		struct uvmp_fault_facts facts = {.right = b->range->right, .is_retry = s->is_retry};
 		uint64_t until_ns;
 
 		if (f->va_space != b->space || f->address > end)
 			break;
-		facts.mapped = (enum uvmp_prot)b->page[i].right[n->in_gpu];
+		facts.mapped = (enum uvmp_right)b->page[i].right[n->in_gpu];
 		naive_fault_classify(f, &facts, previous, previous == NULL ? NULL : &before, &verdict);
 		if (!s->is_retry) {
 			event->duplicates += f->num_instances - (verdict.is_duplicate ? 0 : 1);
@@ -3108,7 +3108,7 @@ static void named_pages(struct naive_service *n, const struct block *b, uint32_t
 	}
 	naive_counter_expand(&n->processors, &facts, inside, count, pages);
 	for (uint32_t i = 0; i < b->pages; i++)
-		is_mapped = is_mapped || b->page[i].right[gpu] != UVMP_PROT_NONE;
+		is_mapped = is_mapped || b->page[i].right[gpu] != UVMP_RIGHT_NONE;
 	for (uint32_t i = 0; i < b->pages; i++)
 		pages[i] = pages[i] && is_mapped && !in(b->page[i].resident, gpu);
 }
@@ -3336,7 +3336,7 @@ enum uvmp_status naive_service_unbind(struct naive_service *n, uint32_t gpu, uin
 }
 
 enum uvmp_status naive_service_add_range(struct naive_service *n, uint64_t space, uvmp_addr base,
-                                         uint64_t bytes, enum uvmp_prot right, uint32_t home)
+                                         uint64_t bytes, enum uvmp_right right, uint32_t home)
 {
 	struct range *unused = NULL;
 	uint32_t ranges = 0;
@@ -3472,16 +3472,16 @@ enum uvmp_status naive_service_page(const struct naive_service *n, uint64_t spac
 	if (b == NULL) {
 		if (range->home == UVMP_CPU) {
 			state->resident = state->read = 1;
-			state->write = range->right >= UVMP_PROT_READ_WRITE;
-			state->atomic = range->right >= UVMP_PROT_READ_WRITE_ATOMIC;
+			state->write = range->right >= UVMP_RIGHT_READ_WRITE;
+			state->atomic = range->right >= UVMP_RIGHT_READ_WRITE_ATOMIC;
 		}
 		return UVMP_OK;
 	}
 	i = (uint32_t)((address - b->start) / n->page_bytes);
 	state->resident = b->page[i].resident;
-	state->read = mapped_at(n, &b->page[i], UVMP_PROT_READ);
-	state->write = mapped_at(n, &b->page[i], UVMP_PROT_READ_WRITE);
-	state->atomic = mapped_at(n, &b->page[i], UVMP_PROT_READ_WRITE_ATOMIC);
+	state->read = mapped_at(n, &b->page[i], UVMP_RIGHT_READ);
+	state->write = mapped_at(n, &b->page[i], UVMP_RIGHT_READ_WRITE);
+	state->atomic = mapped_at(n, &b->page[i], UVMP_RIGHT_READ_WRITE_ATOMIC);
 	state->is_duplicated = b->page[i].is_duplicated;
 	state->is_discarded = b->page[i].is_discarded;
 	for (uint32_t k = 0; k < NAIVE_SPACES; k++)
@@ -3506,7 +3506,7 @@ void naive_service_used(const struct naive_service *n, uint32_t gpu, uint64_t *o
 		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages; i++) {
 			const struct owned *o = &n->block[k]->owned[gpu][i];
 
-			*owned += o->exists ? o->outer - o->first : 0;
+			*owned += o->exists ? o->end - o->first : 0;
 			*owned += n->gpu[gpu].unit_pages != 0 && in(n->block[k]->page[i].resident, gpu);
 			*resident += in(n->block[k]->page[i].resident, gpu);
 		}

@@ -42,7 +42,7 @@ enum uvmp_status naive_service_bind(struct naive_service *n, uint32_t gpu, uint3
 enum uvmp_status naive_service_unbind(struct naive_service *n, uint32_t gpu, uint32_t aperture,
 				      uint64_t instance, uint32_t subcontext); /* not bound */
 enum uvmp_status naive_service_add_range(struct naive_service *n, uint64_t space, uvmp_addr base,
-					 uint64_t bytes, enum uvmp_prot right, uint32_t home); /* overlaps */
+					 uint64_t bytes, enum uvmp_right right, uint32_t home); /* overlaps */
 enum uvmp_status naive_service_free_range(struct naive_service *n, uint64_t space, uvmp_addr base);
 enum uvmp_status naive_service_free_part(struct naive_service *n, uint64_t space, uvmp_addr base,
 					 uint64_t bytes);

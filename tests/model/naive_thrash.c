@@ -79,7 +79,7 @@ static void reset_page(struct naive_thrash *t, uint32_t b, uint32_t p)
 
 void naive_thrash_reset(struct naive_thrash *t, uint32_t block, struct uvmp_region region)
 {
-	for (uint32_t p = region.first; p < region.outer; p++)
+	for (uint32_t p = region.first; p < region.end; p++)
 		if (t->block[block].page[p].thrashing)
 			reset_page(t, block, p);
 }
@@ -114,7 +114,7 @@ static void event(struct naive_thrash *t, uint32_t b, struct uvmp_region region,
 			block->page[p].pin_res = block->page[p].dnt = NONE;
 	}
 	if (block->has_array)
-		for (uint32_t p = region.first; p < region.outer; p++) {
+		for (uint32_t p = region.first; p < region.end; p++) {
 			struct naive_thrash_page *page = &block->page[p];
 			uint64_t old = page->ts;
 
@@ -148,7 +148,7 @@ void naive_thrash_migrate(struct naive_thrash *t, uint32_t block, const struct u
 {
 	bool all_pinned = true;
 
-	if (m->cause == UVMP_MIGRATE_EVICTION || m->dst != m->final_dst || !t->params.is_enabled)
+	if (m->cause == UVMP_MIGRATE_EVICTION || m->to != m->final_to || !t->params.is_enabled)
 		return;
 	if ((m->cause != UVMP_MIGRATE_FAULT && m->cause != UVMP_MIGRATE_ACCESS_COUNTER &&
 	     m->cause != UVMP_MIGRATE_PREFETCH) ||
@@ -156,11 +156,11 @@ void naive_thrash_migrate(struct naive_thrash *t, uint32_t block, const struct u
 		naive_thrash_reset(t, block, m->region);
 		return;
 	}
-	for (uint32_t p = m->region.first; p < m->region.outer; p++)
+	for (uint32_t p = m->region.first; p < m->region.end; p++)
 		all_pinned = all_pinned && t->block[block].page[p].pinned;
 	if (m->cause != UVMP_MIGRATE_PREFETCH && all_pinned)
 		return;
-	event(t, block, m->region, m->dst, true, m->now_ns);
+	event(t, block, m->region, m->to, true, m->now_ns);
 }
 
 void naive_thrash_revoke(struct naive_thrash *t, uint32_t block, struct uvmp_region region, uint32_t proc,

@@ -59,7 +59,7 @@ static struct uvmp_region draw_window(struct oracle *oracle, uint32_t pages)
 	struct uvmp_region window;
 
 	window.first = oracle_below(oracle, 2) ? oracle_below(oracle, pages) : 0;
-	window.outer = oracle_below(oracle, 2)
+	window.end = oracle_below(oracle, 2)
 	                       ? window.first + 1u + oracle_below(oracle, pages - window.first)
 	                       : pages;
 	return window;
@@ -70,11 +70,11 @@ static void draw_masks(struct oracle *oracle, struct uvmp_region window, struct 
 	struct uvmp_region *region = &c->facts.faulted_region;
 	uint32_t pages = c->facts.block.pages;
 
-	oracle_fill_not_empty(oracle, window.first, window.outer, &c->faulted);
+	oracle_fill_not_empty(oracle, window.first, window.end, &c->faulted);
 	*region = uvmp_mask_hull(&c->faulted);
 	if (oracle_one_in(oracle, 4)) {
-		region->first = window.first + oracle_below(oracle, window.outer - window.first);
-		region->outer = region->first + 1u + oracle_below(oracle, window.outer - region->first);
+		region->first = window.first + oracle_below(oracle, window.end - window.first);
+		region->end = region->first + 1u + oracle_below(oracle, window.end - region->first);
 	}
 	oracle_fill(oracle, 0, pages, &c->resident);
 	oracle_fill(oracle, 0, pages, &c->thrashing);
@@ -89,19 +89,19 @@ static void draw_facts(struct oracle *oracle, struct prefetch_case *c)
 	struct uvmp_prefetch_facts *facts = &c->facts;
 	bool has_resident, has_thrashing;
 
-	facts->dst = UVMP_CPU;
+	facts->to = UVMP_CPU;
 	if (oracle_below(oracle, 3))
-		facts->dst = oracle_below(oracle, 2) ? 1u + oracle_below(oracle, 63) : 1u;
+		facts->to = oracle_below(oracle, 2) ? 1u + oracle_below(oracle, 63) : 1u;
 	has_resident = oracle_below(oracle, 6) != 0;
-	has_resident |= facts->dst == UVMP_CPU;
+	has_resident |= facts->to == UVMP_CPU;
 	has_thrashing = oracle_below(oracle, 2);
 	facts->is_first_touch = oracle_one_in(oracle, 5);
 	facts->is_confidential = oracle_one_in(oracle, 4);
 	facts->faulted = &c->faulted;
 	facts->resident = has_resident ? &c->resident : NULL;
 	facts->thrashing = has_thrashing ? &c->thrashing : NULL;
-	facts->cpu_read_mapped = facts->dst == UVMP_CPU ? &c->cpu_read : NULL;
-	facts->cpu_resident = facts->dst != UVMP_CPU && facts->is_confidential ? &c->cpu_resident : NULL;
+	facts->cpu_read_mapped = facts->to == UVMP_CPU ? &c->cpu_read : NULL;
+	facts->cpu_resident = facts->to != UVMP_CPU && facts->is_confidential ? &c->cpu_resident : NULL;
 }
 
 static uint32_t draw_preferred(struct oracle *oracle, uint32_t dst)
@@ -124,7 +124,7 @@ static void draw_state(struct oracle *oracle, struct prefetch_case *c)
 	uint32_t last = oracle_below(oracle, 4), faults;
 
 	uvmp_prefetch_state_init(&c->state);
-	c->state.last_proc = last < 2u    ? c->facts.dst
+	c->state.last_proc = last < 2u    ? c->facts.to
 	                     : last == 2u ? UVMP_PROC_NONE
 	                                  : oracle_below(oracle, 65);
 	faults = oracle_below(oracle, 4);
@@ -180,14 +180,14 @@ static void answer_prefetch(struct oracle *oracle, bool is_hmm)
 	uvmp_prefetch_params_init(&c.params, UVMP_PREFETCH_DENSITY);
 	draw_block(oracle, &c.facts.block);
 	window.first = 0;
-	window.outer = c.facts.block.pages;
+	window.end = c.facts.block.pages;
 	if (is_hmm)
 		window = draw_window(oracle, c.facts.block.pages);
 	c.facts.is_hmm = is_hmm;
 	c.facts.max_region = window;
 	draw_masks(oracle, window, &c);
 	draw_facts(oracle, &c);
-	c.facts.preferred = draw_preferred(oracle, c.facts.dst);
+	c.facts.preferred = draw_preferred(oracle, c.facts.to);
 	c.facts.has_preferred = c.facts.preferred != UVMP_PROC_NONE;
 	draw_state(oracle, &c);
 	c.params.threshold = oracle_below(oracle, 2) ? 51u : oracle_below(oracle, 101);
@@ -195,7 +195,7 @@ static void answer_prefetch(struct oracle *oracle, bool is_hmm)
 	draw_groups(oracle, &c);
 	oracle_put(oracle, (uint32_t)uvmp_prefetch_decide(&c.params, &c.facts, &c.state, &hint), 4);
 	oracle_put_mask(oracle, &hint.pages);
-	oracle_put(oracle, hint.dst, 4);
+	oracle_put(oracle, hint.to, 4);
 	oracle_put(oracle, c.state.last_proc, 4);
 	oracle_put(oracle, c.state.faults, 2);
 }
@@ -218,7 +218,7 @@ void oracle_ats(struct oracle *oracle)
 	uvmp_mask faulted, resident, pages;
 	bool has_resident;
 
-	oracle_fill_not_empty(oracle, window.first, window.outer, &faulted);
+	oracle_fill_not_empty(oracle, window.first, window.end, &faulted);
 	oracle_fill(oracle, 0, size, &resident);
 	has_resident = oracle_below(oracle, 6) != 0;
 	threshold = oracle_below(oracle, 2) ? 51u : oracle_below(oracle, 101);

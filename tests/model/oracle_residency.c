@@ -57,7 +57,7 @@ void oracle_residency(struct oracle *oracle)
 		(void)below_set(oracle, processors.count);
 	candidates = below_set(oracle, processors.count);
 	oracle_put(oracle, (uint32_t)uvmp_residency_select(&processors, &facts, &place), 4);
-	oracle_put(oracle, place.destination, 4);
+	oracle_put(oracle, place.to, 4);
 	oracle_put(oracle, place.is_duplicate, 1);
 	oracle_put(oracle, place.nearest, 4);
 	oracle_put(oracle, uvmp_closest_processor(&processors, facts.requester, candidates), 4);

@@ -126,9 +126,9 @@ static enum uvmp_status migrate(struct oracle *oracle, struct sequence *s, const
 	bool is_duplicated;
 
 	migration.region = step->pages;
-	migration.dst = step->processor;
+	migration.to = step->processor;
 	migration.cause = (enum uvmp_migrate_cause)(oracle_below(oracle, 6) ? 0 : oracle_below(oracle, 9));
-	migration.final_dst =
+	migration.final_to =
 	        oracle_below(oracle, 12) ? step->processor : oracle_below(oracle, s->processors.count);
 	migration.is_copy = oracle_one_in(oracle, 15);
 	is_duplicated = oracle_one_in(oracle, 20);
@@ -215,9 +215,9 @@ static void take_step(struct oracle *oracle, struct sequence *s)
 	is_hot = oracle_below(oracle, 3) != 0;
 	step.pages.first =
 	        is_hot || s->is_dense ? s->hot % step.block->pages : oracle_below(oracle, step.block->pages);
-	step.pages.outer = step.pages.first + 1u;
+	step.pages.end = step.pages.first + 1u;
 	if (oracle_one_in(oracle, 3))
-		step.pages.outer += oracle_below(oracle, step.block->pages - step.pages.first);
+		step.pages.end += oracle_below(oracle, step.block->pages - step.pages.first);
 	what = oracle_below(oracle, 100);
 	if (what < 38u) {
 		oracle_put(oracle, (uint32_t)migrate(oracle, s, &step), 4);

@@ -88,7 +88,7 @@ static void open(struct script *s)
 		block->state.range = &s->range;
 		if ((b + s->params.threshold) % 4 != 0)
 			block->state.pattern = &block->pattern;
-		block->group.outer = 1 + s->params.private_threshold % pages_of(s, b);
+		block->group.end = 1 + s->params.private_threshold % pages_of(s, b);
 	}
 }
 
@@ -101,7 +101,7 @@ static struct uvmp_prefetch_facts facts_of(const struct script *s, uint32_t b, b
 	        .resident = &block->resident,
 	        .pending = &block->pending,
 	        .thrashing = uvmp_mask_is_empty(&block->thrashing) ? NULL : &block->thrashing,
-	        .dst = 1,
+	        .to = 1,
 	        .has_preferred = s->preferred != UVMP_PROC_NONE,
 	        .preferred = s->preferred,
 	        .range_group = &block->group,
@@ -129,7 +129,7 @@ static void naive_density_of(struct script *s, uint32_t b, unsigned threshold,
 	s->block[b].naive_state.last_proc = out.last_proc;
 	s->block[b].naive_state.faults = (uint16_t)out.faults;
 	for (unsigned p = 0; p < 512; p++)
-		asked[p] = out.pages[p] && out.dst == 1;
+		asked[p] = out.pages[p] && out.to == 1;
 }
 
 /* All pages of a block that may come. */
@@ -197,7 +197,7 @@ static bool decide(struct script *s, uint32_t b)
 
 		if (uvmp_prefetch_decide(&s->params, &facts, &s->block[b].state, &hint) != UVMP_OK)
 			return false;
-		if (hint.dst != UVMP_PROC_NONE)
+		if (hint.to != UVMP_PROC_NONE)
 			uvmp_mask_or(&s->block[b].pending, &s->block[b].pending, &hint.pages);
 		follow = hint.follow;
 		b = (uint32_t)(follow / s->block_pages);

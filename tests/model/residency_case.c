@@ -87,11 +87,11 @@ void residency_case_map(struct residency_source *source, const struct uvmp_proce
 
 	memset(facts, 0, sizeof(*facts));
 	facts->requester = residency_draw(source, processors->count);
-	facts->destination = residency_draw(source, processors->count);
+	facts->to = residency_draw(source, processors->count);
 	facts->access = (uint8_t)residency_draw(source, 5);
-	facts->logical = (uint8_t)(3 - residency_draw(source, 3));
-	if (facts->logical < needed[facts->access])
-		facts->logical = needed[facts->access];
+	facts->right = (uint8_t)(3 - residency_draw(source, 3));
+	if (facts->right < needed[facts->access])
+		facts->right = needed[facts->access];
 	facts->read = proc_set(source, processors);
 	facts->write = facts->read & proc_set(source, processors);
 	facts->atomic = facts->write & proc_set(source, processors);

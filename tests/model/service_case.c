@@ -313,11 +313,11 @@ static void advise(struct service_case *c, uint64_t space, uvmp_addr base, uint6
 
 static void do_add_range(struct service_case *c)
 {
-	static const enum uvmp_prot rights[] = {UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ_WRITE_ATOMIC,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ,
-	                                        UVMP_PROT_READ_WRITE};
+	static const enum uvmp_right rights[] = {UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_READ_WRITE_ATOMIC,
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_READ,
+	                                        UVMP_RIGHT_READ_WRITE};
 	struct known_range r = {.exists = true, .space = 1 + draw(c, SPACES)};
-	enum uvmp_prot right = rights[draw(c, 5)];
+	enum uvmp_right right = rights[draw(c, 5)];
 	uint32_t home = draw(c, 3) == 0 ? UVMP_CPU : UVMP_PROC_NONE, page = c->params.page_bytes;
 	uint32_t free = 0;
 	enum uvmp_status status;
@@ -584,7 +584,7 @@ static void do_bad(struct service_case *c)
 		status = uvmp_service_advise(c->engine, r->space, r->base + 1, 4096, UVMP_ADVISE_DISCARD, 0,
 		                             NULL);
 	if (k == 6)
-		status = uvmp_service_add_range(c->engine, 1, UINT64_MAX - 4095, 8192, UVMP_PROT_READ,
+		status = uvmp_service_add_range(c->engine, 1, UINT64_MAX - 4095, 8192, UVMP_RIGHT_READ,
 		                                UVMP_PROC_NONE);
 	if (k == 7)
 		status = uvmp_service_unbind(c->engine, 1, 11, 0x777000, 0);
@@ -690,7 +690,7 @@ static bool is_same_action(const struct uvmp_action *a, const struct uvmp_action
 	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
-	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.outer == b->run.outer &&
+	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
 	       memcmp(&a->pages, &b->pages, sizeof(a->pages)) == 0;
 }
 

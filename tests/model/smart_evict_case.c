@@ -115,13 +115,13 @@ static bool same(const struct both *b)
 
 /* -- steps -- */
 
-/* What is not resident of [first, outer) arrives, counted in the tree or
+/* What is not resident of [first, end) arrives, counted in the tree or
  * [uvmsmart: user-prefetch-bypasses-tree] not. */
-static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t outer, bool is_counted)
+static bool arrive(struct both *b, uint32_t tree, uint32_t first, uint32_t end, bool is_counted)
 {
 	struct smart_tree *t = &b->e.tree[tree];
 
-	for (uint32_t p = first; p < outer; p++) {
+	for (uint32_t p = first; p < end; p++) {
 		int page = start_of(b, tree) + (int)p;
 		bool came;
 
@@ -152,7 +152,7 @@ static bool access_page(struct both *b, uint32_t tree, uint32_t p, bool is_write
 		return true;
 	called = naive_smart_cancel(&b->naive, page, b->now);
 	if (smart_evict_cancel(&b->e, tree, p, b->now, &range) != UVMP_OK ||
-	    called != (range.pages.outer != 0))
+	    called != (range.pages.end != 0))
 		return false;
 	if (is_write) {
 		b->naive.dirty[page] = true;

@@ -38,7 +38,7 @@ static bool decide(struct tbn_case *c)
 	        .faulted_region = uvmp_mask_hull(&c->batch),
 	        .resident = &c->resident,
 	        .pending = &c->pending,
-	        .dst = 3,
+	        .to = 3,
 	};
 	struct uvmp_prefetch_state state;
 	enum uvmp_status status;
@@ -49,7 +49,7 @@ static bool decide(struct tbn_case *c)
 	if (!uvmp_mask_is_empty(&c->batch))
 		return status == UVMP_OK;
 	/* No batch, no decision. */
-	c->hint = (struct uvmp_prefetch_hint){.dst = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+	c->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 	return status == UVMP_ERR_RANGE;
 }
 
@@ -72,7 +72,7 @@ bool tbn_case_fault(struct tbn_case *c, const uvmp_mask *pages)
 	for (uint32_t b = 0; b < NAIVE_TBN_BLOCKS; b++)
 		if ((c->hint.basic_blocks >> b & 1u) != chosen[b])
 			return false;
-	if (c->hint.dst != (uvmp_mask_is_empty(&c->hint.pages) ? UVMP_PROC_NONE : 3u) ||
+	if (c->hint.to != (uvmp_mask_is_empty(&c->hint.pages) ? UVMP_PROC_NONE : 3u) ||
 	    c->hint.follow != UVMP_PAGE_NONE)
 		return false;
 	uvmp_mask_or(&c->pending, &c->pending, &c->batch);
@@ -153,7 +153,7 @@ static uvmp_mask take_pages(struct bytes *bytes, const struct tbn_case *c, bool 
 		uint32_t first = take_page(bytes, c);
 		struct uvmp_region run = {first, first + 1u + take(bytes)};
 
-		run.outer = run.outer < c->block.pages ? run.outer : c->block.pages;
+		run.end = run.end < c->block.pages ? run.end : c->block.pages;
 		uvmp_mask_region_set(&pages, run);
 		return pages;
 	}

@@ -123,18 +123,18 @@ static const char *unpin(struct both *b)
 static const char *migrate(struct both *b, uint32_t block, struct uvmp_region region, uint32_t proc,
                            uint8_t what)
 {
-	struct uvmp_thrash_migration m = {.region = region, .dst = proc, .final_dst = proc, .now_ns = b->now};
+	struct uvmp_thrash_migration m = {.region = region, .to = proc, .final_to = proc, .now_ns = b->now};
 
 	if (what >= 240) {
 		m.cause = (enum uvmp_migrate_cause)(what % 9u);
 	} else if (what >= 230) {
 		m.is_copy = what == 230;
 		m.is_read_duplicated = what == 231;
-		m.final_dst = what == 232 ? 63 : proc;
+		m.final_to = what == 232 ? 63 : proc;
 	} else if (what >= 210) {
 		m.cause = UVMP_MIGRATE_PREFETCH;
 	}
-	for (uint32_t p = region.first; p < region.outer; p++)
+	for (uint32_t p = region.first; p < region.end; p++)
 		b->holders[block][p] = (uint64_t)1 << proc;
 	naive_thrash_migrate(&b->naive, block, &m);
 	return uvmp_thrash_migrate(&b->space, &b->block[block], &m) == UVMP_OK ? NULL
@@ -171,8 +171,8 @@ static const char *step(struct both *b, const uint8_t *s)
 	struct uvmp_region region = {page, page + 1u + (s[1] >> 5 == 7u ? 3u : 0)};
 
 	b->now += pause(b, s[3]);
-	if (region.outer > PAGES)
-		region.outer = PAGES;
+	if (region.end > PAGES)
+		region.end = PAGES;
 	if (s[0] < 110)
 		return decide(b, block, page, proc);
 	if (s[0] < 120) {

@@ -95,8 +95,8 @@ static void stays_in_bounds(void)
 		assert_false(uvmp_mask_intersects(&hint.pages, c.facts.faulted));
 		if (c.facts.thrashing != NULL)
 			assert_false(uvmp_mask_intersects(&hint.pages, c.facts.thrashing));
-		assert_true(hint.dst == UVMP_PROC_NONE ||
-		            (hint.dst == c.facts.dst && !uvmp_mask_is_empty(&hint.pages)));
+		assert_true(hint.to == UVMP_PROC_NONE ||
+		            (hint.to == c.facts.to && !uvmp_mask_is_empty(&hint.pages)));
 	}
 }
 
@@ -130,7 +130,7 @@ static void more_residency_fetches_more(void)
 		random_case(&other);
 		c.params.quirks = false;
 		c.params.threshold = 1u + (uint32_t)uvmp_random_below(&random_state, 100);
-		c.facts.dst = 1;
+		c.facts.to = 1;
 		few = decide(&c).pages;
 		beyond.first = c.facts.block.pages;
 		uvmp_mask_or(&c.resident, &c.resident, &other.resident);
@@ -156,7 +156,7 @@ static void order_of_groups_is_free(void)
 		c.group[c.facts.range_groups - 1u] = swap;
 		after = decide(&c);
 		assert_true(uvmp_mask_equal(&before.pages, &after.pages));
-		assert_int_equal(before.dst, after.dst);
+		assert_int_equal(before.to, after.to);
 	}
 }
 

@@ -87,15 +87,15 @@ static void blocks_tile_the_range(uint64_t *random)
 	assert_int_equal(uvmp_geometry_block(&g, start, end, count, &after), UVMP_ERR_RANGE);
 }
 
-/* Does the big page around page p of the block lie wholly between pages [first, outer)? */
-static bool naive_has_big_page(const struct uvmp_block *b, uint32_t p, uint32_t first, uint32_t outer)
+/* Does the big page around page p of the block lie wholly between pages [first, end)? */
+static bool naive_has_big_page(const struct uvmp_block *b, uint32_t p, uint32_t first, uint32_t end)
 {
 	uint32_t position = (p + b->offset) % b->big_pages;
 
 	for (uint32_t i = 0; i < b->big_pages; i++) {
 		int64_t q = (int64_t)p - position + i;
 
-		if (q < (int64_t)first || q >= (int64_t)outer || q >= (int64_t)b->pages)
+		if (q < (int64_t)first || q >= (int64_t)end || q >= (int64_t)b->pages)
 			return false;
 	}
 	return true;
@@ -120,13 +120,13 @@ static void big_pages_are_those_inside(uint64_t *random)
 	if (below(random, 4) == 0)
 		within = (struct uvmp_region){0, UINT32_MAX};
 	big = uvmp_block_big_pages(&b, within);
-	if (big.outer == 0)
+	if (big.end == 0)
 		assert_int_equal(big.first, 0);
 	else
-		assert_true(big.first < big.outer && big.outer <= b.pages);
+		assert_true(big.first < big.end && big.end <= b.pages);
 	for (uint32_t p = 0; p < b.pages; p++)
-		assert_int_equal(big.first <= p && p < big.outer,
-		                 naive_has_big_page(&b, p, within.first, within.outer));
+		assert_int_equal(big.first <= p && p < big.end,
+		                 naive_has_big_page(&b, p, within.first, within.end));
 }
 
 /* Every page has a chunk that holds it; two pages have the same chunk or disjoint ones; a chunk is a single
@@ -140,17 +140,17 @@ static void chunks_cover_once(uint64_t *random)
 	for (uint32_t p = 0; p < b.pages; p++) {
 		struct uvmp_region c = uvmp_block_chunk(&b, p);
 
-		assert_true(c.first <= p && p < c.outer && c.outer <= b.pages);
+		assert_true(c.first <= p && p < c.end && c.end <= b.pages);
 		assert_int_equal(uvmp_block_chunk(&b, c.first).first, c.first);
-		assert_int_equal(uvmp_block_chunk(&b, c.outer - 1).first, c.first);
+		assert_int_equal(uvmp_block_chunk(&b, c.end - 1).first, c.first);
 		if (is_root)
-			assert_int_equal(c.outer - c.first, 512);
+			assert_int_equal(c.end - c.first, 512);
 		else if (naive_has_big_page(&b, p, 0, b.pages))
-			assert_true(c.outer - c.first == b.big_pages &&
+			assert_true(c.end - c.first == b.big_pages &&
 			            (c.first + b.offset) % b.big_pages == 0);
 		else
-			assert_int_equal(c.outer - c.first, 1);
-		covered += c.first == p ? c.outer - c.first : 0;
+			assert_int_equal(c.end - c.first, 1);
+		covered += c.first == p ? c.end - c.first : 0;
 	}
 	assert_int_equal(covered, b.pages);
 }

@@ -71,7 +71,7 @@ static struct uvmp_region random_region(uint64_t *random)
 static void assert_same_region(struct uvmp_region a, struct uvmp_region b)
 {
 	assert_int_equal(a.first, b.first);
-	assert_int_equal(a.outer, b.outer);
+	assert_int_equal(a.end, b.end);
 }
 
 static void algebra(uint64_t *random)
@@ -192,11 +192,11 @@ static void walking(uint64_t *random)
 	assert_same_region(uvmp_mask_hull(&m), naive_mask_hull(&n));
 	assert_same_region(uvmp_mask_next_run(&m, from), naive_mask_next_run(&n, from));
 	/* The runs ascend, do not touch, are full, and hold the set between them. */
-	for (r = uvmp_mask_next_run(&m, 0); r.outer != 0; r = uvmp_mask_next_run(&m, r.outer)) {
+	for (r = uvmp_mask_next_run(&m, 0); r.end != 0; r = uvmp_mask_next_run(&m, r.end)) {
 		assert_true(last == 0 || r.first > last);
 		assert_true(naive_mask_region_all(&n, r));
-		pages += r.outer - r.first;
-		last = r.outer;
+		pages += r.end - r.first;
+		last = r.end;
 	}
 	assert_int_equal(pages, naive_mask_weight(&n));
 }

@@ -34,12 +34,12 @@ static uint32_t closest(const struct plan_case *c, uint32_t page)
 	for (uint32_t p = 0; p < c->processors.count; p++)
 		if (uvmp_mask_test(&c->resident[p], page))
 			holders |= (uint64_t)1 << p;
-	return naive_closest(&c->processors, c->facts.destination, holders);
+	return naive_closest(&c->processors, c->facts.to, holders);
 }
 
 static void absent_pages(const struct plan_case *c, uvmp_mask *absent)
 {
-	uvmp_mask_andnot(absent, &c->pages, &c->resident[c->facts.destination]);
+	uvmp_mask_andnot(absent, &c->pages, &c->resident[c->facts.to]);
 }
 
 /* The transfer that brings the pages to the destination: of one source, `from`. */
@@ -48,13 +48,13 @@ static void check_piece(const struct plan_case *c, const struct uvmp_copy *last,
 {
 	uint32_t most = c->facts.most_pages;
 
-	assert_int_equal(last->to, c->facts.destination);
+	assert_int_equal(last->to, c->facts.to);
 	assert_false(last->is_staged);
-	assert_true(last->pages.first < last->pages.outer && last->pages.outer <= UVMP_MASK_BITS);
+	assert_true(last->pages.first < last->pages.end && last->pages.end <= UVMP_MASK_BITS);
 	assert_true(most == 0 || uvmp_region_pages(last->pages) <= most);
 	assert_false(uvmp_mask_region_any(arrived, last->pages));
 	uvmp_mask_region_set(arrived, last->pages);
-	for (uint32_t page = last->pages.first; page < last->pages.outer; page++) {
+	for (uint32_t page = last->pages.first; page < last->pages.end; page++) {
 		assert_int_equal(closest(c, page), from);
 		if (page > last->pages.first && c->facts.cuts != NULL)
 			assert_false(uvmp_mask_test(c->facts.cuts, page));
@@ -65,7 +65,7 @@ static void check_piece(const struct plan_case *c, const struct uvmp_copy *last,
 static uint32_t check_legs(const struct plan_case *c, const struct uvmp_copy *first, uint32_t left,
                            uvmp_mask *arrived)
 {
-	uint32_t to = c->facts.destination, from = first->from;
+	uint32_t to = c->facts.to, from = first->from;
 	bool is_direct = from == UVMP_PROC_NONE || from == UVMP_CPU || to == UVMP_CPU ||
 	                 can_map(c, to, from) || can_map(c, from, to);
 
@@ -79,7 +79,7 @@ static uint32_t check_legs(const struct plan_case *c, const struct uvmp_copy *fi
 	assert_int_equal(first[1].from, UVMP_CPU);
 	assert_int_equal(first[1].kind, first->kind);
 	assert_int_equal(first[1].pages.first, first->pages.first);
-	assert_int_equal(first[1].pages.outer, first->pages.outer);
+	assert_int_equal(first[1].pages.end, first->pages.end);
 	check_piece(c, &first[1], from, arrived);
 	return 2;
 }
@@ -88,16 +88,16 @@ static void check_order(const struct uvmp_copy *before, const struct uvmp_copy *
 {
 	assert_true(before->kind <= now->kind);
 	if (before->kind == now->kind)
-		assert_true(before->pages.outer <= now->pages.first);
+		assert_true(before->pages.end <= now->pages.first);
 }
 
 /* What ends inside a group ends for a reason. */
 static void check_end(const struct plan_case *c, struct uvmp_region pages)
 {
-	bool is_cut = c->facts.cuts != NULL && uvmp_mask_test(c->facts.cuts, pages.outer);
+	bool is_cut = c->facts.cuts != NULL && uvmp_mask_test(c->facts.cuts, pages.end);
 
 	assert_true(is_cut || uvmp_region_pages(pages) == c->facts.most_pages ||
-	            closest(c, pages.first) != closest(c, pages.outer));
+	            closest(c, pages.first) != closest(c, pages.end));
 }
 
 static void check_groups(const struct plan_case *c, uint32_t count)
@@ -115,12 +115,12 @@ static void check_groups(const struct plan_case *c, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t of = 0;
 
-		while (of < groups && group[of].pages.outer <= copy[i].pages.first)
+		while (of < groups && group[of].pages.end <= copy[i].pages.first)
 			of++;
 		assert_true(of < groups && copy[i].pages.first >= group[of].pages.first &&
-		            copy[i].pages.outer <= group[of].pages.outer);
+		            copy[i].pages.end <= group[of].pages.end);
 		assert_int_equal(copy[i].kind, group[of].kind);
-		if (copy[i].pages.outer != group[of].pages.outer)
+		if (copy[i].pages.end != group[of].pages.end)
 			check_end(c, copy[i].pages);
 	}
 }
@@ -144,7 +144,7 @@ static void check_invariants(const struct plan_case *c, uint32_t count)
 static void assert_same(const struct uvmp_copy *a, const struct uvmp_copy *b)
 {
 	assert_int_equal(a->pages.first, b->pages.first);
-	assert_int_equal(a->pages.outer, b->pages.outer);
+	assert_int_equal(a->pages.end, b->pages.end);
 	assert_int_equal(a->from, b->from);
 	assert_int_equal(a->to, b->to);
 	assert_int_equal(a->kind, b->kind);

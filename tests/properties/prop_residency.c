@@ -32,20 +32,20 @@ static void check_place(struct residency_source *source, const struct uvmp_proce
 	naive = naive_residency_select(processors, &facts);
 	assert_int_equal(uvmp_residency_select(processors, &facts, &place), UVMP_OK);
 	assert_int_equal(place.row, naive.row);
-	assert_int_equal(place.destination, naive.destination);
+	assert_int_equal(place.to, naive.to);
 	assert_int_equal(place.is_duplicate, naive.is_duplicate);
 	assert_int_equal(place.nearest, naive.nearest);
 
-	assert_false(in(processors->no_memory, place.destination));
+	assert_false(in(processors->no_memory, place.to));
 	if (place.is_duplicate)
-		assert_true((facts.accesses & ~3u) == 0 && place.destination == facts.requester);
+		assert_true((facts.accesses & ~3u) == 0 && place.to == facts.requester);
 	if (place.nearest != UVMP_PROC_NONE)
 		assert_true(in(facts.resident, place.nearest));
 	else
 		assert_int_equal(facts.resident, 0);
-	if (place.row != 1 && place.row != 6 && place.row != 9 && place.destination != facts.requester)
-		assert_true(in(processors->can_access[facts.requester], place.destination) ||
-		            place.destination == UVMP_CPU);
+	if (place.row != 1 && place.row != 6 && place.row != 9 && place.to != facts.requester)
+		assert_true(in(processors->can_access[facts.requester], place.to) ||
+		            place.to == UVMP_CPU);
 }
 
 static void check_map(struct residency_source *source, const struct uvmp_processors *processors)
@@ -65,15 +65,15 @@ static void check_map(struct residency_source *source, const struct uvmp_process
 	assert_int_equal(map.others_right, naive.others_right);
 
 	assert_true(map.right >= uvmp_access_prot((enum uvmp_access)facts.access) || facts.is_discarded);
-	assert_true(map.right <= facts.logical);
+	assert_true(map.right <= facts.right);
 	assert_false(in(map.victims | map.others | map.others_atomic, facts.requester));
-	assert_int_equal(map.victims & ~(map.left == UVMP_PROT_READ ? facts.write : facts.atomic), 0);
+	assert_int_equal(map.victims & ~(map.left == UVMP_RIGHT_READ ? facts.write : facts.atomic), 0);
 	assert_true(map.others_right <= map.right);
-	assert_true(map.others_atomic == 0 || map.right == UVMP_PROT_READ_WRITE_ATOMIC);
+	assert_true(map.others_atomic == 0 || map.right == UVMP_RIGHT_READ_WRITE_ATOMIC);
 	assert_int_equal(map.others & map.others_atomic, 0);
 	for (uint32_t p = 0; p < processors->count; p++)
 		if (in(map.others | map.others_atomic, p))
-			assert_true(in(processors->can_access[p], facts.destination));
+			assert_true(in(processors->can_access[p], facts.to));
 }
 
 static void check_levels(struct residency_source *source)

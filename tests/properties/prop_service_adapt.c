@@ -138,7 +138,7 @@ static void event(uint64_t *kernel)
 		(void)uvmp_service_add_range(e.service, SPACE, BASE,
 		                             (uint64_t)BLOCKS * MIB2 -
 		                                     (uint64_t)e.params.page_bytes * draw(60),
-		                             UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE);
+		                             UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE);
 		break;
 	default:
 		for (uint32_t n = 1u + draw(8); n > 0; n--) {

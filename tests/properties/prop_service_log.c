@@ -180,7 +180,7 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
-	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.outer == b->run.outer &&
+	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 

@@ -121,7 +121,7 @@ static void check_transfers(const struct tbn_case *c)
 	                 UVMP_OK);
 	for (uint32_t i = 0; i < count; i++) {
 		assert_true(group[i].pages.first >= behind && !uvmp_region_is_empty(group[i].pages));
-		behind = group[i].pages.outer;
+		behind = group[i].pages.end;
 		uvmp_mask_region_set(&covered, group[i].pages);
 		if (group[i].kind == UVMP_GROUP_FAULT) {
 			assert_true(uvmp_mask_test(&c->batch, behind - 1));

@@ -286,7 +286,7 @@ static uint64_t any_word(struct thread *t, const struct area *area)
 static struct run own_run(struct thread *t, uint64_t most, bool is_pages)
 {
 	struct run run = {any_area(t, true), 0, 0};
-	uint64_t page = t->life->page_bytes / 8u, at = any_word(t, run.area), outer = run.area->words;
+	uint64_t page = t->life->page_bytes / 8u, at = any_word(t, run.area), end = run.area->words;
 
 	if (run.area->shift != 63u) {
 		uint64_t stripe = (uint64_t)1 << run.area->shift, span = t->life->threads * stripe;
@@ -295,16 +295,16 @@ static struct run own_run(struct thread *t, uint64_t most, bool is_pages)
 		if (is_pages && stripe < page)
 			return run;
 		at = first + at % stripe;
-		outer = first + stripe < outer ? first + stripe : outer;
+		end = first + stripe < end ? first + stripe : end;
 	}
 	if (is_pages) {
 		at = at / page * page;
 		most = most < page ? page : most / page * page;
 	}
-	if (at >= outer)
+	if (at >= end)
 		return run;
 	run.first = at;
-	run.words = outer - at < most ? outer - at : most;
+	run.words = end - at < most ? end - at : most;
 	return run;
 }
 

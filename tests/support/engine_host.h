@@ -196,7 +196,7 @@ static inline void engine_perform(struct engine *e, const struct uvmp_action *a)
 		for (uint32_t i = 0; uvmp_mask_test(&a->pages, page) && i < small; i++)
 			*engine_right(e, a->to, a->space,
 			              a->address + ((uint64_t)page * small + i) * ENGINE_PAGE) =
-			        a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_PROT_NONE : a->right;
+			        a->kind == UVMP_ACTION_UNMAP ? (uint8_t)UVMP_RIGHT_NONE : a->right;
 	}
 }
 
@@ -235,7 +235,7 @@ static inline bool engine_agrees(struct engine *e)
 
 /* A range with all rights but for `right`; home: UVMP_CPU or UVMP_PROC_NONE. */
 static inline void engine_range_of(struct engine *e, uint64_t space, uvmp_addr base, uint64_t bytes,
-                                   enum uvmp_prot right, uint32_t home)
+                                   enum uvmp_right right, uint32_t home)
 {
 	assert_int_equal(uvmp_service_add_range(e->service, space, base, bytes, right, home), UVMP_OK);
 	assert_true(e->ranges < ENGINE_RANGES_MAX);
@@ -247,7 +247,7 @@ static inline void engine_range_of(struct engine *e, uint64_t space, uvmp_addr b
 static inline void engine_range(struct engine *e, uint64_t space, uvmp_addr base, uint64_t bytes,
                                 uint32_t home)
 {
-	engine_range_of(e, space, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC, home);
+	engine_range_of(e, space, base, bytes, UVMP_RIGHT_READ_WRITE_ATOMIC, home);
 }
 
 /* Instance blocks of tests: one per space, `space` << 12 in video memory. */

@@ -15,9 +15,9 @@ static inline uvmp_mask page_text(const char *text)
 		struct uvmp_region run;
 
 		run.first = (uint32_t)strtoul(text, &at, 10);
-		run.outer = run.first + 1u;
+		run.end = run.first + 1u;
 		if (*at == '-')
-			run.outer = (uint32_t)strtoul(at + 1, &at, 10) + 1u;
+			run.end = (uint32_t)strtoul(at + 1, &at, 10) + 1u;
 		uvmp_mask_region_set(&mask, run);
 		text = *at == ',' ? at + 1 : at;
 	}

@@ -41,7 +41,7 @@ static inline enum uvmp_status prefetch_caller_ask(struct prefetch_caller *c, ui
 	        .faulted = &faulted,
 	        .resident = &resident,
 	        .pending = &pending,
-	        .dst = 1,
+	        .to = 1,
 	        .range_first = first,
 	        .range_pages = c->pages,
 	        .is_follow = is_follow,
@@ -61,7 +61,7 @@ static inline enum uvmp_status prefetch_caller_ask(struct prefetch_caller *c, ui
 		return UVMP_OK;
 	c->asked++;
 	facts.faulted_region = uvmp_mask_hull(&faulted);
-	(void)uvmp_block_from_shape(own.outer, 0, 16, &facts.block);
+	(void)uvmp_block_from_shape(own.end, 0, 16, &facts.block);
 	uvmp_prefetch_state_init(&state);
 	state.range = &c->range;
 	status = uvmp_prefetch_decide(&c->params, &facts, &state, &hint);

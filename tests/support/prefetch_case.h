@@ -36,7 +36,7 @@ static inline void prefetch_case_init(struct prefetch_case *c, enum uvmp_prefetc
 	c->facts.faulted = &c->faulted;
 	c->facts.resident = &c->resident;
 	c->facts.pending = &c->pending;
-	c->facts.dst = 1;
+	c->facts.to = 1;
 	c->facts.has_preferred = false;
 	c->facts.preferred = UVMP_PROC_NONE;
 	c->facts.range_pages = pages;

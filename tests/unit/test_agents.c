@@ -79,7 +79,7 @@ static void open_world(struct world *w, uint64_t seed)
 	assert_int_equal(uvmp_service_bind(w->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE),
 	                 UVMP_OK);
 	assert_int_equal(uvmp_service_add_range(w->service, HOST_SPACE, BASE, BLOCKS * ROOT_BYTES,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU),
 	                 UVMP_OK);
 	for (uint32_t i = 0; i < BLOCKS; i++)
 		w->block[i].shape.start = BASE + i * ROOT_BYTES;

@@ -200,10 +200,10 @@ static void test_example_4(void **unused)
 	assert_int_equal(uvmp_counter_filter(&pages, &pages, &block), UVMP_OK);
 	assert_int_equal(pages.word[0], 0x20);
 	assert_int_equal(uvmp_residency_select(&pcie, &fault, &place), UVMP_OK);
-	assert_true(place.row == 10 && place.destination == UVMP_CPU);
-	destination[place.destination] = pages;
+	assert_true(place.row == 10 && place.to == UVMP_CPU);
+	destination[place.to] = pages;
 	assert_int_equal(uvmp_counter_settle(destination, resident, 3, &processors, &region), UVMP_OK);
-	assert_true(processors == 0 && region.outer == 0);
+	assert_true(processors == 0 && region.end == 0);
 	assert_int_equal(uvmp_counter_clears(UVMP_COUNTER_BLOCK, UVMP_OK, true), UVMP_COUNTER_CLEAR_GROUP);
 }
 
@@ -295,12 +295,12 @@ static void test_settle(void **unused)
 	assert_int_equal(destination[1].word[0], 0x30);
 	assert_int_equal(destination[2].word[0], 0x40);
 	assert_int_equal(region.first, 4);
-	assert_int_equal(region.outer, 7);
+	assert_int_equal(region.end, 7);
 	assert_int_equal(uvmp_counter_settle(destination, resident, 1, &processors, &region), UVMP_OK);
 	assert_int_equal(processors, 0);
-	assert_int_equal(region.outer, 0);
+	assert_int_equal(region.end, 0);
 	assert_int_equal(uvmp_counter_settle(all, none, 64, &processors, &region), UVMP_OK);
-	assert_true(processors == (uint64_t)1 << 63 && region.first == 2 && region.outer == 3);
+	assert_true(processors == (uint64_t)1 << 63 && region.first == 2 && region.end == 3);
 	assert_int_equal(uvmp_counter_settle(destination, resident, 65, &processors, &region),
 	                 UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_counter_settle(NULL, resident, 1, &processors, &region), UVMP_ERR_ARGUMENT);

@@ -536,7 +536,7 @@ static void test_touches(void **state)
 /* -- warps -- */
 
 /* What the worker does to a page; others' mappings stay. */
-static void map(u32 gpu, u32 page, u32 on, enum uvmp_prot right)
+static void map(u32 gpu, u32 page, u32 on, enum uvmp_right right)
 {
 	struct emu_page *p = &range->page[page];
 	unsigned long flags;
@@ -656,8 +656,8 @@ static void test_accesses(void **state)
 
 	(void)state;
 	job->warp[1].accesses = 0;
-	map(1, 1, 1, UVMP_PROT_READ_WRITE_ATOMIC);
-	map(1, 2, 0, UVMP_PROT_READ_WRITE_ATOMIC);
+	map(1, 1, 1, UVMP_RIGHT_READ_WRITE_ATOMIC);
+	map(1, 2, 0, UVMP_RIGHT_READ_WRITE_ATOMIC);
 	*word_of(2, 4088) = 77;
 	assert_int_equal(emu_gpu_submit(gpu, job), 0);
 	assert_int_equal(job->warp[0].done, 6);
@@ -681,9 +681,9 @@ static void test_accesses(void **state)
  * nothing. */
 static void test_rights(void **state)
 {
-	static const u8 needs[] = {[UVMP_EMU_READ] = UVMP_PROT_READ,
-	                           [UVMP_EMU_WRITE] = UVMP_PROT_READ_WRITE,
-	                           [UVMP_EMU_ADD] = UVMP_PROT_READ_WRITE_ATOMIC};
+	static const u8 needs[] = {[UVMP_EMU_READ] = UVMP_RIGHT_READ,
+	                           [UVMP_EMU_WRITE] = UVMP_RIGHT_READ_WRITE,
+	                           [UVMP_EMU_ADD] = UVMP_RIGHT_READ_WRITE_ATOMIC};
 	static const u8 means[] = {[UVMP_EMU_READ] = UVMP_ACCESS_READ,
 	                           [UVMP_EMU_WRITE] = UVMP_ACCESS_WRITE,
 	                           [UVMP_EMU_ADD] = UVMP_ACCESS_ATOMIC_STRONG};
@@ -692,7 +692,7 @@ static void test_rights(void **state)
 
 	(void)state;
 	for (u32 kind = UVMP_EMU_READ; kind <= UVMP_EMU_ADD; kind++) {
-		for (u32 right = UVMP_PROT_NONE; right < needs[kind]; right++) {
+		for (u32 right = UVMP_RIGHT_NONE; right < needs[kind]; right++) {
 			struct uvmp_emu_access access = at(kind, 3, 16, 5);
 			struct emu_job *job = job_of(1, &access, 1);
 			struct launch l = launch(gpu, job);
@@ -700,7 +700,7 @@ static void test_rights(void **state)
 
 			job->warp[0].sm = 1022;
 			*word_of(3, 16) = 9;
-			map(1, 3, 1, (enum uvmp_prot)right);
+			map(1, 3, 1, (enum uvmp_right)right);
 			begin(&l);
 			fault = next_fault(gpu);
 			assert_int_equal(fault.address, access.address);
@@ -713,7 +713,7 @@ static void test_rights(void **state)
 			assert_int_equal(*word_of(3, 16), 9);
 			emu_gpu_replay(gpu); /* too early: faults again */
 			assert_int_equal(next_fault(gpu).address, fault.address);
-			map(1, 3, 1, (enum uvmp_prot)needs[kind]);
+			map(1, 3, 1, (enum uvmp_right)needs[kind]);
 			emu_gpu_replay(gpu);
 			assert_int_equal(end(&l), 0);
 			assert_int_equal(job->warp[0].done, 1);
@@ -773,7 +773,7 @@ static void test_ring_overflow(void **state)
 		for (u32 i = 0; i < min(7u, PAGES - seen); i++) {
 			u64 address = next_fault(gpu).address;
 
-			map(1, (u32)((address - BASE) / PAGE_SIZE), 1, UVMP_PROT_READ_WRITE);
+			map(1, (u32)((address - BASE) / PAGE_SIZE), 1, UVMP_RIGHT_READ_WRITE);
 		}
 		seen += min(7u, PAGES - seen);
 		assert_true(emu_ring_is_empty(gpu));
@@ -830,7 +830,7 @@ static void test_kill(void **state)
 	struct launch l = launch(gpu, job), s = launch(gpu, stays);
 
 	(void)state;
-	map(1, 0, 1, UVMP_PROT_READ_WRITE_ATOMIC);
+	map(1, 0, 1, UVMP_RIGHT_READ_WRITE_ATOMIC);
 	for (u32 i = 0; i < 200; i++)
 		access[i] = i < 10 ? at(UVMP_EMU_ADD, 0, 0, 1) : at(UVMP_EMU_WRITE, 1, 0, 1);
 	begin(&l);
@@ -845,8 +845,8 @@ static void test_kill(void **state)
 	}
 	assert_int_equal(*word_of(0, 0), 10);
 	free(job); /* the warp is not examined again: its fault is in the ring, and a replay follows */
-	map(1, 1, 1, UVMP_PROT_READ_WRITE_ATOMIC);
-	map(1, 2, 1, UVMP_PROT_READ_WRITE_ATOMIC);
+	map(1, 1, 1, UVMP_RIGHT_READ_WRITE_ATOMIC);
+	map(1, 2, 1, UVMP_RIGHT_READ_WRITE_ATOMIC);
 	emu_gpu_replay(gpu);
 	assert_int_equal(end(&s), 0);
 	assert_int_equal(*word_of(1, 0), 0);
@@ -873,7 +873,7 @@ static void test_limit(void **state)
 	emu_gpu_replay(gpu);
 	wait_for_stalled(gpu, 3);
 	for (u32 i = 0; i < EMU_SMS; i++)
-		map(1, i, 1, UVMP_PROT_READ_WRITE);
+		map(1, i, 1, UVMP_RIGHT_READ_WRITE);
 	emu_gpu_replay(gpu);
 	wait_for_stalled(gpu, 0);
 	emu_gpu_limit(gpu, 0);
@@ -892,7 +892,7 @@ static void test_kill_limited(void **state)
 	struct launch l = launch(gpu, job);
 
 	(void)state;
-	map(1, 0, 1, UVMP_PROT_READ);
+	map(1, 0, 1, UVMP_RIGHT_READ);
 	emu_gpu_limit(gpu, EMU_SMS);
 	begin(&l);
 	wait_for_limited(gpu, 1);
@@ -936,11 +936,11 @@ static void service(struct emu_gpu *gpu, u64 *random)
 	while (emu_ring_fetch(gpu, &fault)) {
 		page = (u32)((fault.address - BASE) / PAGE_SIZE);
 		if (page < PAGES)
-			map(gpu->id, page, 1, UVMP_PROT_READ_WRITE_ATOMIC);
+			map(gpu->id, page, 1, UVMP_RIGHT_READ_WRITE_ATOMIC);
 		else
 			emu_gpu_cancel(gpu, 7, fault.address, false);
 		page = (u32)uvmp_random_below(random, PAGES);
-		map(1u + (u32)uvmp_random_below(random, 2), page, 1, UVMP_PROT_NONE);
+		map(1u + (u32)uvmp_random_below(random, 2), page, 1, UVMP_RIGHT_NONE);
 	}
 	if (uvmp_random_below(random, 4) == 0)
 		emu_gpu_flush(gpu);

@@ -26,9 +26,9 @@ static struct uvmp_fault fault(uint64_t page, enum uvmp_access access, uint8_t m
 	return f;
 }
 
-static struct uvmp_fault_facts facts(enum uvmp_prot logical, enum uvmp_prot mapped)
+static struct uvmp_fault_facts facts(enum uvmp_right logical, enum uvmp_right mapped)
 {
-	struct uvmp_fault_facts f = {.logical = logical, .mapped = mapped, .is_retry = false};
+	struct uvmp_fault_facts f = {.right = logical, .mapped = mapped, .is_retry = false};
 
 	return f;
 }
@@ -66,20 +66,20 @@ static void assert_skipped(struct uvmp_fault_verdict v)
 static void test_access_prot(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_PREFETCH), UVMP_PROT_READ);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_READ), UVMP_PROT_READ);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_WRITE), UVMP_PROT_READ_WRITE);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_WEAK), UVMP_PROT_READ_WRITE);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_STRONG), UVMP_PROT_READ_WRITE_ATOMIC);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_NONE), UVMP_PROT_NONE);
-	assert_int_equal(uvmp_access_prot((enum uvmp_access)77), UVMP_PROT_NONE);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_PREFETCH), UVMP_RIGHT_READ);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_READ), UVMP_RIGHT_READ);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_WRITE), UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_WEAK), UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_STRONG), UVMP_RIGHT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_NONE), UVMP_RIGHT_NONE);
+	assert_int_equal(uvmp_access_prot((enum uvmp_access)77), UVMP_RIGHT_NONE);
 }
 
 /* 3, worked example 1 */
 static void test_example_1(void **state)
 {
 	struct uvmp_fault_verdict v =
-	        judge(fault(5, UVMP_ACCESS_WRITE, R | W, 2), facts(UVMP_PROT_READ, UVMP_PROT_NONE));
+	        judge(fault(5, UVMP_ACCESS_WRITE, R | W, 2), facts(UVMP_RIGHT_READ, UVMP_RIGHT_NONE));
 
 	(void)state;
 	assert_serviced(v, UVMP_ACCESS_READ, R);
@@ -91,7 +91,7 @@ static void test_example_1(void **state)
 static void test_example_2(void **state)
 {
 	struct uvmp_fault write = fault(5, UVMP_ACCESS_WRITE, W, 1), read = fault(5, UVMP_ACCESS_READ, R, 1);
-	struct uvmp_fault_facts read_only = facts(UVMP_PROT_READ, UVMP_PROT_NONE);
+	struct uvmp_fault_facts read_only = facts(UVMP_RIGHT_READ, UVMP_RIGHT_NONE);
 	struct uvmp_fault_verdict first = judge(write, read_only), second;
 
 	(void)state;
@@ -110,7 +110,7 @@ static void test_example_2(void **state)
 static void test_example_3(void **state)
 {
 	struct uvmp_fault strong = fault(5, UVMP_ACCESS_ATOMIC_STRONG, S, 1);
-	struct uvmp_fault_facts all = facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_NONE);
+	struct uvmp_fault_facts all = facts(UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_NONE);
 	struct uvmp_fault_verdict first = judge(strong, all), second;
 
 	(void)state;
@@ -132,7 +132,7 @@ static void test_example_3(void **state)
 static void test_example_4(void **state)
 {
 	struct uvmp_fault prefetch = fault(5, UVMP_ACCESS_PREFETCH, P, 3);
-	struct uvmp_fault_facts known = facts(UVMP_PROT_NONE, UVMP_PROT_NONE);
+	struct uvmp_fault_facts known = facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE);
 	struct uvmp_fault_verdict v = judge(prefetch, known), second;
 
 	(void)state;
@@ -158,23 +158,23 @@ static void test_permission_rows(void **state)
 
 	(void)state;
 	/* READ refused */
-	v = judge(fault(5, UVMP_ACCESS_READ, P | R, 1), facts(UVMP_PROT_NONE, UVMP_PROT_NONE));
+	v = judge(fault(5, UVMP_ACCESS_READ, P | R, 1), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
 	assert_true(v.is_fatal);
 	assert_int_equal(v.cancel_mode, UVMP_CANCEL_ALL);
 	assert_skipped(v);
 	/* more than READ, with reads, and not even reads are allowed */
-	v = judge(fault(5, UVMP_ACCESS_ATOMIC_WEAK, R | A, 1), facts(UVMP_PROT_NONE, UVMP_PROT_NONE));
+	v = judge(fault(5, UVMP_ACCESS_ATOMIC_WEAK, R | A, 1), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
 	assert_true(v.is_fatal);
 	assert_int_equal(v.cancel_mode, UVMP_CANCEL_ALL);
 	assert_skipped(v);
 	/* the same without reads */
-	v = judge(fault(5, UVMP_ACCESS_ATOMIC_WEAK, P | A, 1), facts(UVMP_PROT_NONE, UVMP_PROT_NONE));
+	v = judge(fault(5, UVMP_ACCESS_ATOMIC_WEAK, P | A, 1), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
 	assert_true(v.is_fatal);
 	assert_int_equal(v.cancel_mode, UVMP_CANCEL_WRITE_AND_ATOMIC);
 	assert_skipped(v);
 	/* allowed: the whole mask is serviced */
 	v = judge(fault(5, UVMP_ACCESS_WRITE, P | R | W, 1),
-	          facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ));
+	          facts(UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_READ));
 	assert_false(v.is_fatal);
 	assert_serviced(v, UVMP_ACCESS_WRITE, P | R | W);
 }
@@ -186,11 +186,11 @@ static void test_already_mapped(void **state)
 
 	(void)state;
 	v = judge(fault(5, UVMP_ACCESS_WRITE, W, 1),
-	          facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_READ_WRITE));
+	          facts(UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_READ_WRITE));
 	assert_true(v.is_already_mapped);
 	assert_skipped(v);
 	/* cut down to a read that is mapped already: cancelled, nothing to service */
-	v = judge(fault(5, UVMP_ACCESS_WRITE, R | W, 1), facts(UVMP_PROT_READ, UVMP_PROT_READ));
+	v = judge(fault(5, UVMP_ACCESS_WRITE, R | W, 1), facts(UVMP_RIGHT_READ, UVMP_RIGHT_READ));
 	assert_true(v.is_already_mapped);
 	assert_true(v.is_fatal);
 	assert_skipped(v);
@@ -200,7 +200,7 @@ static void test_already_mapped(void **state)
 static void test_fault_that_was_fetched_as_fatal(void **state)
 {
 	struct uvmp_fault write = fault(5, UVMP_ACCESS_WRITE, W, 1);
-	struct uvmp_fault_facts all = facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_NONE);
+	struct uvmp_fault_facts all = facts(UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_NONE);
 	struct uvmp_fault_verdict v;
 
 	(void)state;
@@ -220,7 +220,7 @@ static void test_unmapped(void **state)
 {
 	(void)state;
 	for (uint32_t access = UVMP_ACCESS_PREFETCH; access < UVMP_ACCESS_NONE; access++) {
-		struct uvmp_fault_facts known = facts(UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROT_NONE);
+		struct uvmp_fault_facts known = facts(UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_RIGHT_NONE);
 		struct uvmp_fault f = fault(5, (enum uvmp_access)access, (uint8_t)(1u << access | P), 3);
 		struct uvmp_fault_verdict v;
 
@@ -249,7 +249,7 @@ static void test_unmapped(void **state)
 static void test_bad_input(void **state)
 {
 	struct uvmp_fault good = fault(5, UVMP_ACCESS_WRITE, W, 1), bad;
-	struct uvmp_fault_facts known = facts(UVMP_PROT_READ, UVMP_PROT_NONE), wrong;
+	struct uvmp_fault_facts known = facts(UVMP_RIGHT_READ, UVMP_RIGHT_NONE), wrong;
 	struct uvmp_fault_verdict v, before;
 
 	(void)state;
@@ -267,9 +267,9 @@ static void test_bad_input(void **state)
 	assert_int_equal(uvmp_fault_classify(&bad, &known, NULL, NULL, &v), UVMP_ERR_RANGE);
 	bad = good, bad.access_mask = R;
 	assert_int_equal(uvmp_fault_classify(&bad, &known, NULL, NULL, &v), UVMP_ERR_RANGE);
-	wrong = known, wrong.logical = (enum uvmp_prot)4;
+	wrong = known, wrong.right = (enum uvmp_right)4;
 	assert_int_equal(uvmp_fault_classify(&good, &wrong, NULL, NULL, &v), UVMP_ERR_RANGE);
-	wrong = known, wrong.mapped = (enum uvmp_prot)4;
+	wrong = known, wrong.mapped = (enum uvmp_right)4;
 	assert_int_equal(uvmp_fault_classify(&good, &wrong, NULL, NULL, &v), UVMP_ERR_RANGE);
 	assert_memory_equal(&v, &before, sizeof(v));
 }
@@ -299,7 +299,7 @@ static void compare_one(uint32_t access, uint32_t mask, uint32_t known_bits)
 {
 	struct uvmp_fault f = fault(5, (enum uvmp_access)access, (uint8_t)mask, 3);
 	struct uvmp_fault_facts known =
-	        facts((enum uvmp_prot)(known_bits & 3u), (enum uvmp_prot)(known_bits >> 2 & 3u));
+	        facts((enum uvmp_right)(known_bits & 3u), (enum uvmp_right)(known_bits >> 2 & 3u));
 
 	known.is_retry = (known_bits & 16u) != 0;
 	known.is_unmapped = (known_bits & 64u) != 0;

@@ -14,10 +14,10 @@
 #define MIB          (1024u * 1024u)
 #define REGION(a, b) ((struct uvmp_region){(a), (b)})
 
-static void assert_region(struct uvmp_region r, uint32_t first, uint32_t outer)
+static void assert_region(struct uvmp_region r, uint32_t first, uint32_t end)
 {
 	assert_int_equal(r.first, first);
-	assert_int_equal(r.outer, outer);
+	assert_int_equal(r.end, end);
 }
 
 static struct uvmp_geometry geometry_of(uint32_t page, uint32_t big, uint32_t block)
@@ -324,7 +324,7 @@ static void test_chunks_of_507_pages(void **state)
 		assert_int_equal(chunk.first, page);
 		small += uvmp_region_pages(chunk) == 1;
 		big += uvmp_region_pages(chunk) == 16;
-		page = chunk.outer;
+		page = chunk.end;
 	}
 	assert_int_equal(small, 11);
 	assert_int_equal(big, 31);

@@ -13,7 +13,7 @@
 #include "timed/tlb.h"
 
 #define BLOCK_PAGES 512u
-#define RIGHT	    UVMP_PROT_READ_WRITE_ATOMIC
+#define RIGHT	    UVMP_RIGHT_READ_WRITE_ATOMIC
 
 static struct model model;
 static struct space space;
@@ -144,7 +144,7 @@ static void test_blocks_do_not_wait_for_each_other(void **unused)
 	map(block_at(0, 3), 300, RIGHT, false);
 	for (uint32_t i = 0; i < 100; i++) /* many, in no order */
 		gpu_replay(gpu, 400 + i * 37 % 100);
-	map(block_at(0, 0), 10, UVMP_PROT_NONE, false); /* behind what was queued for the block before */
+	map(block_at(0, 0), 10, UVMP_RIGHT_NONE, false); /* behind what was queued for the block before */
 	gpu_advance(gpu, 299);
 	assert_int_equal(block_at(0, 3)->mapped, 0);
 	gpu_advance(gpu, 300);
@@ -156,7 +156,7 @@ static void test_blocks_do_not_wait_for_each_other(void **unused)
 	gpu_advance(gpu, 999999);
 	assert_int_equal(block_at(0, 2)->mapped, BLOCK_PAGES);
 	assert_int_equal(block_at(0, 0)->mapped, 0);
-	map(block_at(0, 0), 0, UVMP_PROT_READ, false); /* at 1000000, too, and behind those */
+	map(block_at(0, 0), 0, UVMP_RIGHT_READ, false); /* at 1000000, too, and behind those */
 	gpu_advance(gpu, 1000000);
 	assert_int_equal(block_at(0, 0)->mapped, BLOCK_PAGES);
 	assert_false(uvmp_mask_test(&block_at(0, 0)->high[1], 0));
@@ -208,7 +208,7 @@ static void test_replay_gives_a_turn(void **unused)
 	at_ns = fault_once() + 5000;
 	map(block_at(0, 0), at_ns, RIGHT, false);
 	gpu_replay(gpu, at_ns);
-	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	map(block_at(0, 0), at_ns, UVMP_RIGHT_NONE, false);
 	gpu_advance(gpu, at_ns);
 	assert_int_equal(block_at(0, 0)->mapped, 0);
 	assert_int_equal(counts().accesses, 1);
@@ -219,7 +219,7 @@ static void test_replay_gives_a_turn(void **unused)
 	gpu_replay(gpu, at_ns);
 	gpu_advance(gpu, at_ns);
 	assert_int_equal(counts().accesses, 0);
-	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	map(block_at(0, 0), at_ns, UVMP_RIGHT_NONE, false);
 	gpu_advance(gpu, at_ns);
 	assert_int_equal(block_at(0, 0)->mapped, 0);
 	assert_int_equal(counts().accesses, 1);
@@ -227,7 +227,7 @@ static void test_replay_gives_a_turn(void **unused)
 
 	at_ns = fault_once() + 5000; /* without a replay it stays asleep */
 	map(block_at(0, 0), at_ns, RIGHT, false);
-	map(block_at(0, 0), at_ns, UVMP_PROT_NONE, false);
+	map(block_at(0, 0), at_ns, UVMP_RIGHT_NONE, false);
 	gpu_replay(gpu, at_ns);
 	gpu_advance(gpu, at_ns + 5000);
 	assert_int_equal(counts().accesses, 0);
@@ -388,7 +388,7 @@ static void test_types(void **unused)
 	(void)unused;
 	choose(1);
 	open_run("regular:bytes=2m,passes=1,write=1");
-	map_all(UVMP_PROT_READ, false);
+	map_all(UVMP_RIGHT_READ, false);
 	gpu_advance(gpu, 1);
 	launch();
 	gpu_wait(gpu, UINT64_MAX);
@@ -521,11 +521,11 @@ static void test_shootdown(void **unused)
 {
 	(void)unused;
 	/* entries of the pages that were unmapped in between */
-	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_NONE, 1), 1);
-	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_READ, 17), 2);
-	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_PROT_NONE, BLOCK_PAGES), 32);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_RIGHT_NONE, 1), 1);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_RIGHT_READ, 17), 2);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, UVMP_RIGHT_NONE, BLOCK_PAGES), 32);
 	assert_int_equal(misses_after(MODEL_SHOOTDOWN_ENTRY, RIGHT, BLOCK_PAGES), 0); /* no change */
-	assert_int_equal(misses_after(MODEL_SHOOTDOWN_WHOLE, UVMP_PROT_NONE, 1), 64);
+	assert_int_equal(misses_after(MODEL_SHOOTDOWN_WHOLE, UVMP_RIGHT_NONE, 1), 64);
 	assert_int_equal(misses_after(MODEL_SHOOTDOWN_WHOLE, RIGHT, 1), 64);
 }
 
@@ -541,7 +541,7 @@ static void test_split_entries(void **unused)
 	map_all(RIGHT, false);
 	uvmp_mask_zero(&page);
 	uvmp_mask_set(&page, 40);
-	gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_PROT_READ, false);
+	gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_RIGHT_READ, false);
 	gpu_advance(gpu, 1);
 	run_kernel();
 	assert_int_equal(counts().tlb_misses, 31 + 16);
@@ -610,7 +610,7 @@ static void test_offset_entries(void **unused)
 	for (uint32_t i = 14; i < 16; i++) {
 		uvmp_mask_zero(&page);
 		uvmp_mask_set(&page, i);
-		gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_PROT_NONE, false);
+		gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_RIGHT_NONE, false);
 		gpu_map(gpu, 0, block_at(0, 0), &page, RIGHT, false);
 		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
 		run_kernel();
@@ -685,7 +685,7 @@ static void test_remote(void **unused)
 		(uint64_t)8192 * 1024 * 1000 / link->point[MODEL_TO_GPU][link->points[MODEL_TO_GPU] - 1].mb_s;
 	assert_in_range(remote_ns, link_ns, link_ns * 12 / 10);
 	assert_true(remote_ns > 10 * local_ns);
-	map_all(UVMP_PROT_NONE, true);
+	map_all(UVMP_RIGHT_NONE, true);
 	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
 	assert_true(uvmp_mask_is_empty(&block_at(0, 0)->remote));
 	close_run();

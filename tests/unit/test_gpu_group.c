@@ -10,7 +10,7 @@
 
 #include "timed/gpu.h"
 
-#define RIGHT	   UVMP_PROT_READ_WRITE_ATOMIC
+#define RIGHT	   UVMP_RIGHT_READ_WRITE_ATOMIC
 #define PAGES_MOST 16384u
 
 static struct model model;
@@ -378,7 +378,7 @@ static void test_notification_gives_a_turn(void **unused)
 	assert_int_equal(take_faults(1), 1);
 	at_ns = gpu_now_ns(gpu) + 5000;
 	set_right(space.range[0]->start, at_ns, RIGHT);
-	set_right(space.range[0]->start, at_ns, UVMP_PROT_NONE);
+	set_right(space.range[0]->start, at_ns, UVMP_RIGHT_NONE);
 	gpu_advance(gpu, at_ns);
 	assert_int_equal(counts().accesses, 1);
 	close_run();
@@ -412,7 +412,7 @@ static void bring(uint64_t address, uint64_t at_ns)
 
 		memory.count--;
 		memory.is_there[out] = false;
-		set_right(space.range[0]->start + out * model.page_bytes, at_ns, UVMP_PROT_NONE);
+		set_right(space.range[0]->start + out * model.page_bytes, at_ns, UVMP_RIGHT_NONE);
 	}
 	memory.page[(memory.first + memory.count++) % PAGES_MOST] = page;
 	memory.is_there[page] = true;

@@ -154,7 +154,7 @@ static struct uvmp_service *engine(void **memory, uint32_t roots)
 	*memory = aligned_alloc(16, (bytes + 15) / 16 * 16);
 	assert_int_equal(uvmp_service_init(&params, *memory, bytes, &service), UVMP_OK);
 	assert_int_equal(uvmp_service_bind(service, 1, UVMP_APERTURE_VID, 0, 0, SPACE), UVMP_OK);
-	assert_int_equal(uvmp_service_add_range(service, SPACE, BASE, 32 * ROOT, UVMP_PROT_READ_WRITE_ATOMIC,
+	assert_int_equal(uvmp_service_add_range(service, SPACE, BASE, 32 * ROOT, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_CPU),
 	                 UVMP_OK);
 	return service;

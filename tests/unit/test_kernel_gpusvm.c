@@ -174,13 +174,13 @@ static int fault(uint32_t page)
 	return svm_fault(&svm, BASE + page * PAGE, BASE, BASE + BLOCK_BYTES);
 }
 
-static void assert_on_device(uint32_t first, uint32_t outer)
+static void assert_on_device(uint32_t first, uint32_t end)
 {
 	uvmp_mask want = {{0}};
 
-	uvmp_mask_region_set(&want, (struct uvmp_region){first, outer});
+	uvmp_mask_region_set(&want, (struct uvmp_region){first, end});
 	assert_true(uvmp_mask_equal(&block.on_device, &want));
-	for (uint32_t page = first; page < outer; page++)
+	for (uint32_t page = first; page < end; page++)
 		assert_true(find(BASE + page * PAGE, BASE + page * PAGE + 1)->is_bound);
 }
 

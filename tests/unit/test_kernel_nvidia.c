@@ -79,20 +79,20 @@ static void test_short_masks_are_copied(void **state)
 /* -- the prefetch decision -- */
 
 static void ask_about(struct nvidia_prefetch *ask, const uvm_page_mask_t *faulted, uint32_t first,
-                      uint32_t outer)
+                      uint32_t end)
 {
 	*ask = (struct nvidia_prefetch){.start = BLOCK,
 	                                .end = BLOCK + UVM_VA_BLOCK_SIZE - 1,
 	                                .big_page_bytes = 65536,
 	                                .destination = GPU,
 	                                .preferred = UVMP_PROC_NONE,
-	                                .faulted_region = {(NvU16)first, (NvU16)outer},
+	                                .faulted_region = {(NvU16)first, (NvU16)end},
 	                                .faulted = faulted};
 }
 
-static void assert_hint(const struct nvidia_prefetch *ask, uint32_t first, uint32_t outer, uint32_t faulted)
+static void assert_hint(const struct nvidia_prefetch *ask, uint32_t first, uint32_t end, uint32_t faulted)
 {
-	struct uvmp_region region = {first, outer};
+	struct uvmp_region region = {first, end};
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
@@ -104,7 +104,7 @@ static void assert_hint(const struct nvidia_prefetch *ask, uint32_t first, uint3
 	uvmp_mask_region_set(&want, region);
 	uvmp_mask_clear(&want, faulted);
 	assert_true(uvmp_mask_equal(&hint.pages, &want));
-	assert_int_equal(hint.dst, uvmp_mask_is_empty(&want) ? UVMP_PROC_NONE : GPU);
+	assert_int_equal(hint.to, uvmp_mask_is_empty(&want) ? UVMP_PROC_NONE : GPU);
 }
 
 static void test_worked_examples(void **state)
@@ -158,7 +158,7 @@ static void test_same_as_the_library(void **state)
 		uvm_page_mask_t faulted, resident, thrashing;
 		uvmp_mask our_faulted, our_resident, our_thrashing;
 		struct uvmp_prefetch_hint their_hint, our_hint;
-		struct uvmp_prefetch_facts facts = {.dst = 1 + i % 2};
+		struct uvmp_prefetch_facts facts = {.to = 1 + i % 2};
 		struct nvidia_prefetch ask;
 
 		random_masks(&faulted, &our_faulted);
@@ -172,15 +172,15 @@ static void test_same_as_the_library(void **state)
 		facts.resident = i % 3 == 0 ? NULL : &our_resident;
 		facts.thrashing = i % 5 == 0 ? &our_thrashing : NULL;
 		params.threshold = (uint32_t)uvmp_random_below(&seed, 101);
-		ask_about(&ask, &faulted, facts.faulted_region.first, facts.faulted_region.outer);
-		ask.destination = facts.dst;
+		ask_about(&ask, &faulted, facts.faulted_region.first, facts.faulted_region.end);
+		ask.destination = facts.to;
 		ask.resident = facts.resident == NULL ? NULL : &resident;
 		ask.thrashing = facts.thrashing == NULL ? NULL : &thrashing;
 
 		assert_int_equal(nvidia_prefetch_hint(&params, &ask, &theirs, &their_hint), UVMP_OK);
 		assert_int_equal(uvmp_prefetch_decide(&params, &facts, &ours, &our_hint), UVMP_OK);
 		assert_true(uvmp_mask_equal(&their_hint.pages, &our_hint.pages));
-		assert_int_equal(their_hint.dst, our_hint.dst);
+		assert_int_equal(their_hint.to, our_hint.to);
 		assert_int_equal(theirs.faults, ours.faults);
 	}
 }

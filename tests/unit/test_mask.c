@@ -13,18 +13,18 @@
 static const uint32_t edges[] = {0, 1, 62, 63, 64, 65, 127, 128, 255, 256, 447, 448, 510, 511};
 #define EDGES (sizeof(edges) / sizeof(edges[0]))
 
-static void assert_region(struct uvmp_region r, uint32_t first, uint32_t outer)
+static void assert_region(struct uvmp_region r, uint32_t first, uint32_t end)
 {
 	assert_int_equal(r.first, first);
-	assert_int_equal(r.outer, outer);
+	assert_int_equal(r.end, end);
 }
 
-static uvmp_mask of_region(uint32_t first, uint32_t outer)
+static uvmp_mask of_region(uint32_t first, uint32_t end)
 {
 	uvmp_mask m;
 
 	uvmp_mask_zero(&m);
-	uvmp_mask_region_set(&m, REGION(first, outer));
+	uvmp_mask_region_set(&m, REGION(first, end));
 	return m;
 }
 
@@ -188,10 +188,10 @@ static void test_regions_at_every_edge(void **state)
 	for (size_t i = 0; i < EDGES; i++)
 		for (size_t j = i; j < EDGES; j++) {
 			struct uvmp_region r = {edges[i], edges[j] + 1};
-			uvmp_mask m = of_region(r.first, r.outer), rest = of_region(0, 512);
+			uvmp_mask m = of_region(r.first, r.end), rest = of_region(0, 512);
 
 			assert_int_equal(uvmp_mask_weight(&m), uvmp_region_pages(r));
-			assert_region(uvmp_mask_hull(&m), r.first, r.outer);
+			assert_region(uvmp_mask_hull(&m), r.first, r.end);
 			assert_true(uvmp_mask_region_all(&m, r));
 			uvmp_mask_region_clear(&rest, r);
 			assert_false(uvmp_mask_intersects(&m, &rest));
@@ -263,8 +263,8 @@ static void test_walk_over_runs(void **state)
 	assert_region(uvmp_mask_next_run(&m, 0), 0, 0);
 	for (size_t i = 0; i < 4; i++)
 		uvmp_mask_region_set(&m, expected[i]);
-	for (r = uvmp_mask_next_run(&m, 0); r.outer; r = uvmp_mask_next_run(&m, r.outer)) {
-		assert_region(r, expected[n].first, expected[n].outer);
+	for (r = uvmp_mask_next_run(&m, 0); r.end; r = uvmp_mask_next_run(&m, r.end)) {
+		assert_region(r, expected[n].first, expected[n].end);
 		n++;
 	}
 	assert_int_equal(n, 4);

@@ -53,7 +53,7 @@ static void assert_copies(struct move move, const char *expected)
 {
 	uvmp_mask pages = page_text(move.pages), faulted, cuts, resident[5];
 	struct uvmp_copy_facts facts = {
-	        .destination = move.to,
+	        .to = move.to,
 	        .pages = &pages,
 	        .resident = resident,
 	        .grouping = move.grouping,
@@ -175,7 +175,7 @@ static void test_confidential(void **state)
 {
 	const struct uvmp_processors two = {.count = 2, .can_access = {1, 2}, .native_atomics = {1, 2}};
 	uvmp_mask pages = page_text("0-3"), resident[2] = {{{0}}, {{0xf}}};
-	struct uvmp_copy_facts facts = {.destination = UVMP_CPU, .pages = &pages, .resident = resident};
+	struct uvmp_copy_facts facts = {.to = UVMP_CPU, .pages = &pages, .resident = resident};
 	char text[64];
 	uint32_t count = 0;
 
@@ -209,7 +209,7 @@ static void test_space(void **state)
 {
 	uvmp_mask pages = page_text("0-511"), resident[5];
 	struct uvmp_copy_facts facts = {
-	        .destination = 3, .pages = &pages, .resident = resident, .grouping = UVMP_GROUPING_SINGLE};
+	        .to = 3, .pages = &pages, .resident = resident, .grouping = UVMP_GROUPING_SINGLE};
 	static struct uvmp_copy kept[UVMP_PLAN_COPIES_MAX];
 	uint32_t count = 99;
 
@@ -257,7 +257,7 @@ static void test_copies_errors(void **state)
 	bad.resident = NULL;
 	assert_int_equal(uvmp_plan_copies(&five, &bad, copy, 9, &count), UVMP_ERR_ARGUMENT);
 	bad = good;
-	bad.destination = 5;
+	bad.to = 5;
 	assert_int_equal(uvmp_plan_copies(&five, &bad, copy, 9, &count), UVMP_ERR_RANGE);
 	bad = good;
 	bad.grouping = 3;

@@ -48,12 +48,12 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->faulted = page_text("5");
 	call->facts.faulted = &call->faulted;
 	call->facts.faulted_region.first = 5;
-	call->facts.faulted_region.outer = 6;
-	call->facts.dst = 1;
+	call->facts.faulted_region.end = 6;
+	call->facts.to = 1;
 	call->facts.has_preferred = false;
 	call->facts.preferred = UVMP_PROC_NONE;
 	call->facts.range_pages = 100;
-	call->group.outer = 1;
+	call->group.end = 1;
 	call->state.tree = &call->tree;
 	call->state.range = &call->range;
 	call->state.random = &call->random;
@@ -222,7 +222,7 @@ static void test_dispatch(void **state)
 		prepare(&call, (enum uvmp_prefetcher)i);
 		assert_int_equal(decide(&call), UVMP_OK);
 		assert_int_equal(uvmp_mask_weight(&call.hint.pages), pages[i]);
-		assert_int_equal(call.hint.dst, i == UVMP_PREFETCH_NONE ? UVMP_PROC_NONE : 1);
+		assert_int_equal(call.hint.to, i == UVMP_PREFETCH_NONE ? UVMP_PROC_NONE : 1);
 		assert_int_equal(call.state.last_proc, is_of_density(i) ? 1 : UVMP_PROC_NONE);
 	}
 }
@@ -315,13 +315,13 @@ static void test_processors(void **state)
 
 	(void)state;
 	prepare(&call, UVMP_PREFETCH_NONE);
-	call.facts.dst = 63;
+	call.facts.to = 63;
 	call.facts.has_preferred = true;
 	call.facts.preferred = 63;
 	assert_int_equal(decide(&call), UVMP_OK);
-	call.facts.dst = UVMP_PROC_NONE;
+	call.facts.to = UVMP_PROC_NONE;
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
-	call.facts.dst = 0;
+	call.facts.to = 0;
 	call.facts.has_preferred = true;
 	call.facts.preferred = UVMP_PROC_NONE + 1u;
 	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
@@ -349,12 +349,12 @@ static void test_zeroed_facts(void **state)
 			uvmp_mask_set(&call.faulted, 5);
 			call.facts.faulted = &call.faulted;
 			call.facts.faulted_region = uvmp_mask_hull(&call.faulted);
-			call.facts.dst = dst;
+			call.facts.to = dst;
 			call.facts.is_first_touch = first_touch != 0;
 			assert_int_equal(decide(&call), UVMP_OK);
 			uvmp_mask_region_set(&big_page, region);
 			uvmp_mask_clear(&big_page, 5);
-			assert_int_equal(call.hint.dst, dst);
+			assert_int_equal(call.hint.to, dst);
 			assert_true(uvmp_mask_equal(&call.hint.pages, &big_page));
 		}
 	}
@@ -381,10 +381,10 @@ static void test_masks_beyond_the_block(void **state)
 }
 
 static enum uvmp_status with_region(struct call *call, struct uvmp_region *region, uint32_t first,
-                                    uint32_t outer)
+                                    uint32_t end)
 {
 	region->first = first;
-	region->outer = outer;
+	region->end = end;
 	return decide(call);
 }
 
@@ -443,7 +443,7 @@ static void test_follow(void **state)
 		prepare(&call, (enum uvmp_prefetcher)i);
 		call.facts.is_follow = true;
 		call.faulted = page_text("-");
-		call.facts.faulted_region.outer = 0;
+		call.facts.faulted_region.end = 0;
 		assert_int_equal(decide(&call), is_known ? UVMP_OK : UVMP_ERR_RANGE);
 	}
 }
@@ -460,9 +460,9 @@ static void decide_with(struct call *call, enum uvmp_prefetcher prefetcher, size
 	prepare(call, prefetcher);
 	call->mask = call->hint.pages = page_text(is_faulted ? "5,7,60" : "8-12,30,61-90");
 	call->params.quirks = (bits & 1u) != 0;
-	call->facts.dst = bits >> 1 & 1u; /* cpu_read_mapped counts for the CPU only */
+	call->facts.to = bits >> 1 & 1u; /* cpu_read_mapped counts for the CPU only */
 	call->facts.is_confidential = true;
-	call->facts.faulted_region.outer = 100;
+	call->facts.faulted_region.end = 100;
 	call->facts.range_group = &call->group;
 	call->facts.range_groups = 1;
 	call->params.sequential_pages = 20;
@@ -481,7 +481,7 @@ static void check_alias(enum uvmp_prefetcher prefetcher, size_t which, unsigned 
 	decide_with(&apart, prefetcher, which, bits, false);
 	decide_with(&within, prefetcher, which, bits, true);
 	assert_true(uvmp_mask_equal(&apart.hint.pages, &within.hint.pages));
-	assert_int_equal(apart.hint.dst, within.hint.dst);
+	assert_int_equal(apart.hint.to, within.hint.to);
 	assert_true(apart.hint.follow == within.hint.follow);
 	assert_int_equal(apart.hint.basic_blocks, within.hint.basic_blocks);
 	assert_int_equal(apart.state.faults, within.state.faults);

@@ -26,7 +26,7 @@ static int prepare(void **state)
 	faulted = page_text("5,7");
 	facts.faulted = &faulted;
 	facts.faulted_region = uvmp_mask_hull(&faulted);
-	facts.dst = 2;
+	facts.to = 2;
 	facts.has_preferred = false;
 	facts.preferred = UVMP_PROC_NONE;
 	return (int)uvmp_block_from_shape(300, 3, 16, &facts.block);
@@ -43,7 +43,7 @@ static void assert_hint(const char *pages, uint32_t dst)
 	uvmp_mask expected = page_text(pages);
 
 	assert_true(uvmp_mask_equal(&hint.pages, &expected));
-	assert_int_equal(hint.dst, dst);
+	assert_int_equal(hint.to, dst);
 	assert_true(hint.follow == UVMP_PAGE_NONE);
 	assert_int_equal(hint.basic_blocks, 0);
 }
@@ -135,7 +135,7 @@ static void test_errors(void **state)
 	struct uvmp_prefetch_hint before = hint;
 
 	(void)state;
-	facts.faulted_region.outer = 301;
+	facts.faulted_region.end = 301;
 	assert_int_equal(decide(UVMP_PREFETCH_BLOCK), UVMP_ERR_RANGE);
 	assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_ERR_RANGE);
 	assert_memory_equal(&before, &hint, sizeof(hint));

@@ -47,7 +47,7 @@ static int prepare(void **state)
 	uvmp_prefetch_state_init(&block_state);
 	set_shape(512, 0, 16);
 	set_faults("5");
-	facts.dst = 1;
+	facts.to = 1;
 	facts.has_preferred = false;
 	facts.preferred = NONE;
 	return 0;
@@ -58,7 +58,7 @@ static void decide(void)
 	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_OK);
 	assert_true(hint.follow == UVMP_PAGE_NONE);
 	assert_int_equal(hint.basic_blocks, 0);
-	assert_int_equal(block_state.last_proc, facts.dst);
+	assert_int_equal(block_state.last_proc, facts.to);
 }
 
 static void assert_pages(const char *pages)
@@ -74,7 +74,7 @@ static void expect(const char *pages)
 {
 	decide();
 	assert_pages(pages);
-	assert_int_equal(hint.dst, uvmp_mask_is_empty(&hint.pages) ? NONE : facts.dst);
+	assert_int_equal(hint.to, uvmp_mask_is_empty(&hint.pages) ? NONE : facts.to);
 }
 
 struct example {
@@ -266,11 +266,11 @@ static void test_smaller_region(void **state)
 {
 	(void)state;
 	set_faults("5,100");
-	facts.faulted_region.outer = 6;
+	facts.faulted_region.end = 6;
 	expect("0-4,6-15");
 	assert_int_equal(block_state.faults, 1);
 	set_faults("5,20");
-	facts.faulted_region.outer = 6;
+	facts.faulted_region.end = 6;
 	expect("0-4,6-19,21-31");
 	assert_int_equal(block_state.faults, 2);
 }
@@ -280,17 +280,17 @@ static void test_smaller_region(void **state)
 static void test_cpu(void **state)
 {
 	(void)state;
-	facts.dst = UVMP_CPU;
+	facts.to = UVMP_CPU;
 	set_mask(&facts.resident, &resident, "0-3,16");
 	set_mask(&facts.cpu_read_mapped, &cpu_read_mapped, "2-3,16-17");
 	expect("0-1,4,6-15,17-31");
 	facts.is_hmm = true;
-	facts.max_region.outer = 512;
+	facts.max_region.end = 512;
 	expect("0-4,6-31");
 	facts.is_hmm = false;
-	facts.dst = 1;
+	facts.to = 1;
 	expect("0-4,6-31");
-	facts.dst = UVMP_CPU;
+	facts.to = UVMP_CPU;
 	facts.resident = NULL;
 	expect("0-4,6-15");
 	set_mask(&facts.resident, &resident, "16");
@@ -312,7 +312,7 @@ static void test_confidential(void **state)
 	expect("0-4,6-15");
 	facts.is_confidential = false;
 	expect("");
-	facts.dst = UVMP_CPU;
+	facts.to = UVMP_CPU;
 	expect("");
 	facts.is_confidential = true;
 	facts.cpu_resident = NULL;
@@ -352,14 +352,14 @@ static void test_min_faults(void **state)
 	for (uint16_t faults = 1; faults < 3; faults++) {
 		decide();
 		assert_pages("0-4,6-15");
-		assert_int_equal(hint.dst, NONE);
+		assert_int_equal(hint.to, NONE);
 		assert_int_equal(block_state.faults, faults);
 	}
 	expect("6-15");
 	assert_int_equal(block_state.faults, 3);
-	facts.dst = 2; /* another destination starts from 0 */
+	facts.to = 2; /* another destination starts from 0 */
 	decide();
-	assert_int_equal(hint.dst, NONE);
+	assert_int_equal(hint.to, NONE);
 	assert_int_equal(block_state.faults, 1);
 }
 
@@ -381,7 +381,7 @@ static void test_counter_wraps(void **state)
 	block_state.faults = 65535; /* [driver: fault-count-wraps] */
 	decide();
 	assert_int_equal(block_state.faults, 0);
-	assert_int_equal(hint.dst, NONE);
+	assert_int_equal(hint.to, NONE);
 	assert_pages("0-4,6-15");
 	params.quirks = false;
 	block_state.faults = 65534;
@@ -397,7 +397,7 @@ static void test_hmm(void **state)
 	(void)state;
 	facts.is_hmm = true;
 	facts.max_region.first = 3;
-	facts.max_region.outer = 40;
+	facts.max_region.end = 40;
 	expect("3-4,6-15"); /* segment [3,16); padding 3 */
 	set_faults("35");
 	expect("32-34,36-39");
@@ -405,11 +405,11 @@ static void test_hmm(void **state)
 	expect("16-19,21-31");
 	set_faults("5,20");
 	expect("3-4,6-19,21-39");    /* 29 of 40 leaves */
-	facts.max_region.outer = 10; /* no big page: one segment, no padding */
+	facts.max_region.end = 10; /* no big page: one segment, no padding */
 	set_faults("5");
 	expect("3-4,6-9");
 	facts.max_region.first = 32;
-	facts.max_region.outer = 512;
+	facts.max_region.end = 512;
 	set_faults("40");
 	expect("32-39,41-47");
 	facts.has_preferred = true;
@@ -425,7 +425,7 @@ static void test_hmm_padding(void **state)
 	set_shape(100, 5, 16);
 	facts.is_hmm = true;
 	facts.max_region.first = 3;
-	facts.max_region.outer = 100;
+	facts.max_region.end = 100;
 	set_faults("9"); /* the node behind the padding */
 	expect("3-8,10");
 	set_faults("9,12"); /* with the padding in it: 24 of 32 */
@@ -440,7 +440,7 @@ static void test_hmm_faults_outside(void **state)
 	(void)state;
 	facts.is_hmm = true;
 	facts.max_region.first = 32;
-	facts.max_region.outer = 64;
+	facts.max_region.end = 64;
 	set_faults("5,100");
 	set_mask(&facts.resident, &resident, "0-31,64-511");
 	expect("");
@@ -467,7 +467,7 @@ static void test_ats(void **state)
 	expected = page_text("6-8");
 	assert_int_equal(uvmp_prefetch_ats(51, window, &resident, &faulted, false, &pages), UVMP_OK);
 	assert_true(uvmp_mask_equal(&pages, &expected));
-	window.outer = 8;
+	window.end = 8;
 	expected = page_text("6-7");
 	assert_int_equal(uvmp_prefetch_ats(0, window, &resident, &faulted, false, &pages), UVMP_OK);
 	assert_true(uvmp_mask_equal(&pages, &expected));
@@ -508,12 +508,12 @@ static void test_errors(void **state)
 	decide();
 	before = hint;
 	state_before = block_state;
-	facts.faulted_region.outer = 513;
+	facts.faulted_region.end = 513;
 	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_prefetch_decide(NULL, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	params.quirks = false;
 	params.threshold = 0; /* [driver: threshold-zero] */
-	facts.faulted_region.outer = 6;
+	facts.faulted_region.end = 6;
 	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block_state, &hint), UVMP_ERR_ARGUMENT);
 	assert_memory_equal(&before, &hint, sizeof(hint));
 	assert_memory_equal(&state_before, &block_state, sizeof(block_state));

@@ -92,7 +92,7 @@ static void test_hint_of_one_block(void **state)
 	c.facts.range_pages = 4096;
 	assert_int_equal(prefetch_case_decide(&c, "500"), UVMP_OK);
 	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
-	assert_int_equal(c.hint.dst, 1);
+	assert_int_equal(c.hint.to, 1);
 	assert_true(c.hint.follow == 1536);
 	assert_true(c.range.reach == 1524 + 128);
 	c.params.locality_pages = 512;
@@ -111,7 +111,7 @@ static void follow(struct prefetch_case *c, uint64_t range_first, uint64_t reach
 	c->range.reach = reach;
 	assert_int_equal(prefetch_case_decide(c, "-"), UVMP_OK);
 	assert_memory_equal(&c->hint.pages, &expected, sizeof(expected));
-	assert_int_equal(c->hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_int_equal(c->hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_true(c->hint.follow == next);
 	assert_true(c->range.reach == reach);
 }

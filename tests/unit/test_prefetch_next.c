@@ -39,7 +39,7 @@ static void test_nearly_full(void **state)
 	assert_true(c.range.budget == 0);
 	decide("459-460", "-", 1536);
 	assert_true(c.range.budget == 2);
-	assert_int_equal(c.hint.dst, UVMP_PROC_NONE);
+	assert_int_equal(c.hint.to, UVMP_PROC_NONE);
 	c.pending = page_text("500"); /* counts too */
 	decide("459", "-", 1536);
 	c.params.next_percent = 100;
@@ -67,7 +67,7 @@ static void test_density_inside(void **state)
 	decide("270", "0-269,271-511", 1536); /* the third */
 	c.state.last_proc = 2;
 	decide("270", "0-269,271-511", UVMP_PAGE_NONE);
-	assert_int_equal(c.hint.dst, UVMP_PROC_NONE);
+	assert_int_equal(c.hint.to, UVMP_PROC_NONE);
 }
 
 /* As the last block of its range, a block has nothing behind it. */
@@ -95,7 +95,7 @@ static void test_follow(void **state)
 	c.pending = page_text("8");
 	c.facts.thrashing = &thrashing;
 	decide("10", "7,11-511", 1536);
-	assert_int_equal(c.hint.dst, 1);
+	assert_int_equal(c.hint.to, 1);
 	assert_true(c.range.budget == 1);
 	decide("10", "7,11-511", UVMP_PAGE_NONE);
 	assert_true(c.range.budget == 0);

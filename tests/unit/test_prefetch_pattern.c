@@ -25,7 +25,7 @@ static void decide(const char *faulted, const char *pages, const char *left)
 	assert_int_equal(prefetch_case_decide(&c, faulted), UVMP_OK);
 	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
 	assert_memory_equal(&pattern, &remembered, sizeof(remembered));
-	assert_int_equal(c.hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_int_equal(c.hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_true(c.hint.follow == UVMP_PAGE_NONE);
 }
 

@@ -19,7 +19,7 @@ static void decide(struct prefetch_case *c, uint64_t seed, const char *faulted, 
 	c->random = seed;
 	assert_int_equal(prefetch_case_decide(c, faulted), UVMP_OK);
 	assert_memory_equal(&c->hint.pages, &expected, sizeof(expected));
-	assert_int_equal(c->hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_int_equal(c->hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_int_equal(c->hint.basic_blocks, 0);
 	assert_true(c->hint.follow == UVMP_PAGE_NONE);
 }
@@ -110,7 +110,7 @@ static void test_errors_change_nothing(void **state)
 	assert_int_equal(prefetch_case_decide(&c, "4"), UVMP_ERR_ARGUMENT);
 	assert_true(c.random == 5);
 	assert_int_equal(c.tree.node[0], 0);
-	assert_int_equal(c.hint.dst, 0x5a5a5a5a);
+	assert_int_equal(c.hint.to, 0x5a5a5a5a);
 }
 
 int main(void)

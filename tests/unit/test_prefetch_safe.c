@@ -19,7 +19,7 @@ static void decide(uint32_t utlbs, const char *pages)
 	c.facts.utlbs = utlbs;
 	assert_int_equal(prefetch_case_decide(&c, "300"), UVMP_OK);
 	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
-	assert_int_equal(c.hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_int_equal(c.hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 }
 
 /* 64 of 512 pages are 12.5 percent: of 256 they are 25, of 128 they are 50. */

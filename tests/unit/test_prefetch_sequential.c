@@ -15,7 +15,7 @@ static void decide(struct prefetch_case *c, const char *faulted, const char *pag
 
 	assert_int_equal(prefetch_case_decide(c, faulted), UVMP_OK);
 	assert_memory_equal(&c->hint.pages, &expected, sizeof(expected));
-	assert_int_equal(c->hint.dst, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
+	assert_int_equal(c->hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_true(c->range.cursor == cursor);
 	prefetch_case_arrive(c);
 }

@@ -61,7 +61,7 @@ static void test_figure_first_example(void **state)
 		assert_int_equal(c.tree.node[0], 64);
 		fault(&c, "0", "0+4 4+60 128+64 256+64 384+64");
 		assert_int_equal(c.hint.basic_blocks, 0x55);
-		assert_int_equal(c.hint.dst, 1);
+		assert_int_equal(c.hint.to, 1);
 		assert_true(c.hint.follow == UVMP_PAGE_NONE);
 		assert_int_equal(c.tree.node[0], 128);
 	}
@@ -196,7 +196,7 @@ static void test_smallest_tree(void **state)
 	fault(&c, "3", "0+16 16+48");
 	prefetch_case_init(&c, UVMP_PREFETCH_TBN, 16);
 	fault(&c, "0-15", "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4 32+4 36+4 40+4 44+4 48+4 52+4 56+4 60+4");
-	assert_int_equal(c.hint.dst, UVMP_PROC_NONE); /* nothing beside the faults */
+	assert_int_equal(c.hint.to, UVMP_PROC_NONE); /* nothing beside the faults */
 	assert_int_equal(c.hint.basic_blocks, 1);
 	assert_int_equal(c.tree.node[0], 16);
 }
@@ -232,7 +232,7 @@ static void test_q2_refault(void **state)
 		fault(&c, "0", quirks ? "0+4 64+448" : "0+4");
 		assert_int_equal(uvmp_tree_leaf(&c.tree, 0), quirks ? 31 : 16);
 		assert_int_equal(c.tree.node[0], quirks ? 143 : 16);
-		assert_int_equal(c.hint.dst, quirks ? 1 : UVMP_PROC_NONE);
+		assert_int_equal(c.hint.to, quirks ? 1 : UVMP_PROC_NONE);
 	}
 }
 
@@ -337,7 +337,7 @@ static void test_empty_batch_does_nothing(void **state)
 		prefetch_case_init(&c, (bits & 1) != 0 ? UVMP_PREFETCH_TBN : UVMP_PREFETCH_SL, 32);
 		c.params.quirks = (bits & 2) != 0;
 		c.facts.is_follow = (bits & 4) != 0;
-		c.facts.faulted_region.outer = 32;
+		c.facts.faulted_region.end = 32;
 		uvmp_tree_set_leaf(&c.tree, 0, 24); /* would fill, or be set right */
 		assert_refused(&c, "-", UVMP_ERR_RANGE);
 	}

@@ -47,7 +47,7 @@ static void check(const struct uvmp_processors *processors, const struct uvmp_re
 
 	assert_int_equal(uvmp_residency_select(processors, facts, &place), UVMP_OK);
 	assert_int_equal(place.row, row);
-	assert_int_equal(place.destination, destination);
+	assert_int_equal(place.to, destination);
 	assert_int_equal(place.is_duplicate, is_duplicate);
 	assert_int_equal(place.nearest, nearest);
 }
@@ -235,14 +235,14 @@ static void test_64_processors(void **unused)
 	memset(&m, 0, sizeof(m));
 	m.requester = 63;
 	m.access = UVMP_ACCESS_ATOMIC_STRONG;
-	m.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	m.right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	m.has_preferred = false;
 	m.preferred = NONE;
 	m.read = m.write = ~(uint64_t)0;
 	m.is_integrated = true;
 	assert_int_equal(uvmp_residency_map(&all, &m, &result), UVMP_OK);
-	assert_true(result.victims == ~(uint64_t)0 >> 1 && result.left == UVMP_PROT_READ);
-	assert_true(result.others == ~(uint64_t)0 >> 1 && result.others_right == UVMP_PROT_READ);
+	assert_true(result.victims == ~(uint64_t)0 >> 1 && result.left == UVMP_RIGHT_READ);
+	assert_true(result.others == ~(uint64_t)0 >> 1 && result.others_right == UVMP_RIGHT_READ);
 }
 
 /* Below the table of [driver: residency-choice]: a destination without memory. */
@@ -290,9 +290,9 @@ static void test_zeroed_facts(void **unused)
 {
 	struct uvmp_residency_facts f = {.requester = 1, .accesses = R, .resident = 4};
 	struct uvmp_map_facts m = {.requester = 1,
-	                           .destination = 1,
+	                           .to = 1,
 	                           .access = UVMP_ACCESS_READ,
-	                           .logical = UVMP_PROT_READ_WRITE,
+	                           .right = UVMP_RIGHT_READ_WRITE,
 	                           .accessed_by = 1};
 	struct uvmp_processors linked = pcie;
 	struct uvmp_map map;
@@ -314,7 +314,7 @@ static void test_zeroed_facts(void **unused)
 	assert_int_equal(map.others | map.others_atomic, 0);
 	m.preferred = NONE;
 	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_ERR_RANGE);
-	m = (struct uvmp_map_facts){.requester = 1, .destination = 1, .logical = UVMP_PROT_READ, .preferred = 1};
+	m = (struct uvmp_map_facts){.requester = 1, .to = 1, .right = UVMP_RIGHT_READ, .preferred = 1};
 	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_ERR_RANGE);
 	m.preferred = NONE;
 	assert_int_equal(uvmp_residency_map(&linked, &m, &map), UVMP_OK);
@@ -392,7 +392,7 @@ static struct uvmp_map_facts map_for_1(enum uvmp_access access)
 	memset(&facts, 0, sizeof(facts));
 	facts.requester = 1;
 	facts.access = (uint8_t)access;
-	facts.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	facts.right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	facts.has_preferred = false;
 	facts.preferred = NONE;
 	return facts;
@@ -403,7 +403,7 @@ static struct uvmp_map map(const struct uvmp_processors *processors, const struc
 	struct uvmp_map result;
 
 	assert_int_equal(uvmp_residency_map(processors, facts, &result), UVMP_OK);
-	assert_int_equal(result.leaves_discarded, result.right >= UVMP_PROT_READ_WRITE);
+	assert_int_equal(result.leaves_discarded, result.right >= UVMP_RIGHT_READ_WRITE);
 	return result;
 }
 
@@ -413,46 +413,46 @@ static void test_right(void **unused)
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_READ);
 
 	(void)unused;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
-	assert_int_equal(map(&coherent, &f).right, UVMP_PROT_READ_WRITE_ATOMIC);
-	f.logical = UVMP_PROT_READ_WRITE;
-	assert_int_equal(map(&coherent, &f).right, UVMP_PROT_READ_WRITE);
-	f.logical = UVMP_PROT_READ;
-	assert_int_equal(map(&coherent, &f).right, UVMP_PROT_READ);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(map(&coherent, &f).right, UVMP_RIGHT_READ_WRITE_ATOMIC);
+	f.right = UVMP_RIGHT_READ_WRITE;
+	assert_int_equal(map(&coherent, &f).right, UVMP_RIGHT_READ_WRITE);
+	f.right = UVMP_RIGHT_READ;
+	assert_int_equal(map(&coherent, &f).right, UVMP_RIGHT_READ);
 
 	/* GPU 2 would have to give up its atomics; the CPU's are in its own memory */
 	f = map_for_1(UVMP_ACCESS_PREFETCH);
 	f.read = f.write = f.atomic = 4;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ);
 	f.read = f.write = f.atomic = 1;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
 
 	/* what may be read-duplicated stays read-only */
 	f = map_for_1(UVMP_ACCESS_READ);
 	f.is_duplicated = true;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ);
 	f.duplication = UVMP_DUPLICATION_DISABLED;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
 	f.duplication = UVMP_DUPLICATION_ENABLED;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ);
 	f.is_hmm = true;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
 
 	/* a read leaves the page discarded, a write does not */
 	f = map_for_1(UVMP_ACCESS_READ);
 	f.is_discarded = true;
-	assert_int_equal(map(&coherent, &f).right, UVMP_PROT_READ);
+	assert_int_equal(map(&coherent, &f).right, UVMP_RIGHT_READ);
 	f.access = UVMP_ACCESS_WRITE;
-	assert_int_equal(map(&coherent, &f).right, UVMP_PROT_READ_WRITE_ATOMIC);
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
+	assert_int_equal(map(&coherent, &f).right, UVMP_RIGHT_READ_WRITE_ATOMIC);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
 	f.access = UVMP_ACCESS_ATOMIC_WEAK;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE);
 	f.access = UVMP_ACCESS_ATOMIC_STRONG;
-	assert_int_equal(map(&pcie, &f).right, UVMP_PROT_READ_WRITE_ATOMIC);
+	assert_int_equal(map(&pcie, &f).right, UVMP_RIGHT_READ_WRITE_ATOMIC);
 }
 
 static void check_victims(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
-                          uint64_t victims, enum uvmp_prot left)
+                          uint64_t victims, enum uvmp_right left)
 {
 	struct uvmp_map result = map(processors, facts);
 
@@ -469,40 +469,40 @@ static void test_victims(void **unused)
 	f.read = 7;
 	f.write = 5;
 	f.atomic = 1;
-	check_victims(&pcie, &f, 5, UVMP_PROT_READ);     /* GPU atomics: nobody else writes */
-	check_victims(&coherent, &f, 0, UVMP_PROT_NONE); /* ordered by hardware */
+	check_victims(&pcie, &f, 5, UVMP_RIGHT_READ);     /* GPU atomics: nobody else writes */
+	check_victims(&coherent, &f, 0, UVMP_RIGHT_NONE); /* ordered by hardware */
 	f.has_migrated = true;
-	check_victims(&pcie, &f, 0, UVMP_PROT_NONE);
+	check_victims(&pcie, &f, 0, UVMP_RIGHT_NONE);
 	f.has_migrated = false;
 	f.access = UVMP_ACCESS_WRITE;
-	f.destination = 2;
+	f.to = 2;
 	f.atomic = 5;
-	check_victims(&pcie, &f, 1, UVMP_PROT_READ_WRITE); /* RW: others lose atomics, GPU 2 on its own not */
+	check_victims(&pcie, &f, 1, UVMP_RIGHT_READ_WRITE); /* RW: others lose atomics, GPU 2 on its own not */
 	f.access = UVMP_ACCESS_ATOMIC_STRONG;
 	f.requester = 0;
-	f.destination = 1;
-	check_victims(&pcie, &f, 4, UVMP_PROT_READ_WRITE); /* the CPU stops atomics only */
+	f.to = 1;
+	check_victims(&pcie, &f, 4, UVMP_RIGHT_READ_WRITE); /* the CPU stops atomics only */
 	f.requester = 1;
-	f.destination = 2;
+	f.to = 2;
 	f.atomic = 1;
-	check_victims(&nvlink, &f, 1, UVMP_PROT_READ); /* GPU 2 shares the link's atomics, the CPU does not */
+	check_victims(&nvlink, &f, 1, UVMP_RIGHT_READ); /* GPU 2 shares the link's atomics, the CPU does not */
 	f.access = UVMP_ACCESS_WRITE;
-	f.logical = UVMP_PROT_READ_WRITE;
+	f.right = UVMP_RIGHT_READ_WRITE;
 	f.atomic = 5;
-	check_victims(&nvlink, &f, 1, UVMP_PROT_READ_WRITE);
-	f.logical = UVMP_PROT_READ_WRITE_ATOMIC;
+	check_victims(&nvlink, &f, 1, UVMP_RIGHT_READ_WRITE);
+	f.right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	f.requester = 0;
 	f.access = UVMP_ACCESS_READ;
 	f.atomic = 4;
 	f.is_discarded = true;
-	check_victims(&pcie, &f, 0, UVMP_PROT_NONE);
+	check_victims(&pcie, &f, 0, UVMP_RIGHT_NONE);
 	f.atomic = 0;
 	f.access = UVMP_ACCESS_ATOMIC_STRONG;
-	check_victims(&pcie, &f, 0, UVMP_PROT_NONE);
+	check_victims(&pcie, &f, 0, UVMP_RIGHT_NONE);
 }
 
 static void check_others(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
-                         uint64_t atomic, uint64_t others, enum uvmp_prot right)
+                         uint64_t atomic, uint64_t others, enum uvmp_right right)
 {
 	struct uvmp_map result = map(processors, facts);
 
@@ -518,34 +518,34 @@ static void test_others(void **unused)
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_WRITE);
 
 	(void)unused;
-	check_others(&pcie, &f, 0, 0, UVMP_PROT_NONE);
+	check_others(&pcie, &f, 0, 0, UVMP_RIGHT_NONE);
 	f.accessed_by = 6;
-	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
-	f.destination = 1; /* cannot be mapped by others */
-	check_others(&pcie, &f, 0, 0, UVMP_PROT_NONE);
-	f.destination = 0;
+	check_others(&pcie, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
+	f.to = 1; /* cannot be mapped by others */
+	check_others(&pcie, &f, 0, 0, UVMP_RIGHT_NONE);
+	f.to = 0;
 	f.accessed_by = 0;
 	f.thrashing = 7;
-	check_others(&pcie, &f, 0, 5, UVMP_PROT_READ_WRITE);
+	check_others(&pcie, &f, 0, 5, UVMP_RIGHT_READ_WRITE);
 	f.is_cpu_barred = true;
-	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	check_others(&pcie, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
 	f.thrashing = 0;
 	f.is_integrated = true;
-	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	check_others(&pcie, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
 	f.has_preferred = true;
 	f.preferred = 0; /* the destination itself: no obstacle */
-	check_others(&pcie, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	check_others(&pcie, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
 	f.has_preferred = true;
 	f.preferred = 2; /* maps only its own memory */
-	check_others(&pcie, &f, 0, 0, UVMP_PROT_NONE);
+	check_others(&pcie, &f, 0, 0, UVMP_RIGHT_NONE);
 	processors.no_memory = 4;
-	check_others(&processors, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	check_others(&processors, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
 	f.is_duplicated = true;
-	check_others(&processors, &f, 0, 0, UVMP_PROT_NONE);
+	check_others(&processors, &f, 0, 0, UVMP_RIGHT_NONE);
 	f.duplication = UVMP_DUPLICATION_DISABLED;
-	check_others(&processors, &f, 0, 4, UVMP_PROT_READ_WRITE);
+	check_others(&processors, &f, 0, 4, UVMP_RIGHT_READ_WRITE);
 	f.duplication = UVMP_DUPLICATION_ENABLED;
-	check_others(&processors, &f, 0, 0, UVMP_PROT_NONE);
+	check_others(&processors, &f, 0, 0, UVMP_RIGHT_NONE);
 }
 
 /* [driver: other-mappings]: with which right. */
@@ -557,17 +557,17 @@ static void test_right_of_others(void **unused)
 	(void)unused;
 	f.accessed_by = 5;
 	mixed.native_atomics[0] = 3;
-	check_others(&coherent, &f, 5, 0, UVMP_PROT_NONE);
-	check_others(&mixed, &f, 1, 4, UVMP_PROT_READ_WRITE);
-	check_others(&pcie, &f, 0, 5, UVMP_PROT_READ);
+	check_others(&coherent, &f, 5, 0, UVMP_RIGHT_NONE);
+	check_others(&mixed, &f, 1, 4, UVMP_RIGHT_READ_WRITE);
+	check_others(&pcie, &f, 0, 5, UVMP_RIGHT_READ);
 	f.requester = 0;
-	f.destination = 2;
+	f.to = 2;
 	f.accessed_by = 6;
 	mixed.native_atomics[2] = 6;
-	check_others(&mixed, &f, 0, 6, UVMP_PROT_READ_WRITE);
+	check_others(&mixed, &f, 0, 6, UVMP_RIGHT_READ_WRITE);
 	f.access = UVMP_ACCESS_READ;
 	f.is_discarded = true;
-	check_others(&mixed, &f, 0, 6, UVMP_PROT_READ);
+	check_others(&mixed, &f, 0, 6, UVMP_RIGHT_READ);
 }
 
 static void refuse_map(const struct uvmp_map_facts *facts, enum uvmp_status status)
@@ -594,10 +594,10 @@ static void test_map_bad_input(void **unused)
 	f.requester = 3;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
-	f.destination = 3;
+	f.to = 3;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
-	f.destination = NONE;
+	f.to = NONE;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
 	f.has_preferred = true;
@@ -622,13 +622,13 @@ static void test_map_bad_input(void **unused)
 	f.access = UVMP_ACCESS_NONE;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
-	f.logical = 4;
+	f.right = 4;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
 	f.duplication = 3;
 	refuse_map(&f, UVMP_ERR_RANGE);
 	f = good;
-	f.logical = UVMP_PROT_READ;
+	f.right = UVMP_RIGHT_READ;
 	refuse_map(&f, UVMP_ERR_CONFLICT);
 }
 
@@ -639,19 +639,19 @@ static void test_levels(void **unused)
 	uvmp_mask level[3] = {{{0}}, {{7}}, {{8}}};
 
 	(void)unused;
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_RIGHT_READ_WRITE_ATOMIC);
 	level[1].word[0] = 6;
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE);
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, false), UVMP_PROT_READ_WRITE_ATOMIC);
-	assert_int_equal(uvmp_residency_map_levels(level, NULL, true), UVMP_PROT_READ_WRITE_ATOMIC);
-	assert_int_equal(uvmp_residency_map_levels(NULL, &pinned, true), UVMP_PROT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, false), UVMP_RIGHT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_residency_map_levels(level, NULL, true), UVMP_RIGHT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_residency_map_levels(NULL, &pinned, true), UVMP_RIGHT_READ_WRITE_ATOMIC);
 	level[0].word[0] = 1; /* a lower level with a page that is not pinned does not end it */
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_RIGHT_READ_WRITE);
 	level[1].word[0] = 0; /* all of the highest pinned: there is nothing behind it */
 	level[2].word[0] = 6;
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_RIGHT_READ_WRITE_ATOMIC);
 	level[0].word[0] = 4;
-	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_PROT_READ);
+	assert_int_equal(uvmp_residency_map_levels(level, &pinned, true), UVMP_RIGHT_READ);
 }
 
 int main(void)

@@ -54,7 +54,7 @@ static void set_quirks(bool quirks)
 
 static void add(uvmp_addr base, uint64_t bytes)
 {
-	assert_int_equal(uvmp_service_add_range(host.service, SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC,
+	assert_int_equal(uvmp_service_add_range(host.service, SPACE, base, bytes, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_CPU),
 	                 UVMP_OK);
 }
@@ -419,7 +419,7 @@ static void test_order(void **state)
 	begin();
 	assert_int_equal(uvmp_service_bind(host.service, 1, UVMP_APERTURE_VID, 0x2000, 0, 0), UVMP_OK);
 	assert_int_equal(uvmp_service_add_range(host.service, 0, BASE + MIB2, MIB2,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU),
 	                 UVMP_OK);
 	add_accessed(BASE, 2 * MIB2);
 	tags = 0;

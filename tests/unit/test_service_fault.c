@@ -325,7 +325,7 @@ static void test_read_only(void **state)
 {
 	(void)state;
 	start("prefetch=none", 1, 4);
-	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_PROT_READ, UVMP_CPU);
+	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_RIGHT_READ, UVMP_CPU);
 	e.is_replaying = true;
 	fault(1, BASE, UVMP_ACCESS_WRITE);
 	fault(1, BASE, UVMP_ACCESS_READ);
@@ -353,7 +353,7 @@ static void test_two_verdicts(void **state)
 
 	(void)state;
 	start("prefetch=none", 1, 4);
-	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_PROT_READ_WRITE, UVMP_CPU);
+	engine_range_of(&e, SPACE, BASE, MIB2, UVMP_RIGHT_READ_WRITE, UVMP_CPU);
 	assert_int_equal(
 	        uvmp_service_advise(e.service, SPACE, BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
 	        UVMP_OK);

@@ -36,9 +36,9 @@ static int stop(void **state)
 	return 0;
 }
 
-static void touch(uint32_t first, uint32_t outer)
+static void touch(uint32_t first, uint32_t end)
 {
-	for (uint32_t page = first; page < outer; page++)
+	for (uint32_t page = first; page < end; page++)
 		engine_fault(&e, 1, SPACE, BASE + page * PAGE, UVMP_ACCESS_WRITE);
 	(void)engine_run(&e);
 }

@@ -278,10 +278,10 @@ static void bounds(void **state)
 	begin("prefetch=density thrash=off", 1, 4, UVMP_CPU);
 	e.hidden[4] = "page_bytes=";
 	assert_int_equal(uvmp_service_add_range(e.service, SPACE, BASE + 4u * MIB2, 0x8000,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU),
 	                 UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_add_range(e.service, SPACE, BASE + 4u * MIB2 + 0x1000u, PAGE,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_CPU),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU),
 	                 UVMP_ERR_RANGE);
 	engine_range(&e, SPACE, BASE + 4u * MIB2 + 5u * PAGE, 30u * PAGE, UVMP_CPU);
 	report(1, 4, 5, 0, UVMP_ACCESS_READ);

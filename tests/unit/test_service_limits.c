@@ -100,10 +100,10 @@ static void many_mappings(void **state)
 	(void)state;
 	start_largest();
 	assert_int_equal(uvmp_service_add_range(e.service, SPACE, first, 65 * PAGE,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	                 UVMP_OK);
 	assert_int_equal(uvmp_service_add_range(e.service, SPACE, BASE + 4 * MIB2, MIB2,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	                 UVMP_OK);
 	assert_int_equal(
 	        uvmp_service_advise(e.service, SPACE, first, 65 * PAGE, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
@@ -162,7 +162,7 @@ static void no_room_for_pins(void **state)
 	assert_true(engine_start(&e, PINNED_MAX + 2u, 0));
 	s = e.service;
 	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, (PINNED_MAX + 1ull) * MIB2,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	                 UVMP_OK);
 	uvmp_mask_zero(&first);
 	uvmp_mask_set(&first, 0);

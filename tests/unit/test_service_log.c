@@ -27,9 +27,9 @@ static struct uvmp_action action_of(enum uvmp_action_kind kind)
 	return action;
 }
 
-static void add_pages(struct uvmp_action *action, uint32_t first, uint32_t outer)
+static void add_pages(struct uvmp_action *action, uint32_t first, uint32_t end)
 {
-	uvmp_mask_region_set(&action->pages, (struct uvmp_region){first, outer});
+	uvmp_mask_region_set(&action->pages, (struct uvmp_region){first, end});
 	action->run = uvmp_mask_hull(&action->pages);
 }
 
@@ -43,7 +43,7 @@ static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b
 	assert_true(a->until_ns == b->until_ns && a->space == b->space && a->address == b->address);
 	assert_true(a->for_address == b->for_address && a->page_bytes == b->page_bytes);
 	assert_true(a->faulted == b->faulted && a->present == b->present && a->throttles == b->throttles);
-	assert_true(a->run.first == b->run.first && a->run.outer == b->run.outer);
+	assert_true(a->run.first == b->run.first && a->run.end == b->run.end);
 	assert_true(uvmp_mask_equal(&a->pages, &b->pages));
 }
 
@@ -127,7 +127,7 @@ static void test_everything_said(void **unused)
 	a.page_bytes = a.batch = a.count = a.detail = a.faulted = a.present = a.throttles = UINT32_MAX;
 	a.cause = UVMP_CAUSE_ERROR;
 	a.from = a.to = 63;
-	a.right = UVMP_PROT_READ_WRITE_ATOMIC;
+	a.right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	a.is_update = true;
 	a.status = -128;
 	add_pages(&a, 511, 512);
@@ -309,7 +309,7 @@ static void test_refused_actions(void **unused)
 	a.status = 1;
 	check_unprintable(&a);
 	a = action_of(UVMP_ACTION_COPY);
-	a.right = UVMP_PROT_READ; /* which a copy does not have */
+	a.right = UVMP_RIGHT_READ; /* which a copy does not have */
 	check_unprintable(&a);
 	a.kind = UVMP_ACTION_MAP;
 	a.right = 4;

@@ -83,7 +83,7 @@ static void start(size_t spare)
 
 	assert_true(bytes <= ARENA);
 	assert_int_equal(uvmp_service_init(&params, arena, bytes, &s), UVMP_OK);
-	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, 64ull * MIB2, UVMP_PROT_READ_WRITE_ATOMIC,
+	assert_int_equal(uvmp_service_add_range(s, SPACE, BASE, 64ull * MIB2, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_PROC_NONE),
 	                 UVMP_OK);
 	slot = uvmpi_space_find(s, SPACE);
@@ -93,11 +93,11 @@ static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t
 {
 	prepare(text, page_bytes, roots, splits);
 	start(1u << 20);
-	assert_int_equal(uvmp_service_add_range(s, SPACE, SMALL, 507u * 4096u, UVMP_PROT_READ_WRITE_ATOMIC,
+	assert_int_equal(uvmp_service_add_range(s, SPACE, SMALL, 507u * 4096u, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_PROC_NONE),
 	                 page_bytes == 4096u ? UVMP_OK : UVMP_ERR_RANGE);
 	assert_int_equal(
-	        uvmp_service_add_range(s, SPACE, TINY, 0x20000, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        uvmp_service_add_range(s, SPACE, TINY, 0x20000, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
 }
 
@@ -120,12 +120,12 @@ static struct residency *place(handle h, uint32_t proc)
 	return uvmpi_residency_find(s, block_at(s, h), proc);
 }
 
-static uvmp_mask pages(uint32_t first, uint32_t outer)
+static uvmp_mask pages(uint32_t first, uint32_t end)
 {
 	uvmp_mask mask;
 
 	uvmp_mask_zero(&mask);
-	uvmp_mask_region_set(&mask, (struct uvmp_region){first, outer});
+	uvmp_mask_region_set(&mask, (struct uvmp_region){first, end});
 	return mask;
 }
 
@@ -216,9 +216,9 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 	return UVMP_OK;
 }
 
-static void have(handle h, uint32_t gpu, uint32_t first, uint32_t outer)
+static void have(handle h, uint32_t gpu, uint32_t first, uint32_t end)
 {
-	assert_int_equal(bring(h, gpu, pages(first, outer)), UVMP_OK);
+	assert_int_equal(bring(h, gpu, pages(first, end)), UVMP_OK);
 	uvmpi_memory_settle(s);
 	if (s->gpu[gpu].pmm)
 		assert_true(uvmp_pmm_check(s->gpu[gpu].pmm));
@@ -314,7 +314,7 @@ static void whole_blocks(void **state)
 	assert_int_equal(first_of(UVMP_PMM_USED), 1);
 	forget();
 	assert_non_null(uvmpi_cold_make(s, block_at(s, b)));
-	uvmpi_residency_map(place(b, 1), &place(b, 1)->resident, UVMP_PROT_READ_WRITE);
+	uvmpi_residency_map(place(b, 1), &place(b, 1)->resident, UVMP_RIGHT_READ_WRITE);
 	have(c, 1, 0, 1);
 	assert_string_equal(seen, "EUCA");
 	assert_int_equal(last[UVMP_ACTION_EVICT].from, 1);
@@ -614,7 +614,7 @@ static void full_arena(void **state)
 	start(2048);
 	arena_without_reserve(s);
 	assert_int_equal(
-	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        uvmp_service_add_range(s, SPACE, SMALL, 4096, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
 	assert_int_equal(back(at(SMALL), 1, &one), BACKING_FAILED);
 	assert_false(place(at(SMALL), 1)->has_memory);
@@ -822,7 +822,7 @@ static void many_pins(void **state)
 	params.ranges = 8;
 	start(4u << 20);
 	assert_int_equal(uvmp_service_add_range(s, SPACE, 0x8000000000u, (PINNED_MAX + 1ull) * MIB2,
-	                                        UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	                                        UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	                 UVMP_OK);
 	for (uint32_t i = 0; i <= PINNED_MAX; i++) {
 		assert_int_equal(bring(at(0x8000000000u + (uint64_t)i * MIB2), 1, pages(0, 1)), UVMP_OK);
@@ -975,7 +975,7 @@ static struct uvmp_region leave_once(void)
 	do {                                                                                                 \
 		struct uvmp_region gone = leave_once();                                                      \
 		assert_int_equal(gone.first, 16 * (block));                                                  \
-		assert_int_equal(gone.outer, 16 * ((block) + (blocks)));                                     \
+		assert_int_equal(gone.end, 16 * ((block) + (blocks)));                                     \
 	} while (0)
 
 static void basic_blocks(void **state)
@@ -1083,7 +1083,7 @@ static void trees(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 0);
 	/* 512 KiB */
 	assert_int_equal(
-	        uvmp_service_add_range(s, SPACE, EIGHT, 0x80000, UVMP_PROT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
+	        uvmp_service_add_range(s, SPACE, EIGHT, 0x80000, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
 	a = at(EIGHT);
 	for (uint32_t i = 0; i < 8; i += 2)
@@ -1199,7 +1199,7 @@ static void least_often(void **state)
 	have(b, 1, 0, 1);
 	have(c, 1, 0, 1);
 	s->fault.servicing->job.block = block(3);
-	assert_int_equal(leave_once().outer, 1);
+	assert_int_equal(leave_once().end, 1);
 	assert_int_equal(resident(b, 1), 0);
 	have(b, 1, 0, 1); /* two by now */
 	s->fault.servicing->job.block = block(3);

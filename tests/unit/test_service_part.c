@@ -30,8 +30,8 @@ static void expect_gone(uvmp_addr base, uint64_t bytes)
 {
 	for (uint64_t at = 0; at < bytes; at += PAGE) {
 		for (uint32_t gpu = 1; gpu < e.processors.count; gpu++)
-			assert_int_equal(*engine_right(&e, gpu, SPACE, base + at), UVMP_PROT_NONE);
-		*engine_right(&e, UVMP_CPU, SPACE, base + at) = UVMP_PROT_NONE;
+			assert_int_equal(*engine_right(&e, gpu, SPACE, base + at), UVMP_RIGHT_NONE);
+		*engine_right(&e, UVMP_CPU, SPACE, base + at) = UVMP_RIGHT_NONE;
 	}
 }
 
@@ -291,7 +291,7 @@ static void test_last_pages(void **state)
 
 	(void)state;
 	start("prefetch=none thrash=off", 1, 4);
-	assert_int_equal(uvmp_service_add_range(e.service, SPACE, base, 2 * MIB2, UVMP_PROT_READ_WRITE_ATOMIC,
+	assert_int_equal(uvmp_service_add_range(e.service, SPACE, base, 2 * MIB2, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_PROC_NONE),
 	                 UVMP_OK);
 	migrate(base, 2 * MIB2, 1);

@@ -21,7 +21,7 @@ static struct engine host;
 static void add(uvmp_addr base, uint64_t bytes, uint32_t home)
 {
 	assert_int_equal(
-	        uvmp_service_add_range(host.service, SPACE, base, bytes, UVMP_PROT_READ_WRITE_ATOMIC, home),
+	        uvmp_service_add_range(host.service, SPACE, base, bytes, UVMP_RIGHT_READ_WRITE_ATOMIC, home),
 	        UVMP_OK);
 }
 
@@ -608,9 +608,9 @@ static void test_cpu_fault_right(void **state)
 {
 	(void)state;
 	assert_int_equal(
-	        uvmp_service_add_range(host.service, SPACE, BASE, MIB2, UVMP_PROT_READ, UVMP_PROC_NONE),
+	        uvmp_service_add_range(host.service, SPACE, BASE, MIB2, UVMP_RIGHT_READ, UVMP_PROC_NONE),
 	        UVMP_OK);
-	assert_int_equal(uvmp_service_add_range(host.service, SPACE, BASE + MIB2, MIB2, UVMP_PROT_READ_WRITE,
+	assert_int_equal(uvmp_service_add_range(host.service, SPACE, BASE + MIB2, MIB2, UVMP_RIGHT_READ_WRITE,
 	                                        UVMP_PROC_NONE),
 	                 UVMP_OK);
 	assert_int_equal(cpu_fault(BASE + PAGE, UVMP_ACCESS_WRITE, 1), UVMP_ERR_CONFLICT);
@@ -636,7 +636,7 @@ static void test_latch(void **state)
 	host.now_ns += 300000;
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_WRITE, 8), UVMP_OK);
 	assert_int_equal(cpu_fault(BASE + PAGE, UVMP_ACCESS_WRITE, 7), UVMP_OK);
-	assert_int_equal(uvmp_service_add_range(host.service, 2, BASE, MIB2, UVMP_PROT_READ, UVMP_CPU),
+	assert_int_equal(uvmp_service_add_range(host.service, 2, BASE, MIB2, UVMP_RIGHT_READ, UVMP_CPU),
 	                 UVMP_OK);
 	assert_int_equal(uvmp_service_cpu_fault(host.service, 2, BASE, UVMP_ACCESS_READ, 7, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);

@@ -16,7 +16,7 @@
 #define PAGE   4096u
 #define WINDOW ((uvmp_addr)UVMP_ROOT_CHUNK_BYTES)
 #define BASE   0x7f0000000000u
-#define RWA    UVMP_PROT_READ_WRITE_ATOMIC
+#define RWA    UVMP_RIGHT_READ_WRITE_ATOMIC
 #define NOBODY UVMP_PROC_NONE
 
 #define SPACES    3u
@@ -114,9 +114,9 @@ static enum uvmp_status split(uint64_t space, uvmp_addr address)
 	return status;
 }
 
-static void set_pages(uvmp_mask *mask, uint32_t first, uint32_t outer)
+static void set_pages(uvmp_mask *mask, uint32_t first, uint32_t end)
 {
-	uvmp_mask_region_set(mask, (struct uvmp_region){first, outer});
+	uvmp_mask_region_set(mask, (struct uvmp_region){first, end});
 }
 
 static void give_thrash(handle h)
@@ -262,8 +262,8 @@ static void test_add_range_errors(void **state)
 	assert_int_equal(add(1, BASE + 1, PAGE), UVMP_ERR_RANGE);
 	assert_int_equal(add(1, BASE, PAGE - 1), UVMP_ERR_RANGE);
 	assert_int_equal(add(1, UINT64_MAX - PAGE + 1, 2u * PAGE), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, UVMP_PROT_NONE, NOBODY), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, (enum uvmp_prot)4, NOBODY), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, UVMP_RIGHT_NONE, NOBODY), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, (enum uvmp_right)4, NOBODY), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, RWA, 1), UVMP_ERR_RANGE);
 	assert_int_equal(s->ranges, 0);
 	assert_int_equal(uvmpi_space_find(s, 1), NO_INDEX);
@@ -462,14 +462,14 @@ static void test_home(void **state)
 	handle h;
 
 	(void)state;
-	assert_int_equal(uvmp_service_add_range(s, 1, BASE, WINDOW + PAGE, UVMP_PROT_READ, UVMP_CPU),
+	assert_int_equal(uvmp_service_add_range(s, 1, BASE, WINDOW + PAGE, UVMP_RIGHT_READ, UVMP_CPU),
 	                 UVMP_OK);
 	h = block(1, BASE + WINDOW);
 	p = uvmpi_residency_find(s, block_at(s, h), UVMP_CPU);
 	assert_non_null(p);
 	assert_int_equal(uvmp_mask_weight(&p->resident), 1);
-	assert_int_equal(residency_right(p, 0), UVMP_PROT_READ);
-	assert_int_equal(residency_right(p, 1), UVMP_PROT_NONE);
+	assert_int_equal(residency_right(p, 0), UVMP_RIGHT_READ);
+	assert_int_equal(residency_right(p, 1), UVMP_RIGHT_NONE);
 	assert_true(block_at(s, h)->is_touched);
 	assert_null(uvmpi_residency_find(s, block_at(s, h), 1));
 	h = block(1, BASE);
@@ -511,7 +511,7 @@ static void test_no_memory(void **state)
 static void test_remove_gives_all_back(void **state)
 {
 	struct uvmp_thrash_migration event = {
-	        .region = {0, 1}, .dst = 1, .final_dst = 1, .cause = UVMP_MIGRATE_FAULT, .now_ns = 100000};
+	        .region = {0, 1}, .to = 1, .final_to = 1, .cause = UVMP_MIGRATE_FAULT, .now_ns = 100000};
 	struct thrash *t;
 	handle h;
 
@@ -524,7 +524,7 @@ static void test_remove_gives_all_back(void **state)
 	uvmpi_residency_find(s, block_at(s, h), 1)->has_memory = true;
 	t = thrash_at(s, block_at(s, h)->thrash);
 	for (uint32_t i = 0; i < 8; i++, event.now_ns += 1000) {
-		event.dst = event.final_dst = i % 2u;
+		event.to = event.final_to = i % 2u;
 		assert_int_equal(uvmp_thrash_migrate(&s->space[0].thrash, &t->block, &event), UVMP_OK);
 	}
 	assert_true(uvmp_mask_test(&t->block.thrashing, 0));
@@ -575,8 +575,8 @@ static void test_places(void **state)
 		for (uint32_t k = 0; k < 3; k++)
 			assert_int_equal(right[k], k < i ? 1u << 2 : 0);
 	}
-	uvmpi_residency_map(cpu, &some, UVMP_PROT_READ);
-	uvmpi_residency_map(gpu, &some, UVMP_PROT_READ_WRITE);
+	uvmpi_residency_map(cpu, &some, UVMP_RIGHT_READ);
+	uvmpi_residency_map(gpu, &some, UVMP_RIGHT_READ_WRITE);
 	uvmpi_block_mapped(s, b, 5, right);
 	assert_int_equal(right[0], 5);
 	assert_int_equal(right[1], 4);
@@ -800,10 +800,10 @@ static void test_page_at_home(void **state)
 	struct uvmp_page_state page, later;
 
 	(void)state;
-	for (uint32_t right = UVMP_PROT_READ; right <= RWA; right++) {
+	for (uint32_t right = UVMP_RIGHT_READ; right <= RWA; right++) {
 		uvmp_addr base = BASE + right * WINDOW;
 
-		assert_int_equal(uvmp_service_add_range(s, 1, base, WINDOW, (enum uvmp_prot)right, UVMP_CPU),
+		assert_int_equal(uvmp_service_add_range(s, 1, base, WINDOW, (enum uvmp_right)right, UVMP_CPU),
 		                 UVMP_OK);
 		assert_int_equal(uvmp_service_page(s, 1, base, &page), UVMP_OK);
 		assert_int_equal(page.resident, 1);
@@ -1194,29 +1194,29 @@ static void naive_compare(const struct naive *n)
 	for (uint32_t i = 0; i < PROP_PAGES; i += 7u) {
 		uvmp_addr address = BASE + (uint64_t)i * PAGE;
 		uint32_t index = uvmpi_range_find(s, uvmpi_space_find(s, 1), address);
-		uint32_t first = i, outer = i + 1u;
+		uint32_t first = i, end = i + 1u;
 
 		assert_int_equal(index == NO_INDEX, n->range[i] == 0);
 		if (index == NO_INDEX)
 			continue;
 		while (!n->is_cut[first])
 			first--;
-		while (outer < PROP_PAGES && !n->is_cut[outer])
-			outer++;
+		while (end < PROP_PAGES && !n->is_cut[end])
+			end++;
 		assert_int_equal(s->range[s->range_order[index]].start, BASE + (uint64_t)first * PAGE);
-		assert_int_equal(s->range[s->range_order[index]].end, BASE + (uint64_t)outer * PAGE - 1u);
+		assert_int_equal(s->range[s->range_order[index]].end, BASE + (uint64_t)end * PAGE - 1u);
 	}
 }
 
 static void naive_remove(struct naive *n, uint32_t slot)
 {
 	uint32_t first = (uint32_t)((s->range[slot].start - BASE) / PAGE);
-	uint32_t outer = (uint32_t)((s->range[slot].end + 1u - BASE) / PAGE);
+	uint32_t end = (uint32_t)((s->range[slot].end + 1u - BASE) / PAGE);
 
 	while (s->range[slot].block != 0)
 		uvmpi_block_remove(s, s->range[slot].block);
 	uvmpi_range_remove(s, uvmpi_range_from(s, s->range[slot].space, s->range[slot].start), 1);
-	for (uint32_t i = first; i < outer; i++)
+	for (uint32_t i = first; i < end; i++)
 		n->range[i] = 0;
 }
 

@@ -482,7 +482,7 @@ static void remote_rights(void **state)
 	prepare("prefetch=none", 1, 4);
 	hide("block=");
 	assert_true(engine_start(&e, 4, 4096));
-	engine_range_of(&e, SPACE, BASE, 8 * PAGE, UVMP_PROT_READ, UVMP_CPU);
+	engine_range_of(&e, SPACE, BASE, 8 * PAGE, UVMP_RIGHT_READ, UVMP_CPU);
 	engine_bind(&e, 1, SPACE);
 	advise(UVMP_ADVISE_ACCESSED_BY, 1);
 	expect("map cause=hint pages=0-7 from=0 to=1 right=r\n");

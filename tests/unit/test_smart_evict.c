@@ -57,7 +57,7 @@ static void access_page(uint32_t t, uint32_t page, bool is_write, uint32_t times
 		assert_int_equal(uvmp_counter_record(counter, e.trees, &access, true), UVMP_OK);
 }
 
-/* One eviction; the ranges that it stages must be these: tree, then first and outer page of each. */
+/* One eviction; the ranges that it stages must be these: tree, then first and end page of each. */
 static void expect(uint32_t t, const uint32_t *page, uint32_t ranges)
 {
 	assert_int_equal(smart_evict_select(&e, NULL, &choice), UVMP_OK);
@@ -68,7 +68,7 @@ static void expect(uint32_t t, const uint32_t *page, uint32_t ranges)
 		assert_int_equal(choice.tree, t);
 		assert_int_equal(range->tree, t);
 		assert_int_equal(range->pages.first, page[2 * i]);
-		assert_int_equal(range->pages.outer, page[2 * i + 1]);
+		assert_int_equal(range->pages.end, page[2 * i + 1]);
 	}
 }
 #define EXPECT(t, ...)                                                                                       \
@@ -527,10 +527,10 @@ static void test_cancel(void **state)
 	EXPECT(0, 0, 16);
 	assert_int_equal(e.entries, 0);
 	assert_int_equal(uvmp_tree_leaf(&e.tree[0].fill, 0), 0);
-	assert_int_equal(cancel(0, 16, 8).pages.outer, 0);
+	assert_int_equal(cancel(0, 16, 8).pages.end, 0);
 	range = cancel(0, 5, 9);
 	assert_int_equal(range.pages.first, 0);
-	assert_int_equal(range.pages.outer, 16);
+	assert_int_equal(range.pages.end, 16);
 	assert_int_equal(e.queued, 0);
 	assert_int_equal(uvmp_tree_leaf(&e.tree[0].fill, 0), 16);
 	assert_int_equal(e.entries, 1);
@@ -551,10 +551,10 @@ static void test_cancel(void **state)
 	assert_true(uvmp_mask_test(&e.tree[0].staged, 0) && !uvmp_mask_test(&e.tree[0].staged, 16));
 	/* in flight: too late */
 	assert_true(start().is_started);
-	assert_int_equal(cancel(1, 0, 12).pages.outer, 0);
+	assert_int_equal(cancel(1, 0, 12).pages.end, 0);
 	/* a set of staged pages without a range, as only a host could make it */
 	uvmp_mask_set(&e.tree[1].staged, 3);
-	assert_int_equal(cancel(1, 3, 12).pages.outer, 0);
+	assert_int_equal(cancel(1, 3, 12).pages.end, 0);
 }
 
 /* [uvmsmart: stale-list-units] mended: a page that is gone, here freed by the host, does not come back
@@ -568,7 +568,7 @@ static void test_cancel_absent(void **state)
 	block_in(0, 0, 1);
 	EXPECT(0, 0, 16);
 	uvmp_mask_clear(&e.tree[0].valid, 3);
-	assert_int_equal(cancel(0, 5, 9).pages.outer, 16);
+	assert_int_equal(cancel(0, 5, 9).pages.end, 16);
 	assert_int_equal(e.tree[0].fill.node[0], 15);
 	assert_int_equal(e.entries, 1);
 }
@@ -613,7 +613,7 @@ static void test_synchronise_mended(void **state)
 	assert_true(e.is_writing);
 	assert_int_equal(e.free, 4096);
 	page_in(0, 16, 2);
-	assert_int_equal(cancel(0, 16, 3).pages.outer, 0);
+	assert_int_equal(cancel(0, 16, 3).pages.end, 0);
 	assert_int_equal(e.tree[0].fill.node[0], 1);
 	assert_int_equal(smart_evict_end(&e), UVMP_OK);
 	assert_false(start().is_started);
@@ -678,7 +678,7 @@ static void test_q15_to_larger(void **state)
 	EXPECT(0, 0, 64);
 	assert_int_equal(e.entries, 0);
 	/* block 1 is staged twice: called back once, it is still on its way out */
-	assert_int_equal(cancel(0, 20, 3).pages.outer, 32);
+	assert_int_equal(cancel(0, 20, 3).pages.end, 32);
 	assert_true(uvmp_mask_test(&e.tree[0].staged, 20));
 	write = start();
 	assert_int_equal(write.clean, 48);
@@ -749,7 +749,7 @@ static void test_q15_mended_staged(void **state)
 	assert_int_equal(smart_evict_switch(&e, SMART_SL), UVMP_OK);
 	assert_int_equal(e.entries, 1);
 	expect_entry(0, 0, 16, 16, 2);
-	assert_int_equal(cancel(0, 0, 5).pages.outer, 16);
+	assert_int_equal(cancel(0, 0, 5).pages.end, 16);
 	assert_int_equal(e.entries, 2);
 }
 

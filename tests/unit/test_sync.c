@@ -23,9 +23,9 @@ static void add_range(struct space *space, uint64_t base, uint64_t bytes, bool i
 		fail_msg("%s", error);
 }
 
-static void set_pages(uvmp_mask *mask, uint32_t first, uint32_t outer)
+static void set_pages(uvmp_mask *mask, uint32_t first, uint32_t end)
 {
-	uvmp_mask_region_set(mask, (struct uvmp_region){first, outer});
+	uvmp_mask_region_set(mask, (struct uvmp_region){first, end});
 }
 
 static void assert_next(const struct space *space, struct sync *sync, uint64_t at, uint64_t bytes)

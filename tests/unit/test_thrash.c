@@ -77,7 +77,7 @@ static void migrate_in(struct uvmp_thrash_block *to, struct uvmp_region region, 
                        enum uvmp_migrate_cause cause)
 {
 	struct uvmp_thrash_migration m = {
-	        .region = region, .dst = dst, .final_dst = dst, .cause = cause, .now_ns = now_ns};
+	        .region = region, .to = dst, .final_to = dst, .cause = cause, .now_ns = now_ns};
 
 	assert_int_equal(uvmp_thrash_migrate(&space, to, &m), UVMP_OK);
 	if (to == &block)
@@ -403,14 +403,14 @@ static void test_kinds(void **state)
 
 static void test_filters(void **state)
 {
-	struct uvmp_thrash_migration m = {.region = seven, .dst = 1, .final_dst = 1, .now_ns = T(500)};
+	struct uvmp_thrash_migration m = {.region = seven, .to = 1, .final_to = 1, .now_ns = T(500)};
 	const struct uvmp_thrash_block before = block;
 
 	(void)state;
 	migrate_in(&block, seven, T(0), 1, UVMP_MIGRATE_EVICTION);
-	m.final_dst = 2;
+	m.final_to = 2;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
-	m.final_dst = 1;
+	m.final_to = 1;
 	space.params.is_enabled = false;
 	migrate(T(0), 1);
 	assert_int_equal(uvmp_thrash_revoke(&space, &block, seven, 1, T(0)), UVMP_OK);
@@ -1026,10 +1026,10 @@ static void test_bad_events(void **state)
 	assert_int_equal(uvmp_thrash_migrate(NULL, &block, &m), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_migrate(&space, NULL, &m), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, NULL), UVMP_ERR_ARGUMENT);
-	m.dst = 64;
+	m.to = 64;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
-	m.dst = 0;
-	m.final_dst = 64;
+	m.to = 0;
+	m.final_to = 64;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
 	m.region = empty;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);

@@ -587,12 +587,12 @@ static void test_free_part_of_prefetched(void **unused)
 
 #define WINDOW_PAGES 2048u
 
-static void declare(FILE *out, bool *is_declared, uint32_t first, uint32_t outer, bool is_fresh)
+static void declare(FILE *out, bool *is_declared, uint32_t first, uint32_t end, bool is_fresh)
 {
-	for (uint32_t page = first; page < outer; page++)
+	for (uint32_t page = first; page < end; page++)
 		is_declared[page] = true;
 	fprintf(out, "range,%llx,%u,%s\n", (unsigned long long)BASE + first * 4096ull,
-		(outer - first) * 4096u, is_fresh ? ",fresh" : "a");
+		(end - first) * 4096u, is_fresh ? ",fresh" : "a");
 }
 
 /* From a page on as many as are alike, at most. */
@@ -613,17 +613,17 @@ static void write_random_frees(FILE *out, uint64_t *random, uint32_t steps)
 	for (uint32_t step = 0; step < steps; step++) {
 		uint32_t page = (uint32_t)uvmp_random_below(random, WINDOW_PAGES);
 		uint32_t most = uvmp_random_below(random, 3) == 0 ? WINDOW_PAGES : 24;
-		uint32_t outer = alike(is_declared, page, most),
+		uint32_t end = alike(is_declared, page, most),
 			 kind = (uint32_t)uvmp_random_below(random, 16);
 		unsigned long long address = BASE + page * 4096ull;
 
 		if (!is_declared[page]) {
-			declare(out, is_declared, page, outer, kind % 2u == 0);
+			declare(out, is_declared, page, end, kind % 2u == 0);
 		} else if (kind == 0) {
-			memset(is_declared + page, 0, outer - page);
-			fprintf(out, "free,%llx,%u\n", address, (outer - page) * 4096u);
+			memset(is_declared + page, 0, end - page);
+			fprintf(out, "free,%llx,%u\n", address, (end - page) * 4096u);
 		} else if (kind == 1) {
-			fprintf(out, "advise,accessed-by,gpu,%llx,%u\n", address, (outer - page) * 4096u);
+			fprintf(out, "advise,accessed-by,gpu,%llx,%u\n", address, (end - page) * 4096u);
 		} else {
 			fprintf(out, ",%s,%c,%llx\n",
 				kind == 2  ? "cpu"

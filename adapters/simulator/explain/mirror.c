@@ -64,7 +64,7 @@ static void add_faulted(struct block *block, const struct uvmp_action *action, u
 		uvmp_mask_zero(&block->faulted);
 	block->step = step;
 	if (action->faulted_pages < uvmp_region_pages(run))
-		run.first = run.outer - action->faulted_pages;
+		run.first = run.end - action->faulted_pages;
 	uvmp_mask_region_set(&block->faulted, run);
 }
 
@@ -169,7 +169,7 @@ static void apply(struct block *block, struct residency *from, struct residency 
 		uvmp_mask_andnot(&to->maps, &to->maps, &action->pages);
 		return;
 	case UVMP_ACTION_REVOKE:
-		if (to != NULL && action->right == UVMP_PROT_NONE)
+		if (to != NULL && action->right == UVMP_RIGHT_NONE)
 			uvmp_mask_andnot(&to->maps, &to->maps, &action->pages);
 		return;
 	default: /* discarded pages stay until they are evicted */
@@ -180,7 +180,7 @@ static void apply(struct block *block, struct residency *from, struct residency 
 bool explain_mirror(struct explanation *explanation, const struct uvmp_action *action)
 {
 	struct block *block = explain_find_block(explanation, action->space, action->address);
-	uint32_t end = uvmp_mask_hull(&action->pages).outer;
+	uint32_t end = uvmp_mask_hull(&action->pages).end;
 	struct residency *from = NULL, *to = NULL;
 
 	if (block == NULL)

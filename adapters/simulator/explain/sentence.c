@@ -41,7 +41,7 @@ static void tell_bytes(FILE *out, uint64_t bytes)
 static void tell_pages(FILE *out, const uvmp_mask *pages, uint64_t address)
 {
 	struct uvmp_region hull = uvmp_mask_hull(pages);
-	uint32_t weight = uvmp_mask_weight(pages), last = hull.outer - 1;
+	uint32_t weight = uvmp_mask_weight(pages), last = hull.end - 1;
 
 	if (weight == 1)
 		fprintf(out, "page %u", (unsigned)last);

@@ -28,7 +28,7 @@ static bool find_pages(const struct explain_query *query, const struct uvmp_acti
 		region.first = (uint32_t)((first - base) / bytes);
 	}
 	if ((last - base) / bytes < UVMP_MASK_BITS)
-		region.outer = (uint32_t)((last - base) / bytes) + 1;
+		region.end = (uint32_t)((last - base) / bytes) + 1;
 	uvmp_mask_region_and(pages, &action->pages, region);
 	return !uvmp_mask_is_empty(pages);
 }

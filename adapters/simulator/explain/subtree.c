@@ -58,8 +58,8 @@ static struct uvmp_region pages_below(const struct forest *forest, uint32_t leaf
 
 	if (leaf > forest->padding)
 		pages.first = leaf - forest->padding;
-	if (pages.outer > forest->block->extent)
-		pages.outer = forest->block->extent;
+	if (pages.end > forest->block->extent)
+		pages.end = forest->block->extent;
 	return pages;
 }
 
@@ -85,7 +85,7 @@ static bool is_fetched(const struct forest *forest, const struct node *node)
 	struct uvmp_region pages = node->pages;
 
 	/* [driver: padding-clamp]: a node that begins in the padding leaves out as many of its pages. */
-	if (pages.first == 0 && forest->padding < pages.outer)
+	if (pages.first == 0 && forest->padding < pages.end)
 		pages.first = forest->padding;
 	if (!uvmp_mask_region_all(&forest->residency->holds, pages))
 		return false;
@@ -113,7 +113,7 @@ static bool find_node(const struct forest *forest, struct uvmp_region pages, str
 		struct node node;
 		bool is_whole;
 
-		if (first + size < pages.outer + forest->padding)
+		if (first + size < pages.end + forest->padding)
 			break;
 		if (size > forest->big && first + size / 2 >= end) /* all its pages are in its first half */
 			continue;
@@ -138,7 +138,7 @@ static bool find_node(const struct forest *forest, struct uvmp_region pages, str
 /* The big pages of `pages`, if each of them can have been fetched by itself, because it faulted; else 0. */
 static uint32_t big_pages_fetched(const struct forest *forest, struct uvmp_region pages)
 {
-	uint32_t leaf = pages.first + forest->padding, end = pages.outer + forest->padding, count = 0;
+	uint32_t leaf = pages.first + forest->padding, end = pages.end + forest->padding, count = 0;
 
 	for (leaf -= leaf % forest->big; leaf < end; leaf += forest->big) {
 		struct node node = node_at(forest, leaf, forest->big);

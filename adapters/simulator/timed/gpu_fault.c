@@ -47,8 +47,8 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, 
 		(struct gpu_fault){.time_ns = now_ns + gpu->model->walk_ns,
 				   .address = page << gpu->page_shift,
 				   .utlb = (uint32_t)(sm->utlb - gpu->utlb),
-				   .type = right == UVMP_PROT_NONE   ? UVMP_FAULT_INVALID_PTE
-					   : right == UVMP_PROT_READ ? UVMP_FAULT_WRITE
+				   .type = right == UVMP_RIGHT_NONE   ? UVMP_FAULT_INVALID_PTE
+					   : right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE
 								     : UVMP_FAULT_ATOMIC,
 				   .access = (uint8_t)sm->warp[who->warp].slot.access};
 }

@@ -13,7 +13,7 @@ static inline uint64_t gpu_table_next_ns(const struct gpu *gpu)
 static inline bool gpu_table_takes_next(const struct gpu *gpu)
 {
 	return gpu->event_count != 0 && gpu->event[0].kind == EVENT_MAP &&
-	       gpu->event[0].right != UVMP_PROT_READ_WRITE_ATOMIC;
+	       gpu->event[0].right != UVMP_RIGHT_READ_WRITE_ATOMIC;
 }
 /* It happens. */
 void gpu_table_step(struct gpu *gpu);

@@ -151,7 +151,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 			   uint64_t now_ns)
 {
 	uint64_t page = (block->shape.start >> gpu->page_shift) + index;
-	bool is_write = w->needs > UVMP_PROT_READ;
+	bool is_write = w->needs > UVMP_RIGHT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
 	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
 	uint64_t bytes = remote_bytes(gpu, w, page), owed = gpu->link_debt[direction] + bytes * 1000u,
@@ -174,7 +174,7 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
 				 uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
 {
-	note_use(gpu, block, index, w->needs > UVMP_PROT_READ);
+	note_use(gpu, block, index, w->needs > UVMP_RIGHT_READ);
 	if (uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(gpu, w, block, index, now_ns);
 	if (*ready_ns < now_ns)

@@ -7,7 +7,7 @@ static bool next_run(const struct sim_block *block, uint32_t from, struct uvmp_r
 
 	uvmp_mask_and(&pages, &block->written, &block->resident);
 	*run = uvmp_mask_next_run(&pages, from);
-	return run->first < run->outer;
+	return run->first < run->end;
 }
 
 bool sync_next(const struct space *space, struct sync *sync, uint64_t *address, uint64_t *bytes)
@@ -21,9 +21,9 @@ bool sync_next(const struct space *space, struct sync *sync, uint64_t *address, 
 
 			if (!next_run(block, sync->page, &run))
 				continue;
-			sync->page = run.outer;
+			sync->page = run.end;
 			*address = block->shape.start + (uint64_t)run.first * space->page_bytes;
-			*bytes = (uint64_t)(run.outer - run.first) * space->page_bytes;
+			*bytes = (uint64_t)(run.end - run.first) * space->page_bytes;
 			return true;
 		}
 	}

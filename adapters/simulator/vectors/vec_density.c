@@ -49,7 +49,7 @@ static bool scan_region(const char **text, uint64_t from, uint64_t limit, struct
 	if (!vec_scan_number(text, limit - 1u, &last) || first < from || last < first)
 		return false;
 	region->first = (uint32_t)first;
-	region->outer = (uint32_t)last + 1u;
+	region->end = (uint32_t)last + 1u;
 	return true;
 }
 
@@ -70,7 +70,7 @@ static void take_groups(struct vec_args *args, uint32_t pages, struct density_in
 	if (value == NULL || strcmp(value, "-") == 0)
 		return;
 	while (scan_region(&at, from, pages, &in->group[count])) {
-		from = in->group[count++].outer;
+		from = in->group[count++].end;
 		if (*at == '\0') {
 			in->facts.range_group = in->group;
 			in->facts.range_groups = count;
@@ -112,7 +112,7 @@ static void take_all(struct vec_args *args, struct density_input *in)
 	take_block(args, &in->facts.block);
 	in->params.threshold = (uint32_t)vec_number(args, "thr", 0, 100);
 	in->params.min_faults = (uint32_t)vec_number(args, "min", 1, 20);
-	in->facts.dst = take_processor(args, "dst");
+	in->facts.to = take_processor(args, "dst");
 	in->state.last_proc = vec_proc(args, "last");
 	in->state.faults = (uint16_t)vec_number(args, "fm", 0, UINT16_MAX);
 	in->facts.preferred = vec_proc(args, "pref");
@@ -143,7 +143,7 @@ static void density_line(void *state, const char *word, struct vec_args *args, s
 	vec_printf(out, " fm=%u last=", in.state.faults);
 	vec_print_proc(out, in.state.last_proc);
 	vec_printf(out, " hint=");
-	vec_print_proc(out, hint.dst);
+	vec_print_proc(out, hint.to);
 	vec_printf(out, "\n");
 }
 

@@ -188,7 +188,7 @@ static void print_transfer(struct vec_out *out, const struct heap_part *part, co
 
 	vec_printf(out, "=> xfer=%s pages=", name[group->kind]);
 	vec_set_begin(&pages, out);
-	for (uint32_t p = group->pages.first; p < group->pages.outer; p++)
+	for (uint32_t p = group->pages.first; p < group->pages.end; p++)
 		vec_set_add(&pages, part->first + p);
 	vec_set_end(&pages);
 	vec_printf(out, " bytes=%u\n", moves ? uvmp_region_pages(group->pages) * PAGE_BYTES : 0);
@@ -202,7 +202,7 @@ static enum uvmp_status decide(const struct heap *heap, struct heap_part *part, 
 	        .faulted_region = uvmp_mask_hull(faulted),
 	        .resident = part->resident,
 	        .pending = &part->pending,
-	        .dst = 1,
+	        .to = 1,
 	};
 	struct uvmp_prefetch_state state;
 	enum uvmp_status status = uvmp_block_from_shape(part->pages, 0, UVMP_BASIC_BLOCK_PAGES, &facts.block);

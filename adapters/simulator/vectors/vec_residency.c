@@ -100,7 +100,7 @@ static void residency_line(void *state, const char *word, struct vec_args *args,
 		         uvmp_status_text(status));
 		return;
 	}
-	vec_printf(out, "=> dst=%u dup=%d near=", place.destination, place.is_duplicate);
+	vec_printf(out, "=> dst=%u dup=%d near=", place.to, place.is_duplicate);
 	vec_print_proc(out, place.nearest);
 	vec_printf(out, "\n");
 }

@@ -129,15 +129,15 @@ static void take_now(struct script *script, struct vec_args *args)
 static struct place place_of(const struct script *script, uint64_t page)
 {
 	const struct heap_part *part = script->heap.part;
-	uint32_t tree = 0, outer = (uint32_t)script->heap.parts;
+	uint32_t tree = 0, end = (uint32_t)script->heap.parts;
 
-	while (outer - tree > 1) {
-		uint32_t middle = tree + (outer - tree) / 2;
+	while (end - tree > 1) {
+		uint32_t middle = tree + (end - tree) / 2;
 
 		if (part[middle].first <= page)
 			tree = middle;
 		else
-			outer = middle;
+			end = middle;
 	}
 	return (struct place){tree, (uint32_t)(page - part[tree].first)};
 }
@@ -160,7 +160,7 @@ static void print_range(const struct script *script, const struct smart_range *r
 	struct vec_set_printer printer;
 
 	vec_set_begin(&printer, out);
-	for (uint32_t p = range->pages.first; p < range->pages.outer; p++)
+	for (uint32_t p = range->pages.first; p < range->pages.end; p++)
 		vec_set_add(&printer, script->heap.part[range->tree].first + p);
 	vec_set_end(&printer);
 }
@@ -250,7 +250,7 @@ static void step_arrive(struct script *script, struct vec_args *args, struct vec
 
 		if (uvmp_region_pages(pages) > script->evict.free)
 			break;
-		for (uint32_t p = pages.first; p < pages.outer; p++)
+		for (uint32_t p = pages.first; p < pages.end; p++)
 			(void)smart_evict_arrive(&script->evict, (uint32_t)transfer->part, p, script->now);
 		uvmp_mask_region_set(&part->moved, pages);
 		uvmp_mask_region_clear(&part->pending, pages);

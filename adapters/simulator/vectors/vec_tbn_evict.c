@@ -107,7 +107,7 @@ static void print_victims(const struct smart_evict *e, uint32_t ranges, struct v
 	vec_printf(out, " victims=");
 	vec_set_begin(&printer, out);
 	for (uint32_t i = 0; i < ranges; i++)
-		for (uint32_t p = range[i].pages.first; p < range[i].pages.outer; p += UVMP_BASIC_BLOCK_PAGES)
+		for (uint32_t p = range[i].pages.first; p < range[i].pages.end; p += UVMP_BASIC_BLOCK_PAGES)
 			vec_set_add(&printer, p / UVMP_BASIC_BLOCK_PAGES);
 	vec_set_end(&printer);
 	vec_printf(out, " bytes=%s", ranges == 0 ? "-" : "");

@@ -113,7 +113,7 @@ static struct uvmp_region take_region(struct vec_args *args)
 
 	if (count == 1) {
 		region.first = (uint32_t)ranges[0].first;
-		region.outer = (uint32_t)ranges[0].last + 1;
+		region.end = (uint32_t)ranges[0].last + 1;
 	} else if (!args->failed) {
 		vec_fail(args, "page: one page or one range is accepted");
 	}
@@ -123,7 +123,7 @@ static struct uvmp_region take_region(struct vec_args *args)
 
 static void hold(struct script *script, uint32_t block, struct uvmp_region region, uint64_t procs, bool more)
 {
-	for (uint32_t page = region.first; page < region.outer; page++)
+	for (uint32_t page = region.first; page < region.end; page++)
 		script->holders[block][page] = procs | (more ? script->holders[block][page] : 0);
 }
 
@@ -160,14 +160,14 @@ static void step_mig(struct script *script, struct vec_args *args, struct vec_ou
 	migration.now_ns = vec_number(args, "t", 0, UINT64_MAX);
 	block = take_number(args, "blk", 0, BLOCKS - 1);
 	migration.region = take_region(args);
-	migration.dst = take_proc(args, script, "dst", false);
+	migration.to = take_proc(args, script, "dst", false);
 	migration.cause = (enum uvmp_migrate_cause)vec_choice(args, "cause", causes);
 	migration.is_copy = vec_flag(args, "copy");
-	migration.final_dst = take_proc(args, script, "final", false);
+	migration.final_to = take_proc(args, script, "final", false);
 	if (args->failed)
 		return;
 	(void)uvmp_thrash_migrate(&script->space, &script->block[block], &migration);
-	hold(script, block, migration.region, (uint64_t)1 << migration.dst, migration.is_copy);
+	hold(script, block, migration.region, (uint64_t)1 << migration.to, migration.is_copy);
 	print_block(&script->block[block], out);
 }
 

@@ -6,7 +6,7 @@ uvmp_mask fetch(const struct uvmp_prefetch_params *from, uint32_t gpu, uvmp_mask
 uvmp_mask fetch(const struct uvmp_prefetch_params *from, uint32_t gpu, uvmp_mask faulted, uvmp_mask resident)
 {
 	struct uvmp_prefetch_params params = *from;
-	struct uvmp_prefetch_facts facts = {.dst = gpu};
+	struct uvmp_prefetch_facts facts = {.to = gpu};
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask extra = {{0}};

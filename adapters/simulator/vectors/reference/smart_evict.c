@@ -138,9 +138,9 @@ enum uvmp_status smart_evict_order(struct smart_evict *evict)
 
 static bool is_only_read(const struct smart_evict *e, uint32_t tree, struct uvmp_region pages)
 {
-	uint32_t outer = e->quirks ? pages.first + 1u : pages.outer;
+	uint32_t end = e->quirks ? pages.first + 1u : pages.end;
 
-	for (uint32_t page = pages.first; page < outer; page++) {
+	for (uint32_t page = pages.first; page < end; page++) {
 		uint32_t entry = smart_list_find(e, tree, page);
 
 		if (entry == e->entries || e->entry[entry].rw != UVMP_COUNTER_READ)
@@ -163,8 +163,8 @@ static uint32_t stage_all(struct smart_evict *e, const struct smart_victims *vic
 {
 	uint32_t before = e->queued;
 
-	for (struct uvmp_region run = uvmp_mask_next_run(&victims->pages, 0); run.outer != 0;
-	     run = uvmp_mask_next_run(&victims->pages, run.outer))
+	for (struct uvmp_region run = uvmp_mask_next_run(&victims->pages, 0); run.end != 0;
+	     run = uvmp_mask_next_run(&victims->pages, run.end))
 		stage(e, victims->tree, run);
 	for (uint32_t i = before; !e->quirks && i < e->queued; i++)
 		smart_list_remove(e, victims->tree, e->queue[i].pages);

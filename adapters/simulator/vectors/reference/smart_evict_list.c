@@ -84,7 +84,7 @@ void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region 
 {
 	uint32_t first = e->entries, kept;
 
-	for (uint32_t page = pages.first; page < pages.outer; page++) {
+	for (uint32_t page = pages.first; page < pages.end; page++) {
 		uint32_t i = smart_list_find(e, tree, page);
 
 		if (i == e->entries)
@@ -240,7 +240,7 @@ static uint32_t cut_entry(struct smart_evict *e, const struct smart_entry *old, 
 	uvmp_mask staying;
 
 	uvmp_mask_andnot(&staying, &tree->valid, &tree->staged);
-	for (uint32_t page = pages.first; page < pages.outer; page = unit.outer) {
+	for (uint32_t page = pages.first; page < pages.end; page = unit.end) {
 		struct smart_entry *last = made != 0 ? &e->scratch[made - 1u] : NULL;
 
 		unit = unit_of(e, old->tree, page);

@@ -124,7 +124,7 @@ static void call_back(struct smart_evict *e, const struct smart_range *range, ui
 
 	if (e->quirks) /* [uvmsmart: cancel-dirties] */
 		uvmp_mask_region_set(&tree->dirty, range->pages);
-	for (uint32_t page = range->pages.first; page < range->pages.outer; page++) {
+	for (uint32_t page = range->pages.first; page < range->pages.end; page++) {
 		if (!e->quirks && !uvmp_mask_test(&tree->valid, page)) /* [uvmsmart: stale-list-units] */
 			continue;
 		uvmp_tree_add(&tree->fill, page, 1, e->quirks);
