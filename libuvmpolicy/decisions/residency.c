@@ -12,6 +12,7 @@
 #include "uvmpolicy/residency.h"
 
 #include "../base/bits_internal.h"
+#include "residency_internal.h"
 #include "uvmpolicy/fault.h"
 
 #define BIT(processor)      ((uint64_t)1 << (processor))
@@ -107,14 +108,9 @@ static void decide_by_holder(const struct uvmp_processors *processors,
 		decide(place, 12, requester);
 }
 
-enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
-                                       const struct uvmp_residency_facts *facts,
-                                       struct uvmp_residency_place *place)
+void uvmpi_residency_select(const struct uvmp_processors *processors, const struct uvmp_residency_facts *facts,
+			    struct uvmp_residency_place *place)
 {
-	if (facts == NULL || place == NULL || !uvmp_processors_is_valid(processors))
-		return UVMP_ERR_ARGUMENT;
-	if (!facts_in_range(processors, facts))
-		return UVMP_ERR_RANGE;
 	place->nearest = uvmp_closest_processor(processors, facts->requester, facts->resident);
 	place->is_duplicate = false;
 	if (!decide_by_policy(facts, place))
@@ -123,6 +119,17 @@ enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
 		place->to = UVMP_CPU;
 		place->is_duplicate = false;
 	}
+}
+
+enum uvmp_status uvmp_residency_select(const struct uvmp_processors *processors,
+				       const struct uvmp_residency_facts *facts,
+				       struct uvmp_residency_place *place)
+{
+	if (facts == NULL || place == NULL || !uvmp_processors_is_valid(processors))
+		return UVMP_ERR_ARGUMENT;
+	if (!facts_in_range(processors, facts))
+		return UVMP_ERR_RANGE;
+	uvmpi_residency_select(processors, facts, place);
 	return UVMP_OK;
 }
 

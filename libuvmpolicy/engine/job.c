@@ -3,6 +3,7 @@
  * The operation owns the job and fills it: page by page, with the thrashing detector's hint and the destination of
  * each fault [driver: residency-choice], or with a set of pages that nothing has faulted on. */
 #include "../base/bits_internal.h"
+#include "../decisions/residency_internal.h"
 #include "job_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
@@ -82,7 +83,7 @@ static void select_place(const struct uvmp_service *s, const struct job *job, ui
 					     .is_duplicated = block_is_duplicated(s, b, page),
 					     .maps_on_atomics = s->policy.map_on_atomics};
 
-	uvmp_residency_select(&s->processors, &facts, place);
+	uvmpi_residency_select(&s->processors, &facts, place);
 }
 
 static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t page, uint64_t until_ns)
