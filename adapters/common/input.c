@@ -94,6 +94,7 @@ static void begin_packed(struct input *input)
 #else
 static void begin_packed(struct input *input)
 {
+	input->is_packed = false; /* the file as a whole is refused, not a line of it */
 	fail(input, "is zstd-compressed, and this program was built without zstd", "");
 }
 #endif

@@ -262,9 +262,14 @@ static void init_errors(void **state)
 		assert_true(uvmp_evict_is_valid(evict));                                                     \
 	}
 
-/* A private state, seen as words; pointers have 64 bits here. */
-struct words {
-	uint64_t word[8];
+/* The private states of random4k and clock2m, with the layout of evict_random4k.c and evict_clock2m.c. */
+struct random_state {
+	void *dense, *place;
+	uint64_t begun;
+};
+struct clock_state {
+	struct recency list;
+	void *chance;
 };
 
 static void assert_bad(struct uvmp_evict evict)
@@ -303,11 +308,10 @@ static void is_valid(void **state)
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, stamp, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, stamped, UNITS + 1u);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, distance, 33);
-	/* random4k, clock2m: the pointers are the first words behind the lists, or at the beginning */
-	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct words, word[0], 0);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct words, word[1], 0);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct words, word[2], UNITS + 1u);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct words, word[sizeof(struct recency) / sizeof(uint64_t)], 0);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, dense, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, place, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, begun, UNITS + 1u);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, chance, NULL);
 }
 
 static void call_errors(void **state)
