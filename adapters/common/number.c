@@ -12,7 +12,7 @@ static const unsigned char digit_of[256] = {
 	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* The digits of a constant base, of which `safe` fit 64 bits whatever they are: only longer numbers are checked. */
+/* The digits of a constant base. Any `safe` digits fit 64 bits: only longer numbers are checked. */
 static inline const char *read_digits(const char *at, const char *end, unsigned base, ptrdiff_t safe,
 				      uint64_t *number, bool *is_large)
 {

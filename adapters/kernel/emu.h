@@ -184,7 +184,7 @@ int emu_page_each(struct emu_space *space, const struct uvmp_action *action, con
 
 /* -- memory (emu_frame.c) --------------------------------------------------------------------------- */
 
-/* Frames are single pages, cleared: no process sees contents of another, whatever a policy omits.
+/* Frames are single pages, cleared: under every policy no process sees the contents of another.
  * Frames that managed data no longer needs are kept in one cache, which a shrinker empties. GPU
  * memory is a table of frames by offset, filled as chunks are allocated. Called by the worker
  * unless stated. */

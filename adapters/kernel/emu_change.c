@@ -2,7 +2,7 @@
  *
  * A change keeps nothing that the old engine has learned. While the old engine has nothing to do, it migrates
  * all data to the CPU. The new engine was given all ranges before, and finds the data there as after
- * initialisation. Advice is repeated, and all GPUs replay what stalled. Whatever can fail is done before the
+ * initialisation. Advice is repeated, and all GPUs replay what stalled. All steps that can fail are done before the
  * old engine is freed. */
 #include "emu_bottom.h"
 

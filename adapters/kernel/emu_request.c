@@ -102,7 +102,7 @@ static int free_left(struct emu_bottom *b, struct emu_request *request)
 	return 0;
 }
 
-/* The program has unmapped the pages, whatever the engine answers. If the engine has no memory to split
+/* The program has unmapped the pages, even if the engine refuses. If the engine has no memory to split
  * them off, they stay in the engine and here until the rest of the range is unmapped; meanwhile nothing
  * can be mapped there. */
 static int end_free(struct emu_bottom *b, struct emu_request *request)

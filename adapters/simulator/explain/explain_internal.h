@@ -106,7 +106,7 @@ static inline bool is_pinning(const struct uvmp_action *action)
 		action->kind == UVMP_ACTION_MAP);
 }
 
-/* A finding of runtime=on concerns all later actions, whatever page the query names. */
+/* A finding of runtime=on concerns all later actions, for each page that a query names. */
 static inline bool is_finding(const struct uvmp_action *action)
 {
 	return action->kind == UVMP_ACTION_PATTERN;

@@ -2,7 +2,7 @@
  *
  * An SM holds as many thread blocks as fit. With thread oversubscription (Kim et al., ASPLOS'20, section 4.1) it gets extra
  * blocks, whose registers and state lie in the GPU's memory: they are switched out. If all warps of a block wait for
- * pages, the block is switched out. Of the blocks that are switched out and have a warp that can run, the one that was
+ * pages, the block is switched out. Of the switched-out blocks with a warp that can run, the block that was
  * switched out first is switched in; the same happens when a block has ended, before the SM gets a new one. Saving a
  * block, and restoring it if it has run before, moves the context of each of its warps (context_bytes), one after the
  * other, in the SM's share of the memory bandwidth. Warps of a block that is switched out are woken like others, and run
@@ -72,7 +72,7 @@ static bool can_come_in(const struct group *group)
 	return group->left != 0 && !group->is_in && !group->is_held && group->waiting < group->left;
 }
 
-/* Of the groups that are switched out, the one that was switched out first (by its number) and can run; or NULL. */
+/* The switched-out group with the lowest number in switch-out order that can run; NULL: none can run. */
 static struct group *first_out(const struct gpu *gpu, struct sm *sm)
 {
 	struct group *first = NULL;

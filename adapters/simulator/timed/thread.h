@@ -1,6 +1,6 @@
 /* thread.h: a CPU thread in which the driver works, and what the engine's actions cost it.
  *
- * There are three (timed.h): the bottom half, the program's own, and the one that does deferred prefetches. All share
+ * There are three (timed.h): the bottom half, the program's own, and the worker for deferred prefetches. All share
  * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
  * mappings, replays and threads that wait for copies come after them.
  */

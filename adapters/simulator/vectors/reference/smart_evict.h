@@ -211,7 +211,7 @@ struct smart_write {
 	uint32_t dirty, clean; /* pages; in the original a page that is not resident counts as clean */
 };
 
-/* Starts the head of the queue: its pages are neither resident nor dirty any more and their memory is free.
+/* Starts the head of the queue: its pages are no longer resident or dirty, and their memory is free.
  * With quirks each page frees one, resident or not [uvmsmart: stale-list-units]. The host shoots down
  * mappings, copies, and adds a round trip to the tree's counters [uvmsmart: round-trips]. An instant
  * invalidation is over at once, anything else when smart_evict_end is called. O(queue). */
