@@ -36,6 +36,7 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program perl perl
 		program pkg-config pkg-config
 		program procps ps
+		program patch patch
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)
