@@ -48,6 +48,11 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 	return bytes == 0 ? 0 : bytes + blocks * each + small + 4096;
 }
 
+bool host_has_roots(const struct host *h)
+{
+	return uvmp_evict_traits_of(h->params.run.policy->evict)->is_chunked;
+}
+
 /* What is left for managed ranges; an engine has one root even if there are none. A percentage is of the
  * managed footprint alone. */
 static bool choose_memory(struct host *h, uint64_t *roots)
@@ -70,7 +75,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots == 0)
 		*roots = 1;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
-	if (h->params.run.policy->evict != UVMP_EVICT_LRU && memory->bytes > device + *roots * ROOT_BYTES)
+	if (!host_has_roots(h) && memory->bytes > device + *roots * ROOT_BYTES)
 		h->result->memory_bytes = (memory->bytes - device) / PAGE_BYTES * PAGE_BYTES;
 	return true;
 }
@@ -442,7 +447,7 @@ bool host_log_completion(struct host *h, const struct uvmp_action *a, uint64_t e
 
 static bool cancelled(struct host *h)
 {
-	if (h->params.run.policy->evict == UVMP_EVICT_LRU)
+	if (host_has_roots(h))
 		return host_fail(
 			h, "no memory: every root holds a chunk that the block being serviced has pinned; "
 			   "the driver would cancel the batch here");

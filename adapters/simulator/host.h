@@ -50,6 +50,8 @@ bool host_add_range(struct host *host, const struct source_range *range);
 bool host_open(struct host *host);
 /* uvmp_service_next; if the arena is too full, it grows first. UVMP_ERR_ARENA: out of memory, the host has failed. */
 enum uvmp_status host_next(struct host *host, uint64_t now_ns, struct uvmp_action *action);
+/* Is GPU memory managed in root chunks? Every other eviction order has units of its own. */
+bool host_has_roots(const struct host *h);
 /* The capacity of the GPU's memory: with compression more than its size. */
 uint64_t host_capacity_bytes(const struct host *h);
 /* The program's calls: whole pages around [address, address + bytes) move, or are advised on. The processor of an

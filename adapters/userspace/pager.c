@@ -197,7 +197,7 @@ static uint64_t managed_most(const struct uvmp_policy *policy)
 	uint64_t blocks = BLOCKS_MOST;
 	uint64_t numbered = UVMP_UNITS_MAX / (UVMP_MASK_BITS / uvmp_policy_unit_pages(policy));
 
-	if (policy->evict != UVMP_EVICT_LRU && numbered - CUTS_MOST - AREAS_MOST < blocks)
+	if (!uvmp_evict_traits_of(policy->evict)->is_chunked && numbered - CUTS_MOST - AREAS_MOST < blocks)
 		blocks = numbered - CUTS_MOST - AREAS_MOST;
 	return blocks * BLOCK_BYTES;
 }

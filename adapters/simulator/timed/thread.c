@@ -103,7 +103,7 @@ static bool waits_for_all(const struct system *system)
 {
 	const struct uvmp_policy *policy = system->host.params.run.policy;
 
-	return policy->evict == UVMP_EVICT_LRU ||
+	return host_has_roots(&system->host) ||
 	       (policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0);
 }
 
@@ -119,7 +119,7 @@ static void wait_for_eviction(struct thread *t)
 static bool is_frame(const struct thread *t, const struct uvmp_action *a)
 {
 	return (a->kind == UVMP_ACTION_ALLOCATE || a->kind == UVMP_ACTION_FREE) &&
-	       !uvmp_evict_traits_of(t->system->host.params.run.policy->evict)->is_chunked;
+	       !host_has_roots(&t->system->host);
 }
 
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
@@ -171,7 +171,7 @@ static void back_pages(struct thread *t)
 	struct system *system = t->system;
 	uint64_t most = host_capacity_bytes(&system->host) / system->model->page_bytes;
 
-	if (system->host.params.run.policy->evict == UVMP_EVICT_LRU)
+	if (host_has_roots(&system->host))
 		return;
 	while (system->backed_pages < system->host.resident_pages && system->backed_pages < most) {
 		system->backed_pages += ROOT_BYTES / system->model->page_bytes;
@@ -257,7 +257,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		return;
 	reclaim_delay(&system->reclaim, end_ns);
 	t->evicted_ns = later(t->evicted_ns, end_ns);
-	if (system->host.params.run.policy->evict == UVMP_EVICT_LRU)
+	if (host_has_roots(&system->host))
 		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], end_ns);
 	else
 		t->memory_ns = later(t->memory_ns, end_ns);
