@@ -7,6 +7,7 @@
  * handle is followed only if an object of its kind fits there.
  */
 #include "../decisions/pmm_internal.h"
+#include "servicing_internal.h"
 #include "space_internal.h"
 
 struct tally {
@@ -220,7 +221,7 @@ static bool check_listed(const struct uvmp_service *s, const struct gpu *g, cons
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
 
-	if (s->active != NULL)
+	if (uvmpi_servicing_is_active(s))
 		return true;
 	for (uint32_t i = 0; i < g->block_units; i++) {
 		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};

@@ -165,12 +165,16 @@ static void advise_or_free(struct uvmp_service *s)
 
 /* -- the machine -- */
 
-void uvmpi_request_start(struct uvmp_service *s)
+void uvmpi_request_start(struct uvmp_service *s, bool has_next, uvmp_addr next_start)
 {
 	struct request_run *run = &s->run;
 
-	*run = (struct request_run){
-		.servicing = run->servicing, .is_active = true, .phase = BEGIN, .batch = s->batch};
+	*run = (struct request_run){.servicing = run->servicing,
+				    .is_active = true,
+				    .phase = BEGIN,
+				    .batch = s->batch,
+				    .has_next = has_next,
+				    .next_start = next_start};
 	run->request = s->request[s->request_get];
 	s->request_get = (s->request_get + 1u) % s->request_capacity;
 	s->request_count--;

@@ -82,15 +82,15 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 	return UVMP_OK;
 }
 
-/* -- the queue -- */
-
 /* -- scheduling -- */
 
 /* A request that interrupts a bottom half may make room ahead for the next block of the batch. */
 static void start_request(struct uvmp_service *s)
 {
-	uvmpi_request_start(s);
-	s->run.has_next = uvmpi_fault_has_next(s, &s->run.next_start);
+	uvmp_addr next_start = 0;
+	bool has_next = uvmpi_fault_has_next(s, &next_start);
+
+	uvmpi_request_start(s, has_next, next_start);
 }
 
 /* Starts what waits; false: nothing. */
@@ -132,7 +132,7 @@ static bool schedule(struct uvmp_service *s)
 static void advance_request(struct uvmp_service *s)
 {
 	s->batch = 0;
-	if (s->run.is_active)
+	if (uvmpi_request_is_active(s))
 		uvmpi_request_advance(s);
 	else
 		start_request(s);
@@ -141,15 +141,15 @@ static void advance_request(struct uvmp_service *s)
 /* Lets the innermost active machine decide; false: nothing to do. */
 static bool advance(struct uvmp_service *s)
 {
-	if (s->active != NULL)
-		uvmpi_servicing_advance(s, s->active);
-	else if (s->run.is_active || (s->request_count != 0 && uvmpi_fault_is_between(s)))
+	if (uvmpi_servicing_is_active(s))
+		uvmpi_servicing_advance(s);
+	else if (uvmpi_request_is_active(s) || (s->request_count != 0 && uvmpi_fault_is_between(s)))
 		advance_request(s);
-	else if (s->fault.phase != FAULT_IDLE)
+	else if (uvmpi_fault_is_active(s))
 		uvmpi_fault_advance(s);
-	else if (s->counter.phase != COUNTER_IDLE)
+	else if (uvmpi_counter_is_active(s))
 		uvmpi_counter_advance(s);
-	else if (s->remote.phase != REMOTE_IDLE)
+	else if (uvmpi_hot_is_active(s))
 		uvmpi_hot_advance(s);
 	else
 		return schedule(s);
@@ -159,14 +159,13 @@ static bool advance(struct uvmp_service *s)
 /* Does the next step need an object of the arena? Freeing a range needs none and works during a shortage. */
 static bool needs_arena(const struct uvmp_service *s)
 {
-	if (s->active != NULL)
+	if (uvmpi_servicing_is_active(s))
 		return true;
-	if (s->run.is_active)
-		return s->run.request.kind != REQUEST_FREE;
+	if (uvmpi_request_is_active(s))
+		return uvmpi_request_needs_arena(s);
 	if (s->request_count != 0 && uvmpi_fault_is_between(s))
 		return false; /* the request only begins */
-	return s->fault.phase != FAULT_IDLE || s->counter.phase != COUNTER_IDLE ||
-	       s->remote.phase != REMOTE_IDLE;
+	return uvmpi_fault_is_active(s) || uvmpi_counter_is_active(s) || uvmpi_hot_is_active(s);
 }
 
 enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, struct uvmp_action *action)

@@ -6,7 +6,7 @@
 #include "block_service_internal.h"
 #include "servicing_internal.h"
 
-/* Keeps in mind whether there is still work for it. */
+/* s->active is written here only: the job or the eviction that goes on with the next advance. */
 static bool note_active(struct uvmp_service *s, struct servicing *servicing)
 {
 	bool is_active = servicing->job.phase != JOB_IDLE || servicing->eviction.phase != EVICT_IDLE;
@@ -62,8 +62,10 @@ static void advance_job(struct uvmp_service *s, struct servicing *servicing)
 	meet(s, servicing, &need);
 }
 
-void uvmpi_servicing_advance(struct uvmp_service *s, struct servicing *servicing)
+void uvmpi_servicing_advance(struct uvmp_service *s)
 {
+	struct servicing *servicing = s->active;
+
 	if (servicing->job.phase != JOB_IDLE)
 		uvmpi_block_collect(s, &servicing->job);
 	if (servicing->eviction.phase != EVICT_IDLE)
