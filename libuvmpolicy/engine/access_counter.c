@@ -11,6 +11,7 @@
  */
 #include "../base/bits_internal.h"
 #include "job_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "servicing_internal.h"
@@ -183,7 +184,7 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		const struct residency *residency = residency_at(s, at);
 
-		if (residency->has_memory && s->gpu[residency->proc].pmm != NULL)
+		if (uvmpi_memory_is_chunked(s, residency))
 			set |= BIT(residency->proc);
 	}
 	return set;

@@ -7,6 +7,7 @@
 #include "block_service_internal.h"
 #include "job_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
 

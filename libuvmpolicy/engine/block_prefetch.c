@@ -2,6 +2,7 @@
 #include "../base/bits_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
+#include "memory_internal.h"
 #include "space_internal.h"
 
 const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s)
@@ -12,6 +13,13 @@ const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_servi
 bool uvmpi_prefetch_has_tree(const struct uvmp_service *s)
 {
 	return uvmpi_prefetch_traits(s)->has_tree;
+}
+
+void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, bool quirks)
+{
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, page + 1u))
+		uvmp_tree_sub(tree, page, 1, quirks);
 }
 
 uint32_t uvmpi_prefetch_tree_blocks(const struct block *b)
@@ -117,7 +125,7 @@ static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst
 	if (job->hint.to == UVMP_PROC_NONE)
 		return;
 	/* a page-wise order evicts until all pages fit: own pages that it evicts must not return */
-	if (residency && dst != UVMP_CPU && !s->gpu[dst].pmm)
+	if (residency && dst != UVMP_CPU && !uvmpi_memory_repeats(s, dst))
 		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &residency->resident);
 	uvmpi_job_add_prefetched(s, job, &s->prefetched, dst, range_of(s, b)->duplication);
 }

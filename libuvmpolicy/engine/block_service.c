@@ -16,6 +16,7 @@
 #include "block_service_internal.h"
 #include "departing_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
@@ -102,7 +103,7 @@ static void made_room(const struct uvmp_service *s, struct job *job, enum uvmp_s
 		uvmpi_block_end(job, job->error);
 	else if (room != UVMP_OK)
 		uvmpi_block_end(job, room);
-	else if (s->gpu[job->to].pmm)
+	else if (uvmpi_memory_repeats(s, job->to))
 		uvmpi_block_end(job, UVMP_ERR_RETRY);
 	else
 		job->phase = JOB_ALLOCATE;

@@ -16,6 +16,8 @@ void uvmpi_prefetch_scale(struct uvmp_service *s);
 /* Does the prefetcher keep trees of basic blocks, and how many has the block's? */
 bool uvmpi_prefetch_has_tree(const struct uvmp_service *s);
 uint32_t uvmpi_prefetch_tree_blocks(const struct block *b);
+/* The tree no longer counts these pages. */
+void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, bool quirks);
 
 /* -- block_map.c -- */
 

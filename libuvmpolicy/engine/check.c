@@ -6,7 +6,7 @@
  * likewise as they are reached, and compared with the slabs' counters: none is lost, none belongs to two. A
  * handle is followed only if an object of its kind fits there.
  */
-#include "../decisions/pmm_internal.h"
+#include "memory_internal.h"
 #include "servicing_internal.h"
 #include "space_internal.h"
 
@@ -169,95 +169,6 @@ static bool is_range(const struct uvmp_service *s, uint32_t slot)
 
 /* -- memory -- */
 
-/* Does the block own the chunk? The memory manager is sound. */
-static bool owns(const struct uvmp_service *s, uint32_t gpu, handle h, struct uvmp_chunk chunk)
-{
-	const struct uvmp_pmm *pmm = s->gpu[gpu].pmm;
-	const struct uvmp_pmm_split *split;
-	const struct uvmp_pmm_root *r;
-
-	if (chunk.root >= pmm->params.roots || chunk.page >= UVMP_PMM_PAGES)
-		return false;
-	r = &pmm->root[chunk.root];
-	if (chunk.size == UVMP_CHUNK_2M)
-		return (r->state == UVMP_PMM_ALLOCATED || r->state == UVMP_PMM_PINNED) && r->body == h;
-	if (r->state != UVMP_PMM_SPLIT)
-		return false;
-	split = &pmm->split[r->body];
-	return uvmp_pmm_leaf_size(split, chunk.page) == chunk.size &&
-	       uvmp_mask_test(&split->live, chunk.page) && split->slot[chunk.page].next == h;
-}
-
-/* The chunks of a block below 2 MiB. */
-static bool check_sub(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
-{
-	const struct chunk_map *chunks;
-	struct uvmp_block shape;
-	uint32_t page;
-
-	if (!count_object(s, tally, SLAB_CHUNK_MAP, p->memory))
-		return false;
-	chunks = chunk_map_at(s, p->memory);
-	uvmpi_block_shape(s, block_at(s, h), &shape);
-	for (page = uvmp_mask_next_set(&chunks->backed, 0); page < shape.pages;
-	     page = uvmp_mask_next_set(&chunks->backed, page)) {
-		struct uvmp_region region = uvmp_block_chunk(&shape, page);
-		struct uvmp_chunk chunk = chunks->chunk[region.first];
-		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
-
-		if (region.first != page || !uvmp_mask_region_all(&chunks->backed, region) ||
-		    chunk.size > UVMP_CHUNK_64K || uvmp_pmm_chunk_pages(chunk.size) != pages ||
-		    !owns(s, p->proc, h, chunk))
-			return false;
-		tally->backed[p->proc] += pages;
-		page = region.end;
-	}
-	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &chunks->backed);
-}
-
-/* Between steps and evictions a unit is in the order if something of it is resident, unless the block is
- * pinned. */
-static bool check_listed(const struct uvmp_service *s, const struct gpu *g, const struct residency *p)
-{
-	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
-
-	if (uvmpi_servicing_is_active(s))
-		return true;
-	for (uint32_t i = 0; i < g->block_units; i++) {
-		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
-		bool is_due = !is_pinned && uvmp_mask_region_any(&p->resident, region);
-
-		if (uvmp_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
-			return false;
-	}
-	return true;
-}
-
-/* A unit with a resident page has a frame. */
-static bool check_backed(const struct gpu *g, const struct residency *p)
-{
-	for (uint32_t i = 0; i < g->block_units; i++) {
-		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
-
-		if (g->frames.of_unit[p->memory * g->block_units + i] == NO_INDEX &&
-		    uvmp_mask_region_any(&p->resident, region))
-			return false;
-	}
-	return true;
-}
-
-static bool check_unit(const struct uvmp_service *s, handle h, const struct residency *p, struct tally *tally)
-{
-	const struct gpu *g = &s->gpu[p->proc];
-
-	/* a GPU without memory has no units at all */
-	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != h)
-		return false;
-	tally->backed[p->proc] += g->unit_used[p->memory];
-	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] &&
-	       check_backed(g, p) && check_listed(s, g, p);
-}
-
 /* What is resident on a GPU lies in memory that the block owns there. */
 static bool check_memory(const struct uvmp_service *s, handle h, const struct residency *p,
 			 struct tally *tally)
@@ -266,12 +177,9 @@ static bool check_memory(const struct uvmp_service *s, handle h, const struct re
 		return !p->has_memory;
 	if (!p->has_memory)
 		return uvmp_mask_is_empty(&p->resident);
-	if (s->gpu[p->proc].pmm == NULL)
-		return check_unit(s, h, p, tally);
-	if (!block_is_whole(s, block_at(s, h)))
-		return check_sub(s, h, p, tally);
-	tally->backed[p->proc] += UVMP_PMM_PAGES;
-	return owns(s, p->proc, h, (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M});
+	if (uvmpi_memory_has_map(s, block_at(s, h), p) && !count_object(s, tally, SLAB_CHUNK_MAP, p->memory))
+		return false;
+	return uvmpi_memory_check(s, h, p, !uvmpi_servicing_is_active(s), &tally->backed[p->proc]);
 }
 
 /* -- blocks -- */
@@ -448,46 +356,15 @@ static bool check_hot(const struct uvmp_service *s, const struct tally *tally)
 /* -- everything -- */
 
 /* Sound in themselves: chunks and queues, capacity. */
-/* Every frame that was used belongs to a unit or is free. */
-static bool check_frames(const struct gpu *g)
-{
-	uint32_t used = 0;
-
-	for (uint32_t unit = 0; unit < g->used_numbers * g->block_units; unit++) {
-		if (g->frames.of_unit[unit] == NO_INDEX)
-			continue;
-		if (g->frames.of_unit[unit] >= g->frames.begun)
-			return false;
-		used++;
-	}
-	return used + g->frames.unused == g->frames.begun;
-}
-
 static bool check_gpus(const struct uvmp_service *s)
 {
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
 		const struct gpu *g = &s->gpu[gpu];
 
-		if (g->pmm != NULL && !uvmp_pmm_check(g->pmm))
-			return false;
-		if (g->used_pages > g->capacity_pages || !check_frames(g))
+		if (g->used_pages > g->capacity_pages || !uvmpi_memory_check_gpu(s, gpu))
 			return false;
 	}
 	return true;
-}
-
-/* What has an owner is what the blocks know of, and the parked chunks. */
-static bool check_owned(const struct uvmp_service *s, const struct tally *tally, uint32_t gpu)
-{
-	const struct gpu *g = &s->gpu[gpu];
-	uint64_t owned = tally->backed[gpu];
-
-	if (g->pmm == NULL)
-		return owned == g->used_pages;
-	for (uint32_t i = 0; i < PARKED_MAX; i++)
-		if (s->parked[i].is_set && s->parked[i].gpu == gpu)
-			owned += uvmp_pmm_chunk_pages(s->parked[i].chunk.size);
-	return owned == g->pmm->allocated_pages;
 }
 
 bool uvmp_service_check(const struct uvmp_service *service)
@@ -507,6 +384,6 @@ bool uvmp_service_check(const struct uvmp_service *service)
 	for (uint32_t kind = 0; kind <= SLAB_ARRAY; kind++)
 		ok = ok && tally.live[kind] == live(service, kind);
 	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
-		ok = check_owned(service, &tally, gpu);
+		ok = tally.backed[gpu] == uvmpi_memory_owned(service, gpu);
 	return ok && check_lists(service) && check_hot(service, &tally);
 }

@@ -1,5 +1,6 @@
 /* Pages leave a processor: residency, memory and controllers follow. */
 #include "departing_internal.h"
+#include "memory_internal.h"
 #include "space_internal.h"
 
 void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,

@@ -2,7 +2,7 @@
 #ifndef UVMPOLICY_FRAMES_INTERNAL_H
 #define UVMPOLICY_FRAMES_INTERNAL_H
 
-#include "service_internal.h"
+#include "memory_internal.h"
 
 /* Bytes for so many units, a multiple of 16. */
 size_t uvmpi_frames_size(uint64_t units);

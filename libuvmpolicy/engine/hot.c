@@ -2,6 +2,7 @@
  * while. */
 #include "block_service_internal.h"
 #include "job_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "servicing_internal.h"

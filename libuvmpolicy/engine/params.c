@@ -1,5 +1,6 @@
 /* Parameters of an engine: what is accepted, and which one is not. */
 #include "../base/text_internal.h"
+#include "memory_internal.h"
 #include "service_internal.h"
 
 #define BLOCKS_MAX    (1u << 24)

@@ -35,6 +35,7 @@
  */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "remote_internal.h"
 #include "space_internal.h"
 

@@ -2,6 +2,7 @@
 #include "../base/bits_internal.h"
 #include "departing_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "request_internal.h"
 #include "space_internal.h"

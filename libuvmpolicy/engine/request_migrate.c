@@ -1,5 +1,6 @@
 /* Requests that migrate pages. */
 #include "job_internal.h"
+#include "memory_internal.h"
 #include "request_internal.h"
 #include "space_internal.h"
 

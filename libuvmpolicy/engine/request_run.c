@@ -1,4 +1,5 @@
 /* What the kinds of requests share: the range and the pages at work, the job, the end. */
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "request_internal.h"
 #include "servicing_internal.h"

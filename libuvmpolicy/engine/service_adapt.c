@@ -22,6 +22,7 @@
  * counts as 1 here.
  */
 #include "../base/bits_internal.h"
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 

@@ -7,9 +7,9 @@
  *   mapping.c          mappings of one block
  *   thrashing.c        the thrashing detector's view of a block
  *   service_runtime.c  runtime=on: the pattern engine, and what follows from it
- *   service_circle.c   cyclic=on: blocks that leave and return in circles are pinned
+ *   cyclic.c           cyclic=on: blocks that leave and return in circles are pinned
  *   frames.c           frames of the units of page-wise orders
- *   service_memory.c   memory of the GPUs: chunks or units
+ *   memory.c           memory of the GPUs; back ends: memory_chunks.c (root chunks), memory_units.c (page-wise orders)
  *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
  *   remote.c           counted accesses: what stays on the CPU, and what has become hot
  *   departing.c        pages leave a processor
@@ -18,7 +18,8 @@
  *   block_map.c        block service: mappings of the pages that have arrived
  *   copies.c           the copies of a plan become actions
  *   block_service.c    block service: pages of one block to their destinations
- *   service_evict.c    evictions
+ *   victim.c           victims of evictions: victim_roots.c, victim_units.c
+ *   eviction.c         evictions
  *   servicing.c        a job with the evictions that it needs
  *   bottom_half.c, request*.c, access_counter.c, hot.c, unpin.c   operations
  *   service.c, setup.c  events, scheduling, handing out actions; setting up
@@ -223,7 +224,7 @@ struct frames {
 };
 
 struct gpu {
-	/* memory: pmm, or the page-wise order */
+	/* memory: pmm, or the page-wise order; only memory*.c and victim*.c ask which */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
 	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
@@ -318,7 +319,7 @@ struct outgoing {
 	uvmp_addr for_address;
 };
 
-/* -- an eviction (service_evict.c); the operation that runs it owns it -- */
+/* -- an eviction (eviction.c); the operation that runs it owns it -- */
 
 enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
 
@@ -510,109 +511,6 @@ struct uvmp_service {
 
 	uint64_t random;
 };
-
-/* -- service_memory.c -- */
-
-/* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
-uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu);
-/* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
-size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
-enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
-				  void *memory, size_t bytes);
-/* Pages that are to arrive. */
-struct arriving {
-	const uvmp_mask *pages, *faulted;
-	uint8_t cause; /* enum uvmp_cause of the faulted ones */
-};
-/* The answer of uvmpi_memory_back. */
-enum backing {
-	BACKING_DONE,	   /* all pages have memory */
-	BACKING_NEED_ROOM, /* the caller evicts (uvmpi_evict_start), then asks again */
-	BACKING_FAILED	   /* no eviction helps: the arena, the pins or the roots that may be split are used up */
-};
-/* Backs the pages of the block, which has state on `gpu`; queues ALLOCATE once all of them are. BACKING_NEED_ROOM sets
- * *size, the chunk for which memory is missing. */
-enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
-			      enum uvmp_chunk_size *size);
-/* The chunks or frames of these pages (just allocated; the host refused) are free again, but for those that hold
- * something. */
-void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
-/* Pages have arrived / have left; place.resident may have been changed already or not. `is_fault`: a fault, not a
- * prefetch or a request, brought the pages. */
-void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool is_fault);
-/* keeps_frames: uvmpi_memory_free follows and queues FREE. */
-void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool keeps_frames);
-void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
-/* `pages` pages of the block in the victim `unit` were evicted, of which `untouched` had not been used. */
-void uvmpi_memory_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,
-			 uint32_t untouched);
-/* cyclic=on: ends the oldest pin, so that its units may be evicted. False: nothing is pinned. */
-bool uvmpi_memory_unpin_oldest(struct uvmp_service *s, uint32_t gpu);
-/* The unit of memory in which the page lies, a root or a unit of the order, and the pages of the block in it. */
-struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
-				    uint32_t *unit);
-/* How many such units there are. */
-uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
-/* The GPU has used a page, if it has it. */
-void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
- * a place for the processor. */
-void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
-void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
-/* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there any more. */
-void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
-/* The operation ends: pins go; parked chunks, and those that no ALLOCATE told of, are freed. */
-void uvmpi_memory_settle(struct uvmp_service *s);
-/* Adds the pages of the block where a new chunk begins, on this GPU. */
-void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
-/* The chunks of these pages are not the block's any more. */
-void uvmpi_memory_forget(struct uvmp_service *s, const struct block *b, struct residency *p, const uvmp_mask *pages);
-/* Pages of the block whose chunks lie in the root. */
-void uvmpi_memory_in_root(const struct uvmp_service *s, const struct block *b, const struct residency *p, uint32_t root,
-			 uvmp_mask *pages);
-
-/* -- service_evict.c -- */
-
-/* Does the order itself put a unit that is not complete behind all others? */
-static inline bool uvmpi_evict_spares(const struct uvmp_service *s)
-{
-	return s->order->counts_uses && s->policy.quirks && s->policy.reserve == 0;
-}
-
-/* Is all memory of the GPU in use, so that the next allocation would evict? */
-bool uvmpi_evict_is_next(const struct uvmp_service *s, uint32_t gpu);
-/* Begins to send away the next victim; queues nothing, the next advance does. UVMP_ERR_NO_MEMORY. */
-enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
-				   enum uvmp_chunk_size size, bool is_ahead);
-/* The same for pages that come later, if there is need: the next victim, and with page-wise orders so many of them
- * that there is room for a unit. What the present step brings stays. False: nothing has begun. */
-bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
-		       uvmp_addr for_address);
-/* Decides the next thing of the eviction: a block to send away, what became of it, or the end. */
-void uvmpi_evict_advance(struct uvmp_service *s, struct eviction *e);
-/* free_buffer (page-wise orders): between two batches, is less free than there should be, and has an eviction
- * begun for that? `for_address` is the block that the batch begins with. */
-bool uvmpi_evict_trim(struct uvmp_service *s, struct eviction *e, uint32_t gpu, uvmp_addr for_address);
-
-/* -- service_circle.c: page-wise orders, by block number; nothing happens while cyclic=off -- */
-
-size_t uvmpi_cyclic_size(const struct uvmp_service_params *params);
-void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
-static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
-{
-	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
-}
-/* Pages of the block have arrived. True: a fault brought the block back in a circle, and the block is pinned now. */
-bool uvmpi_cyclic_return(const struct uvmp_service *s, struct gpu *g, uint32_t number, bool is_fault);
-/* The last page of the block was evicted. */
-void uvmpi_cyclic_leave(struct gpu *g, uint32_t number);
-/* A block whose pin ends now; NO_INDEX: none. Called until there is none. */
-uint32_t uvmpi_cyclic_release(const struct uvmp_service *s, struct gpu *g);
-/* Ends the oldest pin; the block's number, NO_INDEX: nothing is pinned. */
-uint32_t uvmpi_cyclic_give_up(struct gpu *g);
-/* The number will stand for another block. */
-void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
 /* -- service_adapt.c -- */
 

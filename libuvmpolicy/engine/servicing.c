@@ -4,6 +4,7 @@
  * (page-wise orders), or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry].
  * While pages of the block are copied, room for the next block of the batch can be made ahead. */
 #include "block_service_internal.h"
+#include "eviction_internal.h"
 #include "servicing_internal.h"
 
 /* s->active is written here only: the job or the eviction that goes on with the next advance. */

@@ -2,6 +2,7 @@
 #include "../base/bits_internal.h"
 #include "arena_internal.h"
 #include "block_service_internal.h"
+#include "memory_internal.h"
 
 #define ALIGNMENT  16u
 #define OPERATIONS 4u /* that own a servicing */

@@ -1,4 +1,4 @@
-/* The memory of the engine's GPUs (service_memory.c), called from inside: what a service step would ask for
+/* The memory of the engine's GPUs (memory*.c), called from inside: what a service step would ask for
  * is asked here, and the queue is completed by hand. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -305,10 +305,10 @@ static void whole_blocks(void **state)
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].to, 1);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].cause, UVMP_CAUSE_DEMAND);
 	assert_int_equal(uvmp_mask_weight(&last[UVMP_ACTION_ALLOCATE].pages), 512);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	have(b, 1, 0, 512);
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, MIB2);
-	assert_true(uvmpi_evict_is_next(s, 1));
+	assert_true(uvmpi_memory_is_full(s, 1));
 	have(a, 1, 16, 20); /* serviced again: the newest; its chunk is there */
 	assert_string_equal(seen, "AA");
 	assert_int_equal(first_of(UVMP_PMM_USED), 1);
@@ -364,7 +364,7 @@ static void victims_by_list(void **state)
 	/* ahead: the root goes back to the pool, and the next allocation finds it */
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	forget();
 	have(block(7), 1, 0, 1);
 	assert_string_equal(seen, "A");
@@ -375,11 +375,11 @@ static void free_victim(void **state)
 	(void)state;
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 1);
-	assert_false(uvmpi_evict_is_next(s, 1)); /* of the batch of 64 from the pool one root is free */
+	assert_false(uvmpi_memory_is_full(s, 1)); /* of the batch of 64 from the pool one root is free */
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
 	assert_int_equal(s->fault.servicing->eviction.victim, UVMP_VICTIM_FREE);
 	assert_int_equal(evict(), UVMP_OK);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	assert_string_equal(seen, "A");
 }
 
@@ -633,7 +633,7 @@ static void no_split_records(void **state)
 	have(at(SMALL), 1, 0, 507);
 	assert_int_equal(first_of(UVMP_PMM_USED), 0);
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
@@ -700,7 +700,7 @@ static void unneeded(void **state)
 	uvmpi_memory_settle(s);
 	assert_false(s->parked[0].is_set);
 	assert_false(place(tiny, 1)->has_memory);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	assert_true(uvmp_service_check(s));
 }
 
@@ -775,7 +775,7 @@ static void copies_beside(void **state)
 	assert_int_equal(evict(), UVMP_OK);
 	assert_string_equal(seen, "ECC");
 	assert_int_equal(last[UVMP_ACTION_COPY].to, 2);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 }
 
 static void parked_chunks(void **state)
@@ -793,7 +793,7 @@ static void parked_chunks(void **state)
 	}
 	for (uint32_t i = 0; i < PARKED_MAX; i++)
 		assert_true(s->parked[i].is_set);
-	assert_false(uvmpi_evict_is_next(s, 1)); /* the fifth took the place of the fourth */
+	assert_false(uvmpi_memory_is_full(s, 1)); /* the fifth took the place of the fourth */
 	forget();
 	/* another GPU, another block, another size: not theirs */
 	assert_int_equal(back(block(8), 2, &one), BACKING_DONE);
@@ -873,7 +873,7 @@ static void pages_of_4k(void **state)
 	b = block(1);
 	have(a, 1, 0, 512);
 	assert_string_equal(seen, "AA"); /* page 0 has faulted */
-	assert_true(uvmpi_evict_is_next(s, 1));
+	assert_true(uvmpi_memory_is_full(s, 1));
 	uvmpi_memory_touch(s, 1, a, 0);
 	have(b, 1, 0, 2);
 	assert_string_equal(seen, "AAECECAA"); /* pages 1 and 2 */
@@ -885,9 +885,9 @@ static void pages_of_4k(void **state)
 	uvmpi_depart(s, b, 1, &some, DEPART_MOVED);
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(back(b, 1, &some), BACKING_DONE);
-	assert_true(uvmpi_evict_is_next(s, 1)); /* they are coming */
+	assert_true(uvmpi_memory_is_full(s, 1)); /* they are coming */
 	uvmpi_memory_unback(s, 1, b, &some);
-	assert_false(uvmpi_evict_is_next(s, 1));
+	assert_false(uvmpi_memory_is_full(s, 1));
 	uvmpi_memory_settle(s);
 	/* a copy that fails */
 	have(b, 1, 0, 2);
@@ -1598,7 +1598,7 @@ static void compressed(void **state)
 		have(block(i), 1, 0, 512);
 	assert_string_equal(seen, "AAA");
 	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, 2 * MIB2);
-	assert_true(uvmpi_evict_is_next(s, 1));
+	assert_true(uvmpi_memory_is_full(s, 1));
 	gpus[0].splits = 4;
 	assert_int_equal(uvmp_service_size(&params, 0), 0);
 	open("evict=lru4k memory_ratio=125", 4096, 1, 1);
@@ -1606,7 +1606,7 @@ static void compressed(void **state)
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 128);
 	assert_string_equal(seen, "AAAA");
-	assert_true(uvmpi_evict_is_next(s, 1));
+	assert_true(uvmpi_memory_is_full(s, 1));
 	policy.memory_ratio = 1000;
 	gpus[0].memory_bytes = (uint64_t)(UVMP_ROOTS_MAX / 10u + 1u) * MIB2;
 	assert_int_equal(uvmp_service_size(&params, 0), 0);
@@ -1652,7 +1652,7 @@ static void pages_of_64k(void **state)
 	a = block(0);
 	b = block(1);
 	have(a, 1, 0, 32);
-	assert_true(uvmpi_evict_is_next(s, 1));
+	assert_true(uvmpi_memory_is_full(s, 1));
 	uvmpi_memory_touch(s, 1, a, 0); /* page 0 is the newest now */
 	have(b, 1, 30, 32);
 	assert_string_equal(seen, "AAECECA");

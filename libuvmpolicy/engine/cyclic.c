@@ -3,10 +3,10 @@
  * The engine pins blocks of 2 MiB, whatever the unit of eviction: a block has left when its last page has,
  * and returns when a fault brings pages of it; a prefetch only brings it back. The units of a pinned block
  * are out of the order of eviction, so that pins add nothing to the cost of choosing a victim. When a pin
- * ends, the caller (service_memory.c) puts the units back as the newest. If the order is empty, the oldest
+ * ends, the caller (memory_units.c) puts the units back as the newest. If the order is empty, the oldest
  * pin ends.
  */
-#include "service_internal.h"
+#include "cyclic_internal.h"
 
 #define ALIGNMENT 16u
 

@@ -1,0 +1,24 @@
+/* cyclic=on: page-wise orders, by block number; without effect while cyclic=off. */
+#ifndef UVMPOLICY_CYCLIC_INTERNAL_H
+#define UVMPOLICY_CYCLIC_INTERNAL_H
+
+#include "service_internal.h"
+
+size_t uvmpi_cyclic_size(const struct uvmp_service_params *params);
+void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
+static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
+{
+	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;
+}
+/* Pages of the block have arrived. True: a fault brought the block back in a circle, and the block is pinned now. */
+bool uvmpi_cyclic_return(const struct uvmp_service *s, struct gpu *g, uint32_t number, bool is_fault);
+/* The last page of the block was evicted. */
+void uvmpi_cyclic_leave(struct gpu *g, uint32_t number);
+/* A block whose pin ends now; NO_INDEX: none. Called until there is none. */
+uint32_t uvmpi_cyclic_release(const struct uvmp_service *s, struct gpu *g);
+/* Ends the oldest pin; the block's number, NO_INDEX: nothing is pinned. */
+uint32_t uvmpi_cyclic_give_up(struct gpu *g);
+/* The number will stand for another block. */
+void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
+
+#endif

@@ -1,0 +1,254 @@
+/* Evictions: what leaves a GPU when nothing is free, block by block.
+ *
+ * A state machine. NEXT looks at the first block that owns something in the victim (a root, or a unit of a page-wise
+ * order), without taking it away yet, and queues that it leaves: unmap, discard, copy to the CPU. COMMIT reads how the
+ * copies went. Only if all have arrived does the block lose the memory, MAP lets others keep reaching the pages, and NEXT
+ * goes on; if one has failed those pages stay where they are, the victim goes back to the tail of its queue, and the
+ * eviction has failed.
+ */
+#include "block_service_internal.h"
+#include "departing_internal.h"
+#include "eviction_internal.h"
+#include "mapping_internal.h"
+#include "queue_internal.h"
+#include "remote_internal.h"
+#include "space_internal.h"
+#include "victim_internal.h"
+
+enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, const struct job *job,
+				   uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead)
+{
+	e->job = job;
+	e->victim = UVMP_VICTIM_ORDER;
+	e->is_ahead = is_ahead;
+	e->room = 0;
+	if (!uvmpi_victim_choose(s, e, gpu, is_ahead))
+		return UVMP_ERR_NO_MEMORY;
+	e->phase = EVICT_NEXT;
+	e->gpu = gpu;
+	e->for_address = uvmpi_victim_serviced(e) != 0 ? block_at(s, uvmpi_victim_serviced(e))->start : 0;
+	e->size = size;
+	e->block = 0;
+	e->blocks = 0;
+	e->status = UVMP_OK;
+	return UVMP_OK;
+}
+
+bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
+		       uvmp_addr for_address)
+{
+	if (!uvmpi_memory_is_full(s, gpu) ||
+	    uvmpi_evict_start(s, e, job, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
+		return false;
+	e->room = s->gpu[gpu].unit_pages;
+	e->for_address = for_address;
+	return true;
+}
+
+bool uvmpi_evict_trim(struct uvmp_service *s, struct eviction *e, uint32_t gpu, uvmp_addr for_address)
+{
+	if (!uvmpi_memory_is_short(s, gpu) ||
+	    uvmpi_evict_start(s, e, NULL, gpu, UVMP_CHUNK_2M, false) != UVMP_OK)
+		return false;
+	e->for_address = for_address;
+	return true;
+}
+
+/* -- EVICT_NEXT -- */
+
+/* Of what the block has there: what leaves, what is not worth it, what must be copied. */
+static void sort_pages(struct uvmp_service *s, struct eviction *e)
+{
+	const struct block *b = block_at(s, e->block);
+	const struct residency *p = uvmpi_residency_find(s, b, e->gpu),
+			       *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
+
+	uvmp_mask_and(&e->pages, &e->held, &p->resident);
+	uvmp_mask_zero(&e->lost);
+	if (b->cold != 0)
+		uvmp_mask_and(&e->lost, &e->pages, &cold_at(s, b->cold)->discarded);
+	uvmp_mask_andnot(&e->copied, &e->pages, &e->lost);
+	if (cpu != NULL)
+		uvmp_mask_andnot(&e->copied, &e->copied, &cpu->resident);
+}
+
+static void plan_copies(struct uvmp_service *s, struct eviction *e)
+{
+	const struct block *b = block_at(s, e->block);
+	uvmp_mask cuts;
+	struct uvmp_copy_facts facts = {.to = UVMP_CPU,
+					.pages = &e->copied,
+					.resident = s->holders,
+					.grouping = UVMP_GROUPING_BY_CAUSE,
+					.cuts = &cuts};
+
+	uvmp_mask_zero(&cuts);
+	uvmpi_memory_cuts(s, b, e->gpu, &cuts);
+	uvmpi_block_residents(s, b);
+	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
+}
+
+/* The eviction has failed: what has not left stays, and is the newest. */
+static void give_up(struct uvmp_service *s, struct eviction *e, enum uvmp_status status)
+{
+	uvmpi_victim_keep(s, e);
+	e->phase = EVICT_IDLE;
+	e->status = status;
+}
+
+static void queue_leave(struct uvmp_service *s, struct eviction *e, enum uvmp_action_kind kind,
+			const uvmp_mask *pages)
+{
+	struct uvmp_action *a = uvmpi_queue(s, kind, UVMP_CAUSE_EVICTION, e->block, pages);
+
+	a->from = (uint8_t)e->gpu;
+	a->for_address = e->for_address;
+	if (kind != UVMP_ACTION_EVICT)
+		return;
+	a->victim = e->victim;
+	a->count = e->blocks++;
+	a->detail = uvmp_mask_weight(pages) * s->page_bytes;
+	a->offset = uvmpi_victim_offset(s, e);
+}
+
+static void send_away(struct uvmp_service *s, struct eviction *e)
+{
+	sort_pages(s, e);
+	if (!uvmp_mask_is_empty(&e->copied) &&
+	    uvmpi_residency_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
+		give_up(s, e, UVMP_ERR_NO_MEMORY);
+		return;
+	}
+	uvmpi_remote_leave(s, e->block, e->gpu, &e->pages);
+	uvmpi_runtime_tell(s);
+	queue_leave(s, e, UVMP_ACTION_EVICT, &e->held);
+	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
+	if (!uvmp_mask_is_empty(&e->lost))
+		queue_leave(s, e, UVMP_ACTION_DISCARD, &e->lost);
+	plan_copies(s, e);
+	uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address});
+	e->phase = EVICT_COMMIT;
+}
+
+/* The victim is empty. */
+static void finish(struct uvmp_service *s, struct eviction *e)
+{
+	e->phase = EVICT_IDLE;
+	uvmpi_victim_finish(s, e);
+}
+
+/* -- EVICT_COMMIT -- */
+
+/* Pages whose copy has failed, and why. */
+static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *failed)
+{
+	enum uvmp_status status = UVMP_OK;
+
+	uvmp_mask_zero(failed);
+	for (uint32_t i = 0; i < s->actions; i++) {
+		const struct uvmp_action *a = &s->action[i];
+
+		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION ||
+		    action_result(s, i) == UVMP_OK)
+			continue;
+		uvmp_mask_or(failed, failed, &a->pages);
+		status = action_result(s, i);
+	}
+	return status;
+}
+
+/* The tree of the UVM Smart family no longer counts what left; a large page that leaves empties it
+ * [uvmsmart: victim-selection]. */
+static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages, bool is_large)
+{
+	struct uvmp_tree *tree;
+
+	if (b->cold == 0 || cold_at(s, b->cold)->tree == 0)
+		return;
+	tree = uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
+	uvmpi_prefetch_tree_leave(tree, pages, s->policy.quirks);
+	if (s->order->has_tree)
+		uvmp_tree_recompute(tree);
+	if (is_large)
+		(void)uvmp_tree_init(tree, tree->blocks);
+}
+
+/* What has left is on the CPU alone, duplicates on other GPUs are given up too [driver: victim-choice]. */
+static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_mask *failed)
+{
+	struct block *b = block_at(s, e->block);
+	struct residency *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
+	uvmp_mask gone, some;
+
+	uvmp_mask_andnot(&gone, &e->pages, failed);
+	if (cpu != NULL) {
+		uvmp_mask_and(&some, &e->copied, &gone);
+		uvmp_mask_or(&cpu->resident, &cpu->resident, &some);
+	}
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+		if (residency_at(s, at) != cpu)
+			uvmpi_depart(s, e->block, residency_at(s, at)->proc, &gone,
+			             residency_at(s, at)->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
+	}
+	if (b->cold != 0)
+		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
+	leave_tree(s, b, &gone, uvmpi_victim_is_large(s, e) && uvmp_mask_is_empty(failed));
+}
+
+/* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages
+ * [driver: victim-choice, remote-on-eviction]. */
+static void map_again(struct uvmp_service *s, const struct eviction *e)
+{
+	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
+	uvmp_mask pages;
+
+	if (s->maps_evicted && s->tuned.remote.remote == UVMP_REMOTE_OFF)
+		processors |= BIT(e->gpu);
+	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
+	if (uvmp_mask_is_empty(&pages))
+		return;
+	for (uint32_t p = 0; p < s->processors.count; p++) {
+		if ((processors & BIT(p)) != 0)
+			uvmpi_mapping_map_remote(s, e->block, p, &pages,
+						 (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
+	}
+	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages, e->for_address);
+}
+
+/* How much of what leaves was not touched since it came? Nothing that nobody knows of. */
+static uint32_t count_untouched(const struct uvmp_service *s, const struct eviction *e)
+{
+	const struct history *history = block_history(s, block_at(s, e->block));
+	uvmp_mask untouched;
+
+	if (history == NULL || history->gpu != e->gpu)
+		return 0;
+	uvmp_mask_andnot(&untouched, &e->pages, &history->touched);
+	return uvmp_mask_weight(&untouched);
+}
+
+static void commit(struct uvmp_service *s, struct eviction *e)
+{
+	uvmp_mask failed;
+	enum uvmp_status status = failed_pages(s, &failed);
+	uint32_t untouched = count_untouched(s, e);
+
+	leave(s, e, &failed);
+	if (status != UVMP_OK) {
+		give_up(s, e, status);
+		return;
+	}
+	uvmpi_victim_take(s, e, untouched);
+	e->phase = EVICT_NEXT;
+	map_again(s, e);
+}
+
+void uvmpi_evict_advance(struct uvmp_service *s, struct eviction *e)
+{
+	if (e->phase == EVICT_COMMIT)
+		commit(s, e);
+	else if (uvmpi_victim_next(s, e))
+		send_away(s, e);
+	else
+		finish(s, e);
+}

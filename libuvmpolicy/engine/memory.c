@@ -1,0 +1,193 @@
+/* Memory of the GPUs: one interface to two back ends.
+ *
+ * evict=lru manages root chunks (memory_chunks.c), every other order the units of its own (memory_units.c). Each function
+ * here asks the back end of the GPU. */
+#include "memory_backend_internal.h"
+
+/* -- setting up -- */
+
+static bool is_chunked(const struct uvmp_service_params *params)
+{
+	return uvmp_evict_traits_of(params->policy->evict)->is_chunked;
+}
+
+size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	if (uvmpi_chunks_roots(params, gpu) == 0)
+		return 0;
+	return is_chunked(params) ? uvmpi_chunks_size(params, gpu) : uvmpi_units_size(params);
+}
+
+enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params,
+				   uint32_t gpu, void *memory, size_t bytes)
+{
+	s->gpu[gpu].free_number = NO_INDEX;
+	if (uvmpi_chunks_roots(params, gpu) == 0)
+		return UVMP_OK;
+	if (bytes == 0)
+		return UVMP_ERR_RANGE;
+	return is_chunked(params) ? uvmpi_chunks_init(s, params, gpu, memory, bytes)
+				  : uvmpi_units_init(s, params, gpu, memory);
+}
+
+uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	return is_chunked(params) ? uvmpi_chunks_roots(params, gpu) : uvmpi_units_count(params);
+}
+
+/* -- what the back ends do differently -- */
+
+bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu)
+{
+	return uvmpi_has_chunks(&s->gpu[gpu]);
+}
+
+bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residency *p)
+{
+	return p->has_memory && uvmpi_has_chunks(&s->gpu[p->proc]);
+}
+
+bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, g->unit_pages);
+}
+
+bool uvmpi_memory_is_short(const struct uvmp_service *s, uint32_t gpu)
+{
+	return !uvmpi_has_chunks(&s->gpu[gpu]) && uvmpi_units_are_short(s, &s->gpu[gpu]);
+}
+
+struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b,
+				     uint32_t page, uint32_t *unit)
+{
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+	const struct gpu *g = &s->gpu[gpu];
+
+	return uvmpi_has_chunks(g) ? uvmpi_chunks_unit(s, b, p, page, unit)
+				   : uvmpi_units_unit(g, p, page, unit);
+}
+
+/* -- pages arrive and leave -- */
+
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block,
+			       const struct arriving *arriving, enum uvmp_chunk_size *size)
+{
+	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+
+	return uvmpi_has_chunks(&s->gpu[gpu]) ? uvmpi_chunks_back(s, gpu, block, p, arriving, size)
+					      : uvmpi_units_back(s, gpu, block, p, arriving, size);
+}
+
+void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+{
+	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_unback(s, gpu, block, p, pages);
+	else
+		uvmpi_units_unback(&s->gpu[gpu], p, pages);
+}
+
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+		       bool is_fault)
+{
+	const struct block *b = block_at(s, block);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+
+	if (p == NULL || !p->has_memory)
+		return;
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_used(s, gpu, b, p, pages);
+	else
+		uvmpi_units_used(s, gpu, b, p, pages, is_fault);
+}
+
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,
+		       bool keeps_frames)
+{
+	const struct block *b = block_at(s, block);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+
+	if (p == NULL || !p->has_memory)
+		return;
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_left(s, gpu, b, p, pages);
+	else
+		uvmpi_units_left(s, gpu, b, p, pages, keeps_frames);
+}
+
+void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+{
+	const struct block *b = block_at(s, block);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+
+	if (p == NULL || !uvmp_mask_test(&p->resident, page))
+		return;
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_touch(s, gpu, b, p, page);
+	else
+		uvmpi_units_touch(s, gpu, b, p, page);
+}
+
+void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark)
+{
+	const struct block *b = block_at(s, block);
+
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_mark(s, gpu, b, uvmpi_residency_find(s, b, gpu), mark);
+}
+
+void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+
+	if (p == NULL || !p->has_memory)
+		return;
+	if (uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_chunks_free(s, gpu, block, p);
+	else
+		uvmpi_units_free(s, gpu, block, p);
+}
+
+void uvmpi_memory_settle(struct uvmp_service *s)
+{
+	uvmpi_chunks_settle(s);
+	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++)
+		s->gpu[gpu].coming_pages = 0;
+}
+
+void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts)
+{
+	if (uvmpi_has_chunks(&s->gpu[gpu]) && !block_is_whole(s, b)) /* one chunk needs no cut */
+		uvmpi_chunks_cuts(s, b, uvmpi_residency_find(s, b, gpu), cuts);
+}
+
+/* -- consistency -- */
+
+bool uvmpi_memory_has_map(const struct uvmp_service *s, const struct block *b, const struct residency *p)
+{
+	return uvmpi_has_chunks(&s->gpu[p->proc]) && !block_is_whole(s, b);
+}
+
+bool uvmpi_memory_check(const struct uvmp_service *s, handle block, const struct residency *p, bool is_idle,
+			uint64_t *pages)
+{
+	return uvmpi_has_chunks(&s->gpu[p->proc]) ? uvmpi_chunks_check(s, block, p, pages)
+						  : uvmpi_units_check(s, block, p, is_idle, pages);
+}
+
+bool uvmpi_memory_check_gpu(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	return uvmpi_has_chunks(g) ? uvmp_pmm_check(g->pmm) : uvmpi_units_check_gpu(g);
+}
+
+uint64_t uvmpi_memory_owned(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	return uvmpi_has_chunks(g) ? uvmpi_chunks_owned(s, gpu) : g->used_pages;
+}

@@ -1,0 +1,83 @@
+/* Memory of the GPUs: what backs pages. The back end of a GPU is root chunks or units of a page-wise order. */
+#ifndef UVMPOLICY_MEMORY_INTERNAL_H
+#define UVMPOLICY_MEMORY_INTERNAL_H
+
+#include "service_internal.h"
+
+/* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
+static inline uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, params->gpu[gpu - 1u].memory_bytes,
+				 params->policy->memory_ratio, params->page_bytes);
+}
+/* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
+size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
+enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
+				  void *memory, size_t bytes);
+/* Pages that are to arrive. */
+struct arriving {
+	const uvmp_mask *pages, *faulted;
+	uint8_t cause; /* enum uvmp_cause of the faulted ones */
+};
+/* The answer of uvmpi_memory_back. */
+enum backing {
+	BACKING_DONE,	   /* all pages have memory */
+	BACKING_NEED_ROOM, /* the caller evicts (uvmpi_evict_start), then asks again */
+	BACKING_FAILED	   /* no eviction helps: the arena, the pins or the roots that may be split are used up */
+};
+/* Backs the pages of the block, which has state on `gpu`; queues ALLOCATE once all of them are. BACKING_NEED_ROOM sets
+ * *size, the chunk for which memory is missing. */
+enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
+			      enum uvmp_chunk_size *size);
+/* The chunks or frames of these pages (just allocated; the host refused) are free again, but for those that hold
+ * something. */
+void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* Pages have arrived / have left; residency.resident may have been changed already or not. `is_fault`: a fault, not a
+ * prefetch or a request, brought the pages. */
+void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool is_fault);
+/* keeps_frames: uvmpi_memory_free follows and queues FREE. */
+void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool keeps_frames);
+void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark);
+/* cyclic=on: ends the oldest pin, so that its units may be evicted. False: nothing is pinned. */
+bool uvmpi_memory_unpin_oldest(struct uvmp_service *s, uint32_t gpu);
+/* The unit of memory in which the page lies, a root or a unit of the order, and the pages of the block in it. */
+struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu, const struct block *b, uint32_t page,
+				    uint32_t *unit);
+/* The number of such units. */
+uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
+/* The GPU has used a page, if it has it. */
+void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
+ * state on the GPU. */
+void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
+/* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
+void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
+/* After an eviction, does the operation decide again (root chunks)? With page-wise orders the job continues. */
+bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu);
+/* Does the block have chunks on the processor? A block of 2 MiB has one chunk, which is contiguous. */
+bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residency *p);
+/* Would the next allocation, of a chunk or of a whole unit, evict? */
+bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu);
+/* free_buffer (page-wise orders): is less memory free than the policy wants? */
+bool uvmpi_memory_is_short(const struct uvmp_service *s, uint32_t gpu);
+/* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there. */
+void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block);
+/* The operation ends: pins end; parked chunks, and chunks without an ALLOCATE, are freed. */
+void uvmpi_memory_settle(struct uvmp_service *s);
+/* Adds the pages of the block where a new chunk begins, on this GPU. */
+void uvmpi_memory_cuts(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uvmp_mask *cuts);
+
+/* For uvmp_service_check. */
+
+/* Is p->memory the handle of a chunk map? The block has memory on p->proc. */
+bool uvmpi_memory_has_map(const struct uvmp_service *s, const struct block *b, const struct residency *p);
+/* Does the block own the memory of what is resident? Adds its pages to *pages, in the unit of uvmpi_memory_owned.
+ * is_idle: no job and no eviction is active. */
+bool uvmpi_memory_check(const struct uvmp_service *s, handle block, const struct residency *p, bool is_idle,
+			uint64_t *pages);
+/* Is the memory manager of the GPU sound in itself? */
+bool uvmpi_memory_check_gpu(const struct uvmp_service *s, uint32_t gpu);
+/* Pages that blocks own: of 4 KiB with chunks, else of the host. */
+uint64_t uvmpi_memory_owned(const struct uvmp_service *s, uint32_t gpu);
+
+#endif

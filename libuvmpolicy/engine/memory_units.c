@@ -1,0 +1,431 @@
+/* Memory of a GPU in units of a page-wise order: a number of pages.
+ *
+ * Blocks with memory have numbers, and the units of the order are the parts of one unit's size of which a block has
+ * equally many: number * (512 / unit) + page / unit. A unit is in the order, and has a frame (frames.c), while a page of
+ * the unit is resident. The caller evicts units one by one until the arriving pages fit.
+ */
+#include "../base/bits_internal.h"
+#include "cyclic_internal.h"
+#include "frames_internal.h"
+#include "memory_backend_internal.h"
+#include "queue_internal.h"
+
+#define ALIGNMENT 16u
+
+/* -- setting up -- */
+
+uint64_t uvmpi_units_count(const struct uvmp_service_params *params)
+{
+	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy));
+}
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Bytes of the order itself; 0: too many units. */
+static size_t order_bytes(const struct uvmp_service_params *params)
+{
+	uint64_t units = uvmpi_units_count(params);
+
+	return units <= UVMP_UNITS_MAX ? uvmp_evict_size(params->policy->evict, (uint32_t)units) : 0;
+}
+
+size_t uvmpi_units_size(const struct uvmp_service_params *params)
+{
+	uint64_t bytes = order_bytes(params);
+
+	if (bytes == 0)
+		return 0;
+	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
+	         uvmpi_cyclic_size(params) + uvmpi_frames_size(uvmpi_units_count(params));
+	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
+	 * host. */
+	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
+}
+
+enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_service_params *params,
+				  uint32_t gpu, uint8_t *memory)
+{
+	struct gpu *g = &s->gpu[gpu];
+	enum uvmp_status status;
+
+	g->capacity_pages = uvmpi_memory_capacity(params, gpu) / s->page_bytes;
+	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
+	g->unit_pages = s->block_pages / g->block_units;
+	g->unit_block = (handle *)(void *)memory;
+	memory += aligned(params->blocks * sizeof(handle));
+	g->unit_used = (uint16_t *)(void *)memory;
+	memory += aligned(params->blocks * sizeof(uint16_t));
+	uvmpi_cyclic_init(g, params, memory);
+	memory += uvmpi_cyclic_size(params);
+	uvmpi_frames_init(&g->frames, uvmpi_units_count(params), memory);
+	memory += uvmpi_frames_size(uvmpi_units_count(params));
+	g->numbers = params->blocks;
+	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)uvmpi_units_count(params), memory,
+				 order_bytes(params));
+	g->order.reserve_percent = params->policy->reserve;
+	return status;
+}
+
+/* -- units of a block -- */
+
+static uint32_t unit_of(const struct gpu *g, const struct residency *p, uint32_t page)
+{
+	return p->memory * g->block_units + page / g->unit_pages;
+}
+
+/* The pages of the unit that has this one. */
+static struct uvmp_region around(const struct gpu *g, uint32_t page)
+{
+	uint32_t first = page / g->unit_pages * g->unit_pages;
+
+	return (struct uvmp_region){first, first + g->unit_pages};
+}
+
+static uint32_t pages_of_block(const struct gpu *g)
+{
+	return g->block_units * g->unit_pages;
+}
+
+static bool take_number(struct gpu *g, handle block, struct residency *p)
+{
+	if (p->has_memory)
+		return true;
+	if (g->free_number != NO_INDEX) {
+		p->memory = g->free_number;
+		g->free_number = g->unit_block[p->memory];
+	} else if (g->used_numbers < g->numbers) {
+		p->memory = g->used_numbers++;
+		g->unit_used[p->memory] = 0;
+		uvmpi_frames_begin(&g->frames, p->memory * g->block_units, g->block_units);
+	} else {
+		return false;
+	}
+	p->has_memory = true;
+	g->unit_block[p->memory] = block;
+	return true;
+}
+
+struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency *p, uint32_t page, uint32_t *unit)
+{
+	*unit = unit_of(g, p, page);
+	return around(g, page);
+}
+
+/* -- pages arrive -- */
+
+/* Does what has been asked for fit [uvmsmart: oversubscription-switch]? */
+static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
+{
+	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
+					 .free_pages = g->capacity_pages - g->used_pages,
+					 .incoming_pages = need,
+					 .buffer_percent = s->policy.free_buffer,
+					 .quirks = s->policy.quirks};
+
+	if (s->is_full || !uvmp_pressure_is_over(&pressure))
+		return;
+	s->is_full = true;
+	uvmpi_runtime_judge(s);
+}
+
+enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
+			      const struct arriving *arriving, enum uvmp_chunk_size *size)
+{
+	struct gpu *g = &s->gpu[gpu];
+	uint32_t need;
+	uvmp_mask missing;
+
+	*size = UVMP_CHUNK_2M;
+	if (!take_number(g, block, p))
+		return BACKING_FAILED;
+	uvmp_mask_andnot(&missing, arriving->pages, &p->resident);
+	need = uvmp_mask_weight(&missing);
+	note_pressure(s, g, need);
+	if (g->used_pages + need > g->capacity_pages)
+		return BACKING_NEED_ROOM;
+	g->coming_pages = need;
+	uvmpi_frames_take(s, gpu, block, p->memory * g->block_units, arriving);
+	return BACKING_DONE;
+}
+
+void uvmpi_units_unback(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
+{
+	g->coming_pages = 0;
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, around(g, page).end))
+		uvmpi_frames_release(&g->frames, unit_of(g, p, page));
+}
+
+/* These pages of the block count, and no others. */
+static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *resident)
+{
+	uint32_t pages = uvmp_mask_weight(resident);
+
+	g->used_pages += pages;
+	g->used_pages -= g->unit_used[p->memory];
+	g->unit_used[p->memory] = (uint16_t)pages;
+}
+
+/* [uvmsmart: eviction-list]: where accesses are counted, the tree's node over the unit ranks it, not the
+ * order's own count of touches. */
+static void weigh(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+		  const struct residency *p, uint32_t page)
+{
+	const struct counters *c = counters_of(s, b);
+	uint32_t first, blocks;
+
+	if (!s->order->counts_uses || c == NULL)
+		return;
+	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
+	first = page / g->unit_pages * blocks;
+	blocks = minimum(blocks, c->tree.blocks);
+	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
+			       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
+				       uvmp_counter_tree_marks(&c->tree, first, blocks));
+}
+
+void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+{
+	const struct block *b = block_at(s, block);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+
+	if (p->has_memory)
+		weigh(s, &s->gpu[gpu], b, p, page);
+}
+
+void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+	struct gpu *g = &s->gpu[gpu];
+
+	if (!s->order->counts_uses || p == NULL || !p->has_memory)
+		return;
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
+		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
+}
+
+/* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
+static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b,
+		       const struct residency *p, uint32_t page)
+{
+	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
+
+	if (is_pinned && !s->order->counts_uses)
+		return;
+	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	if (is_pinned)
+		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+	weigh(s, g, b, p, page);
+}
+
+/* [uvmsmart: incomplete-tree-stays]: a unit that is not complete has had few uses because it is just coming,
+ * and would leave as soon as it has come. A reserve is counted in an order without that (victim_units.c
+ * refuses such units). */
+static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+		       const struct residency *p, const uvmp_mask *resident, uint32_t page)
+{
+	struct uvmp_region region = around(g, page);
+
+	if (!uvmpi_units_are_spared(s))
+		return;
+	region.end = minimum(region.end, b->pages);
+	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
+}
+
+static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b,
+			const struct residency *p, const uvmp_mask *pages)
+{
+	uvmp_mask resident;
+
+	g->coming_pages = 0;
+	uvmp_mask_or(&resident, &p->resident, pages);
+	recount(g, p, &resident);
+	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
+		spare_unit(s, g, b, p, &resident, 0);
+		touch_unit(s, g, b, p, 0);
+		return;
+	}
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
+		spare_unit(s, g, b, p, &resident, page);
+		touch_unit(s, g, b, p, page);
+	}
+}
+
+/* From now on, the units of the block with this number may be evicted, and are the newest, or may not. */
+static void list_units(struct uvmp_service *s, uint32_t gpu, uint32_t number, bool is_listed)
+{
+	struct gpu *g = &s->gpu[gpu];
+	const struct block *b = block_at(s, g->unit_block[number]);
+	const struct residency *p = uvmpi_residency_find(s, b, gpu);
+
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
+		if (!is_listed)
+			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
+			touch_unit(s, g, b, p, page);
+	}
+}
+
+void uvmpi_units_used(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
+		      const uvmp_mask *pages, bool is_fault)
+{
+	if (uvmpi_cyclic_return(s, &s->gpu[gpu], p->memory, is_fault))
+		list_units(s, gpu, p->memory, false);
+	touch_pages(s, &s->gpu[gpu], b, p, pages);
+}
+
+void uvmpi_units_touch(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
+		       uint32_t page)
+{
+	touch_unit(s, &s->gpu[gpu], b, p, page);
+}
+
+/* -- pages leave -- */
+
+bool uvmpi_memory_unpin_oldest(struct uvmp_service *s, uint32_t gpu)
+{
+	uint32_t number = uvmpi_cyclic_give_up(&s->gpu[gpu]);
+
+	if (number == NO_INDEX)
+		return false;
+	list_units(s, gpu, number, true);
+	return true;
+}
+
+/* Pins may end when a block has left. */
+static void leave_circle(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+	struct gpu *g = &s->gpu[gpu];
+	uint32_t number;
+
+	if (!uvmp_mask_is_empty(&p->resident))
+		return;
+	uvmpi_cyclic_leave(g, p->memory);
+	for (number = uvmpi_cyclic_release(s, g); number != NO_INDEX; number = uvmpi_cyclic_release(s, g))
+		list_units(s, gpu, number, true);
+}
+
+void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,
+			  uint32_t untouched)
+{
+	struct gpu *g = &s->gpu[gpu];
+
+	(void)uvmp_evict_left(&g->order, unit, pages, untouched);
+	leave_circle(s, gpu, block);
+}
+
+static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
+                         const struct residency *p, const uvmp_mask *pages, bool keeps_frames)
+{
+	uvmp_mask rest;
+
+	uvmp_mask_andnot(&rest, &p->resident, pages);
+	recount(g, p, &rest);
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
+		spare_unit(s, g, b, p, &rest, page);
+		if (uvmp_mask_region_any(&rest, around(g, page)))
+			continue;
+		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		if (!keeps_frames)
+			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
+	}
+}
+
+void uvmpi_units_left(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
+		      const uvmp_mask *pages, bool keeps_frames)
+{
+	remove_pages(s, &s->gpu[gpu], b, p, pages, keeps_frames);
+}
+
+void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p)
+{
+	struct gpu *g = &s->gpu[gpu];
+	uvmp_mask all;
+
+	uvmp_mask_zero(&all);
+	uvmp_mask_region_set(&all, (struct uvmp_region){0, pages_of_block(g)});
+	remove_pages(s, g, block_at(s, block), p, &all, true);
+	uvmpi_frames_free(s, gpu, block, p->memory * g->block_units);
+	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
+		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
+	uvmpi_cyclic_forget(g, p->memory);
+	g->unit_block[p->memory] = g->free_number;
+	g->free_number = p->memory;
+	p->memory = 0;
+	p->has_memory = false;
+}
+
+bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
+{
+	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
+					 .free_pages = g->capacity_pages - g->used_pages,
+					 .buffer_percent = s->policy.free_buffer,
+					 .quirks = s->policy.quirks};
+
+	return uvmp_pressure_is_over(&pressure);
+}
+
+/* -- consistency -- */
+
+/* Between steps and evictions a unit is in the order if something of it is resident, unless the block is
+ * pinned. */
+static bool check_listed(const struct gpu *g, const struct residency *p)
+{
+	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
+
+	for (uint32_t i = 0; i < g->block_units; i++) {
+		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
+		bool is_due = !is_pinned && uvmp_mask_region_any(&p->resident, region);
+
+		if (uvmp_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
+			return false;
+	}
+	return true;
+}
+
+/* A unit with a resident page has a frame. */
+static bool check_backed(const struct gpu *g, const struct residency *p)
+{
+	for (uint32_t i = 0; i < g->block_units; i++) {
+		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
+
+		if (g->frames.of_unit[p->memory * g->block_units + i] == NO_INDEX &&
+		    uvmp_mask_region_any(&p->resident, region))
+			return false;
+	}
+	return true;
+}
+
+bool uvmpi_units_check(const struct uvmp_service *s, handle block, const struct residency *p, bool is_idle,
+		       uint64_t *pages)
+{
+	const struct gpu *g = &s->gpu[p->proc];
+
+	/* a GPU without memory has no units at all */
+	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != block)
+		return false;
+	*pages += g->unit_used[p->memory];
+	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] && check_backed(g, p) &&
+	       (!is_idle || check_listed(g, p));
+}
+
+/* Every frame that was used belongs to a unit or is free. */
+bool uvmpi_units_check_gpu(const struct gpu *g)
+{
+	uint32_t used = 0;
+
+	for (uint32_t unit = 0; unit < g->used_numbers * g->block_units; unit++) {
+		if (g->frames.of_unit[unit] == NO_INDEX)
+			continue;
+		if (g->frames.of_unit[unit] >= g->frames.begun)
+			return false;
+		used++;
+	}
+	return used + g->frames.unused == g->frames.begun;
+}

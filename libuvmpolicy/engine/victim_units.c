@@ -1,0 +1,201 @@
+/* Units of a page-wise order as victims of an eviction.
+ *
+ * TBNe [uvmsmart: victim-selection]: the victim is a basic block, and with it leave those basic blocks of its block (the
+ * tree) without which the tree is better balanced; each run of them is one pass of the eviction. The tree is the one that
+ * a tree prefetcher keeps. Without such a prefetcher, and without quirks, it is made from the pages that are resident or
+ * arriving.
+ */
+#include "block_service_internal.h"
+#include "space_internal.h"
+#include "victim_internal.h"
+
+#define DRAWS_MOST 8u /* victims that may be refused in a row */
+
+/* -- which unit -- */
+
+static handle block_of_unit(const struct gpu *g, uint32_t unit)
+{
+	return g->unit_block[unit / g->block_units];
+}
+
+static struct uvmp_region pages_of_unit(const struct gpu *g, uint32_t unit)
+{
+	uint32_t first = unit % g->block_units * g->unit_pages;
+
+	return (struct uvmp_region){first, first + g->unit_pages};
+}
+
+/* Are pages of this part of the block on their way for the present step? */
+static bool is_coming(const struct eviction *e, handle block, uint32_t gpu, struct uvmp_region region)
+{
+	return block == uvmpi_victim_serviced(e) && uvmp_mask_region_any(&e->job->arrive[gpu], region);
+}
+
+/* Are all pages there that the block has in this unit? */
+static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu, struct uvmp_region region)
+{
+	const struct block *b = block_at(s, block);
+
+	if (region.end > b->pages)
+		region.end = b->pages;
+	return uvmp_mask_region_all(&uvmpi_residency_find(s, b, gpu)->resident, region);
+}
+
+/* Does a page-wise order send 2 MiB away at once? */
+static bool is_large(const struct eviction *e, const struct gpu *g)
+{
+	return g->block_units == 1u || e->is_whole;
+}
+
+/* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
+ * basic block that is not complete is spared [uvmsmart: evictable], if that can be. So is a unit of
+ * evict=lfu2m ([uvmsmart: incomplete-tree-stays], spare_unit in memory_units.c), by the order itself unless
+ * there is a reserve. What follows a decision may not send away what has just come for it. Ahead, the copies
+ * of what comes are decided, and no page that is wanted may go. */
+static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit,
+		       bool is_strict)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	handle block = block_of_unit(g, unit);
+
+	if (block == uvmpi_victim_kept(e))
+		return true;
+	if (g->block_units == UVMP_MASK_BITS)
+		return e->is_ahead && is_coming(e, block, gpu, pages_of_unit(g, unit));
+	if (is_large(e, g))
+		return block == uvmpi_victim_serviced(e) || (is_strict && g->block_units == 1u &&
+						      !is_complete(s, block, gpu, pages_of_unit(g, unit)));
+	return is_coming(e, block, gpu, pages_of_unit(g, unit)) ||
+	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
+}
+
+/* -- TBNe: what leaves with the first victim -- */
+
+/* Basic blocks of the block that may leave: wholly resident, nothing coming. */
+static uint32_t evictable_blocks(const struct uvmp_service *s, const struct eviction *e, handle block,
+				 uint32_t gpu, const uvmp_mask *resident)
+{
+	uint32_t blocks = 0;
+
+	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
+		struct uvmp_region region = pages_of_unit(&s->gpu[gpu], i);
+
+		if (uvmp_mask_region_all(resident, region) && !is_coming(e, block, gpu, region))
+			blocks |= (uint32_t)1 << i;
+	}
+	return blocks;
+}
+
+/* The tree as it would be without the first victim. */
+static void tree_without(const struct uvmp_service *s, const struct eviction *e, handle block, uint32_t gpu,
+			 const uvmp_mask *victim, struct uvmp_tree *tree)
+{
+	const struct block *b = block_at(s, block);
+	uvmp_mask pages = uvmpi_residency_find(s, b, gpu)->resident;
+
+	if (s->policy.quirks && uvmpi_prefetch_has_tree(s) && b->cold != 0 &&
+	    cold_at(s, b->cold)->tree != 0) {
+		*tree = *(const struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
+	} else {
+		(void)uvmp_tree_init(tree, uvmpi_prefetch_tree_blocks(b));
+		if (block == uvmpi_victim_serviced(e))
+			uvmp_mask_or(&pages, &pages, &e->job->arrive[gpu]);
+		uvmp_tree_assign(tree, &pages);
+	}
+	uvmp_mask_and(&pages, victim, &uvmpi_residency_find(s, b, gpu)->resident);
+	uvmpi_prefetch_tree_leave(tree, &pages, s->policy.quirks);
+}
+
+static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+{
+	handle block = block_of_unit(&s->gpu[gpu], e->root);
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+	struct uvmp_tree tree;
+	uint32_t more;
+
+	tree_without(s, e, block, gpu, &e->rest, &tree);
+	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, &p->resident));
+	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
+		if ((more >> i & 1u) != 0)
+			uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], i));
+	}
+}
+
+/* -- the victim -- */
+
+/* The first of the order that is not refused; a random draw may be repeated a few times. */
+static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, bool is_strict)
+{
+	struct gpu *g = &s->gpu[gpu];
+	uint32_t most = s->order->has_reserve ? g->order.count : DRAWS_MOST;
+	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &e->root);
+
+	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, e, gpu, e->root, is_strict); tried++)
+		status = tried < most ? uvmp_evict_next(&g->order, &s->random, &e->root) : UVMP_ERR_NO_MEMORY;
+	return status == UVMP_OK;
+}
+
+/* What spares all that there is, is not kept: the original would wait for ever. Pins end last. */
+bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+{
+	struct gpu *g = &s->gpu[gpu];
+	bool is_strict = s->policy.quirks && s->order->spares_incomplete && !uvmpi_units_are_spared(s);
+	bool found;
+
+	uvmpi_runtime_judge(s);
+	e->is_whole = uvmpi_runtime_evicts_whole(s);
+	found = find_unit(s, e, gpu, is_strict);
+	if (!found && (is_strict || s->policy.reserve != 0)) {
+		g->order.reserve_percent = 0;
+		found = find_unit(s, e, gpu, false);
+		g->order.reserve_percent = s->policy.reserve;
+	}
+	while (!found && uvmpi_memory_unpin_oldest(s, gpu))
+		found = find_unit(s, e, gpu, false);
+	if (!found)
+		return false;
+	uvmp_mask_zero(&e->rest);
+	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));
+	if (e->is_whole)
+		uvmp_mask_region_set(&e->rest, (struct uvmp_region){0, UVMP_MASK_BITS});
+	else if (s->order->has_tree)
+		add_closure(s, e, gpu);
+	return true;
+}
+
+bool uvmpi_victim_next_unit(struct uvmp_service *s, struct eviction *e)
+{
+	struct uvmp_region run;
+
+	e->block = block_of_unit(&s->gpu[e->gpu], e->root);
+	if (uvmp_mask_is_empty(&e->rest))
+		return false;
+	run = uvmp_mask_next_run(&e->rest, 0);
+	uvmp_mask_zero(&e->held);
+	uvmp_mask_region_set(&e->held, run);
+	uvmp_mask_and(&e->held, &e->held,
+		      &uvmpi_residency_find(s, block_at(s, e->block), e->gpu)->resident);
+	uvmp_mask_region_clear(&e->rest, run);
+	return true;
+}
+
+void uvmpi_victim_keep_unit(struct uvmp_service *s, struct eviction *e)
+{
+	uvmp_mask_and(&e->held, &e->held,
+		      &uvmpi_residency_find(s, block_at(s, e->block), e->gpu)->resident);
+	uvmpi_memory_used(s, e->gpu, e->block, &e->held, false);
+}
+
+/* Ahead, units leave until there is the room that is wanted. */
+void uvmpi_victim_finish_unit(struct uvmp_service *s, struct eviction *e)
+{
+	if (uvmpi_units_have_room(&s->gpu[e->gpu], e->room) || !uvmpi_victim_choose_unit(s, e, e->gpu))
+		return;
+	e->phase = EVICT_NEXT;
+	e->blocks = 0;
+}
+
+bool uvmpi_victim_is_large_unit(const struct uvmp_service *s, const struct eviction *e)
+{
+	return is_large(e, &s->gpu[e->gpu]);
+}
