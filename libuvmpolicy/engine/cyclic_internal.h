@@ -14,11 +14,11 @@ static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
 bool uvmpi_cyclic_return(const struct uvmp_service *s, struct gpu *g, uint32_t number, bool is_fault);
 /* The last page of the block was evicted. */
 void uvmpi_cyclic_leave(struct gpu *g, uint32_t number);
-/* A block whose pin ends now; NO_INDEX: none. Called until there is none. */
+/* The number of a block whose pin ends now, NO_INDEX: no pin ends. Call it until NO_INDEX. */
 uint32_t uvmpi_cyclic_release(const struct uvmp_service *s, struct gpu *g);
 /* Ends the oldest pin; the block's number, NO_INDEX: nothing is pinned. */
 uint32_t uvmpi_cyclic_give_up(struct gpu *g);
-/* The number will stand for another block. */
+/* The number becomes free for another block. */
 void uvmpi_cyclic_forget(struct gpu *g, uint32_t number);
 
 #endif

@@ -1,10 +1,9 @@
-/* Evictions: what leaves a GPU when nothing is free, block by block.
+/* Evictions: the pages of a victim leave the GPU, block by block.
  *
- * A state machine. NEXT looks at the first block that owns something in the victim (a root, or a unit of a page-wise
- * order), without taking it away yet, and queues that it leaves: unmap, discard, copy to the CPU. COMMIT reads how the
- * copies went. Only if all have arrived does the block lose the memory, MAP lets others keep reaching the pages, and NEXT
- * goes on; if one has failed those pages stay where they are, the victim goes back to the tail of its queue, and the
- * eviction has failed.
+ * A state machine. NEXT finds the first block with memory in the victim (a root, or a unit of a page-wise order), and
+ * queues the actions: unmap, discard, copy to the CPU. The block keeps its memory for now. COMMIT reads the results of the
+ * copies. If all pages have arrived, the block loses the memory, MAP lets other processors reach the pages, and NEXT
+ * continues. If a copy has failed, its pages stay, the victim becomes the newest of its queue, and the eviction fails.
  */
 #include "block_service_internal.h"
 #include "departing_internal.h"
@@ -56,7 +55,7 @@ bool uvmpi_evict_trim(struct uvmp_service *s, struct eviction *e, uint32_t gpu, 
 
 /* -- EVICT_NEXT -- */
 
-/* Of what the block has there: what leaves, what is not worth it, what must be copied. */
+/* Of the block's pages in the victim: those that leave, those that are discarded, those that are copied. */
 static void sort_pages(struct uvmp_service *s, struct eviction *e)
 {
 	const struct block *b = block_at(s, e->block);
@@ -88,7 +87,7 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
 }
 
-/* The eviction has failed: what has not left stays, and is the newest. */
+/* The eviction has failed. */
 static void give_up(struct uvmp_service *s, struct eviction *e, enum uvmp_status status)
 {
 	uvmpi_victim_keep(s, e);
@@ -157,7 +156,7 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 	return status;
 }
 
-/* The tree of the UVM Smart family no longer counts what left; a large page that leaves empties it
+/* The tree of the UVM Smart family no longer counts the pages that left. A large page that leaves empties the tree
  * [uvmsmart: victim-selection]. */
 static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages, bool is_large)
 {
@@ -173,7 +172,7 @@ static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp
 		(void)uvmp_tree_init(tree, tree->blocks);
 }
 
-/* What has left is on the CPU alone, duplicates on other GPUs are given up too [driver: victim-choice]. */
+/* The pages that left are on the CPU only; duplicates on other GPUs are dropped, too [driver: victim-choice]. */
 static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_mask *failed)
 {
 	struct block *b = block_at(s, e->block);
@@ -215,7 +214,7 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages, e->for_address);
 }
 
-/* How much of what leaves was not touched since it came? Nothing that nobody knows of. */
+/* The number of departing pages that were not touched since they arrived; without a history: 0. */
 static uint32_t count_untouched(const struct uvmp_service *s, const struct eviction *e)
 {
 	const struct history *history = block_history(s, block_at(s, e->block));

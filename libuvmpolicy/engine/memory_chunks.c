@@ -157,7 +157,7 @@ static void drop_pin(struct uvmp_service *s, uint32_t index)
 		s->pinned[i] = s->pinned[i + 1u];
 }
 
-/* The chunk is free, nobody is pinned to it. */
+/* The chunk is free: its pin ends, if it has one. */
 static void forget_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t first)
 {
 	for (uint32_t i = 0; i < s->pinned_count; i++) {
@@ -170,8 +170,7 @@ static void forget_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	}
 }
 
-/* Ends the pin. What the host was never told of was taken in a pass that was repeated, and not needed in the
- * end. */
+/* Ends the pin. A chunk without an ALLOCATE was taken in a pass that was repeated, and is not needed: it is freed. */
 static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 {
 	struct block *b = block_at(s, pin->block);
@@ -189,8 +188,8 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 	uvmpi_chunks_forget(s, b, uvmpi_residency_find(s, b, pin->gpu), &pages);
 }
 
-/* Pins end early where there are too many, the oldest first. Chunks that no ALLOCATE has told of must stay:
- * the present step counts on them. False: all are such. */
+/* If there are too many pins, the oldest ends early. Chunks without an ALLOCATE must stay: the present job needs them.
+ * False: all pins are of such chunks. */
 static bool has_room_for_pin(struct uvmp_service *s)
 {
 	uint32_t i = 0;
@@ -264,7 +263,7 @@ static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle bloc
 	return BACKING_DONE;
 }
 
-/* Tells the host of new chunks. */
+/* Queues ALLOCATE for new chunks. */
 static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving)
 {
 	struct uvmp_block shape;

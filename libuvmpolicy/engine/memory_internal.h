@@ -14,7 +14,7 @@ static inline uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *p
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 				  void *memory, size_t bytes);
-/* Pages that are to arrive. */
+/* Arriving pages. */
 struct arriving {
 	const uvmp_mask *pages, *faulted;
 	uint8_t cause; /* enum uvmp_cause of the faulted ones */

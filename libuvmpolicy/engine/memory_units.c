@@ -116,7 +116,7 @@ struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency 
 
 /* -- pages arrive -- */
 
-/* Does what has been asked for fit [uvmsmart: oversubscription-switch]? */
+/* Notes once that the requested pages do not fit [uvmsmart: oversubscription-switch]. */
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
@@ -159,7 +159,7 @@ void uvmpi_units_unback(struct gpu *g, const struct residency *p, const uvmp_mas
 		uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 }
 
-/* These pages of the block count, and no others. */
+/* Of the block, exactly these pages count. */
 static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *resident)
 {
 	uint32_t pages = uvmp_mask_weight(resident);
@@ -207,7 +207,7 @@ void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
 }
 
-/* A pinned unit stays out of the order; where uses are counted, so are those of a pinned one. */
+/* A pinned unit stays out of the order. If the order counts uses, it counts those of pinned units too. */
 static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block *b,
 		       const struct residency *p, uint32_t page)
 {
@@ -221,9 +221,8 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 	weigh(s, g, b, p, page);
 }
 
-/* [uvmsmart: incomplete-tree-stays]: a unit that is not complete has had few uses because it is just coming,
- * and would leave as soon as it has come. A reserve is counted in an order without that (victim_units.c
- * refuses such units). */
+/* [uvmsmart: incomplete-tree-stays]: a unit with a page missing has few uses because it is still arriving, and would
+ * leave as soon as it has arrived. With a reserve the order does not spare such units; victim_units.c refuses them. */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
 		       const struct residency *p, const uvmp_mask *resident, uint32_t page)
 {

@@ -25,13 +25,13 @@ static struct uvmp_region pages_of_unit(const struct gpu *g, uint32_t unit)
 	return (struct uvmp_region){first, first + g->unit_pages};
 }
 
-/* Are pages of this part of the block on their way for the present step? */
-static bool is_coming(const struct eviction *e, handle block, uint32_t gpu, struct uvmp_region region)
+/* Are pages of this part of the block arriving for the present job? */
+static bool is_arriving(const struct eviction *e, handle block, uint32_t gpu, struct uvmp_region region)
 {
 	return block == uvmpi_victim_serviced(e) && uvmp_mask_region_any(&e->job->arrive[gpu], region);
 }
 
-/* Are all pages there that the block has in this unit? */
+/* Are all pages resident that the block has in this unit? */
 static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu, struct uvmp_region region)
 {
 	const struct block *b = block_at(s, block);
@@ -41,17 +41,19 @@ static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu
 	return uvmp_mask_region_all(&uvmpi_residency_find(s, b, gpu)->resident, region);
 }
 
-/* Does a page-wise order send 2 MiB away at once? */
+/* Does the order evict 2 MiB at once? */
 static bool is_large(const struct eviction *e, const struct gpu *g)
 {
 	return g->block_units == 1u || e->is_whole;
 }
 
-/* A large page does not make room for itself, a smaller unit not for pages that come to it; and with quirks a
- * basic block that is not complete is spared [uvmsmart: evictable], if that can be. So is a unit of
- * evict=lfu2m ([uvmsmart: incomplete-tree-stays], spare_unit in memory_units.c), by the order itself unless
- * there is a reserve. What follows a decision may not send away what has just come for it. Ahead, the copies
- * of what comes are decided, and no page that is wanted may go. */
+/* May the unit stay although the order names it?
+ *
+ * A large page does not make room for itself, and a smaller unit does not make room for pages that arrive in it. With
+ * quirks, a basic block with a page missing is spared if another unit can leave [uvmsmart: evictable]. The same holds for
+ * a unit of evict=lfu2m [uvmsmart: incomplete-tree-stays]: the order itself spares it (spare_unit in memory_units.c),
+ * unless there is a reserve. A job that follows another one does not evict the pages of that one. Ahead, the copies of
+ * the arriving pages are decided, so that these pages stay. */
 static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit,
 		       bool is_strict)
 {
@@ -61,17 +63,17 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 	if (block == uvmpi_victim_kept(e))
 		return true;
 	if (g->block_units == UVMP_MASK_BITS)
-		return e->is_ahead && is_coming(e, block, gpu, pages_of_unit(g, unit));
+		return e->is_ahead && is_arriving(e, block, gpu, pages_of_unit(g, unit));
 	if (is_large(e, g))
 		return block == uvmpi_victim_serviced(e) || (is_strict && g->block_units == 1u &&
 						      !is_complete(s, block, gpu, pages_of_unit(g, unit)));
-	return is_coming(e, block, gpu, pages_of_unit(g, unit)) ||
+	return is_arriving(e, block, gpu, pages_of_unit(g, unit)) ||
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
 
 /* -- TBNe: what leaves with the first victim -- */
 
-/* Basic blocks of the block that may leave: wholly resident, nothing coming. */
+/* Basic blocks of the block that may leave: all pages are resident, none is arriving. */
 static uint32_t evictable_blocks(const struct uvmp_service *s, const struct eviction *e, handle block,
 				 uint32_t gpu, const uvmp_mask *resident)
 {
@@ -80,7 +82,7 @@ static uint32_t evictable_blocks(const struct uvmp_service *s, const struct evic
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
 		struct uvmp_region region = pages_of_unit(&s->gpu[gpu], i);
 
-		if (uvmp_mask_region_all(resident, region) && !is_coming(e, block, gpu, region))
+		if (uvmp_mask_region_all(resident, region) && !is_arriving(e, block, gpu, region))
 			blocks |= (uint32_t)1 << i;
 	}
 	return blocks;
@@ -123,7 +125,7 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 
 /* -- the victim -- */
 
-/* The first of the order that is not refused; a random draw may be repeated a few times. */
+/* The first unit of the order that is not refused. Random draws are repeated a few times. */
 static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, bool is_strict)
 {
 	struct gpu *g = &s->gpu[gpu];
@@ -135,7 +137,7 @@ static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, 
 	return status == UVMP_OK;
 }
 
-/* What spares all that there is, is not kept: the original would wait for ever. Pins end last. */
+/* If every unit is protected, the protection is ignored: the original would wait for ever. Pins end last. */
 bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
