@@ -10,9 +10,9 @@ void run_note_untimed(const struct run_request *q)
 		const struct uvmp_policy *policy = &q->policies.policy[i].policy;
 		const char *given = q->policies.policy[i].given;
 
-		if (policy->threads)
+		if (policy->controls.threads)
 			say_note("%.200s: threads=on has no effect without --gpu", given);
-		if (policy->sm_throttle)
+		if (policy->controls.sm_throttle)
 			say_note("%.200s: sm_throttle=on has no effect without --gpu", given);
 		if (policy->plan != UVMP_PLAN_SERIAL)
 			say_note("%.200s: plan=%s has no effect without --gpu", given,

@@ -26,6 +26,48 @@
 extern "C" {
 #endif
 
+/* -- controllers of the policy string ------------------------------------------------------------- */
+
+/* Every controller whose events the engine hands on, in the order of the policy string. Each file adapt_*.c
+ * defines the descriptor of one row. */
+/* clang-format off */
+#define UVMP_CONTROLLERS(ROW)                                                                                \
+	ROW(PRESSURE, pressure)	      /* adapt=pressure: threshold from evictions and refaults */            \
+	ROW(EARLY, early)	      /* adapt=early: threshold from the fault rates of blocks */            \
+	ROW(THREADS, threads)	      /* threads=on: extra thread blocks per SM */                           \
+	ROW(SM_THROTTLE, sm_throttle) /* sm_throttle=on: SMs that stand still */                             \
+/* a new row goes above this line */
+/* clang-format on */
+
+/* UVMP_CONTROLLER_PRESSURE (0), UVMP_CONTROLLER_EARLY, ... in the order of the list. */
+enum uvmp_controller {
+#define UVMP_CONTROLLER_VALUE(CONSTANT, name) UVMP_CONTROLLER_##CONSTANT,
+	UVMP_CONTROLLERS(UVMP_CONTROLLER_VALUE)
+#undef UVMP_CONTROLLER_VALUE
+		UVMP_CONTROLLER_COUNT
+};
+
+/* What changes the density threshold while a program runs? At most one controller does. */
+enum uvmp_adapt {
+	UVMP_ADAPT_OFF = 0,  /* "off" */
+	UVMP_ADAPT_PRESSURE, /* "pressure": uvmp_threshold_step, from evictions and refaults */
+	UVMP_ADAPT_EARLY,    /* "early": uvmp_early_fault, from the fault rates of blocks */
+	UVMP_ADAPT_COUNT
+};
+
+/* Parameters of the controllers, with the names, units and ranges of the policy string. */
+struct uvmp_controls {
+	/* of uvmp_threshold_params; base is threshold, or 1 if that is 0; pressure_low at most that */
+	uint32_t pressure_low, pressure_step, pressure_window;
+	bool pressure_off;
+	/* of uvmp_early_params; base is the same; early_low at most that, early_high at least */
+	uint32_t early_low, early_high, early_epoch_us;
+	bool threads; /* uvmp_threads_step decides; reported by UVMP_ACTION_LIMIT */
+	uint32_t extra_blocks, threads_period_us, threads_drop; /* of uvmp_threads_params */
+	bool sm_throttle; /* uvmp_throttle_step decides; reported by UVMP_ACTION_LIMIT */
+	uint32_t sm_epoch_us; /* of uvmp_throttle_params: initial; detect is 1/5 of it, execute 4/5 */
+};
+
 /* -- pattern: the runtime engine of DATE'21 (UVM Smart [uvmsmart: runtime-engine]) ---------------------- */
 
 enum uvmp_pattern {
@@ -128,7 +170,7 @@ struct uvmp_threshold_params {
 	uint32_t aggressive;	  /* threshold while all fits, and the lowest; 1..base; default: 1 */
 	uint32_t base;		  /* threshold at which tuning starts, ..100; default: 51, the driver's */
 	uint32_t step;		  /* percent points, 1..100; default: 10 */
-	uint32_t window;	  /* faulted pages between two looks, at least 1; default: 1024 */
+	uint32_t window;	  /* faulted pages between two looks, 1..1048576; default: 1024 */
 	uint32_t evicted_high;	  /* pages evicted a fault, 1..65536: so many, and refaults: raise;
 				   default: 64 */
 	uint32_t evicted_low;	  /* fewer: lower; 0..evicted_high; default: 8 */

@@ -13,6 +13,7 @@
 #ifndef UVMPOLICY_POLICY_H
 #define UVMPOLICY_POLICY_H
 
+#include "adapt.h"
 #include "base.h"
 #include "counter.h"
 #include "evict.h"
@@ -40,14 +41,6 @@ enum uvmp_counters {
 
 #define UVMP_PREFETCH_FULL_SAME 0u
 
-/* What changes the density threshold while a program runs (adapt.h)? */
-enum uvmp_adapt {
-	UVMP_ADAPT_OFF = 0,  /* "off" */
-	UVMP_ADAPT_PRESSURE, /* "pressure": uvmp_threshold_step, from evictions and refaults */
-	UVMP_ADAPT_EARLY,    /* "early": uvmp_early_fault, from the fault rates of blocks */
-	UVMP_ADAPT_COUNT
-};
-
 /* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them
  * up. */
 #define UVMP_POLICY_PAGE_BYTES 4096u
@@ -67,11 +60,6 @@ struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_adapt adapt;		      /* adapt */
-	/* of uvmp_threshold_params; base is threshold, or 1 if that is 0; pressure_low at most that */
-	uint32_t pressure_low, pressure_step, pressure_window;
-	bool pressure_off;
-	/* of uvmp_early_params; base is the same; early_low at most that, early_high at least */
-	uint32_t early_low, early_high, early_epoch_us;
 	enum uvmp_evictor evict;	   /* evict */
 	enum uvmp_granularity granularity; /* granularity: the unit of lru2m, lfu2m, clock2m */
 	bool runtime;			   /* runtime: uvmp_pattern_decide says when evict=tbne begins to
@@ -100,11 +88,7 @@ struct uvmp_policy {
 					       * stays mapped to it [driver: remote-on-eviction] */
 	bool map_on_atomics;		   /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
 	enum uvmp_plan_order plan;	   /* plan: serial, overlapped, unobtrusive */
-	bool threads;			   /* threads: uvmp_threads_step, told by UVMP_ACTION_LIMIT */
-	uint32_t extra_blocks, threads_period_us, threads_drop; /* of uvmp_threads_params */
-	bool sm_throttle;      /* sm_throttle: uvmp_throttle_step, told by UVMP_ACTION_LIMIT */
-	uint32_t sm_epoch_us;  /* of uvmp_throttle_params: initial; detect 1/5, execute 4/5
-					       * of it */
+	struct uvmp_controls controls; /* pressure_*, early_*, threads, extra_blocks, threads_*, sm_* */
 	uint32_t memory_ratio; /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
 	uint32_t link_ratio;   /* link_ratio: the engine does nothing with it, hosts do */
 	bool quirks;	       /* quirks; the same value as in prefetch, replay and thrash */

@@ -37,7 +37,8 @@ static bool is_within(uint32_t x, uint32_t max)
 
 bool uvmp_cyclic_params_is_valid(const struct uvmp_cyclic_params *params)
 {
-	return params != NULL && is_within(params->rounds, ROUNDS_MAX) && params->share_percent <= 100u &&
+	return params != NULL && is_within(params->rounds, ROUNDS_MAX) &&
+	       parameter_accepts(&uvmpi_cyclic_parameters[0], params->share_percent) &&
 	       is_within(params->reach_percent, 10000u) && is_within(params->patience_percent, 10000u);
 }
 

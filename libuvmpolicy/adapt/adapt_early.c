@@ -22,17 +22,28 @@
 
 #define PERCENT 100u
 
-const struct parameter uvmpi_early_parameters[3] = {
-        PARAMETER(struct uvmp_early_params, aggressive, "early_low", 1, 100, 26, 1, LIMIT_TO_THRESHOLD, NULL,
-                  "threshold of blocks that fault often; at most threshold"),
-        PARAMETER(struct uvmp_early_params, cautious, "early_high", 1, 100, 76, 1, LIMIT_FROM_THRESHOLD, NULL,
-                  "threshold of blocks that fault seldom; at least threshold"),
-        PARAMETER(struct uvmp_early_params, epoch_ns, "early_epoch_us", 1, 1000000000, 10000, 1000, LIMIT_NONE, NULL,
-                  "over which rates are taken"),
+#define NS_PER_US 1000u
+
+static const struct parameter parameters[] = {
+	PARAMETER(struct uvmp_controls, early_low, "early_low", 1, 100, 26, 1, LIMIT_TO_THRESHOLD, NULL,
+		  "threshold of blocks that fault often; at most threshold"),
+	PARAMETER(struct uvmp_controls, early_high, "early_high", 1, 100, 76, 1, LIMIT_FROM_THRESHOLD, NULL,
+		  "threshold of blocks that fault seldom; at least threshold"),
+	CONTROL_PARAMETER(early_epoch_us, "early_epoch_us", 1, 1000000000, 10000,
+			  "over which rates are taken"),
 };
+
+static void set(struct uvmp_early_params *params, const struct uvmp_controls *controls)
+{
+	params->aggressive = controls->early_low;
+	params->cautious = controls->early_high;
+	params->epoch_ns = (uint64_t)controls->early_epoch_us * NS_PER_US;
+}
 
 void uvmp_early_params_init(struct uvmp_early_params *params)
 {
+	struct uvmp_controls controls;
+
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_early_params){
@@ -42,14 +53,16 @@ void uvmp_early_params_init(struct uvmp_early_params *params)
 	        .step = 10,
 	        .change_percent = 10,
 	};
-	uvmpi_parameters_init(uvmpi_early_parameters, 3, params);
+	uvmpi_parameters_init(parameters, PARAMETERS(parameters), &controls);
+	set(params, &controls);
 }
 
 bool uvmp_early_params_is_valid(const struct uvmp_early_params *params)
 {
-	return params != NULL && params->epoch_ns > 0 && params->aggressive > 0 &&
-	       params->aggressive <= params->base && params->base <= params->cautious &&
-	       params->cautious <= PERCENT && params->cold_percent < params->hot_percent &&
+	return params != NULL && params->epoch_ns > 0 &&
+	       params->aggressive >= parameters[0].min && params->aggressive <= params->base &&
+	       params->base <= params->cautious && params->cautious <= parameters[1].max &&
+	       params->cold_percent < params->hot_percent &&
 	       params->hot_percent <= UINT16_MAX && params->step > 0 && params->step < PERCENT &&
 	       params->change_percent > 0 && params->change_percent <= PERCENT;
 }
@@ -162,3 +175,51 @@ enum uvmp_status uvmp_early_evict(const struct uvmp_early_params *params, struct
 	state->is_full = true;
 	return UVMP_OK;
 }
+
+/* -- in the engine -- */
+
+struct early {
+	struct uvmp_early_state state;
+	struct uvmp_early_params params;
+};
+
+static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
+{
+	struct early *early = state;
+
+	uvmp_early_params_init(&early->params);
+	early->params.base = setup->base;
+	set(&early->params, setup->controls);
+	uvmp_early_init(&early->params, 0, &early->state);
+	answer->setting.threshold = setup->base;
+}
+
+/* A block without state has the threshold of a block that faults at the mean rate. */
+static uint32_t faulted(void *state, void *block, uint64_t now_ns, uint32_t faults)
+{
+	struct early *early = state;
+	uint32_t threshold = early->params.base;
+
+	(void)uvmp_early_fault(&early->params, &early->state, block, now_ns, faults, &threshold);
+	return threshold;
+}
+
+static void evicted(void *state, uint64_t now_ns)
+{
+	struct early *early = state;
+
+	(void)uvmp_early_evict(&early->params, &early->state, now_ns);
+}
+
+const struct controller uvmpi_controller_early = {
+	.name = "early",
+	.adapt = UVMP_ADAPT_EARLY,
+	.is_shared = true,
+	.parameter = parameters,
+	.parameters = PARAMETERS(parameters),
+	.state_bytes = sizeof(struct early),
+	.block_bytes = sizeof(struct uvmp_early_block),
+	.init = init,
+	.faulted = faulted,
+	.evicted = evicted,
+};

@@ -16,27 +16,40 @@
 
 #include "../base/bits_internal.h"
 
-const struct parameter uvmpi_threads_parameters[3] = {
-        PARAMETER(struct uvmp_threads_params, max, "extra_blocks", 1, 16, 2, 1, LIMIT_NONE, NULL,
-                  "most of them, per SM"),
-        PARAMETER(struct uvmp_threads_params, period, "threads_period_us", 1, 1000000000, 100, 1000, LIMIT_NONE, NULL,
-                  "time between two looks at the lifetimes of pages"),
-        PARAMETER(struct uvmp_threads_params, drop_percent, "threads_drop", 1, 100, 20, 1, LIMIT_NONE, NULL,
-                  "percent by which the mean lifetime falls when one is taken back"),
+#define NS_PER_US 1000u
+
+static const struct parameter parameters[] = {
+	CONTROL_SWITCH(threads, "threads",
+		       "whether SMs get more thread blocks than fit, to be switched in (Kim et al.)"),
+	CONTROL_PARAMETER(extra_blocks, "extra_blocks", 1, 16, 2, "most of them, per SM"),
+	CONTROL_PARAMETER(threads_period_us, "threads_period_us", 1, 1000000000, 100,
+			  "time between two looks at the lifetimes of pages"),
+	CONTROL_PARAMETER(threads_drop, "threads_drop", 1, 100, 20,
+			  "percent by which the mean lifetime falls when one is taken back"),
 };
+
+static void set(struct uvmp_threads_params *params, const struct uvmp_controls *controls)
+{
+	params->max = controls->extra_blocks;
+	params->period = (uint64_t)controls->threads_period_us * NS_PER_US;
+	params->drop_percent = controls->threads_drop;
+}
 
 void uvmp_threads_params_init(struct uvmp_threads_params *params)
 {
+	struct uvmp_controls controls;
+
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_threads_params){.start = 1};
-	uvmpi_parameters_init(uvmpi_threads_parameters, 3, params);
+	uvmpi_parameters_init(parameters, PARAMETERS(parameters), &controls);
+	set(params, &controls);
 }
 
 bool uvmp_threads_params_is_valid(const struct uvmp_threads_params *params)
 {
-	return params != NULL && params->period > 0 && params->drop_percent > 0 &&
-	       params->drop_percent <= 100u && params->start <= params->max;
+	return params != NULL && params->period > 0 &&
+	       parameter_accepts(&parameters[3], params->drop_percent) && params->start <= params->max;
 }
 
 void uvmp_threads_init(const struct uvmp_threads_params *params, uint64_t now,
@@ -98,3 +111,55 @@ enum uvmp_status uvmp_threads_step(const struct uvmp_threads_params *params,
 	        now - elapsed < UINT64_MAX - params->period ? now - elapsed + params->period : UINT64_MAX;
 	return UVMP_OK;
 }
+
+/* -- in the engine -- */
+
+struct threads {
+	struct uvmp_threads_state state;
+	struct uvmp_threads_params params;
+};
+
+static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
+{
+	struct threads *threads = state;
+
+	uvmp_threads_params_init(&threads->params);
+	set(&threads->params, setup->controls);
+	uvmp_threads_init(&threads->params, 0, &threads->state);
+	answer->extra_blocks = threads->state.runnable;
+}
+
+/* Periods run from the first batch on. */
+static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
+{
+	struct threads *threads = state;
+
+	if (facts->has_begun)
+		(void)uvmp_threads_step(&threads->params, facts->lifetime, facts->now_ns, &threads->state);
+	else
+		uvmp_threads_init(&threads->params, facts->now_ns, &threads->state);
+	answer->extra_blocks = threads->state.runnable;
+}
+
+/* The number grows to its maximum, and changes after evictions. */
+static uint64_t due_ns(const struct control_facts *facts, const void *state)
+{
+	const struct threads *threads = state;
+
+	return facts->has_begun && (threads->state.runnable < threads->params.max ||
+				    threads->state.count != facts->lifetime->count)
+		       ? threads->state.due
+		       : UINT64_MAX;
+}
+
+const struct controller uvmpi_controller_threads = {
+	.name = "threads",
+	.needs_sms = true,
+	.needs_lifetimes = true,
+	.parameter = parameters,
+	.parameters = PARAMETERS(parameters),
+	.state_bytes = sizeof(struct threads),
+	.init = init,
+	.batch = batch,
+	.due_ns = due_ns,
+};

@@ -18,19 +18,28 @@
 #define PERCENT 100u
 #define OFF     101u
 
-const struct parameter uvmpi_threshold_parameters[4] = {
-        PARAMETER(struct uvmp_threshold_params, aggressive, "pressure_low", 1, 100, 1, 1, LIMIT_TO_THRESHOLD, NULL,
-                  "threshold while all fits, and the lowest; at most threshold"),
-        PARAMETER(struct uvmp_threshold_params, step, "pressure_step", 1, 100, 10, 1, LIMIT_NONE, NULL,
-                  "percent points a change"),
-        PARAMETER(struct uvmp_threshold_params, window, "pressure_window", 1, 1048576, 1024, 1, LIMIT_NONE, NULL,
-                  "faulted pages between two looks"),
-        PARAMETER(struct uvmp_threshold_params, is_off_when_full, "pressure_off", 0, 1, 0, 1, LIMIT_NONE, NULL,
-                  "1: nothing is prefetched while managed memory does not fit"),
+static const struct parameter parameters[] = {
+	PARAMETER(struct uvmp_controls, pressure_low, "pressure_low", 1, 100, 1, 1, LIMIT_TO_THRESHOLD, NULL,
+		  "threshold while all fits, and the lowest; at most threshold"),
+	CONTROL_PARAMETER(pressure_step, "pressure_step", 1, 100, 10, "percent points a change"),
+	CONTROL_PARAMETER(pressure_window, "pressure_window", 1, 1048576, 1024,
+			  "faulted pages between two looks"),
+	CONTROL_PARAMETER(pressure_off, "pressure_off", 0, 1, 0,
+			  "1: nothing is prefetched while managed memory does not fit"),
 };
+
+static void set(struct uvmp_threshold_params *params, const struct uvmp_controls *controls)
+{
+	params->aggressive = controls->pressure_low;
+	params->step = controls->pressure_step;
+	params->window = controls->pressure_window;
+	params->is_off_when_full = controls->pressure_off;
+}
 
 void uvmp_threshold_params_init(struct uvmp_threshold_params *params)
 {
+	struct uvmp_controls controls;
+
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_threshold_params){
@@ -39,7 +48,8 @@ void uvmp_threshold_params_init(struct uvmp_threshold_params *params)
 	        .evicted_low = 8,
 	        .refault_percent = 10,
 	};
-	uvmpi_parameters_init(uvmpi_threshold_parameters, 4, params);
+	uvmpi_parameters_init(parameters, PARAMETERS(parameters), &controls);
+	set(params, &controls);
 }
 
 static bool is_within(uint32_t x, uint32_t min, uint32_t max)
@@ -50,8 +60,9 @@ static bool is_within(uint32_t x, uint32_t min, uint32_t max)
 bool uvmp_threshold_params_is_valid(const struct uvmp_threshold_params *params)
 {
 	return params != NULL && is_within(params->base, 1, PERCENT) &&
-	       is_within(params->aggressive, 1, params->base) && is_within(params->step, 1, PERCENT) &&
-	       params->window >= 1 && is_within(params->evicted_high, 1, 65536) &&
+	       is_within(params->aggressive, parameters[0].min, params->base) &&
+	       parameter_accepts(&parameters[1], params->step) &&
+	       parameter_accepts(&parameters[2], params->window) && is_within(params->evicted_high, 1, 65536) &&
 	       params->evicted_low <= params->evicted_high && is_within(params->refault_percent, 1, PERCENT);
 }
 
@@ -117,3 +128,40 @@ enum uvmp_status uvmp_threshold_step(const struct uvmp_threshold_params *params,
 	give(setting, state->threshold);
 	return UVMP_OK;
 }
+
+/* -- in the engine -- */
+
+struct pressure {
+	struct uvmp_threshold_state state;
+	struct uvmp_threshold_params params;
+};
+
+static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
+{
+	struct pressure *pressure = state;
+
+	uvmp_threshold_params_init(&pressure->params);
+	pressure->params.base = setup->base;
+	set(&pressure->params, setup->controls);
+	uvmp_threshold_init(&pressure->params, &pressure->state);
+	answer->setting.threshold = setup->base;
+}
+
+static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
+{
+	struct pressure *pressure = state;
+
+	(void)uvmp_threshold_step(&pressure->params, &facts->load, facts->managed_bytes, facts->memory_bytes,
+				  &pressure->state, &answer->setting);
+}
+
+const struct controller uvmpi_controller_pressure = {
+	.name = "pressure",
+	.adapt = UVMP_ADAPT_PRESSURE,
+	.counts_refaults = true,
+	.parameter = parameters,
+	.parameters = PARAMETERS(parameters),
+	.state_bytes = sizeof(struct pressure),
+	.init = init,
+	.batch = batch,
+};

@@ -10,26 +10,43 @@
  * all) releases as many; in between all stays. At least `min_running` SMs run. A phase begins at the step
  * that ends the one before it.
  */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #include "../base/bits_internal.h"
 
-#define PERCENT 100u
+#define PERCENT	  100u
+#define NS_PER_US 1000u
+
+static const struct parameter parameters[] = {
+	CONTROL_SWITCH(sm_throttle, "sm_throttle", "whether SMs stand still while memory thrashes (ETC)"),
+	CONTROL_PARAMETER(sm_epoch_us, "sm_epoch_us", 10, 1000000000, 100,
+			  "a fifth of it SMs are watched, four fifths they are left alone"),
+};
+
+static void set(struct uvmp_throttle_params *params, const struct uvmp_controls *controls)
+{
+	uint64_t epoch = (uint64_t)controls->sm_epoch_us * NS_PER_US;
+
+	params->initial = epoch;
+	params->detect = epoch / 5u;
+	params->execute = epoch - epoch / 5u;
+}
 
 void uvmp_throttle_params_init(struct uvmp_throttle_params *params)
 {
+	struct uvmp_controls controls;
+
 	if (params == NULL)
 		return;
 	*params = (struct uvmp_throttle_params){
 	        .sms = 16,
 	        .min_running = 1,
 	        .step = 1,
-	        .initial = 100000,
-	        .detect = 20000,
-	        .execute = 80000,
 	        .thrash_percent = 20,
 	        .calm_percent = 5,
 	};
+	uvmpi_parameters_init(parameters, PARAMETERS(parameters), &controls);
+	set(params, &controls);
 }
 
 bool uvmp_throttle_params_is_valid(const struct uvmp_throttle_params *params)
@@ -91,3 +108,55 @@ enum uvmp_status uvmp_throttle_step(const struct uvmp_throttle_params *params, u
 	}
 	return UVMP_OK;
 }
+
+/* -- in the engine -- */
+
+struct throttle {
+	struct uvmp_throttle_state state;
+	struct uvmp_throttle_params params;
+};
+
+/* No source has more than half of the SMs stand still. */
+static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
+{
+	struct throttle *throttle = state;
+
+	uvmp_throttle_params_init(&throttle->params);
+	set(&throttle->params, setup->controls);
+	throttle->params.sms = setup->sms;
+	throttle->params.min_running = setup->sms - setup->sms / 2u;
+	uvmp_throttle_init(&throttle->state);
+	answer->stopped_sms = 0;
+}
+
+static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
+{
+	struct throttle *throttle = state;
+
+	(void)uvmp_throttle_step(&throttle->params, facts->load.faults, facts->load.refaults,
+				 facts->load.evicted_pages, facts->now_ns, &throttle->state);
+	answer->stopped_sms = throttle->state.throttled;
+}
+
+/* While SMs stand still, or faults of this epoch are to be judged. */
+static uint64_t due_ns(const struct control_facts *facts, const void *state)
+{
+	const struct uvmp_throttle_state *throttle = &((const struct throttle *)state)->state;
+
+	return throttle->phase != UVMP_THROTTLE_IDLE &&
+			       (throttle->throttled != 0 || throttle->faults != 0 || facts->load.faults != 0)
+		       ? throttle->until
+		       : UINT64_MAX;
+}
+
+const struct controller uvmpi_controller_sm_throttle = {
+	.name = "sm_throttle",
+	.needs_sms = true,
+	.counts_refaults = true,
+	.parameter = parameters,
+	.parameters = PARAMETERS(parameters),
+	.state_bytes = sizeof(struct throttle),
+	.init = init,
+	.batch = batch,
+	.due_ns = due_ns,
+};

@@ -31,6 +31,13 @@ void uvmpi_field_set(void *structure, uint32_t offset, uint32_t bytes, uint64_t 
 		*field = (uint8_t)value;
 }
 
+const char *uvmpi_switch_name(uint32_t choice)
+{
+	static const char name[][4] = {"off", "on"};
+
+	return choice <= 1 ? name[choice] : NULL;
+}
+
 void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, void *structure)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -41,6 +41,15 @@ struct parameter {
 uint64_t uvmpi_field_get(const void *structure, uint32_t offset, uint32_t bytes);
 void uvmpi_field_set(void *structure, uint32_t offset, uint32_t bytes, uint64_t value);
 
+/* Is the number in the parameter's range? */
+static inline bool parameter_accepts(const struct parameter *parameter, uint64_t number)
+{
+	return number >= parameter->min && number <= parameter->max;
+}
+
+/* "off", "on"; NULL for a greater number. */
+const char *uvmpi_switch_name(uint32_t choice);
+
 /* Gives `count` parameters their defaults. */
 void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, void *structure);
 /* Are `count` parameters in range? */

@@ -1,6 +1,7 @@
 /* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
 #include "../base/bits_internal.h"
 #include "block_service_internal.h"
+#include "controllers_internal.h"
 #include "job_internal.h"
 #include "memory_internal.h"
 #include "space_internal.h"

@@ -14,6 +14,7 @@
  */
 #include "../base/bits_internal.h"
 #include "block_service_internal.h"
+#include "controllers_internal.h"
 #include "departing_internal.h"
 #include "mapping_internal.h"
 #include "memory_internal.h"

@@ -8,6 +8,7 @@
  */
 #include "../base/bits_internal.h"
 #include "block_service_internal.h"
+#include "controllers_internal.h"
 #include "job_internal.h"
 #include "memory_internal.h"
 #include "operations_internal.h"

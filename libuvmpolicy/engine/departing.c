@@ -1,4 +1,5 @@
 /* Pages leave a processor: residency, memory and controllers follow. */
+#include "controllers_internal.h"
 #include "departing_internal.h"
 #include "memory_internal.h"
 #include "space_internal.h"

@@ -4,6 +4,7 @@
  * that is completed it lets the innermost machine that is active decide the next thing, until there is
  * something to hand out or nothing to do.
  */
+#include "controllers_internal.h"
 #include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"

@@ -10,7 +10,7 @@
  *   cyclic.c           cyclic=on: blocks that leave and return in circles are pinned
  *   frames.c           frames of the units of page-wise orders
  *   memory.c           memory of the GPUs; back ends: memory_chunks.c (root chunks), memory_units.c (page-wise orders)
- *   service_adapt.c    controllers: what a run does to the parameters of the next decisions
+ *   controllers.c      controllers: what a run does to the parameters of the next decisions
  *   remote.c           counted accesses: what stays on the CPU, and what has become hot
  *   departing.c        pages leave a processor
  *   job.c              a job of the block service: which pages are to arrive where
@@ -31,7 +31,7 @@
 #ifndef UVMPOLICY_SERVICE_INTERNAL_H
 #define UVMPOLICY_SERVICE_INTERNAL_H
 
-#include "uvmpolicy/adapt.h"
+#include "../adapt/adapt_internal.h"
 #include "uvmpolicy/counter.h"
 #include "uvmpolicy/evict.h"
 #include "uvmpolicy/geometry.h"
@@ -119,12 +119,12 @@ struct counters {
 	uint32_t gpu;
 };
 
-/* What controllers and prefetch=pattern know of a block. */
+/* What controllers and prefetch=pattern know of a block. The private state of the controller that changes the density
+ * threshold follows. */
 struct history {
 	uvmp_mask evicted; /* from some GPU, once */
 	uvmp_mask touched; /* since they came to `gpu`, and still there */
 	uvmp_mask pattern; /* touched on `pattern_gpu` before they were evicted last */
-	struct uvmp_early_block early;
 	uint8_t gpu, pattern_gpu; /* 0: none yet */
 };
 
@@ -189,16 +189,14 @@ struct pinned {
 
 /* Controllers of a GPU. */
 struct controls {
-	struct uvmp_threshold_load load; /* since the last look */
-	struct uvmp_prefetch_setting setting; /* as pressure or early say */
-	struct uvmp_threshold_state threshold;
+	struct uvmp_threshold_load load; /* since the last event `batch` */
+	struct control_answer answer;
 	struct uvmp_lifetime lifetime; /* of its units of memory: roots, or those of the order */
-	struct uvmp_threads_state threads;
-	struct uvmp_throttle_params throttling;
-	struct uvmp_throttle_state throttle;
-	bool has_threads, has_throttle;
-	bool has_begun;	       /* a batch has begun: periods run */
-	uint32_t still, extra; /* as the last LIMIT said */
+	/* private, NULL: the controller is off; of the CPU: states that the GPUs share */
+	void *state[UVMP_CONTROLLER_COUNT];
+	bool has_lifetimes;
+	bool has_begun; /* a batch has begun: periods run */
+	uint32_t told_sms, told_blocks; /* of the answer, in the last LIMIT */
 };
 
 /* Those of the engine. */
@@ -206,10 +204,7 @@ struct adapt {
 	bool is_on; /* there is any, or a prefetcher or an order that needs a history */
 	bool has_touches; /* which pages are touched is of use: prefetch=pattern, evict=mhpe */
 	bool counts_refaults;
-	struct uvmp_threshold_params threshold;
-	struct uvmp_early_params early_params;
-	struct uvmp_early_state early;
-	struct uvmp_threads_params threads;
+	uint32_t tuner; /* the controller that changes the density threshold; UVMP_CONTROLLER_COUNT: none */
 	uint64_t managed_bytes; /* of all ranges */
 };
 
@@ -512,32 +507,6 @@ struct uvmp_service {
 	uint64_t random;
 };
 
-/* -- service_adapt.c -- */
-
-/* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
-uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);
-void uvmpi_adapt_init(struct uvmp_service *s, const struct uvmp_policy *policy);
-void uvmpi_adapt_init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
-			 uint64_t *units);
-/* A batch begins: the controllers of the GPU look; queues LIMIT where their answer has changed. */
-void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu);
-/* The same for all GPUs, where time alone gives reason; true if it queued something. */
-bool uvmpi_adapt_due(struct uvmp_service *s);
-uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s);
-/* Pages have arrived on a GPU (all that were to arrive, and are there now); which of these the GPU has faulted on, and
- * which of those were not there before. */
-void uvmpi_adapt_arrived(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *arrived,
-			 const uvmp_mask *faulted, const uvmp_mask *missed);
-/* Pages are not resident on a GPU any more; they still have their memory. */
-void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone, bool is_eviction);
-/* The GPU has used a page, if it has it. */
-void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* Parameters for a prefetch decision after so many faults, NO_INDEX: they have been counted before; false: prefetch
- * nothing. */
-bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, uint32_t faults,
-		      struct uvmp_prefetch_params *params);
-/* uvmp_prefetch_state.pattern */
-uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
 
 /* -- service_runtime.c: all without effect unless runtime=on -- */
 

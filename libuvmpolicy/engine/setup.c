@@ -2,6 +2,7 @@
 #include "../base/bits_internal.h"
 #include "arena_internal.h"
 #include "block_service_internal.h"
+#include "controllers_internal.h"
 #include "memory_internal.h"
 
 #define ALIGNMENT  16u
@@ -51,7 +52,8 @@ struct gpu_parts {
 	uint32_t *order_of;
 	uint8_t *fatal;
 	struct uvmp_note *note;
-	uint64_t *adapt, *utlb_seen;
+	uint64_t *lifetimes, *utlb_seen;
+	void *controllers;
 };
 
 static bool asks_utlbs(const struct uvmp_policy *policy)
@@ -77,7 +79,8 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
 	parts->fatal = part(l, g->fault_entries, 1);
 	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
-	parts->adapt = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->lifetimes = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
+	parts->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, gpu));
 	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
 }
 
@@ -104,7 +107,7 @@ struct parts {
 	uint32_t processors;
 	struct uvmp_map *class_map;
 	uvmp_mask *class_pages;
-	void *runtime;
+	void *runtime, *controllers;
 };
 
 static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
@@ -141,6 +144,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->class_map = part(l, UVMP_MASK_BITS, sizeof(struct uvmp_map));
 	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
 	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
+	p->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, UVMP_CPU));
 }
 
 size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
@@ -185,7 +189,7 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	uvmp_replay_init(&g->replay);
 	(void)uvmpi_memory_init(s, params, gpu, parts.memory,
 				uvmpi_memory_size(params, gpu)); /* checked before */
-	uvmpi_adapt_init_gpu(s, params, gpu, parts.adapt);
+	uvmpi_adapt_init_gpu(s, params, gpu, parts.lifetimes, parts.controllers);
 	g->utlb_seen = asks_utlbs(params->policy) ? parts.utlb_seen : NULL;
 }
 
@@ -202,7 +206,8 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
 	s->slab_bytes[SLAB_CHUNK_MAP] = rounded(sizeof(struct chunk_map));
 	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
-	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history));
+	s->slab_bytes[SLAB_HISTORY] =
+		rounded(sizeof(struct history) + uvmpi_adapt_block_bytes(&s->policy));
 	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
 		s->slab_bytes[SLAB_ARRAY + i] = UNIT_BYTES << i;
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
@@ -293,7 +298,7 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 	init_parts(s, params, &parts);
 	init_slabs(s);
 	s->reserve = (uint32_t)(uvmpi_arena_reserve(s->processors.count) / UNIT_BYTES);
-	uvmpi_adapt_init(s, params->policy);
+	uvmpi_adapt_init(s, params, parts.controllers);
 	uvmpi_runtime_init(s, params, parts.runtime);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		init_gpu(s, params, gpu, &l);

@@ -11,6 +11,7 @@
 #ifndef UVMPOLICY_POLICY_INTERNAL_H
 #define UVMPOLICY_POLICY_INTERNAL_H
 
+#include "../adapt/adapt_internal.h"
 #include "../base/parameter_internal.h"
 #include "../base/text_internal.h"
 #include "uvmpolicy/policy.h"
@@ -20,8 +21,7 @@ enum use {
 	USE_ALWAYS,
 	USE_PREFETCHER, /* prefetch: the prefetcher that defines the parameter, and those that start from it */
 	USE_THRESHOLD,	/* prefetch: a prefetcher whose threshold controllers may change */
-	USE_PRESSURE,	/* adapt=pressure */
-	USE_EARLY,	/* adapt=early */
+	USE_CONTROLLER, /* `adapt` or a switch: the controller that defines the parameter */
 	USE_GRANULARITY, /* evict: orders whose units have a size of choice */
 	USE_RESERVE,	 /* evict: orders that know which unit goes first */
 	USE_UNITS,	 /* evict: orders with units of their own */
@@ -33,9 +33,11 @@ enum use {
 	USE_FLUSH,	 /* replay=batch_flush */
 	USE_THRASH,	 /* thrash=on */
 	USE_COUNTERS,	 /* counters: any mode but off */
-	USE_THREADS,	 /* threads=on */
-	USE_THROTTLE,	 /* sm_throttle=on */
-	USE_COUNT
+	USE_COUNT,
+	/* rows of the table that stand for the keys of controllers: those that `adapt` chooses, and those with a
+	 * switch */
+	USE_TUNERS = USE_COUNT,
+	USE_SWITCHED
 };
 
 struct key {
@@ -43,7 +45,7 @@ struct key {
 	uint16_t offset;		   /* of the field in struct uvmp_policy, bytes */
 	uint8_t bytes;			   /* of the field */
 	uint8_t use;			   /* enum use */
-	uint8_t prefetcher;		   /* USE_PREFETCHER: that defines the parameter */
+	uint8_t owner;			   /* USE_PREFETCHER, USE_CONTROLLER: that defines the parameter */
 };
 
 #define KEYS_MAX 96u
@@ -53,8 +55,9 @@ struct key_walk {
 	uint32_t keys;		  /* returned so far */
 	uint32_t row;		  /* next one of the table */
 	uint32_t prefetcher;	  /* whose parameters come next, and */
+	uint32_t controller;	  /* the same */
 	uint32_t parameter;	  /* which of them */
-	struct key of_prefetcher; /* the key that the last call made of one */
+	struct key of_descriptor; /* the key that the last call made of one */
 };
 /* The next key; NULL: there are no more. It is valid until the next call. */
 const struct key *uvmpi_key_next(struct key_walk *walk);
@@ -72,6 +75,21 @@ struct limit {
 	uint32_t min, max;
 };
 struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *policy);
+
+/* The field of the policy whose value turns the controller on; does this value? */
+struct field {
+	uint16_t offset;
+	uint8_t bytes;
+};
+struct field uvmpi_controller_field(const struct controller *controller);
+bool uvmpi_controller_is_on(const struct controller *controller, uint32_t value);
+/* Does the policy turn the controller on? */
+static inline bool policy_has_controller(const struct uvmp_policy *policy, const struct controller *controller)
+{
+	struct field field = uvmpi_controller_field(controller);
+
+	return uvmpi_controller_is_on(controller, (uint32_t)uvmpi_field_get(policy, field.offset, field.bytes));
+}
 
 /* Copies what two structures of the policy share: quirks. */
 void uvmpi_policy_share(struct uvmp_policy *policy);

@@ -1,18 +1,11 @@
 /* The table of keys: policy_internal.h. A key is defined once: here, or as a parameter of the decision that it belongs
- * to. The parameters of prefetchers are collected from their descriptors. */
+ * to. The parameters of prefetchers and controllers are collected from their descriptors. */
 #include "../adapt/adapt_internal.h"
 #include "../decisions/parameters_internal.h"
 #include "../prefetch/prefetch_internal.h"
 #include "policy_internal.h"
 
 /* -- names of values -- */
-
-static const char *switch_name(uint32_t choice)
-{
-	static const char name[][4] = {"off", "on"};
-
-	return choice <= 1 ? name[choice] : NULL;
-}
 
 static const char *counters_name(uint32_t choice)
 {
@@ -82,6 +75,12 @@ static const char *plan_name(uint32_t choice)
 						     choice, summary)),                                      \
 	   field)
 
+/* The keys of these controllers stand here. */
+#define EXPAND(controllers)                                                                                  \
+	{                                                                                                    \
+		.parameter = NULL, .use = USE_##controllers                                                  \
+	}
+
 /* Behind the first key, which chooses the prefetcher, stand the parameters of all prefetchers. */
 static const struct key table[] = {
 	CHOICE(ALWAYS, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
@@ -90,13 +89,7 @@ static const struct key table[] = {
 	       full_name, "the prefetcher, for good, once memory has been full"),
 	CHOICE(THRESHOLD, adapt, "adapt", UVMP_ADAPT_COUNT, UVMP_ADAPT_OFF, adapt_name,
 	       "what changes the threshold: evictions and refaults, or fault rates"),
-	OF(PRESSURE, uvmpi_threshold_parameters[0], pressure_low),
-	OF(PRESSURE, uvmpi_threshold_parameters[1], pressure_step),
-	OF(PRESSURE, uvmpi_threshold_parameters[2], pressure_window),
-	OF(PRESSURE, uvmpi_threshold_parameters[3], pressure_off),
-	OF(EARLY, uvmpi_early_parameters[0], early_low),
-	OF(EARLY, uvmpi_early_parameters[1], early_high),
-	OF(EARLY, uvmpi_early_parameters[2], early_epoch_us),
+	EXPAND(TUNERS),
 	CHOICE(ALWAYS, evict, "evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evictor_name,
 	       "what leaves when memory is full"),
 	CHOICE(GRANULARITY, granularity, "granularity", UVMP_GRANULARITY_2M + 1, UVMP_GRANULARITY_2M,
@@ -107,9 +100,9 @@ static const struct key table[] = {
 	       "percent of memory that is made free before each batch"),
 	NUMBER(CHUNKS, pma_order, "pma_order", 0, 20, 6,
 	       "2 MiB chunks per request to the memory pool, as a power of two"),
-	CHOICE(TREE, runtime, "runtime", 2, 0, switch_name,
+	CHOICE(TREE, runtime, "runtime", 2, 0, uvmpi_switch_name,
 	       "2 MiB leave until the classifier of DATE'21 says otherwise"),
-	CHOICE(GRANULARITY, cyclic, "cyclic", 2, 0, switch_name,
+	CHOICE(GRANULARITY, cyclic, "cyclic", 2, 0, uvmpi_switch_name,
 	       "whether blocks that leave and return in circles are pinned"),
 	OF(CYCLIC, uvmpi_cyclic_parameters[0], cyclic_share),
 	OF(UNITS, uvmpi_remote_parameters[0], remote.remote),
@@ -146,15 +139,7 @@ static const struct key table[] = {
 	       "1: atomics of a GPU on memory of a GPU that can take them are mapped, not migrated"),
 	CHOICE(ALWAYS, plan, "plan", UVMP_PLAN_UNOBTRUSIVE + 1, UVMP_PLAN_SERIAL, plan_name,
 	       "serial: room, then pages; overlapped: both at once; unobtrusive: from the batch's start"),
-	CHOICE(ALWAYS, threads, "threads", 2, 0, switch_name,
-	       "whether SMs get more thread blocks than fit, to be switched in (Kim et al.)"),
-	OF(THREADS, uvmpi_threads_parameters[0], extra_blocks),
-	OF(THREADS, uvmpi_threads_parameters[1], threads_period_us),
-	OF(THREADS, uvmpi_threads_parameters[2], threads_drop),
-	CHOICE(ALWAYS, sm_throttle, "sm_throttle", 2, 0, switch_name,
-	       "whether SMs stand still while memory thrashes (ETC)"),
-	NUMBER(THROTTLE, sm_epoch_us, "sm_epoch_us", 10, 1000000000, 100,
-	       "a fifth of it SMs are watched, four fifths they are left alone"),
+	EXPAND(SWITCHED),
 	NUMBER(ALWAYS, memory_ratio, "memory_ratio", 100, 1000, 100,
 	       "percent of its memory that a GPU holds by compression; offsets may lie beyond it"),
 	NUMBER(ALWAYS, link_ratio, "link_ratio", 100, 1000, 100,
@@ -171,18 +156,40 @@ static const struct key *next_parameter(struct key_walk *walk)
 	for (; walk->prefetcher < UVMP_PREFETCH_COUNT; walk->prefetcher++) {
 		const struct prefetcher *prefetcher =
 			uvmpi_prefetcher_at((enum uvmp_prefetcher)walk->prefetcher);
-		struct key *key = &walk->of_prefetcher;
+		struct key *key = &walk->of_descriptor;
 
 		if (walk->parameter < prefetcher->parameters) {
 			key->parameter = &prefetcher->parameter[walk->parameter++];
 			key->offset = (uint16_t)(offsetof(struct uvmp_policy, prefetch) + key->parameter->offset);
 			key->bytes = key->parameter->bytes;
 			key->use = USE_PREFETCHER;
-			key->prefetcher = (uint8_t)walk->prefetcher;
+			key->owner = (uint8_t)walk->prefetcher;
 			return key;
 		}
 		walk->parameter = 0;
 	}
+	return NULL;
+}
+
+/* The next parameter of the controllers that `adapt` chooses, or of those with a switch; NULL: there are no more. */
+static const struct key *next_of_controllers(struct key_walk *walk, bool is_switched)
+{
+	for (; walk->controller < UVMP_CONTROLLER_COUNT; walk->controller++) {
+		const struct controller *controller = uvmpi_controller_at(walk->controller);
+		struct key *key = &walk->of_descriptor;
+
+		if ((controller->adapt == UVMP_ADAPT_OFF) == is_switched &&
+		    walk->parameter < controller->parameters) {
+			key->use = is_switched && walk->parameter == 0 ? USE_ALWAYS : USE_CONTROLLER;
+			key->parameter = &controller->parameter[walk->parameter++];
+			key->offset = (uint16_t)(offsetof(struct uvmp_policy, controls) + key->parameter->offset);
+			key->bytes = key->parameter->bytes;
+			key->owner = (uint8_t)walk->controller;
+			return key;
+		}
+		walk->parameter = 0;
+	}
+	walk->controller = 0;
 	return NULL;
 }
 
@@ -192,8 +199,13 @@ const struct key *uvmpi_key_next(struct key_walk *walk)
 
 	if (walk->row == 1)
 		key = next_parameter(walk);
-	if (key == NULL && walk->row < ROWS)
-		key = &table[walk->row++];
+	while (key == NULL && walk->row < ROWS) {
+		const struct key *row = &table[walk->row];
+
+		key = row->parameter != NULL ? row : next_of_controllers(walk, row->use == USE_SWITCHED);
+		if (key == NULL || key == row)
+			walk->row++;
+	}
 	if (key != NULL)
 		walk->keys++;
 	return key;
@@ -218,14 +230,9 @@ void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t v
 	{                                                                                                    \
 		FIELD(field)                                                                                 \
 	}
-static const struct {
-	uint16_t offset;
-	uint8_t bytes;
-} decides[USE_COUNT] = {
+static const struct field decides[USE_COUNT] = {
 	[USE_PREFETCHER] = DECIDES(prefetch.prefetcher),
 	[USE_THRESHOLD] = DECIDES(prefetch.prefetcher),
-	[USE_PRESSURE] = DECIDES(adapt),
-	[USE_EARLY] = DECIDES(adapt),
 	[USE_GRANULARITY] = DECIDES(evict),
 	[USE_RESERVE] = DECIDES(evict),
 	[USE_UNITS] = DECIDES(evict),
@@ -237,18 +244,41 @@ static const struct {
 	[USE_FLUSH] = DECIDES(replay.policy),
 	[USE_THRASH] = DECIDES(thrash.is_enabled),
 	[USE_COUNTERS] = DECIDES(counters),
-	[USE_THREADS] = DECIDES(threads),
-	[USE_THROTTLE] = DECIDES(sm_throttle),
 };
 
-/* The key of that field: a row of the table. */
-static const struct key *user_of(const struct key *key)
+struct field uvmpi_controller_field(const struct controller *controller)
+{
+	struct field field = DECIDES(adapt);
+
+	if (controller->adapt == UVMP_ADAPT_OFF)
+		field = (struct field){(uint16_t)(offsetof(struct uvmp_policy, controls) +
+						  controller->parameter->offset),
+				       controller->parameter->bytes};
+	return field;
+}
+
+bool uvmpi_controller_is_on(const struct controller *controller, uint32_t value)
+{
+	return controller->adapt != UVMP_ADAPT_OFF ? value == controller->adapt : value != 0;
+}
+
+static struct field decides_of(const struct key *key)
+{
+	return key->use == USE_CONTROLLER ? uvmpi_controller_field(uvmpi_controller_at(key->owner))
+					  : decides[key->use];
+}
+
+/* The parameter of that field: of a row of the table, or the switch of a controller. */
+static const struct parameter *user_of(const struct key *key)
 {
 	const struct key *user = table;
+	struct field field = decides_of(key);
 
-	while (user->offset != decides[key->use].offset)
+	if (key->use == USE_CONTROLLER && uvmpi_controller_at(key->owner)->adapt == UVMP_ADAPT_OFF)
+		return uvmpi_controller_at(key->owner)->parameter;
+	while (user->offset != field.offset)
 		user++;
-	return user;
+	return user->parameter;
 }
 
 static bool takes_parameter(enum uvmp_prefetcher chosen, enum uvmp_prefetcher owner)
@@ -281,13 +311,11 @@ static bool is_used_with(const struct key *key, uint32_t value)
 {
 	switch (key->use) {
 	case USE_PREFETCHER:
-		return takes_parameter((enum uvmp_prefetcher)value, (enum uvmp_prefetcher)key->prefetcher);
+		return takes_parameter((enum uvmp_prefetcher)value, (enum uvmp_prefetcher)key->owner);
 	case USE_THRESHOLD:
 		return uvmp_prefetch_traits_of((enum uvmp_prefetcher)value)->has_threshold;
-	case USE_PRESSURE:
-		return value == UVMP_ADAPT_PRESSURE;
-	case USE_EARLY:
-		return value == UVMP_ADAPT_EARLY;
+	case USE_CONTROLLER:
+		return uvmpi_controller_is_on(uvmpi_controller_at(key->owner), value);
 	case USE_PENALTY:
 		return value == UVMP_REMOTE_ADAPTIVE;
 	case USE_REMOTE:
@@ -298,8 +326,6 @@ static bool is_used_with(const struct key *key, uint32_t value)
 		return value != UVMP_COUNTERS_OFF;
 	case USE_CYCLIC:
 	case USE_THRASH:
-	case USE_THREADS:
-	case USE_THROTTLE:
 		return value != 0;
 	default:
 		return is_used_by_order(key->use, uvmp_evict_traits_of((enum uvmp_evictor)value));
@@ -308,8 +334,10 @@ static bool is_used_with(const struct key *key, uint32_t value)
 
 bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy)
 {
+	struct field field = decides_of(key);
+
 	return key->use == USE_ALWAYS ||
-	       is_used_with(key, (uint32_t)uvmpi_field_get(policy, decides[key->use].offset, decides[key->use].bytes));
+	       is_used_with(key, (uint32_t)uvmpi_field_get(policy, field.offset, field.bytes));
 }
 
 void uvmpi_key_put_use(const struct key *key, struct text *text)
@@ -319,7 +347,7 @@ void uvmpi_key_put_use(const struct key *key, struct text *text)
 
 	if (key->use == USE_ALWAYS)
 		return;
-	user = user_of(key)->parameter;
+	user = user_of(key);
 	put_text(text, user->name);
 	for (uint32_t value = user->min; value <= user->max; value++) {
 		if (!is_used_with(key, value))

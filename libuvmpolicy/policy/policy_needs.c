@@ -1,6 +1,5 @@
 /* What a policy needs of its host, from the traits of what it names. */
-#include "../base/text_internal.h"
-#include "uvmpolicy/policy.h"
+#include "policy_internal.h"
 
 #define SMALL_PAGE 4096u
 #define LARGE_PAGE 65536u
@@ -27,9 +26,20 @@ static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 	needs->histories |= traits->has_pattern;
 }
 
+/* Returns whether the controller keeps a history of blocks. */
+static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *policy,
+			   const struct controller *controller)
+{
+	if (!policy_has_controller(policy, controller))
+		return false;
+	needs->sms |= controller->needs_sms;
+	return controller->counts_refaults || controller->block_bytes != 0;
+}
+
 enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs)
 {
 	const struct uvmp_evict_traits *order;
+	bool has_history = false;
 
 	if (needs == NULL || !uvmp_policy_is_valid(policy))
 		return UVMP_ERR_ARGUMENT;
@@ -38,16 +48,17 @@ enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp
 				     .accesses = policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime,
 				     .notifications = policy->counters == UVMP_COUNTERS_ON,
 				     .kernels = policy->runtime,
-				     .sms = policy->threads || policy->sm_throttle,
 				     .histories = order->has_touches};
 	add_prefetcher(needs, policy->prefetch.prefetcher);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
 		add_prefetcher(needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
+		has_history |= add_controller(needs, policy, uvmpi_controller_at(i));
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
 	needs->touches = !order->is_chunked || !policy->quirks || needs->histories;
 	if (needs->accesses)
 		needs->block_bytes += COUNTERS_BYTES;
-	if (needs->histories || policy->adapt != UVMP_ADAPT_OFF || policy->sm_throttle)
+	if (needs->histories || has_history)
 		needs->block_bytes += HISTORY_BYTES;
 	if (policy->runtime)
 		needs->block_bytes += PATTERN_BYTES;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "policy/policy_internal.h"
 #include "support/seed.h"
-#include "uvmpolicy/policy.h"
 
 #define CHOICES  16
 #define TEXT_MAX (UVMP_POLICY_TEXT_MAX + 200)
@@ -117,48 +117,16 @@ static bool same_thrash(const struct uvmp_thrash_params *a, const struct uvmp_th
 	       a->pin == b->pin && a->max_resets == b->max_resets && a->quirks == b->quirks;
 }
 
-static bool same_newer(const struct uvmp_policy *a, const struct uvmp_policy *b)
-{
-	return a->adapt == b->adapt && a->pressure_low == b->pressure_low &&
-	       a->pressure_step == b->pressure_step && a->pressure_window == b->pressure_window &&
-	       a->pressure_off == b->pressure_off && a->early_low == b->early_low &&
-	       a->early_high == b->early_high && a->early_epoch_us == b->early_epoch_us &&
-	       a->granularity == b->granularity && a->runtime == b->runtime && a->cyclic == b->cyclic &&
-	       a->cyclic_share == b->cyclic_share && a->remote.remote == b->remote.remote &&
-	       a->remote.threshold == b->remote.threshold && a->remote.penalty == b->remote.penalty &&
-	       a->threads == b->threads && a->extra_blocks == b->extra_blocks &&
-	       a->threads_period_us == b->threads_period_us && a->threads_drop == b->threads_drop &&
-	       a->sm_throttle == b->sm_throttle && a->sm_epoch_us == b->sm_epoch_us &&
-	       a->memory_ratio == b->memory_ratio && a->link_ratio == b->link_ratio;
-}
-
 static bool same(const struct uvmp_policy *a, const struct uvmp_policy *b)
 {
-	return a->prefetch.prefetcher == b->prefetch.prefetcher &&
-	       a->prefetch.threshold == b->prefetch.threshold &&
-	       a->prefetch.min_faults == b->prefetch.min_faults &&
-	       a->prefetch.sequential_pages == b->prefetch.sequential_pages &&
-	       a->prefetch.locality_pages == b->prefetch.locality_pages &&
-	       a->prefetch.stride_depth == b->prefetch.stride_depth &&
-	       a->prefetch.stride_confidence == b->prefetch.stride_confidence &&
-	       a->prefetch.next_blocks == b->prefetch.next_blocks &&
-	       a->prefetch.next_percent == b->prefetch.next_percent &&
-	       a->prefetch.shared_utlbs == b->prefetch.shared_utlbs &&
-	       a->prefetch.shared_threshold == b->prefetch.shared_threshold &&
-	       a->prefetch.private_threshold == b->prefetch.private_threshold &&
-	       a->prefetch.quirks == b->prefetch.quirks && a->evict == b->evict && a->reserve == b->reserve &&
-	       a->free_buffer == b->free_buffer && a->prefetch_full == b->prefetch_full &&
-	       a->pma_order == b->pma_order && a->replay.policy == b->replay.policy &&
-	       a->replay.update_put_ratio == b->replay.update_put_ratio &&
-	       a->replay.max_batches == b->replay.max_batches &&
-	       a->replay.max_throttled == b->replay.max_throttled &&
-	       a->replay.max_batch == b->replay.max_batch &&
-	       a->replay.prefetch_lapse_ms == b->replay.prefetch_lapse_ms &&
-	       a->replay.quirks == b->replay.quirks && a->coalesce == b->coalesce && a->quirks == b->quirks &&
-	       same_thrash(&a->thrash, &b->thrash) && a->counters == b->counters &&
-	       a->counter_batch == b->counter_batch && a->counter_threshold == b->counter_threshold &&
-	       a->map_on_eviction == b->map_on_eviction && a->map_on_atomics == b->map_on_atomics &&
-	       a->plan == b->plan && same_newer(a, b);
+	struct key_walk walk = {0};
+	const struct key *key;
+
+	while ((key = uvmpi_key_next(&walk)) != NULL)
+		if (uvmpi_key_get(key, a) != uvmpi_key_get(key, b))
+			return false;
+	return a->prefetch.quirks == b->prefetch.quirks && a->replay.quirks == b->replay.quirks &&
+	       a->thrash.quirks == b->thrash.quirks;
 }
 
 static void check_round_trip(const struct uvmp_policy *policy)
@@ -206,147 +174,22 @@ static bool check_any(const char *text, size_t length)
 	return false;
 }
 
-static void random_thrash(uint64_t *random, struct uvmp_policy *p)
-{
-	p->thrash.is_enabled = below(random, 2) != 0;
-	if (!p->thrash.is_enabled)
-		return;
-	p->thrash.threshold = pick(random, 1, 7);
-	p->thrash.pin_threshold = pick(random, 1, 255);
-	p->thrash.lapse_us = pick(random, 1, 1000000000);
-	p->thrash.vote_threshold = pick(random, p->quirks ? 0 : 1, 1000000);
-	p->thrash.nap = pick(random, 1, 100);
-	p->thrash.epoch = pick(random, 1, 1000000);
-	p->thrash.pin = pick(random, 0, 1000000);
-	p->thrash.max_resets = pick(random, 0, 1000000);
-}
-
-static void random_counters(uint64_t *random, struct uvmp_policy *p)
-{
-	p->counters = (enum uvmp_counters)below(random, 3);
-	if (p->counters == UVMP_COUNTERS_OFF)
-		return;
-	p->counter_batch = pick(random, 1, 65536);
-	p->counter_threshold = pick(random, 1, 65535);
-	p->map_on_eviction = below(random, 2) != 0;
-}
-
-static void random_prefetch(uint64_t *random, struct uvmp_policy *p)
-{
-	enum uvmp_prefetcher prefetcher = p->prefetch.prefetcher;
-
-	if (prefetcher == UVMP_PREFETCH_DENSITY || prefetcher == UVMP_PREFETCH_NEXT ||
-	    prefetcher == UVMP_PREFETCH_PATTERN || prefetcher == UVMP_PREFETCH_SAFE) {
-		p->prefetch.threshold = pick(random, p->quirks ? 0 : 1, 100);
-		p->prefetch.min_faults = pick(random, 1, 20);
-	}
-	if (prefetcher == UVMP_PREFETCH_SEQUENTIAL)
-		p->prefetch.sequential_pages = pick(random, 1, 512);
-	if (prefetcher == UVMP_PREFETCH_LOCALITY)
-		p->prefetch.locality_pages = pick(random, 1, 512);
-	if (prefetcher == UVMP_PREFETCH_STRIDE) {
-		p->prefetch.stride_depth = pick(random, 1, 64);
-		p->prefetch.stride_confidence = pick(random, 1, 7);
-	}
-	if (prefetcher == UVMP_PREFETCH_NEXT) {
-		p->prefetch.next_blocks = pick(random, 1, 8);
-		p->prefetch.next_percent = pick(random, 1, 100);
-	}
-	if (prefetcher == UVMP_PREFETCH_SAFE) {
-		p->prefetch.shared_utlbs = pick(random, 2, 4096);
-		p->prefetch.shared_threshold = pick(random, 1, 100);
-		p->prefetch.private_threshold = pick(random, 1, 100);
-	}
-}
-
-static void random_adapt(uint64_t *random, struct uvmp_policy *p)
-{
-	uint32_t threshold = p->prefetch.threshold > 0 ? p->prefetch.threshold : 1;
-	enum uvmp_prefetcher prefetcher = p->prefetch.prefetcher;
-
-	if (prefetcher != UVMP_PREFETCH_DENSITY && prefetcher != UVMP_PREFETCH_NEXT &&
-	    prefetcher != UVMP_PREFETCH_PATTERN)
-		return;
-	p->adapt = (enum uvmp_adapt)below(random, UVMP_ADAPT_COUNT);
-	if (p->adapt == UVMP_ADAPT_PRESSURE) {
-		p->pressure_low = pick(random, 1, threshold);
-		p->pressure_step = pick(random, 1, 100);
-		p->pressure_window = pick(random, 1, 1048576);
-		p->pressure_off = below(random, 2) != 0;
-	}
-	if (p->adapt == UVMP_ADAPT_EARLY) {
-		p->early_low = pick(random, 1, threshold);
-		p->early_high = pick(random, threshold, 100);
-		p->early_epoch_us = pick(random, 1, 1000000000);
-	}
-}
-
-static void random_evict(uint64_t *random, struct uvmp_policy *p)
-{
-	p->evict = (enum uvmp_evictor)below(random, UVMP_EVICT_COUNT);
-	if (p->evict == UVMP_EVICT_LRU) {
-		p->pma_order = pick(random, 0, 20);
-		return;
-	}
-	p->free_buffer = pick(random, 0, 100);
-	if (p->evict != UVMP_EVICT_RANDOM_4K)
-		p->reserve = pick(random, 0, UVMP_EVICT_RESERVE_MAX);
-	if (p->evict == UVMP_EVICT_LRU_2M || p->evict == UVMP_EVICT_LFU_2M ||
-	    p->evict == UVMP_EVICT_CLOCK_2M) {
-		p->granularity = (enum uvmp_granularity)pick(random, 0, UVMP_GRANULARITY_2M);
-		p->cyclic = below(random, 2) != 0;
-		p->cyclic_share = p->cyclic ? pick(random, 0, 100) : p->cyclic_share;
-	}
-	if (p->evict == UVMP_EVICT_TBN)
-		p->runtime = below(random, 2) != 0;
-	p->remote.remote = (enum uvmp_remote)below(random, UVMP_REMOTE_COUNT);
-	if (p->remote.remote != UVMP_REMOTE_OFF)
-		p->remote.threshold = pick(random, 1, 134217727);
-	if (p->remote.remote == UVMP_REMOTE_ADAPTIVE)
-		p->remote.penalty = pick(random, 0, 1048576);
-}
-
-static void random_machine(uint64_t *random, struct uvmp_policy *p)
-{
-	p->threads = below(random, 2) != 0;
-	if (p->threads) {
-		p->extra_blocks = pick(random, 1, 16);
-		p->threads_period_us = pick(random, 1, 1000000000);
-		p->threads_drop = pick(random, 1, 100);
-	}
-	p->sm_throttle = below(random, 2) != 0;
-	if (p->sm_throttle)
-		p->sm_epoch_us = pick(random, 10, 1000000000);
-	p->memory_ratio = pick(random, 100, 1000);
-	p->link_ratio = pick(random, 100, 1000);
-}
-
-/* A random policy with every field set by hand, then made valid by resetting what it does not use. */
+/* A random policy: each key that the policy uses has a random value in its range. */
 static struct uvmp_policy random_policy(uint64_t *random)
 {
-	struct uvmp_policy p, defaults;
+	struct key_walk walk = {0};
+	const struct key *key;
+	struct uvmp_policy p;
 
-	uvmp_policy_init(&defaults);
-	p = defaults;
-	p.prefetch.prefetcher = (enum uvmp_prefetcher)below(random, UVMP_PREFETCH_COUNT);
-	p.replay.policy = (enum uvmp_replay_policy)below(random, 5);
-	p.coalesce = below(random, 2) != 0;
-	p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = below(random, 2) != 0;
-	random_prefetch(random, &p);
-	random_adapt(random, &p);
-	random_evict(random, &p);
-	p.prefetch_full = pick(random, UVMP_PREFETCH_FULL_SAME, UVMP_PREFETCH_COUNT);
-	if (p.replay.policy == UVMP_REPLAY_BATCH_FLUSH)
-		p.replay.update_put_ratio = pick(random, 0, 100);
-	p.replay.max_batch = pick(random, 1, 1048576);
-	p.replay.max_batches = pick(random, 0, 1048576);
-	p.replay.max_throttled = pick(random, 0, 1048576);
-	p.replay.prefetch_lapse_ms = pick(random, 0, UINT32_MAX);
-	random_thrash(random, &p);
-	random_counters(random, &p);
-	p.map_on_atomics = below(random, 2) != 0;
-	p.plan = (enum uvmp_plan_order)below(random, 3);
-	random_machine(random, &p);
+	uvmp_policy_init(&p);
+	p.quirks = below(random, 2) != 0; /* narrows other ranges, and is the last key */
+	uvmpi_policy_share(&p);
+	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		struct limit limit = uvmpi_key_limit(key, &p);
+
+		if (uvmpi_key_is_used(key, &p) && strcmp(key->parameter->name, "quirks") != 0)
+			uvmpi_key_set(key, &p, pick(random, limit.min, limit.max));
+	}
 	return p;
 }
 

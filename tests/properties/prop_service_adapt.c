@@ -54,7 +54,7 @@ static void heed(struct engine *host, const struct uvmp_action *a)
 		return;
 	assert_true(host->gpu[a->to - 1u].sms != 0);
 	assert_true(a->count < host->gpu[a->to - 1u].sms);
-	assert_true(a->detail <= host->policy.extra_blocks);
+	assert_true(a->detail <= host->policy.controls.extra_blocks);
 	assert_true(told[a->to][0] != a->count || told[a->to][1] != a->detail);
 	told[a->to][0] = a->count;
 	told[a->to][1] = a->detail;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "uvmpolicy/policy.h"
+#include "policy/policy_internal.h"
 
 #define THRASH                                                                                               \
 	"thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=32 nap=1 epoch=2000 "        \
@@ -112,163 +112,10 @@ static void test_defaults(void **unused)
 	/* what no driver has is off */
 	assert_int_equal(p.adapt, UVMP_ADAPT_OFF);
 	assert_int_equal(p.granularity, UVMP_GRANULARITY_2M);
-	assert_true(!p.runtime && !p.cyclic && !p.threads && !p.sm_throttle && !p.pressure_off);
+	assert_true(!p.runtime && !p.cyclic && !p.controls.threads && !p.controls.sm_throttle && !p.controls.pressure_off);
 	assert_int_equal(p.remote.remote, UVMP_REMOTE_OFF);
 	assert_int_equal(p.memory_ratio, 100);
 	assert_int_equal(p.link_ratio, 100);
-}
-
-/* Each of the newer keys reaches its own field and no other. */
-static void test_fields(void **unused)
-{
-	struct uvmp_policy p;
-
-	(void)unused;
-	assert_int_equal(
-	        parse("thrash_threshold=7 pin_threshold=255 lapse_us=1000000000 lapse_votes=999 nap=100 "
-	              "epoch=3 pin=0 max_resets=1000000 counter_batch=65536 counter_threshold=65535 "
-	              "map_on_eviction=0 map_on_atomics=1 plan=overlapped counters=on quirks=0",
-	              &p),
-	        UVMP_OK);
-	assert_true(p.thrash.is_enabled && !p.thrash.quirks && !p.quirks);
-	assert_int_equal(p.thrash.threshold, 7);
-	assert_int_equal(p.thrash.pin_threshold, 255);
-	assert_int_equal(p.thrash.lapse_us, 1000000000);
-	assert_int_equal(p.thrash.vote_threshold, 999);
-	assert_int_equal(p.thrash.nap, 100);
-	assert_int_equal(p.thrash.epoch, 3);
-	assert_int_equal(p.thrash.pin, 0);
-	assert_int_equal(p.thrash.max_resets, 1000000);
-	assert_int_equal(p.counters, UVMP_COUNTERS_ON);
-	assert_int_equal(p.counter_batch, 65536);
-	assert_int_equal(p.counter_threshold, 65535);
-	assert_true(!p.map_on_eviction && p.map_on_atomics);
-	assert_int_equal(p.plan, UVMP_PLAN_OVERLAPPED);
-	assert_int_equal(parse("prefetch=stride stride_depth=64 stride_confidence=7", &p), UVMP_OK);
-	assert_int_equal(p.prefetch.stride_depth, 64);
-	assert_int_equal(p.prefetch.stride_confidence, 7);
-	assert_int_equal(parse("prefetch=next next_blocks=8 next_percent=100 threshold=3 min_faults=4", &p),
-	                 UVMP_OK);
-	assert_int_equal(p.prefetch.next_blocks, 8);
-	assert_int_equal(p.prefetch.next_percent, 100);
-	assert_int_equal(p.prefetch.threshold, 3);
-	assert_int_equal(p.prefetch.min_faults, 4);
-	assert_int_equal(
-	        parse("prefetch=safe shared_utlbs=4096 shared_threshold=98 private_threshold=97", &p),
-	        UVMP_OK);
-	assert_int_equal(p.prefetch.shared_utlbs, 4096);
-	assert_int_equal(p.prefetch.shared_threshold, 98);
-	assert_int_equal(p.prefetch.private_threshold, 97);
-	assert_int_equal(parse("prefetch=pattern threshold=1 min_faults=20", &p), UVMP_OK);
-	assert_int_equal(p.prefetch.prefetcher, UVMP_PREFETCH_PATTERN);
-	assert_int_equal(parse("evict=tbne reserve=99 free_buffer=100 prefetch_full=none", &p), UVMP_OK);
-	assert_int_equal(p.evict, UVMP_EVICT_TBN);
-	assert_int_equal(p.reserve, 99);
-	assert_int_equal(p.free_buffer, 100);
-	assert_int_equal(p.prefetch_full, 1 + UVMP_PREFETCH_NONE);
-	assert_int_equal(
-	        parse("adapt=pressure pressure_low=2 pressure_step=3 pressure_window=4 pressure_off=1", &p),
-	        UVMP_OK);
-	assert_int_equal(p.adapt, UVMP_ADAPT_PRESSURE);
-	assert_int_equal(p.pressure_low, 2);
-	assert_int_equal(p.pressure_step, 3);
-	assert_int_equal(p.pressure_window, 4);
-	assert_true(p.pressure_off);
-	assert_int_equal(parse("adapt=early early_low=5 early_high=60 early_epoch_us=7", &p), UVMP_OK);
-	assert_int_equal(p.adapt, UVMP_ADAPT_EARLY);
-	assert_int_equal(p.early_low, 5);
-	assert_int_equal(p.early_high, 60);
-	assert_int_equal(p.early_epoch_us, 7);
-	assert_int_equal(parse("evict=clock2m granularity=512k cyclic=on cyclic_share=8", &p), UVMP_OK);
-	assert_int_equal(p.evict, UVMP_EVICT_CLOCK_2M);
-	assert_int_equal(p.granularity, UVMP_GRANULARITY_512K);
-	assert_true(p.cyclic);
-	assert_int_equal(p.cyclic_share, 8);
-	assert_int_equal(
-	        parse("evict=tbne runtime=on remote=adaptive remote_threshold=9 remote_penalty=10", &p),
-	        UVMP_OK);
-	assert_true(p.runtime);
-	assert_int_equal(p.remote.remote, UVMP_REMOTE_ADAPTIVE);
-	assert_int_equal(p.remote.threshold, 9);
-	assert_int_equal(p.remote.penalty, 10);
-	assert_int_equal(
-	        parse("plan=unobtrusive threads=on extra_blocks=11 threads_period_us=12 threads_drop=13 "
-	              "sm_throttle=on sm_epoch_us=14 memory_ratio=150 link_ratio=160",
-	              &p),
-	        UVMP_OK);
-	assert_int_equal(p.plan, UVMP_PLAN_UNOBTRUSIVE);
-	assert_true(p.threads && p.sm_throttle);
-	assert_int_equal(p.extra_blocks, 11);
-	assert_int_equal(p.threads_period_us, 12);
-	assert_int_equal(p.threads_drop, 13);
-	assert_int_equal(p.sm_epoch_us, 14);
-	assert_int_equal(p.memory_ratio, 150);
-	assert_int_equal(p.link_ratio, 160);
-	assert_int_equal(parse("evict=random4k reserve=1", &p), UVMP_ERR_CONFLICT);
-	assert_int_equal(parse("evict=lru free_buffer=1", &p), UVMP_ERR_CONFLICT);
-	assert_int_equal(parse("evict=sl64k reserve=100", &p), UVMP_ERR_RANGE);
-	assert_int_equal(parse("thrash=off counters=off", &p), UVMP_OK);
-	assert_false(p.thrash.is_enabled);
-	assert_int_equal(p.counters, UVMP_COUNTERS_OFF);
-	assert_int_equal(p.thrash.threshold, 3);
-}
-
-static void test_canonical(void **unused)
-{
-	(void)unused;
-	check_canonical("", DRIVER);
-	check_canonical(" ,, ", DRIVER);
-	check_canonical("preset=nvidia-595", DRIVER);
-	check_canonical("nvidia-595", DRIVER);
-	check_canonical(DRIVER, DRIVER);
-	check_canonical(",batch=0256 , quirks=1,", DRIVER);
-	check_canonical(
-	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
-	        "batch="
-	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
-	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same adapt=off evict=lru "
-	        "pma_order=20 "
-	        "replay=batch_flush "
-	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
-	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
-	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
-	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
-	                "prefetch=density threshold=0 min_faults=1 prefetch_full=same adapt=off evict=lru "
-	                "pma_order=0 "
-	                "replay=batch_flush "
-	                "put_ratio=0 "
-	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 "
-	                "thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=0 nap=1 "
-	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial " LAST
-	                "quirks=1");
-	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block thrash=off counters=on "
-	                "map_on_eviction=0 counter_batch=1",
-	                "prefetch=sequential seq_pages=512 prefetch_full=same evict=lru4k reserve=0 "
-	                "free_buffer=0 remote=off replay=block batch=256 coalesce=1 "
-	                "max_batches=20 "
-	                "max_throttled=5 prefetch_lapse_ms=1000 thrash=off counters=on counter_batch=1 "
-	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial " LAST
-	                "quirks=1");
-	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0 counters=off "
-	                "plan=overlapped map_on_atomics=1",
-	                "prefetch=locality locality_pages=1 prefetch_full=same evict=random4k free_buffer=0 "
-	                "remote=off "
-	                "replay=once batch=256 coalesce=1 "
-	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " THRASH
-	                "counters=off map_on_atomics=1 plan=overlapped " LAST "quirks=0");
-}
-
-static void test_unit_pages(void **unused)
-{
-	struct uvmp_policy p;
-
-	(void)unused;
-	assert_int_equal(parse("evict=lru4k", &p), UVMP_OK);
-	assert_int_equal(uvmp_policy_unit_pages(&p), 1);
-	assert_int_equal(parse("evict=lfu2m", &p), UVMP_OK);
-	assert_int_equal(uvmp_policy_unit_pages(&p), 512);
-	assert_int_equal(parse("evict=clock2m granularity=128k", &p), UVMP_OK);
-	assert_int_equal(uvmp_policy_unit_pages(&p), 32);
 }
 
 /* A controller's thresholds that nobody gave follow the policy's, and are printed as what they became. */
@@ -280,15 +127,15 @@ static void check_fitted(const char *text, const char *printed_as, uint32_t pres
 
 	assert_int_equal(parse(text, &p), UVMP_OK);
 	assert_true(uvmp_policy_is_valid(&p));
-	assert_int_equal(p.pressure_low, pressure_low);
-	assert_int_equal(p.early_low, early_low);
-	assert_int_equal(p.early_high, early_high);
+	assert_int_equal(p.controls.pressure_low, pressure_low);
+	assert_int_equal(p.controls.early_low, early_low);
+	assert_int_equal(p.controls.early_high, early_high);
 	assert_int_equal(uvmp_policy_print(&p, printed, sizeof(printed)), UVMP_OK);
 	assert_non_null(strstr(printed, printed_as));
 	assert_int_equal(parse(printed, &again), UVMP_OK);
-	assert_int_equal(again.pressure_low, pressure_low);
-	assert_int_equal(again.early_low, early_low);
-	assert_int_equal(again.early_high, early_high);
+	assert_int_equal(again.controls.pressure_low, pressure_low);
+	assert_int_equal(again.controls.early_low, early_low);
+	assert_int_equal(again.controls.early_high, early_high);
 }
 
 static void test_fitted(void **unused)
@@ -369,6 +216,118 @@ static void add_threshold(const struct uvmp_policy_key *key, char text[128])
 		strcat(text, " threshold=100");
 	if (strcmp(key->name, "early_high") == 0)
 		strcat(text, " threshold=1");
+}
+
+/* Does the text, "key=value key=value", give the key a value, or fit it to a threshold that the text gives? */
+static bool is_given(const char *text, const struct parameter *parameter)
+{
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s=", parameter->name);
+	return strstr(text, word) != NULL ||
+	       ((parameter->limit == LIMIT_TO_THRESHOLD || parameter->limit == LIMIT_FROM_THRESHOLD) &&
+		strstr(text, " threshold=") != NULL);
+}
+
+/* The key reaches its own field and no other. */
+static void check_field(uint32_t index)
+{
+	struct uvmp_policy_key space;
+	const struct uvmp_policy_key *key = uvmp_policy_key_at(index, &space);
+	uint32_t value = key->max != key->initial ? key->max : key->min;
+	struct key_walk walk = {0};
+	const struct key *other;
+	struct uvmp_policy p;
+	char text[128];
+
+	if (key->is_choice)
+		snprintf(text, sizeof(text), " %s=%s", key->name, uvmp_policy_choice(index, value));
+	else
+		snprintf(text, sizeof(text), " %s=%lu", key->name, (unsigned long)value);
+	add_users(key, text);
+	add_threshold(key, text);
+	assert_int_equal(parse(text, &p), UVMP_OK);
+	for (uint32_t i = 0; (other = uvmpi_key_next(&walk)) != NULL; i++) {
+		if (i == index)
+			assert_int_equal(uvmpi_key_get(other, &p), value);
+		else if (!is_given(text, other->parameter))
+			assert_int_equal(uvmpi_key_get(other, &p), other->parameter->initial);
+	}
+}
+
+static void test_fields(void **unused)
+{
+	struct uvmp_policy_key key;
+	struct uvmp_policy p;
+
+	(void)unused;
+	for (uint32_t i = 0; uvmp_policy_key_at(i, &key) != NULL; i++)
+		check_field(i);
+	assert_int_equal(parse("evict=random4k reserve=1", &p), UVMP_ERR_CONFLICT);
+	assert_int_equal(parse("evict=lru free_buffer=1", &p), UVMP_ERR_CONFLICT);
+	assert_int_equal(parse("evict=sl64k reserve=100", &p), UVMP_ERR_RANGE);
+	assert_int_equal(parse("thrash=off counters=off", &p), UVMP_OK);
+	assert_false(p.thrash.is_enabled);
+	assert_int_equal(p.counters, UVMP_COUNTERS_OFF);
+	assert_int_equal(p.thrash.threshold, 3);
+}
+
+static void test_canonical(void **unused)
+{
+	(void)unused;
+	check_canonical("", DRIVER);
+	check_canonical(" ,, ", DRIVER);
+	check_canonical("preset=nvidia-595", DRIVER);
+	check_canonical("nvidia-595", DRIVER);
+	check_canonical(DRIVER, DRIVER);
+	check_canonical(",batch=0256 , quirks=1,", DRIVER);
+	check_canonical(
+	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
+	        "batch="
+	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
+	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same adapt=off evict=lru "
+	        "pma_order=20 "
+	        "replay=batch_flush "
+	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
+	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
+	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
+	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
+	                "prefetch=density threshold=0 min_faults=1 prefetch_full=same adapt=off evict=lru "
+	                "pma_order=0 "
+	                "replay=batch_flush "
+	                "put_ratio=0 "
+	                "batch=1 coalesce=1 max_batches=0 max_throttled=0 prefetch_lapse_ms=0 "
+	                "thrash=on thrash_threshold=3 pin_threshold=10 lapse_us=500 lapse_votes=0 nap=1 "
+	                "epoch=2000 pin=0 max_resets=0 " COUNTERS "map_on_atomics=0 plan=serial " LAST
+	                "quirks=1");
+	check_canonical("prefetch=sequential seq_pages=512 evict=lru4k replay=block thrash=off counters=on "
+	                "map_on_eviction=0 counter_batch=1",
+	                "prefetch=sequential seq_pages=512 prefetch_full=same evict=lru4k reserve=0 "
+	                "free_buffer=0 remote=off replay=block batch=256 coalesce=1 "
+	                "max_batches=20 "
+	                "max_throttled=5 prefetch_lapse_ms=1000 thrash=off counters=on counter_batch=1 "
+	                "counter_threshold=256 map_on_eviction=0 map_on_atomics=0 plan=serial " LAST
+	                "quirks=1");
+	check_canonical("locality_pages=1 prefetch=locality evict=random4k replay=once quirks=0 counters=off "
+	                "plan=overlapped map_on_atomics=1",
+	                "prefetch=locality locality_pages=1 prefetch_full=same evict=random4k free_buffer=0 "
+	                "remote=off "
+	                "replay=once batch=256 coalesce=1 "
+	                "max_batches=20 max_throttled=5 prefetch_lapse_ms=1000 " THRASH
+	                "counters=off map_on_atomics=1 plan=overlapped " LAST "quirks=0");
+}
+
+static void test_unit_pages(void **unused)
+{
+	struct uvmp_policy p;
+
+	(void)unused;
+	assert_int_equal(parse("evict=lru4k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 1);
+	assert_int_equal(parse("evict=lfu2m", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 512);
+	assert_int_equal(parse("evict=clock2m granularity=128k", &p), UVMP_OK);
+	assert_int_equal(uvmp_policy_unit_pages(&p), 32);
 }
 
 /* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
@@ -690,16 +649,16 @@ static void test_is_valid(void **unused)
 	INVALID(p.evict = UVMP_EVICT_LRU_2M; p.granularity = UVMP_GRANULARITY_2M + 1);
 	INVALID(p.cyclic = true);
 	INVALID(p.memory_ratio = 99);
-	INVALID(p.threads_drop = 21);
+	INVALID(p.controls.threads_drop = 21);
 	INVALID(p.quirks = false);
 #define CORRECTED(p) (p.quirks = p.prefetch.quirks = p.replay.quirks = p.thrash.quirks = false)
 	INVALID(CORRECTED(p); p.prefetch.threshold = 0);    /* [driver: threshold-zero] */
 	INVALID(CORRECTED(p); p.thrash.vote_threshold = 0); /* [driver: vote-threshold-zero] */
-	INVALID(p.adapt = UVMP_ADAPT_PRESSURE; p.pressure_low = 52);
-	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_low = 52);
-	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.early_high = 50);
+	INVALID(p.adapt = UVMP_ADAPT_PRESSURE; p.controls.pressure_low = 52);
+	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.controls.early_low = 52);
+	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.controls.early_high = 50);
 	INVALID(p.adapt = UVMP_ADAPT_EARLY; p.prefetch.threshold = 0);
-	INVALID(p.early_low = 25); /* unused */
+	INVALID(p.controls.early_low = 25); /* unused */
 	uvmp_policy_init(&p);
 	p.prefetch.threshold = 0;
 	p.thrash.vote_threshold = 0;

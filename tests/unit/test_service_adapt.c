@@ -1,4 +1,4 @@
-/* Feedback in the engine (service_adapt.c, service_runtime.c): what is heard, when controllers look, and what
+/* Feedback in the engine (controllers.c, service_runtime.c): what is heard, when controllers look, and what
  * follows from their answers. Small runs through the public functions; from inside only what they cannot
  * show. */
 #include <stdarg.h>
@@ -281,6 +281,28 @@ static void test_pattern_without_eviction(void **state)
 	stop();
 }
 
+/* -- private states: the public state of adapt.h, then its parameters -- */
+
+static struct uvmp_threshold_state *threshold_state(uint32_t gpu)
+{
+	return e.service->gpu[gpu].controls.state[UVMP_CONTROLLER_PRESSURE];
+}
+
+static struct uvmp_early_state *early_state(void)
+{
+	return e.service->gpu[1].controls.state[UVMP_CONTROLLER_EARLY];
+}
+
+static struct uvmp_threads_state *threads_state(uint32_t gpu)
+{
+	return e.service->gpu[gpu].controls.state[UVMP_CONTROLLER_THREADS];
+}
+
+static struct uvmp_throttle_state *throttle_state(uint32_t gpu)
+{
+	return e.service->gpu[gpu].controls.state[UVMP_CONTROLLER_SM_THROTTLE];
+}
+
 /* -- adapt=pressure -- */
 
 static void test_pressure(void **state)
@@ -295,22 +317,22 @@ static void test_pressure(void **state)
 	engine_range(&e, SPACE, at(2, 0), 2 * MIB2, UVMP_PROC_NONE);
 	assert_int_equal(e.service->adapt.managed_bytes, 4 * MIB2);
 	fault(1, 1, 0); /* from the policy's on: a fault that was no refault, a step lower */
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 41);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 41);
 	assert_int_equal(resident(1), 32); /* half of which fault */
 	fault(1, 2, 0);
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 31);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 31);
 	for (uint32_t i = 0; i < 8u; i++) { /* four blocks in circles through two roots */
-		uint32_t before = e.service->gpu[1].controls.setting.threshold;
+		uint32_t before = e.service->gpu[1].controls.answer.setting.threshold;
 
 		fault(1, i % 4u, 0);
-		is_raised = is_raised || e.service->gpu[1].controls.setting.threshold > before;
+		is_raised = is_raised || e.service->gpu[1].controls.answer.setting.threshold > before;
 	}
 	assert_true(is_raised);
 	assert_int_equal(uvmp_service_free_range(e.service, SPACE, at(2, 0), NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(e.service->adapt.managed_bytes, 2 * MIB2);
 	fault(1, 0, 300); /* all fits again */
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 1);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 1);
 	stop();
 }
 
@@ -331,7 +353,7 @@ static void test_pressure_counts(void **state)
 	fault(1, 0, 2); /* it came along, and left */
 	assert_int_equal(load->faults, 1);
 	assert_int_equal(load->refaults, 1);
-	assert_int_equal(e.service->gpu[1].controls.threshold.faults, 2);
+	assert_int_equal(threshold_state(1)->faults, 2);
 	stop();
 }
 
@@ -341,7 +363,7 @@ static void test_pressure_off(void **state)
 	start("adapt=pressure pressure_off=1 pressure_low=20 threshold=30", 1, 1, 0);
 	range(1);
 	fault(1, 0, 0);
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 20);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 20);
 	engine_range(&e, SPACE, at(2, 0), MIB2, UVMP_PROC_NONE);
 	fault(1, 2, 5);
 	assert_int_equal(resident(2), 1);
@@ -357,12 +379,11 @@ static void test_pressure_of_cpu(void **state)
 {
 	(void)state;
 	start("adapt=pressure threshold=0", 1, 1, 0);
-	assert_int_equal(e.service->adapt.threshold.base, 1);
-	assert_int_equal(e.service->adapt.threshold.aggressive, 1);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 1);
 	range(2);
 	fault(1, 0, 0);
-	e.service->gpu[1].controls.setting.is_on = false;
-	e.service->gpu[0].controls.setting.is_on = false;
+	e.service->gpu[1].controls.answer.setting.is_on = false;
+	e.service->gpu[0].controls.answer.setting.is_on = false;
 	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, at(0, 0), UVMP_ACCESS_WRITE, 0, NULL),
 	                 UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
@@ -379,16 +400,16 @@ static void test_early(void **state)
 	range(8);
 	e.now_ns = 0;
 	fault(1, 0, 0);
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 51);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 51);
 	for (uint32_t i = 1; i < 8u; i++)
 		fault(1, 1, i * 32u);
 	e.now_ns = 150 * US; /* the mean of the last epoch is 4 */
 	fault(1, 2, 0);
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 90);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 90);
 	fault(1, 1, 300);
-	assert_int_equal(e.service->gpu[1].controls.setting.threshold, 5);
+	assert_int_equal(e.service->gpu[1].controls.answer.setting.threshold, 5);
 	assert_int_equal(resident(1), 512);
-	assert_false(e.service->adapt.early.is_full);
+	assert_false(early_state()->is_full);
 	stop();
 }
 
@@ -400,19 +421,22 @@ static void test_early_eviction(void **state)
 	range(2);
 	fault(1, 0, 0);
 	fault(1, 1, 0);
-	assert_true(e.service->adapt.early.is_full);
-	assert_int_equal(e.service->adapt.early.faults, 2);
+	assert_true(early_state()->is_full);
+	assert_int_equal(early_state()->faults, 2);
 	stop();
 }
 
 /* A threshold of 0, which the driver takes, counts as 1. */
 static void test_early_of_nothing(void **state)
 {
+	const struct uvmp_early_params *params;
+
 	(void)state;
 	start("adapt=early threshold=0", 1, 1, 0);
-	assert_int_equal(e.service->adapt.early_params.base, 1);
-	assert_int_equal(e.service->adapt.early_params.aggressive, 1);
-	assert_int_equal(e.service->adapt.early_params.cautious, 76);
+	params = (const void *)(early_state() + 1);
+	assert_int_equal(params->base, 1);
+	assert_int_equal(params->aggressive, 1);
+	assert_int_equal(params->cautious, 76);
 	stop_full();
 }
 
@@ -426,7 +450,7 @@ static void test_early_follow(void **state)
 	assert_int_equal(resident(1), 512);
 	assert_int_equal(resident(2), 512);
 	assert_int_equal(resident(3), 0);
-	assert_int_equal(e.service->adapt.early.faults, 1);
+	assert_int_equal(early_state()->faults, 1);
 	stop();
 }
 
@@ -657,8 +681,8 @@ static void test_throttle(void **state)
 	assert_true(uvmp_service_wakeup_ns(e.service) != UINT64_MAX);
 	fault(1, 2, 2); /* brings nothing; the look has taken the fault */
 	assert_int_equal(e.service->gpu[1].controls.load.faults, 0);
-	assert_int_equal(e.service->gpu[1].controls.throttle.faults, 1);
-	assert_int_equal(uvmp_service_wakeup_ns(e.service), e.service->gpu[1].controls.throttle.until);
+	assert_int_equal(throttle_state(1)->faults, 1);
+	assert_int_equal(uvmp_service_wakeup_ns(e.service), throttle_state(1)->until);
 	stop();
 }
 
@@ -674,10 +698,10 @@ static void test_both(void **state)
 	fault(2, 2, 0);
 	assert_true(engine_has(&e, "limit cause=adapt to=2 batch=3 count=4 detail=1\n"));
 	/* throttle's phase ends before threads' period, or behind it */
-	e.service->gpu[2].controls.throttle.until = e.service->gpu[2].controls.threads.due - 1u;
-	assert_int_equal(uvmp_service_wakeup_ns(e.service), e.service->gpu[2].controls.throttle.until);
-	e.service->gpu[2].controls.throttle.until = e.service->gpu[2].controls.threads.due + 1u;
-	assert_int_equal(uvmp_service_wakeup_ns(e.service), e.service->gpu[2].controls.threads.due);
+	throttle_state(2)->until = threads_state(2)->due - 1u;
+	assert_int_equal(uvmp_service_wakeup_ns(e.service), throttle_state(2)->until);
+	throttle_state(2)->until = threads_state(2)->due + 1u;
+	assert_int_equal(uvmp_service_wakeup_ns(e.service), threads_state(2)->due);
 	stop();
 }
 

@@ -143,7 +143,7 @@ static uint64_t timer_ns(const struct timed *m)
 	const struct uvmp_policy *policy = m->system.host.params.run.policy;
 	uint64_t due_ns;
 
-	if (m->running == NO_STREAM || !(policy->threads || policy->sm_throttle))
+	if (m->running == NO_STREAM || !(policy->controls.threads || policy->controls.sm_throttle))
 		return NEVER;
 	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
 	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
