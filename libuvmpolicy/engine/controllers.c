@@ -94,6 +94,7 @@ static void attach(struct uvmp_service *s, const struct uvmp_service_params *par
 		memory += bytes;
 		controller->init(&setup, c->state[i], &c->answer);
 		c->has_lifetimes |= controller->needs_lifetimes;
+		c->is_timed |= controller->due_ns != NULL;
 		s->adapt.counts_refaults |= controller->counts_refaults;
 		s->adapt.is_on = true;
 	}
@@ -182,9 +183,12 @@ void uvmpi_adapt_batch(struct uvmp_service *s, uint32_t gpu)
 static uint64_t due_ns(const struct uvmp_service *s, uint32_t gpu)
 {
 	const struct controls *c = &s->gpu[gpu].controls;
-	struct control_facts facts = facts_of(s, gpu);
+	struct control_facts facts;
 	uint64_t due = UINT64_MAX;
 
+	if (!c->is_timed)
+		return due;
+	facts = facts_of(s, gpu);
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++) {
 		uint64_t at = c->state[i] != NULL && uvmpi_controller_at(i)->due_ns != NULL
 				      ? uvmpi_controller_at(i)->due_ns(&facts, c->state[i])

@@ -195,6 +195,7 @@ struct controls {
 	/* private, NULL: the controller is off; of the CPU: states that the GPUs share */
 	void *state[UVMP_CONTROLLER_COUNT];
 	bool has_lifetimes;
+	bool is_timed; /* some controller has due_ns */
 	bool has_begun; /* a batch has begun: periods run */
 	uint32_t told_sms, told_blocks; /* of the answer, in the last LIMIT */
 };
