@@ -64,7 +64,7 @@ struct uvmp_controls {
 	uint32_t early_low, early_high, early_epoch_us;
 	bool threads; /* uvmp_threads_step decides; reported by UVMP_ACTION_LIMIT */
 	uint32_t extra_blocks, threads_period_us, threads_drop; /* of uvmp_threads_params */
-	bool sm_throttle; /* uvmp_throttle_step decides; reported by UVMP_ACTION_LIMIT */
+	bool sm_throttle;     /* uvmp_throttle_step decides; reported by UVMP_ACTION_LIMIT */
 	uint32_t sm_epoch_us; /* of uvmp_throttle_params: initial; detect is 1/5 of it, execute 4/5 */
 };
 

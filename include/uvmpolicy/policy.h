@@ -60,38 +60,38 @@ struct uvmp_policy {
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_adapt adapt;		      /* adapt */
-	enum uvmp_evictor evict;	   /* evict */
-	enum uvmp_granularity granularity; /* granularity: the unit of lru2m, lfu2m, clock2m */
-	bool runtime;			   /* runtime: uvmp_pattern_decide says when evict=tbne begins to
+	enum uvmp_evictor evict;	      /* evict */
+	enum uvmp_granularity granularity;    /* granularity: the unit of lru2m, lfu2m, clock2m */
+	bool runtime;			      /* runtime: uvmp_pattern_decide says when evict=tbne begins to
 					       * choose basic blocks (2 MiB leave before), and when remote
 					       * becomes `oversub` */
-	bool cyclic;			   /* cyclic: uvmp_cyclic_* pins blocks */
-	uint32_t cyclic_share;		   /* cyclic_share: of uvmp_cyclic_params */
-	struct uvmp_remote_params remote;  /* remote, remote_threshold, remote_penalty */
-	uint32_t reserve;		   /* reserve: uvmp_evict.reserve_percent */
-	uint32_t free_buffer;		   /* free_buffer: percent of memory that are free, or made free,
+	bool cyclic;			      /* cyclic: uvmp_cyclic_* pins blocks */
+	uint32_t cyclic_share;		      /* cyclic_share: of uvmp_cyclic_params */
+	struct uvmp_remote_params remote;     /* remote, remote_threshold, remote_penalty */
+	uint32_t reserve;		      /* reserve: uvmp_evict.reserve_percent */
+	uint32_t free_buffer;		      /* free_buffer: percent of memory that are free, or made free,
 					       * when a batch begins [uvmsmart: eviction-trigger] */
-	uint32_t prefetch_full;		   /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
+	uint32_t prefetch_full;		      /* prefetch_full: UVMP_PREFETCH_FULL_SAME, or 1 + the enum
 					    * uvmp_prefetcher from the batch on that follows the one that
 					    * filled a GPU's memory [uvmsmart: oversubscription-switch]; with
 					    * the defaults of its parameters. Nothing brings the first one
 					    * back [uvmsmart: prefetcher-not-restored] */
-	uint32_t pma_order;		   /* pma_order: roots per pool request, as a power of two */
-	struct uvmp_replay_params replay;  /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
-	bool coalesce;			   /* coalesce */
-	struct uvmp_thrash_params thrash;  /* thrash (on, off), thrash_threshold, pin_threshold, lapse_us,
+	uint32_t pma_order;		      /* pma_order: roots per pool request, as a power of two */
+	struct uvmp_replay_params replay;     /* replay, put_ratio, batch, max_*, prefetch_lapse_ms */
+	bool coalesce;			      /* coalesce */
+	struct uvmp_thrash_params thrash;     /* thrash (on, off), thrash_threshold, pin_threshold, lapse_us,
 					       * lapse_votes, nap, epoch, pin, max_resets */
-	enum uvmp_counters counters;	   /* counters */
-	uint32_t counter_batch;		   /* counter_batch: notifications per batch, 1..65536 */
-	uint32_t counter_threshold;	   /* counter_threshold: accesses before one notifies, 1..65535 */
-	bool map_on_eviction;		   /* map_on_eviction: with counters, what a GPU loses by eviction
+	enum uvmp_counters counters;	      /* counters */
+	uint32_t counter_batch;		      /* counter_batch: notifications per batch, 1..65536 */
+	uint32_t counter_threshold;	      /* counter_threshold: accesses before one notifies, 1..65535 */
+	bool map_on_eviction;		      /* map_on_eviction: with counters, what a GPU loses by eviction
 					       * stays mapped to it [driver: remote-on-eviction] */
-	bool map_on_atomics;		   /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
-	enum uvmp_plan_order plan;	   /* plan: serial, overlapped, unobtrusive */
+	bool map_on_atomics;		      /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
+	enum uvmp_plan_order plan;	      /* plan: serial, overlapped, unobtrusive */
 	struct uvmp_controls controls; /* pressure_*, early_*, threads, extra_blocks, threads_*, sm_* */
-	uint32_t memory_ratio; /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
-	uint32_t link_ratio;   /* link_ratio: the engine does nothing with it, hosts do */
-	bool quirks;	       /* quirks; the same value as in prefetch, replay and thrash */
+	uint32_t memory_ratio;	       /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
+	uint32_t link_ratio;	       /* link_ratio: the engine does nothing with it, hosts do */
+	bool quirks;		       /* quirks; the same value as in prefetch, replay and thrash */
 };
 
 struct uvmp_policy_error {
