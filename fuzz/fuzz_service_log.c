@@ -91,6 +91,10 @@ static void take_action(struct input *input, struct uvmp_action *action)
 	for (unsigned word = 0; word < UVMP_MASK_WORDS; word++)
 		action->pages.word[word] = take_number(input, 8);
 	action->run = uvmp_mask_hull(&action->pages);
+	for (unsigned i = 0; i < UVMP_ACTION_SUBTREES; i++) {
+		action->subtree[i].first = (uint32_t)take_number(input, 2) % 600;
+		action->subtree[i].end = (uint32_t)take_number(input, 2) % 600;
+	}
 }
 
 static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
@@ -103,6 +107,7 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
 	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
+	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 
@@ -118,6 +123,20 @@ static bool is_completion_alone(const struct uvmp_action *a)
 	return same(&rest, &empty);
 }
 
+static bool are_subtrees_well_formed(const struct uvmp_action *a)
+{
+	const struct uvmp_region *first = &a->subtree[0], *second = &a->subtree[1];
+
+	if (second->first != 0 || second->end != 0)
+		return (a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) &&
+		       first->first < first->end && first->end <= second->first &&
+		       second->first < second->end && second->end <= 512;
+	if (first->first != 0 || first->end != 0)
+		return (a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) &&
+		       first->first < first->end && first->end <= 512;
+	return true;
+}
+
 /* May it be printed? As the header says it. */
 static bool is_well_formed(const struct uvmp_action *a)
 {
@@ -126,6 +145,8 @@ static bool is_well_formed(const struct uvmp_action *a)
 	                                                                             : 0;
 
 	if (a->kind == UVMP_ACTION_COMPLETE && !is_completion_alone(a))
+		return false;
+	if (!are_subtrees_well_formed(a))
 		return false;
 	return a->kind < UVMP_ACTION_COUNT && a->cause < UVMP_CAUSE_COUNT && a->from <= UVMP_PROC_NONE &&
 	       a->to <= UVMP_PROC_NONE && a->right <= rights && a->status <= 0 &&

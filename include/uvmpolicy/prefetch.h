@@ -202,10 +202,12 @@ UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
 UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
 struct uvmp_prefetch_hint {
-	uvmp_mask pages;       /* pages to fetch beside the faulted ones */
-	uint32_t to;	       /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
+	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
+	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
 				* density: `pages` is empty then) */
-	uint64_t follow;       /* page of the range whose block should be asked next, with is_follow;
+	uvmp_mask subtrees; /* where the chosen subtrees begin and end, see uvmp_prefetch_subtree; empty: the
+				* prefetcher chose no subtrees */
+	uint64_t follow;    /* page of the range whose block should be asked next, with is_follow;
 				* UVMP_PAGE_NONE: no more */
 	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with
 				* nothing left to move */
@@ -218,6 +220,14 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
+
+/* The subtree of a page of hint->pages: the tree node for which the prefetcher chose the page. density, and
+ * next, pattern and safe where they decide as density, choose nodes of big pages; tbn the largest nodes that
+ * it filled, and faulting basic blocks; sl faulting basic blocks. Chosen subtrees are disjoint. hint->subtrees
+ * has the bit of the first page of each, and the bit of the page behind its last one. So a subtree lies
+ * between the last bit at or before the page and the next bit. The region is empty if the prefetcher chose no
+ * subtrees; its end can lie behind the end of the block (tbn, sl). `page` < 512. O(words of a mask). */
+UVMP_API struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page);
 
 /* The contracts of density and tbn follow. Those of all other prefetchers are in the comments above their
  * descriptors, in libuvmpolicy/prefetch/prefetch_NAME.c. */

@@ -400,6 +400,8 @@ enum uvmp_victim {
 	UVMP_VICTIM_ORDER /* of a page-wise order */
 };
 
+#define UVMP_ACTION_SUBTREES 2u
+
 /* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). A union
  * gives each kind its own name for a field. The first name is the key of the decision log. */
 struct uvmp_action {
@@ -451,9 +453,12 @@ struct uvmp_action {
 	uvmp_addr address;     /* first byte of the block */
 	uvmp_addr for_address; /* EVICT and what follows from it: block that needs the room */
 	uint32_t page_bytes;
-	uint32_t faulted;	/* cause PREFETCH: pages of the block that faulted with them, */
-	uint32_t present;	/* and pages that `to` had before; */
-	uint32_t throttles;	/* cause PIN: times the page had been throttled */
+	uint32_t faulted;   /* cause PREFETCH: pages of the block that faulted with them, */
+	uint32_t present;   /* and pages that `to` had before; */
+	uint32_t throttles; /* cause PIN: times the page had been throttled */
+	/* Cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the last
+	 * page has another one, that (uvmp_prefetch_subtree; pages of the block). Otherwise empty */
+	struct uvmp_region subtree[UVMP_ACTION_SUBTREES];
 	struct uvmp_region run; /* COPY, POPULATE: the run; else the bounding region of `pages` */
 	uvmp_mask pages;	/* of the block */
 };
@@ -527,10 +532,10 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
  *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
  *   victim: free, unused, discarded, used, order; only EVICT, and always
  *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
- *   faulted  present  throttles  ticket  status
+ *   faulted  present  throttles  subtree  ticket  status
  * A field that is 0, UVMP_PROC_NONE or empty is left out; t never is. Numbers are decimal without leading
  * zeros, but block, for and offset hexadecimal (0x7f0000000000), and status has a minus sign. pages are runs
- * FIRST-LAST, or PAGE, in ascending order, joined where they touch. `run` is not printed: it is the bounding
+ * FIRST-LAST, or PAGE, in ascending order, joined where they touch. subtree is one such run, or two with a comma, the second behind the first. `run` is not printed: it is the bounding
  * region of pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE: kind,
  * cause, victim, right, processors, a positive status; a right or victim of a kind that has none. */
 #define UVMP_ACTION_TEXT_MAX 3072u

@@ -63,7 +63,7 @@ static uint32_t counted_faults(const struct job *job)
 	return job->is_retry || job->is_follow ? NO_INDEX : uvmp_mask_weight(&job->faulted);
 }
 
-/* What else should arrive on dst? The answer is in job->hint. The answer is in job->hint. */
+/* What else should arrive on dst? The answer is in job->hint. */
 static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst)
 {
 	struct block *b = block_at(s, job->block);

@@ -1,5 +1,6 @@
 /* The copies of one plan become actions: pages that arrive for the block being serviced, and pages that an eviction
  * sends away. */
+#include "arena_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
 #include "queue_internal.h"
@@ -19,6 +20,26 @@ static struct uvmp_action *queue_copy(struct uvmp_service *s, const struct uvmp_
 	return a;
 }
 
+static struct uvmp_region subtree_at(const struct uvmp_service *s, const struct job *job, uint32_t page)
+{
+	struct uvmp_region block = {0, block_at(s, job->block)->pages};
+
+	return uvmp_region_intersect(uvmp_prefetch_subtree(&job->hint, page), block);
+}
+
+/* A chosen subtree holds a page that faulted, or arrives in part. So a run of prefetched pages begins in one subtree
+ * and can end in the next one. */
+static void name_subtrees(const struct uvmp_service *s, const struct job *job, struct uvmp_action *a)
+{
+	uint32_t last = a->run.end - 1u;
+
+	if (job->hint.to != job->to) /* a->to: can be a stop on the way */
+		return;
+	a->subtree[0] = subtree_at(s, job, a->run.first);
+	if (last >= a->subtree[0].end)
+		a->subtree[1] = subtree_at(s, job, last);
+}
+
 static void queue_incoming(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
 {
 	bool is_prefetched = copy->kind == UVMP_GROUP_PREFETCH;
@@ -29,6 +50,7 @@ static void queue_incoming(struct uvmp_service *s, const struct uvmp_copy *copy,
 	if (a->cause == UVMP_CAUSE_PREFETCH) {
 		a->faulted = uvmp_mask_weight(&job->faulted);
 		a->present = job->present;
+		name_subtrees(s, job, a);
 	} else if (uvmp_mask_intersects(&a->pages, &job->pinned)) {
 		a->cause = UVMP_CAUSE_PIN;
 		a->throttles = job_throttles(job, &a->pages);

@@ -35,13 +35,14 @@ enum field {
 	FAULTED,
 	PRESENT,
 	THROTTLES,
+	SUBTREE,
 	TICKET,
 	STATUS,
 	FIELDS
 };
 
 /* What stands behind the `=`. From KINDS on: a word. */
-enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, KINDS, CAUSES, RIGHTS, MODES, VICTIMS };
+enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, REGIONS, KINDS, CAUSES, RIGHTS, MODES, VICTIMS };
 
 struct row {
 	char key[12];
@@ -56,6 +57,7 @@ struct row {
 #define EVERY_KIND (KIND(COUNT) - 1u)
 #define DECISIONS  (EVERY_KIND & ~KIND(COMPLETE))
 /* Key, format, greatest value: of every decision, left out if 0. */
+#define REGIONS_MAX (((uint64_t)1 << 40) - 1u)
 #define ROW(key, format, max)                                                                                \
 	{                                                                                                    \
 		key, format, max, 0, DECISIONS, false                                                        \
@@ -88,6 +90,7 @@ static const struct row table[FIELDS] = {
 	[FAULTED] = ROW("faulted", DECIMAL, UINT32_MAX),
 	[PRESENT] = ROW("present", DECIMAL, UINT32_MAX),
 	[THROTTLES] = ROW("throttles", DECIMAL, UINT32_MAX),
+	[SUBTREE] = {"subtree", REGIONS, REGIONS_MAX, 0, KIND(POPULATE) | KIND(COPY), false},
 	[TICKET] = ROW("ticket", DECIMAL, UINT64_MAX),
 	[STATUS] = {"status", NEGATIVE, 128, 0, EVERY_KIND, false},
 };
@@ -130,6 +133,42 @@ static const char *word_of(enum format format, uint64_t number)
 
 /* -- the action as numbers -- */
 
+/* Four numbers of 10 bits: first and end of the first region, first and end of the second one. */
+static uint64_t pack(const struct uvmp_region region[UVMP_ACTION_SUBTREES])
+{
+	return (uint64_t)region[0].first | (uint64_t)region[0].end << 10 | (uint64_t)region[1].first << 20 |
+	       (uint64_t)region[1].end << 30;
+}
+
+static struct uvmp_region unpack(uint64_t packed, uint32_t i)
+{
+	uint32_t both = (uint32_t)(packed >> 20u * i);
+
+	return (struct uvmp_region){both & 1023u, both >> 10 & 1023u};
+}
+
+static bool is_subtree(struct uvmp_region region, uint32_t least)
+{
+	return region.first >= least && region.first < region.end && region.end <= UVMP_MASK_BITS;
+}
+
+static bool is_nothing(struct uvmp_region region)
+{
+	return region.first == 0 && region.end == 0;
+}
+
+/* Regions that are not ascending and of the block become too large to be printed. */
+static uint64_t load_subtrees(const struct uvmp_region region[UVMP_ACTION_SUBTREES])
+{
+	bool is_valid = is_nothing(region[1]);
+
+	if (is_valid && is_nothing(region[0]))
+		return 0;
+	if (!is_valid)
+		is_valid = is_subtree(region[1], region[0].end);
+	return is_valid && is_subtree(region[0], 0) ? pack(region) : UINT64_MAX;
+}
+
 static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 {
 	bool is_cancel = action->kind == UVMP_ACTION_CANCEL;
@@ -156,6 +195,7 @@ static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 	value[FAULTED] = action->faulted;
 	value[PRESENT] = action->present;
 	value[THROTTLES] = action->throttles;
+	value[SUBTREE] = load_subtrees(action->subtree);
 	value[TICKET] = action->ticket;
 	/* Without its sign: one above 0, which is no error, becomes too large to be printed. */
 	value[STATUS] = (uint64_t)0 - (uint64_t)(int64_t)action->status;
@@ -184,6 +224,8 @@ static void store(const uint64_t value[FIELDS], struct uvmp_action *action)
 	action->faulted = (uint32_t)value[FAULTED];
 	action->present = (uint32_t)value[PRESENT];
 	action->throttles = (uint32_t)value[THROTTLES];
+	action->subtree[0] = unpack(value[SUBTREE], 0);
+	action->subtree[1] = unpack(value[SUBTREE], 1);
 	action->ticket = value[TICKET];
 	action->status = (int8_t) - (int32_t)value[STATUS];
 }
@@ -195,19 +237,33 @@ static bool has_field(uint32_t kind, const struct row *row)
 
 /* -- printing -- */
 
+static void put_run(struct text *text, struct uvmp_region run)
+{
+	put_number(text, run.first);
+	if (run.end > run.first + 1) {
+		put_char(text, '-');
+		put_number(text, run.end - 1);
+	}
+}
+
 static void put_pages(struct text *text, const uvmp_mask *pages)
 {
 	struct uvmp_region run = uvmp_mask_next_run(pages, 0);
 
 	while (run.end > 0) {
-		put_number(text, run.first);
-		if (run.end > run.first + 1) {
-			put_char(text, '-');
-			put_number(text, run.end - 1);
-		}
+		put_run(text, run);
 		run = uvmp_mask_next_run(pages, run.end);
 		if (run.end > 0)
 			put_char(text, ',');
+	}
+}
+
+static void put_regions(struct text *text, uint64_t packed)
+{
+	put_run(text, unpack(packed, 0));
+	if (packed >> 20 != 0) {
+		put_char(text, ',');
+		put_run(text, unpack(packed, 1));
 	}
 }
 
@@ -215,6 +271,8 @@ static void put_value(struct text *text, enum format format, uint64_t value, con
 {
 	if (format == MASK) {
 		put_pages(text, pages);
+	} else if (format == REGIONS) {
+		put_regions(text, value);
 	} else if (format >= KINDS) {
 		put_text(text, word_of(format, value));
 	} else {
@@ -366,34 +424,58 @@ static enum uvmp_status take_word(struct reader *reader, enum format format, uin
 	return UVMP_ERR_UNKNOWN;
 }
 
+/* FIRST-LAST, or PAGE; not before page `least`. */
+static enum uvmp_status take_run(struct reader *reader, uint32_t least, struct uvmp_region *run)
+{
+	size_t start = reader->at;
+	uint64_t first, last;
+	enum uvmp_status status = take_number(reader, 10, UVMP_MASK_BITS - 1u, &first);
+
+	if (status != UVMP_OK)
+		return status;
+	if (first < least)
+		return fail_at(reader, start, UVMP_ERR_SYNTAX);
+	last = first;
+	if (take_char(reader, '-')) {
+		status = take_number(reader, 10, UVMP_MASK_BITS - 1u, &last);
+		if (status != UVMP_OK)
+			return status;
+		if (last <= first)
+			return fail_at(reader, start, UVMP_ERR_SYNTAX);
+	}
+	*run = (struct uvmp_region){(uint32_t)first, (uint32_t)last + 1};
+	return UVMP_OK;
+}
+
 /* Adds runs to the empty set; they are in ascending order, with a gap of at least one page between them;
  * `*weight` counts the pages. */
 static enum uvmp_status take_pages(struct reader *reader, uvmp_mask *pages, uint64_t *weight)
 {
-	uint64_t least = 0, first, last;
-	enum uvmp_status status;
+	struct uvmp_region run;
+	uint32_t least = 0;
 
 	do {
-		size_t start = reader->at;
+		enum uvmp_status status = take_run(reader, least, &run);
 
-		status = take_number(reader, 10, UVMP_MASK_BITS - 1u, &first);
 		if (status != UVMP_OK)
 			return status;
-		if (first < least)
-			return fail_at(reader, start, UVMP_ERR_SYNTAX);
-		last = first;
-		if (take_char(reader, '-')) {
-			status = take_number(reader, 10, UVMP_MASK_BITS - 1u, &last);
-			if (status != UVMP_OK)
-				return status;
-			if (last <= first)
-				return fail_at(reader, start, UVMP_ERR_SYNTAX);
-		}
-		uvmp_mask_region_set(pages, (struct uvmp_region){(uint32_t)first, (uint32_t)last + 1});
-		least = last + 2;
+		uvmp_mask_region_set(pages, run);
+		least = run.end + 1;
 	} while (take_char(reader, ','));
 	*weight = uvmp_mask_weight(pages);
 	return UVMP_OK;
+}
+
+/* One region, or two in ascending order. */
+static enum uvmp_status take_regions(struct reader *reader, uint64_t *packed)
+{
+	struct uvmp_region region[UVMP_ACTION_SUBTREES] = {{0, 0}};
+	enum uvmp_status status = take_run(reader, 0, &region[0]);
+
+	if (status == UVMP_OK && take_char(reader, ','))
+		status = take_run(reader, region[0].end, &region[1]);
+	*packed = pack(region);
+	return status;
 }
 
 static enum uvmp_status take_value(struct reader *reader, const struct row *row, uvmp_mask *pages,
@@ -404,6 +486,8 @@ static enum uvmp_status take_value(struct reader *reader, const struct row *row,
 
 	if (row->format == MASK)
 		return take_pages(reader, pages, value);
+	if (row->format == REGIONS)
+		return take_regions(reader, value);
 	if (row->format >= KINDS)
 		status = take_word(reader, row->format, row->max, value);
 	else if (row->format == HEXADECIMAL && !take_text(reader, "0", 'x'))

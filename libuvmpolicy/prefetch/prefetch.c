@@ -161,6 +161,19 @@ static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct
 	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
 }
 
+struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page)
+{
+	struct uvmp_region upto = {0, page + 1u}, subtree = {0, 0};
+	uvmp_mask cuts;
+
+	uvmp_mask_region_and(&cuts, &hint->subtrees, upto);
+	if (!uvmp_mask_is_empty(&cuts)) {
+		subtree.first = uvmp_mask_hull(&cuts).end - 1u;
+		subtree.end = uvmp_mask_next_set(&hint->subtrees, page + 1u);
+	}
+	return subtree;
+}
+
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 				      const struct uvmp_prefetch_facts *facts,
 				      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)

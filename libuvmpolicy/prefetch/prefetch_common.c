@@ -3,6 +3,12 @@
 
 void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)
 {
+	uvmp_mask_zero(&hint->subtrees);
+	uvmpi_prefetch_hint_set_pages(hint, to, pages);
+}
+
+void uvmpi_prefetch_hint_set_pages(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)
+{
 	hint->pages = *pages;
 	hint->to = uvmp_mask_is_empty(pages) ? UVMP_PROC_NONE : to;
 	hint->follow = UVMP_PAGE_NONE;

@@ -122,44 +122,53 @@ static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
 		node.end = node.first + (1u << height);
 		if (node.end > tree->leaves)
 			node.end = tree->leaves;
-		if (node_weight(tree, node.first, height) * 100u > uvmp_region_pages(node) * tree->threshold)
+		if (node_weight(tree, node.first, height) * 100u > (node.end - node.first) * tree->threshold)
 			return node;
 	}
 }
 
-/* The block's pages of a node. [driver: padding-clamp]: it forgets that the padding comes before max.first
- * and starts a node that begins in the padding `padding` pages into the block. */
-static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node, bool quirks)
+/* The block's pages of a node. */
+static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node)
 {
 	struct uvmp_region pages = {tree->max.first, node.end + tree->max.first - tree->padding};
 
-	if (quirks && node.first + tree->max.first < tree->padding)
-		pages.first = tree->padding;
-	else if (node.first > tree->padding)
+	if (node.first > tree->padding)
 		pages.first += node.first - tree->padding;
 	return pages;
 }
 
-/* *pages = the dense nodes around the candidates. A candidate inside a node found before would find the same
- * node again: what is dense and larger than that would have been found the first time. */
-static void collect(const struct tree *tree, const uvmp_mask *candidates, bool quirks, uvmp_mask *pages)
-{
-	struct uvmp_region region;
+/* What is chosen: `pages`, and where the nodes begin and end (see uvmp_prefetch_subtree). */
+struct choice {
+	uvmp_mask *pages, *subtrees;
+};
 
-	uvmp_mask_zero(pages);
+/* Adds the dense nodes around the candidates. A candidate inside a node found before would find the same node
+ * again: what is dense and larger than that would have been found the first time.
+ *
+ * [driver: padding-clamp]: the driver forgets that the padding comes before max.first and starts a node that
+ * begins in the padding `padding` pages into the block. */
+static void collect(const struct tree *tree, const uvmp_mask *candidates, bool quirks, struct choice choice)
+{
+	struct uvmp_region node, region;
+
 	if (tree->threshold >= 100) /* [driver: threshold-zero]: nothing is denser than 100 % */
 		return;
 	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.end;
 	     p = uvmp_mask_next_set(candidates, region.end)) {
-		region = pages_of(tree, region_for(tree, p - tree->max.first + tree->padding), quirks);
-		uvmp_mask_region_set(pages, region);
+		node = region_for(tree, p - tree->max.first + tree->padding);
+		region = pages_of(tree, node);
+		uvmp_mask_set(choice.subtrees, region.first);
+		uvmp_mask_set(choice.subtrees, region.end);
+		if (quirks && node.first + tree->max.first < tree->padding)
+			region.first = tree->padding;
+		uvmp_mask_region_set(choice.pages, region);
 	}
 }
 
 /* -- the decision [driver: density] -- */
 
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-		    struct uvmp_region max, uvmp_mask *pages)
+		    struct uvmp_region max, struct choice choice)
 {
 	struct tree tree;
 	uvmp_mask candidates;
@@ -168,23 +177,24 @@ static void density(const struct uvmp_prefetch_params *params, const struct uvmp
 	uvmp_mask_region_and(&candidates, facts->faulted, facts->faulted_region);
 	if (facts->thrashing != NULL)
 		uvmp_mask_andnot(&candidates, &candidates, facts->thrashing);
-	collect(&tree, &candidates, params->quirks, pages);
+	collect(&tree, &candidates, params->quirks, choice);
 }
 
 /* All pages that are wanted, before range groups and min_faults have their say. */
 static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-		   uvmp_mask *pages)
+		   struct choice choice)
 {
 	struct uvmp_region max = {0, facts->block.pages};
-	uvmp_mask mapped;
+	uvmp_mask *pages = choice.pages, mapped;
 
 	if (facts->is_hmm)
 		max = facts->max_region;
 	uvmp_mask_zero(pages);
+	uvmp_mask_zero(choice.subtrees);
 	if (facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred)
 		uvmp_mask_region_set(pages, max);
 	else if (uvmpi_prefetch_is_allowed(facts))
-		density(params, facts, max, pages);
+		density(params, facts, max, choice);
 	uvmp_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
 	if (facts->to == UVMP_CPU && !facts->is_hmm && facts->resident != NULL &&
@@ -211,7 +221,7 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 	uint32_t to = UVMP_PROC_NONE;
 	uvmp_mask pages;
 
-	choose(params, facts, &pages);
+	choose(params, facts, (struct choice){&pages, &hint->subtrees});
 	if (state->last_proc != facts->to) {
 		state->last_proc = facts->to;
 		state->faults = 0;
@@ -221,7 +231,7 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 		uvmpi_prefetch_drop_groups(facts, &pages);
 		to = facts->to;
 	}
-	uvmpi_prefetch_hint_set(hint, to, &pages);
+	uvmpi_prefetch_hint_set_pages(hint, to, &pages);
 	return UVMP_OK;
 }
 
@@ -251,7 +261,7 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 {
 	struct uvmp_region block = {0, UVMP_MASK_BITS};
 	struct tree tree;
-	uvmp_mask set, chosen;
+	uvmp_mask set, chosen, subtrees;
 
 	if (faulted == NULL || pages == NULL)
 		return UVMP_ERR_ARGUMENT;
@@ -262,7 +272,9 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 	if (resident != NULL)
 		uvmp_mask_or(&set, &set, resident);
 	build(&tree, &set, window, 0, threshold);
-	collect(&tree, faulted, false, &chosen);
+	uvmp_mask_zero(&chosen);
+	uvmp_mask_zero(&subtrees);
+	collect(&tree, faulted, false, (struct choice){&chosen, &subtrees});
 	if (is_preferred_node_first_touch)
 		uvmp_mask_region_set(&chosen, window);
 	uvmp_mask_andnot(pages, &chosen, faulted);

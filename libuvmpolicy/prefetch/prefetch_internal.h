@@ -41,8 +41,10 @@ const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 
 /* -- prefetch_common.c -- */
 
-/* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks. */
+/* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks, no subtrees. */
 void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages);
+/* The same; hint->subtrees stays. */
+void uvmpi_prefetch_hint_set_pages(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages);
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
 void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
@@ -70,9 +72,15 @@ uvmpi_prefetch_function uvmpi_prefetch_density_decide;
 uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree);
 
-/* *hint = what is missing of the chosen basic blocks. */
+/* Basic blocks at which a chosen subtree begins or ends, bits 0..32, if each chosen basic block is one. */
+static inline uint64_t uvmpi_prefetch_tree_cuts(uint32_t chosen)
+{
+	return chosen | (uint64_t)chosen << 1;
+}
+
+/* *hint = what is missing of the chosen basic blocks; `cuts`: see uvmpi_prefetch_tree_cuts. */
 void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-				 const struct uvmp_prefetch_facts *facts, uint32_t chosen,
+				 const struct uvmp_prefetch_facts *facts, uint32_t chosen, uint64_t cuts,
 				 struct uvmp_prefetch_hint *hint);
 
 #endif

@@ -8,7 +8,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 {
 	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
 
-	uvmpi_prefetch_tree_collect(params, facts, chosen, hint);
+	uvmpi_prefetch_tree_collect(params, facts, chosen, uvmpi_prefetch_tree_cuts(chosen), hint);
 	return UVMP_OK;
 }
 

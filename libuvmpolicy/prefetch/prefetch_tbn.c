@@ -32,9 +32,17 @@ static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint3
 	return taken;
 }
 
-static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool quirks)
+/* The basic blocks [first, end) become one subtree. */
+static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
 {
-	uint32_t taken = 0;
+	*cuts &= ~(((uint64_t)1 << end) - ((uint64_t)1 << first));
+	*cuts |= (uint64_t)1 << first | (uint64_t)1 << end;
+}
+
+/* Returns the leaves taken; adds their subtrees to *cuts. */
+static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool quirks, uint64_t *cuts)
+{
+	uint32_t taken = 0, more;
 
 	uvmp_tree_recompute(tree);
 	for (uint32_t leaves = 2; leaves <= tree->blocks; leaves *= 2u) {
@@ -43,8 +51,12 @@ static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool qu
 		for (uint32_t first = 0; first < tree->blocks; first += leaves) {
 			uint32_t value = tree->node[(tree->blocks + first) / leaves - 1u];
 
-			if (value != full && value > full / 2u)
-				taken |= fill(tree, first, first + leaves, block_pages, quirks);
+			if (value == full || value <= full / 2u)
+				continue;
+			more = fill(tree, first, first + leaves, block_pages, quirks);
+			if (more != 0)
+				merge(cuts, first, first + leaves);
+			taken |= more;
 		}
 	}
 	return taken;
@@ -54,11 +66,11 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t chosen;
+	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
+	uint64_t cuts = uvmpi_prefetch_tree_cuts(chosen);
 
-	chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
-	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks);
-	uvmpi_prefetch_tree_collect(params, facts, chosen, hint);
+	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks, &cuts);
+	uvmpi_prefetch_tree_collect(params, facts, chosen, cuts, hint);
 	return UVMP_OK;
 }
 

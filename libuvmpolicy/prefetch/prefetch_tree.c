@@ -56,7 +56,7 @@ uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 }
 
 void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-				 const struct uvmp_prefetch_facts *facts, uint32_t chosen,
+				 const struct uvmp_prefetch_facts *facts, uint32_t chosen, uint64_t cuts,
 				 struct uvmp_prefetch_hint *hint)
 {
 	uvmp_mask wanted, pages;
@@ -71,4 +71,7 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	uvmp_mask_and(&pages, &pages, &wanted);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	hint->basic_blocks = chosen;
+	for (uint32_t b = 0; b < UVMP_TREE_BLOCKS_MAX; b++)
+		if ((cuts >> b & 1u) != 0)
+			uvmp_mask_set(&hint->subtrees, b * UVMP_BASIC_BLOCK_PAGES);
 }

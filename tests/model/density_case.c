@@ -133,6 +133,18 @@ static bool same_pages(const uvmp_mask *mask, const bool pages[512])
 	return true;
 }
 
+static bool same_subtrees(const struct uvmp_prefetch_hint *hint, const struct naive_density *naive)
+{
+	for (uint32_t p = 0; p < 512; p++) {
+		struct uvmp_region subtree = uvmp_prefetch_subtree(hint, p);
+
+		if (naive->pages[p] &&
+		    (subtree.first != naive->subtree[p].first || subtree.end != naive->subtree[p].end))
+			return false;
+	}
+	return true;
+}
+
 bool density_case_agrees(const struct density_case *c)
 {
 	struct uvmp_prefetch_state state = c->state;
@@ -142,7 +154,7 @@ bool density_case_agrees(const struct density_case *c)
 	if (uvmp_prefetch_decide(&c->params, &c->facts, &state, &hint) != UVMP_OK)
 		return false;
 	naive_density(&c->params, &c->facts, &c->state, &naive);
-	return same_pages(&hint.pages, naive.pages) && state.faults == naive.faults &&
+	return same_pages(&hint.pages, naive.pages) && same_subtrees(&hint, &naive) && state.faults == naive.faults &&
 	       state.last_proc == naive.last_proc && hint.to == naive.to;
 }
 

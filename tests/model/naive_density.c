@@ -70,9 +70,15 @@ static void clamp(int *first, int *end, int max_first, int max_end, int padding,
 		*first = max_first;
 }
 
+/* The pages of a node, which may begin in the padding. */
+static struct uvmp_region node_pages(int first, int end, int max_first)
+{
+	return (struct uvmp_region){(uint32_t)(first < max_first ? max_first : first), (uint32_t)end};
+}
+
 /* Pages around every candidate. */
 static void gather(const struct leaves *leaves, const bool candidate[512], int max_first, int max_end,
-                   int threshold, bool quirks, bool pages[512])
+                   int threshold, bool quirks, bool pages[512], struct uvmp_region subtree[512])
 {
 	for (int p = max_first; p < max_end; p++) {
 		int first, end;
@@ -80,6 +86,11 @@ static void gather(const struct leaves *leaves, const bool candidate[512], int m
 		if (!candidate[p] ||
 		    !region_for(leaves, p - max_first + leaves->padding, threshold, &first, &end))
 			continue;
+		for (int q = 0; q < 512; q++)
+			if (q - max_first + leaves->padding >= first && q - max_first + leaves->padding < end &&
+			    q >= max_first)
+				subtree[q] = node_pages(first - leaves->padding + max_first,
+				                        end - leaves->padding + max_first, max_first);
 		clamp(&first, &end, max_first, max_end, leaves->padding, quirks);
 		for (int q = first; q < end; q++)
 			pages[q] = true;
@@ -127,7 +138,7 @@ static int padding_of(const struct uvmp_block *block, int max_first, int max_end
 }
 
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                    int max_first, int max_end, bool pages[512])
+                    int max_first, int max_end, struct naive_density *out)
 {
 	bool resident[512], faulted[512], thrashing[512], candidate[512];
 	struct leaves leaves;
@@ -149,7 +160,8 @@ static void density(const struct uvmp_prefetch_params *params, const struct uvmp
 	for (int p = 0; p < 512; p++)
 		candidate[p] = faulted[p] && !thrashing[p] && p >= (int)facts->faulted_region.first &&
 		               p < (int)facts->faulted_region.end;
-	gather(&leaves, candidate, max_first, max_end, (int)params->threshold, params->quirks, pages);
+	gather(&leaves, candidate, max_first, max_end, (int)params->threshold, params->quirks,
+	       out->pages, out->subtree);
 }
 
 static bool is_allowed(const struct uvmp_prefetch_facts *facts)
@@ -184,7 +196,7 @@ void naive_density(const struct uvmp_prefetch_params *params, const struct uvmp_
 		for (int p = max_first; p < max_end; p++)
 			out->pages[p] = true;
 	else if (is_allowed(facts))
-		density(params, facts, max_first, max_end, out->pages);
+		density(params, facts, max_first, max_end, out);
 	for (int p = 0; p < 512; p++) {
 		if (faulted[p] || thrashing[p])
 			out->pages[p] = false;
@@ -211,6 +223,7 @@ void naive_ats(unsigned threshold, unsigned first, unsigned end, const uvmp_mask
                const uvmp_mask *faulted, bool is_whole, bool pages[512])
 {
 	bool is_resident[512], is_faulted[512];
+	struct uvmp_region subtree[512];
 	struct leaves leaves;
 
 	unpack(resident, is_resident);
@@ -224,7 +237,7 @@ void naive_ats(unsigned threshold, unsigned first, unsigned end, const uvmp_mask
 	leaves.count = (int)(end - first);
 	for (unsigned p = first; p < end; p++)
 		leaves.set[p - first] = is_resident[p] || is_faulted[p];
-	gather(&leaves, is_faulted, (int)first, (int)end, (int)threshold, false, pages);
+	gather(&leaves, is_faulted, (int)first, (int)end, (int)threshold, false, pages, subtree);
 	for (unsigned p = 0; p < 512; p++)
 		pages[p] = (pages[p] || (is_whole && p >= first && p < end)) && !is_faulted[p];
 }

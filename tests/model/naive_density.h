@@ -10,6 +10,7 @@
 /* *pages, *faults, *last_proc and *to are what the driver's hint and block state are after the call. */
 struct naive_density {
 	bool pages[512];
+	struct uvmp_region subtree[512]; /* of each page that was chosen for one */
 	unsigned faults, last_proc, to;
 };
 

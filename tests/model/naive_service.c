@@ -128,6 +128,7 @@ struct naive_service {
 	struct pin pin[NAIVE_PROCS * PAGES * 4u];
 	uint32_t pins;
 	bool hint[PAGES], is_hint; /* of the prefetcher */
+	struct uvmp_region subtree[PAGES];
 	bool label[PAGES];         /* what the detector is told to be prefetched [driver: stale-prefetch-mask] */
 	uint32_t present;
 
@@ -1026,6 +1027,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	b->prefetch.last_proc = hint.last_proc;
 	b->prefetch.faults = (uint16_t)hint.faults;
 	memcpy(more, hint.pages, PAGES);
+	memcpy(n->subtree, hint.subtree, sizeof(n->subtree));
 	return hint.to != NONE;
 }
 
@@ -1042,6 +1044,7 @@ static void ask(struct naive_service *n, struct step *s, uint32_t dst)
 	}
 	n->present = s->present;
 	memset(n->hint, 0, sizeof(n->hint));
+	memset(n->subtree, 0, sizeof(n->subtree));
 	n->is_hint = false;
 	if (is_density) {
 		n->is_hint = ask_density(n, s, dst, n->hint);
@@ -1347,7 +1350,7 @@ static uint32_t throttles_of(const struct step *s, const bool *pages)
 	return 0;
 }
 
-static void label_copy(const struct step *s, const struct uvmp_copy *copy, const bool *pages,
+static void label_copy(const struct naive_service *n, const struct step *s, const struct uvmp_copy *copy, const bool *pages,
                        struct uvmp_action *action)
 {
 	if (copy->kind == UVMP_GROUP_FAULT) {
@@ -1362,6 +1365,11 @@ static void label_copy(const struct step *s, const struct uvmp_copy *copy, const
 	action->cause = UVMP_CAUSE_PREFETCH;
 	action->faulted = s->faults;
 	action->present = s->present;
+	if (!n->is_hint)
+		return;
+	action->subtree[0] = n->subtree[copy->pages.first];
+	if (n->subtree[copy->pages.end - 1].first != action->subtree[0].first)
+		action->subtree[1] = n->subtree[copy->pages.end - 1];
 }
 
 /* Transfers of what shall come. */
@@ -1432,7 +1440,7 @@ static void emit_copies(struct naive_service *n, const struct step *s, const str
 			action->for_address = e->for_address;
 		} else {
 			action = emit_copy(n, s->cause, s->block, &in[plan[k].index], run);
-			label_copy(s, &in[plan[k].index], run, action);
+			label_copy(n, s, &in[plan[k].index], run, action);
 		}
 		if (k > 0 && plan[k].after == UVMP_PLAN_AT_ONCE)
 			action->after = n->group[first].after;

@@ -691,6 +691,7 @@ static bool is_same_action(const struct uvmp_action *a, const struct uvmp_action
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
 	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
+	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
 	       memcmp(&a->pages, &b->pages, sizeof(a->pages)) == 0;
 }
 

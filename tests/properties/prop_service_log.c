@@ -50,6 +50,17 @@ static void pick_pages(uint64_t *random, struct uvmp_action *action)
 	action->run = uvmp_mask_hull(&action->pages);
 }
 
+/* None, one or two. */
+static void pick_subtrees(uint64_t *random, struct uvmp_region subtree[2])
+{
+	uint32_t end = 0;
+
+	for (uint64_t i = 0, count = below(random, 3); i < count && end < 512; i++) {
+		subtree[i].first = end + (uint32_t)below(random, 512 - end);
+		subtree[i].end = end = subtree[i].first + 1 + (uint32_t)below(random, 512 - subtree[i].first);
+	}
+}
+
 static struct uvmp_action random_action(uint64_t *random)
 {
 	struct uvmp_action a;
@@ -86,6 +97,8 @@ static struct uvmp_action random_action(uint64_t *random)
 	a.faulted = (uint32_t)pick(random, UINT32_MAX);
 	a.present = (uint32_t)pick(random, UINT32_MAX);
 	a.throttles = (uint32_t)pick(random, UINT32_MAX);
+	if (a.kind == UVMP_ACTION_COPY || a.kind == UVMP_ACTION_POPULATE)
+		pick_subtrees(random, a.subtree);
 	pick_pages(random, &a);
 	return a;
 }
@@ -166,6 +179,11 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 	append_number(text, "faulted", a->faulted);
 	append_number(text, "present", a->present);
 	append_number(text, "throttles", a->throttles);
+	for (uint32_t i = 0; i < 2 && a->subtree[i].end != 0; i++) {
+		append(text, "%s%u", i == 0 ? " subtree=" : ",", (unsigned)a->subtree[i].first);
+		if (a->subtree[i].end > a->subtree[i].first + 1)
+			append(text, "-%u", (unsigned)a->subtree[i].end - 1);
+	}
 	append_number(text, "ticket", a->ticket);
 	if (a->status != 0)
 		append(text, " status=%d", a->status);
@@ -181,6 +199,7 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
 	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
+	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 

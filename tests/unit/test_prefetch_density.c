@@ -227,6 +227,40 @@ static void test_thrashing(void **state)
 	expect("0-4,6-99");
 }
 
+static void assert_subtree(uint32_t page, uint32_t first, uint32_t end)
+{
+	struct uvmp_region subtree = uvmp_prefetch_subtree(&hint, page);
+
+	assert_int_equal(subtree.first, first);
+	assert_int_equal(subtree.end, end);
+}
+
+static void test_subtrees(void **state)
+{
+	(void)state;
+	params.threshold = 60;
+	set_faults("0,16,32,80,511");
+	decide();
+	assert_subtree(63, 0, 64);
+	assert_subtree(79, 64, 80); /* between subtrees */
+	assert_subtree(81, 80, 96);
+	assert_subtree(500, 496, 512);
+	/* What is clamped belongs to the subtree. */
+	set_shape(507, 5, 16);
+	set_faults("8,20");
+	decide();
+	assert_subtree(9, 0, 27);
+	/* All of the block at its preferred location, or no prefetch at all: no subtrees. */
+	facts.is_first_touch = facts.has_preferred = true;
+	facts.preferred = facts.to;
+	decide();
+	assert_subtree(9, 0, 0);
+	facts.preferred = 2;
+	decide();
+	assert_int_equal(hint.to, NONE);
+	assert_true(uvmp_mask_is_empty(&hint.subtrees));
+}
+
 /* [driver: density-clamp, padding-clamp]: what starts in the padding loses its first pages; the corrected
  * form does not. */
 static void test_padding(void **state)
@@ -565,6 +599,7 @@ int main(void)
 	        cmocka_unit_test_setup(test_preferred_location, prepare),
 	        cmocka_unit_test_setup(test_smallest_dense_nodes, prepare),
 	        cmocka_unit_test_setup(test_thresholds, prepare),
+	        cmocka_unit_test_setup(test_subtrees, prepare),
 	        cmocka_unit_test_setup(test_growth, prepare),
 	        cmocka_unit_test_setup(test_thrashing, prepare),
 	        cmocka_unit_test_setup(test_padding, prepare),

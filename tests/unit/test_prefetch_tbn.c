@@ -29,6 +29,14 @@ static void assert_transfers(const struct prefetch_case *c, const char *expected
 	assert_string_equal(text, expected);
 }
 
+static void assert_subtree(const struct prefetch_case *c, uint32_t page, uint32_t first, uint32_t end)
+{
+	struct uvmp_region subtree = uvmp_prefetch_subtree(&c->hint, page);
+
+	assert_int_equal(subtree.first, first);
+	assert_int_equal(subtree.end, end);
+}
+
 /* A batch whose pages arrive before the next one. */
 static void fault(struct prefetch_case *c, const char *pages, const char *transfers)
 {
@@ -54,12 +62,16 @@ static void test_figure_first_example(void **state)
 		prefetch_case_init(&c, UVMP_PREFETCH_TBN, 128);
 		c.params.quirks = quirks;
 		fault(&c, "16", "64+4 68+60");
+		assert_subtree(&c, 15, 0, 0);
+		assert_subtree(&c, 20, 16, 32);
 		fault(&c, "48", "192+4 196+60");
 		fault(&c, "80", "320+4 324+60");
 		fault(&c, "112", "448+4 452+60");
 		assert_int_equal(c.hint.basic_blocks, 1u << 7);
 		assert_int_equal(c.tree.node[0], 64);
 		fault(&c, "0", "0+4 4+60 128+64 256+64 384+64");
+		assert_subtree(&c, 1, 0, 128); /* the root has filled more than the left half */
+		assert_subtree(&c, 127, 0, 128);
 		assert_int_equal(c.hint.basic_blocks, 0x55);
 		assert_int_equal(c.hint.to, 1);
 		assert_true(c.hint.follow == UVMP_PAGE_NONE);
@@ -199,6 +211,28 @@ static void test_smallest_tree(void **state)
 	assert_int_equal(c.hint.to, UVMP_PROC_NONE); /* nothing beside the faults */
 	assert_int_equal(c.hint.basic_blocks, 1);
 	assert_int_equal(c.tree.node[0], 16);
+}
+
+/* Neighbours that do not fill a common node are subtrees of their own, and so are nodes beside them. */
+static void test_subtrees(void **state)
+{
+	struct prefetch_case c;
+
+	(void)state;
+	prefetch_case_init(&c, UVMP_PREFETCH_TBN, 512);
+	fault(&c, "511", "1984+64");
+	assert_subtree(&c, 500, 496, 512);
+	fault(&c, "0,16,32,80", "0+4 4+64 68+64 132+192 324+188");
+	assert_subtree(&c, 1, 0, 128);
+	assert_subtree(&c, 100, 0, 128);
+	prefetch_case_init(&c, UVMP_PREFETCH_TBN, 512);
+	fault(&c, "16,32", "64+4 68+64 132+60");
+	assert_subtree(&c, 31, 16, 32);
+	assert_subtree(&c, 33, 32, 48);
+	prefetch_case_init(&c, UVMP_PREFETCH_SL, 40);
+	fault(&c, "16,39", "64+4 68+92");
+	assert_subtree(&c, 17, 16, 32);
+	assert_subtree(&c, 33, 32, 48);
 }
 
 /* [uvmsmart: ancestors-pass-full] is harmless here: the pass makes sums of the nodes above the leaves. */
@@ -381,6 +415,7 @@ int main(void)
 	        cmocka_unit_test(test_more_than_half),
 	        cmocka_unit_test(test_partly_valid_leaves_stay),
 	        cmocka_unit_test(test_smallest_tree),
+	        cmocka_unit_test(test_subtrees),
 	        cmocka_unit_test(test_q1_is_healed),
 	        cmocka_unit_test(test_q2_refault),
 	        cmocka_unit_test(test_q5_unknown_pages),

@@ -43,6 +43,7 @@ static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b
 	assert_true(a->until_ns == b->until_ns && a->space == b->space && a->address == b->address);
 	assert_true(a->for_address == b->for_address && a->page_bytes == b->page_bytes);
 	assert_true(a->faulted == b->faulted && a->present == b->present && a->throttles == b->throttles);
+	assert_memory_equal(a->subtree, b->subtree, sizeof(a->subtree));
 	assert_true(a->run.first == b->run.first && a->run.end == b->run.end);
 	assert_true(uvmp_mask_equal(&a->pages, &b->pages));
 }
@@ -198,6 +199,49 @@ static void test_pages(void **unused)
 	assert_string_equal(text, "1 unpin t=0 pages=0-511");
 }
 
+static void check_unprintable(const struct uvmp_action *action)
+{
+	strcpy(text, "as before");
+	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_ERR_RANGE);
+	assert_string_equal(text, "as before");
+}
+
+static void test_subtrees(void **unused)
+{
+	static const struct uvmp_region bad[][2] = {
+	        {{0, 513}, {0, 0}}, {{5, 5}, {0, 0}},    {{6, 5}, {0, 0}},     {{0, 0}, {0, 16}},
+	        {{0, 8}, {7, 16}},  {{0, 8}, {16, 16}},  {{0, 8}, {500, 513}}, {{0, UINT32_MAX}, {0, 0}},
+	};
+	struct uvmp_action a = action_of(UVMP_ACTION_POPULATE);
+
+	(void)unused;
+	a.subtree[0] = (struct uvmp_region){0, 512};
+	check(&a, "1 populate t=0 subtree=0-511");
+	a.kind = UVMP_ACTION_COPY;
+	a.subtree[0] = (struct uvmp_region){0, 1};
+	check(&a, "1 copy t=0 subtree=0");
+	a.subtree[1] = (struct uvmp_region){1, 3};
+	a.throttles = 1;
+	a.ticket = 2;
+	check(&a, "1 copy t=0 throttles=1 subtree=0,1-2 ticket=2");
+	a = action_of(UVMP_ACTION_MAP);
+	a.subtree[0] = (struct uvmp_region){0, 1};
+	check_unprintable(&a);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		a = action_of(UVMP_ACTION_COPY);
+		memcpy(a.subtree, bad[i], sizeof(a.subtree));
+		check_unprintable(&a);
+	}
+	check_bad("1 map t=0 subtree=0-15", UVMP_ERR_SYNTAX, 10);
+	check_bad("1 copy t=0 subtree=", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=0 subtree=0-512", UVMP_ERR_RANGE, 21);
+	check_bad("1 copy t=0 subtree=5-4", UVMP_ERR_SYNTAX, 19);
+	check_bad("1 copy t=0 subtree=0-15,15-16", UVMP_ERR_SYNTAX, 24);
+	check_bad("1 copy t=0 subtree=0-15,", UVMP_ERR_SYNTAX, 24);
+	check_bad("1 copy t=0 subtree=0-15,16-31,32", UVMP_ERR_SYNTAX, 29);
+	check_bad("1 copy t=0 ticket=1 subtree=0", UVMP_ERR_SYNTAX, 20);
+}
+
 static void test_done(void **unused)
 {
 	struct uvmp_action a = action_of(UVMP_ACTION_DONE);
@@ -210,13 +254,6 @@ static void test_done(void **unused)
 	a.status = UVMP_OK;
 	a.to = 2;
 	check(&a, "900 done t=0 to=2 ticket=7");
-}
-
-static void check_unprintable(const struct uvmp_action *action)
-{
-	strcpy(text, "as before");
-	assert_int_equal(uvmp_action_print(action, text, sizeof(text)), UVMP_ERR_RANGE);
-	assert_string_equal(text, "as before");
 }
 
 /* The end of an action: its number, the time and the status, and no other word. */
@@ -426,6 +463,7 @@ int main(void)
 	        cmocka_unit_test(test_everything_said),
 	        cmocka_unit_test(test_words),
 	        cmocka_unit_test(test_pages),
+	        cmocka_unit_test(test_subtrees),
 	        cmocka_unit_test(test_done),
 	        cmocka_unit_test(test_completions),
 	        cmocka_unit_test(test_completion_print),

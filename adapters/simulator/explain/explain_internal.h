@@ -2,7 +2,7 @@
  *
  *   blocks.c    counts, and the table of blocks
  *   mirror.c    which processor holds which pages, as the log says
- *   subtree.c   which subtree a prefetch has fetched
+ *   subtree.c   how full the subtrees of a prefetch were
  *   sentence.c  one action in words
  *   story.c     what happened to the pages of a query
  *   summary.c   what happened to all blocks
@@ -57,12 +57,17 @@ struct kept {
 	uint64_t end_ns; /* the action completed then; 0: not known */
 };
 
-/* What was fetched with the prefetched pages: big pages in which others faulted, or a subtree of which enough
- * was set. */
-struct subtree {
-	uint32_t own; /* big pages that arrived for their own fault; 0: a subtree, namely: */
+/* A subtree that a prefetcher chose. */
+struct node {
 	uint64_t address, bytes;
 	uint32_t set, big_pages; /* big pages: with a page that faulted or was there, and all */
+};
+
+/* Why pages were prefetched: others of their big pages faulted, or enough of their subtrees was set. */
+struct subtree {
+	uint32_t own; /* big pages that arrived for their own fault; 0: the pages of subtrees, namely: */
+	uint32_t nodes;
+	struct node node[UVMP_ACTION_SUBTREES];
 };
 
 struct explanation {
@@ -143,8 +148,8 @@ void explain_free_mirror(struct block *block);
 
 /* -- subtree.c -- */
 
-/* Finds what has fetched these pages of the action. If all big pages of the subtree were set, their own would have
- * come without it. False: the log does not say. */
+/* Finds why these pages of the action were fetched. If all big pages of their subtrees were set, they would have come
+ * without a subtree. False: the log does not say. */
 bool explain_find_subtree(const struct explanation *explanation, const struct uvmp_action *action,
 			  const uvmp_mask *pages, struct subtree *subtree);
 

@@ -69,6 +69,26 @@ static void tell_room(FILE *out, const struct uvmp_action *action)
 		fprintf(out, " for block 0x%" PRIx64, action->for_address);
 }
 
+static void tell_node(FILE *out, const struct node *node, const char *of)
+{
+	fprintf(out, " %u of the %u %s (", (unsigned)node->set, (unsigned)node->big_pages, of);
+	tell_bytes(out, node->bytes);
+	fprintf(out, " at 0x%" PRIx64 ")", node->address);
+}
+
+static void tell_subtrees(FILE *out, const struct subtree *subtree, uint32_t weight)
+{
+	uint32_t set = subtree->node[0].set + subtree->node[1].set;
+
+	fputs(" because", out);
+	tell_node(out, &subtree->node[0], weight == 1 ? "big pages of its subtree" : "big pages of their subtree");
+	if (subtree->nodes > 1) {
+		fputs(" and", out);
+		tell_node(out, &subtree->node[1], "big pages of the next one");
+	}
+	fprintf(out, " had faulted or %s there", set == 1 ? "was" : "were");
+}
+
 /* Why `weight` pages arrived that did not fault. */
 static void tell_prefetch(FILE *out, const struct uvmp_action *action, const struct subtree *subtree,
 			  uint32_t weight)
@@ -79,11 +99,7 @@ static void tell_prefetch(FILE *out, const struct uvmp_action *action, const str
 	if (subtree != NULL && subtree->own > 0) {
 		fprintf(out, " with the 64 KiB big page%s that faulted", explain_plural(subtree->own));
 	} else if (subtree != NULL) {
-		fprintf(out, " because %u of the %u big pages of %s subtree (", (unsigned)subtree->set,
-			(unsigned)subtree->big_pages, weight == 1 ? "its" : "their");
-		tell_bytes(out, subtree->bytes);
-		fprintf(out, " at 0x%" PRIx64 ") had faulted or %s there", subtree->address,
-			subtree->set == 1 ? "was" : "were");
+		tell_subtrees(out, subtree, weight);
 	} else if (known > 0) {
 		fprintf(out,
 			" because %" PRIu64 " page%s of the block had faulted or %s there"
