@@ -201,6 +201,7 @@ EXPORT_SYMBOL(uvmp_prefetch_params_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);
+EXPORT_SYMBOL(uvmp_prefetch_subtree);
 EXPORT_SYMBOL(uvmp_prefetch_ats);
 EXPORT_SYMBOL(uvmp_prefetch_groups);
 
