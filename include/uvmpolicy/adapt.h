@@ -93,7 +93,7 @@ enum uvmp_pattern_verdict {
 struct uvmp_pattern_kernel {
 	uint64_t id;	 /* 0, 1, ... in order of launch */
 	uint64_t launch; /* cycle */
-	uint64_t end;	 /* cycle, inclusive; UVMP_PATTERN_NONE while it runs */
+	uint64_t last;	 /* cycle of its end, which belongs to it; UVMP_PATTERN_NONE while it runs */
 };
 
 /* An allocation. Cycles are stored plus one, 0 is "never". Belongs to the functions below. */

@@ -183,12 +183,12 @@ struct uvmp_fault_bin {
 };
 
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at
- * most block_end (inclusive, the last byte of the block that holds the first entry). Entries have
+ * most block_last (the last byte of the block that holds the first entry). Entries have
  * num_instances >= 1. The caller steps over fatal entries and those without a GPU before it asks for a bin
- * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_end below the first
+ * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_last below the first
  * entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order,
-					      uint32_t count, uint32_t first, uvmp_addr block_end,
+					      uint32_t count, uint32_t first, uvmp_addr block_last,
 					      struct uvmp_fault_bin *bin);
 
 /* -- permissions ----------------------------------------------------------------------------- */

@@ -35,30 +35,30 @@ UVMP_API bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry);
  * block can be shorter, and several ranges may share one aligned window. */
 struct uvmp_block {
 	uvmp_addr start;    /* first byte */
-	uvmp_addr end;	    /* last byte (inclusive) */
+	uvmp_addr last;	    /* last byte: the end of the highest block is 2^64 */
 	uint32_t pages;	    /* 1..512 */
 	uint32_t offset;    /* pages from the preceding big-page boundary to start, 0..big_pages-1 */
 	uint32_t big_pages; /* pages per big page, 1..512 (16 for 4 KiB in 64 KiB) */
 };
 
 /* Is the shape possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do
- * start, end and offset agree with it for one of the page sizes? */
+ * start, last and offset agree with it for one of the page sizes? */
 UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 
-/* Number of blocks of the range [start, end] (inclusive, both page aligned: start and end+1). 0 when the
+/* Number of blocks of the range from byte `start` to byte `last` (start and last + 1 page aligned). 0 when the
  * geometry or the range is not valid (reversed, unaligned). */
 UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start,
-					    uvmp_addr end);
+					    uvmp_addr last);
 
 /* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's
  * number, when the geometry is not valid or addr lies below start. */
 UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start,
 					    uvmp_addr addr);
 
-/* Block `index` of the range [start, end]. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE:
+/* Block `index` of the range from byte `start` to byte `last`. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE:
  * range reversed or unaligned, or index >= block count. */
 UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start,
-					      uvmp_addr end, uint64_t index, struct uvmp_block *block);
+					      uvmp_addr last, uint64_t index, struct uvmp_block *block);
 
 /* A block known only by its shape, as in tests and simulators: `pages` pages that start `offset` pages
  * after a boundary of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL.

@@ -123,7 +123,7 @@ static void advance(struct uvmp_pattern_engine *engine, uint64_t cycle)
 	if (engine->ending == 0)
 		return;
 	for (uint32_t i = 0; i < engine->opens; i++) {
-		if (engine->open[i].end < cycle) {
+		if (engine->open[i].last < cycle) {
 			settle(engine, &engine->open[i]);
 			engine->ending--;
 		} else {
@@ -214,7 +214,7 @@ enum uvmp_status uvmp_pattern_launch(struct uvmp_pattern_engine *engine, uint64_
 		return status;
 	if (engine->opens == engine->open_max) { /* unless one of them is over by now */
 		for (uint32_t i = 0; i < engine->opens; i++)
-			running += engine->open[i].end >= cycle;
+			running += engine->open[i].last >= cycle;
 		if (running == engine->open_max)
 			return UVMP_ERR_SPACE;
 	}
@@ -225,7 +225,7 @@ enum uvmp_status uvmp_pattern_launch(struct uvmp_pattern_engine *engine, uint64_
 			if (engine->data[i].last == cycle + 1u)
 				take_in(engine, &engine->data[i], *id);
 	engine->open[engine->opens++] =
-	        (struct uvmp_pattern_kernel){.id = *id, .launch = cycle, .end = UVMP_PATTERN_NONE};
+	        (struct uvmp_pattern_kernel){.id = *id, .launch = cycle, .last = UVMP_PATTERN_NONE};
 	return UVMP_OK;
 }
 
@@ -249,9 +249,9 @@ enum uvmp_status uvmp_pattern_end(struct uvmp_pattern_engine *engine, uint64_t i
 			end = middle;
 	}
 	if (first == engine->opens || engine->open[first].id != id ||
-	    engine->open[first].end != UVMP_PATTERN_NONE)
+	    engine->open[first].last != UVMP_PATTERN_NONE)
 		return UVMP_ERR_STATE;
-	engine->open[first].end = cycle;
+	engine->open[first].last = cycle;
 	engine->ending++;
 	advance(engine, cycle);
 	return UVMP_OK;

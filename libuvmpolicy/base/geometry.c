@@ -31,7 +31,7 @@ bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry)
 }
 
 enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uint32_t page_bytes,
-                                    uint32_t big_page_bytes, uint32_t block_bytes)
+				    uint32_t big_page_bytes, uint32_t block_bytes)
 {
 	struct uvmp_geometry g = {page_bytes, big_page_bytes, block_bytes};
 
@@ -45,17 +45,17 @@ enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uint32_t pag
 
 /* -- VABlocks -- */
 
-/* end + 1 may be 2^64, which wraps to 0 and is aligned. */
-static bool is_range(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end)
+/* last + 1 may be 2^64, which wraps to 0 and is aligned. */
+static bool is_range(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr last)
 {
-	return start <= end && ((start | (end + 1u)) & (geometry->page_bytes - 1u)) == 0;
+	return start <= last && ((start | (last + 1u)) & (geometry->page_bytes - 1u)) == 0;
 }
 
-uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end)
+uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr last)
 {
-	if (!uvmp_geometry_is_valid(geometry) || !is_range(geometry, start, end))
+	if (!uvmp_geometry_is_valid(geometry) || !is_range(geometry, start, last))
 		return 0;
-	return end / geometry->block_bytes - start / geometry->block_bytes + 1u;
+	return last / geometry->block_bytes - start / geometry->block_bytes + 1u;
 }
 
 uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr addr)
@@ -65,20 +65,20 @@ uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_ad
 	return addr / geometry->block_bytes - start / geometry->block_bytes;
 }
 
-enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr end,
-                                     uint64_t index, struct uvmp_block *block)
+enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr last,
+				     uint64_t index, struct uvmp_block *block)
 {
-	uvmp_addr first, last;
+	uvmp_addr first, window_last;
 
 	if (block == NULL || !uvmp_geometry_is_valid(geometry))
 		return UVMP_ERR_ARGUMENT;
-	if (index >= uvmp_geometry_block_count(geometry, start, end))
+	if (index >= uvmp_geometry_block_count(geometry, start, last))
 		return UVMP_ERR_RANGE;
 	first = align_down(start, geometry->block_bytes) + index * geometry->block_bytes;
-	last = first + (geometry->block_bytes - 1u);
+	window_last = first + (geometry->block_bytes - 1u);
 	block->start = first > start ? first : start;
-	block->end = last < end ? last : end;
-	block->pages = (uint32_t)((block->end - block->start + 1u) / geometry->page_bytes);
+	block->last = window_last < last ? window_last : last;
+	block->pages = (uint32_t)((block->last - block->start + 1u) / geometry->page_bytes);
 	block->offset = (uint32_t)(block->start & (geometry->big_page_bytes - 1u)) / geometry->page_bytes;
 	block->big_pages = geometry->big_page_bytes / geometry->page_bytes;
 	return UVMP_OK;
@@ -91,14 +91,14 @@ static bool is_shape(uint32_t pages, uint32_t offset, uint32_t big_pages)
 }
 
 enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
-                                       struct uvmp_block *block)
+				       struct uvmp_block *block)
 {
 	if (block == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (!is_shape(pages, offset, big_pages))
 		return UVMP_ERR_RANGE;
 	block->start = (uvmp_addr)offset << PAGE_SHIFT_MIN;
-	block->end = block->start + ((uvmp_addr)pages << PAGE_SHIFT_MIN) - 1u;
+	block->last = block->start + ((uvmp_addr)pages << PAGE_SHIFT_MIN) - 1u;
 	block->pages = pages;
 	block->offset = offset;
 	block->big_pages = big_pages;
@@ -114,7 +114,7 @@ bool uvmp_block_is_valid(const struct uvmp_block *block)
 		uint64_t bytes = (uint64_t)block->pages << shift;
 		uint64_t page = block->start >> shift;
 
-		if (block->end >= block->start && block->end - block->start == bytes - 1u &&
+		if (block->last >= block->start && block->last - block->start == bytes - 1u &&
 		    page << shift == block->start)
 			return (page & (block->big_pages - 1u)) == block->offset;
 	}
@@ -149,7 +149,7 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 	if (!uvmp_block_is_valid(block) || page >= block->pages)
 		return chunk;
 	/* Root chunks are naturally aligned: 2 MiB that straddle two windows are backed by smaller ones. */
-	if (block->end - block->start + 1u == UVMP_ROOT_CHUNK_BYTES &&
+	if (block->last - block->start + 1u == UVMP_ROOT_CHUNK_BYTES &&
 	    block->start % UVMP_ROOT_CHUNK_BYTES == 0) {
 		chunk.end = block->pages;
 		return chunk;

@@ -98,14 +98,14 @@ bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault
 }
 
 enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
-                                     uint32_t first, uvmp_addr block_end, struct uvmp_fault_bin *bin)
+                                     uint32_t first, uvmp_addr block_last, struct uvmp_fault_bin *bin)
 {
 	const struct uvmp_fault *head, *previous;
 	uint32_t end, duplicates;
 
 	if (entry == NULL || order == NULL || bin == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (first >= count || entry[order[first]].address > block_end)
+	if (first >= count || entry[order[first]].address > block_last)
 		return UVMP_ERR_RANGE;
 
 	head = previous = &entry[order[first]];
@@ -113,7 +113,7 @@ enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint3
 	for (end = first + 1u; end < count; end++) {
 		const struct uvmp_fault *e = &entry[order[end]];
 
-		if (e->va_space != head->va_space || e->gpu != head->gpu || e->address > block_end)
+		if (e->va_space != head->va_space || e->gpu != head->gpu || e->address > block_last)
 			break;
 		duplicates += e->num_instances - (uvmp_fault_is_same_page(previous, e) ? 0u : 1u);
 		previous = e;

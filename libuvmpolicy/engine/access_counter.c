@@ -166,7 +166,7 @@ static uint32_t gather(struct uvmp_service *s, const struct block *b)
 	for (; count < most; count++) {
 		const struct uvmp_note *note = note_at(s, run->next + count);
 
-		if (note->instance != first->instance || note->address > block_end(s, b))
+		if (note->instance != first->instance || note->address > block_last(s, b))
 			break;
 		run->note[count] =
 			(struct uvmp_counter_note){block_page(s, b, note->address), note->sub_granularity};

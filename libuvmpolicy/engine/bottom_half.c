@@ -384,7 +384,7 @@ static void dispatch(struct uvmp_service *s)
 		return;
 	}
 	uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, run->next_bin,
-			    block_end(s, block_at(s, h)), &run->bin);
+			    block_last(s, block_at(s, h)), &run->bin);
 	run->next_bin += run->bin.count;
 	run->event.duplicates = run->bin.duplicates;
 	walk(s, h);
@@ -401,7 +401,7 @@ static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_m
 	for (uint32_t i = s->fault.next_bin; i < g->representatives; i++) {
 		const struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
 
-		if (fault->address > block_end(s, b))
+		if (fault->address > block_last(s, b))
 			break;
 		if (fault->address >= b->start && fault->va_space == space_of(s, b)->id)
 			uvmp_mask_set(pages, block_page(s, b, fault->address));

@@ -82,7 +82,7 @@ void uvmpi_request_make_next(struct uvmp_service *s)
 		uvmpi_request_finish(s, status);
 		return;
 	}
-	last = block_end(s, block_at(s, h));
+	last = block_last(s, block_at(s, h));
 	if (last < range->end && last < run->end) {
 		run->make = last + 1u;
 		return;

@@ -28,7 +28,7 @@ void uvmpi_request_migrate(struct uvmp_service *s)
 	enum uvmp_status status = UVMP_OK;
 
 	if (run->has_stepped) {
-		uvmp_addr last = block_end(s, block_at(s, run->block));
+		uvmp_addr last = block_last(s, block_at(s, run->block));
 
 		uvmpi_memory_settle(s);
 		if (last >= run->end) {

@@ -39,7 +39,7 @@ void uvmpi_request_all_pages(const struct block *b, uvmp_mask *pages)
 struct uvmp_region uvmpi_request_part_of(const struct uvmp_service *s, const struct block *b)
 {
 	const struct request_run *run = &s->run;
-	uvmp_addr last = block_end(s, b);
+	uvmp_addr last = block_last(s, b);
 	struct uvmp_region region = {0, b->pages};
 
 	if (run->request.base > last || run->end < b->start)

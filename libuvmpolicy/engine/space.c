@@ -322,7 +322,7 @@ handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 	while (h != 0) {
 		const struct block *b = block_at(s, h);
 
-		if (s->range[b->range].space == space && b->start <= address && address <= block_end(s, b))
+		if (s->range[b->range].space == space && b->start <= address && address <= block_last(s, b))
 			return h;
 		h = b->chain;
 	}
@@ -455,7 +455,7 @@ void uvmpi_block_remove(struct uvmp_service *s, handle h)
 void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape)
 {
 	shape->start = b->start;
-	shape->end = block_end(s, b);
+	shape->last = block_last(s, b);
 	shape->pages = b->pages;
 	shape->big_pages = s->geometry.big_page_bytes / s->page_bytes;
 	shape->offset = (uint32_t)(b->start >> s->page_shift) & (shape->big_pages - 1u);

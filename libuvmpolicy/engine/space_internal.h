@@ -47,7 +47,7 @@ handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr addres
  * a struct chunk_map. */
 void uvmpi_block_remove(struct uvmp_service *s, handle h);
 void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
-static inline uvmp_addr block_end(const struct uvmp_service *s, const struct block *b)
+static inline uvmp_addr block_last(const struct uvmp_service *s, const struct block *b)
 {
 	return b->start + (uint64_t)b->pages * s->page_bytes - 1u;
 }

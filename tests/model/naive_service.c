@@ -997,7 +997,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 
 	memset(&facts, 0, sizeof(facts));
 	facts.block.start = b->start;
-	facts.block.end = b->start + (uint64_t)b->pages * n->page_bytes - 1;
+	facts.block.last = b->start + (uint64_t)b->pages * n->page_bytes - 1;
 	facts.block.pages = b->pages;
 	facts.block.big_pages = 65536u / n->page_bytes;
 	facts.block.offset = (uint32_t)(b->start / n->page_bytes % facts.block.big_pages);

@@ -47,7 +47,7 @@ static void draw_block(struct oracle *oracle, struct uvmp_block *block)
 	draw_layout(oracle, &offset, &pages);
 	block->start = 0x7f0000000000u + (uint64_t)oracle_below(oracle, 1000) * 0x200000u +
 	               (uint64_t)offset * PAGE_BYTES;
-	block->end = block->start + (uint64_t)pages * PAGE_BYTES - 1u;
+	block->last = block->start + (uint64_t)pages * PAGE_BYTES - 1u;
 	block->pages = pages;
 	block->offset = offset % 16u;
 	block->big_pages = 16;

@@ -73,17 +73,17 @@ static void blocks_tile_the_range(uint64_t *random)
 		assert_int_equal(uvmp_geometry_block(&g, start, end, i, &b), UVMP_OK);
 		assert_true(uvmp_block_is_valid(&b));
 		assert_true(b.start == next);
-		assert_true(b.start / g.block_bytes == b.end / g.block_bytes);
-		assert_true(b.end - b.start + 1 == (uint64_t)b.pages * g.page_bytes);
+		assert_true(b.start / g.block_bytes == b.last / g.block_bytes);
+		assert_true(b.last - b.start + 1 == (uint64_t)b.pages * g.page_bytes);
 		assert_true((b.start - (uint64_t)b.offset * g.page_bytes) % g.big_page_bytes == 0);
 		assert_true(b.offset < b.big_pages && b.big_pages * g.page_bytes == g.big_page_bytes);
 		if (i > 0 && i + 1 < count)
-			assert_true(b.end - b.start + 1 == g.block_bytes);
+			assert_true(b.last - b.start + 1 == g.block_bytes);
 		assert_true(uvmp_geometry_block_index(&g, start, b.start) == i);
-		assert_true(uvmp_geometry_block_index(&g, start, b.end) == i);
-		next = b.end + 1;
+		assert_true(uvmp_geometry_block_index(&g, start, b.last) == i);
+		next = b.last + 1;
 	}
-	assert_true(b.end == end);
+	assert_true(b.last == end);
 	assert_int_equal(uvmp_geometry_block(&g, start, end, count, &after), UVMP_ERR_RANGE);
 }
 

@@ -300,7 +300,7 @@ static void test_once_a_cycle(void **state)
 {
 	(void)state;
 	end(launch(5), 5);
-	open_kernels[0].end = 4;
+	open_kernels[0].last = 4;
 	record(5, 0);
 	assert_int_equal(engine.opens, 1);
 	record(6, 1);

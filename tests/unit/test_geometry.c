@@ -98,18 +98,18 @@ static void test_range_is_cut_at_absolute_boundaries(void **state)
 	assert_int_equal(uvmp_geometry_block_count(&g, start, end), 3);
 	assert_int_equal(uvmp_geometry_block(&g, start, end, 0, &b), UVMP_OK);
 	assert_int_equal(b.start, 0x105000);
-	assert_int_equal(b.end, 0x1fffff);
+	assert_int_equal(b.last, 0x1fffff);
 	assert_int_equal(b.pages, 251);
 	assert_int_equal(b.offset, 5);
 	assert_int_equal(b.big_pages, 16);
 	assert_int_equal(uvmp_geometry_block(&g, start, end, 1, &b), UVMP_OK);
 	assert_int_equal(b.start, 0x200000);
-	assert_int_equal(b.end, 0x3fffff);
+	assert_int_equal(b.last, 0x3fffff);
 	assert_int_equal(b.pages, 512);
 	assert_int_equal(b.offset, 0);
 	assert_int_equal(uvmp_geometry_block(&g, start, end, 2, &b), UVMP_OK);
 	assert_int_equal(b.start, 0x400000);
-	assert_int_equal(b.end, 0x4fffff);
+	assert_int_equal(b.last, 0x4fffff);
 	assert_int_equal(b.pages, 256);
 	assert_true(uvmp_block_is_valid(&b));
 
@@ -129,7 +129,7 @@ static void test_two_ranges_share_a_window(void **state)
 	assert_int_equal(uvmp_geometry_block(&g, 0x300000, 0x3fffff, 0, &b), UVMP_OK);
 	assert_int_equal(a.pages, 256);
 	assert_int_equal(b.pages, 256);
-	assert_int_equal(a.end + 1, b.start);
+	assert_int_equal(a.last + 1, b.start);
 }
 
 static void test_range_up_to_the_last_byte(void **state)
@@ -140,7 +140,7 @@ static void test_range_up_to_the_last_byte(void **state)
 	(void)state;
 	assert_int_equal(uvmp_geometry_block_count(&g, UINT64_MAX - 4095, UINT64_MAX), 1);
 	assert_int_equal(uvmp_geometry_block(&g, UINT64_MAX - 4095, UINT64_MAX, 0, &b), UVMP_OK);
-	assert_true(b.end == UINT64_MAX);
+	assert_true(b.last == UINT64_MAX);
 	assert_int_equal(b.pages, 1);
 	assert_int_equal(b.offset, 15);
 	assert_true(uvmp_block_is_valid(&b));
@@ -200,7 +200,7 @@ static void test_block_from_shape(void **state)
 
 	(void)state;
 	assert_int_equal(b.start, 5 * 4096);
-	assert_int_equal(b.end, 512 * 4096 - 1);
+	assert_int_equal(b.last, 512 * 4096 - 1);
 	assert_int_equal(b.pages, 507);
 	assert_int_equal(b.offset, 5);
 	assert_int_equal(b.big_pages, 16);
@@ -243,16 +243,16 @@ static void test_block_is_valid(void **state)
 	assert_false(uvmp_block_is_valid(&b));
 	b = good;
 	b.start += 1024; /* right length, but between pages */
-	b.end += 1024;
+	b.last += 1024;
 	assert_false(uvmp_block_is_valid(&b));
 	b = good;
 	b.start = (uvmp_addr)0 - 13 * 4096; /* right length modulo 2^64, but reversed */
-	b.end = b.start + 100 * 4096 - 1;
-	assert_true(b.end < b.start);
+	b.last = b.start + 100 * 4096 - 1;
+	assert_true(b.last < b.start);
 	assert_false(uvmp_block_is_valid(&b));
 	b = good;
 	b.start += 16 * 4096; /* elsewhere, equally far behind a boundary */
-	b.end += 16 * 4096;
+	b.last += 16 * 4096;
 	assert_true(uvmp_block_is_valid(&b));
 }
 

@@ -374,12 +374,12 @@ static void test_blocks(void **state)
 	assert_false(block_is_whole(s, block_at(s, a)));
 	assert_true(block_is_whole(s, block_at(s, c)));
 	assert_int_equal(block_at(s, d)->pages, 3);
-	assert_int_equal(block_end(s, block_at(s, d)), BASE + WINDOW + 3u * PAGE - 1u);
+	assert_int_equal(block_last(s, block_at(s, d)), BASE + WINDOW + 3u * PAGE - 1u);
 	uvmpi_block_shape(s, block_at(s, a), &shape);
 	assert_true(uvmp_block_is_valid(&shape));
 	assert_int_equal(shape.offset, 3);
 	assert_int_equal(shape.big_pages, 16);
-	assert_int_equal(shape.end, BASE + WINDOW - 1u);
+	assert_int_equal(shape.last, BASE + WINDOW - 1u);
 	assert_true(uvmp_service_check(s));
 
 	/* From the middle of the chain and of the list. */

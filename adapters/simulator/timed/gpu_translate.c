@@ -38,7 +38,7 @@ static struct sim_block *find_block(struct gpu *gpu, uint64_t address)
 	const struct found *found = &gpu->found[(address >> GPU_BLOCK_SHIFT) % GPU_FOUND];
 
 	if (found->number == address >> GPU_BLOCK_SHIFT && found->block &&
-	    address >= found->block->shape.start && address <= found->block->shape.end)
+	    address >= found->block->shape.start && address <= found->block->shape.last)
 		return found->block;
 	return search_block(gpu, address);
 }
