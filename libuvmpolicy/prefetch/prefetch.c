@@ -163,12 +163,16 @@ static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct
 
 struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page)
 {
-	struct uvmp_region upto = {0, page + 1u}, subtree = {0, 0};
-	uvmp_mask cuts;
+	uint32_t i = page / 64u;
+	uint64_t word = hint->subtrees.word[i] & ~(uint64_t)0 >> (63u - page % 64u);
+	struct uvmp_region subtree = {0, 0};
 
-	uvmp_mask_region_and(&cuts, &hint->subtrees, upto);
-	if (!uvmp_mask_is_empty(&cuts)) {
-		subtree.first = uvmp_mask_hull(&cuts).end - 1u;
+	while (word == 0 && i > 0)
+		word = hint->subtrees.word[--i];
+	if (word != 0) {
+		for (uint32_t shift = 1; shift < 64u; shift *= 2u)
+			word |= word >> shift; /* smear the highest bit down */
+		subtree.first = i * 64u + popcount(word) - 1u;
 		subtree.end = uvmp_mask_next_set(&hint->subtrees, page + 1u);
 	}
 	return subtree;

@@ -5,6 +5,7 @@
  * pages in flight are requested again; the corrected rule leaves them out, and sets the leaves to the pages
  * that really are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
  * user-prefetch-bypasses-tree]. */
+#include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
 static struct uvmp_region region_of(uint32_t basic_block)
@@ -71,7 +72,6 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	uvmp_mask_and(&pages, &pages, &wanted);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	hint->basic_blocks = chosen;
-	for (uint32_t b = 0; b < UVMP_TREE_BLOCKS_MAX; b++)
-		if ((cuts >> b & 1u) != 0)
-			uvmp_mask_set(&hint->subtrees, b * UVMP_BASIC_BLOCK_PAGES);
+	for (; cuts != 0; cuts &= cuts - 1u)
+		uvmp_mask_set(&hint->subtrees, lowest_bit(cuts) * UVMP_BASIC_BLOCK_PAGES);
 }
