@@ -1,18 +1,18 @@
 /* libuvmpolicy: the decisions of a unified-memory (UVM) driver, as pure functions.
  *
- * base.h: what every other header needs: version, status codes, addresses, processors, access types.
+ * base.h: version, status codes, addresses, processors and access types, for every other header.
  *
  * Rules of the whole library
- *  - A decision is `out = f(facts, parameters, state)`. Facts and parameters are const; state is a plain
- *    struct that belongs to the caller; time (nanoseconds) and randomness (a state that the caller seeds) are
+ *  - A decision is `out = f(facts, parameters, state)`. Facts and parameters are const. State is a plain
+ *    struct that belongs to the caller. Time (nanoseconds) and randomness (a state that the caller seeds) are
  *    arguments.
- *  - Nothing is allocated. Arrays come from the caller; where their size depends on parameters, a function
- *    tells it.
- *  - Functions that can fail return an enum uvmp_status. On error nothing that the caller owns has changed,
- *    unless the function's comment says otherwise.
- *  - `quirks`: true reproduces the driver (or simulator) as it really behaves; false gives the corrected
- *    rule. Each header names the quirks it knows: [driver: NAME] is a heading of
- *    docs/driver-rules.md, [uvmsmart: NAME] one of docs/uvmsmart-rules.md.
+ *  - The library allocates nothing. Arrays come from the caller; if their size depends on parameters, a
+ *    function returns it.
+ *  - Functions that can fail return an enum uvmp_status. On error the caller's data is unchanged, unless the
+ *    function's comment says otherwise.
+ *  - `quirks`: true reproduces the behaviour of the driver (or simulator), false the corrected rule. Each
+ *    header lists its quirks: [driver: NAME] is a heading of docs/driver-rules.md, [uvmsmart: NAME] a heading
+ *    of docs/uvmsmart-rules.md.
  *  - No function keeps global state; any two calls on different objects may run at the same time.
  */
 #ifndef UVMPOLICY_BASE_H
@@ -55,7 +55,7 @@ extern "C" {
 /* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
 UVMP_API const char *uvmp_version(void);
 
-/* Result of a call. 0 is success, negative is an error; the functions' comments say which they return. */
+/* Result of a call. 0 is success, negative is an error. The comment of a function lists its errors. */
 enum uvmp_status {
 	UVMP_OK = 0,
 	UVMP_ERR_ARGUMENT = -1,	    /* a required pointer is NULL, or an _is_valid is false */
@@ -63,13 +63,13 @@ enum uvmp_status {
 	UVMP_ERR_SPACE = -3,	    /* the caller's array is too small for the result */
 	UVMP_ERR_STATE = -4,	    /* the call does not fit the present state (freed twice, out of order) */
 	UVMP_ERR_NO_MEMORY = -5,    /* no GPU memory and nothing that may be evicted */
-	UVMP_ERR_RETRY = -6,	    /* not now: something is in flight; the same call may succeed later */
+	UVMP_ERR_RETRY = -6,	    /* work is in flight: the same call may succeed later */
 	UVMP_ERR_SYNTAX = -7,	    /* text that does not parse */
 	UVMP_ERR_UNKNOWN = -8,	    /* an unknown name */
-	UVMP_ERR_CONFLICT = -9,	    /* each value is right, together they contradict */
-	UVMP_ERR_UNSUPPORTED = -10, /* known, but this policy or geometry cannot do it */
-	UVMP_ERR_ARENA = -11	    /* the engine's arena is too full: uvmp_service_grow, then the same call
-				    * again */
+	UVMP_ERR_CONFLICT = -9,	    /* each value is valid, but the values contradict each other */
+	UVMP_ERR_UNSUPPORTED = -10, /* known, but not supported by this policy or geometry */
+	UVMP_ERR_ARENA = -11	    /* the engine's arena is too full: call uvmp_service_grow, then repeat the
+				    * call */
 };
 
 /* One line of English for a status, without final dot; "unknown status" for any other value; never NULL. */
@@ -102,12 +102,12 @@ enum uvmp_right {
 	UVMP_RIGHT_READ_WRITE_ATOMIC = 3
 };
 
-/* A deterministic pseudo-random generator (xorshift64*, Vigna 2016). `*state` is the caller's; any value
- * may seed it (0 is replaced by a constant). Returns the next 64 bits. */
+/* Deterministic pseudo-random generator (xorshift64*, Vigna 2016). Returns the next 64 bits. `*state` belongs
+ * to the caller; any value may seed it (a constant replaces 0). */
 UVMP_API uint64_t uvmp_random_next(uint64_t *state);
 
-/* A number in 0..bound-1 from the same generator; 0 when bound is 0 (no draw is made then). One draw a
- * call, by remainder: the bias is below bound / 2^64. */
+/* A number in 0..bound-1 from the same generator, by remainder: the bias is below bound / 2^64. One draw per
+ * call. If bound is 0, the result is 0, without a draw. */
 UVMP_API uint64_t uvmp_random_below(uint64_t *state, uint64_t bound);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* service.h: the engine. Events in, actions out, no I/O.
  *
- * The decisions of the other headers strung together as the driver's bottom half does ([driver: batch-order,
- * batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault, non-replayable-fault,
- * bottom-half, eviction-retry], 8 and 9). The engine performs nothing. The host tells it what happened, then
- * pulls actions, performs them and says how each went, until there are none:
+ * The engine combines the decisions of the other headers as the driver's bottom half does ([driver:
+ * batch-order, batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault,
+ * non-replayable-fault, bottom-half, eviction-retry], 8 and 9). The engine performs nothing itself. The host
+ * reports events, takes actions, performs them, and reports the status of each, until no action is left:
  *
  *   uvmp_service_init(&params, memory, bytes, &service);
  *   uvmp_service_add_range(...); uvmp_service_bind(...);
@@ -15,54 +15,66 @@
  *                           ... perform it; the text for the decision log: uvmp_action_print ...
  *                           uvmp_service_complete(service, action.id, UVMP_OK);
  *                   } else if (status == UVMP_ERR_ARENA) {
- *                           ... allocate more, aligned to 16; each piece at least as large as all before ...
+ *                           ... allocate another segment, aligned to 16, as large as all before together ...
  *                           uvmp_service_grow(service, more, more_bytes);
  *                   }
  *           } while (status == UVMP_OK || status == UVMP_ERR_ARENA);
  *   }
  *
- * Several actions may be handed out before the first is completed: all that uvmp_service_next gives until it
- * answers UVMP_ERR_RETRY may be performed at the same time, but for `after` (see struct uvmp_action). So they
- * may be completed in any order.
+ * Several actions may be outstanding. The host may perform all actions that uvmp_service_next returns before
+ * UVMP_ERR_RETRY at the same time, except for `after` (see struct uvmp_action), and may complete them in any
+ * order.
  *
- * One operation runs at a time: the bottom half of one GPU, one request, one batch of access counters.
- * Between two VABlocks of a batch, where the driver drops its locks too, requests that have arrived meanwhile
- * go first: a range can be freed while faults on it are in the batch. Order among those that wait: requests
- * as they came, the unpinning of thrashing pages, controllers that are due, hot pages of one block and bottom
- * halves (GPUs in turn) by turns, access counters (GPUs in turn).
+ * One operation runs at a time: the bottom half of one GPU, one request, or one batch of access counters.
+ * Between two VABlocks of a batch, where the driver drops its locks too, waiting requests go first: a range
+ * can be freed while the batch holds faults on it. Waiting operations run in this order:
  *
- * Where the policy has controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, what happens
- * changes the parameters of the next decisions:
+ *  1. requests, first come first served
+ *  2. unpinning of thrashing pages
+ *  3. controllers that are due
+ *  4. hot pages of one block and bottom halves, in alternation (GPUs in turn)
+ *  5. access counters (GPUs in turn)
+ *
+ * With controllers (adapt, threads, sm_throttle, runtime) or prefetch=pattern, events change the parameters
+ * of later decisions:
  *
  *   adapt=pressure, early  the density threshold of a GPU, or of a decision: from faults, faults on pages
  *                          that were evicted before, evictions, and managed bytes against the GPU's memory
  *   threads, sm_throttle   LIMIT actions: how many thread blocks and SMs may run. Only with
- *                          uvmp_service_gpu.sms. The first LIMIT precedes the first batch if a limit holds
- *                          from the beginning. Later ones follow BATCH, in its group, or are due at
+ *                          uvmp_service_gpu.sms. If a limit holds from the beginning, the first LIMIT
+ *                          precedes the first batch. Later LIMITs follow BATCH, in its group, or are due at
  *                          uvmp_service_wakeup_ns
- *   runtime                evict=tbne begins, and remote access, when uvmp_service_begin_kernel and what tree
- *                          prefetchers scheduled show patterns that want it
+ *   runtime                starts evict=tbne and remote access when the access patterns favour them; the
+ *                          patterns follow from uvmp_service_begin_kernel and the tree prefetchers
  *   prefetch=pattern       learns from faults and from uvmp_service_touch; without touches, from faults alone
- *   prefetch=safe          counts the uTLBs that fault on a block in a batch: distinct ones, merged faults
- *                          included
+ *   prefetch=safe          counts the distinct uTLBs that fault on a block in a batch, merged faults included
  *
- * Whether memory has been full is one flag of the engine, with several GPUs too: the first of them on which
- * something does not fit switches prefetch_full, remote=oversub and runtime for all. So is what adapt=early
- * knows of faults and evictions.
+ * One flag of the engine records for all GPUs whether memory has been full. The first GPU on which an
+ * allocation does not fit switches prefetch_full, remote=oversub and runtime for all GPUs. The fault and
+ * eviction rates of adapt=early are also common to all GPUs.
  *
- * Everything lives in one arena that the caller provides and can enlarge (uvmp_service_grow). A VABlock costs
- * 48 bytes from the first fault on (or from advice on accesses or discarding, if its data began on the CPU),
- * and 208 for each processor that holds or maps pages of it; a block whose pages bounce about 37 KiB more
- * (thrash.h), one below 2 MiB 4.2 KiB for its chunks. Policies with remote or runtime take 0.5 KiB more for a
- * block that a GPU has used. What controllers and prefetch=pattern know of a block takes 368 bytes, from the
- * first page that comes, faults or leaves; runtime 4 to 8 for each 64 KiB of ranges; threads 8 for each unit
- * of a GPU's memory. Where there is no room for these, decisions are taken without. Blocks and their state on
- * processors are never done without: where there might be no room for them, uvmp_service_next decides nothing
- * and says UVMP_ERR_ARENA; faults and requests wait, and go on after uvmp_service_grow as if nothing had
- * happened.
+ * The engine lives in one arena that the caller provides and can enlarge (uvmp_service_grow):
  *
- * What cannot be known without a process' memory map is left out: HMM and ATS. A fault outside every range is
- * fatal, as in the driver without them.
+ *   state                                         bytes
+ *   --------------------------------------------  --------------------------------------------------------
+ *   VABlock, from its first fault on (or from      48
+ *     advice on accesses or discarding, if its
+ *     data began on the CPU)
+ *   processor that holds or maps pages of it       208
+ *   block with thrashing state (thrash.h)          about 37 KiB
+ *   chunk map of a block below 2 MiB               4.2 KiB
+ *   remote, runtime: block that a GPU has used     0.5 KiB
+ *   controllers, prefetch=pattern: block with an   368
+ *     arrival, a fault or an eviction
+ *   runtime: each 64 KiB of ranges                 4 to 8
+ *   threads: each unit of a GPU's memory           8
+ *
+ * If the arena has no space for one of the last five, the engine decides without that state. Blocks and their
+ * state on processors are mandatory: if the arena may have no space for them, uvmp_service_next decides
+ * nothing and returns UVMP_ERR_ARENA. Faults and requests then wait until uvmp_service_grow.
+ *
+ * HMM and ATS are left out, because they need the memory map of the process. A fault outside every range is
+ * fatal, as in the driver without HMM and ATS.
  */
 #ifndef UVMPOLICY_SERVICE_H
 #define UVMPOLICY_SERVICE_H
@@ -80,19 +92,19 @@ extern "C" {
 /* -- setting up ------------------------------------------------------------------------------ */
 
 struct uvmp_service_gpu {
-	uint64_t memory_bytes;	/* managed memory, whole roots of 2 MiB count (other orders than evict=lru:
-				 * whole pages); less than a root: none (the GPU must then be in
-				 * processors->no_memory, and only then). What counts is what it holds:
-				 * policy.memory_ratio percent of this, so that offsets of chunks may lie
-				 * beyond it */
-	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; at most its roots
-				 * count. Not enlarged by policy.memory_ratio: where it must suffice for all
-				 * roots, it must follow the ratio */
+	uint64_t memory_bytes;	/* managed memory, rounded down to roots of 2 MiB (orders other than evict=lru:
+				 * to pages). Below one root the GPU has no memory, and must be in
+				 * processors->no_memory; otherwise the GPU must not be there. The capacity is
+				 * policy.memory_ratio percent of this value, so offsets of chunks may exceed
+				 * memory_bytes */
+	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; limited to the
+				 * number of roots. policy.memory_ratio does not enlarge it: if it must
+				 * suffice for all roots, scale it by the ratio */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and
 				 * more */
 	uint32_t utlbs;		/* 1..4096 */
-	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: has none */
-	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, they are off */
+	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: no such buffer */
+	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, both are off */
 };
 
 struct uvmp_service_params {
@@ -100,62 +112,62 @@ struct uvmp_service_params {
 	const struct uvmp_processors *processors; /* copied; count 2 or more */
 	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
 	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
-	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes the table they are found by, and for orders
-			     * other than evict=lru the number of blocks */
+	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes their hash table, and for orders other than
+			     * evict=lru limits the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */
 	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them,
 			     * splits ranges */
 	uint32_t instances; /* channels that can be bound, 1..65536 */
 	uint32_t requests;  /* requests that can wait, 1..4096 */
 	bool has_ats;	    /* for counters=driver */
-	uint64_t seed;	    /* for what is random: prefetch=random, evict=random4k */
+	uint64_t seed;	    /* of the random numbers for prefetch=random and evict=random4k */
 	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system
-			      * does: tables that are proportional to `blocks` are not written, and take
-			      * memory as they are used */
+			      * does: the engine does not write tables proportional to `blocks`, so the system
+			      * commits their pages on first use */
 };
 
 #define UVMP_SERVICE_ERROR_MAX 160u
 
-/* Which parameter is refused, and what is accepted. */
+/* The refused parameter, and the accepted values. */
 struct uvmp_service_error {
 	char field[40];	   /* as in C: "blocks", "gpu[0].splits", "policy->evict"; NUL-terminated */
-	uint64_t value;	   /* that was given; 0 for pointers */
-	uint64_t min, max; /* accepted numbers; min above max: no such range, see text */
+	uint64_t value;	   /* value given; 0 for pointers */
+	uint64_t min, max; /* accepted numbers; if min exceeds max, the field has no range: see text */
 	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`;
 					    * NUL-terminated */
 };
 
-/* Are the parameters accepted? UVMP_OK: *error is unchanged. Otherwise *error (may be NULL) names the first
- * field that is not, in the order of the structures: UVMP_ERR_ARGUMENT: missing, policy or processors not
- * valid. UVMP_ERR_RANGE: a number. UVMP_ERR_UNSUPPORTED: evict order and page size do not go together;
- * sequential, locality, stride or next prefetch with several GPUs. uvmp_service_size and uvmp_service_init
- * accept what this accepts. O(GPUs). */
+/* Checks the parameters. UVMP_OK: accepted, *error is unchanged. Otherwise *error (may be NULL) names the
+ * first bad field in the order of the structures. UVMP_ERR_ARGUMENT: a field is missing, or policy or
+ * processors are not valid. UVMP_ERR_RANGE: a number. UVMP_ERR_UNSUPPORTED: the eviction order does not
+ * support the page size; sequential, locality, stride or next prefetch with several GPUs. uvmp_service_size
+ * and uvmp_service_init accept the same parameters. O(GPUs). */
 UVMP_API enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
 						    struct uvmp_service_error *error);
 
 /* The engine. Private; lives in the arena. */
 struct uvmp_service;
 
-/* Bytes of arena for uvmp_service_init with room for `resident` blocks, each with two processors, beside what
- * one decision may need (10 KiB with two processors, 35 KiB with 64); 0 if a parameter is out of range or the
- * size does not fit size_t: uvmp_service_params_check says which. */
+/* Bytes of arena that uvmp_service_init needs for `resident` blocks, each with state on two processors. The
+ * result includes the space that one decision may need (10 KiB with two processors, 35 KiB with 64). 0 if a
+ * parameter is out of range or the size does not fit size_t: uvmp_service_params_check names the field. */
 UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident);
 
-/* Builds the engine in `memory` (aligned to 16): no spaces, ranges or faults; *service then points into it.
- * UVMP_ERR_ARGUMENT: NULL, misaligned, policy or processors not valid. UVMP_ERR_RANGE: a parameter.
- * UVMP_ERR_UNSUPPORTED: evict order and page size do not go together; sequential, locality, stride or next
- * prefetch with several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
+/* Builds an engine without address spaces, ranges or faults in `memory` (aligned to 16). *service then points
+ * into `memory`. UVMP_ERR_ARGUMENT: NULL, misaligned, policy or processors not valid. UVMP_ERR_RANGE: a
+ * parameter. UVMP_ERR_UNSUPPORTED: the eviction order does not support the page size; sequential, locality,
+ * stride or next prefetch with several GPUs. UVMP_ERR_SPACE: bytes below uvmp_service_size(params, 0). */
 UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
 					    size_t bytes, struct uvmp_service **service);
 
-/* More arena: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes; it must not overlap
- * what it has). 64 KiB at once always end UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT, UVMP_ERR_SPACE: bytes; eight
- * pieces are there already. */
+/* Adds an arena segment: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes). The segment
+ * must not overlap the others. A segment of 64 KiB always ends UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT: NULL or
+ * misaligned. UVMP_ERR_SPACE: bytes is too small, or the arena has eight segments already. */
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
 
 struct uvmp_service_memory {
-	uint64_t bytes;		   /* of all pieces */
-	uint64_t used;		   /* by what exists now, and by what was freed and waits to be used again */
+	uint64_t bytes;		   /* of all segments */
+	uint64_t used;		   /* by live state, and by freed state on the free lists */
 	uint32_t blocks;	   /* VABlocks with state */
 	uint32_t places;	   /* pairs of block and processor with state */
 	uint32_t thrashing_blocks; /* with an array of pages for the thrashing detector */
@@ -163,80 +175,88 @@ struct uvmp_service_memory {
 UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service,
 				       struct uvmp_service_memory *memory);
 
-/* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT where it is false,
+/* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT if the test fails,
  * and for NULL. */
 UVMP_API bool uvmp_service_is_valid(const struct uvmp_service *service);
-/* Walks everything: a page that is resident nowhere is mapped nowhere; it has one home unless it is
- * read-duplicated; what is resident on a GPU lies in chunks that the block owns there; chunks and queues
- * agree (uvmp_pmm_check); memory in use does not exceed the GPU's; blocks lie in their ranges and are found.
- * For tests and debug builds; O(blocks + roots). Valid between any two calls. */
+/* Checks the invariants of the whole state, between any two calls:
+ *  - a page without residency has no mapping, and only a read-duplicated page has several residencies;
+ *  - pages resident on a GPU lie in chunks that the block owns there;
+ *  - chunks and queues agree (uvmp_pmm_check), and memory in use does not exceed the GPU's;
+ *  - blocks lie in their ranges, and look-ups find them.
+ * For tests and debug builds. O(blocks + roots). */
 UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
 
-/* -- spaces, channels, ranges: at once ------------------------------------------------------- */
+/* -- address spaces, channels, ranges: immediate --------------------------------------------- */
 
 /* An address space exists while a range or a channel belongs to it; its id is any number. */
 
-/* Faults and notifications with this instance key on `gpu` belong to `space`. UVMP_ERR_RANGE: gpu, aperture
- * above 11. UVMP_ERR_CONFLICT: the key is bound. UVMP_ERR_SPACE: params.instances are. */
+/* Binds a channel: faults and notifications with this instance key on `gpu` belong to `space`.
+ * UVMP_ERR_RANGE: gpu, or aperture above 11. UVMP_ERR_CONFLICT: the key is bound already. UVMP_ERR_SPACE:
+ * params.instances keys are bound. */
 UVMP_API enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					    uint64_t instance, uint32_t subcontext, uint64_t space);
-/* The channel is gone. Faults of it that are still in the buffer flush the buffer ([driver: batch-order],
- * step 3). UVMP_ERR_STATE: the key is not bound. */
+/* Removes a channel. Its faults that are still in the buffer cause a flush ([driver: batch-order], step 3).
+ * UVMP_ERR_STATE: the key is not bound. */
 UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					      uint64_t instance, uint32_t subcontext);
 
-/* Managed memory [base, base + bytes), whole pages. `right` is what the process may do with it
- * ([driver: permission-check]; normally UVMP_RIGHT_READ_WRITE_ATOMIC). `home`: UVMP_PROC_NONE: resident
- * nowhere, as after allocation; UVMP_CPU: its data is on the CPU, which has it mapped, as after
- * initialisation. Ranges of one space do not overlap, but may share a 2 MiB window. UVMP_ERR_RANGE: not whole
- * pages, no bytes, beyond 2^64, right NONE, home. UVMP_ERR_CONFLICT: overlaps. UVMP_ERR_SPACE: params.ranges
- * or params.spaces exist. O(ranges). */
+/* Adds the managed range [base, base + bytes), whole pages. `right` is the right of the process
+ * ([driver: permission-check]; normally UVMP_RIGHT_READ_WRITE_ATOMIC). `home` is UVMP_PROC_NONE if the pages
+ * are resident nowhere, as after allocation, or UVMP_CPU if the CPU holds and maps the data, as after
+ * initialisation. Ranges of one address space do not overlap, but may share a 2 MiB window. UVMP_ERR_RANGE:
+ * partial pages, 0 bytes, end beyond 2^64, right NONE, or home. UVMP_ERR_CONFLICT: the range overlaps
+ * another. UVMP_ERR_SPACE: params.ranges or params.spaces exist. O(ranges). */
 UVMP_API enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						 uint64_t bytes, enum uvmp_right right, uint32_t home);
 
 /* -- requests: queued ------------------------------------------------------------------------ */
 
-/* All get a ticket (*ticket, may be NULL) and end with a DONE action that names it and the status. Errors at
- * once: UVMP_ERR_RANGE: a processor that does not exist, unknown advice or access, not whole pages;
- * UVMP_ERR_SPACE: params.requests wait already. Errors in DONE: UVMP_ERR_UNKNOWN: [base, base + bytes) is not
- * wholly in managed ranges (free_range: base is not where a range begins); UVMP_ERR_SPACE: too many ranges;
- * UVMP_ERR_NO_MEMORY: no memory on the GPU; or the status of a failed action. What was done
- * before an error stays. */
+/* Each request gets a ticket (*ticket, may be NULL) and ends with a DONE action that carries the ticket and
+ * the status. Effects before an error stay.
+ *
+ *   returned by the call   UVMP_ERR_RANGE: no such processor, unknown advice or access, partial pages
+ *                          UVMP_ERR_SPACE: params.requests requests wait already
+ *   status in DONE         UVMP_ERR_UNKNOWN: part of [base, base + bytes) is not managed
+ *                          (free_range: no range begins at base)
+ *                          UVMP_ERR_SPACE: too many ranges
+ *                          UVMP_ERR_NO_MEMORY: no memory on the GPU
+ *                          any other: the status of a failed action */
 
-/* Frees all that is left of the range added at `base`: it may have been split by advice, and have holes where
- * parts were freed. A failed action does not stop it: the rest is freed, and DONE has the first failure. */
+/* Frees the rest of the range added at `base`. Advice may have split the range, and freed parts may have left
+ * holes. After a failed action the request still frees the remaining blocks; DONE carries the first
+ * failure. */
 UVMP_API enum uvmp_status uvmp_service_free_range(struct uvmp_service *service, uint64_t space,
 						  uvmp_addr base, uint64_t *ticket);
-/* Frees the part [base, base + bytes) of one or more ranges, as munmap of a part does. Nothing of it is
- * managed from then on, and ranges can be added there, also next to what stays in the same 2 MiB. What stays
- * keeps its policy and is freed by the base of its range; where the part begins at that base, by the address
- * at which the lowest piece that stays begins, from now on (runtime=on: with a new pattern).
+/* Frees the part [base, base + bytes) of one or more ranges, as munmap of a part does. The part is then
+ * unmanaged, and new ranges can be added there, even next to the remaining part of the same 2 MiB. The
+ * remaining parts keep their policy and are freed by the base of their range. If the freed part begins at
+ * that base, the lowest remaining address becomes the base (runtime=on: with a new pattern).
  *
- * Ranges are cut at the ends of the part, as by advice. A block across an end that has memory on a GPU, or
- * thrashing state, cannot be cut as it is: its pages in the part leave first (UNMAP, cause FREE, and no
- * copy), the rest of it moves to the CPU (cause HINT), and its memory is freed. All other pages outside the
- * part stay where they are.
+ * The request cuts ranges at both ends of the part, as advice does. A block across an end cannot be cut while
+ * it has GPU memory or thrashing state. The engine first drops the pages of such a block in the part (UNMAP,
+ * cause FREE, without a copy), moves its other pages to the CPU (cause HINT), and frees its memory. All other
+ * pages outside the part stay in place.
  *
- * Errors in DONE, beside those above: UVMP_ERR_SPACE: each end that lies inside a range takes one of
- * params.ranges (the one between two is free again afterwards); nothing is changed, unless ranges were added
- * since it began. The status of a failed action before both ends were cut: all of the part is still managed,
- * pages of it in blocks across its ends may have lost their contents; it can be asked for again. Any later
- * failure does not stop it. */
+ * Further errors in DONE. UVMP_ERR_SPACE: each end inside a range takes one of params.ranges (the range
+ * between two cuts is free again afterwards); nothing has changed, unless ranges were added meanwhile. The
+ * status of an action that failed before both cuts: the part is still managed, pages in blocks across its
+ * ends may have lost their contents, and the request can be repeated. After both cuts, a failed action does
+ * not stop the request. */
 UVMP_API enum uvmp_status uvmp_service_free_part(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						 uint64_t bytes, uint64_t *ticket);
 
 enum uvmp_advice {
 	UVMP_ADVISE_PREFERRED = 0,   /* preferred location: `processor`, or UVMP_PROC_NONE to unset */
-	UVMP_ADVISE_ACCESSED_BY,     /* `processor` is to be mapped wherever the pages are */
-	UVMP_ADVISE_NOT_ACCESSED_BY, /* no more */
+	UVMP_ADVISE_ACCESSED_BY,     /* map `processor` to the pages, wherever they are resident */
+	UVMP_ADVISE_NOT_ACCESSED_BY, /* unset accessed-by for `processor` */
 	UVMP_ADVISE_READ_DUPLICATE,  /* read-mostly: readers get copies */
-	UVMP_ADVISE_NO_DUPLICATE,    /* never, and copies that exist collapse */
-	UVMP_ADVISE_UNSET_DUPLICATE, /* as at the beginning; copies that exist collapse */
+	UVMP_ADVISE_NO_DUPLICATE,    /* forbid read duplication; existing copies collapse */
+	UVMP_ADVISE_UNSET_DUPLICATE, /* back to the initial setting; existing copies collapse */
 	UVMP_ADVISE_DISCARD	     /* the contents are no longer needed; mappings stay until pages
 				      * move */
 };
-/* Sets a policy on part of the space [driver: va-policy], with the side effects on mappings and copies that
- * it has. Ranges that have the policy already stay as they are: no side effects, no split. */
+/* Sets a policy on part of the address space [driver: va-policy], with its side effects on mappings and
+ * copies. A range that has the policy already does not change: no side effects, no split. */
 UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					      uint64_t bytes, enum uvmp_advice advice, uint32_t processor,
 					      uint64_t *ticket);
@@ -245,21 +265,21 @@ UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
-/* The CPU has faulted [driver: cpu-fault]. `thread` tells faulting threads apart. The status in DONE:
- * UVMP_OK: the thread goes on (if the CPU had the right already, the first such fault is let pass and nothing
- * is done). UVMP_ERR_RETRY: throttled; a THROTTLE action says until when, then the thread faults again.
- * UVMP_ERR_UNKNOWN: outside all ranges, after a CANCEL (mode all). UVMP_ERR_CONFLICT: a write where the range
- * forbids it, after a CANCEL (mode write). At once, UVMP_ERR_RANGE: access is neither READ nor WRITE (the CPU
- * cannot tell atomics). */
+/* Reports a CPU fault [driver: cpu-fault]. `thread` identifies the faulting thread. The status in DONE:
+ * UVMP_OK: the thread continues (if the CPU had the right already, the first such fault has no effect).
+ * UVMP_ERR_RETRY: the fault is throttled; a THROTTLE action gives the time after which the thread faults
+ * again. UVMP_ERR_UNKNOWN: outside all ranges, after a CANCEL (mode all). UVMP_ERR_CONFLICT: a write that the
+ * range forbids, after a CANCEL (mode write). Returned by the call: UVMP_ERR_RANGE: access is neither READ
+ * nor WRITE (the CPU does not report atomics). */
 UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, uint64_t space,
 						 uvmp_addr address, enum uvmp_access access, uint64_t thread,
 						 uint64_t *ticket);
 
-/* -- hardware events: at once ---------------------------------------------------------------- */
+/* -- hardware events: immediate -------------------------------------------------------------- */
 
-/* A GPU has written an entry into its fault buffer (va_space and gpu of the entry are ignored; is_valid is
- * taken as true). UVMP_ERR_SPACE: the buffer is full; the fault is lost unless the host reports it again
- * after the next replay. UVMP_ERR_RANGE: gpu, or a field of the fault out of its range. O(1). */
+/* Reports an entry of a GPU's fault buffer (the engine ignores va_space and gpu of the entry, and assumes
+ * is_valid). UVMP_ERR_SPACE: the buffer is full; the fault is dropped unless the host reports it again after
+ * the next replay. UVMP_ERR_RANGE: gpu, or a field of the fault. O(1). */
 UVMP_API enum uvmp_status uvmp_service_fault(struct uvmp_service *service, uint32_t gpu,
 					     const struct uvmp_fault *fault);
 
@@ -273,50 +293,53 @@ struct uvmp_note {
 	uint32_t bank;
 	uint32_t tag;
 };
-/* UVMP_ERR_SPACE: the buffer is full, the notification is lost. UVMP_ERR_RANGE: gpu, aperture, or the GPU has
- * no such buffer. O(1). */
+/* UVMP_ERR_SPACE: the buffer is full and drops the notification. UVMP_ERR_RANGE: gpu, aperture, or the GPU
+ * has no such buffer. O(1). */
 UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32_t gpu,
 					    const struct uvmp_note *note);
 
-/* A processor has used a page, where a host can see that: a simulator. The driver's order ignores it
- * [driver: order-by-service]; the other orders, and quirks=0, do not. evict=lfu2m counts each call, and each
- * step that brings pages or finds them there, as one touch of the 2 MiB: a host that tells of nothing gets
- * the least often serviced.
+/* Reports that a processor accessed a page, for hosts that can observe accesses, such as simulators. The
+ * driver's order ignores accesses [driver: order-by-service]; the other orders and quirks=0 use them.
+ * evict=lfu2m counts each call as one touch of the 2 MiB, and each block service that finds or brings pages
+ * there as another. Without calls, evict=lfu2m counts services only.
  *
- * With remote other than off, and with runtime=on, each call is an access for the counters of the basic
- * block, and hosts tell also of accesses to pages that are mapped where they lie, on the CPU: what then has
- * become hot waits for uvmp_service_next, which moves it (cause COUNTER). evict=lfu2m then goes by these
- * counters [uvmsmart: eviction-list]. prefetch=pattern takes the page for used.
+ * With remote other than off, and with runtime=on, the access counters of the basic block count each call.
+ * The host then also reports accesses to pages that are mapped on the CPU. Pages that become hot wait for
+ * uvmp_service_next, which moves them (cause COUNTER), and evict=lfu2m ranks by these counters
+ * [uvmsmart: eviction-list]. prefetch=pattern marks the page as used.
  *
- * No effect on a page that the processor neither holds nor has mapped, nor for the CPU. UVMP_ERR_RANGE:
- * processor, access. O(1); evict=lfu2m: O(log blocks); at most each 2^26th access O(blocks). */
+ * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. UVMP_ERR_RANGE:
+ * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
 UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor,
 					      uint64_t space, uvmp_addr address, enum uvmp_access access);
-/* The same, to read. */
+/* uvmp_service_access for a read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);
 
-/* UVM Smart's device synchronisation [uvmsmart: device-synchronisation] has happened on a GPU. What its
- * kernels have written the host has sent back before, with uvmp_service_migrate; this begins anew what its
- * driver then begins anew: nothing has been accessed yet, and no block has made a round trip (remote other
- * than off, runtime=on; counters do not tell GPUs apart: all are cleared), all units of evict=lfu2m on this
- * GPU are alike but for their age, and memory counts as never having been full, until it is again. What
- * followed from that stays: prefetch_full, and what runtime=on has switched. So do pages, also hot ones, all
- * other orders and all controllers; pages that were only read go on counting as used (there they are no
- * longer counted, [uvmsmart: clean-pages-uncounted]). At once, without an action, at any time. Drivers
- * without such a synchronisation never call it. UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks);
- * evict=lfu2m: O(blocks * log blocks). */
+/* Reports UVM Smart's device synchronisation [uvmsmart: device-synchronisation] on a GPU. Before the call,
+ * the host writes back pages that kernels have written, with uvmp_service_migrate. The call is immediate,
+ * gives no action, and is allowed at any time. Drivers without such a synchronisation never make it.
+ *
+ *   reset     access counts and round trips of every GPU (remote other than off, runtime=on)
+ *             touch counts of evict=lfu2m on this GPU; the age of units stays
+ *             the flag that memory has been full, until memory is full again
+ *   kept      prefetch_full and the switches of runtime=on, once made
+ *             residency, hot pages, all other orders, all controllers
+ *             pages that were only read still count as used; UVM Smart no longer counts them
+ *             [uvmsmart: clean-pages-uncounted]
+ *
+ * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m: O(blocks * log blocks). */
 UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);
 
 /* Do notifications, or pages that have become hot, wait for uvmp_service_next? */
 UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 
-/* A kernel begins on a GPU, and ends; *kernel is its number. runtime=on takes patterns from what is scheduled
- * while kernels run; without such events there are none, and evictions stay at 2 MiB. A host that tells of no
- * ends has what UVM Smart does without its profiler [uvmsmart: kernels-never-end]. Other policies take no
- * notice (*kernel is 0 then). Time that runs back counts as the latest. UVMP_ERR_SPACE: 64 run already; this
- * one is not known of. UVMP_ERR_STATE: no such kernel runs. UVMP_ERR_RANGE: gpu. O(1), but O(ranges) for the
- * first event behind an end. */
+/* Reports the beginning and the end of a kernel on a GPU; *kernel is its number. runtime=on derives patterns
+ * from the pages scheduled while kernels run. Without these events runtime=on finds no pattern, and evictions
+ * stay at 2 MiB. A host that reports no ends reproduces UVM Smart without its profiler
+ * [uvmsmart: kernels-never-end]. Other policies ignore the calls (*kernel is then 0). A time before the latest
+ * event counts as the latest. UVMP_ERR_SPACE: 64 kernels run already; the new one is ignored. UVMP_ERR_STATE:
+ * no such kernel runs. UVMP_ERR_RANGE: gpu. O(1); the first event after an end O(ranges). */
 UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu,
 						    uint64_t now_ns, uint64_t *kernel);
 UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
@@ -326,7 +349,7 @@ UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, 
 
 enum uvmp_action_kind {
 	UVMP_ACTION_BATCH = 0, /* for the log: a batch of `faults` faults of GPU `to` was fetched;
-				* `merged_faults` of them are left after merging */
+				* `merged_faults` of them remain after merging */
 	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by `bytes` bytes at `offset` of its memory,
 			       * the first page first: a chunk, or frames of units. A unit of an order other
 			       * than evict=lru has a frame of its size while a page of it is resident. Only
@@ -336,35 +359,33 @@ enum uvmp_action_kind {
 	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `faulted_pages` as for COPY */
 	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `faulted_pages` pages faulted */
 	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
-	UVMP_ACTION_MAP,       /* `pages` into the page tables of `to`, with `right`, where they lie on
-			        * `from`; replaces what was mapped there */
+	UVMP_ACTION_MAP,       /* `pages`, resident on `from`, into the page tables of `to`, with `right`;
+			        * replaces earlier mappings */
 	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
-	UVMP_ACTION_EVICT,     /* what `pages` of the block hold on GPU `from` has to leave; copies follow. A
-			        * root of several blocks takes several, and so do the regions that evict=tbne
-			        * chooses together; `part` numbers them, from 0. It takes no memory away: a
-			        * copy may fail, then the block keeps its chunk, and no ALLOCATE tells of it
-			        * again. Memory at an offset belongs to another owner after a FREE, or the
-			        * next ALLOCATE that covers it */
+	UVMP_ACTION_EVICT,     /* `pages` of the block will be evicted from GPU `from`; copies follow. A root
+			        * with several blocks takes several EVICTs, and so do the regions that
+			        * evict=tbne chooses together; `part` numbers them, from 0. EVICT itself frees
+			        * no memory: if a copy fails, the block keeps its chunk, without another
+			        * ALLOCATE. Memory changes its owner by a FREE, or by the next ALLOCATE that
+			        * covers the offset */
 	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
 	UVMP_ACTION_FREE,   /* the range of `pages` is freed: `bytes` bytes at `offset` of GPU `from` are free
-			        * again. A unit whose last page was evicted or migrated gives its frame up
-			        * without FREE; the next ALLOCATE that covers the offset says so */
-	UVMP_ACTION_FLUSH,  /* the fault buffer of GPU `to`: what is in it is dropped;
-				* is_to_newest: up to the newest entry. `dropped_faults` entries of the
-				* engine's own buffer are dropped too */
-	UVMP_ACTION_REPLAY, /* GPU `to` tries again what faulted */
+			        * again. A unit whose last page was evicted or migrated releases its frame
+			        * without FREE; the next ALLOCATE that covers the offset reuses it */
+	UVMP_ACTION_FLUSH,  /* drops the entries of GPU `to`'s fault buffer; is_to_newest: up to the newest
+				* entry. `dropped_faults` entries of the engine's own buffer are dropped too */
+	UVMP_ACTION_REPLAY, /* GPU `to` retries its faulted accesses */
 	UVMP_ACTION_WAIT,   /* for GPU `to`: until copies (waits_for_copies) or replays have ended */
-	UVMP_ACTION_THROTTLE, /* `to` is not serviced for `pages` before `until_ns` */
-	UVMP_ACTION_CANCEL,   /* a fault of GPU `to` at `pages` (or `address`, where there is no block)
-			        * cannot be serviced, in `cancel_mode` */
+	UVMP_ACTION_THROTTLE, /* faults of `to` on `pages` are not serviced before `until_ns` */
+	UVMP_ACTION_CANCEL,   /* a fault of GPU `to` at `pages` (without a block: at `address`) cannot be
+			        * serviced, in `cancel_mode` */
 	UVMP_ACTION_CLEAR,    /* access counter of GPU `to`: `bank` and `tag`, or all (clears_all) */
 	UVMP_ACTION_TOGGLE,   /* prefetch faults of GPU `to` are switched on (is_on) or off */
-	UVMP_ACTION_LIMIT,   /* GPU `to` from now on: `stopped_sms` SMs stand still (sm_throttle=on), and each
+	UVMP_ACTION_LIMIT,   /* GPU `to` from now on: `stopped_sms` SMs are stopped (sm_throttle=on), and each
 				* SM may run `extra_blocks` more thread blocks than fit (threads=on) */
-	UVMP_ACTION_PATTERN, /* for the log (runtime=on): the allocation that begins at `address` shows
-				* `pattern` now. is_changed: from the next victim on, the patterns ask for
-				* `verdict` */
-	UVMP_ACTION_UNPIN,   /* for the log: thrashing page of `pages` is free to move again */
+	UVMP_ACTION_PATTERN, /* for the log (runtime=on): the allocation that begins at `address` now has
+				* `pattern`. is_changed: from the next victim on, `verdict` applies */
+	UVMP_ACTION_UNPIN,   /* for the log: the thrashing page `pages` may move again */
 	UVMP_ACTION_DONE,    /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended
 			        * with `status` */
 	UVMP_ACTION_COMPLETE, /* only in the log, never handed out: the host has performed action `id`, with
@@ -372,28 +393,28 @@ enum uvmp_action_kind {
 	UVMP_ACTION_COUNT
 };
 
-/* Why. */
+/* Why the engine decided an action. */
 enum uvmp_cause {
 	UVMP_CAUSE_NONE = 0,
-	UVMP_CAUSE_DEMAND,    /* it faulted */
-	UVMP_CAUSE_PREFETCH,  /* it came along; reason says with what */
-	UVMP_CAUSE_EVICTION,  /* room was needed; reason: for which block */
+	UVMP_CAUSE_DEMAND,    /* the pages faulted */
+	UVMP_CAUSE_PREFETCH,  /* the pages are prefetched; `faulted` and `present` explain the choice */
+	UVMP_CAUSE_EVICTION,  /* another block needs memory: `for_address` */
 	UVMP_CAUSE_COUNTER,   /* access counter */
-	UVMP_CAUSE_PIN,	      /* it bounced, and stays on one processor */
+	UVMP_CAUSE_PIN,	      /* the page thrashed, and is pinned to one processor */
 	UVMP_CAUSE_HINT,      /* preferred location, accessed-by, read duplication */
-	UVMP_CAUSE_MIGRATE,   /* the program asked */
+	UVMP_CAUSE_MIGRATE,   /* request of the program */
 	UVMP_CAUSE_REVOKE,    /* another processor writes */
-	UVMP_CAUSE_THRASHING, /* throttled: others need the page too */
-	UVMP_CAUSE_FATAL,     /* no range, no right */
-	UVMP_CAUSE_FREE,      /* the range, or a part of it, is gone */
+	UVMP_CAUSE_THRASHING, /* throttled: other processors need the page too */
+	UVMP_CAUSE_FATAL,     /* no range, or no right */
+	UVMP_CAUSE_FREE,      /* the range, or a part of it, is freed */
 	UVMP_CAUSE_ADAPT,     /* a controller of adapt.h */
-	UVMP_CAUSE_ERROR,     /* something failed: `status` */
+	UVMP_CAUSE_ERROR,     /* an action failed: `status` */
 	UVMP_CAUSE_COUNT
 };
 
-/* Which list a victim was the head of. */
+/* The list from whose head a victim was taken. */
 enum uvmp_victim {
-	UVMP_VICTIM_FREE = 0, /* a free root that was not handed back yet */
+	UVMP_VICTIM_FREE = 0, /* a free root that is not back in the pool yet */
 	UVMP_VICTIM_UNUSED,
 	UVMP_VICTIM_DISCARDED,
 	UVMP_VICTIM_USED,
@@ -402,12 +423,12 @@ enum uvmp_victim {
 
 #define UVMP_ACTION_SUBTREES 2u
 
-/* What to do. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). A union
+/* One action. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). A union
  * gives each kind its own name for a field. The first name is the key of the decision log. */
 struct uvmp_action {
-	uint64_t id;	  /* 1, 2, 3, ...; to be completed */
-	uint64_t after;	  /* may start when this one has ended; 0: at once */
-	uint64_t time_ns; /* of the call that decided it */
+	uint64_t id;	  /* 1, 2, 3, ...; the host completes each */
+	uint64_t after;	  /* the action may start once action `after` has ended; 0: immediately */
+	uint64_t time_ns; /* of the uvmp_service_next call that decided the action */
 	uint8_t kind;	  /* enum uvmp_action_kind */
 	uint8_t cause;	  /* enum uvmp_cause */
 	uint8_t from, to; /* processors */
@@ -425,7 +446,7 @@ struct uvmp_action {
 	};
 	uint8_t victim; /* EVICT: enum uvmp_victim */
 	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
-	uint32_t batch; /* number of the batch (per GPU) this belongs to; 0: none */
+	uint32_t batch; /* number of the batch, per GPU; 0: no batch */
 	union {
 		uint32_t count;
 		uint32_t faults;	 /* BATCH */
@@ -451,60 +472,63 @@ struct uvmp_action {
 	uint64_t until_ns;
 	uint64_t space;
 	uvmp_addr address;     /* first byte of the block */
-	uvmp_addr for_address; /* EVICT and what follows from it: block that needs the room */
+	uvmp_addr for_address; /* EVICT and the actions it causes: block that needs the memory */
 	uint32_t page_bytes;
-	uint32_t faulted;   /* cause PREFETCH: pages of the block that faulted with them, */
-	uint32_t present;   /* and pages that `to` had before; */
-	uint32_t throttles; /* cause PIN: times the page had been throttled */
-	/* Cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the last
-	 * page has another one, that (uvmp_prefetch_subtree; pages of the block). Otherwise empty */
+	uint32_t faulted;	/* cause PREFETCH: pages of the block that faulted in the same batch */
+	uint32_t present;	/* cause PREFETCH: pages that were resident on `to` before */
+	uint32_t throttles;	/* cause PIN: earlier throttlings of the page */
+	/* cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the last
+	 * page has a different subtree, that one (uvmp_prefetch_subtree; pages of the block); otherwise empty */
 	struct uvmp_region subtree[UVMP_ACTION_SUBTREES];
 	struct uvmp_region run; /* COPY, POPULATE: the run; else the bounding region of `pages` */
 	uvmp_mask pages;	/* of the block */
 };
 
-/* The next action. UVMP_ERR_ARENA: the arena may be too full for the next decision. Then nothing has changed
- * and *action is not written; the same call goes on after uvmp_service_grow. A range can be freed without
- * arena, unless a block is being serviced. The status is not given while actions are outstanding, or when
- * there is nothing to do. UVMP_ERR_RETRY: none now: with uvmp_service_pending() > 0 some must be completed
- * first, else there is nothing to do until an event or uvmp_service_wakeup_ns. Time is the host's and should
- * not go back. O(pages of a block) a call; more only for a request that steps over ranges or blocks without
- * finding anything to do, and to choose a victim where evict=sl64k or tbne passes basic blocks over, or with
- * a reserve: O(units of the GPU), evict=lfu2m with quirks and a reserve up to O(blocks) for each block passed
- * over. */
+/* Decides the next action. now_ns is the host's time and should not decrease.
+ *
+ * UVMP_ERR_RETRY: no action now. If uvmp_service_pending() > 0, the host must complete some actions first.
+ * Otherwise the engine is idle until an event or uvmp_service_wakeup_ns. UVMP_ERR_ARENA: the arena may be too
+ * full for the next decision. Nothing has changed, *action is not written, and the same call succeeds after
+ * uvmp_service_grow. The call returns UVMP_ERR_ARENA only if work waits and no action is outstanding. Freeing
+ * a range needs no arena, unless a block is being serviced.
+ *
+ * O(pages of a block) per call. A request may also skip ranges or blocks without work. The choice of a victim
+ * takes O(units of the GPU) if evict=sl64k or tbne skips basic blocks, and with a reserve. evict=lfu2m with
+ * quirks and a reserve takes up to O(blocks) for each skipped block. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    struct uvmp_action *action);
 
-/* Action `id` has ended with `status` (0, or negative: it failed). After a failed COPY, POPULATE or ALLOCATE
- * the pages stay where they were; the fault, with its batch, or the request that needed it is cancelled.
- * An eviction goes on only when all copies of a block have arrived: those that did are on the CPU then, those
- * that failed stay on the GPU, unmapped, in the memory that they had.
- * Failures of other kinds are taken as done, and end the batch or request with that status.
- * UVMP_ERR_RETRY counts as UVMP_ERR_STATE: nothing is tried again because of it.
- * UVMP_ERR_STATE: no such action is outstanding: it was never handed out, or is completed. */
+/* Reports that action `id` has ended with `status` (0, or negative: it failed).
+ *
+ *   failed COPY, POPULATE, ALLOCATE   pages keep their residency; the batch or request is cancelled
+ *   failed COPY of an eviction        the eviction stops. Copied pages are on the CPU; the other pages stay on
+ *                                     the GPU, unmapped, in their memory
+ *   any other failed action           counts as done, and ends the batch or request with the status
+ *   UVMP_ERR_RETRY                    counts as UVMP_ERR_STATE: the engine does not repeat the action
+ *
+ * Returns UVMP_ERR_STATE if no such action is outstanding: never handed out, or completed already. */
 UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
 						enum uvmp_status status);
 
-/* Actions handed out and not completed. At most UVMP_SERVICE_PENDING_MAX: then next() gives
- * UVMP_ERR_RETRY. */
+/* Number of outstanding actions. At UVMP_SERVICE_PENDING_MAX, uvmp_service_next returns UVMP_ERR_RETRY. */
 #define UVMP_SERVICE_PENDING_MAX 2048u
 UVMP_API uint32_t uvmp_service_pending(const struct uvmp_service *service);
 
-/* When time alone gives work, in nanoseconds; UINT64_MAX: never, also while uvmp_service_next says
- * UVMP_ERR_ARENA. Unpinning; and looks of controllers, as long as they can change anything without an event:
- * threads until all extra blocks are given and lifetimes are judged, sm_throttle until all SMs run and no
- * fault is left to be judged. So a host that sleeps until then sleeps for good in the end. */
+/* Time of the next timed work, in nanoseconds. Timed work is unpinning, and periods of controllers that can
+ * still change a limit without an event: threads until all extra blocks run and all lifetimes are evaluated,
+ * sm_throttle until all SMs run and all faults are evaluated. Returns UINT64_MAX once no timed work remains,
+ * and while uvmp_service_next returns UVMP_ERR_ARENA. */
 UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
 
-/* -- looking --------------------------------------------------------------------------------- */
+/* -- queries --------------------------------------------------------------------------------- */
 
-/* What is known of one page. */
+/* State of one page. */
 struct uvmp_page_state {
-	uint64_t resident;	      /* set of processors that hold it */
-	uint64_t read, write, atomic; /* sets of processors that are mapped so, each including the next */
+	uint64_t resident;	      /* set of processors that hold the page */
+	uint64_t read, write, atomic; /* sets of processors mapped with at least this right */
 	bool is_duplicated, is_discarded, is_pinned, is_thrashing;
 };
-/* UVMP_ERR_UNKNOWN: the address is in no range. O(processors). */
+/* UVMP_ERR_UNKNOWN: no range holds the address. O(processors). */
 UVMP_API enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t space,
 					    uvmp_addr address, struct uvmp_page_state *state);
 
@@ -523,38 +547,37 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
 
 /* -- the decision log ------------------------------------------------------------------------ */
 
-/* One action as one line of text without newline, NUL-terminated; the same action gives the same text
- * everywhere. For example
+/* Prints an action as one line of text without newline, NUL-terminated. Equal actions give equal text on
+ * every system. For example
  *   12 copy t=81000 cause=demand space=1 block=0x7f0000000000 pages=0-15,32 from=0 to=1 batch=3
- * A line is `ID KIND` and words `KEY=VALUE`, one blank apart, in this order (in parentheses: the field, where
- * it is called otherwise):
+ * A line is `ID KIND` and words `KEY=VALUE`, one blank apart, in this order (in parentheses: the field, if
+ * its name differs):
  *   t (time_ns)  after  cause  space  block (address)  pages  page_bytes  from  to
  *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
  *   victim: free, unused, discarded, used, order; only EVICT, and always
  *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
  *   faulted  present  throttles  subtree  ticket  status
- * A field that is 0, UVMP_PROC_NONE or empty is left out; t never is. Numbers are decimal without leading
- * zeros, but block, for and offset hexadecimal (0x7f0000000000), and status has a minus sign. pages are runs
- * FIRST-LAST, or PAGE, in ascending order, joined where they touch. subtree is one such run, or two with a comma, the second behind the first. `run` is not printed: it is the bounding
- * region of pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE: kind,
- * cause, victim, right, processors, a positive status; a right or victim of a kind that has none. */
+ * t is always printed. Any other field is left out if it is 0, UVMP_PROC_NONE or empty. Numbers are decimal
+ * without leading zeros, but block, for and offset are hexadecimal (0x7f0000000000), and status has a minus
+ * sign. pages are maximal runs FIRST-LAST, or PAGE, in ascending order;
+ * subtree is one such run, or two with a comma between them. `run` is not printed: it is the
+ * bounding region of pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE:
+ * kind, cause, victim, right, processors, a positive status, or a right or victim of a kind without one. */
 #define UVMP_ACTION_TEXT_MAX 3072u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 
-/* The same for the end of an action, where a host logs it: action `id`, which a line before names, completed
- * at time_ns, on the clock of the actions' times, with `status` (what uvmp_service_complete gets). For
- * example
+/* Prints the completion of action `id`, which an earlier line names, for hosts that log completions. time_ns
+ * is on the clock of the actions; `status` is the argument of uvmp_service_complete. For example
  *   12 complete t=93500        13 complete t=95000 status=-5
  * A line has no other words. Errors: those of uvmp_action_print; UVMP_ERR_RANGE: status is positive or below
  * -128. */
 UVMP_API enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status,
 						char *text, size_t capacity);
 
-/* Reads a line of either kind (without newline) back, and only what print gives: printing brings back the
- * same text. On error *action is unchanged and *offset (may be NULL) says where it stopped. UVMP_ERR_SYNTAX
- * (also: a field out of its place, or one that would have been left out), UVMP_ERR_UNKNOWN (word),
- * UVMP_ERR_RANGE (number).
- */
+/* Parses a line of either kind (without newline). Only text that the printers produce is accepted, so printing
+ * the result gives the same text. On error *action is unchanged and *offset (may be NULL) is the position of
+ * the error. UVMP_ERR_SYNTAX: bad form, a field out of order, or a field that the printer leaves out.
+ * UVMP_ERR_UNKNOWN: a word. UVMP_ERR_RANGE: a number. */
 UVMP_API enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_action *action,
 					    size_t *offset);
 
