@@ -1,21 +1,25 @@
-/* counter.h: which remote pages have become hot?
+/* counter.h: access counters. The driver's decisions come first, then those of UVM Smart.
  *
- * First the driver's part, then that of UVM Smart [uvmsmart: access-counting], whose GPU counts
- * accesses per basic block by itself and decides at each miss whether to migrate the page or to reach over
- * the link.
+ * A GPU counts its accesses to memory of other processors and sends a notification when a counter passes the
+ * threshold. The driver's decisions [driver: counter-service] have no state:
  *
- * A GPU counts its accesses to memory of others and sends a notification when a counter passes the threshold.
- * These are the decisions around that [driver: counter-service]: sizes that follow from the granularity
- * [driver: counter-parameters], the pages that a group of notifications names [driver: counter-pages], which
- * of them may move [driver: counter-policy], and which notifications are cleared, so that their counters
- * notify again [driver: counter-service, counter-clear]. No state. Where the pages go is decided in
- * residency.h, with operation ACCESS_COUNTER and access PREFETCH. The driver then ignores the read-duplicate
- * verdict and moves pages also where the policy would duplicate them [driver: counter-ignores-duplication];
- * that is up to the host, which heeds it for the corrected rule.
+ *   sizes that follow from the granularity                        [driver: counter-parameters]
+ *   the pages that a group of notifications names                 [driver: counter-pages]
+ *   the pages that may move                                       [driver: counter-policy]
+ *   the notifications to clear, so that their counters notify     [driver: counter-service, counter-clear]
+ *     again
+ *
+ * residency.h chooses the destination, with operation ACCESS_COUNTER and access PREFETCH. The driver ignores
+ * the read-duplicate verdict and moves pages even if the policy would duplicate them
+ * [driver: counter-ignores-duplication]. The host reproduces that rule, or heeds the verdict for the corrected
+ * rule.
+ *
+ * In UVM Smart [uvmsmart: access-counting] the GPU itself counts accesses per basic block, and decides at
+ * each miss whether to migrate the page or to access the page remotely.
  *
  * Quirks reproduced by default: [driver: notifications-drained] (with 4 KiB pages notifications are drained
  * and nothing is done), [driver: clears-first-notification] (for an unowned address the batch's first
- * notification is cleared, not the one at hand), [driver: trimmed-notifications] (the residency filter trims
+ * notification is cleared, not the present one), [driver: trimmed-notifications] (the residency filter trims
  * pages of earlier notifications too); [uvmsmart: retry-counted] (a stalled access is counted at each retry)
  * and [uvmsmart: counter-overflow] (saturation is tested on the whole word, so a count can overflow into the
  * round trips, and these wrap).
@@ -60,8 +64,8 @@ UVMP_API bool uvmp_counter_is_enabled(int32_t parameter, bool has_ats);
 UVMP_API uint32_t uvmp_counter_max_batch(uint32_t count, uint32_t capacity);
 /* Accesses before a counter notifies: `threshold` (driver: 256), limited to 1..65535. */
 UVMP_API uint32_t uvmp_counter_threshold(uint32_t threshold);
-/* Are notifications acted upon? Not with 4 KiB pages, as the driver has it [driver: notifications-drained];
- * always without quirks. False: drain the buffer, move nothing, clear nothing. */
+/* Are notifications serviced? With quirks not for 4 KiB pages [driver: notifications-drained]; without quirks
+ * always. False: drain the buffer, move nothing, clear nothing. */
 UVMP_API bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks);
 /* Is a GPU mapped to pages that were evicted from it, so that its accesses are counted instead of faulting
  * [driver: remote-on-eviction]? `maps_on_eviction` is uvm_perf_map_remote_on_eviction (driver: true),
@@ -74,11 +78,11 @@ UVMP_API bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled);
 /* A notification inside one VABlock. A group is a run of them for the same GPU and block. */
 struct uvmp_counter_note {
 	uint32_t page;		  /* of the block, 0..511 */
-	uint32_t sub_granularity; /* bit k: the k-th piece of sub_bytes of the 2 MiB was used */
+	uint32_t sub_granularity; /* bit k: the k-th region of sub_bytes in the 2 MiB was used */
 };
 
 struct uvmp_counter_facts {
-	uint32_t gpu;	     /* that notifies */
+	uint32_t gpu;	     /* GPU that sent the notifications */
 	uint32_t page_bytes; /* 4096, 16384 or 65536 */
 	uint8_t granularity; /* enum uvmp_counter_granularity */
 	bool quirks;
@@ -86,13 +90,14 @@ struct uvmp_counter_facts {
 	const uvmp_mask *resident; /* per processor of `processors`: pages of the block that it holds */
 };
 
-/* The pages that `count` notifications name. Other granularities than 2 MiB name nothing; nor does a page
- * that is nowhere or on the GPU already. Where the closest holder has the block in one chunk, the pages of
- * the sub-granularity are taken, limited to what that holder has; with quirks the limit applies to all pages
- * gathered so far [driver: trimmed-notifications], without them to this notification's. `pages` must be none
- * of facts->resident. O(count * processors). UVMP_ERR_ARGUMENT: NULL (notes may be NULL if count is 0), or
- * processors not valid. UVMP_ERR_RANGE: gpu is no GPU of `processors`, page size or granularity out of range,
- * a page beyond the 2 MiB that a block has. */
+/* Stores the pages that `count` notifications name in *pages. A notification of a granularity other than
+ * 2 MiB names no page, nor does a notification for a page without residency or on the GPU already. If the
+ * closest holder has the block in one chunk, the pages of the sub-granularity are added, limited to pages
+ * resident on that holder. With quirks the limit applies to all pages gathered so far
+ * [driver: trimmed-notifications], without quirks to the pages of this notification. `pages` must not be a
+ * mask of facts->resident. O(count * processors). UVMP_ERR_ARGUMENT: NULL (notes may be NULL if count is 0),
+ * or processors not valid. UVMP_ERR_RANGE: gpu is no GPU of `processors`, page size or granularity out of
+ * range, or a page beyond the 2 MiB of a block. */
 UVMP_API enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
 					      const struct uvmp_counter_facts *facts,
 					      const struct uvmp_counter_note *notes, uint32_t count,
@@ -108,48 +113,49 @@ struct uvmp_counter_block {
 	const uvmp_mask *throttled; /* pages with the hint THROTTLE; NULL: none */
 };
 
-/* to = the pages of src for which a destination is to be selected. to may be src, but no mask of `block`.
- * UVMP_ERR_ARGUMENT: NULL where it is not allowed. */
+/* to = the pages of src that may move and need a destination. to may be src, but no mask of `block`.
+ * UVMP_ERR_ARGUMENT: NULL, unless the field allows it. */
 UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *src,
 					      const struct uvmp_counter_block *block);
 
-/* After destinations were selected: takes from each to[p] the pages of resident[p], p < count; gives
- * the set of processors that get any page and the bounding region of those pages. An empty set: there is
- * nothing to service. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: count above UVMP_PROCS_MAX. */
+/* After the choice of destinations: removes the pages of resident[p] from each to[p], p < count. Stores the
+ * set of processors that receive pages, and the bounding region of these pages. An empty set means that no
+ * service is needed. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: count above UVMP_PROCS_MAX. */
 UVMP_API enum uvmp_status uvmp_counter_settle(uvmp_mask *to, const uvmp_mask *resident, uint32_t count,
 					      uint64_t *processors, struct uvmp_region *region);
 
-/* -- what is cleared [driver: counter-service, counter-clear]
+/* -- clearing notifications [driver: counter-service, counter-clear]
  * -------------------------------------------------------------- */
 
-/* Where a notification's address leads. */
+/* The owner of a notification's address. */
 enum uvmp_counter_place {
 	UVMP_COUNTER_NO_SPACE = 0, /* no VA space */
 	UVMP_COUNTER_GPU_OFF,	   /* no GPU VA space, or migrations are off in the VA space */
 	UVMP_COUNTER_BLOCK,	   /* managed range with a block: a group */
-	UVMP_COUNTER_NO_BLOCK,	   /* managed range without a block there */
+	UVMP_COUNTER_NO_BLOCK,	   /* managed range without a block at the address */
 	UVMP_COUNTER_OTHER_RANGE,  /* a range that is not managed */
 	UVMP_COUNTER_ATS,	   /* no range, but ATS: a group */
 	UVMP_COUNTER_ATS_CDMM,	   /* the same in a system that keeps GPU memory off the kernel's lists */
 	UVMP_COUNTER_HMM,	   /* no range, but an HMM block */
-	UVMP_COUNTER_NOWHERE	   /* nothing there */
+	UVMP_COUNTER_NOWHERE	   /* no owner */
 };
 
 enum uvmp_counter_clear {
 	UVMP_COUNTER_CLEAR_NONE = 0,
-	UVMP_COUNTER_CLEAR_GROUP, /* every notification of the group (ATS: those whose page was migrated) */
-	UVMP_COUNTER_CLEAR_THIS,  /* the notification at hand */
-	UVMP_COUNTER_CLEAR_FIRST  /* the first notification of the batch, whatever that is
+	UVMP_COUNTER_CLEAR_GROUP, /* every notification of the group (ATS: of each migrated page) */
+	UVMP_COUNTER_CLEAR_THIS,  /* the present notification */
+	UVMP_COUNTER_CLEAR_FIRST  /* the first notification of the batch, even for another address
 				   * [driver: clears-first-notification] */
 };
 
 /* What to clear once the notification, or its group, has been serviced with `result`. A group is cleared
- * even if no page moved; after an error nothing is, and the batch ends. NONE for unknown places. */
+ * even if no page moved. After an error nothing is cleared, and the batch ends. NONE for unknown places. */
 UVMP_API enum uvmp_counter_clear uvmp_counter_clears(enum uvmp_counter_place place, enum uvmp_status result,
 						     bool quirks);
 
-/* Notifications are cleared one by one, by tag. Only on devices of the GB100 kind that have several
- * notification buffers, all counters at once if any tag has bit 0 set. False if tags is NULL. O(count). */
+/* Does one clear reset all counters? Only on devices of the GB100 kind with several notification buffers, if
+ * any tag has bit 0 set. Otherwise notifications are cleared one by one, by tag. False if tags is NULL.
+ * O(count). */
 UVMP_API bool uvmp_counter_clears_all(const uint32_t *tags, uint32_t count, bool is_gb100, uint32_t buffers);
 
 /* -- UVM Smart: access counters of a tree [uvmsmart: counter-register, access-counting, round-trips]
@@ -158,7 +164,7 @@ UVMP_API bool uvmp_counter_clears_all(const uint32_t *tags, uint32_t count, bool
 #define UVMP_COUNTER_COUNT_MAX	0x7ffffffu /* 27 bits of a leaf: accesses */
 #define UVMP_COUNTER_ROUNDS_MAX 31u	   /* the 5 bits above them: round trips */
 
-/* How a node's memory was touched since the start: bits of uvmp_counter_tree_marks. */
+/* Kinds of access to a node's memory since the start: bits of uvmp_counter_tree_marks. */
 #define UVMP_COUNTER_READ    1u
 #define UVMP_COUNTER_WRITTEN 2u
 
@@ -176,46 +182,46 @@ struct uvmp_counter_tree {
 UVMP_API enum uvmp_status uvmp_counter_tree_init(struct uvmp_counter_tree *tree, uint32_t blocks);
 UVMP_API bool uvmp_counter_tree_is_valid(const struct uvmp_counter_tree *tree);
 
-/* A tree that is NULL or not valid counts as one without any block in what follows. */
+/* All functions below treat a tree that is NULL or not valid as a tree without blocks. */
 
 /* Fields of a leaf; 0 for a block outside the tree. */
 UVMP_API uint32_t uvmp_counter_tree_count(const struct uvmp_counter_tree *tree, uint32_t block);
 UVMP_API uint32_t uvmp_counter_tree_rounds(const struct uvmp_counter_tree *tree, uint32_t block);
 
-/* The whole word of the node over the blocks [first, first + blocks): of a leaf too, round trips and all,
- * which is what the least-frequently-used order compares in a tree of one block [uvmsmart: eviction-list]. 0
- * if there is no such node. */
+/* The whole word of the node over the blocks [first, first + blocks). The word of a leaf includes the round
+ * trips: the least-frequently-used order compares it in a tree of one block [uvmsmart: eviction-list]. 0 if
+ * there is no such node. */
 UVMP_API uint32_t uvmp_counter_tree_word(const struct uvmp_counter_tree *tree, uint32_t first,
 					 uint32_t blocks);
 /* UVMP_COUNTER_READ and _WRITTEN of that node; 0 if there is no such node. */
 UVMP_API uint32_t uvmp_counter_tree_marks(const struct uvmp_counter_tree *tree, uint32_t first,
 					  uint32_t blocks);
 
-/* A block's memory left the GPU, its marks go with it. The original never does so
- * [uvmsmart: written-mark-stays]: call it for the corrected rule only. No effect outside the tree. */
+/* Clears the marks of a block that was evicted. UVM Smart never clears marks [uvmsmart: written-mark-stays]:
+ * call this function for the corrected rule only. No effect outside the tree. */
 UVMP_API void uvmp_counter_tree_clear_marks(struct uvmp_counter_tree *tree, uint32_t block);
 
-/* A write-back of the tree starts: one round trip more on every leaf [uvmsmart: round-trips]. From 31 on to
- * 0, or without quirks no further [uvmsmart: counter-overflow]. O(blocks). */
+/* Reports the start of a write-back of the tree: adds one round trip to every leaf [uvmsmart: round-trips].
+ * After 31 the count wraps to 0; without quirks it stays at 31 [uvmsmart: counter-overflow]. O(blocks). */
 UVMP_API void uvmp_counter_tree_round_trip(struct uvmp_counter_tree *tree, bool quirks);
 
 struct uvmp_counter_access {
-	uint32_t tree;	/* that is accessed */
+	uint32_t tree;	/* index of the tree accessed */
 	uint32_t block; /* of the tree */
 	bool is_write;
-	bool is_retry; /* was looked up before, and stalled; counted again with quirks only
+	bool is_retry; /* the access was looked up before, and stalled; counted again with quirks only
 		        * [uvmsmart: retry-counted] */
 };
 
-/* One load or store, local, remote or faulting, is looked up [uvmsmart: access-counting]: marks, then one
- * access more on each node from the root to the leaf. A leaf that is saturated, which with quirks only one
- * without round trips can be [uvmsmart: counter-overflow], first has everything of all trees halved. O(log
- * blocks), and at most every 2^26th access O(count). UVMP_ERR_ARGUMENT: NULL, or the tree is not valid.
- * UVMP_ERR_RANGE: no such tree or block. */
+/* Records one load or store, local, remote or faulting [uvmsmart: access-counting]: sets the marks, and adds
+ * one access to each node from the root to the leaf. If the leaf is saturated, all trees are halved first.
+ * With quirks only a leaf without round trips can saturate [uvmsmart: counter-overflow]. O(log blocks); at
+ * most every 2^26th access O(count). UVMP_ERR_ARGUMENT: NULL, or the tree is not valid. UVMP_ERR_RANGE: no
+ * such tree or block. */
 UVMP_API enum uvmp_status uvmp_counter_record(struct uvmp_counter_tree *trees, uint32_t count,
 					      const struct uvmp_counter_access *access, bool quirks);
-/* The halving by itself: counts of leaves, words of inner nodes; round trips stay. Trees that are not
- * valid stay as they are. O(count). */
+/* Halves the counts of leaves and the words of inner nodes of all trees; round trips stay. No effect on trees
+ * that are not valid. O(count). */
 UVMP_API void uvmp_counter_halve(struct uvmp_counter_tree *trees, uint32_t count);
 
 /* -- UVM Smart: migrate, or access remotely? [uvmsmart: migrate-or-remote]
@@ -223,10 +229,10 @@ UVMP_API void uvmp_counter_halve(struct uvmp_counter_tree *trees, uint32_t count
 
 enum uvmp_remote {
 	UVMP_REMOTE_OFF = 0,  /* every miss migrates */
-	UVMP_REMOTE_ADAPTIVE, /* the fuller memory is, the more accesses it takes; over-subscribed: the more
-			       * often the block went out and back */
-	UVMP_REMOTE_ALWAYS,   /* `threshold` accesses */
-	UVMP_REMOTE_OVERSUB,  /* the same, but only once memory is over-subscribed */
+	UVMP_REMOTE_ADAPTIVE, /* the threshold grows with memory occupancy; once over-subscribed, with the
+			       * round trips of the block */
+	UVMP_REMOTE_ALWAYS,   /* migrate after `threshold` accesses */
+	UVMP_REMOTE_OVERSUB,  /* ALWAYS, but only once memory is over-subscribed */
 	UVMP_REMOTE_COUNT
 };
 
@@ -236,7 +242,7 @@ UVMP_API const char *uvmp_remote_name(enum uvmp_remote remote);
 struct uvmp_remote_params {
 	uint32_t remote;    /* enum uvmp_remote */
 	uint32_t threshold; /* accesses; shipped configuration: 8 */
-	uint32_t penalty;   /* ADAPTIVE: factor per time out and back; 2; 2^20 pins, 0 migrates at once */
+	uint32_t penalty;   /* ADAPTIVE: factor per round trip; shipped: 2; 2^20 pins, 0 migrates at once */
 };
 
 /* OFF, threshold 8, penalty 2. No effect for NULL. */
@@ -252,11 +258,11 @@ struct uvmp_remote_facts {
 
 struct uvmp_remote_verdict {
 	bool migrates;	    /* false: access remotely */
-	uint64_t threshold; /* least count that migrates, all else equal; 0: any does */
+	uint64_t threshold; /* least count that migrates, all else equal; 0: any count */
 };
 
-/* For a page-walk miss that nothing in flight will answer. A store always migrates. O(1).
- * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such mode, rounds, pressure not valid (looked at in every
+/* Decides a page-walk miss that no request in flight will resolve. A store always migrates. O(1).
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such mode, rounds, or pressure not valid (checked in every
  * mode). */
 UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *params,
 					     const struct uvmp_remote_facts *facts,

@@ -1,8 +1,8 @@
-/* evict.h: which memory leaves?
+/* evict.h: eviction orders.
  *
- * Orders of eviction over numbered units (pages, basic blocks, large pages), for hosts that account memory in
- * units of one size. One interface, uvmp_evict_*, serves every order. The driver's own order, which lives in
- * its root chunks, is pmm.h.
+ * Eviction orders over numbered units (pages, basic blocks, large pages), for hosts that account memory in
+ * units of one size. One interface, uvmp_evict_*, serves every order. The driver's own order, over root
+ * chunks, is in pmm.h.
  *
  * docs/policies.md, "Adding an eviction order", lists the files of a new order.
  *
@@ -42,7 +42,7 @@ enum uvmp_evictor {
 		UVMP_EVICT_COUNT
 };
 
-/* What engine and hosts know of an order. */
+/* Properties of an order, for the engine and for hosts. */
 struct uvmp_evict_traits {
 	/* Pages of 4 KiB per unit: 512, 16 or 1. */
 	uint16_t unit_pages;
@@ -50,8 +50,8 @@ struct uvmp_evict_traits {
 	bool is_chunked;
 	/* Its units have the size that the policy key `granularity` says; pages of 64 KiB work, too. */
 	bool has_granularity;
-	/* Knows which unit leaves first: the policy key `reserve` protects the first. Without this trait,
-	 * victims are drawn at random. */
+	/* Ranks its units: the policy key `reserve` protects the first units of the ranking. Without this
+	 * trait, victims are drawn at random. */
 	bool has_reserve;
 	/* Reads which pages of a block were touched since they arrived (uvmp_evict_left). */
 	bool has_touches;
@@ -59,7 +59,7 @@ struct uvmp_evict_traits {
 	bool has_tree;
 	/* Ranks units by uses: uses of pinned units count, and uvmp_evict_weigh sets the rank. */
 	bool counts_uses;
-	/* [uvmsmart: evictable], with quirks: a unit with a page missing leaves after all others. */
+	/* [uvmsmart: evictable], with quirks: evicts an incomplete unit after all complete units. */
 	bool spares_incomplete;
 };
 
@@ -75,18 +75,18 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  *
  * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
  *
- * LFU_2M counts the touches of a unit by itself, unless uvmp_evict_weigh says otherwise: an arrival is one
- * touch, an access that the host reports is one. Counts are historic: removing a unit keeps its count
- * [uvmsmart: access-counting], forgetting clears it. Of equals the unit touched longer ago leaves first. The
- * original evicts the less written unit first, which touches do not tell, but weights do: the engine sets
- * them if it counts accesses (policy keys remote and runtime).
+ * LFU_2M counts the touches of a unit, unless uvmp_evict_weigh sets the count: each arrival and each access
+ * that the host reports is one touch. Counts are historic: removing a unit keeps its count
+ * [uvmsmart: access-counting], forgetting clears it. Among equals the unit touched longer ago is evicted
+ * first. UVM Smart evicts the unit with fewer writes first. Touches do not carry that information; weights do,
+ * and the engine sets weights if it counts accesses (policy keys remote and runtime).
  *
  * CLOCK_2M gives a unit that is touched while it is listed a second chance, and moves its hand in
  * uvmp_evict_victim.
  *
- * MHPE orders by arrival, not by touches. MHPE evicts the newest first, but no unit that arrived in the last
- * two intervals, until it learns that evicted pages were not used yet; then the oldest. For that the host
- * calls uvmp_evict_batch and uvmp_evict_left, which have no effect on the other orders. */
+ * MHPE orders by arrival, not by touches. MHPE first evicts the newest unit that arrived before the last two
+ * intervals. Once evicted pages prove to be unused, MHPE evicts the oldest unit. The host calls
+ * uvmp_evict_batch and uvmp_evict_left to supply that information; both have no effect on other orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
 #define UVMP_EVICT_PAGES_MAX   512u
 #define UVMP_EVICT_RESERVE_MAX 99u
@@ -94,10 +94,9 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
 struct uvmp_evict {
 	enum uvmp_evictor evictor;
 	uint32_t units;
-	/* 0..UVMP_EVICT_RESERVE_MAX; 0 after init, the caller may change it: so many percent of the units at
-	 * the cold end of the order are passed over ([uvmsmart: victim-selection], its reserve, in 32-bit
-	 * floats as there). No effect on RANDOM_4K, which has no cold end; the original sorts by age for
-	 * that. */
+	/* Percentage of units at the cold end of the order that are skipped, 0..UVMP_EVICT_RESERVE_MAX; 0
+	 * after init, and the caller may change it ([uvmsmart: victim-selection], with the result of 32-bit
+	 * floats). No effect on RANDOM_4K, which has no cold end; UVM Smart sorts by age for its reserve. */
 	uint32_t reserve_percent;
 	uint32_t count; /* units that may be evicted now */
 	void *state;	/* private to the order, in the caller's memory */
@@ -114,44 +113,44 @@ UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_ev
 /* Cheap test of the structure and of the head of its memory; false for NULL. */
 UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
-/* The unit was touched, or became resident: it may be evicted, and is the newest. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the first touch of a unit
- * also O(units before it that were not touched yet). */
+/* Reports that the unit was touched, or became resident: the unit may be evicted, and is the newest.
+ * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the first touch of a unit also
+ * O(lower units that were never touched). */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
-/* LFU_2M: the unit, if it is listed, has been used so often by now, as somebody else counts ([uvmsmart:
- * eviction-list]: counter * 4 + marks, of its tree in counter.h); a touch goes on from there. No effect on
- * other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
+/* LFU_2M: sets the frequency of a listed unit from an external count ([uvmsmart: eviction-list]: counter * 4
+ * + marks, of its tree in counter.h); later touches add to it. No effect on other orders. UVMP_ERR_ARGUMENT,
+ * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
-/* LFU_2M: the unit, listed or not, is spared while others may be evicted, or no longer ([uvmsmart:
- * incomplete-tree-stays]: one that is not complete); it stays so until it is forgotten. No effect on other
- * orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
+/* LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted ([uvmsmart:
+ * incomplete-tree-stays] spares incomplete units). The setting lasts until the unit is forgotten. No effect
+ * on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 /* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
 UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
-/* The unit left, or is pinned: it may not be evicted. Success also if it was not there. To unpin, touch it.
- * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); SL_64K and TBN: the
- * newest unit of a tree O(trees whose newest touch lies between). */
+/* Reports that the unit was evicted, or is pinned: it may not be evicted. Success even if the unit was not
+ * listed. To unpin a unit, touch it. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units);
+ * SL_64K and TBN, the newest unit of a tree: O(trees whose newest touch lies between). */
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
-/* The same, and the unit's history is gone: it will stand for other memory. Errors and cost as remove. */
+/* Removes the unit and clears its history, because its number will name other memory. Errors and cost as
+ * uvmp_evict_remove. */
 UVMP_API enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit);
 /* A batch of faults begins: MHPE's interval may end. UVMP_ERR_ARGUMENT. O(1) amortised. */
 UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
-/* The unit, which has been removed, was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which
- * `untouched` had not been touched since they came. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers).
- * O(1). */
+/* Reports that a removed unit was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which `untouched`
+ * had no touch since their arrival. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
 UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
 					  uint32_t untouched);
-/* Chooses a victim and leaves it in place (the caller removes it when it goes). `random` is the generator's
- * state, needed by RANDOM_4K only, which advances it by one draw; elsewhere it may be NULL.
+/* Chooses a victim; the caller removes it at its eviction. `random` is the generator's state, which RANDOM_4K
+ * advances by one draw; for other orders it may be NULL.
  * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised;
  * with a reserve O(count). */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* Where that victim cannot go: the next one, towards those that would go last; RANDOM_4K draws again.
+/* Replaces a victim that cannot be evicted by the next unit of the order; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
  * LFU_2M: O(units that precede it); CLOCK_2M: O(count). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* Trait has_tree: the basic blocks of `tree` that leave with a victim, which has left the tree already, as
- * uvmp_evict_tbn_closure. 0 for every other order and for arguments that are not valid. O(blocks). */
+/* Trait has_tree: the basic blocks of `tree` to evict with a victim that the caller has removed from the tree
+ * (uvmp_evict_tbn_closure). 0 for every other order and for arguments that are not valid. O(blocks). */
 UVMP_API uint32_t uvmp_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree,
 				     uint32_t evictable);
 

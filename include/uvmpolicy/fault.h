@@ -1,6 +1,6 @@
-/* fault.h: what arrived, what is the same, in what order, and what may be serviced?
+/* fault.h: fetching, merging, ordering and checking faults.
  *
- * The path of a batch :
+ * The path of a batch:
  *   fault buffer --uvmp_fault_fetch--> entries of a batch, merged [driver: fetch]
  *   entries --uvmp_fault_order-------> indices of the representatives, sorted by VA space,
  *                                      GPU, page, access [driver: batch-order]
@@ -58,7 +58,7 @@ struct uvmp_fault {
 
 	/* written by fetch, in the batch */
 	bool is_fatal;		/* type >= UVMP_FAULT_FATAL */
-	bool is_filtered;	/* merged into another entry, which stands for it */
+	bool is_filtered;	/* merged into another entry, its representative */
 	uint8_t access_mask;	/* representatives: bit 1 << access of every merged fault */
 	uint32_t num_instances; /* representatives: number of merged faults, itself included */
 
@@ -79,9 +79,9 @@ struct uvmp_fault_buffer {
 
 UVMP_API bool uvmp_fault_buffer_is_valid(const struct uvmp_fault_buffer *buffer);
 
-/* Is there work? [driver: work-pending] GET != cached PUT, or the entry at GET is valid, or PUT re-read
- * (`put`, the hardware's value now) differs from GET; where it is re-read, cached_put is updated. False for a
- * buffer that is not valid or a put >= capacity. */
+/* Does the buffer hold entries [driver: work-pending]? True if GET != cached PUT, if the entry at GET is valid,
+ * or if PUT re-read (`put`, the present hardware value) differs from GET. Re-reading updates cached_put.
+ * False for a buffer that is not valid or a put >= capacity. */
 UVMP_API bool uvmp_fault_pending(struct uvmp_fault_buffer *buffer, uint32_t put);
 
 enum uvmp_fetch_mode {
@@ -119,31 +119,30 @@ struct uvmp_fault_batch {
 
 UVMP_API bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch);
 
-/* Entries that a batch may really have [driver: fetch]: `count` as configured, but at least 1 and at most the
- * buffer's capacity. Fetch applies it; uvmp_replay_params.max_batch should be given the same, limited
- * value. */
+/* Largest number of entries in a batch [driver: fetch]: the configured `count`, but at least 1 and at most the
+ * buffer's capacity. Fetch applies this limit; uvmp_replay_params.max_batch should get the limited value. */
 UVMP_API uint32_t uvmp_fault_max_batch(uint32_t count, uint32_t capacity);
 
-/* Fetches one batch [driver: fetch, coalescing]: moves entries from GET on into the batch, merging as it
- * goes, clears their valid bits and advances GET. `put` is the hardware's PUT now; it is looked at only where
- * the driver re-reads the register. Finding nothing is success with batch->cached = 0. uTLB records up to the
- * previous batch's max_utlb are cleared first.
+/* Fetches one batch [driver: fetch, coalescing]: moves entries from GET on into the batch, merges duplicates,
+ * clears the valid bits and advances GET. `put` is the present hardware PUT, used only when the driver
+ * re-reads the register. An empty buffer is success with batch->cached = 0. uTLB records up to the previous
+ * batch's max_utlb are cleared first.
  *
  * UVMP_ERR_ARGUMENT: a pointer is NULL or a structure is not valid. UVMP_ERR_RANGE: put, mode or page_bytes,
  * or a field of an entry (access, aperture above 11, uTLB number) is out of range. UVMP_ERR_SPACE: the
- * batch's array is too small (for the limited max_batch; mode ALL: for what lies before PUT).
- * UVMP_ERR_RETRY: the driver would spin here, because an entry it must have is not valid yet: nothing has
- * changed, call again later. With quirks call again with the same `put`: the driver has read the register
- * before it spins, and takes what has arrived meanwhile with a later batch [driver: cached-put]. */
+ * batch's array is too small (for the limited max_batch; mode ALL: for the entries before PUT).
+ * UVMP_ERR_RETRY: an entry that the batch needs is not valid yet. The driver would spin here. Nothing has
+ * changed; call again later. With quirks call again with the same `put`: the driver reads the register before
+ * it spins, and fetches entries that arrive meanwhile with a later batch [driver: cached-put]. */
 UVMP_API enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum uvmp_fetch_mode mode,
 					   uint32_t put, struct uvmp_fault_buffer *buffer,
 					   struct uvmp_fault_batch *batch);
 
-/* Flush [driver: flush]: discards the entries from GET up to cached PUT, after re-reading PUT if update_put
- * (`put` is ignored otherwise). Stores the number discarded in *discarded. UVMP_ERR_RETRY: an entry is not
- * valid yet; unlike after other errors, what lay before it has been discarded, *discarded says how many, and
- * GET stands on it (as in the driver, which waits there): call again without update_put, so that PUT stays as
- * read. UVMP_ERR_ARGUMENT: buffer not valid, discarded is NULL. UVMP_ERR_RANGE: put. */
+/* Flush [driver: flush]: discards the entries from GET up to cached PUT. With update_put, re-reads PUT first;
+ * otherwise ignores `put`. Stores the number of discarded entries in *discarded. UVMP_ERR_RETRY: an entry is
+ * not valid yet (the driver waits there). Unlike after other errors, the entries before it are discarded and
+ * counted in *discarded, and GET points to the entry. Call again without update_put, so that PUT keeps the
+ * value read. UVMP_ERR_ARGUMENT: buffer not valid, discarded is NULL. UVMP_ERR_RANGE: put. */
 UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, bool update_put, uint32_t put,
 					   uint32_t *discarded);
 
@@ -161,8 +160,8 @@ UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batc
 UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
- * of a page comes first ([driver: batch-order], step 4). Ties keep their arrival order: the driver's own sort
- * leaves that open, this is ours. Cost and conditions as above. */
+ * of a page comes first ([driver: batch-order], step 4). Ties keep their arrival order, which the driver's
+ * sort leaves undefined. Cost and conditions as above. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Same VA space and same page address? The GPU is not compared [driver: batch-order]. False if one of them
@@ -177,14 +176,14 @@ struct uvmp_fault_bin {
 	uint32_t gpu;
 	uint32_t first;	     /* position in order[] */
 	uint32_t count;	     /* entries, >= 1 */
-	uint32_t duplicates; /* what this bin adds to the batch's duplicate count: sum of num_instances for
-			      * entries whose page stands in the entry before them (never the first of a bin),
-			      * num_instances - 1 for others */
+	uint32_t duplicates; /* duplicates that this bin adds to the batch: num_instances of each entry with
+			      * the page of the entry before it (never the first of a bin), num_instances - 1
+			      * of each other entry */
 };
 
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at
  * most block_last (the last byte of the block that holds the first entry). Entries have
- * num_instances >= 1. The caller steps over fatal entries and those without a GPU before it asks for a bin
+ * num_instances >= 1. Before the call, the caller skips fatal entries and entries without a GPU
  * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_last below the first
  * entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order,
@@ -197,7 +196,7 @@ UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, co
  * ATOMIC_STRONG needs READ_WRITE_ATOMIC, NONE nothing. */
 UVMP_API enum uvmp_right uvmp_access_prot(enum uvmp_access access);
 
-/* What became of an entry of a walk; the next entry of the same page looks at it. */
+/* Result for one entry of a walk; the next entry of the same page uses it. */
 struct uvmp_fault_verdict {
 	bool is_duplicate;	     /* same page as the entry before it in this walk */
 	bool is_throttled;	     /* set by the caller (thrash.h) or inherited */
@@ -211,21 +210,21 @@ struct uvmp_fault_verdict {
 };
 
 struct uvmp_fault_facts {
-	enum uvmp_right right;	/* right of the process on the page; NONE while it is being torn down */
-	enum uvmp_right mapped; /* right that the faulting GPU's mapping of the page has now */
-	bool is_retry;		/* this walk repeats an earlier one (eviction): counters are left alone */
-	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `right` and `mapped`
-				 * count for nothing. The driver dispatches such an entry by itself, with no
-				 * entry before it, and counts its duplicates. */
+	enum uvmp_right right;	/* right of the process on the page; NONE during teardown */
+	enum uvmp_right mapped; /* right of the faulting GPU's present mapping of the page */
+	bool is_retry;		/* this walk repeats an earlier walk (eviction): counters do not change */
+	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `right` and `mapped` are
+				 * ignored. The driver dispatches such an entry alone, without a previous
+				 * entry, and counts its duplicates. */
 };
 
-/* Steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check] for one
- * entry. `previous` and `previous_verdict` are the entry before it in this walk, NULL for the first one (both
- * or none). A fault that fetch found fatal is judged like any other, as in the driver, which steps over such
- * faults only between bins. Where no range holds the address [driver: batch-walk], a PREFETCH is an invalid
- * prefetch and anything else is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or
- * only one of the previous two is. UVMP_ERR_RANGE: an access or right out of range, or an access mask that
- * lacks the fault's own access. */
+/* Applies steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check] to
+ * one entry. `previous` and `previous_verdict` are the previous entry of this walk; both are NULL for the
+ * first entry. A fault that fetch marked fatal is checked like any other: the driver skips such faults only
+ * between bins. If no range holds the address [driver: batch-walk], a PREFETCH is an invalid prefetch, and
+ * any other access is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one
+ * of the previous two is. UVMP_ERR_RANGE: an access or right out of range, or an access mask that lacks the
+ * fault's own access. */
 UVMP_API enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault,
 					      const struct uvmp_fault_facts *facts,
 					      const struct uvmp_fault *previous,

@@ -1,4 +1,4 @@
-/* geometry.h: which page, big page and VABlock is this address? How are ranges cut and rounded?
+/* geometry.h: pages, big pages and VABlocks of an address; how ranges are cut and rounded.
  *
  * Sources: the driver's block cutting and big-page rule [driver: block-geometry], chunk sizes
  * [driver: root-chunks]; allocation rounding and trees of UVM Smart [uvmsmart: allocation-rounding].
@@ -41,8 +41,8 @@ struct uvmp_block {
 	uint32_t big_pages; /* pages per big page, 1..512 (16 for 4 KiB in 64 KiB) */
 };
 
-/* Is the shape possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do
- * start, last and offset agree with it for one of the page sizes? */
+/* Is the layout possible (pages + offset <= 512, big_pages a power of two, offset < big_pages), and do start,
+ * last and offset agree with the layout for one of the page sizes? */
 UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 
 /* Number of blocks of the range from byte `start` to byte `last` (start and last + 1 page aligned). 0 when the
@@ -50,29 +50,28 @@ UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start,
 					    uvmp_addr last);
 
-/* Number of the block that holds addr, counted from the range's first. UINT64_MAX, which is no block's
- * number, when the geometry is not valid or addr lies below start. */
+/* Number of the block that holds addr, counted from the first block of the range. UINT64_MAX, which is never a
+ * block number, if the geometry is not valid or addr is below start. */
 UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start,
 					    uvmp_addr addr);
 
-/* Block `index` of the range from byte `start` to byte `last`. UVMP_ERR_ARGUMENT: NULL or geometry not valid. UVMP_ERR_RANGE:
- * range reversed or unaligned, or index >= block count. */
+/* Block `index` of the range from byte `start` to byte `last`. UVMP_ERR_ARGUMENT: NULL or geometry not valid.
+ * UVMP_ERR_RANGE: range reversed or unaligned, or index >= block count. */
 UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start,
 					      uvmp_addr last, uint64_t index, struct uvmp_block *block);
 
-/* A block known only by its shape, as in tests and simulators: `pages` pages that start `offset` pages
+/* Builds a block from its layout alone, for tests and simulators: `pages` pages that start `offset` pages
  * after a boundary of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL.
  * UVMP_ERR_RANGE: pages 0 or above 512, big_pages no power of two up to 512, offset >= big_pages, or pages
  * + offset > 512. */
 UVMP_API enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
 						struct uvmp_block *block);
 
-/* Big pages that lie wholly inside `within` (page indices of the block; cut at the block's end), as page
- * indices: from the first page of the first big page to behind the last page of the last one. (0,0) when
- * there is none or the block is not valid. */
+/* The big pages that lie wholly inside `within`, as a region of page indices of the block; `within` is cut at
+ * the block's end. (0,0) if there is no such big page or the block is not valid. */
 UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within);
 
-/* Root chunk of the driver: the largest piece of GPU memory that backs one block. */
+/* Root chunk of the driver: the largest chunk of GPU memory that backs one block. */
 #define UVMP_ROOT_CHUNK_BYTES 2097152u
 
 /* The physical chunk that backs `page` of a managed block [driver: root-chunks]: an aligned block of
@@ -91,7 +90,7 @@ UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uin
  * tail_bytes if that is not 0. The rounded tail is a power of two of basic blocks, so trees have 1, 2, 4,
  * 8, 16 or 32 leaves. */
 struct uvmp_allocation {
-	uint64_t rounded_bytes; /* what is really allocated and managed */
+	uint64_t rounded_bytes; /* size allocated and managed */
 	uint64_t large_trees;
 	uint32_t tail_bytes; /* 0, or 64 KiB..1 MiB (a tail of 2 MiB counts as a large tree) */
 };

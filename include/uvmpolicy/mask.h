@@ -3,8 +3,7 @@
  * A uvmp_mask holds 512 bits, page 0 of the block first. A region is a run of pages `[first, end)`;
  * (0,0) is the usual spelling of "empty", and every region with end <= first counts as empty. Functions
  * never touch bits outside 0..511: a page or a region end beyond 512 is cut off. Pointers must not be
- * NULL. Source and destination may be the same mask. Every function looks at each of the 8 words at most
- * once or twice.
+ * NULL. Source and destination may be the same mask. Every function reads each of the 8 words at most twice.
  */
 #ifndef UVMPOLICY_MASK_H
 #define UVMPOLICY_MASK_H
@@ -78,7 +77,7 @@ static inline uint32_t uvmp_region_pages(struct uvmp_region region)
 	return region.end > region.first ? region.end - region.first : 0u;
 }
 
-/* The common part, (0,0) when there is none. */
+/* The intersection; (0,0) if it is empty. */
 UVMP_API struct uvmp_region uvmp_region_intersect(struct uvmp_region a, struct uvmp_region b);
 UVMP_API void uvmp_mask_region_set(uvmp_mask *mask, struct uvmp_region region);
 UVMP_API void uvmp_mask_region_clear(uvmp_mask *mask, struct uvmp_region region);

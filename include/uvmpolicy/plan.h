@@ -1,14 +1,12 @@
-/* plan.h: in which copies, and in which order?
+/* plan.h: the transfers of a migration, and their order.
  *
- * From the pages that must arrive on one processor to their transfers:
+ *   uvmp_plan_copies()   transfers per source, cut at chunk boundaries and at a largest size; transfers of
+ *                        faulted pages come first
+ *   uvmp_plan_merge()    one order over incoming copies and copies of the next victim: serial or overlapped
  *
- *   uvmp_plan_copies()   regions per source, cut at the chunks of both sides and at a largest size, those
- *                        with faulted pages first
- *   uvmp_plan_merge()    copies that come in and copies that make room, one after the other or side by side
- *
- * No state. Sources: the driver copies each run of pages with one source and one cause by itself, closest
- * source first [driver: block-service]; transfer groups of UVM Smart [uvmsmart: transfer-split]; the
- * eviction of the next victim beside the present migration (the same, 9).
+ * No state. Sources: the driver copies each run of pages with one source and one cause separately, closest
+ * source first [driver: block-service]; transfer groups of UVM Smart [uvmsmart: transfer-split]; eviction of
+ * the next victim during the present migration (the same, 9).
  */
 #ifndef UVMPOLICY_PLAN_H
 #define UVMPOLICY_PLAN_H
@@ -22,7 +20,7 @@
 extern "C" {
 #endif
 
-/* At most one transfer a page and leg. */
+/* At most one transfer per page and leg. */
 #define UVMP_PLAN_COPIES_MAX 1024u
 
 /* One transfer. */
@@ -31,29 +29,29 @@ struct uvmp_copy {
 	uint8_t from;		  /* processor; UVMP_PROC_NONE: the pages are resident nowhere and begin as
 				   * zeros */
 	uint8_t to;		  /* processor */
-	uint8_t kind;		  /* enum uvmp_group_kind, FAULT or PREFETCH: that of the group of
-				   * uvmp_prefetch_groups() of which this is all or a piece */
-	bool is_staged;		  /* first leg of two: `to` is the CPU, the next leg goes on from there */
+	uint8_t kind;		  /* enum uvmp_group_kind, FAULT or PREFETCH: kind of the transfer group
+				   * (uvmp_prefetch_groups) that contains the pages */
+	bool is_staged;		  /* first leg of two: `to` is the CPU, the source of the second leg */
 };
 
 struct uvmp_copy_facts {
 	uint32_t to;		   /* processor */
-	const uvmp_mask *pages;	   /* must be there; those that are resident already are left out */
-	const uvmp_mask *faulted;  /* which of them faulted; NULL: none */
+	const uvmp_mask *pages;	   /* pages needed on `to`; pages resident there already are left out */
+	const uvmp_mask *faulted;  /* pages that faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */
 	uint8_t grouping;	   /* enum uvmp_grouping */
-	/* Chunk boundaries: bit p set: page p starts a chunk on some side, no transfer runs across. NULL:
-	 * none. Bit 0 counts for nothing. */
+	/* Chunk boundaries. Bit p set: page p starts a chunk on either side, and no transfer crosses the
+	 * boundary. NULL: none. Bit 0 is ignored. */
 	const uvmp_mask *cuts;
 	uint32_t most_pages; /* largest transfer, in pages; 0: any */
 };
 
-/* The transfers of one move or duplication. The pages that are not there yet are grouped as by
- * uvmp_prefetch_groups(), without latency groups; each group is then cut where the source changes and at the
- * cuts, and what is still larger than most_pages every most_pages. Each page comes from the holder closest to
- * the destination [driver: processors]. From GPU to GPU, if neither can map the other's memory,
- * it takes two legs over the CPU, the second right behind the first. Order: the transfers of fault groups
- * first, then those of prefetch groups, each ascending by page. Stores the number in *count.
+/* Computes the transfers of one move or duplication. Pages not yet resident on `to` are grouped as by
+ * uvmp_prefetch_groups(), without latency groups. Each group is cut where the source changes, at the cuts, and
+ * after most_pages pages. The source of a page is the holder closest to the destination
+ * [driver: processors]. If two GPUs cannot map each other's memory, a transfer between them takes two
+ * consecutive legs over the CPU. Transfers of fault groups come first, then those of prefetch groups, each
+ * ascending by page. Stores the number in *count.
  * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: `to` or
  * grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed. O(pages +
  * processors^2). */
@@ -62,27 +60,27 @@ UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *process
 					   uint32_t capacity, uint32_t *count);
 
 enum uvmp_plan_order {
-	UVMP_PLAN_SERIAL = 0,	  /* the driver: room is made, then pages come */
-	UVMP_PLAN_OVERLAPPED = 1, /* the next victim leaves while the present pages come */
-	UVMP_PLAN_UNOBTRUSIVE = 2 /* the same, and the first one when the batch begins (Kim et al., 4.2) */
+	UVMP_PLAN_SERIAL = 0,	  /* the driver: evict, then migrate */
+	UVMP_PLAN_OVERLAPPED = 1, /* evict the next victim during the present migration */
+	UVMP_PLAN_UNOBTRUSIVE = 2 /* OVERLAPPED, and the first eviction starts with the batch (Kim et al., 4.2) */
 };
 
 /* Name as in the policy string ("serial", "overlapped", "unobtrusive"); NULL outside the enumeration. */
 UVMP_API const char *uvmp_plan_name(enum uvmp_plan_order order);
 
-/* A step of a merged plan: copy `index` of one of the two lists may start when step `after` has ended. */
+/* A step of a merged plan: copy `index` of one of the two lists may start once step `after` has ended. */
 struct uvmp_plan_step {
 	uint32_t index;
-	uint32_t after; /* a step before this one; UVMP_PLAN_AT_ONCE: none */
-	bool is_out;	/* of the outgoing list */
+	uint32_t after; /* an earlier step; UVMP_PLAN_AT_ONCE: none */
+	bool is_out;	/* `index` is in the outgoing list */
 };
 #define UVMP_PLAN_AT_ONCE 0xffffffffu
 
-/* One order over `in` copies that come and `out` copies of the next victim that leaves. SERIAL: all that
- * leaves, then all that comes, each after the one before. OVERLAPPED: alternating, beginning with one that
- * comes; each waits only for the one before in its own direction, as with one copy engine for each. `step`
- * has room for in + out steps. UVMP_ERR_ARGUMENT: NULL (may be if in + out is 0). UVMP_ERR_RANGE: order, or
- * in or out above UVMP_PLAN_COPIES_MAX. UVMP_ERR_SPACE: capacity < in + out. */
+/* Merges `in` incoming copies and `out` copies of the next victim into one order. SERIAL: all outgoing copies,
+ * then all incoming copies, each after the previous one. OVERLAPPED: alternating, an incoming copy first; each
+ * copy waits only for the previous copy of its direction, as with one copy engine per direction. `step` has
+ * space for in + out steps. UVMP_ERR_ARGUMENT: NULL (allowed if in + out is 0). UVMP_ERR_RANGE: order, or in
+ * or out above UVMP_PLAN_COPIES_MAX. UVMP_ERR_SPACE: capacity < in + out. */
 UVMP_API enum uvmp_status uvmp_plan_merge(enum uvmp_plan_order order, uint32_t in, uint32_t out,
 					  struct uvmp_plan_step *step, uint32_t capacity);
 
