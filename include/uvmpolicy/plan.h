@@ -62,7 +62,8 @@ UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *process
 enum uvmp_plan_order {
 	UVMP_PLAN_SERIAL = 0,	  /* the driver: evict, then migrate */
 	UVMP_PLAN_OVERLAPPED = 1, /* evict the next victim during the present migration */
-	UVMP_PLAN_UNOBTRUSIVE = 2 /* OVERLAPPED, and the first eviction starts with the batch (Kim et al., 4.2) */
+	UVMP_PLAN_UNOBTRUSIVE =
+		2 /* OVERLAPPED, and the first eviction starts with the batch (Kim et al., 4.2) */
 };
 
 /* Name as in the policy string ("serial", "overlapped", "unobtrusive"); NULL outside the enumeration. */

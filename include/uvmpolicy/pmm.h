@@ -1,11 +1,11 @@
-/* pmm.h: which piece of GPU memory does a block get, and which root chunk leaves when there is none?
+/* pmm.h: chunks of GPU memory for blocks, and the root chunk to evict when memory is full.
  *
  * The driver's physical memory manager [driver: root-chunks, root-queues, chunk-allocation, victim-choice,
  * chunk-free]. GPU memory is a row of root chunks of 2 MiB that a lower-level pool (PMA) hands out, lowest
- * number first, and takes back. Memory comes in chunks of 2 MiB, 64 KiB and 4 KiB; roots are split and merged
- * one size at a time. Roots with user memory wait in three queues, examined in this order: UNUSED (nothing of
- * the block is still resident there), DISCARDED, USED; each oldest first. GPU accesses never touch the
- * queues: the order is least recently *serviced* [driver: order-by-service].
+ * number first, and takes back. Chunks have 2 MiB, 64 KiB or 4 KiB; roots are split and merged one size at a
+ * time. Roots with user memory wait in three queues, examined in this order: UNUSED (no page of the block is
+ * resident there), DISCARDED, USED; each oldest first. GPU accesses do not change the queues: the order is
+ * least recently *serviced* [driver: order-by-service].
  *
  * A chunk is pinned from its allocation until uvmp_pmm_unpin; a root that is pinned or being evicted is on
  * no queue.
@@ -23,10 +23,9 @@
  * tail), [driver: order-by-service] (uvmp_pmm_touch has no effect), [driver: marks-whole-roots] (marks act on
  * whole 2 MiB chunks only), [driver: split-loses-zero] (remainders of a split zeroed chunk count as
  * non-zero). Without quirks:
- *  - each allocated sub-chunk keeps its mark (USED at first). A split root belongs into UNUSED when all its
- *    allocated chunks are marked UNUSED, into DISCARDED when all are marked UNUSED or DISCARDED, else into
- *    USED. It changes its place only when it changes its queue, or when a mark names the queue it is in (then
- *    to that queue's tail);
+ *  - each allocated sub-chunk keeps its mark (USED at first). A split root is in UNUSED if all its allocated
+ *    chunks are marked UNUSED, in DISCARDED if all are marked UNUSED or DISCARDED, else in USED. The root
+ *    moves to a queue's tail only if its queue changes, or if a mark names its present queue;
  *  - freeing a sub-chunk does not move the root within its queue;
  *  - uvmp_pmm_touch moves the root to the tail of its queue;
  *  - the remainders of a split zeroed chunk are zeroed.
@@ -53,8 +52,8 @@ enum uvmp_chunk_type { UVMP_CHUNK_USER = 0, UVMP_CHUNK_KERNEL = 1 };
 
 enum uvmp_chunk_mark { UVMP_MARK_UNUSED = 0, UVMP_MARK_DISCARDED = 1, UVMP_MARK_USED = 2 };
 
-/* Names one chunk. Functions that take one return UVMP_ERR_RANGE when no chunk can have this name (root,
- * size, or a page that is not a multiple of the size), UVMP_ERR_STATE when no such chunk is allocated now. */
+/* Names one chunk. Functions with a chunk argument return UVMP_ERR_RANGE if no chunk can have this name (root,
+ * size, or a page that is not a multiple of the size), UVMP_ERR_STATE if the chunk is not allocated now. */
 struct uvmp_chunk {
 	uint32_t root; /* number of the root, 0..roots-1 */
 	uint16_t page; /* its first page in the root, 0..511 */
@@ -63,9 +62,9 @@ struct uvmp_chunk {
 
 struct uvmp_pmm_params {
 	uint32_t roots;	      /* root chunks of this GPU, 1..UVMP_ROOTS_MAX */
-	uint32_t splits;      /* how many roots can be split at the same time, 0..min(roots, UVMP_SPLITS_MAX):
-			       * each costs about 4.5 KiB of memory, touched when first used; as many as
-			       * roots reproduces the driver in every case */
+	uint32_t splits;      /* roots that can be split at the same time, 0..min(roots, UVMP_SPLITS_MAX).
+			       * Each costs about 4.5 KiB of memory, written on first use. splits = roots
+			       * reproduces the driver in every case */
 	uint32_t batch_order; /* user roots leave the pool in batches of 1 << batch_order, 0..20; driver: 6 */
 	bool is_zeroed;	      /* the pool hands out zeroed memory */
 	bool quirks;
@@ -87,9 +86,9 @@ UVMP_API enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, vo
 /* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT where it is
  * false. */
 UVMP_API bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm);
-/* Walks everything: queue membership equals chunk state, links close, counters match, nothing is owned
- * twice. Safe on damaged contents as long as the header is sound. For tests and debug builds;
- * O(roots + 512 splits). */
+/* Checks the invariants of the whole state: queue membership equals chunk state, links are consistent, counters
+ * match, and each chunk has at most one owner. Safe on damaged contents if the header is valid. For tests and
+ * debug builds. O(roots + 512 splits). */
 UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 
 /* Cost of the calls below: unpin, mark and touch O(1); the others are bounded by the 512 pages of a root, an
@@ -98,20 +97,20 @@ UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 /* -- allocation [driver: chunk-allocation]
  * ------------------------------------------------------------------------ */
 
-/* Allocates one chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting. It is pinned.
- * UVMP_ERR_NO_MEMORY: there is none, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root would have to be
- * split and no split record is left. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (type, size). O(1) but for the roots
- * of a pool batch. */
+/* Allocates one pinned chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting.
+ * UVMP_ERR_NO_MEMORY: no chunk is free, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root must be split, and no
+ * split record is left. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (type, size). O(1), plus the roots of a pool
+ * batch. */
 UVMP_API enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
 					 enum uvmp_chunk_size size, uint32_t block, struct uvmp_chunk *chunk);
 
-/* Ends the pin of an allocated chunk: the root, once no chunk of it is pinned, goes to the tail of USED.
+/* Ends the pin of an allocated chunk. Once no chunk of its root is pinned, the root goes to the tail of USED.
  * UVMP_ERR_STATE: also if the chunk is not pinned. */
 UVMP_API enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
-/* Frees an allocated chunk, pinned or not; merges upward, hands a free root back to the pool
- * [driver: chunk-free]. If its root is being evicted the chunk is pinned instead, as in the driver, and has
- * no longer an owner. */
+/* Frees an allocated chunk, pinned or not, merges upward, and returns a free root to the pool
+ * [driver: chunk-free]. If its root is in eviction, the chunk becomes pinned and has no owner, as in the
+ * driver. */
 UVMP_API enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
 /* Moves the chunk's root to the tail of USED, UNUSED or DISCARDED [driver: root-queues]. No effect, and
@@ -120,62 +119,62 @@ UVMP_API enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk 
 UVMP_API enum uvmp_status uvmp_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk,
 					enum uvmp_chunk_mark mark);
 
-/* The GPU has accessed the chunk. With quirks nothing happens [driver: order-by-service]. */
+/* Reports that the GPU accessed the chunk. No effect with quirks [driver: order-by-service]. */
 UVMP_API enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 
 /* -- eviction [driver: victim-choice]
  * -------------------------------------------------------------------------- */
 
-/* Picks a victim for an allocation of `type`: a free user root (non-zero, then zero), else the head of
- * UNUSED, DISCARDED, USED. The root is then in eviction, its free chunks are pinned. UVMP_ERR_RETRY: none,
- * but a root is pinned as a whole or in eviction (USER only): try later. UVMP_ERR_NO_MEMORY: none.
+/* Chooses a victim for an allocation of `type`: a free user root (non-zero, then zero), else the head of
+ * UNUSED, DISCARDED or USED. The root is then in eviction, and its free chunks are pinned. UVMP_ERR_RETRY: no
+ * victim now, but a root is pinned as a whole or in eviction (USER only). UVMP_ERR_NO_MEMORY: no victim.
  * UVMP_ERR_RANGE: type. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
 					       uint32_t *root);
 
-/* Puts one given root in eviction. UVMP_ERR_RETRY: it is pinned or in eviction, wait. UVMP_ERR_STATE: the
- * pool has it, or it is KERNEL memory: nothing that can be evicted. UVMP_ERR_RANGE: root. */
+/* Puts the given root in eviction. UVMP_ERR_RETRY: the root is pinned or in eviction; try later.
+ * UVMP_ERR_STATE: the root is in the pool or is KERNEL memory, which is never evicted. UVMP_ERR_RANGE:
+ * root. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_root(struct uvmp_pmm *pmm, uint32_t root);
 
-/* What has to leave. */
+/* Pages to evict. */
 struct uvmp_pmm_eviction {
 	uint32_t block;	 /* VABlock whose pages must go to the CPU */
-	uvmp_mask pages; /* pages of the root that it owned */
+	uvmp_mask pages; /* pages of the root that the block owned */
 };
 
-/* The next block that owns memory in a root in eviction: the owner of the first allocated chunk in address
- * order, with all its chunks of this root, which are pinned and lose their owner now. When nothing is left
- * *found is false and *eviction is not written. UVMP_ERR_RANGE: root. UVMP_ERR_STATE: root is not in
+/* Stores the next block that owns memory in a root in eviction: the owner of the first allocated chunk in
+ * address order. All chunks of the block in this root become pinned and have no owner. If no owned chunk is
+ * left, *found is false and *eviction is not written. UVMP_ERR_RANGE: root. UVMP_ERR_STATE: root is not in
  * eviction. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root,
 					      struct uvmp_pmm_eviction *eviction, bool *found);
 
-/* The same question without an effect: *block is the block that uvmp_pmm_evict_next would name. If nothing is
- * left, *found is false and *block is not written. Errors as uvmp_pmm_evict_next. O(1). */
+/* Stores the block that uvmp_pmm_evict_next would name, without an effect. If no owned chunk is left, *found
+ * is false and *block is not written. Errors as uvmp_pmm_evict_next. O(1). */
 UVMP_API enum uvmp_status uvmp_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block,
 					      bool *found);
 
-/* Everything has left: the root is whole again, not zeroed, pinned, and belongs to the allocation, of which
- * *chunk is the result: the root itself for 2 MiB, else its first sub-chunk of `size`, the others being
- * free. UVMP_ERR_STATE: root is not in eviction, or something is still allocated in it. UVMP_ERR_SPACE: no
- * split record is left (the root is then still in eviction; uvmp_pmm_evict_release gives it back).
- * UVMP_ERR_RANGE: root, type, size. */
+/* Ends an eviction after the last block was evicted. The root is whole, not zeroed, pinned, and belongs to the
+ * allocation. *chunk is the root itself for 2 MiB, else its first sub-chunk of `size`; its other sub-chunks
+ * are free. UVMP_ERR_STATE: root is not in eviction, or has an allocated chunk. UVMP_ERR_SPACE: no split
+ * record is left (the root stays in eviction; uvmp_pmm_evict_release returns it to the pool). UVMP_ERR_RANGE:
+ * root, type, size. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, enum uvmp_chunk_type type,
 					     enum uvmp_chunk_size size, uint32_t block,
 					     struct uvmp_chunk *chunk);
 
-/* The eviction failed: the root leaves eviction and goes, if something is still allocated in it, to the
- * tail of USED (marks of its sub-chunks are forgotten); chunks that had left are freed with merges, and a
- * free user root, if there is one, goes back to the pool. UVMP_ERR_RANGE: root. UVMP_ERR_STATE: root is not
- * in eviction. */
+/* Ends a failed eviction. A root with an allocated chunk goes to the tail of USED, and its sub-chunks lose
+ * their marks. Evicted chunks are freed and merged. If there is a free user root, it returns to the pool.
+ * UVMP_ERR_RANGE: root. UVMP_ERR_STATE: root is not in eviction. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root);
 
-/* Everything has left and the root goes back to the pool: evictions that the pool itself asked for
- * ([driver: victim-choice], last paragraph). The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by
- * address, from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
+/* Ends an eviction that the pool requested ([driver: victim-choice], last paragraph): returns the root to the
+ * pool after the last block was evicted. The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by address,
+ * from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);
 
-/* -- looking --------------------------------------------------------------------------------- */
+/* -- queries --------------------------------------------------------------------------------- */
 
 /* Lists of roots, head first. */
 enum uvmp_pmm_list {

@@ -1,14 +1,14 @@
-/* policy.h: which of all these decisions, with which parameters?
+/* policy.h: the policy, which selects the decisions and their parameters.
  *
- * The policy string: one spelling for command line, environment variable UVMP_POLICY, module parameter and
- * C API.
+ * The policy string has one syntax for the command line, the environment variable UVMP_POLICY, the module
+ * parameter and the C API.
  *
  *   prefetch=density threshold=51 min_faults=1 evict=lru replay=batch_flush batch=256
  *   preset=uvmsmart evict=lru4k
  *
- * `key=value`, separated by blanks or commas. A preset comes first if there is one, later keys override it;
- * without preset the values of nvidia-595 are the start. An unknown key, a bad value, a repeated key, a key
- * that the chosen policies do not use: an error that names the key and what is accepted.
+ * Words `key=value` are separated by blanks or commas. A preset comes first, and later keys override it.
+ * Without a preset, keys override the values of nvidia-595. Errors are an unknown key, a bad value, a repeated
+ * key, and a key that the chosen policies do not use. The error names the key and the accepted values.
  */
 #ifndef UVMPOLICY_POLICY_H
 #define UVMPOLICY_POLICY_H
@@ -41,11 +41,11 @@ enum uvmp_counters {
 
 #define UVMP_PREFETCH_FULL_SAME 0u
 
-/* seq_pages and locality_pages count pages of this size, whatever the host's are; the engine rounds them
- * up. */
+/* seq_pages and locality_pages count pages of this size, for every page size of the host; the engine rounds
+ * them up. */
 #define UVMP_POLICY_PAGE_BYTES 4096u
 
-/* What leaves as one: 16 pages of 4 KiB times two to this power. */
+/* Unit of eviction: 16 pages of 4 KiB times two to this power. */
 enum uvmp_granularity {
 	UVMP_GRANULARITY_64K = 0, /* "64k" */
 	UVMP_GRANULARITY_128K,
@@ -84,13 +84,13 @@ struct uvmp_policy {
 	enum uvmp_counters counters;	      /* counters */
 	uint32_t counter_batch;		      /* counter_batch: notifications per batch, 1..65536 */
 	uint32_t counter_threshold;	      /* counter_threshold: accesses before one notifies, 1..65535 */
-	bool map_on_eviction;		      /* map_on_eviction: with counters, what a GPU loses by eviction
-					       * stays mapped to it [driver: remote-on-eviction] */
+	bool map_on_eviction;		      /* map_on_eviction: with counters, pages evicted from a GPU stay
+					       * mapped to it [driver: remote-on-eviction] */
 	bool map_on_atomics;		      /* map_on_atomics: see uvmp_residency_facts.maps_on_atomics */
 	enum uvmp_plan_order plan;	      /* plan: serial, overlapped, unobtrusive */
 	struct uvmp_controls controls; /* pressure_*, early_*, threads, extra_blocks, threads_*, sm_* */
 	uint32_t memory_ratio;	       /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
-	uint32_t link_ratio;	       /* link_ratio: the engine does nothing with it, hosts do */
+	uint32_t link_ratio;	       /* link_ratio: used by hosts, not by the engine */
 	bool quirks;		       /* quirks; the same value as in prefetch, replay and thrash */
 };
 
@@ -107,14 +107,14 @@ UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
  * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
-/* Pages of 4 KiB that leave as one: of `evict`, and where it has a choice of `granularity`. The policy is
- * valid. */
+/* Pages of 4 KiB per unit of eviction: the unit of `evict`, or `granularity` if the order supports it. The
+ * policy must be valid. */
 UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 
 /* -- what a policy needs of its host ------------------------------------------------------------- */
 
-/* Everything that a host provides for one policy. A host asks uvmp_policy_needs instead of testing names of
- * prefetchers and eviction orders. */
+/* Requirements of a policy on its host. Hosts call uvmp_policy_needs instead of testing names of prefetchers
+ * and eviction orders. */
 struct uvmp_needs {
 	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096 and 65536, or 4096 alone */
 	bool touches;	     /* uvmp_service_touch or _access for every access to a resident page */
@@ -159,7 +159,7 @@ UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, str
  * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_TEXT_MAX always suffices. */
 UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity);
 
-/* -- what there is, for help texts and front ends -------------------------------------------- */
+/* -- list of keys and presets, for help texts and front ends --------------------------------- */
 
 /* One key. */
 struct uvmp_policy_key {

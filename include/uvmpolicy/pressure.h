@@ -1,10 +1,10 @@
-/* pressure.h: how full is GPU memory, what is on its way counted in?
+/* pressure.h: occupancy of GPU memory, transfers in flight included.
  *
- * UVM Smart asks this in three places: has memory become over-subscribed [uvmsmart: oversubscription-switch],
- * must something leave now [uvmsmart: eviction-trigger], and how many accesses are worth a migration
- * ([uvmsmart: migrate-or-remote], counter.h). What it calculates in 32-bit floating point is done here in
- * integers, step by step with the same rounding [uvmsmart: integer-forms], so that equality falls on the same
- * side.
+ * UVM Smart uses the occupancy in three decisions: whether memory has become over-subscribed
+ * [uvmsmart: oversubscription-switch], whether an eviction is due [uvmsmart: eviction-trigger], and the number
+ * of accesses that justifies a migration ([uvmsmart: migrate-or-remote], counter.h). UVM Smart calculates in
+ * 32-bit floating point. This module uses integers with the same rounding in each step
+ * [uvmsmart: integer-forms], so that comparisons have the same result.
  *
  * Quirks reproduced by default: [uvmsmart: clean-pages-uncounted] (more free than there is: the difference
  * wraps, memory is fuller than full). [uvmsmart: write-credited-twice, fault-entry-counts] are the caller's:
@@ -26,12 +26,12 @@ extern "C" {
 struct uvmp_pressure {
 	uint64_t total_pages; /* capacity, at least 1 */
 	uint64_t free_pages;  /* above total_pages: [uvmsmart: clean-pages-uncounted] */
-	/* Asked for and not yet given memory. [uvmsmart: eviction-trigger, migrate-or-remote]: the read stage
+	/* Requested pages without memory yet. [uvmsmart: eviction-trigger, migrate-or-remote]: the read stage
 	 * queue (a fault-latency entry counts one page, [uvmsmart: fault-entry-counts]; a remote access
-	 * none). [uvmsmart: oversubscription-switch]: that queue before the batch and the pages that the
-	 * batch has asked for. */
+	 * none). [uvmsmart: oversubscription-switch]: the read stage queue before the batch, and the pages
+	 * that the batch has requested. */
 	uint64_t incoming_pages;
-	/* On their way out. [uvmsmart: eviction-trigger]: the write stage queue and, as the original has it
+	/* Departing pages. [uvmsmart: eviction-trigger]: the write stage queue and, as in UVM Smart
 	 * [uvmsmart: write-credited-twice], the write in flight; [uvmsmart: migrate-or-remote]: the queue
 	 * alone; [uvmsmart: oversubscription-switch]: 0. */
 	uint64_t leaving_pages;
@@ -42,12 +42,13 @@ struct uvmp_pressure {
 /* False for NULL and for numbers out of range. */
 UVMP_API bool uvmp_pressure_is_valid(const struct uvmp_pressure *pressure);
 
-/* What has been asked for does not fit: over-subscription begins [uvmsmart: oversubscription-switch], an
- * eviction is due [uvmsmart: eviction-trigger]. False if not valid. O(1). */
+/* Do the requested pages exceed memory? If so, over-subscription begins
+ * [uvmsmart: oversubscription-switch], and an eviction is due [uvmsmart: eviction-trigger]. False if not
+ * valid. O(1). */
 UVMP_API bool uvmp_pressure_is_over(const struct uvmp_pressure *pressure);
 
-/* `factor` times the occupancy, 1 being full, and the fraction dropped [uvmsmart: migrate-or-remote].
- * UINT64_MAX if it exceeds that; 0 if not valid. 24 bits are significant. O(1). */
+/* `factor` times the occupancy (1 is full), rounded down [uvmsmart: migrate-or-remote], at most UINT64_MAX; 0
+ * if not valid. 24 bits are significant. O(1). */
 UVMP_API uint64_t uvmp_pressure_scale(const struct uvmp_pressure *pressure, uint32_t factor);
 
 #ifdef __cplusplus

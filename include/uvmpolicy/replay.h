@@ -1,11 +1,11 @@
-/* replay.h: when does the GPU go on?
+/* replay.h: fault replay, and the bottom half of the fault interrupt.
  *
- * The bottom half of the fault interrupt as a step function [driver: bottom-half]. The machine
- * says what to do next; the host does it and reports how it went:
+ * The bottom half as a state machine [driver: bottom-half]. Each step returns the next action; the host
+ * performs the action and reports its result:
  *
  *   uvmp_replay_start(&params, &state, &action);               an interrupt arrived
  *   while (action.kind != UVMP_REPLAY_STOP) {
- *           ... do what action says, fill event ...
+ *           ... perform the action, fill event ...
  *           uvmp_replay_step(&params, &state, &event, &action);
  *   }
  *
@@ -114,7 +114,7 @@ struct uvmp_replay_event {
 	bool has_fatal;
 };
 
-/* One per GPU. Initialise with uvmp_replay_init; only the machine writes it. */
+/* One per GPU. Initialise with uvmp_replay_init; only the functions below write to it. */
 struct uvmp_replay_state {
 	struct uvmp_prefetch_toggle prefetch_faults;
 	uint32_t batch_id; /* grows by one with each fetched batch and each BLOCK replay */
@@ -133,13 +133,13 @@ struct uvmp_replay_state {
 UVMP_API void uvmp_replay_init(struct uvmp_replay_state *state);
 UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
 
-/* Starts a bottom half. batch_id and the prefetch toggle are kept from the last one. UVMP_ERR_ARGUMENT: NULL
- * or state not valid. UVMP_ERR_STATE: one is running already.
+/* Starts a bottom half. batch_id and the prefetch toggle keep their values from the previous bottom half.
+ * UVMP_ERR_ARGUMENT: NULL or state not valid. UVMP_ERR_STATE: a bottom half is running already.
  *
- * How long it runs: at most max(max_batches, 1) fetches that are not stale; per fetch at most 5 actions and
- * beside them one SERVICE (for BLOCK also one PUSH) per bin; one PUSH at the end. An error in any event ends
- * it with that status (but [driver: service-limit-zero]): an error of servicing or of a BLOCK replay after
- * CANCEL_BATCH, any other at once. */
+ * A bottom half has at most max(max_batches, 1) fetches that are not stale. Each fetch has at most 5 actions,
+ * plus one SERVICE (for BLOCK also one PUSH) per bin. One PUSH may follow at the end. An error in any event
+ * ends the bottom half with that status (except for [driver: service-limit-zero]): an error of servicing or of
+ * a BLOCK replay after CANCEL_BATCH, any other error immediately. */
 UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params,
 					    struct uvmp_replay_state *state,
 					    struct uvmp_replay_action *action);

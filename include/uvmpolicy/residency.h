@@ -1,9 +1,11 @@
-/* residency.h: where should a page live, and who may use it there?
+/* residency.h: where a page is resident, and which processors map it.
  *
- * The rules of the driver for one page: its destination [driver: read-duplication, residency-choice], the
- * right with which the requester is mapped and who loses rights for it ([driver: block-service], steps 3 and
- * 4), and who else is mapped after a move [driver: other-mappings]. No state: everything follows from the
- * facts.
+ * The driver's rules for one page, without state:
+ *
+ *   destination                                   [driver: read-duplication, residency-choice]
+ *   right of the requester's mapping, and the     [driver: block-service], steps 3 and 4
+ *     processors that lose rights
+ *   mappings of other processors after a move     [driver: other-mappings]
  *
  * A fault on a page that is serviced for processor p:
  *
@@ -28,7 +30,7 @@ extern "C" {
 /* -- where to [driver: read-duplication, residency-choice]
  * --------------------------------------------------------------------- */
 
-/* Policy of a range. UNSET: what is read-duplicated stays so for reads, nothing else becomes it. */
+/* Policy of a range. UNSET: read-duplicated pages stay so for reads, and no other page is duplicated. */
 enum uvmp_read_duplication {
 	UVMP_DUPLICATION_UNSET = 0,
 	UVMP_DUPLICATION_ENABLED = 1,
@@ -71,8 +73,8 @@ struct uvmp_residency_place {
 	bool is_duplicate; /* copy it; other holders keep theirs */
 };
 
-/* May the page be read-duplicated [driver: read-duplication]? By policy, or because it is and neither
- * policy nor a pin objects. */
+/* May the page be read-duplicated [driver: read-duplication]? True by policy, or if the page is duplicated and
+ * neither the policy nor a pin forbids it. */
 UVMP_API bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bool is_duplicated,
 					   bool is_pinned);
 
@@ -84,8 +86,8 @@ UVMP_API enum uvmp_status uvmp_residency_select(const struct uvmp_processors *pr
 						const struct uvmp_residency_facts *facts,
 						struct uvmp_residency_place *place);
 
-/* NUMA node for a page that goes to `to` (end of [driver: residency-choice]): for a GPU the node
- * over which it is staged. Nodes are numbers >= 0; UVMP_NODE_NONE: no choice is made. `preferred_node`
+/* NUMA node for a page that moves to `to` (end of [driver: residency-choice]); for a GPU the node of the
+ * staging buffer. Nodes are numbers >= 0; UVMP_NODE_NONE: no node is chosen. `preferred_node`
  * belongs to the policy, `current_node` to the processor on which the driver runs. `facts` is not checked;
  * NULL gives NONE. */
 #define UVMP_NODE_NONE (-1)
@@ -114,7 +116,7 @@ struct uvmp_map_facts {
 			       * So are all pages serviced for access counters, which never revoke
 			       * [driver: counter-policy] */
 	bool is_discarded;    /* the page is in the block's discarded set */
-	bool is_integrated;   /* system with integrated GPUs: everybody is mapped */
+	bool is_integrated;   /* system with integrated GPUs: every processor is mapped */
 	bool is_cpu_barred;   /* the page's range group must not migrate: the CPU is not mapped */
 };
 
@@ -122,7 +124,7 @@ struct uvmp_map {
 	uint8_t right;		/* enum uvmp_right: map the requester with this */
 	uint8_t left;		/* enum uvmp_right: what `victims` keep; NONE if there are none */
 	uint8_t others_right;	/* enum uvmp_right: map `others` with this; NONE if there are none */
-	bool leaves_discarded;	/* the page is written from now on: out of the discarded set (step 6) */
+	bool leaves_discarded;	/* the page is written: remove it from the discarded set (step 6) */
 	uint64_t victims;	/* set of processors that lose a right; each is a REVOCATION event */
 	uint64_t others_atomic; /* set of processors to map with UVMP_RIGHT_READ_WRITE_ATOMIC */
 	uint64_t others;	/* set of processors to map with others_right; disjoint from others_atomic */

@@ -92,12 +92,12 @@ extern "C" {
 /* -- setting up ------------------------------------------------------------------------------ */
 
 struct uvmp_service_gpu {
-	uint64_t memory_bytes;	/* managed memory, rounded down to roots of 2 MiB (orders other than evict=lru:
+	uint64_t memory_bytes; /* managed memory, rounded down to roots of 2 MiB (orders other than evict=lru:
 				 * to pages). Below one root the GPU has no memory, and must be in
 				 * processors->no_memory; otherwise the GPU must not be there. The capacity is
 				 * policy.memory_ratio percent of this value, so offsets of chunks may exceed
 				 * memory_bytes */
-	uint32_t splits;	/* roots that can be split at a time, see uvmp_pmm_params; limited to the
+	uint32_t splits;       /* roots that can be split at a time, see uvmp_pmm_params; limited to the
 				 * number of roots. policy.memory_ratio does not enlarge it: if it must
 				 * suffice for all roots, scale it by the ratio */
 	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and

@@ -1,21 +1,22 @@
-/* thrash.h: is this page bouncing, and what can be done about it?
+/* thrash.h: pages that bounce between processors, and hints against it.
  *
  * The driver's thrashing detector [driver: thrashing]. The host reports every migration and
  * every revocation of access; before it services a fault it asks for a hint:
  *
  *   NONE      service as usual;
  *   PIN       leave the page on one processor and map it from the others (hint.pin_to, hint.procs);
- *   THROTTLE  do not service this processor's fault before hint.until_ns, so that another one gets something
- *             done with the page.
+ *   THROTTLE  do not service this processor's fault before hint.until_ns, so that another processor makes
+ *             progress with the page.
  *
- * A page thrashes once `threshold` events followed the one before within the lapse. While it does, time is
- * cut into throttling periods of one nap; in each period one processor is spared and the others are
- * throttled. After pin_threshold throttlings the page is pinned, for pin * lapse; then a worker unpins it.
+ * A page thrashes once `threshold` events each followed the previous event within the lapse. While the page
+ * thrashes, time is divided into throttling periods of one nap; in each period one processor is spared and the
+ * others are throttled. After pin_threshold throttlings the page is pinned, for pin * lapse; then a worker
+ * unpins it.
  *
- * State: one struct for the address space, one for each block, and for blocks with a suspicion of thrashing
- * an array of pages. All belong to the caller, and hold pointers to each other: neither a block nor its array
- * may move while the detector knows it. Time is what the host says, in nanoseconds; 0 counts as "never";
- * differences are taken in unsigned arithmetic.
+ * State: one struct per address space, one per block, and an array of pages for each block suspected of
+ * thrashing. All belong to the caller, and hold pointers to each other: neither a block nor its array may move
+ * while the detector uses it. Times come from the host, in nanoseconds; 0 means "never"; differences use
+ * unsigned arithmetic.
  *
  * Quirks reproduced by default, and the corrected rule:
  *  [driver: pinned-total-grows]
@@ -56,7 +57,7 @@ struct uvmp_thrash_params {
 	uint32_t vote_threshold; /* at least 1; driver: 32; see [driver: vote-threshold-zero] */
 	uint32_t nap;		 /* lapses, 1..100; driver: 1 */
 	uint32_t epoch;		 /* lapses, at least 1; driver: 2000 */
-	uint32_t pin;		 /* lapses; 0: pinned for good; driver: 300 */
+	uint32_t pin;		 /* lapses; 0: pinned permanently; driver: 300 */
 	uint32_t max_resets;	 /* epoch resets of one block; driver: 4 */
 	bool quirks;
 };
@@ -128,17 +129,16 @@ UVMP_API bool uvmp_thrash_block_is_valid(const struct uvmp_thrash_block *block);
 /* Bytes of the page array of a block of `pages` pages; 0 if pages is not in 1..512. About 36 KiB for 512. */
 UVMP_API size_t uvmp_thrash_array_size(uint32_t pages);
 
-/* Gives the block memory for its array, aligned for uint64_t; what is in it does not matter.
- * UVMP_ERR_ARGUMENT: misaligned too. UVMP_ERR_SPACE: less than uvmp_thrash_array_size. UVMP_ERR_STATE: it has
- * memory. */
+/* Gives the block memory for its array, aligned for uint64_t, with any contents. UVMP_ERR_ARGUMENT: also if
+ * misaligned. UVMP_ERR_SPACE: less than uvmp_thrash_array_size. UVMP_ERR_STATE: the block has memory. */
 UVMP_API enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block, void *memory, size_t bytes);
 
 /* Takes the memory back if the array is not in use: before the first suspicion, after an epoch reset, after
  * uvmp_thrash_block_end. UVMP_ERR_STATE: in use, or there is none. */
 UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory);
 
-/* Forgets all that is known of the block, before it goes away or to begin again: its pages leave the queue,
- * its array is no longer in use, its counts are 0. Only the id and the memory stay. O(pages). */
+/* Resets the block, before its removal or for reuse: its pages leave the queue, its array is no longer in use,
+ * and its counts are 0. Only the id and the memory stay. O(pages). */
 UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 						struct uvmp_thrash_block *block);
 
@@ -167,14 +167,14 @@ struct uvmp_thrash_migration {
 	uint64_t now_ns;
 };
 
-/* Pages have moved. Events that the driver filters out are a success too; some reset the pages.
- * UVMP_ERR_NO_MEMORY: the block needs its array now: give it memory and repeat the call; a host that has
- * none goes on, and the event is forgotten. O(pages of the region). */
+/* Reports a migration. Events that the driver filters out succeed too; some reset the pages.
+ * UVMP_ERR_NO_MEMORY: the block needs its array. The host gives it memory and repeats the call, or continues
+ * without memory, and the event is dropped. O(pages of the region). */
 UVMP_API enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space,
 					      struct uvmp_thrash_block *block,
 					      const struct uvmp_thrash_migration *migration);
 
-/* `proc` has lost access to pages. Errors and cost as above. */
+/* Reports that access of `proc` to pages was revoked. Errors and cost as above. */
 UVMP_API enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
 					     struct uvmp_region region, uint32_t proc, uint64_t now_ns);
 
@@ -204,10 +204,10 @@ struct uvmp_thrash_hint {
 	uint64_t until_ns; /* THROTTLE, else 0 */
 };
 
-/* What to do about this fault. Changes the state: a page that is to be pinned counts as pinned, a processor
- * that is to be throttled as throttled, and the lapse adapts. When it pins the first page of the queue the
- * host arms its timer, see uvmp_thrash_unpin_us. UVMP_ERR_RANGE: also if another processor than the existing
- * ones was in an event of this page. O(processors), once per epoch reset a little more. */
+/* Gives the hint for a fault, and changes the state: a page with hint PIN counts as pinned, a processor with
+ * hint THROTTLE counts as throttled, and the lapse adapts. If the call pins the first page of the queue, the
+ * host arms its timer, see uvmp_thrash_unpin_us. UVMP_ERR_RANGE: also if an event of this page named a
+ * processor that does not exist. O(processors), plus O(pages) per epoch reset. */
 UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
 					     const struct uvmp_processors *processors,
 					     const struct uvmp_thrash_facts *facts,
@@ -217,14 +217,14 @@ UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, st
 
 #define UVMP_THRASH_IDLE UINT64_MAX
 
-/* Whole microseconds, rounded down, until the worker should run; 0 when it is due; UVMP_THRASH_IDLE when no
- * page waits or space is not valid. */
+/* Microseconds until the worker should run, rounded down; 0 if the worker is due; UVMP_THRASH_IDLE if no page
+ * is queued or space is not valid. */
 UVMP_API uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t now_ns);
 
-/* Unpins the page at the head of the queue if its deadline is at most 20 us away: it is reset, *block and
- * *page name it, *found is true. The host then unmaps it from each processor that has no copy and is not
- * "accessed by". Repeat until *found is false (the others are not written then), then arm the timer with
- * uvmp_thrash_unpin_us. O(1). */
+/* Unpins and resets the page at the head of the queue if its deadline is at most 20 us ahead. *block and *page
+ * then name the page, and *found is true. The host unmaps the page from each processor without a copy that is
+ * not "accessed by". Repeat until *found is false (*block and *page are then not written), then arm the timer
+ * with uvmp_thrash_unpin_us. O(1). */
 UVMP_API enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now_ns,
 					    struct uvmp_thrash_block **block, uint32_t *page, bool *found);
 

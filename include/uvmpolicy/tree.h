@@ -1,4 +1,4 @@
-/* tree.h: how full is each subtree of basic blocks?
+/* tree.h: occupancy of each subtree of basic blocks.
  *
  * The state of the tree-based policies of UVM Smart [uvmsmart: allocation-rounding]: a perfect binary
  * tree over 1..32 basic blocks (64 KiB, 16 pages of 4 KiB), each node holding the pages below it that are
@@ -33,7 +33,7 @@ struct uvmp_tree {
 UVMP_API enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks);
 UVMP_API bool uvmp_tree_is_valid(const struct uvmp_tree *tree);
 
-/* A tree that is NULL or not valid counts as one without any block in all that follows. */
+/* All functions below treat a tree that is NULL or not valid as a tree without blocks. */
 
 /* Value of the leaf of a block, in pages; 0 for a block outside the tree. */
 UVMP_API uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block);
