@@ -32,7 +32,7 @@ static inline uint64_t array_capacity(uint64_t capacity, uint64_t count)
 	return capacity;
 }
 
-/* Gives `array` (a pointer, an lvalue) room for `count` elements; `capacity` (an unsigned lvalue) is how many
+/* Gives `array` (a pointer, an lvalue) space for `count` elements; `capacity` (an unsigned lvalue) is how many
  * fit. The value is false if memory is short: then neither has changed. Arguments are evaluated more than
  * once. Cost: amortised O(1) an element. */
 #define ARRAY_RESERVE(array, capacity, count)                                                                \
@@ -61,7 +61,7 @@ static inline uint64_t array_capacity(uint64_t capacity, uint64_t count)
 		array_fresh != NULL;                                                                         \
 	})
 
-/* Opens a gap of one element at index `at` of an array with `count` elements and room for one more. */
+/* Opens a gap of one element at index `at` of an array with `count` elements and space for another. */
 #define ARRAY_OPEN(array, count, at)                                                                         \
 	memmove((array) + (at) + 1, (array) + (at), (size_t)((count) - (at)) * sizeof(*(array)))
 

@@ -33,9 +33,9 @@ static void fail(struct input *input, const char *what, const char *why)
 	snprintf(input->problem, sizeof(input->problem), "%s%s", what, why);
 }
 
-static size_t read_file(struct input *input, void *to, size_t room)
+static size_t read_file(struct input *input, void *to, size_t capacity)
 {
-	size_t got = fread(to, 1, room, input->file);
+	size_t got = fread(to, 1, capacity, input->file);
 
 	input->bytes += got;
 	if (got == 0 && ferror(input->file))
@@ -54,9 +54,9 @@ static bool refill_packed(struct input *input)
 	return input->packed_end != 0;
 }
 
-static size_t read_packed(struct input *input, void *to, size_t room)
+static size_t read_packed(struct input *input, void *to, size_t capacity)
 {
-	ZSTD_outBuffer out = {to, room, 0};
+	ZSTD_outBuffer out = {to, capacity, 0};
 
 	while (out.pos == 0) {
 		ZSTD_inBuffer in;
@@ -110,7 +110,7 @@ static void begin(struct input *input)
 		begin_packed(input);
 }
 
-size_t input_read(struct input *input, void *to, size_t room)
+size_t input_read(struct input *input, void *to, size_t capacity)
 {
 	size_t head;
 
@@ -120,12 +120,12 @@ size_t input_read(struct input *input, void *to, size_t room)
 		return 0;
 #ifdef HAVE_ZSTD
 	if (input->is_packed)
-		return read_packed(input, to, room);
+		return read_packed(input, to, capacity);
 #endif
 	head = input->head_end - input->head_at;
 	if (head == 0)
-		return read_file(input, to, room);
-	head = head < room ? head : room;
+		return read_file(input, to, capacity);
+	head = head < capacity ? head : capacity;
 	memcpy(to, input->head + input->head_at, head);
 	input->head_at += head;
 	return head;

@@ -13,8 +13,8 @@ struct input;
 struct input *input_open(FILE *file);
 /* Starts again where `file` stands now. */
 void input_restart(struct input *input);
-/* Reads at most `room` bytes, at least 1. Returns how many; 0: the end, or a problem. */
-size_t input_read(struct input *input, void *to, size_t room);
+/* Reads at most `capacity` bytes, at least 1. Returns how many; 0: the end, or a problem. */
+size_t input_read(struct input *input, void *to, size_t capacity);
 /* Why reading failed, to follow the name of the file: `cannot be read: ...`. NULL: it did not fail. */
 const char *input_problem(const struct input *input);
 /* Known once a byte was read. */

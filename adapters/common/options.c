@@ -99,7 +99,7 @@ int options_next(struct options *options, const char **value)
 		return end_or_operand(options, value);
 	fill_rows(options, rows, names);
 	word = options->next < options->argc ? options->argv[options->next ? options->next : 1] : NULL;
-	optind = options->next; /* 0 makes getopt_long start anew */
+	optind = options->next; /* 0 restarts getopt_long */
 	opterr = 0;
 	found = getopt_long(options->argc, options->argv, options->stops ? "+:" : "-:", rows, NULL);
 	options->next = optind;

@@ -1,7 +1,7 @@
 /* stalled.h: the queue of stalled faults of a host, in the order of faulting. Freestanding: the kernel module uses it,
  * too. The simulator decides the same from the same faults (adapters/simulator/agents.h).
  *
- * A fault is reported to the engine when it occurs; if the engine's fault buffer is full, as soon as there is room. At a
+ * A fault is reported to the engine when it occurs; if the engine's fault buffer is full, as soon as an entry is free. At a
  * replay the faults whose page has arrived are resumed. The others would only fault again: they are reported again at
  * once, first those that had not been reported since the replay before.
  *
@@ -39,7 +39,7 @@ struct stalled_queue {
 
 typedef bool stalled_function(void *host, const struct stalled *fault);
 
-/* Appends a fault and reports it. There must be room. */
+/* Appends a fault and reports it. The queue must have space. */
 static inline void stalled_add(struct stalled_queue *queue, const struct stalled *fault,
 			       stalled_function *report, void *host)
 {
@@ -65,7 +65,7 @@ static inline void stalled_report_some(struct stalled_queue *queue, bool were_re
 	}
 }
 
-/* The engine's buffer may have room again: reports what it had no room for, the oldest first. */
+/* The engine's buffer may have free entries: reports the faults that it refused, oldest first. */
 static inline void stalled_report(struct stalled_queue *queue, stalled_function *report, void *host)
 {
 	if (queue->unreported == 0)

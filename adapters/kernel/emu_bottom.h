@@ -21,10 +21,10 @@ struct emu_engine {
 	void *segment[EMU_SEGMENTS]; /* of arena */
 	u32 segments;
 	u64 bytes;
-	u64 retry_grow_ns; /* the arena could not grow: no attempt before this time of ktime_get_ns */
-	u32 fault_room; /* faults that the engine's buffers hold; as many warps can be stalled */
-	struct stalled *stalled;     /* [fault_room] */
-	struct uvmp_fault *fetched;  /* [fault_room] */
+	u64 retry_grow_ns;	 /* the arena could not grow: no attempt before this time of ktime_get_ns */
+	u32 fault_capacity;	 /* faults that the engine's buffers hold; as many warps can be stalled */
+	struct stalled *stalled; /* [fault_capacity] */
+	struct uvmp_fault *fetched; /* [fault_capacity] */
 };
 
 /* Pages whose frame on a processor may become free once the engine has moved them. */
@@ -46,25 +46,25 @@ struct emu_bottom {
 	struct list_head due;	  /* requests due at the end of this round */
 	struct emu_engine engine;
 	/* time */
-	u64 start_ns;	      /* time of ktime_get_ns at the engine's time 0 */
-	u64 now_ns;	      /* the engine's clock */
-	u64 throttled_ns;     /* until_ns of the last THROTTLE that has not delayed a warp yet; 0: none */
-	u64 paused_until_ns;	      /* no warp could continue before this time; 0: not paused */
-	u64 ended_ticket; /* of the last request that has ended */
-	int ended_status; /* its enum uvmp_status */
+	u64 start_ns;	     /* time of ktime_get_ns at the engine's time 0 */
+	u64 now_ns;	     /* the engine's clock */
+	u64 throttled_ns;    /* until_ns of the last THROTTLE that has not delayed a warp yet; 0: none */
+	u64 paused_until_ns; /* no warp could continue before this time; 0: not paused */
+	u64 ended_ticket;    /* of the last request that has ended */
+	int ended_status;    /* its enum uvmp_status */
 	u64 retry_space, retry_address, retry_ns; /* a throttled CPU fault is retried */
 	/* faults */
 	struct stalled_queue stalled; /* warps; `agent` is the uTLB */
-	u32 agents[EMU_UTLBS_MAX]; /* agents numbered in this round, by uTLB */
-	bool is_ending;	   /* the timer is not started again */
-	bool is_changing;  /* the policy is being changed: no request is taken */
+	u32 agents[EMU_UTLBS_MAX];    /* agents numbered in this round, by uTLB */
+	bool is_ending;		      /* the timer is not started again */
+	bool is_changing;	      /* the policy is being changed: no request is taken */
 	bool wants_touches;
-	bool counts_pages;	   /* the eviction order counts pages; frames of units are ignored */
+	bool counts_pages; /* the eviction order counts pages; frames of units are ignored */
 	struct ida frame_numbers[EMU_PROCS]; /* then: page numbers of a GPU's memory in use */
 	struct emu_departing departing[EMU_DEPARTING];
 	u32 departing_count;
 	struct emu_departing evicting; /* the block of an evicted root whose copies may still fail */
-	bool is_evicting;	     /* it is valid */
+	bool is_evicting;	       /* it is valid */
 	/* too large for the stack */
 	struct uvmp_action action, made;
 	char line[UVMP_ACTION_TEXT_MAX + 1u];
@@ -88,7 +88,8 @@ bool emu_pump(struct emu_bottom *bottom, bool is_until_done);
 /* emu_request.c */
 void emu_request_init(struct emu_bottom *bottom);
 bool emu_request_take(struct emu_bottom *bottom); /* takes new requests; true: there were some */
-void emu_request_answer(struct emu_bottom *bottom, u64 ticket, enum uvmp_status status); /* of a request of the engine */
+void emu_request_answer(struct emu_bottom *bottom, u64 ticket,
+			enum uvmp_status status); /* of a request of the engine */
 /* A round begins with reading the rings: requests held until then are due at its end. */
 void emu_request_begin_reading(struct emu_bottom *bottom);
 /* Ends due submissions. Returns the next change of policy that is due, for the caller to perform and to finish, or NULL. */
@@ -106,7 +107,8 @@ void emu_engine_unbind(struct emu_bottom *bottom, u64 space);
 /* Makes an engine with another policy; frees one; puts one in force. */
 int emu_engine_make(struct emu_bottom *bottom, const struct uvmp_policy *policy, struct emu_engine *engine);
 void emu_engine_free(struct emu_engine *engine);
-void emu_engine_take(struct emu_bottom *bottom, const struct uvmp_policy *policy, const struct emu_engine *engine);
+void emu_engine_take(struct emu_bottom *bottom, const struct uvmp_policy *policy,
+		     const struct emu_engine *engine);
 /* Writes to the kernel log why a policy is refused, and returns the error. */
 int emu_engine_refuse(int error, const char *why);
 
@@ -115,14 +117,17 @@ int emu_change_policy(struct emu_bottom *bottom, const struct uvmp_policy *polic
 
 /* emu_advice.c. Reserve: before the engine gets the advice; 0, or -ENOMEM: too much other advice in
  * force, or no memory. Then keep, if the engine accepts it, or release. */
-int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor, struct emu_advice **reserved);
+int emu_advice_reserve(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor,
+		       struct emu_advice **reserved);
 void emu_advice_keep(struct emu_space *space, struct emu_advice *reserved);
 void emu_advice_release(struct emu_space *space, struct emu_advice *reserved);
 void emu_advice_unmap(struct emu_range *range, u64 address, u64 bytes); /* pages of the range are about
 									 * to be unmapped */
-void emu_advice_close(struct emu_space *space); /* the space has no managed memory */
-typedef void emu_advice_use(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor, void *argument);
-void emu_advice_repeat(struct emu_space *space, emu_advice_use *use, void *argument); /* piece by piece, the oldest first */
+void emu_advice_close(struct emu_space *space);				/* the space has no managed memory */
+typedef void emu_advice_use(struct emu_space *space, u64 address, u64 bytes, u32 advice, u32 processor,
+			    void *argument);
+void emu_advice_repeat(struct emu_space *space, emu_advice_use *use,
+		       void *argument); /* piece by piece, the oldest first */
 
 /* emu_reports.c: takes the reports of the GPUs. True: there were some. */
 bool emu_reports_take(struct emu_bottom *bottom);
@@ -143,12 +148,14 @@ void emu_stalled_give_up(struct emu_bottom *bottom); /* all warps retry */
 /* emu_record.c. Rows of the first space, of its GPU 1 and of the CPU. */
 void emu_record_begin(struct emu_bottom *bottom);
 void emu_record_range(struct emu_bottom *bottom, u64 space, u64 base, u64 bytes, bool is_fresh);
-void emu_record_access(struct emu_bottom *bottom, u64 space, u32 gpu, u32 agent, u8 access, u64 address); /* gpu 0: CPU */
+void emu_record_access(struct emu_bottom *bottom, u64 space, u32 gpu, u32 agent, u8 access,
+		       u64 address); /* gpu 0: CPU */
 void emu_record_batch(struct emu_bottom *bottom);
 void emu_record_free(struct emu_bottom *bottom, u64 space, u64 base);
 void emu_record_free_part(struct emu_bottom *bottom, u64 space, u64 address, u64 bytes);
 void emu_record_prefetch(struct emu_bottom *bottom, u64 space, u32 processor, u64 address, u64 bytes);
-void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address, u64 bytes);
+void emu_record_advise(struct emu_bottom *bottom, u64 space, u32 advice, u32 processor, u64 address,
+		       u64 bytes);
 void emu_record_kernel(struct emu_bottom *bottom, u64 space, u32 gpu, bool is_begin);
 
 /* emu_residency.c */
@@ -178,6 +185,7 @@ void emu_residency_forget(struct emu_bottom *bottom, struct emu_space *space, u6
 
 /* emu_perform.c */
 /* The page is resident on the CPU but was never used: gives it a frame, and maps it with `right`. */
-int emu_perform_first_use(struct emu_bottom *bottom, struct emu_space *space, u64 address, enum uvmp_right right);
+int emu_perform_first_use(struct emu_bottom *bottom, struct emu_space *space, u64 address,
+			  enum uvmp_right right);
 
 #endif

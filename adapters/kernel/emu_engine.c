@@ -145,9 +145,9 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 		return emu_engine_refuse(-ENOMEM, "no memory");
 	set_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
-	engine->fault_room = buffer_entries(policy) - 1u;
-	engine->stalled = kvcalloc(engine->fault_room, sizeof(*engine->stalled), GFP_KERNEL);
-	engine->fetched = kvcalloc(engine->fault_room, sizeof(*engine->fetched), GFP_KERNEL);
+	engine->fault_capacity = buffer_entries(policy) - 1u;
+	engine->stalled = kvcalloc(engine->fault_capacity, sizeof(*engine->stalled), GFP_KERNEL);
+	engine->fetched = kvcalloc(engine->fault_capacity, sizeof(*engine->fetched), GFP_KERNEL);
 	if (engine->stalled != NULL && engine->fetched != NULL)
 		result = begin(&params, engine);
 	else
@@ -211,7 +211,7 @@ void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, con
 	(void)uvmp_policy_needs(policy, &needs);
 	b->wants_touches = needs.touches;
 	b->counts_pages = !uvmp_evict_traits_of(policy->evict)->is_chunked;
-	b->stalled = (struct stalled_queue){.fault = engine->stalled, .capacity = engine->fault_room};
+	b->stalled = (struct stalled_queue){.fault = engine->stalled, .capacity = engine->fault_capacity};
 	b->start_ns = ktime_get_ns();
 	b->now_ns = b->throttled_ns = b->paused_until_ns = b->retry_ns = 0;
 	b->ended_ticket = 0;

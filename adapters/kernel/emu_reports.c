@@ -21,11 +21,11 @@ static void touch(struct emu_bottom *b, u32 gpu, u64 space, u64 address, u32 utl
 static bool take_touches(struct emu_bottom *b, struct emu_gpu *gpu)
 {
 	struct emu_touch reported;
-	u32 left = b->engine.fault_room;
+	u32 left = b->engine.fault_capacity;
 
 	while (left-- > 0 && emu_counter_touched(gpu, &reported))
 		touch(b, gpu->id, reported.space, reported.address & PAGE_MASK, 0, reported.access);
-	return left != b->engine.fault_room - 1u;
+	return left != b->engine.fault_capacity - 1u;
 }
 
 static bool take_notes(struct emu_bottom *b, struct emu_gpu *gpu)
@@ -43,10 +43,10 @@ static bool take_notes(struct emu_bottom *b, struct emu_gpu *gpu)
 static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvmp_fault *fault)
 {
 	struct stalled w = {.space = fault->instance,
-				.address = fault->address & PAGE_MASK,
-				.gpu = gpu->id,
-				.agent = fault->utlb,
-				.access = fault->access};
+			    .address = fault->address & PAGE_MASK,
+			    .gpu = gpu->id,
+			    .agent = fault->utlb,
+			    .access = fault->access};
 
 	if (!emu_stalled_add(b, &w))
 		return;
@@ -54,14 +54,14 @@ static void wait_for(struct emu_bottom *b, struct emu_gpu *gpu, const struct uvm
 	emu_record_access(b, w.space, gpu->id, agent(b, w.agent), w.access, w.address);
 }
 
-/* Free entries for this GPU: the GPUs after it need room as well, up to an equal share each. */
-static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
+/* Free entries for this GPU: later GPUs keep up to an equal share each. */
+static u32 free_entries(const struct emu_bottom *b, const struct emu_gpu *gpu)
 {
-	u32 gpus = b->driver->params.gpus, share = b->engine.fault_room / gpus, kept = b->stalled.count;
+	u32 gpus = b->driver->params.gpus, share = b->engine.fault_capacity / gpus, kept = b->stalled.count;
 
 	for (u32 i = gpu->id; i < gpus; i++)
 		kept += min(emu_ring_count(&b->driver->gpu[i]), share);
-	return kept < b->engine.fault_room ? b->engine.fault_room - kept : 0;
+	return kept < b->engine.fault_capacity ? b->engine.fault_capacity - kept : 0;
 }
 
 /* Answered faults are reported as touches first, since these may move other pages. No warp of a closed
@@ -69,9 +69,9 @@ static u32 room_for(const struct emu_bottom *b, const struct emu_gpu *gpu)
  * False: the ring was empty. */
 static bool take_faults(struct emu_bottom *b, struct emu_gpu *gpu)
 {
-	u32 count = 0, reported = 0, room = room_for(b, gpu);
+	u32 count = 0, reported = 0, entries = free_entries(b, gpu);
 
-	while (count < room && emu_ring_fetch(gpu, &b->engine.fetched[count]))
+	while (count < entries && emu_ring_fetch(gpu, &b->engine.fetched[count]))
 		count++;
 	for (u32 i = 0; i < count; i++) {
 		const struct uvmp_fault *f = &b->engine.fetched[i];

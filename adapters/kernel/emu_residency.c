@@ -270,7 +270,7 @@ void emu_residency_arriving(struct emu_bottom *b, const struct uvmp_action *a)
 	}
 }
 
-/* -- pages that are no longer managed -- */
+/* -- release -- */
 
 void emu_residency_forget(struct emu_bottom *b, struct emu_space *space, u64 address, u64 bytes)
 {

@@ -69,12 +69,12 @@ static void leave_store(struct areas *areas, const struct area *area)
 /* -- areas -- */
 
 /* There are at least as many areas by_store as by address. */
-static bool has_room(struct areas *areas)
+static bool reserve_areas(struct areas *areas)
 {
-	size_t room = areas->room;
+	size_t capacity = areas->capacity;
 
-	return ARRAY_RESERVE(areas->area, room, areas->stored + 1u) &&
-	       ARRAY_RESERVE(areas->by_store, areas->room, areas->stored + 1u);
+	return ARRAY_RESERVE(areas->area, capacity, areas->stored + 1u) &&
+	       ARRAY_RESERVE(areas->by_store, areas->capacity, areas->stored + 1u);
 }
 
 struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
@@ -84,7 +84,7 @@ struct area *areas_add(struct areas *areas, uint64_t base, uint64_t asked)
 	size_t at, before;
 
 	if (bytes < asked || !find_gap(areas, bytes / UVMP_STORE_PAGE_BYTES, &place, &before) ||
-	    !has_room(areas))
+	    !reserve_areas(areas))
 		return NULL;
 	area = calloc(1, sizeof(*area));
 	if (area)
@@ -134,7 +134,7 @@ bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes)
 
 void areas_retire(struct areas *areas, const struct area *area)
 {
-	if (!ARRAY_RESERVE(areas->retired, areas->retired_room, areas->retireds + 1u))
+	if (!ARRAY_RESERVE(areas->retired, areas->retired_capacity, areas->retireds + 1u))
 		return;
 	areas->retired[areas->retireds++] = (struct retired){area->base, area->bytes};
 }

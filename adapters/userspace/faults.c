@@ -152,13 +152,14 @@ static bool take_batch(struct uvmp_pager *p)
 	uint32_t asked, got, count;
 
 	do {
-		uint32_t room = p->pendings < p->fault_room ? p->fault_room - (uint32_t)p->pendings : 0;
+		uint32_t entries =
+			p->pendings < p->fault_capacity ? p->fault_capacity - (uint32_t)p->pendings : 0;
 
-		asked = room < MESSAGES_MOST ? room : MESSAGES_MOST;
+		asked = entries < MESSAGES_MOST ? entries : MESSAGES_MOST;
 		got = asked == 0 ? 0 : messages_read(p, asked);
 	} while (got == asked && asked != 0);
 	moved_settle(p);
-	count = p->pendings < p->fault_room ? (uint32_t)p->pendings : p->fault_room;
+	count = p->pendings < p->fault_capacity ? (uint32_t)p->pendings : p->fault_capacity;
 	advance_clock(p);
 	for (uint32_t i = 0; i < count; i++)
 		take_fault(p, i);

@@ -24,7 +24,7 @@ static void add_fault(struct uvmp_pager *p, const struct uffd_msg *message)
 				  .flags = message->arg.pagefault.flags,
 				  .tid = p->uffd.has_tid ? message->arg.pagefault.feat.ptid : 0};
 
-	if (!ARRAY_RESERVE(p->pending, p->pending_room, p->pendings + 1u)) { /* it faults again */
+	if (!ARRAY_RESERVE(p->pending, p->pending_capacity, p->pendings + 1u)) { /* it faults again */
 		uffd_wake(&p->uffd, pending.address & ~(KERNEL_PAGE - 1u), KERNEL_PAGE);
 		return;
 	}
@@ -35,7 +35,7 @@ static void add_move(struct uvmp_pager *p, uint64_t from, uint64_t to, uint64_t 
 {
 	if (bytes == 0)
 		return;
-	if (!ARRAY_RESERVE(p->moved, p->moved_room, p->moves + 1u)) {
+	if (!ARRAY_RESERVE(p->moved, p->moved_capacity, p->moves + 1u)) {
 		p->stats.store_error = -ENOMEM;
 		return;
 	}

@@ -86,7 +86,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	if ((needs.page_bytes & c->page_bytes) == 0) {
 		uvmp_policy_evictors(c->page_bytes, evictors, sizeof(evictors));
 		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=%s work",
-		              c->page_bytes, evictors);
+			      c->page_bytes, evictors);
 	}
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
 		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
@@ -132,7 +132,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
 	params.blocks += params.ranges;
-	p->fault_room = gpu.fault_entries - 1u;
+	p->fault_capacity = gpu.fault_entries - 1u;
 	gpu.splits = 16;
 	if (gpu.splits > held / BLOCK_BYTES)
 		gpu.splits = (uint32_t)(held / BLOCK_BYTES);

@@ -74,7 +74,7 @@ struct threads_one {
 
 struct threads {
 	struct threads_one *one;
-	uint32_t count, room;
+	uint32_t count, capacity;
 };
 
 /* Number of a thread. 0 also without a thread id (0), or out of memory. */
@@ -114,9 +114,9 @@ struct retired {
 struct areas {
 	struct area **area;	/* by base */
 	struct area **by_store; /* by store page, with freed areas that keep their store pages */
-	size_t count, stored, room;
+	size_t count, stored, capacity;
 	struct retired *retired; /* addresses that must not be managed again */
-	size_t retireds, retired_room;
+	size_t retireds, retired_capacity;
 	uint64_t bytes, most; /* of all areas; most: bytes of the store */
 	uint32_t page_bytes;
 };
@@ -231,9 +231,9 @@ struct moved {
 
 /* Resident pages that are set aside, so that a touch faults. */
 struct sample {
-	uint32_t pages, room, page_bytes; /* at most `pages` (0: off); allocated for `room` */
-	uint64_t *page;			  /* their addresses, or SAMPLE_NONE */
-	uint8_t *contents;		  /* of page i: sample_contents() */
+	uint32_t pages, capacity, page_bytes; /* at most `pages` (0: off); allocated for `capacity` */
+	uint64_t *page;			      /* their addresses, or SAMPLE_NONE */
+	uint8_t *contents;		      /* of page i: sample_contents() */
 	uint64_t cursor, turn_ns;
 	uint32_t round;
 };
@@ -249,7 +249,7 @@ struct uvmp_pager {
 
 	struct uvmp_policy policy;
 	uint32_t page_bytes;
-	uint32_t fault_room; /* faults that the engine takes before its actions must be performed */
+	uint32_t fault_capacity; /* faults that the engine takes before its actions must be performed */
 	struct uvmp_service *service;
 	void *arena;
 	size_t arena_bytes;
@@ -266,9 +266,9 @@ struct uvmp_pager {
 			  */
 	uint64_t throttled_until_ns; /* of the last THROTTLE; 0: none since */
 	struct pending *pending;
-	size_t pendings, pending_room;
+	size_t pendings, pending_capacity;
 	struct moved *moved;
-	size_t moves, moved_room;
+	size_t moves, moved_capacity;
 	uint8_t *bounce; /* a block */
 	struct copiers copiers;
 

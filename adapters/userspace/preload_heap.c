@@ -22,7 +22,7 @@ struct head {
 	uint8_t *block;
 	uint32_t class;
 };
-_Static_assert(sizeof(struct head) <= HEAD_BYTES, "a head has room");
+_Static_assert(sizeof(struct head) <= HEAD_BYTES, "a header fits");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *heap;

@@ -10,7 +10,7 @@
 
 int sample_open(struct sample *s, uint32_t pages, uint32_t page_bytes)
 {
-	*s = (struct sample){.page_bytes = page_bytes, .room = pages};
+	*s = (struct sample){.page_bytes = page_bytes, .capacity = pages};
 	if (pages == 0)
 		return 0;
 	s->page = malloc(pages * sizeof(*s->page));
@@ -29,7 +29,7 @@ int sample_open(struct sample *s, uint32_t pages, uint32_t page_bytes)
 void sample_close(struct sample *s)
 {
 	if (s->contents)
-		munmap(s->contents, (size_t)s->room * s->page_bytes);
+		munmap(s->contents, (size_t)s->capacity * s->page_bytes);
 	free(s->page);
 	*s = (struct sample){0};
 }

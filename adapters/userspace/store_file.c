@@ -144,7 +144,7 @@ static int copy_file(const struct file *file, int to)
 	return error;
 }
 
-/* A device has no room for a copy. */
+/* A device cannot hold a second copy. */
 static int copy_for_child(struct file *file)
 {
 	int copy, error;

@@ -9,7 +9,7 @@
 
 static uint32_t place_of(const struct threads *threads, uint32_t tid)
 {
-	uint32_t mask = threads->room - 1u, at = tid * 2654435769u & mask;
+	uint32_t mask = threads->capacity - 1u, at = tid * 2654435769u & mask;
 
 	while (threads->one[at].tid != 0 && threads->one[at].tid != tid)
 		at = (at + 1u) & mask;
@@ -18,12 +18,12 @@ static uint32_t place_of(const struct threads *threads, uint32_t tid)
 
 static bool grow(struct threads *threads)
 {
-	uint32_t room = threads->room == 0 ? LEAST : 2u * threads->room;
-	struct threads grown = {calloc(room, sizeof(*grown.one)), threads->count, room};
+	uint32_t capacity = threads->capacity == 0 ? LEAST : 2u * threads->capacity;
+	struct threads grown = {calloc(capacity, sizeof(*grown.one)), threads->count, capacity};
 
 	if (!grown.one)
 		return false;
-	for (uint32_t i = 0; i < threads->room; i++) {
+	for (uint32_t i = 0; i < threads->capacity; i++) {
 		if (threads->one[i].tid != 0)
 			grown.one[place_of(&grown, threads->one[i].tid)] = threads->one[i];
 	}
@@ -36,7 +36,7 @@ uint32_t threads_number(struct threads *threads, uint32_t tid)
 {
 	struct threads_one *thread;
 
-	if (tid == 0 || (2u * threads->count >= threads->room && !grow(threads)))
+	if (tid == 0 || (2u * threads->count >= threads->capacity && !grow(threads)))
 		return 0;
 	thread = &threads->one[place_of(threads, tid)];
 	if (thread->tid == 0)

@@ -45,7 +45,7 @@ struct trace_file {
 	char *buffer;
 #ifdef HAVE_ZSTD
 	ZSTD_CCtx *zstd; /* NULL: plain text */
-	size_t packed_room;
+	size_t packed_capacity;
 	char *packed;
 #endif
 };
@@ -99,7 +99,7 @@ void trace_file_flush(struct trace_file *t)
 		return;
 #ifdef HAVE_ZSTD
 	if (t->zstd) {
-		length = ZSTD_compress2(t->zstd, t->packed, t->packed_room, t->buffer, length);
+		length = ZSTD_compress2(t->zstd, t->packed, t->packed_capacity, t->buffer, length);
 		if (ZSTD_isError(length)) {
 			t->error = -ENOMEM;
 			return;
@@ -129,7 +129,7 @@ int trace_file_error(const struct trace_file *t)
 	return t ? t->error : 0;
 }
 
-static void make_room(struct trace_file *t)
+static void flush_full(struct trace_file *t)
 {
 	if (t->length > BUFFER_BYTES - 2u * TRACE_ROW_MOST)
 		trace_file_flush(t);
@@ -137,7 +137,7 @@ static void make_room(struct trace_file *t)
 
 /* -- rows -- */
 
-/* The end of the rows; there is room for one more. */
+/* The end of the rows; the buffer has space for another row. */
 static char *row_begin(const struct trace_file *t)
 {
 	return t->buffer + t->length;
@@ -151,7 +151,7 @@ static void row_end(struct trace_file *t, const char *end)
 /* Before a row that follows a batch. `thread` is the row's thread, or NO_THREAD: the program's. */
 static void end_batch(struct trace_file *t, uint32_t thread)
 {
-	make_room(t);
+	flush_full(t);
 	if (!t->is_batch_over)
 		return;
 	if (t->stalled > 1 || (t->stalled == 1 && t->last != thread))
@@ -188,7 +188,7 @@ void trace_file_range(struct trace_file *t, uint64_t base, uint64_t bytes)
 {
 	if (!t)
 		return;
-	make_room(t);
+	flush_full(t);
 	row_end(t, trace_row_range(row_begin(t), base, bytes, "", true));
 }
 
@@ -245,8 +245,8 @@ static bool is_packed_name(const char *path)
 static int start_packing(struct trace_file *t)
 {
 #ifdef HAVE_ZSTD
-	t->packed_room = ZSTD_compressBound(BUFFER_BYTES);
-	t->packed = malloc(t->packed_room);
+	t->packed_capacity = ZSTD_compressBound(BUFFER_BYTES);
+	t->packed = malloc(t->packed_capacity);
 	t->zstd = ZSTD_createCCtx();
 	if (!t->packed || !t->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_checksumFlag, 1)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_compressionLevel, 3)))

@@ -1,7 +1,7 @@
 /* Breadth-first search, data-driven and warp-centric: in every pass a warp takes 32 vertices from a worklist,
  * one by one, and of each 32 edges at a time, one a lane. A lane that finds an end without a level stores the
  * next one and puts the end on a list of its own (in local memory); when that is full, and at the end of the
- * warp, the lists are appended to the other worklist, for which an atomicAdd makes room.
+ * warp, the lists are appended to the other worklist, where an atomicAdd reserves entries.
  *
  * Here a vertex is found once only. On a GPU two lanes that see it unvisited at the same moment both put it
  * on their lists; that would need worklists without a bound. */
@@ -102,7 +102,7 @@ static uint32_t pop(struct bfs *bfs, struct lists *lists, unsigned lane)
 }
 
 /* Room on the next worklist for the lists of these lanes. */
-static void make_room(struct bfs *bfs, struct lists *lists, uint32_t mask)
+static void reserve_entries(struct bfs *bfs, struct lists *lists, uint32_t mask)
 {
 	uint64_t *length = &graph_list_next(&bfs->g)->length;
 
@@ -163,7 +163,7 @@ static bool take_item(struct workload *workload, struct workload_slot *slot)
 	uint64_t item = graph_first(slot) + slot->own[0];
 
 	if (slot->own[0] == 32 || item >= graph_list_now(&bfs->g)->length) {
-		make_room(bfs, lists_of(bfs, slot), UINT32_MAX);
+		reserve_entries(bfs, lists_of(bfs, slot), UINT32_MAX);
 		slot->step = PUSH;
 		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&bfs->g)->end, 0, 4);
 		return true;
@@ -218,8 +218,8 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 		next_run(bfs, slot);
 		return true;
 	case FULL_ADD:
-		make_room(bfs, lists_of(bfs, slot),
-			  lists_of(bfs, slot)->full & (~lists_of(bfs, slot)->full + 1));
+		reserve_entries(bfs, lists_of(bfs, slot),
+				lists_of(bfs, slot)->full & (~lists_of(bfs, slot)->full + 1));
 		slot->step = FULL_PUSH;
 		graph_one(workload, slot, UVMP_ACCESS_ATOMIC_STRONG, graph_list_next(&bfs->g)->end, 0, 4);
 		return true;

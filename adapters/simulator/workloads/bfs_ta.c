@@ -12,7 +12,7 @@ static bool bfs_launch(struct workload *workload)
 	return graph_launch(workload, "bfs_ta", NULL);
 }
 
-/* GraphBIG's infinity leaves room for adding one. */
+/* GraphBIG's infinity can be incremented without overflow. */
 static bool is_lower(const struct graph_state *state, const struct workload_slot *slot, unsigned lane)
 {
 	uint32_t own = state->level[graph_vertex(state, slot, lane)];
@@ -43,7 +43,7 @@ static uint32_t minimum(struct graph_state *state, const struct workload_slot *s
 		if (!is_lower(state, slot, lane))
 			continue;
 		state->level[graph_end(state, slot, lane)] =
-		        state->level[graph_vertex(state, slot, lane)] + 1;
+			state->level[graph_vertex(state, slot, lane)] + 1;
 		changed |= (uint32_t)1 << lane;
 	}
 	return changed;
@@ -95,11 +95,11 @@ static bool bfs_span(struct workload *workload, struct workload_slot *slot)
 }
 
 const struct workload_type workload_bfs_ta = {
-        .name = "bfs_ta",
-        .summary = "breadth-first search, topological-atomic (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(17, 8), WORKLOAD_AGENTS},
-        .open = graph_open_search,
-        .close = graph_close,
-        .launch = bfs_launch,
-        .span = bfs_span,
+	.name = "bfs_ta",
+	.summary = "breadth-first search, topological-atomic (GraphBIG)" GRAPH_SIZES,
+	.param = {GRAPH_PARAMS(17, 8), WORKLOAD_AGENTS},
+	.open = graph_open_search,
+	.close = graph_close,
+	.launch = bfs_launch,
+	.span = bfs_span,
 };

@@ -3,7 +3,7 @@
  * it) has a larger number. A thread goes through its edges until it finds such an end.
  *
  * Topological: a thread per vertex. Data-driven: a thread per item of a worklist, which at first holds all
- * vertices; those that get no colour go to the other worklist, for which an atomicAdd makes room. */
+ * vertices; those that get no colour go to the other worklist, where an atomicAdd reserves entries. */
 #include "graph_warp.h"
 
 enum { COLOURS, NUMBERS, OVER }; /* OVER: topological */
@@ -105,7 +105,7 @@ static uint32_t larger(const struct gc *gc, const struct workload_slot *slot, ui
 		unsigned lane = graph_take(&mask);
 		uint32_t v = graph_vertex(&gc->g, slot, lane), end = graph_end(&gc->g, slot, lane);
 		bool is_larger =
-		        gc->number[end] > gc->number[v] || (gc->number[end] == gc->number[v] && end < v);
+			gc->number[end] > gc->number[v] || (gc->number[end] == gc->number[v] && end < v);
 
 		found |= (uint32_t)is_larger << lane;
 	}
@@ -128,7 +128,7 @@ static void push(struct workload *workload, struct workload_slot *slot, uint32_t
 	while (mask != 0)
 		list->item[list->length++] = graph_vertex(&gc->g, slot, graph_take(&mask));
 	workload_set_wide(slot, workload->range[list->items].base + at * 8, (list->length - at) * 8,
-	                  UVMP_ACCESS_WRITE);
+			  UVMP_ACCESS_WRITE);
 }
 
 /* -- steps; own[1]: the lanes that found a larger number, and above them those that compare -- */
@@ -230,21 +230,21 @@ static bool gc_span(struct workload *workload, struct workload_slot *slot)
 }
 
 const struct workload_type workload_gc_ttc = {
-        .name = "gc_ttc",
-        .summary = "graph colouring, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(17, 4), WORKLOAD_AGENTS},
-        .open = ttc_open,
-        .close = graph_close,
-        .launch = ttc_launch,
-        .span = gc_span,
+	.name = "gc_ttc",
+	.summary = "graph colouring, topological-thread-centric (GraphBIG)" GRAPH_SIZES,
+	.param = {GRAPH_PARAMS(17, 4), WORKLOAD_AGENTS},
+	.open = ttc_open,
+	.close = graph_close,
+	.launch = ttc_launch,
+	.span = gc_span,
 };
 
 const struct workload_type workload_gc_dtc = {
-        .name = "gc_dtc",
-        .summary = "graph colouring, data-driven-thread-centric (GraphBIG)" GRAPH_SIZES,
-        .param = {GRAPH_PARAMS(17, 4), GRAPH_WORKLIST("8777216"), WORKLOAD_AGENTS},
-        .open = dtc_open,
-        .close = graph_close,
-        .launch = dtc_launch,
-        .span = gc_span,
+	.name = "gc_dtc",
+	.summary = "graph colouring, data-driven-thread-centric (GraphBIG)" GRAPH_SIZES,
+	.param = {GRAPH_PARAMS(17, 4), GRAPH_WORKLIST("8777216"), WORKLOAD_AGENTS},
+	.open = dtc_open,
+	.close = graph_close,
+	.launch = dtc_launch,
+	.span = gc_span,
 };

@@ -92,16 +92,16 @@ bool graph_add_lists(struct workload *workload)
 {
 	struct graph_state *state = workload->state;
 	struct graph_list *list = state->list;
-	uint64_t vertices = state->graph.vertices, room = workload->value[GRAPH_ROOM];
+	uint64_t vertices = state->graph.vertices, capacity = workload->value[GRAPH_ROOM];
 
-	if (room < vertices)
-		room = vertices;
+	if (capacity < vertices)
+		capacity = vertices;
 	for (unsigned i = 0; i < 2; i++)
 		list[i].item = graph_array(state, vertices, sizeof(*list[i].item));
 	/* the host fills the first one */
-	list[0].items = graph_range(workload, "worklist0", room, 8);
+	list[0].items = graph_range(workload, "worklist0", capacity, 8);
 	list[0].end = graph_range(workload, "end0", 1, 4);
-	list[1].items = graph_fresh(workload, "worklist1", room, 8);
+	list[1].items = graph_fresh(workload, "worklist1", capacity, 8);
 	list[1].end = graph_range(workload, "end1", 1, 4);
 	return graph_has_arrays(state);
 }

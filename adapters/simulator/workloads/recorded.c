@@ -32,9 +32,9 @@ struct recorded {
 	char name[64];	       /* of the kernel that runs; empty: none, or one without a name */
 
 	struct entry *entry;
-	uint32_t used, room, window; /* places that were ever used, that there are, and may be */
-	uint32_t spare;		     /* first free place below `used` */
-	struct list *list;	     /* [warps] */
+	uint32_t used, capacity, window; /* entries ever used; allocated; allowed */
+	uint32_t spare;			 /* first free place below `used` */
+	struct list *list;		 /* [warps] */
 	uint32_t blocks, warps; /* thread blocks of more than one warp that run at a time, and all warps */
 	uint32_t running;	/* warps of this kernel; `warps` while it is not known */
 	uint32_t highest;	/* warp with a row in this kernel */
@@ -80,18 +80,18 @@ static bool is_of_gpu(const struct source_row *row)
 
 static bool grow(struct recorded *r)
 {
-	uint32_t room = r->room ? 2u * r->room : 1024u;
+	uint32_t capacity = r->capacity ? 2u * r->capacity : 1024u;
 	struct entry *entry;
 
-	if (room > r->window)
-		room = r->window;
-	entry = realloc(r->entry, room * sizeof(*entry));
+	if (capacity > r->window)
+		capacity = r->window;
+	entry = realloc(r->entry, capacity * sizeof(*entry));
 	if (!entry) {
 		fail(r, "out of memory");
 		return false;
 	}
 	r->entry = entry;
-	r->room = room;
+	r->capacity = capacity;
 	return true;
 }
 
@@ -109,7 +109,7 @@ static bool keep_row(struct recorded *r, uint32_t warp)
 	if (place != NOTHING) {
 		r->spare = r->entry[place].next;
 	} else {
-		if (r->used == r->room && !grow(r))
+		if (r->used == r->capacity && !grow(r))
 			return false;
 		place = r->used++;
 	}

@@ -36,7 +36,7 @@ void workload_start_warp(struct workload *workload, struct workload_slot *slot, 
 /* Puts an address on each page of the step in hand behind the first `lanes` of all. */
 static uint32_t add_step(const struct workload_slot *slot, uint64_t *all, uint32_t lanes, uint64_t *bytes)
 {
-	uint32_t room = WORKLOAD_JOINED_LANES - lanes, more = slot->lanes < room ? slot->lanes : room;
+	uint32_t unused = WORKLOAD_JOINED_LANES - lanes, more = slot->lanes < unused ? slot->lanes : unused;
 
 	if (more != 0) {
 		memcpy(all + lanes, slot->lane, more * sizeof(*all));
