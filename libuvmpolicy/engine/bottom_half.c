@@ -1,10 +1,10 @@
 /* The bottom half of one GPU [driver: fetch, batch-order, batch-walk,
- * block-walk, permission-check, bottom-half]: what replay.h says is done here.
+ * block-walk, permission-check, bottom-half]. It performs the actions of the replay state machine (replay.h).
  *
- * A batch is fetched, given its address spaces, ordered, and dispatched block by block. The walk over the
- * faults of one block decides what each needs; the step brings it. After an eviction the whole walk is
- * repeated [driver: eviction-retry]. Fatal faults are cancelled in a round of their own: flush, replay, fetch
- * what comes again, cancel what is fatal in it [driver: flush].
+ * A batch is fetched, translated to address spaces, ordered, and dispatched block by block. The walk over the
+ * faults of one block decides what each fault needs; the block service then moves and maps the pages. After an
+ * eviction the whole walk is repeated [driver: eviction-retry]. Fatal faults are cancelled in a separate round:
+ * flush, replay, fetch the retried faults, cancel the fatal ones [driver: flush].
  */
 #include "../base/bits_internal.h"
 #include "block_service_internal.h"
@@ -109,8 +109,7 @@ static void queue_toggle(struct uvmp_service *s)
 
 /* -- fetch and order [driver: fetch, batch-order] -- */
 
-/* The engine's own ring has neither gaps nor fields out of range, and the batch has room for all of it: this
- * cannot fail. */
+/* Cannot fail: the engine's own ring has neither gaps nor fields out of range, and fits in the batch. */
 static void fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 {
 	struct gpu *g = gpu_of(s);
@@ -221,9 +220,9 @@ static bool is_new_utlb(struct gpu *g, const struct uvmp_fault *fault)
 	return is_new;
 }
 
-/* prefetch=safe: distinct uTLBs among the faults of the block. A fault for which another one stands was
- * merged into an earlier one of its own uTLB, or into the latest that stands for itself: so what stands
- * directly behind that is all that no representative tells of. */
+/* prefetch=safe: distinct uTLBs among the faults of the block. A merged fault has a representative of its own
+ * uTLB, or the latest representative. Representatives therefore cover all uTLBs but those of the merged faults
+ * that directly follow a representative. */
 static uint32_t count_utlbs(struct uvmp_service *s)
 {
 	const struct uvmp_fault_bin *bin = &s->fault.bin;
@@ -274,7 +273,7 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		verdict->is_throttled = s->fault.event.has_throttled = true;
 }
 
-/* Starts the step of the bin; without anything to do the bin has been served. */
+/* Starts the block service of the bin. A bin without work counts as serviced. */
 static void walk(struct uvmp_service *s, handle h)
 {
 	struct fault_run *run = &s->fault;
@@ -309,7 +308,7 @@ static void answer(struct uvmp_service *s, enum uvmp_status status)
 	s->fault.phase = s->fault.is_cancelling ? FAULT_CANCEL : FAULT_ANSWER;
 }
 
-/* Steps over what is not served; false: nothing is left. */
+/* Skips faults that are not serviced; false: no fault is left. */
 static bool next_fault(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -334,7 +333,7 @@ static bool is_last(const struct uvmp_service *s)
 	return s->fault.next_bin >= g->representatives;
 }
 
-/* No range holds it. */
+/* Handles a fault outside all ranges. */
 static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 {
 	struct fault_run *run = &s->fault;
@@ -410,7 +409,7 @@ static void faulting_later(struct uvmp_service *s, const struct block *b, uvmp_m
 		uvmp_mask_andnot(pages, pages, &residency->resident);
 }
 
-/* Asks the block that holds page run->follow of the range. */
+/* Runs the prefetcher for the block that holds page run->follow of the range. */
 static void follow(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -460,7 +459,7 @@ static void step_ended(struct uvmp_service *s)
 	const struct job *job = &run->servicing->job;
 	enum uvmp_status status = job->status;
 
-	if (status == UVMP_OK) /* no page was to arrive, and a THROTTLE has failed */
+	if (status == UVMP_OK) /* no page was needed, and a THROTTLE has failed */
 		status = uvmpi_queue_status(s);
 	if (status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
 		walk(s, job->block);
@@ -503,7 +502,7 @@ static void queue_cancel(struct uvmp_service *s, uint32_t index, uint8_t mode, e
 	}
 }
 
-/* Queues cancels from next_bin on, only of fatal faults or of all; true when that was the last. */
+/* Queues cancels from next_bin on, of fatal faults only or of all faults; true after the last one. */
 static bool queue_cancels(struct uvmp_service *s, bool only_fatal)
 {
 	struct fault_run *run = &s->fault;
@@ -547,13 +546,13 @@ static void end_cancel(struct uvmp_service *s, enum uvmp_status status)
 
 	run->is_cancelling = false;
 	run->fatal_gpu = 0;
-	run->cancel = 0; /* where a cancelled batch begins too */
+	run->cancel = 0; /* also the start of a cancelled batch */
 	run->event = (struct uvmp_replay_event){.kind = UVMP_REPLAY_EVENT_DONE, .status = status};
 	run->phase = FAULT_ANSWER;
 }
 
-/* The precise cancel, one decision a call. An action of its own that fails ends it; what a dispatch in it
- * could not bring does not (the queue is empty again by then). */
+/* The precise cancel, one decision per call. A failed action of the cancel itself ends it. A failed dispatch
+ * inside it does not: the queue is empty again by then. */
 static void cancel(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -596,7 +595,7 @@ static void cancel(struct uvmp_service *s)
 	}
 }
 
-/* Cancels every fault of the batch, after an error. False: some are left. */
+/* Cancels every fault of the batch after an error. False: faults are left for the next call. */
 static bool cancel_batch(struct uvmp_service *s)
 {
 	if (s->fault.cancel == 0)
@@ -609,7 +608,7 @@ static bool cancel_batch(struct uvmp_service *s)
 	return true;
 }
 
-/* -- what the replay machine asks for -- */
+/* -- actions of the replay state machine -- */
 
 static void end_bottom_half(struct uvmp_service *s)
 {
@@ -712,8 +711,8 @@ static bool trim(struct uvmp_service *s)
 	return run->is_trimming;
 }
 
-/* Unobtrusive: memory is full, and the first victim leaves before the first block is looked at. It is not
- * that block. */
+/* Unobtrusive: if memory is full, evicts the first victim before the first block is serviced. The victim is
+ * another block. */
 static bool evict_first(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;

@@ -1,37 +1,35 @@
-/* Delayed migration: a GPU reads over the link until a page is worth its way (UVM Smart, IPDPS'20;
+/* Delayed migration: a GPU reads a page over the link until a migration pays off (UVM Smart, IPDPS'20;
  * [uvmsmart: counter-register, access-counting, round-trips, migrate-or-remote]).
  *
- * Each block has counters of the accesses to its basic blocks of 64 KiB, and of their round trips. Counted
- * are the faults that are serviced and the accesses that the host tells of, local and remote ones, of all
- * GPUs. As in the original [uvmsmart: retry-counted] an access that has faulted counts again when it goes
- * through, with a host that tells of accesses. The original counts in the GPU's memory unit and looks at each
- * miss of its TLBs; a fault costs it nothing then. Here the driver decides, so that the GPU need not ask more
- * often than it must:
+ * Each block counts the accesses and round trips of its basic blocks of 64 KiB. Serviced faults count, and so
+ * do the local and remote accesses of all GPUs that the host reports. A faulted access counts again when it
+ * succeeds, if the host reports accesses [uvmsmart: retry-counted]. In UVM Smart the GPU's memory unit counts,
+ * and decides at each TLB miss without a fault. Here the driver decides, at as few faults as possible:
  *
- *   fault       uvmp_remote_decide, for data that only the CPU has. Remote: the page is mapped for reading
- *               where it lies, and with it whatever else of the block would stay if it were read now. A
- *               store faults again, and migrates.
+ *   fault       uvmp_remote_decide, for data that only the CPU has. If the verdict is remote, the page is
+ *               mapped for reading on the CPU, together with all pages of the block for which a read would
+ *               give the same verdict. A store faults again, and migrates.
  *
- *   access      to a page mapped so: decided again, with one access more. Migrate: the page has become hot.
+ *   access      to a page mapped on the CPU: the decision is repeated, with one access more. If the verdict is
+ *               migrate, the page has become hot.
  *
  *   hot pages   wait in their block, and blocks in a list, in the order in which they got their first one.
- *               All hot pages of a block migrate in one job, as faulted pages do: the prefetcher
- *               is asked.
+ *               All hot pages of a block migrate in one job, with prefetching, as faulted pages do.
  *
- *   eviction    one round trip more, whenever pages of a block begin to leave [uvmsmart: round-trips]. What would stay if it
- *               were read now is mapped for reading; the rest faults.
+ *   eviction    adds one round trip when an eviction of pages of a block begins [uvmsmart: round-trips].
+ *               Evicted pages that a read would leave on the CPU are mapped for reading; other pages fault.
  *
- * Advice goes before: where a range has a preferred location, read duplication, or the GPU among its
- * accessed-by processors, nothing is decided here. Pages that nobody has yet are populated on the GPU, there
- * is nothing to read; the original has all data on the host. The thrashing detector judges only what
- * migrates. Memory is over-subscribed once something did not fit [uvmsmart: oversubscription-switch], until
- * the host tells of a device synchronisation, which clears the counters too
- * [uvmsmart: device-synchronisation]. The pages of an SM's TLB that is filled by a remote access are looked
- * up there without a further decision [uvmsmart: remote-page-in-list]; here each access decides.
+ * Advice takes precedence: if a range has a preferred location, read duplication, or the GPU among its
+ * accessed-by processors, no decision is made here. Pages without residency are populated on the GPU; in UVM
+ * Smart all data begins on the host. The thrashing detector sees only pages that migrate. Memory is
+ * over-subscribed once an allocation did not fit [uvmsmart: oversubscription-switch], until the host reports a
+ * device synchronisation, which also clears the counters [uvmsmart: device-synchronisation]. In UVM Smart a
+ * remote access fills an SM's TLB, and hits there need no decision [uvmsmart: remote-page-in-list]; here each
+ * access is decided.
  *
- * A GPU that finds another one's hot pages in a block is not heard: its next access asks again. Nor is
- * anybody told if hot pages cannot come, for want of memory or because a copy failed: they stay mapped, and
- * their next access asks again.
+ * A block holds hot pages of one GPU at a time; the next access of another GPU repeats the decision. Hot pages
+ * that cannot migrate, because memory is full or a copy failed, stay mapped without a report. Their next access
+ * repeats the decision.
  */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
@@ -81,15 +79,14 @@ static void record(struct uvmp_service *s, struct counters *c, uint32_t page, bo
 	uint32_t before = uvmp_counter_tree_count(&c->tree, access.block);
 
 	(void)uvmp_counter_record(&c->tree, 1, &access, s->policy.quirks);
-	/* 0: it has run over into the round trips [uvmsmart: counter-overflow] */
+	/* 0: the count overflowed into the round trips [uvmsmart: counter-overflow] */
 	if (before == UVMP_COUNTER_COUNT_MAX && uvmp_counter_tree_count(&c->tree, access.block) != 0)
 		halve_others(s, c);
 }
 
 /* -- deciding [uvmsmart: migrate-or-remote] -- */
 
-/* Would a basic block migrate at its `more`-th access from now? A GPU without memory gets nothing, as ever.
- */
+/* Would a basic block migrate at its `more`-th access from now? */
 static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct counters *c, uint32_t leaf,
 		     uint32_t more, bool is_write)
 {
@@ -109,7 +106,7 @@ static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct co
 	return verdict.migrates;
 }
 
-/* Is it for us to decide about the pages of this block that the CPU has? */
+/* Does this module decide about the block's pages on the CPU? Advice takes precedence. */
 static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_t gpu)
 {
 	const struct range *range = range_of(s, b);
@@ -119,7 +116,7 @@ static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_
 	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }
 
-/* Of the pages those that only the CPU has, and that would stay there if they were read now. */
+/* Keeps the pages that only the CPU holds and that a read now would not migrate. */
 static void keep_staying(const struct uvmp_service *s, const struct block *b, uint32_t gpu,
 			 const struct counters *c, uvmp_mask *pages)
 {
@@ -201,7 +198,7 @@ void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uv
 	if (c == NULL || uvmp_mask_is_empty(pages))
 		return;
 	uvmp_counter_tree_round_trip(&c->tree, s->policy.quirks);
-	if (s->policy.quirks) /* [uvmsmart: written-mark-stays]: what was read or written stays so */
+	if (s->policy.quirks) /* [uvmsmart: written-mark-stays]: marks survive the eviction */
 		return;
 	uvmp_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {

@@ -1,20 +1,20 @@
-/* Counted accesses: what stays on the CPU, and what has become hot. */
+/* Counted accesses: which pages stay on the CPU, and which have become hot. */
 #ifndef UVMPOLICY_REMOTE_INTERNAL_H
 #define UVMPOLICY_REMOTE_INTERNAL_H
 
 #include "service_internal.h"
 
-/* The GPU uses a page that it holds, or has mapped: counted, and a page on the CPU may have become hot. */
+/* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
-/* A fault of the GPU is serviced: counted. True: the page stays on the CPU. */
+/* Counts a serviced fault of the GPU. True: the page stays on the CPU. */
 bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, uint8_t access);
-/* Queues MAP for these pages, and for what else of the block would stay, unless it is to arrive. */
+/* Queues MAP for these pages, and for all other pages of the block that would stay, except arriving pages. */
 void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *remote,
 		      const uvmp_mask *arriving);
-/* Pages of the block begin to leave the GPU: a round trip. */
+/* Counts a round trip: an eviction of pages of the block begins. */
 void uvmpi_remote_leave(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
-/* Pages were evicted, to make room for the block at `for_address`. Queues MAP for those that a read would leave on the
- * CPU. */
+/* Queues MAP for the evicted pages that a read would leave on the CPU. The block at `for_address` needed the
+ * memory. */
 void uvmpi_remote_map_evicted(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages,
 			      uvmp_addr for_address);
 

@@ -1,14 +1,15 @@
 /* Address spaces, channels, ranges, blocks, and the residency of blocks on processors.
  *
  * Address spaces and ranges have slots, which stay the same until they are removed. Channels are sorted. range_order
- * lists the slots of ranges by (space, start), for binary search. A block is made at the first need. It is in two
- * singly linked lists: that of its range, newest first, and that of its hash bucket, which address space and 2 MiB
- * window select. Blocks of several ranges can share a window, so a look-up compares addresses too.
+ * lists the slots of ranges by (space, start), for binary search. A block is created on first use. It is in two
+ * singly linked lists: the list of its range, newest first, and the list of its hash bucket. Address space and
+ * 2 MiB window select the bucket. Blocks of several ranges can share a window, so a look-up also compares
+ * addresses.
  *
  * A range is split [driver: va-policy] in three steps: its record is copied into a new slot, the blocks above the cut
- * move to the new range, and the block across the cut is cut in two. All memory is taken before anything changes. The
- * pieces of a range share an origin, by which they are found when the range is freed. The origin is the start of the
- * lowest piece, an address that no range added later can start at.
+ * move to the new range, and the block across the cut is cut in two. All memory is allocated before any change.
+ * The parts of a range share an origin, which identifies them when the range is freed. The origin is the start
+ * of the lowest part. No later range can start at that address.
  */
 #include "space_internal.h"
 
@@ -50,7 +51,7 @@ void uvmpi_space_unuse(struct uvmp_service *s, uint32_t slot)
 
 /* -- channels -- */
 
-/* Below 0, 0, above 0: a before, the same as, behind b. */
+/* Negative, 0 or positive: a is before, equal to, or after b. */
 static int compare(const struct instance *a, const struct instance *b)
 {
 	if (a->gpu != b->gpu)
@@ -88,7 +89,7 @@ static bool is_key(const struct uvmp_service *s, uint32_t index, const struct in
 	return index < s->instances && compare(&s->instance[index], key) == 0;
 }
 
-/* The same channel, whatever the subcontext? */
+/* The same channel, with any subcontext? */
 static bool is_sibling(const struct uvmp_service *s, uint32_t index, const struct instance *key)
 {
 	const struct instance *at = &s->instance[index];
@@ -195,7 +196,7 @@ bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 	return false;
 }
 
-/* A slot for a range; there is one. */
+/* A free slot for a range; the caller has checked that one exists. */
 static uint32_t take_slot(struct uvmp_service *s)
 {
 	uint32_t slot = s->free_range;
@@ -273,7 +274,7 @@ void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 		s->range_order[index] = s->range_order[index + count];
 }
 
-/* If the first piece of a range was freed, the rest of the range begins at its lowest piece. */
+/* If the first part of a range was freed, the lowest remaining part becomes the origin. */
 static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin)
 {
 	uint32_t heir = NO_INDEX, index;
@@ -357,7 +358,7 @@ static void unlink_block(struct uvmp_service *s, handle h)
 	*at = b->range_next;
 }
 
-/* Gives back the block and all that hangs on it. */
+/* Frees the block and all of its state. */
 static void give_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
@@ -463,7 +464,7 @@ void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, stru
 
 /* -- splitting -- */
 
-/* Has it memory on a GPU? */
+/* Does the block have memory on a GPU? */
 static bool has_memory(const struct uvmp_service *s, const struct block *b)
 {
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
@@ -472,7 +473,7 @@ static bool has_memory(const struct uvmp_service *s, const struct block *b)
 	return false;
 }
 
-/* A block for the pages from `address` on, with all state that it needs, still empty. 0: the arena is full. */
+/* Creates an empty block for the pages from `address` on, with all of its state. 0: the arena is full. */
 static handle take_upper(struct uvmp_service *s, const struct block *b, uvmp_addr address)
 {
 	handle h = take_block(s, b->range, address, b->pages - block_page(s, b, address));
@@ -531,7 +532,7 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 	b->event_proc = UVMP_PROC_NONE;
 }
 
-/* Blocks of a range that begin at or above the start of another now belong to that. */
+/* Moves the blocks of a range that begin at or above the start of another range to that range. */
 static void move_blocks(struct uvmp_service *s, struct range *from, uint32_t to_slot)
 {
 	struct range *to = &s->range[to_slot];

@@ -32,19 +32,18 @@ bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr 
  * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
  * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
 enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
-/* Takes neighbouring empty ranges (no blocks) away: `count` from `index` of range_order on. */
+/* Removes `count` neighbouring ranges without blocks, from `index` of range_order on. */
 void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
-/* The same for pieces of one range as it was added. Other pieces may stay; if the lowest is removed, their origin
- * changes. */
+/* Removes parts of one added range. Other parts may stay; if the lowest part is removed, their origin changes. */
 void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
-/* Where in the table blocks of this window hang. */
+/* The hash bucket of this window. */
 uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */
 handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
 handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
-/* Takes it out of table, range and arena, with its thrashing state. Its processors have no memory for it, but for
- * a struct chunk_map. */
+/* Removes the block from table, range and arena, with its thrashing state. The caller has freed its memory on all
+ * processors; only a struct chunk_map may be left. */
 void uvmpi_block_remove(struct uvmp_service *s, handle h);
 void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
 static inline uvmp_addr block_last(const struct uvmp_service *s, const struct block *b)
