@@ -3,7 +3,7 @@
  * edges are in the rows of an undirected graph as in twice those of a directed one.
  *
  * Left out are inputs with numbers so large that their graph would fill memory, which is allowed, and
- * compressed ones, for nobody could tell which numbers they hold (fuzz_trace.c looks at decompression). */
+ * compressed ones, whose numbers are not known here (fuzz_trace.c tests decompression). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,9 +63,9 @@ static void try_anything(struct residency_source *source, struct plan_case *c)
 	c->facts.most_pages = residency_draw(source, 256) << residency_draw(source, 25);
 	c->processors.can_access[residency_draw(source, 64)] ^= residency_draw(source, 256);
 	status = uvmp_plan_copies(&c->processors, &c->facts, small, capacity, &count);
-	hold(status != UVMP_OK || count <= capacity, "what is stored has room");
+	hold(status != UVMP_OK || count <= capacity, "stored copies fit the capacity");
 	hold(status != UVMP_ERR_SPACE || (count > capacity && count <= UVMP_PLAN_COPIES_MAX),
-	     "what has no room is more, and not above the limit");
+	     "the count needed exceeds the capacity, but not the limit");
 	status = uvmp_plan_merge((enum uvmp_plan_order)residency_draw(source, 3), in, out, step,
 	                         residency_draw(source, 2 * UVMP_PLAN_COPIES_MAX + 1));
 	hold(status != UVMP_OK || (in <= UVMP_PLAN_COPIES_MAX && out <= UVMP_PLAN_COPIES_MAX),

@@ -285,7 +285,7 @@ static void compare_page(struct host *h, uint64_t space, uvmp_addr address)
 {
 	struct uvmp_page_state state = {0};
 
-	(void)uvmp_service_page(h->s, space, address, &state); /* no range: nobody maps it */
+	(void)uvmp_service_page(h->s, space, address, &state); /* no range: no processor maps the page */
 	for (uint32_t proc = 1; proc < PROCS; proc++) {
 		uint64_t right =
 		        (state.read >> proc & 1u) + (state.write >> proc & 1u) + (state.atomic >> proc & 1u);

@@ -31,7 +31,7 @@
  *
  * With evict=lru a GPU evicts root chunks of 2 MiB, never one that holds parts of the arriving
  * block. Where advice or addresses split VABlocks, their memory is allocated in parts. A GPU of a
- * few roots may then have such parts in each of them, and cancel faults for want of memory that
+ * few roots may then have such parts in each of them, and cancel faults because of memory that
  * would succeed a moment later, like the driver it models. */
 #ifndef UVMP_EMU_H
 #define UVMP_EMU_H
@@ -182,8 +182,8 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  *   fail_cpu_frame, fail_gpu_frame  for tests. Write N: the Nth allocation from now on, of a page of system memory or of GPU
  *                memory, is refused; counts down; 0: none
  *
- * A change of policy also empties log and trace, and with the new engine times and ids of actions
- * begin anew; the statistics continue. Positions in log and trace count all bytes that were ever
+ * A change of policy also empties log and trace. The new engine restarts times and ids of actions;
+ * the statistics continue. Positions in log and trace count all bytes that were ever
  * written. Reads of 4096 bytes or more return whole lines. A reader whose next line was dropped
  * continues with the oldest one; at the end, later reads return new lines. Position 0 is always the
  * oldest line. */

@@ -35,7 +35,7 @@ void belady_close(struct belady *belady);
 /* Units 0..units - 1 may be accessed from now on. False: out of memory, or more than BELADY_UNITS_MAX. */
 bool belady_grow(struct belady *belady, uint32_t units);
 enum belady_result belady_access(struct belady *belady, uint32_t unit);
-/* Somebody else takes the unit: wherever it is, its next access misses. */
+/* Another owner takes the unit, resident or not: its next access misses. */
 void belady_take(struct belady *belady, uint32_t unit);
 
 /* What memory holds in the end is a choice among units of which the optimum need not decide: here the one whose

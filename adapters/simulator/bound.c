@@ -29,7 +29,7 @@ struct window {
 	uint64_t number;      /* address >> WINDOW_SHIFT */
 	uint64_t dirty[8];    /* pages written since they arrived */
 	uint64_t home[8];     /* pages of fresh ranges that the CPU has used */
-	uint64_t freed[8];    /* pages freed since they were accessed: they begin anew */
+	uint64_t freed[8];    /* pages freed since their last access: their history restarts */
 	uint32_t dirty_units; /* the same of 64 KiB */
 	uint32_t freed_units;
 	uint16_t pages;		    /* that belonged to ranges at the first access, of the whole */

@@ -48,8 +48,8 @@ static size_t pieces_below(const struct space *space, uint64_t address)
 	return low;
 }
 
-/* Rights before the program begins. Pages that are not managed count as touched, which keeps them out of the
- * count. */
+/* Rights before the program begins. Pages that are not managed count as touched, so that they are not
+ * counted. */
 static void set_rights(struct sim_block *block)
 {
 	uint32_t owner = block->range->is_device ? UVMP_CPU + 1u : UVMP_CPU;

@@ -121,8 +121,8 @@ static bool perform(struct untimed *d, struct uvmp_action *a)
 	return true;
 }
 
-/* Performs the engine's actions up to the end of one bottom half. One row can ask for many: whoever
- * interrupts does not wait for the next. */
+/* Performs the engine's actions up to the end of one bottom half. One row can cause many
+ * bottom halves: a Ctrl-C does not wait for the next row. */
 static bool pump(struct untimed *d)
 {
 	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};

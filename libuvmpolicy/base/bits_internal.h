@@ -1,4 +1,4 @@
-/* The arithmetic that several rooms share. */
+/* Bit arithmetic of several modules. */
 #ifndef UVMPOLICY_BITS_INTERNAL_H
 #define UVMPOLICY_BITS_INTERNAL_H
 

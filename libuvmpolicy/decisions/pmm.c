@@ -161,7 +161,7 @@ static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t 
 }
 
 /* A failed allocation returns a free root to the pool in the driver [driver: chunk-free]. It does not here:
- * it fails only when there is no free root, or for want of a split record, which the driver does not know. */
+ * it fails only when there is no free root, or no split record, a limit that the driver does not have. */
 enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type, enum uvmp_chunk_size size,
                                 uint32_t block, struct uvmp_chunk *chunk)
 {

@@ -194,7 +194,7 @@ static void dequeue(struct uvmp_thrash_space *space, struct uvmp_thrash_page *pa
 		page->next->previous = page->previous;
 }
 
-/* With nobody throttled the period goes on: its end stays. */
+/* If no processor is throttled, the period continues and keeps its end. */
 void uvmp_thrash_end_throttling(struct uvmp_thrash_page *page)
 {
 	if (page->throttled != 0)

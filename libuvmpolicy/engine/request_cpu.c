@@ -34,8 +34,8 @@ static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode,
 	uvmpi_request_finish(s, status);
 }
 
-/* A fault although the CPU has the right: stale, or the thread has not seen its new mapping yet. The first
- * one is let pass; whoever comes again for the same page is serviced. */
+/* A fault although the CPU has the right: stale, or the thread has not seen its new mapping yet. The first such
+ * fault of a thread on a page passes without service; its retry is serviced. */
 static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
 {
 	const struct request *request = &s->run.request;

@@ -99,8 +99,8 @@ void uvmpi_request_map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
 	uvmpi_mapping_map_remote(s, h, proc, &pages, because(UVMP_CAUSE_HINT));
 }
 
-/* GPU memory and thrashing state cannot be cut: everything goes to the CPU first, where those who access the
- * range keep reaching it. */
+/* GPU memory and thrashing state cannot be cut: all pages first move to the CPU, and accessed-by processors stay
+ * mapped there. */
 void uvmpi_request_vacate(struct uvmp_service *s)
 {
 	handle h = s->run.block;
@@ -124,7 +124,7 @@ void uvmpi_request_vacate(struct uvmp_service *s)
 	}
 }
 
-/* Whoever frees a part finds all as it was if there is no room for both cuts. */
+/* Checks for space for both cuts first, so that a refused request changes nothing. */
 void uvmpi_request_begin_free_part(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;

@@ -267,7 +267,7 @@ struct job {
 	uint8_t migrate;   /* enum uvmp_migrate_cause of the same */
 	bool is_prefetching; /* ask the prefetcher [driver: prefetch-in-service] */
 	bool is_retry;
-	bool is_follow;	   /* prefetched pages only; may fail for want of memory, never evicts `keep` */
+	bool is_follow;	   /* prefetched pages only; fails if memory is full, never evicts `keep` */
 	bool may_map;	   /* map the requester and others when the pages are there */
 	bool has_next;	   /* room may be made ahead, for the next block of the batch, which starts at */
 	uvmp_addr next_start;
@@ -325,9 +325,9 @@ struct eviction {
 	uint32_t gpu;
 	uint32_t root;	  /* or unit */
 	uint8_t victim;	  /* enum uvmp_victim */
-	uvmp_addr for_address; /* block that needs the room */
+	uvmp_addr for_address; /* block that needs the memory */
 	bool is_ahead;	  /* for the next block, while this one's pages come: the root goes to the pool */
-	uint32_t room;	  /* page-wise order, ahead: so many pages shall be free, beside those that are coming */
+	uint32_t room;	  /* page-wise order, ahead: pages to be free, beside the incoming pages */
 	bool is_whole;	  /* evict=tbne: all of the victim's block leaves, as the pattern engine has not spoken */
 	enum uvmp_chunk_size size;
 	handle block;	  /* whose pages leave now */

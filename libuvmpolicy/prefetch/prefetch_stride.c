@@ -8,7 +8,7 @@
  *  - The faults of a range are kept as a few streams, the last used first, so that a stride may cross blocks
  *    and several of them may run at once. The pages of one decision are looked at in ascending order.
  *  - A stream is expected to fault one stride behind its last fault; once it is trusted, at any multiple up
- *    to one stride behind what it has fetched: what came ahead of time does not fault any more.
+ *    to one stride behind what it has fetched: pages that arrived ahead of time do not fault.
  *  - A page that no stream expects goes to the nearest stream within 512 pages (the size of a block, where
  *    gpu_ext looks). It costs a point of confidence; from the last point on the stream takes the new distance
  *    for its stride. A page that is nowhere near begins a stream, in place of the one not used for longest.

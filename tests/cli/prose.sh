@@ -1,5 +1,5 @@
 #!/bin/sh
-# Documents keep to the style: at most 100 columns, terms in the glossary, plain words. usage: prose.sh
+# Documents and comments keep to the style: at most 100 columns, terms in the glossary, plain words. usage: prose.sh
 #
 # Tables, code, generated pages and what cannot be broken (a long link) may be wider.
 set -eu
@@ -29,6 +29,13 @@ wide() { # PAGE...
 old_words() { # PAGE...
 	grep -nHiwE 'whoever|nobody|somebody|shall|any more|room by room|rooms|hull|of its own accord' "$@" |
 		cut -c1-140 || :
+}
+
+# Prints words in sources that language has replaced: file:line: text. A word joins the list when the last use is gone.
+old_words_in_sources() { # FOLDER...
+	grep -rnHiwE --include='*.[ch]' \
+		'whoever|everybody|somebody|those who|shall|rooms|of its own accord|unasked|thereby|runs back|begin anew|for want of' \
+		"$@" | cut -c1-140 || :
 }
 
 # The terms that need no explanation in comments, each a heading of the glossary.
@@ -70,6 +77,17 @@ expected='a.md:1: 104 columns
 b.md:5:Nobody waits.'
 if [ "$seen" != "$expected" ]; then
 	printf 'FAILED: the checks of prose print:\n%s\nexpected:\n%s\n' "$seen" "$expected"
+	exit 1
+fi
+
+mkdir "$tmp/sources"
+printf '/* Whoever waits\n * shall wait. */\nint whoever_waits;\n' > "$tmp/sources/a.c"
+echo 'Nobody, rooms' > "$tmp/sources/a.txt"
+seen=$(cd "$tmp" && old_words_in_sources sources)
+expected='sources/a.c:1:/* Whoever waits
+sources/a.c:2: * shall wait. */'
+if [ "$seen" != "$expected" ]; then
+	printf 'FAILED: the check of sources prints:\n%s\nexpected:\n%s\n' "$seen" "$expected"
 	exit 1
 fi
 
@@ -125,5 +143,14 @@ if [ -s "$tmp/words" ]; then
 	failed=1
 else
 	echo 'ok   the pages use none of the words that have a plainer one'
+fi
+
+old_words_in_sources include libuvmpolicy adapters > "$tmp/words"
+if [ -s "$tmp/words" ]; then
+	echo 'FAILED: words in sources that have a plainer one:'
+	cat "$tmp/words"
+	failed=1
+else
+	echo 'ok   include, libuvmpolicy and adapters use none of the words that have a plainer one'
 fi
 exit $failed

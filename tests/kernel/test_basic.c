@@ -100,8 +100,8 @@ static void look(void)
 	static const char zeros[64 * 4096];
 	uint32_t crc;
 
-	emu_expect_where(fd, at, 2u * bytes, 0, "nobody has touched it");
-	emu_expect_crc(fd, at, bytes, emu_crc(zeros, bytes), "nobody has touched it");
+	emu_expect_where(fd, at, 2u * bytes, 0, "never touched");
+	emu_expect_crc(fd, at, bytes, emu_crc(zeros, bytes), "never touched");
 	emu_expect_where(fd, at, 2u * bytes, 0, "LOOK has touched it");
 	fill(at, bytes, 2);
 	crc = emu_crc(at, bytes);
@@ -135,7 +135,7 @@ static void prefetch_range(void)
 	emu_expect_crc(fd, at, bytes / 2u, crc, "prefetched to the GPU");
 	before = emu_stats(1);
 	gpu_reads_pages(fd, 1, at, bytes / 2u, 3);
-	EXPECT(emu_gpu_read(fd, 1, at + bytes / 16u + 7u) == 0, "a page that nobody has written is not zero");
+	EXPECT(emu_gpu_read(fd, 1, at + bytes / 16u + 7u) == 0, "a page that was never written is not zero");
 	after = emu_stats(1);
 	EXPECT(after.faults_written == before.faults_written, "the GPU faults on pages that were prefetched");
 	EXPECT(after.accesses - before.accesses == bytes / 2u / PAGE_BYTES + 1u, "%llu accesses counted",
@@ -149,7 +149,7 @@ static void prefetch_range(void)
 	emu_expect_where(fd, at, bytes, ON_CPU, "all prefetched to the CPU");
 	expect_filled(at, bytes / 2u, 3, "prefetched to the CPU");
 	for (size_t i = bytes / 16u; i < bytes / 8u; i++)
-		EXPECT(at[i] == 0, "word %zu that nobody has written is 0x%llx", i,
+		EXPECT(at[i] == 0, "word %zu that was never written is 0x%llx", i,
 		       (unsigned long long)at[i]);
 }
 
@@ -182,7 +182,7 @@ static void preferred_location(void)
 	at[9] = emu_value(9, 4);
 	EXPECT(emu_prefetch(fd, at, bytes, UVMP_EMU_CPU) == 0, "PREFETCH fails");
 	gpu_reads_pages(fd, 1, at, bytes, 4);
-	emu_expect_where(fd, at, bytes, ON_GPU(1), "the GPU has read, no preferred location any more");
+	emu_expect_where(fd, at, bytes, ON_GPU(1), "the GPU has read, after the preferred location was unset");
 }
 
 /* Accessed by the GPU: it is mapped to the CPU's pages before it asks. */

@@ -103,7 +103,7 @@ static void await_accesses(uint64_t more)
 	EXPECT(emu_stats(0).accesses >= accesses + more, "GPUs stand still");
 }
 
-/* Memory of those who are gone is free again while others work: on the CPU there are no more frames than they
+/* Memory of processes that ended is free again while others work: the CPU has no more frames than they
  * have pages. Of GPU memory they may have all, in chunks of which little holds data. */
 static bool is_more_used(uint64_t frames)
 {
@@ -318,7 +318,7 @@ static void unmapped_in_service(void)
 		       (unsigned long long)beside[i]);
 }
 
-/* Those who use up what the policy has room for: a cut is two ranges more, and all together they want more
+/* Processes that use up all ranges: each cut takes two more ranges, and all processes together want more
  * than there are. A few at a time, so that the driver never waits for one that is to ask next; the policy
  * keeps ranges in order, so that all at a time, or their end in the order of their beginning, would cost it
  * more. */
@@ -396,7 +396,7 @@ static uint64_t *map_and_fill(int fd, unsigned round)
 	return at;
 }
 
-/* Unmaps the middle, for which there is no room: what is beside it stays, and nothing can be mapped there. */
+/* Unmaps the middle without space for the cuts: the other parts stay, and nothing can be mapped there. */
 static void cut_without_room(int fd, uint64_t *at, unsigned round)
 {
 	const size_t first = CUT_PAGES / 3u * PAGE_WORDS, end = 2u * first;
@@ -425,7 +425,7 @@ static void expect_new(int fd, uint64_t *at)
 	emu_unmap(at, CUT_BYTES);
 }
 
-/* Unmapped wholly while there still is no room; when there is again; and after a change of policy. */
+/* Unmaps all: while there is still no space, when there is space again, and after a change of policy. */
 static void cut_with_ranges_used_up(void)
 {
 	static struct crowd crowd;

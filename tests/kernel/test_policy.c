@@ -193,7 +193,7 @@ static void home_with_copies(void)
 	}
 }
 
-/* -- those who ask without end ------------------------------------------------------------------- */
+/* -- requests without end ------------------------------------------------------------------------ */
 
 #define ASKERS      8u
 #define ASKED_BYTES MIB
@@ -437,7 +437,7 @@ static void decision_log(void)
 	EXPECT(text[0] == 0, "the log is not empty after clear: %.60s", text);
 	free(text);
 	emu_gpu_write(fd, 1, at, 1);
-	EXPECT(read_log().lines > 0, "nothing is told any more after clear");
+	EXPECT(read_log().lines > 0, "the log stays empty after clear");
 	emu_job_free(&job);
 }
 

@@ -47,7 +47,7 @@ static void expect_works(int fd, uint64_t *at)
 
 	at[3] = ++round;
 	EXPECT(emu_gpu_add(fd, 1, at + 3, 1) == round && at[3] == round + 1u,
-	       "good calls do not work any more");
+	       "valid calls fail after the invalid ones");
 }
 
 static void bad_pointers(void)
@@ -254,9 +254,9 @@ static void bad_calls(void)
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 1, 7) == -EINVAL, "advice 7");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 1, ~0u) == -EINVAL, "advice 2^32 - 1");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, UVMP_EMU_NONE, UVMP_EMU_READ_DUPLICATE) == 0,
-	       "duplication, for nobody");
+	       "duplication without a processor");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, UVMP_EMU_NONE, UVMP_EMU_ACCESSED_BY) == -EINVAL,
-	       "accessed by nobody");
+	       "accessed-by without a processor");
 	EXPECT(call_with(fd, UVMP_EMU_ADVISE, address, bytes, 3, UVMP_EMU_NOT_ACCESSED_BY) == -EINVAL,
 	       "not accessed by GPU 3 of 2");
 	expect_works(fd, at);

@@ -356,7 +356,7 @@ static bool is_same_verdict(const struct uvmp_fault_verdict *a, const struct uvm
 	       a->invalid_prefetches == b->invalid_prefetches;
 }
 
-/* One walk over the whole order; now and then somebody throttles a page. */
+/* One walk over the whole order; some pages are throttled at random. */
 static const char *check_verdicts(struct list *list, const uint32_t *order)
 {
 	struct uvmp_fault_verdict previous, v, naive;

@@ -695,7 +695,7 @@ static uint32_t sort_units(const struct naive_service *n, uint32_t gpu, struct u
 	return units;
 }
 
-/* Do pages come to this part of the block that faults? A page makes room for others of its block. */
+/* Do pages arrive in this part of the faulting block? A page may be evicted for other pages of its block. */
 static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool *want,
                          const struct unit *unit)
 {
@@ -970,7 +970,7 @@ struct step {
 	uint32_t requester;
 	enum uvmp_cause cause;
 	enum uvmp_migrate_cause migrate_cause;
-	bool is_retry, is_prefetching, is_unmapped; /* unmapped: nobody is mapped afterwards */
+	bool is_retry, is_prefetching, is_unmapped; /* unmapped: no processor is mapped afterwards */
 	bool want[NAIVE_PROCS][PAGES], duplicate[PAGES], pinned[PAGES], prefetched[PAGES];
 	uint8_t access[PAGES];
 	uint64_t procs[PAGES]; /* of pinned pages */
@@ -1072,7 +1072,7 @@ static void prefetch(struct naive_service *n, struct step *s, uint32_t destinati
 	if (!s->is_retry || is_density)
 		ask(n, s, dst);
 	s->present = n->present;
-	for (uint32_t i = 0; i < PAGES; i++) /* what makes room for its block does not come back */
+	for (uint32_t i = 0; i < PAGES; i++) /* a page evicted for its own block does not return */
 		n->label[i] =
 		        n->hint[i] && !s->want[dst][i] &&
 		        !(n->is_hint && dst != UVMP_CPU && n->gpu[dst].unit_pages != 0 && is_on(b, i, dst));
@@ -1160,7 +1160,7 @@ static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming
 	return 100 * total < total * n->policy.free_buffer + 100 * (count_pages(n, gpu) + coming);
 }
 
-/* Order of units: room for what is wanted and not there. */
+/* Orders of units: evicts until the wanted pages that are not resident fit. */
 static enum uvmp_status make_room(struct naive_service *n, struct step *s, uint32_t gpu)
 {
 	struct block *b = s->block;
@@ -1372,7 +1372,7 @@ static void label_copy(const struct naive_service *n, const struct step *s, cons
 		action->subtree[1] = n->subtree[copy->pages.end - 1];
 }
 
-/* Transfers of what shall come. */
+/* Transfers of the arriving pages. */
 static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, struct uvmp_copy *copy)
 {
 	static uvmp_mask resident[NAIVE_PROCS];
@@ -1515,7 +1515,7 @@ static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const 
 	return status;
 }
 
-/* free_buffer: before the batch is served, if there is somebody to serve. */
+/* free_buffer: before the batch is serviced, if it has a fault to service. */
 static void trim(struct naive_service *n)
 {
 	const struct uvmp_fault *f = &n->fetch->entry[n->order[0]];
@@ -1542,7 +1542,7 @@ static void switch_prefetcher(struct naive_service *n)
 	n->policy.prefetch.quirks = quirks;
 }
 
-/* Makes room for one chunk; what comes of it is parked, and the walk is to be repeated. */
+/* Evicts for one chunk. The new chunk is parked, and the walk is repeated. */
 static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b)
 {
 	struct gpu *g = &n->gpu[gpu];
@@ -2134,7 +2134,7 @@ static enum uvmp_status cpu_fault(struct naive_service *n, const struct request 
 	return serve_cpu(n, b, page, access);
 }
 
-/* A step for a request, repeated while evictions make room. */
+/* A block service for a request, repeated after each eviction. */
 static enum uvmp_status request_step(struct naive_service *n, const struct step *wanted)
 {
 	struct step *s = malloc(sizeof(*s));

@@ -42,7 +42,7 @@
 #define ENGINE_TEXT_BYTES   (4u << 20)
 #define ENGINE_ACTIONS_MAX  200000u /* in one engine_run: more is an engine that does not end */
 
-/* 512 pages of a space, whoever's blocks they are. */
+/* 512 pages of an address space, of one or several blocks. */
 struct engine_window {
 	uint64_t space;
 	uvmp_addr start;
@@ -200,7 +200,7 @@ static inline void engine_perform(struct engine *e, const struct uvmp_action *a)
 	}
 }
 
-/* Does the engine believe the same of this page's mappings, and of a page that nobody has? */
+/* Does the engine agree with the host on this page's mappings, and on a page without residency? */
 static inline bool engine_page_agrees(struct engine *e, uint64_t space, uvmp_addr address)
 {
 	uint64_t right[3] = {0, 0, 0};

@@ -90,7 +90,7 @@ void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region 
 		if (i == e->entries)
 			continue;
 		*slot_of(e, &e->entry[i]) = SMART_NO_ENTRY;
-		e->entry[i].pages = 0; /* no entry any more */
+		e->entry[i].pages = 0; /* no longer an entry */
 		first = minimum(first, i);
 	}
 	kept = first;

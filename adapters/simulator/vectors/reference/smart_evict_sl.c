@@ -1,5 +1,5 @@
 /* SL, 64 KiB, of UVM Smart ([uvmsmart: victim-selection], policy 2): the first entry of the list whose basic
- * block may leave, in group order. So trees that are not in use any more lose their blocks first, oldest
+ * block may leave, in group order. So trees out of use lose their blocks first, oldest
  * block first, and a block that was touched long ago is safe while its tree is in use. */
 #include "smart_evict_internal.h"
 
