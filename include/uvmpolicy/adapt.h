@@ -172,14 +172,14 @@ struct uvmp_prefetch_setting {
 /* -- threshold: adaptive prefetching as Allen and Ge propose (section VI.B) --------------------- */
 
 struct uvmp_threshold_params {
-	bool is_off_when_full; /* managed memory exceeds GPU memory: prefetch off, no tuning; default: false */
+	bool is_off_when_full; /* managed memory above GPU memory: prefetch off, no tuning; default: false */
 	uint32_t aggressive;   /* threshold while all data fits, and the lowest; 1..base; default: 1 */
 	uint32_t base;	       /* threshold at which tuning starts, ..100; default: 51, the driver's */
 	uint32_t step;	       /* percentage points, 1..100; default: 10 */
 	uint32_t window;       /* faulted pages between two adjustments, 1..1048576; default: 1024 */
-	uint32_t evicted_high;	  /* evicted pages per fault, 1..65536: from here, with refaults, raise the
+	uint32_t evicted_high; /* evicted pages per fault, 1..65536: from here, with refaults, raise the
 				   threshold; default: 64 */
-	uint32_t evicted_low;	  /* below this, lower the threshold; 0..evicted_high; default: 8 */
+	uint32_t evicted_low;  /* below this, lower the threshold; 0..evicted_high; default: 8 */
 	uint32_t refault_percent; /* of the faults, 1..100: below this, lower the threshold; default: 10 */
 };
 
@@ -257,8 +257,8 @@ UVMP_API enum uvmp_status uvmp_early_evict(const struct uvmp_early_params *param
 
 /* -- lifetime: how long pages stay (Kim et al., section 4.1) ----------------------------------- */
 
-/* A page is the unit of allocation and eviction: 4 KiB, 64 KiB or a chunk. All times have the same unit, which
- * the caller chooses. */
+/* A page is the unit of allocation and eviction: 4 KiB, 64 KiB or a chunk. All times have the same unit,
+ * which the caller chooses. */
 struct uvmp_lifetime {
 	uint64_t *page; /* caller's: 0 never resident, UINT64_MAX evicted, else time of allocation plus one */
 	uint64_t pages;

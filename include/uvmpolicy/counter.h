@@ -11,8 +11,8 @@
  *
  * residency.h chooses the destination, with operation ACCESS_COUNTER and access PREFETCH. The driver ignores
  * the read-duplicate verdict and moves pages even if the policy would duplicate them
- * [driver: counter-ignores-duplication]. The host reproduces that rule, or heeds the verdict for the corrected
- * rule.
+ * [driver: counter-ignores-duplication]. The host reproduces that rule, or heeds the verdict for the
+ * corrected rule.
  *
  * In UVM Smart [uvmsmart: access-counting] the GPU itself counts accesses per basic block, and decides at
  * each miss whether to migrate the page or to access the page remotely.

@@ -78,8 +78,8 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * LFU_2M counts the touches of a unit, unless uvmp_evict_weigh sets the count: each arrival and each access
  * that the host reports is one touch. Counts are historic: removing a unit keeps its count
  * [uvmsmart: access-counting], forgetting clears it. Among equals the unit touched longer ago is evicted
- * first. UVM Smart evicts the unit with fewer writes first. Touches do not carry that information; weights do,
- * and the engine sets weights if it counts accesses (policy keys remote and runtime).
+ * first. UVM Smart evicts the unit with fewer writes first. Touches do not carry that information; weights
+ * do, and the engine sets weights if it counts accesses (policy keys remote and runtime).
  *
  * CLOCK_2M gives a unit that is touched while it is listed a second chance, and moves its hand in
  * uvmp_evict_victim.

@@ -79,9 +79,9 @@ struct uvmp_fault_buffer {
 
 UVMP_API bool uvmp_fault_buffer_is_valid(const struct uvmp_fault_buffer *buffer);
 
-/* Does the buffer hold entries [driver: work-pending]? True if GET != cached PUT, if the entry at GET is valid,
- * or if PUT re-read (`put`, the present hardware value) differs from GET. Re-reading updates cached_put.
- * False for a buffer that is not valid or a put >= capacity. */
+/* Does the buffer hold entries [driver: work-pending]? True if GET != cached PUT, if the entry at GET is
+ * valid, or if PUT re-read (`put`, the present hardware value) differs from GET. Re-reading updates
+ * cached_put. False for a buffer that is not valid or a put >= capacity. */
 UVMP_API bool uvmp_fault_pending(struct uvmp_fault_buffer *buffer, uint32_t put);
 
 enum uvmp_fetch_mode {
@@ -119,8 +119,8 @@ struct uvmp_fault_batch {
 
 UVMP_API bool uvmp_fault_batch_is_valid(const struct uvmp_fault_batch *batch);
 
-/* Largest number of entries in a batch [driver: fetch]: the configured `count`, but at least 1 and at most the
- * buffer's capacity. Fetch applies this limit; uvmp_replay_params.max_batch should get the limited value. */
+/* Largest number of entries in a batch [driver: fetch]: the configured `count`, but at least 1 and at most
+ * the buffer's capacity. Fetch applies this limit; set uvmp_replay_params.max_batch to the limited value. */
 UVMP_API uint32_t uvmp_fault_max_batch(uint32_t count, uint32_t capacity);
 
 /* Fetches one batch [driver: fetch, coalescing]: moves entries from GET on into the batch, merges duplicates,
@@ -184,8 +184,8 @@ struct uvmp_fault_bin {
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at
  * most block_last (the last byte of the block that holds the first entry). Entries have
  * num_instances >= 1. Before the call, the caller skips fatal entries and entries without a GPU
- * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_last below the first
- * entry's address. */
+ * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_last below the
+ * first entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order,
 					      uint32_t count, uint32_t first, uvmp_addr block_last,
 					      struct uvmp_fault_bin *bin);
@@ -218,8 +218,8 @@ struct uvmp_fault_facts {
 				 * entry, and counts its duplicates. */
 };
 
-/* Applies steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check] to
- * one entry. `previous` and `previous_verdict` are the previous entry of this walk; both are NULL for the
+/* Applies steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check]
+ * to one entry. `previous` and `previous_verdict` are the previous entry of this walk; both are NULL for the
  * first entry. A fault that fetch marked fatal is checked like any other: the driver skips such faults only
  * between bins. If no range holds the address [driver: batch-walk], a PREFETCH is an invalid prefetch, and
  * any other access is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one

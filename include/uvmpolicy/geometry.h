@@ -45,13 +45,13 @@ struct uvmp_block {
  * last and offset agree with the layout for one of the page sizes? */
 UVMP_API bool uvmp_block_is_valid(const struct uvmp_block *block);
 
-/* Number of blocks of the range from byte `start` to byte `last` (start and last + 1 page aligned). 0 when the
- * geometry or the range is not valid (reversed, unaligned). */
+/* Number of blocks of the range from byte `start` to byte `last` (start and last + 1 page aligned). 0 when
+ * the geometry or the range is not valid (reversed, unaligned). */
 UVMP_API uint64_t uvmp_geometry_block_count(const struct uvmp_geometry *geometry, uvmp_addr start,
 					    uvmp_addr last);
 
-/* Number of the block that holds addr, counted from the first block of the range. UINT64_MAX, which is never a
- * block number, if the geometry is not valid or addr is below start. */
+/* Number of the block that holds addr, counted from the first block of the range. UINT64_MAX, which is never
+ * a block number, if the geometry is not valid or addr is below start. */
 UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_addr start,
 					    uvmp_addr addr);
 

@@ -47,8 +47,8 @@ struct uvmp_copy_facts {
 };
 
 /* Computes the transfers of one move or duplication. Pages not yet resident on `to` are grouped as by
- * uvmp_prefetch_groups(), without latency groups. Each group is cut where the source changes, at the cuts, and
- * after most_pages pages. The source of a page is the holder closest to the destination
+ * uvmp_prefetch_groups(), without latency groups. Each group is cut where the source changes, at the cuts,
+ * and after most_pages pages. The source of a page is the holder closest to the destination
  * [driver: processors]. If two GPUs cannot map each other's memory, a transfer between them takes two
  * consecutive legs over the CPU. Transfers of fault groups come first, then those of prefetch groups, each
  * ascending by page. Stores the number in *count.
@@ -77,11 +77,11 @@ struct uvmp_plan_step {
 };
 #define UVMP_PLAN_AT_ONCE 0xffffffffu
 
-/* Merges `in` incoming copies and `out` copies of the next victim into one order. SERIAL: all outgoing copies,
- * then all incoming copies, each after the previous one. OVERLAPPED: alternating, an incoming copy first; each
- * copy waits only for the previous copy of its direction, as with one copy engine per direction. `step` has
- * space for in + out steps. UVMP_ERR_ARGUMENT: NULL (allowed if in + out is 0). UVMP_ERR_RANGE: order, or in
- * or out above UVMP_PLAN_COPIES_MAX. UVMP_ERR_SPACE: capacity < in + out. */
+/* Merges `in` incoming copies and `out` copies of the next victim into one order. SERIAL: all outgoing
+ * copies, then all incoming copies, each after the previous one. OVERLAPPED: alternating, an incoming copy
+ * first; each copy waits only for the previous copy of its direction, as with one copy engine per direction.
+ * `step` has space for in + out steps. UVMP_ERR_ARGUMENT: NULL (allowed if in + out is 0). UVMP_ERR_RANGE:
+ * order, or in or out above UVMP_PLAN_COPIES_MAX. UVMP_ERR_SPACE: capacity < in + out. */
 UVMP_API enum uvmp_status uvmp_plan_merge(enum uvmp_plan_order order, uint32_t in, uint32_t out,
 					  struct uvmp_plan_step *step, uint32_t capacity);
 

@@ -52,8 +52,9 @@ enum uvmp_chunk_type { UVMP_CHUNK_USER = 0, UVMP_CHUNK_KERNEL = 1 };
 
 enum uvmp_chunk_mark { UVMP_MARK_UNUSED = 0, UVMP_MARK_DISCARDED = 1, UVMP_MARK_USED = 2 };
 
-/* Names one chunk. Functions with a chunk argument return UVMP_ERR_RANGE if no chunk can have this name (root,
- * size, or a page that is not a multiple of the size), UVMP_ERR_STATE if the chunk is not allocated now. */
+/* Names one chunk. Functions with a chunk argument return UVMP_ERR_RANGE if no chunk can have this name
+ * (root, size, or a page that is not a multiple of the size), UVMP_ERR_STATE if the chunk is not allocated
+ * now. */
 struct uvmp_chunk {
 	uint32_t root; /* number of the root, 0..roots-1 */
 	uint16_t page; /* its first page in the root, 0..511 */
@@ -86,9 +87,9 @@ UVMP_API enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, vo
 /* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT where it is
  * false. */
 UVMP_API bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm);
-/* Checks the invariants of the whole state: queue membership equals chunk state, links are consistent, counters
- * match, and each chunk has at most one owner. Safe on damaged contents if the header is valid. For tests and
- * debug builds. O(roots + 512 splits). */
+/* Checks the invariants of the whole state: queue membership equals chunk state, links are consistent,
+ * counters match, and each chunk has at most one owner. Safe on damaged contents if the header is valid. For
+ * tests and debug builds. O(roots + 512 splits). */
 UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
 
 /* Cost of the calls below: unpin, mark and touch O(1); the others are bounded by the 512 pages of a root, an
@@ -98,8 +99,8 @@ UVMP_API bool uvmp_pmm_check(const struct uvmp_pmm *pmm);
  * ------------------------------------------------------------------------ */
 
 /* Allocates one pinned chunk for VABlock `block` (the caller's id; KERNEL: any) without evicting.
- * UVMP_ERR_NO_MEMORY: no chunk is free, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root must be split, and no
- * split record is left. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (type, size). O(1), plus the roots of a pool
+ * UVMP_ERR_NO_MEMORY: no chunk is free, see uvmp_pmm_evict_begin. UVMP_ERR_SPACE: a root must be split, and
+ * no split record is left. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (type, size). O(1), plus the roots of a pool
  * batch. */
 UVMP_API enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
 					 enum uvmp_chunk_size size, uint32_t block, struct uvmp_chunk *chunk);
@@ -155,11 +156,11 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t roo
 UVMP_API enum uvmp_status uvmp_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block,
 					      bool *found);
 
-/* Ends an eviction after the last block was evicted. The root is whole, not zeroed, pinned, and belongs to the
- * allocation. *chunk is the root itself for 2 MiB, else its first sub-chunk of `size`; its other sub-chunks
- * are free. UVMP_ERR_STATE: root is not in eviction, or has an allocated chunk. UVMP_ERR_SPACE: no split
- * record is left (the root stays in eviction; uvmp_pmm_evict_release returns it to the pool). UVMP_ERR_RANGE:
- * root, type, size. */
+/* Ends an eviction after the last block was evicted. The root is whole, not zeroed, pinned, and belongs to
+ * the allocation. *chunk is the root itself for 2 MiB, else its first sub-chunk of `size`; its other
+ * sub-chunks are free. UVMP_ERR_STATE: root is not in eviction, or has an allocated chunk. UVMP_ERR_SPACE: no
+ * split record is left (the root stays in eviction; uvmp_pmm_evict_release returns it to the pool).
+ * UVMP_ERR_RANGE: root, type, size. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, enum uvmp_chunk_type type,
 					     enum uvmp_chunk_size size, uint32_t block,
 					     struct uvmp_chunk *chunk);
@@ -170,8 +171,8 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root
 UVMP_API enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root);
 
 /* Ends an eviction that the pool requested ([driver: victim-choice], last paragraph): returns the root to the
- * pool after the last block was evicted. The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by address,
- * from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
+ * pool after the last block was evicted. The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by
+ * address, from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);
 
 /* -- queries --------------------------------------------------------------------------------- */

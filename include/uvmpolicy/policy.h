@@ -7,8 +7,9 @@
  *   preset=uvmsmart evict=lru4k
  *
  * Words `key=value` are separated by blanks or commas. A preset comes first, and later keys override it.
- * Without a preset, keys override the values of nvidia-595. Errors are an unknown key, a bad value, a repeated
- * key, and a key that the chosen policies do not use. The error names the key and the accepted values.
+ * Without a preset, keys override the values of nvidia-595. Errors are an unknown key, a bad value, a
+ * repeated key, and a key that the chosen policies do not use. The error names the key and the accepted
+ * values.
  */
 #ifndef UVMPOLICY_POLICY_H
 #define UVMPOLICY_POLICY_H

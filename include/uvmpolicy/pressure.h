@@ -1,9 +1,9 @@
 /* pressure.h: occupancy of GPU memory, transfers in flight included.
  *
  * UVM Smart uses the occupancy in three decisions: whether memory has become over-subscribed
- * [uvmsmart: oversubscription-switch], whether an eviction is due [uvmsmart: eviction-trigger], and the number
- * of accesses that justifies a migration ([uvmsmart: migrate-or-remote], counter.h). UVM Smart calculates in
- * 32-bit floating point. This module uses integers with the same rounding in each step
+ * [uvmsmart: oversubscription-switch], whether an eviction is due [uvmsmart: eviction-trigger], and the
+ * number of accesses that justifies a migration ([uvmsmart: migrate-or-remote], counter.h). UVM Smart
+ * calculates in 32-bit floating point. This module uses integers with the same rounding in each step
  * [uvmsmart: integer-forms], so that comparisons have the same result.
  *
  * Quirks reproduced by default: [uvmsmart: clean-pages-uncounted] (more free than there is: the difference

@@ -138,8 +138,8 @@ UVMP_API bool uvmp_replay_is_valid(const struct uvmp_replay_state *state);
  *
  * A bottom half has at most max(max_batches, 1) fetches that are not stale. Each fetch has at most 5 actions,
  * plus one SERVICE (for BLOCK also one PUSH) per bin. One PUSH may follow at the end. An error in any event
- * ends the bottom half with that status (except for [driver: service-limit-zero]): an error of servicing or of
- * a BLOCK replay after CANCEL_BATCH, any other error immediately. */
+ * ends the bottom half with that status (except for [driver: service-limit-zero]): an error of servicing or
+ * of a BLOCK replay after CANCEL_BATCH, any other error immediately. */
 UVMP_API enum uvmp_status uvmp_replay_start(const struct uvmp_replay_params *params,
 					    struct uvmp_replay_state *state,
 					    struct uvmp_replay_action *action);

@@ -73,8 +73,8 @@ struct uvmp_residency_place {
 	bool is_duplicate; /* copy it; other holders keep theirs */
 };
 
-/* May the page be read-duplicated [driver: read-duplication]? True by policy, or if the page is duplicated and
- * neither the policy nor a pin forbids it. */
+/* May the page be read-duplicated [driver: read-duplication]? True by policy, or if the page is duplicated
+ * and neither the policy nor a pin forbids it. */
 UVMP_API bool uvmp_residency_can_duplicate(enum uvmp_read_duplication policy, bool is_duplicated,
 					   bool is_pinned);
 

@@ -337,9 +337,9 @@ UVMP_API bool uvmp_service_has_notes(const struct uvmp_service *service);
 /* Reports the beginning and the end of a kernel on a GPU; *kernel is its number. runtime=on derives patterns
  * from the pages scheduled while kernels run. Without these events runtime=on finds no pattern, and evictions
  * stay at 2 MiB. A host that reports no ends reproduces UVM Smart without its profiler
- * [uvmsmart: kernels-never-end]. Other policies ignore the calls (*kernel is then 0). A time before the latest
- * event counts as the latest. UVMP_ERR_SPACE: 64 kernels run already; the new one is ignored. UVMP_ERR_STATE:
- * no such kernel runs. UVMP_ERR_RANGE: gpu. O(1); the first event after an end O(ranges). */
+ * [uvmsmart: kernels-never-end]. Other policies ignore the calls (*kernel is then 0). A time before the
+ * latest event counts as the latest. UVMP_ERR_SPACE: 64 kernels run already; the new one is ignored.
+ * UVMP_ERR_STATE: no such kernel runs. UVMP_ERR_RANGE: gpu. O(1); the first event after an end O(ranges). */
 UVMP_API enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *service, uint32_t gpu,
 						    uint64_t now_ns, uint64_t *kernel);
 UVMP_API enum uvmp_status uvmp_service_end_kernel(struct uvmp_service *service, uint64_t kernel,
@@ -373,7 +373,8 @@ enum uvmp_action_kind {
 			        * again. A unit whose last page was evicted or migrated releases its frame
 			        * without FREE; the next ALLOCATE that covers the offset reuses it */
 	UVMP_ACTION_FLUSH,  /* drops the entries of GPU `to`'s fault buffer; is_to_newest: up to the newest
-				* entry. `dropped_faults` entries of the engine's own buffer are dropped too */
+				* entry. `dropped_faults` entries of the engine's own buffer are dropped too
+				* */
 	UVMP_ACTION_REPLAY, /* GPU `to` retries its faulted accesses */
 	UVMP_ACTION_WAIT,   /* for GPU `to`: until copies (waits_for_copies) or replays have ended */
 	UVMP_ACTION_THROTTLE, /* faults of `to` on `pages` are not serviced before `until_ns` */
@@ -474,11 +475,12 @@ struct uvmp_action {
 	uvmp_addr address;     /* first byte of the block */
 	uvmp_addr for_address; /* EVICT and the actions it causes: block that needs the memory */
 	uint32_t page_bytes;
-	uint32_t faulted;	/* cause PREFETCH: pages of the block that faulted in the same batch */
-	uint32_t present;	/* cause PREFETCH: pages that were resident on `to` before */
-	uint32_t throttles;	/* cause PIN: earlier throttlings of the page */
-	/* cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the last
-	 * page has a different subtree, that one (uvmp_prefetch_subtree; pages of the block); otherwise empty */
+	uint32_t faulted;   /* cause PREFETCH: pages of the block that faulted in the same batch */
+	uint32_t present;   /* cause PREFETCH: pages that were resident on `to` before */
+	uint32_t throttles; /* cause PIN: earlier throttlings of the page */
+	/* cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the
+	 * last page has a different subtree, that one (uvmp_prefetch_subtree; pages of the block); otherwise
+	 * empty */
 	struct uvmp_region subtree[UVMP_ACTION_SUBTREES];
 	struct uvmp_region run; /* COPY, POPULATE: the run; else the bounding region of `pages` */
 	uvmp_mask pages;	/* of the block */
@@ -501,7 +503,8 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
 /* Reports that action `id` has ended with `status` (0, or negative: it failed).
  *
  *   failed COPY, POPULATE, ALLOCATE   pages keep their residency; the batch or request is cancelled
- *   failed COPY of an eviction        the eviction stops. Copied pages are on the CPU; the other pages stay on
+ *   failed COPY of an eviction        the eviction stops. Copied pages are on the CPU; the other pages stay
+ * on
  *                                     the GPU, unmapped, in their memory
  *   any other failed action           counts as done, and ends the batch or request with the status
  *   UVMP_ERR_RETRY                    counts as UVMP_ERR_STATE: the engine does not repeat the action
@@ -574,10 +577,10 @@ UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, ch
 UVMP_API enum uvmp_status uvmp_completion_print(uint64_t id, uint64_t time_ns, enum uvmp_status status,
 						char *text, size_t capacity);
 
-/* Parses a line of either kind (without newline). Only text that the printers produce is accepted, so printing
- * the result gives the same text. On error *action is unchanged and *offset (may be NULL) is the position of
- * the error. UVMP_ERR_SYNTAX: bad form, a field out of order, or a field that the printer leaves out.
- * UVMP_ERR_UNKNOWN: a word. UVMP_ERR_RANGE: a number. */
+/* Parses a line of either kind (without newline). Only text that the printers produce is accepted, so
+ * printing the result gives the same text. On error *action is unchanged and *offset (may be NULL) is the
+ * position of the error. UVMP_ERR_SYNTAX: bad form, a field out of order, or a field that the printer leaves
+ * out. UVMP_ERR_UNKNOWN: a word. UVMP_ERR_RANGE: a number. */
 UVMP_API enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_action *action,
 					    size_t *offset);
 

@@ -9,13 +9,13 @@
  *             progress with the page.
  *
  * A page thrashes once `threshold` events each followed the previous event within the lapse. While the page
- * thrashes, time is divided into throttling periods of one nap; in each period one processor is spared and the
- * others are throttled. After pin_threshold throttlings the page is pinned, for pin * lapse; then a worker
- * unpins it.
+ * thrashes, time is divided into throttling periods of one nap; in each period one processor is spared and
+ * the others are throttled. After pin_threshold throttlings the page is pinned, for pin * lapse; then a
+ * worker unpins it.
  *
  * State: one struct per address space, one per block, and an array of pages for each block suspected of
- * thrashing. All belong to the caller, and hold pointers to each other: neither a block nor its array may move
- * while the detector uses it. Times come from the host, in nanoseconds; 0 means "never"; differences use
+ * thrashing. All belong to the caller, and hold pointers to each other: neither a block nor its array may
+ * move while the detector uses it. Times come from the host, in nanoseconds; 0 means "never"; differences use
  * unsigned arithmetic.
  *
  * Quirks reproduced by default, and the corrected rule:
@@ -137,8 +137,8 @@ UVMP_API enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block
  * uvmp_thrash_block_end. UVMP_ERR_STATE: in use, or there is none. */
 UVMP_API enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **memory);
 
-/* Resets the block, before its removal or for reuse: its pages leave the queue, its array is no longer in use,
- * and its counts are 0. Only the id and the memory stay. O(pages). */
+/* Resets the block, before its removal or for reuse: its pages leave the queue, its array is no longer in
+ * use, and its counts are 0. Only the id and the memory stay. O(pages). */
 UVMP_API enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space,
 						struct uvmp_thrash_block *block);
 
@@ -221,10 +221,10 @@ UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, st
  * is queued or space is not valid. */
 UVMP_API uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t now_ns);
 
-/* Unpins and resets the page at the head of the queue if its deadline is at most 20 us ahead. *block and *page
- * then name the page, and *found is true. The host unmaps the page from each processor without a copy that is
- * not "accessed by". Repeat until *found is false (*block and *page are then not written), then arm the timer
- * with uvmp_thrash_unpin_us. O(1). */
+/* Unpins and resets the page at the head of the queue if its deadline is at most 20 us ahead. *block and
+ * *page then name the page, and *found is true. The host unmaps the page from each processor without a copy
+ * that is not "accessed by". Repeat until *found is false (*block and *page are then not written), then arm
+ * the timer with uvmp_thrash_unpin_us. O(1). */
 UVMP_API enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now_ns,
 					    struct uvmp_thrash_block **block, uint32_t *page, bool *found);
 
