@@ -140,7 +140,7 @@ static void decide_pages(struct svm *svm, struct svm_block *block, unsigned long
 	uvmp_mask faulted = {{0}};
 	struct uvmp_prefetch_hint hint;
 	struct uvmp_prefetch_facts facts = {
-	        .block = {.start = base, .end = base + BLOCK_BYTES - 1, .pages = 512, .big_pages = 16},
+	        .block = {.start = base, .last = base + BLOCK_BYTES - 1, .pages = 512, .big_pages = 16},
 	        .faulted = &faulted,
 	        .faulted_region = {page, page + 1},
 	        .resident = on_device,

@@ -373,8 +373,7 @@ enum uvmp_action_kind {
 			        * again. A unit whose last page was evicted or migrated releases its frame
 			        * without FREE; the next ALLOCATE that covers the offset reuses it */
 	UVMP_ACTION_FLUSH,  /* drops the entries of GPU `to`'s fault buffer; is_to_newest: up to the newest
-				* entry. `dropped_faults` entries of the engine's own buffer are dropped too
-				* */
+				* entry. The engine drops `dropped_faults` entries of its own buffer too */
 	UVMP_ACTION_REPLAY, /* GPU `to` retries its faulted accesses */
 	UVMP_ACTION_WAIT,   /* for GPU `to`: until copies (waits_for_copies) or replays have ended */
 	UVMP_ACTION_THROTTLE, /* faults of `to` on `pages` are not serviced before `until_ns` */
